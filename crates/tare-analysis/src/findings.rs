@@ -1,0 +1,204 @@
+//! Findings: what the analysis says of a session, ready to be shown.
+
+use serde::Serialize;
+use tare_data::caveat::Caveat;
+use tare_data::failure::Failure;
+use tare_data::metric::Metric;
+use tare_data::session::Ending;
+
+/// What a session found.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Findings {
+    /// Name of the reference lane.
+    pub reference: String,
+    /// Names of the subject lanes, in the order of the plan; cells of a row stand in this order.
+    pub subjects: Vec<String>,
+    /// One row a case and metric, in the order of the plan; the headline metric of a case comes first.
+    pub rows: Vec<Row>,
+    pub certificate: Certificate,
+    /// Caveats of a lane as a whole (lane name) or of the session (None).
+    pub caveats: Vec<(Option<String>, Caveat)>,
+    /// What each subject lane costs, for the sentences; in the order of `subjects`.
+    pub costs: Vec<LayerCost>,
+    pub ending: Ending,
+}
+
+/// One metric of one case, in every lane.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    /// `PlannedCase::id`.
+    pub case: String,
+    /// Name of the probe, e.g. `file.seq`.
+    pub probe: String,
+    pub label: String,
+    pub place: Option<String>,
+    pub peer: Option<String>,
+    pub metric: Metric,
+    pub headline: bool,
+    /// The reference's own figure; none when the case could not be measured there.
+    pub reference: Option<Level>,
+    pub cells: Vec<Cell>,
+    /// The reference against itself; none when the session has no control lane.
+    pub control: Option<Cell>,
+}
+
+/// A typical value over rounds, with its interval, in the metric's unit.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Level {
+    pub median: f64,
+    /// Sign interval of the median at 95 %; equal to the extremes below 6 rounds.
+    pub low: f64,
+    pub high: f64,
+    pub rounds: u32,
+    /// Value of every round that counted, in order of rounds.
+    pub values: Vec<f64>,
+}
+
+/// A case in a lane: compared, or a gap with its reason.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cell {
+    Compared(Box<Comparison>),
+    Gap(Gap),
+}
+
+/// Why a cell has no comparison.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Gap {
+    /// The lane or the probe in it said why.
+    Failed(Failure),
+    /// It can be measured, but the session ended before it was.
+    NotReached,
+    /// The reference has no figure to compare with; the lane's own figure is here.
+    NoReference(Level),
+    /// There are figures, but comparing them would mislead.
+    NotComparable { reason: String, level: Level },
+}
+
+/// A lane's cost against the reference, over paired rounds.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    pub level: Level,
+    /// Paired rounds.
+    pub rounds: u32,
+    /// Cost ratio: above 1 the lane is dearer (slower, or less a second), whatever the metric's direction.
+    pub ratio: f64,
+    pub low: f64,
+    pub high: f64,
+    /// Interval of the median difference by signs, beside the Hodges-Lehmann one; equal where that one leads.
+    pub sign_low: f64,
+    pub sign_high: f64,
+    /// Which of the two intervals is in `low` and `high`.
+    pub leading: Leading,
+    /// Sequential p of "no effect".
+    pub p: f64,
+    pub verdict: Verdict,
+    /// The verdict survives the correction for many cells, and may be coloured.
+    pub coloured: bool,
+    /// The rounds after which the verdict could no longer change; none while undecided.
+    pub decided_at: Option<u32>,
+    /// Rounds it would take to tell, when the verdict is that nobody can.
+    pub rounds_to_tell: Option<u32>,
+    /// Median over rounds of lane minus reference, in the metric's unit.
+    pub difference: f64,
+    pub caveats: Vec<Caveat>,
+}
+
+/// Which interval leads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Leading {
+    HodgesLehmann,
+    Sign,
+}
+
+/// What a comparison says at its margin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    Slower,
+    Faster,
+    /// Shown to lie within the margin.
+    Same,
+    /// Direction known, size not: the interval excludes 1 but reaches into the margin.
+    SlowerUnclear,
+    FasterUnclear,
+    CannotTell,
+}
+
+/// What the session says of its own power to tell.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Certificate {
+    /// Cells of the control lane, and how many of them have a coloured verdict of a difference.
+    pub control_cells: usize,
+    pub control_coloured: usize,
+    /// More of them coloured than chance allows at 5 % (Binomial): the report carries a banner.
+    pub banner: bool,
+    /// Smallest ratio that the session could have told from 1 in a typical cell, e.g. 1.026; none when too few rounds.
+    pub smallest_effect: Option<f64>,
+    /// Headline cells with a decided verdict, and all headline cells that are not gaps.
+    pub decided: usize,
+    pub compared: usize,
+    /// Rounds that were disturbed and run again.
+    pub repeated: u32,
+}
+
+/// What a lane costs, kind of work by kind of work.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LayerCost {
+    pub lane: String,
+    /// Headline rows that are slower (verdict slower), by family, dearest first.
+    pub dear: Vec<FamilyCost>,
+    /// Families of which every decided headline row is the same.
+    pub free: Vec<Family>,
+    /// Families that are faster than the reference in some row: worth a second look.
+    pub faster: Vec<FamilyCost>,
+    /// Decided and undecided headline cells, and gaps.
+    pub decided: usize,
+    pub undecided: usize,
+    pub gaps: usize,
+}
+
+/// The range of cost ratios over the rows of a family.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FamilyCost {
+    pub family: Family,
+    pub least: f64,
+    pub most: f64,
+    /// Label of the row with the most extreme ratio.
+    pub most_label: String,
+    pub rows: usize,
+}
+
+/// A kind of work, from the first part of a probe's name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Family {
+    Cpu,
+    Memory,
+    SystemCall,
+    Process,
+    Ipc,
+    Time,
+    File,
+    Network,
+    Other,
+}
+
+impl Family {
+    /// The family of a probe, by the first part of its name.
+    pub fn of(probe: &str) -> Family {
+        match probe.split('.').next().unwrap_or("") {
+            "cpu" => Family::Cpu,
+            "mem" => Family::Memory,
+            "sys" => Family::SystemCall,
+            "proc" => Family::Process,
+            "ipc" => Family::Ipc,
+            "time" => Family::Time,
+            "file" => Family::File,
+            "net" => Family::Network,
+            _ => Family::Other,
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! A batch: the timed operations of a trial that travel together.
+
+use base64::Engine as _;
+use hdrhistogram::serialization::{Serializer, V2Serializer};
+use serde::{Deserialize, Serialize};
+
+/// Shortest time that a histogram tells apart from zero.
+pub const HISTOGRAM_LOWEST_NS: u64 = 1;
+/// Longest time that a histogram holds; the deadline of a trial is shorter in every study that is shipped.
+pub const HISTOGRAM_HIGHEST_NS: u64 = 60_000_000_000;
+/// Significant digits of a histogram: a quantile is right to one part in a thousand.
+pub const HISTOGRAM_DIGITS: u8 = 3;
+/// Longest encoded histogram that is read: a full one with these bounds encodes in less.
+const HISTOGRAM_MOST_ENCODED: usize = 512 * 1024;
+
+/// What a batch measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sample {
+    /// Operations timed together, without a clock read between them.
+    Throughput {
+        operations: u64,
+        /// Bytes moved; 0 where bytes are not what is counted.
+        bytes: u64,
+        /// By the agent's clock.
+        elapsed_ns: u64,
+    },
+    /// Operations timed one by one.
+    Latency {
+        operations: u64,
+        bytes: u64,
+        /// From the first start to the last end, by the agent's clock.
+        elapsed_ns: u64,
+        histogram: Histogram,
+    },
+    /// A figure that is read, not timed, e.g. bytes of memory a process.
+    Gauge { value: f64 },
+}
+
+/// Whether a batch holds first calls or the steady state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// The first call of the process, kept apart: it pays for page faults, caches and lazy set-up.
+    Cold,
+    /// Every later one.
+    Warm,
+}
+
+/// One timed figure of a trial, as the agent sends it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Batch {
+    /// Which of the probe's series it belongs to.
+    pub series: String,
+    pub phase: Phase,
+    /// When it began, by the agent's monotonic clock.
+    pub started_ns: u64,
+    pub sample: Sample,
+}
+
+/// An HdrHistogram of nanoseconds with the bounds above, carried as base64 of its V2 encoding.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Histogram(pub hdrhistogram::Histogram<u64>);
+
+impl Histogram {
+    /// An empty histogram. It never grows: recording into it does not allocate.
+    pub fn new() -> Self {
+        Histogram(
+            hdrhistogram::Histogram::new_with_bounds(HISTOGRAM_LOWEST_NS, HISTOGRAM_HIGHEST_NS, HISTOGRAM_DIGITS)
+                .expect("constant bounds are valid"),
+        )
+    }
+
+    /// Adds one time. Times beyond the bounds are counted at the bound, never dropped.
+    #[inline]
+    pub fn record(&mut self, elapsed_ns: u64) {
+        self.0.saturating_record(elapsed_ns.max(HISTOGRAM_LOWEST_NS));
+    }
+}
+
+impl Default for Histogram {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Serialize for Histogram {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut bytes = Vec::new();
+        V2Serializer::new().serialize(&self.0, &mut bytes).map_err(serde::ser::Error::custom)?;
+        serializer.serialize_str(&base64::engine::general_purpose::STANDARD_NO_PAD.encode(bytes))
+    }
+}
+
+impl<'de> Deserialize<'de> for Histogram {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        use serde::de::Error;
+        let text = String::deserialize(deserializer)?;
+        if text.len() > HISTOGRAM_MOST_ENCODED {
+            return Err(D::Error::custom("histogram is too long"));
+        }
+        let bytes = base64::engine::general_purpose::STANDARD_NO_PAD.decode(&text).map_err(D::Error::custom)?;
+        // The encoding names its own bounds; a hostile one could ask for gigabytes. Ours are constant.
+        let read: hdrhistogram::Histogram<u64> = checked_header(&bytes)
+            .and_then(|()| {
+                hdrhistogram::serialization::Deserializer::new()
+                    .deserialize(&mut bytes.as_slice())
+                    .map_err(|e| format!("{e:?}"))
+            })
+            .map_err(D::Error::custom)?;
+        let mut histogram = Histogram::new();
+        histogram.0.add(&read).map_err(|e| D::Error::custom(format!("{e:?}")))?;
+        Ok(histogram)
+    }
+}
+
+/// Refuses a V2 encoding whose header does not state exactly our bounds.
+///
+/// Header, big-endian: cookie u32, payload length u32, normalising offset u32, digits u32, lowest u64, highest u64, ratio f64.
+fn checked_header(bytes: &[u8]) -> Result<(), String> {
+    let word = |at: usize| bytes.get(at..at + 4).map(|b| u32::from_be_bytes(b.try_into().expect("four bytes")));
+    let long = |at: usize| bytes.get(at..at + 8).map(|b| u64::from_be_bytes(b.try_into().expect("eight bytes")));
+    let ours = word(12) == Some(u32::from(HISTOGRAM_DIGITS))
+        && long(16) == Some(HISTOGRAM_LOWEST_NS)
+        && long(24) == Some(HISTOGRAM_HIGHEST_NS);
+    if ours { Ok(()) } else { Err("histogram has other bounds than 1 ns to 60 s at 3 digits".into()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_histogram_survives_the_journey() {
+        let mut histogram = Histogram::new();
+        for ns in [0, 17, 1_000, 1_000_000, u64::MAX] {
+            histogram.record(ns);
+        }
+        let text = serde_json::to_string(&histogram).unwrap();
+        let back: Histogram = serde_json::from_str(&text).unwrap();
+        assert_eq!(back, histogram);
+        assert_eq!(back.0.len(), 5);
+    }
+
+    #[test]
+    fn a_histogram_that_asks_for_other_bounds_is_refused() {
+        let mut bytes = Vec::new();
+        let wide = hdrhistogram::Histogram::<u64>::new_with_bounds(1, u64::MAX / 2, 5).unwrap();
+        V2Serializer::new().serialize(&wide, &mut bytes).unwrap();
+        let text = base64::engine::general_purpose::STANDARD_NO_PAD.encode(bytes);
+        assert!(serde_json::from_str::<Histogram>(&format!("\"{text}\"")).is_err());
+    }
+
+    #[test]
+    fn every_cut_of_an_encoded_histogram_is_refused_without_panic() {
+        let mut histogram = Histogram::new();
+        (1..2_000).for_each(|ns| histogram.record(ns * 37));
+        let text = serde_json::to_string(&histogram).unwrap();
+        let text = text.trim_matches('"');
+        for end in 0..text.len() - 1 {
+            let _ = serde_json::from_str::<Histogram>(&format!("\"{}\"", &text[..end]));
+        }
+    }
+}

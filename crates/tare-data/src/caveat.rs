@@ -1,0 +1,83 @@
+//! A caveat: a reason to doubt a figure, with advice; it travels with the figure and is shown beside it.
+
+use serde::{Deserialize, Serialize};
+
+/// A reason to doubt a figure or a session.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Caveat {
+    /// The control lane, which is the reference entered twice, shows more colour than chance allows.
+    ControlColoured { coloured: usize, cells: usize },
+    /// Hodges-Lehmann and the median disagree by more than the margin.
+    SkewedTail { hodges_lehmann: f64, median: f64 },
+    /// Trial values fall into separate groups.
+    Modal { modes: usize },
+    /// The processor canary of this environment differs from the reference's by more than the margin.
+    CanaryOutside { ratio: f64 },
+    /// The environment's clock and the host's disagree over the same trials.
+    ClockDisagrees { parts_per_million: f64 },
+    /// The environment's clock moves in steps too coarse for what is timed.
+    CoarseClock { step_ns: u64 },
+    /// Rounds were run again because a noise limit fixed beforehand was broken.
+    RoundsRepeated { repeated: u32, kept: u32 },
+    /// Trials failed and are missing from the comparison.
+    TrialsFailed { failed: u32, of: u32 },
+    /// Rounds share starts of the environment, so the differences between starts are less well known.
+    SharedStarts { starts: u32, rounds: u32 },
+    /// The session ended before its plan did.
+    BrokenOff { rounds: u32, planned: u32 },
+    /// The processor is emulated: processor figures say nothing of real hardware.
+    EmulatedProcessor,
+}
+
+impl Caveat {
+    /// What is doubtful, in one sentence.
+    pub fn words(&self) -> String {
+        match self {
+            Caveat::ControlColoured { coloured, cells } => format!(
+                "the reference differs from itself in {coloured} of {cells} cells: this session's noise is above its margin"
+            ),
+            Caveat::SkewedTail { hodges_lehmann, median } => format!(
+                "differences are skewed: centre {:.3}x by Hodges-Lehmann, {:.3}x by the median",
+                hodges_lehmann.exp(),
+                median.exp()
+            ),
+            Caveat::Modal { modes } => format!("rounds fall into {modes} groups"),
+            Caveat::CanaryOutside { ratio } => {
+                format!("a fixed piece of arithmetic took {ratio:.2}x the reference's time just before the trials")
+            }
+            Caveat::ClockDisagrees { parts_per_million } => {
+                format!("its clock and the host's disagree by {parts_per_million:.0} parts per million")
+            }
+            Caveat::CoarseClock { step_ns } => format!("its clock moves in steps of {step_ns} ns"),
+            Caveat::RoundsRepeated { repeated, kept } => {
+                format!("{repeated} rounds were disturbed and run again ({kept} kept)")
+            }
+            Caveat::TrialsFailed { failed, of } => format!("{failed} of {of} trials failed"),
+            Caveat::SharedStarts { starts, rounds } => {
+                format!("{rounds} rounds share {starts} starts of the environment")
+            }
+            Caveat::BrokenOff { rounds, planned } => {
+                format!("the session broke off after {rounds} of {planned} rounds")
+            }
+            Caveat::EmulatedProcessor => "the processor is emulated".into(),
+        }
+    }
+
+    /// What to do about it, in one sentence.
+    pub fn advice(&self) -> &'static str {
+        match self {
+            Caveat::ControlColoured { .. } => "quieten the machine (tare check names what is loud) and run again",
+            Caveat::SkewedTail { .. } => "read the interval of the median, which is the one shown",
+            Caveat::Modal { .. } => "look at the raw rounds; pinning or a longer budget may separate the groups",
+            Caveat::CanaryOutside { .. } => "do not read processor figures of this environment as its own cost",
+            Caveat::ClockDisagrees { .. } => "trust ratios above that size only",
+            Caveat::CoarseClock { .. } => "choose another clock source in the environment, e.g. tsc=reliable",
+            Caveat::RoundsRepeated { .. } => "run when the machine is idle",
+            Caveat::TrialsFailed { .. } => "tare report --json names each failure",
+            Caveat::SharedStarts { .. } => "a longer budget pays for more starts",
+            Caveat::BrokenOff { .. } => "tare run --resume FILE goes on",
+            Caveat::EmulatedProcessor => "read only its shape, or use a machine with KVM",
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! A failure: why a trial, or an environment, gave no figure.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// What kind of failure it was; decides how the gap in the table reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FailureKind {
+    /// The environment does not have what the probe needs (io_uring in gVisor).
+    NotSupported,
+    /// The user may not do it here (dropping caches without root).
+    NotPermitted,
+    /// A figure can be had but would mislead (fsync that does nothing).
+    NotComparable,
+    /// The probe's own count of its work was wrong.
+    WrongWork,
+    /// An operation failed: disk full, connection refused.
+    Broken,
+    /// The deadline passed.
+    Deadline,
+    /// The environment or the agent in it ended.
+    Died,
+}
+
+/// Why there is no figure: what failed, because of what.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    pub kind: FailureKind,
+    /// One line, without the probe's or the environment's name: those stand beside it.
+    pub reason: String,
+}
+
+impl Failure {
+    pub fn new(kind: FailureKind, reason: impl Into<String>) -> Self {
+        Failure { kind, reason: reason.into() }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = match self.kind {
+            FailureKind::NotSupported => "not supported",
+            FailureKind::NotPermitted => "not permitted",
+            FailureKind::NotComparable => "not comparable",
+            FailureKind::WrongWork => "wrong work",
+            FailureKind::Broken => "failed",
+            FailureKind::Deadline => "deadline passed",
+            FailureKind::Died => "died",
+        };
+        write!(f, "{kind}: {}", self.reason)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+impl From<crate::names::BadParameter> for Failure {
+    fn from(bad: crate::names::BadParameter) -> Self {
+        Failure::new(FailureKind::Broken, bad.to_string())
+    }
+}

@@ -1,0 +1,153 @@
+//! Frames: the lines that the agent and the host exchange.
+//!
+//! A frame is one line, `@tare1 CRC32 JSON\n`, so that it survives ssh, wsl.exe, docker exec and a serial
+//! console. What comes before the marker on a line, and every line without one, is a note: boot messages,
+//! warnings of a runtime. Nothing here does I/O: [`Splitter`] is fed bytes.
+
+use std::collections::BTreeMap;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::batch::Batch;
+use crate::facts::Facts;
+use crate::failure::Failure;
+use crate::noise::Noise;
+
+/// Version of the agent protocol; an agent of another is refused.
+pub const PROTOCOL: u32 = 1;
+/// What every frame begins with.
+pub const MARKER: &str = "@tare1 ";
+/// Longest line that is read as a frame: a full histogram fits several times.
+pub const LONGEST_FRAME: usize = 1024 * 1024;
+/// Longest line that is kept as a note; the rest of a longer one is dropped.
+pub const LONGEST_NOTE: usize = 4096;
+/// Longest request line. User-mode Linux's serial line loses what is over 2 KiB in flight.
+pub const LONGEST_REQUEST: usize = 2000;
+
+/// What the agent says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Frame {
+    /// The first frame of an agent.
+    Hello { protocol: u32, version: String, clock_ns: u64 },
+    /// Answer to `Describe`: facts of the environment and of each place.
+    Description { facts: Facts, places: BTreeMap<String, Facts> },
+    /// One batch of a trial.
+    Batch { trial: u64, batch: Batch },
+    /// Last frame of a trial that went well.
+    Done { trial: u64, noise: Noise, clock_ns: u64 },
+    /// Last frame of a trial that did not.
+    Failed { trial: u64, failure: Failure, clock_ns: u64 },
+    /// The last frame of an agent: the end is said in band, since some streams never deliver an end of file.
+    Bye,
+}
+
+/// Writes a value as one frame line.
+pub fn encode<T: Serialize>(value: &T) -> String {
+    let json = serde_json::to_string(value).expect("tare's own types always serialise");
+    format!("{MARKER}{:08x} {json}\n", crc32fast::hash(json.as_bytes()))
+}
+
+/// Reads a frame line; None when it is not one, or is damaged.
+pub fn decode<T: DeserializeOwned>(line: &str) -> Option<T> {
+    let start = line.rfind(MARKER)? + MARKER.len();
+    let (sum, json) = line[start..].trim_end().split_once(' ')?;
+    let sum = u32::from_str_radix(sum, 16).ok()?;
+    if sum != crc32fast::hash(json.as_bytes()) {
+        return None;
+    }
+    serde_json::from_str(json).ok()
+}
+
+/// A line of the stream.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Line<T> {
+    Frame(T),
+    /// Whatever else came: kept beside the trial, since it often says why something failed.
+    Note(String),
+}
+
+/// Cuts a stream of bytes into frames and notes, in bounded memory.
+#[derive(Debug, Default)]
+pub struct Splitter {
+    pending: Vec<u8>,
+    /// The current line was longer than a frame may be; its rest is dropped.
+    overlong: bool,
+}
+
+impl Splitter {
+    /// Takes bytes and returns the lines that they complete.
+    pub fn push<T: DeserializeOwned>(&mut self, bytes: &[u8]) -> Vec<Line<T>> {
+        let mut lines = Vec::new();
+        for piece in bytes.split_inclusive(|&b| b == b'\n') {
+            let room = LONGEST_FRAME.saturating_sub(self.pending.len());
+            self.overlong |= piece.len() > room;
+            self.pending.extend_from_slice(&piece[..piece.len().min(room)]);
+            if piece.ends_with(b"\n") {
+                let whole = !std::mem::take(&mut self.overlong);
+                lines.extend(line(&std::mem::take(&mut self.pending), whole));
+            }
+        }
+        lines
+    }
+}
+
+fn line<T: DeserializeOwned>(bytes: &[u8], whole: bool) -> Option<Line<T>> {
+    let text = String::from_utf8_lossy(bytes);
+    if whole && let Some(frame) = decode(&text) {
+        return Some(Line::Frame(frame));
+    }
+    let note: String = text.trim_end().chars().take(LONGEST_NOTE).collect();
+    (!note.is_empty()).then_some(Line::Note(note))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bye() -> String {
+        encode(&Frame::Bye)
+    }
+
+    #[test]
+    fn frames_are_found_among_junk() {
+        let stream = format!("boot: hello\r\n[ 0.1] half a line {}{}\n", bye(), &bye()[..12]);
+        let lines: Vec<Line<Frame>> = Splitter::default().push(stream.as_bytes());
+        assert_eq!(
+            lines,
+            [Line::Note("boot: hello".into()), Line::Frame(Frame::Bye), Line::Note(bye()[..12].to_owned())]
+        );
+    }
+
+    #[test]
+    fn a_frame_may_arrive_byte_by_byte() {
+        let mut splitter = Splitter::default();
+        let lines: Vec<Line<Frame>> = bye().bytes().flat_map(|b| splitter.push(&[b])).collect();
+        assert_eq!(lines, [Line::Frame(Frame::Bye)]);
+    }
+
+    #[test]
+    fn every_flipped_bit_is_noticed() {
+        let frame = bye();
+        for i in 0..frame.len() * 8 {
+            let mut bytes = frame.clone().into_bytes();
+            bytes[i / 8] ^= 1 << (i % 8);
+            let lines: Vec<Line<Frame>> = Splitter::default().push(&bytes);
+            // A flip of letter case inside the checksum's hex digits does not change its value.
+            let same = String::from_utf8(bytes).is_ok_and(|t| t.eq_ignore_ascii_case(&frame));
+            assert!(same || !lines.contains(&Line::Frame(Frame::Bye)), "bit {i} went unnoticed");
+        }
+    }
+
+    #[test]
+    fn an_endless_line_costs_bounded_memory() {
+        let mut splitter = Splitter::default();
+        for _ in 0..40 {
+            assert!(splitter.push::<Frame>(&[b'x'; 64 * 1024]).is_empty());
+        }
+        assert!(splitter.pending.len() <= LONGEST_FRAME);
+        let after: Vec<Line<Frame>> = splitter.push(format!("\n{}", bye()).as_bytes());
+        assert_eq!(after.last(), Some(&Line::Frame(Frame::Bye)));
+    }
+}

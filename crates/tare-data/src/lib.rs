@@ -1,0 +1,16 @@
+//! The words of tare: the types that travel between the agent, the record, the analysis and the report.
+//!
+//! Nothing here does I/O or reads a clock.
+
+pub mod batch;
+pub mod caveat;
+pub mod facts;
+pub mod failure;
+pub mod frame;
+pub mod generator;
+pub mod metric;
+pub mod names;
+pub mod noise;
+pub mod request;
+pub mod session;
+pub mod unit;

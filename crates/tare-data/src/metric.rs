@@ -1,0 +1,53 @@
+//! A metric: how one figure of a probe is read from the raw samples of a trial.
+
+use serde::{Deserialize, Serialize};
+
+use crate::unit::{Direction, Unit};
+
+/// One figure of a probe. The first metric of a probe is its headline.
+///
+/// A metric is stored in the plan of a record, so that a record can be read without the probe that made it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Metric {
+    /// Name within the probe, e.g. `p99`.
+    pub name: String,
+    /// Which series of samples it is read from, e.g. `read` or `sync`.
+    pub series: String,
+    /// How it is read.
+    pub reading: Reading,
+    pub unit: Unit,
+    pub direction: Direction,
+}
+
+/// How the value of a trial is read from the warm samples of one series.
+///
+/// Values of throughput samples are totals over totals: nothing is dropped, and the figure is the one
+/// that the tool which the probe stands in for would print.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reading {
+    /// Elapsed nanoseconds over operations.
+    TimePerOperation,
+    /// Operations over elapsed seconds.
+    OperationsPerSecond,
+    /// Operations over elapsed minutes.
+    OperationsPerMinute,
+    /// Bytes moved over elapsed seconds.
+    BytesPerSecond,
+    /// Bits moved over elapsed seconds.
+    BitsPerSecond,
+    /// A quantile of the histogram, in 0..=1.
+    Quantile(f64),
+    /// Smallest time in the histogram.
+    Minimum,
+    /// Largest time in the histogram: an observation, never compared as if it were a parameter.
+    Maximum,
+    /// Mean of the histogram.
+    Mean,
+    /// Standard deviation of the histogram.
+    StandardDeviation,
+    /// Median of the gauge samples.
+    Gauge,
+    /// Time of the first call, which is kept apart from the warm ones.
+    Cold,
+}

@@ -1,0 +1,131 @@
+//! Names: a case (a probe with its parameters fixed, somewhere) and the parameters it is fixed with.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// Parameters of a probe, sorted by key, with the values as a person writes them (`4KiB`, `fdatasync`, `20000`).
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Parameters(pub BTreeMap<String, String>);
+
+/// A parameter that is missing or has a value that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadParameter {
+    pub key: String,
+    pub value: Option<String>,
+    pub wanted: &'static str,
+}
+
+impl fmt::Display for BadParameter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.value {
+            Some(value) => write!(f, "parameter {}={value} is not {}", self.key, self.wanted),
+            None => write!(f, "parameter {} is missing ({})", self.key, self.wanted),
+        }
+    }
+}
+
+impl std::error::Error for BadParameter {}
+
+impl Parameters {
+    /// The text of a parameter.
+    pub fn text(&self, key: &str) -> Result<&str, BadParameter> {
+        self.0.get(key).map(String::as_str).ok_or_else(|| BadParameter {
+            key: key.to_owned(),
+            value: None,
+            wanted: "a value",
+        })
+    }
+
+    /// A whole number, with an optional binary suffix: `20000`, `4KiB`, `64K`, `1GiB`.
+    pub fn integer(&self, key: &str) -> Result<u64, BadParameter> {
+        let text = self.text(key)?;
+        parse_size(text).ok_or_else(|| BadParameter {
+            key: key.to_owned(),
+            value: Some(text.to_owned()),
+            wanted: "a whole number such as 20000 or 4KiB",
+        })
+    }
+
+    /// A number with a fraction.
+    pub fn number(&self, key: &str) -> Result<f64, BadParameter> {
+        let text = self.text(key)?;
+        text.parse().ok().filter(|v: &f64| v.is_finite()).ok_or_else(|| BadParameter {
+            key: key.to_owned(),
+            value: Some(text.to_owned()),
+            wanted: "a number",
+        })
+    }
+}
+
+/// Reads `4096`, `4KiB`, `4K`, `1MiB`, `2G`: suffixes are powers of 1024, as dd and fio read `K`, `M`, `G`.
+pub fn parse_size(text: &str) -> Option<u64> {
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let number: u64 = text[..digits].parse().ok()?;
+    let shift = match &text[digits..] {
+        "" | "B" => 0,
+        "K" | "KiB" => 10,
+        "M" | "MiB" => 20,
+        "G" | "GiB" => 30,
+        _ => return None,
+    };
+    number.checked_mul(1 << shift)
+}
+
+/// A probe with its parameters fixed, in a place or to a peer where it needs one: a row of the table.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Case {
+    /// Name of the probe, e.g. `file.seq`.
+    pub probe: String,
+    /// Every parameter of the probe, defaults included.
+    pub parameters: Parameters,
+    /// Where its files live: `own`, `share` or a name that the study gives. None for probes without files.
+    pub place: Option<String>,
+    /// The other end of a network probe. None for probes without one.
+    pub peer: Option<String>,
+}
+
+impl fmt::Display for Case {
+    /// `file.seq?bs=4KiB&op=write@own`: the name under which a case stands in a record.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.probe)?;
+        for (i, (key, value)) in self.parameters.0.iter().enumerate() {
+            write!(f, "{}{key}={value}", if i == 0 { '?' } else { '&' })?;
+        }
+        if let Some(place) = &self.place {
+            write!(f, "@{place}")?;
+        }
+        if let Some(peer) = &self.peer {
+            write!(f, "->{peer}")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read_as_dd_reads_them() {
+        assert_eq!(parse_size("512"), Some(512));
+        assert_eq!(parse_size("4KiB"), Some(4096));
+        assert_eq!(parse_size("1G"), Some(1 << 30));
+        assert_eq!(parse_size("4kb"), None);
+        assert_eq!(parse_size(""), None);
+        assert_eq!(parse_size("99999999999G"), None);
+    }
+
+    #[test]
+    fn a_case_is_named_by_all_that_fixes_it() {
+        let case = Case {
+            probe: "file.seq".into(),
+            parameters: Parameters([("op".into(), "write".into()), ("bs".into(), "4KiB".into())].into()),
+            place: Some("own".into()),
+            peer: None,
+        };
+        assert_eq!(case.to_string(), "file.seq?bs=4KiB&op=write@own");
+    }
+}

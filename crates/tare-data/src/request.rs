@@ -1,0 +1,46 @@
+//! Requests: what the host asks of the agent.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::names::Case;
+
+/// What the host asks of the agent. One request is one line, shorter than [`crate::frame::LONGEST_REQUEST`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Request {
+    /// Say what is known of the environment and of these places (name to path inside).
+    Describe { places: BTreeMap<String, String> },
+    /// Run one trial in a fresh process.
+    Trial(TrialRequest),
+    /// End; the agent leaves nothing behind.
+    Leave,
+}
+
+/// One trial, with everything that fixes it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TrialRequest {
+    /// Number of the trial within the session; its frames carry it, so that a late one is recognised.
+    pub trial: u64,
+    pub case: Case,
+    pub amount: Amount,
+    /// Folder of the place, inside the environment; the trial works in a fresh folder below it.
+    pub directory: Option<String>,
+    /// For probes that choose at random: the same in every environment of a round.
+    pub seed: u64,
+    /// After this the trial's process ends itself, whatever it waits for.
+    pub deadline_ms: u64,
+}
+
+/// How much a trial does. Decided once for a session, so that every environment does the same.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Amount {
+    /// Find out how long an operation takes here, in little time.
+    Calibrate,
+    /// So many operations in each of so many batches.
+    Operations { batch: u64, batches: u32 },
+    /// Batches of so many operations until the time is up, as tools do that run for 60 s.
+    Duration { batch: u64, seconds: f64 },
+}

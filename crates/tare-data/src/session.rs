@@ -1,0 +1,173 @@
+//! A session as it stands in a record: its plan, the facts of its lanes, and every trial. No conclusions.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::batch::Batch;
+use crate::facts::Facts;
+use crate::failure::Failure;
+use crate::metric::Metric;
+use crate::names::Case;
+use crate::noise::Noise;
+use crate::request::Amount;
+
+/// Who measured, with what, when.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Header {
+    /// Version of tare.
+    pub tare: String,
+    /// SHA-256 of the binary, which is also the agent, in hex.
+    pub binary: String,
+    /// RFC 3339 with offset.
+    pub started: String,
+    /// Arguments after the program's name.
+    pub command: Vec<String>,
+    /// Facts of the machine that runs the session.
+    pub host: Facts,
+}
+
+/// What a lane is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// What the others are compared with.
+    Reference,
+    /// The reference entered once more: shows what this session calls a difference where there is none.
+    Control,
+    Subject,
+}
+
+/// One environment of a session. A session has exactly one reference and at most one control.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Lane {
+    /// Unique in the session: what columns are headed with.
+    pub name: String,
+    /// How it is entered: `gvisor?platform=ptrace`.
+    pub specification: String,
+    pub role: Role,
+}
+
+/// A case of a session, with all that is needed to read its samples without the probe.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PlannedCase {
+    /// `case.to_string()`: names the case in the rest of the record.
+    pub id: String,
+    pub case: Case,
+    /// What the row is headed with, e.g. `write+fdatasync 4 KiB`.
+    pub label: String,
+    /// The first is the headline.
+    pub metrics: Vec<Metric>,
+    /// Hash of the probe's definition and these parameters; figures of different ones are never compared.
+    pub definition: String,
+    /// The same in every lane.
+    pub amount: Amount,
+    /// The largest ratio that still counts as the same, as ln: ln(1.02) unless the study says otherwise.
+    pub margin: f64,
+    /// Lanes where this case cannot be measured, with the reason; found before the first round.
+    pub gaps: BTreeMap<String, Failure>,
+}
+
+/// What a session set out to do.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// Name of the study.
+    pub study: String,
+    pub seed: u64,
+    /// Most rounds that a case gets.
+    pub rounds: u32,
+    /// Numbers of rounds after which the stopping rule looks; the last is `rounds`.
+    pub looks: Vec<u32>,
+    /// Time that the session may take, in seconds; none with `--rounds`.
+    pub budget_s: Option<f64>,
+    pub lanes: Vec<Lane>,
+    pub cases: Vec<PlannedCase>,
+}
+
+/// Facts of a lane, taken at its first start.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LaneFacts {
+    pub lane: String,
+    /// As the agent sees it.
+    pub inside: Facts,
+    /// As the host sees it: runtime and its version, flags.
+    pub outside: Facts,
+    /// Facts of each place, as the agent sees it.
+    pub places: BTreeMap<String, Facts>,
+}
+
+/// One trial: a case in a lane in a round, in a process of its own.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Trial {
+    pub number: u64,
+    pub case: String,
+    pub lane: String,
+    pub round: u32,
+    /// 0 for the first; a round that was disturbed is run again as a whole.
+    pub attempt: u32,
+    /// Place in the order of its round, from 0.
+    pub position: u32,
+    /// Which start of the environment it ran in, from 0.
+    pub start: u32,
+    /// By the host's monotonic clock, from the beginning of the session.
+    pub started_ns: u64,
+    /// By the host's clock, request to last frame.
+    pub host_elapsed_ns: u64,
+    /// By the agent's clock over the same stretch, as far as its frames tell.
+    pub agent_elapsed_ns: Option<u64>,
+    pub batches: Vec<Batch>,
+    pub inside: Noise,
+    pub outside: Noise,
+    pub failure: Option<Failure>,
+    /// Lines that were no frames.
+    pub notes: Vec<String>,
+}
+
+/// A round of a case that broke a noise limit and was run again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RepeatedRound {
+    pub case: String,
+    pub round: u32,
+    /// The attempt that was disturbed.
+    pub attempt: u32,
+    pub reason: String,
+}
+
+/// How a session ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ending {
+    /// Every case was decided or had all its rounds, or the budget was spent.
+    Complete,
+    /// The user stopped it.
+    Interrupted,
+    /// The record stops without an end: kill, power, full disk.
+    BrokenOff,
+}
+
+/// Everything that a record holds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Session {
+    pub header: Header,
+    pub plan: Plan,
+    pub facts: Vec<LaneFacts>,
+    /// In the order in which they ran.
+    pub trials: Vec<Trial>,
+    pub repeated: Vec<RepeatedRound>,
+    pub ending: Ending,
+}
+
+impl Session {
+    /// The reference lane.
+    pub fn reference(&self) -> Option<&Lane> {
+        self.plan.lanes.iter().find(|lane| lane.role == Role::Reference)
+    }
+
+    /// Whether this attempt at a round counts: disturbed attempts do not.
+    pub fn counts(&self, trial: &Trial) -> bool {
+        !self
+            .repeated
+            .iter()
+            .any(|r| r.case == trial.case && r.round == trial.round && r.attempt == trial.attempt)
+    }
+}

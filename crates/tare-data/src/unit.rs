@@ -1,0 +1,37 @@
+//! Units a metric can have, and which way is better.
+
+use serde::{Deserialize, Serialize};
+
+/// The unit of a metric's value. Prefixes are chosen when the value is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unit {
+    /// Nanoseconds an operation.
+    Nanoseconds,
+    /// Operations a second.
+    PerSecond,
+    /// Operations a minute, as UnixBench counts its shell scripts.
+    PerMinute,
+    /// Bytes a second; shown in powers of ten (MB/s), as dd does.
+    BytesPerSecond,
+    /// Bits a second; shown in powers of ten (Gbit/s), as network tools do.
+    BitsPerSecond,
+    /// Bytes; shown in powers of two (KiB, MiB).
+    Bytes,
+    /// Millions of Whetstone instructions a second.
+    Mwips,
+    /// A share of one hundred.
+    Percent,
+    /// A plain number.
+    Count,
+}
+
+/// Which way a metric is better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Direction {
+    /// Less is better: times, memory.
+    Lower,
+    /// More is better: rates.
+    Higher,
+}
