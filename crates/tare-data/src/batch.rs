@@ -66,8 +66,12 @@ impl Histogram {
     /// An empty histogram. It never grows: recording into it does not allocate.
     pub fn new() -> Self {
         Histogram(
-            hdrhistogram::Histogram::new_with_bounds(HISTOGRAM_LOWEST_NS, HISTOGRAM_HIGHEST_NS, HISTOGRAM_DIGITS)
-                .expect("constant bounds are valid"),
+            hdrhistogram::Histogram::new_with_bounds(
+                HISTOGRAM_LOWEST_NS,
+                HISTOGRAM_HIGHEST_NS,
+                HISTOGRAM_DIGITS,
+            )
+            .expect("constant bounds are valid"),
         )
     }
 
@@ -99,7 +103,8 @@ impl<'de> Deserialize<'de> for Histogram {
         if text.len() > HISTOGRAM_MOST_ENCODED {
             return Err(D::Error::custom("histogram is too long"));
         }
-        let bytes = base64::engine::general_purpose::STANDARD_NO_PAD.decode(&text).map_err(D::Error::custom)?;
+        let bytes =
+            base64::engine::general_purpose::STANDARD_NO_PAD.decode(&text).map_err(D::Error::custom)?;
         // The encoding names its own bounds; a hostile one could ask for gigabytes. Ours are constant.
         let read: hdrhistogram::Histogram<u64> = checked_header(&bytes)
             .and_then(|()| {
@@ -118,8 +123,10 @@ impl<'de> Deserialize<'de> for Histogram {
 ///
 /// Header, big-endian: cookie u32, payload length u32, normalising offset u32, digits u32, lowest u64, highest u64, ratio f64.
 fn checked_header(bytes: &[u8]) -> Result<(), String> {
-    let word = |at: usize| bytes.get(at..at + 4).map(|b| u32::from_be_bytes(b.try_into().expect("four bytes")));
-    let long = |at: usize| bytes.get(at..at + 8).map(|b| u64::from_be_bytes(b.try_into().expect("eight bytes")));
+    let word =
+        |at: usize| bytes.get(at..at + 4).map(|b| u32::from_be_bytes(b.try_into().expect("four bytes")));
+    let long =
+        |at: usize| bytes.get(at..at + 8).map(|b| u64::from_be_bytes(b.try_into().expect("eight bytes")));
     let ours = word(12) == Some(u32::from(HISTOGRAM_DIGITS))
         && long(16) == Some(HISTOGRAM_LOWEST_NS)
         && long(24) == Some(HISTOGRAM_HIGHEST_NS);

@@ -44,7 +44,9 @@ impl Caveat {
             ),
             Caveat::Modal { modes } => format!("rounds fall into {modes} groups"),
             Caveat::CanaryOutside { ratio } => {
-                format!("a fixed piece of arithmetic took {ratio:.2}x the reference's time just before the trials")
+                format!(
+                    "a fixed piece of arithmetic took {ratio:.2}x the reference's time just before the trials"
+                )
             }
             Caveat::ClockDisagrees { parts_per_million } => {
                 format!("its clock and the host's disagree by {parts_per_million:.0} parts per million")
@@ -67,10 +69,16 @@ impl Caveat {
     /// What to do about it, in one sentence.
     pub fn advice(&self) -> &'static str {
         match self {
-            Caveat::ControlColoured { .. } => "quieten the machine (tare check names what is loud) and run again",
+            Caveat::ControlColoured { .. } => {
+                "quieten the machine (tare check names what is loud) and run again"
+            }
             Caveat::SkewedTail { .. } => "read the interval of the median, which is the one shown",
-            Caveat::Modal { .. } => "look at the raw rounds; pinning or a longer budget may separate the groups",
-            Caveat::CanaryOutside { .. } => "do not read processor figures of this environment as its own cost",
+            Caveat::Modal { .. } => {
+                "look at the raw rounds; pinning or a longer budget may separate the groups"
+            }
+            Caveat::CanaryOutside { .. } => {
+                "do not read processor figures of this environment as its own cost"
+            }
             Caveat::ClockDisagrees { .. } => "trust ratios above that size only",
             Caveat::CoarseClock { .. } => "choose another clock source in the environment, e.g. tsc=reliable",
             Caveat::RoundsRepeated { .. } => "run when the machine is idle",

@@ -1,1 +1,18 @@
-//! placeholder
+//! What tare measures, and the agent that runs it inside an environment.
+//!
+//! This crate needs nothing of the environment beyond the kernel's system calls: no /proc, no /tmp, no
+//! dynamic library. What is missing becomes a named gap.
+
+pub mod agent;
+pub mod probe;
+pub mod probes;
+pub mod stopwatch;
+pub mod trial;
+
+pub use probe::Probe;
+pub use probes::PROBES;
+
+/// The probe of a name.
+pub fn find(name: &str) -> Option<&'static Probe> {
+    PROBES.iter().copied().find(|probe| probe.name == name)
+}

@@ -1,0 +1,42 @@
+//! `null`: nothing at all, timed; what the harness itself costs.
+
+use tare_data::metric::Reading;
+use tare_data::unit::{Direction, Unit};
+
+use crate::probe::{MetricDescription, Probe};
+use crate::stopwatch::Stopwatch;
+use crate::trial::prove;
+
+pub static PROBE: Probe = Probe {
+    name: "null",
+    title: "nothing (harness)",
+    summary: "An empty loop, timed as every other probe is: what the harness itself costs.",
+    timed: "a counter going up, which the compiler may not remove",
+    not_timed: "the two clock reads around the loop",
+    distorted_by: "frequency changes; a busy neighbour",
+    parameters: &[],
+    metrics: &[MetricDescription {
+        name: "time",
+        series: "turn",
+        reading: Reading::TimePerOperation,
+        unit: Unit::Nanoseconds,
+        direction: Direction::Lower,
+    }],
+    needs: &[],
+    revision: 1,
+    label: |_| "nothing (harness)".into(),
+    run: |trial| {
+        trial.repeat(|operations, report| {
+            let mut stopwatch = Stopwatch::default();
+            let mut turns = 0u64;
+            stopwatch.start();
+            for _ in 0..operations {
+                turns = std::hint::black_box(turns + 1);
+            }
+            stopwatch.stop();
+            prove("turns", turns, operations)?;
+            report.throughput("turn", operations, &stopwatch);
+            Ok(())
+        })
+    },
+};

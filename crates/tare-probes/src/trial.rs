@@ -1,0 +1,164 @@
+//! A trial as the probe sees it: its parameters, its folder, and how samples leave it.
+
+use std::path::{Path, PathBuf};
+
+use tare_data::batch::{Batch, Histogram, Phase, Sample};
+use tare_data::failure::{Failure, FailureKind};
+use tare_data::names::Parameters;
+use tare_data::request::{Amount, TrialRequest};
+
+use crate::stopwatch::{Stopwatch, now_ns};
+
+/// A calibration doubles its operations until they take this long: long against a clock read and a timer
+/// interrupt, short against a trial.
+const CALIBRATION_NS: u64 = 2_000_000;
+/// Most operations of a calibration: stops a probe whose operations take no time.
+const CALIBRATION_MOST: u64 = 1 << 30;
+/// Operations of the cold batch: the very first call.
+const COLD_OPERATIONS: u64 = 1;
+
+/// One trial, from inside.
+pub struct Trial<'a> {
+    request: &'a TrialRequest,
+    directory: Option<PathBuf>,
+    sink: &'a mut dyn FnMut(Batch),
+}
+
+impl<'a> Trial<'a> {
+    /// A trial that works in `directory`, which is fresh and its own, and gives its batches to `sink`.
+    pub fn new(
+        request: &'a TrialRequest,
+        directory: Option<PathBuf>,
+        sink: &'a mut dyn FnMut(Batch),
+    ) -> Self {
+        Trial { request, directory, sink }
+    }
+
+    pub fn parameters(&self) -> &'a Parameters {
+        &self.request.case.parameters
+    }
+
+    /// The same in every environment of a round.
+    pub fn seed(&self) -> u64 {
+        self.request.seed
+    }
+
+    /// The other end of a network probe.
+    pub fn peer(&self) -> Result<&'a str, Failure> {
+        self.request
+            .case
+            .peer
+            .as_deref()
+            .ok_or_else(|| Failure::new(FailureKind::Broken, "the case names no peer"))
+    }
+
+    /// A fresh folder of the trial's own in the place asked for; removed after the trial.
+    pub fn directory(&self) -> Result<&Path, Failure> {
+        self.directory.as_deref().ok_or_else(|| Failure::new(FailureKind::Broken, "the case names no place"))
+    }
+
+    /// Runs `work` as often as the request says: once cold with one operation, then warm in batches.
+    ///
+    /// `work` does so many operations, times them, proves them, and reports its samples to the [`Report`].
+    /// For probes whose single operation is short enough to be counted out.
+    pub fn repeat<F>(&mut self, mut work: F) -> Result<(), Failure>
+    where
+        F: FnMut(u64, &mut Report) -> Result<(), Failure>,
+    {
+        match self.request.amount {
+            Amount::Calibrate => self.calibrate(&mut work),
+            Amount::Operations { batch, batches } => {
+                self.batch(Phase::Cold, COLD_OPERATIONS, &mut work)?;
+                (0..batches).try_for_each(|_| self.batch(Phase::Warm, batch, &mut work).map(drop))
+            }
+            Amount::Duration { batch, seconds } => {
+                self.batch(Phase::Cold, COLD_OPERATIONS, &mut work)?;
+                let end_ns = now_ns() + (seconds * 1e9) as u64;
+                while now_ns() < end_ns {
+                    self.batch(Phase::Warm, batch, &mut work)?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Runs `work` once, whatever the amount: for probes whose parameters say how much they do.
+    pub fn once<F>(&mut self, mut work: F) -> Result<(), Failure>
+    where
+        F: FnMut(&mut Report) -> Result<(), Failure>,
+    {
+        self.batch(Phase::Warm, 1, &mut |_, report| work(report)).map(drop)
+    }
+
+    fn calibrate<F>(&mut self, work: &mut F) -> Result<(), Failure>
+    where
+        F: FnMut(u64, &mut Report) -> Result<(), Failure>,
+    {
+        let mut operations = 1;
+        while self.batch(Phase::Warm, operations, work)? < CALIBRATION_NS && operations < CALIBRATION_MOST {
+            operations *= 2;
+        }
+        Ok(())
+    }
+
+    /// Runs and sends one batch; returns the longest time that one of its samples took.
+    fn batch<F>(&mut self, phase: Phase, operations: u64, work: &mut F) -> Result<u64, Failure>
+    where
+        F: FnMut(u64, &mut Report) -> Result<(), Failure>,
+    {
+        let mut report = Report { started_ns: now_ns(), samples: Vec::new() };
+        work(operations, &mut report)?;
+        let mut longest_ns = 0;
+        for (series, sample) in report.samples {
+            if let Sample::Throughput { elapsed_ns, .. } | Sample::Latency { elapsed_ns, .. } = &sample {
+                longest_ns = longest_ns.max(*elapsed_ns);
+            }
+            (self.sink)(Batch { series: series.to_owned(), phase, started_ns: report.started_ns, sample });
+        }
+        Ok(longest_ns)
+    }
+}
+
+/// Where a probe puts the samples of one batch. Filled after the clock has stopped.
+pub struct Report {
+    started_ns: u64,
+    samples: Vec<(&'static str, Sample)>,
+}
+
+impl Report {
+    /// Operations timed together.
+    pub fn throughput(&mut self, series: &'static str, operations: u64, stopwatch: &Stopwatch) {
+        self.moved(series, operations, 0, stopwatch);
+    }
+
+    /// Operations timed together that moved bytes.
+    pub fn moved(&mut self, series: &'static str, operations: u64, bytes: u64, stopwatch: &Stopwatch) {
+        let elapsed_ns = stopwatch.elapsed_ns();
+        self.samples.push((series, Sample::Throughput { operations, bytes, elapsed_ns }));
+    }
+
+    /// Operations timed one by one, from the first start to the last end in `stopwatch`.
+    pub fn latency(&mut self, series: &'static str, bytes: u64, stopwatch: &Stopwatch, histogram: Histogram) {
+        let operations = histogram.0.len();
+        let elapsed_ns = stopwatch.elapsed_ns();
+        self.samples.push((series, Sample::Latency { operations, bytes, elapsed_ns, histogram }));
+    }
+
+    /// A figure that is read, not timed.
+    pub fn gauge(&mut self, series: &'static str, value: f64) {
+        self.samples.push((series, Sample::Gauge { value }));
+    }
+}
+
+/// Fails a trial whose own count of its work is not what it should be.
+pub fn prove(what: &str, counted: u64, expected: u64) -> Result<(), Failure> {
+    if counted == expected {
+        return Ok(());
+    }
+    Err(Failure::new(FailureKind::WrongWork, format!("{what}: counted {counted}, expected {expected}")))
+}
+
+/// A failure of an operation, with what was tried and the system's own words.
+pub fn broken(what: &str, cause: impl std::fmt::Display) -> Failure {
+    Failure::new(FailureKind::Broken, format!("{what}: {cause}"))
+}
