@@ -138,9 +138,16 @@ impl Report {
     }
 
     /// Operations timed one by one, from the first start to the last end in `stopwatch`.
-    pub fn latency(&mut self, series: &'static str, bytes: u64, stopwatch: &Stopwatch, histogram: Histogram) {
+    pub fn latency(
+        &mut self,
+        series: &'static str,
+        bytes: u64,
+        stopwatch: &Stopwatch,
+        histogram: &Histogram,
+    ) {
         let operations = histogram.0.len();
         let elapsed_ns = stopwatch.elapsed_ns();
+        let histogram = histogram.encode();
         self.samples.push((series, Sample::Latency { operations, bytes, elapsed_ns, histogram }));
     }
 
