@@ -1,1 +1,13 @@
-//! placeholder
+//! What was measured: the journal of a session, written as it happens and read back whole.
+//!
+//! A record holds raw figures and facts, never a conclusion.
+
+pub mod entry;
+pub mod error;
+pub mod reader;
+pub mod writer;
+
+pub use entry::Entry;
+pub use error::RecordError;
+pub use reader::{Recording, read};
+pub use writer::Writer;

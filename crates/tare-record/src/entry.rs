@@ -1,0 +1,76 @@
+//! An entry: one line of a record.
+
+use serde::{Deserialize, Serialize};
+use tare_data::batch::Batch;
+use tare_data::failure::Failure;
+use tare_data::noise::Noise;
+use tare_data::session::{Ending, Header, LaneFacts, Plan, RepeatedRound};
+
+/// Schema that is written. A reader reads this one and every earlier one.
+pub const SCHEMA: u32 = 1;
+
+/// One line of a record, in the order in which things happened.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Entry {
+    /// The first line.
+    Record { schema: u32, header: Header },
+    /// What is known of a lane; once a lane, before the plan.
+    Facts(LaneFacts),
+    /// What the session set out to do; once, before the first trial.
+    Plan(Plan),
+    /// A trial begins.
+    Begin(Begin),
+    /// One batch of the trial that began last.
+    Batch { trial: u64, batch: Batch },
+    /// The trial ended, well or not.
+    End(End),
+    /// A round was disturbed and will be run again.
+    Repeated(RepeatedRound),
+    /// The session was taken up again.
+    Resumed { at: String, command: Vec<String> },
+    /// The session ended by itself or by its user.
+    Ended { ending: Ending, at: String },
+}
+
+/// What is known of a trial before it runs; see [`tare_data::session::Trial`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Begin {
+    pub trial: u64,
+    pub case: String,
+    pub lane: String,
+    pub round: u32,
+    pub attempt: u32,
+    pub position: u32,
+    pub start: u32,
+    pub started_ns: u64,
+}
+
+/// What is known of a trial after it ran.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct End {
+    pub trial: u64,
+    pub host_elapsed_ns: u64,
+    pub agent_elapsed_ns: Option<u64>,
+    pub inside: Noise,
+    pub outside: Noise,
+    pub failure: Option<Failure>,
+    pub notes: Vec<String>,
+}
+
+/// Writes an entry as a line: checksum, space, JSON.
+pub fn to_line(entry: &Entry) -> String {
+    let json = serde_json::to_string(entry).expect("tare's own types always serialise");
+    format!("{:08x} {json}\n", crc32fast::hash(json.as_bytes()))
+}
+
+/// Reads a line; None when it is damaged or incomplete.
+pub fn from_line(line: &[u8]) -> Option<Entry> {
+    let line = line.strip_suffix(b"\n")?;
+    let (sum, json) = line.split_at_checked(9)?;
+    let sum = u32::from_str_radix(std::str::from_utf8(sum).ok()?.strip_suffix(' ')?, 16).ok()?;
+    if sum != crc32fast::hash(json) {
+        return None;
+    }
+    serde_json::from_slice(json).ok()
+}

@@ -1,0 +1,129 @@
+//! A record survives being cut anywhere, and says what is wrong with one that was changed.
+
+use std::fs;
+use std::path::PathBuf;
+
+use tare_data::batch::{Batch, Phase, Sample};
+use tare_data::facts::Facts;
+use tare_data::noise::Noise;
+use tare_data::session::{Ending, Header, Lane, Plan, Role};
+use tare_record::entry::{Begin, End, SCHEMA, to_line};
+use tare_record::{Entry, RecordError, Writer, read};
+
+fn entries() -> Vec<Entry> {
+    let header = Header {
+        tare: "0.1.0".into(),
+        binary: "00".into(),
+        started: "2026-01-01T00:00:00Z".into(),
+        command: vec!["run".into()],
+        host: Facts::default(),
+    };
+    let lane = Lane { name: "native".into(), specification: "native".into(), role: Role::Reference };
+    let plan = Plan {
+        study: "quick".into(),
+        seed: 7,
+        rounds: 12,
+        looks: vec![12],
+        budget_s: None,
+        lanes: vec![lane],
+        cases: vec![],
+    };
+    let mut entries = vec![Entry::Record { schema: SCHEMA, header }, Entry::Plan(plan)];
+    for trial in 0..3 {
+        entries.push(Entry::Begin(Begin {
+            trial,
+            case: "null".into(),
+            lane: "native".into(),
+            round: trial as u32,
+            attempt: 0,
+            position: 0,
+            start: 0,
+            started_ns: trial,
+        }));
+        let sample = Sample::Throughput { operations: 10, bytes: 0, elapsed_ns: 100 };
+        let batch = Batch { series: "turn".into(), phase: Phase::Warm, started_ns: 1, sample };
+        entries.push(Entry::Batch { trial, batch });
+        entries.push(Entry::End(End {
+            trial,
+            host_elapsed_ns: 200,
+            agent_elapsed_ns: Some(150),
+            inside: Noise::default(),
+            outside: Noise::default(),
+            failure: None,
+            notes: vec![],
+        }));
+    }
+    entries.push(Entry::Ended { ending: Ending::Complete, at: "2026-01-01T00:01:00Z".into() });
+    entries
+}
+
+fn file(folder: &tempfile::TempDir, bytes: &[u8]) -> PathBuf {
+    let path = folder.path().join("session.tare");
+    fs::write(&path, bytes).unwrap();
+    path
+}
+
+#[test]
+fn what_is_written_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("session.tare");
+    let mut writer = Writer::create(&path).unwrap();
+    entries().iter().for_each(|entry| writer.append(entry).unwrap());
+    writer.sync().unwrap();
+    let recording = read(&path).unwrap();
+    assert_eq!(recording.session.trials.len(), 3);
+    assert_eq!(recording.session.ending, Ending::Complete);
+    assert_eq!(recording.whole_bytes, fs::metadata(&path).unwrap().len());
+    assert!(matches!(Writer::create(&path), Err(RecordError::Io { action: "create", .. })));
+}
+
+#[test]
+fn a_record_cut_at_any_byte_gives_what_came_before() {
+    let folder = tempfile::tempdir().unwrap();
+    let text: String = entries().iter().map(to_line).collect();
+    let plan_end: usize = entries()[..2].iter().map(|e| to_line(e).len()).sum();
+    for cut in 0..text.len() {
+        match read(&file(&folder, &text.as_bytes()[..cut])) {
+            Ok(recording) => {
+                assert!(cut >= plan_end);
+                assert_eq!(recording.session.ending, Ending::BrokenOff);
+                let unfinished = recording.session.trials.iter().filter(|t| t.failure.is_some()).count();
+                assert!(unfinished <= 1);
+            }
+            Err(RecordError::NotARecord { .. } | RecordError::NoPlan { .. }) => assert!(cut < plan_end),
+            Err(other) => panic!("cut at {cut}: {other}"),
+        }
+    }
+}
+
+#[test]
+fn a_record_that_was_changed_is_refused_with_the_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let text: String = entries().iter().map(to_line).collect();
+    let changed = text.replacen("\"operations\":10", "\"operations\":99", 1);
+    match read(&file(&folder, changed.as_bytes())) {
+        Err(RecordError::Damaged { line, .. }) => assert_eq!(line, 4),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_torn_record_goes_on_after_its_last_whole_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let text: String = entries().iter().map(to_line).collect();
+    let path = file(&folder, &text.as_bytes()[..text.len() - 5]);
+    let recording = read(&path).unwrap();
+    assert_eq!(recording.torn_line, Some(12));
+    let mut writer = Writer::resume(&path, recording.whole_bytes).unwrap();
+    writer.append(&Entry::Resumed { at: "later".into(), command: vec![] }).unwrap();
+    writer.append(entries().last().unwrap()).unwrap();
+    assert_eq!(read(&path).unwrap().session.ending, Ending::Complete);
+}
+
+#[test]
+fn a_record_of_a_newer_schema_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let Entry::Record { header, .. } = entries().remove(0) else { unreachable!() };
+    let line = to_line(&Entry::Record { schema: SCHEMA + 1, header });
+    assert!(matches!(read(&file(&folder, line.as_bytes())), Err(RecordError::Newer { found: 2, .. })));
+}
