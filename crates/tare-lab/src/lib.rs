@@ -5,5 +5,8 @@
 
 pub mod environments;
 pub mod error;
+pub mod link;
+pub mod nearest;
 pub mod ownership;
 pub mod specification;
+pub mod study;

@@ -1,0 +1,278 @@
+//! A link: the host's end of the stream into an environment, with a deadline on every wait.
+//!
+//! What the other end sends is not trusted: lines, notes and frames are bounded.
+
+use std::collections::VecDeque;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use tare_data::failure::{Failure, FailureKind};
+use tare_data::frame::{Frame, LONGEST_REQUEST, Line, Splitter, encode};
+use tare_data::request::Request;
+
+/// Notes kept until somebody takes them; the newest are the ones that say why something failed.
+const MOST_NOTES: usize = 64;
+/// Frames taken in but not yet asked for. A trial sends a few; an environment that sends thousands is broken.
+const MOST_FRAMES: usize = 4096;
+/// A wait is cut into pieces of this length, so that a signal which arrives just before it is not missed.
+const WAIT_PIECE: Duration = Duration::from_millis(500);
+
+/// A frame, with the host's time of its arrival.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Arrived {
+    pub frame: Frame,
+    pub at: Instant,
+}
+
+/// Why nothing arrived.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LinkError {
+    /// The deadline passed.
+    Deadline,
+    /// The stream ended.
+    Ended,
+    /// The user wants to stop.
+    Interrupted,
+    /// The other end does not keep to the protocol.
+    Unruly(String),
+}
+
+impl LinkError {
+    /// The failure of a trial that this is; an interruption is none.
+    pub fn failure(&self, waited_for: &str) -> Failure {
+        match self {
+            LinkError::Deadline => Failure::new(FailureKind::Deadline, format!("no {waited_for} in time")),
+            LinkError::Ended => {
+                Failure::new(FailureKind::Died, format!("the environment ended before its {waited_for}"))
+            }
+            LinkError::Interrupted => Failure::new(FailureKind::Died, "interrupted"),
+            LinkError::Unruly(what) => Failure::new(FailureKind::Broken, what.clone()),
+        }
+    }
+}
+
+/// The host's end of a stream. Standard error of the far end is read too: its lines are notes.
+#[derive(Debug)]
+pub struct Link<'i> {
+    input: OwnedFd,
+    output: OwnedFd,
+    errors: Option<OwnedFd>,
+    splitter: Splitter,
+    error_splitter: Splitter,
+    frames: VecDeque<Arrived>,
+    notes: VecDeque<String>,
+    ended: bool,
+    interrupted: &'i AtomicBool,
+}
+
+impl<'i> Link<'i> {
+    /// `input` is what the agent reads, `output` and `errors` what it writes. `interrupted` ends every wait.
+    pub fn new(
+        input: OwnedFd,
+        output: OwnedFd,
+        errors: Option<OwnedFd>,
+        interrupted: &'i AtomicBool,
+    ) -> Self {
+        Link {
+            input,
+            output,
+            errors,
+            splitter: Splitter::default(),
+            error_splitter: Splitter::default(),
+            frames: VecDeque::new(),
+            notes: VecDeque::new(),
+            ended: false,
+            interrupted,
+        }
+    }
+
+    /// Sends a request. It fits a pipe's buffer, so a stuck reader cannot hold the host for long: poll says
+    /// when there is room.
+    pub fn send(&mut self, request: &Request, deadline: Instant) -> Result<(), LinkError> {
+        let line = encode(request);
+        if line.len() > LONGEST_REQUEST {
+            return Err(LinkError::Unruly(format!("a request of {} bytes is too long", line.len())));
+        }
+        let mut rest = line.as_bytes();
+        while !rest.is_empty() {
+            self.wait(deadline, true)?;
+            match rustix::io::write(&self.input, rest) {
+                Ok(written) => rest = &rest[written..],
+                Err(Errno::INTR | Errno::AGAIN) => {}
+                Err(_) => return Err(LinkError::Ended),
+            }
+        }
+        Ok(())
+    }
+
+    /// The next frame.
+    pub fn receive(&mut self, deadline: Instant) -> Result<Arrived, LinkError> {
+        loop {
+            if let Some(arrived) = self.frames.pop_front() {
+                return Ok(arrived);
+            }
+            if self.ended {
+                return Err(LinkError::Ended);
+            }
+            self.wait(deadline, false)?;
+        }
+    }
+
+    /// Lines that were no frames, since the last time they were taken.
+    pub fn take_notes(&mut self) -> Vec<String> {
+        self.notes.drain(..).collect()
+    }
+
+    /// Waits until something can be read (and is), or until `input` has room when `to_write`.
+    fn wait(&mut self, deadline: Instant, to_write: bool) -> Result<(), LinkError> {
+        loop {
+            if self.interrupted.load(Ordering::Relaxed) {
+                return Err(LinkError::Interrupted);
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(LinkError::Deadline);
+            }
+            let piece = left.min(WAIT_PIECE);
+            let timeout =
+                Timespec { tv_sec: piece.as_secs() as i64, tv_nsec: i64::from(piece.subsec_nanos()) };
+            let mut fds = vec![PollFd::new(&self.output, PollFlags::IN)];
+            if to_write {
+                fds.push(PollFd::new(&self.input, PollFlags::OUT));
+            }
+            if let Some(errors) = &self.errors {
+                fds.push(PollFd::new(errors, PollFlags::IN));
+            }
+            match poll(&mut fds, Some(&timeout)) {
+                Ok(0) | Err(Errno::INTR) => continue,
+                Ok(_) => {}
+                Err(errno) => return Err(LinkError::Unruly(format!("poll: {errno}"))),
+            }
+            let ready: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
+            drop(fds);
+            let at = Instant::now();
+            if ready[0] {
+                self.read_output(at)?;
+            }
+            if self.errors.is_some() && ready[ready.len() - 1] {
+                self.read_errors();
+            }
+            if to_write && ready[1] {
+                return Ok(());
+            }
+            if !to_write && (!self.frames.is_empty() || self.ended) {
+                return Ok(());
+            }
+        }
+    }
+
+    fn read_output(&mut self, at: Instant) -> Result<(), LinkError> {
+        let mut bytes = [0u8; 64 * 1024];
+        match rustix::io::read(self.output.as_fd(), &mut bytes[..]) {
+            Ok(0) => self.ended = true,
+            Ok(read) => {
+                for line in self.splitter.push::<Frame>(&bytes[..read]) {
+                    match line {
+                        Line::Frame(frame) => self.frames.push_back(Arrived { frame, at }),
+                        Line::Note(note) => self.note(note),
+                    }
+                }
+                if self.frames.len() > MOST_FRAMES {
+                    return Err(LinkError::Unruly(format!("more than {MOST_FRAMES} frames at once")));
+                }
+            }
+            Err(Errno::INTR | Errno::AGAIN) => {}
+            Err(_) => self.ended = true,
+        }
+        Ok(())
+    }
+
+    fn read_errors(&mut self) {
+        let mut bytes = [0u8; 4096];
+        let Some(errors) = &self.errors else { return };
+        match rustix::io::read(errors, &mut bytes[..]) {
+            Err(Errno::INTR | Errno::AGAIN) => {}
+            Ok(0) | Err(_) => self.errors = None,
+            Ok(read) => {
+                for line in self.error_splitter.push::<Frame>(&bytes[..read]) {
+                    // A frame on standard error is none: the protocol runs on standard output.
+                    if let Line::Note(note) = line {
+                        self.note(note);
+                    }
+                }
+            }
+        }
+    }
+
+    fn note(&mut self, note: String) {
+        if self.notes.len() == MOST_NOTES {
+            self.notes.pop_front();
+        }
+        self.notes.push_back(note);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::pipe::pipe;
+
+    static QUIET: AtomicBool = AtomicBool::new(false);
+
+    fn soon() -> Instant {
+        Instant::now() + Duration::from_millis(50)
+    }
+
+    /// A link whose far end the test holds: (link, what the agent reads, what it writes).
+    fn link(interrupted: &AtomicBool) -> (Link<'_>, OwnedFd, OwnedFd) {
+        let (agent_reads, host_writes) = pipe().unwrap();
+        let (host_reads, agent_writes) = pipe().unwrap();
+        (Link::new(host_writes, host_reads, None, interrupted), agent_reads, agent_writes)
+    }
+
+    #[test]
+    fn frames_come_out_and_the_rest_is_notes() {
+        let (mut link, _reads, writes) = link(&QUIET);
+        rustix::io::write(&writes, format!("booting\n{}", encode(&Frame::Bye)).as_bytes()).unwrap();
+        assert_eq!(link.receive(soon()).unwrap().frame, Frame::Bye);
+        assert_eq!(link.take_notes(), ["booting"]);
+        drop(writes);
+        assert_eq!(link.receive(soon()), Err(LinkError::Ended));
+    }
+
+    #[test]
+    fn a_silent_end_meets_the_deadline() {
+        let (mut link, _reads, _writes) = link(&QUIET);
+        assert_eq!(link.receive(Instant::now() + Duration::from_millis(5)), Err(LinkError::Deadline));
+    }
+
+    #[test]
+    fn an_end_that_does_not_read_meets_the_deadline() {
+        let (mut link, _reads, _writes) = link(&QUIET);
+        let error = (0..100_000).find_map(|_| link.send(&Request::Leave, soon()).err());
+        assert_eq!(error, Some(LinkError::Deadline));
+    }
+
+    #[test]
+    fn a_flood_is_cut_off() {
+        let (mut link, _reads, writes) = link(&QUIET);
+        rustix::io::ioctl_fionbio(&writes, true).unwrap();
+        let frames = encode(&Frame::Bye).repeat(500);
+        let mut unruly = false;
+        for _ in 0..1000 {
+            let _ = rustix::io::write(&writes, frames.as_bytes());
+            unruly |= matches!(link.wait(soon(), true), Err(LinkError::Unruly(_)));
+        }
+        assert!(unruly);
+    }
+
+    #[test]
+    fn an_interruption_ends_the_wait() {
+        let interrupted = AtomicBool::new(true);
+        let (mut link, _reads, _writes) = link(&interrupted);
+        assert_eq!(link.receive(soon()), Err(LinkError::Interrupted));
+    }
+}

@@ -1,0 +1,294 @@
+//! A study: which cases are measured, where, and what they show; a TOML file, shipped or the user's own.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use tare_data::names::{Case, Parameters};
+use tare_probes::probe::{Need, Probe, Size};
+
+use crate::error::{ErrorKind, LabError};
+use crate::nearest::nearest;
+
+/// The shipped studies, by name.
+pub static SHIPPED: &[(&str, &str)] = &[
+    ("quick", include_str!("../../../studies/quick.toml")),
+    ("full", include_str!("../../../studies/full.toml")),
+];
+
+/// Most cases that a study can have: lists of parameters multiply.
+const MOST_CASES: usize = 1000;
+
+/// A study, as it stands in its file.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Study {
+    pub name: String,
+    /// One line.
+    pub title: String,
+    /// Prose: what it shows, what it does not, what distorts it.
+    pub about: String,
+    /// How long a session may take, e.g. `150s`, `8m`.
+    pub budget: String,
+    /// The largest relative difference that still counts as the same; 0.02 unless given.
+    #[serde(default = "default_margin")]
+    pub margin: f64,
+    /// `quick` or `reference`.
+    #[serde(default = "default_size")]
+    pub size: String,
+    #[serde(rename = "case")]
+    pub cases: Vec<StudyCase>,
+}
+
+/// Cases of one probe: every combination of the listed parameters, places and peers.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StudyCase {
+    pub probe: String,
+    /// A value or a list of values a parameter.
+    #[serde(default)]
+    pub parameters: BTreeMap<String, toml::Value>,
+    /// `own` unless given; for probes that need a place.
+    #[serde(default)]
+    pub places: Vec<String>,
+    /// `loopback` unless given; for probes that need a peer.
+    #[serde(default)]
+    pub peers: Vec<String>,
+    /// Where this case's margin differs from the study's.
+    pub margin: Option<f64>,
+}
+
+/// A case that a study asks for.
+#[derive(Clone)]
+pub struct AskedCase {
+    pub probe: &'static Probe,
+    pub case: Case,
+    /// ln(1 + margin).
+    pub margin: f64,
+}
+
+fn default_margin() -> f64 {
+    0.02
+}
+
+fn default_size() -> String {
+    "quick".into()
+}
+
+impl Study {
+    /// A shipped study by name, or a file's text by path.
+    pub fn named(name: &str) -> Result<Study, LabError> {
+        if let Some((_, text)) = SHIPPED.iter().find(|(shipped, _)| *shipped == name) {
+            return Study::parse(text, name);
+        }
+        if name.ends_with(".toml") {
+            let text = std::fs::read_to_string(name).map_err(|e| {
+                LabError::new(ErrorKind::Usage, format!("cannot read the study {name}")).because(e)
+            })?;
+            return Study::parse(&text, name);
+        }
+        let names = || SHIPPED.iter().map(|(name, _)| *name);
+        let hint = match nearest(name, names()) {
+            Some(near) => format!("did you mean '{near}'?"),
+            None => format!(
+                "shipped are {}; a file of your own ends in .toml",
+                names().collect::<Vec<_>>().join(", ")
+            ),
+        };
+        Err(LabError::new(ErrorKind::Usage, format!("there is no study '{name}'")).hint(hint))
+    }
+
+    /// Reads a study; `origin` names it in errors.
+    pub fn parse(text: &str, origin: &str) -> Result<Study, LabError> {
+        let study: Study = toml::from_str(text).map_err(|e| {
+            let error = LabError::new(ErrorKind::Usage, format!("cannot read the study {origin}"))
+                .because(e.to_string().trim_end());
+            match unknown_key_hint(e.message()) {
+                Some(hint) => error.hint(hint),
+                None => error.hint("docs/study-format.md lists every key"),
+            }
+        })?;
+        study.size()?;
+        study.budget_s()?;
+        Ok(study)
+    }
+
+    /// The size whose defaults the cases start from.
+    pub fn size(&self) -> Result<Size, LabError> {
+        match self.size.as_str() {
+            "quick" => Ok(Size::Quick),
+            "reference" => Ok(Size::Reference),
+            other => Err(LabError::new(
+                ErrorKind::Usage,
+                format!("size '{other}' of the study {} is unknown", self.name),
+            )
+            .hint("size is 'quick' or 'reference'")),
+        }
+    }
+
+    /// The budget in seconds.
+    pub fn budget_s(&self) -> Result<f64, LabError> {
+        parse_duration_s(&self.budget).ok_or_else(|| {
+            LabError::new(
+                ErrorKind::Usage,
+                format!("budget '{}' of the study {} is no time", self.budget, self.name),
+            )
+            .hint("write 150s, 8m or 1h")
+        })
+    }
+
+    /// Every case, in the order of the file. `places` and `size` override the study's.
+    pub fn asked(&self, places: Option<&[String]>, size: Option<Size>) -> Result<Vec<AskedCase>, LabError> {
+        let size = size.map_or_else(|| self.size(), Ok)?;
+        let mut asked: Vec<AskedCase> = Vec::new();
+        for study_case in &self.cases {
+            let probe = probe_named(&study_case.probe)?;
+            let margin = (1.0 + study_case.margin.unwrap_or(self.margin)).ln();
+            for parameters in combinations(probe, study_case, size)? {
+                for place in somewhere(probe.needs(Need::Place), places.unwrap_or(&study_case.places), "own")
+                {
+                    for peer in somewhere(probe.needs(Need::Peer), &study_case.peers, "loopback") {
+                        let parameters = parameters.clone();
+                        let case = Case { probe: probe.name.into(), parameters, place: place.clone(), peer };
+                        if asked.iter().all(|other| other.case != case) {
+                            asked.push(AskedCase { probe, case, margin });
+                        }
+                    }
+                }
+            }
+            if asked.len() > MOST_CASES {
+                return Err(LabError::new(
+                    ErrorKind::Usage,
+                    format!("the study {} asks for more than {MOST_CASES} cases", self.name),
+                ));
+            }
+        }
+        Ok(asked)
+    }
+}
+
+/// The probe of a name, or which one was probably meant.
+pub fn probe_named(name: &str) -> Result<&'static Probe, LabError> {
+    tare_probes::find(name).ok_or_else(|| {
+        let error = LabError::new(ErrorKind::Usage, format!("there is no probe '{name}'"));
+        match nearest(name, tare_probes::PROBES.iter().map(|p| p.name)) {
+            Some(near) => error.hint(format!("did you mean '{near}'?")),
+            None => error.hint("tare list probes names them all"),
+        }
+    })
+}
+
+/// Reads `90`, `90s`, `8m`, `1h` as seconds.
+pub fn parse_duration_s(text: &str) -> Option<f64> {
+    let (number, factor) = match text.as_bytes().last()? {
+        b's' => (&text[..text.len() - 1], 1.0),
+        b'm' => (&text[..text.len() - 1], 60.0),
+        b'h' => (&text[..text.len() - 1], 3600.0),
+        _ => (text, 1.0),
+    };
+    number.parse::<f64>().ok().map(|n| n * factor).filter(|s| s.is_finite() && *s > 0.0)
+}
+
+/// Every combination of the listed parameter values over the probe's defaults.
+fn combinations(probe: &Probe, asked: &StudyCase, size: Size) -> Result<Vec<Parameters>, LabError> {
+    let mut all = vec![probe.defaults(size)];
+    for (key, value) in &asked.parameters {
+        if !probe.parameters.iter().any(|p| p.name == key) {
+            let error =
+                LabError::new(ErrorKind::Usage, format!("the probe {} has no parameter '{key}'", probe.name));
+            return Err(match nearest(key, probe.parameters.iter().map(|p| p.name)) {
+                Some(near) => error.hint(format!("did you mean '{near}'?")),
+                None => error.hint(format!("tare show {} lists its parameters", probe.name)),
+            });
+        }
+        let values = texts(value).ok_or_else(|| {
+            LabError::new(
+                ErrorKind::Usage,
+                format!("parameter '{key}' of {} is neither a value nor a list of values", probe.name),
+            )
+        })?;
+        all = all
+            .iter()
+            .flat_map(|base| {
+                values.iter().map(|value| {
+                    let mut parameters = base.clone();
+                    parameters.0.insert(key.clone(), value.clone());
+                    parameters
+                })
+            })
+            .take(MOST_CASES + 1)
+            .collect();
+    }
+    Ok(all)
+}
+
+fn texts(value: &toml::Value) -> Option<Vec<String>> {
+    let text = |value: &toml::Value| match value {
+        toml::Value::String(text) => Some(text.clone()),
+        toml::Value::Integer(number) => Some(number.to_string()),
+        toml::Value::Float(number) => Some(number.to_string()),
+        _ => None,
+    };
+    match value {
+        toml::Value::Array(values) => values.iter().map(text).collect(),
+        value => text(value).map(|text| vec![text]),
+    }
+}
+
+fn somewhere(needed: bool, named: &[String], default: &str) -> Vec<Option<String>> {
+    match (needed, named) {
+        (false, _) => vec![None],
+        (true, []) => vec![Some(default.to_owned())],
+        (true, named) => named.iter().cloned().map(Some).collect(),
+    }
+}
+
+/// From serde's "unknown field `x`, expected one of `a`, `b`": the nearest of those expected.
+fn unknown_key_hint(message: &str) -> Option<String> {
+    let rest = message.strip_prefix("unknown field `")?;
+    let (key, expected) = rest.split_once("`, expected")?;
+    let known: Vec<&str> = expected.split('`').skip(1).step_by(2).collect();
+    Some(match nearest(key, known.iter().copied()) {
+        Some(near) => format!("did you mean '{near}'?"),
+        None => format!("known here are {}", known.join(", ")),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_shipped_study_can_be_planned_in_both_sizes() {
+        for (name, _) in SHIPPED {
+            let study = Study::named(name).unwrap();
+            assert_eq!(study.name, *name);
+            for size in [Size::Quick, Size::Reference] {
+                assert!(!study.asked(None, Some(size)).unwrap().is_empty());
+            }
+        }
+    }
+
+    #[test]
+    fn a_wrong_key_names_the_nearest() {
+        let error =
+            Study::parse("name='x'\ntitle='x'\nabout=''\nbudgett='1m'\ncase=[]", "x.toml").unwrap_err();
+        assert_eq!(error.hint.as_deref(), Some("did you mean 'budget'?"));
+        assert!(error.to_string().contains("budgett"), "{error}");
+    }
+
+    #[test]
+    fn lists_multiply() {
+        let text = "name='x'\ntitle='x'\nabout=''\nbudget='1m'\n[[case]]\nprobe='sys.getppid'\nparameters={bs=['4K']}";
+        let error = Study::parse(text, "x").unwrap().asked(None, None).err().unwrap();
+        assert!(error.to_string().contains("no parameter 'bs'"));
+    }
+
+    #[test]
+    fn durations() {
+        assert_eq!(parse_duration_s("8m"), Some(480.0));
+        assert_eq!(parse_duration_s("150s"), Some(150.0));
+        assert_eq!(parse_duration_s("0"), None);
+        assert_eq!(parse_duration_s("soon"), None);
+        assert_eq!(parse_duration_s(""), None);
+    }
+}
