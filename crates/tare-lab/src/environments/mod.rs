@@ -6,9 +6,24 @@ use std::process::Command;
 
 use tare_data::facts::Facts;
 
-use crate::error::LabError;
+use crate::error::{ErrorKind, LabError};
 use crate::ownership::Owned;
+use crate::programs::Programs;
 use crate::specification::Specification;
+
+pub mod bwrap;
+pub mod container;
+pub mod gvisor;
+pub mod native;
+pub mod oci;
+pub mod proot;
+
+/// All providers, in the order in which they are listed. Adding one: its `mod` line above and its line here.
+pub const PROVIDERS: &[&dyn Provider] =
+    &[&native::Native, &container::Container, &bwrap::Bwrap, &proot::Proot, &oci::Oci, &gvisor::Gvisor];
+
+/// How far a misspelt name may be from a known one to be taken for it (Jaro-Winkler, 1 is the same).
+const NEAR: f64 = 0.75;
 
 /// A kind of environment: knows whether it can be entered here, and how.
 pub trait Provider: Sync {
@@ -28,7 +43,7 @@ pub trait Provider: Sync {
     fn by_default(&self) -> &'static [&'static str];
 
     /// Whether it can be entered here and now: cheap, changes nothing. Ready: facts from outside (version, path).
-    fn ready(&self, specification: &Specification) -> Result<Facts, NotReady>;
+    fn ready(&self, specification: &Specification, programs: &Programs) -> Result<Facts, NotReady>;
 
     /// Prepares an entrance. Everything made on the way is given to `ground` before it is made.
     fn enter(&self, specification: &Specification, ground: &mut dyn Ground) -> Result<Entrance, LabError>;
@@ -45,11 +60,33 @@ pub struct OptionDescription {
     pub about: &'static str,
 }
 
+impl OptionDescription {
+    /// What a specification says, or the default.
+    pub fn value<'a>(&self, specification: &'a Specification) -> &'a str
+    where
+        'static: 'a,
+    {
+        specification.option(self.key).unwrap_or(self.default)
+    }
+}
+
 /// Why an environment cannot be entered, and the one command that would make it so.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotReady {
     pub reason: String,
     pub command: Option<String>,
+}
+
+impl NotReady {
+    /// A program is missing; the command installs it.
+    pub fn missing(program: &str, command: impl Into<String>) -> Self {
+        NotReady { reason: format!("{program} is not installed"), command: Some(command.into()) }
+    }
+
+    /// Something that no command of the user's changes.
+    pub fn because(reason: impl Into<String>) -> Self {
+        NotReady { reason: reason.into(), command: None }
+    }
 }
 
 /// Where a session builds: a scratch folder, the agent's binary, and the journal of what was made.
@@ -62,6 +99,15 @@ pub trait Ground {
 
     /// Host folders to share in: name of the place to path on the host. They appear as places of that name.
     fn shares(&self) -> &BTreeMap<String, PathBuf>;
+
+    /// Where foreign programs are looked for.
+    fn programs(&self) -> &Programs;
+
+    /// What processes of this start carry in [`crate::processes::MARK`], so that they can be found again.
+    fn mark(&self) -> &str;
+
+    /// A name that nothing else on this machine has, for containers, control groups, network namespaces.
+    fn name(&self) -> &str;
 
     /// Writes down what is about to be made.
     fn own(&mut self, thing: Owned) -> Result<(), LabError>;
@@ -77,4 +123,95 @@ pub struct Entrance {
     pub places: BTreeMap<String, String>,
     /// Facts taken from outside: versions, flags, file systems under the places.
     pub outside: Facts,
+}
+
+/// The provider that a specification names, with its options checked.
+pub fn find(specification: &Specification) -> Result<&'static dyn Provider, LabError> {
+    let names: Vec<&str> = PROVIDERS.iter().map(|provider| provider.name()).collect();
+    match PROVIDERS.iter().find(|provider| provider.name() == specification.provider) {
+        Some(provider) => check_options(*provider, specification).map(|()| *provider),
+        None => {
+            let what = format!("there is no environment '{}'", specification.provider);
+            Err(unknown(what, &specification.provider, &names))
+        }
+    }
+}
+
+/// Refuses options that the provider does not have, and values that they cannot take.
+pub fn check_options(provider: &dyn Provider, specification: &Specification) -> Result<(), LabError> {
+    let keys: Vec<&str> = provider.options().iter().map(|option| option.key).collect();
+    for (key, value) in &specification.options {
+        let Some(option) = provider.options().iter().find(|option| option.key == key) else {
+            return Err(unknown(format!("{} has no option '{key}'", provider.name()), key, &keys));
+        };
+        if !option.values.is_empty() && !option.values.contains(&value.as_str()) {
+            let what = format!("{}: '{key}' cannot be '{value}'", provider.name());
+            return Err(unknown(what, value, option.values));
+        }
+    }
+    Ok(())
+}
+
+fn unknown(what: String, given: &str, known: &[&str]) -> LabError {
+    let nearest = known
+        .iter()
+        .map(|name| (strsim::jaro_winkler(given, name), name))
+        .filter(|(likeness, _)| *likeness >= NEAR)
+        .max_by(|a, b| a.0.total_cmp(&b.0));
+    let error = LabError::new(ErrorKind::Usage, what);
+    match nearest {
+        Some((_, name)) => error.hint(format!("did you mean '{name}'?")),
+        None if known.is_empty() => error.hint("it has none"),
+        None => error.hint(format!("there are: {}", known.join(", "))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(text: &str) -> LabError {
+        find(&Specification::parse(text).unwrap()).err().unwrap()
+    }
+
+    #[test]
+    fn a_misspelt_name_is_refused_with_the_nearest() {
+        assert_eq!(refusal("gvisro").hint.as_deref(), Some("did you mean 'gvisor'?"));
+        assert_eq!(refusal("gvisor?platfrom=ptrace").hint.as_deref(), Some("did you mean 'platform'?"));
+        assert_eq!(refusal("gvisor?platform=ptrase").hint.as_deref(), Some("did you mean 'ptrace'?"));
+        assert_eq!(refusal("native?x=1").hint.as_deref(), Some("it has none"));
+        assert!(refusal("qqq").hint.unwrap().starts_with("there are: native, "));
+    }
+
+    #[test]
+    fn every_default_names_its_own_provider_and_known_options() {
+        for provider in PROVIDERS {
+            for text in provider.by_default() {
+                let specification = Specification::parse(text).unwrap();
+                assert_eq!(specification.provider, provider.name());
+                find(&specification).unwrap();
+            }
+            for option in provider.options() {
+                assert!(
+                    option.values.is_empty() || option.values.contains(&option.default),
+                    "{}",
+                    option.key
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn the_list_holds_every_file() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/environments");
+        let mut files: Vec<String> = std::fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned())
+            .filter(|name| name != "mod")
+            .collect();
+        let mut names: Vec<&str> = PROVIDERS.iter().map(|provider| provider.name()).collect();
+        files.sort();
+        names.sort_unstable();
+        assert_eq!(files, names);
+    }
 }

@@ -1,0 +1,226 @@
+//! Cleaning: takes away what a session made, and nothing else.
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use rustix::mount::{UnmountFlags, unmount};
+
+use crate::error::{ErrorKind, LabError};
+use crate::mounts;
+use crate::ownership::{self, Abandoned, Owned};
+use crate::processes::Signs;
+use crate::programs;
+
+/// Beginning of every name that a session gives to what it makes; its id follows.
+pub const PREFIX: &str = "tare-";
+/// Time that a runtime has to take a container away.
+const DELETE_WAIT: Duration = Duration::from_secs(20);
+/// Tries at emptying a folder in which a dying process may still have made a file.
+const FOLDER_TRIES: u32 = 3;
+/// Where named network namespaces are.
+const NETWORK_NAMESPACES: &str = "/run/netns";
+
+/// One thing that was taken away, or could not be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    pub what: String,
+    /// Why it is still there; None when it is gone.
+    pub left_because: Option<String>,
+}
+
+impl Outcome {
+    fn gone(what: String) -> Self {
+        Outcome { what, left_because: None }
+    }
+
+    fn left(what: String, because: impl fmt::Display) -> Self {
+        Outcome { what, left_because: Some(because.to_string()) }
+    }
+}
+
+/// Takes away everything that dead sessions left behind, as their journals in the state folder say.
+///
+/// A session whose journal is locked lives and is not touched. What could not be taken away stays in its
+/// journal for the next time.
+pub fn clean(state: &Path) -> Result<Vec<Outcome>, LabError> {
+    let sessions = ownership::abandoned(state).map_err(|e| {
+        LabError::new(ErrorKind::Storage, format!("cannot read the state folder {}", state.display()))
+            .because(e)
+    })?;
+    Ok(sessions.iter().flat_map(clean_session).collect())
+}
+
+fn clean_session(session: &Abandoned) -> Vec<Outcome> {
+    let journal = format!("journal {}", session.path.display());
+    let mut outcomes = Vec::new();
+    if let Some(scratch) = &session.scratch {
+        let name = format!("{PREFIX}{}", session.id);
+        if scratch.file_name().is_none_or(|last| *last != *name) || !mounts::inside(scratch, Path::new("/")) {
+            return vec![Outcome::left(
+                journal,
+                format!("{} is no scratch folder of tare's", scratch.display()),
+            )];
+        }
+        outcomes = take_away(&session.id, scratch, &session.things);
+    }
+    if session.unread > 0 {
+        let because = format!("{} of its lines are unknown to this version of tare", session.unread);
+        outcomes.push(Outcome::left(journal, because));
+    } else if outcomes.iter().all(|outcome| outcome.left_because.is_none()) {
+        match fs::remove_file(&session.path) {
+            Ok(()) => outcomes.push(Outcome::gone(journal)),
+            Err(e) => outcomes.push(Outcome::left(journal, e)),
+        }
+    }
+    outcomes
+}
+
+/// Takes away things of a session, or of one start of it: processes, containers, mounts, network
+/// namespaces, control groups, folders, in this order. What is gone already is passed over.
+///
+/// `mark` is the value of [`crate::processes::MARK`] that its processes carry; `folder` is where it works.
+pub fn take_away(mark: &str, folder: &Path, things: &[Owned]) -> Vec<Outcome> {
+    let mut outcomes = end_processes(mark, folder, things);
+    let before = outcomes.len();
+    outcomes.extend(things.iter().rev().filter_map(delete_container));
+    if outcomes.len() > before {
+        // A runtime may have started helpers for the deletion.
+        outcomes.extend(end_processes(mark, folder, things));
+    }
+    outcomes.extend(unmount_all(folder, things));
+    for thing in things.iter().rev() {
+        match thing {
+            Owned::NetworkNamespace(name) => outcomes.extend(remove_network_namespace(name)),
+            Owned::ControlGroup(name) => outcomes.extend(remove_control_group(name)),
+            _ => {}
+        }
+    }
+    let folders = things.iter().rev().filter_map(|thing| match thing {
+        Owned::Folder(path) => Some(remove_folder(path, folder)),
+        _ => None,
+    });
+    outcomes.extend(folders.flatten());
+    outcomes
+}
+
+fn end_processes(mark: &str, folder: &Path, things: &[Owned]) -> Vec<Outcome> {
+    let roots = things.iter().filter_map(|thing| match thing {
+        Owned::Process { pid, started_ticks } => Some((*pid, *started_ticks)),
+        _ => None,
+    });
+    let signs = Signs { mark: mark.to_owned(), folder: folder.to_owned(), roots: roots.collect() };
+    let (killed, left) = signs.kill();
+    let stays = |pid: &u32| Outcome::left(format!("process {pid}"), "it does not end when killed");
+    killed
+        .iter()
+        .filter(|pid| !left.contains(pid))
+        .map(|pid| Outcome::gone(format!("process {pid}")))
+        .chain(left.iter().map(stays))
+        .collect()
+}
+
+fn delete_container(thing: &Owned) -> Option<Outcome> {
+    let Owned::Container { runtime, arguments, id, known_by } = thing else { return None };
+    if known_by.as_ref().is_some_and(|path| !path.exists()) {
+        return None;
+    }
+    let what = format!("container {id}");
+    let mut command = Command::new(runtime);
+    command.args(arguments).args(["delete", "--force", id]);
+    match programs::run(&mut command, DELETE_WAIT) {
+        Ok(ended) if ended.status.success() => Some(Outcome::gone(what)),
+        // With the state gone the runtime knows nothing of it any more, whatever it says.
+        Ok(_) if known_by.as_ref().is_some_and(|path| !path.exists()) => Some(Outcome::gone(what)),
+        Ok(ended) => Some(Outcome::left(what, format!("{}: {}", runtime.display(), ended.first_line()))),
+        Err(e) => Some(Outcome::left(what, format!("{}: {e}", runtime.display()))),
+    }
+}
+
+/// Unmounts what was owned and whatever else is mounted in the folder, the innermost first.
+fn unmount_all(folder: &Path, things: &[Owned]) -> Vec<Outcome> {
+    let points = match mounts::below(folder) {
+        Ok(points) => points,
+        Err(e) => return vec![Outcome::left(format!("mounts in {}", folder.display()), e)],
+    };
+    let strays = things.iter().filter_map(|thing| match thing {
+        Owned::Mount(point) if !mounts::inside(point, folder) => {
+            Some(Outcome::left(format!("mount {}", point.display()), "it is not in the scratch folder"))
+        }
+        _ => None,
+    });
+    points.iter().map(|point| remove_mount(point)).chain(strays).collect()
+}
+
+fn remove_mount(point: &Path) -> Outcome {
+    let what = format!("mount {}", point.display());
+    // Lazily as a last resort: the name goes at once, the rest when its last user ends.
+    let done = unmount(point, UnmountFlags::NOFOLLOW)
+        .or_else(|_| unmount(point, UnmountFlags::NOFOLLOW | UnmountFlags::DETACH));
+    match done {
+        Ok(()) => Outcome::gone(what),
+        Err(e) => Outcome::left(what, e),
+    }
+}
+
+fn remove_network_namespace(name: &str) -> Option<Outcome> {
+    let what = format!("network namespace {name}");
+    if !name.starts_with(PREFIX) || name.contains('/') {
+        return Some(Outcome::left(what, "its name is none of tare's"));
+    }
+    let path = Path::new(NETWORK_NAMESPACES).join(name);
+    if !path.exists() {
+        return None;
+    }
+    // The file is a mount point while the namespace lives by it, and a plain file otherwise.
+    let _ = unmount(&path, UnmountFlags::NOFOLLOW | UnmountFlags::DETACH);
+    Some(match fs::remove_file(&path) {
+        Ok(()) => Outcome::gone(what),
+        Err(e) => Outcome::left(what, e),
+    })
+}
+
+fn remove_control_group(name: &str) -> Option<Outcome> {
+    let what = format!("control group {name}");
+    if !name.starts_with(PREFIX) || name.contains('/') {
+        return Some(Outcome::left(what, "its name is none of tare's"));
+    }
+    let mut outcome = None;
+    for mount in mounts::all().ok()?.iter().filter(|mount| mount.filesystem.starts_with("cgroup")) {
+        match fs::remove_dir(mount.point.join(name)) {
+            Ok(()) => outcome = outcome.or(Some(Outcome::gone(what.clone()))),
+            Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {}
+            Err(e) => outcome = Some(Outcome::left(what.clone(), e)),
+        }
+    }
+    outcome
+}
+
+fn remove_folder(path: &PathBuf, scratch: &Path) -> Option<Outcome> {
+    let what = format!("folder {}", path.display());
+    if !mounts::inside(path, scratch) {
+        return Some(Outcome::left(what, "it is not in the scratch folder"));
+    }
+    path.symlink_metadata().ok()?;
+    // A share that is still mounted there holds the user's own files.
+    match mounts::below(path) {
+        Ok(points) if points.is_empty() => {}
+        Ok(points) => return Some(Outcome::left(what, format!("{} is mounted in it", points[0].display()))),
+        Err(e) => return Some(Outcome::left(what, e)),
+    }
+    let mut removed = fs::remove_dir_all(path);
+    for _ in 1..FOLDER_TRIES {
+        if removed.is_ok() {
+            break;
+        }
+        removed = fs::remove_dir_all(path);
+    }
+    Some(match removed {
+        Ok(()) => Outcome::gone(what),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Outcome::gone(what),
+        Err(e) => Outcome::left(what, e),
+    })
+}

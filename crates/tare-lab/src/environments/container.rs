@@ -1,0 +1,267 @@
+//! Container: namespaces made by tare itself, with no tool in between.
+
+use std::ffi::{CStr, CString};
+use std::fs;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use rustix::mount::{
+    MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_bind_recursive, mount_change, unmount,
+};
+use rustix::net::{AddressFamily, SocketType, socket};
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, set_parent_process_death_signal, waitpid};
+use rustix::thread::{UnshareFlags, unshare_unsafe};
+use serde::{Deserialize, Serialize};
+use tare_data::facts::Facts;
+
+use crate::environments::{Entrance, Ground, NotReady, OptionDescription, Provider};
+use crate::error::LabError;
+use crate::processes::MARK;
+use crate::programs::Programs;
+use crate::root::{AGENT, Root};
+use crate::specification::Specification;
+
+/// First argument under which the program makes the namespaces and becomes the agent in them.
+pub const ENTER: &str = "enter-container";
+
+/// Devices that programs expect; a user namespace may not make them, so the host's are bound.
+const DEVICES: [&str; 5] = ["full", "null", "random", "urandom", "zero"];
+/// Exit code when the namespaces could not be made, as shells and runtimes use it for "cannot be invoked".
+const NOT_MADE: i32 = 126;
+
+const NETWORK: OptionDescription = OptionDescription {
+    key: "network",
+    default: "own",
+    values: &["own", "host"],
+    about: "own: a namespace with nothing but loopback; host: the host's network",
+};
+
+pub struct Container;
+
+impl Provider for Container {
+    fn name(&self) -> &'static str {
+        "container"
+    }
+
+    fn summary(&self) -> &'static str {
+        "namespaces made by tare itself: mounts, processes, network, host name, IPC"
+    }
+
+    fn stands_for(&self) -> &'static str {
+        "what the kernel itself charges for a container. Engines add a system call filter, an overlay of \
+         image layers, control groups and a bridge; none of these is here, so what they cost is the \
+         difference to oci and podman."
+    }
+
+    fn options(&self) -> &'static [OptionDescription] {
+        &[NETWORK]
+    }
+
+    fn by_default(&self) -> &'static [&'static str] {
+        &["container"]
+    }
+
+    fn ready(&self, _: &Specification, _: &Programs) -> Result<Facts, NotReady> {
+        let mut facts = Facts::default();
+        let rootless = rootless();
+        if rootless {
+            user_namespaces_allowed()?;
+        }
+        facts.note("container.rootless", if rootless { "yes" } else { "no" });
+        facts.note("runtime.seccomp", "none");
+        Ok(facts)
+    }
+
+    fn enter(&self, specification: &Specification, ground: &mut dyn Ground) -> Result<Entrance, LabError> {
+        let root = Root::build(ground)?;
+        let plan = Plan {
+            root: root.folder.clone(),
+            binds: root.shares.clone(),
+            own_network: NETWORK.value(specification) == "own",
+            mark: ground.mark().to_owned(),
+        };
+        let json = serde_json::to_string(&plan).map_err(|e| {
+            LabError::new(crate::error::ErrorKind::Environment, "cannot describe the container").because(e)
+        })?;
+        let mut command = Command::new(ground.agent());
+        command.args([ENTER, &json]).env_clear();
+        let mut outside = Facts::default();
+        root.note_places(&mut outside);
+        Ok(Entrance { command, places: root.places, outside })
+    }
+}
+
+fn rootless() -> bool {
+    !rustix::process::geteuid().is_root()
+}
+
+/// What forbids a user to make a user namespace, as far as the kernel says so without trying.
+fn user_namespaces_allowed() -> Result<(), NotReady> {
+    let value =
+        |name: &str| fs::read_to_string(format!("/proc/sys/{name}")).map(|text| text.trim().to_owned());
+    let forbidden = [
+        ("user/max_user_namespaces", "0", "10000"),
+        // Debian's and Ubuntu's switches.
+        ("kernel/unprivileged_userns_clone", "0", "1"),
+        ("kernel/apparmor_restrict_unprivileged_userns", "1", "0"),
+    ];
+    for (name, closed, open) in forbidden {
+        if value(name).is_ok_and(|value| value == closed) {
+            return Err(NotReady {
+                reason: format!("this kernel allows user namespaces to root only ({name} = {closed})"),
+                command: Some(format!("sysctl -w {}={open}", name.replace('/', "."))),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// What the entering process is told.
+#[derive(Debug, Serialize, Deserialize)]
+struct Plan {
+    root: PathBuf,
+    /// Host folders and their paths inside.
+    binds: Vec<(PathBuf, String)>,
+    own_network: bool,
+    /// Value of the mark that processes inside carry.
+    mark: String,
+}
+
+/// Makes the namespaces, starts the agent in them, and ends with its exit code. For the hidden verb
+/// [`ENTER`] alone: the process must have no other thread.
+pub fn enter_main(json: &str) -> i32 {
+    match serde_json::from_str(json).map_err(io::Error::from).and_then(|plan| make(&plan)) {
+        Ok(code) => code,
+        Err(e) => {
+            eprintln!("container: {e}");
+            NOT_MADE
+        }
+    }
+}
+
+fn make(plan: &Plan) -> io::Result<i32> {
+    let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+    let mut kinds = UnshareFlags::NEWNS | UnshareFlags::NEWPID | UnshareFlags::NEWIPC | UnshareFlags::NEWUTS;
+    kinds.set(UnshareFlags::NEWNET, plan.own_network);
+    kinds.set(UnshareFlags::NEWUSER, rootless());
+    // SAFETY: this process has one thread, and shares nothing with another.
+    unsafe { unshare_unsafe(kinds) }.map_err(|e| told("making the namespaces", e))?;
+    if kinds.contains(UnshareFlags::NEWUSER) {
+        // Without this the kernel lets no unprivileged user map a group.
+        fs::write("/proc/self/setgroups", "deny").map_err(|e| told("mapping the user", e))?;
+        fs::write("/proc/self/uid_map", format!("0 {user} 1")).map_err(|e| told("mapping the user", e))?;
+        fs::write("/proc/self/gid_map", format!("0 {group} 1")).map_err(|e| told("mapping the group", e))?;
+        // A change of credentials forgets the wish to die with the parent.
+        set_parent_process_death_signal(Some(Signal::KILL))?;
+    }
+    // SAFETY: with one thread, the child of a fork may do whatever its parent may.
+    match unsafe { libc::fork() } {
+        -1 => Err(told("making the first process", io::Error::last_os_error())),
+        0 => {
+            let failed = inhabit(plan);
+            eprintln!("container: {failed}");
+            std::process::exit(NOT_MADE)
+        }
+        child => wait(child),
+    }
+}
+
+/// Waits for the first process inside. When this one is killed, the kernel kills that one, and with it all
+/// of the namespace.
+fn wait(child: i32) -> io::Result<i32> {
+    // Standard streams are the child's alone: its end must be seen as their end.
+    for stream in 0..2 {
+        // SAFETY: nothing in this process uses the descriptor any more.
+        unsafe { libc::close(stream) };
+    }
+    loop {
+        match waitpid(Pid::from_raw(child), WaitOptions::empty()) {
+            Ok(Some((_, status))) => return Ok(exit_code(status)),
+            Ok(None) | Err(rustix::io::Errno::INTR) => {}
+            Err(e) => return Err(e.into()),
+        }
+    }
+}
+
+fn exit_code(status: WaitStatus) -> i32 {
+    // As shells do: 128 and the number of the signal.
+    status.exit_status().unwrap_or_else(|| 128 + status.terminating_signal().unwrap_or(0))
+}
+
+/// Becomes the agent inside; returns only what went wrong.
+fn inhabit(plan: &Plan) -> io::Error {
+    if let Err(e) = furnish(plan) {
+        return e;
+    }
+    Command::new(AGENT).arg(tare_probes::agent::AGENT).env_clear().env(MARK, &plan.mark).exec()
+}
+
+fn furnish(plan: &Plan) -> io::Result<()> {
+    set_parent_process_death_signal(Some(Signal::KILL))?;
+    rustix::system::sethostname(b"tare").map_err(|e| told("setting the host name", e))?;
+    if plan.own_network {
+        raise_loopback().map_err(|e| told("raising the loopback device", e))?;
+    }
+    let private = MountPropagationFlags::REC | MountPropagationFlags::PRIVATE;
+    mount_change(c"/", private).map_err(|e| told("making mounts private", e))?;
+    // A root must be a mount point.
+    mount_bind_recursive(&plan.root, &plan.root).map_err(|e| told("binding the root folder", e))?;
+    for (path, inside) in &plan.binds {
+        let target = plan.root.join(inside.trim_start_matches('/'));
+        mount_bind_recursive(path, &target).map_err(|e| told(&format!("binding {}", path.display()), e))?;
+    }
+    mount_devices(&plan.root).map_err(|e| told("making /dev", e))?;
+    let no_programs = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+    optional(&plan.root, "proc", c"proc", no_programs);
+    optional(&plan.root, "sys", c"sysfs", no_programs | MountFlags::RDONLY);
+    std::env::set_current_dir(&plan.root)?;
+    // The old root comes to lie on the new one, from where it is taken away.
+    rustix::process::pivot_root(c".", c".").map_err(|e| told("changing the root", e))?;
+    unmount(c".", UnmountFlags::DETACH).map_err(|e| told("leaving the old root", e))?;
+    std::env::set_current_dir("/")
+}
+
+/// Mounts what a user namespace may be refused, when the host hides part of its own; then it is a gap.
+fn optional(root: &Path, name: &str, kind: &CStr, flags: MountFlags) {
+    if let Err(e) = mount(kind, root.join(name), kind, flags, None::<&CStr>) {
+        eprintln!("container: there is no /{name}: {e}");
+    }
+}
+
+fn mount_devices(root: &Path) -> io::Result<()> {
+    let dev = root.join("dev");
+    mount(c"tmpfs", &dev, c"tmpfs", MountFlags::NOSUID, Some(c"mode=755,size=64k"))?;
+    for name in DEVICES {
+        let node = dev.join(name);
+        fs::File::create(&node)?;
+        mount_bind_recursive(Path::new("/dev").join(name), &node)?;
+    }
+    fs::create_dir(dev.join("shm"))?;
+    let memory = CString::new("mode=1777,size=64m")?;
+    let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+    Ok(mount(c"shm", dev.join("shm"), c"tmpfs", flags, Some(memory.as_c_str()))?)
+}
+
+/// Sets the loopback device up: a new network namespace has it down.
+fn raise_loopback() -> io::Result<()> {
+    let socket = socket(AddressFamily::INET, SocketType::DGRAM, None)?;
+    // SAFETY: an interface request is plain data, for which zeros are valid.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    request.ifr_name[0] = b'l' as libc::c_char;
+    request.ifr_name[1] = b'o' as libc::c_char;
+    // The kernel gives it its addresses by itself.
+    request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
+    // SAFETY: the request is whole and lives through the call.
+    match unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS as _, &request) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+fn told(what: &str, cause: impl Into<io::Error>) -> io::Error {
+    let cause = cause.into();
+    io::Error::new(cause.kind(), format!("{what}: {cause}"))
+}

@@ -1,0 +1,100 @@
+//! OCI: a container by any runtime that takes a bundle, without an engine above it.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::Command;
+
+use tare_data::facts::Facts;
+
+use crate::bundle::{self, Network};
+use crate::environments::{Entrance, Ground, NotReady, OptionDescription, Provider};
+use crate::error::{ErrorKind, LabError};
+use crate::ownership::Owned;
+use crate::private_mounts;
+use crate::programs::{self, Programs};
+use crate::root::Root;
+use crate::specification::Specification;
+
+/// The runtime when the specification names none.
+const RUNTIME: &str = "runc";
+
+const NETWORK: OptionDescription = OptionDescription {
+    key: "network",
+    default: "own",
+    values: &["own", "host"],
+    about: "own: a namespace with nothing but loopback; host: the host's network",
+};
+
+pub struct Oci;
+
+impl Provider for Oci {
+    fn name(&self) -> &'static str {
+        "oci"
+    }
+
+    fn summary(&self) -> &'static str {
+        "a container by an OCI runtime, named after ':' (runc, crun, youki)"
+    }
+
+    fn stands_for(&self) -> &'static str {
+        "what Docker, Podman and Kubernetes start in the end, without their engine, image layers, bridge and \
+         system call filter. The root folder is a plain folder, not an overlay."
+    }
+
+    fn options(&self) -> &'static [OptionDescription] {
+        &[NETWORK]
+    }
+
+    fn by_default(&self) -> &'static [&'static str] {
+        &["oci:runc", "oci:crun"]
+    }
+
+    fn ready(&self, specification: &Specification, programs: &Programs) -> Result<Facts, NotReady> {
+        let name = runtime(specification);
+        let program =
+            programs.find(name).ok_or_else(|| NotReady::missing(name, format!("apt-get install {name}")))?;
+        let version = programs::version(&program, &["--version"])
+            .map_err(|e| NotReady::because(format!("{}: {e}", program.display())))?;
+        let mut facts = Facts::default();
+        facts.note("runtime.path", program.to_string_lossy());
+        facts.note("runtime.version", version);
+        facts.note("runtime.seccomp", "none");
+        facts.note("cgroup.version", private_mounts::control_groups());
+        Ok(facts)
+    }
+
+    fn enter(&self, specification: &Specification, ground: &mut dyn Ground) -> Result<Entrance, LabError> {
+        let name = runtime(specification);
+        let program = ground
+            .programs()
+            .find(name)
+            .ok_or_else(|| LabError::new(ErrorKind::Environment, format!("{name} is not installed")))?;
+        let root = Root::build(ground)?;
+        let network = if NETWORK.value(specification) == "host" { Network::Host } else { Network::Own };
+        let bundle = bundle::write(ground, &root, network)?;
+        let state = ground.folder().join("state");
+        let id = ground.name().to_owned();
+        ground.own(Owned::ControlGroup(id.clone()))?;
+        ground.own(container(program.clone(), &state, &id))?;
+        let mut command = Command::new(&program);
+        command.arg("--root").arg(&state).arg("run").arg("--bundle").arg(&bundle).arg(&id);
+        // crun puts its own files there, and falls back on a folder that outlives it.
+        command.env("XDG_RUNTIME_DIR", ground.folder());
+        if private_mounts::permitted() {
+            private_mounts::apply_without_hybrid_groups(&mut command);
+        }
+        let mut outside = Facts::default();
+        root.note_places(&mut outside);
+        Ok(Entrance { command, places: root.places, outside })
+    }
+}
+
+fn runtime(specification: &Specification) -> &str {
+    specification.target.as_deref().unwrap_or(RUNTIME)
+}
+
+/// runc, crun and youki keep a folder a container in their state folder, by its id.
+fn container(runtime: PathBuf, state: &std::path::Path, id: &str) -> Owned {
+    let arguments = vec!["--root".to_owned(), OsString::from(state).to_string_lossy().into_owned()];
+    Owned::Container { runtime, arguments, id: id.to_owned(), known_by: Some(state.join(id)) }
+}

@@ -1,0 +1,268 @@
+//! The ground of a session: its scratch folder, the agent's binary in it, and what each start made.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use rustix::rand::{GetRandomFlags, getrandom};
+use sha2::{Digest, Sha256};
+
+use crate::clean::{Outcome, PREFIX, take_away};
+use crate::environments::Ground;
+use crate::error::{ErrorKind, LabError};
+use crate::mounts;
+use crate::ownership::{Journal, Owned};
+use crate::programs::Programs;
+
+/// File systems that keep files in memory: a place on one would be no disk's.
+const IN_MEMORY: [&str; 3] = ["tmpfs", "ramfs", "hugetlbfs"];
+
+/// What a session is given to work with.
+#[derive(Clone, Debug)]
+pub struct Setting {
+    /// Where journals are kept; the same for all sessions of a user.
+    pub state: PathBuf,
+    /// Folder on a disk in which the scratch folder is made.
+    pub scratch: PathBuf,
+    /// tare's own binary, which is copied in.
+    pub binary: PathBuf,
+    /// Host folders to share in, by the name of the place.
+    pub shares: BTreeMap<String, PathBuf>,
+    /// Where foreign programs are looked for.
+    pub programs: Programs,
+}
+
+/// The ground of one session. Dropped, it takes away what it made.
+#[derive(Debug)]
+pub struct SessionGround {
+    shared: Rc<Shared>,
+    sha256: String,
+}
+
+#[derive(Debug)]
+struct Shared {
+    id: String,
+    folder: PathBuf,
+    agent: PathBuf,
+    shares: BTreeMap<String, PathBuf>,
+    programs: Programs,
+    /// None after the end.
+    journal: RefCell<Option<Journal>>,
+    /// Entries of the journal that belong to no start.
+    entries: RefCell<Vec<Owned>>,
+    starts: Cell<u32>,
+}
+
+impl SessionGround {
+    /// Begins the journal, makes the scratch folder and copies the binary into it.
+    pub fn make(setting: &Setting) -> Result<Self, LabError> {
+        let root = setting
+            .scratch
+            .canonicalize()
+            .map_err(|e| storage("cannot use the scratch folder", &setting.scratch, e))?;
+        let mount = mounts::holding(&root);
+        if let Some(mount) = mount.filter(|mount| IN_MEMORY.contains(&mount.filesystem.as_str())) {
+            let what = format!("the scratch folder {} is not on a disk", root.display());
+            return Err(LabError::new(ErrorKind::Storage, what)
+                .because(format!(
+                    "{} at {} keeps its files in memory",
+                    mount.filesystem,
+                    mount.point.display()
+                ))
+                .hint("choose a folder on a disk with --scratch"));
+        }
+        let shares = setting.shares.iter().map(|(name, path)| match path.canonicalize() {
+            Ok(path) => Ok((name.clone(), path)),
+            Err(e) => Err(storage("cannot share in", path, e)),
+        });
+        let shares = shares.collect::<Result<_, _>>()?;
+        let id = fresh_id().map_err(|e| storage("cannot name a scratch folder in", &root, e))?;
+        let folder = root.join(format!("{PREFIX}{id}"));
+        let mut journal = Journal::begin(&setting.state, &id, &folder)?;
+        journal.own(Owned::Folder(folder.clone()))?;
+        let entries = RefCell::new(vec![Owned::Folder(folder.clone())]);
+        let agent = folder.join("agent");
+        let (programs, journal) = (setting.programs.clone(), RefCell::new(Some(journal)));
+        let shared = Shared { id, folder, agent, shares, programs, journal, entries, starts: Cell::new(0) };
+        let mut ground = SessionGround { shared: Rc::new(shared), sha256: String::new() };
+        make_folder(ground.folder())?;
+        ground.sha256 = copy_program(&setting.binary, ground.agent())
+            .map_err(|e| storage("cannot copy the agent to", ground.agent(), e))?;
+        Ok(ground)
+    }
+
+    /// Tells this session from every other: 16 hex digits.
+    pub fn id(&self) -> &str {
+        &self.shared.id
+    }
+
+    /// The scratch folder.
+    pub fn folder(&self) -> &Path {
+        &self.shared.folder
+    }
+
+    /// The binary that is copied in.
+    pub fn agent(&self) -> &Path {
+        &self.shared.agent
+    }
+
+    /// SHA-256 of the binary, in hex.
+    pub fn agent_sha256(&self) -> &str {
+        &self.sha256
+    }
+
+    pub fn programs(&self) -> &Programs {
+        &self.shared.programs
+    }
+
+    /// Ground for one start of an environment.
+    pub fn start(&self) -> Result<StartGround, LabError> {
+        let number = self.shared.starts.get();
+        self.shared.starts.set(number + 1);
+        let folder = self.shared.folder.join(format!("{number:05}"));
+        let mark = format!("{}/{number:05}", self.shared.id);
+        let name = format!("{PREFIX}{}-{number:05}", self.shared.id);
+        let mut ground = StartGround {
+            shared: Rc::clone(&self.shared),
+            folder,
+            mark,
+            name,
+            owned: Vec::new(),
+            left: false,
+        };
+        ground.own(Owned::Folder(ground.folder.clone()))?;
+        make_folder(&ground.folder)?;
+        Ok(ground)
+    }
+
+    /// Takes everything away and ends the journal. All starts must have been left.
+    pub fn close(self) -> Vec<Outcome> {
+        self.shared.close()
+    }
+}
+
+impl Drop for SessionGround {
+    fn drop(&mut self) {
+        self.shared.close();
+    }
+}
+
+impl Shared {
+    fn close(&self) -> Vec<Outcome> {
+        let Some(journal) = self.journal.take() else { return Vec::new() };
+        let outcomes = take_away(&self.id, &self.folder, &self.entries.borrow());
+        // What is left stays in the journal, for `tare clean`.
+        if outcomes.iter().all(|outcome| outcome.left_because.is_none()) {
+            let _ = journal.end();
+        }
+        outcomes
+    }
+}
+
+/// The ground of one start of an environment. Dropped, it takes away what was made on it.
+#[derive(Debug)]
+pub struct StartGround {
+    shared: Rc<Shared>,
+    folder: PathBuf,
+    mark: String,
+    name: String,
+    owned: Vec<(u64, Owned)>,
+    left: bool,
+}
+
+impl StartGround {
+    /// Ends every process of this start and takes away everything that it made. In bounded time.
+    pub fn leave(&mut self) -> Vec<Outcome> {
+        self.left = true;
+        let (numbers, things): (Vec<u64>, Vec<Owned>) = self.owned.drain(..).unzip();
+        let outcomes = take_away(&self.mark, &self.folder, &things);
+        // One thing that stays keeps all entries: taking away what is gone costs nothing.
+        if outcomes.iter().all(|outcome| outcome.left_because.is_none())
+            && let Some(journal) = self.shared.journal.borrow_mut().as_mut()
+        {
+            // A release that cannot be written makes the next cleaning look once more.
+            let _ = journal.release(numbers);
+        } else {
+            self.shared.entries.borrow_mut().extend(things);
+        }
+        outcomes
+    }
+}
+
+impl Drop for StartGround {
+    fn drop(&mut self) {
+        if !self.left {
+            self.leave();
+        }
+    }
+}
+
+impl Ground for StartGround {
+    fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    fn agent(&self) -> &Path {
+        &self.shared.agent
+    }
+
+    fn shares(&self) -> &BTreeMap<String, PathBuf> {
+        &self.shared.shares
+    }
+
+    fn programs(&self) -> &Programs {
+        &self.shared.programs
+    }
+
+    fn mark(&self) -> &str {
+        &self.mark
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn own(&mut self, thing: Owned) -> Result<(), LabError> {
+        let mut journal = self.shared.journal.borrow_mut();
+        let journal = journal
+            .as_mut()
+            .ok_or_else(|| LabError::new(ErrorKind::Environment, "the session has ended already"))?;
+        let number = journal.own(thing.clone())?;
+        self.owned.push((number, thing));
+        Ok(())
+    }
+}
+
+/// Copies a program, readable and runnable by all; returns its SHA-256 in hex.
+fn copy_program(from: &Path, to: &Path) -> io::Result<String> {
+    let mut source = File::open(from)?;
+    let mut copy = fs::OpenOptions::new().write(true).create_new(true).mode(0o755).open(to)?;
+    let (mut hash, mut buffer) = (Sha256::new(), vec![0u8; 256 * 1024]);
+    loop {
+        let read = source.read(&mut buffer)?;
+        if read == 0 {
+            break;
+        }
+        hash.update(&buffer[..read]);
+        copy.write_all(&buffer[..read])?;
+    }
+    Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+fn make_folder(path: &Path) -> Result<(), LabError> {
+    fs::create_dir(path).map_err(|e| storage("cannot make the folder", path, e))
+}
+
+fn fresh_id() -> io::Result<String> {
+    let mut bytes = [0u8; 8];
+    getrandom(&mut bytes, GetRandomFlags::empty())?;
+    Ok(format!("{:016x}", u64::from_le_bytes(bytes)))
+}
+
+fn storage(what: &str, path: &Path, cause: io::Error) -> LabError {
+    LabError::new(ErrorKind::Storage, format!("{what} {}", path.display())).because(cause)
+}
