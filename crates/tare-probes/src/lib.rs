@@ -3,10 +3,17 @@
 //! This crate needs nothing of the environment beyond the kernel's system calls: no /proc, no /tmp, no
 //! dynamic library. What is missing becomes a named gap.
 
+pub mod affinity;
 pub mod agent;
+pub mod buffer;
+pub mod child;
+pub mod facts;
+pub mod folder;
+pub mod noise;
 pub mod probe;
 pub mod probes;
 pub mod stopwatch;
+pub mod syscall;
 pub mod trial;
 
 pub use probe::Probe;

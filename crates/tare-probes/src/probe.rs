@@ -52,6 +52,46 @@ pub struct MetricDescription {
     pub direction: Direction,
 }
 
+impl MetricDescription {
+    /// Elapsed nanoseconds over operations.
+    pub const fn time(name: &'static str, series: &'static str) -> Self {
+        Self::nanoseconds(name, series, Reading::TimePerOperation)
+    }
+
+    /// Operations over elapsed seconds.
+    pub const fn per_second(name: &'static str, series: &'static str) -> Self {
+        let (reading, unit) = (Reading::OperationsPerSecond, Unit::PerSecond);
+        MetricDescription { name, series, reading, unit, direction: Direction::Higher }
+    }
+
+    /// Bytes over elapsed seconds.
+    pub const fn bytes_per_second(name: &'static str, series: &'static str) -> Self {
+        let (reading, unit) = (Reading::BytesPerSecond, Unit::BytesPerSecond);
+        MetricDescription { name, series, reading, unit, direction: Direction::Higher }
+    }
+
+    /// A time read in some other way, e.g. from a histogram.
+    pub const fn nanoseconds(name: &'static str, series: &'static str, reading: Reading) -> Self {
+        let (unit, direction) = (Unit::Nanoseconds, Direction::Lower);
+        MetricDescription { name, series, reading, unit, direction }
+    }
+
+    /// A time out of the histogram of a series.
+    pub const fn quantile(name: &'static str, series: &'static str, quantile: f64) -> Self {
+        Self::nanoseconds(name, series, Reading::Quantile(quantile))
+    }
+
+    /// Time of the first call of the process.
+    pub const fn first(series: &'static str) -> Self {
+        Self::nanoseconds("first", series, Reading::Cold)
+    }
+
+    /// A figure that is read, not timed, of which less is better.
+    pub const fn gauge(name: &'static str, series: &'static str, unit: Unit) -> Self {
+        MetricDescription { name, series, reading: Reading::Gauge, unit, direction: Direction::Lower }
+    }
+}
+
 /// What a probe cannot do without.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {

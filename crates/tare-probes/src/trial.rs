@@ -1,13 +1,13 @@
 //! A trial as the probe sees it: its parameters, its folder, and how samples leave it.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use tare_data::batch::{Batch, Histogram, Phase, Sample};
+use tare_data::batch::{Batch, Phase, Sample};
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::names::Parameters;
 use tare_data::request::{Amount, TrialRequest};
 
-use crate::stopwatch::{Stopwatch, now_ns};
+use crate::stopwatch::{Laps, Stopwatch, now_ns};
 
 /// A calibration doubles its operations until they take this long: long against a clock read and a timer
 /// interrupt, short against a trial.
@@ -20,18 +20,22 @@ const COLD_OPERATIONS: u64 = 1;
 /// One trial, from inside.
 pub struct Trial<'a> {
     request: &'a TrialRequest,
-    directory: Option<PathBuf>,
+    program: &'a Path,
+    directory: Option<&'a Path>,
     sink: &'a mut dyn FnMut(Batch),
 }
 
 impl<'a> Trial<'a> {
     /// A trial that works in `directory`, which is fresh and its own, and gives its batches to `sink`.
+    ///
+    /// `program` is the path of a binary that answers to the agent's subcommands.
     pub fn new(
         request: &'a TrialRequest,
-        directory: Option<PathBuf>,
+        program: &'a Path,
+        directory: Option<&'a Path>,
         sink: &'a mut dyn FnMut(Batch),
     ) -> Self {
-        Trial { request, directory, sink }
+        Trial { request, program, directory, sink }
     }
 
     pub fn parameters(&self) -> &'a Parameters {
@@ -41,6 +45,11 @@ impl<'a> Trial<'a> {
     /// The same in every environment of a round.
     pub fn seed(&self) -> u64 {
         self.request.seed
+    }
+
+    /// The path under which this binary can be started again.
+    pub fn program(&self) -> &'a Path {
+        self.program
     }
 
     /// The other end of a network probe.
@@ -53,8 +62,8 @@ impl<'a> Trial<'a> {
     }
 
     /// A fresh folder of the trial's own in the place asked for; removed after the trial.
-    pub fn directory(&self) -> Result<&Path, Failure> {
-        self.directory.as_deref().ok_or_else(|| Failure::new(FailureKind::Broken, "the case names no place"))
+    pub fn directory(&self) -> Result<&'a Path, Failure> {
+        self.directory.ok_or_else(|| Failure::new(FailureKind::Broken, "the case names no place"))
     }
 
     /// Runs `work` as often as the request says: once cold with one operation, then warm in batches.
@@ -137,17 +146,10 @@ impl Report {
         self.samples.push((series, Sample::Throughput { operations, bytes, elapsed_ns }));
     }
 
-    /// Operations timed one by one, from the first start to the last end in `stopwatch`.
-    pub fn latency(
-        &mut self,
-        series: &'static str,
-        bytes: u64,
-        stopwatch: &Stopwatch,
-        histogram: &Histogram,
-    ) {
-        let operations = histogram.0.len();
-        let elapsed_ns = stopwatch.elapsed_ns();
-        let histogram = histogram.encode();
+    /// Operations timed one by one; `bytes` moved in all, or 0 where bytes are not what is counted.
+    pub fn latency(&mut self, series: &'static str, bytes: u64, laps: Laps) {
+        let (operations, elapsed_ns) = (laps.operations(), laps.elapsed_ns());
+        let histogram = laps.into_histogram().encode();
         self.samples.push((series, Sample::Latency { operations, bytes, elapsed_ns, histogram }));
     }
 

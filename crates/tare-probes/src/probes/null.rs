@@ -1,8 +1,5 @@
 //! `null`: nothing at all, timed; what the harness itself costs.
 
-use tare_data::metric::Reading;
-use tare_data::unit::{Direction, Unit};
-
 use crate::probe::{MetricDescription, Probe};
 use crate::stopwatch::Stopwatch;
 use crate::trial::prove;
@@ -15,13 +12,7 @@ pub static PROBE: Probe = Probe {
     not_timed: "the two clock reads around the loop",
     distorted_by: "frequency changes; a busy neighbour",
     parameters: &[],
-    metrics: &[MetricDescription {
-        name: "time",
-        series: "turn",
-        reading: Reading::TimePerOperation,
-        unit: Unit::Nanoseconds,
-        direction: Direction::Lower,
-    }],
+    metrics: &[MetricDescription::time("time", "turn")],
     needs: &[],
     revision: 1,
     label: |_| "nothing (harness)".into(),

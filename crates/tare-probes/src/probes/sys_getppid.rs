@@ -3,11 +3,9 @@
 //! getppid is used because no library caches it and every kernel, real or translated, has to look it up.
 //! See getppid(2).
 
-use tare_data::metric::Reading;
-use tare_data::unit::{Direction, Unit};
-
 use crate::probe::{MetricDescription, Probe};
 use crate::stopwatch::Stopwatch;
+use crate::syscall::getppid;
 use crate::trial::prove;
 
 pub static PROBE: Probe = Probe {
@@ -18,38 +16,29 @@ pub static PROBE: Probe = Probe {
     not_timed: "the clock reads around the loop",
     distorted_by: "seccomp filters, ptrace, audit rules, mitigations (page-table isolation)",
     parameters: &[],
-    metrics: &[
-        MetricDescription {
-            name: "time",
-            series: "call",
-            reading: Reading::TimePerOperation,
-            unit: Unit::Nanoseconds,
-            direction: Direction::Lower,
-        },
-        MetricDescription {
-            name: "first",
-            series: "call",
-            reading: Reading::Cold,
-            unit: Unit::Nanoseconds,
-            direction: Direction::Lower,
-        },
-    ],
+    metrics: &[MetricDescription::time("time", "call"), MetricDescription::first("call")],
     needs: &[],
     revision: 1,
     label: |_| "system call".into(),
     run: |trial| {
-        let parent = rustix::process::getppid();
+        let parent = getppid();
         trial.repeat(|operations, report| {
-            let mut stopwatch = Stopwatch::default();
-            let mut answered = 0u64;
-            stopwatch.start();
-            for _ in 0..operations {
-                answered += u64::from(rustix::process::getppid() == parent);
-            }
-            stopwatch.stop();
+            let (stopwatch, answered) = calls(operations, parent);
             prove("calls answered with the parent's number", answered, operations)?;
             report.throughput("call", operations, &stopwatch);
             Ok(())
         })
     },
 };
+
+crate::timed! {
+    fn calls(operations: u64, parent: isize) -> (Stopwatch, u64) {
+        let (mut stopwatch, mut answered) = (Stopwatch::default(), 0);
+        stopwatch.start();
+        for _ in 0..operations {
+            answered += u64::from(getppid() == parent);
+        }
+        stopwatch.stop();
+        (stopwatch, answered)
+    }
+}

@@ -1,0 +1,10 @@
+//! The agent by itself: what the tests start where the program starts its own copy.
+
+fn main() {
+    let arguments: Vec<_> = std::env::args_os().collect();
+    let code = tare_probes::agent::answer(&arguments).unwrap_or_else(|| {
+        eprintln!("error: not a subcommand of the agent");
+        2
+    });
+    std::process::exit(code);
+}

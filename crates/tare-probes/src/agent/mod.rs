@@ -1,0 +1,158 @@
+//! The agent: answers the host's requests inside an environment, each trial in a fresh process.
+//!
+//! The resident process only waits and starts trials, so that nothing of an earlier trial (heap, page
+//! tables, file descriptors, warmed branch predictors) is left in a later one.
+
+use std::ffi::{OsStr, OsString};
+use std::io::{self, Read, Write};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+
+use tare_data::failure::{Failure, FailureKind};
+use tare_data::frame::{Frame, Line, PROTOCOL, Splitter, encode};
+use tare_data::request::{Request, TrialRequest};
+
+use crate::stopwatch::now_ns;
+
+mod trial_process;
+
+/// First argument under which the program is the resident agent.
+pub const AGENT: &str = "agent";
+/// First argument under which the program runs one trial; the request follows.
+pub const TRIAL: &str = "agent-trial";
+/// How long after its deadline a trial's process may live, in ms: its own alarm comes first.
+const GRACE_MS: u64 = 2_000;
+/// Longest deadline that is kept, in ms: a day.
+const LONGEST_DEADLINE_MS: u64 = 86_400_000;
+
+/// Does what the arguments of a program ask of an agent, and gives its exit code; None when they ask nothing.
+///
+/// The program that holds the agent calls this first: a probe times how long it takes to be started.
+pub fn answer(arguments: &[OsString]) -> Option<i32> {
+    let (program, verb) = (Path::new(arguments.first()?), arguments.get(1)?.to_str()?);
+    let rest = &arguments[2..];
+    let done = match verb {
+        AGENT => serve(program),
+        TRIAL => trial_process::run(program, rest.first()?.to_str()?),
+        _ => return crate::probes::answer(program, verb, rest),
+    };
+    Some(match done {
+        Ok(()) => 0,
+        // The stream is gone: there is nobody to tell more.
+        Err(_) => 1,
+    })
+}
+
+/// Serves requests from standard input until told to leave or the stream ends.
+///
+/// `program` is the path under which this binary can be started again: /proc may be missing.
+pub fn serve(program: &Path) -> io::Result<()> {
+    wake_on_alarm();
+    send(&Frame::Hello {
+        protocol: PROTOCOL,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        clock_ns: now_ns(),
+    })?;
+    let mut splitter = Splitter::default();
+    let mut bytes = [0u8; 4096];
+    loop {
+        let read = match io::stdin().lock().read(&mut bytes) {
+            Ok(0) => return Ok(()),
+            Ok(read) => read,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
+            Err(e) => return Err(e),
+        };
+        for line in splitter.push::<Request>(&bytes[..read]) {
+            match line {
+                Line::Frame(Request::Describe { places }) => {
+                    let facts = crate::facts::environment();
+                    let about = |(name, path): (String, String)| (name, crate::facts::place(path.as_ref()));
+                    let places = places.into_iter().map(about).collect();
+                    send(&Frame::Description { facts, places })?;
+                }
+                Line::Frame(Request::Trial(request)) => start_trial(program.as_os_str(), &request)?,
+                Line::Frame(Request::Leave) => return send(&Frame::Bye),
+                // What is not a request is not for us.
+                Line::Note(_) => {}
+            }
+        }
+    }
+}
+
+/// Starts a trial's process, waits for it, and says so when it did not end well by itself.
+fn start_trial(program: &OsStr, request: &TrialRequest) -> io::Result<()> {
+    let json = serde_json::to_string(request).expect("tare's own types always serialise");
+    let child = Command::new(program)
+        .args([TRIAL, &json])
+        // A closed pipe, not /dev/null: an environment may have no /dev.
+        .stdin(Stdio::piped())
+        .process_group(0)
+        .spawn();
+    let (kind, reason) = match child.map(|child| wait(child, request.deadline_ms)) {
+        Err(e) => (FailureKind::Died, format!("could not start the trial's process: {e}")),
+        Ok(None) => (FailureKind::Deadline, format!("{} ms, and it had to be killed", request.deadline_ms)),
+        Ok(Some(status)) => match (status.code(), status.signal()) {
+            (Some(0), _) => return Ok(()),
+            (_, Some(libc::SIGALRM)) => (FailureKind::Deadline, format!("{} ms", request.deadline_ms)),
+            (Some(code), _) => {
+                (FailureKind::Died, format!("the trial's process ended with exit code {code}"))
+            }
+            (_, signal) => (
+                FailureKind::Died,
+                format!("the trial's process was killed by signal {}", signal.unwrap_or_default()),
+            ),
+        },
+    };
+    send(&Frame::Failed { trial: request.trial, failure: Failure::new(kind, reason), clock_ns: now_ns() })
+}
+
+/// Waits for a trial's process and ends its process group; None when it outlived its deadline.
+fn wait(mut child: Child, deadline_ms: u64) -> Option<ExitStatus> {
+    drop(child.stdin.take());
+    let pid = child.id() as libc::pid_t;
+    set_alarm(deadline_ms.min(LONGEST_DEADLINE_MS) + GRACE_MS);
+    let mut raw = 0;
+    // Not `Child::wait`, which waits on after a signal.
+    // SAFETY: `raw` lives through the call; the child is ours and nobody else waits for it.
+    let in_time = unsafe { libc::waitpid(pid, &mut raw, 0) } == pid;
+    set_alarm(0);
+    // Whatever the trial forked and left ends with it.
+    // SAFETY: kill has no memory effects; the group is the child's own.
+    unsafe { libc::kill(-pid, libc::SIGKILL) };
+    if in_time {
+        return Some(ExitStatus::from_raw(raw));
+    }
+    let _ = child.wait();
+    None
+}
+
+/// Makes SIGALRM end a wait instead of the process.
+fn wake_on_alarm() {
+    extern "C" fn nothing(_: libc::c_int) {}
+    let handler: extern "C" fn(libc::c_int) = nothing;
+    // SAFETY: an all-zero sigaction is valid: no flags, so that waits are not restarted, and an empty mask.
+    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+    action.sa_sigaction = handler as libc::sighandler_t;
+    // SAFETY: the handler does nothing; the struct lives through the call.
+    unsafe { libc::sigaction(libc::SIGALRM, &action, std::ptr::null_mut()) };
+}
+
+/// Has SIGALRM sent to this process after so long, and each second from then; 0 calls it off.
+fn set_alarm(after_ms: u64) {
+    let value = libc::timeval {
+        tv_sec: (after_ms / 1000) as libc::time_t,
+        tv_usec: (after_ms % 1000 * 1000) as libc::suseconds_t,
+    };
+    let interval = libc::timeval { tv_sec: 1, tv_usec: 0 };
+    let timer = libc::itimerval { it_interval: interval, it_value: value };
+    // SAFETY: the struct is whole and lives through the call.
+    unsafe { libc::setitimer(libc::ITIMER_REAL, &timer, std::ptr::null_mut()) };
+}
+
+/// Writes a frame at once: the host stamps its arrival.
+fn send(frame: &Frame) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(encode(frame).as_bytes())?;
+    out.flush()
+}

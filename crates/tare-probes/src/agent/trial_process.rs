@@ -1,0 +1,58 @@
+//! The process of one trial: runs a probe, sends its batches and what disturbed them, and ends.
+
+use std::io;
+use std::path::Path;
+
+use tare_data::failure::{Failure, FailureKind};
+use tare_data::frame::Frame;
+use tare_data::noise::Noise;
+use tare_data::request::TrialRequest;
+
+use super::{LONGEST_DEADLINE_MS, send, set_alarm};
+use crate::child::die_with_parent;
+use crate::folder::Folder;
+use crate::noise::Watch;
+use crate::stopwatch::now_ns;
+use crate::trial::Trial;
+
+/// Runs the trial of a request in this process and sends its frames.
+pub fn run(program: &Path, request: &str) -> io::Result<()> {
+    let request: TrialRequest = serde_json::from_str(request)?;
+    // The agent that is killed takes its trial along.
+    if let Some(agent) = rustix::process::getppid() {
+        die_with_parent(agent);
+    }
+    // The default action of SIGALRM ends the process, whatever it waits for.
+    set_alarm(request.deadline_ms.clamp(1, LONGEST_DEADLINE_MS));
+    let frame = match measure(program, &request)? {
+        Ok(noise) => Frame::Done { trial: request.trial, noise, clock_ns: now_ns() },
+        Err(failure) => Frame::Failed { trial: request.trial, failure, clock_ns: now_ns() },
+    };
+    send(&frame)
+}
+
+/// The outer error is the stream's, the inner one the trial's.
+fn measure(program: &Path, request: &TrialRequest) -> io::Result<Result<Noise, Failure>> {
+    let Some(probe) = crate::find(&request.case.probe) else {
+        return Ok(Err(Failure::new(FailureKind::NotSupported, "this agent has no such probe")));
+    };
+    let folder = match &request.directory {
+        None => None,
+        Some(place) => match Folder::fresh(Path::new(place)) {
+            Ok(folder) => Some(folder),
+            Err(failure) => return Ok(Err(failure)),
+        },
+    };
+    let mut sent = Ok(());
+    let mut sink = |batch| {
+        if sent.is_ok() {
+            sent = send(&Frame::Batch { trial: request.trial, batch });
+        }
+    };
+    let watch = Watch::start();
+    let directory = folder.as_ref().map(Folder::path);
+    let outcome = (probe.run)(&mut Trial::new(request, program, directory, &mut sink));
+    let noise = watch.stop();
+    sent?;
+    Ok(outcome.map(|()| noise))
+}

@@ -1,0 +1,185 @@
+//! `cpu.primes`: counting the primes below a number by trial division, as sysbench's cpu test does.
+//!
+//! One event: for every c from 3 below max_prime, divide by 2, 3, 4 ... up to and with sqrt(c), until a
+//! division leaves nothing; c counts when none did. 64-bit unsigned division, by even numbers too. At 20000
+//! an event makes 301,275 divisions and counts 2,261 primes. sysbench counts events a second over all threads.
+
+use std::sync::Barrier;
+
+use tare_data::failure::Failure;
+use tare_data::metric::Reading;
+
+use crate::probe::{MetricDescription, Parameter, Probe};
+use crate::stopwatch::{Laps, now_ns};
+use crate::trial::{broken, prove};
+
+pub static PROBE: Probe = Probe {
+    name: "cpu.primes",
+    title: "primes to 20000",
+    summary: "One event of sysbench's cpu test: count the primes below a number by trial division.",
+    timed: "an event, with one clock read before and after it; threads start together",
+    not_timed: "the start of threads; the check of the count",
+    distorted_by: "frequency changes; a neighbour on the same core; an emulated processor",
+    parameters: &[
+        Parameter {
+            name: "max_prime",
+            quick: "20000",
+            reference: "20000",
+            about: "primes are counted below this number",
+        },
+        Parameter {
+            name: "threads",
+            quick: "1",
+            reference: "1",
+            about: "threads that each do the whole number of events",
+        },
+    ],
+    metrics: &[
+        MetricDescription::time("time", "event"),
+        MetricDescription::per_second("rate", "event"),
+        MetricDescription::nanoseconds("min", "event", Reading::Minimum),
+        MetricDescription::nanoseconds("mean", "event", Reading::Mean),
+        MetricDescription::quantile("p95", "event", 0.95),
+        MetricDescription::nanoseconds("max", "event", Reading::Maximum),
+    ],
+    needs: &[],
+    revision: 1,
+    label: |parameters| {
+        let max_prime = parameters.text("max_prime").unwrap_or("20000");
+        match parameters.text("threads").unwrap_or("1") {
+            "1" => format!("primes to {max_prime}"),
+            threads => format!("primes to {max_prime}, {threads}T"),
+        }
+    },
+    run: |trial| {
+        let max_prime = trial.parameters().integer("max_prime")?;
+        let threads = trial.parameters().integer("threads")?;
+        if !(4..=MOST_MAX_PRIME).contains(&max_prime) || !(1..=MOST_THREADS).contains(&threads) {
+            return Err(broken("parameters", "max_prime or threads is out of bounds"));
+        }
+        let expected = sieve(max_prime);
+        trial.repeat(|operations, report| {
+            let (laps, primes) = all_threads(threads, operations, max_prime)?;
+            prove("primes", primes, expected * operations * threads)?;
+            report.latency("event", 0, laps);
+            Ok(())
+        })
+    },
+};
+
+/// An event up to here takes seconds; more is a slip of the pen.
+const MOST_MAX_PRIME: u64 = 10_000_000;
+/// More threads than any machine has processors.
+const MOST_THREADS: u64 = 4_096;
+
+/// `operations` events in each of `threads` threads, and the primes that they counted in all.
+fn all_threads(threads: u64, operations: u64, max_prime: u64) -> Result<(Laps, u64), Failure> {
+    if threads == 1 {
+        let mut laps = Laps::new();
+        let primes = events(operations, max_prime, &mut laps);
+        return Ok((laps, primes));
+    }
+    let together = Barrier::new(threads as usize);
+    std::thread::scope(|scope| {
+        let work = || {
+            let mut laps = Laps::new();
+            together.wait();
+            let primes = events(operations, max_prime, &mut laps);
+            (laps, primes)
+        };
+        let running: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        let (mut laps, mut primes) = (Laps::new(), 0);
+        for thread in running {
+            let (its_laps, its_primes) = thread.join().map_err(|_| broken("a thread", "it panicked"))?;
+            laps.merge(&its_laps);
+            primes += its_primes;
+        }
+        Ok((laps, primes))
+    })
+}
+
+fn events(operations: u64, max_prime: u64, laps: &mut Laps) -> u64 {
+    let mut primes = 0;
+    for _ in 0..operations {
+        let started_ns = now_ns();
+        primes += event(std::hint::black_box(max_prime));
+        laps.add(started_ns, now_ns());
+    }
+    primes
+}
+
+/// One event: the primes from 3 below `max_prime`.
+fn event(max_prime: u64) -> u64 {
+    let mut primes = 0;
+    for c in 3..max_prime {
+        let root = (c as f64).sqrt();
+        let mut divisor = 2u64;
+        while divisor as f64 <= root {
+            if remainder(c, divisor) == 0 {
+                break;
+            }
+            divisor += 1;
+        }
+        primes += u64::from(divisor as f64 > root);
+    }
+    primes
+}
+
+/// A 64-bit division, as C compilers make it. LLVM would look whether 32 bits are enough and then divide
+/// those, which older processors do several times faster: another test than sysbench's.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn remainder(number: u64, divisor: u64) -> u64 {
+    let remainder;
+    // SAFETY: the divisor is at least 2 and the upper half is 0, so the division cannot trap.
+    unsafe {
+        core::arch::asm!(
+            "div {divisor}",
+            divisor = in(reg) divisor,
+            inout("rax") number => _,
+            inout("rdx") 0u64 => remainder,
+            options(pure, nomem, nostack),
+        );
+    }
+    remainder
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+#[inline(always)]
+fn remainder(number: u64, divisor: u64) -> u64 {
+    number % divisor
+}
+
+/// The primes from 3 below `max_prime`, counted in another way, for the proof.
+fn sieve(max_prime: u64) -> u64 {
+    let mut composite = vec![false; max_prime as usize];
+    let mut primes = 0;
+    for c in 2..max_prime as usize {
+        if !composite[c] {
+            primes += u64::from(c > 2);
+            (c * c..max_prime as usize).step_by(c).for_each(|multiple| composite[multiple] = true);
+        }
+    }
+    primes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_counts_the_primes_but_the_first() {
+        // There are 2,262 primes below 20,000 and 1,229 below 10,000, with 2.
+        assert_eq!((event(20_000), sieve(20_000)), (2_261, 2_261));
+        assert_eq!((event(10_000), sieve(10_000)), (1_228, 1_228));
+    }
+
+    #[test]
+    fn an_event_makes_as_many_divisions_as_sysbenchs() {
+        let divisions = |max_prime: u64| -> u64 {
+            let until = |c: &u64| (2..=c.isqrt()).position(|l| c % l == 0).map(|at| at as u64 + 1);
+            (3..max_prime).map(|c| until(&c).unwrap_or(c.isqrt().saturating_sub(1))).sum()
+        };
+        assert_eq!((divisions(20_000), divisions(10_000)), (301_275, 117_526));
+    }
+}

@@ -1,0 +1,70 @@
+//! `ipc.pipe`: one process writes 512 bytes into its own pipe and reads them back.
+//!
+//! The definition is that of UnixBench's pipe throughput: two system calls and two copies, no other process
+//! and no waiting. pipe(2).
+
+use rustix::fd::{AsFd, BorrowedFd};
+use rustix::io::Errno;
+
+use crate::buffer::Buffer;
+use crate::probe::{MetricDescription, Probe};
+use crate::stopwatch::Stopwatch;
+use crate::syscall::{read, write};
+use crate::trial::{broken, prove};
+
+/// UnixBench's size.
+const BYTES: usize = 512;
+
+pub static PROBE: Probe = Probe {
+    name: "ipc.pipe",
+    title: "pipe, 512 B",
+    summary: "512 bytes through a pipe to oneself: one write and one read that never wait.",
+    timed: "a loop of one write and one read of 512 bytes, without a clock read between them",
+    not_timed: "making the pipe",
+    distorted_by: "seccomp filters, ptrace; speed of memory copies",
+    parameters: &[],
+    metrics: &[
+        MetricDescription::time("time", "pair"),
+        MetricDescription::per_second("rate", "pair"),
+        MetricDescription::first("pair"),
+    ],
+    needs: &[],
+    revision: 1,
+    label: |_| "pipe, 512 B".into(),
+    run: |trial| {
+        let (reader, writer) = rustix::pipe::pipe().map_err(|e| broken("pipe", e))?;
+        let mut buffer = Buffer::random(BYTES, trial.seed())?;
+        let sent = buffer.to_vec();
+        trial.repeat(|operations, report| {
+            let (stopwatch, bytes) = pairs(operations, reader.as_fd(), writer.as_fd(), &mut buffer)
+                .map_err(|e| broken("writing and reading the pipe", e))?;
+            prove("bytes through the pipe", bytes, 2 * operations * BYTES as u64)?;
+            prove("bytes that arrived as sent", matching(&buffer, &sent), BYTES as u64)?;
+            report.moved("pair", operations, operations * BYTES as u64, &stopwatch);
+            Ok(())
+        })
+    },
+};
+
+crate::timed! {
+    /// So many writes and reads; the time, and the bytes that both counted.
+    fn pairs(
+        operations: u64,
+        reader: BorrowedFd<'_>,
+        writer: BorrowedFd<'_>,
+        buffer: &mut [u8],
+    ) -> Result<(Stopwatch, u64), Errno> {
+        let (mut stopwatch, mut bytes) = (Stopwatch::default(), 0);
+        stopwatch.start();
+        for _ in 0..operations {
+            bytes += write(writer, buffer)? as u64;
+            bytes += read(reader, buffer)? as u64;
+        }
+        stopwatch.stop();
+        Ok((stopwatch, bytes))
+    }
+}
+
+fn matching(one: &[u8], other: &[u8]) -> u64 {
+    one.iter().zip(other).filter(|(a, b)| a == b).count() as u64
+}

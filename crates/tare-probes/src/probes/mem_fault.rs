@@ -1,0 +1,65 @@
+//! `mem.fault`: the first touch of a page of anonymous memory; what a minor page fault costs.
+//!
+//! Memory is mapped in pieces of 4,096 pages, with huge pages called off, one byte of each page is written,
+//! and the piece is given back. Zeroing the page is part of the fault. mmap(2), madvise(2).
+
+use rustix::mm::Advice;
+
+use crate::buffer::Buffer;
+use crate::probe::{MetricDescription, Probe};
+use crate::stopwatch::Stopwatch;
+use crate::trial::prove;
+
+/// Pages touched before they are given back: 16 MiB of 4 KiB pages fits everywhere.
+const PIECE_PAGES: u64 = 4_096;
+
+pub static PROBE: Probe = Probe {
+    name: "mem.fault",
+    title: "page fault",
+    summary: "The first write to a page of fresh memory: trap, page from the kernel, zeroed, mapped.",
+    timed: "a loop that writes one byte into each page of a fresh mapping",
+    not_timed: "mmap, munmap and the check; the clock reads around each 4,096 pages",
+    distorted_by: "huge pages (called off where the kernel lets one); nested paging; memory pressure",
+    parameters: &[],
+    metrics: &[
+        MetricDescription::time("time", "page"),
+        MetricDescription::per_second("rate", "page"),
+        MetricDescription::first("page"),
+    ],
+    needs: &[],
+    revision: 1,
+    label: |_| "page fault".into(),
+    run: |trial| {
+        let page = rustix::param::page_size();
+        trial.repeat(|operations, report| {
+            let (mut stopwatch, mut touched) = (Stopwatch::default(), 0);
+            while touched < operations {
+                let pages = (operations - touched).min(PIECE_PAGES);
+                let mut memory = Buffer::untouched(pages as usize * page)?;
+                small_pages(&memory);
+                touch(&mut memory, page, &mut stopwatch);
+                touched += memory.iter().step_by(page).map(|&byte| u64::from(byte)).sum::<u64>();
+            }
+            prove("pages that hold what was written", touched, operations)?;
+            report.throughput("page", operations, &stopwatch);
+            Ok(())
+        })
+    },
+};
+
+/// Asks for pages of the usual size; a kernel that knows no others may refuse.
+fn small_pages(memory: &Buffer) {
+    // SAFETY: the advice changes how the memory is mapped, not what it holds.
+    let _ =
+        unsafe { rustix::mm::madvise(memory.start().as_ptr().cast(), memory.len(), Advice::LinuxNoHugepage) };
+}
+
+#[inline(never)]
+fn touch(memory: &mut [u8], page: usize, stopwatch: &mut Stopwatch) {
+    stopwatch.start();
+    for byte in memory.iter_mut().step_by(page) {
+        // SAFETY: a plain store to a byte of ours; volatile so that it happens here and one by one.
+        unsafe { std::ptr::write_volatile(byte, 1) };
+    }
+    stopwatch.stop();
+}

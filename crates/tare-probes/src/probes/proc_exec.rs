@@ -1,0 +1,245 @@
+//! `proc.exec`: a program that execs itself, counting up in its arguments; what starting a program costs.
+//!
+//! The definition is that of UnixBench's execl throughput. A child of the trial reads the clock and execs
+//! this binary, which execs itself until the count is full; the last one reads the clock as the first thing
+//! it does and writes count and time into a pipe. The environment of the programs is empty, since copying it
+//! is part of exec and its size differs from place to place. execve(2).
+//!
+//! The dynamic target is the environment's own env(1), which execs what its arguments name: arguments that
+//! are `env env env ... tare` count down as they are used up.
+
+use std::ffi::{CString, OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use rustix::fd::{AsFd, AsRawFd, OwnedFd};
+use rustix::fs::{CWD, Mode, OFlags};
+use tare_data::failure::{Failure, FailureKind};
+
+use crate::child::Child;
+use crate::probe::{MetricDescription, Parameter, Probe};
+use crate::stopwatch::{Stopwatch, now_ns};
+use crate::trial::{broken, prove};
+
+pub static PROBE: Probe = Probe {
+    name: "proc.exec",
+    title: "exec",
+    summary: "A program replaces itself by itself: from execve() to the first line of the new program.",
+    timed: "a chain of execs of one binary, from before the first to the first line of main after the last",
+    not_timed: "the fork of the process that becomes the chain; the pipe that brings the result",
+    distorted_by: "size of the binary and of its relocations; page cache of the place that holds it; \
+                   with target=dynamic the environment's linker and libraries",
+    parameters: &[Parameter {
+        name: "target",
+        quick: "static",
+        reference: "static",
+        about: "static: this binary; dynamic: the environment's own env program, linked at each start",
+    }],
+    metrics: &[
+        MetricDescription::time("time", "exec"),
+        MetricDescription::per_second("rate", "exec"),
+        MetricDescription::first("exec"),
+    ],
+    needs: &[],
+    revision: 1,
+    label: |parameters| match parameters.text("target") {
+        Ok("dynamic") => "exec, dynamic".into(),
+        _ => "exec".into(),
+    },
+    run: |trial| {
+        let target = Target::of(trial.parameters().text("target")?)?;
+        let program = trial.program();
+        trial.repeat(|operations, report| {
+            let mut stopwatch = Stopwatch::default();
+            let mut done = 0;
+            while done < operations {
+                let links = target.links(operations - done);
+                stopwatch.add(&chain(program, &target, links)?);
+                done += links;
+            }
+            report.throughput("exec", operations, &stopwatch);
+            Ok(())
+        })
+    },
+};
+
+/// First argument under which the program is a link of the chain: `agent-exec TOTAL DONE PIPE`.
+pub const EXEC: &str = "agent-exec";
+/// Most links of a dynamic chain: all of them stand in the arguments, which each exec copies.
+const LONGEST_DYNAMIC: u64 = 64;
+/// Where env(1) may be: the first is POSIX's usual path.
+const ENV_PATHS: [&str; 2] = ["/usr/bin/env", "/bin/env"];
+
+enum Target {
+    Static,
+    /// Path of a dynamically linked env(1).
+    Dynamic(&'static str),
+}
+
+impl Target {
+    fn of(text: &str) -> Result<Target, Failure> {
+        match text {
+            "static" => Ok(Target::Static),
+            "dynamic" => ENV_PATHS
+                .into_iter()
+                .find(|path| is_dynamic(path))
+                .map(Target::Dynamic)
+                .ok_or_else(|| Failure::new(FailureKind::NotSupported, "no dynamically linked env here")),
+            other => Err(broken("target", format!("{other} is neither static nor dynamic"))),
+        }
+    }
+
+    fn links(&self, wanted: u64) -> u64 {
+        match self {
+            Target::Static => wanted,
+            Target::Dynamic(_) => wanted.min(LONGEST_DYNAMIC),
+        }
+    }
+}
+
+/// Runs one chain of so many execs, and gives its time.
+fn chain(program: &Path, target: &Target, links: u64) -> Result<Stopwatch, Failure> {
+    let (result, into) = rustix::pipe::pipe().map_err(|e| broken("pipe", e))?;
+    let pipe = into.as_raw_fd().to_string();
+    let (first, arguments) = match target {
+        Target::Static => (program.as_os_str(), self_arguments(program, &links.to_string(), 1, &pipe)),
+        Target::Dynamic(env) => {
+            let mut arguments = vec![OsString::from(*env); links as usize];
+            // After as many starts of env, this binary reports the full count.
+            arguments.extend(self_arguments(program, &links.to_string(), links, &pipe));
+            (OsStr::new(*env), arguments)
+        }
+    };
+    let exec = Exec::new(first, &arguments)?;
+    let child = Child::fork(
+        &[result.as_fd()],
+        std::panic::AssertUnwindSafe(|| {
+            let started_ns = now_ns();
+            // A pipe holds 8 bytes at once, so this neither blocks nor is cut.
+            match rustix::io::write(&into, &started_ns.to_le_bytes()) {
+                Ok(8) => exec.run(),
+                _ => EXIT_BAD_PIPE,
+            }
+        }),
+    )?;
+    drop(into);
+    let words = read_words(&result)?;
+    match child.wait() {
+        Some(0) => {}
+        Some(code) => return Err(broken("exec", format!("a program of the chain ended with code {code}"))),
+        None => return Err(broken("exec", "a program of the chain was killed")),
+    }
+    let [started_ns, counted, ended_ns] = words;
+    prove("programs started", counted, links)?;
+    Ok(Stopwatch::stretch(started_ns, ended_ns))
+}
+
+/// Start, count and end.
+fn read_words(result: &OwnedFd) -> Result<[u64; 3], Failure> {
+    let mut bytes = [0u8; 24];
+    let mut filled = 0;
+    while filled < bytes.len() {
+        match rustix::io::read(result, &mut bytes[filled..]).map_err(|e| broken("reading the result", e))? {
+            0 => return Err(broken("exec", "the chain ended without a result")),
+            read => filled += read,
+        }
+    }
+    let word = |i: usize| u64::from_le_bytes(bytes[i * 8..i * 8 + 8].try_into().expect("eight bytes"));
+    Ok([word(0), word(1), word(2)])
+}
+
+const EXIT_BAD_ARGUMENTS: i32 = 120;
+const EXIT_BAD_PIPE: i32 = 121;
+const EXIT_NO_EXEC: i32 = 122;
+
+fn self_arguments(program: &Path, total: &str, done: u64, pipe: &str) -> Vec<OsString> {
+    let done = done.to_string();
+    vec![program.into(), EXEC.into(), total.into(), done.into(), pipe.into()]
+}
+
+/// A link of the chain: the next exec, or the end. Returns only an exit code.
+pub fn next(program: &Path, rest: &[OsString]) -> i32 {
+    let now = now_ns();
+    let [total, done, pipe] = rest else { return EXIT_BAD_ARGUMENTS };
+    let number = |text: &OsString| text.to_str().and_then(|t| t.parse::<u64>().ok());
+    let (Some(total_links), Some(done)) = (number(total), number(done)) else { return EXIT_BAD_ARGUMENTS };
+    let (Some(total), Some(pipe)) = (total.to_str(), pipe.to_str()) else { return EXIT_BAD_ARGUMENTS };
+    if done < total_links {
+        let arguments = self_arguments(program, total, done + 1, pipe);
+        return Exec::new(program.as_os_str(), &arguments).map_or(EXIT_BAD_ARGUMENTS, |exec| exec.run());
+    }
+    let Ok(fd) = pipe.parse::<i32>() else { return EXIT_BAD_ARGUMENTS };
+    let mut words = [0; 16];
+    words[..8].copy_from_slice(&done.to_le_bytes());
+    words[8..].copy_from_slice(&now.to_le_bytes());
+    // SAFETY: the bytes live through the call; a wrong number is an error of write's.
+    let written = unsafe { libc::write(fd, words.as_ptr().cast(), words.len()) };
+    if written == 16 { 0 } else { EXIT_BAD_PIPE }
+}
+
+/// The arguments of an execve, ready.
+struct Exec {
+    path: CString,
+    arguments: Vec<CString>,
+}
+
+impl Exec {
+    fn new(path: &OsStr, arguments: &[OsString]) -> Result<Exec, Failure> {
+        let text = |text: &OsStr| CString::new(text.as_bytes()).map_err(|e| broken("an argument", e));
+        let arguments = arguments.iter().map(|a| text(a)).collect::<Result<_, _>>()?;
+        Ok(Exec { path: text(path)?, arguments })
+    }
+
+    /// Becomes the program; gives an exit code when that fails.
+    fn run(&self) -> i32 {
+        let mut pointers: Vec<_> = self.arguments.iter().map(|a| a.as_ptr()).collect();
+        pointers.push(std::ptr::null());
+        let environment = [std::ptr::null()];
+        // SAFETY: both lists end with null and point to strings that live through the call.
+        unsafe { libc::execve(self.path.as_ptr(), pointers.as_ptr(), environment.as_ptr()) };
+        EXIT_NO_EXEC
+    }
+}
+
+/// Whether a program is an ELF file that names an interpreter, that is a dynamic linker (elf(5)).
+fn is_dynamic(path: &str) -> bool {
+    const INTERPRETER: u32 = 3;
+    let mut head = [0u8; 4096];
+    let Ok(file) = rustix::fs::openat(CWD, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()) else {
+        return false;
+    };
+    let Ok(length) = rustix::io::read(&file, &mut head) else { return false };
+    let head = &head[..length];
+    let number = |at: usize, bytes: usize| {
+        let bytes = head.get(at..at + bytes)?;
+        Some(bytes.iter().rev().fold(0usize, |sum, &byte| sum << 8 | usize::from(byte)))
+    };
+    if !head.starts_with(b"\x7fELF\x02\x01") {
+        return false;
+    }
+    let (Some(table), Some(size), Some(count)) = (number(32, 8), number(54, 2), number(56, 2)) else {
+        return false;
+    };
+    (0..count).any(|i| number(table.saturating_add(i * size), 4) == Some(INTERPRETER as usize))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_with_wrong_arguments_ends() {
+        let words = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
+        let program = Path::new("/no/such/program");
+        assert_eq!(next(program, &words(&["3"])), EXIT_BAD_ARGUMENTS);
+        assert_eq!(next(program, &words(&["3", "x", "9"])), EXIT_BAD_ARGUMENTS);
+        assert_eq!(next(program, &words(&["3", "1", "9"])), EXIT_NO_EXEC);
+        assert_eq!(next(program, &words(&["3", "3", "9999"])), EXIT_BAD_PIPE);
+    }
+
+    #[test]
+    fn a_program_that_is_missing_fails_with_its_code() {
+        let failure = chain(Path::new("/no/such/program"), &Target::Static, 2).unwrap_err();
+        assert_eq!(failure.reason, "exec: the chain ended without a result");
+    }
+}

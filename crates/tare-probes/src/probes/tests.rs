@@ -1,0 +1,148 @@
+//! Every probe runs small, proves its work, and is registered and described as it should be.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use tare_data::batch::{Batch, Phase, Sample};
+use tare_data::failure::Failure;
+use tare_data::names::{Case, Parameters};
+use tare_data::request::{Amount, TrialRequest};
+
+use crate::folder::Folder;
+use crate::probe::{Need, Probe, Size};
+use crate::trial::Trial;
+use crate::{PROBES, find};
+
+/// A request for a trial of a probe, small: 23 operations a batch.
+pub fn request(probe: &Probe, parameters: &[(&str, &str)]) -> TrialRequest {
+    let mut all = probe.defaults(Size::Quick);
+    for (key, value) in parameters {
+        assert!(all.0.insert((*key).into(), (*value).into()).is_some(), "{} has no {key}", probe.name);
+    }
+    TrialRequest {
+        trial: 1,
+        case: Case {
+            probe: probe.name.into(),
+            parameters: all,
+            place: probe.needs(Need::Place).then(|| "own".into()),
+            peer: probe.needs(Need::Peer).then(|| "loopback".into()),
+        },
+        amount: Amount::Operations { batch: 23, batches: 2 },
+        directory: None,
+        seed: 7,
+        deadline_ms: 10_000,
+    }
+}
+
+/// Runs a trial in this process, in a fresh folder, and gives its batches.
+pub fn run(request: &TrialRequest) -> Result<Vec<Batch>, Failure> {
+    let place = Place::new();
+    let folder = Folder::fresh(&place.0).unwrap();
+    let mut batches = Vec::new();
+    let mut sink = |batch| batches.push(batch);
+    let program = agent();
+    let mut trial = Trial::new(request, &program, Some(folder.path()), &mut sink);
+    (find(&request.case.probe).unwrap().run)(&mut trial)?;
+    Ok(batches)
+}
+
+/// The agent that cargo built beside this test: deps/../examples/agent.
+pub fn agent() -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    let agent = test.parent().and_then(Path::parent).unwrap().join("examples/agent");
+    assert!(agent.exists(), "{} is built with the tests", agent.display());
+    agent
+}
+
+struct Place(PathBuf);
+
+impl Place {
+    fn new() -> Place {
+        use std::sync::atomic::{AtomicU32, Ordering};
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        // Beside the build, not in /tmp, which may be in memory.
+        let path = agent().with_file_name(format!("probe-test-{}-{number}", std::process::id()));
+        std::fs::create_dir(&path).unwrap();
+        Place(path)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn operations(batch: &Batch) -> u64 {
+    match &batch.sample {
+        Sample::Throughput { operations, .. } | Sample::Latency { operations, .. } => *operations,
+        Sample::Gauge { .. } => 0,
+    }
+}
+
+#[test]
+fn every_probe_does_23_operations_and_proves_them() {
+    for probe in PROBES {
+        let batches = run(&request(probe, &[])).unwrap_or_else(|e| panic!("{}: {e}", probe.name));
+        let warm: Vec<_> = batches.iter().filter(|b| b.phase == Phase::Warm).collect();
+        let headline = probe.metrics[0].series;
+        assert!(warm.iter().any(|b| b.series == headline), "{} has no {headline}", probe.name);
+        for batch in warm.iter().filter(|b| !matches!(b.sample, Sample::Gauge { .. })) {
+            assert!(operations(batch) > 0, "{} did nothing in {}", probe.name, batch.series);
+        }
+        let series: BTreeSet<&str> = batches.iter().map(|b| b.series.as_str()).collect();
+        for metric in probe.metrics {
+            let optional = matches!(metric.name, "write" | "read");
+            assert!(optional || series.contains(metric.series), "{} lacks {}", probe.name, metric.series);
+        }
+    }
+}
+
+#[test]
+fn every_probe_calibrates() {
+    for probe in PROBES {
+        let mut request = request(probe, &[]);
+        request.amount = Amount::Calibrate;
+        let batches = run(&request).unwrap_or_else(|e| panic!("{}: {e}", probe.name));
+        assert!(!batches.is_empty(), "{}", probe.name);
+    }
+}
+
+#[test]
+fn the_list_and_the_folder_hold_the_same() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/probes");
+    let files: BTreeSet<String> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter_map(|name| name.strip_suffix(".rs").map(str::to_owned))
+        .filter(|name| name != "mod" && name != "tests")
+        .collect();
+    let listed: BTreeSet<String> = PROBES.iter().map(|probe| probe.name.replace('.', "_")).collect();
+    assert_eq!(files, listed);
+    assert_eq!(listed.len(), PROBES.len(), "a probe is listed twice");
+}
+
+#[test]
+fn every_description_is_whole() {
+    for probe in PROBES {
+        for text in [probe.title, probe.summary, probe.timed, probe.not_timed, probe.distorted_by] {
+            assert!(!text.is_empty() && !text.contains("  "), "{}: {text:?}", probe.name);
+        }
+        let label = (probe.label)(&probe.defaults(Size::Quick));
+        assert!(label.chars().count() <= 22, "{}: {label} is too long for a row", probe.name);
+        assert_eq!((probe.label)(&Parameters::default()).is_empty(), false);
+        let names: BTreeSet<_> = probe.metrics.iter().map(|m| m.name).collect();
+        assert_eq!(names.len(), probe.metrics.len(), "{} names a metric twice", probe.name);
+    }
+}
+
+#[test]
+fn a_probe_refuses_a_parameter_that_it_cannot_use() {
+    for probe in PROBES {
+        for parameter in probe.parameters {
+            let failure = run(&request(probe, &[(parameter.name, "\u{1}nonsense")]));
+            assert!(failure.is_err(), "{} takes any {}", probe.name, parameter.name);
+        }
+    }
+}

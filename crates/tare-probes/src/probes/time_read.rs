@@ -1,0 +1,82 @@
+//! `time.read`: reading the monotonic clock; what each timestamp of every program costs, and how fine it is.
+//!
+//! The clock is read as programs read it: through the vDSO where the kernel gives one, else by a system call.
+//! clock_gettime(2), vdso(7).
+
+use tare_data::unit::Unit;
+
+use crate::probe::{MetricDescription, Probe};
+use crate::stopwatch::{Stopwatch, now_ns};
+use crate::trial::prove;
+
+/// Reads that the smallest step is looked for in.
+const STEP_READS: usize = 1_000;
+
+pub static PROBE: Probe = Probe {
+    name: "time.read",
+    title: "clock read",
+    summary: "One read of the monotonic clock, and the smallest step in which it moves.",
+    timed: "a loop of clock reads",
+    not_timed: "the search for the smallest step",
+    distorted_by: "the clock source: tsc is read in the program, others by a system call or an exit to the host",
+    parameters: &[],
+    metrics: &[
+        MetricDescription::time("time", "read"),
+        MetricDescription::gauge("step", "step", Unit::Nanoseconds),
+        MetricDescription::first("read"),
+    ],
+    needs: &[],
+    revision: 1,
+    label: |_| "clock read".into(),
+    run: |trial| {
+        trial.repeat(|operations, report| {
+            let (stopwatch, forward) = reads(operations);
+            prove("reads that did not go back", forward, operations)?;
+            report.throughput("read", operations, &stopwatch);
+            report.gauge("step", smallest_step_ns() as f64);
+            Ok(())
+        })
+    },
+};
+
+#[inline(never)]
+fn reads(operations: u64) -> (Stopwatch, u64) {
+    let (mut stopwatch, mut forward) = (Stopwatch::default(), 0);
+    stopwatch.start();
+    let mut last_ns = 0;
+    for _ in 0..operations {
+        let now = now_ns();
+        forward += u64::from(now >= last_ns);
+        last_ns = now;
+    }
+    stopwatch.stop();
+    (stopwatch, forward)
+}
+
+/// The smallest difference between two reads that differ. A clock that stands still, as one that counts
+/// timer ticks, is waited for.
+pub(crate) fn smallest_step_ns() -> u64 {
+    let (mut smallest, mut last_ns) = (u64::MAX, now_ns());
+    let mut steps = 0;
+    let end_ns = last_ns + LONGEST_SEARCH_NS;
+    while steps < STEP_READS && last_ns < end_ns {
+        let now = now_ns();
+        if now != last_ns {
+            smallest = smallest.min(now.abs_diff(last_ns));
+            last_ns = now;
+            steps += 1;
+        }
+    }
+    smallest
+}
+
+/// Longest search: two ticks of the coarsest clock seen (4 ms, refined-jiffies at HZ = 250), and a bit.
+const LONGEST_SEARCH_NS: u64 = 10_000_000;
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_clock_moves() {
+        assert!((1..super::LONGEST_SEARCH_NS).contains(&super::smallest_step_ns()));
+    }
+}

@@ -1,0 +1,259 @@
+//! System calls as the timed loops make them, with the machine code that glibc programs have.
+//!
+//! Why not a library: the bytes in front of `syscall` are measured too. gVisor's systrap platform rewrites a
+//! call site into a cheap jump only where `mov $number,%eax` stands directly before `syscall`; any other
+//! site is trapped each time, at several times the cost. A compiler that is free to place the number puts
+//! argument moves in between at some sites and not at others. glibc's wrappers have the number last at every
+//! site, as `mov $number,%eax`, and `xor %eax,%eax` for read, whose number is 0. These have exactly that, so
+//! that a probe sees what the programs of the environment see. A test disassembles them.
+//!
+//! Functions that hold timed calls stand in the section [`SECTION`], where the test finds them.
+
+use core::arch::asm;
+use rustix::fd::{AsRawFd, BorrowedFd};
+use rustix::io::Errno;
+use std::ffi::CStr;
+
+/// The section of the binary that holds every timed loop with a system call in it.
+///
+/// Its name is a C identifier, so that the linker keeps it apart and gives it a start and a stop symbol.
+pub const SECTION: &str = "tare_timed";
+
+/// Marks a function as one that holds timed system calls: it stands in [`SECTION`], by itself.
+#[macro_export]
+macro_rules! timed {
+    ($(#[$attribute:meta])* fn $name:ident $($rest:tt)*) => {
+        $(#[$attribute])*
+        #[inline(never)]
+        #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_timed"))]
+        fn $name $($rest)*
+    };
+}
+
+#[cfg(target_arch = "x86_64")]
+macro_rules! call {
+    ($number:expr $(, $register:tt = $argument:expr)*) => {{
+        let answer: isize;
+        asm!(
+            ".if {number} == 0",
+            "xor eax, eax",
+            ".else",
+            "mov eax, {number}",
+            ".endif",
+            "syscall",
+            number = const $number,
+            out("rax") answer,
+            $(in($register) $argument,)*
+            out("rcx") _,
+            out("r11") _,
+            options(nostack),
+        );
+        answer
+    }};
+}
+
+#[cfg(target_arch = "aarch64")]
+macro_rules! call {
+    ($number:expr $(, $register:tt = $argument:expr)*) => {
+        libc::syscall($number as libc::c_long $(, $argument)*) as isize
+    };
+}
+
+/// The number of bytes, or whatever the call counts, or its error.
+#[inline(always)]
+fn counted(answer: isize) -> Result<usize, Errno> {
+    if answer < 0 { Err(Errno::from_raw_os_error(-answer as i32)) } else { Ok(answer as usize) }
+}
+
+/// getppid(2).
+#[inline(always)]
+pub fn getppid() -> isize {
+    // SAFETY: takes nothing, touches no memory.
+    unsafe { call!(libc::SYS_getppid) }
+}
+
+/// getpid(2), never from a cache.
+#[inline(always)]
+pub fn getpid() -> isize {
+    // SAFETY: takes nothing, touches no memory.
+    unsafe { call!(libc::SYS_getpid) }
+}
+
+/// getuid(2).
+#[inline(always)]
+pub fn getuid() -> isize {
+    // SAFETY: takes nothing, touches no memory.
+    unsafe { call!(libc::SYS_getuid) }
+}
+
+/// umask(2); gives the mask before.
+#[inline(always)]
+pub fn umask(mask: usize) -> isize {
+    // SAFETY: touches no memory.
+    unsafe { call!(libc::SYS_umask, "rdi" = mask) }
+}
+
+/// dup(2); the number is the caller's to close.
+#[inline(always)]
+pub fn dup(fd: BorrowedFd<'_>) -> Result<usize, Errno> {
+    // SAFETY: touches no memory.
+    counted(unsafe { call!(libc::SYS_dup, "rdi" = fd.as_raw_fd() as usize) })
+}
+
+/// close(2) of a number that [`dup`] or [`openat`] gave.
+#[inline(always)]
+pub fn close(number: usize) -> Result<usize, Errno> {
+    // SAFETY: touches no memory; callers close only numbers that they were given.
+    counted(unsafe { call!(libc::SYS_close, "rdi" = number) })
+}
+
+/// read(2).
+#[inline(always)]
+pub fn read(fd: BorrowedFd<'_>, into: &mut [u8]) -> Result<usize, Errno> {
+    let fd = fd.as_raw_fd() as usize;
+    // SAFETY: the kernel writes within `into`.
+    counted(unsafe { call!(libc::SYS_read, "rdi" = fd, "rsi" = into.as_mut_ptr(), "rdx" = into.len()) })
+}
+
+/// write(2).
+#[inline(always)]
+pub fn write(fd: BorrowedFd<'_>, from: &[u8]) -> Result<usize, Errno> {
+    let fd = fd.as_raw_fd() as usize;
+    // SAFETY: the kernel reads within `from`.
+    counted(unsafe { call!(libc::SYS_write, "rdi" = fd, "rsi" = from.as_ptr(), "rdx" = from.len()) })
+}
+
+/// pread(2).
+#[inline(always)]
+pub fn pread(fd: BorrowedFd<'_>, into: &mut [u8], at: u64) -> Result<usize, Errno> {
+    let fd = fd.as_raw_fd() as usize;
+    // SAFETY: the kernel writes within `into`.
+    counted(unsafe {
+        call!(libc::SYS_pread64, "rdi" = fd, "rsi" = into.as_mut_ptr(), "rdx" = into.len(), "r10" = at)
+    })
+}
+
+/// pwrite(2).
+#[inline(always)]
+pub fn pwrite(fd: BorrowedFd<'_>, from: &[u8], at: u64) -> Result<usize, Errno> {
+    let fd = fd.as_raw_fd() as usize;
+    // SAFETY: the kernel reads within `from`.
+    counted(unsafe {
+        call!(libc::SYS_pwrite64, "rdi" = fd, "rsi" = from.as_ptr(), "rdx" = from.len(), "r10" = at)
+    })
+}
+
+/// fsync(2).
+#[inline(always)]
+pub fn fsync(fd: BorrowedFd<'_>) -> Result<usize, Errno> {
+    // SAFETY: touches no memory.
+    counted(unsafe { call!(libc::SYS_fsync, "rdi" = fd.as_raw_fd() as usize) })
+}
+
+/// fdatasync(2).
+#[inline(always)]
+pub fn fdatasync(fd: BorrowedFd<'_>) -> Result<usize, Errno> {
+    // SAFETY: touches no memory.
+    counted(unsafe { call!(libc::SYS_fdatasync, "rdi" = fd.as_raw_fd() as usize) })
+}
+
+/// lseek(2) from the beginning.
+#[inline(always)]
+pub fn rewind(fd: BorrowedFd<'_>) -> Result<usize, Errno> {
+    // SAFETY: touches no memory.
+    counted(unsafe {
+        call!(libc::SYS_lseek, "rdi" = fd.as_raw_fd() as usize, "rsi" = 0usize, "rdx" = 0usize)
+    })
+}
+
+/// send(2), which glibc makes as sendto(2) without an address.
+#[inline(always)]
+pub fn send(fd: BorrowedFd<'_>, from: &[u8]) -> Result<usize, Errno> {
+    let fd = fd.as_raw_fd() as usize;
+    // SAFETY: the kernel reads within `from`; there is no address.
+    counted(unsafe {
+        call!(
+            libc::SYS_sendto,
+            "rdi" = fd,
+            "rsi" = from.as_ptr(),
+            "rdx" = from.len(),
+            "r10" = 0usize,
+            "r8" = 0usize,
+            "r9" = 0usize
+        )
+    })
+}
+
+/// recv(2), which glibc makes as recvfrom(2) without an address.
+#[inline(always)]
+pub fn recv(fd: BorrowedFd<'_>, into: &mut [u8]) -> Result<usize, Errno> {
+    let fd = fd.as_raw_fd() as usize;
+    // SAFETY: the kernel writes within `into`; there is no address.
+    counted(unsafe {
+        call!(
+            libc::SYS_recvfrom,
+            "rdi" = fd,
+            "rsi" = into.as_mut_ptr(),
+            "rdx" = into.len(),
+            "r10" = 0usize,
+            "r8" = 0usize,
+            "r9" = 0usize
+        )
+    })
+}
+
+/// openat(2); the number is the caller's to [`close`].
+#[inline(always)]
+pub fn openat(folder: BorrowedFd<'_>, name: &CStr, flags: i32, mode: u32) -> Result<usize, Errno> {
+    let folder = folder.as_raw_fd() as usize;
+    // SAFETY: the kernel reads the name up to its end.
+    counted(unsafe {
+        call!(
+            libc::SYS_openat,
+            "rdi" = folder,
+            "rsi" = name.as_ptr(),
+            "rdx" = flags as usize,
+            "r10" = mode as usize
+        )
+    })
+}
+
+/// fstatat(2), as newfstatat, never statx(2): proot 5.1 does not translate paths of statx.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub fn fstatat(folder: BorrowedFd<'_>, name: &CStr, into: &mut libc::stat) -> Result<usize, Errno> {
+    let folder = folder.as_raw_fd() as usize;
+    let into: *mut libc::stat = into;
+    // SAFETY: the kernel reads the name up to its end and writes one stat.
+    counted(unsafe {
+        call!(libc::SYS_newfstatat, "rdi" = folder, "rsi" = name.as_ptr(), "rdx" = into, "r10" = 0usize)
+    })
+}
+
+/// renameat(2) within one folder.
+#[inline(always)]
+pub fn renameat(folder: BorrowedFd<'_>, from: &CStr, to: &CStr) -> Result<usize, Errno> {
+    let folder = folder.as_raw_fd() as usize;
+    // SAFETY: the kernel reads both names up to their ends.
+    counted(unsafe {
+        call!(libc::SYS_renameat, "rdi" = folder, "rsi" = from.as_ptr(), "rdx" = folder, "r10" = to.as_ptr())
+    })
+}
+
+/// unlinkat(2) of a file.
+#[inline(always)]
+pub fn unlinkat(folder: BorrowedFd<'_>, name: &CStr) -> Result<usize, Errno> {
+    let folder = folder.as_raw_fd() as usize;
+    // SAFETY: the kernel reads the name up to its end.
+    counted(unsafe { call!(libc::SYS_unlinkat, "rdi" = folder, "rsi" = name.as_ptr(), "rdx" = 0usize) })
+}
+
+/// getdents64(2): raw folder entries.
+#[inline(always)]
+pub fn getdents(folder: BorrowedFd<'_>, into: &mut [u8]) -> Result<usize, Errno> {
+    let folder = folder.as_raw_fd() as usize;
+    // SAFETY: the kernel writes within `into`.
+    counted(unsafe {
+        call!(libc::SYS_getdents64, "rdi" = folder, "rsi" = into.as_mut_ptr(), "rdx" = into.len())
+    })
+}
