@@ -59,6 +59,8 @@ pub struct Level {
 #[serde(rename_all = "snake_case")]
 pub enum Cell {
     Compared(Box<Comparison>),
+    /// Shown, never judged: a maximum is an observation, not a parameter.
+    Observed(Level),
     Gap(Gap),
 }
 
@@ -84,6 +86,7 @@ pub struct Comparison {
     pub rounds: u32,
     /// Cost ratio: above 1 the lane is dearer (slower, or less a second), whatever the metric's direction.
     pub ratio: f64,
+    /// Interval of the ratio; 0 and infinity while there are too few rounds for one.
     pub low: f64,
     pub high: f64,
     /// Interval of the median difference by signs, beside the Hodges-Lehmann one; equal where that one leads.
@@ -91,18 +94,31 @@ pub struct Comparison {
     pub sign_high: f64,
     /// Which of the two intervals is in `low` and `high`.
     pub leading: Leading,
-    /// Sequential p of "no effect".
+    /// Sequential p of "no effect", from the test that belongs to the leading interval.
     pub p: f64,
     pub verdict: Verdict,
-    /// The verdict survives the correction for many cells, and may be coloured.
+    /// The verdict names a direction, the row is a headline, and it survives the correction for many cells.
+    /// Cells of the control lane are not corrected: they are counted against chance as a whole.
     pub coloured: bool,
-    /// The rounds after which the verdict could no longer change; none while undecided.
+    /// The rounds after which the verdict first stood as it stands now; none while undecided.
     pub decided_at: Option<u32>,
     /// Rounds it would take to tell, when the verdict is that nobody can.
     pub rounds_to_tell: Option<u32>,
     /// Median over rounds of lane minus reference, in the metric's unit.
     pub difference: f64,
+    /// How rounds hang together where several share a start of the lane's environment; none where none do.
+    pub starts: Option<SharedStarts>,
     pub caveats: Vec<Caveat>,
+}
+
+/// Rounds that share starts of an environment.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct SharedStarts {
+    pub starts: u32,
+    /// Share of the variance that lies between starts (intraclass correlation); none with a single start.
+    pub between: Option<f64>,
+    /// How many times as many rounds are needed as if each had a start of its own.
+    pub design_effect: Option<f64>,
 }
 
 /// Which interval leads.

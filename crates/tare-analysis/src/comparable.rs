@@ -1,0 +1,136 @@
+//! When figures that were measured would mislead if they were compared, and why.
+
+use tare_data::facts::Facts;
+use tare_data::metric::{Metric, Reading};
+use tare_data::names::Case;
+use tare_data::session::LaneFacts;
+
+use crate::findings::Family;
+use crate::summary::reads_single_operations;
+use crate::tails;
+
+/// Coarsest clock with which single operations are timed: a millisecond is longer than most of them.
+pub const COARSEST_STEP_NS: u64 = 1_000_000;
+
+/// The step of a lane's clock, where it is too coarse to time single operations.
+pub fn coarse_step(facts: Option<&LaneFacts>) -> Option<u64> {
+    facts?
+        .inside
+        .integer("clock.step_ns")
+        .filter(|step| *step > COARSEST_STEP_NS)
+}
+
+/// Whether the processor of a lane is emulated.
+pub fn is_emulated(facts: Option<&LaneFacts>) -> bool {
+    facts.is_some_and(|facts| {
+        [&facts.inside, &facts.outside]
+            .iter()
+            .any(|f| f.get("cpu.emulated") == Some("yes"))
+    })
+}
+
+/// Why this metric of this case, measured in the lane and in the reference, may not be compared; none if it may.
+pub fn objection(
+    case: &Case,
+    metric: &Metric,
+    lane: Option<&LaneFacts>,
+    reference: Option<&LaneFacts>,
+) -> Option<String> {
+    // Where both are emulated, what lies between them is still the layer.
+    if Family::of(&case.probe) == Family::Cpu && is_emulated(lane) != is_emulated(reference) {
+        let whose = if is_emulated(lane) {
+            "the processor"
+        } else {
+            "the reference's processor"
+        };
+        return Some(format!("{whose} is emulated"));
+    }
+    let of_lane = of_one(case, metric, lane);
+    of_lane.or_else(|| {
+        of_one(case, metric, reference).map(|reason| format!("in the reference: {reason}"))
+    })
+}
+
+/// What speaks against the figures of one lane, whatever they are compared with.
+fn of_one(case: &Case, metric: &Metric, facts: Option<&LaneFacts>) -> Option<String> {
+    let facts = facts?;
+    if let Some(step_ns) =
+        coarse_step(Some(facts)).filter(|_| reads_single_operations(metric.reading))
+    {
+        return Some(format!("its clock moves in steps of {step_ns} ns"));
+    }
+    let place = case
+        .place
+        .as_ref()
+        .and_then(|place| facts.places.get(place));
+    let checks = [
+        (needs_sync(case), place, "honesty.sync"),
+        (needs_direct(case), place, "honesty.direct"),
+        (needs_cache_control(case), place, "honesty.cache"),
+        (
+            needs_memory(case, metric),
+            Some(&facts.inside),
+            "honesty.memory",
+        ),
+    ];
+    checks
+        .into_iter()
+        .filter(|(needed, ..)| *needed)
+        .find_map(|(_, facts, key)| dishonest(facts?, key))
+}
+
+/// What an honesty check found; none where it passed or was not made.
+fn dishonest(facts: &Facts, key: &str) -> Option<String> {
+    facts
+        .get(key)
+        .filter(|found| *found != "ok")
+        .map(str::to_owned)
+}
+
+fn parameter_is(case: &Case, key: &str, test: impl Fn(&str) -> bool) -> bool {
+    case.parameters.text(key).is_ok_and(test)
+}
+
+/// Whether it times the way to the disk, so that syncing must be real.
+fn needs_sync(case: &Case) -> bool {
+    match case.probe.as_str() {
+        "file.sync" => true,
+        "file.seq" | "file.random" => {
+            parameter_is(case, "sync", |sync| {
+                matches!(sync, "fdatasync" | "fsync" | "dsync")
+            }) || parameter_is(case, "op", |op| op.contains("sync"))
+        }
+        _ => false,
+    }
+}
+
+/// Whether it goes past the page cache, so that O_DIRECT must be.
+fn needs_direct(case: &Case) -> bool {
+    case.probe == "file.queue"
+        || parameter_is(case, "cache", |cache| cache == "direct")
+        || parameter_is(case, "mode", |mode| mode.contains("direct"))
+}
+
+/// Whether it starts from a cold cache, so that dropping it must work.
+fn needs_cache_control(case: &Case) -> bool {
+    parameter_is(case, "cache", |cache| cache == "cold")
+}
+
+/// Whether it reads the environment's own word on memory.
+fn needs_memory(case: &Case, metric: &Metric) -> bool {
+    case.probe == "proc.fork_hold" && metric.name == "memory_inside"
+}
+
+/// Why trials of so few operations give no quantile worth comparing; none if they do.
+pub fn too_few(metric: &Metric, operations: u64) -> Option<String> {
+    let Reading::Quantile(q) = metric.reading else {
+        return None;
+    };
+    let least = tails::least_operations(q)?;
+    (operations < least).then(|| {
+        format!(
+            "too few operations a trial for {}: {operations} of {least}",
+            metric.name
+        )
+    })
+}
