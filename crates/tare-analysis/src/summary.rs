@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use tare_data::batch::{Batch, Histogram, Phase, Sample};
+use tare_data::batch::{Batch, EncodedHistogram, Histogram, Phase, Sample};
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::metric::{Metric, Reading};
 use tare_data::session::{RepeatedRound, Trial};
@@ -19,15 +19,15 @@ struct Times {
 }
 
 impl Times {
-    fn of<'a>(histograms: impl Iterator<Item = &'a Histogram>) -> Self {
-        let mut points: Vec<(u64, u64)> = histograms
-            .flat_map(|Histogram(histogram)| {
-                let middle = |value| histogram.median_equivalent(value);
-                histogram
-                    .iter_recorded()
-                    .map(move |point| (middle(point.value_iterated_to()), point.count_at_value()))
-            })
-            .collect();
+    fn of<'a>(histograms: impl Iterator<Item = &'a EncodedHistogram>) -> Self {
+        // One that cannot be opened holds no times; it can only come from an environment that lies.
+        let mut points: Vec<(u64, u64)> = Vec::new();
+        for Histogram(histogram) in histograms.filter_map(|encoded| encoded.decode().ok()) {
+            let middle = |value| histogram.median_equivalent(value);
+            points.extend(
+                histogram.iter_recorded().map(|p| (middle(p.value_iterated_to()), p.count_at_value())),
+            );
+        }
         points.sort_unstable();
         let total = points
             .iter()
@@ -221,7 +221,7 @@ fn operations(trial: &Trial, metric: &Metric) -> u64 {
         .iter()
         .filter(|b| b.series == metric.series && b.phase == Phase::Warm);
     warm.map(|batch| match &batch.sample {
-        Sample::Latency { histogram, .. } => histogram.0.len(),
+        Sample::Latency { histogram, .. } => histogram.decode().map_or(0, |h| h.0.len()),
         _ => 0,
     })
     .fold(0, u64::saturating_add)

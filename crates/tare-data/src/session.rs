@@ -111,9 +111,9 @@ pub struct Trial {
     pub start: u32,
     /// By the host's monotonic clock, from the beginning of the session.
     pub started_ns: u64,
-    /// By the host's clock, request to last frame.
+    /// From the trial's first frame to its last, by the host's clock as they arrived.
     pub host_elapsed_ns: u64,
-    /// By the agent's clock over the same stretch, as far as its frames tell.
+    /// The same stretch by the agent's clock; none when the trial ended without a last frame.
     pub agent_elapsed_ns: Option<u64>,
     pub batches: Vec<Batch>,
     pub inside: Noise,

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use tare_record::RecordError;
+
 /// What kind of error it is; decides the program's exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
@@ -13,6 +15,8 @@ pub enum ErrorKind {
     Storage,
     /// The record cannot be read.
     Record,
+    /// The user stopped it.
+    Interrupted,
 }
 
 /// What went wrong, why, and what to do.
@@ -51,3 +55,38 @@ impl fmt::Display for LabError {
 }
 
 impl std::error::Error for LabError {}
+
+impl LabError {
+    /// The user stopped the session before there was anything to report.
+    pub fn interrupted() -> Self {
+        LabError::new(ErrorKind::Interrupted, "interrupted before the first round")
+    }
+}
+
+impl From<RecordError> for LabError {
+    fn from(error: RecordError) -> Self {
+        let full = matches!(&error, RecordError::Io { source, .. }
+            if source.kind() == std::io::ErrorKind::StorageFull);
+        let hint = match &error {
+            RecordError::Io { .. } if full => "make room on that disk, or name another with --record FILE",
+            RecordError::Io { action: "create", .. } => "name a file in a folder you may write with --record FILE",
+            RecordError::Io { .. } => "look at the file's folder and its permissions",
+            RecordError::NotARecord { .. } => "records end in .tare and are made by tare run",
+            RecordError::Newer { .. } => "update tare",
+            RecordError::Damaged { .. } => "find the file as it was written; a record is never edited",
+            RecordError::NoPlan { .. } => "run again: the session was stopped before it measured anything",
+            RecordError::TooLong { .. } => "is it really a record?",
+        };
+        let kind = match &error {
+            RecordError::Io { action: "read", .. } => ErrorKind::Record,
+            RecordError::Io { .. } => ErrorKind::Storage,
+            _ => ErrorKind::Record,
+        };
+        let source = std::error::Error::source(&error).map(ToString::to_string);
+        let lab = LabError::new(kind, error.to_string()).hint(hint);
+        match source {
+            Some(source) => lab.because(source),
+            None => lab,
+        }
+    }
+}

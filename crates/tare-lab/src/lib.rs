@@ -3,19 +3,27 @@
 //! Nothing here draws on the terminal or reads arguments, environment variables or the home folder:
 //! the program passes them in.
 
+pub mod amount;
+pub mod arena;
 mod bundle;
 pub mod clean;
 pub mod entered;
 pub mod environments;
 pub mod error;
 pub mod ground;
+pub mod lanes;
 pub mod link;
+pub mod live;
 pub mod mounts;
 pub mod nearest;
 pub mod ownership;
+pub mod places;
+pub mod prepare;
 mod private_mounts;
 pub mod processes;
 pub mod programs;
+pub mod progress;
 mod root;
+pub mod run;
 pub mod specification;
 pub mod study;

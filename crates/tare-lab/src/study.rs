@@ -253,6 +253,34 @@ fn unknown_key_hint(message: &str) -> Option<String> {
     })
 }
 
+/// Those cases whose probe (or whole name) one of the patterns names; all when there are no patterns.
+///
+/// `*` stands for any part of a name. A pattern that names nothing is an error: it is a slip.
+pub fn select(asked: Vec<AskedCase>, patterns: &[String]) -> Result<Vec<AskedCase>, LabError> {
+    for pattern in patterns {
+        if !asked.iter().any(|a| names(pattern, a)) {
+            let error = LabError::new(ErrorKind::Usage, format!("'{pattern}' names no probe of this study"));
+            return Err(match nearest(pattern, asked.iter().map(|a| a.probe.name)) {
+                Some(near) => error.hint(format!("did you mean '{near}'?")),
+                None => error.hint("tare list probes names them all"),
+            });
+        }
+    }
+    let wanted = |a: &AskedCase| patterns.is_empty() || patterns.iter().any(|pattern| names(pattern, a));
+    Ok(asked.into_iter().filter(wanted).collect())
+}
+
+fn names(pattern: &str, asked: &AskedCase) -> bool {
+    matches(pattern, asked.probe.name) || matches(pattern, &asked.case.to_string())
+}
+
+/// Whether a text matches a pattern in which `*` stands for anything.
+fn matches(pattern: &str, text: &str) -> bool {
+    let Some((head, tail)) = pattern.split_once('*') else { return pattern == text };
+    let Some(rest) = text.strip_prefix(head) else { return false };
+    (0..=rest.len()).filter(|at| rest.is_char_boundary(*at)).any(|at| matches(tail, &rest[at..]))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -281,6 +309,21 @@ mod tests {
         let text = "name='x'\ntitle='x'\nabout=''\nbudget='1m'\n[[case]]\nprobe='sys.getppid'\nparameters={bs=['4K']}";
         let error = Study::parse(text, "x").unwrap().asked(None, None).err().unwrap();
         assert!(error.to_string().contains("no parameter 'bs'"));
+    }
+
+    #[test]
+    fn stars_stand_for_anything() {
+        for (pattern, text, expected) in [
+            ("sys.*", "sys.getppid", true),
+            ("*seq*write*", "file.seq?op=write", true),
+            ("sys", "sys.getppid", false),
+            ("*.mix", "sys.getppid", false),
+        ] {
+            assert_eq!(matches(pattern, text), expected, "{pattern} {text}");
+        }
+        let asked = Study::named("full").unwrap().asked(None, None).unwrap();
+        assert!(select(asked.clone(), &["nul".into()]).err().unwrap().hint.unwrap().contains("null"));
+        assert_eq!(select(asked, &["null".into()]).unwrap().len(), 1);
     }
 
     #[test]

@@ -103,8 +103,12 @@ impl<'a> Trial<'a> {
     where
         F: FnMut(u64, &mut Report) -> Result<(), Failure>,
     {
+        // At least twice: the host tells a probe of fixed work by its single batch.
         let mut operations = 1;
-        while self.batch(Phase::Warm, operations, work)? < CALIBRATION_NS && operations < CALIBRATION_MOST {
+        while self.batch(Phase::Warm, operations, work)? < CALIBRATION_NS || operations == 1 {
+            if operations >= CALIBRATION_MOST {
+                break;
+            }
             operations *= 2;
         }
         Ok(())

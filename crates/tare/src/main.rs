@@ -1,8 +1,37 @@
 //! tare: weighs the layers between a program and the hardware.
 
-fn main() {
+mod args;
+mod commands;
+mod failure;
+mod paths;
+mod ui;
+mod verbs;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::args::{Args, Command};
+
+fn main() -> ExitCode {
+    // The agent and its trials come first: inside an environment nothing else of the program is wanted.
     let arguments: Vec<_> = std::env::args_os().collect();
-    if let Some(code) = tare_probes::agent::answer(&arguments) {
+    if let Some(code) = verbs::answer(&arguments) {
         std::process::exit(code);
+    }
+    match dispatch(Args::parse()) {
+        Ok(code) => code,
+        Err(error) => failure::show(&error),
+    }
+}
+
+fn dispatch(args: Args) -> anyhow::Result<ExitCode> {
+    match args.command {
+        Command::Run(run) => commands::run::run(run),
+        Command::Report(report) => commands::report::run(report),
+        Command::List(list) => commands::list::run(list),
+        Command::Show(show) => commands::show::run(show),
+        Command::Check(check) => commands::check::run(check),
+        Command::Clean(clean) => commands::clean::run(clean),
     }
 }

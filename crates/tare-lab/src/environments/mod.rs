@@ -7,6 +7,7 @@ use std::process::Command;
 use tare_data::facts::Facts;
 
 use crate::error::{ErrorKind, LabError};
+use crate::nearest::nearest;
 use crate::ownership::Owned;
 use crate::programs::Programs;
 use crate::specification::Specification;
@@ -21,9 +22,6 @@ pub mod proot;
 /// All providers, in the order in which they are listed. Adding one: its `mod` line above and its line here.
 pub const PROVIDERS: &[&dyn Provider] =
     &[&native::Native, &container::Container, &bwrap::Bwrap, &proot::Proot, &oci::Oci, &gvisor::Gvisor];
-
-/// How far a misspelt name may be from a known one to be taken for it (Jaro-Winkler, 1 is the same).
-const NEAR: f64 = 0.75;
 
 /// A kind of environment: knows whether it can be entered here, and how.
 pub trait Provider: Sync {
@@ -125,6 +123,16 @@ pub struct Entrance {
     pub outside: Facts,
 }
 
+/// Reads a specification and checks it against its provider.
+pub fn parse(text: &str) -> Result<Specification, LabError> {
+    let specification = Specification::parse(text).map_err(|cause| {
+        LabError::new(ErrorKind::Usage, format!("cannot read the environment '{text}'"))
+            .because(cause)
+            .hint("write NAME or provider:target?key=value&key=value")
+    })?;
+    find(&specification).map(|_| specification)
+}
+
 /// The provider that a specification names, with its options checked.
 pub fn find(specification: &Specification) -> Result<&'static dyn Provider, LabError> {
     let names: Vec<&str> = PROVIDERS.iter().map(|provider| provider.name()).collect();
@@ -153,14 +161,9 @@ pub fn check_options(provider: &dyn Provider, specification: &Specification) -> 
 }
 
 fn unknown(what: String, given: &str, known: &[&str]) -> LabError {
-    let nearest = known
-        .iter()
-        .map(|name| (strsim::jaro_winkler(given, name), name))
-        .filter(|(likeness, _)| *likeness >= NEAR)
-        .max_by(|a, b| a.0.total_cmp(&b.0));
     let error = LabError::new(ErrorKind::Usage, what);
-    match nearest {
-        Some((_, name)) => error.hint(format!("did you mean '{name}'?")),
+    match nearest(given, known.iter().copied()) {
+        Some(name) => error.hint(format!("did you mean '{name}'?")),
         None if known.is_empty() => error.hint("it has none"),
         None => error.hint(format!("there are: {}", known.join(", "))),
     }

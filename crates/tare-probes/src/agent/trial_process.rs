@@ -24,6 +24,7 @@ pub fn run(program: &Path, request: &str) -> io::Result<()> {
     }
     // The default action of SIGALRM ends the process, whatever it waits for.
     set_alarm(request.deadline_ms.clamp(1, LONGEST_DEADLINE_MS));
+    send(&Frame::Begun { trial: request.trial, clock_ns: now_ns() })?;
     let frame = match measure(program, &request)? {
         Ok(noise) => Frame::Done { trial: request.trial, noise, clock_ns: now_ns() },
         Err(failure) => Frame::Failed { trial: request.trial, failure, clock_ns: now_ns() },

@@ -1,0 +1,114 @@
+//! The amount: how many operations a trial does, fixed for a session from a calibration in every lane.
+//!
+//! Every lane does the same work. The amount is a compromise: long enough in the reference for its clock
+//! and its interrupts not to matter, short enough in the slowest lane for a round to be short.
+
+use tare_data::batch::Sample;
+use tare_data::batch::Batch;
+use tare_data::request::Amount;
+
+/// What a trial should take in the reference: a hundred timer interrupts at HZ=250 see a tenth of it.
+const REFERENCE_TARGET_NS: f64 = 20e6;
+/// What a trial may take in the slowest lane.
+const SLOWEST_MOST_NS: f64 = 80e6;
+/// Batches of a trial: enough to see a warm-up, few enough that the record stays small.
+const BATCHES: u64 = 5;
+
+/// How long an operation takes in a lane, and what a trial costs besides its operations.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pace {
+    /// Time of an operation in all series together.
+    pub operation_ns: f64,
+    /// Process start, preparation, frames.
+    pub overhead_ns: f64,
+    /// The probe does a fixed amount of work, whatever is asked: its time a trial.
+    pub fixed_ns: Option<f64>,
+}
+
+/// Reads the pace from the batches of a calibration and the time that all of it took.
+///
+/// A calibration doubles its operations: the last batch is the longest and the one that counts. A probe
+/// that does a fixed amount sends one batch a series.
+pub fn pace(batches: &[Batch], host_elapsed_ns: u64) -> Option<Pace> {
+    let timed = |batch: &Batch| match &batch.sample {
+        Sample::Throughput { operations, elapsed_ns, .. } | Sample::Latency { operations, elapsed_ns, .. } => {
+            Some((*operations as f64, *elapsed_ns as f64))
+        }
+        Sample::Gauge { .. } => None,
+    };
+    let all_ns: f64 = batches.iter().filter_map(timed).map(|(_, ns)| ns).sum();
+    let last = batches.last()?.started_ns;
+    let last: Vec<(f64, f64)> = batches.iter().filter(|b| b.started_ns == last).filter_map(timed).collect();
+    let operations = last.iter().map(|(n, _)| *n).fold(0.0, f64::max);
+    let fixed = batches.iter().all(|b| b.started_ns == batches[0].started_ns);
+    let overhead_ns = (host_elapsed_ns as f64 - all_ns).max(0.0);
+    Some(Pace {
+        operation_ns: last.iter().map(|(_, ns)| ns).sum::<f64>() / operations.max(1.0),
+        overhead_ns,
+        fixed_ns: fixed.then_some(all_ns),
+    })
+}
+
+/// The amount for a case, from the reference's pace and every lane's. `scale` below 1 makes trials shorter.
+pub fn amount(reference: Pace, lanes: &[Pace], scale: f64) -> Amount {
+    let slowest_ns = lanes.iter().map(|p| p.operation_ns).fold(reference.operation_ns, f64::max).max(0.01);
+    let wanted = REFERENCE_TARGET_NS * scale / reference.operation_ns.max(0.01);
+    let most = SLOWEST_MOST_NS * scale / slowest_ns;
+    let operations = wanted.min(most).max(1.0) as u64;
+    let batches = BATCHES.min(operations);
+    Amount::Operations { batch: operations / batches, batches: batches as u32 }
+}
+
+/// What a trial of this amount will take in a lane.
+pub fn cost_ns(pace: Pace, amount: Amount) -> f64 {
+    let operations = match amount {
+        Amount::Operations { batch, batches } => batch as f64 * f64::from(batches) + 1.0,
+        Amount::Duration { seconds, .. } => return pace.overhead_ns + seconds * 1e9,
+        Amount::Calibrate => return pace.overhead_ns,
+    };
+    pace.overhead_ns + pace.fixed_ns.unwrap_or(pace.operation_ns * operations)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tare_data::batch::Phase;
+
+    fn batch(started_ns: u64, operations: u64, elapsed_ns: u64) -> Batch {
+        let sample = Sample::Throughput { operations, bytes: 0, elapsed_ns };
+        Batch { series: "call".into(), phase: Phase::Warm, started_ns, sample }
+    }
+
+    fn lane(operation_ns: f64) -> Pace {
+        Pace { operation_ns, overhead_ns: 1e6, fixed_ns: None }
+    }
+
+    #[test]
+    fn the_last_batch_of_a_calibration_counts() {
+        let batches = [batch(0, 1, 900), batch(10, 2, 400), batch(20, 4, 800)];
+        let pace = pace(&batches, 5_000).unwrap();
+        assert_eq!(pace, Pace { operation_ns: 200.0, overhead_ns: 2_900.0, fixed_ns: None });
+        assert_eq!(super::pace(&[], 5_000), None);
+    }
+
+    #[test]
+    fn a_quick_call_fills_the_reference_target() {
+        let amount = amount(lane(200.0), &[lane(200.0)], 1.0);
+        assert_eq!(amount, Amount::Operations { batch: 20_000, batches: 5 });
+        assert!((cost_ns(lane(200.0), amount) - 21e6).abs() < 1e3);
+    }
+
+    #[test]
+    fn the_slowest_lane_bounds_everybody() {
+        let amount = amount(lane(200.0), &[lane(200.0), lane(40_000.0)], 1.0);
+        assert_eq!(amount, Amount::Operations { batch: 400, batches: 5 });
+        let slow = super::amount(lane(200.0), &[lane(5e9)], 1.0);
+        assert_eq!(slow, Amount::Operations { batch: 1, batches: 1 });
+    }
+
+    #[test]
+    fn a_fixed_probe_costs_what_it_cost() {
+        let pace = pace(&[batch(7, 4096, 30_000_000)], 32_000_000).unwrap();
+        assert_eq!(cost_ns(pace, Amount::Operations { batch: 9, batches: 5 }), 32e6);
+    }
+}

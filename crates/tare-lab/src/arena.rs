@@ -1,0 +1,54 @@
+//! The arena: where trials run. The real one enters environments; tests use one with known distributions.
+
+use std::collections::BTreeMap;
+
+use tare_data::batch::Batch;
+use tare_data::facts::Facts;
+use tare_data::failure::Failure;
+use tare_data::noise::Noise;
+use tare_data::request::TrialRequest;
+
+/// What a start of a lane brought.
+#[derive(Clone, Debug, Default)]
+pub struct Started {
+    pub inside: Facts,
+    pub outside: Facts,
+    /// Facts of each place.
+    pub places: BTreeMap<String, Facts>,
+    /// Paths of the places inside.
+    pub paths: BTreeMap<String, String>,
+    /// From entering to the agent's first word.
+    pub elapsed_ns: u64,
+}
+
+/// What a trial brought, besides its batches.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// First frame to last, by the host's clock.
+    pub host_elapsed_ns: u64,
+    /// The same by the agent's.
+    pub agent_elapsed_ns: Option<u64>,
+    pub inside: Noise,
+    pub outside: Noise,
+    pub failure: Option<Failure>,
+    pub notes: Vec<String>,
+    /// The environment did not survive the trial and has to be started again.
+    pub lost: bool,
+    /// The user wants to stop; the trial does not count.
+    pub interrupted: bool,
+}
+
+/// Where trials run, lane by lane.
+pub trait Arena {
+    /// Nanoseconds since the session began, by the host's monotonic clock.
+    fn now_ns(&self) -> u64;
+
+    /// Enters a lane afresh; leaves it first where it was entered before.
+    fn start(&mut self, lane: usize) -> Result<Started, Failure>;
+
+    /// Runs one trial. Each batch goes to `sink` as it arrives, before anything else sees it.
+    fn trial(&mut self, lane: usize, request: &TrialRequest, sink: &mut dyn FnMut(&Batch)) -> Outcome;
+
+    /// Leaves a lane; nothing of it is left.
+    fn leave(&mut self, lane: usize);
+}

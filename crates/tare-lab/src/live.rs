@@ -1,0 +1,242 @@
+//! The live arena: trials in environments that are really entered.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use tare_data::batch::Batch;
+use tare_data::facts::Facts;
+use tare_data::failure::{Failure, FailureKind};
+use tare_data::frame::{Frame, PROTOCOL};
+use tare_data::request::{Request, TrialRequest};
+use tare_data::session::Lane;
+use tare_probes::noise::Watch;
+
+use crate::arena::{Arena, Outcome, Started};
+use crate::clean;
+use crate::entered::{self, Entered, PATIENCE};
+use crate::environments::{self, Provider};
+use crate::error::LabError;
+use crate::ground::SessionGround;
+use crate::link::{Arrived, Link, LinkError};
+use crate::specification::Specification;
+
+/// An environment may take this long to say its first word: QEMU boots in 3 s on an emulated processor,
+/// and a loaded machine is several times slower.
+const START_DEADLINE: Duration = Duration::from_secs(60);
+/// Describing takes measurements of the clock and of every place.
+const DESCRIBE_DEADLINE: Duration = Duration::from_secs(30);
+/// The trial ends itself at its own deadline; the host gives the news this long to arrive.
+const NEWS_GRACE: Duration = Duration::from_secs(3);
+/// Most batches of a trial; a study's longest has a few hundred.
+const MOST_BATCHES: usize = 100_000;
+
+/// Environments that are really entered, one a lane.
+pub struct LiveArena<'a> {
+    ground: &'a SessionGround,
+    interrupted: &'a AtomicBool,
+    began: Instant,
+    lanes: Vec<LiveLane<'a>>,
+    /// What could not be taken away.
+    left: Vec<clean::Outcome>,
+}
+
+struct LiveLane<'a> {
+    provider: &'static dyn Provider,
+    specification: Specification,
+    inside: Option<Inside<'a>>,
+    /// Facts are taken once a session: they do not change from start to start.
+    described: Option<(Facts, BTreeMap<String, Facts>)>,
+}
+
+struct Inside<'a> {
+    entered: Entered,
+    link: Link<'a>,
+}
+
+impl<'a> LiveArena<'a> {
+    /// An arena for these lanes. `began` is the beginning of the session's clock.
+    pub fn new(
+        lanes: &[Lane],
+        ground: &'a SessionGround,
+        interrupted: &'a AtomicBool,
+        began: Instant,
+    ) -> Result<Self, LabError> {
+        let lane = |lane: &Lane| {
+            let specification = environments::parse(&lane.specification)?;
+            let provider = environments::find(&specification)?;
+            Ok(LiveLane { provider, specification, inside: None, described: None })
+        };
+        let lanes = lanes.iter().map(lane).collect::<Result<_, LabError>>()?;
+        Ok(LiveArena { ground, interrupted, began, lanes, left: Vec::new() })
+    }
+
+    /// Leaves every lane; returns what could not be taken away.
+    pub fn leave_all(&mut self) -> Vec<clean::Outcome> {
+        (0..self.lanes.len()).for_each(|lane| self.leave(lane));
+        std::mem::take(&mut self.left)
+    }
+}
+
+impl Arena for LiveArena<'_> {
+    fn now_ns(&self) -> u64 {
+        self.began.elapsed().as_nanos() as u64
+    }
+
+    fn start(&mut self, index: usize) -> Result<Started, Failure> {
+        self.leave(index);
+        let lane = &mut self.lanes[index];
+        let died = |e: LabError| Failure::new(FailureKind::Died, e.to_string());
+        let began = Instant::now();
+        let mut entered = entered::enter(lane.provider, &lane.specification, self.ground).map_err(died)?;
+        let (Some(input), Some(output), Some(errors)) =
+            (entered.child.stdin.take(), entered.child.stdout.take(), entered.child.stderr.take())
+        else {
+            return Err(Failure::new(FailureKind::Died, "the environment has no streams"));
+        };
+        let mut link = Link::new(input.into(), output.into(), Some(errors.into()), self.interrupted);
+        let hello = greet(&mut link).and_then(|at| match &lane.described {
+            Some(described) => Ok((at, described.clone())),
+            None => describe(&mut link, &entered.places).map(|described| (at, described)),
+        });
+        match hello {
+            Ok((at, described)) => {
+                let started = Started {
+                    inside: described.0.clone(),
+                    outside: entered.outside.clone(),
+                    places: described.1.clone(),
+                    paths: entered.places.clone(),
+                    elapsed_ns: (at - began).as_nanos() as u64,
+                };
+                lane.described = Some(described);
+                lane.inside = Some(Inside { entered, link });
+                Ok(started)
+            }
+            Err(mut failure) => {
+                if let Some(note) = link.take_notes().pop() {
+                    failure.reason = format!("{} ({note})", failure.reason);
+                }
+                self.left.extend(stuck(entered.leave(Duration::ZERO)));
+                Err(failure)
+            }
+        }
+    }
+
+    fn trial(&mut self, index: usize, request: &TrialRequest, sink: &mut dyn FnMut(&Batch)) -> Outcome {
+        let Some(inside) = &mut self.lanes[index].inside else {
+            let failure = Failure::new(FailureKind::Died, "the environment is not entered");
+            return Outcome { failure: Some(failure), lost: true, ..Default::default() };
+        };
+        inside.link.take_notes();
+        let watch = Watch::start();
+        let mut trial = Listening { request, sink, batches: 0, begun: None, outcome: Outcome::default() };
+        let result = trial.listen(&mut inside.link);
+        let mut outcome = trial.outcome;
+        outcome.outside = watch.stop();
+        outcome.notes = inside.link.take_notes();
+        if let Err(error) = result {
+            outcome.interrupted = error == LinkError::Interrupted;
+            outcome.failure = Some(error.failure("last frame of the trial"));
+            outcome.lost = true;
+        }
+        outcome
+    }
+
+    fn leave(&mut self, index: usize) {
+        let Some(Inside { entered, mut link }) = self.lanes[index].inside.take() else { return };
+        // A lane that does not take the word gets no patience.
+        let told = link.send(&Request::Leave, Instant::now() + Duration::from_millis(100));
+        drop(link);
+        let patience = if told.is_ok() { PATIENCE } else { Duration::ZERO };
+        self.left.extend(stuck(entered.leave(patience)));
+    }
+}
+
+/// Waits for the agent's first word, and checks that it is the same agent.
+fn greet(link: &mut Link<'_>) -> Result<Instant, Failure> {
+    let arrived = link.receive(Instant::now() + START_DEADLINE).map_err(|e| e.failure("first frame"))?;
+    match arrived.frame {
+        Frame::Hello { protocol, version, .. } => {
+            let ours = env!("CARGO_PKG_VERSION");
+            if protocol == PROTOCOL && version == ours {
+                return Ok(arrived.at);
+            }
+            let reason = format!("the agent inside is tare {version}, protocol {protocol}; this is tare {ours}");
+            Err(Failure::new(FailureKind::NotSupported, reason))
+        }
+        _ => Err(Failure::new(FailureKind::Broken, "the first frame was no greeting")),
+    }
+}
+
+/// Asks for the facts of the environment and of its places.
+fn describe(
+    link: &mut Link<'_>,
+    places: &BTreeMap<String, String>,
+) -> Result<(Facts, BTreeMap<String, Facts>), Failure> {
+    let deadline = Instant::now() + DESCRIBE_DEADLINE;
+    let described = link
+        .send(&Request::Describe { places: places.clone() }, deadline)
+        .and_then(|()| link.receive(deadline))
+        .map_err(|e| e.failure("description"))?;
+    match described.frame {
+        Frame::Description { facts, places } => Ok((facts, places)),
+        _ => Err(Failure::new(FailureKind::Broken, "the answer was no description")),
+    }
+}
+
+/// A trial as the host hears it.
+struct Listening<'t> {
+    request: &'t TrialRequest,
+    sink: &'t mut dyn FnMut(&Batch),
+    batches: usize,
+    /// The first frame: the agent's clock, and when it arrived.
+    begun: Option<(u64, Instant)>,
+    outcome: Outcome,
+}
+
+impl Listening<'_> {
+    /// Sends the request and takes frames until the last one of this trial.
+    fn listen(&mut self, link: &mut Link<'_>) -> Result<(), LinkError> {
+        let deadline = Instant::now() + Duration::from_millis(self.request.deadline_ms) + NEWS_GRACE;
+        link.send(&Request::Trial(self.request.clone()), deadline)?;
+        loop {
+            let Arrived { frame, at } = link.receive(deadline)?;
+            let ours = |trial: u64| trial == self.request.trial;
+            match frame {
+                Frame::Begun { trial, clock_ns } if ours(trial) => self.begun = Some((clock_ns, at)),
+                Frame::Batch { trial, batch } if ours(trial) => {
+                    self.batches += 1;
+                    if self.batches > MOST_BATCHES {
+                        return Err(LinkError::Unruly(format!("more than {MOST_BATCHES} batches")));
+                    }
+                    (self.sink)(&batch);
+                }
+                Frame::Done { trial, noise, clock_ns } if ours(trial) => {
+                    self.outcome.inside = noise;
+                    self.end(clock_ns, at);
+                    return Ok(());
+                }
+                Frame::Failed { trial, failure, clock_ns } if ours(trial) => {
+                    self.outcome.failure = Some(failure);
+                    self.end(clock_ns, at);
+                    return Ok(());
+                }
+                Frame::Bye => return Err(LinkError::Ended),
+                // A late frame of an earlier trial.
+                _ => {}
+            }
+        }
+    }
+
+    fn end(&mut self, clock_ns: u64, at: Instant) {
+        if let Some((begun_ns, begun)) = self.begun {
+            self.outcome.host_elapsed_ns = (at - begun).as_nanos() as u64;
+            self.outcome.agent_elapsed_ns = Some(clock_ns.saturating_sub(begun_ns));
+        }
+    }
+}
+
+/// What could not be taken away.
+fn stuck(outcomes: Vec<clean::Outcome>) -> Vec<clean::Outcome> {
+    outcomes.into_iter().filter(|outcome| outcome.left_because.is_some()).collect()
+}

@@ -1,0 +1,277 @@
+//! Preparing a session: every lane entered and described, every case calibrated, the plan written down.
+
+use std::collections::BTreeMap;
+
+use tare_data::facts::Facts;
+use tare_data::failure::{Failure, FailureKind};
+use tare_data::request::{Amount, TrialRequest};
+use tare_data::session::{Lane, LaneFacts, Plan, PlannedCase, Role};
+use tare_record::{Entry, Writer};
+
+use crate::amount::{Pace, amount, cost_ns, pace};
+use crate::arena::{Arena, Started};
+use crate::error::{ErrorKind, LabError};
+use crate::progress::{Event, Observer};
+use crate::study::AskedCase;
+
+/// Rounds after which the stopping rule looks; see docs/statistics.md.
+pub const LOOKS: [u32; 6] = [12, 18, 27, 40, 60, 90];
+/// A calibration may take this long: a kernel in a VM on an emulated processor is slow, not dead.
+const CALIBRATION_DEADLINE_MS: u64 = 20_000;
+/// Trials are made shorter, step by step, until the budget has room for the first look.
+const SCALES: [f64; 4] = [1.0, 0.5, 0.25, 0.1];
+/// Racing frees time: cells that are decided leave. The plan counts on this much more than a full table allows.
+const RACING_GAIN: f64 = 1.25;
+/// Starts of environments may take this share of the budget; beyond it rounds share starts.
+const STARTS_SHARE: f64 = 0.2;
+
+/// What to plan.
+pub struct Wish<'a> {
+    pub study: &'a str,
+    pub asked: Vec<AskedCase>,
+    pub lanes: Vec<Lane>,
+    pub seed: u64,
+    /// A fixed number of rounds, with one look at the end.
+    pub rounds: Option<u32>,
+    /// Seconds for the whole session, preparation included; none with `rounds`.
+    pub budget_s: Option<f64>,
+}
+
+/// A plan, with what the loop needs besides it.
+#[derive(Debug)]
+pub struct Prepared {
+    pub plan: Plan,
+    pub ground: Groundwork,
+}
+
+/// What preparation found out of the lanes and is not part of the plan.
+#[derive(Debug, Default)]
+pub struct Groundwork {
+    /// What a lane's start brought; the failure where it could not be entered.
+    pub started: Vec<Result<Started, Failure>>,
+    /// Expected time of a trial, by case and lane.
+    pub cost_ns: BTreeMap<(String, String), f64>,
+    /// How many rounds of a lane share a start.
+    pub rounds_a_start: Vec<u32>,
+}
+
+/// Enters and describes every lane, and writes its facts down.
+pub fn enter_all(
+    lanes: &[Lane],
+    arena: &mut dyn Arena,
+    writer: &mut Writer,
+    observer: &mut dyn Observer,
+) -> Result<Vec<Result<Started, Failure>>, LabError> {
+    let mut all = Vec::new();
+    for (index, lane) in lanes.iter().enumerate() {
+        observer.event(Event::Entering { lane: &lane.name });
+        let started = arena.start(index);
+        match &started {
+            Ok(started) => writer.append(&Entry::Facts(LaneFacts {
+                lane: lane.name.clone(),
+                inside: started.inside.clone(),
+                outside: started.outside.clone(),
+                places: started.places.clone(),
+            }))?,
+            Err(failure) if lane.role == Role::Reference => {
+                return Err(LabError::new(
+                    ErrorKind::Environment,
+                    format!("cannot enter the reference '{}'", lane.name),
+                )
+                .because(failure)
+                .hint("tare check says what each environment needs"));
+            }
+            Err(failure) => {
+                observer.event(Event::Note(format!("{} cannot be entered: {failure}", lane.name)));
+                let mut outside = Facts::default();
+                outside.note("failure", failure.to_string());
+                let (inside, places) = Default::default();
+                writer.append(&Entry::Facts(LaneFacts { lane: lane.name.clone(), inside, outside, places }))?;
+            }
+        }
+        all.push(started);
+    }
+    Ok(all)
+}
+
+/// Enters every lane, calibrates every case in each, and writes facts and plan down.
+pub fn prepare(
+    wish: Wish<'_>,
+    arena: &mut dyn Arena,
+    writer: &mut Writer,
+    observer: &mut dyn Observer,
+) -> Result<Prepared, LabError> {
+    let started = enter_all(&wish.lanes, arena, writer, observer)?;
+    let mut cases: Vec<Calibrated> = Vec::new();
+    let of = wish.asked.len() * wish.lanes.len();
+    for asked in wish.asked {
+        let mut paces = Vec::new();
+        for (index, started) in started.iter().enumerate() {
+            observer.event(Event::Calibrating { done: cases.len() * wish.lanes.len() + index, of });
+            paces.push(match started {
+                Ok(started) => calibrate(&asked, index, started, wish.seed, arena)?,
+                Err(failure) => Err(failure.clone()),
+            });
+        }
+        cases.push(Calibrated { asked, paces });
+    }
+    let spent_s = arena.now_ns() as f64 / 1e9;
+    let left_s = wish.budget_s.map(|budget_s| (budget_s - spent_s).max(1.0));
+    let (scale, looks) = match (wish.rounds, left_s) {
+        (Some(rounds), _) => (1.0, vec![rounds]),
+        (None, None) => (1.0, LOOKS.to_vec()),
+        (None, Some(left_s)) => rounds_within(&cases, left_s),
+    };
+    let rounds = *looks.last().expect("there is always a look");
+    let mut ground = Groundwork { rounds_a_start: rounds_a_start(&started, rounds, left_s), ..Default::default() };
+    let lanes = &wish.lanes;
+    let planned = cases.iter().map(|case| case.plan(scale, lanes, &mut ground)).collect();
+    ground.started = started;
+    let plan = Plan {
+        study: wish.study.to_owned(),
+        seed: wish.seed,
+        rounds,
+        looks,
+        budget_s: wish.budget_s,
+        lanes: wish.lanes,
+        cases: planned,
+    };
+    writer.append(&Entry::Plan(plan.clone()))?;
+    writer.sync()?;
+    Ok(Prepared { plan, ground })
+}
+
+/// A case with the pace of every lane, or why it has none there.
+struct Calibrated {
+    asked: AskedCase,
+    paces: Vec<Result<Pace, Failure>>,
+}
+
+impl Calibrated {
+    /// The amount at a scale: from the reference's pace, or the slowest lane's where the reference has none.
+    fn amount(&self, scale: f64) -> Option<Amount> {
+        let known: Vec<Pace> = self.paces.iter().flatten().copied().collect();
+        let reference = self.paces.first()?.as_ref().ok().or(known.first())?;
+        Some(amount(*reference, &known, scale))
+    }
+
+    /// Time of one round.
+    fn round_ns(&self, scale: f64) -> f64 {
+        let Some(amount) = self.amount(scale) else { return 0.0 };
+        self.paces.iter().flatten().map(|pace| cost_ns(*pace, amount)).sum()
+    }
+
+    fn plan(&self, scale: f64, lanes: &[Lane], ground: &mut Groundwork) -> PlannedCase {
+        let AskedCase { probe, case, margin } = &self.asked;
+        let id = case.to_string();
+        let amount = self.amount(scale).unwrap_or(Amount::Operations { batch: 1, batches: 1 });
+        let mut gaps = BTreeMap::new();
+        for (lane, pace) in lanes.iter().zip(&self.paces) {
+            match pace {
+                Ok(pace) => {
+                    ground.cost_ns.insert((id.clone(), lane.name.clone()), cost_ns(*pace, amount));
+                }
+                Err(failure) => {
+                    gaps.insert(lane.name.clone(), failure.clone());
+                }
+            }
+        }
+        PlannedCase {
+            id,
+            case: case.clone(),
+            label: label(probe, case),
+            metrics: probe.metrics(),
+            definition: probe.definition(&case.parameters),
+            amount,
+            margin: *margin,
+            gaps,
+        }
+    }
+}
+
+/// What the row is headed with: the probe's label, and the place or peer where it is not the usual one.
+fn label(probe: &tare_probes::Probe, case: &tare_data::names::Case) -> String {
+    let mut label = (probe.label)(&case.parameters);
+    if let Some(place) = case.place.as_deref().filter(|place| *place != "own") {
+        label.push_str(&format!(" @{place}"));
+    }
+    if let Some(peer) = case.peer.as_deref().filter(|peer| *peer != "loopback") {
+        label.push_str(&format!(" >{peer}"));
+    }
+    label
+}
+
+/// Makes the request of a trial; the failure says that the lane has no such place.
+pub fn request(
+    trial: u64,
+    case: &tare_data::names::Case,
+    amount: Amount,
+    started: &Started,
+    seed: u64,
+    deadline_ms: u64,
+) -> Result<TrialRequest, Failure> {
+    let directory = match &case.place {
+        None => None,
+        Some(place) => Some(started.paths.get(place).cloned().ok_or_else(|| {
+            Failure::new(FailureKind::NotSupported, format!("this environment has no place '{place}'"))
+        })?),
+    };
+    Ok(TrialRequest { trial, case: case.clone(), amount, directory, seed, deadline_ms })
+}
+
+fn calibrate(
+    asked: &AskedCase,
+    lane: usize,
+    started: &Started,
+    seed: u64,
+    arena: &mut dyn Arena,
+) -> Result<Result<Pace, Failure>, LabError> {
+    let request =
+        match request(0, &asked.case, Amount::Calibrate, started, seed, CALIBRATION_DEADLINE_MS) {
+            Ok(request) => request,
+            Err(failure) => return Ok(Err(failure)),
+        };
+    let mut batches = Vec::new();
+    let began_ns = arena.now_ns();
+    let outcome = arena.trial(lane, &request, &mut |batch| batches.push(batch.clone()));
+    let elapsed_ns = arena.now_ns() - began_ns;
+    if outcome.interrupted {
+        return Err(LabError::interrupted());
+    }
+    if outcome.lost {
+        // The next case deserves a living environment; if it cannot be had, its own calibration says so.
+        let _ = arena.start(lane);
+    }
+    Ok(match outcome.failure {
+        Some(failure) => Err(failure),
+        None => pace(&batches, elapsed_ns)
+            .ok_or_else(|| Failure::new(FailureKind::Broken, "the calibration sent no figures")),
+    })
+}
+
+/// The largest scale at which the budget has room for the first look, and the looks that it has room for.
+fn rounds_within(cases: &[Calibrated], left_s: f64) -> (f64, Vec<u32>) {
+    let affordable = |scale: f64| {
+        let round_s: f64 = cases.iter().map(|case| case.round_ns(scale)).sum::<f64>() / 1e9;
+        left_s * (1.0 - STARTS_SHARE) / round_s.max(1e-6)
+    };
+    let first = f64::from(LOOKS[0]);
+    let last = SCALES[SCALES.len() - 1];
+    let scale = SCALES.into_iter().find(|scale| affordable(*scale) >= first).unwrap_or(last);
+    let rounds = affordable(scale) * RACING_GAIN;
+    let looks: Vec<u32> = LOOKS.into_iter().filter(|look| f64::from(*look) <= rounds).collect();
+    (scale, if looks.is_empty() { vec![LOOKS[0]] } else { looks })
+}
+
+/// How many rounds share a start, lane by lane: one where starts are cheap against the budget.
+fn rounds_a_start(started: &[Result<Started, Failure>], rounds: u32, left_s: Option<f64>) -> Vec<u32> {
+    let share_s = left_s.map(|left_s| left_s * STARTS_SHARE / started.len().max(1) as f64);
+    let one = |started: &Result<Started, Failure>| match (started, share_s) {
+        (Ok(started), Some(share_s)) => {
+            let all_s = started.elapsed_ns as f64 / 1e9 * f64::from(rounds);
+            ((all_s / share_s).ceil() as u32).clamp(1, rounds)
+        }
+        _ => 1,
+    };
+    started.iter().map(one).collect()
+}

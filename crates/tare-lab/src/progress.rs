@@ -1,0 +1,44 @@
+//! Progress: what a session tells whoever watches it, between trials only.
+
+/// What is going on.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event<'a> {
+    /// A lane is being entered for the first time.
+    Entering { lane: &'a str },
+    /// Finding out how long an operation takes.
+    Calibrating { done: usize, of: usize },
+    /// The plan stands; the first round begins.
+    Planned { cases: usize, lanes: usize, rounds: u32 },
+    /// A trial is about to run.
+    Trial(Standing<'a>),
+    /// Something that the user should know and that is no error.
+    Note(String),
+}
+
+/// How far a session is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Standing<'a> {
+    pub case: &'a str,
+    pub lane: &'a str,
+    /// From 1.
+    pub round: u32,
+    pub rounds: u32,
+    /// Cells whose verdict can no longer change, of all cells.
+    pub decided: usize,
+    pub cells: usize,
+    pub elapsed_s: f64,
+    /// What is left of the budget, or of the rounds at the pace so far.
+    pub left_s: f64,
+}
+
+/// Watches a session.
+pub trait Observer {
+    fn event(&mut self, event: Event<'_>);
+}
+
+/// Nobody watches.
+pub struct Unobserved;
+
+impl Observer for Unobserved {
+    fn event(&mut self, _: Event<'_>) {}
+}

@@ -1,0 +1,160 @@
+//! Arguments: what can be typed.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+/// Weighs the layers between a program and the hardware.
+///
+/// tare copies itself into each environment, runs the same probes in random order in one session until
+/// each comparison is decided, and says which layer costs what.
+#[derive(Debug, Parser)]
+#[command(name = "tare", version, max_term_width = 100, subcommand_required = true)]
+#[command(after_help = "Examples:
+  tare run                                weigh every environment that is ready here
+  tare run --in native,gvisor --only 'sys.*,proc.*'
+  tare check                              what is ready, and what would make the rest so
+  tare report tare-2026-01-31T12-00.tare  read a session again
+
+Exit codes: 0 done, 1 internal, 2 usage, 3 environment, 4 storage, 5 record, 130 interrupted.")]
+pub struct Args {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    Run(Run),
+    Report(Report),
+    List(List),
+    Show(Show),
+    Check(Check),
+    Clean(Clean),
+}
+
+/// Measure: run a study in several environments and say what each layer costs.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  tare run                                          the study 'quick' in everything that is ready
+  tare run --in native,gvisor?platform=ptrace       two environments
+  tare run --only 'file.*' --place own,/mnt/data    file probes, in two places
+  tare run full --budget 20m                        everything, for twenty minutes
+  tare run --resume tare-2026-01-31T12-00.tare      go on where a session broke off")]
+pub struct Run {
+    /// A shipped study, or a TOML file. 'quick' unless --only selects from all probes ('full').
+    pub study: Option<String>,
+    /// Environments, comma-separated: NAME or provider:target?key=value&key=value. All that are ready unless given.
+    #[arg(long = "in", value_name = "ENVIRONMENTS", value_delimiter = ',')]
+    pub environments: Vec<String>,
+    /// The environment that the others are compared with.
+    #[arg(long, value_name = "ENVIRONMENT", default_value = "native")]
+    pub against: String,
+    /// Probes, comma-separated, with * for any part of a name: 'sys.*,file.seq'.
+    #[arg(long, value_name = "PROBES", value_delimiter = ',')]
+    pub only: Vec<String>,
+    /// Places for file probes, comma-separated: own, share, or a folder's path.
+    #[arg(long = "place", value_name = "PLACES", value_delimiter = ',')]
+    pub places: Vec<String>,
+    /// Time for the whole session, e.g. 90s, 8m, 1h. The study's own unless given.
+    #[arg(long, value_name = "TIME", conflicts_with = "rounds")]
+    pub budget: Option<String>,
+    /// So many rounds, with one look at the end.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=400))]
+    pub rounds: Option<u32>,
+    /// Seed of the order, in hex, to repeat a plan.
+    #[arg(long, value_name = "HEX", value_parser = parse_seed)]
+    pub seed: Option<u64>,
+    /// The original tools' durations and sizes instead of quick ones.
+    #[arg(long)]
+    pub reference: bool,
+    /// Where the record goes. tare-DATE.tare in this folder unless given.
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<PathBuf>,
+    /// Go on with a session that broke off or ran out of time.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["study", "environments", "only", "places", "rounds", "seed", "record", "reference"])]
+    pub resume: Option<PathBuf>,
+    /// Folder on a disk in which environments are built. Left empty afterwards.
+    #[arg(long, value_name = "FOLDER")]
+    pub scratch: Option<PathBuf>,
+    #[command(flatten)]
+    pub view: View,
+}
+
+/// Show: read a record and say again what it says.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  tare report tare-2026-01-31T12-00.tare
+  tare report --json FILE | jq '.rows[] | {case, cells}'
+  tare report --markdown FILE >> \"$GITHUB_STEP_SUMMARY\"")]
+pub struct Report {
+    /// The record.
+    pub record: PathBuf,
+    #[command(flatten)]
+    pub view: View,
+}
+
+/// How findings are shown.
+#[derive(Debug, Clone, clap::Args)]
+pub struct View {
+    /// One JSON document on standard output.
+    #[arg(long, conflicts_with_all = ["markdown", "csv"])]
+    pub json: bool,
+    /// Markdown, for a pull request.
+    #[arg(long, alias = "md", conflicts_with = "csv")]
+    pub markdown: bool,
+    /// One line a cell.
+    #[arg(long)]
+    pub csv: bool,
+    /// Every metric, and the shape of the rounds.
+    #[arg(long)]
+    pub wide: bool,
+    /// Holm's correction for many cells instead of Benjamini and Hochberg's.
+    #[arg(long)]
+    pub strict: bool,
+}
+
+/// Name everything of a kind.
+#[derive(Debug, clap::Args)]
+pub struct List {
+    pub what: Listed,
+    /// One JSON document on standard output.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Listed {
+    Probes,
+    Environments,
+    Studies,
+}
+
+/// Describe one probe, environment or study.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  tare show file.seq
+  tare show gvisor
+  tare show quick")]
+pub struct Show {
+    pub name: String,
+}
+
+/// Say what is ready here: every environment, and this machine's clock, noise and frequency.
+#[derive(Debug, clap::Args)]
+pub struct Check {
+    /// One JSON document on standard output.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Take away what a killed session left: processes, mounts, folders.
+#[derive(Debug, clap::Args)]
+pub struct Clean {
+    /// One JSON document on standard output.
+    #[arg(long)]
+    pub json: bool,
+}
+
+fn parse_seed(text: &str) -> Result<u64, String> {
+    u64::from_str_radix(text, 16).map_err(|_| "a seed is up to 16 hex digits, e.g. 7f3a91c2".into())
+}

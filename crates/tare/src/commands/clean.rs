@@ -1,0 +1,28 @@
+//! `tare clean`: takes away what a killed session left.
+
+use std::process::ExitCode;
+
+use crate::args::Clean;
+use crate::failure::Exit;
+use crate::paths;
+
+pub fn run(args: Clean) -> anyhow::Result<ExitCode> {
+    let outcomes = tare_lab::clean::clean(&paths::state()?)?;
+    let left = outcomes.iter().filter(|outcome| outcome.left_because.is_some()).count();
+    if args.json {
+        let all: Vec<_> = outcomes
+            .iter()
+            .map(|o| serde_json::json!({ "thing": o.thing.to_string(), "left_because": o.left_because }))
+            .collect();
+        anstream::println!("{:#}", serde_json::Value::Array(all));
+    } else if outcomes.is_empty() {
+        anstream::println!("nothing was left behind");
+    }
+    for outcome in outcomes.iter().filter(|_| !args.json) {
+        match &outcome.left_because {
+            None => anstream::println!("removed  {}", outcome.thing),
+            Some(reason) => anstream::println!("LEFT     {}: {reason}", outcome.thing),
+        }
+    }
+    Ok(if left == 0 { ExitCode::SUCCESS } else { Exit::Environment.into() })
+}

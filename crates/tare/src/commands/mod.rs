@@ -1,0 +1,8 @@
+//! Commands: one file each.
+
+pub mod check;
+pub mod clean;
+pub mod list;
+pub mod report;
+pub mod run;
+pub mod show;

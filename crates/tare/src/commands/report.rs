@@ -1,0 +1,70 @@
+//! `tare report`: reads a record and shows what it says.
+
+use std::process::ExitCode;
+
+use tare_data::session::Session;
+use tare_lab::error::LabError;
+
+use crate::args::{Report, View};
+use crate::ui;
+
+pub fn run(args: Report) -> anyhow::Result<ExitCode> {
+    let recording = tare_record::read(&args.record).map_err(LabError::from)?;
+    if let Some(line) = recording.torn_line {
+        anstream::eprintln!("note: the record breaks off in line {line}; what stands before it is shown");
+    }
+    ui::print(&show(&recording.session, &args.view, &args.record.display().to_string(), None))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Findings of a session as the view asks for them. The same for a session that just ended and an old record.
+pub fn show(session: &Session, view: &View, record: &str, elapsed_s: Option<f64>) -> String {
+    let options = tare_analysis::Options { strict: view.strict, ..Default::default() };
+    let findings = tare_analysis::findings(session, &options);
+    if view.json {
+        return tare_report::json::render(session, &findings);
+    }
+    if view.markdown {
+        return tare_report::markdown::render(session, &findings);
+    }
+    if view.csv {
+        return tare_report::csv::render(session, &findings);
+    }
+    let again = format!("tare {}", again(session));
+    let options = tare_report::terminal::Options {
+        width: ui::width(),
+        colour: ui::colour(),
+        wide: view.wide,
+        record: Some(record),
+        html: None,
+        again: Some(&again),
+        elapsed_s,
+    };
+    tare_report::terminal::render(session, &findings, &options)
+}
+
+/// The arguments that plan the same session again.
+fn again(session: &Session) -> String {
+    let mut words = session.header.command.clone();
+    if !words.iter().any(|word| word.starts_with("--seed")) {
+        words.push(format!("--seed {:x}", session.plan.seed));
+    }
+    if !words.iter().any(|word| word.starts_with("--in")) {
+        let lanes = session.plan.lanes.iter();
+        let specifications: Vec<&str> = lanes
+            .filter(|lane| lane.role != tare_data::session::Role::Control)
+            .map(|lane| lane.specification.as_str())
+            .collect();
+        words.push(format!("--in {}", quoted(&specifications.join(","))));
+    }
+    words.join(" ")
+}
+
+/// Quotes a word that a shell would take apart.
+pub fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=.,:/@+".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}

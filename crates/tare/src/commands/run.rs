@@ -1,0 +1,274 @@
+//! `tare run`: measures, writes the record, and shows what it says.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use tare_data::session::{Ending, Header, Lane, Role};
+use tare_lab::clean;
+use tare_lab::environments::{self, PROVIDERS};
+use tare_lab::error::{ErrorKind, LabError};
+use tare_lab::ground::{SessionGround, Setting};
+use tare_lab::lanes::lanes;
+use tare_lab::live::LiveArena;
+use tare_lab::places;
+use tare_lab::prepare::{self, Groundwork, Prepared, Wish};
+use tare_lab::programs::Programs;
+use tare_lab::run::Rounds;
+use tare_lab::specification::Specification;
+use tare_lab::study::{AskedCase, Study, parse_duration_s, select};
+use tare_probes::probe::Size;
+use tare_record::entry::SCHEMA;
+use tare_record::{Entry, Writer};
+
+use super::report::{quoted, show};
+use crate::args::Run;
+use crate::failure::Exit;
+use crate::{paths, ui};
+
+/// What a session keeps back of its budget for leaving the environments and reading the record.
+const RESERVE_S: f64 = 4.0;
+
+pub fn run(args: Run) -> anyhow::Result<ExitCode> {
+    let began = Instant::now();
+    let interrupted = watch_signals()?;
+    let state = paths::state()?;
+    for outcome in clean::clean(&state)? {
+        anstream::eprintln!("note: left by a session that was killed: {outcome}");
+    }
+    let mut progress = ui::Progress::new();
+    let session = Session { args: &args, state, began, interrupted: &interrupted };
+    let (record, ending) = match &args.resume {
+        Some(record) => (record.clone(), session.resume(record, &mut progress)?),
+        None => session.begin(&mut progress)?,
+    };
+    progress.clear();
+    // What is shown comes from the disk, by the same road as next year.
+    let recording = tare_record::read(&record).map_err(LabError::from)?;
+    let elapsed_s = began.elapsed().as_secs_f64();
+    let record = record.display().to_string();
+    ui::print(&show(&recording.session, &args.view, &record, Some(elapsed_s)))?;
+    Ok(match ending {
+        Ending::Interrupted => Exit::Interrupted.into(),
+        _ => ExitCode::SUCCESS,
+    })
+}
+
+/// The first Ctrl-C (or TERM, or a closed terminal) ends the session in order; a second one ends it at once.
+fn watch_signals() -> anyhow::Result<Arc<AtomicBool>> {
+    let flag = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        signal_hook::flag::register_conditional_shutdown(signal, i32::from(Exit::Interrupted as u8), Arc::clone(&flag))?;
+        signal_hook::flag::register(signal, Arc::clone(&flag))?;
+    }
+    Ok(flag)
+}
+
+/// A session as the arguments ask for it.
+struct Session<'a> {
+    args: &'a Run,
+    state: PathBuf,
+    began: Instant,
+    interrupted: &'a AtomicBool,
+}
+
+impl Session<'_> {
+    /// Plans and runs a new session; returns its record.
+    fn begin(&self, progress: &mut ui::Progress) -> Result<(PathBuf, Ending), LabError> {
+        let args = self.args;
+        let (study, asked) = self.asked()?;
+        let lanes = lanes(&args.against, &self.subjects()?)?;
+        self.check_ready(&lanes)?;
+        let budget_s = match (&args.budget, args.rounds) {
+            (_, Some(_)) => None,
+            (Some(text), None) => Some(budget(text)?),
+            (None, None) => Some(study.budget_s()?),
+        };
+        let places = places::Places::make(asked.iter().filter_map(|asked| asked.case.place.as_deref()))?;
+        let ground = SessionGround::make(&self.setting(places.shares())?)?;
+        let record = args.record.clone().unwrap_or_else(|| PathBuf::from(record_name()));
+        let mut writer = Writer::create(&record)?;
+        writer.append(&Entry::Record { schema: SCHEMA, header: self.header(&ground) })?;
+        let mut arena = LiveArena::new(&lanes, &ground, self.interrupted, self.began)?;
+        let seed = args.seed.unwrap_or_else(fresh_seed);
+        let wish = Wish { study: &study.name, asked, lanes, seed, rounds: args.rounds, budget_s: budget_s.map(|s| s - RESERVE_S) };
+        let prepared = prepare::prepare(wish, &mut arena, &mut writer, progress);
+        let prepared = match prepared {
+            Ok(prepared) => prepared,
+            Err(error) => {
+                drop(arena.leave_all());
+                // A record without a plan says nothing.
+                let _ = std::fs::remove_file(&record);
+                return Err(error);
+            }
+        };
+        let Prepared { plan, ground: groundwork } = prepared;
+        let session = tare_data::session::Session {
+            header: self.header(&ground),
+            plan,
+            facts: Vec::new(),
+            trials: Vec::new(),
+            repeated: Vec::new(),
+            ending: Ending::BrokenOff,
+        };
+        let until_ns = budget_s.map(|s| ((s - RESERVE_S).max(1.0) * 1e9) as u64);
+        let ending = rounds(&mut arena, &mut writer, progress, session, groundwork, until_ns)?;
+        leave(arena, ground, progress);
+        Ok((record, ending))
+    }
+
+    /// Goes on with a session where its record ends.
+    fn resume(&self, record: &Path, progress: &mut ui::Progress) -> Result<Ending, LabError> {
+        let recording = tare_record::read(record)?;
+        let session = recording.session;
+        let places = session.plan.cases.iter().filter_map(|case| case.case.place.as_deref());
+        let places = places::Places::make(places)?;
+        let ground = SessionGround::make(&self.setting(places.shares())?)?;
+        if ground.agent_sha256() != session.header.binary {
+            return Err(LabError::new(ErrorKind::Usage, format!("cannot go on with {}", record.display()))
+                .because("it was begun by another build of tare, and figures of two builds are never mixed")
+                .hint(format!("begin anew: tare {}", session.header.command.join(" "))));
+        }
+        let lanes = session.plan.lanes.clone();
+        self.check_ready(&lanes)?;
+        let mut writer = Writer::resume(record, recording.whole_bytes)?;
+        let command = command_line();
+        writer.append(&Entry::Resumed { at: now(), command })?;
+        let mut arena = LiveArena::new(&lanes, &ground, self.interrupted, self.began)?;
+        let started = prepare::enter_all(&lanes, &mut arena, &mut writer, progress)?;
+        let groundwork = Groundwork { rounds_a_start: vec![1; lanes.len()], started, ..Default::default() };
+        let budget_s = match &self.args.budget {
+            Some(text) => Some(budget(text)?),
+            None => session.plan.budget_s,
+        };
+        let until_ns = budget_s.map(|s| ((s - RESERVE_S).max(1.0) * 1e9) as u64);
+        let ending = rounds(&mut arena, &mut writer, progress, session, groundwork, until_ns)?;
+        leave(arena, ground, progress);
+        Ok(ending)
+    }
+
+    /// The study, and those of its cases that `--only` selects.
+    fn asked(&self) -> Result<(Study, Vec<AskedCase>), LabError> {
+        let args = self.args;
+        // --only without a study selects from all probes.
+        let usual = if args.only.is_empty() { "quick" } else { "full" };
+        let study = Study::named(args.study.as_deref().unwrap_or(usual))?;
+        let places = (!args.places.is_empty()).then_some(args.places.as_slice());
+        let asked = study.asked(places, args.reference.then_some(Size::Reference))?;
+        let asked = select(asked, &args.only)?;
+        Ok((study, asked))
+    }
+
+    /// What `--in` names, or everything that is ready.
+    fn subjects(&self) -> Result<Vec<String>, LabError> {
+        if !self.args.environments.is_empty() {
+            return Ok(self.args.environments.clone());
+        }
+        let programs = programs();
+        let mut ready = Vec::new();
+        for provider in PROVIDERS {
+            for text in provider.by_default() {
+                if provider.ready(&environments::parse(text)?, &programs).is_ok() {
+                    ready.push((*text).to_owned());
+                }
+            }
+        }
+        Ok(ready)
+    }
+
+    /// An environment that somebody named and that is not ready is an error, not a gap.
+    fn check_ready(&self, lanes: &[Lane]) -> Result<(), LabError> {
+        let programs = programs();
+        for lane in lanes.iter().filter(|lane| lane.role != Role::Control) {
+            let specification: Specification = environments::parse(&lane.specification)?;
+            let provider = environments::find(&specification)?;
+            if let Err(not_ready) = provider.ready(&specification, &programs) {
+                let error = LabError::new(ErrorKind::Environment, format!("cannot enter '{}'", lane.specification))
+                    .because(not_ready.reason);
+                return Err(match not_ready.command {
+                    Some(command) => error.hint(command),
+                    None => error.hint("tare check says what is ready here"),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn setting(&self, shares: &BTreeMap<String, PathBuf>) -> Result<Setting, LabError> {
+        let binary = std::env::current_exe().map_err(|e| {
+            LabError::new(ErrorKind::Storage, "cannot find tare's own file").because(e)
+        })?;
+        Ok(Setting {
+            state: self.state.clone(),
+            scratch: self.args.scratch.clone().unwrap_or_else(paths::scratch),
+            binary,
+            shares: shares.clone(),
+            programs: programs(),
+        })
+    }
+
+    fn header(&self, ground: &SessionGround) -> Header {
+        Header {
+            tare: env!("CARGO_PKG_VERSION").to_owned(),
+            binary: ground.agent_sha256().to_owned(),
+            started: now(),
+            command: command_line(),
+            host: tare_probes::facts::environment(),
+        }
+    }
+}
+
+fn rounds(
+    arena: &mut LiveArena<'_>,
+    writer: &mut Writer,
+    progress: &mut ui::Progress,
+    session: tare_data::session::Session,
+    groundwork: Groundwork,
+    until_ns: Option<u64>,
+) -> Result<Ending, LabError> {
+    Rounds::new(arena, writer, progress, session, groundwork, until_ns).run(&now)
+}
+
+/// Leaves every environment and the ground; says what could not be taken away.
+fn leave(mut arena: LiveArena<'_>, ground: SessionGround, progress: &mut ui::Progress) {
+    let mut left = arena.leave_all();
+    drop(arena);
+    left.extend(ground.close().into_iter().filter(|outcome| outcome.left_because.is_some()));
+    progress.clear();
+    for outcome in left {
+        anstream::eprintln!("note: {outcome}; tare clean tries again");
+    }
+}
+
+fn programs() -> Programs {
+    Programs { folders: paths::program_folders() }
+}
+
+fn budget(text: &str) -> Result<f64, LabError> {
+    parse_duration_s(text).ok_or_else(|| {
+        LabError::new(ErrorKind::Usage, format!("'{text}' is no time")).hint("write 90s, 8m or 1h")
+    })
+}
+
+/// The arguments after the program's name, as a shell would take them again.
+fn command_line() -> Vec<String> {
+    std::env::args().skip(1).map(|word| quoted(&word)).collect()
+}
+
+fn now() -> String {
+    jiff::Zoned::now().strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
+}
+
+fn record_name() -> String {
+    jiff::Zoned::now().strftime("tare-%Y-%m-%dT%H-%M-%S.tare").to_string()
+}
+
+/// A seed of 32 bits: short enough to be typed again.
+fn fresh_seed() -> u64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or(Duration::ZERO);
+    u64::from(since.subsec_nanos()) << 2 ^ since.as_secs() & 0xffff_ffff
+}

@@ -1,0 +1,84 @@
+//! `tare show`: describes one probe, environment or study.
+
+use std::fmt::Write;
+use std::process::ExitCode;
+
+use tare_lab::environments::{PROVIDERS, Provider};
+use tare_lab::error::{ErrorKind, LabError};
+use tare_lab::nearest::nearest;
+use tare_lab::study::{SHIPPED, Study};
+use tare_probes::{PROBES, Probe};
+
+use crate::args::Show;
+use crate::ui;
+
+pub fn run(args: Show) -> anyhow::Result<ExitCode> {
+    let name = args.name.as_str();
+    let text = if let Some(probe) = tare_probes::find(name) {
+        probe_text(probe)
+    } else if let Some(provider) = PROVIDERS.iter().find(|p| p.name() == name) {
+        environment_text(*provider)
+    } else if SHIPPED.iter().any(|(shipped, _)| *shipped == name) || name.ends_with(".toml") {
+        study_text(&Study::named(name)?)?
+    } else {
+        let error = LabError::new(ErrorKind::Usage, format!("there is no probe, environment or study '{name}'"));
+        let probes = PROBES.iter().map(|p| p.name);
+        let known = probes.chain(PROVIDERS.iter().map(|p| p.name())).chain(SHIPPED.iter().map(|(name, _)| *name));
+        return Err(match nearest(name, known) {
+            Some(near) => error.hint(format!("did you mean '{near}'?")),
+            None => error.hint("tare list probes, tare list environments, tare list studies"),
+        }
+        .into());
+    };
+    ui::print(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn paragraph(text: &mut String, heading: &str, body: &str) {
+    for (i, line) in ui::wrapped(body, ui::width().saturating_sub(14)).iter().enumerate() {
+        let _ = writeln!(text, "{:12}  {line}", if i == 0 { heading } else { "" });
+    }
+}
+
+fn probe_text(probe: &Probe) -> String {
+    let mut text = format!("{}: {}\n\n", probe.name, probe.summary);
+    paragraph(&mut text, "timed", probe.timed);
+    paragraph(&mut text, "not timed", probe.not_timed);
+    paragraph(&mut text, "distorted by", probe.distorted_by);
+    for (i, metric) in probe.metrics.iter().enumerate() {
+        let headline = if i == 0 { ", the headline" } else { "" };
+        let body = format!("{} ({:?}, {:?} is better{headline})", metric.name, metric.unit, metric.direction);
+        paragraph(&mut text, if i == 0 { "metrics" } else { "" }, &body.to_lowercase());
+    }
+    for (i, parameter) in probe.parameters.iter().enumerate() {
+        let body = format!(
+            "{}: {} (quick {}, reference {})",
+            parameter.name, parameter.about, parameter.quick, parameter.reference
+        );
+        paragraph(&mut text, if i == 0 { "parameters" } else { "" }, &body);
+    }
+    text
+}
+
+fn environment_text(provider: &dyn Provider) -> String {
+    let mut text = format!("{}: {}\n\n", provider.name(), provider.summary());
+    paragraph(&mut text, "stands for", provider.stands_for());
+    for (i, option) in provider.options().iter().enumerate() {
+        let values = match option.values {
+            [] => String::new(),
+            values => format!(" [{}]", values.join("|")),
+        };
+        let body = format!("{}={}{values}: {}", option.key, option.default, option.about);
+        paragraph(&mut text, if i == 0 { "options" } else { "" }, &body);
+    }
+    text
+}
+
+fn study_text(study: &Study) -> Result<String, LabError> {
+    let mut text = format!("{}: {}\n\n{}\n\n", study.name, study.title, study.about.trim());
+    paragraph(&mut text, "budget", &study.budget);
+    for (i, asked) in study.asked(None, None)?.iter().enumerate() {
+        paragraph(&mut text, if i == 0 { "cases" } else { "" }, &asked.case.to_string());
+    }
+    Ok(text)
+}

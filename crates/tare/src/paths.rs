@@ -1,0 +1,32 @@
+//! Paths: where tare keeps things on this machine. The only place that reads the environment for them.
+
+use std::env;
+use std::path::PathBuf;
+
+use tare_lab::error::{ErrorKind, LabError};
+
+/// Folder of the journals that say what sessions have made: `$XDG_STATE_HOME/tare`, else `~/.local/state/tare`.
+pub fn state() -> Result<PathBuf, LabError> {
+    let named = env::var_os("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    let home = || env::var_os("HOME").map(|home| PathBuf::from(home).join(".local/state"));
+    named.or_else(home).map(|path| path.join("tare")).ok_or_else(|| {
+        LabError::new(ErrorKind::Storage, "there is no folder for tare's own notes")
+            .because("neither XDG_STATE_HOME nor HOME is set")
+            .hint("set XDG_STATE_HOME to a folder that you may write")
+    })
+}
+
+/// Folder on a disk below which a session builds. /tmp is often in memory; /var/tmp is not.
+pub fn scratch() -> PathBuf {
+    PathBuf::from("/var/tmp")
+}
+
+/// Folders in which foreign programs are looked for, in order: PATH, then where `go install` puts runsc.
+pub fn program_folders() -> Vec<PathBuf> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let go = env::var_os("GOBIN").map(PathBuf::from);
+    let home = env::var_os("HOME").map(|home| PathBuf::from(home).join("go/bin"));
+    // Administrators' folders are missing from an ordinary user's PATH.
+    let system = ["/usr/local/sbin", "/usr/sbin", "/sbin"].map(PathBuf::from);
+    env::split_paths(&path).filter(|p| p.is_absolute()).chain(go).chain(home).chain(system).collect()
+}
