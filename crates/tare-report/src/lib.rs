@@ -1,1 +1,17 @@
-//! placeholder
+//! Showing it: pure functions from findings to bytes.
+//!
+//! Nothing here computes a statistic, reads a file or knows of a terminal: what is shown stands in
+//! [`tare_analysis::findings::Findings`], and how it is shown in the options that the caller passes.
+//! A record is untrusted: every text from it goes through [`text::clean`] before it is shown.
+
+mod notes;
+pub mod number;
+pub mod progress;
+mod sentence;
+pub mod sparkline;
+#[cfg(test)]
+mod specimen;
+pub mod terminal;
+pub mod text;
+pub mod view;
+mod words;

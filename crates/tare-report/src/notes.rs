@@ -1,0 +1,117 @@
+//! Numbered notes under a table: the reasons of gaps and the doubts about cells, each said once.
+
+use std::collections::HashMap;
+use std::mem::{Discriminant, discriminant};
+
+use tare_analysis::findings::{Gap, Row};
+use tare_data::caveat::Caveat;
+use tare_data::session::Session;
+
+use crate::text::clean;
+use crate::words;
+
+/// Notes beyond this many are counted, not shown; the JSON document has them all.
+const MOST_NOTES: usize = 24;
+
+/// The notes of one table, in the order in which its cells call for them.
+#[derive(Debug, Default)]
+pub struct Notes {
+    texts: Vec<String>,
+    numbers: HashMap<String, usize>,
+}
+
+impl Notes {
+    /// The mark of a note; the same text has one mark.
+    pub fn mark(&mut self, text: &str) -> String {
+        let text = clean(text);
+        let next = self.texts.len() + 1;
+        let number = *self.numbers.entry(text.clone()).or_insert(next);
+        if number == next {
+            self.texts.push(text);
+        }
+        superscript(number)
+    }
+
+    /// Marks and texts, and how many more there were.
+    pub fn shown(&self) -> (Vec<(String, &str)>, usize) {
+        let shown = self.texts.iter().take(MOST_NOTES).enumerate();
+        let shown = shown.map(|(i, text)| (superscript(i + 1), text.as_str())).collect();
+        (shown, self.texts.len().saturating_sub(MOST_NOTES))
+    }
+}
+
+/// A number raised: `¹²`.
+pub fn superscript(number: usize) -> String {
+    const RAISED: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
+    number.to_string().bytes().map(|digit| RAISED[usize::from(digit - b'0')]).collect()
+}
+
+/// The doubts about cells as notes: each one's own words, or what a kind has in common when they differ.
+#[derive(Debug)]
+pub struct CellCaveats<'a> {
+    /// The first caveat of each kind, and whether any other of the kind says something else.
+    kinds: HashMap<Discriminant<Caveat>, (&'a Caveat, bool)>,
+    each: bool,
+}
+
+impl<'a> CellCaveats<'a> {
+    /// Of the rows of a view. With `each`, no doubt is merged with others of its kind or left out.
+    pub fn of(rows: &[&'a Row], each: bool) -> Self {
+        let cells = rows.iter().flat_map(|row| &row.cells).filter_map(words::comparison);
+        let mut kinds = HashMap::new();
+        for caveat in cells.flat_map(|cell| &cell.caveats) {
+            let (first, differ) = kinds.entry(discriminant(caveat)).or_insert((caveat, false));
+            *differ |= *first != caveat;
+        }
+        CellCaveats { kinds, each }
+    }
+
+    /// The note of a doubt; none where the session as a whole already says it.
+    pub fn note(&self, caveat: &Caveat) -> Option<String> {
+        if !self.each && matches!(caveat, Caveat::RoundsRepeated { .. }) {
+            return None;
+        }
+        let differ = self.kinds.get(&discriminant(caveat)).is_some_and(|(_, differ)| *differ);
+        let said = if differ && !self.each { words::caveat_kind(caveat).into() } else { caveat.words() };
+        Some(format!("{said}; {}", caveat.advice()))
+    }
+}
+
+/// Why the reference itself has no figure for a row: what was found before the first round, or its last failure.
+pub fn reference_gap(session: &Session, row: &Row, reference: &str) -> Gap {
+    let planned = session.plan.cases.iter().find(|case| case.id == row.case);
+    let found_before = planned.and_then(|case| case.gaps.get(reference));
+    let failed = || {
+        let of_reference = |t: &&tare_data::session::Trial| t.case == row.case && t.lane == reference;
+        session.trials.iter().rev().filter(of_reference).find_map(|t| t.failure.as_ref())
+    };
+    match found_before.or_else(failed) {
+        Some(failure) => Gap::Failed(failure.clone()),
+        None => Gap::NotReached,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_said_twice_is_one_note() {
+        let mut notes = Notes::default();
+        assert_eq!(notes.mark("memory overlay"), "¹");
+        assert_eq!(notes.mark("no KVM"), "²");
+        assert_eq!(notes.mark("memory overlay"), "¹");
+        assert_eq!(notes.shown().0, [("¹".to_owned(), "memory overlay"), ("²".to_owned(), "no KVM")]);
+        assert_eq!(superscript(120), "¹²⁰");
+    }
+
+    #[test]
+    fn a_flood_of_reasons_is_bounded_and_counted() {
+        let mut notes = Notes::default();
+        (0..1000).for_each(|i| {
+            notes.mark(&format!("reason {i}"));
+        });
+        let (shown, more) = notes.shown();
+        assert_eq!((shown.len(), more), (MOST_NOTES, 1000 - MOST_NOTES));
+    }
+}

@@ -1,0 +1,312 @@
+//! Figures as a person reads them: three significant digits, a prefix that suits, the unit, the half interval.
+
+use tare_data::unit::Unit;
+
+/// Stands for a figure that is no number: a hostile or damaged record can hold one.
+const NO_NUMBER: &str = "?";
+/// Figures from here on are written with an exponent, so that no figure is wider than a column.
+const LONGEST_PLAIN: f64 = 1e6;
+/// Figures from here on have no decimals, whatever the figure beside them has.
+const LONGEST_WITH_DECIMALS: f64 = 1e3;
+/// Ratios below this are written with an exponent: fewer digits than three would be left of them.
+const LEAST_PLAIN_RATIO: f64 = 0.001;
+
+/// A prefix of a unit: what a value is divided by, and what the quotient is called.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Scale {
+    pub divisor: f64,
+    pub unit: &'static str,
+}
+
+const fn scale(divisor: f64, unit: &'static str) -> Scale {
+    Scale { divisor, unit }
+}
+
+const TIMES: &[Scale] = &[scale(1.0, "ns"), scale(1e3, "µs"), scale(1e6, "ms"), scale(1e9, "s")];
+const RATES: &[Scale] =
+    &[scale(1.0, "ops/s"), scale(1e3, "kops/s"), scale(1e6, "Mops/s"), scale(1e9, "Gops/s")];
+const MINUTES: &[Scale] = &[scale(1.0, "ops/min"), scale(1e3, "kops/min"), scale(1e6, "Mops/min")];
+const BYTE_RATES: &[Scale] = &[scale(1.0, "B/s"), scale(1e3, "kB/s"), scale(1e6, "MB/s"), scale(1e9, "GB/s")];
+const BIT_RATES: &[Scale] =
+    &[scale(1.0, "bit/s"), scale(1e3, "kbit/s"), scale(1e6, "Mbit/s"), scale(1e9, "Gbit/s")];
+const BYTES: &[Scale] = &[
+    scale(1.0, "B"),
+    scale(1024.0, "KiB"),
+    scale(1_048_576.0, "MiB"),
+    scale(1_073_741_824.0, "GiB"),
+    scale(1_099_511_627_776.0, "TiB"),
+];
+const MWIPS: &[Scale] = &[scale(1.0, "MWIPS")];
+const PERCENT: &[Scale] = &[scale(1.0, "%")];
+const COUNT: &[Scale] = &[scale(1.0, "")];
+
+/// The prefixes of a unit, smallest first.
+pub fn scales(unit: Unit) -> &'static [Scale] {
+    match unit {
+        Unit::Nanoseconds => TIMES,
+        Unit::PerSecond => RATES,
+        Unit::PerMinute => MINUTES,
+        Unit::BytesPerSecond => BYTE_RATES,
+        Unit::BitsPerSecond => BIT_RATES,
+        Unit::Bytes => BYTES,
+        Unit::Mwips => MWIPS,
+        Unit::Percent => PERCENT,
+        Unit::Count => COUNT,
+    }
+}
+
+/// The prefix under which a value has one to three digits before the point; the last one beyond that.
+pub fn scale_of(value: f64, unit: Unit) -> Scale {
+    let all = scales(unit);
+    let fits = |s: &&Scale| round_to_three(value.abs() / s.divisor) < step(s.unit);
+    *all.iter().find(fits).unwrap_or(&all[all.len() - 1])
+}
+
+/// Where the next prefix begins: KiB and its like count in 1024.
+fn step(unit: &str) -> f64 {
+    if unit == "B" || unit.ends_with("iB") { 1024.0 } else { 1000.0 }
+}
+
+/// Three significant digits, so that 999.7 ns is 1.00 µs and not 1000 ns.
+fn round_to_three(value: f64) -> f64 {
+    if value == 0.0 || !value.is_finite() || value >= 100.0 {
+        return value.round();
+    }
+    let factor = 10f64.powi(2 - value.log10().floor() as i32);
+    (value * factor).round() / factor
+}
+
+/// Decimals that leave three significant digits.
+pub fn decimals(value: f64) -> usize {
+    match round_to_three(value.abs()) {
+        v if v >= 100.0 || v == 0.0 || !v.is_finite() => 0,
+        v if v >= 10.0 => 1,
+        v if v >= 1.0 => 2,
+        _ => 3,
+    }
+}
+
+/// A number with so many decimals; with an exponent where that would be too wide.
+pub fn fixed(value: f64, decimals: usize) -> String {
+    if !value.is_finite() {
+        return NO_NUMBER.into();
+    }
+    if value.abs() >= LONGEST_PLAIN {
+        return format!("{value:.1e}");
+    }
+    let text = format!("{value:.*}", if value.abs() >= LONGEST_WITH_DECIMALS { 0 } else { decimals });
+    // A negative number that rounds to nothing is nothing: "-0.00" reads as a mistake.
+    match text.strip_prefix('-') {
+        Some(rest) if rest.chars().all(|c| matches!(c, '0' | '.')) => rest.to_owned(),
+        _ => text,
+    }
+}
+
+/// A value in its unit, taken apart so that a table can align it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Figure {
+    /// `20.6`
+    pub number: String,
+    /// `µs`; empty for a count.
+    pub unit: &'static str,
+    /// `±0.4`, in the same prefix; none without an interval.
+    pub half: Option<String>,
+}
+
+impl Figure {
+    /// A value with half the width of its interval.
+    pub fn with_interval(value: f64, low: f64, high: f64, unit: Unit) -> Figure {
+        let mut figure = Figure::plain(value, unit);
+        let scale = scale_of(value, unit);
+        figure.half = Some(half_width((high - low).abs() / 2.0 / scale.divisor, value / scale.divisor));
+        figure
+    }
+
+    /// A value alone.
+    pub fn plain(value: f64, unit: Unit) -> Figure {
+        let scale = scale_of(value, unit);
+        let number = value / scale.divisor;
+        let unit = if value.is_finite() { scale.unit } else { "" };
+        Figure { number: fixed(number, decimals(number)), unit, half: None }
+    }
+
+    /// `20.6 µs`, `4.2 %`, `17`.
+    pub fn text(&self) -> String {
+        if self.unit.is_empty() { self.number.clone() } else { format!("{} {}", self.number, self.unit) }
+    }
+
+    /// `20.6 µs ±0.4`.
+    pub fn text_with_half(&self) -> String {
+        match &self.half {
+            Some(half) => format!("{} {half}", self.text()),
+            None => self.text(),
+        }
+    }
+}
+
+/// `±0.4` with the decimals of the value that it belongs to, or one digit more where that would say zero.
+fn half_width(half: f64, value: f64) -> String {
+    let own = decimals(value);
+    let is_nothing = |places: usize| half < 0.5 * 10f64.powi(-(places as i32));
+    let places = (own..own + 3).find(|p| !is_nothing(*p)).unwrap_or(own);
+    let shown = if is_nothing(places) { 0.0 } else { half };
+    format!("±{}", fixed(shown, if shown == 0.0 { 0 } else { places }))
+}
+
+/// Decimals of a ratio: three significant digits from 1 on, never finer than a hundredth near 1.
+pub fn ratio_decimals(ratio: f64) -> usize {
+    match round_to_three(ratio.abs()) {
+        v if v >= 100.0 || !v.is_finite() => 0,
+        v if v >= 10.0 => 1,
+        v if v >= 0.1 => 2,
+        _ => 3,
+    }
+}
+
+/// `24.1x`, `1.02x`, `0.98x`, `156x`.
+pub fn ratio(value: f64) -> String {
+    format!("{}x", ratio_with(value, ratio_decimals(value)))
+}
+
+fn ratio_with(value: f64, decimals: usize) -> String {
+    if value != 0.0 && value.abs() < LEAST_PLAIN_RATIO && value.is_finite() {
+        return format!("{value:.0e}");
+    }
+    fixed(value, decimals)
+}
+
+/// `[23.8, 24.5]`: an interval of a ratio, with the decimals of the ratio it belongs to.
+pub fn ratio_interval(low: f64, high: f64, ratio: f64) -> String {
+    let places = ratio_decimals(ratio);
+    // A bound much smaller than its ratio would lose its digits: 12.3 in [0.4, 31.0].
+    let bound = |v: f64| ratio_with(v, if v.abs() < 1.0 { places.max(2) } else { places });
+    format!("[{}, {}]", bound(low), bound(high))
+}
+
+/// `9.8-12.3x`, or `9.8x` where both ends read the same.
+pub fn ratio_range(least: f64, most: f64) -> String {
+    let places = ratio_decimals(most).min(ratio_decimals(least));
+    let (low, high) = (ratio_with(least, places), ratio_with(most, places));
+    if low == high { format!("{high}x") } else { format!("{low}-{high}x") }
+}
+
+/// A share of one hundred with two significant digits: `2.6 %`, `12 %`.
+pub fn percent(share: f64) -> String {
+    let value = share * 100.0;
+    let places = if value.abs() < 9.95 && (value - value.round()).abs() > 0.05 { 1 } else { 0 };
+    format!("{} %", fixed(value, places))
+}
+
+/// `38 s`, `2 min 38 s`, `3 h 2 min`; a duration that is no number is said to be unknown.
+pub fn duration(seconds: f64) -> String {
+    if !seconds.is_finite() || seconds < 0.0 {
+        return "unknown time".into();
+    }
+    // A session of years is not one; the bound keeps the figure narrow.
+    let whole = seconds.round().min(3.6e8) as u64;
+    match whole {
+        0..60 => format!("{whole} s"),
+        60..3600 if whole % 60 == 0 => format!("{} min", whole / 60),
+        60..3600 => format!("{} min {} s", whole / 60, whole % 60),
+        _ => format!("{} h {} min", whole / 3600, whole % 3600 / 60),
+    }
+}
+
+/// `1 round`, `2 rounds`: a count with its noun.
+pub fn counted(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn figures_have_three_digits_and_a_prefix_that_suits() {
+        let text = |v, unit| Figure::plain(v, unit).text();
+        assert_eq!(text(173.4, Unit::Nanoseconds), "173 ns");
+        assert_eq!(text(20_613.0, Unit::Nanoseconds), "20.6 µs");
+        assert_eq!(text(999.7, Unit::Nanoseconds), "1.00 µs");
+        assert_eq!(text(661_000.0, Unit::Nanoseconds), "661 µs");
+        assert_eq!(text(2.5e9, Unit::Nanoseconds), "2.50 s");
+        assert_eq!(text(0.25, Unit::Nanoseconds), "0.250 ns");
+        assert_eq!(text(0.0, Unit::Nanoseconds), "0 ns");
+        assert_eq!(text(1.234e9, Unit::BytesPerSecond), "1.23 GB/s");
+        assert_eq!(text(512e6, Unit::BytesPerSecond), "512 MB/s");
+        assert_eq!(text(9.41e9, Unit::BitsPerSecond), "9.41 Gbit/s");
+        assert_eq!(text(1.5e6, Unit::PerSecond), "1.50 Mops/s");
+        assert_eq!(text(213_000.0, Unit::Bytes), "208 KiB");
+        assert_eq!(text(1000.0, Unit::Bytes), "1000 B");
+        assert_eq!(text(4.2, Unit::Percent), "4.20 %");
+        assert_eq!(text(17.0, Unit::Count), "17.0");
+        assert_eq!(text(301_275.0, Unit::Count), "301275");
+    }
+
+    #[test]
+    fn the_half_width_shares_the_prefix_and_is_never_a_false_zero() {
+        let text = |v: f64, half: f64| {
+            Figure::with_interval(v, v - half, v + half, Unit::Nanoseconds).text_with_half()
+        };
+        assert_eq!(text(20_613.0, 400.0), "20.6 µs ±0.4");
+        assert_eq!(text(173.0, 1.2), "173 ns ±1");
+        assert_eq!(text(173.0, 0.2), "173 ns ±0.2");
+        assert_eq!(text(173.0, 12.0), "173 ns ±12");
+        assert_eq!(text(173.0, 0.0), "173 ns ±0");
+        assert_eq!(text(1_040.0, 3.0), "1.04 µs ±0.003");
+    }
+
+    #[test]
+    fn ratios_read_as_the_table_shows_them() {
+        assert_eq!(ratio(24.13), "24.1x");
+        assert_eq!(ratio(1.0213), "1.02x");
+        assert_eq!(ratio(0.9789), "0.98x");
+        assert_eq!(ratio(156.4), "156x");
+        assert_eq!(ratio(9.996), "10.0x");
+        assert_eq!(ratio(0.0214), "0.021x");
+        assert_eq!(ratio(1e-9), "1e-9x");
+        assert_eq!(ratio(4.2e9), "4.2e9x");
+        assert_eq!(ratio_interval(23.78, 24.51, 24.1), "[23.8, 24.5]");
+        assert_eq!(ratio_interval(0.994, 1.011, 1.0), "[0.99, 1.01]");
+        assert_eq!(ratio_interval(0.4, 31.0, 12.3), "[0.40, 31.0]");
+        assert_eq!(ratio_range(8.71, 24.13), "8.7-24.1x");
+        assert_eq!(ratio_range(24.11, 24.13), "24.1x");
+    }
+
+    #[test]
+    fn shares_and_durations_are_short() {
+        assert_eq!(percent(0.026), "2.6 %");
+        assert_eq!(percent(0.02), "2 %");
+        assert_eq!(percent(0.124), "12 %");
+        assert_eq!(duration(158.2), "2 min 38 s");
+        assert_eq!(duration(59.2), "59 s");
+        assert_eq!(duration(120.0), "2 min");
+        assert_eq!(duration(10_920.0), "3 h 2 min");
+        assert_eq!(duration(f64::NAN), "unknown time");
+        assert_eq!(duration(-1.0), "unknown time");
+    }
+
+    proptest! {
+        #[test]
+        fn no_figure_is_wider_than_a_column(value in any::<f64>(), low in any::<f64>(), high in any::<f64>()) {
+            for unit in [Unit::Nanoseconds, Unit::Bytes, Unit::BitsPerSecond, Unit::Count] {
+                let figure = Figure::with_interval(value, low, high, unit);
+                prop_assert!(figure.text().chars().count() <= 17, "{}", figure.text());
+                prop_assert!(figure.half.unwrap().chars().count() <= 9);
+            }
+            prop_assert!(ratio(value).chars().count() <= 9, "{}", ratio(value));
+            prop_assert!(ratio_interval(low, high, value).chars().count() <= 20);
+            prop_assert!(duration(value).chars().count() <= 16);
+            prop_assert!(percent(value).chars().count() <= 12);
+        }
+
+        #[test]
+        fn a_figure_says_its_value_to_a_part_in_a_hundred(exponent in -0.9f64..12.0) {
+            let value = 10f64.powf(exponent);
+            let figure = Figure::plain(value, Unit::Nanoseconds);
+            let scale = scales(Unit::Nanoseconds).iter().find(|s| s.unit == figure.unit).unwrap();
+            let read: f64 = figure.number.parse().unwrap();
+            prop_assert!((read * scale.divisor / value - 1.0).abs() < 0.01);
+        }
+    }
+}

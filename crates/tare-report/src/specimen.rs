@@ -1,0 +1,260 @@
+//! Sessions and findings made by hand, for tests and for looking at what a view looks like.
+
+use std::collections::BTreeMap;
+
+use tare_analysis::findings::*;
+use tare_data::caveat::Caveat;
+use tare_data::facts::Facts;
+use tare_data::failure::{Failure, FailureKind};
+use tare_data::generator::Generator;
+use tare_data::metric::{Metric, Reading};
+use tare_data::names::{Case, Parameters};
+use tare_data::request::Amount;
+use tare_data::session::*;
+use tare_data::unit::{Direction, Unit};
+
+/// Rounds of a specimen.
+const ROUNDS: u32 = 18;
+
+/// A case of the specimens: probe, label, place, peer, and the reference's figure in nanoseconds.
+type Work = (&'static str, &'static str, Option<&'static str>, Option<&'static str>, f64);
+
+const WORK: &[Work] = &[
+    ("sys.getppid", "system call", None, None, 173.4),
+    ("proc.spawn", "fork + wait", None, None, 74_210.0),
+    ("proc.exec", "exec", None, None, 402_300.0),
+    ("ipc.pipe", "pipe, 512 B", None, None, 831.0),
+    ("cpu.primes", "primes to 20000", None, None, 661_200.0),
+    ("file.sync", "write+fdatasync 4 KiB", Some("own"), None, 58_400.0),
+    ("net.rr", "TCP round trip", None, Some("loopback"), 20_613.0),
+];
+
+/// What a specimen's lane costs at each work; `None` is a gap.
+type Costs = [Option<f64>; 7];
+
+const LANES: &[(&str, Costs)] = &[
+    ("container", [Some(1.001), Some(1.004), Some(0.998), Some(1.0), Some(1.002), Some(0.997), Some(1.019)]),
+    ("gvisor", [Some(24.13), Some(12.31), Some(8.71), Some(19.5), Some(1.003), None, Some(5.41)]),
+    ("wsl2-like", [Some(1.09), Some(9.83), Some(7.12), Some(1.42), None, Some(0.43), Some(156.4)]),
+    ("proot", [Some(11.2), Some(3.4), Some(4.1), Some(10.9), Some(1.0), Some(1.3), Some(3.2)]),
+    ("bwrap", [Some(1.0), Some(1.01), Some(1.0), Some(1.0), Some(1.0), Some(1.0), Some(1.0)]),
+    ("oci:crun", [Some(1.0), Some(1.003), Some(1.002), Some(1.0), Some(1.0), Some(1.01), Some(1.0)]),
+];
+
+fn metric(name: &str) -> Metric {
+    Metric {
+        name: name.into(),
+        series: "call".into(),
+        reading: Reading::TimePerOperation,
+        unit: Unit::Nanoseconds,
+        direction: Direction::Lower,
+    }
+}
+
+/// A level around a median, with noise of a hundredth that is the same in every run.
+pub fn level(median: f64, seed: u64) -> Level {
+    let mut generator = Generator::new(seed);
+    let values = (0..ROUNDS).map(|_| median * (1.0 + 0.02 * (generator.unit() - 0.5))).collect();
+    Level { median, low: median * 0.994, high: median * 1.006, rounds: ROUNDS, values }
+}
+
+/// A comparison at a ratio, with the verdict that follows from a half interval of one in a hundred.
+pub fn comparison(reference: f64, ratio: f64, seed: u64) -> Comparison {
+    let (low, high) = (ratio * 0.99, ratio * 1.012);
+    let verdict = match (low, high) {
+        (low, _) if low > 1.02 => Verdict::Slower,
+        (_, high) if high < 0.98 => Verdict::Faster,
+        (low, high) if low > 0.98 && high < 1.02 => Verdict::Same,
+        (low, _) if low > 1.0 => Verdict::SlowerUnclear,
+        _ => Verdict::CannotTell,
+    };
+    Comparison {
+        level: level(reference * ratio, seed),
+        rounds: ROUNDS,
+        ratio,
+        low,
+        high,
+        sign_low: low * 0.998,
+        sign_high: high * 1.002,
+        leading: Leading::HodgesLehmann,
+        p: if verdict == Verdict::Slower { 0.0004 } else { 0.3 },
+        verdict,
+        coloured: matches!(verdict, Verdict::Slower | Verdict::Faster | Verdict::SlowerUnclear),
+        decided_at: (verdict != Verdict::CannotTell).then_some(12),
+        rounds_to_tell: (verdict == Verdict::CannotTell).then_some(212),
+        difference: reference * (ratio - 1.0),
+        caveats: vec![],
+    }
+}
+
+fn gap(probe: &str) -> Cell {
+    Cell::Gap(match probe {
+        "cpu.primes" => Gap::NotComparable {
+            reason: "emulated processor (TCG): no KVM that works here".into(),
+            level: level(4e6, 3),
+        },
+        _ => Gap::Failed(Failure::new(
+            FailureKind::NotComparable,
+            "fsync costs nothing in this place: memory overlay",
+        )),
+    })
+}
+
+fn row(index: usize, lanes: usize) -> Row {
+    let (probe, label, place, peer, reference) = WORK[index];
+    let cell = |(_, costs): &(&str, Costs)| match costs[index] {
+        Some(ratio) => {
+            Cell::Compared(Box::new(comparison(reference, ratio, index as u64 * 31 + ratio as u64)))
+        }
+        None => gap(probe),
+    };
+    Row {
+        case: case(index).to_string(),
+        probe: probe.into(),
+        label: label.into(),
+        place: place.map(Into::into),
+        peer: peer.map(Into::into),
+        metric: metric("time"),
+        headline: true,
+        reference: Some(level(reference, index as u64)),
+        cells: LANES[..lanes].iter().map(cell).collect(),
+        control: Some(Cell::Compared(Box::new(comparison(reference, 1.001, 7)))),
+    }
+}
+
+fn case(index: usize) -> Case {
+    let (probe, _, place, peer, _) = WORK[index];
+    Case {
+        probe: probe.into(),
+        parameters: Parameters::default(),
+        place: place.map(Into::into),
+        peer: peer.map(Into::into),
+    }
+}
+
+/// A session of `lanes` subjects (at most six).
+pub fn session(lanes: usize) -> Session {
+    let lane = |name: &str, role| Lane { name: name.into(), specification: name.into(), role };
+    let mut all = vec![lane("native", Role::Reference), lane("native (again)", Role::Control)];
+    all.extend(LANES[..lanes].iter().map(|(name, _)| lane(name, Role::Subject)));
+    let cases = (0..WORK.len()).map(|i| PlannedCase {
+        id: case(i).to_string(),
+        case: case(i),
+        label: WORK[i].1.into(),
+        metrics: vec![metric("time")],
+        definition: "d0".into(),
+        amount: Amount::Operations { batch: 1000, batches: 10 },
+        margin: 1.02f64.ln(),
+        gaps: BTreeMap::new(),
+    });
+    let facts = |kernel: &str| Facts([("kernel.release".into(), kernel.into())].into());
+    Session {
+        header: Header {
+            tare: "0.1.0".into(),
+            binary: "ab".repeat(32),
+            started: "2026-11-21T20:41:07+01:00".into(),
+            command: vec!["run".into(), "quick".into()],
+            host: facts("6.18.44"),
+        },
+        plan: Plan {
+            study: "quick".into(),
+            seed: 0x7f3a_91c2,
+            rounds: ROUNDS,
+            looks: vec![12, 18],
+            budget_s: Some(160.0),
+            cases: cases.collect(),
+            lanes: all.clone(),
+        },
+        facts: all
+            .iter()
+            .map(|lane| LaneFacts {
+                lane: lane.name.clone(),
+                inside: facts(if lane.name == "gvisor" { "4.4.0" } else { "6.18.44" }),
+                outside: facts("6.18.44"),
+                places: BTreeMap::new(),
+            })
+            .collect(),
+        trials: vec![],
+        repeated: vec![],
+        ending: Ending::Complete,
+    }
+}
+
+/// Findings that go with [`session`].
+pub fn findings(lanes: usize) -> Findings {
+    let mut rows: Vec<Row> = (0..WORK.len()).map(|i| row(i, lanes)).collect();
+    if let Some(Cell::Compared(cell)) = rows[3].cells.get_mut(1) {
+        cell.caveats = vec![Caveat::Modal { modes: 2 }, Caveat::RoundsRepeated { repeated: 1, kept: 2 }];
+    }
+    let compared = rows.iter().flat_map(|r| &r.cells).filter(|c| matches!(c, Cell::Compared(_))).count();
+    Findings {
+        reference: "native".into(),
+        subjects: LANES[..lanes].iter().map(|(name, _)| (*name).into()).collect(),
+        costs: (0..lanes).map(|lane| layer(&rows, lane)).collect(),
+        rows,
+        certificate: Certificate {
+            control_cells: 7,
+            control_coloured: 0,
+            banner: false,
+            smallest_effect: (lanes > 0).then_some(1.026),
+            decided: compared.saturating_sub(1),
+            compared,
+            repeated: 2,
+        },
+        caveats: if lanes > 1 {
+            vec![(Some("gvisor".into()), Caveat::ClockDisagrees { parts_per_million: 41.0 })]
+        } else {
+            vec![]
+        },
+        ending: Ending::Complete,
+    }
+}
+
+fn layer(rows: &[Row], lane: usize) -> LayerCost {
+    let cells = || rows.iter().map(|row| (row, &row.cells[lane]));
+    let compared = || {
+        cells().filter_map(|(row, cell)| match cell {
+            Cell::Compared(c) => Some((row, c)),
+            Cell::Gap(_) => None,
+        })
+    };
+    let cost = |(row, c): (&Row, &Box<Comparison>)| FamilyCost {
+        family: Family::of(&row.probe),
+        least: c.ratio,
+        most: c.ratio,
+        most_label: row.label.clone(),
+        rows: 1,
+    };
+    let mut dear: Vec<FamilyCost> = Vec::new();
+    for next in compared().filter(|(_, c)| c.verdict == Verdict::Slower).map(cost) {
+        match dear.iter_mut().find(|known| known.family == next.family) {
+            Some(known) => {
+                known.rows += 1;
+                known.least = known.least.min(next.least);
+                if next.most > known.most {
+                    (known.most, known.most_label) = (next.most, next.most_label);
+                }
+            }
+            None => dear.push(next),
+        }
+    }
+    dear.sort_by(|a, b| b.most.total_cmp(&a.most));
+    let undecided = |c: &Comparison| matches!(c.verdict, Verdict::CannotTell | Verdict::SlowerUnclear);
+    LayerCost {
+        lane: LANES[lane].0.into(),
+        dear,
+        free: compared()
+            .filter(|(_, c)| c.verdict == Verdict::Same)
+            .map(|(row, _)| Family::of(&row.probe))
+            .filter(|family| {
+                !compared().any(|(r, c)| Family::of(&r.probe) == *family && c.verdict != Verdict::Same)
+            })
+            .collect::<std::collections::BTreeSet<_>>()
+            .into_iter()
+            .collect(),
+        faster: compared().filter(|(_, c)| c.verdict == Verdict::Faster).map(cost).collect(),
+        decided: compared().filter(|(_, c)| !undecided(c)).count(),
+        undecided: compared().filter(|(_, c)| undecided(c)).count(),
+        gaps: cells().filter(|(_, cell)| matches!(cell, Cell::Gap(_))).count(),
+    }
+}

@@ -1,0 +1,295 @@
+//! The table that a person reads first, with what is needed to judge it around it.
+
+mod entry;
+mod grid;
+#[cfg(test)]
+mod tests;
+
+use anstyle::{AnsiColor, Style};
+use tare_analysis::findings::{Findings, Row};
+use tare_data::session::Session;
+
+use self::grid::{Entry, GAP, Part, layout, least_width, natural_width, paint, span, total};
+use crate::notes::{CellCaveats, Notes, reference_gap};
+use crate::number::ratio;
+use crate::text::{clean, columns, paragraph, wrap};
+pub use crate::view::Options;
+use crate::{view, words};
+
+/// Narrower terminals are laid out as this: a label, the reference and one lane fit without breaking a word.
+pub const NARROWEST: usize = 68;
+/// Wider terminals are not filled: lines of prose beyond this are hard to read back from.
+const WIDEST_PROSE: usize = 100;
+/// A label is broken into lines before it takes more than this.
+const WIDEST_LABEL: usize = 24;
+/// A label keeps this much, however many lanes there are.
+const NARROWEST_LABEL: usize = 16;
+
+/// The findings of a session as lines of text, each at most `options.width` columns wide.
+pub fn render(session: &Session, findings: &Findings, options: &Options) -> String {
+    let width = options.width.max(NARROWEST);
+    let prose = width.min(WIDEST_PROSE);
+    let mut out = Lines { text: String::new(), coloured: options.colour };
+    out.heading(&view::heading(session, findings, options.elapsed_s), width);
+    if let Some(banner) = view::banner(findings) {
+        out.paragraph("! ", &banner, prose, Style::new().fg_color(Some(AnsiColor::Red.into())).bold());
+    }
+    if let Some(ending) = view::ending(findings, options.record) {
+        out.paragraph("! ", &ending, prose, Style::new().fg_color(Some(AnsiColor::Yellow.into())));
+    }
+    let rows = view::rows(findings, options.wide);
+    let mut notes = Notes::default();
+    if rows.is_empty() {
+        out.blank();
+        out.plain("Nothing was measured.");
+    } else {
+        out.tables(session, findings, &rows, &mut notes, width, options.wide);
+    }
+    out.blank();
+    out.judgement(session, findings, &rows, &notes, prose);
+    out.sentences(findings, prose);
+    out.paths(options, prose);
+    out.text
+}
+
+/// The output while it grows.
+struct Lines {
+    text: String,
+    coloured: bool,
+}
+
+impl Lines {
+    fn plain(&mut self, line: &str) {
+        self.text.push_str(line.trim_end());
+        self.text.push('\n');
+    }
+
+    /// An empty line, unless there is one already.
+    fn blank(&mut self) {
+        if !self.text.is_empty() && !self.text.ends_with("\n\n") {
+            self.text.push('\n');
+        }
+    }
+
+    fn styled(&mut self, line: &str, style: Style) {
+        let painted = paint(&span(line, style), self.coloured);
+        self.text.push_str(&painted);
+        self.text.push('\n');
+    }
+
+    fn paragraph(&mut self, first: &str, text: &str, width: usize, style: Style) {
+        paragraph(first, text, width).iter().for_each(|line| self.styled(line, style));
+    }
+
+    /// The parts of the first line, as many on a line as fit.
+    fn heading(&mut self, parts: &[String], width: usize) {
+        let mut line = String::new();
+        for part in parts.iter().flat_map(|part| wrap(part, width)) {
+            if !line.is_empty() && columns(&line) + 3 + columns(&part) > width {
+                self.plain(&std::mem::take(&mut line));
+            }
+            line = if line.is_empty() { part } else { format!("{line} · {part}") };
+        }
+        self.plain(&line);
+    }
+
+    /// One table, or several below each other when the lanes do not fit side by side.
+    fn tables(
+        &mut self,
+        session: &Session,
+        findings: &Findings,
+        rows: &[&Row],
+        notes: &mut Notes,
+        width: usize,
+        wide: bool,
+    ) {
+        let caveats = CellCaveats::of(rows, wide);
+        let mut making = entry::Making { notes, caveats: &caveats, wide };
+        let columns = Columns::of(session, findings, rows, &mut making);
+        for (widths, subjects) in columns.fold(width) {
+            self.blank();
+            let rule = "─".repeat(total(&widths));
+            let mut table = columns.table(&subjects, self.coloured, &widths).into_iter();
+            table.by_ref().take(1).flatten().for_each(|line| self.plain(&line));
+            self.styled(&rule, entry::quiet());
+            for (i, lines) in table.enumerate() {
+                if wide && i > 0 {
+                    self.blank();
+                }
+                lines.iter().for_each(|line| self.plain(line));
+            }
+        }
+    }
+
+    /// Legend, certificate, notes and caveats.
+    fn judgement(
+        &mut self,
+        session: &Session,
+        findings: &Findings,
+        rows: &[&Row],
+        notes: &Notes,
+        width: usize,
+    ) {
+        let legend = view::legend(session, rows, &findings.reference).join("; ");
+        if !legend.is_empty() {
+            self.paragraph("", &format!("{legend}."), width, entry::quiet());
+        }
+        self.paragraph("", &view::certificate(findings).join(" "), width, Style::new());
+        let (shown, more) = notes.shown();
+        for (mark, note) in shown {
+            self.paragraph(&format!("{mark} "), note, width, Style::new());
+        }
+        if more > 0 {
+            self.plain(&format!("{more} more notes: tare report --json has them."));
+        }
+        for caveat in view::caveats(findings) {
+            self.paragraph("! ", &caveat, width, Style::new().fg_color(Some(AnsiColor::Yellow.into())));
+        }
+    }
+
+    /// A sentence a lane.
+    fn sentences(&mut self, findings: &Findings, width: usize) {
+        let sentences = view::sentences(findings);
+        if sentences.is_empty() {
+            return;
+        }
+        self.blank();
+        let name_width = sentences.iter().map(|(name, _)| columns(name)).max().unwrap_or(0).min(width / 3);
+        for (name, sentence) in sentences {
+            if columns(&name) > name_width {
+                self.paragraph("", &name, width, Style::new());
+                self.paragraph(&" ".repeat(name_width + GAP), &sentence, width, Style::new());
+            } else {
+                let pad = " ".repeat(name_width - columns(&name) + GAP);
+                self.paragraph(&format!("{name}{pad}"), &sentence, width, Style::new());
+            }
+        }
+    }
+
+    /// Where the record and the page are, and how to measure the same again.
+    fn paths(&mut self, options: &Options, width: usize) {
+        self.blank();
+        let named = [("record  ", options.record), ("page    ", options.html), ("again   ", options.again)];
+        for (name, value) in named {
+            if let Some(value) = value {
+                self.paragraph(name, &clean_path(value), width, Style::new());
+            }
+        }
+        while self.text.ends_with("\n\n") {
+            self.text.pop();
+        }
+    }
+}
+
+/// A path or command whole, however long: a cut one is of no use. It comes from the caller, not from a record.
+fn clean_path(text: &str) -> String {
+    let chars: Vec<char> = text.chars().collect();
+    chars.chunks(crate::text::LONGEST_TEXT).map(|part| clean(&part.iter().collect::<String>())).collect()
+}
+
+/// The entries of the whole table, column by column, before it is known how many fit side by side.
+/// The first entry of every column is its head.
+struct Columns {
+    labels: Vec<Entry>,
+    references: Vec<Entry>,
+    subjects: Vec<Vec<Entry>>,
+}
+
+impl Columns {
+    fn of(session: &Session, findings: &Findings, rows: &[&Row], making: &mut entry::Making) -> Self {
+        let head = |text: &str| -> Entry { vec![Part::Words(span(clean(text), Style::new().bold()))] };
+        let mut labels = vec![head("probe")];
+        let mut references = vec![head(&findings.reference)];
+        let mut subjects: Vec<Vec<Entry>> = findings.subjects.iter().map(|name| vec![head(name)]).collect();
+        let number_width = rows
+            .iter()
+            .filter_map(|row| row.reference.as_ref().map(|level| entry::number_width(level, row.metric.unit)))
+            .max()
+            .unwrap_or(0);
+        let ratio_widths: Vec<usize> =
+            (0..subjects.len()).map(|subject| ratio_width(rows, subject)).collect();
+        for row in rows {
+            let unit = row.metric.unit;
+            labels.push(entry::label(row));
+            references.push(match &row.reference {
+                Some(level) => entry::level(level, unit, number_width, making.wide),
+                None => making.gap(&reference_gap(session, row, &findings.reference), unit),
+            });
+            for (i, subject) in subjects.iter_mut().enumerate() {
+                let entry = row.cells.get(i).map(|cell| making.cell(cell, unit, ratio_widths[i]));
+                subject.push(entry.unwrap_or_default());
+            }
+        }
+        Columns { labels, references, subjects }
+    }
+
+    /// How the lanes fall into tables of at most `width`: the widths of each table's columns, and its lanes.
+    fn fold(&self, width: usize) -> Vec<(Vec<usize>, Vec<usize>)> {
+        let reference = column_width(&self.references, width / 3);
+        let lanes: Vec<usize> = self.subjects.iter().map(|s| column_width(s, width / 2)).collect();
+        let natural = self.labels.iter().map(natural_width).max().unwrap_or(0);
+        let label = natural.clamp(NARROWEST_LABEL, WIDEST_LABEL);
+        let beside = |lanes: &[usize]| reference + GAP + lanes.iter().map(|w| w + GAP).sum::<usize>();
+        let left_for_label = width.saturating_sub(beside(&lanes));
+        if left_for_label >= label.min(natural).max(NARROWEST_LABEL) || lanes.len() < 2 {
+            // One table; what is left over goes to the labels, so that fewer of them are broken.
+            let label = left_for_label.min(natural).max(NARROWEST_LABEL);
+            let mut widths = self.widths(label, reference, &lanes);
+            self.widen(&mut widths, width);
+            return vec![(widths, (0..lanes.len()).collect())];
+        }
+        if left_for_label >= NARROWEST_LABEL {
+            return vec![(self.widths(left_for_label, reference, &lanes), (0..lanes.len()).collect())];
+        }
+        let widest = lanes.iter().copied().max().unwrap_or(1) + GAP;
+        let room = width.saturating_sub(reference + GAP + NARROWEST_LABEL);
+        let fit = (room / widest).max(1);
+        // As even as possible: 3 and 3 rather than 5 and 1.
+        let each = lanes.len().div_ceil(lanes.len().div_ceil(fit));
+        let label = width.saturating_sub(reference + GAP + each * widest).min(natural).max(NARROWEST_LABEL);
+        let all: Vec<usize> = (0..lanes.len()).collect();
+        let table = |part: &[usize]| {
+            let own: Vec<usize> = part.iter().map(|_| widest - GAP).collect();
+            (self.widths(label, reference, &own), part.to_vec())
+        };
+        all.chunks(each).map(table).collect()
+    }
+
+    fn widths(&self, label: usize, reference: usize, lanes: &[usize]) -> Vec<usize> {
+        [label, reference].into_iter().chain(lanes.iter().copied()).collect()
+    }
+
+    /// Gives columns what their words want, from the left, as far as the line has room.
+    fn widen(&self, widths: &mut [usize], width: usize) {
+        let columns = [&self.labels, &self.references].into_iter().chain(&self.subjects);
+        for (i, column) in columns.enumerate() {
+            let wanted = column.iter().map(natural_width).max().unwrap_or(0);
+            let room = width.saturating_sub(total(widths));
+            widths[i] += wanted.saturating_sub(widths[i]).min(room);
+        }
+    }
+
+    /// Lines of one of the tables, row by row; the head is the first.
+    fn table(&self, subjects: &[usize], coloured: bool, widths: &[usize]) -> Vec<Vec<String>> {
+        let row = |i: usize| -> Vec<Entry> {
+            let lanes = subjects.iter().map(|lane| self.subjects[*lane][i].clone());
+            [self.labels[i].clone(), self.references[i].clone()].into_iter().chain(lanes).collect()
+        };
+        (0..self.labels.len()).map(|i| layout(&row(i), widths, coloured)).collect()
+    }
+}
+
+/// The width of a column: enough for every line that is not broken, and for words up to a bound.
+fn column_width(entries: &[Entry], bound: usize) -> usize {
+    let fixed = entries.iter().flatten().filter_map(|part| match part {
+        Part::Line(_) => Some(least_width(&vec![part.clone()])),
+        Part::Words(_) => None,
+    });
+    let words = entries.iter().map(least_width).max().unwrap_or(0).min(bound / 2);
+    fixed.max().unwrap_or(0).max(words).min(bound).max(4)
+}
+
+fn ratio_width(rows: &[&Row], subject: usize) -> usize {
+    let ratios = rows.iter().filter_map(|row| words::comparison(row.cells.get(subject)?));
+    ratios.map(|comparison| columns(&ratio(comparison.ratio))).max().unwrap_or(0)
+}

@@ -1,0 +1,198 @@
+//! What the terminal's table looks like, and that it stays within its columns whatever a record holds.
+
+use insta::assert_snapshot;
+use tare_analysis::findings::{Cell, Findings, Gap};
+use tare_data::failure::{Failure, FailureKind};
+use tare_data::session::{Ending, Session};
+
+use super::*;
+use crate::specimen;
+
+fn shown(lanes: usize, options: &Options) -> String {
+    render(&specimen::session(lanes), &specimen::findings(lanes), options)
+}
+
+fn with_paths() -> Options<'static> {
+    Options {
+        record: Some("tare-2026-11-21T20-41.tare"),
+        html: Some("tare-2026-11-21T20-41.html"),
+        again: Some("tare run quick --seed 7f3a91c2 --in native,container,gvisor,wsl2-like"),
+        elapsed_s: Some(158.0),
+        ..Options::default()
+    }
+}
+
+#[test]
+fn three_lanes_fit_eighty_columns() {
+    assert_snapshot!(shown(3, &with_paths()));
+}
+
+#[test]
+fn six_lanes_fold_into_two_tables() {
+    assert_snapshot!(shown(6, &with_paths()));
+}
+
+#[test]
+fn six_lanes_stand_side_by_side_on_a_wide_terminal() {
+    assert_snapshot!(shown(6, &Options { width: 150, ..with_paths() }));
+}
+
+#[test]
+fn the_wide_view_adds_figures_and_distributions() {
+    assert_snapshot!(shown(2, &Options { wide: true, ..with_paths() }));
+}
+
+#[test]
+fn colour_marks_verdicts_that_survive_the_correction() {
+    assert_snapshot!(shown(2, &Options { colour: true, ..with_paths() }).replace('\u{1b}', "␛"));
+}
+
+#[test]
+fn colour_changes_no_letter() {
+    let bare = shown(6, &with_paths());
+    let coloured = shown(6, &Options { colour: true, ..with_paths() });
+    assert_ne!(bare, coloured);
+    let mut stripped = String::new();
+    let mut inside = false;
+    for c in coloured.chars() {
+        match c {
+            '\u{1b}' => inside = true,
+            'm' if inside => inside = false,
+            c if !inside => stripped.push(c),
+            _ => {}
+        }
+    }
+    assert_eq!(stripped, bare);
+}
+
+/// A session in which every subject's cell is a gap of some kind.
+fn all_gaps() -> (Session, Findings) {
+    let mut findings = specimen::findings(2);
+    let kinds = [FailureKind::NotSupported, FailureKind::Died, FailureKind::Deadline, FailureKind::WrongWork];
+    for (i, row) in findings.rows.iter_mut().enumerate() {
+        row.cells[0] = Cell::Gap(Gap::Failed(Failure::new(kinds[i % 4], "runsc: exit code 128")));
+        row.cells[1] = match i % 3 {
+            0 => Cell::Gap(Gap::NotReached),
+            1 => Cell::Gap(Gap::NoReference(specimen::level(4_200.0, 1))),
+            _ => Cell::Gap(Gap::NotComparable {
+                reason: "O_DIRECT is accepted and served from cache".into(),
+                level: specimen::level(1.0, 1),
+            }),
+        };
+    }
+    findings.rows[1].reference = None;
+    for cost in &mut findings.costs {
+        (cost.dear, cost.free, cost.faster) = (vec![], vec![], vec![]);
+        (cost.decided, cost.undecided, cost.gaps) = (0, 0, 7);
+    }
+    findings.certificate.decided = 0;
+    findings.certificate.compared = 0;
+    let mut session = specimen::session(2);
+    session.plan.cases[1]
+        .gaps
+        .insert("native".into(), Failure::new(FailureKind::NotPermitted, "needs root to drop caches"));
+    (session, findings)
+}
+
+#[test]
+fn gaps_say_what_they_are_and_why() {
+    let (session, findings) = all_gaps();
+    assert_snapshot!(render(&session, &findings, &with_paths()));
+}
+
+#[test]
+fn a_session_that_broke_off_at_once_says_so() {
+    let mut findings = specimen::findings(2);
+    findings.rows.clear();
+    findings.costs.iter_mut().for_each(|cost| {
+        (cost.dear, cost.free, cost.faster) = (vec![], vec![], vec![]);
+        (cost.decided, cost.undecided, cost.gaps) = (0, 0, 0);
+    });
+    findings.certificate.smallest_effect = None;
+    (findings.certificate.decided, findings.certificate.compared) = (0, 0);
+    findings.certificate.control_cells = 0;
+    findings.caveats.clear();
+    findings.ending = Ending::BrokenOff;
+    assert_snapshot!(render(&specimen::session(2), &findings, &with_paths()));
+}
+
+#[test]
+fn the_reference_alone_is_a_table_of_its_figures() {
+    assert_snapshot!(shown(0, &with_paths()));
+}
+
+#[test]
+fn a_session_that_differs_from_itself_carries_a_banner() {
+    let mut findings = specimen::findings(1);
+    findings.certificate.banner = true;
+    findings.certificate.control_coloured = 4;
+    let text = render(&specimen::session(1), &findings, &with_paths());
+    let banner = text.lines().find(|line| line.starts_with('!')).unwrap();
+    assert_eq!(banner, "! This session cannot be trusted: native differs from itself in 4 of 7 cells,");
+}
+
+mod any_findings {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Changes every number and text of findings to what a hostile record could hold.
+    fn spoil(findings: &mut Findings, session: &mut Session, number: f64, text: &str) {
+        session.plan.study = text.into();
+        findings.reference = text.into();
+        findings.subjects.iter_mut().for_each(|name| *name = format!("{text}{name}"));
+        for (i, row) in findings.rows.iter_mut().enumerate() {
+            row.label = format!("{text} {}", row.label);
+            row.probe = text.into();
+            row.place = Some(text.into());
+            if let Some(level) = &mut row.reference {
+                (level.median, level.low) = (number, -number);
+            }
+            for cell in &mut row.cells {
+                match cell {
+                    Cell::Compared(c) => {
+                        (c.ratio, c.low, c.level.high) = (number, number * 0.9, number);
+                        c.coloured = i % 2 == 0;
+                    }
+                    Cell::Gap(gap) => {
+                        *gap = Gap::Failed(Failure::new(FailureKind::Died, text));
+                    }
+                }
+            }
+        }
+        findings.costs.iter_mut().for_each(|cost| {
+            cost.lane = text.into();
+            cost.dear.iter_mut().for_each(|dear| {
+                (dear.most, dear.most_label) = (number, text.into());
+            });
+        });
+        findings.certificate.smallest_effect = Some(number);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn no_line_is_wider_than_asked_and_no_control_is_let_through(
+            lanes in 0usize..7,
+            width in 0usize..200,
+            number in any::<f64>(),
+            text in any::<String>(),
+            wide in any::<bool>(),
+            spoiled in any::<bool>(),
+        ) {
+            let mut findings = specimen::findings(lanes);
+            let mut session = specimen::session(lanes);
+            if spoiled {
+                spoil(&mut findings, &mut session, number, &text);
+            }
+            let options = Options { width, wide, elapsed_s: Some(number), ..with_paths() };
+            let shown = render(&session, &findings, &options);
+            for line in shown.lines() {
+                prop_assert!(columns(line) <= width.max(NARROWEST), "{} columns: {line}", columns(line));
+                prop_assert!(!line.chars().any(char::is_control), "{line:?}");
+                prop_assert!(!line.ends_with(' '), "{line:?}");
+            }
+        }
+    }
+}

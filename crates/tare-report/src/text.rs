@@ -1,0 +1,126 @@
+//! Text from a record made safe to show, measured in columns and wrapped.
+
+use unicode_width::UnicodeWidthChar;
+
+/// Longest text that is shown of a name, label or reason; a record can hold megabytes.
+pub const LONGEST_TEXT: usize = 240;
+/// Joins a word and its mark until lines are broken; then it is a space.
+pub const GLUE: char = '\u{a0}';
+/// Stands for a character that could move the cursor, turn the reading direction or hide.
+const REPLACEMENT: char = '\u{fffd}';
+
+/// A text from a record with everything taken out that is not plain writing on one line.
+///
+/// Control characters (escape sequences begin with one), line breaks, marks that turn the reading direction
+/// and invisible characters become `\u{fffd}`; what is longer than [`LONGEST_TEXT`] ends in `…`.
+pub fn clean(text: &str) -> String {
+    let mut out: String =
+        text.chars().take(LONGEST_TEXT).map(|c| if is_plain(c) { c } else { REPLACEMENT }).collect();
+    if text.chars().nth(LONGEST_TEXT).is_some() {
+        out.push('…');
+    }
+    out
+}
+
+/// Whether a character stands for itself, in its own columns, on its own line.
+fn is_plain(c: char) -> bool {
+    let hidden = matches!(c,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}' | '\u{180b}'..='\u{180f}'
+        | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}'
+        | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}');
+    !hidden && !c.is_control()
+}
+
+/// Columns that a text takes on a terminal.
+pub fn columns(text: &str) -> usize {
+    text.chars().map(|c| c.width().unwrap_or(0)).sum()
+}
+
+/// A text broken into lines of at most `width` columns, between words where that is possible.
+///
+/// Only a word that is wider than a line is broken inside. An empty text is one empty line.
+pub fn wrap(text: &str, width: usize) -> Vec<String> {
+    let width = width.max(2);
+    let mut lines = Vec::new();
+    let mut line = String::new();
+    for word in text.split(' ').filter(|w| !w.is_empty()) {
+        if !line.is_empty() && columns(&line) + 1 + columns(word) > width {
+            lines.push(std::mem::take(&mut line));
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        for c in word.chars() {
+            if columns(&line) + c.width().unwrap_or(0) > width {
+                lines.push(std::mem::take(&mut line));
+            }
+            line.push(if c == GLUE { ' ' } else { c });
+        }
+    }
+    if !line.is_empty() || lines.is_empty() {
+        lines.push(line);
+    }
+    lines
+}
+
+/// Wrapped lines of a paragraph that begins with `first`; the lines after it are indented to stand below.
+pub fn paragraph(first: &str, text: &str, width: usize) -> Vec<String> {
+    let indent = columns(first).min(width / 2);
+    let lines = wrap(text, width.saturating_sub(indent));
+    let blank = " ".repeat(indent);
+    let lead = |i| if i == 0 { first } else { blank.as_str() };
+    lines.iter().enumerate().map(|(i, line)| format!("{}{line}", lead(i)).trim_end().to_owned()).collect()
+}
+
+/// The widest word of a text, in columns.
+pub fn widest_word(text: &str) -> usize {
+    text.split(' ').map(columns).max().unwrap_or(0)
+}
+
+/// `a`, `a and b`, `a, b and c`.
+pub fn listed(items: &[String]) -> String {
+    match items {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn nothing_that_moves_a_cursor_or_hides_is_left() {
+        let hostile = "red\u{1b}[31m\r\n\u{202e}txt\u{200b}\u{9b}2J\u{7}\u{e0041}";
+        let clean = clean(hostile);
+        assert_eq!(clean, "red\u{fffd}[31m\u{fffd}\u{fffd}\u{fffd}txt\u{fffd}\u{fffd}2J\u{fffd}\u{fffd}");
+        assert_eq!(super::clean("µs ± Ubuntu-22.04 日本"), "µs ± Ubuntu-22.04 日本");
+    }
+
+    #[test]
+    fn a_megabyte_of_name_is_cut() {
+        let cut = clean(&"a".repeat(1 << 20));
+        assert_eq!(cut.chars().count(), LONGEST_TEXT + 1);
+        assert!(cut.ends_with('…'));
+    }
+
+    #[test]
+    fn words_stay_whole_where_they_fit() {
+        assert_eq!(wrap("not comparable ¹", 12), ["not", "comparable ¹"]);
+        assert_eq!(wrap("abcdefgh ij", 4), ["abcd", "efgh", "ij"]);
+        assert_eq!(wrap("", 4), [""]);
+        assert_eq!(wrap("日本語", 4), ["日本", "語"]);
+        assert_eq!(paragraph("¹ ", "one two", 6), ["¹ one", "  two"]);
+    }
+
+    proptest! {
+        #[test]
+        fn every_wrapped_line_fits(text in any::<String>(), width in 2usize..60) {
+            for line in wrap(&clean(&text), width) {
+                prop_assert!(columns(&line) <= width);
+            }
+        }
+    }
+}
