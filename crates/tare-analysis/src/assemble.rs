@@ -21,11 +21,7 @@ use crate::verdict::{is_decided, names_direction, smallest_effect};
 /// a gap that more rounds will not fill. The reference is done when every other lane is.
 pub fn decide(progress: Progress<'_>, case: &str, rounds: u32, options: &Options) -> Vec<bool> {
     let lanes = progress.plan.lanes.len();
-    let planned = progress
-        .plan
-        .cases
-        .iter()
-        .position(|planned| planned.id == case);
+    let planned = progress.plan.cases.iter().position(|planned| planned.id == case);
     let mut judge = Judge::new(progress, options, |t| t.case == case && t.round < rounds);
     let Some(planned) = planned.filter(|_| judge.schedule.is_look(rounds)) else {
         return vec![false; lanes];
@@ -41,14 +37,10 @@ pub fn decide(progress: Progress<'_>, case: &str, rounds: u32, options: &Options
         Cell::Gap(Gap::NotReached) => false,
         Cell::Observed(_) | Cell::Gap(_) => true,
     };
-    let done: Vec<Option<bool>> =
-        headline.lanes.iter().map(|cell| cell.as_ref().map(is_done)).collect();
+    let done: Vec<Option<bool>> = headline.lanes.iter().map(|cell| cell.as_ref().map(is_done)).collect();
     let others = done.iter().flatten().all(|done| *done);
-    done.into_iter()
-        .map(|done| done.unwrap_or(others))
-        .collect()
+    done.into_iter().map(|done| done.unwrap_or(others)).collect()
 }
-
 
 /// What a session found.
 pub fn findings(session: &Session, options: &Options) -> Findings {
@@ -65,31 +57,15 @@ pub fn findings(session: &Session, options: &Options) -> Findings {
     let rows: Vec<Row> = judged.into_iter().map(|row| into_row(row, plan)).collect();
     let certificate = certify(&rows, smallest, session.repeated.len() as u32);
     let mut caveats = session_caveats(session, &certificate, kept);
-    caveats.extend(
-        of_lanes
-            .into_iter()
-            .map(|(lane, caveat)| (Some(plan.lanes[lane].name.clone()), caveat)),
-    );
+    caveats.extend(of_lanes.into_iter().map(|(lane, caveat)| (Some(plan.lanes[lane].name.clone()), caveat)));
     let of_role = |role: Role| plan.lanes.iter().filter(move |lane| lane.role == role);
-    let subjects: Vec<String> = of_role(Role::Subject)
-        .map(|lane| lane.name.clone())
-        .collect();
+    let subjects: Vec<String> = of_role(Role::Subject).map(|lane| lane.name.clone()).collect();
     caveats.extend(subjects.iter().enumerate().filter_map(|(at, lane)| {
-        Some((
-            Some(lane.clone()),
-            shared_starts(rows.iter().filter_map(|row| compared(row.cells.get(at)?)))?,
-        ))
+        Some((Some(lane.clone()), shared_starts(rows.iter().filter_map(|row| compared(row.cells.get(at)?)))?))
     }));
     Findings {
-        reference: session
-            .reference()
-            .map(|lane| lane.name.clone())
-            .unwrap_or_default(),
-        costs: subjects
-            .iter()
-            .enumerate()
-            .map(|(at, lane)| layer_cost(lane, at, &rows))
-            .collect(),
+        reference: session.reference().map(|lane| lane.name.clone()).unwrap_or_default(),
+        costs: subjects.iter().enumerate().map(|(at, lane)| layer_cost(lane, at, &rows)).collect(),
         subjects,
         rows,
         certificate,
@@ -111,11 +87,7 @@ fn colour(rows: &mut [JudgedRow], plan: &Plan, options: &Options) {
     let mut family: Vec<(&mut Comparison, f64, f64)> = Vec::new();
     for row in rows.iter_mut().filter(|row| row.metric == 0) {
         for (lane, judged) in plan.lanes.iter().zip(&mut row.lanes) {
-            let Some(Judged {
-                cell: Cell::Compared(comparison),
-                judgement: Some(judgement),
-            }) = judged
-            else {
+            let Some(Judged { cell: Cell::Compared(comparison), judgement: Some(judgement) }) = judged else {
                 continue;
             };
             match lane.role {
@@ -173,24 +145,16 @@ fn smallest_ratio(rows: &[JudgedRow]) -> Option<f64> {
     };
     let headlines = rows.iter().filter(|row| row.metric == 0);
     let effects: Vec<f64> = headlines
-        .flat_map(|row| {
-            row.lanes
-                .iter()
-                .flatten()
-                .filter_map(|judged| effect(row, judged))
-        })
+        .flat_map(|row| row.lanes.iter().flatten().filter_map(|judged| effect(row, judged)))
         .collect();
     (!effects.is_empty()).then(|| median(&sorted(&effects)).exp())
 }
 
 fn certify(rows: &[Row], smallest_effect: Option<f64>, repeated: u32) -> Certificate {
     let headlines = || rows.iter().filter(|row| row.headline);
-    let control: Vec<&Comparison> = headlines()
-        .filter_map(|row| compared(row.control.as_ref()?))
-        .collect();
-    let subjects: Vec<&Comparison> = headlines()
-        .flat_map(|row| row.cells.iter().filter_map(compared))
-        .collect();
+    let control: Vec<&Comparison> = headlines().filter_map(|row| compared(row.control.as_ref()?)).collect();
+    let subjects: Vec<&Comparison> =
+        headlines().flat_map(|row| row.cells.iter().filter_map(compared)).collect();
     let control_coloured = control.iter().filter(|c| c.coloured).count();
     Certificate {
         control_cells: control.len(),
@@ -208,43 +172,18 @@ fn is_more_than_chance(cells: usize, coloured: usize) -> bool {
     coloured > 0 && at_least(cells as u64, coloured as u64, ALPHA) <= ALPHA
 }
 
-fn session_caveats(
-    session: &Session,
-    certificate: &Certificate,
-    kept: u32,
-) -> Vec<(Option<String>, Caveat)> {
+fn session_caveats(session: &Session, certificate: &Certificate, kept: u32) -> Vec<(Option<String>, Caveat)> {
     let mut caveats = Vec::new();
     if certificate.banner {
-        let Certificate {
-            control_coloured: coloured,
-            control_cells: cells,
-            ..
-        } = *certificate;
+        let Certificate { control_coloured: coloured, control_cells: cells, .. } = *certificate;
         caveats.push((None, Caveat::ControlColoured { coloured, cells }));
     }
     if certificate.repeated > 0 {
-        caveats.push((
-            None,
-            Caveat::RoundsRepeated {
-                repeated: certificate.repeated,
-                kept,
-            },
-        ));
+        caveats.push((None, Caveat::RoundsRepeated { repeated: certificate.repeated, kept }));
     }
     if session.ending != Ending::Complete {
-        let rounds = session
-            .trials
-            .iter()
-            .map(|trial| trial.round.saturating_add(1))
-            .max()
-            .unwrap_or(0);
-        caveats.push((
-            None,
-            Caveat::BrokenOff {
-                rounds,
-                planned: session.plan.rounds,
-            },
-        ));
+        let rounds = session.trials.iter().map(|trial| trial.round.saturating_add(1)).max().unwrap_or(0);
+        caveats.push((None, Caveat::BrokenOff { rounds, planned: session.plan.rounds }));
     }
     caveats
 }

@@ -12,10 +12,7 @@ pub fn layer_cost(lane: &str, column: usize, rows: &[Row]) -> LayerCost {
     for row in rows.iter().filter(|row| row.headline) {
         match row.cells.get(column) {
             Some(Cell::Compared(comparison)) => {
-                families
-                    .entry(Family::of(&row.probe))
-                    .or_default()
-                    .push((&row.label, comparison));
+                families.entry(Family::of(&row.probe)).or_default().push((&row.label, comparison));
             }
             Some(Cell::Gap(_)) => gaps += 1,
             Some(Cell::Observed(_)) | None => {}
@@ -30,11 +27,7 @@ pub fn layer_cost(lane: &str, column: usize, rows: &[Row]) -> LayerCost {
     LayerCost {
         lane: lane.to_owned(),
         dear,
-        free: families
-            .iter()
-            .filter(|(_, rows)| costs_nothing(rows))
-            .map(|(family, _)| *family)
-            .collect(),
+        free: families.iter().filter(|(_, rows)| costs_nothing(rows)).map(|(family, _)| *family).collect(),
         faster,
         decided,
         undecided: all().count() - decided,
@@ -50,22 +43,12 @@ fn costs_nothing(rows: &[(&str, &Comparison)]) -> bool {
 }
 
 /// The range of ratios of each family's rows with this verdict, where the correction for many cells keeps it.
-fn costs(
-    families: &BTreeMap<Family, Vec<(&str, &Comparison)>>,
-    verdict: Verdict,
-) -> Vec<FamilyCost> {
+fn costs(families: &BTreeMap<Family, Vec<(&str, &Comparison)>>, verdict: Verdict) -> Vec<FamilyCost> {
     let range = |(family, rows): (&Family, &Vec<(&str, &Comparison)>)| {
-        let mut rows: Vec<_> = rows
-            .iter()
-            .filter(|(_, c)| c.verdict == verdict && c.coloured)
-            .collect();
+        let mut rows: Vec<_> = rows.iter().filter(|(_, c)| c.verdict == verdict && c.coloured).collect();
         rows.sort_by(|(_, a), (_, b)| a.ratio.total_cmp(&b.ratio));
         let ((first, least), (last, most)) = (rows.first()?, rows.last()?);
-        let extreme = if verdict == Verdict::Faster {
-            first
-        } else {
-            last
-        };
+        let extreme = if verdict == Verdict::Faster { first } else { last };
         Some(FamilyCost {
             family: *family,
             least: least.ratio,

@@ -73,16 +73,9 @@ mod tests {
         for n in [5u64, 6, 12, 90, 2_000] {
             let rank = lower_rank(n, 0.5, 0.025);
             let below = |k: u64| (0..k).map(|i| chance_of(n, i, 0.5)).sum::<f64>();
-            assert!(
-                below(rank) <= 0.025 && below(rank + 1) > 0.025,
-                "{n}: {rank}"
-            );
+            assert!(below(rank) <= 0.025 && below(rank + 1) > 0.025, "{n}: {rank}");
         }
-        assert_eq!(
-            lower_rank(5, 0.5, 0.025),
-            0,
-            "five signs cannot reject at 5 %"
-        );
+        assert_eq!(lower_rank(5, 0.5, 0.025), 0, "five signs cannot reject at 5 %");
         assert_eq!(lower_rank(6, 0.5, 0.025), 1, "six can");
     }
 }

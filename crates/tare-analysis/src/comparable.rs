@@ -14,18 +14,13 @@ pub const COARSEST_STEP_NS: u64 = 1_000_000;
 
 /// The step of a lane's clock, where it is too coarse to time single operations.
 pub fn coarse_step(facts: Option<&LaneFacts>) -> Option<u64> {
-    facts?
-        .inside
-        .integer("clock.step_ns")
-        .filter(|step| *step > COARSEST_STEP_NS)
+    facts?.inside.integer("clock.step_ns").filter(|step| *step > COARSEST_STEP_NS)
 }
 
 /// Whether the processor of a lane is emulated.
 pub fn is_emulated(facts: Option<&LaneFacts>) -> bool {
     facts.is_some_and(|facts| {
-        [&facts.inside, &facts.outside]
-            .iter()
-            .any(|f| f.get("cpu.emulated") == Some("yes"))
+        [&facts.inside, &facts.outside].iter().any(|f| f.get("cpu.emulated") == Some("yes"))
     })
 }
 
@@ -38,53 +33,32 @@ pub fn objection(
 ) -> Option<String> {
     // Where both are emulated, what lies between them is still the layer.
     if Family::of(&case.probe) == Family::Cpu && is_emulated(lane) != is_emulated(reference) {
-        let whose = if is_emulated(lane) {
-            "the processor"
-        } else {
-            "the reference's processor"
-        };
+        let whose = if is_emulated(lane) { "the processor" } else { "the reference's processor" };
         return Some(format!("{whose} is emulated"));
     }
     let of_lane = of_one(case, metric, lane);
-    of_lane.or_else(|| {
-        of_one(case, metric, reference).map(|reason| format!("in the reference: {reason}"))
-    })
+    of_lane.or_else(|| of_one(case, metric, reference).map(|reason| format!("in the reference: {reason}")))
 }
 
 /// What speaks against the figures of one lane, whatever they are compared with.
 fn of_one(case: &Case, metric: &Metric, facts: Option<&LaneFacts>) -> Option<String> {
     let facts = facts?;
-    if let Some(step_ns) =
-        coarse_step(Some(facts)).filter(|_| reads_single_operations(metric.reading))
-    {
+    if let Some(step_ns) = coarse_step(Some(facts)).filter(|_| reads_single_operations(metric.reading)) {
         return Some(format!("its clock moves in steps of {step_ns} ns"));
     }
-    let place = case
-        .place
-        .as_ref()
-        .and_then(|place| facts.places.get(place));
+    let place = case.place.as_ref().and_then(|place| facts.places.get(place));
     let checks = [
         (needs_sync(case), place, "honesty.sync"),
         (needs_direct(case), place, "honesty.direct"),
         (needs_cache_control(case), place, "honesty.cache"),
-        (
-            needs_memory(case, metric),
-            Some(&facts.inside),
-            "honesty.memory",
-        ),
+        (needs_memory(case, metric), Some(&facts.inside), "honesty.memory"),
     ];
-    checks
-        .into_iter()
-        .filter(|(needed, ..)| *needed)
-        .find_map(|(_, facts, key)| dishonest(facts?, key))
+    checks.into_iter().filter(|(needed, ..)| *needed).find_map(|(_, facts, key)| dishonest(facts?, key))
 }
 
 /// What an honesty check found; none where it passed or was not made.
 fn dishonest(facts: &Facts, key: &str) -> Option<String> {
-    facts
-        .get(key)
-        .filter(|found| *found != "ok")
-        .map(str::to_owned)
+    facts.get(key).filter(|found| *found != "ok").map(str::to_owned)
 }
 
 fn parameter_is(case: &Case, key: &str, test: impl Fn(&str) -> bool) -> bool {
@@ -96,9 +70,8 @@ fn needs_sync(case: &Case) -> bool {
     match case.probe.as_str() {
         "file.sync" => true,
         "file.seq" | "file.random" => {
-            parameter_is(case, "sync", |sync| {
-                matches!(sync, "fdatasync" | "fsync" | "dsync")
-            }) || parameter_is(case, "op", |op| op.contains("sync"))
+            parameter_is(case, "sync", |sync| matches!(sync, "fdatasync" | "fsync" | "dsync"))
+                || parameter_is(case, "op", |op| op.contains("sync"))
         }
         _ => false,
     }
@@ -127,10 +100,6 @@ pub fn too_few(metric: &Metric, operations: u64) -> Option<String> {
         return None;
     };
     let least = tails::least_operations(q)?;
-    (operations < least).then(|| {
-        format!(
-            "too few operations a trial for {}: {operations} of {least}",
-            metric.name
-        )
-    })
+    (operations < least)
+        .then(|| format!("too few operations a trial for {}: {operations} of {least}", metric.name))
 }

@@ -21,20 +21,14 @@ pub struct Interval {
 
 impl Interval {
     /// What is known before enough rounds.
-    pub const EVERYTHING: Interval = Interval {
-        low: f64::NEG_INFINITY,
-        high: f64::INFINITY,
-    };
+    pub const EVERYTHING: Interval = Interval { low: f64::NEG_INFINITY, high: f64::INFINITY };
 
     /// What both say; the second alone when they contradict each other.
     ///
     /// Both hold at once unless one of them already misses the truth, so that an empty intersection costs no
     /// further error; the second, which has seen more, is then the better one to show.
     pub fn narrowed(self, later: Interval) -> Interval {
-        let both = Interval {
-            low: self.low.max(later.low),
-            high: self.high.min(later.high),
-        };
+        let both = Interval { low: self.low.max(later.low), high: self.high.min(later.high) };
         if both.low <= both.high { both } else { later }
     }
 
@@ -60,10 +54,7 @@ impl Null {
     /// The distribution for n differences: T+ is the sum of a random subset of 1..=n.
     pub fn new(n: usize) -> Self {
         if n > MOST_EXACT {
-            return Null {
-                n,
-                lower: Vec::new(),
-            };
+            return Null { n, lower: Vec::new() };
         }
         let half = n * (n + 1) / 4;
         let mut chance = vec![0.0; half + 1];
@@ -113,11 +104,7 @@ impl Null {
         let (mut low, mut high) = (0, self.averages() / 2);
         while low < high {
             let c = low + (high - low).div_ceil(2);
-            if self.at_most(c - 1) <= level / 2.0 {
-                low = c
-            } else {
-                high = c - 1
-            }
+            if self.at_most(c - 1) <= level / 2.0 { low = c } else { high = c - 1 }
         }
         low
     }
@@ -164,11 +151,7 @@ fn walsh_average(sorted: &[f64], k: u64) -> f64 {
     let (mut low, mut high) = (ordinal(first), ordinal(last));
     while low < high {
         let middle = ((i128::from(low) + i128::from(high)) >> 1) as i64;
-        if averages_at_most(sorted, from_ordinal(middle)) >= k {
-            high = middle
-        } else {
-            low = middle + 1
-        }
+        if averages_at_most(sorted, from_ordinal(middle)) >= k { high = middle } else { low = middle + 1 }
     }
     // Turns -0 into 0.
     from_ordinal(low) + 0.0
@@ -177,19 +160,11 @@ fn walsh_average(sorted: &[f64], k: u64) -> f64 {
 /// A whole number that orders as the floating-point number does.
 fn ordinal(x: f64) -> i64 {
     let bits = x.to_bits() as i64;
-    if bits < 0 {
-        i64::MIN.wrapping_sub(bits).wrapping_sub(1)
-    } else {
-        bits
-    }
+    if bits < 0 { i64::MIN.wrapping_sub(bits).wrapping_sub(1) } else { bits }
 }
 
 fn from_ordinal(ordinal: i64) -> f64 {
-    let bits = if ordinal < 0 {
-        i64::MIN.wrapping_sub(ordinal).wrapping_sub(1)
-    } else {
-        ordinal
-    };
+    let bits = if ordinal < 0 { i64::MIN.wrapping_sub(ordinal).wrapping_sub(1) } else { ordinal };
     f64::from_bits(bits as u64)
 }
 
@@ -200,10 +175,7 @@ pub fn hodges_lehmann(sorted: &[f64]) -> f64 {
     if all % 2 == 1 {
         walsh_average(sorted, all / 2 + 1)
     } else {
-        average(
-            walsh_average(sorted, all / 2),
-            walsh_average(sorted, all / 2 + 1),
-        )
+        average(walsh_average(sorted, all / 2), walsh_average(sorted, all / 2 + 1))
     }
 }
 
@@ -213,10 +185,7 @@ pub fn interval(sorted: &[f64], null: &Null, level: f64) -> Interval {
     if c == 0 {
         return Interval::EVERYTHING;
     }
-    Interval {
-        low: walsh_average(sorted, c),
-        high: walsh_average(sorted, null.averages() + 1 - c),
-    }
+    Interval { low: walsh_average(sorted, c), high: walsh_average(sorted, null.averages() + 1 - c) }
 }
 
 /// Two-sided p of "centre zero". Averages of exactly zero count against rejection, so that p <= level exactly when
@@ -231,11 +200,7 @@ pub fn p_value(sorted: &[f64], null: &Null) -> f64 {
 /// Median; the mean of the two in the middle for an even number. `sorted` must not be empty.
 pub fn median(sorted: &[f64]) -> f64 {
     let n = sorted.len();
-    if n % 2 == 1 {
-        sorted[n / 2]
-    } else {
-        average(sorted[n / 2 - 1], sorted[n / 2])
-    }
+    if n % 2 == 1 { sorted[n / 2] } else { average(sorted[n / 2 - 1], sorted[n / 2]) }
 }
 
 /// Sorted copy of finite values.
@@ -276,11 +241,7 @@ mod tests {
             (40, 0.05 * 13.0 / 40.0, 233, 820),
         ] {
             let null = Null::new(n);
-            assert_eq!(
-                (null.rank(level), null.averages()),
-                (c, all),
-                "{n} rounds at {level}"
-            );
+            assert_eq!((null.rank(level), null.averages()), (c, all), "{n} rounds at {level}");
         }
     }
 
@@ -289,28 +250,20 @@ mod tests {
         // All 2^10 subsets, counted.
         let mut counts = [0u32; 56];
         for subset in 0..1u32 << 10 {
-            counts[(1..=10)
-                .filter(|rank| subset >> (rank - 1) & 1 == 1)
-                .sum::<usize>()] += 1;
+            counts[(1..=10).filter(|rank| subset >> (rank - 1) & 1 == 1).sum::<usize>()] += 1;
         }
         let null = Null::new(10);
         let mut sum = 0;
         for (t, count) in counts.iter().enumerate() {
             sum += count;
-            assert!(
-                (null.at_most(t as u64) - f64::from(sum) / 1024.0).abs() < 1e-12,
-                "t = {t}"
-            );
+            assert!((null.at_most(t as u64) - f64::from(sum) / 1024.0).abs() < 1e-12, "t = {t}");
         }
     }
 
     #[test]
     fn exact_and_approximate_meet_at_their_border() {
         let exact = Null::new(MOST_EXACT);
-        let approximate = Null {
-            n: MOST_EXACT,
-            lower: Vec::new(),
-        };
+        let approximate = Null { n: MOST_EXACT, lower: Vec::new() };
         for level in [0.05, 0.005] {
             let (a, b) = (exact.rank(level) as f64, approximate.rank(level) as f64);
             assert!((a / b - 1.0).abs() < 2e-3, "{level}: {a} against {b}");
@@ -322,16 +275,10 @@ mod tests {
         let mut generator = Generator::new(11);
         for n in [1, 2, 3, 7, 12, 31] {
             // A coarse grid makes ties and zeros.
-            let d: Vec<f64> = (0..n)
-                .map(|_| (generator.below(9) as f64 - 4.0) / 8.0)
-                .collect();
+            let d: Vec<f64> = (0..n).map(|_| (generator.below(9) as f64 - 4.0) / 8.0).collect();
             let (d, list) = (sorted(&d), walsh_list(&d));
             for (k, expected) in list.iter().enumerate() {
-                assert_eq!(
-                    walsh_average(&d, k as u64 + 1),
-                    *expected + 0.0,
-                    "n = {n}, k = {k}"
-                );
+                assert_eq!(walsh_average(&d, k as u64 + 1), *expected + 0.0, "n = {n}, k = {k}");
             }
             assert_eq!(hodges_lehmann(&d), median(&list) + 0.0);
         }
@@ -343,16 +290,10 @@ mod tests {
         for n in [6, 9, 12, 20] {
             let null = Null::new(n);
             for _ in 0..200 {
-                let d: Vec<f64> = (0..n)
-                    .map(|_| (generator.below(13) as f64 - 4.0) / 8.0)
-                    .collect();
+                let d: Vec<f64> = (0..n).map(|_| (generator.below(13) as f64 - 4.0) / 8.0).collect();
                 let d = sorted(&d);
                 let (p, interval) = (p_value(&d, &null), interval(&d, &null, 0.05));
-                assert_eq!(
-                    p <= 0.05,
-                    !interval.holds(0.0),
-                    "{d:?}: p {p}, {interval:?}"
-                );
+                assert_eq!(p <= 0.05, !interval.holds(0.0), "{d:?}: p {p}, {interval:?}");
             }
         }
     }
@@ -366,24 +307,9 @@ mod tests {
 
     #[test]
     fn intervals_that_contradict_leave_the_later_one() {
-        let early = Interval {
-            low: 1.0,
-            high: 2.0,
-        };
-        let late = Interval {
-            low: 3.0,
-            high: 4.0,
-        };
+        let early = Interval { low: 1.0, high: 2.0 };
+        let late = Interval { low: 3.0, high: 4.0 };
         assert_eq!(early.narrowed(late), late);
-        assert_eq!(
-            early.narrowed(Interval {
-                low: 1.5,
-                high: 9.0
-            }),
-            Interval {
-                low: 1.5,
-                high: 2.0
-            }
-        );
+        assert_eq!(early.narrowed(Interval { low: 1.5, high: 9.0 }), Interval { low: 1.5, high: 2.0 });
     }
 }

@@ -36,34 +36,21 @@ pub fn index(
     margin: f64,
     nulls: &mut Nulls,
 ) -> Index {
-    let usable =
-        |part: &&Part<'_>| part.pairs.is_some() && part.weight.is_finite() && part.weight > 0.0;
+    let usable = |part: &&Part<'_>| part.pairs.is_some() && part.weight.is_finite() && part.weight > 0.0;
     let (there, missing): (Vec<&Part<'_>>, Vec<&Part<'_>>) = parts.iter().partition(usable);
     let names = |parts: &[&Part<'_>]| parts.iter().map(|part| part.case.to_owned()).collect();
     let whole: f64 = there.iter().map(|part| part.weight).sum();
     let mut rounds: BTreeMap<u32, (Pair, usize)> = BTreeMap::new();
     for (part, pairs) in there.iter().filter_map(|part| Some((part, part.pairs?))) {
         for pair in &pairs.pairs {
-            let (sum, cases) = rounds
-                .entry(pair.round)
-                .or_insert((Pair { d: 0.0, ..*pair }, 0));
+            let (sum, cases) = rounds.entry(pair.round).or_insert((Pair { d: 0.0, ..*pair }, 0));
             sum.d += part.weight / whole * pair.d;
             *cases += 1;
         }
     }
-    let full = rounds
-        .into_values()
-        .filter(|(_, cases)| *cases == there.len())
-        .map(|(pair, _)| pair);
-    let reached = there
-        .iter()
-        .filter_map(|part| Some(part.pairs?.reached))
-        .min()
-        .unwrap_or(0);
-    let pairs = Pairs {
-        pairs: full.collect(),
-        reached,
-    };
+    let full = rounds.into_values().filter(|(_, cases)| *cases == there.len()).map(|(pair, _)| pair);
+    let reached = there.iter().filter_map(|part| Some(part.pairs?.reached)).min().unwrap_or(0);
+    let pairs = Pairs { pairs: full.collect(), reached };
     Index {
         judgement: judge(&pairs, schedule, engine, margin, nulls),
         cases: names(&there),
@@ -77,49 +64,21 @@ mod tests {
     use crate::findings::Verdict;
 
     fn pairs(d: impl Fn(u32) -> f64, rounds: u32) -> Pairs {
-        let pair = |round| Pair {
-            round,
-            start: round,
-            d: d(round),
-        };
-        Pairs {
-            pairs: (0..rounds).map(pair).collect(),
-            reached: rounds,
-        }
+        let pair = |round| Pair { round, start: round, d: d(round) };
+        Pairs { pairs: (0..rounds).map(pair).collect(), reached: rounds }
     }
 
     #[test]
     fn it_is_the_weighted_geometric_mean() {
         let (twice, same) = (pairs(|_| 2f64.ln(), 12), pairs(|_| 0.0, 12));
         let parts = [
-            Part {
-                case: "a",
-                weight: 1.0,
-                pairs: Some(&twice),
-            },
-            Part {
-                case: "b",
-                weight: 3.0,
-                pairs: Some(&same),
-            },
-            Part {
-                case: "c",
-                weight: 3.0,
-                pairs: None,
-            },
+            Part { case: "a", weight: 1.0, pairs: Some(&twice) },
+            Part { case: "b", weight: 3.0, pairs: Some(&same) },
+            Part { case: "c", weight: 3.0, pairs: None },
         ];
         let schedule = Schedule::new(&[12], 12);
-        let index = index(
-            &parts,
-            &schedule,
-            Engine::GroupSequential,
-            0.02,
-            &mut Nulls::default(),
-        );
-        assert_eq!(
-            (index.cases, index.missing),
-            (vec!["a".into(), "b".into()], vec!["c".to_string()])
-        );
+        let index = index(&parts, &schedule, Engine::GroupSequential, 0.02, &mut Nulls::default());
+        assert_eq!((index.cases, index.missing), (vec!["a".into(), "b".into()], vec!["c".to_string()]));
         let judgement = index.judgement.unwrap();
         assert!((judgement.estimate - 2f64.ln() / 4.0).abs() < 1e-12);
         assert_eq!(judgement.verdict, Verdict::Slower);
@@ -129,11 +88,7 @@ mod tests {
     fn noise_that_cases_share_with_opposite_signs_cancels() {
         let noise = |round: u32| f64::from(round % 5) * 0.1 - 0.2;
         let (up, down) = (pairs(noise, 12), pairs(|r| -noise(r), 12));
-        let part = |case, pairs| Part {
-            case,
-            weight: 1.0,
-            pairs: Some(pairs),
-        };
+        let part = |case, pairs| Part { case, weight: 1.0, pairs: Some(pairs) };
         let schedule = Schedule::new(&[12], 12);
         let index = index(
             &[part("up", &up), part("down", &down)],
@@ -147,13 +102,7 @@ mod tests {
 
     #[test]
     fn nothing_makes_no_index() {
-        let index = index(
-            &[],
-            &Schedule::new(&[12], 12),
-            Engine::default(),
-            0.02,
-            &mut Nulls::default(),
-        );
+        let index = index(&[], &Schedule::new(&[12], 12), Engine::default(), 0.02, &mut Nulls::default());
         assert_eq!(index.judgement, None);
     }
 }

@@ -43,11 +43,7 @@ pub enum NoPairs {
 
 /// Pairs a lane with the reference, round by round.
 pub fn pair(reference: &Series, lane: &Series, direction: Direction) -> Result<Pairs, NoPairs> {
-    let known: BTreeMap<u32, f64> = reference
-        .values
-        .iter()
-        .map(|v| (v.round, v.value))
-        .collect();
+    let known: BTreeMap<u32, f64> = reference.values.iter().map(|v| (v.round, v.value)).collect();
     let mut pairs = Vec::with_capacity(lane.values.len());
     for of_lane in &lane.values {
         let Some(of_reference) = known.get(&of_lane.round) else {
@@ -61,19 +57,12 @@ pub fn pair(reference: &Series, lane: &Series, direction: Direction) -> Result<P
             Direction::Lower => dearer,
             Direction::Higher => -dearer,
         };
-        pairs.push(Pair {
-            round: of_lane.round,
-            start: of_lane.start,
-            d,
-        });
+        pairs.push(Pair { round: of_lane.round, start: of_lane.start, d });
     }
     if pairs.is_empty() {
         return Err(NoPairs::NoCommonRound);
     }
-    Ok(Pairs {
-        pairs,
-        reached: lane.reached.min(reference.reached),
-    })
+    Ok(Pairs { pairs, reached: lane.reached.min(reference.reached) })
 }
 
 /// Fewest starts that a session must have room for before they, not rounds, are compared: the fewest whose signs can
@@ -96,10 +85,7 @@ fn units(pairs: &[Pair], rounds: u32, most: u32) -> Vec<f64> {
     }
     let a_start = starts.values().map(|(_, count)| *count).max().unwrap_or(1);
     let values: Vec<f64> = if starts.len() > 1 && a_start > 1 && most / a_start >= FEWEST_STARTS {
-        starts
-            .values()
-            .map(|(sum, count)| sum / f64::from(*count))
-            .collect()
+        starts.values().map(|(sum, count)| sum / f64::from(*count)).collect()
     } else {
         known.map(|pair| pair.d).collect()
     };
@@ -161,11 +147,7 @@ pub fn judge(
     let (interval, p) = looks.last().map_or((Interval::EVERYTHING, 1.0), of);
     let verdict = verdict(interval, margin);
     Some(Judgement {
-        estimate: if leading == Leading::Sign {
-            median
-        } else {
-            hodges_lehmann
-        },
+        estimate: if leading == Leading::Sign { median } else { hodges_lehmann },
         interval,
         signs: looks.last().map_or(Interval::EVERYTHING, |look| look.signs),
         leading,
@@ -186,20 +168,9 @@ pub fn judge(
 }
 
 /// The first look at which the verdict was what it is at the end, where that is a decided one.
-fn decided_at(
-    looks: &[Look],
-    last: Verdict,
-    margin: f64,
-    of: impl Fn(&Look) -> Interval,
-) -> Option<u32> {
+fn decided_at(looks: &[Look], last: Verdict, margin: f64, of: impl Fn(&Look) -> Interval) -> Option<u32> {
     let same = |look: &&Look| verdict(of(look), margin) == last;
-    looks
-        .iter()
-        .rev()
-        .take_while(same)
-        .last()
-        .filter(|_| is_decided(last))
-        .map(|look| look.rounds)
+    looks.iter().rev().take_while(same).last().filter(|_| is_decided(last)).map(|look| look.rounds)
 }
 
 fn more_rounds(
@@ -213,13 +184,8 @@ fn more_rounds(
         return None;
     }
     // Without any interval yet, the next look is the least that could tell.
-    let next = || {
-        schedule
-            .look_after(reached)
-            .unwrap_or(0)
-            .max(FEWEST_TO_TELL)
-            .max(reached.saturating_add(1))
-    };
+    let next =
+        || schedule.look_after(reached).unwrap_or(0).max(FEWEST_TO_TELL).max(reached.saturating_add(1));
     Some(rounds_to_tell(reached, interval, margin).unwrap_or_else(next))
 }
 

@@ -11,30 +11,18 @@ pub const FALSE_SHARE: f64 = 0.05;
 pub fn benjamini_hochberg(p: &[f64], q: f64) -> Vec<bool> {
     let family = p.len() as f64;
     let sorted = crate::compare::sorted(p);
-    let limit = sorted
-        .iter()
-        .enumerate()
-        .rev()
-        .find(|(i, p)| **p <= q * (*i as f64 + 1.0) / family)
-        .map(|(_, p)| *p);
-    p.iter()
-        .map(|p| limit.is_some_and(|limit| *p <= limit))
-        .collect()
+    let limit =
+        sorted.iter().enumerate().rev().find(|(i, p)| **p <= q * (*i as f64 + 1.0) / family).map(|(_, p)| *p);
+    p.iter().map(|p| limit.is_some_and(|limit| *p <= limit)).collect()
 }
 
 /// Which of these p keep the chance of any false one at `alpha` (Holm 1979): for gates and `--strict`.
 pub fn holm(p: &[f64], alpha: f64) -> Vec<bool> {
     let sorted = crate::compare::sorted(p);
     let left = |i: usize| (p.len() - i) as f64;
-    let kept = sorted
-        .iter()
-        .enumerate()
-        .take_while(|(i, p)| **p <= alpha / left(*i))
-        .count();
+    let kept = sorted.iter().enumerate().take_while(|(i, p)| **p <= alpha / left(*i)).count();
     let limit = kept.checked_sub(1).map(|last| sorted[last]);
-    p.iter()
-        .map(|p| limit.is_some_and(|limit| *p <= limit))
-        .collect()
+    p.iter().map(|p| limit.is_some_and(|limit| *p <= limit)).collect()
 }
 
 /// Which of these e-values keep the false discovery rate at `q`, under any dependence (Wang and Ramdas 2022).
@@ -49,11 +37,7 @@ pub fn e_benjamini_hochberg(e: &[f64], q: f64) -> Vec<bool> {
 /// The intervals beside verdicts are each at 95 % of their own. Whoever quotes the coloured cells only, and means
 /// all of them at once, draws them again at this level.
 pub fn selected_level(q: f64, selected: usize, family: usize) -> f64 {
-    if family == 0 {
-        1.0 - q
-    } else {
-        1.0 - q * selected as f64 / family as f64
-    }
+    if family == 0 { 1.0 - q } else { 1.0 - q * selected as f64 / family as f64 }
 }
 
 #[cfg(test)]
@@ -62,19 +46,13 @@ mod tests {
 
     // The worked example of Benjamini and Hochberg 1995, section 3.1.
     const P: [f64; 15] = [
-        0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344, 0.0459, 0.3240, 0.4262,
-        0.5719, 0.6528, 0.7590, 1.0000,
+        0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344, 0.0459, 0.3240, 0.4262, 0.5719,
+        0.6528, 0.7590, 1.0000,
     ];
 
     #[test]
     fn the_worked_example_of_1995_is_reproduced() {
-        assert_eq!(
-            benjamini_hochberg(&P, 0.05)
-                .iter()
-                .filter(|kept| **kept)
-                .count(),
-            4
-        );
+        assert_eq!(benjamini_hochberg(&P, 0.05).iter().filter(|kept| **kept).count(), 4);
         assert_eq!(holm(&P, 0.05).iter().filter(|kept| **kept).count(), 3);
     }
 
@@ -90,18 +68,9 @@ mod tests {
     #[test]
     fn e_values_need_m_over_q_k() {
         // M = 4, q = 5 %: k = 2 needs both at 40 or more.
-        assert_eq!(
-            e_benjamini_hochberg(&[41.0, 2.0, 40.0, 0.5], 0.05),
-            [true, false, true, false]
-        );
-        assert_eq!(
-            e_benjamini_hochberg(&[41.0, 2.0, 39.0, 0.5], 0.05),
-            [false; 4]
-        );
-        assert_eq!(
-            e_benjamini_hochberg(&[80.0, 2.0, 39.0, 0.5], 0.05),
-            [true, false, false, false]
-        );
+        assert_eq!(e_benjamini_hochberg(&[41.0, 2.0, 40.0, 0.5], 0.05), [true, false, true, false]);
+        assert_eq!(e_benjamini_hochberg(&[41.0, 2.0, 39.0, 0.5], 0.05), [false; 4]);
+        assert_eq!(e_benjamini_hochberg(&[80.0, 2.0, 39.0, 0.5], 0.05), [true, false, false, false]);
     }
 
     #[test]

@@ -45,11 +45,7 @@ mod tests {
             (6.0, 9.865_876_450_376_946e-10),
             (-1.5, 0.933_192_798_731_141_9),
         ] {
-            assert!(
-                (upper_tail(z) / tail - 1.0).abs() < 1e-11,
-                "{z}: {} is not {tail}",
-                upper_tail(z)
-            );
+            assert!((upper_tail(z) / tail - 1.0).abs() < 1e-11, "{z}: {} is not {tail}", upper_tail(z));
         }
     }
 }

@@ -17,31 +17,15 @@ pub fn rows(generator: &mut Generator, lanes: usize) -> Vec<Vec<usize>> {
     let mut labels: Vec<usize> = (0..lanes).collect();
     generator.shuffle(&mut labels);
     // 0, 1, k-1, 2, k-2, ...: neighbours differ by every amount once.
-    let first: Vec<usize> = (0..lanes)
-        .map(|i| {
-            if i % 2 == 1 {
-                i.div_ceil(2)
-            } else {
-                (lanes - i / 2) % lanes
-            }
-        })
-        .collect();
-    let shifted = |by: usize| {
-        first
-            .iter()
-            .map(|lane| labels[(lane + by) % lanes])
-            .collect::<Vec<_>>()
-    };
+    let first: Vec<usize> =
+        (0..lanes).map(|i| if i % 2 == 1 { i.div_ceil(2) } else { (lanes - i / 2) % lanes }).collect();
+    let shifted = |by: usize| first.iter().map(|lane| labels[(lane + by) % lanes]).collect::<Vec<_>>();
     let square: Vec<Vec<usize>> = (0..lanes).map(shifted).collect();
     let mut rows = square.clone();
     if lanes == 2 {
         rows.extend(square);
     } else if lanes % 2 == 1 && lanes > 1 {
-        rows.extend(
-            square
-                .into_iter()
-                .map(|row| row.into_iter().rev().collect()),
-        );
+        rows.extend(square.into_iter().map(|row| row.into_iter().rev().collect()));
     }
     generator.shuffle(&mut rows);
     rows
@@ -77,12 +61,7 @@ impl Orders {
         if self.rows.is_empty() {
             self.rows = rows(&mut self.generator, lanes.len());
         }
-        self.rows
-            .pop()
-            .unwrap_or_default()
-            .into_iter()
-            .map(|i| lanes[i])
-            .collect()
+        self.rows.pop().unwrap_or_default().into_iter().map(|i| lanes[i]).collect()
     }
 }
 
@@ -113,18 +92,8 @@ mod tests {
                 }
             }
             let each = rows.len() / lanes;
-            assert_eq!(
-                (stands.len(), follows.len()),
-                (lanes * lanes, lanes * (lanes - 1)),
-                "{lanes} lanes"
-            );
-            assert!(
-                stands
-                    .values()
-                    .chain(follows.values())
-                    .all(|count| *count == each),
-                "{lanes} lanes"
-            );
+            assert_eq!((stands.len(), follows.len()), (lanes * lanes, lanes * (lanes - 1)), "{lanes} lanes");
+            assert!(stands.values().chain(follows.values()).all(|count| *count == each), "{lanes} lanes");
             assert_eq!(
                 rows.len(),
                 if lanes == 2 {
@@ -151,11 +120,7 @@ mod tests {
         let all: Vec<_> = (0..6).map(|_| orders.next(&[0, 1, 2])).collect();
         let mut first: Vec<_> = all.iter().map(|row| row[0]).collect();
         first.sort_unstable();
-        assert_eq!(
-            first,
-            [0, 0, 1, 1, 2, 2],
-            "six rows make one square and its mirror"
-        );
+        assert_eq!(first, [0, 0, 1, 1, 2, 2], "six rows make one square and its mirror");
         orders.next(&[0, 1, 2]);
         let two: Vec<_> = (0..4).map(|_| orders.next(&[0, 2])).collect();
         assert_eq!(two.iter().filter(|row| row[0] == 0).count(), 2);
@@ -166,9 +131,7 @@ mod tests {
     fn the_order_is_a_function_of_the_seed() {
         let run = |seed| {
             let mut orders = Orders::new(seed, "net.rr->loopback");
-            (0..12)
-                .map(|_| orders.next(&[0, 1, 2, 3]))
-                .collect::<Vec<_>>()
+            (0..12).map(|_| orders.next(&[0, 1, 2, 3])).collect::<Vec<_>>()
         };
         assert_eq!(run(5), run(5));
         assert_ne!(run(5), run(6));

@@ -38,19 +38,8 @@ pub struct Progress<'a> {
 
 impl<'a> Progress<'a> {
     pub fn of(session: &'a Session) -> Self {
-        let Session {
-            plan,
-            facts,
-            trials,
-            repeated,
-            ..
-        } = session;
-        Progress {
-            plan,
-            facts,
-            trials,
-            repeated,
-        }
+        let Session { plan, facts, trials, repeated, .. } = session;
+        Progress { plan, facts, trials, repeated }
     }
 }
 
@@ -63,10 +52,7 @@ pub struct Judged {
 
 impl From<Cell> for Judged {
     fn from(cell: Cell) -> Self {
-        Judged {
-            cell,
-            judgement: None,
-        }
+        Judged { cell, judgement: None }
     }
 }
 
@@ -97,11 +83,7 @@ pub struct Judge<'a> {
 
 impl<'a> Judge<'a> {
     /// Lays out the trials that are wanted and count. A trial of a case or lane that is not planned is not judged.
-    pub fn new(
-        progress: Progress<'a>,
-        options: &'a Options,
-        wanted: impl Fn(&Trial) -> bool,
-    ) -> Self {
+    pub fn new(progress: Progress<'a>, options: &'a Options, wanted: impl Fn(&Trial) -> bool) -> Self {
         let Plan { cases, lanes, .. } = progress.plan;
         let case_at = places(cases.iter().map(|case| case.id.as_str()));
         let lane_at = places(lanes.iter().map(|lane| lane.name.as_str()));
@@ -112,13 +94,7 @@ impl<'a> Judge<'a> {
                 trials[*case][*lane].push(trial);
             }
         }
-        let role = |role| {
-            progress
-                .plan
-                .lanes
-                .iter()
-                .position(|lane| lane.role == role)
-        };
+        let role = |role| progress.plan.lanes.iter().position(|lane| lane.role == role);
         Judge {
             progress,
             options,
@@ -142,12 +118,7 @@ impl<'a> Judge<'a> {
 
     /// The rows of a case, one for each of its first `metrics` metrics. `canaries` holds, by lane, the canary ratios
     /// that processor cells are warned of.
-    pub fn rows(
-        &mut self,
-        case: usize,
-        metrics: usize,
-        canaries: &BTreeMap<usize, f64>,
-    ) -> Vec<JudgedRow> {
+    pub fn rows(&mut self, case: usize, metrics: usize, canaries: &BTreeMap<usize, f64>) -> Vec<JudgedRow> {
         let planned: &'a PlannedCase = &self.progress.plan.cases[case];
         let metrics = &planned.metrics[..metrics.min(planned.metrics.len())];
         let lanes = self.progress.plan.lanes.len();
@@ -155,10 +126,7 @@ impl<'a> Judge<'a> {
         let mut by_lane: Vec<Vec<Series>> = (0..lanes).map(read).collect();
         let mut rows = Vec::with_capacity(metrics.len());
         for (at, metric) in metrics.iter().enumerate() {
-            let row: Vec<Series> = by_lane
-                .iter_mut()
-                .map(|lane| std::mem::take(&mut lane[at]))
-                .collect();
+            let row: Vec<Series> = by_lane.iter_mut().map(|lane| std::mem::take(&mut lane[at])).collect();
             rows.push(self.row(case, at, metric, &row, canaries));
         }
         rows
@@ -176,42 +144,25 @@ impl<'a> Judge<'a> {
         let nothing = Series::default();
         let reference = self.reference.map_or(&nothing, |lane| &lanes[lane]);
         let planned_margin = self.options.margin.unwrap_or(planned.margin);
-        let mut margin = if planned_margin.is_finite() && planned_margin > 0.0 {
-            planned_margin
-        } else {
-            MARGIN
-        };
+        let mut margin =
+            if planned_margin.is_finite() && planned_margin > 0.0 { planned_margin } else { MARGIN };
         let mut cells: Vec<Option<Judged>> = vec![None; lanes.len()];
         // The control first: where the reference differs from itself, nothing smaller than that is a finding.
         let (of_reference, of_control) = (self.reference, self.control);
-        let subjects =
-            (0..lanes.len()).filter(|lane| ![of_reference, of_control].contains(&Some(*lane)));
+        let subjects = (0..lanes.len()).filter(|lane| ![of_reference, of_control].contains(&Some(*lane)));
         for lane in of_control.into_iter().chain(subjects) {
             let mut judged = self.cell(planned, metric, reference, &lanes[lane], lane, margin);
-            if let Some(judgement) = judged
-                .judgement
-                .as_ref()
-                .filter(|_| Some(lane) == of_control)
-            {
+            if let Some(judgement) = judged.judgement.as_ref().filter(|_| Some(lane) == of_control) {
                 margin = floor(margin, judgement);
             }
-            if let (Cell::Compared(comparison), Some(ratio)) =
-                (&mut judged.cell, canaries.get(&lane))
+            if let (Cell::Compared(comparison), Some(ratio)) = (&mut judged.cell, canaries.get(&lane))
                 && Family::of(&planned.case.probe) == Family::Cpu
             {
-                comparison
-                    .caveats
-                    .push(Caveat::CanaryOutside { ratio: *ratio });
+                comparison.caveats.push(Caveat::CanaryOutside { ratio: *ratio });
             }
             cells[lane] = Some(judged);
         }
-        JudgedRow {
-            case,
-            metric: at,
-            reference: level(reference),
-            reached: reference.reached,
-            lanes: cells,
-        }
+        JudgedRow { case, metric: at, reference: level(reference), reached: reference.reached, lanes: cells }
     }
 
     fn cell(
@@ -235,9 +186,7 @@ impl<'a> Judge<'a> {
         let not_comparable =
             |reason: String, level: Level| Cell::Gap(Gap::NotComparable { reason, level }).into();
         let of_reference = self.reference.and_then(|reference| self.facts(reference));
-        if let Some(reason) =
-            comparable::objection(&planned.case, metric, self.facts(lane), of_reference)
-        {
+        if let Some(reason) = comparable::objection(&planned.case, metric, self.facts(lane), of_reference) {
             return not_comparable(reason, level);
         }
         let operations = series.least_operations.min(reference.least_operations);
@@ -247,35 +196,18 @@ impl<'a> Judge<'a> {
         let pairs = match pair(reference, series, metric.direction) {
             Ok(pairs) => pairs,
             Err(NoPairs::NoCommonRound) => {
-                return not_comparable(
-                    "no round gave a figure both here and in the reference".into(),
-                    level,
-                );
+                return not_comparable("no round gave a figure both here and in the reference".into(), level);
             }
             Err(NoPairs::NotPositive) => {
                 return not_comparable("a figure of zero has no ratio".into(), level);
             }
         };
-        let Some(judgement) = judge(
-            &pairs,
-            &self.schedule,
-            self.options.engine,
-            margin,
-            &mut self.nulls,
-        ) else {
+        let Some(judgement) = judge(&pairs, &self.schedule, self.options.engine, margin, &mut self.nulls)
+        else {
             return not_comparable("no round within the plan".into(), level);
         };
-        let comparison = comparison(
-            level,
-            &judgement,
-            reference,
-            series,
-            pairs.pairs.len() as u32,
-        );
-        Judged {
-            cell: Cell::Compared(Box::new(comparison)),
-            judgement: Some(judgement),
-        }
+        let comparison = comparison(level, &judgement, reference, series, pairs.pairs.len() as u32);
+        Judged { cell: Cell::Compared(Box::new(comparison)), judgement: Some(judgement) }
     }
 
     /// Why a lane has no figure at all.
@@ -283,10 +215,9 @@ impl<'a> Judge<'a> {
         let name = &self.progress.plan.lanes[lane].name;
         match (planned.gaps.get(name), &series.failure) {
             (Some(failure), _) | (None, Some(failure)) => Gap::Failed(failure.clone()),
-            (None, None) if series.trials > 0 => Gap::Failed(Failure::new(
-                FailureKind::WrongWork,
-                "its trials gave no figure",
-            )),
+            (None, None) if series.trials > 0 => {
+                Gap::Failed(Failure::new(FailureKind::WrongWork, "its trials gave no figure"))
+            }
             (None, None) => Gap::NotReached,
         }
     }
@@ -303,11 +234,7 @@ fn places<'a>(names: impl Iterator<Item = &'a str>) -> HashMap<&'a str, usize> {
 
 /// The margin, raised to what the session calls a difference where there is none.
 fn floor(margin: f64, control: &Judgement) -> f64 {
-    if control.interval.holds(0.0) {
-        margin
-    } else {
-        margin.max(control.estimate.abs())
-    }
+    if control.interval.holds(0.0) { margin } else { margin.max(control.estimate.abs()) }
 }
 
 fn comparison(
@@ -319,26 +246,14 @@ fn comparison(
 ) -> Comparison {
     let mut caveats = Vec::new();
     if judgement.skewed {
-        let Judgement {
-            hodges_lehmann,
-            median,
-            ..
-        } = *judgement;
-        caveats.push(Caveat::SkewedTail {
-            hodges_lehmann,
-            median,
-        });
+        let Judgement { hodges_lehmann, median, .. } = *judgement;
+        caveats.push(Caveat::SkewedTail { hodges_lehmann, median });
     }
     if judgement.modes > 1 {
-        caveats.push(Caveat::Modal {
-            modes: judgement.modes,
-        });
+        caveats.push(Caveat::Modal { modes: judgement.modes });
     }
     if lane.failed > 0 {
-        caveats.push(Caveat::TrialsFailed {
-            failed: lane.failed,
-            of: lane.trials,
-        });
+        caveats.push(Caveat::TrialsFailed { failed: lane.failed, of: lane.trials });
     }
     Comparison {
         level,
@@ -362,16 +277,9 @@ fn comparison(
 
 /// Median over paired rounds of lane minus reference, in the metric's unit.
 fn difference(reference: &Series, lane: &Series) -> f64 {
-    let known: BTreeMap<u32, f64> = reference
-        .values
-        .iter()
-        .map(|v| (v.round, v.value))
-        .collect();
-    let minus =
-        |of_lane: &crate::summary::RoundValue| Some(of_lane.value - known.get(&of_lane.round)?);
-    median(&sorted(
-        &lane.values.iter().filter_map(minus).collect::<Vec<_>>(),
-    ))
+    let known: BTreeMap<u32, f64> = reference.values.iter().map(|v| (v.round, v.value)).collect();
+    let minus = |of_lane: &crate::summary::RoundValue| Some(of_lane.value - known.get(&of_lane.round)?);
+    median(&sorted(&lane.values.iter().filter_map(minus).collect::<Vec<_>>()))
 }
 
 /// Doubts about lanes as a whole: clocks, emulation, shared starts; and the canary ratios that rows need.

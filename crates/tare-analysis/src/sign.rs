@@ -16,10 +16,7 @@ fn between(sorted: &[f64], k: usize) -> Interval {
     if k == 0 || 2 * k > sorted.len() + 1 {
         return Interval::EVERYTHING;
     }
-    Interval {
-        low: sorted[k - 1],
-        high: sorted[sorted.len() - k],
-    }
+    Interval { low: sorted[k - 1], high: sorted[sorted.len() - k] }
 }
 
 /// Two-sided p of "median zero"; zeros count against rejection.
@@ -61,9 +58,7 @@ pub fn evidence_against_zero(sorted: &[f64]) -> f64 {
 
 /// Largest number of signs on one side that is still evidence at `level`; none when not even 0 is.
 pub fn evidence_rank(n: u64, level: f64) -> Option<u64> {
-    (0..n.div_ceil(2))
-        .take_while(|s| evidence(n, *s) >= 1.0 / level)
-        .last()
+    (0..n.div_ceil(2)).take_while(|s| evidence(n, *s) >= 1.0 / level).last()
 }
 
 /// The interval of the median that holds at any time, with a chance of at most `level` that it ever misses.
@@ -82,18 +77,8 @@ mod tests {
 
     #[test]
     fn anytime_ranks_agree_with_the_published_vectors() {
-        let vectors = [
-            (9, 0),
-            (15, 1),
-            (20, 3),
-            (25, 5),
-            (30, 6),
-            (40, 10),
-            (60, 18),
-            (90, 30),
-            (120, 42),
-            (200, 77),
-        ];
+        let vectors =
+            [(9, 0), (15, 1), (20, 3), (25, 5), (30, 6), (40, 10), (60, 18), (90, 30), (120, 42), (200, 77)];
         for (n, k) in vectors.into_iter().chain([(400, 167)]) {
             assert_eq!(evidence_rank(n, 0.05), Some(k), "{n} rounds");
         }
@@ -103,9 +88,7 @@ mod tests {
     #[test]
     fn evidence_has_expectation_one_under_fair_coins() {
         for n in [1, 5, 12, 60] {
-            let mean: f64 = (0..=n)
-                .map(|s| crate::binomial::chance_of(n, s, 0.5) * evidence(n, s))
-                .sum();
+            let mean: f64 = (0..=n).map(|s| crate::binomial::chance_of(n, s, 0.5) * evidence(n, s)).sum();
             assert!((mean - 1.0).abs() < 1e-9, "{n}: {mean}");
         }
     }

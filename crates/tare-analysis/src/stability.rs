@@ -39,29 +39,19 @@ pub fn shared_starts(pairs: &[Pair]) -> Option<SharedStarts> {
 /// Share of the variance between groups, from one-way analysis of variance, 0 where it comes out below; none when
 /// there is a single group, no group of two, or no variance at all (Shrout and Fleiss 1979, case 1).
 pub fn intraclass_correlation(groups: &[Vec<f64>]) -> Option<f64> {
-    let (count, all) = (
-        groups.len() as f64,
-        groups.iter().map(Vec::len).sum::<usize>() as f64,
-    );
+    let (count, all) = (groups.len() as f64, groups.iter().map(Vec::len).sum::<usize>() as f64);
     if count < 2.0 || all <= count {
         return None;
     }
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
     let grand = groups.iter().flatten().sum::<f64>() / all;
     let square = |x: f64| x * x;
-    let between: f64 = groups
-        .iter()
-        .map(|g| g.len() as f64 * square(mean(g) - grand))
-        .sum::<f64>()
-        / (count - 1.0);
-    let within: f64 = groups
-        .iter()
-        .map(|g| g.iter().map(|d| square(d - mean(g))).sum::<f64>())
-        .sum::<f64>()
+    let between: f64 =
+        groups.iter().map(|g| g.len() as f64 * square(mean(g) - grand)).sum::<f64>() / (count - 1.0);
+    let within: f64 = groups.iter().map(|g| g.iter().map(|d| square(d - mean(g))).sum::<f64>()).sum::<f64>()
         / (all - count);
     // The size of a group that unequal groups amount to.
-    let size =
-        (all - groups.iter().map(|g| square(g.len() as f64)).sum::<f64>() / all) / (count - 1.0);
+    let size = (all - groups.iter().map(|g| square(g.len() as f64)).sum::<f64>() / all) / (count - 1.0);
     let share = (between - within) / (between + (size - 1.0) * within);
     share.is_finite().then(|| share.clamp(0.0, 1.0))
 }
@@ -69,17 +59,9 @@ pub fn intraclass_correlation(groups: &[Vec<f64>]) -> Option<f64> {
 /// How many times as long the canary took in the lane as in the reference, over trials of the same case and round;
 /// none when the two do not differ by more than the margin, or too few trials tell.
 pub fn canary_outside(reference: &[&Trial], lane: &[&Trial], margin: f64) -> Option<f64> {
-    let canary = |trial: &Trial| {
-        trial
-            .inside
-            .canary_ns
-            .filter(|ns| *ns > 0)
-            .map(|ns| (ns as f64).ln())
-    };
-    let of_reference: BTreeMap<(&str, u32), f64> = reference
-        .iter()
-        .filter_map(|t| Some(((t.case.as_str(), t.round), canary(t)?)))
-        .collect();
+    let canary = |trial: &Trial| trial.inside.canary_ns.filter(|ns| *ns > 0).map(|ns| (ns as f64).ln());
+    let of_reference: BTreeMap<(&str, u32), f64> =
+        reference.iter().filter_map(|t| Some(((t.case.as_str(), t.round), canary(t)?))).collect();
     let d: Vec<f64> = lane
         .iter()
         .filter_map(|t| Some(canary(t)? - of_reference.get(&(t.case.as_str(), t.round))?))
@@ -114,20 +96,10 @@ pub fn clock_disagreement(lane: &[&Trial]) -> Option<f64> {
     times.sort_unstable();
     let half = times.len() / 2;
     let slope = |((host, agent), (longer_host, longer_agent)): ((u64, u64), (u64, u64))| {
-        let (rise, run) = (
-            longer_agent as f64 - agent as f64,
-            longer_host as f64 - host as f64,
-        );
+        let (rise, run) = (longer_agent as f64 - agent as f64, longer_host as f64 - host as f64);
         // Trials of like length tell nothing but noise.
         (longer_host / 2 >= host && run > 0.0).then(|| (rise / run - 1.0) * 1e6)
     };
-    let pairs = times
-        .iter()
-        .copied()
-        .zip(times[times.len() - half..].iter().copied())
-        .take(half);
-    outside(
-        &sorted(&pairs.filter_map(slope).collect::<Vec<_>>()),
-        CLOCK_LIMIT_PPM,
-    )
+    let pairs = times.iter().copied().zip(times[times.len() - half..].iter().copied()).take(half);
+    outside(&sorted(&pairs.filter_map(slope).collect::<Vec<_>>()), CLOCK_LIMIT_PPM)
 }

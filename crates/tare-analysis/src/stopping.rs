@@ -36,10 +36,8 @@ pub enum Engine {
 pub fn planned_looks(most: u32) -> Vec<u32> {
     let mut looks: Vec<u32> = LOOKS.into_iter().filter(|look| *look < most).collect();
     // Beyond the list the pattern goes on: half as many again.
-    while let Some(next) = looks
-        .last()
-        .filter(|last| **last >= 90)
-        .map(|last| last.saturating_mul(3).div_ceil(2))
+    while let Some(next) =
+        looks.last().filter(|last| **last >= 90).map(|last| last.saturating_mul(3).div_ceil(2))
     {
         if next >= most || looks.len() >= MOST_LOOKS - 1 {
             break;
@@ -60,11 +58,7 @@ pub struct Schedule {
 impl Schedule {
     /// Looks in any order; those of 0 rounds or of more than `most` are left out.
     pub fn new(looks: &[u32], most: u32) -> Self {
-        let mut looks: Vec<u32> = looks
-            .iter()
-            .copied()
-            .filter(|look| (1..=most).contains(look))
-            .collect();
+        let mut looks: Vec<u32> = looks.iter().copied().filter(|look| (1..=most).contains(look)).collect();
         looks.sort_unstable();
         looks.dedup();
         looks.truncate(MOST_LOOKS);
@@ -158,9 +152,7 @@ impl Look {
         self.ranks = self.ranks.narrowed(compare::interval(units, null, alpha));
         self.signs = self.signs.narrowed(sign::interval(units, alpha));
         // A p at level alpha_k counts at level alpha as p alpha / alpha_k; the least over looks is valid as a whole.
-        self.ranks_p = self
-            .ranks_p
-            .min(compare::p_value(units, null) * ALPHA / alpha);
+        self.ranks_p = self.ranks_p.min(compare::p_value(units, null) * ALPHA / alpha);
         self.signs_p = self.signs_p.min(sign::p_value(units) * ALPHA / alpha);
     }
 
@@ -195,11 +187,8 @@ mod tests {
             assert!((alpha - expected).abs() < 1e-6, "{alpha} is not {expected}");
         }
         for reached in 0..=100 {
-            let whole: f64 = Schedule::new(&planned_looks(90), 90)
-                .taken(reached)
-                .iter()
-                .map(|(_, alpha)| alpha)
-                .sum();
+            let whole: f64 =
+                Schedule::new(&planned_looks(90), 90).taken(reached).iter().map(|(_, alpha)| alpha).sum();
             assert!((whole - ALPHA * f64::from(reached.min(90)) / 90.0).abs() < 1e-12);
         }
     }
@@ -207,11 +196,7 @@ mod tests {
     #[test]
     fn a_session_cut_short_takes_one_more_look_there() {
         let schedule = Schedule::new(&planned_looks(60), 60);
-        let rounds: Vec<u32> = schedule
-            .taken(20)
-            .iter()
-            .map(|(rounds, _)| *rounds)
-            .collect();
+        let rounds: Vec<u32> = schedule.taken(20).iter().map(|(rounds, _)| *rounds).collect();
         assert_eq!(rounds, [12, 18, 20]);
         assert_eq!(schedule.look_after(20), Some(27));
         assert_eq!(schedule.look_after(60), None);
@@ -221,34 +206,17 @@ mod tests {
     fn a_plan_that_is_not_ours_is_tamed() {
         let looks: Vec<u32> = (0..10_000).collect();
         assert!(Schedule::new(&looks, 500).taken(u32::MAX).len() <= MOST_LOOKS + 1);
-        assert!(
-            Schedule::new(&[0, 5, 5, 900], 10)
-                .taken(7)
-                .iter()
-                .map(|(rounds, _)| *rounds)
-                .eq([5, 7])
-        );
+        assert!(Schedule::new(&[0, 5, 5, 900], 10).taken(7).iter().map(|(rounds, _)| *rounds).eq([5, 7]));
         assert!(Schedule::new(&[], 0).taken(12).is_empty());
     }
 
     #[test]
     fn one_look_spends_all() {
         let d: Vec<f64> = (1..=6).map(f64::from).collect();
-        let looks = follow(
-            &Schedule::new(&[6], 6),
-            6,
-            Engine::GroupSequential,
-            &mut Nulls::default(),
-            |_| d.clone(),
-        );
+        let looks =
+            follow(&Schedule::new(&[6], 6), 6, Engine::GroupSequential, &mut Nulls::default(), |_| d.clone());
         assert_eq!(looks.len(), 1);
-        assert_eq!(
-            looks[0].ranks,
-            Interval {
-                low: 1.0,
-                high: 6.0
-            }
-        );
+        assert_eq!(looks[0].ranks, Interval { low: 1.0, high: 6.0 });
         assert!((looks[0].ranks_p - 2.0 / 64.0).abs() < 1e-12);
     }
 }

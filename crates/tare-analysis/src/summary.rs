@@ -29,10 +29,8 @@ impl Times {
             );
         }
         points.sort_unstable();
-        let total = points
-            .iter()
-            .map(|(_, count)| count)
-            .fold(0, |sum: u64, count| sum.saturating_add(*count));
+        let total =
+            points.iter().map(|(_, count)| count).fold(0, |sum: u64, count| sum.saturating_add(*count));
         Times { points, total }
     }
 
@@ -55,19 +53,11 @@ impl Times {
             return None;
         }
         let total = self.total as f64;
-        let mean = self
-            .points
-            .iter()
-            .map(|(value, count)| *value as f64 * *count as f64)
-            .sum::<f64>()
-            / total;
+        let mean =
+            self.points.iter().map(|(value, count)| *value as f64 * *count as f64).sum::<f64>() / total;
         let square = |value: u64| (value as f64 - mean).powi(2);
-        let variance = self
-            .points
-            .iter()
-            .map(|(value, count)| square(*value) * *count as f64)
-            .sum::<f64>()
-            / total;
+        let variance =
+            self.points.iter().map(|(value, count)| square(*value) * *count as f64).sum::<f64>() / total;
         Some((mean, variance.sqrt()))
     }
 
@@ -112,17 +102,8 @@ struct Totals {
 impl Totals {
     fn of<'a>(batches: impl Iterator<Item = &'a Batch>) -> Self {
         batches.fold(Totals::default(), |sum, batch| match batch.sample {
-            Sample::Throughput {
-                operations,
-                bytes,
-                elapsed_ns,
-            }
-            | Sample::Latency {
-                operations,
-                bytes,
-                elapsed_ns,
-                ..
-            } => Totals {
+            Sample::Throughput { operations, bytes, elapsed_ns }
+            | Sample::Latency { operations, bytes, elapsed_ns, .. } => Totals {
                 operations: sum.operations + u128::from(operations),
                 bytes: sum.bytes + u128::from(bytes),
                 elapsed_ns: sum.elapsed_ns + u128::from(elapsed_ns),
@@ -169,8 +150,7 @@ pub fn values(trial: &Trial, metrics: &[Metric]) -> Vec<Option<f64>> {
 /// A value that is not read from single operations; not a number where there is nothing to divide by.
 fn total(trial: &Trial, metric: &Metric) -> Option<f64> {
     let of_series = |b: &&Batch| b.series == metric.series;
-    let batches =
-        |phase: Phase| trial.batches.iter().filter(of_series).filter(move |b| b.phase == phase);
+    let batches = |phase: Phase| trial.batches.iter().filter(of_series).filter(move |b| b.phase == phase);
     let warm = || Totals::of(batches(Phase::Warm));
     match metric.reading {
         Reading::TimePerOperation => Some(warm().time_per_operation()),
@@ -188,19 +168,12 @@ fn total(trial: &Trial, metric: &Metric) -> Option<f64> {
 }
 
 fn times(trial: &Trial, metric: &Metric) -> Times {
-    Times::of(
-        trial
-            .batches
-            .iter()
-            .filter_map(|batch| match &batch.sample {
-                Sample::Latency { histogram, .. }
-                    if batch.series == metric.series && batch.phase == Phase::Warm =>
-                {
-                    Some(histogram)
-                }
-                _ => None,
-            }),
-    )
+    Times::of(trial.batches.iter().filter_map(|batch| match &batch.sample {
+        Sample::Latency { histogram, .. } if batch.series == metric.series && batch.phase == Phase::Warm => {
+            Some(histogram)
+        }
+        _ => None,
+    }))
 }
 
 /// Median of the gauges among these batches.
@@ -216,10 +189,7 @@ fn gauge<'a>(batches: impl Iterator<Item = &'a Batch>) -> Option<f64> {
 
 /// How many operations of a metric's series were timed one by one.
 fn operations(trial: &Trial, metric: &Metric) -> u64 {
-    let warm = trial
-        .batches
-        .iter()
-        .filter(|b| b.series == metric.series && b.phase == Phase::Warm);
+    let warm = trial.batches.iter().filter(|b| b.series == metric.series && b.phase == Phase::Warm);
     warm.map(|batch| match &batch.sample {
         Sample::Latency { histogram, .. } => histogram.decode().map_or(0, |h| h.0.len()),
         _ => 0,
@@ -259,13 +229,7 @@ impl Series {
 
 /// Reads every metric of a case from the trials of a lane that counted, one a round, in order of rounds.
 pub fn series(trials: &[&Trial], metrics: &[Metric]) -> Vec<Series> {
-    let mut all = vec![
-        Series {
-            least_operations: u64::MAX,
-            ..Series::default()
-        };
-        metrics.len()
-    ];
+    let mut all = vec![Series { least_operations: u64::MAX, ..Series::default() }; metrics.len()];
     let mut failures: Vec<(&Failure, usize)> = Vec::new();
     for trial in trials {
         let read = match trial.failure {
@@ -277,14 +241,9 @@ pub fn series(trials: &[&Trial], metrics: &[Metric]) -> Vec<Series> {
             series.reached = series.reached.max(trial.round.saturating_add(1));
             match value {
                 Some(value) => {
-                    series.values.push(RoundValue {
-                        round: trial.round,
-                        start: trial.start,
-                        value,
-                    });
+                    series.values.push(RoundValue { round: trial.round, start: trial.start, value });
                     if let Reading::Quantile(_) = metric.reading {
-                        series.least_operations =
-                            series.least_operations.min(operations(trial, metric));
+                        series.least_operations = series.least_operations.min(operations(trial, metric));
                     }
                 }
                 None => series.failed += 1,
@@ -298,11 +257,7 @@ pub fn series(trials: &[&Trial], metrics: &[Metric]) -> Vec<Series> {
         }
     }
     // The earliest among equals: later failures often follow from it.
-    let most = failures
-        .iter()
-        .rev()
-        .max_by_key(|(_, count)| *count)
-        .map(|(failure, _)| (*failure).clone());
+    let most = failures.iter().rev().max_by_key(|(_, count)| *count).map(|(failure, _)| (*failure).clone());
     for (series, metric) in all.iter_mut().zip(metrics) {
         series.failure = most.clone().or_else(|| {
             let reason = format!("its samples give no {}", metric.name);
@@ -319,12 +274,9 @@ pub fn counted<'a>(
     repeated: &[RepeatedRound],
     wanted: impl Fn(&Trial) -> bool,
 ) -> Vec<&'a Trial> {
-    let disturbed: HashSet<(&str, u32, u32)> = repeated
-        .iter()
-        .map(|r| (r.case.as_str(), r.round, r.attempt))
-        .collect();
-    let counts =
-        |t: &&Trial| wanted(t) && !disturbed.contains(&(t.case.as_str(), t.round, t.attempt));
+    let disturbed: HashSet<(&str, u32, u32)> =
+        repeated.iter().map(|r| (r.case.as_str(), r.round, r.attempt)).collect();
+    let counts = |t: &&Trial| wanted(t) && !disturbed.contains(&(t.case.as_str(), t.round, t.attempt));
     let mut counted: Vec<&Trial> = trials.iter().filter(counts).collect();
     let name = |t: &'a Trial| (t.case.as_str(), t.lane.as_str(), t.round);
     // Stable: trials of the same attempt stay in the order in which they ran.

@@ -28,21 +28,11 @@ mod tests {
 
     #[test]
     fn least_operations_are_as_published() {
-        for (q, least) in [
-            (0.99, 368),
-            (0.999, 3_688),
-            (0.9999, 36_888),
-            (0.5, 6),
-            (0.01, 368),
-        ] {
+        for (q, least) in [(0.99, 368), (0.999, 3_688), (0.9999, 36_888), (0.5, 6), (0.01, 368)] {
             assert_eq!(least_operations(q), Some(least), "{q}");
         }
         assert_eq!(
-            (
-                least_operations(0.0),
-                least_operations(1.0),
-                least_operations(f64::NAN)
-            ),
+            (least_operations(0.0), least_operations(1.0), least_operations(f64::NAN)),
             (None, None, None)
         );
     }
@@ -52,11 +42,7 @@ mod tests {
         for q in [0.5, 0.9, 0.99, 0.999] {
             let least = least_operations(q).unwrap();
             assert_eq!(quantile_ranks(least - 1, q), None);
-            assert_eq!(
-                quantile_ranks(least, q).map(|(_, high)| high),
-                Some(least),
-                "{q}"
-            );
+            assert_eq!(quantile_ranks(least, q).map(|(_, high)| high), Some(least), "{q}");
             let (low, high) = quantile_ranks(1_000_000, q).unwrap();
             let mean = 1e6 * q;
             let spread = 1.96 * (mean * (1.0 - q)).sqrt();

@@ -36,10 +36,7 @@ pub fn is_decided(verdict: Verdict) -> bool {
 
 /// Whether it names a direction.
 pub fn names_direction(verdict: Verdict) -> bool {
-    matches!(
-        verdict,
-        Verdict::Slower | Verdict::Faster | Verdict::SlowerUnclear | Verdict::FasterUnclear
-    )
+    matches!(verdict, Verdict::Slower | Verdict::Faster | Verdict::SlowerUnclear | Verdict::FasterUnclear)
 }
 
 /// About how many rounds it would take until the interval is as narrow as the margin: widths shrink with the root
@@ -77,46 +74,18 @@ mod tests {
         assert_eq!(at(0.02, 0.5), Verdict::Slower);
         assert_eq!(at(-0.5, -0.02), Verdict::Faster);
         assert_eq!(at(-0.02, 0.02), Verdict::Same);
-        assert_eq!(
-            at(0.001, 0.019),
-            Verdict::Same,
-            "a difference that is known to be small is the same"
-        );
+        assert_eq!(at(0.001, 0.019), Verdict::Same, "a difference that is known to be small is the same");
         assert_eq!(at(0.001, 0.021), Verdict::SlowerUnclear);
         assert_eq!(at(-0.021, -0.001), Verdict::FasterUnclear);
         assert_eq!(at(-0.021, 0.001), Verdict::CannotTell);
-        assert_eq!(
-            at(0.0, 0.021),
-            Verdict::CannotTell,
-            "zero itself is not excluded"
-        );
+        assert_eq!(at(0.0, 0.021), Verdict::CannotTell, "zero itself is not excluded");
         assert_eq!(at(f64::NEG_INFINITY, f64::INFINITY), Verdict::CannotTell);
     }
 
     #[test]
     fn a_twice_too_wide_interval_takes_four_times_the_rounds() {
-        assert_eq!(
-            rounds_to_tell(
-                20,
-                Interval {
-                    low: -0.04,
-                    high: 0.04
-                },
-                0.02
-            ),
-            Some(80)
-        );
-        assert_eq!(
-            rounds_to_tell(
-                20,
-                Interval {
-                    low: -0.001,
-                    high: 0.021
-                },
-                0.02
-            ),
-            Some(21)
-        );
+        assert_eq!(rounds_to_tell(20, Interval { low: -0.04, high: 0.04 }, 0.02), Some(80));
+        assert_eq!(rounds_to_tell(20, Interval { low: -0.001, high: 0.021 }, 0.02), Some(21));
         assert_eq!(rounds_to_tell(20, Interval::EVERYTHING, 0.02), None);
     }
 

@@ -3,8 +3,8 @@
 //! Every lane does the same work. The amount is a compromise: long enough in the reference for its clock
 //! and its interrupts not to matter, short enough in the slowest lane for a round to be short.
 
-use tare_data::batch::Sample;
 use tare_data::batch::Batch;
+use tare_data::batch::Sample;
 use tare_data::request::Amount;
 
 /// What a trial should take in the reference: a hundred timer interrupts at HZ=250 see a tenth of it.
@@ -31,9 +31,8 @@ pub struct Pace {
 /// that does a fixed amount sends one batch a series.
 pub fn pace(batches: &[Batch], host_elapsed_ns: u64) -> Option<Pace> {
     let timed = |batch: &Batch| match &batch.sample {
-        Sample::Throughput { operations, elapsed_ns, .. } | Sample::Latency { operations, elapsed_ns, .. } => {
-            Some((*operations as f64, *elapsed_ns as f64))
-        }
+        Sample::Throughput { operations, elapsed_ns, .. }
+        | Sample::Latency { operations, elapsed_ns, .. } => Some((*operations as f64, *elapsed_ns as f64)),
         Sample::Gauge { .. } => None,
     };
     let all_ns: f64 = batches.iter().filter_map(timed).map(|(_, ns)| ns).sum();

@@ -69,7 +69,9 @@ impl From<RecordError> for LabError {
             if source.kind() == std::io::ErrorKind::StorageFull);
         let hint = match &error {
             RecordError::Io { .. } if full => "make room on that disk, or name another with --record FILE",
-            RecordError::Io { action: "create", .. } => "name a file in a folder you may write with --record FILE",
+            RecordError::Io { action: "create", .. } => {
+                "name a file in a folder you may write with --record FILE"
+            }
             RecordError::Io { .. } => "look at the file's folder and its permissions",
             RecordError::NotARecord { .. } => "records end in .tare and are made by tare run",
             RecordError::Newer { .. } => "update tare",

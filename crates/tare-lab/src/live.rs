@@ -161,7 +161,8 @@ fn greet(link: &mut Link<'_>) -> Result<Instant, Failure> {
             if protocol == PROTOCOL && version == ours {
                 return Ok(arrived.at);
             }
-            let reason = format!("the agent inside is tare {version}, protocol {protocol}; this is tare {ours}");
+            let reason =
+                format!("the agent inside is tare {version}, protocol {protocol}; this is tare {ours}");
             Err(Failure::new(FailureKind::NotSupported, reason))
         }
         _ => Err(Failure::new(FailureKind::Broken, "the first frame was no greeting")),

@@ -86,7 +86,12 @@ pub fn enter_all(
                 let mut outside = Facts::default();
                 outside.note("failure", failure.to_string());
                 let (inside, places) = Default::default();
-                writer.append(&Entry::Facts(LaneFacts { lane: lane.name.clone(), inside, outside, places }))?;
+                writer.append(&Entry::Facts(LaneFacts {
+                    lane: lane.name.clone(),
+                    inside,
+                    outside,
+                    places,
+                }))?;
             }
         }
         all.push(started);
@@ -123,7 +128,8 @@ pub fn prepare(
         (None, Some(left_s)) => rounds_within(&cases, left_s),
     };
     let rounds = *looks.last().expect("there is always a look");
-    let mut ground = Groundwork { rounds_a_start: rounds_a_start(&started, rounds, left_s), ..Default::default() };
+    let mut ground =
+        Groundwork { rounds_a_start: rounds_a_start(&started, rounds, left_s), ..Default::default() };
     let lanes = &wish.lanes;
     let planned = cases.iter().map(|case| case.plan(scale, lanes, &mut ground)).collect();
     ground.started = started;
@@ -226,11 +232,10 @@ fn calibrate(
     seed: u64,
     arena: &mut dyn Arena,
 ) -> Result<Result<Pace, Failure>, LabError> {
-    let request =
-        match request(0, &asked.case, Amount::Calibrate, started, seed, CALIBRATION_DEADLINE_MS) {
-            Ok(request) => request,
-            Err(failure) => return Ok(Err(failure)),
-        };
+    let request = match request(0, &asked.case, Amount::Calibrate, started, seed, CALIBRATION_DEADLINE_MS) {
+        Ok(request) => request,
+        Err(failure) => return Ok(Err(failure)),
+    };
     let mut batches = Vec::new();
     let began_ns = arena.now_ns();
     let outcome = arena.trial(lane, &request, &mut |batch| batches.push(batch.clone()));

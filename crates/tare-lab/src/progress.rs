@@ -26,6 +26,10 @@ pub struct Standing<'a> {
     /// Cells whose verdict can no longer change, of all cells.
     pub decided: usize,
     pub cells: usize,
+    /// Trials that failed.
+    pub failures: u32,
+    /// Rounds that were disturbed and run again.
+    pub repeated: u32,
     pub elapsed_s: f64,
     /// What is left of the budget, or of the rounds at the pace so far.
     pub left_s: f64,

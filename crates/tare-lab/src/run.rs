@@ -108,7 +108,19 @@ impl<'a> Rounds<'a> {
         let lanes = session.plan.lanes.iter().map(|_| LaneState { start, ..Default::default() }).collect();
         let resumed = Resumed::after(&session.trials);
         let decided = BTreeSet::new();
-        Rounds { arena, writer, observer, session, ground, until_ns, lanes, orders, decided, next_trial, resumed }
+        Rounds {
+            arena,
+            writer,
+            observer,
+            session,
+            ground,
+            until_ns,
+            lanes,
+            orders,
+            decided,
+            next_trial,
+            resumed,
+        }
     }
 
     /// Runs until decided, done, out of time or stopped. The end is in the record when this returns.
@@ -346,6 +358,8 @@ impl<'a> Rounds<'a> {
             rounds,
             decided: self.decided_cells(),
             cells: self.cells(),
+            failures: self.session.trials.iter().filter(|t| t.failure.is_some()).count() as u32,
+            repeated: self.session.repeated.len() as u32,
             elapsed_s,
             left_s,
         }));
@@ -361,9 +375,8 @@ impl<'a> Rounds<'a> {
 
     /// Cells that can get a verdict.
     fn cells(&self) -> usize {
-        let subject = |lane: &str| {
-            self.session.plan.lanes.iter().any(|l| l.name == lane && l.role == Role::Subject)
-        };
+        let subject =
+            |lane: &str| self.session.plan.lanes.iter().any(|l| l.name == lane && l.role == Role::Subject);
         let subjects = self.session.plan.lanes.iter().filter(|l| l.role == Role::Subject).count();
         let cases = self.session.plan.cases.iter();
         cases.map(|case| subjects - case.gaps.keys().filter(|lane| subject(lane)).count()).sum()

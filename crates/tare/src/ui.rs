@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 use tare_lab::progress::{Event, Observer};
-use tare_report::progress::{State, line};
+use tare_report::progress::{self, State};
 
 /// Width of a table where nobody says otherwise.
 const USUAL_WIDTH: usize = 80;
@@ -44,6 +44,7 @@ fn terminal_width() -> Option<usize> {
 
 /// Draws progress on standard error, between trials only.
 pub struct Progress {
+    /// A terminal has one line that changes; a log has a line now and then.
     live: bool,
     drawn: Option<Instant>,
     shown: bool,
@@ -61,19 +62,20 @@ impl Progress {
         }
     }
 
-    fn draw(&mut self, state: &State<'_>) {
+    /// Shows a line, unless the last one is young. `long` says more, for a log.
+    fn draw(&mut self, short: impl FnOnce(usize) -> String, long: impl FnOnce() -> String) {
         let pause = if self.live { REDRAW } else { PLAIN_LINE };
         if self.drawn.is_some_and(|drawn| drawn.elapsed() < pause) {
             return;
         }
         self.drawn = Some(Instant::now());
-        let width = terminal_width().unwrap_or(USUAL_WIDTH).saturating_sub(1);
         // Standard error may be closed; the session goes on without an audience.
         if self.live {
-            let _ = write!(io::stderr(), "\r\x1b[K{}", line(state, width));
+            let width = terminal_width().unwrap_or(USUAL_WIDTH).saturating_sub(1);
+            let _ = write!(io::stderr(), "\r\x1b[K{}", short(width));
             self.shown = true;
         } else {
-            let _ = writeln!(io::stderr(), "{}", line(state, USUAL_WIDTH));
+            let _ = writeln!(io::stderr(), "{}", long());
         }
     }
 }
@@ -85,19 +87,30 @@ impl Observer for Progress {
                 self.clear();
                 let _ = writeln!(io::stderr(), "note: {note}");
             }
-            Event::Entering { lane } => self.draw(&State::Entering { lane }),
-            Event::Calibrating { done, of } => self.draw(&State::Calibrating { done, of }),
+            Event::Entering { lane } => {
+                let text = format!("entering {lane}");
+                self.draw(|_| text.clone(), || text.clone());
+            }
+            Event::Calibrating { done, of } => {
+                let text = format!("calibrating, {done} of {of}");
+                self.draw(|_| text.clone(), || text.clone());
+            }
             Event::Planned { .. } => self.drawn = None,
-            Event::Trial(standing) => self.draw(&State::Measuring {
-                case: standing.case,
-                lane: standing.lane,
-                round: standing.round,
-                rounds: standing.rounds,
-                decided: standing.decided,
-                cells: standing.cells,
-                elapsed_s: standing.elapsed_s,
-                left_s: standing.left_s,
-            }),
+            Event::Trial(standing) => {
+                let state = State {
+                    label: standing.case.to_owned(),
+                    lane: standing.lane.to_owned(),
+                    rounds: standing.round - 1,
+                    rounds_planned: standing.rounds,
+                    decided: standing.decided,
+                    verdicts: standing.cells,
+                    failures: standing.failures,
+                    repeated: standing.repeated,
+                    elapsed_s: standing.elapsed_s,
+                    left_s: Some(standing.left_s),
+                };
+                self.draw(|width| progress::line(&state, width), || progress::plain(&state));
+            }
         }
     }
 }

@@ -87,6 +87,10 @@ impl Making<'_> {
     pub fn cell(&mut self, cell: &Cell, unit: Unit, ratio_width: usize) -> Entry {
         match cell {
             Cell::Compared(comparison) => self.comparison(comparison, unit, ratio_width),
+            Cell::Observed(level) => {
+                let figure = Figure::with_interval(level.median, level.low, level.high, unit);
+                vec![Part::Line(vec![span(figure.text_with_half(), Style::new())])]
+            }
             Cell::Gap(gap) => self.gap(gap, unit),
         }
     }

@@ -12,7 +12,8 @@ use crate::args::Check;
 use crate::{paths, ui};
 
 /// Families of facts of this machine that bear on measuring, in the order in which they are shown.
-const SHOWN: [&str; 9] = ["kernel", "cpu", "memory", "clock", "noise", "virtualisation", "cgroup", "user", "honesty"];
+const SHOWN: [&str; 9] =
+    ["kernel", "cpu", "memory", "clock", "noise", "virtualisation", "cgroup", "user", "honesty"];
 
 pub fn run(args: Check) -> anyhow::Result<ExitCode> {
     let programs = Programs { folders: paths::program_folders() };
@@ -33,7 +34,9 @@ pub fn run(args: Check) -> anyhow::Result<ExitCode> {
             .iter()
             .map(|(name, ready)| match ready {
                 Ok(version) => json!({ "environment": name, "ready": true, "version": version }),
-                Err(n) => json!({ "environment": name, "ready": false, "reason": n.reason, "command": n.command }),
+                Err(n) => {
+                    json!({ "environment": name, "ready": false, "reason": n.reason, "command": n.command })
+                }
             })
             .collect();
         ui::print(&format!("{:#}\n", json!({ "environments": all, "machine": machine })))?;

@@ -12,7 +12,7 @@ pub fn run(args: Clean) -> anyhow::Result<ExitCode> {
     if args.json {
         let all: Vec<_> = outcomes
             .iter()
-            .map(|o| serde_json::json!({ "thing": o.thing.to_string(), "left_because": o.left_because }))
+            .map(|o| serde_json::json!({ "thing": o.what, "left_because": o.left_because }))
             .collect();
         anstream::println!("{:#}", serde_json::Value::Array(all));
     } else if outcomes.is_empty() {
@@ -20,8 +20,8 @@ pub fn run(args: Clean) -> anyhow::Result<ExitCode> {
     }
     for outcome in outcomes.iter().filter(|_| !args.json) {
         match &outcome.left_because {
-            None => anstream::println!("removed  {}", outcome.thing),
-            Some(reason) => anstream::println!("LEFT     {}: {reason}", outcome.thing),
+            None => anstream::println!("removed  {}", outcome.what),
+            Some(reason) => anstream::println!("LEFT     {}: {reason}", outcome.what),
         }
     }
     Ok(if left == 0 { ExitCode::SUCCESS } else { Exit::Environment.into() })

@@ -38,7 +38,9 @@ pub fn run(args: Run) -> anyhow::Result<ExitCode> {
     let interrupted = watch_signals()?;
     let state = paths::state()?;
     for outcome in clean::clean(&state)? {
-        anstream::eprintln!("note: left by a session that was killed: {outcome}");
+        let done =
+            outcome.left_because.map_or("removed".to_owned(), |reason| format!("not removed: {reason}"));
+        anstream::eprintln!("note: a session that was killed left {} ({done})", outcome.what);
     }
     let mut progress = ui::Progress::new();
     let session = Session { args: &args, state, began, interrupted: &interrupted };
@@ -62,7 +64,11 @@ pub fn run(args: Run) -> anyhow::Result<ExitCode> {
 fn watch_signals() -> anyhow::Result<Arc<AtomicBool>> {
     let flag = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
-        signal_hook::flag::register_conditional_shutdown(signal, i32::from(Exit::Interrupted as u8), Arc::clone(&flag))?;
+        signal_hook::flag::register_conditional_shutdown(
+            signal,
+            i32::from(Exit::Interrupted as u8),
+            Arc::clone(&flag),
+        )?;
         signal_hook::flag::register(signal, Arc::clone(&flag))?;
     }
     Ok(flag)
@@ -95,7 +101,14 @@ impl Session<'_> {
         writer.append(&Entry::Record { schema: SCHEMA, header: self.header(&ground) })?;
         let mut arena = LiveArena::new(&lanes, &ground, self.interrupted, self.began)?;
         let seed = args.seed.unwrap_or_else(fresh_seed);
-        let wish = Wish { study: &study.name, asked, lanes, seed, rounds: args.rounds, budget_s: budget_s.map(|s| s - RESERVE_S) };
+        let wish = Wish {
+            study: &study.name,
+            asked,
+            lanes,
+            seed,
+            rounds: args.rounds,
+            budget_s: budget_s.map(|s| s - RESERVE_S),
+        };
         let prepared = prepare::prepare(wish, &mut arena, &mut writer, progress);
         let prepared = match prepared {
             Ok(prepared) => prepared,
@@ -117,7 +130,8 @@ impl Session<'_> {
         };
         let until_ns = budget_s.map(|s| ((s - RESERVE_S).max(1.0) * 1e9) as u64);
         let ending = rounds(&mut arena, &mut writer, progress, session, groundwork, until_ns)?;
-        leave(arena, ground, progress);
+        leave(arena, progress);
+        tell_left(ground.close());
         Ok((record, ending))
     }
 
@@ -147,7 +161,8 @@ impl Session<'_> {
         };
         let until_ns = budget_s.map(|s| ((s - RESERVE_S).max(1.0) * 1e9) as u64);
         let ending = rounds(&mut arena, &mut writer, progress, session, groundwork, until_ns)?;
-        leave(arena, ground, progress);
+        leave(arena, progress);
+        tell_left(ground.close());
         Ok(ending)
     }
 
@@ -187,8 +202,9 @@ impl Session<'_> {
             let specification: Specification = environments::parse(&lane.specification)?;
             let provider = environments::find(&specification)?;
             if let Err(not_ready) = provider.ready(&specification, &programs) {
-                let error = LabError::new(ErrorKind::Environment, format!("cannot enter '{}'", lane.specification))
-                    .because(not_ready.reason);
+                let error =
+                    LabError::new(ErrorKind::Environment, format!("cannot enter '{}'", lane.specification))
+                        .because(not_ready.reason);
                 return Err(match not_ready.command {
                     Some(command) => error.hint(command),
                     None => error.hint("tare check says what is ready here"),
@@ -199,9 +215,8 @@ impl Session<'_> {
     }
 
     fn setting(&self, shares: &BTreeMap<String, PathBuf>) -> Result<Setting, LabError> {
-        let binary = std::env::current_exe().map_err(|e| {
-            LabError::new(ErrorKind::Storage, "cannot find tare's own file").because(e)
-        })?;
+        let binary = std::env::current_exe()
+            .map_err(|e| LabError::new(ErrorKind::Storage, "cannot find tare's own file").because(e))?;
         Ok(Setting {
             state: self.state.clone(),
             scratch: self.args.scratch.clone().unwrap_or_else(paths::scratch),
@@ -233,14 +248,18 @@ fn rounds(
     Rounds::new(arena, writer, progress, session, groundwork, until_ns).run(&now)
 }
 
-/// Leaves every environment and the ground; says what could not be taken away.
-fn leave(mut arena: LiveArena<'_>, ground: SessionGround, progress: &mut ui::Progress) {
-    let mut left = arena.leave_all();
-    drop(arena);
-    left.extend(ground.close().into_iter().filter(|outcome| outcome.left_because.is_some()));
+/// Leaves every environment.
+fn leave(mut arena: LiveArena<'_>, progress: &mut ui::Progress) {
     progress.clear();
-    for outcome in left {
-        anstream::eprintln!("note: {outcome}; tare clean tries again");
+    tell_left(arena.leave_all());
+}
+
+/// Says what could not be taken away.
+fn tell_left(outcomes: Vec<clean::Outcome>) {
+    for outcome in outcomes {
+        if let Some(reason) = outcome.left_because {
+            anstream::eprintln!("note: {} is left: {reason}; tare clean tries again", outcome.what);
+        }
     }
 }
 

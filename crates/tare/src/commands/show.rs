@@ -21,9 +21,11 @@ pub fn run(args: Show) -> anyhow::Result<ExitCode> {
     } else if SHIPPED.iter().any(|(shipped, _)| *shipped == name) || name.ends_with(".toml") {
         study_text(&Study::named(name)?)?
     } else {
-        let error = LabError::new(ErrorKind::Usage, format!("there is no probe, environment or study '{name}'"));
+        let error =
+            LabError::new(ErrorKind::Usage, format!("there is no probe, environment or study '{name}'"));
         let probes = PROBES.iter().map(|p| p.name);
-        let known = probes.chain(PROVIDERS.iter().map(|p| p.name())).chain(SHIPPED.iter().map(|(name, _)| *name));
+        let known =
+            probes.chain(PROVIDERS.iter().map(|p| p.name())).chain(SHIPPED.iter().map(|(name, _)| *name));
         return Err(match nearest(name, known) {
             Some(near) => error.hint(format!("did you mean '{near}'?")),
             None => error.hint("tare list probes, tare list environments, tare list studies"),
