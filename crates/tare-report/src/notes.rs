@@ -5,7 +5,8 @@ use std::mem::{Discriminant, discriminant};
 
 use tare_analysis::findings::{Gap, Row};
 use tare_data::caveat::Caveat;
-use tare_data::session::Session;
+use tare_data::failure::Failure;
+use tare_data::session::{Session, Trial};
 
 use crate::text::clean;
 use crate::words;
@@ -78,14 +79,20 @@ impl<'a> CellCaveats<'a> {
 }
 
 /// Why the reference itself has no figure for a row: what was found before the first round, or its last failure.
-pub fn reference_gap(session: &Session, row: &Row, reference: &str) -> Gap {
+///
+/// None where it was not reached.
+pub fn reference_failure<'a>(session: &'a Session, row: &Row, reference: &str) -> Option<&'a Failure> {
     let planned = session.plan.cases.iter().find(|case| case.id == row.case);
     let found_before = planned.and_then(|case| case.gaps.get(reference));
-    let failed = || {
-        let of_reference = |t: &&tare_data::session::Trial| t.case == row.case && t.lane == reference;
-        session.trials.iter().rev().filter(of_reference).find_map(|t| t.failure.as_ref())
-    };
-    match found_before.or_else(failed) {
+    found_before.or_else(|| {
+        let of_reference = |trial: &&Trial| trial.case == row.case && trial.lane == reference;
+        session.trials.iter().rev().filter(of_reference).find_map(|trial| trial.failure.as_ref())
+    })
+}
+
+/// The same as a gap.
+pub fn reference_gap(session: &Session, row: &Row, reference: &str) -> Gap {
+    match reference_failure(session, row, reference) {
         Some(failure) => Gap::Failed(failure.clone()),
         None => Gap::NotReached,
     }

@@ -60,18 +60,23 @@ pub fn failure_kind(kind: FailureKind) -> &'static str {
     }
 }
 
+/// The name of a kind of failure in files that programs read.
+pub fn failure_name(kind: FailureKind) -> &'static str {
+    match kind {
+        FailureKind::NotSupported => "not_supported",
+        FailureKind::NotPermitted => "not_permitted",
+        FailureKind::NotComparable => "not_comparable",
+        FailureKind::WrongWork => "wrong_work",
+        FailureKind::Broken => "broken",
+        FailureKind::Deadline => "deadline",
+        FailureKind::Died => "died",
+    }
+}
+
 /// The name of a gap in files that programs read.
 pub fn gap_name(gap: &Gap) -> &'static str {
     match gap {
-        Gap::Failed(failure) => match failure.kind {
-            FailureKind::NotSupported => "not_supported",
-            FailureKind::NotPermitted => "not_permitted",
-            FailureKind::NotComparable => "not_comparable",
-            FailureKind::WrongWork => "wrong_work",
-            FailureKind::Broken => "broken",
-            FailureKind::Deadline => "deadline",
-            FailureKind::Died => "died",
-        },
+        Gap::Failed(failure) => failure_name(failure.kind),
         Gap::NotReached => "not_reached",
         Gap::NoReference(_) => "no_reference",
         Gap::NotComparable { .. } => "not_comparable",

@@ -1,0 +1,172 @@
+//! The findings as CSV: one line a cell, for spreadsheets and data frames.
+
+use tare_analysis::findings::{Cell, Findings, Gap, Level, Row};
+use tare_data::session::Session;
+
+use crate::text::clean;
+use crate::words;
+
+const HEAD: [&str; 22] = [
+    "study",
+    "started",
+    "case",
+    "probe",
+    "label",
+    "place",
+    "peer",
+    "metric",
+    "unit",
+    "headline",
+    "lane",
+    "verdict",
+    "ratio",
+    "ratio_low",
+    "ratio_high",
+    "p",
+    "coloured",
+    "rounds",
+    "median",
+    "median_low",
+    "median_high",
+    "reason",
+];
+
+/// A head and a line a cell, the reference's own cells first in each row; figures in the metric's own unit.
+///
+/// A text from the record that a spreadsheet would take for a formula begins with an apostrophe.
+pub fn render(session: &Session, findings: &Findings) -> String {
+    let mut writer = ::csv::Writer::from_writer(Vec::new());
+    let mut write =
+        |fields: &[String]| writer.write_record(fields).expect("every line has the head's fields");
+    write(&HEAD.map(str::to_owned));
+    for row in &findings.rows {
+        let shared = shared(session, row);
+        let mut line = |lane: &str, own: [String; 11]| {
+            let fields: Vec<String> = shared.iter().cloned().chain([text(lane)]).chain(own).collect();
+            write(&fields);
+        };
+        line(&findings.reference, reference(row.reference.as_ref()));
+        for (cell, lane) in row.cells.iter().zip(&findings.subjects) {
+            line(lane, cell_fields(cell));
+        }
+    }
+    let bytes = writer.into_inner().expect("a vector takes every byte");
+    String::from_utf8(bytes).expect("fields are UTF-8")
+}
+
+fn shared(session: &Session, row: &Row) -> [String; 10] {
+    let unit = serde_json::to_value(row.metric.unit).ok();
+    [
+        text(&session.plan.study),
+        text(&session.header.started),
+        text(&row.case),
+        text(&row.probe),
+        text(&row.label),
+        text(row.place.as_deref().unwrap_or("")),
+        text(row.peer.as_deref().unwrap_or("")),
+        text(&row.metric.name),
+        unit.as_ref().and_then(|u| u.as_str()).unwrap_or("").to_owned(),
+        row.headline.to_string(),
+    ]
+}
+
+fn reference(level: Option<&Level>) -> [String; 11] {
+    let verdict = if level.is_some() { "reference" } else { "gap" };
+    fields(verdict, [None; 4], None, level.map(|l| l.rounds), level, "")
+}
+
+fn cell_fields(cell: &Cell) -> [String; 11] {
+    match cell {
+        Cell::Compared(c) => fields(
+            words::verdict_name(c.verdict),
+            [Some(c.ratio), Some(c.low), Some(c.high), Some(c.p)],
+            Some(c.coloured),
+            Some(c.rounds),
+            Some(&c.level),
+            "",
+        ),
+        Cell::Gap(gap) => {
+            let level = match gap {
+                Gap::NoReference(level) | Gap::NotComparable { level, .. } => Some(level),
+                Gap::Failed(_) | Gap::NotReached => None,
+            };
+            let reason = words::gap(gap).1.unwrap_or("");
+            fields(words::gap_name(gap), [None; 4], None, level.map(|l| l.rounds), level, reason)
+        }
+    }
+}
+
+fn fields(
+    verdict: &str,
+    ratios: [Option<f64>; 4],
+    coloured: Option<bool>,
+    rounds: Option<u32>,
+    level: Option<&Level>,
+    reason: &str,
+) -> [String; 11] {
+    let [ratio, low, high, p] = ratios.map(number);
+    [
+        verdict.to_owned(),
+        ratio,
+        low,
+        high,
+        p,
+        coloured.map(|c| c.to_string()).unwrap_or_default(),
+        rounds.map(|r| r.to_string()).unwrap_or_default(),
+        number(level.map(|l| l.median)),
+        number(level.map(|l| l.low)),
+        number(level.map(|l| l.high)),
+        text(reason),
+    ]
+}
+
+/// A figure in full; empty where it is none.
+fn number(value: Option<f64>) -> String {
+    value.filter(|v| v.is_finite()).map(|v| v.to_string()).unwrap_or_default()
+}
+
+/// A text that a spreadsheet keeps as text.
+fn text(text: &str) -> String {
+    let text = clean(text);
+    if text.starts_with(['=', '+', '-', '@']) { format!("'{text}") } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::specimen;
+
+    #[test]
+    fn every_cell_has_a_line() {
+        let text = render(&specimen::session(3), &specimen::findings(3));
+        let mut reader = ::csv::Reader::from_reader(text.as_bytes());
+        assert_eq!(reader.headers().unwrap(), &HEAD[..]);
+        let lines: Vec<_> = reader.records().map(|line| line.unwrap()).collect();
+        assert_eq!(lines.len(), 7 * 4);
+        let of = |name: &str| HEAD.iter().position(|head| *head == name).unwrap();
+        let gvisor = lines.iter().find(|l| &l[of("lane")] == "gvisor").unwrap();
+        assert_eq!(&gvisor[of("verdict")], "slower");
+        assert_eq!(&gvisor[of("ratio")], "24.13");
+        assert_eq!(&gvisor[of("unit")], "nanoseconds");
+        let gap = lines.iter().find(|l| &l[of("verdict")] == "not_comparable").unwrap();
+        assert_eq!(&gap[of("ratio")], "");
+        assert_eq!(&gap[of("reason")], "emulated processor (TCG): no KVM that works here");
+    }
+
+    #[test]
+    fn a_hostile_name_is_neither_a_formula_nor_a_line() {
+        let mut findings = specimen::findings(1);
+        findings.rows.truncate(1);
+        findings.rows[0].label = "=HYPERLINK(\"x\")\n,a".into();
+        let shown = render(&specimen::session(1), &findings);
+        assert_eq!(shown.lines().count(), 3);
+        assert!(shown.contains("\"'=HYPERLINK(\"\"x\"\")\u{fffd},a\""), "{shown}");
+    }
+
+    #[test]
+    fn what_is_no_number_is_empty() {
+        assert_eq!(number(Some(f64::NAN)), "");
+        assert_eq!(number(Some(f64::INFINITY)), "");
+        assert_eq!(number(Some(0.5)), "0.5");
+    }
+}

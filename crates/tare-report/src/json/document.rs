@@ -1,0 +1,245 @@
+//! The shape of the JSON document: what each field holds, in the order in which it is written.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use tare_data::facts::Facts;
+use tare_data::session::Role;
+use tare_data::unit::Unit;
+
+/// A session and what it found.
+#[derive(Debug, Serialize)]
+pub struct Document<'a> {
+    pub schema: &'static str,
+    pub version: u32,
+    pub session: About<'a>,
+    pub plan: Plan<'a>,
+    /// Name of the reference lane.
+    pub reference: &'a str,
+    /// Names of the subject lanes; cells of every row stand in this order.
+    pub subjects: &'a [String],
+    pub certificate: Certificate,
+    /// Doubts about a lane (or, without one, about the session).
+    pub caveats: Vec<LaneCaveat<'a>>,
+    /// One sentence a subject lane.
+    pub sentences: Vec<Sentence>,
+    /// One row a case and metric.
+    pub rows: Vec<Row<'a>>,
+    pub facts: AllFacts<'a>,
+    /// Trials that gave no figure.
+    pub failures: Vec<FailedTrial<'a>>,
+    /// Rounds that broke a noise limit and were run again.
+    pub repeated: Vec<Repeated<'a>>,
+}
+
+/// Who measured, with what, when.
+#[derive(Debug, Serialize)]
+pub struct About<'a> {
+    /// Version of tare.
+    pub tare: &'a str,
+    /// SHA-256 of the program that measured, in hex.
+    pub binary: &'a str,
+    /// RFC 3339 with offset.
+    pub started: &'a str,
+    /// From the beginning to the end of the last trial, in seconds; null without a trial.
+    pub measured_s: Option<f64>,
+    /// Arguments after the program's name.
+    pub command: &'a [String],
+    /// `complete`, `interrupted` or `broken_off`.
+    pub ending: &'static str,
+    /// Number of trials, disturbed ones and failures included.
+    pub trials: usize,
+}
+
+/// What the session set out to do.
+#[derive(Debug, Serialize)]
+pub struct Plan<'a> {
+    pub study: &'a str,
+    /// In hex, because a JSON number does not hold 64 bits.
+    pub seed: String,
+    /// Most rounds that a case gets.
+    pub rounds: u32,
+    /// Rounds after which the stopping rule looks.
+    pub looks: &'a [u32],
+    pub budget_s: Option<f64>,
+    pub lanes: Vec<Lane<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Lane<'a> {
+    pub name: &'a str,
+    pub specification: &'a str,
+    /// `reference`, `control` or `subject`.
+    pub role: Role,
+}
+
+/// What the session says of its own power to tell.
+#[derive(Debug, Serialize)]
+pub struct Certificate {
+    pub control_cells: usize,
+    pub control_coloured: usize,
+    /// True when the control lane shows more differences than chance allows: do not trust the session.
+    pub banner: bool,
+    /// Smallest ratio that a typical cell could have told from 1.
+    pub smallest_effect: Option<f64>,
+    pub decided: usize,
+    pub compared: usize,
+    pub repeated: u32,
+}
+
+#[derive(Debug, Serialize)]
+pub struct LaneCaveat<'a> {
+    pub lane: Option<&'a str>,
+    pub caveat: Caveat,
+}
+
+/// A reason to doubt, with advice.
+#[derive(Debug, Serialize)]
+pub struct Caveat {
+    /// Name of its kind, e.g. `clock_disagrees`.
+    pub kind: &'static str,
+    pub words: String,
+    pub advice: &'static str,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Sentence {
+    pub lane: String,
+    pub sentence: String,
+}
+
+/// One metric of one case in every lane.
+#[derive(Debug, Serialize)]
+pub struct Row<'a> {
+    pub case: &'a str,
+    pub probe: &'a str,
+    /// Kind of work, e.g. `system_call`.
+    pub family: &'static str,
+    pub label: &'a str,
+    /// Parameters of the probe, as a person writes them.
+    pub parameters: BTreeMap<&'a str, &'a str>,
+    pub place: Option<&'a str>,
+    pub peer: Option<&'a str>,
+    /// Hash of the probe's definition and parameters; figures of different ones are not comparable.
+    pub definition: Option<&'a str>,
+    /// Largest ratio that still counts as the same, e.g. 1.02.
+    pub margin: Option<f64>,
+    pub metric: Metric<'a>,
+    pub headline: bool,
+    /// The reference's own figure; null when `reference_gap` says why there is none.
+    pub reference: Option<Level<'a>>,
+    pub reference_gap: Option<Gap<'a>>,
+    pub cells: Vec<Cell<'a>>,
+    /// The reference against itself; null in a session without a control lane.
+    pub control: Option<Cell<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Metric<'a> {
+    pub name: &'a str,
+    /// Of every figure of the row but ratios.
+    pub unit: Unit,
+    /// `lower` or `higher`.
+    pub better: &'static str,
+}
+
+/// A typical value over rounds.
+#[derive(Debug, Serialize)]
+pub struct Level<'a> {
+    pub median: f64,
+    /// 95 % interval of the median.
+    pub low: f64,
+    pub high: f64,
+    pub rounds: u32,
+    /// The value of every round that counted.
+    pub values: &'a [f64],
+}
+
+/// A lane's cell: exactly one of `comparison` and `gap` is not null.
+#[derive(Debug, Serialize)]
+pub struct Cell<'a> {
+    pub lane: &'a str,
+    /// `slower`, `faster`, `same`, `slower_unclear`, `faster_unclear`, `cannot_tell` or `gap`.
+    pub verdict: &'static str,
+    pub comparison: Option<Comparison<'a>>,
+    pub gap: Option<Gap<'a>>,
+}
+
+/// A lane's cost against the reference.
+#[derive(Debug, Serialize)]
+pub struct Comparison<'a> {
+    /// Cost ratio: above 1 the lane is dearer, whichever way the metric is better.
+    pub estimate: f64,
+    /// 95 % interval of the estimate, by the method that `leading` names.
+    pub low: f64,
+    pub high: f64,
+    /// The interval by signs, for comparison.
+    pub sign_low: f64,
+    pub sign_high: f64,
+    /// `hodges_lehmann` or `sign`.
+    pub leading: &'static str,
+    /// Sequential p of "no effect".
+    pub p: f64,
+    /// Survives the correction for many cells.
+    pub coloured: bool,
+    /// Paired rounds.
+    pub rounds: u32,
+    /// Rounds after which the verdict could no longer change; null while undecided.
+    pub decided_at: Option<u32>,
+    /// Rounds that it would take to tell, where the verdict is `cannot_tell`.
+    pub rounds_to_tell: Option<u32>,
+    /// Median over rounds of lane minus reference, in the metric's unit.
+    pub difference: f64,
+    /// The lane's own figure.
+    pub level: Level<'a>,
+    pub caveats: Vec<Caveat>,
+}
+
+/// Why a cell has no comparison.
+#[derive(Debug, Serialize)]
+pub struct Gap<'a> {
+    /// Name of its kind, e.g. `not_permitted`.
+    pub kind: &'static str,
+    /// The same in words.
+    pub words: &'static str,
+    pub reason: Option<&'a str>,
+    /// The lane's own figure, where there is one that must not be compared.
+    pub level: Option<Level<'a>>,
+}
+
+/// What is known of the machine and the lanes.
+#[derive(Debug, Serialize)]
+pub struct AllFacts<'a> {
+    /// Of the machine that ran the session.
+    pub host: &'a Facts,
+    pub lanes: Vec<LaneFacts<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct LaneFacts<'a> {
+    pub lane: &'a str,
+    /// As the agent in it sees it.
+    pub inside: &'a Facts,
+    /// As the host sees it.
+    pub outside: &'a Facts,
+    pub places: &'a BTreeMap<String, Facts>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct FailedTrial<'a> {
+    pub trial: u64,
+    pub case: &'a str,
+    pub lane: &'a str,
+    pub round: u32,
+    pub attempt: u32,
+    pub kind: &'static str,
+    pub reason: &'a str,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Repeated<'a> {
+    pub case: &'a str,
+    pub round: u32,
+    pub attempt: u32,
+    pub reason: &'a str,
+}

@@ -1,0 +1,113 @@
+//! The JSON document against its published schema, and against a hostile record.
+
+use boon::{Compiler, Schemas};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use tare_data::failure::{Failure, FailureKind};
+use tare_data::session::RepeatedRound;
+
+use super::*;
+use crate::specimen;
+
+fn document(lanes: usize) -> Value {
+    serde_json::from_str(&render(&specimen::session(lanes), &specimen::findings(lanes))).unwrap()
+}
+
+/// What is wrong with a document by the published schema.
+fn complaint(document: &Value) -> Option<String> {
+    let mut schema: Value = serde_json::from_str(include_str!("../../../../docs/report.schema.json"))
+        .expect("the schema is JSON");
+    close(&mut schema);
+    let mut schemas = Schemas::new();
+    let mut compiler = Compiler::new();
+    compiler.add_resource("file:///report.schema.json", schema).unwrap();
+    let index = compiler.compile("file:///report.schema.json", &mut schemas).unwrap();
+    schemas.validate(document, index).err().map(|e| e.to_string())
+}
+
+/// Forbids fields that the schema does not describe: readers ignore them, but we do not write them.
+fn close(schema: &mut Value) {
+    match schema {
+        Value::Object(map) => {
+            if map.contains_key("required") {
+                map.insert("additionalProperties".into(), json!(false));
+            }
+            map.values_mut().for_each(close);
+        }
+        Value::Array(items) => items.iter_mut().for_each(close),
+        _ => {}
+    }
+}
+
+#[test]
+fn documents_keep_to_the_published_schema() {
+    for lanes in 0..=6 {
+        assert_eq!(complaint(&document(lanes)), None);
+    }
+    let mut session = specimen::session(2);
+    session.repeated.push(RepeatedRound {
+        case: "sys.getppid".into(),
+        round: 3,
+        attempt: 0,
+        reason: "steal above 5 %".into(),
+    });
+    session.plan.cases[0].gaps.insert("native".into(), Failure::new(FailureKind::NotPermitted, "needs root"));
+    let mut findings = specimen::findings(2);
+    findings.rows[0].reference = None;
+    let read: Value = serde_json::from_str(&render(&session, &findings)).unwrap();
+    assert_eq!(complaint(&read), None);
+    assert_eq!(read["rows"][0]["reference_gap"]["kind"], "not_permitted");
+    assert_eq!(read["repeated"][0]["reason"], "steal above 5 %");
+}
+
+#[test]
+fn the_schema_refuses_what_is_not_such_a_document() {
+    let mut other = document(1);
+    other["schema"] = json!("something else");
+    assert!(complaint(&other).is_some());
+    let mut unknown = document(1);
+    unknown["rows"][0]["cells"][0]["verdict"] = json!("slow");
+    assert!(complaint(&unknown).is_some());
+    let mut missing = document(1);
+    missing["rows"][0].as_object_mut().unwrap().remove("reference");
+    assert!(complaint(&missing).is_some());
+    let mut extra = document(1);
+    extra["rows"][0]["extra"] = json!(1);
+    assert!(complaint(&extra).is_some());
+}
+
+#[test]
+fn a_cell_has_estimate_interval_verdict_and_raw_values() {
+    let document = document(2);
+    let cell = &document["rows"][0]["cells"][1];
+    assert_eq!(cell["lane"], "gvisor");
+    assert_eq!(cell["verdict"], "slower");
+    assert_eq!(cell["comparison"]["estimate"], 24.13);
+    assert!(cell["comparison"]["low"].as_f64().unwrap() < 24.13);
+    assert_eq!(cell["comparison"]["level"]["values"].as_array().unwrap().len(), 18);
+    assert_eq!(document["plan"]["seed"], "7f3a91c2");
+    assert_eq!(document["facts"]["lanes"][2]["inside"]["kernel.release"], "6.18.44");
+}
+
+#[test]
+fn what_is_no_number_is_null_and_the_document_still_valid() {
+    let mut findings = specimen::findings(1);
+    let level = findings.rows[0].reference.as_mut().unwrap();
+    (level.median, level.low) = (f64::NAN, f64::NEG_INFINITY);
+    let text = render(&specimen::session(1), &findings);
+    let read: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(read["rows"][0]["reference"]["median"], Value::Null);
+    assert_eq!(complaint(&read), None);
+}
+
+proptest! {
+    #[test]
+    fn any_text_survives_and_nothing_of_it_acts(text in any::<String>()) {
+        let shown = escaped(&json!({ "name": text }));
+        let acts = shown.contains(['<', '>', '&', '\u{2028}', '\u{202e}']);
+        prop_assert!(!acts);
+        prop_assert!(!shown.chars().any(char::is_control));
+        let read: Value = serde_json::from_str(&shown).unwrap();
+        prop_assert_eq!(read["name"].as_str().unwrap(), text);
+    }
+}

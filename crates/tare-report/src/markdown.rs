@@ -1,0 +1,175 @@
+//! The findings as Markdown, for pull requests and issues on the usual forges.
+
+use tare_analysis::findings::{Cell, Comparison, Findings, Gap, Row, Verdict};
+use tare_data::session::Session;
+use tare_data::unit::Unit;
+
+use crate::notes::{CellCaveats, Notes, reference_gap};
+use crate::number::{Figure, ratio, ratio_interval};
+use crate::text::clean;
+use crate::{view, words};
+
+/// A table of the headline metrics with what is needed to judge it; the same words as on a terminal.
+pub fn render(session: &Session, findings: &Findings) -> String {
+    let rows = view::rows(findings, false);
+    let mut notes = Notes::default();
+    let mut out = String::new();
+    let heading = view::heading(session, findings, None);
+    push(&mut out, &heading.iter().map(|part| literal(part)).collect::<Vec<_>>().join(" · "));
+    if let Some(banner) = view::banner(findings) {
+        push(&mut out, &format!("> [!WARNING]\n> {}", literal(&banner)));
+    }
+    if let Some(ending) = view::ending(findings, None) {
+        push(&mut out, &format!("> [!NOTE]\n> {}", literal(&ending)));
+    }
+    if rows.is_empty() {
+        push(&mut out, "Nothing was measured.");
+    } else {
+        push(&mut out, &table(session, findings, &rows, &mut notes));
+    }
+    let sentences = view::sentences(findings);
+    let sentence = |(lane, cost): &(String, String)| format!("- **{}** {}", literal(lane), literal(cost));
+    push(&mut out, &sentences.iter().map(sentence).collect::<Vec<_>>().join("\n"));
+    push(&mut out, &judgement(session, findings, &rows, &notes));
+    out
+}
+
+/// Adds a paragraph, if it holds anything.
+fn push(out: &mut String, paragraph: &str) {
+    if paragraph.is_empty() {
+        return;
+    }
+    if !out.is_empty() {
+        out.push('\n');
+    }
+    out.push_str(paragraph);
+    out.push('\n');
+}
+
+fn table(session: &Session, findings: &Findings, rows: &[&Row], notes: &mut Notes) -> String {
+    let caveats = CellCaveats::of(rows, false);
+    let names = findings.subjects.iter().map(|name| literal(&clean(name)));
+    let mut lines = vec![
+        line(["probe".to_owned(), literal(&clean(&findings.reference))].into_iter().chain(names)),
+        line(["---", "---:"].into_iter().chain(findings.subjects.iter().map(|_| "---")).map(str::to_owned)),
+    ];
+    for row in rows {
+        let unit = row.metric.unit;
+        let label =
+            format!("{}<br><sub>{}</sub>", literal(&clean(&row.label)), literal(&view::where_it_runs(row)));
+        let reference = match &row.reference {
+            Some(level) => Figure::with_interval(level.median, level.low, level.high, unit).text_with_half(),
+            None => gap(&reference_gap(session, row, &findings.reference), unit, notes),
+        };
+        let cells = row.cells.iter().map(|cell| match cell {
+            Cell::Compared(comparison) => compared(comparison, &caveats, notes),
+            Cell::Gap(found) => gap(found, unit, notes),
+        });
+        lines.push(line([label, reference].into_iter().chain(cells)));
+    }
+    lines.join("\n")
+}
+
+fn line(cells: impl Iterator<Item = String>) -> String {
+    format!("| {} |", cells.collect::<Vec<_>>().join(" | "))
+}
+
+fn compared(comparison: &Comparison, caveats: &CellCaveats, notes: &mut Notes) -> String {
+    let word = words::verdict(comparison.verdict);
+    let mark = if words::is_uncorrected(comparison) { words::UNCORRECTED.to_string() } else { String::new() };
+    let head = match comparison.verdict {
+        Verdict::CannotTell => word.to_owned(),
+        Verdict::Slower | Verdict::Faster if comparison.coloured => {
+            format!("**{} {word}**", ratio(comparison.ratio))
+        }
+        _ => format!("{} {word}{mark}", ratio(comparison.ratio)),
+    };
+    let marks: Vec<String> = comparison
+        .caveats
+        .iter()
+        .filter_map(|caveat| caveats.note(caveat))
+        .map(|note| notes.mark(&note))
+        .collect();
+    let interval = literal(&ratio_interval(comparison.low, comparison.high, comparison.ratio));
+    format!("{head}<br><sub>{interval}</sub>{}", marks.join("·"))
+}
+
+fn gap(gap: &Gap, unit: Unit, notes: &mut Notes) -> String {
+    let (word, reason) = words::gap(gap);
+    let mark = reason.filter(|r| !r.trim().is_empty()).map(|reason| notes.mark(reason));
+    let text = format!("_{word}_{}", mark.map(|mark| format!(" {mark}")).unwrap_or_default());
+    match gap {
+        Gap::NoReference(level) => format!("{}<br>{text}", Figure::plain(level.median, unit).text()),
+        _ => text,
+    }
+}
+
+/// Legend, certificate, notes and caveats, folded away but for what casts doubt.
+fn judgement(session: &Session, findings: &Findings, rows: &[&Row], notes: &Notes) -> String {
+    let mut lines: Vec<String> =
+        view::caveats(findings).iter().map(|c| format!("- {}", literal(c))).collect();
+    let (shown, more) = notes.shown();
+    lines.extend(shown.iter().map(|(mark, note)| format!("- {mark} {}", literal(note))));
+    if more > 0 {
+        lines.push(format!("- {more} more notes"));
+    }
+    let legend = view::legend(session, rows, &findings.reference).join("; ");
+    lines.push(String::new());
+    let legend = if legend.is_empty() { legend } else { format!("{}. ", literal(&legend)) };
+    lines.push(format!("<sub>{legend}{}</sub>", literal(&view::certificate(findings).join(" "))));
+    if lines[0].is_empty() {
+        lines.remove(0);
+    }
+    lines.join("\n")
+}
+
+/// Text in which no character means anything to Markdown, to HTML or to a forge (mentions, references, links).
+fn literal(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            // A backslash does not stop a mention or a reference; an empty comment does.
+            '@' | '#' => {
+                out.push(c);
+                out.push_str("<!-- -->");
+            }
+            '\u{a0}' => out.push(' '),
+            c if "\\`*_{}[]|~:$!^".contains(c) => {
+                out.push('\\');
+                out.push(c);
+            }
+            // "www." begins a link.
+            '.' if out.to_ascii_lowercase().ends_with("www") => out.push_str("\\."),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::specimen;
+
+    #[test]
+    fn a_table_for_a_pull_request() {
+        insta::assert_snapshot!(render(&specimen::session(3), &specimen::findings(3)));
+    }
+
+    #[test]
+    fn text_from_a_record_stays_text() {
+        assert_eq!(
+            literal("<script>|[a](http://x) @all #1 www.x.y `z`"),
+            "&lt;script&gt;\\|\\[a\\](http\\://x) @<!-- -->all #<!-- -->1 www\\.x.y \\`z\\`"
+        );
+        let mut findings = specimen::findings(1);
+        findings.rows[0].label = "a|b\n\n# x".into();
+        findings.subjects[0] = "<img src=x onerror=alert(1)>".into();
+        let shown = render(&specimen::session(1), &findings);
+        assert!(!shown.contains("<img"), "{shown}");
+        assert!(shown.lines().filter(|l| l.starts_with('|')).all(|l| l.ends_with('|')), "{shown}");
+    }
+}
