@@ -214,11 +214,11 @@ fn layer(rows: &[Row], lane: usize) -> LayerCost {
     let cells = || rows.iter().map(|row| (row, &row.cells[lane]));
     let compared = || {
         cells().filter_map(|(row, cell)| match cell {
-            Cell::Compared(c) => Some((row, c)),
+            Cell::Compared(c) => Some((row, &**c)),
             Cell::Gap(_) => None,
         })
     };
-    let cost = |(row, c): (&Row, &Box<Comparison>)| FamilyCost {
+    let cost = |(row, c): (&Row, &Comparison)| FamilyCost {
         family: Family::of(&row.probe),
         least: c.ratio,
         most: c.ratio,
