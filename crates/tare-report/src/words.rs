@@ -169,6 +169,6 @@ pub fn ending_name(ending: Ending) -> &'static str {
 pub fn comparison(cell: &Cell) -> Option<&Comparison> {
     match cell {
         Cell::Compared(comparison) => Some(comparison),
-        Cell::Gap(_) => None,
+        Cell::Observed(_) | Cell::Gap(_) => None,
     }
 }
