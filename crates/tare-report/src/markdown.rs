@@ -63,9 +63,7 @@ fn table(session: &Session, findings: &Findings, rows: &[&Row], notes: &mut Note
         };
         let cells = row.cells.iter().map(|cell| match cell {
             Cell::Compared(comparison) => compared(comparison, &caveats, notes),
-            Cell::Observed(level) => {
-                Figure::with_interval(level.median, level.low, level.high, unit).text_with_half()
-            }
+            Cell::Observed(level) => Figure::plain(level.median, unit).text(),
             Cell::Gap(found) => gap(found, unit, notes),
         });
         lines.push(line([label, reference].into_iter().chain(cells)));

@@ -4,6 +4,8 @@ use tare_data::unit::Unit;
 
 /// Stands for a figure that is no number: a hostile or damaged record can hold one.
 const NO_NUMBER: &str = "?";
+/// Stands for an interval that too few rounds leave open.
+const NO_INTERVAL: &str = "no interval";
 /// Figures from here on are written with an exponent, so that no figure is wider than a column.
 const LONGEST_PLAIN: f64 = 1e6;
 /// Figures from here on have no decimals, whatever the figure beside them has.
@@ -177,6 +179,9 @@ fn ratio_with(value: f64, decimals: usize) -> String {
 
 /// `[23.8, 24.5]`: an interval of a ratio, with the decimals of the ratio it belongs to.
 pub fn ratio_interval(low: f64, high: f64, ratio: f64) -> String {
+    if !(low.is_finite() && high.is_finite()) || (low <= 0.0 && ratio > 0.0) {
+        return NO_INTERVAL.into();
+    }
     let places = ratio_decimals(ratio);
     // A bound much smaller than its ratio would lose its digits: 12.3 in [0.4, 31.0].
     let bound = |v: f64| ratio_with(v, if v.abs() < 1.0 { places.max(2) } else { places });
@@ -206,7 +211,7 @@ pub fn duration(seconds: f64) -> String {
     let whole = seconds.round().min(3.6e8) as u64;
     match whole {
         0..60 => format!("{whole} s"),
-        60..3600 if whole % 60 == 0 => format!("{} min", whole / 60),
+        60..3600 if whole.is_multiple_of(60) => format!("{} min", whole / 60),
         60..3600 => format!("{} min {} s", whole / 60, whole % 60),
         _ => format!("{} h {} min", whole / 3600, whole % 3600 / 60),
     }
@@ -269,6 +274,7 @@ mod tests {
         assert_eq!(ratio_interval(23.78, 24.51, 24.1), "[23.8, 24.5]");
         assert_eq!(ratio_interval(0.994, 1.011, 1.0), "[0.99, 1.01]");
         assert_eq!(ratio_interval(0.4, 31.0, 12.3), "[0.40, 31.0]");
+        assert_eq!(ratio_interval(0.0, f64::INFINITY, 12.3), "no interval");
         assert_eq!(ratio_range(8.71, 24.13), "8.7-24.1x");
         assert_eq!(ratio_range(24.11, 24.13), "24.1x");
     }

@@ -83,6 +83,7 @@ pub fn comparison(reference: f64, ratio: f64, seed: u64) -> Comparison {
         decided_at: (verdict != Verdict::CannotTell).then_some(12),
         rounds_to_tell: (verdict == Verdict::CannotTell).then_some(212),
         difference: reference * (ratio - 1.0),
+        starts: None,
         caveats: vec![],
     }
 }
@@ -119,6 +120,18 @@ fn row(index: usize, lanes: usize) -> Row {
         reference: Some(level(reference, index as u64)),
         cells: LANES[..lanes].iter().map(cell).collect(),
         control: Some(Cell::Compared(Box::new(comparison(reference, 1.001, 7)))),
+    }
+}
+
+/// The longest time of a row: shown, never compared.
+fn longest(row: &Row) -> Row {
+    Row {
+        metric: metric("max"),
+        headline: false,
+        reference: Some(level(91_000.0, 3)),
+        cells: (0..row.cells.len()).map(|i| Cell::Observed(level(92_000.0, i as u64))).collect(),
+        control: None,
+        ..row.clone()
     }
 }
 
@@ -186,6 +199,7 @@ pub fn findings(lanes: usize) -> Findings {
     if let Some(Cell::Compared(cell)) = rows[3].cells.get_mut(1) {
         cell.caveats = vec![Caveat::Modal { modes: 2 }, Caveat::RoundsRepeated { repeated: 1, kept: 2 }];
     }
+    rows.extend((lanes > 0).then(|| longest(&rows[6])));
     let compared = rows.iter().flat_map(|r| &r.cells).filter(|c| matches!(c, Cell::Compared(_))).count();
     Findings {
         reference: "native".into(),
@@ -214,11 +228,11 @@ fn layer(rows: &[Row], lane: usize) -> LayerCost {
     let cells = || rows.iter().map(|row| (row, &row.cells[lane]));
     let compared = || {
         cells().filter_map(|(row, cell)| match cell {
-            Cell::Compared(c) => Some((row, c)),
-            Cell::Gap(_) => None,
+            Cell::Compared(c) => Some((row, &**c)),
+            Cell::Observed(_) | Cell::Gap(_) => None,
         })
     };
-    let cost = |(row, c): (&Row, &Box<Comparison>)| FamilyCost {
+    let cost = |(row, c): (&Row, &Comparison)| FamilyCost {
         family: Family::of(&row.probe),
         least: c.ratio,
         most: c.ratio,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tare_analysis::findings::{Cell, Findings, Row, Verdict};
+use tare_analysis::findings::{Findings, Row, Verdict};
 use tare_data::session::{Ending, PlannedCase, Role, Session};
 
 use crate::number::{counted, duration, percent};
@@ -228,9 +228,4 @@ pub fn ending(findings: &Findings, record: Option<&str>) -> Option<String> {
         (_, Some(record)) => format!(" tare run --resume {} goes on.", clean(record)),
     };
     Some(format!("{said}{resume}"))
-}
-
-/// Whether anything was compared or measured at all.
-pub fn is_empty(rows: &[&Row]) -> bool {
-    rows.iter().all(|row| row.reference.is_none() && row.cells.iter().all(|c| matches!(c, Cell::Gap(_))))
 }

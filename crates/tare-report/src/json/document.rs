@@ -155,13 +155,15 @@ pub struct Level<'a> {
     pub values: &'a [f64],
 }
 
-/// A lane's cell: exactly one of `comparison` and `gap` is not null.
+/// A lane's cell: exactly one of `comparison`, `observed` and `gap` is not null.
 #[derive(Debug, Serialize)]
 pub struct Cell<'a> {
     pub lane: &'a str,
-    /// `slower`, `faster`, `same`, `slower_unclear`, `faster_unclear`, `cannot_tell` or `gap`.
+    /// `slower`, `faster`, `same`, `slower_unclear`, `faster_unclear`, `cannot_tell`, `observed` or `gap`.
     pub verdict: &'static str,
     pub comparison: Option<Comparison<'a>>,
+    /// A figure that is shown and never judged: a maximum is an observation, not a parameter.
+    pub observed: Option<Level<'a>>,
     pub gap: Option<Gap<'a>>,
 }
 
@@ -170,7 +172,7 @@ pub struct Cell<'a> {
 pub struct Comparison<'a> {
     /// Cost ratio: above 1 the lane is dearer, whichever way the metric is better.
     pub estimate: f64,
-    /// 95 % interval of the estimate, by the method that `leading` names.
+    /// 95 % interval of the estimate, by the method that `leading` names; 0 and null with too few rounds for one.
     pub low: f64,
     pub high: f64,
     /// The interval by signs, for comparison.
@@ -190,9 +192,21 @@ pub struct Comparison<'a> {
     pub rounds_to_tell: Option<u32>,
     /// Median over rounds of lane minus reference, in the metric's unit.
     pub difference: f64,
+    /// How rounds hang together that share a start of the lane's environment; null where none do.
+    pub starts: Option<SharedStarts>,
     /// The lane's own figure.
     pub level: Level<'a>,
     pub caveats: Vec<Caveat>,
+}
+
+/// Rounds that share starts of an environment.
+#[derive(Debug, Serialize)]
+pub struct SharedStarts {
+    pub starts: u32,
+    /// Share of the variance that lies between starts; null with a single start.
+    pub between: Option<f64>,
+    /// How many times as many rounds are needed as if each had a start of its own.
+    pub design_effect: Option<f64>,
 }
 
 /// Why a cell has no comparison.

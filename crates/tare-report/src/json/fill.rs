@@ -135,15 +135,15 @@ fn fill_cell<'a>(cell: &'a findings::Cell, lane: &'a str) -> Cell<'a> {
             lane,
             verdict: words::verdict_name(found.verdict),
             comparison: Some(comparison(found)),
+            observed: None,
             gap: None,
         },
-        findings::Cell::Observed(own) => Cell {
-            lane,
-            verdict: "observed",
-            comparison: None,
-            gap: Some(Gap { kind: "observed", words: "observed", reason: None, level: Some(level(own)) }),
-        },
-        findings::Cell::Gap(found) => Cell { lane, verdict: "gap", comparison: None, gap: Some(gap(found)) },
+        findings::Cell::Observed(found) => {
+            Cell { lane, verdict: "observed", comparison: None, observed: Some(level(found)), gap: None }
+        }
+        findings::Cell::Gap(found) => {
+            Cell { lane, verdict: "gap", comparison: None, observed: None, gap: Some(gap(found)) }
+        }
     }
 }
 
@@ -164,6 +164,11 @@ fn comparison(found: &findings::Comparison) -> Comparison<'_> {
         decided_at: found.decided_at,
         rounds_to_tell: found.rounds_to_tell,
         difference: found.difference,
+        starts: found.starts.map(|shared| SharedStarts {
+            starts: shared.starts,
+            between: shared.between,
+            design_effect: shared.design_effect,
+        }),
         level: level(&found.level),
         caveats: found.caveats.iter().map(caveat).collect(),
     }

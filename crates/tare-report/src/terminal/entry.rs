@@ -87,12 +87,20 @@ impl Making<'_> {
     pub fn cell(&mut self, cell: &Cell, unit: Unit, ratio_width: usize) -> Entry {
         match cell {
             Cell::Compared(comparison) => self.comparison(comparison, unit, ratio_width),
-            Cell::Observed(level) => {
-                let figure = Figure::with_interval(level.median, level.low, level.high, unit);
-                vec![Part::Line(vec![span(figure.text_with_half(), Style::new())])]
-            }
+            Cell::Observed(level) => self.observed(level, unit),
             Cell::Gap(gap) => self.gap(gap, unit),
         }
+    }
+
+    /// A figure that is shown and never judged.
+    fn observed(&self, level: &Level, unit: Unit) -> Entry {
+        let figure = Figure::with_interval(level.median, level.low, level.high, unit);
+        let mut entry = vec![Part::Line(vec![span(figure.text(), Style::new())])];
+        if self.wide {
+            entry.push(Part::Words(span("observed, not compared", quiet())));
+            entry.push(Part::Line(vec![span(rounds(level), quiet())]));
+        }
+        entry
     }
 
     fn comparison(&mut self, comparison: &Comparison, unit: Unit, ratio_width: usize) -> Entry {

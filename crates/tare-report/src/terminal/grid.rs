@@ -33,7 +33,7 @@ pub type Entry = Vec<Part>;
 
 /// The narrowest column that breaks no word of an entry.
 pub fn least_width(entry: &Entry) -> usize {
-    entry.iter().map(|part| part_width(part, |words| widest_word(words))).max().unwrap_or(0)
+    entry.iter().map(|part| part_width(part, widest_word)).max().unwrap_or(0)
 }
 
 /// The width at which an entry needs no breaking.

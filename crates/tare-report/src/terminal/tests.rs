@@ -154,6 +154,7 @@ mod any_findings {
                         (c.ratio, c.low, c.level.high) = (number, number * 0.9, number);
                         c.coloured = i % 2 == 0;
                     }
+                    Cell::Observed(level) => (level.median, level.high) = (number, number),
                     Cell::Gap(gap) => {
                         *gap = Gap::Failed(Failure::new(FailureKind::Died, text));
                     }
