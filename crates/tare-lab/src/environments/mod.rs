@@ -169,6 +169,14 @@ fn unknown(what: String, given: &str, known: &[&str]) -> LabError {
     }
 }
 
+/// Runs a verb that a provider speaks to tare inside an environment; None when it is no such verb.
+pub fn run_verb(verb: &str, arguments: &[String]) -> Option<i32> {
+    match (verb, arguments) {
+        (container::ENTER, [plan]) => Some(container::enter_main(plan)),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
