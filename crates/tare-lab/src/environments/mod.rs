@@ -1,6 +1,7 @@
 //! Environments: how each is entered, one file a provider.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -169,10 +170,11 @@ fn unknown(what: String, given: &str, known: &[&str]) -> LabError {
     }
 }
 
-/// Runs a verb that a provider speaks to tare inside an environment; None when it is no such verb.
-pub fn run_verb(verb: &str, arguments: &[String]) -> Option<i32> {
-    match (verb, arguments) {
-        (container::ENTER, [plan]) => Some(container::enter_main(plan)),
+/// Does what the arguments of a program ask of it as a way into an environment, and gives its exit code;
+/// None when they ask nothing.
+pub fn answer(arguments: &[OsString]) -> Option<i32> {
+    match (arguments.get(1)?.to_str()?, &arguments[2..]) {
+        (container::ENTER, [plan]) => Some(container::enter_main(plan.to_str()?)),
         _ => None,
     }
 }
