@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use tare_lab::ground::SessionGround;
-use tare_lab::specification::Specification;
 
-use crate::bench::{Bench, Spoken};
+use crate::bench::{Bench, Spoken, ready};
 
 /// Variables that make this program an actor: the folder of its bench, and what it enters.
 const FOLDER: &str = "TARE_TEST_FOLDER";
@@ -70,7 +69,8 @@ fn act() {
     let session = SessionGround::make(&bench.setting()).unwrap();
     let entered: Vec<Spoken> = enters
         .split_whitespace()
-        .map(|text| Spoken::enter(&session, &Specification::parse(text).unwrap()))
+        .filter_map(|text| ready("act", text))
+        .map(|specification| Spoken::enter(&session, &specification))
         .collect();
     println!("\n{READY}");
     std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
