@@ -201,7 +201,9 @@ fn remove_control_group(name: &str) -> Option<Outcome> {
 
 fn remove_folder(path: &PathBuf, scratch: &Path) -> Option<Outcome> {
     let what = format!("folder {}", path.display());
-    if !mounts::inside(path, scratch) {
+    // In a share, the session's folder has the same name as the scratch folder.
+    let in_share = path.file_name() == scratch.file_name() && mounts::inside(path, Path::new("/"));
+    if !in_share && !mounts::inside(path, scratch) {
         return Some(Outcome::left(what, "it is not in the scratch folder"));
     }
     path.symlink_metadata().ok()?;

@@ -1,7 +1,7 @@
 //! The ground of a session: its scratch folder, the agent's binary in it, and what each start made.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -75,21 +75,26 @@ impl SessionGround {
                 ))
                 .hint("choose a folder on a disk with --scratch"));
         }
-        let shares = setting.shares.iter().map(|(name, path)| match path.canonicalize() {
-            Ok(path) => Ok((name.clone(), path)),
-            Err(e) => Err(storage("cannot share in", path, e)),
-        });
-        let shares = shares.collect::<Result<_, _>>()?;
         let id = fresh_id().map_err(|e| storage("cannot name a scratch folder in", &root, e))?;
         let folder = root.join(format!("{PREFIX}{id}"));
+        // In each share too the session works in a folder of its own: what else is there is the user's.
+        let shares = setting.shares.iter().map(|(name, path)| match path.canonicalize() {
+            Ok(path) => Ok((name.clone(), path.join(format!("{PREFIX}{id}")))),
+            Err(e) => Err(storage("cannot share in", path, e)),
+        });
+        let shares: BTreeMap<String, PathBuf> = shares.collect::<Result<_, _>>()?;
         let mut journal = Journal::begin(&setting.state, &id, &folder)?;
-        journal.own(Owned::Folder(folder.clone()))?;
-        let entries = RefCell::new(vec![Owned::Folder(folder.clone())]);
+        let folders: BTreeSet<PathBuf> = shares.values().chain([&folder]).cloned().collect();
+        let entries: Vec<Owned> = folders.iter().cloned().map(Owned::Folder).collect();
+        for entry in &entries {
+            journal.own(entry.clone())?;
+        }
+        let entries = RefCell::new(entries);
         let agent = folder.join("agent");
         let (programs, journal) = (setting.programs.clone(), RefCell::new(Some(journal)));
         let shared = Shared { id, folder, agent, shares, programs, journal, entries, starts: Cell::new(0) };
         let mut ground = SessionGround { shared: Rc::new(shared), sha256: String::new() };
-        make_folder(ground.folder())?;
+        folders.iter().try_for_each(|folder| make_folder(folder))?;
         ground.sha256 = copy_program(&setting.binary, ground.agent())
             .map_err(|e| storage("cannot copy the agent to", ground.agent(), e))?;
         Ok(ground)

@@ -1,6 +1,7 @@
 //! Environments: how each is entered, one file a provider.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -166,6 +167,15 @@ fn unknown(what: String, given: &str, known: &[&str]) -> LabError {
         Some(name) => error.hint(format!("did you mean '{name}'?")),
         None if known.is_empty() => error.hint("it has none"),
         None => error.hint(format!("there are: {}", known.join(", "))),
+    }
+}
+
+/// Does what the arguments of a program ask of it as a way into an environment, and gives its exit code;
+/// None when they ask nothing.
+pub fn answer(arguments: &[OsString]) -> Option<i32> {
+    match (arguments.get(1)?.to_str()?, &arguments[2..]) {
+        (container::ENTER, [plan]) => Some(container::enter_main(plan.to_str()?)),
+        _ => None,
     }
 }
 

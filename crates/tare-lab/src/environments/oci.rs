@@ -53,6 +53,11 @@ impl Provider for Oci {
         let name = runtime(specification);
         let program =
             programs.find(name).ok_or_else(|| NotReady::missing(name, format!("apt-get install {name}")))?;
+        if name == "crun" && private_mounts::control_groups() == "hybrid" && !private_mounts::permitted() {
+            return Err(NotReady::because(
+                "crun refuses hosts with both versions of control groups, and only root can hide one",
+            ));
+        }
         let version = programs::version(&program, &["--version"])
             .map_err(|e| NotReady::because(format!("{}: {e}", program.display())))?;
         let mut facts = Facts::default();

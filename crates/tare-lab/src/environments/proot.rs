@@ -68,7 +68,7 @@ impl Provider for Proot {
         if SECCOMP.value(specification) == "off" {
             command.env("PROOT_NO_SECCOMP", "1");
         }
-        command.arg("-r").arg(&root.folder).args(["-w", "/", "--kill-on-exit"]);
+        command.arg("-r").arg(&root.folder).args(["-w", "/"]);
         for shown in SHOWN {
             command.args(["-b", shown]);
         }

@@ -1,0 +1,83 @@
+//! An actor: this test program started again as another process, to be killed or to be another user.
+
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use tare_lab::ground::SessionGround;
+
+use crate::bench::{Bench, Spoken, ready};
+
+/// Variables that make this program an actor: the folder of its bench, and what it enters.
+const FOLDER: &str = "TARE_TEST_FOLDER";
+const ENTERS: &str = "TARE_TEST_ENTERS";
+/// What an actor prints when all that it was to enter has answered.
+const READY: &str = "the actor is ready";
+
+/// Another process that enters environments and holds on to them until its standard input ends.
+pub struct Actor(Child);
+
+impl Actor {
+    pub fn start(bench: &Bench, enters: &[&str]) -> Actor {
+        Actor::command(&std::env::current_exe().unwrap(), bench, enters).spawn().map(Actor).unwrap()
+    }
+
+    /// The same as another user, who must be able to read the program and to write to the bench.
+    pub fn start_as(user: u32, program: &Path, bench: &Bench, enters: &[&str]) -> Actor {
+        Actor::command(program, bench, enters).uid(user).gid(user).spawn().map(Actor).unwrap()
+    }
+
+    fn command(program: &Path, bench: &Bench, enters: &[&str]) -> Command {
+        let mut command = Command::new(program);
+        command
+            .args(["--exact", "actor::act", "--nocapture"])
+            .env(FOLDER, bench.folder.path())
+            .env(ENTERS, enters.join(" "))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped());
+        command
+    }
+
+    /// Waits until everything was entered.
+    pub fn wait_until_ready(&mut self) {
+        let lines = BufReader::new(self.0.stdout.as_mut().unwrap()).lines();
+        let mut lines = lines.map_while(Result::ok);
+        assert!(lines.any(|line| line.contains(READY)), "the actor died");
+    }
+
+    /// As a power cut or the kernel's memory killer would end it.
+    pub fn kill(mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+
+    /// Lets it leave everything; it must end well.
+    pub fn dismiss(mut self) {
+        drop(self.0.stdin.take());
+        let mut rest = String::new();
+        self.0.stdout.take().unwrap().read_to_string(&mut rest).unwrap();
+        assert!(self.0.wait().unwrap().success(), "{rest}");
+    }
+}
+
+/// What an actor does; nothing when this program is no actor.
+#[test]
+fn act() {
+    let (Some(folder), Ok(enters)) = (std::env::var_os(FOLDER), std::env::var(ENTERS)) else { return };
+    let bench = Bench::at(PathBuf::from(folder));
+    let session = SessionGround::make(&bench.setting()).unwrap();
+    let entered: Vec<Spoken> = enters
+        .split_whitespace()
+        .filter_map(|text| ready("act", text))
+        .map(|specification| Spoken::enter(&session, &specification))
+        .collect();
+    println!("\n{READY}");
+    std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
+    for mut spoken in entered {
+        spoken.trial(1, Some("own"));
+        spoken.trial(2, Some("share"));
+        assert!(spoken.leave().iter().all(|outcome| outcome.left_because.is_none()));
+    }
+    assert!(session.close().iter().all(|outcome| outcome.left_because.is_none()));
+}

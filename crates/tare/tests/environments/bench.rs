@@ -1,0 +1,205 @@
+//! A bench to try environments on: a session's ground, an environment entered on it, and what is left after.
+
+use std::collections::BTreeMap;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use tare_data::frame::Frame;
+use tare_data::names::Case;
+use tare_data::request::{Amount, Request, TrialRequest};
+use tare_lab::clean::Outcome;
+use tare_lab::entered::{self, Entered};
+use tare_lab::environments;
+use tare_lab::ground::{SessionGround, Setting};
+use tare_lab::link::Link;
+use tare_lab::mounts;
+use tare_lab::processes::Signs;
+use tare_lab::programs::Programs;
+use tare_lab::specification::Specification;
+
+/// The program under test.
+pub const TARE: &str = env!("CARGO_BIN_EXE_tare");
+/// Longest that any answer may take: an emulated kernel boots in some seconds, on a busy machine in many.
+pub const WAIT: Duration = Duration::from_secs(60);
+
+static NOT_INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
+/// Folders of a test's own, on a disk, removed at its end.
+pub struct Bench {
+    pub folder: Folder,
+    pub shares: BTreeMap<String, PathBuf>,
+    /// The program under test.
+    pub binary: PathBuf,
+}
+
+/// A folder of this test's, or another's.
+pub enum Folder {
+    Own(tempfile::TempDir),
+    Lent(PathBuf),
+}
+
+impl Folder {
+    pub fn path(&self) -> &Path {
+        match self {
+            Folder::Own(folder) => folder.path(),
+            Folder::Lent(folder) => folder,
+        }
+    }
+}
+
+impl Bench {
+    /// Beside the program, since /tmp may be in memory.
+    pub fn new() -> Bench {
+        Bench::below(Path::new(TARE).parent().unwrap())
+    }
+
+    pub fn below(parent: &Path) -> Bench {
+        let folder = tempfile::Builder::new().prefix("bench-").tempdir_in(parent).unwrap();
+        for name in ["state", "scratch", "share"] {
+            std::fs::create_dir(folder.path().join(name)).unwrap();
+        }
+        Bench::on(Folder::Own(folder))
+    }
+
+    /// The bench that another process has set up.
+    pub fn at(folder: PathBuf) -> Bench {
+        Bench::on(Folder::Lent(folder))
+    }
+
+    fn on(folder: Folder) -> Bench {
+        let shares = BTreeMap::from([("share".to_owned(), folder.path().join("share"))]);
+        // Another user may not be able to read the program where it was built.
+        let copy = folder.path().join("tare");
+        let binary = if copy.exists() { copy } else { TARE.into() };
+        Bench { folder, shares, binary }
+    }
+
+    pub fn state(&self) -> PathBuf {
+        self.folder.path().join("state")
+    }
+
+    pub fn scratch(&self) -> PathBuf {
+        self.folder.path().join("scratch")
+    }
+
+    pub fn setting(&self) -> Setting {
+        Setting {
+            state: self.state(),
+            scratch: self.scratch(),
+            binary: self.binary.clone(),
+            shares: self.shares.clone(),
+            programs: programs(),
+        }
+    }
+
+    pub fn session(&self) -> SessionGround {
+        SessionGround::make(&self.setting()).unwrap()
+    }
+
+    /// Everything that is still there of the sessions that worked here.
+    pub fn remains(&self) -> Vec<String> {
+        let signs = Signs { mark: "no session".into(), folder: self.scratch(), roots: Vec::new() };
+        let mut remains: Vec<String> = signs.find().keys().map(|pid| format!("process {pid}")).collect();
+        remains.extend(
+            mounts::below(self.folder.path()).unwrap().iter().map(|m| format!("mount {}", m.display())),
+        );
+        for folder in [self.state(), self.scratch()] {
+            let entries = std::fs::read_dir(folder).unwrap();
+            remains.extend(entries.map(|entry| format!("file {}", entry.unwrap().path().display())));
+        }
+        remains
+    }
+}
+
+/// Where programs are looked for: as the program itself does.
+pub fn programs() -> Programs {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    folders.extend(["/usr/sbin", "/sbin"].map(PathBuf::from));
+    folders.extend(std::env::var_os("HOME").map(|home| Path::new(&home).join("go/bin")));
+    Programs { folders }
+}
+
+/// The specification, if its environment is ready; otherwise says that the test is skipped.
+pub fn ready(test: &str, text: &str) -> Option<Specification> {
+    let specification = Specification::parse(text).unwrap();
+    match environments::find(&specification).unwrap().ready(&specification, &programs()) {
+        Ok(_) => Some(specification),
+        Err(not) => {
+            println!("SKIPPED {test}: {}", not.reason);
+            None
+        }
+    }
+}
+
+/// An environment with its agent, spoken to.
+pub struct Spoken {
+    pub entered: Entered,
+    link: Link<'static>,
+}
+
+impl Spoken {
+    /// Enters, and waits for the agent's first frame.
+    pub fn enter(session: &SessionGround, specification: &Specification) -> Spoken {
+        let provider = environments::find(specification).unwrap();
+        let mut entered = entered::enter(provider, specification, session).unwrap();
+        let input = OwnedFd::from(entered.child.stdin.take().unwrap());
+        let output = OwnedFd::from(entered.child.stdout.take().unwrap());
+        let errors = OwnedFd::from(entered.child.stderr.take().unwrap());
+        let link = Link::new(input, output, Some(errors), &NOT_INTERRUPTED);
+        let mut spoken = Spoken { entered, link };
+        let hello = spoken.frame();
+        assert!(matches!(hello, Frame::Hello { .. }), "{hello:?}");
+        spoken
+    }
+
+    pub fn frame(&mut self) -> Frame {
+        match self.link.receive(Instant::now() + WAIT) {
+            Ok(arrived) => arrived.frame,
+            Err(e) => panic!("{e:?}; notes: {:#?}", self.link.take_notes()),
+        }
+    }
+
+    pub fn send(&mut self, request: &Request) {
+        self.link.send(request, Instant::now() + WAIT).unwrap();
+    }
+
+    /// Asks for a description; the agent must know every place.
+    pub fn describe(&mut self) {
+        let places = self.entered.places.clone();
+        self.send(&Request::Describe { places: places.clone() });
+        match self.frame() {
+            Frame::Description { places: described, .. } => assert!(described.keys().eq(places.keys())),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Runs a trial of the probe `null` in a place.
+    pub fn trial(&mut self, number: u64, place: Option<&str>) {
+        self.send(&Request::Trial(TrialRequest {
+            trial: number,
+            case: Case { probe: "null".into(), parameters: Default::default(), place: None, peer: None },
+            amount: Amount::Operations { batch: 10, batches: 2 },
+            directory: place.map(|name| self.entered.places[name].clone()),
+            seed: 1,
+            deadline_ms: WAIT.as_millis() as u64,
+        }));
+        loop {
+            match self.frame() {
+                Frame::Done { trial, .. } => return assert_eq!(trial, number),
+                Frame::Failed { failure, .. } => panic!("{failure}; notes: {:#?}", self.link.take_notes()),
+                _ => {}
+            }
+        }
+    }
+
+    /// Says goodbye and leaves; everything must be gone.
+    pub fn leave(mut self) -> Vec<Outcome> {
+        self.send(&Request::Leave);
+        assert_eq!(self.frame(), Frame::Bye);
+        drop(self.link);
+        self.entered.leave(WAIT)
+    }
+}

@@ -1,0 +1,138 @@
+//! Cleaning up after a session that was killed, beside one that lives.
+
+use std::path::Path;
+use std::time::Duration;
+
+use tare_lab::clean::clean;
+use tare_lab::environments;
+use tare_lab::ground::SessionGround;
+use tare_lab::programs::Programs;
+use tare_lab::specification::Specification;
+
+use crate::actor::Actor;
+use crate::bench::{Bench, Spoken, ready};
+
+/// Everything that is entered by default and is ready.
+fn defaults(test: &str) -> Vec<&'static str> {
+    let all = environments::PROVIDERS.iter().flat_map(|provider| provider.by_default());
+    all.copied().filter(|text| ready(test, text).is_some()).collect()
+}
+
+/// Cleans; everything must have gone, and a second time there is nothing to do.
+fn clean_all(bench: &Bench) {
+    for outcome in clean(&bench.state()).unwrap() {
+        assert_eq!(outcome.left_because, None, "{}", outcome.what);
+    }
+    assert_eq!(bench.remains(), [""; 0]);
+    assert_eq!(clean(&bench.state()).unwrap(), []);
+}
+
+#[test]
+fn nothing_is_left_of_a_session_that_was_killed() {
+    let bench = Bench::new();
+    let mut actor = Actor::start(&bench, &defaults("nothing_is_left_of_a_session_that_was_killed"));
+    actor.wait_until_ready();
+    actor.kill();
+    clean_all(&bench);
+}
+
+#[test]
+fn nothing_is_left_whenever_it_is_killed() {
+    let enters = defaults("nothing_is_left_whenever_it_is_killed");
+    let bench = Bench::new();
+    // While it starts, copies the agent, enters the first environments, enters the slow ones.
+    for wait_ms in [0, 5, 10, 20, 30, 40, 50, 75, 100, 150, 200, 300] {
+        let actor = Actor::start(&bench, &enters);
+        std::thread::sleep(Duration::from_millis(wait_ms));
+        actor.kill();
+        clean_all(&bench);
+    }
+}
+
+#[test]
+fn a_living_session_is_left_alone() {
+    let bench = Bench::new();
+    let session = bench.session();
+    let native = Specification::parse("native").unwrap();
+    let mut inside = Spoken::enter(&session, &native);
+    let mut actor = Actor::start(&bench, &["native", "container"]);
+    actor.wait_until_ready();
+    assert_eq!(clean(&bench.state()).unwrap(), []);
+    actor.kill();
+    let gone = clean(&bench.state()).unwrap();
+    assert!(gone.iter().all(|outcome| outcome.left_because.is_none()), "{gone:?}");
+    inside.trial(1, Some("own"));
+    inside.leave();
+    assert!(session.folder().exists());
+    session.close();
+    assert_eq!(bench.remains(), [""; 0]);
+}
+
+#[test]
+fn a_session_that_is_dropped_leaves_nothing() {
+    let bench = Bench::new();
+    let session = bench.session();
+    let spoken =
+        ["native", "container"].map(|text| Spoken::enter(&session, &Specification::parse(text).unwrap()));
+    drop(session);
+    drop(spoken);
+    clean_all(&bench);
+}
+
+#[test]
+fn the_scratch_folder_must_be_on_a_disk() {
+    let bench = Bench::new();
+    let setting = tare_lab::ground::Setting { scratch: "/dev/shm".into(), ..bench.setting() };
+    let refused = SessionGround::make(&setting).unwrap_err();
+    assert!(refused.what.contains("/dev/shm is not on a disk"), "{refused}");
+    assert_eq!(bench.remains(), [""; 0]);
+}
+
+#[test]
+fn a_runtime_that_is_missing_is_named_with_the_command_that_installs_it() {
+    for (text, command) in [
+        ("proot", "apt-get install proot"),
+        ("bwrap", "apt-get install bubblewrap"),
+        ("oci:crun", "apt-get install crun"),
+        ("gvisor", "go install"),
+    ] {
+        let specification = Specification::parse(text).unwrap();
+        let provider = environments::find(&specification).unwrap();
+        let not_ready = provider.ready(&specification, &Programs::default()).unwrap_err();
+        assert!(not_ready.reason.contains("not installed"), "{not_ready:?}");
+        assert!(not_ready.command.unwrap().contains(command));
+        let bench = Bench::new();
+        let setting = tare_lab::ground::Setting { programs: Programs::default(), ..bench.setting() };
+        let session = SessionGround::make(&setting).unwrap();
+        let refused = tare_lab::entered::enter(provider, &specification, &session).unwrap_err();
+        assert!(refused.what.contains("not installed"), "{refused}");
+    }
+}
+
+/// Debian's user for what belongs to nobody.
+const NOBODY: u32 = 65534;
+
+#[test]
+fn an_unprivileged_user_enters_what_the_kernel_allows() {
+    let test = "an_unprivileged_user_enters_what_the_kernel_allows";
+    if !rustix::process::geteuid().is_root() {
+        return println!("SKIPPED {test}: only root can become another user");
+    }
+    // Readable and writable by all, and on a disk.
+    let bench = Bench::below(Path::new("/var/tmp"));
+    let program = bench.folder.path().join("actor");
+    std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+    std::fs::copy(&bench.binary, bench.folder.path().join("tare")).unwrap();
+    for path in ["", "state", "scratch", "share"] {
+        std::os::unix::fs::chown(bench.folder.path().join(path), Some(NOBODY), Some(NOBODY)).unwrap();
+    }
+    let enters = ["native", "container", "bwrap", "proot", "oci:runc", "oci:crun"];
+    let mut actor = Actor::start_as(NOBODY, &program, &bench, &enters);
+    actor.wait_until_ready();
+    actor.dismiss();
+    assert_eq!(bench.remains(), [""; 0]);
+    let mut actor = Actor::start_as(NOBODY, &program, &bench, &enters);
+    actor.wait_until_ready();
+    actor.kill();
+    clean_all(&bench);
+}

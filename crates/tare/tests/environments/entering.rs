@@ -1,0 +1,75 @@
+//! Every environment: entered, described, a trial run in each place, and left without a trace.
+
+use crate::bench::{Bench, Spoken, ready};
+
+/// The whole visit. What a share holds must be the host's folder, before and after.
+fn visit(test: &str, text: &str) {
+    let Some(specification) = ready(test, text) else { return };
+    let bench = Bench::new();
+    std::fs::write(bench.shares["share"].join("kept"), "the user's own").unwrap();
+    let session = bench.session();
+    // Twice: what the first start leaves behind would stand in the second's way.
+    for _ in 0..2 {
+        let mut inside = Spoken::enter(&session, &specification);
+        inside.describe();
+        inside.trial(1, None);
+        for place in ["own", "share"] {
+            inside.trial(2, Some(place));
+        }
+        for outcome in inside.leave() {
+            assert_eq!(outcome.left_because, None, "{}", outcome.what);
+        }
+        let below: Vec<_> =
+            std::fs::read_dir(session.folder()).unwrap().map(|e| e.unwrap().file_name()).collect();
+        assert_eq!(below, ["agent"], "a start left something behind");
+    }
+    assert!(session.close().iter().all(|outcome| outcome.left_because.is_none()));
+    assert_eq!(bench.remains(), [""; 0]);
+    assert_eq!(std::fs::read_to_string(bench.shares["share"].join("kept")).unwrap(), "the user's own");
+}
+
+#[test]
+fn native() {
+    visit("native", "native");
+}
+
+#[test]
+fn container() {
+    visit("container", "container");
+    visit("container", "container?network=host");
+}
+
+#[test]
+fn bwrap() {
+    visit("bwrap", "bwrap");
+    visit("bwrap", "bwrap?network=host");
+}
+
+#[test]
+fn proot() {
+    visit("proot", "proot");
+    visit("proot", "proot?seccomp=off");
+}
+
+#[test]
+fn oci_runc() {
+    visit("oci_runc", "oci:runc");
+    visit("oci_runc", "oci?network=host");
+}
+
+#[test]
+fn oci_crun() {
+    visit("oci_crun", "oci:crun");
+}
+
+#[test]
+fn gvisor_systrap() {
+    visit("gvisor_systrap", "gvisor");
+    visit("gvisor_systrap", "gvisor?overlay=self&network=host");
+}
+
+#[test]
+fn gvisor_ptrace() {
+    visit("gvisor_ptrace", "gvisor?platform=ptrace");
+    visit("gvisor_ptrace", "gvisor?platform=ptrace&overlay=memory&directfs=off");
+}

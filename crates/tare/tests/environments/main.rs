@@ -1,0 +1,6 @@
+//! Environments entered for real: the program under test is the agent in each.
+
+mod actor;
+mod bench;
+mod cleaning;
+mod entering;
