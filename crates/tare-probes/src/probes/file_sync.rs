@@ -6,6 +6,7 @@
 use rustix::fd::{AsFd, BorrowedFd};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
+use tare_data::metric::Reading;
 
 use crate::buffer::Buffer;
 use crate::files;
@@ -30,8 +31,8 @@ pub static PROBE: Probe = Probe {
         MetricDescription::time("time", "commit"),
         MetricDescription::quantile("p50", "commit", 0.5),
         MetricDescription::quantile("p99", "commit", 0.99),
-        MetricDescription::time("write", "write"),
-        MetricDescription::time("sync", "sync"),
+        MetricDescription::nanoseconds("write", "write", Reading::Mean),
+        MetricDescription::nanoseconds("sync", "sync", Reading::Mean),
         MetricDescription::per_second("rate", "commit"),
         MetricDescription::first("commit"),
     ],

@@ -19,6 +19,8 @@ mod proc_spawn;
 mod sys_getppid;
 mod time_read;
 
+pub(crate) use time_read::smallest_step_ns;
+
 /// Every probe. A test compares this list with the folder.
 pub static PROBES: &[&Probe] = &[
     &sys_getppid::PROBE,
