@@ -8,6 +8,7 @@ pub mod agent;
 pub mod buffer;
 pub mod child;
 pub mod facts;
+pub mod files;
 pub mod folder;
 pub mod noise;
 pub mod probe;

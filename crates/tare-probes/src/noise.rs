@@ -1,16 +1,14 @@
 //! Noise: what else went on while a trial ran, as far as the environment tells.
 
-use rustix::fs::{CWD, Mode, OFlags};
 use tare_data::noise::Noise;
 
+use crate::facts::read_text;
 use crate::stopwatch::now_ns;
 
 /// Length of the canary's chain: about 0.35 ms at 3 GHz, long against a clock read, short against a trial.
 const CANARY_ADDITIONS: u64 = 1 << 20;
 /// Ticks a second in /proc/stat: the kernel's interface to programs has always had 100 on Linux.
 const TICKS_PER_SECOND: u64 = 100;
-/// Longest counter file that is read.
-const MOST_BYTES: usize = 4096;
 
 /// Counters at the beginning of a trial.
 #[derive(Debug)]
@@ -112,22 +110,6 @@ pub(crate) fn rusage(of: libc::c_int) -> Option<libc::rusage> {
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     // SAFETY: the struct lives through the call.
     (unsafe { libc::getrusage(of, &mut usage) } == 0).then_some(usage)
-}
-
-/// The beginning of a small text file of the kernel's; None when it is not there.
-pub(crate) fn read_text(path: &str) -> Option<String> {
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC;
-    let file = rustix::fs::openat(CWD, path, flags, Mode::empty()).ok()?;
-    let mut bytes = [0; MOST_BYTES];
-    let mut filled = 0;
-    while filled < bytes.len() {
-        match rustix::io::read(&file, &mut bytes[filled..]) {
-            Ok(0) => break,
-            Ok(read) => filled += read,
-            Err(_) => return None,
-        }
-    }
-    Some(String::from_utf8_lossy(&bytes[..filled]).into_owned())
 }
 
 /// Times a chain of additions in which each waits for the one before: only the processor's clock matters.

@@ -6,14 +6,20 @@ use std::path::Path;
 use crate::probe::Probe;
 
 mod cpu_primes;
+mod file_meta;
+mod file_seq;
+mod file_sync;
 mod ipc_context;
 mod ipc_pipe;
 mod mem_fault;
+mod net_rr;
 mod null;
 mod proc_exec;
 mod proc_spawn;
 mod sys_getppid;
 mod time_read;
+
+pub(crate) use time_read::smallest_step_ns;
 
 /// Every probe. A test compares this list with the folder.
 pub static PROBES: &[&Probe] = &[
@@ -25,6 +31,10 @@ pub static PROBES: &[&Probe] = &[
     &cpu_primes::PROBE,
     &mem_fault::PROBE,
     &time_read::PROBE,
+    &file_seq::PROBE,
+    &file_sync::PROBE,
+    &file_meta::PROBE,
+    &net_rr::PROBE,
     &null::PROBE,
 ];
 

@@ -131,7 +131,7 @@ fn every_description_is_whole() {
         }
         let label = (probe.label)(&probe.defaults(Size::Quick));
         assert!(label.chars().count() <= 22, "{}: {label} is too long for a row", probe.name);
-        assert_eq!((probe.label)(&Parameters::default()).is_empty(), false);
+        assert!(!(probe.label)(&Parameters::default()).is_empty(), "{}", probe.name);
         let names: BTreeSet<_> = probe.metrics.iter().map(|m| m.name).collect();
         assert_eq!(names.len(), probe.metrics.len(), "{} names a metric twice", probe.name);
     }

@@ -1,0 +1,219 @@
+//! Facts of the environment itself, each from the system call, instruction or file that knows it.
+
+use tare_data::facts::Facts;
+
+use super::{mounts, read_text};
+use crate::affinity;
+use crate::probes::smallest_step_ns;
+use crate::stopwatch::now_ns;
+
+/// Clock reads that the cost of one is taken from.
+const CLOCK_READS: u64 = 2_000;
+
+pub fn note_all(facts: &mut Facts) {
+    kernel(facts);
+    processor(facts);
+    clock(facts);
+    memory(facts);
+    process(facts);
+    control_groups(facts);
+    if let Some(name) = mounts::file_system_name("/".as_ref()) {
+        facts.note("root.type", name);
+    }
+}
+
+/// Notes the trimmed text of a file, where there is one.
+fn note_file(facts: &mut Facts, key: &str, path: &str) {
+    if let Some(text) = read_text(path) {
+        facts.note(key, text.trim());
+    }
+}
+
+fn kernel(facts: &mut Facts) {
+    let names = rustix::system::uname();
+    facts.note("kernel.name", names.sysname().to_string_lossy());
+    facts.note("kernel.release", names.release().to_string_lossy());
+    facts.note("kernel.version", names.version().to_string_lossy());
+    facts.note("kernel.machine", names.machine().to_string_lossy());
+    // WSL 1 and gVisor say here, and only here, what they are.
+    note_file(facts, "kernel.build", "/proc/version");
+}
+
+fn processor(facts: &mut Facts) {
+    let allowed = affinity::allowed();
+    if !allowed.is_empty() {
+        facts.note("cpu.count", allowed.len().to_string());
+    }
+    note_file(facts, "cpu.online", "/sys/devices/system/cpu/online");
+    note_file(facts, "cpu.smt", "/sys/devices/system/cpu/smt/active");
+    note_file(facts, "cpu.governor", "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
+    note_file(facts, "cpu.turbo_off", "/sys/devices/system/cpu/intel_pstate/no_turbo");
+    let listing = read_text("/proc/cpuinfo").unwrap_or_default();
+    let listed = |key: &str| {
+        let line = listing.lines().find(|line| line.starts_with(key))?;
+        Some(line.split_once(':')?.1.trim().to_owned())
+    };
+    facts.note("cpu.microcode", listed("microcode").unwrap_or_default());
+    facts.note("cpu.model", cpuid::brand().or_else(|| listed("model name")).unwrap_or_default());
+    if let Some(signature) = cpuid::hypervisor() {
+        if signature == "TCGTCGTCGTCG" {
+            facts.note("cpu.emulated", "QEMU TCG");
+        }
+        facts.note("cpu.hypervisor", hypervisor_name(&signature));
+    }
+    const MITIGATIONS: [&str; 6] = ["meltdown", "spectre_v1", "spectre_v2", "retbleed", "mds", "srso"];
+    for name in MITIGATIONS {
+        let path = format!("/sys/devices/system/cpu/vulnerabilities/{name}");
+        note_file(facts, &format!("mitigation.{name}"), &path);
+    }
+}
+
+/// The product behind a hypervisor's signature (CPUID leaf 0x40000000).
+fn hypervisor_name(signature: &str) -> String {
+    let name = match signature {
+        "KVMKVMKVM" => "KVM",
+        "Microsoft Hv" => "Hyper-V",
+        "VMwareVMware" => "VMware",
+        "VBoxVBoxVBox" => "VirtualBox",
+        "XenVMMXenVMM" => "Xen",
+        "TCGTCGTCGTCG" => "QEMU TCG",
+        "bhyve bhyve" => "bhyve",
+        other => other,
+    };
+    name.to_owned()
+}
+
+#[cfg(target_arch = "x86_64")]
+mod cpuid {
+    use std::arch::x86_64::{__cpuid, CpuidResult};
+
+    fn text(registers: impl IntoIterator<Item = u32>) -> Option<String> {
+        let bytes: Vec<u8> = registers.into_iter().flat_map(u32::to_le_bytes).collect();
+        let text = String::from_utf8_lossy(&bytes);
+        let text = text.trim_matches(|c: char| c == '\0' || c.is_whitespace());
+        (!text.is_empty()).then(|| text.to_owned())
+    }
+
+    /// The processor's own name for itself: needs no /proc.
+    pub fn brand() -> Option<String> {
+        const FIRST: u32 = 0x8000_0002;
+        const LAST: u32 = 0x8000_0004;
+        if __cpuid(0x8000_0000).eax < LAST {
+            return None;
+        }
+        text((FIRST..=LAST).map(__cpuid).flat_map(|CpuidResult { eax, ebx, ecx, edx }| [eax, ebx, ecx, edx]))
+    }
+
+    /// Who answers for the processor, where it says that someone does.
+    pub fn hypervisor() -> Option<String> {
+        const PRESENT: u32 = 1 << 31;
+        if __cpuid(1).ecx & PRESENT == 0 {
+            return None;
+        }
+        let CpuidResult { ebx, ecx, edx, .. } = __cpuid(0x4000_0000);
+        text([ebx, ecx, edx])
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+mod cpuid {
+    pub fn brand() -> Option<String> {
+        None
+    }
+
+    pub fn hypervisor() -> Option<String> {
+        None
+    }
+}
+
+fn clock(facts: &mut Facts) {
+    let source = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+    note_file(facts, "clock.source", source);
+    facts.note("clock.step_ns", smallest_step_ns().to_string());
+    let started_ns = now_ns();
+    let mut last_ns = started_ns;
+    for _ in 0..CLOCK_READS {
+        last_ns = now_ns();
+    }
+    facts.note("clock.read_ns", (last_ns.saturating_sub(started_ns) / CLOCK_READS).to_string());
+}
+
+fn memory(facts: &mut Facts) {
+    facts.note("memory.page_bytes", rustix::param::page_size().to_string());
+    let about = rustix::system::sysinfo();
+    let total = u64::from(about.mem_unit).saturating_mul(about.totalram);
+    facts.note("memory.total_bytes", total.to_string());
+    if let Some(modes) = read_text("/sys/kernel/mm/transparent_hugepage/enabled") {
+        // `always [madvise] never`: the one in brackets holds.
+        let chosen = modes.split(['[', ']']).nth(1).unwrap_or_default();
+        facts.note("memory.huge_pages", chosen);
+    }
+}
+
+fn process(facts: &mut Facts) {
+    facts.note("process.uid", rustix::process::getuid().as_raw().to_string());
+    let status = read_text("/proc/self/status").unwrap_or_default();
+    for (key, line) in [
+        ("process.capabilities", "CapEff:"),
+        ("process.seccomp", "Seccomp:"),
+        ("process.seccomp_filters", "Seccomp_filters:"),
+        ("process.no_new_privileges", "NoNewPrivs:"),
+    ] {
+        let value = status.lines().find_map(|text| text.strip_prefix(line));
+        facts.note(key, value.unwrap_or_default().trim());
+    }
+    note_file(facts, "process.label", "/proc/self/attr/current");
+    note_file(facts, "security.modules", "/sys/kernel/security/lsm");
+}
+
+/// Limits that the process's control group sets, version 2 or 1 (cgroups(7)).
+fn control_groups(facts: &mut Facts) {
+    let Some(groups) = read_text("/proc/self/cgroup") else { return };
+    // `4:memory:/user.slice`, `0::/user.slice`: number, controllers, path.
+    for line in groups.lines() {
+        let mut parts = line.splitn(3, ':');
+        let (Some(_), Some(controllers), Some(path)) = (parts.next(), parts.next(), parts.next()) else {
+            continue;
+        };
+        let path = path.trim_end_matches('/');
+        let mut note = |key: &str, folder: &str, file: &str| {
+            note_file(facts, key, &format!("/sys/fs/cgroup{folder}{path}/{file}"));
+        };
+        if controllers.is_empty() {
+            for folder in ["", "/unified"] {
+                note("cgroup.cpu_max", folder, "cpu.max");
+                note("cgroup.memory_max", folder, "memory.max");
+                note("cgroup.pids_max", folder, "pids.max");
+            }
+        }
+        let holds = |name| controllers.split(',').any(|controller| controller == name);
+        if holds("memory") {
+            note("cgroup.memory_max", "/memory", "memory.limit_in_bytes");
+        }
+        if holds("cpu") {
+            note("cgroup.cpu_quota_us", "/cpu", "cpu.cfs_quota_us");
+            note("cgroup.cpu_period_us", "/cpu", "cpu.cfs_period_us");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_every_kernel_tells_is_there() {
+        let mut facts = Facts::default();
+        note_all(&mut facts);
+        for key in ["kernel.release", "cpu.count", "clock.step_ns", "memory.page_bytes", "root.type"] {
+            assert!(facts.get(key).is_some(), "{key} is absent");
+        }
+        assert!(facts.integer("clock.step_ns").unwrap() > 0);
+    }
+
+    #[test]
+    fn hypervisors_go_by_their_names() {
+        assert_eq!(hypervisor_name("Microsoft Hv"), "Hyper-V");
+        assert_eq!(hypervisor_name("SomethingNew"), "SomethingNew");
+    }
+}

@@ -1,0 +1,251 @@
+//! Honesty checks: do syncs, O_DIRECT, cache drops, meminfo and counters do what they say?
+//!
+//! Each check makes the thing happen and looks for its trace, since each of these has been seen to succeed
+//! without doing anything. The outcome is a fact: `ok`, or the reason, in words that can follow
+//! "not comparable:". A check that cannot tell leaves its fact out.
+
+use std::path::Path;
+use std::time::Duration;
+
+use rustix::fd::AsFd;
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+use tare_data::facts::Facts;
+use tare_data::failure::FailureKind;
+
+use super::{mounts, read_text};
+use crate::buffer::Buffer;
+use crate::files;
+use crate::folder::Folder;
+use crate::noise::rusage;
+use crate::stopwatch::now_ns;
+use crate::syscall;
+
+/// What an honest environment gets.
+const OK: &str = "ok";
+/// Writes, and syncs, that a median is taken of.
+const SYNCS: usize = 15;
+/// Fewest of them, on a disk where each takes long.
+const FEWEST_SYNCS: usize = 3;
+/// After this no further sync is begun.
+const LONGEST_SYNCS_NS: u64 = 15_000_000;
+/// A sync that costs less than so many times the 4 KiB write before it has moved nothing to a device.
+///
+/// Seen with the bytes in memory: 0.1 (volatile overlay), 0.2 (tmpfs), 0.4 (gVisor), 1.0 (ptrace, where
+/// every call costs the same). Seen with a device: 4 under ptrace, 20 natively on a virtual disk.
+const SYNC_FACTOR: f64 = 1.5;
+/// Bytes of the file that O_DIRECT and the cache are tried with.
+const TRIAL_BYTES: usize = 256 << 10;
+/// Memory that is touched to see meminfo move: far above what its counters lag behind (per-processor lists).
+const TOUCHED_BYTES: usize = 16 << 20;
+/// Tries, since other programs allocate and free at the same time.
+const MEMORY_TRIES: usize = 3;
+/// Sleeps that the counter of context switches must notice.
+const SLEEPS: u64 = 3;
+
+/// Notes `honesty.memory` and `honesty.counters`.
+pub fn note_environment(facts: &mut Facts) {
+    note(facts, "honesty.memory", memory());
+    note(facts, "honesty.counters", counters());
+}
+
+/// Notes `honesty.sync`, `honesty.direct` and `honesty.cache` of a place.
+pub fn note_place(facts: &mut Facts, place: &Path) {
+    let Ok(folder) = Folder::fresh(place) else { return };
+    let in_memory = facts.get("file_system.type").is_some_and(mounts::in_memory);
+    let volatile = facts.get("mount.options").is_some_and(|o| o.split(',').any(|o| o == "volatile"));
+    let sync = match () {
+        () if in_memory => Some("a file system in memory: nothing is made durable".to_owned()),
+        () if volatile => Some("an overlay mounted volatile: fdatasync does nothing".to_owned()),
+        () => sync(folder.path()),
+    };
+    note(facts, "honesty.sync", sync);
+    note(facts, "honesty.direct", direct(folder.path()));
+    note(facts, "honesty.cache", cache(folder.path()));
+}
+
+fn note(facts: &mut Facts, key: &str, outcome: Option<String>) {
+    if let Some(outcome) = outcome {
+        facts.note(key, outcome);
+    }
+}
+
+/// Is a sync after a write dearer than the write?
+fn sync(directory: &Path) -> Option<String> {
+    let file = files::open(directory, "sync", OFlags::TRUNC).ok()?;
+    let data = Buffer::random(4096, 1).ok()?;
+    files::fill(file.as_fd(), &data, TRIAL_BYTES as u64).ok()?;
+    let (mut writes_ns, mut syncs_ns) = (Vec::new(), Vec::new());
+    let end_ns = now_ns() + LONGEST_SYNCS_NS;
+    for i in 0..SYNCS {
+        if i >= FEWEST_SYNCS && now_ns() > end_ns {
+            break;
+        }
+        let at = (i * data.len() % TRIAL_BYTES) as u64;
+        let started_ns = now_ns();
+        syscall::pwrite(file.as_fd(), &data, at).ok()?;
+        let written_ns = now_ns();
+        syscall::fdatasync(file.as_fd()).ok()?;
+        writes_ns.push(written_ns - started_ns);
+        syncs_ns.push(now_ns() - written_ns);
+    }
+    Some(judge_sync(median(&mut writes_ns), median(&mut syncs_ns)))
+}
+
+fn judge_sync(write_ns: u64, sync_ns: u64) -> String {
+    if sync_ns as f64 >= SYNC_FACTOR * write_ns as f64 {
+        return OK.to_owned();
+    }
+    "fdatasync costs no more than a write: the bytes stay in memory".to_owned()
+}
+
+fn median(times_ns: &mut [u64]) -> u64 {
+    times_ns.sort_unstable();
+    times_ns.get(times_ns.len() / 2).copied().unwrap_or(0)
+}
+
+/// Does a write with O_DIRECT go around the cache?
+fn direct(directory: &Path) -> Option<String> {
+    let file = match files::open(directory, "direct", OFlags::TRUNC | OFlags::DIRECT) {
+        Ok(file) => file,
+        Err(e) if e.kind == FailureKind::NotSupported => return Some(e.reason),
+        Err(_) => return None,
+    };
+    let data = Buffer::random(TRIAL_BYTES, 2).ok()?;
+    match syscall::pwrite(file.as_fd(), &data, 0) {
+        Ok(written) if written == data.len() => {}
+        Err(Errno::INVAL) => return Some("O_DIRECT is refused for aligned writes".into()),
+        _ => return None,
+    }
+    let cached = cache_is_visible(directory).then(|| files::cached_share(file.as_fd(), TRIAL_BYTES as u64));
+    match cached.flatten() {
+        Some(0.0) => return Some(OK.into()),
+        Some(_) => return Some("O_DIRECT is accepted and served from the cache".into()),
+        None => {}
+    }
+    // Without a view of the cache: a device takes whole blocks only, a cache takes anything.
+    match syscall::pwrite(file.as_fd(), &data[1..101], 0) {
+        Err(Errno::INVAL) => Some(OK.into()),
+        Ok(_) => Some("O_DIRECT takes 100 bytes at an odd address: a cache serves it".into()),
+        Err(_) => None,
+    }
+}
+
+/// Whether mincore tells a file that was just written (cached) from a hole that was never read (not cached).
+fn cache_is_visible(directory: &Path) -> bool {
+    let Ok(file) = files::open(directory, "visible", OFlags::TRUNC) else { return false };
+    let Ok(data) = Buffer::random(TRIAL_BYTES, 3) else { return false };
+    let size = TRIAL_BYTES as u64;
+    let hole = rustix::fs::ftruncate(&file, 2 * size).is_ok();
+    let written = syscall::pwrite(file.as_fd(), &data, 0) == Ok(data.len());
+    let share = files::cached_share(file.as_fd(), 2 * size);
+    hole && written && share.is_some_and(|share| (0.4..0.6).contains(&share))
+}
+
+/// Is a file gone from the cache after it was dropped?
+fn cache(directory: &Path) -> Option<String> {
+    let file = files::open(directory, "cache", OFlags::TRUNC).ok()?;
+    let data = Buffer::random(TRIAL_BYTES, 4).ok()?;
+    files::fill(file.as_fd(), &data, TRIAL_BYTES as u64).ok()?;
+    Some(match files::drop_cache(file.as_fd(), TRIAL_BYTES as u64) {
+        Ok(()) => OK.to_owned(),
+        Err(failure) => failure.reason,
+    })
+}
+
+/// Does free memory fall when memory is touched? None where there is no meminfo.
+fn memory() -> Option<String> {
+    let mut fell = Vec::new();
+    for _ in 0..MEMORY_TRIES {
+        let before = free_bytes()?;
+        // Filled, so that each page is there; dropped at the end of the turn.
+        let touched = Buffer::random(TOUCHED_BYTES, 5).ok()?;
+        let after = free_bytes()?;
+        drop(touched);
+        if judge_memory(before, after) {
+            return Some(OK.into());
+        }
+        fell.push(before.abs_diff(after));
+    }
+    if fell.iter().all(|&moved| moved == 0) {
+        return Some("its meminfo does not move when memory is touched".into());
+    }
+    Some("its meminfo does not follow the memory that is touched".into())
+}
+
+/// Whether at least half of what was touched is missing after.
+fn judge_memory(before: u64, after: u64) -> bool {
+    before.saturating_sub(after) >= TOUCHED_BYTES as u64 / 2
+}
+
+fn free_bytes() -> Option<u64> {
+    meminfo_bytes(&read_text("/proc/meminfo")?, "MemFree:")
+}
+
+fn meminfo_bytes(text: &str, key: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(key))?;
+    line.split_ascii_whitespace().next()?.parse::<u64>().ok()?.checked_mul(1024)
+}
+
+/// Do the counters of context switches and page faults count?
+fn counters() -> Option<String> {
+    let before = rusage(libc::RUSAGE_SELF)?;
+    for _ in 0..SLEEPS {
+        std::thread::sleep(Duration::from_micros(50));
+    }
+    drop(Buffer::random(TRIAL_BYTES, 6).ok()?);
+    let after = rusage(libc::RUSAGE_SELF)?;
+    let silent: Vec<&str> = [
+        ("context switches", after.ru_nvcsw > before.ru_nvcsw),
+        ("page faults", after.ru_minflt > before.ru_minflt),
+    ]
+    .iter()
+    .filter(|(_, counts)| !counts)
+    .map(|(name, _)| *name)
+    .collect();
+    if silent.is_empty() {
+        return Some(OK.into());
+    }
+    Some(format!("its counters of {} stay still", silent.join(" and ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sync_that_is_no_dearer_than_its_write_is_not_one() {
+        // Medians seen, write and sync in ns: native virtual disk, proot on it, gVisor's overlay, ptrace in memory.
+        assert_eq!(judge_sync(1_500, 36_000), OK);
+        assert_eq!(judge_sync(12_000, 50_000), OK);
+        assert_ne!(judge_sync(9_000, 3_600), OK);
+        assert_ne!(judge_sync(26_000, 26_500), OK);
+    }
+
+    #[test]
+    fn meminfo_must_follow_the_memory_that_is_touched() {
+        let text = "MemTotal:  24000000 kB\nMemFree:   1000000 kB\n";
+        let free = meminfo_bytes(text, "MemFree:").unwrap();
+        assert_eq!(free, 1_024_000_000);
+        assert!(judge_memory(free, free - TOUCHED_BYTES as u64));
+        assert!(!judge_memory(free, free));
+        assert!(!judge_memory(free, free + TOUCHED_BYTES as u64));
+        assert_eq!(meminfo_bytes("MemFree: lots", "MemFree:"), None);
+    }
+
+    #[test]
+    fn a_place_that_is_missing_has_no_facts() {
+        let mut facts = Facts::default();
+        note_place(&mut facts, Path::new("/no/such/place"));
+        assert_eq!(facts, Facts::default());
+    }
+
+    #[test]
+    fn memory_is_not_called_durable() {
+        let mut facts = Facts::default();
+        facts.note("file_system.type", "tmpfs");
+        note_place(&mut facts, &std::env::temp_dir());
+        assert_eq!(facts.get("honesty.sync"), Some("a file system in memory: nothing is made durable"));
+        assert!(facts.get("honesty.cache").is_some());
+    }
+}

@@ -1,0 +1,158 @@
+//! Facts of a place: which file system it is, what that lies on, and how it is mounted.
+
+use std::path::Path;
+
+use rustix::fs::{CWD, Mode, OFlags};
+use tare_data::facts::Facts;
+
+use super::read_text;
+
+/// Numbers of statfs(2), from the kernel's magic.h and the file systems' own sources.
+const NAMES: [(u32, &str); 24] = [
+    (0x0000_ef53, "ext4"),
+    (0x9123_683e, "btrfs"),
+    (0x5846_5342, "xfs"),
+    (0x0102_1994, "tmpfs"),
+    (0x8584_58f6, "ramfs"),
+    (0x794c_7630, "overlay"),
+    (0x0102_1997, "9p"),
+    (0x6573_5546, "fuse"),
+    (0x0000_6969, "nfs"),
+    (0xff53_4d42, "cifs"),
+    (0xfe53_4d42, "smb2"),
+    (0x5346_4846, "wslfs"),
+    (0x5346_4e45, "drvfs"),
+    (0x7371_7368, "squashfs"),
+    (0xe0f5_e1e2, "erofs"),
+    (0x2fc1_2fc1, "zfs"),
+    (0xf2f5_2010, "f2fs"),
+    (0x0000_4d44, "vfat"),
+    (0x2011_bab0, "exfat"),
+    (0x5346_544e, "ntfs"),
+    (0x7366_746e, "ntfs3"),
+    (0x00c0_ffee, "hostfs (UML)"),
+    (0x786f_4256, "vboxsf"),
+    (0xca45_1a4e, "bcachefs"),
+];
+/// File systems whose bytes stay in memory, whatever is synced.
+const IN_MEMORY: [&str; 2] = ["tmpfs", "ramfs"];
+
+/// Name of the file system that holds a path; its number in hex when it has no name here.
+pub fn file_system_name(path: &Path) -> Option<String> {
+    // The type has 64 bits on some machines; the number has 32, sign-extended on others.
+    let number = rustix::fs::statfs(path).ok()?.f_type as u32;
+    let name = NAMES.iter().find(|(its, _)| *its == number);
+    Some(name.map_or_else(|| format!("0x{number:x}"), |(_, name)| (*name).to_owned()))
+}
+
+/// Whether a file system keeps its bytes in memory by design.
+pub fn in_memory(name: &str) -> bool {
+    IN_MEMORY.contains(&name)
+}
+
+pub fn note_all(facts: &mut Facts, path: &Path) {
+    if let Some(name) = file_system_name(path) {
+        facts.note("file_system.type", name);
+    }
+    if let Ok(about) = rustix::fs::statvfs(path) {
+        facts.note("file_system.block_bytes", about.f_bsize.to_string());
+        facts.note("file_system.free_bytes", about.f_bavail.saturating_mul(about.f_frsize).to_string());
+        facts.note("file_system.total_bytes", about.f_blocks.saturating_mul(about.f_frsize).to_string());
+    }
+    let Some(table) = read_text("/proc/self/mountinfo") else { return };
+    let Some(mount) = mount_of(&table, path, device(path)) else { return };
+    facts.note("mount.point", mount.point);
+    facts.note("mount.type", mount.kind);
+    facts.note("mount.device", mount.source);
+    facts.note("mount.options", format!("{},{}", mount.options, mount.file_system_options));
+    let option = |key: &str| mount.file_system_options.split(',').find_map(|o| o.strip_prefix(key));
+    facts.note("mount.upper", option("upperdir=").unwrap_or_default());
+    let queue = |file: &str| {
+        // A partition has its disk's queue one level up.
+        ["queue", "../queue"]
+            .iter()
+            .find_map(|queue| read_text(&format!("/sys/dev/block/{}/{queue}/{file}", mount.number)))
+    };
+    facts.note("device.write_cache", queue("write_cache").unwrap_or_default().trim());
+    facts.note("device.rotational", queue("rotational").unwrap_or_default().trim());
+    facts.note("device.scheduler", queue("scheduler").unwrap_or_default().trim());
+}
+
+/// Device number of a folder as mountinfo writes it. By fstat: see the crate's folder module for why.
+fn device(path: &Path) -> Option<String> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let folder = rustix::fs::openat(CWD, path, flags, Mode::empty()).ok()?;
+    let number = rustix::fs::fstat(&folder).ok()?.st_dev;
+    Some(format!("{}:{}", rustix::fs::major(number), rustix::fs::minor(number)))
+}
+
+/// A line of mountinfo (proc_pid_mountinfo(5)).
+#[derive(Debug, PartialEq)]
+struct Mount<'a> {
+    number: &'a str,
+    point: String,
+    options: &'a str,
+    kind: &'a str,
+    source: &'a str,
+    file_system_options: &'a str,
+}
+
+impl<'a> Mount<'a> {
+    fn of(line: &'a str) -> Option<Mount<'a>> {
+        let (front, back) = line.split_once(" - ")?;
+        let front: Vec<&str> = front.split(' ').collect();
+        let mut back = back.splitn(3, ' ');
+        Some(Mount {
+            number: front.get(2)?,
+            // Spaces stand as \040.
+            point: front.get(4)?.replace("\\040", " "),
+            options: front.get(5)?,
+            kind: back.next()?,
+            source: back.next()?,
+            file_system_options: back.next().unwrap_or_default(),
+        })
+    }
+}
+
+/// The mount that holds a path: the deepest of those on its device, or of all when none is (btrfs subvolumes
+/// and some shares have device numbers that the table does not show). The later of two at one point hides
+/// the earlier.
+fn mount_of<'a>(table: &'a str, path: &Path, device: Option<String>) -> Option<Mount<'a>> {
+    let holding = |mount: &Mount<'_>| path.starts_with(Path::new(&mount.point));
+    let deepest = |mounts: Vec<Mount<'a>>| mounts.into_iter().max_by_key(|mount| mount.point.len());
+    let all = || table.lines().filter_map(Mount::of).filter(holding);
+    let same = all().filter(|mount| Some(mount.number) == device.as_deref()).collect();
+    deepest(same).or_else(|| deepest(all().collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TABLE: &str = "\
+22 1 254:0 / / rw,relatime - ext4 /dev/vda rw
+30 22 0:40 / /run rw,nosuid - tmpfs tmpfs rw,size=10%
+31 22 0:41 / /merged rw - overlay overlay rw,lowerdir=/l,upperdir=/run/u,workdir=/run/w,volatile
+nonsense
+33 22 7:0 / /a\\040b rw - btrfs /dev/loop0 rw";
+
+    #[test]
+    fn a_path_lies_on_the_deepest_mount_of_its_device() {
+        let point = |path: &str, device: Option<&str>| {
+            mount_of(TABLE, Path::new(path), device.map(str::to_owned)).unwrap().point
+        };
+        assert_eq!(point("/merged/x", Some("0:41")), "/merged");
+        assert_eq!(point("/runner", None), "/");
+        // Bind mounts show a path of another device below.
+        assert_eq!(point("/run/x", Some("254:0")), "/");
+        // A device number that the table does not have.
+        assert_eq!(point("/a b/c", Some("0:99")), "/a b");
+    }
+
+    #[test]
+    fn options_of_an_overlay_are_read() {
+        let mount = mount_of(TABLE, Path::new("/merged"), None).unwrap();
+        assert!(mount.file_system_options.ends_with(",volatile"));
+        assert_eq!(mount.kind, "overlay");
+    }
+}

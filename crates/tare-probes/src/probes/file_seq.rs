@@ -1,0 +1,422 @@
+//! `file.seq`: one file from beginning to end in blocks, as dd writes and reads.
+//!
+//! dd makes one read call and one write call a block: from /dev/zero into the file, or from the file into
+//! /dev/null. `loop=dd` does just that; `loop=plain` leaves the other half out, so that the file system
+//! stands alone. Data that do not compress come from a buffer of 1 MiB or more, walked through in order
+//! (`loop=dd`: from a file in memory that holds them). open(2), read(2), write(2), fdatasync(2).
+
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::{CWD, MemfdFlags, Mode, OFlags};
+use rustix::io::Errno;
+use tare_data::failure::{Failure, FailureKind};
+use tare_data::names::{BadParameter, Parameters};
+
+use crate::buffer::Buffer;
+use crate::files;
+use crate::probe::{MetricDescription, Need, Parameter, Probe};
+use crate::stopwatch::{Stopwatch, now_ns};
+use crate::syscall;
+use crate::trial::{Report, Trial, broken, prove};
+
+pub static PROBE: Probe = Probe {
+    name: "file.seq",
+    title: "sequential file",
+    summary: "A file written or read from beginning to end in blocks of one size, as dd does.",
+    timed: "the loop of calls and, when writing with fdatasync or fsync, that call at the end",
+    not_timed: "opening; filling and warming, or dropping, the file that is read; the check of what was read",
+    distorted_by: "where the bytes really go (see the place's facts); free memory; age of the file system",
+    parameters: &[
+        Parameter { name: "bs", quick: "1MiB", reference: "1MiB", about: "bytes a call" },
+        Parameter { name: "op", quick: "write", reference: "write", about: "write (a new file) or read" },
+        Parameter {
+            name: "sync",
+            quick: "fdatasync",
+            reference: "fdatasync",
+            about: "writing: none, fdatasync or fsync at the end, dsync (each write) or direct (O_DIRECT)",
+        },
+        Parameter {
+            name: "cache",
+            quick: "warm",
+            reference: "warm",
+            about: "reading: warm, cold (dropped, and seen to be gone) or direct (O_DIRECT)",
+        },
+        Parameter { name: "size", quick: "32MiB", reference: "1GiB", about: "bytes of the file" },
+        Parameter {
+            name: "data",
+            quick: "random",
+            reference: "zero",
+            about: "random: incompressible; zero: as from /dev/zero",
+        },
+        Parameter {
+            name: "loop",
+            quick: "plain",
+            reference: "dd",
+            about: "dd: a read call and a write call a block; plain: only the one that concerns the file",
+        },
+    ],
+    metrics: &[
+        MetricDescription::bytes_per_second("rate", "block"),
+        MetricDescription::time("block", "block"),
+        MetricDescription::time("sync", "sync"),
+    ],
+    needs: &[Need::Place],
+    revision: 1,
+    label,
+    run: |trial| {
+        let job = Job::of(trial.parameters())?;
+        let directory = trial.directory()?;
+        files::room(directory, job.size)?;
+        match job.operation {
+            Operation::Write(sync) => write_file(trial, &job, sync),
+            Operation::Read(cache) => read_file(trial, &job, cache),
+        }
+    },
+};
+
+/// Incompressible data repeat only after this much: more than any file system compresses at once.
+const POOL: usize = 1 << 20;
+/// Largest block: a slip of the pen beyond, and memory that must be there.
+const LARGEST_BLOCK: u64 = 1 << 28;
+
+struct Job {
+    block: usize,
+    size: u64,
+    operation: Operation,
+    zero: bool,
+    /// A read call and a write call a block.
+    both: bool,
+}
+
+#[derive(Clone, Copy)]
+enum Operation {
+    Write(Sync),
+    Read(Cache),
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Sync {
+    None,
+    Fdatasync,
+    Fsync,
+    Dsync,
+    Direct,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Cache {
+    Warm,
+    Cold,
+    Direct,
+}
+
+/// One of several words that a parameter may have.
+fn choose<T: Copy>(parameters: &Parameters, key: &str, of: &[(&str, T)]) -> Result<T, BadParameter> {
+    let text = parameters.text(key)?;
+    let found = of.iter().find(|(word, _)| *word == text);
+    found.map(|(_, value)| *value).ok_or_else(|| BadParameter {
+        key: key.to_owned(),
+        value: Some(text.to_owned()),
+        wanted: "one of its values (see tare show file.seq)",
+    })
+}
+
+impl Job {
+    fn of(parameters: &Parameters) -> Result<Job, Failure> {
+        let (block, size) = (parameters.integer("bs")?, parameters.integer("size")?);
+        if !(1..=LARGEST_BLOCK).contains(&block) || size == 0 {
+            return Err(broken("parameters", "bs or size is out of bounds"));
+        }
+        let sync = choose(
+            parameters,
+            "sync",
+            &[
+                ("none", Sync::None),
+                ("fdatasync", Sync::Fdatasync),
+                ("fsync", Sync::Fsync),
+                ("dsync", Sync::Dsync),
+                ("direct", Sync::Direct),
+            ],
+        )?;
+        let cache = [("warm", Cache::Warm), ("cold", Cache::Cold), ("direct", Cache::Direct)];
+        let cache = choose(parameters, "cache", &cache)?;
+        let operations = [("write", Operation::Write(sync)), ("read", Operation::Read(cache))];
+        Ok(Job {
+            block: block as usize,
+            size,
+            operation: choose(parameters, "op", &operations)?,
+            zero: choose(parameters, "data", &[("random", false), ("zero", true)])?,
+            both: choose(parameters, "loop", &[("plain", false), ("dd", true)])?,
+        })
+    }
+
+    /// What the file holds, again and again: whole blocks.
+    fn pool(&self, seed: u64) -> Result<Buffer, Failure> {
+        let length = POOL.next_multiple_of(self.block);
+        if self.zero { Buffer::zeroed(length) } else { Buffer::random(length, seed) }
+    }
+}
+
+/// `write 1M + fdatasync`, `read 4K, cold`.
+fn label(parameters: &Parameters) -> String {
+    let block = parameters.integer("bs").map(files::size_words).unwrap_or_default();
+    let text = |key| parameters.text(key).unwrap_or_default();
+    match (text("op"), text("sync"), text("cache")) {
+        ("read", _, cache) => format!("read {block}, {cache}"),
+        (_, "none", _) => format!("write {block}"),
+        (_, "direct" | "dsync", _) => format!("write {block}, {}", text("sync")),
+        (_, sync, _) => format!("write {block} + {sync}"),
+    }
+}
+
+fn write_file(trial: &mut Trial<'_>, job: &Job, sync: Sync) -> Result<(), Failure> {
+    let flags = match sync {
+        Sync::Direct => OFlags::DIRECT,
+        Sync::Dsync => OFlags::DSYNC,
+        _ => OFlags::empty(),
+    };
+    let file = files::open(trial.directory()?, "written", OFlags::TRUNC | flags)?;
+    let pool = job.pool(trial.seed())?;
+    let source = if job.both { Some(Source::open(job, &pool)?) } else { None };
+    let mut copy = Buffer::zeroed(job.block)?;
+    trial.once(|report| {
+        let written = match &source {
+            None => write_blocks(file.as_fd(), &pool, job.block, job.size),
+            Some(source) => copy_in(file.as_fd(), source, &mut copy, pool.len() as u64, job.size),
+        };
+        let (mut stopwatch, blocks) =
+            written.map_err(|e| refused(e, job, sync == Sync::Direct, "writing"))?;
+        let ended = end(sync, file.as_fd()).map_err(|e| broken("writing out", e))?;
+        stopwatch.add(&ended);
+        prove("bytes in the file", files::length(file.as_fd())?, job.size)?;
+        report.moved("block", blocks, job.size, &stopwatch);
+        if matches!(sync, Sync::Fdatasync | Sync::Fsync) {
+            report.throughput("sync", 1, &ended);
+        }
+        Ok(())
+    })
+}
+
+fn read_file(trial: &mut Trial<'_>, job: &Job, cache: Cache) -> Result<(), Failure> {
+    let directory = trial.directory()?;
+    let filled = files::open(directory, "read", OFlags::TRUNC)?;
+    let pool = job.pool(trial.seed())?;
+    files::fill(filled.as_fd(), &pool, job.size)?;
+    let flags = if cache == Cache::Direct { OFlags::DIRECT } else { OFlags::empty() };
+    let file = files::open(directory, "read", flags)?;
+    let mut block = Buffer::zeroed(job.block)?;
+    match cache {
+        Cache::Warm => {
+            read_blocks(file.as_fd(), &mut block, job.size).map_err(|e| broken("warming the cache", e))?;
+            syscall::rewind(file.as_fd()).map_err(|e| broken("rewinding", e))?;
+        }
+        Cache::Cold => files::drop_cache(file.as_fd(), job.size)?,
+        // Not needed for the reads, but pages that are there would be taken from the cache on some systems.
+        Cache::Direct => drop(files::drop_cache(filled.as_fd(), job.size)),
+    }
+    let sink = if job.both { Some(device("/dev/null", OFlags::WRONLY)?) } else { None };
+    trial.once(|report: &mut Report| {
+        let read = match &sink {
+            None => read_blocks(file.as_fd(), &mut block, job.size),
+            Some(sink) => copy_out(file.as_fd(), sink.as_fd(), &mut block, job.size),
+        };
+        let read = read.map_err(|e| refused(e, job, cache == Cache::Direct, "reading"))?;
+        prove("bytes read", read.bytes, job.size)?;
+        let from = job.size - read.last as u64;
+        let right = (from..job.size).zip(&block[..read.last]);
+        let right = right.filter(|(at, byte)| pool[(at % pool.len() as u64) as usize] == **byte).count();
+        prove("bytes of the last block that are as written", right as u64, read.last as u64)?;
+        report.moved("block", read.blocks, job.size, &read.stopwatch);
+        Ok(())
+    })
+}
+
+/// Says what O_DIRECT refuses as what it is: blocks of that size are not for this file system.
+fn refused(e: Errno, job: &Job, direct: bool, what: &str) -> Failure {
+    if direct && e == Errno::INVAL {
+        let reason = format!("O_DIRECT in blocks of {} B", job.block);
+        return Failure::new(FailureKind::NotSupported, reason);
+    }
+    broken(&format!("{what} {}", files::size_words(job.size)), e)
+}
+
+fn device(path: &'static str, flags: OFlags) -> Result<OwnedFd, Failure> {
+    rustix::fs::openat(CWD, path, flags | OFlags::CLOEXEC, Mode::empty())
+        .map_err(|e| Failure::new(FailureKind::NotSupported, format!("{path}: {e}")))
+}
+
+/// Where dd would read what it writes.
+struct Source {
+    file: OwnedFd,
+    /// A device has no place to read from; a file in memory is read around and around.
+    endless: bool,
+}
+
+impl Source {
+    fn open(job: &Job, pool: &[u8]) -> Result<Source, Failure> {
+        if job.zero {
+            return Ok(Source { file: device("/dev/zero", OFlags::RDONLY)?, endless: true });
+        }
+        let file = rustix::fs::memfd_create("tare-source", MemfdFlags::CLOEXEC);
+        let file = file.map_err(|e| Failure::new(FailureKind::NotSupported, format!("memfd_create: {e}")))?;
+        files::fill(file.as_fd(), pool, pool.len() as u64)?;
+        Ok(Source { file, endless: false })
+    }
+}
+
+/// What a loop of reads did.
+struct Done {
+    stopwatch: Stopwatch,
+    blocks: u64,
+    bytes: u64,
+    /// Bytes that the last call read.
+    last: usize,
+}
+
+crate::timed! {
+    fn write_blocks(
+        file: BorrowedFd<'_>,
+        pool: &[u8],
+        block: usize,
+        size: u64,
+    ) -> Result<(Stopwatch, u64), Errno> {
+        let (mut stopwatch, mut calls, mut done, mut from) = (Stopwatch::default(), 0, 0, 0);
+        stopwatch.start();
+        while done < size {
+            let length = (size - done).min((block - from % block) as u64) as usize;
+            let written = syscall::write(file, &pool[from..from + length])?;
+            done += written as u64;
+            from = if from + written == pool.len() { 0 } else { from + written };
+            calls += 1;
+        }
+        stopwatch.stop();
+        Ok((stopwatch, calls))
+    }
+}
+
+crate::timed! {
+    fn copy_in(
+        file: BorrowedFd<'_>,
+        source: &Source,
+        block: &mut [u8],
+        pool: u64,
+        size: u64,
+    ) -> Result<(Stopwatch, u64), Errno> {
+        let (mut stopwatch, mut calls, mut done) = (Stopwatch::default(), 0, 0);
+        let input = source.file.as_fd();
+        stopwatch.start();
+        while done < size {
+            let length = (size - done).min(block.len() as u64) as usize;
+            let piece = &mut block[..length];
+            let read = if source.endless {
+                syscall::read(input, piece)?
+            } else {
+                syscall::pread(input, piece, done % pool)?
+            };
+            if read == 0 {
+                return Err(Errno::IO);
+            }
+            done += syscall::write(file, &piece[..read])? as u64;
+            calls += 1;
+        }
+        stopwatch.stop();
+        Ok((stopwatch, calls))
+    }
+}
+
+crate::timed! {
+    /// The call that ends a write, timed by itself.
+    fn end(sync: Sync, file: BorrowedFd<'_>) -> Result<Stopwatch, Errno> {
+        let started_ns = now_ns();
+        match sync {
+            Sync::Fdatasync => drop(syscall::fdatasync(file)?),
+            Sync::Fsync => drop(syscall::fsync(file)?),
+            Sync::None | Sync::Dsync | Sync::Direct => return Ok(Stopwatch::default()),
+        }
+        Ok(Stopwatch::stretch(started_ns, now_ns()))
+    }
+}
+
+crate::timed! {
+    fn read_blocks(file: BorrowedFd<'_>, block: &mut [u8], size: u64) -> Result<Done, Errno> {
+        let mut done = Done { stopwatch: Stopwatch::default(), blocks: 0, bytes: 0, last: 0 };
+        done.stopwatch.start();
+        while done.bytes < size {
+            done.last = syscall::read(file, block)?;
+            done.bytes += done.last as u64;
+            done.blocks += 1;
+            if done.last == 0 {
+                break;
+            }
+        }
+        done.stopwatch.stop();
+        Ok(done)
+    }
+}
+
+crate::timed! {
+    fn copy_out(
+        file: BorrowedFd<'_>,
+        sink: BorrowedFd<'_>,
+        block: &mut [u8],
+        size: u64,
+    ) -> Result<Done, Errno> {
+        let mut done = Done { stopwatch: Stopwatch::default(), blocks: 0, bytes: 0, last: 0 };
+        done.stopwatch.start();
+        while done.bytes < size {
+            done.last = syscall::read(file, block)?;
+            if syscall::write(sink, &block[..done.last])? != done.last || done.last == 0 {
+                break;
+            }
+            done.bytes += done.last as u64;
+            done.blocks += 1;
+        }
+        done.stopwatch.stop();
+        Ok(done)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{request, run};
+    use super::*;
+    use tare_data::batch::Sample;
+
+    #[test]
+    fn every_mode_moves_every_byte() {
+        // A size that is no multiple of the block: the last call is short.
+        let modes: [&[(&str, &str)]; 7] = [
+            &[("op", "write"), ("sync", "none")],
+            &[("op", "write"), ("sync", "fsync"), ("data", "zero")],
+            &[("op", "write"), ("sync", "dsync"), ("loop", "dd"), ("data", "zero")],
+            &[("op", "write"), ("loop", "dd")],
+            &[("op", "read"), ("cache", "warm")],
+            &[("op", "read"), ("cache", "warm"), ("loop", "dd")],
+            &[("op", "write"), ("bs", "1234567")],
+        ];
+        for mode in modes {
+            let mut all = vec![("size", "300001")];
+            if !mode.iter().any(|(key, _)| *key == "bs") {
+                all.push(("bs", "4KiB"));
+            }
+            all.extend(mode);
+            let batches = run(&request(&PROBE, &all)).unwrap_or_else(|e| panic!("{all:?}: {e}"));
+            let Sample::Throughput { operations, bytes, .. } = batches[0].sample else { panic!("{mode:?}") };
+            let blocks = if mode.len() == 2 && mode[1].0 == "bs" { 1 } else { 74 };
+            assert_eq!((operations, bytes), (blocks, 300_001), "{mode:?}");
+        }
+    }
+
+    #[test]
+    fn a_file_larger_than_the_place_fails_early() {
+        let failure = run(&request(&PROBE, &[("size", "1000000G")])).unwrap_err();
+        assert!(failure.reason.ends_with("No space left on device"), "{failure}");
+    }
+
+    #[test]
+    fn rows_are_headed_by_what_differs() {
+        let label = |parameters: &[(&str, &str)]| label(&request(&PROBE, parameters).case.parameters);
+        assert_eq!(label(&[]), "write 1M + fdatasync");
+        assert_eq!(label(&[("op", "read"), ("cache", "cold"), ("bs", "512")]), "read 512B, cold");
+        assert_eq!(label(&[("sync", "direct"), ("bs", "4KiB")]), "write 4K, direct");
+    }
+}

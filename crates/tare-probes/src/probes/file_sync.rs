@@ -1,0 +1,109 @@
+//! `file.sync`: 4 KiB written and made durable; what each commit of a database waits for.
+//!
+//! Blocks of a file that is there already are overwritten in turn, so that no metadata change with them, as
+//! in a preallocated log: pwrite(2), then fdatasync(2).
+
+use rustix::fd::{AsFd, BorrowedFd};
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+use tare_data::metric::Reading;
+
+use crate::buffer::Buffer;
+use crate::files;
+use crate::probe::{MetricDescription, Need, Probe};
+use crate::stopwatch::{Laps, now_ns};
+use crate::syscall::{fdatasync, pread, pwrite};
+use crate::trial::{broken, prove};
+
+const BLOCK: usize = 4096;
+/// Blocks of the file: 1 MiB.
+const BLOCKS: u64 = 256;
+
+pub static PROBE: Probe = Probe {
+    name: "file.sync",
+    title: "write 4K + fdatasync",
+    summary: "4 KiB overwritten in a file and made durable: the wait of every commit.",
+    timed: "pwrite and fdatasync together, and each by itself; three clock reads a commit",
+    not_timed: "making the file; the entries into the histograms",
+    distorted_by: "write caches that lie; file systems in memory; journal settings; other writers on the disk",
+    parameters: &[],
+    metrics: &[
+        MetricDescription::time("time", "commit"),
+        MetricDescription::quantile("p50", "commit", 0.5),
+        MetricDescription::quantile("p99", "commit", 0.99),
+        MetricDescription::nanoseconds("write", "write", Reading::Mean),
+        MetricDescription::nanoseconds("sync", "sync", Reading::Mean),
+        MetricDescription::per_second("rate", "commit"),
+        MetricDescription::first("commit"),
+    ],
+    needs: &[Need::Place],
+    revision: 1,
+    label: |_| "write 4K + fdatasync".into(),
+    run: |trial| {
+        let size = BLOCKS * BLOCK as u64;
+        let directory = trial.directory()?;
+        files::room(directory, size)?;
+        let file = files::open(directory, "log", OFlags::TRUNC)?;
+        files::fill(file.as_fd(), &Buffer::zeroed(BLOCK)?, size)?;
+        let mut data = Buffer::random(BLOCK, trial.seed())?;
+        let mut next = 0u64;
+        trial.repeat(|operations, report| {
+            let first = next;
+            let mut laps = Commits { both: Laps::new(), write: Laps::new(), sync: Laps::new() };
+            commit(operations, file.as_fd(), &mut data, &mut next, &mut laps)
+                .map_err(|e| broken("writing 4 KiB and fdatasync", e))?;
+            let last = last_number(file.as_fd(), next - 1)?;
+            prove("commits that the file's last block tells of", last + 1 - first, operations)?;
+            report.latency("commit", operations * BLOCK as u64, laps.both);
+            report.latency("write", 0, laps.write);
+            report.latency("sync", 0, laps.sync);
+            Ok(())
+        })
+    },
+};
+
+struct Commits {
+    both: Laps,
+    write: Laps,
+    sync: Laps,
+}
+
+/// Where the block of a commit lies.
+fn place(number: u64) -> u64 {
+    number % BLOCKS * BLOCK as u64
+}
+
+/// The number that the block of a commit holds.
+fn last_number(file: BorrowedFd<'_>, number: u64) -> Result<u64, tare_data::failure::Failure> {
+    let mut bytes = [0; 8];
+    let read = pread(file, &mut bytes, place(number)).map_err(|e| broken("reading back", e))?;
+    prove("bytes read back", read as u64, 8)?;
+    Ok(u64::from_le_bytes(bytes))
+}
+
+crate::timed! {
+    fn commit(
+        operations: u64,
+        file: BorrowedFd<'_>,
+        data: &mut [u8],
+        next: &mut u64,
+        laps: &mut Commits,
+    ) -> Result<(), Errno> {
+        for _ in 0..operations {
+            data[..8].copy_from_slice(&next.to_le_bytes());
+            let started_ns = now_ns();
+            let written = pwrite(file, data, place(*next))?;
+            let written_ns = now_ns();
+            fdatasync(file)?;
+            let ended_ns = now_ns();
+            if written != BLOCK {
+                return Err(Errno::NOSPC);
+            }
+            laps.write.add(started_ns, written_ns);
+            laps.sync.add(written_ns, ended_ns);
+            laps.both.add(started_ns, ended_ns);
+            *next += 1;
+        }
+        Ok(())
+    }
+}
