@@ -13,27 +13,13 @@ use crate::sign;
 use crate::stopping::ALPHA;
 
 /// Times of single operations, as sorted points with counts; each point is the middle of its bucket.
+#[derive(Default)]
 struct Times {
     points: Vec<(u64, u64)>,
     total: u64,
 }
 
 impl Times {
-    fn of<'a>(histograms: impl Iterator<Item = &'a EncodedHistogram>) -> Self {
-        // One that cannot be opened holds no times; it can only come from an environment that lies.
-        let mut points: Vec<(u64, u64)> = Vec::new();
-        for Histogram(histogram) in histograms.filter_map(|encoded| encoded.decode().ok()) {
-            let middle = |value| histogram.median_equivalent(value);
-            points.extend(
-                histogram.iter_recorded().map(|p| (middle(p.value_iterated_to()), p.count_at_value())),
-            );
-        }
-        points.sort_unstable();
-        let total =
-            points.iter().map(|(_, count)| count).fold(0, |sum: u64, count| sum.saturating_add(*count));
-        Times { points, total }
-    }
-
     /// The smallest time that a share `q` of the operations does not exceed.
     fn quantile(&self, q: f64) -> Option<f64> {
         let wanted = ((q.clamp(0.0, 1.0) * self.total as f64).ceil() as u64).max(1);
@@ -121,13 +107,20 @@ impl Totals {
     }
 }
 
+/// A value of a trial, and how many operations were timed one by one for it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TrialValue {
+    pub value: f64,
+    pub operations: u64,
+}
+
 /// The values of these metrics in a trial; none where its samples do not give the figure, or none that is a number.
-pub fn values(trial: &Trial, metrics: &[Metric]) -> Vec<Option<f64>> {
+pub fn values(trial: &Trial, metrics: &[Metric]) -> Vec<Option<TrialValue>> {
     // Metrics of one series share its times: p50, p90, p99 and mean are read from one pass.
     let mut read: Vec<(&str, Times)> = Vec::new();
     let mut values = Vec::with_capacity(metrics.len());
     for metric in metrics {
-        let value = match metric.reading {
+        let (value, operations) = match metric.reading {
             Reading::Quantile(_)
             | Reading::Minimum
             | Reading::Maximum
@@ -138,11 +131,12 @@ pub fn values(trial: &Trial, metrics: &[Metric]) -> Vec<Option<f64>> {
                 if known.is_none() {
                     read.push((&metric.series, times(trial, metric)));
                 }
-                read[at].1.read(metric.reading)
+                (read[at].1.read(metric.reading), read[at].1.total)
             }
-            _ => total(trial, metric),
+            _ => (total(trial, metric), 0),
         };
-        values.push(value.filter(|value| value.is_finite()));
+        let finite = value.filter(|value| value.is_finite());
+        values.push(finite.map(|value| TrialValue { value, operations }));
     }
     values
 }
@@ -167,13 +161,24 @@ fn total(trial: &Trial, metric: &Metric) -> Option<f64> {
     }
 }
 
+/// The warm times of a metric's series; empty when a histogram is damaged, so that no part of it passes for the whole.
 fn times(trial: &Trial, metric: &Metric) -> Times {
-    Times::of(trial.batches.iter().filter_map(|batch| match &batch.sample {
-        Sample::Latency { histogram, .. } if batch.series == metric.series && batch.phase == Phase::Warm => {
-            Some(histogram)
-        }
-        _ => None,
-    }))
+    let warm = trial.batches.iter().filter(|b| b.series == metric.series && b.phase == Phase::Warm);
+    let encoded = warm.filter_map(|batch| match &batch.sample {
+        Sample::Latency { histogram, .. } => Some(histogram),
+        Sample::Throughput { .. } | Sample::Gauge { .. } => None,
+    });
+    let mut points: Vec<(u64, u64)> = Vec::new();
+    for encoded in encoded {
+        let Ok(Histogram(histogram)) = encoded.decode() else {
+            return Times::default();
+        };
+        let middle = |value| histogram.median_equivalent(value);
+        points.extend(histogram.iter_recorded().map(|p| (middle(p.value_iterated_to()), p.count_at_value())));
+    }
+    points.sort_unstable();
+    let total = points.iter().fold(0, |sum: u64, (_, count)| sum.saturating_add(*count));
+    Times { points, total }
 }
 
 /// Median of the gauges among these batches.
@@ -185,16 +190,6 @@ fn gauge<'a>(batches: impl Iterator<Item = &'a Batch>) -> Option<f64> {
         })
         .collect();
     (!values.is_empty()).then(|| median(&sorted(&values)))
-}
-
-/// How many operations of a metric's series were timed one by one.
-fn operations(trial: &Trial, metric: &Metric) -> u64 {
-    let warm = trial.batches.iter().filter(|b| b.series == metric.series && b.phase == Phase::Warm);
-    warm.map(|batch| match &batch.sample {
-        Sample::Latency { histogram, .. } => histogram.decode().map_or(0, |h| h.0.len()),
-        _ => 0,
-    })
-    .fold(0, u64::saturating_add)
 }
 
 /// The value of one round.
@@ -240,10 +235,10 @@ pub fn series(trials: &[&Trial], metrics: &[Metric]) -> Vec<Series> {
             series.trials += 1;
             series.reached = series.reached.max(trial.round.saturating_add(1));
             match value {
-                Some(value) => {
+                Some(TrialValue { value, operations }) => {
                     series.values.push(RoundValue { round: trial.round, start: trial.start, value });
                     if let Reading::Quantile(_) = metric.reading {
-                        series.least_operations = series.least_operations.min(operations(trial, metric));
+                        series.least_operations = series.least_operations.min(operations);
                     }
                 }
                 None => series.failed += 1,

@@ -1,0 +1,86 @@
+//! The running session asks which lanes are done, and gets what the findings would say.
+
+use tare_analysis::verdict::is_decided;
+use tare_analysis::{Options, Progress, decide, findings};
+use tare_data::failure::{Failure, FailureKind};
+
+use crate::findings::comparison;
+use crate::sessions::{Outcome, jitter, run, session, timed};
+
+#[test]
+fn lanes_are_decided_at_looks_only() {
+    let mut session = session(&["same", "slow"], vec![timed("sys.getppid")], 60);
+    let options = Options::default();
+    for round in 0..18 {
+        let mut one = session.clone();
+        one.trials.clear();
+        run(&mut one, round + 1, |_, lane, r| match r == round {
+            true => Outcome::Time(if lane == "slow" { 300.0 } else { 100.0 } * jitter(lane, r)),
+            false => Outcome::Nothing,
+        });
+        session.trials.extend(one.trials);
+        let decided = decide(Progress::of(&session), "sys.getppid", round + 1, &options);
+        let expected = matches!(round + 1, 12 | 18);
+        assert_eq!(decided, [expected; 4], "after {} rounds", round + 1);
+    }
+}
+
+#[test]
+fn what_is_decided_is_what_the_findings_say() {
+    let costs = [("tiny", 1.003), ("edge", 1.02), ("noisy", 1.0), ("slow", 1.3)];
+    let names = costs.map(|(name, _)| name);
+    for rounds in [12, 18, 27] {
+        let mut session = session(&names, vec![timed("file.meta"), timed("ipc.pipe")], 60);
+        run(&mut session, rounds, |_, lane, round| {
+            let cost = costs.iter().find(|(name, _)| *name == lane).map_or(1.0, |(_, cost)| *cost);
+            let spread = if lane == "noisy" { 30.0 } else { 1.0 };
+            Outcome::Time(1e4 * cost * (1.0 + spread * (jitter(lane, round) - 1.0)))
+        });
+        let options = Options::default();
+        let findings = findings(&session, &options);
+        for row in &findings.rows {
+            let decided = decide(Progress::of(&session), &row.case, rounds, &options);
+            let said: Vec<bool> = row.cells.iter().map(|cell| is_decided(comparison(cell).verdict)).collect();
+            assert_eq!(decided[2..], said, "{} after {rounds}", row.case);
+            assert_eq!(decided[0], decided[1..].iter().all(|done| *done), "the reference waits for all");
+            assert_eq!(said, [true, false, false, true], "{} after {rounds}", row.case);
+        }
+    }
+}
+
+#[test]
+fn a_lane_that_only_fails_is_not_waited_for() {
+    let mut session = session(&["broken", "absent"], vec![timed("sys.getppid")], 60);
+    run(&mut session, 12, |_, lane, round| match lane {
+        "broken" => Outcome::Failed(Failure::new(FailureKind::NotSupported, "no such call")),
+        "absent" => Outcome::Nothing,
+        _ => Outcome::Time(100.0 * jitter(lane, round)),
+    });
+    let decided = decide(Progress::of(&session), "sys.getppid", 12, &Options::default());
+    assert_eq!(decided, [false, true, true, false]);
+}
+
+#[test]
+fn lanes_that_left_stay_decided_and_trials_to_come_are_not_seen() {
+    let mut session = session(&["left", "stays"], vec![timed("sys.getppid")], 60);
+    run(&mut session, 27, |_, lane, round| match lane {
+        "left" if round >= 12 => Outcome::Nothing,
+        // Scattered widely until round 18, steady from there on.
+        "stays" => {
+            Outcome::Time(100.0 * if round < 18 { 1.0 + 60.0 * (jitter(lane, round) - 1.0) } else { 1.0 })
+        }
+        _ => Outcome::Time(100.0 * jitter(lane, round)),
+    });
+    let at = |rounds| decide(Progress::of(&session), "sys.getppid", rounds, &Options::default());
+    assert_eq!(at(12), [false, true, true, false]);
+    assert_eq!(at(18), [false, true, true, false]);
+    let mut short = session.clone();
+    short.trials.retain(|trial| trial.round < 18);
+    assert_eq!(decide(Progress::of(&short), "sys.getppid", 18, &Options::default()), at(18));
+}
+
+#[test]
+fn a_case_that_is_not_planned_is_never_decided() {
+    let session = session(&["lane"], vec![timed("sys.getppid")], 12);
+    assert_eq!(decide(Progress::of(&session), "net.rr", 12, &Options::default()), [false; 3]);
+}

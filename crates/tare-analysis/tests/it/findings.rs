@@ -1,0 +1,287 @@
+//! What the findings say of sessions whose truth is known.
+
+use tare_analysis::findings::{Cell, Comparison, Family, Leading, Row, Verdict};
+use tare_analysis::stopping::Engine;
+use tare_analysis::{Options, findings};
+use tare_data::caveat::Caveat;
+use tare_data::metric::Reading;
+use tare_data::session::{Ending, RepeatedRound, Session};
+
+use crate::sessions::{Outcome, case, jitter, metric, run, session, timed};
+
+pub fn comparison(cell: &Cell) -> &Comparison {
+    match cell {
+        Cell::Compared(comparison) => comparison,
+        other => panic!("not compared: {other:?}"),
+    }
+}
+
+fn verdicts(row: &Row) -> Vec<Verdict> {
+    row.cells.iter().map(|cell| comparison(cell).verdict).collect()
+}
+
+/// Two subjects: one that costs nothing, one that costs a multiple of everything but computing.
+fn two_subjects(rounds: u32) -> Session {
+    let mut session = session(
+        &["container", "gvisor"],
+        vec![timed("sys.getppid"), timed("cpu.primes"), timed("ipc.pipe")],
+        18,
+    );
+    run(&mut session, rounds, |case, lane, round| {
+        let cost = match (lane, case) {
+            ("gvisor", "sys.getppid") => 24.0,
+            ("gvisor", "ipc.pipe") => 19.0,
+            _ => 1.0,
+        };
+        Outcome::Time(170.0 * cost * jitter(lane, round))
+    });
+    session
+}
+
+#[test]
+fn a_layer_is_found_where_it_costs_and_only_there() {
+    let findings = findings(&two_subjects(18), &Options::default());
+    assert_eq!(findings.reference, "native");
+    assert_eq!(findings.subjects, ["container", "gvisor"]);
+    let [getppid, primes, pipe] = &findings.rows[..] else { panic!("three rows") };
+    assert_eq!(verdicts(getppid), [Verdict::Same, Verdict::Slower]);
+    assert_eq!(verdicts(primes), [Verdict::Same, Verdict::Same]);
+    assert_eq!(verdicts(pipe), [Verdict::Same, Verdict::Slower]);
+    let dear = comparison(&getppid.cells[1]);
+    assert!((dear.ratio / 24.0 - 1.0).abs() < 0.01 && dear.low < 24.0 && 24.0 < dear.high, "{dear:?}");
+    assert!((dear.difference / (23.0 * 170.0) - 1.0).abs() < 0.01, "{}", dear.difference);
+    assert_eq!((dear.rounds, dear.decided_at, dear.leading), (18, Some(12), Leading::HodgesLehmann));
+    assert!(dear.coloured && !comparison(&getppid.cells[0]).coloured);
+    assert_eq!(comparison(getppid.control.as_ref().unwrap()).verdict, Verdict::Same);
+    let level = getppid.reference.as_ref().unwrap();
+    assert!(level.low <= level.median && level.median <= level.high && level.values.len() == 18);
+}
+
+#[test]
+fn the_sentences_have_their_facts() {
+    let findings = findings(&two_subjects(18), &Options::default());
+    let [container, gvisor] = &findings.costs[..] else { panic!("two lanes") };
+    assert_eq!(container.free, [Family::Cpu, Family::SystemCall, Family::Ipc]);
+    assert!(container.dear.is_empty() && container.faster.is_empty());
+    assert_eq!(gvisor.free, [Family::Cpu]);
+    let families: Vec<Family> = gvisor.dear.iter().map(|cost| cost.family).collect();
+    assert_eq!(families, [Family::SystemCall, Family::Ipc], "dearest first");
+    assert_eq!((gvisor.decided, gvisor.undecided, gvisor.gaps), (3, 0, 0));
+    let certificate = &findings.certificate;
+    assert_eq!((certificate.control_cells, certificate.control_coloured, certificate.banner), (3, 0, false));
+    assert_eq!((certificate.decided, certificate.compared), (6, 6));
+    let smallest = certificate.smallest_effect.unwrap();
+    assert!(smallest > 1.0 && smallest < 1.02, "{smallest}");
+    assert!(findings.caveats.is_empty(), "{:?}", findings.caveats);
+}
+
+#[test]
+fn direction_turns_rates_into_costs() {
+    let rate = case("net.rr", &[], None, vec![metric("rate", Reading::OperationsPerSecond)]);
+    let mut session = session(&["slow"], vec![rate], 12);
+    run(&mut session, 12, |_, lane, round| {
+        Outcome::Time(if lane == "slow" { 200.0 } else { 100.0 } * jitter(lane, round))
+    });
+    let findings = findings(&session, &Options::default());
+    let cell = comparison(&findings.rows[0].cells[0]);
+    assert_eq!(cell.verdict, Verdict::Slower);
+    assert!((cell.ratio - 2.0).abs() < 0.02, "half the rate is twice the cost: {}", cell.ratio);
+    assert!(cell.difference < 0.0, "and five million fewer a second: {}", cell.difference);
+}
+
+#[test]
+fn five_rounds_tell_nothing_and_say_how_many_would() {
+    let mut session = session(&["slow"], vec![timed("sys.getppid")], 5);
+    run(&mut session, 5, |_, lane, round| {
+        Outcome::Time(if lane == "slow" { 200.0 } else { 100.0 } * jitter(lane, round))
+    });
+    let findings = findings(&session, &Options::default());
+    let cell = comparison(&findings.rows[0].cells[0]);
+    assert_eq!((cell.verdict, cell.rounds_to_tell), (Verdict::CannotTell, Some(6)));
+    assert_eq!((cell.low, cell.high), (0.0, f64::INFINITY));
+    assert_eq!(findings.certificate.smallest_effect, None);
+}
+
+#[test]
+fn a_reference_that_differs_from_itself_raises_the_margin() {
+    let mut session = session(&["near", "far"], vec![timed("sys.getppid")], 12);
+    run(&mut session, 12, |_, lane, round| {
+        let cost = match lane {
+            "again" => 1.05,
+            "near" => 1.04,
+            "far" => 1.20,
+            _ => 1.0,
+        };
+        Outcome::Time(100.0 * cost * jitter(lane, round))
+    });
+    let findings = findings(&session, &Options::default());
+    let row = &findings.rows[0];
+    assert_eq!(verdicts(row), [Verdict::Same, Verdict::Slower]);
+    assert!(comparison(row.control.as_ref().unwrap()).coloured);
+    assert!(findings.certificate.banner);
+    assert_eq!(findings.caveats[0], (None, Caveat::ControlColoured { coloured: 1, cells: 1 }));
+}
+
+#[test]
+fn a_wider_margin_can_be_asked_for() {
+    let mut session = session(&["lane"], vec![timed("sys.getppid")], 12);
+    run(&mut session, 12, |_, lane, round| {
+        Outcome::Time(if lane == "lane" { 104.0 } else { 100.0 } * jitter(lane, round))
+    });
+    let at = |margin| verdicts(&findings(&session, &Options { margin, ..Options::default() }).rows[0])[0];
+    assert_eq!(at(None), Verdict::Slower);
+    assert_eq!(at(Some(1.1f64.ln())), Verdict::Same);
+    assert_eq!(at(Some(f64::NAN)), Verdict::Slower, "no margin is the usual one");
+}
+
+#[test]
+fn disturbed_attempts_do_not_count() {
+    let mut session = session(&["lane"], vec![timed("sys.getppid")], 12);
+    run(&mut session, 12, |_, lane, round| Outcome::Time(100.0 * jitter(lane, round)));
+    let mut disturbed = session.trials.clone();
+    disturbed.retain(|trial| trial.round == 3);
+    for trial in &mut disturbed {
+        trial.batches = crate::sessions::trial("", "", 0, Outcome::Time(9e9)).batches;
+    }
+    for trial in session.trials.iter_mut().filter(|trial| trial.round == 3) {
+        trial.attempt = 1;
+    }
+    session.trials.extend(disturbed);
+    let repeated =
+        RepeatedRound { case: "sys.getppid".into(), round: 3, attempt: 0, reason: "steal 20 %".into() };
+    session.repeated.push(repeated);
+    let findings = findings(&session, &Options::default());
+    let level = findings.rows[0].reference.as_ref().unwrap();
+    assert_eq!(level.rounds, 12);
+    assert!(level.values.iter().all(|value| *value < 101.0));
+    assert!(findings.caveats.contains(&(None, Caveat::RoundsRepeated { repeated: 1, kept: 12 })));
+    assert_eq!(findings.certificate.repeated, 1);
+}
+
+#[test]
+fn a_session_that_broke_off_says_so() {
+    let mut session = two_subjects(15);
+    session.ending = Ending::BrokenOff;
+    let findings = findings(&session, &Options::default());
+    assert!(findings.caveats.contains(&(None, Caveat::BrokenOff { rounds: 15, planned: 18 })));
+    assert_eq!(comparison(&findings.rows[0].cells[1]).verdict, Verdict::Slower);
+}
+
+#[test]
+fn further_metrics_get_a_verdict_but_no_colour() {
+    let metrics =
+        vec![metric("time", Reading::TimePerOperation), metric("rate", Reading::OperationsPerSecond)];
+    let mut session = session(&["slow"], vec![case("sys.mix", &[], None, metrics)], 12);
+    run(&mut session, 12, |_, lane, round| {
+        Outcome::Time(if lane == "slow" { 200.0 } else { 100.0 } * jitter(lane, round))
+    });
+    let findings = findings(&session, &Options::default());
+    let cells: Vec<&Comparison> = findings.rows.iter().map(|row| comparison(&row.cells[0])).collect();
+    assert_eq!([cells[0].verdict, cells[1].verdict], [Verdict::Slower; 2]);
+    assert_eq!([cells[0].coloured, cells[1].coloured], [true, false]);
+    assert_eq!([findings.rows[0].headline, findings.rows[1].headline], [true, false]);
+}
+
+#[test]
+fn the_anytime_engine_leads_with_signs() {
+    let options = Options { engine: Engine::AnytimeValid, ..Options::default() };
+    let findings = findings(&two_subjects(18), &options);
+    let cell = comparison(&findings.rows[0].cells[1]);
+    assert_eq!((cell.leading, cell.verdict), (Leading::Sign, Verdict::Slower));
+    assert_eq!((cell.low, cell.high), (cell.sign_low, cell.sign_high));
+    assert!(cell.coloured);
+}
+
+#[test]
+fn skewed_and_modal_differences_lead_with_signs() {
+    let mut session = session(&["skewed", "modal"], vec![timed("time.wakeup")], 40);
+    run(&mut session, 40, |_, lane, round| {
+        let cost = match lane {
+            // A third of the rounds stalls, by ever more.
+            "skewed" if round % 3 == 0 => 1.2 + f64::from(round) / 20.0,
+            "modal" if round % 2 == 0 => 1.5,
+            _ => 1.0,
+        };
+        Outcome::Time(1000.0 * cost * jitter(lane, round))
+    });
+    let findings = findings(&session, &Options::default());
+    let [skewed, modal] = [0, 1].map(|at| comparison(&findings.rows[0].cells[at]));
+    assert_eq!(skewed.leading, Leading::Sign);
+    assert!(skewed.caveats.iter().any(|c| matches!(c, Caveat::SkewedTail { .. })), "{:?}", skewed.caveats);
+    assert_eq!(modal.leading, Leading::Sign);
+    assert!(modal.caveats.contains(&Caveat::Modal { modes: 2 }), "{:?}", modal.caveats);
+}
+
+#[test]
+fn rounds_that_share_starts_are_compared_by_start() {
+    // Twelve starts of five rounds; each start is a lot faster or slower as a whole.
+    let mut session = session(&["vm"], vec![timed("cpu.primes")], 60);
+    run(&mut session, 60, |_, lane, round| {
+        let of_start = if lane == "vm" { 1.0 + 8.0 * (jitter("start", round / 5) - 1.0) } else { 1.0 };
+        Outcome::Time(1000.0 * of_start * jitter(lane, round))
+    });
+    for trial in session.trials.iter_mut().filter(|trial| trial.lane == "vm") {
+        trial.start = trial.round / 5;
+    }
+    let by_start = findings(&session, &Options::default());
+    let cell = comparison(&by_start.rows[0].cells[0]).clone();
+    let starts = cell.starts.unwrap();
+    assert_eq!((starts.starts, cell.rounds), (12, 60));
+    assert!(starts.between.unwrap() > 0.8 && starts.design_effect.unwrap() > 4.0, "{starts:?}");
+    assert!(by_start.caveats.contains(&(Some("vm".into()), Caveat::SharedStarts { starts: 12, rounds: 60 })));
+    for trial in &mut session.trials {
+        trial.start = trial.round;
+    }
+    let by_round = findings(&session, &Options::default());
+    let naive = comparison(&by_round.rows[0].cells[0]);
+    assert!(naive.high / naive.low < (cell.high / cell.low).powf(0.7), "{naive:?} against {cell:?}");
+}
+
+#[test]
+fn a_lane_started_once_is_compared_by_round_and_says_so() {
+    let mut session = session(&["vm"], vec![timed("sys.getppid")], 18);
+    run(&mut session, 18, |_, lane, round| {
+        Outcome::Time(if lane == "vm" { 300.0 } else { 100.0 } * jitter(lane, round))
+    });
+    session.trials.iter_mut().filter(|t| t.lane == "vm").for_each(|t| t.start = 0);
+    let findings = findings(&session, &Options::default());
+    assert_eq!(verdicts(&findings.rows[0]), [Verdict::Slower]);
+    assert!(findings.caveats.contains(&(Some("vm".into()), Caveat::SharedStarts { starts: 1, rounds: 18 })));
+}
+
+#[test]
+fn canary_and_clocks_are_watched() {
+    let mut session =
+        session(&["throttled", "skewed clock"], vec![timed("cpu.primes"), timed("sys.getppid")], 18);
+    run(&mut session, 18, |_, lane, round| Outcome::Time(1000.0 * jitter(lane, round)));
+    for trial in &mut session.trials {
+        let wobble = (f64::from(trial.round % 5) - 2.0) * 1e3;
+        let throttled = if trial.lane == "throttled" { 1.3 } else { 1.0 };
+        trial.inside.canary_ns = Some((1e6 * throttled + wobble) as u64);
+        // Entering takes the host 30 ms that the agent cannot see; one clock is 5 % slow on top.
+        let long = if trial.case == "cpu.primes" { 1e9 } else { 1e8 };
+        let pace = if trial.lane == "skewed clock" { 0.95 } else { 1.0 };
+        trial.host_elapsed_ns = (long + 3e7 + wobble) as u64;
+        trial.agent_elapsed_ns = Some((long * pace) as u64);
+    }
+    let findings = findings(&session, &Options::default());
+    let of_lane = |lane: &str| {
+        findings
+            .caveats
+            .iter()
+            .filter(|(name, _)| name.as_deref() == Some(lane))
+            .map(|(_, c)| c)
+            .collect::<Vec<_>>()
+    };
+    assert!(
+        matches!(of_lane("throttled")[..], [Caveat::CanaryOutside { ratio }] if (ratio - 1.3).abs() < 0.01)
+    );
+    assert!(
+        matches!(of_lane("skewed clock")[..], [Caveat::ClockDisagrees { parts_per_million }] if (parts_per_million + 50_000.0).abs() < 500.0),
+        "{:?}",
+        of_lane("skewed clock")
+    );
+    assert!(of_lane("native").is_empty() && of_lane("again").is_empty());
+    let warned = |row: usize| comparison(&findings.rows[row].cells[0]).caveats.len();
+    assert_eq!((warned(0), warned(1)), (1, 0), "processor cells only");
+}

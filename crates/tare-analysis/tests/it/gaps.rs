@@ -1,0 +1,207 @@
+//! Cells without a comparison, each with its reason.
+
+use tare_analysis::findings::{Cell, Findings, Gap};
+use tare_analysis::{Options, findings};
+use tare_data::caveat::Caveat;
+use tare_data::failure::{Failure, FailureKind};
+use tare_data::metric::Reading;
+use tare_data::session::{PlannedCase, Session};
+
+use crate::findings::comparison;
+use crate::sessions::{Outcome, case, jitter, metric, run, session, timed};
+
+fn found(session: &Session) -> Findings {
+    findings(session, &Options::default())
+}
+
+fn gap(cell: &Cell) -> &Gap {
+    match cell {
+        Cell::Gap(gap) => gap,
+        other => panic!("no gap: {other:?}"),
+    }
+}
+
+fn reason(cell: &Cell) -> &str {
+    match gap(cell) {
+        Gap::NotComparable { reason, level } => {
+            assert!(level.rounds > 0, "the figure itself is still shown");
+            reason
+        }
+        other => panic!("comparable: {other:?}"),
+    }
+}
+
+/// One case in one subject lane, all at 100 ns.
+fn steady(case: PlannedCase) -> Session {
+    let mut session = session(&["lane"], vec![case], 12);
+    run(&mut session, 12, |_, lane, round| Outcome::Time(100.0 * jitter(lane, round)));
+    session
+}
+
+#[test]
+fn planned_gaps_are_shown_as_planned() {
+    let mut case = timed("file.queue");
+    let failure = Failure::new(FailureKind::NotSupported, "io_uring is not there");
+    case.gaps.insert("lane".into(), failure.clone());
+    let mut session = session(&["lane"], vec![case], 12);
+    run(&mut session, 12, |_, lane, _| if lane == "lane" { Outcome::Nothing } else { Outcome::Time(1.0) });
+    let findings = found(&session);
+    assert_eq!(gap(&findings.rows[0].cells[0]), &Gap::Failed(failure));
+    assert_eq!(findings.costs[0].gaps, 1);
+}
+
+#[test]
+fn the_most_frequent_failure_stands_for_all() {
+    let mut session = session(&["lane"], vec![timed("net.rr")], 12);
+    let often = Failure::new(FailureKind::Broken, "connection refused");
+    run(&mut session, 12, |_, lane, round| match (lane, round) {
+        ("lane", 0..=3) => Outcome::Failed(Failure::new(FailureKind::Deadline, "10 s")),
+        ("lane", _) => Outcome::Failed(often.clone()),
+        _ => Outcome::Time(1.0),
+    });
+    assert_eq!(gap(&found(&session).rows[0].cells[0]), &Gap::Failed(often));
+}
+
+#[test]
+fn some_failures_are_a_caveat() {
+    let mut session = session(&["lane"], vec![timed("net.rr")], 12);
+    run(&mut session, 12, |_, lane, round| match (lane, round) {
+        ("lane", 3 | 7) => Outcome::Failed(Failure::new(FailureKind::Deadline, "10 s")),
+        _ => Outcome::Time(100.0 * jitter(lane, round)),
+    });
+    let findings = found(&session);
+    let cell = comparison(&findings.rows[0].cells[0]);
+    assert_eq!(cell.rounds, 10);
+    assert_eq!(cell.caveats, [Caveat::TrialsFailed { failed: 2, of: 12 }]);
+}
+
+#[test]
+fn what_was_not_reached_says_so() {
+    let session = session(&["lane"], vec![timed("net.rr")], 12);
+    assert_eq!(gap(&found(&session).rows[0].cells[0]), &Gap::NotReached);
+}
+
+#[test]
+fn without_a_reference_the_lane_stands_alone() {
+    let mut session = session(&["lane"], vec![timed("net.rr")], 12);
+    run(&mut session, 12, |_, lane, _| match lane {
+        "native" => Outcome::Failed(Failure::new(FailureKind::Broken, "no route")),
+        _ => Outcome::Time(100.0),
+    });
+    let findings = found(&session);
+    assert!(matches!(gap(&findings.rows[0].cells[0]), Gap::NoReference(level) if level.median == 100.0));
+    assert_eq!(findings.rows[0].reference, None);
+}
+
+#[test]
+fn zero_has_no_ratio_and_nonsense_is_no_figure() {
+    let gauge = case("time.spin", &[], None, vec![metric("stolen", Reading::Gauge)]);
+    for (value, is_level) in [(0.0, true), (-1.0, true), (f64::NAN, false), (f64::INFINITY, false)] {
+        let mut session = session(&["lane"], vec![gauge.clone()], 12);
+        run(&mut session, 12, |_, lane, _| Outcome::Gauge(if lane == "lane" { value } else { 5.0 }));
+        let findings = found(&session);
+        let cell = &findings.rows[0].cells[0];
+        if is_level {
+            assert_eq!(reason(cell), "a figure of zero has no ratio");
+        } else {
+            assert!(
+                matches!(gap(cell), Gap::Failed(failure) if failure.kind == FailureKind::WrongWork),
+                "{cell:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_maximum_is_observed_never_judged() {
+    let metrics = vec![metric("p50", Reading::Quantile(0.5)), metric("max", Reading::Maximum)];
+    let mut session = session(&["lane"], vec![case("net.rr", &[], None, metrics)], 12);
+    run(&mut session, 12, |_, lane, round| {
+        let times =
+            (0..100).map(|i| 1000 + i + u64::from(round) * if lane == "lane" { 50 } else { 1 }).collect();
+        Outcome::Times(times)
+    });
+    let findings = found(&session);
+    comparison(&findings.rows[0].cells[0]);
+    assert!(matches!(&findings.rows[1].cells[0], Cell::Observed(level) if level.rounds == 12));
+}
+
+#[test]
+fn tails_need_operations() {
+    let metrics = vec![metric("p50", Reading::Quantile(0.5)), metric("p99", Reading::Quantile(0.99))];
+    let mut session = session(&["lane"], vec![case("net.rr", &[], None, metrics)], 12);
+    run(&mut session, 12, |_, _, round| {
+        Outcome::Times((0..367).map(|i| 1000 + i + u64::from(round)).collect())
+    });
+    let findings = found(&session);
+    comparison(&findings.rows[0].cells[0]);
+    assert_eq!(reason(&findings.rows[1].cells[0]), "too few operations a trial for p99: 367 of 368");
+}
+
+#[test]
+fn an_emulated_processor_is_not_compared_with_a_real_one() {
+    let mut session = steady(timed("cpu.primes"));
+    session.facts[2].inside.note("cpu.emulated", "yes");
+    let findings = found(&session);
+    assert_eq!(reason(&findings.rows[0].cells[0]), "the processor is emulated");
+    assert!(findings.caveats.contains(&(Some("lane".into()), Caveat::EmulatedProcessor)));
+    let mut other = steady(timed("ipc.pipe"));
+    other.facts[2].inside.note("cpu.emulated", "yes");
+    comparison(&found(&other).rows[0].cells[0]);
+    session.facts.iter_mut().for_each(|facts| facts.inside.note("cpu.emulated", "yes"));
+    comparison(&found(&session).rows[0].cells[0]);
+}
+
+#[test]
+fn a_coarse_clock_times_no_single_operations() {
+    let metrics = vec![metric("p50", Reading::Quantile(0.5)), metric("time", Reading::TimePerOperation)];
+    let mut session = session(&["lane"], vec![case("net.rr", &[], None, metrics)], 12);
+    run(&mut session, 12, |_, _, round| {
+        Outcome::Times((0..40).map(|i| 9000 + i + u64::from(round)).collect())
+    });
+    session.facts[2].inside.note("clock.step_ns", "4000000");
+    let findings = found(&session);
+    assert_eq!(reason(&findings.rows[0].cells[0]), "its clock moves in steps of 4000000 ns");
+    comparison(&findings.rows[1].cells[0]);
+    assert!(findings.caveats.contains(&(Some("lane".into()), Caveat::CoarseClock { step_ns: 4_000_000 })));
+}
+
+#[test]
+fn dishonest_places_are_not_compared() {
+    let time = || vec![metric("time", Reading::TimePerOperation)];
+    let rows = [
+        ("honesty.sync", case("file.sync", &[], Some("own"), time())),
+        ("honesty.sync", case("file.seq", &[("sync", "fdatasync")], Some("own"), time())),
+        ("honesty.sync", case("file.random", &[("op", "write+fsync")], Some("own"), time())),
+        ("honesty.direct", case("file.queue", &[], Some("own"), time())),
+        ("honesty.direct", case("file.seq", &[("cache", "direct")], Some("own"), time())),
+        ("honesty.direct", case("file.seq", &[("mode", "read-direct")], Some("own"), time())),
+        ("honesty.cache", case("file.seq", &[("cache", "cold")], Some("own"), time())),
+    ];
+    for (key, planned) in rows {
+        let mut session = steady(planned.clone());
+        comparison(&found(&session).rows[0].cells[0]);
+        session.facts[2].places.get_mut("own").unwrap().note(key, "ok");
+        comparison(&found(&session).rows[0].cells[0]);
+        session.facts[2].places.get_mut("own").unwrap().note(key, "costs nothing here");
+        assert_eq!(reason(&found(&session).rows[0].cells[0]), "costs nothing here", "{key} {}", planned.id);
+        let mut of_reference = steady(planned);
+        of_reference.facts[0].places.get_mut("own").unwrap().note(key, "costs nothing here");
+        let findings = found(&of_reference);
+        assert_eq!(reason(&findings.rows[0].cells[0]), "in the reference: costs nothing here");
+    }
+    let mut buffered = steady(case("file.seq", &[("sync", "none"), ("op", "read")], Some("own"), time()));
+    buffered.facts[2].places.get_mut("own").unwrap().note("honesty.sync", "costs nothing here");
+    comparison(&found(&buffered).rows[0].cells[0]);
+}
+
+#[test]
+fn an_environments_own_word_on_memory_must_be_honest() {
+    let metrics =
+        vec![metric("time", Reading::TimePerOperation), metric("memory_inside", Reading::TimePerOperation)];
+    let mut session = steady(case("proc.fork_hold", &[], None, metrics));
+    session.facts[2].inside.note("honesty.memory", "does not move when memory is touched");
+    let findings = found(&session);
+    comparison(&findings.rows[0].cells[0]);
+    assert_eq!(reason(&findings.rows[1].cells[0]), "does not move when memory is touched");
+}

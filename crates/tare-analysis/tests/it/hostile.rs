@@ -1,0 +1,124 @@
+//! Records that no session wrote: the analysis says something, or nothing, but never panics or runs away.
+
+use tare_analysis::stopping::Engine;
+use tare_analysis::{Options, Progress, decide, findings};
+use tare_data::generator::Generator;
+use tare_data::metric::Reading;
+use tare_data::session::{RepeatedRound, Role, Session};
+
+use crate::sessions::{Outcome, case, jitter, metric, run, session, timed, trial};
+
+fn survives(session: &Session) {
+    for engine in [Engine::GroupSequential, Engine::AnytimeValid] {
+        for strict in [false, true] {
+            let options = Options { strict, engine, margin: None };
+            let rows: usize = session.plan.cases.iter().map(|case| case.metrics.len()).sum();
+            assert_eq!(findings(session, &options).rows.len(), rows);
+            for case in &session.plan.cases {
+                let decided = decide(Progress::of(session), &case.id, 12, &options);
+                assert_eq!(decided.len(), session.plan.lanes.len());
+            }
+        }
+    }
+}
+
+fn usual() -> Session {
+    let mut session = session(&["lane"], vec![timed("sys.getppid")], 12);
+    run(&mut session, 12, |_, lane, round| Outcome::Time(100.0 * jitter(lane, round)));
+    session
+}
+
+#[test]
+fn plans_without_lanes_cases_or_metrics() {
+    let mut empty = usual();
+    empty.plan.lanes.clear();
+    survives(&empty);
+    let mut no_cases = usual();
+    no_cases.plan.cases.clear();
+    survives(&no_cases);
+    let mut no_metrics = usual();
+    no_metrics.plan.cases[0].metrics.clear();
+    survives(&no_metrics);
+    let mut no_looks = usual();
+    (no_looks.plan.looks, no_looks.plan.rounds) = (Vec::new(), 0);
+    survives(&no_looks);
+}
+
+#[test]
+fn several_references_controls_and_equal_names() {
+    let mut session = usual();
+    session.plan.lanes.iter_mut().for_each(|lane| lane.role = Role::Reference);
+    survives(&session);
+    session.plan.lanes.iter_mut().for_each(|lane| lane.role = Role::Control);
+    survives(&session);
+    session.plan.lanes.iter_mut().for_each(|lane| lane.role = Role::Subject);
+    survives(&session);
+    session.plan.lanes.iter_mut().for_each(|lane| lane.name = "one".into());
+    survives(&session);
+    session.plan.cases.push(session.plan.cases[0].clone());
+    survives(&session);
+}
+
+#[test]
+fn rounds_and_looks_at_the_end_of_the_numbers() {
+    let mut session = usual();
+    session.plan.rounds = u32::MAX;
+    session.plan.looks = (0..5_000).map(|i| u32::MAX - i).collect();
+    session.plan.cases[0].margin = f64::NAN;
+    for (i, trial) in session.trials.iter_mut().enumerate() {
+        trial.round = u32::MAX - (i / 3) as u32;
+        trial.attempt = u32::MAX;
+    }
+    let repeated = RepeatedRound {
+        case: "sys.getppid".into(),
+        round: u32::MAX,
+        attempt: u32::MAX,
+        reason: String::new(),
+    };
+    session.repeated = vec![repeated; 3];
+    survives(&session);
+}
+
+#[test]
+fn a_thousand_rounds_go_beyond_the_exact_tables() {
+    let mut session = session(&["lane"], vec![timed("sys.getppid")], 1_000);
+    run(&mut session, 1_000, |_, lane, round| {
+        Outcome::Time(if lane == "lane" { 101.0 } else { 100.0 } * jitter(lane, round))
+    });
+    survives(&session);
+    let findings = findings(&session, &Options::default());
+    let cell = crate::findings::comparison(&findings.rows[0].cells[0]);
+    assert!(cell.low < 1.01 && 1.01 < cell.high && cell.high / cell.low < 1.001, "{cell:?}");
+}
+
+#[test]
+fn random_trials_of_random_names() {
+    let metrics = vec![
+        metric("gauge", Reading::Gauge),
+        metric("time", Reading::TimePerOperation),
+        metric("p50", Reading::Quantile(f64::NAN)),
+        metric("max", Reading::Maximum),
+    ];
+    let values =
+        [0.0, -0.0, 1.0, -1.0, f64::MIN_POSITIVE, f64::MAX, f64::MIN, f64::INFINITY, f64::NAN, 1e-300];
+    let mut generator = Generator::new(41);
+    for _ in 0..60 {
+        let mut session = session(&["lane"], vec![case("cpu.primes", &[], None, metrics.clone())], 12);
+        for _ in 0..200 {
+            let lane = ["native", "again", "lane", "nobody"][generator.below(4) as usize];
+            let case = ["cpu.primes", "other"][generator.below(2) as usize];
+            let outcome = match generator.below(3) {
+                0 => Outcome::Gauge(values[generator.below(values.len() as u64) as usize]),
+                1 => Outcome::Time(generator.unit() * 1e3),
+                _ => Outcome::Times(vec![generator.next_u64() >> generator.below(64); 3]),
+            };
+            let mut trial = trial(case, lane, generator.below(20) as u32, outcome);
+            trial.start = generator.below(4) as u32;
+            trial.inside.canary_ns = Some(generator.next_u64() >> generator.below(64));
+            trial.host_elapsed_ns = generator.next_u64();
+            trial.agent_elapsed_ns = Some(generator.next_u64());
+            session.trials.push(trial);
+        }
+        survives(&session);
+    }
+}

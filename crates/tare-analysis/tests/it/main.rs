@@ -1,0 +1,11 @@
+//! The analysis as its users meet it: sessions in, findings out; and its promises, by simulation.
+
+mod deciding;
+mod findings;
+mod gaps;
+mod golden;
+mod hostile;
+mod noise_models;
+mod reading;
+mod sessions;
+mod simulation;

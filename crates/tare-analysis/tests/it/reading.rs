@@ -1,0 +1,111 @@
+//! How the value of a trial is read from its samples.
+
+use tare_analysis::summary::values;
+use tare_data::batch::{Batch, EncodedHistogram, Phase, Sample};
+use tare_data::metric::Reading;
+
+use crate::sessions::{Outcome, metric, trial};
+
+fn read(batches: Vec<Batch>, reading: Reading) -> Option<f64> {
+    let mut trial = trial("case", "lane", 0, Outcome::Nothing);
+    trial.batches = batches;
+    values(&trial, &[metric("m", reading)])[0].map(|read| read.value)
+}
+
+fn timed(phase: Phase, operations: u64, bytes: u64, elapsed_ns: u64) -> Batch {
+    let sample = Sample::Throughput { operations, bytes, elapsed_ns };
+    Batch { series: "work".into(), phase, started_ns: 0, sample }
+}
+
+#[test]
+fn throughput_is_totals_over_totals() {
+    let batches = || vec![timed(Phase::Warm, 10, 1_000, 1_000), timed(Phase::Warm, 30, 3_000, 7_000)];
+    assert_eq!(read(batches(), Reading::TimePerOperation), Some(200.0));
+    assert_eq!(read(batches(), Reading::OperationsPerSecond), Some(5e6));
+    assert_eq!(read(batches(), Reading::OperationsPerMinute), Some(3e8));
+    assert_eq!(read(batches(), Reading::BytesPerSecond), Some(5e8));
+    assert_eq!(read(batches(), Reading::BitsPerSecond), Some(4e9));
+}
+
+#[test]
+fn cold_and_other_series_are_kept_apart() {
+    let mut other = timed(Phase::Warm, 1, 0, 999_999);
+    other.series = "other".into();
+    let batches = || vec![timed(Phase::Cold, 1, 0, 50_000), timed(Phase::Warm, 10, 0, 1_000), other.clone()];
+    assert_eq!(read(batches(), Reading::TimePerOperation), Some(100.0));
+    assert_eq!(read(batches(), Reading::Cold), Some(50_000.0));
+    assert_eq!(read(vec![timed(Phase::Warm, 1, 0, 5)], Reading::Cold), None);
+}
+
+#[test]
+fn histograms_of_batches_are_merged() {
+    let mut batches = trial("", "", 0, Outcome::Times((1..=600).collect())).batches;
+    batches.extend(trial("", "", 0, Outcome::Times((601..=1000).collect())).batches);
+    let of = |reading| read(batches.clone(), reading).unwrap();
+    assert_eq!(of(Reading::Quantile(0.5)), 500.0);
+    assert_eq!(of(Reading::Quantile(0.99)), 990.0);
+    assert_eq!(of(Reading::Quantile(1.0)), 1000.0);
+    assert_eq!((of(Reading::Minimum), of(Reading::Maximum)), (1.0, 1000.0));
+    assert_eq!(of(Reading::Mean), 500.5);
+    let deviation = ((1000.0f64.powi(2) - 1.0) / 12.0).sqrt();
+    assert!((of(Reading::StandardDeviation) - deviation).abs() < 1e-9);
+    assert_eq!(of(Reading::TimePerOperation), 500.5);
+}
+
+#[test]
+fn large_times_are_right_to_a_part_in_a_thousand() {
+    let times: Vec<u64> = (1..=1000).map(|i| i * 1_000_003).collect();
+    let batches = trial("", "", 0, Outcome::Times(times)).batches;
+    for (reading, expected) in
+        [(Reading::Quantile(0.5), 500.0), (Reading::Mean, 500.5), (Reading::Maximum, 1000.0)]
+    {
+        let value = read(batches.clone(), reading).unwrap() / 1_000_003.0;
+        assert!((value / expected - 1.0).abs() < 1e-3, "{reading:?}: {value}");
+    }
+}
+
+#[test]
+fn gauges_give_their_median() {
+    let gauge = |value| Batch {
+        series: "work".into(),
+        phase: Phase::Warm,
+        started_ns: 0,
+        sample: Sample::Gauge { value },
+    };
+    assert_eq!(read(vec![gauge(3.0), gauge(f64::NAN), gauge(1.0), gauge(9.0)], Reading::Gauge), Some(3.0));
+    assert_eq!(read(vec![gauge(f64::NAN)], Reading::Gauge), None);
+}
+
+#[test]
+fn nothing_to_divide_by_is_no_figure() {
+    for reading in [
+        Reading::TimePerOperation,
+        Reading::OperationsPerSecond,
+        Reading::Quantile(0.5),
+        Reading::Mean,
+        Reading::Gauge,
+        Reading::Cold,
+    ] {
+        assert_eq!(read(Vec::new(), reading), None, "{reading:?}");
+        assert_eq!(read(vec![timed(Phase::Warm, 0, 0, 0)], reading), None, "{reading:?}");
+    }
+    let huge = vec![timed(Phase::Warm, u64::MAX, u64::MAX, u64::MAX); 3];
+    assert_eq!(read(huge, Reading::TimePerOperation), Some(1.0));
+}
+
+#[test]
+fn a_damaged_histogram_is_no_figure() {
+    let mut batches = trial("", "", 0, Outcome::Times(vec![5; 10])).batches;
+    batches.push(Batch {
+        series: "work".into(),
+        phase: Phase::Warm,
+        started_ns: 0,
+        sample: Sample::Latency {
+            operations: 1,
+            bytes: 0,
+            elapsed_ns: 5,
+            histogram: EncodedHistogram("bm9uc2Vuc2U".into()),
+        },
+    });
+    assert_eq!(read(batches, Reading::Quantile(0.5)), None);
+}

@@ -1,0 +1,164 @@
+//! Sessions made up for tests: lanes, cases and a rule that says what each trial measured.
+
+use std::collections::BTreeMap;
+
+use tare_data::batch::{Batch, Histogram, Phase, Sample};
+use tare_data::facts::Facts;
+use tare_data::failure::Failure;
+use tare_data::metric::{Metric, Reading};
+use tare_data::names::{Case, Parameters};
+use tare_data::noise::Noise;
+use tare_data::request::Amount;
+use tare_data::session::{Ending, Header, Lane, LaneFacts, Plan, PlannedCase, Role, Session, Trial};
+use tare_data::unit::{Direction, Unit};
+
+/// ln 1.02.
+pub const MARGIN: f64 = 0.019_802_627_296_179_71;
+
+pub fn metric(name: &str, reading: Reading) -> Metric {
+    let (unit, direction) = match reading {
+        Reading::OperationsPerSecond => (Unit::PerSecond, Direction::Higher),
+        _ => (Unit::Nanoseconds, Direction::Lower),
+    };
+    Metric { name: name.into(), series: "work".into(), reading, unit, direction }
+}
+
+pub fn case(
+    probe: &str,
+    parameters: &[(&str, &str)],
+    place: Option<&str>,
+    metrics: Vec<Metric>,
+) -> PlannedCase {
+    let parameters = parameters.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
+    let case = Case {
+        probe: probe.into(),
+        parameters: Parameters(parameters),
+        place: place.map(Into::into),
+        peer: None,
+    };
+    PlannedCase {
+        id: case.to_string(),
+        label: probe.to_owned(),
+        case,
+        metrics,
+        definition: String::new(),
+        amount: Amount::Calibrate,
+        margin: MARGIN,
+        gaps: BTreeMap::new(),
+    }
+}
+
+/// A case whose headline is a time an operation.
+pub fn timed(probe: &str) -> PlannedCase {
+    case(probe, &[], None, vec![metric("time", Reading::TimePerOperation)])
+}
+
+/// A session with lanes `native` (reference), `again` (control) and these subjects, and no trials yet.
+pub fn session(subjects: &[&str], cases: Vec<PlannedCase>, rounds: u32) -> Session {
+    let lane = |name: &str, role| Lane { name: name.into(), specification: name.into(), role };
+    let mut lanes = vec![lane("native", Role::Reference), lane("again", Role::Control)];
+    lanes.extend(subjects.iter().map(|name| lane(name, Role::Subject)));
+    let fact = |lane: &Lane| LaneFacts {
+        lane: lane.name.clone(),
+        inside: Facts::default(),
+        outside: Facts::default(),
+        places: BTreeMap::from([("own".to_string(), Facts::default())]),
+    };
+    Session {
+        header: Header {
+            tare: "0".into(),
+            binary: String::new(),
+            started: String::new(),
+            command: Vec::new(),
+            host: Facts::default(),
+        },
+        facts: lanes.iter().map(fact).collect(),
+        plan: Plan {
+            study: "test".into(),
+            seed: 1,
+            rounds,
+            looks: tare_analysis::stopping::planned_looks(rounds),
+            budget_s: None,
+            lanes,
+            cases,
+        },
+        trials: Vec::new(),
+        repeated: Vec::new(),
+        ending: Ending::Complete,
+    }
+}
+
+/// What a trial gave.
+pub enum Outcome {
+    /// A time an operation, in nanoseconds.
+    Time(f64),
+    Gauge(f64),
+    /// Times of single operations.
+    Times(Vec<u64>),
+    Failed(Failure),
+    /// It never ran.
+    Nothing,
+}
+
+fn batch(sample: Sample) -> Batch {
+    Batch { series: "work".into(), phase: Phase::Warm, started_ns: 0, sample }
+}
+
+pub fn trial(case: &str, lane: &str, round: u32, outcome: Outcome) -> Trial {
+    let (batches, failure) = match outcome {
+        // A million operations, so that a nanosecond's fraction survives the whole numbers.
+        Outcome::Time(ns) => {
+            let elapsed_ns = (ns * 1e6) as u64;
+            (vec![batch(Sample::Throughput { operations: 1_000_000, bytes: 0, elapsed_ns })], None)
+        }
+        Outcome::Gauge(value) => (vec![batch(Sample::Gauge { value })], None),
+        Outcome::Times(times) => {
+            let mut histogram = Histogram::new();
+            times.iter().for_each(|ns| histogram.record(*ns));
+            let elapsed_ns = times.iter().fold(0, |sum: u64, ns| sum.saturating_add(*ns));
+            let operations = times.len() as u64;
+            let sample = Sample::Latency { operations, bytes: 0, elapsed_ns, histogram: histogram.encode() };
+            (vec![batch(sample)], None)
+        }
+        Outcome::Failed(failure) => (Vec::new(), Some(failure)),
+        Outcome::Nothing => (Vec::new(), None),
+    };
+    Trial {
+        number: 0,
+        case: case.into(),
+        lane: lane.into(),
+        round,
+        attempt: 0,
+        position: 0,
+        start: round,
+        started_ns: 0,
+        host_elapsed_ns: 0,
+        agent_elapsed_ns: None,
+        batches,
+        inside: Noise::default(),
+        outside: Noise::default(),
+        failure,
+        notes: Vec::new(),
+    }
+}
+
+/// Runs `rounds` rounds of every case in every lane; `measure` says what (case, lane, round) gave.
+pub fn run(session: &mut Session, rounds: u32, mut measure: impl FnMut(&str, &str, u32) -> Outcome) {
+    let Session { plan, trials, .. } = session;
+    for round in 0..rounds {
+        for case in &plan.cases {
+            for lane in &plan.lanes {
+                match measure(&case.id, &lane.name, round) {
+                    Outcome::Nothing => {}
+                    outcome => trials.push(trial(&case.id, &lane.name, round, outcome)),
+                }
+            }
+        }
+    }
+}
+
+/// A repeatable spread of up to half a percent either way, another for every lane.
+pub fn jitter(lane: &str, round: u32) -> f64 {
+    let mut generator = tare_data::generator::Generator::for_part(u64::from(round), lane);
+    1.0 + 0.01 * (generator.unit() - 0.5)
+}
