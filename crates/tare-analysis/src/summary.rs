@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use tare_data::batch::{Batch, EncodedHistogram, Histogram, Phase, Sample};
+use tare_data::batch::{Batch, Histogram, Phase, Sample};
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::metric::{Metric, Reading};
 use tare_data::session::{RepeatedRound, Trial};

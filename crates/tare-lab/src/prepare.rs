@@ -268,15 +268,38 @@ fn rounds_within(cases: &[Calibrated], left_s: f64) -> (f64, Vec<u32>) {
     (scale, if looks.is_empty() { vec![LOOKS[0]] } else { looks })
 }
 
-/// How many rounds share a start, lane by lane: one where starts are cheap against the budget.
+/// How many rounds share a start, lane by lane. One each where all starts together fit into their share of the
+/// budget; otherwise the lane that spends most on starts shares them more, until they fit.
 fn rounds_a_start(started: &[Result<Started, Failure>], rounds: u32, left_s: Option<f64>) -> Vec<u32> {
-    let share_s = left_s.map(|left_s| left_s * STARTS_SHARE / started.len().max(1) as f64);
-    let one = |started: &Result<Started, Failure>| match (started, share_s) {
-        (Ok(started), Some(share_s)) => {
-            let all_s = started.elapsed_ns as f64 / 1e9 * f64::from(rounds);
-            ((all_s / share_s).ceil() as u32).clamp(1, rounds)
+    let start_s = |index: usize| started[index].as_ref().map_or(0.0, |s| s.elapsed_ns as f64 / 1e9);
+    let mut shared = vec![1u32; started.len()];
+    let Some(left_s) = left_s else { return shared };
+    let starts = |share: u32| f64::from(rounds.div_ceil(share));
+    loop {
+        let spent_s = |index: &usize| start_s(*index) * starts(shared[*index]);
+        let all_s: f64 = (0..shared.len()).map(|index| spent_s(&index)).sum();
+        let dearest = (0..shared.len()).max_by(|a, b| spent_s(a).total_cmp(&spent_s(b)));
+        match dearest {
+            Some(index) if all_s > left_s * STARTS_SHARE && shared[index] < rounds => shared[index] += 1,
+            _ => return shared,
         }
-        _ => 1,
-    };
-    started.iter().map(one).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lanes(seconds: &[f64]) -> Vec<Result<Started, Failure>> {
+        let started = |s: &f64| Started { elapsed_ns: (s * 1e9) as u64, ..Default::default() };
+        seconds.iter().map(|s| Ok(started(s))).collect()
+    }
+
+    #[test]
+    fn cheap_starts_are_fresh_every_round_and_dear_ones_are_shared() {
+        assert_eq!(rounds_a_start(&lanes(&[0.001, 0.15, 0.15]), 60, Some(140.0)), [1, 1, 1]);
+        assert_eq!(rounds_a_start(&lanes(&[0.001, 0.15, 3.0]), 12, Some(140.0)), [1, 1, 2]);
+        assert_eq!(rounds_a_start(&lanes(&[0.001, 90.0]), 12, Some(140.0)), [1, 12]);
+        assert_eq!(rounds_a_start(&lanes(&[0.001, 90.0]), 12, None), [1, 1]);
+    }
 }
