@@ -1,0 +1,318 @@
+//! Whole sessions in an arena with a fake clock and known distributions.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tare_analysis::findings::{Cell, Findings, Verdict};
+use tare_data::batch::{Batch, Phase, Sample};
+use tare_data::facts::Facts;
+use tare_data::failure::{Failure, FailureKind};
+use tare_data::generator::Generator;
+use tare_data::request::{Amount, TrialRequest};
+use tare_data::session::{Ending, Header, Lane, Role, Session};
+use tare_lab::arena::{Arena, Outcome, Started};
+use tare_lab::prepare::{Groundwork, Prepared, Wish, enter_all, prepare};
+use tare_lab::progress::Unobserved;
+use tare_lab::run::Rounds;
+use tare_lab::study::Study;
+use tare_record::entry::SCHEMA;
+use tare_record::{Entry, Writer, read};
+
+/// Cost of an operation in the reference.
+const OPERATION_NS: f64 = 200.0;
+/// Process start and frames of a trial.
+const OVERHEAD_NS: u64 = 1_000_000;
+
+/// Lanes whose operations cost a known multiple of the reference's, with 1 % of noise a trial.
+struct FakeArena {
+    now_ns: u64,
+    noise: Generator,
+    ratios: Vec<f64>,
+    start_ns: u64,
+    /// What goes wrong, asked before every trial that is not a calibration.
+    fault: Box<dyn Fn(usize, u64) -> Fault>,
+    starts: Vec<u32>,
+    refuse_starts: Option<usize>,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Fault {
+    None,
+    Steal,
+    Lost,
+    Interrupt,
+}
+
+impl FakeArena {
+    fn new(ratios: &[f64]) -> Self {
+        FakeArena {
+            now_ns: 0,
+            noise: Generator::new(1),
+            ratios: ratios.to_vec(),
+            start_ns: 50_000_000,
+            fault: Box::new(|_, _| Fault::None),
+            starts: vec![0; ratios.len()],
+            refuse_starts: None,
+        }
+    }
+
+    fn batch(&mut self, lane: usize, operations: u64, started_ns: u64) -> Batch {
+        let noise = 1.0 + 0.01 * (self.noise.unit() + self.noise.unit() + self.noise.unit() - 1.5);
+        let elapsed_ns = (OPERATION_NS * self.ratios[lane] * noise * operations as f64) as u64;
+        self.now_ns += elapsed_ns;
+        let sample = Sample::Throughput { operations, bytes: 0, elapsed_ns };
+        Batch { series: "turn".into(), phase: Phase::Warm, started_ns, sample }
+    }
+}
+
+impl Arena for FakeArena {
+    fn now_ns(&self) -> u64 {
+        self.now_ns
+    }
+
+    fn start(&mut self, lane: usize) -> Result<Started, Failure> {
+        self.now_ns += self.start_ns;
+        if self.refuse_starts == Some(lane) && self.starts[lane] > 0 {
+            return Err(Failure::new(FailureKind::Died, "does not start any more"));
+        }
+        self.starts[lane] += 1;
+        Ok(Started { elapsed_ns: self.start_ns, ..Default::default() })
+    }
+
+    fn trial(&mut self, lane: usize, request: &TrialRequest, sink: &mut dyn FnMut(&Batch)) -> Outcome {
+        self.now_ns += OVERHEAD_NS;
+        let mut outcome = Outcome { host_elapsed_ns: 21_000_000, ..Default::default() };
+        match request.amount {
+            Amount::Operations { batch, batches } => {
+                match (self.fault)(lane, request.trial) {
+                    Fault::None => {}
+                    Fault::Steal => outcome.outside.steal_ns = Some(30_000_000),
+                    Fault::Interrupt => return Outcome { interrupted: true, ..outcome },
+                    Fault::Lost => {
+                        let failure = Some(Failure::new(FailureKind::Died, "gone"));
+                        return Outcome { failure, lost: true, ..outcome };
+                    }
+                }
+                (0..batches).for_each(|i| sink(&self.batch(lane, batch, u64::from(i))));
+            }
+            _ => {
+                sink(&self.batch(lane, 1, 1));
+                sink(&self.batch(lane, 16_384, 2));
+            }
+        }
+        outcome
+    }
+
+    fn leave(&mut self, _: usize) {}
+}
+
+fn lanes(subjects: usize) -> Vec<Lane> {
+    let lane = |name: String, role| Lane { specification: name.clone(), name, role };
+    let mut lanes = vec![lane("native".into(), Role::Reference), lane("native again".into(), Role::Control)];
+    lanes.extend((0..subjects).map(|i| lane(format!("layer{i}"), Role::Subject)));
+    lanes
+}
+
+fn header() -> Header {
+    Header {
+        tare: "test".into(),
+        binary: String::new(),
+        started: String::new(),
+        command: vec![],
+        host: Facts::default(),
+    }
+}
+
+/// A session of the empty probe; its record lies in the folder.
+fn session(
+    arena: &mut FakeArena,
+    folder: &Path,
+    rounds: Option<u32>,
+    budget_s: Option<f64>,
+) -> (PathBuf, Ending) {
+    let record = folder.join("session.tare");
+    let mut writer = Writer::create(&record).unwrap();
+    writer.append(&Entry::Record { schema: SCHEMA, header: header() }).unwrap();
+    let asked = Study::named("quick").unwrap().asked(None, None).unwrap();
+    let asked = tare_lab::study::select(asked, &["null".into()]).unwrap();
+    let lanes = lanes(arena.ratios.len() - 2);
+    let wish = Wish { study: "test", asked, lanes, seed: 7, rounds, budget_s };
+    let Prepared { plan, ground } = prepare(wish, arena, &mut writer, &mut Unobserved).unwrap();
+    let session = Session {
+        header: header(),
+        plan,
+        facts: vec![],
+        trials: vec![],
+        repeated: vec![],
+        ending: Ending::BrokenOff,
+    };
+    let until_ns = budget_s.map(|s| (s * 1e9) as u64);
+    let ending = Rounds::new(arena, &mut writer, &mut Unobserved, session, ground, until_ns)
+        .run(&|| "now".into())
+        .unwrap();
+    (record, ending)
+}
+
+/// Goes on with a record, in an arena of the same lanes.
+fn resume(arena: &mut FakeArena, record: &Path) -> Ending {
+    let recording = read(record).unwrap();
+    let mut writer = Writer::resume(record, recording.whole_bytes).unwrap();
+    writer.append(&Entry::Resumed { at: "later".into(), command: vec![] }).unwrap();
+    let started = enter_all(&recording.session.plan.lanes, arena, &mut writer, &mut Unobserved).unwrap();
+    let ground = Groundwork { rounds_a_start: vec![1; started.len()], cost_ns: BTreeMap::new(), started };
+    Rounds::new(arena, &mut writer, &mut Unobserved, recording.session, ground, None)
+        .run(&|| "now".into())
+        .unwrap()
+}
+
+fn findings(record: &Path) -> Findings {
+    tare_analysis::findings(&read(record).unwrap().session, &tare_analysis::Options::default())
+}
+
+fn verdicts(findings: &Findings) -> Vec<Verdict> {
+    let cells = findings.rows.iter().filter(|row| row.headline).flat_map(|row| &row.cells);
+    cells
+        .map(|cell| match cell {
+            Cell::Compared(comparison) => comparison.verdict,
+            other => panic!("no comparison: {other:?}"),
+        })
+        .collect()
+}
+
+#[test]
+fn known_ratios_are_found_and_the_control_stays_uncoloured() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut arena = FakeArena::new(&[1.0, 1.0, 1.0, 1.3, 0.8]);
+    let (record, ending) = session(&mut arena, folder.path(), None, Some(60.0));
+    assert_eq!(ending, Ending::Complete);
+    let findings = findings(&record);
+    assert_eq!(verdicts(&findings), [Verdict::Same, Verdict::Slower, Verdict::Faster]);
+    assert_eq!(findings.certificate.control_coloured, 0);
+    let Cell::Compared(slower) = &findings.rows[0].cells[1] else { unreachable!() };
+    assert!(slower.low < 1.3 && 1.3 < slower.high, "{slower:?}");
+}
+
+#[test]
+fn a_decided_metric_leaves_later_rounds() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut arena = FakeArena::new(&[1.0, 1.0, 1.3]);
+    let (record, _) = session(&mut arena, folder.path(), None, Some(600.0));
+    let session = read(&record).unwrap().session;
+    assert_eq!(session.plan.rounds, 90);
+    let rounds = session.trials.iter().map(|t| t.round + 1).max().unwrap();
+    assert_eq!(rounds, 12, "a difference of 30 % is plain at the first look");
+}
+
+#[test]
+fn a_budget_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut arena = FakeArena::new(&[1.0, 1.0, 1.0]);
+    let (record, ending) = session(&mut arena, folder.path(), None, Some(2.0));
+    assert_eq!(ending, Ending::Complete);
+    assert!(arena.now_ns < 2_100_000_000, "{}", arena.now_ns);
+    assert!(read(&record).unwrap().session.trials.len() > 30);
+}
+
+#[test]
+fn the_same_seed_gives_the_same_order_and_every_lane_every_position() {
+    let order = || {
+        let folder = tempfile::tempdir().unwrap();
+        let (record, _) = session(&mut FakeArena::new(&[1.0; 4]), folder.path(), Some(12), None);
+        let trials = read(&record).unwrap().session.trials;
+        trials.into_iter().map(|t| (t.round, t.position, t.lane)).collect::<Vec<_>>()
+    };
+    let first = order();
+    assert_eq!(first, order());
+    let seen: BTreeSet<(u32, &str)> =
+        first.iter().map(|(_, position, lane)| (*position, lane.as_str())).collect();
+    assert_eq!(seen.len(), 16);
+}
+
+#[test]
+fn each_round_of_a_cheap_lane_has_its_own_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut arena = FakeArena::new(&[1.0, 1.0, 1.0]);
+    let (record, _) = session(&mut arena, folder.path(), Some(12), None);
+    for trial in read(&record).unwrap().session.trials {
+        assert_eq!(trial.start, trial.round);
+    }
+}
+
+#[test]
+fn a_disturbed_round_is_run_again_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut arena = FakeArena::new(&[1.0, 1.0, 1.0]);
+    arena.fault = Box::new(|_, trial| if trial == 4 { Fault::Steal } else { Fault::None });
+    let (record, _) = session(&mut arena, folder.path(), Some(6), None);
+    let session = read(&record).unwrap().session;
+    assert_eq!(session.repeated.len(), 1);
+    let round = session.repeated[0].round;
+    let again: Vec<u32> = session.trials.iter().filter(|t| t.round == round).map(|t| t.attempt).collect();
+    assert_eq!(again, [0, 0, 0, 1, 1, 1]);
+    let counted = session.trials.iter().filter(|t| session.counts(t)).count();
+    assert_eq!(counted, 18);
+}
+
+#[test]
+fn a_lane_that_dies_is_started_again_and_the_trial_is_shown_as_failed() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut arena = FakeArena::new(&[1.0, 1.0, 1.3]);
+    arena.fault = Box::new(|lane, trial| if lane == 2 && trial < 6 { Fault::Lost } else { Fault::None });
+    let (record, _) = session(&mut arena, folder.path(), Some(12), None);
+    let session = read(&record).unwrap().session;
+    let failed: Vec<u32> = session.trials.iter().filter(|t| t.failure.is_some()).map(|t| t.round).collect();
+    assert_eq!(failed, [0, 1]);
+    assert_eq!(verdicts(&findings(&record)), [Verdict::Slower]);
+}
+
+#[test]
+fn a_lane_that_does_not_start_any_more_is_given_up_and_the_others_go_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut arena = FakeArena::new(&[1.0, 1.0, 1.3, 1.3]);
+    arena.refuse_starts = Some(2);
+    let (record, ending) = session(&mut arena, folder.path(), Some(12), None);
+    assert_eq!(ending, Ending::Complete);
+    let session = read(&record).unwrap().session;
+    let good = |lane: &str| session.trials.iter().filter(|t| t.lane == lane && t.failure.is_none()).count();
+    assert_eq!((good("layer0"), good("layer1")), (1, 12));
+}
+
+#[test]
+fn an_interrupted_session_keeps_what_it_has_and_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut arena = FakeArena::new(&[1.0, 1.0, 1.3]);
+    arena.fault = Box::new(|_, trial| if trial == 10 { Fault::Interrupt } else { Fault::None });
+    let (record, ending) = session(&mut arena, folder.path(), Some(12), None);
+    assert_eq!(ending, Ending::Interrupted);
+    assert_eq!(read(&record).unwrap().session.ending, Ending::Interrupted);
+    assert_eq!(resume(&mut FakeArena::new(&[1.0, 1.0, 1.3]), &record), Ending::Complete);
+    whole(&record);
+}
+
+#[test]
+fn a_session_killed_at_any_line_goes_on_to_a_whole_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let (record, _) = session(&mut FakeArena::new(&[1.0, 1.0, 1.3]), folder.path(), Some(6), None);
+    let text = fs::read_to_string(&record).unwrap();
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let plan = lines.iter().position(|line| line.contains("\"plan\":")).unwrap();
+    for kept in (plan + 1..lines.len()).step_by(7) {
+        let torn = &lines[kept][..lines[kept].len() / 2];
+        fs::write(&record, format!("{}{torn}", lines[..kept].concat())).unwrap();
+        assert_eq!(resume(&mut FakeArena::new(&[1.0, 1.0, 1.3]), &record), Ending::Complete);
+        whole(&record);
+    }
+}
+
+/// Every lane has every round exactly once among the trials that count, and the numbers are unique.
+fn whole(record: &Path) {
+    let session = read(record).unwrap().session;
+    let counted: Vec<_> =
+        session.trials.iter().filter(|t| session.counts(t) && t.failure.is_none()).collect();
+    let unique: BTreeSet<(u32, &str)> = counted.iter().map(|t| (t.round, t.lane.as_str())).collect();
+    let expected = session.plan.rounds as usize * session.plan.lanes.len();
+    assert_eq!((counted.len(), unique.len()), (expected, expected));
+    let numbers: BTreeSet<u64> = session.trials.iter().map(|t| t.number).collect();
+    assert_eq!(numbers.len(), session.trials.len());
+}
