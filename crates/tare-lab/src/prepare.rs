@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tare_data::facts::Facts;
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::request::{Amount, TrialRequest};
-use tare_data::session::{Lane, LaneFacts, Plan, PlannedCase, Role};
+use tare_data::session::{Lane, LaneFacts, Plan, PlannedCase, Role, Session};
 use tare_record::{Entry, Writer};
 
 use crate::amount::{Pace, amount, cost_ns, pace};
@@ -120,6 +120,7 @@ pub fn prepare(
         }
         cases.push(Calibrated { asked, paces });
     }
+    anything_to_compare_with(&cases, &wish.lanes[0].name)?;
     let spent_s = arena.now_ns() as f64 / 1e9;
     let left_s = wish.budget_s.map(|budget_s| (budget_s - spent_s).max(1.0));
     let (scale, looks) = match (wish.rounds, left_s) {
@@ -147,10 +148,37 @@ pub fn prepare(
     Ok(Prepared { plan, ground })
 }
 
+/// Refuses a session in which the reference cannot do a single case: a table of gaps helps nobody.
+fn anything_to_compare_with(cases: &[Calibrated], reference: &str) -> Result<(), LabError> {
+    let failures: Option<Vec<(&AskedCase, &Failure)>> =
+        cases.iter().map(|case| Some((&case.asked, case.paces.first()?.as_ref().err()?))).collect();
+    let Some([(asked, failure), ..]) = failures.as_deref() else { return Ok(()) };
+    let kind = if asked.case.place.is_some() { ErrorKind::Storage } else { ErrorKind::Environment };
+    Err(LabError::new(kind, format!("no case can be measured in the reference '{reference}'"))
+        .because(format!("{}: {failure}", asked.case))
+        .hint(match &asked.case.place {
+            Some(place) => format!("make room in the place '{place}', or name another with --place"),
+            None => "tare check says what this machine allows".to_owned(),
+        }))
+}
+
 /// A case with the pace of every lane, or why it has none there.
 struct Calibrated {
     asked: AskedCase,
     paces: Vec<Result<Pace, Failure>>,
+}
+
+impl Groundwork {
+    /// The groundwork of a session that is resumed: its trials say what trials cost.
+    pub fn resumed(session: &Session, started: Vec<Result<Started, Failure>>, left_s: Option<f64>) -> Self {
+        let mut cost_ns: BTreeMap<(String, String), f64> = BTreeMap::new();
+        for trial in &session.trials {
+            let longest = cost_ns.entry((trial.case.clone(), trial.lane.clone())).or_default();
+            *longest = longest.max(trial.host_elapsed_ns as f64);
+        }
+        let rounds_a_start = rounds_a_start(&started, session.plan.rounds, left_s);
+        Groundwork { started, cost_ns, rounds_a_start }
+    }
 }
 
 impl Calibrated {

@@ -1,6 +1,6 @@
 //! Whole sessions in an arena with a fake clock and known distributions.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -160,7 +160,7 @@ fn resume(arena: &mut FakeArena, record: &Path) -> Ending {
     let mut writer = Writer::resume(record, recording.whole_bytes).unwrap();
     writer.append(&Entry::Resumed { at: "later".into(), command: vec![] }).unwrap();
     let started = enter_all(&recording.session.plan.lanes, arena, &mut writer, &mut Unobserved).unwrap();
-    let ground = Groundwork { rounds_a_start: vec![1; started.len()], cost_ns: BTreeMap::new(), started };
+    let ground = Groundwork::resumed(&recording.session, started, None);
     Rounds::new(arena, &mut writer, &mut Unobserved, recording.session, ground, None)
         .run(&|| "now".into())
         .unwrap()

@@ -154,12 +154,12 @@ impl Session<'_> {
         writer.append(&Entry::Resumed { at: now(), command })?;
         let mut arena = LiveArena::new(&lanes, &ground, self.interrupted, self.began)?;
         let started = prepare::enter_all(&lanes, &mut arena, &mut writer, progress)?;
-        let groundwork = Groundwork { rounds_a_start: vec![1; lanes.len()], started, ..Default::default() };
         let budget_s = match &self.args.budget {
             Some(text) => Some(budget(text)?),
             None => session.plan.budget_s,
         };
         let until_ns = budget_s.map(|s| ((s - RESERVE_S).max(1.0) * 1e9) as u64);
+        let groundwork = Groundwork::resumed(&session, started, budget_s);
         let ending = rounds(&mut arena, &mut writer, progress, session, groundwork, until_ns)?;
         leave(arena, progress);
         tell_left(ground.close());

@@ -1,0 +1,133 @@
+//! Every error names the thing, the cause and the next step, and has its documented exit code.
+
+use std::fs;
+use std::process::Command;
+
+use crate::program::{Program, Said};
+
+/// The error's lines by their headings.
+fn says(said: &Said, code: i32, error: &str, cause: &str, hint: &str) {
+    assert_eq!(said.code, Some(code), "{said:?}");
+    for (heading, text) in [("error: ", error), ("caused by: ", cause), ("hint: ", hint)] {
+        if !text.is_empty() {
+            let found = said.err.lines().any(|line| line.starts_with(heading) && line.contains(text));
+            assert!(found, "no '{heading}{text}' in {}", said.err);
+        }
+    }
+}
+
+#[test]
+fn a_wrong_study_key() {
+    let program = Program::new();
+    let study = "name = 'mine'\ntitle = 'x'\nabout = ''\nbudgte = '1m'\n";
+    fs::write(program.path("mine.toml"), study).unwrap();
+    let said = program.run(&["run", "mine.toml"]);
+    says(&said, 2, "cannot read the study mine.toml", "line 4", "did you mean 'budget'?");
+}
+
+#[test]
+fn an_unknown_study_probe_environment_and_name() {
+    let program = Program::new();
+    says(&program.run(&["run", "quikc"]), 2, "there is no study 'quikc'", "", "did you mean 'quick'?");
+    let said = program.run(&["run", "--only", "sys.getpid"]);
+    says(&said, 2, "'sys.getpid' names no probe", "", "did you mean 'sys.getppid'?");
+    let said = program.run(&["run", "--in", "native,contaner"]);
+    says(&said, 2, "there is no environment 'contaner'", "", "did you mean 'container'?");
+    let said = program.run(&["run", "--in", "gvisor?platfrom=kvm"]);
+    says(&said, 2, "gvisor has no option 'platfrom'", "", "did you mean 'platform'?");
+    says(
+        &program.run(&["show", "file.sqe"]),
+        2,
+        "no probe, environment or study",
+        "",
+        "did you mean 'file.seq'?",
+    );
+}
+
+#[test]
+fn a_missing_runtime() {
+    let program = Program::new();
+    let mut command = program.command(&["run", "--in", "native,gvisor", "--only", "null"]);
+    command.env("PATH", "/nowhere").env("HOME", program.path("")).env_remove("GOBIN");
+    says(
+        &Said::of(command.output().unwrap()),
+        3,
+        "cannot enter 'gvisor'",
+        "runsc is not installed",
+        "go install",
+    );
+}
+
+#[test]
+fn a_folder_that_cannot_be_written() {
+    let program = Program::new();
+    let said = program.run(&["run", "--in", "native", "--only", "null", "--record", "/proc/session.tare"]);
+    says(&said, 4, "cannot create /proc/session.tare", "No such file", "--record FILE");
+    let said = program.run(&["run", "--in", "native", "--only", "file.sync", "--place", "/proc"]);
+    says(&said, 4, "cannot write in the place /proc", "", "name a folder that you may write");
+    assert_eq!(program.remains(), Vec::<std::path::PathBuf>::new());
+}
+
+#[test]
+fn a_record_that_is_none() {
+    let program = Program::new();
+    fs::write(program.path("x.tare"), "hello\n").unwrap();
+    says(&program.run(&["report", "x.tare"]), 5, "x.tare is not a record", "", "made by tare run");
+    says(&program.run(&["report", "y.tare"]), 5, "cannot read y.tare", "No such file", "permissions");
+}
+
+/// A file system of 8 MB, mounted for one test.
+struct SmallDisk {
+    program: Program,
+    mounted: bool,
+}
+
+impl SmallDisk {
+    fn new(test: &str) -> Option<SmallDisk> {
+        let program = Program::new();
+        let (image, point) = (program.path("image"), program.path("disk"));
+        fs::create_dir(&point).unwrap();
+        fs::File::create(&image).unwrap().set_len(8 << 20).unwrap();
+        let ran = |command: &mut Command| command.output().is_ok_and(|output| output.status.success());
+        let mounted = ran(Command::new("mkfs.ext4").args(["-qF", "-m", "0"]).arg(&image))
+            && ran(Command::new("mount").args(["-o", "loop"]).arg(&image).arg(&point));
+        if !mounted {
+            println!("SKIPPED {test}: an image can only be mounted by root, with mkfs.ext4");
+        }
+        Some(SmallDisk { program, mounted }).filter(|disk| disk.mounted)
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        if self.mounted {
+            let _ = Command::new("umount").arg(self.program.path("disk")).status();
+        }
+    }
+}
+
+#[test]
+fn a_place_without_room() {
+    let Some(disk) = SmallDisk::new("a_place_without_room") else { return };
+    let place = disk.program.path("disk");
+    let place = place.to_str().unwrap();
+    let said = disk.program.run(&["run", "--in", "native", "--only", "file.seq", "--place", place]);
+    says(&said, 4, "no case can be measured in the reference", "No space left on device", "make room");
+}
+
+#[test]
+fn a_disk_that_fills_up_under_the_record() {
+    let Some(disk) = SmallDisk::new("a_disk_that_fills_up_under_the_record") else { return };
+    let folder = disk.program.path("disk");
+    // The header fits; the rounds do not.
+    let filler = fs::File::create(folder.join("filler")).unwrap();
+    let free = rustix::fs::statvfs(&folder).unwrap();
+    let room = free.f_bfree * free.f_frsize - 24 * 1024;
+    rustix::fs::fallocate(&filler, rustix::fs::FallocateFlags::empty(), 0, room).unwrap();
+    let record = folder.join("session.tare");
+    let record = record.to_str().unwrap();
+    let said =
+        disk.program.run(&["run", "--in", "native", "--only", "null", "--rounds", "60", "--record", record]);
+    says(&said, 4, "cannot write", "No space left on device", "make room on that disk");
+    assert_eq!(disk.program.run(&["report", record]).code, Some(0), "what was written can be read");
+}

@@ -1,0 +1,83 @@
+//! Ctrl-C and kill -9 in the middle: nothing is lost, nothing is left.
+
+use std::path::PathBuf;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::program::{Program, Said};
+
+/// A condition that does not come true in this time never will.
+const WAIT: Duration = Duration::from_secs(60);
+
+fn wait_until(what: &str, condition: impl Fn() -> bool) {
+    let end = Instant::now() + WAIT;
+    while !condition() {
+        assert!(Instant::now() < end, "waited in vain until {what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// A session of many rounds, once it is in them.
+fn under_way(program: &Program, lanes: &str) -> Child {
+    let arguments =
+        ["run", "--in", lanes, "--only", "sys.getppid,proc.spawn", "--rounds", "100", "--record", "s.tare"];
+    let mut command = program.command(&arguments);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let trials = || tare_record::read(&program.path("s.tare")).is_ok_and(|r| r.session.trials.len() > 8);
+    wait_until("there are trials", trials);
+    child
+}
+
+fn lanes(program: &Program, test: &str) -> String {
+    let environments = program.run(&["check", "--json"]).json();
+    let ready = |name: &str| {
+        let all = environments["environments"].as_array().unwrap();
+        all.iter().any(|e| e["environment"] == name && e["ready"] == true)
+    };
+    let mut lanes = vec!["native"];
+    for name in ["container", "gvisor", "oci:runc"] {
+        if ready(name) {
+            lanes.push(name);
+        } else {
+            println!("SKIPPED {test} in {name}: not ready");
+        }
+    }
+    lanes.join(",")
+}
+
+#[test]
+fn a_killed_session_is_reported_cleaned_and_resumed() {
+    let program = Program::new();
+    let mut child = under_way(&program, &lanes(&program, "a_killed_session"));
+    child.kill().unwrap();
+    child.wait().unwrap();
+
+    let said = program.run(&["report", "s.tare"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(said.out.contains("broke off") || said.out.contains("broken off"), "{}", said.out);
+
+    assert_eq!(program.run(&["clean"]).code, Some(0));
+    wait_until("its processes are gone", || program.processes().is_empty());
+    assert_eq!(program.mounts(), Vec::<String>::new());
+    assert_eq!(program.remains(), Vec::<PathBuf>::new());
+
+    let before = tare_record::read(&program.path("s.tare")).unwrap().session.trials.len();
+    let said = program.run(&["run", "--resume", "s.tare", "--budget", "8s"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(tare_record::read(&program.path("s.tare")).unwrap().session.trials.len() > before);
+    assert_eq!(program.remains(), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn the_first_interrupt_ends_a_session_in_order() {
+    let program = Program::new();
+    let child = under_way(&program, "native,container");
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    let said = Said::of(child.wait_with_output().unwrap());
+    assert_eq!(said.code, Some(130), "{said:?}");
+    assert!(said.out.contains("system call"), "the table of what was measured: {}", said.out);
+    assert_eq!(program.processes(), Vec::<String>::new());
+    assert_eq!(program.mounts(), Vec::<String>::new());
+    assert_eq!(program.remains(), Vec::<PathBuf>::new());
+}

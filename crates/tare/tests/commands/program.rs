@@ -1,0 +1,87 @@
+//! Running the program under test in a folder of its own.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// The program, with a folder that holds its state, its scratch and its records.
+pub struct Program {
+    folder: tempfile::TempDir,
+}
+
+impl Program {
+    pub fn new() -> Program {
+        // Beside the program under test: on a disk, while /tmp may be in memory.
+        let parent = Path::new(env!("CARGO_BIN_EXE_tare")).parent().unwrap();
+        Program { folder: tempfile::Builder::new().prefix("commands-").tempdir_in(parent).unwrap() }
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tare"));
+        command.args(arguments).current_dir(self.folder.path());
+        command.env("XDG_STATE_HOME", self.path("state")).env("NO_COLOR", "1").stdin(Stdio::null());
+        if arguments.first() == Some(&"run") {
+            command.arg("--scratch").arg(self.folder.path());
+        }
+        command
+    }
+
+    pub fn run(&self, arguments: &[&str]) -> Said {
+        Said::of(self.command(arguments).output().unwrap())
+    }
+
+    /// What is still in the folder, besides records and the empty folders of the state.
+    pub fn remains(&self) -> Vec<PathBuf> {
+        let files =
+            |folder: PathBuf| std::fs::read_dir(folder).into_iter().flatten().map(|e| e.unwrap().path());
+        let kept = |path: &PathBuf| path.ends_with("state") || path.extension().is_some_and(|e| e == "tare");
+        files(self.folder.path().to_owned())
+            .filter(|p| !kept(p))
+            .chain(files(self.path("state/tare")))
+            .collect()
+    }
+
+    /// Processes that run a copy of the program out of this folder, or have it as their root.
+    pub fn processes(&self) -> Vec<String> {
+        let folder = self.folder.path().to_str().unwrap();
+        let entries = std::fs::read_dir("/proc").unwrap().filter_map(Result::ok).map(|e| e.path());
+        entries
+            .filter(|path| {
+                let link = |name: &str| std::fs::read_link(path.join(name)).unwrap_or_default();
+                let command = std::fs::read(path.join("cmdline")).unwrap_or_default();
+                let named = String::from_utf8_lossy(&command).contains(folder);
+                named || ["exe", "root"].iter().any(|name| link(name).starts_with(folder))
+            })
+            .map(|path| path.display().to_string())
+            .collect()
+    }
+
+    /// Mounts below this folder.
+    pub fn mounts(&self) -> Vec<String> {
+        let folder = self.folder.path().to_str().unwrap();
+        let table = std::fs::read_to_string("/proc/self/mounts").unwrap();
+        table.lines().filter(|line| line.contains(folder)).map(str::to_owned).collect()
+    }
+}
+
+/// What the program said, and how it ended.
+#[derive(Debug)]
+pub struct Said {
+    pub code: Option<i32>,
+    pub out: String,
+    pub err: String,
+}
+
+impl Said {
+    pub fn of(output: Output) -> Said {
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        Said { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
+    }
+
+    pub fn json(&self) -> serde_json::Value {
+        serde_json::from_str(&self.out).unwrap_or_else(|e| panic!("{e}: {self:?}"))
+    }
+}

@@ -1,0 +1,77 @@
+//! Small real sessions: the table, the JSON document, the record read again.
+
+use crate::program::Program;
+
+#[test]
+fn a_session_ends_with_a_table_and_a_record_that_says_the_same() {
+    let program = Program::new();
+    let said = program.run(&[
+        "run",
+        "--in",
+        "native,container",
+        "--only",
+        "sys.getppid",
+        "--rounds",
+        "6",
+        "--record",
+        "s.tare",
+    ]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    for words in ["system call", "container", "A/A lane", "record  s.tare", "again   tare run"] {
+        assert!(said.out.contains(words), "no '{words}' in {}", said.out);
+    }
+    assert!(said.out.lines().all(|line| line.chars().count() <= 80), "{}", said.out);
+    let again = program.run(&["report", "s.tare"]);
+    let rows = |text: &str| text.lines().skip(2).take(4).map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(rows(&said.out), rows(&again.out));
+    assert_eq!(program.remains(), Vec::<std::path::PathBuf>::new());
+}
+
+#[test]
+fn json_is_one_document_with_estimates_intervals_and_facts() {
+    let program = Program::new();
+    let said =
+        program.run(&["run", "--json", "--rounds", "6", "--only", "sys.*", "--in", "native,container"]);
+    let document = said.json();
+    let cell = &document["rows"][0]["cells"][0]["comparison"];
+    for key in ["estimate", "low", "high", "p"] {
+        assert!(cell[key].is_number(), "{key} in {cell}");
+    }
+    assert_eq!(cell["level"]["values"].as_array().map(Vec::len), Some(6));
+    assert!(document["facts"].to_string().contains("kernel.release"));
+}
+
+#[test]
+fn the_same_seed_gives_the_same_order() {
+    let program = Program::new();
+    let order = |record: &str| {
+        program.run(&[
+            "run",
+            "--in",
+            "native,container",
+            "--only",
+            "null",
+            "--rounds",
+            "4",
+            "--seed",
+            "2a",
+            "--record",
+            record,
+        ]);
+        let trials = tare_record::read(&program.path(record)).unwrap().session.trials;
+        trials.into_iter().map(|t| (t.round, t.lane)).collect::<Vec<_>>()
+    };
+    assert_eq!(order("a.tare"), order("b.tare"));
+}
+
+#[test]
+fn help_has_examples_and_lists_name_things() {
+    let program = Program::new();
+    for arguments in [&["--help"][..], &["run", "--help"], &["report", "--help"], &["show", "--help"]] {
+        assert!(program.run(arguments).out.contains("Examples:"), "{arguments:?}");
+    }
+    assert!(program.run(&["list", "probes"]).out.contains("net.rr"));
+    assert!(program.run(&["list", "environments", "--json"]).json().as_array().is_some_and(|a| a.len() > 5));
+    assert!(program.run(&["show", "quick"]).out.contains("sys.getppid"));
+    assert!(program.run(&["check"]).out.contains("kernel.release"));
+}
