@@ -7,10 +7,11 @@ use tare_data::session::{Ending, Plan, Role, Session};
 
 use crate::attribution::layer_cost;
 use crate::binomial::at_least;
-use crate::compare::{median, sorted};
+use crate::compare::{Nulls, median, sorted};
 use crate::findings::{Cell, Certificate, Comparison, Findings, Gap, Row};
+use crate::index::{Index, Part, index};
 use crate::multiplicity::{FALSE_SHARE, benjamini_hochberg, e_benjamini_hochberg, holm};
-use crate::rows::{Judge, Judged, JudgedRow, Options, Progress, lane_caveats};
+use crate::rows::{Judge, Judged, JudgedRow, MARGIN, Options, Progress, lane_caveats};
 use crate::stopping::{ALPHA, Engine, FEWEST_TO_TELL};
 use crate::verdict::{is_decided, names_direction, smallest_effect};
 
@@ -74,6 +75,35 @@ pub fn findings(session: &Session, options: &Options) -> Findings {
     }
 }
 
+/// The index of every subject lane, in the order of the plan: the geometric mean of its headline ratios.
+///
+/// `weights` holds the study's weight of each case that is part of the index, by id; other cases stay out of it.
+pub fn indices(
+    session: &Session,
+    options: &Options,
+    weights: &BTreeMap<String, f64>,
+) -> Vec<(String, Index)> {
+    let plan = &session.plan;
+    let mut judge = Judge::new(Progress::of(session), options, |trial| weights.contains_key(&trial.case));
+    let mut headlines: Vec<(&str, f64, JudgedRow)> = Vec::new();
+    for (at, case) in plan.cases.iter().enumerate() {
+        let Some(weight) = weights.get(&case.id) else { continue };
+        headlines
+            .extend(judge.rows(at, 1, &BTreeMap::new()).into_iter().map(|row| (&*case.id, *weight, row)));
+    }
+    let margin = options.margin.filter(|margin| margin.is_finite() && *margin > 0.0).unwrap_or(MARGIN);
+    let of_lane = |at: usize| {
+        let pairs = |row: &'_ JudgedRow| row.lanes[at].as_ref().and_then(|judged| judged.pairs.clone());
+        let parts: Vec<Part<'_>> = headlines
+            .iter()
+            .map(|(case, weight, row)| Part { case, weight: *weight, pairs: pairs(row) })
+            .collect();
+        index(&parts, &judge.schedule, options.engine, margin, &mut Nulls::default())
+    };
+    let subjects = plan.lanes.iter().enumerate().filter(|(_, lane)| lane.role == Role::Subject);
+    subjects.map(|(at, lane)| (lane.name.clone(), of_lane(at))).collect()
+}
+
 fn compared(cell: &Cell) -> Option<&Comparison> {
     match cell {
         Cell::Compared(comparison) => Some(comparison),
@@ -87,7 +117,8 @@ fn colour(rows: &mut [JudgedRow], plan: &Plan, options: &Options) {
     let mut family: Vec<(&mut Comparison, f64, f64)> = Vec::new();
     for row in rows.iter_mut().filter(|row| row.metric == 0) {
         for (lane, judged) in plan.lanes.iter().zip(&mut row.lanes) {
-            let Some(Judged { cell: Cell::Compared(comparison), judgement: Some(judgement) }) = judged else {
+            let Some(Judged { cell: Cell::Compared(comparison), judgement: Some(judgement), .. }) = judged
+            else {
                 continue;
             };
             match lane.role {

@@ -23,30 +23,43 @@ pub fn chance_of(n: u64, k: u64, p: f64) -> f64 {
     (choose + k as f64 * p.ln() + (n - k) as f64 * (-p).ln_1p()).exp()
 }
 
-/// Largest k with P(X <= k - 1) <= level, at most n / 2 + 1; 0 when there is none.
+/// Largest k with P(X <= k - 1) <= level; 0 when there is none.
 ///
-/// Starts 40 standard deviations below the mean, where nothing is left, so that the walk is short for any n.
+/// Starts 12 standard deviations below the mean, where 1e-30 is left, so that the walk is short for any n.
 pub fn lower_rank(n: u64, p: f64, level: f64) -> u64 {
     let mean = n as f64 * p;
-    let start = (mean - 40.0 * (mean * (1.0 - p)).sqrt()).max(0.0) as u64;
-    let mut below = 0.0;
-    let mut k = start;
-    while k <= n {
-        below += chance_of(n, k, p);
-        if below > level {
-            return k;
-        }
+    let mut k = (mean - 12.0 * (mean * (1.0 - p)).sqrt()).max(0.0) as u64;
+    let mut chance = chance_of(n, k, p);
+    let mut up_to = chance;
+    while up_to <= level && k < n {
+        chance *= (n - k) as f64 / (k + 1) as f64 * p / (1.0 - p);
         k += 1;
+        up_to += chance;
     }
     k
 }
 
 /// P(X >= k).
 pub fn at_least(n: u64, k: u64, p: f64) -> f64 {
-    if k == 0 {
-        return 1.0;
+    if k as f64 <= n as f64 * p {
+        // Summed on the side where the terms shrink: X < k is n - X >= n - k + 1 with the other chance.
+        return if k == 0 { 1.0 } else { 1.0 - shrinking_tail(n, n - k + 1, 1.0 - p) };
     }
-    (k..=n).map(|i| chance_of(n, i, p)).sum::<f64>().min(1.0)
+    shrinking_tail(n, k, p)
+}
+
+/// P(X >= k) for k above the mean, to the last digit that counts.
+fn shrinking_tail(n: u64, k: u64, p: f64) -> f64 {
+    let mut chance = chance_of(n, k, p);
+    let mut sum = chance;
+    for i in k..n {
+        chance *= (n - i) as f64 / (i + 1) as f64 * p / (1.0 - p);
+        sum += chance;
+        if chance < sum * 1e-17 {
+            break;
+        }
+    }
+    sum.min(1.0)
 }
 
 #[cfg(test)]
@@ -74,6 +87,11 @@ mod tests {
             let rank = lower_rank(n, 0.5, 0.025);
             let below = |k: u64| (0..k).map(|i| chance_of(n, i, 0.5)).sum::<f64>();
             assert!(below(rank) <= 0.025 && below(rank + 1) > 0.025, "{n}: {rank}");
+        }
+        for (n, k, p) in [(12, 9, 0.5), (12, 3, 0.5), (12, 0, 0.5), (90, 4, 0.05), (90, 9, 0.05), (7, 8, 0.5)]
+        {
+            let sum: f64 = (k..=n).map(|i| chance_of(n, i, p)).sum();
+            assert!((at_least(n, k, p) - sum).abs() < 1e-12, "{n} {k} {p}");
         }
         assert_eq!(lower_rank(5, 0.5, 0.025), 0, "five signs cannot reject at 5 %");
         assert_eq!(lower_rank(6, 0.5, 0.025), 1, "six can");

@@ -143,29 +143,48 @@ fn average(a: f64, b: f64) -> f64 {
 
 /// The k-th smallest Walsh average, k from 1.
 ///
-/// Bisects over the floating-point numbers themselves: 64 counts of 2n steps, exact, without ever forming the list.
+/// Halves the range of values until few averages are left in it, and picks among those: some ten counts of 2n steps,
+/// exact, without forming the whole list.
 fn walsh_average(sorted: &[f64], k: u64) -> f64 {
-    let (Some(&first), Some(&last)) = (sorted.first(), sorted.last()) else {
-        return f64::NAN;
-    };
-    let (mut low, mut high) = (ordinal(first), ordinal(last));
-    while low < high {
-        let middle = ((i128::from(low) + i128::from(high)) >> 1) as i64;
-        if averages_at_most(sorted, from_ordinal(middle)) >= k { high = middle } else { low = middle + 1 }
+    let (Some(&first), Some(&last)) = (sorted.first(), sorted.last()) else { return f64::NAN };
+    let (mut low, mut high) = (first, last);
+    let (mut up_to_low, mut up_to_high) = (averages_at_most(sorted, low), averages_at_most(sorted, high));
+    if k <= up_to_low {
+        return low;
     }
-    // Turns -0 into 0.
-    from_ordinal(low) + 0.0
+    // From here on: averages up to `low` are fewer than k, averages up to `high` are not.
+    while up_to_high - up_to_low > sorted.len() as u64 {
+        let middle = average(low, high);
+        if middle <= low || middle >= high {
+            // Neighbouring numbers: all that are left are equal.
+            return high;
+        }
+        let up_to_middle = averages_at_most(sorted, middle);
+        if up_to_middle < k {
+            (low, up_to_low) = (middle, up_to_middle);
+        } else {
+            (high, up_to_high) = (middle, up_to_middle);
+        }
+    }
+    let mut left = averages_between(sorted, low, high);
+    let (_, found, _) = left.select_nth_unstable_by((k - up_to_low - 1) as usize, f64::total_cmp);
+    *found
 }
 
-/// A whole number that orders as the floating-point number does.
-fn ordinal(x: f64) -> i64 {
-    let bits = x.to_bits() as i64;
-    if bits < 0 { i64::MIN.wrapping_sub(bits).wrapping_sub(1) } else { bits }
-}
-
-fn from_ordinal(ordinal: i64) -> f64 {
-    let bits = if ordinal < 0 { i64::MIN.wrapping_sub(ordinal).wrapping_sub(1) } else { ordinal };
-    f64::from_bits(bits as u64)
+/// The Walsh averages above `low` and at most `high`.
+fn averages_between(sorted: &[f64], low: f64, high: f64) -> Vec<f64> {
+    let mut between = Vec::new();
+    let (mut above, mut end) = (sorted.len(), sorted.len());
+    for (i, &first) in sorted.iter().enumerate() {
+        while end > i && average(first, sorted[end - 1]) > high {
+            end -= 1;
+        }
+        while above > i && average(first, sorted[above - 1]) > low {
+            above -= 1;
+        }
+        between.extend(sorted[above.max(i).min(end)..end].iter().map(|second| average(first, *second)));
+    }
+    between
 }
 
 /// The Hodges-Lehmann estimate: median of the Walsh averages. `sorted` must not be empty.
@@ -278,9 +297,9 @@ mod tests {
             let d: Vec<f64> = (0..n).map(|_| (generator.below(9) as f64 - 4.0) / 8.0).collect();
             let (d, list) = (sorted(&d), walsh_list(&d));
             for (k, expected) in list.iter().enumerate() {
-                assert_eq!(walsh_average(&d, k as u64 + 1), *expected + 0.0, "n = {n}, k = {k}");
+                assert_eq!(walsh_average(&d, k as u64 + 1), *expected, "n = {n}, k = {k}");
             }
-            assert_eq!(hodges_lehmann(&d), median(&list) + 0.0);
+            assert_eq!(hodges_lehmann(&d), median(&list));
         }
     }
 

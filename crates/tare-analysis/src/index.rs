@@ -15,7 +15,7 @@ pub struct Part<'a> {
     pub case: &'a str,
     /// Above 0; fixed by the study, not by what was found.
     pub weight: f64,
-    pub pairs: Option<&'a Pairs>,
+    pub pairs: Option<Pairs>,
 }
 
 /// A geometric-mean index of one lane against the reference.
@@ -41,7 +41,7 @@ pub fn index(
     let names = |parts: &[&Part<'_>]| parts.iter().map(|part| part.case.to_owned()).collect();
     let whole: f64 = there.iter().map(|part| part.weight).sum();
     let mut rounds: BTreeMap<u32, (Pair, usize)> = BTreeMap::new();
-    for (part, pairs) in there.iter().filter_map(|part| Some((part, part.pairs?))) {
+    for (part, pairs) in there.iter().filter_map(|part| Some((part, part.pairs.as_ref()?))) {
         for pair in &pairs.pairs {
             let (sum, cases) = rounds.entry(pair.round).or_insert((Pair { d: 0.0, ..*pair }, 0));
             sum.d += part.weight / whole * pair.d;
@@ -49,7 +49,7 @@ pub fn index(
         }
     }
     let full = rounds.into_values().filter(|(_, cases)| *cases == there.len()).map(|(pair, _)| pair);
-    let reached = there.iter().filter_map(|part| Some(part.pairs?.reached)).min().unwrap_or(0);
+    let reached = there.iter().filter_map(|part| Some(part.pairs.as_ref()?.reached)).min().unwrap_or(0);
     let pairs = Pairs { pairs: full.collect(), reached };
     Index {
         judgement: judge(&pairs, schedule, engine, margin, nulls),
@@ -72,8 +72,8 @@ mod tests {
     fn it_is_the_weighted_geometric_mean() {
         let (twice, same) = (pairs(|_| 2f64.ln(), 12), pairs(|_| 0.0, 12));
         let parts = [
-            Part { case: "a", weight: 1.0, pairs: Some(&twice) },
-            Part { case: "b", weight: 3.0, pairs: Some(&same) },
+            Part { case: "a", weight: 1.0, pairs: Some(twice) },
+            Part { case: "b", weight: 3.0, pairs: Some(same) },
             Part { case: "c", weight: 3.0, pairs: None },
         ];
         let schedule = Schedule::new(&[12], 12);
@@ -91,7 +91,7 @@ mod tests {
         let part = |case, pairs| Part { case, weight: 1.0, pairs: Some(pairs) };
         let schedule = Schedule::new(&[12], 12);
         let index = index(
-            &[part("up", &up), part("down", &down)],
+            &[part("up", up), part("down", down)],
             &schedule,
             Engine::default(),
             0.02,

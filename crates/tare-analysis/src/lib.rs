@@ -25,5 +25,5 @@ pub mod summary;
 pub mod tails;
 pub mod verdict;
 
-pub use assemble::{decide, findings};
+pub use assemble::{decide, findings, indices};
 pub use rows::{Options, Progress};

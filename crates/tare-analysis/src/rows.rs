@@ -9,7 +9,7 @@ use tare_data::session::{LaneFacts, Plan, PlannedCase, RepeatedRound, Role, Sess
 
 use crate::compare::{Nulls, median, sorted};
 use crate::findings::{Cell, Comparison, Family, Gap, Level};
-use crate::judge::{Judgement, NoPairs, judge, pair};
+use crate::judge::{Judgement, NoPairs, Pairs, judge, pair};
 use crate::stopping::{Engine, Schedule};
 use crate::summary::{Series, counted, level, series};
 use crate::{comparable, stability};
@@ -43,16 +43,18 @@ impl<'a> Progress<'a> {
     }
 }
 
-/// A cell, and what the corrections need to know of it.
+/// A cell, and what the corrections and the index need to know of it.
 #[derive(Clone, Debug)]
 pub struct Judged {
     pub cell: Cell,
     pub judgement: Option<Judgement>,
+    /// Where it was compared.
+    pub pairs: Option<Pairs>,
 }
 
 impl From<Cell> for Judged {
     fn from(cell: Cell) -> Self {
-        Judged { cell, judgement: None }
+        Judged { cell, judgement: None, pairs: None }
     }
 }
 
@@ -199,7 +201,7 @@ impl<'a> Judge<'a> {
                 return not_comparable("no round gave a figure both here and in the reference".into(), level);
             }
             Err(NoPairs::NotPositive) => {
-                return not_comparable("a figure of zero has no ratio".into(), level);
+                return not_comparable("a figure of zero or less has no ratio".into(), level);
             }
         };
         let Some(judgement) = judge(&pairs, &self.schedule, self.options.engine, margin, &mut self.nulls)
@@ -207,7 +209,7 @@ impl<'a> Judge<'a> {
             return not_comparable("no round within the plan".into(), level);
         };
         let comparison = comparison(level, &judgement, reference, series, pairs.pairs.len() as u32);
-        Judged { cell: Cell::Compared(Box::new(comparison)), judgement: Some(judgement) }
+        Judged { cell: Cell::Compared(Box::new(comparison)), judgement: Some(judgement), pairs: Some(pairs) }
     }
 
     /// Why a lane has no figure at all.

@@ -285,3 +285,29 @@ fn canary_and_clocks_are_watched() {
     let warned = |row: usize| comparison(&findings.rows[row].cells[0]).caveats.len();
     assert_eq!((warned(0), warned(1)), (1, 0), "processor cells only");
 }
+
+#[test]
+fn an_index_is_over_what_was_measured_in_both() {
+    let mut session = session(
+        &["lane"],
+        vec![timed("sys.getppid"), timed("ipc.pipe"), timed("net.rr"), timed("cpu.primes")],
+        12,
+    );
+    run(&mut session, 12, |case, lane, round| match (lane, case) {
+        ("lane", "net.rr") => Outcome::Nothing,
+        ("lane", "ipc.pipe") => Outcome::Time(400.0 * jitter(lane, round)),
+        _ => Outcome::Time(100.0 * jitter(lane, round)),
+    });
+    let weights = ["sys.getppid", "ipc.pipe", "net.rr"].map(|case| (case.to_string(), 1.0)).into();
+    let indices = tare_analysis::indices(&session, &Options::default(), &weights);
+    let [(lane, index)] = &indices[..] else { panic!("one subject") };
+    assert_eq!((lane.as_str(), &index.missing[..]), ("lane", &["net.rr".to_string()][..]));
+    assert_eq!(index.cases, ["sys.getppid", "ipc.pipe"]);
+    let judgement = index.judgement.as_ref().unwrap();
+    assert!(
+        (judgement.estimate.exp() - 2.0).abs() < 0.02,
+        "geometric mean of 1 and 4: {}",
+        judgement.estimate.exp()
+    );
+    assert_eq!(judgement.verdict, Verdict::Slower);
+}

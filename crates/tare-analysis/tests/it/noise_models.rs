@@ -1,1 +1,100 @@
+//! Kinds of noise that machines make, as simulated sessions of a reference and a lane.
 
+use tare_analysis::judge::{Pair, Pairs};
+use tare_analysis::order::Orders;
+use tare_data::generator::Generator;
+
+/// A kind of noise. All but `SkewedLane` are alike for both lanes, so that differences lie symmetrically around the
+/// true effect whatever their shape.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoiseModel {
+    Gaussian,
+    /// Student's t with three degrees of freedom: heavy tails.
+    HeavyTails,
+    /// One trial in twenty stalls.
+    Spikes,
+    /// Each trial falls on a fast or a slow kind of core.
+    Bimodal,
+    /// Each trial remembers the one before: autocorrelation 0.9.
+    Drift,
+    /// Whoever runs second is 2 % slower.
+    Position,
+    /// Each start of the lane's environment, of five rounds, is faster or slower as a whole.
+    Instance,
+    /// Only the lane stalls, in a third of its rounds.
+    SkewedLane,
+}
+
+pub const SYMMETRIC: [NoiseModel; 7] = [
+    NoiseModel::Gaussian,
+    NoiseModel::HeavyTails,
+    NoiseModel::Spikes,
+    NoiseModel::Bimodal,
+    NoiseModel::Drift,
+    NoiseModel::Position,
+    NoiseModel::Instance,
+];
+
+/// Rounds that share a start under `Instance`.
+const ROUNDS_A_START: u32 = 5;
+
+/// A standard normal number (Box and Muller).
+pub fn normal(generator: &mut Generator) -> f64 {
+    let radius = (-2.0 * (1.0 - generator.unit()).ln()).sqrt();
+    radius * (2.0 * std::f64::consts::PI * generator.unit()).cos()
+}
+
+/// The paired rounds of a simulated session in which the lane's time is exp(effect) times the reference's.
+pub fn simulate(model: NoiseModel, rounds: u32, effect: f64, seed: u64) -> Pairs {
+    let mut generator = Generator::for_part(seed, "noise");
+    let mut orders = Orders::new(seed, "simulated");
+    let (mut drift, mut of_start) = (0.03 * normal(&mut generator), 0.0);
+    let mut pairs = Vec::new();
+    for round in 0..rounds {
+        if round % ROUNDS_A_START == 0 {
+            of_start = 0.015 * normal(&mut generator);
+        }
+        let mut times = [0.0, effect];
+        for (position, lane) in orders.next(&[0, 1]).into_iter().enumerate() {
+            times[lane] += match model {
+                NoiseModel::Gaussian => 0.02 * normal(&mut generator),
+                NoiseModel::HeavyTails => {
+                    let squares: f64 = (0..3).map(|_| normal(&mut generator).powi(2)).sum();
+                    0.012 * normal(&mut generator) / (squares / 3.0).sqrt()
+                }
+                NoiseModel::Spikes => {
+                    let stall =
+                        if generator.below(20) == 0 { -0.2 * (1.0 - generator.unit()).ln() } else { 0.0 };
+                    0.01 * normal(&mut generator) + stall
+                }
+                NoiseModel::Bimodal => 0.005 * normal(&mut generator) + 0.1 * generator.below(2) as f64,
+                NoiseModel::Drift => {
+                    drift = 0.9 * drift + 0.03 * (1.0f64 - 0.81).sqrt() * normal(&mut generator);
+                    drift
+                }
+                NoiseModel::Position => 0.01 * normal(&mut generator) + 0.02 * position as f64,
+                NoiseModel::Instance => {
+                    0.01 * normal(&mut generator) + if lane == 1 { of_start } else { 0.0 }
+                }
+                NoiseModel::SkewedLane => {
+                    let stall = lane == 1 && generator.below(3) == 0;
+                    let depth = -0.3 * (1.0 - generator.unit()).ln();
+                    0.01 * normal(&mut generator) + if stall { depth } else { 0.0 }
+                }
+            };
+        }
+        let start = if model == NoiseModel::Instance { round / ROUNDS_A_START } else { round };
+        pairs.push(Pair { round, start, d: times[1] - times[0] });
+    }
+    Pairs { pairs, reached: rounds }
+}
+
+/// The same noise with a fixed order: the reference always runs first.
+pub fn fixed_order(rounds: u32, seed: u64) -> Pairs {
+    let mut generator = Generator::for_part(seed, "noise");
+    let difference = |round| {
+        let noise = 0.01 * (normal(&mut generator) - normal(&mut generator));
+        Pair { round, start: round, d: noise + 0.02 }
+    };
+    Pairs { pairs: (0..rounds).map(difference).collect(), reached: rounds }
+}
