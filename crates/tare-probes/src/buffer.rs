@@ -3,7 +3,7 @@
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 
-use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 use tare_data::failure::Failure;
 use tare_data::generator::Generator;
 
@@ -26,7 +26,7 @@ impl Buffer {
                 std::ptr::null_mut(),
                 length,
                 ProtFlags::READ | ProtFlags::WRITE,
-                MapFlags::PRIVATE,
+                MapFlags::PRIVATE | MapFlags::NORESERVE,
             )
         };
         let start = start.map_err(|e| broken(&format!("mapping {length} bytes"), e))?;
@@ -49,6 +49,12 @@ impl Buffer {
             piece.copy_from_slice(&generator.next_u64().to_le_bytes()[..piece.len()]);
         }
         Ok(buffer)
+    }
+
+    /// Asks for pages of the usual size; a kernel that knows no others may refuse.
+    pub fn small_pages(&self) {
+        // SAFETY: the advice changes how the memory is mapped, not what it holds.
+        let _ = unsafe { madvise(self.start.as_ptr().cast(), self.length, Advice::LinuxNoHugepage) };
     }
 
     /// Where the memory begins.

@@ -80,8 +80,10 @@ impl Counters {
 /// Steal of all processors: the eighth number of the first line (proc_stat(5)).
 fn steal_ns(text: &str) -> Option<u64> {
     let line = text.lines().next()?.strip_prefix("cpu ")?;
-    let ticks: u64 = line.split_ascii_whitespace().nth(7)?.parse().ok()?;
-    ticks.checked_mul(1_000_000_000 / TICKS_PER_SECOND)
+    let ticks: Vec<u64> = line.split_ascii_whitespace().map_while(|text| text.parse().ok()).collect();
+    // A kernel that has never been idle nor busy does not count (gVisor).
+    let counts = ticks.iter().any(|&ticks| ticks > 0);
+    ticks.get(7).filter(|_| counts)?.checked_mul(1_000_000_000 / TICKS_PER_SECOND)
 }
 
 /// Microseconds in which some task waited, after `total=` on the line `some` (PSI, the kernel's psi.rst).
@@ -94,6 +96,10 @@ fn pressure_ns(text: &str) -> Option<u64> {
 fn usage() -> Option<Usage> {
     let own = rusage(libc::RUSAGE_SELF)?;
     let children = rusage(libc::RUSAGE_CHILDREN)?;
+    // No process comes to life without a page fault: a kernel that says so does not count (gVisor).
+    if own.ru_minflt == 0 {
+        return None;
+    }
     let both = |field: fn(&libc::rusage) -> libc::c_long| {
         u64::try_from(field(&own)).unwrap_or(0) + u64::try_from(field(&children)).unwrap_or(0)
     };
@@ -150,6 +156,7 @@ mod tests {
         assert_eq!(steal_ns("cpu  1 2 3 4 5 6 7 80 9 10\ncpu0 1\n"), Some(800_000_000));
         assert_eq!(steal_ns("cpu  1 2 3\n"), None);
         assert_eq!(steal_ns(""), None);
+        assert_eq!(steal_ns("cpu  0 0 0 0 0 0 0 0 0 0\n"), None);
     }
 
     #[test]

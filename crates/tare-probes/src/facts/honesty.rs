@@ -36,8 +36,13 @@ const LONGEST_SYNCS_NS: u64 = 15_000_000;
 const SYNC_FACTOR: f64 = 1.5;
 /// Bytes of the file that O_DIRECT and the cache are tried with.
 const TRIAL_BYTES: usize = 256 << 10;
-/// Memory that is touched to see meminfo move: far above what its counters lag behind (per-processor lists).
+/// Memory that is touched to see meminfo move: far above what its counters lag behind (about 125 pages for
+/// each processor).
 const TOUCHED_BYTES: usize = 16 << 20;
+/// Page tables that are made to see meminfo move, for the same reason as many.
+const TABLES: u64 = 1_024;
+/// What a page table of 512 entries maps.
+const TABLE_MAPS: usize = 2 << 20;
 /// Tries, since other programs allocate and free at the same time.
 const MEMORY_TRIES: usize = 3;
 /// Sleeps that the counter of context switches must notice.
@@ -153,33 +158,41 @@ fn cache(directory: &Path) -> Option<String> {
     })
 }
 
-/// Does free memory fall when memory is touched? None where there is no meminfo.
+/// Does meminfo follow memory that is touched, and the page tables that map it? None where there is none.
 fn memory() -> Option<String> {
-    let mut fell = Vec::new();
-    for _ in 0..MEMORY_TRIES {
-        let before = free_bytes()?;
-        // Filled, so that each page is there; dropped at the end of the turn.
-        let touched = Buffer::random(TOUCHED_BYTES, 5).ok()?;
-        let after = free_bytes()?;
-        drop(touched);
-        if judge_memory(before, after) {
-            return Some(OK.into());
-        }
-        fell.push(before.abs_diff(after));
-    }
-    if fell.iter().all(|&moved| moved == 0) {
+    let follows = |counter: &dyn Fn() -> Option<u64>, touch: &dyn Fn() -> Option<Buffer>, bytes: u64| {
+        (0..MEMORY_TRIES).any(|_| {
+            let Some(before) = counter() else { return false };
+            let touched = touch();
+            let after = counter();
+            touched.is_some() && after.is_some_and(|after| after >= before.saturating_add(bytes / 2))
+        })
+    };
+    let text = read_text("/proc/meminfo")?;
+    // Pages of programs where the kernel counts them, since free pages wait on lists of each processor.
+    let used = || match meminfo_bytes(&read_text("/proc/meminfo")?, "AnonPages:") {
+        Some(anonymous) => Some(anonymous),
+        None => Some(u64::MAX - meminfo_bytes(&read_text("/proc/meminfo")?, "MemFree:")?),
+    };
+    if !follows(&used, &|| Buffer::random(TOUCHED_BYTES, 5).ok(), TOUCHED_BYTES as u64) {
         return Some("its meminfo does not move when memory is touched".into());
     }
-    Some("its meminfo does not follow the memory that is touched".into())
+    if meminfo_bytes(&text, "PageTables:").is_none() {
+        return Some("its meminfo leaves out what its kernel holds".into());
+    }
+    let tables = || meminfo_bytes(&read_text("/proc/meminfo")?, "PageTables:");
+    if !follows(&tables, &many_page_tables, TABLES * 4096) {
+        return Some("its meminfo does not count page tables".into());
+    }
+    Some(OK.into())
 }
 
-/// Whether at least half of what was touched is missing after.
-fn judge_memory(before: u64, after: u64) -> bool {
-    before.saturating_sub(after) >= TOUCHED_BYTES as u64 / 2
-}
-
-fn free_bytes() -> Option<u64> {
-    meminfo_bytes(&read_text("/proc/meminfo")?, "MemFree:")
+/// Memory in which one page is touched for each page table that maps it.
+fn many_page_tables() -> Option<Buffer> {
+    let mut sparse = Buffer::untouched(TABLES as usize * TABLE_MAPS).ok()?;
+    sparse.small_pages();
+    sparse.iter_mut().step_by(TABLE_MAPS).for_each(|byte| *byte = 1);
+    Some(sparse)
 }
 
 fn meminfo_bytes(text: &str, key: &str) -> Option<u64> {
@@ -223,14 +236,11 @@ mod tests {
     }
 
     #[test]
-    fn meminfo_must_follow_the_memory_that_is_touched() {
-        let text = "MemTotal:  24000000 kB\nMemFree:   1000000 kB\n";
-        let free = meminfo_bytes(text, "MemFree:").unwrap();
-        assert_eq!(free, 1_024_000_000);
-        assert!(judge_memory(free, free - TOUCHED_BYTES as u64));
-        assert!(!judge_memory(free, free));
-        assert!(!judge_memory(free, free + TOUCHED_BYTES as u64));
-        assert_eq!(meminfo_bytes("MemFree: lots", "MemFree:"), None);
+    fn lines_of_meminfo_are_read_in_bytes() {
+        let text = "MemTotal:  24000000 kB\nMemFree:   1000000 kB\nHugePages_Total: lots\n";
+        assert_eq!(meminfo_bytes(text, "MemFree:"), Some(1_024_000_000));
+        assert_eq!(meminfo_bytes(text, "HugePages_Total:"), None);
+        assert_eq!(meminfo_bytes(text, "PageTables:"), None);
     }
 
     #[test]

@@ -51,9 +51,9 @@ pub fn in_memory(name: &str) -> bool {
 }
 
 pub fn note_all(facts: &mut Facts, path: &Path) {
-    if let Some(name) = file_system_name(path) {
-        facts.note("file_system.type", name);
-    }
+    // A place that is not there lies on no mount.
+    let Some(name) = file_system_name(path) else { return };
+    facts.note("file_system.type", name);
     if let Ok(about) = rustix::fs::statvfs(path) {
         facts.note("file_system.block_bytes", about.f_bsize.to_string());
         facts.note("file_system.free_bytes", about.f_bavail.saturating_mul(about.f_frsize).to_string());

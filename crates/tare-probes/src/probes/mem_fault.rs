@@ -3,8 +3,6 @@
 //! Memory is mapped in pieces of 4,096 pages, with huge pages called off, one byte of each page is written,
 //! and the piece is given back. Zeroing the page is part of the fault. mmap(2), madvise(2).
 
-use rustix::mm::Advice;
-
 use crate::buffer::Buffer;
 use crate::probe::{MetricDescription, Probe};
 use crate::stopwatch::Stopwatch;
@@ -36,7 +34,7 @@ pub static PROBE: Probe = Probe {
             while touched < operations {
                 let pages = (operations - touched).min(PIECE_PAGES);
                 let mut memory = Buffer::untouched(pages as usize * page)?;
-                small_pages(&memory);
+                memory.small_pages();
                 touch(&mut memory, page, &mut stopwatch);
                 touched += memory.iter().step_by(page).map(|&byte| u64::from(byte)).sum::<u64>();
             }
@@ -46,13 +44,6 @@ pub static PROBE: Probe = Probe {
         })
     },
 };
-
-/// Asks for pages of the usual size; a kernel that knows no others may refuse.
-fn small_pages(memory: &Buffer) {
-    // SAFETY: the advice changes how the memory is mapped, not what it holds.
-    let _ =
-        unsafe { rustix::mm::madvise(memory.start().as_ptr().cast(), memory.len(), Advice::LinuxNoHugepage) };
-}
 
 #[inline(never)]
 fn touch(memory: &mut [u8], page: usize, stopwatch: &mut Stopwatch) {

@@ -1,0 +1,197 @@
+//! The agent as the host meets it: a process that is spoken to in frames.
+
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use tare_data::batch::{Batch, Phase};
+use tare_data::failure::{Failure, FailureKind};
+use tare_data::frame::{Frame, Line, PROTOCOL, Splitter, encode};
+use tare_data::names::Case;
+use tare_data::noise::Noise;
+use tare_data::request::{Amount, Request, TrialRequest};
+use tare_probes::probe::{Need, Size};
+
+/// The agent that cargo built beside this test: deps/../examples/agent.
+fn program() -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    test.parent().and_then(Path::parent).unwrap().join("examples/agent")
+}
+
+struct Agent {
+    process: Child,
+    splitter: Splitter,
+    waiting: Vec<Line<Frame>>,
+}
+
+impl Agent {
+    fn start() -> Agent {
+        Agent::of(Command::new(program()).arg("agent"))
+    }
+
+    fn of(command: &mut Command) -> Agent {
+        let process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut agent = Agent { process, splitter: Splitter::default(), waiting: Vec::new() };
+        match agent.next() {
+            Some(Frame::Hello { protocol, .. }) => assert_eq!(protocol, PROTOCOL),
+            other => panic!("{other:?} is no greeting"),
+        }
+        agent
+    }
+
+    fn say(&mut self, bytes: &[u8]) {
+        self.process.stdin.as_mut().unwrap().write_all(bytes).unwrap();
+    }
+
+    fn ask(&mut self, request: &Request) {
+        self.say(encode(request).as_bytes());
+    }
+
+    /// The next frame; None at the end of the stream.
+    fn next(&mut self) -> Option<Frame> {
+        loop {
+            while !self.waiting.is_empty() {
+                if let Line::Frame(frame) = self.waiting.remove(0) {
+                    return Some(frame);
+                }
+            }
+            let mut bytes = [0; 4096];
+            match self.process.stdout.as_mut().unwrap().read(&mut bytes).unwrap() {
+                0 => return None,
+                read => self.waiting = self.splitter.push(&bytes[..read]),
+            }
+        }
+    }
+
+    fn trial(&mut self, request: TrialRequest) -> Result<(Vec<Batch>, Noise), Failure> {
+        let number = request.trial;
+        self.ask(&Request::Trial(request));
+        let mut batches = Vec::new();
+        loop {
+            match self.next().expect("the agent lives on") {
+                Frame::Batch { trial, batch } if trial == number => batches.push(batch),
+                Frame::Done { trial, noise, .. } if trial == number => return Ok((batches, noise)),
+                Frame::Failed { trial, failure, .. } if trial == number => return Err(failure),
+                other => panic!("{other:?} is not about trial {number}"),
+            }
+        }
+    }
+
+    fn leave(mut self) {
+        self.ask(&Request::Leave);
+        assert_eq!(self.next(), Some(Frame::Bye));
+        assert_eq!(self.next(), None);
+        assert!(self.process.wait().unwrap().success());
+    }
+}
+
+fn request(name: &str, place: Option<&Path>) -> TrialRequest {
+    let probe = tare_probes::find(name);
+    TrialRequest {
+        trial: 41,
+        case: Case {
+            probe: name.into(),
+            parameters: probe.map(|p| p.defaults(Size::Quick)).unwrap_or_default(),
+            place: place.map(|_| "own".into()),
+            peer: probe.filter(|p| p.needs(Need::Peer)).map(|_| "loopback".into()),
+        },
+        amount: Amount::Operations { batch: 23, batches: 2 },
+        directory: place.map(|path| path.to_str().unwrap().to_owned()),
+        seed: 7,
+        deadline_ms: 10_000,
+    }
+}
+
+fn place(name: &str) -> PathBuf {
+    let path = program().with_file_name(format!("agent-test-{name}-{}", std::process::id()));
+    std::fs::create_dir_all(&path).unwrap();
+    path
+}
+
+#[test]
+fn every_probe_runs_in_a_process_of_its_own() {
+    let place = place("all");
+    let mut agent = Agent::start();
+    for probe in tare_probes::PROBES {
+        let directory = probe.needs(Need::Place).then_some(place.as_path());
+        let (batches, noise) = agent.trial(request(probe.name, directory)).unwrap();
+        assert!(batches.iter().any(|b| b.phase == Phase::Warm), "{}", probe.name);
+        assert!(noise.canary_ns.is_some_and(|ns| ns > 0));
+    }
+    agent.leave();
+    // The trials took their folders away.
+    std::fs::remove_dir(&place).unwrap();
+}
+
+#[test]
+fn junk_and_bad_requests_are_survived() {
+    let mut agent = Agent::start();
+    agent.say(b"login: root\n@tare1 00000000 {}\n\xff\xfe\0\n");
+    agent.say(&[b'x'; 100_000]);
+    agent.say(b"\n");
+    let unknown = agent.trial(request("no.such", None)).unwrap_err();
+    assert_eq!(unknown.kind, FailureKind::NotSupported);
+    let mut bad = request("cpu.primes", None);
+    bad.case.parameters.0.insert("max_prime".into(), "many".into());
+    let bad = agent.trial(bad).unwrap_err();
+    assert_eq!(bad.reason, "parameter max_prime=many is not a whole number such as 20000 or 4KiB");
+    let missing = agent.trial(request("file.sync", Some(Path::new("/no/such/place")))).unwrap_err();
+    assert_eq!(missing.kind, FailureKind::Broken);
+    assert!(missing.reason.contains("/no/such/place"), "{missing}");
+    agent.trial(request("null", None)).unwrap();
+    agent.leave();
+}
+
+#[test]
+fn a_trial_beyond_its_deadline_is_ended_and_said_so() {
+    let mut agent = Agent::start();
+    let mut long = request("null", None);
+    long.amount = Amount::Duration { batch: 1_000, seconds: 3_600.0 };
+    long.deadline_ms = 100;
+    long.trial = 5;
+    // Its batches do not matter; the pipe would fill with them, were they not read.
+    let failure = agent.trial(long).unwrap_err();
+    assert_eq!((failure.kind, failure.reason.as_str()), (FailureKind::Deadline, "100 ms"));
+    agent.trial(request("null", None)).unwrap();
+    agent.leave();
+}
+
+#[test]
+fn facts_come_with_their_places() {
+    let place = place("facts");
+    let mut agent = Agent::start();
+    let path = place.to_str().unwrap().to_owned();
+    let places = [("own".to_owned(), path), ("gone".to_owned(), "/no/such/place".to_owned())];
+    agent.ask(&Request::Describe { places: places.into() });
+    let Some(Frame::Description { facts, places }) = agent.next() else { panic!("no description") };
+    assert!(facts.get("kernel.release").is_some());
+    assert!(places["own"].get("file_system.type").is_some());
+    assert!(places["own"].get("honesty.cache").is_some());
+    assert!(places["gone"].0.is_empty(), "{:?}", places["gone"]);
+    agent.leave();
+    std::fs::remove_dir(&place).unwrap();
+}
+
+#[test]
+fn a_full_place_fails_with_its_reason() {
+    let place = place("full");
+    let script = r#"mount -t tmpfs -o size=2m none "$1" && exec "$0" agent"#;
+    let mut command = Command::new("unshare");
+    command.args(["--user", "--map-root-user", "--mount", "sh", "-c", script]).arg(program()).arg(&place);
+    let allowed = Command::new("unshare")
+        .args(["--user", "--map-root-user", "--mount", "sh", "-c", "mount -t tmpfs none \"$0\""])
+        .arg(&place)
+        .stderr(Stdio::null())
+        .status();
+    if !allowed.is_ok_and(|status| status.success()) {
+        println!("SKIPPED a_full_place_fails_with_its_reason: no mounts in a user namespace");
+        return;
+    }
+    let mut agent = Agent::of(&mut command);
+    let failure = agent.trial(request("file.seq", Some(&place))).unwrap_err();
+    assert_eq!(failure.kind, FailureKind::Broken);
+    assert!(failure.reason.starts_with("writing 32M"), "{failure}");
+    assert!(failure.reason.ends_with("No space left on device"), "{failure}");
+    agent.leave();
+    std::fs::remove_dir(&place).unwrap();
+}
