@@ -3,7 +3,6 @@
 use std::ffi::{CStr, CString};
 use std::fs;
 use std::io;
-use std::os::fd::AsRawFd;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,7 +10,6 @@ use std::process::Command;
 use rustix::mount::{
     MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_bind_recursive, mount_change, unmount,
 };
-use rustix::net::{AddressFamily, SocketType, socket};
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, set_parent_process_death_signal, waitpid};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 use serde::{Deserialize, Serialize};
@@ -19,6 +17,7 @@ use tare_data::facts::Facts;
 
 use crate::environments::{Entrance, Ground, NotReady, OptionDescription, Provider};
 use crate::error::LabError;
+use crate::loopback;
 use crate::processes::MARK;
 use crate::programs::Programs;
 use crate::root::{AGENT, Root};
@@ -203,7 +202,7 @@ fn furnish(plan: &Plan) -> io::Result<()> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
     rustix::system::sethostname(b"tare").map_err(|e| told("setting the host name", e))?;
     if plan.own_network {
-        raise_loopback().map_err(|e| told("raising the loopback device", e))?;
+        loopback::raise().map_err(|e| told("raising the loopback device", e))?;
     }
     let private = MountPropagationFlags::REC | MountPropagationFlags::PRIVATE;
     mount_change(c"/", private).map_err(|e| told("making mounts private", e))?;
@@ -243,22 +242,6 @@ fn mount_devices(root: &Path) -> io::Result<()> {
     let memory = CString::new("mode=1777,size=64m")?;
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     Ok(mount(c"shm", dev.join("shm"), c"tmpfs", flags, Some(memory.as_c_str()))?)
-}
-
-/// Sets the loopback device up: a new network namespace has it down.
-fn raise_loopback() -> io::Result<()> {
-    let socket = socket(AddressFamily::INET, SocketType::DGRAM, None)?;
-    // SAFETY: an interface request is plain data, for which zeros are valid.
-    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
-    request.ifr_name[0] = b'l' as libc::c_char;
-    request.ifr_name[1] = b'o' as libc::c_char;
-    // The kernel gives it its addresses by itself.
-    request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
-    // SAFETY: the request is whole and lives through the call.
-    match unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS as _, &request) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
 }
 
 fn told(what: &str, cause: impl Into<io::Error>) -> io::Error {

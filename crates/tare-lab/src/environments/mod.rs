@@ -8,6 +8,7 @@ use std::process::Command;
 use tare_data::facts::Facts;
 
 use crate::error::{ErrorKind, LabError};
+use crate::guest;
 use crate::nearest::nearest;
 use crate::ownership::Owned;
 use crate::programs::Programs;
@@ -19,10 +20,18 @@ pub mod gvisor;
 pub mod native;
 pub mod oci;
 pub mod proot;
+pub mod uml;
 
 /// All providers, in the order in which they are listed. Adding one: its `mod` line above and its line here.
-pub const PROVIDERS: &[&dyn Provider] =
-    &[&native::Native, &container::Container, &bwrap::Bwrap, &proot::Proot, &oci::Oci, &gvisor::Gvisor];
+pub const PROVIDERS: &[&dyn Provider] = &[
+    &native::Native,
+    &container::Container,
+    &bwrap::Bwrap,
+    &proot::Proot,
+    &oci::Oci,
+    &gvisor::Gvisor,
+    &uml::Uml,
+];
 
 /// A kind of environment: knows whether it can be entered here, and how.
 pub trait Provider: Sync {
@@ -175,6 +184,7 @@ fn unknown(what: String, given: &str, known: &[&str]) -> LabError {
 pub fn answer(arguments: &[OsString]) -> Option<i32> {
     match (arguments.get(1)?.to_str()?, &arguments[2..]) {
         (container::ENTER, [plan]) => Some(container::enter_main(plan.to_str()?)),
+        (guest::INIT, []) => Some(guest::init_main()),
         _ => None,
     }
 }

@@ -49,6 +49,29 @@ fn nothing_is_left_whenever_it_is_killed() {
     }
 }
 
+/// A full kernel has helper processes that carry few signs of whose they are.
+#[test]
+fn nothing_is_left_of_a_kernel_that_was_killed() {
+    for text in KERNELS {
+        if ready("nothing_is_left_of_a_kernel_that_was_killed", text).is_none() {
+            continue;
+        }
+        let bench = Bench::new();
+        let mut actor = Actor::start(&bench, &[text]);
+        actor.wait_until_ready();
+        actor.kill();
+        clean_all(&bench);
+        // In the midst of its start.
+        let actor = Actor::start(&bench, &[text]);
+        std::thread::sleep(Duration::from_millis(400));
+        actor.kill();
+        clean_all(&bench);
+    }
+}
+
+/// Environments with a kernel of their own.
+const KERNELS: [&str; 1] = ["uml"];
+
 #[test]
 fn a_living_session_is_left_alone() {
     let bench = Bench::new();

@@ -73,3 +73,9 @@ fn gvisor_ptrace() {
     visit("gvisor_ptrace", "gvisor?platform=ptrace");
     visit("gvisor_ptrace", "gvisor?platform=ptrace&overlay=memory&directfs=off");
 }
+
+#[test]
+fn uml() {
+    visit("uml", "uml");
+    visit("uml", "uml?own=hostfs&memory=256");
+}

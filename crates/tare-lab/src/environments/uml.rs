@@ -1,0 +1,170 @@
+//! User-mode Linux: a whole Linux kernel as an ordinary process.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use tare_data::facts::Facts;
+
+use crate::disk;
+use crate::environments::{Entrance, Ground, NotReady, OptionDescription, Provider};
+use crate::error::{ErrorKind, LabError};
+use crate::extended_state;
+use crate::guest::{self, Ending, Guest, GuestMount, Stream};
+use crate::mounts;
+use crate::processes::MARK;
+use crate::programs::{self, Programs};
+use crate::root::{AGENT, OWN, Root};
+use crate::specification::Specification;
+
+/// The kernel under Debian's name, and under that of a build from source.
+const KERNELS: [&str; 2] = ["linux.uml", "linux"];
+
+const OWN_DISK: OptionDescription = OptionDescription {
+    key: "own",
+    default: "disk",
+    values: &["disk", "hostfs"],
+    about: "where the place 'own' is: disk: ext4 on a virtual disk; hostfs: a folder of the host",
+};
+const MEMORY: OptionDescription =
+    OptionDescription { key: "memory", default: "1024", values: &[], about: "memory of the guest in MiB" };
+
+pub struct Uml;
+
+impl Provider for Uml {
+    fn name(&self) -> &'static str {
+        "uml"
+    }
+
+    fn summary(&self) -> &'static str {
+        "a whole Linux kernel as an ordinary process, catching system calls by ptrace"
+    }
+
+    fn stands_for(&self) -> &'static str {
+        "a full kernel of its own beside the host's, with its own disk and a host folder shared in, where \
+         neither KVM nor root is to be had: the structure of WSL2. Its system calls cost what ptrace costs, \
+         a hundred times those of a virtual machine, so it is no stand-in for WSL2's speed. Shares are \
+         hostfs, which passes each file operation to the host."
+    }
+
+    fn options(&self) -> &'static [OptionDescription] {
+        &[OWN_DISK, MEMORY]
+    }
+
+    fn by_default(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    fn ready(&self, specification: &Specification, programs: &Programs) -> Result<Facts, NotReady> {
+        let program = kernel(programs)
+            .ok_or_else(|| NotReady::missing("user-mode Linux", "apt-get install user-mode-linux"))?;
+        if OWN_DISK.value(specification) == "disk" {
+            disk::ready(programs)?;
+        }
+        memory_mib(specification).map_err(|e| NotReady::because(e.what))?;
+        let version = programs::version(&program, &["--version"])
+            .map_err(|e| NotReady::because(format!("{}: {e}", program.display())))?;
+        let mut facts = Facts::default();
+        facts.note("runtime.path", program.to_string_lossy());
+        facts.note("runtime.registers", if hides_state(&version) { "SSE only" } else { "all" });
+        facts.note("runtime.version", version);
+        for option in self.options() {
+            facts.note(format!("runtime.{}", option.key), option.value(specification));
+        }
+        Ok(facts)
+    }
+
+    fn enter(&self, specification: &Specification, ground: &mut dyn Ground) -> Result<Entrance, LabError> {
+        let program = kernel(ground.programs())
+            .ok_or_else(|| LabError::new(ErrorKind::Environment, "user-mode Linux is not installed"))?;
+        let root = Root::build(ground)?;
+        let mut outside = Facts::default();
+        root.note_places(&mut outside);
+        let version = programs::version(&program, &["--version"]).map_err(|e| {
+            LabError::new(ErrorKind::Environment, format!("cannot start {}", program.display())).because(e)
+        })?;
+        let mut environment = BTreeMap::from([(MARK.to_owned(), ground.mark().to_owned())]);
+        let mut command = Command::new(&program);
+        command.env_clear().current_dir(ground.folder());
+        command.arg(format!("mem={}M", memory_mib(specification)?));
+        command.arg("root=none").arg("rootfstype=hostfs").arg(argument("rootflags", &root.folder)?).arg("rw");
+        let mut mounts: Vec<GuestMount> = Vec::new();
+        if OWN_DISK.value(specification) == "disk" {
+            let disk = disk::make(ground)?;
+            mounts::note(&mut outside, "own", &disk);
+            command.arg(argument("ubd0", &disk)?);
+            mounts.push(mount("ext4", "/dev/ubda", OWN, ""));
+        }
+        for (path, inside) in &root.shares {
+            let path = plain(path)?;
+            mounts.push(mount("hostfs", "none", inside, path));
+        }
+        // Its sockets and process number go where they are taken away with the rest.
+        command.arg(argument("uml_dir", ground.folder())?).arg("umid=uml");
+        // The console writes to standard error; the first serial line is the stream.
+        command.args(["con=null", "con0=null,fd:2", "ssl=null", "ssl0=fd:0,fd:1", "quiet", "panic=-1"]);
+        if hides_state(&version) {
+            extended_state::hide(&mut command);
+            let (name, value) = extended_state::TOLD;
+            environment.insert(name.to_owned(), value.to_owned());
+            // The kernel passes what it does not know on to the first process, as its environment.
+            command.arg(format!("{name}={value}"));
+        }
+        // A word that the kernel does not know goes to the first process. After "--" all would, and
+        // user-mode Linux appends words of its own.
+        command.arg(format!("init={AGENT}")).arg(guest::INIT);
+        let stream = Stream::Serial("/dev/ttyS0".into());
+        let guest = Guest { modules: Vec::new(), mounts, stream, environment, ending: Ending::PowerOff };
+        write_plan(&guest, &root.outside(guest::PLAN))?;
+        Ok(Entrance { command, places: root.places, outside })
+    }
+}
+
+fn kernel(programs: &Programs) -> Option<PathBuf> {
+    KERNELS.iter().find_map(|name| programs.find(name))
+}
+
+/// Whether the processor's extended registers must be hidden from a kernel of this version.
+fn hides_state(version: &str) -> bool {
+    let mut numbers = version.split('.').map(|number| number.parse().unwrap_or(0));
+    let version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+    version < (6u32, 13u32) && extended_state::is_too_large()
+}
+
+/// Least memory with which the kernel and the probes' files have room.
+const LEAST_MEMORY_MIB: u64 = 128;
+
+fn memory_mib(specification: &Specification) -> Result<u64, LabError> {
+    let text = MEMORY.value(specification);
+    text.parse().ok().filter(|mib| *mib >= LEAST_MEMORY_MIB).ok_or_else(|| {
+        let what = format!("uml: 'memory' cannot be '{text}'");
+        LabError::new(ErrorKind::Usage, what).hint(format!("give whole MiB, {LEAST_MEMORY_MIB} or more"))
+    })
+}
+
+fn mount(kind: &str, source: &str, target: &str, options: &str) -> GuestMount {
+    let [kind, source, target, options] = [kind, source, target, options].map(str::to_owned);
+    GuestMount { kind, source, target, options }
+}
+
+fn argument(key: &str, path: &Path) -> Result<String, LabError> {
+    plain(path).map(|path| format!("{key}={path}"))
+}
+
+/// A kernel's command line is cut at spaces, and options at commas.
+fn plain(path: &Path) -> Result<&str, LabError> {
+    let simple = |text: &&str| !text.contains(|c: char| c.is_whitespace() || ",\"".contains(c));
+    path.to_str().filter(simple).ok_or_else(|| {
+        let what = format!("uml cannot work in {}", path.display());
+        LabError::new(ErrorKind::Usage, what)
+            .because("a kernel's command line has no way to write such a path")
+            .hint("choose folders without spaces, commas and quotes")
+    })
+}
+
+fn write_plan(guest: &Guest, path: &Path) -> Result<(), LabError> {
+    let json = serde_json::to_vec(guest).map_err(std::io::Error::from);
+    json.and_then(|json| fs::write(path, json))
+        .map_err(|e| LabError::new(ErrorKind::Storage, format!("cannot write {}", path.display())).because(e))
+}

@@ -1,0 +1,86 @@
+//! Extended state: hides processor registers that are more than user-mode Linux before 6.13 has room for.
+//!
+//! That kernel keeps 2696 bytes for the registers of a process: AVX-512, but not AMX (11008 bytes). Where the
+//! processor has more, the host refuses to set them from so short a buffer (EFAULT), and the first process
+//! of the guest dies. When the host refuses to read them in the first place, it does without: it saves the
+//! SSE registers only. Every page fault then loses the upper halves of the wider ones, so that programs in
+//! the guest must not use them: the compiler does not by itself, and the C library is told not to.
+
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+/// Room for the registers of a process in user-mode Linux before 6.13 (HOST_FP_SIZE).
+const ROOM_BYTES: u32 = 2696;
+
+/// Environment variable that tells the C library in the guest, and its value: no wider registers, whatever
+/// the processor has. The names are of glibc 2.33 and later, and are passed over where they are unknown.
+pub const TOLD: (&str, &str) =
+    ("GLIBC_TUNABLES", "glibc.cpu.hwcaps=-AVX,-AVX2,-AVX512F,-AVX512VL,-AVX512BW,-AVX_Fast_Unaligned_Load");
+
+/// Whether this host's processor has more registers than there is room for.
+pub fn is_too_large() -> bool {
+    size_bytes().is_some_and(|size| size > ROOM_BYTES)
+}
+
+/// Size of all registers that this system has switched on.
+#[cfg(target_arch = "x86_64")]
+fn size_bytes() -> Option<u32> {
+    use std::arch::x86_64::{__cpuid_count, __get_cpuid_max};
+    // Intel's manual, volume 1, 13.2: leaf 13, subleaf 0, EBX.
+    const STATE: u32 = 13;
+    let (most, _) = __get_cpuid_max(0);
+    (most >= STATE).then(|| __cpuid_count(STATE, 0).ebx)
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn size_bytes() -> Option<u32> {
+    None
+}
+
+/// Lets the command's `ptrace(PTRACE_GETREGSET, ..., NT_X86_XSTATE, ...)` fail with EINVAL.
+pub fn hide(command: &mut Command) {
+    // SAFETY: between fork and exec only system calls are made, and nothing is allocated.
+    unsafe { command.pre_exec(refuse) };
+}
+
+/// Byte offsets of the call's number and of its first and third argument in `struct seccomp_data`.
+const NUMBER: u32 = 0;
+const FIRST: u32 = 16;
+const THIRD: u32 = 32;
+
+fn refuse() -> io::Result<()> {
+    const NT_X86_XSTATE: u32 = 0x202;
+    const GETREGSET: u32 = 0x4204;
+    let load = |offset| statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, offset);
+    // Goes on when equal, and otherwise to the last line, which is `after` lines further.
+    let unless = |value, after| libc::sock_filter {
+        jf: after,
+        ..statement(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, value)
+    };
+    let give = |value| statement(libc::BPF_RET | libc::BPF_K, value);
+    let mut lines = [
+        load(NUMBER),
+        unless(libc::SYS_ptrace as u32, 5),
+        load(FIRST),
+        unless(GETREGSET, 3),
+        load(THIRD),
+        unless(NT_X86_XSTATE, 1),
+        give(libc::SECCOMP_RET_ERRNO | libc::EINVAL as u32),
+        give(libc::SECCOMP_RET_ALLOW),
+    ];
+    let program = libc::sock_fprog { len: lines.len() as u16, filter: lines.as_mut_ptr() };
+    // SAFETY: the program and its lines live through the call that copies them.
+    unsafe {
+        if libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0
+            || libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &program) != 0
+        {
+            return Err(io::Error::last_os_error());
+        }
+    }
+    Ok(())
+}
+
+fn statement(code: u32, k: u32) -> libc::sock_filter {
+    libc::sock_filter { code: code as u16, jt: 0, jf: 0, k }
+}
