@@ -10,6 +10,7 @@ pub mod attribution;
 pub mod binomial;
 pub mod comparable;
 pub mod compare;
+pub mod curve;
 pub mod findings;
 pub mod index;
 pub mod judge;
