@@ -24,7 +24,7 @@ pub struct Args {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    Run(Run),
+    Run(Box<Run>),
     Report(Report),
     List(List),
     Show(Show),

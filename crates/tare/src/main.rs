@@ -27,7 +27,7 @@ fn main() -> ExitCode {
 
 fn dispatch(args: Args) -> anyhow::Result<ExitCode> {
     match args.command {
-        Command::Run(run) => commands::run::run(run),
+        Command::Run(run) => commands::run::run(*run),
         Command::Report(report) => commands::report::run(report),
         Command::List(list) => commands::list::run(list),
         Command::Show(show) => commands::show::run(show),
