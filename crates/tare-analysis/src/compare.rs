@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn ranks_agree_with_the_published_vectors() {
+    fn ranks_agree_with_known_vectors() {
         // Number of rounds, level, c, M.
         for (n, level, c, all) in [
             (12, 0.05 * 12.0 / 90.0, 6, 78),

@@ -179,11 +179,11 @@ mod tests {
     }
 
     #[test]
-    fn alpha_is_spent_as_published_and_never_more_than_whole() {
+    fn alpha_is_spent_by_rounds_and_never_more_than_whole() {
         let spent = Schedule::new(&planned_looks(90), 90).taken(90);
-        let published = [0.006667, 0.003333, 0.005, 0.007222, 0.011111, 0.016667];
-        assert_eq!(spent.len(), published.len());
-        for ((_, alpha), expected) in spent.iter().zip(published) {
+        let expected = [0.006667, 0.003333, 0.005, 0.007222, 0.011111, 0.016667];
+        assert_eq!(spent.len(), expected.len());
+        for ((_, alpha), expected) in spent.iter().zip(expected) {
             assert!((alpha - expected).abs() < 1e-6, "{alpha} is not {expected}");
         }
         for reached in 0..=100 {

@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn least_operations_are_as_published() {
+    fn least_operations_follow_from_the_level() {
         for (q, least) in [(0.99, 368), (0.999, 3_688), (0.9999, 36_887), (0.5, 6), (0.01, 368)] {
             assert_eq!(least_operations(q), Some(least), "{q}");
         }
