@@ -8,10 +8,13 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::{ErrorKind, LabError};
+use crate::processes;
 
 /// Ending of a journal's file name; before it stands the session's id.
 const ENDING: &str = "journal";
@@ -19,6 +22,13 @@ const ENDING: &str = "journal";
 const LONGEST_JOURNAL: u64 = 64 * 1024 * 1024;
 /// Tries at making a journal that another session's cleaning may take for an abandoned one.
 const TRIES: u32 = 16;
+
+/// Most that is read of a journal to learn whose it is: a path and two numbers.
+const LONGEST_FIRST_LINE: u64 = 16 * 1024;
+/// Time in which the lock of a dead session comes free: its last children die of the same signal.
+const LOCK_PASSES: Duration = Duration::from_secs(2);
+/// Pause between two tries at it.
+const LOOK_AGAIN: Duration = Duration::from_millis(2);
 
 /// Something that outlives the process if nobody takes it away.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,8 +54,8 @@ pub enum Owned {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Entry {
-    /// The first: where the session works.
-    Session { scratch: PathBuf },
+    /// The first: where the session works, and which process it is.
+    Session { scratch: PathBuf, pid: u32, started_ticks: u64 },
     /// About to be made.
     Owned { number: u64, thing: Owned },
     /// Taken away.
@@ -67,7 +77,9 @@ impl Journal {
         let path = state.join(format!("{id}.{ENDING}"));
         let file = locked_new(&path).map_err(|e| storage(&path, "cannot begin the journal", e))?;
         let mut journal = Journal { file, path, next: 0 };
-        journal.append(&Entry::Session { scratch: scratch.to_owned() })?;
+        let pid = std::process::id();
+        let started_ticks = processes::started_ticks(pid).unwrap_or(0);
+        journal.append(&Entry::Session { scratch: scratch.to_owned(), pid, started_ticks })?;
         // The folder's own entry must be on the disk too, or a power cut forgets the file.
         File::open(state)
             .and_then(|folder| folder.sync_all())
@@ -135,11 +147,18 @@ fn take_over(path: PathBuf) -> io::Result<Option<Abandoned>> {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
         file => file?,
     };
-    match file.try_lock() {
-        Err(TryLockError::WouldBlock) => return Ok(None),
-        Err(TryLockError::Error(e)) => return Err(e),
-        Ok(()) if file.metadata()?.nlink() == 0 => return Ok(None),
-        Ok(()) => {}
+    let end = Instant::now() + LOCK_PASSES;
+    loop {
+        match file.try_lock() {
+            Err(TryLockError::Error(e)) => return Err(e),
+            // A child that the session was starting when it was killed holds the lock until it dies too.
+            Err(TryLockError::WouldBlock) if owner_is_dead(&mut file)? && Instant::now() < end => {
+                thread::sleep(LOOK_AGAIN);
+            }
+            Err(TryLockError::WouldBlock) => return Ok(None),
+            Ok(()) if file.metadata()?.nlink() == 0 => return Ok(None),
+            Ok(()) => break,
+        }
     }
     let mut bytes = Vec::new();
     file.rewind()?;
@@ -149,12 +168,24 @@ fn take_over(path: PathBuf) -> io::Result<Option<Abandoned>> {
     Ok(Some(Abandoned { _file: file, path, id, scratch, things, unread }))
 }
 
+/// Whether the process that began a journal has ended. One whose first line is not written yet lives.
+fn owner_is_dead(file: &mut File) -> io::Result<bool> {
+    let mut bytes = Vec::new();
+    file.rewind()?;
+    Read::by_ref(file).take(LONGEST_FIRST_LINE).read_to_end(&mut bytes)?;
+    let line = bytes.split_inclusive(|&b| b == b'\n').next().unwrap_or_default();
+    Ok(match serde_json::from_slice(line) {
+        Ok(Entry::Session { pid, started_ticks, .. }) => processes::started_ticks(pid) != Some(started_ticks),
+        _ => false,
+    })
+}
+
 fn read(bytes: &[u8]) -> (Option<PathBuf>, Vec<Owned>, usize) {
     let (mut scratch, mut things, mut unread) = (None, BTreeMap::new(), 0);
     // A last line without its end was torn by the death of the session: its thing was never made.
     for line in bytes.split_inclusive(|&b| b == b'\n').filter(|line| line.ends_with(b"\n")) {
         match serde_json::from_slice(line) {
-            Ok(Entry::Session { scratch: folder }) => scratch = Some(folder),
+            Ok(Entry::Session { scratch: folder, .. }) => scratch = Some(folder),
             Ok(Entry::Owned { number, thing }) => {
                 things.insert(number, thing);
             }

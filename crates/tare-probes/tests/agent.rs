@@ -69,6 +69,7 @@ impl Agent {
         let mut batches = Vec::new();
         loop {
             match self.next().expect("the agent lives on") {
+                Frame::Begun { trial, .. } if trial == number => {}
                 Frame::Batch { trial, batch } if trial == number => batches.push(batch),
                 Frame::Done { trial, noise, .. } if trial == number => return Ok((batches, noise)),
                 Frame::Failed { trial, failure, .. } if trial == number => return Err(failure),

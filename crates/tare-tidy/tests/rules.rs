@@ -32,7 +32,7 @@ const BANNED: &[(&[&str], &str, &str)] = &[
     ),
     (
         &["tare-data", "tare-record", "tare-analysis", "tare-lab", "tare-report"],
-        "println!",
+        " println!",
         "only crate tare draws on the terminal",
     ),
     (&["tare-probes"], "clap", "the agent takes no arguments of a person's"),
