@@ -10,6 +10,7 @@ pub mod child;
 pub mod facts;
 pub mod files;
 pub mod folder;
+pub mod handover;
 pub mod noise;
 pub mod probe;
 pub mod probes;
