@@ -5,6 +5,7 @@
 
 pub mod affinity;
 pub mod agent;
+pub mod applets;
 pub mod buffer;
 pub mod child;
 pub mod facts;

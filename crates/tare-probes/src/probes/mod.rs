@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 
+use crate::applets;
 use crate::probe::Probe;
 
 mod cpu_dhrystone;
@@ -23,7 +24,10 @@ mod mem_map;
 mod net_rr;
 mod null;
 mod proc_exec;
+mod proc_fork_hold;
+mod proc_shell;
 mod proc_spawn;
+mod proc_thread_hold;
 mod sys_getppid;
 mod sys_mix;
 mod time_read;
@@ -38,6 +42,9 @@ pub static PROBES: &[&Probe] = &[
     &sys_mix::PROBE,
     &proc_spawn::PROBE,
     &proc_exec::PROBE,
+    &proc_shell::PROBE,
+    &proc_fork_hold::PROBE,
+    &proc_thread_hold::PROBE,
     &ipc_pipe::PROBE,
     &ipc_context::PROBE,
     &ipc_unix::PROBE,
@@ -63,6 +70,7 @@ pub static PROBES: &[&Probe] = &[
 /// Does what a subcommand asks that a probe starts this program with, and gives the exit code.
 pub fn answer(program: &Path, verb: &str, rest: &[OsString]) -> Option<i32> {
     match verb {
+        applets::APPLET => Some(applets::run(program, rest)),
         proc_exec::EXEC => Some(proc_exec::next(program, rest)),
         _ => None,
     }
