@@ -38,6 +38,28 @@ impl Child {
         }
     }
 
+    /// Its process number, as this process sees it.
+    pub fn pid(&self) -> i32 {
+        self.pid
+    }
+
+    /// Whether it is there: a child that has ended and was not waited for is not.
+    pub fn is_alive(&self) -> bool {
+        // SAFETY: an all-zero siginfo is valid.
+        let mut about: libc::siginfo_t = unsafe { std::mem::zeroed() };
+        let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+        // SAFETY: the struct lives through the call, which changes nothing else.
+        let asked = unsafe { libc::waitid(libc::P_PID, self.pid as libc::id_t, &mut about, options) };
+        // SAFETY: waitid filled the struct; the field is 0 when the child has not ended.
+        asked == 0 && unsafe { about.si_pid() } == 0
+    }
+
+    /// Sends it the signal that ends it; it is waited for when dropped.
+    pub fn kill(&self) {
+        // SAFETY: kill touches no memory; the child is ours and has not been waited for.
+        unsafe { libc::kill(self.pid, libc::SIGKILL) };
+    }
+
     /// Waits for the child's own end, and gives its exit code; None when a signal ended it.
     pub fn wait(mut self) -> Option<i32> {
         let pid = std::mem::replace(&mut self.pid, 0);
@@ -49,8 +71,7 @@ impl Child {
 impl Drop for Child {
     fn drop(&mut self) {
         if self.pid > 0 {
-            // SAFETY: kill touches no memory; the child is ours and has not been waited for.
-            unsafe { libc::kill(self.pid, libc::SIGKILL) };
+            self.kill();
             wait_for(self.pid);
         }
     }

@@ -5,11 +5,13 @@
 
 pub mod affinity;
 pub mod agent;
+pub mod applets;
 pub mod buffer;
 pub mod child;
 pub mod facts;
 pub mod files;
 pub mod folder;
+pub mod handover;
 pub mod noise;
 pub mod probe;
 pub mod probes;

@@ -13,6 +13,7 @@ use core::arch::asm;
 use rustix::fd::{AsRawFd, BorrowedFd};
 use rustix::io::Errno;
 use std::ffi::CStr;
+use std::sync::atomic::AtomicU32;
 
 /// The section of the binary that holds every timed loop with a system call in it.
 ///
@@ -198,6 +199,79 @@ pub fn recv(fd: BorrowedFd<'_>, into: &mut [u8]) -> Result<usize, Errno> {
             "r10" = 0usize,
             "r8" = 0usize,
             "r9" = 0usize
+        )
+    })
+}
+
+/// futex(2), FUTEX_WAIT of this process: sleeps while the word holds `value`, at most so many seconds.
+#[inline(always)]
+pub fn futex_wait(word: &AtomicU32, value: u32, seconds: i64) -> Result<usize, Errno> {
+    let operation = (libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG) as usize;
+    let longest = libc::timespec { tv_sec: seconds, tv_nsec: 0 };
+    // SAFETY: the kernel reads the word and the time.
+    counted(unsafe {
+        call!(
+            libc::SYS_futex,
+            "rdi" = word.as_ptr(),
+            "rsi" = operation,
+            "rdx" = value as usize,
+            "r10" = &raw const longest
+        )
+    })
+}
+
+/// futex(2), FUTEX_WAKE of one waiter of this process.
+#[inline(always)]
+pub fn futex_wake(word: &AtomicU32) -> Result<usize, Errno> {
+    let operation = (libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG) as usize;
+    // SAFETY: the kernel only takes the address.
+    counted(unsafe { call!(libc::SYS_futex, "rdi" = word.as_ptr(), "rsi" = operation, "rdx" = 1usize) })
+}
+
+/// mmap(2) of fresh private memory; gives its address.
+#[inline(always)]
+pub fn map(length: usize) -> Result<usize, Errno> {
+    let protection = (libc::PROT_READ | libc::PROT_WRITE) as usize;
+    let flags = (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS) as usize;
+    // SAFETY: new memory at no particular address touches nothing that is there.
+    counted(unsafe {
+        call!(
+            libc::SYS_mmap,
+            "rdi" = 0usize,
+            "rsi" = length,
+            "rdx" = protection,
+            "r10" = flags,
+            "r8" = usize::MAX,
+            "r9" = 0usize
+        )
+    })
+}
+
+/// munmap(2).
+///
+/// # Safety
+/// The memory is a whole mapping of the caller's, and nothing uses it any more.
+#[inline(always)]
+pub unsafe fn unmap(address: usize, length: usize) -> Result<usize, Errno> {
+    // SAFETY: the caller's promise.
+    counted(unsafe { call!(libc::SYS_munmap, "rdi" = address, "rsi" = length) })
+}
+
+/// clock_nanosleep(2) until an absolute time of the monotonic clock.
+#[inline(always)]
+pub fn sleep_until(time_ns: u64) -> Result<usize, Errno> {
+    let until = libc::timespec {
+        tv_sec: (time_ns / 1_000_000_000) as libc::time_t,
+        tv_nsec: (time_ns % 1_000_000_000) as libc::c_long,
+    };
+    // SAFETY: the kernel reads the time; the rest is not asked for with an absolute one.
+    counted(unsafe {
+        call!(
+            libc::SYS_clock_nanosleep,
+            "rdi" = libc::CLOCK_MONOTONIC as usize,
+            "rsi" = libc::TIMER_ABSTIME as usize,
+            "rdx" = &raw const until,
+            "r10" = 0usize
         )
     })
 }

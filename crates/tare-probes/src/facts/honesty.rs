@@ -13,7 +13,7 @@ use rustix::io::Errno;
 use tare_data::facts::Facts;
 use tare_data::failure::FailureKind;
 
-use super::{mounts, read_text};
+use super::{meminfo_bytes, mounts, read_text};
 use crate::buffer::Buffer;
 use crate::files;
 use crate::folder::Folder;
@@ -193,11 +193,6 @@ fn many_page_tables() -> Option<Buffer> {
     sparse.small_pages();
     sparse.iter_mut().step_by(TABLE_MAPS).for_each(|byte| *byte = 1);
     Some(sparse)
-}
-
-fn meminfo_bytes(text: &str, key: &str) -> Option<u64> {
-    let line = text.lines().find_map(|line| line.strip_prefix(key))?;
-    line.split_ascii_whitespace().next()?.parse::<u64>().ok()?.checked_mul(1024)
 }
 
 /// Do the counters of context switches and page faults count?

@@ -47,3 +47,9 @@ pub(crate) fn read_text(path: &str) -> Option<String> {
     }
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
+
+/// A line of meminfo, or of a file that is written like it, in bytes.
+pub(crate) fn meminfo_bytes(text: &str, key: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(key))?;
+    line.split_ascii_whitespace().next()?.parse::<u64>().ok()?.checked_mul(1024)
+}

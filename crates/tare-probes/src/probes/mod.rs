@@ -3,35 +3,64 @@
 use std::ffi::OsString;
 use std::path::Path;
 
+use crate::applets;
 use crate::probe::Probe;
 
+mod cpu_dhrystone;
 mod cpu_primes;
+mod cpu_whetstone;
+mod file_copy;
 mod file_meta;
 mod file_seq;
 mod file_sync;
 mod ipc_context;
+mod ipc_futex;
 mod ipc_pipe;
+mod ipc_unix;
+mod mem_copy;
 mod mem_fault;
+mod mem_latency;
+mod mem_map;
 mod net_rr;
 mod null;
 mod proc_exec;
+mod proc_fork_hold;
+mod proc_shell;
 mod proc_spawn;
+mod proc_thread_hold;
 mod sys_getppid;
+mod sys_mix;
 mod time_read;
+mod time_spin;
+mod time_wakeup;
 
 pub(crate) use time_read::smallest_step_ns;
 
 /// Every probe. A test compares this list with the folder.
 pub static PROBES: &[&Probe] = &[
     &sys_getppid::PROBE,
+    &sys_mix::PROBE,
     &proc_spawn::PROBE,
     &proc_exec::PROBE,
+    &proc_shell::PROBE,
+    &proc_fork_hold::PROBE,
+    &proc_thread_hold::PROBE,
     &ipc_pipe::PROBE,
     &ipc_context::PROBE,
+    &ipc_unix::PROBE,
+    &ipc_futex::PROBE,
     &cpu_primes::PROBE,
+    &cpu_dhrystone::PROBE,
+    &cpu_whetstone::PROBE,
     &mem_fault::PROBE,
+    &mem_map::PROBE,
+    &mem_copy::PROBE,
+    &mem_latency::PROBE,
     &time_read::PROBE,
+    &time_wakeup::PROBE,
+    &time_spin::PROBE,
     &file_seq::PROBE,
+    &file_copy::PROBE,
     &file_sync::PROBE,
     &file_meta::PROBE,
     &net_rr::PROBE,
@@ -41,6 +70,7 @@ pub static PROBES: &[&Probe] = &[
 /// Does what a subcommand asks that a probe starts this program with, and gives the exit code.
 pub fn answer(program: &Path, verb: &str, rest: &[OsString]) -> Option<i32> {
     match verb {
+        applets::APPLET => Some(applets::run(program, rest)),
         proc_exec::EXEC => Some(proc_exec::next(program, rest)),
         _ => None,
     }

@@ -1,0 +1,106 @@
+//! `file.copy`: one file read and another written, block by block, as UnixBench's file copy does.
+//!
+//! A read and a write call a block, both files of the same size; at the end of the size both are rewound and
+//! written over. Bytes are counted once. Nothing is synced: with the sizes of UnixBench (1 KiB blocks in
+//! 2,000 KiB, 256 B in 500 KiB, 4 KiB in 8,000 KiB) it is the cost of calls and of the page cache.
+
+use rustix::fd::{AsFd, BorrowedFd};
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+use tare_data::names::Parameters;
+
+use crate::buffer::Buffer;
+use crate::files;
+use crate::probe::{MetricDescription, Need, Parameter, Probe};
+use crate::stopwatch::Stopwatch;
+use crate::syscall::{pread, read, rewind, write};
+use crate::trial::{broken, prove};
+
+pub static PROBE: Probe = Probe {
+    name: "file.copy",
+    title: "file copy",
+    summary: "Blocks read from one small file and written into another, around and around.",
+    timed: "a loop of one read and one write a block, and two lseek at the end of the file",
+    not_timed: "making the two files",
+    distorted_by: "when the file system writes back; free memory",
+    parameters: &[
+        Parameter { name: "bs", quick: "1KiB", reference: "1KiB", about: "bytes a call" },
+        Parameter {
+            name: "size",
+            quick: "2000KiB",
+            reference: "2000KiB",
+            about: "bytes of each file: UnixBench has 2000 blocks of the size of bs",
+        },
+    ],
+    metrics: &[
+        MetricDescription::bytes_per_second("rate", "block"),
+        MetricDescription::time("block", "block"),
+    ],
+    needs: &[Need::Place],
+    revision: 1,
+    label: |parameters| format!("copy, {} blocks", block_words(parameters)),
+    run: |trial| {
+        let (block, size) = (trial.parameters().integer("bs")?, trial.parameters().integer("size")?);
+        if block == 0 || size < block || !size.is_multiple_of(block) || size > LARGEST {
+            return Err(broken("parameters", "size is not a multiple of bs, or too large"));
+        }
+        let directory = trial.directory()?;
+        files::room(directory, 2 * size)?;
+        let from = files::open(directory, "from", OFlags::TRUNC)?;
+        let to = files::open(directory, "to", OFlags::TRUNC)?;
+        let content = Buffer::random(size as usize, trial.seed())?;
+        files::fill(from.as_fd(), &content, size)?;
+        files::fill(to.as_fd(), &Buffer::zeroed(size as usize)?, size)?;
+        let mut buffer = Buffer::zeroed(block as usize)?;
+        let mut place = 0;
+        trial.repeat(|operations, report| {
+            let (stopwatch, bytes) =
+                copy(operations, from.as_fd(), to.as_fd(), &mut buffer, size, &mut place)
+                    .map_err(|e| broken("copying", e))?;
+            prove("bytes copied", bytes, operations * block)?;
+            // The last block copied lies right before the place, and must be in the other file.
+            let last = (place - block) as usize;
+            let mut copied = vec![0; block as usize];
+            pread(to.as_fd(), &mut copied, last as u64).map_err(|e| broken("reading back", e))?;
+            let right = copied == content[last..last + block as usize];
+            prove("last blocks that arrived", u64::from(right), 1)?;
+            report.moved("block", operations, bytes, &stopwatch);
+            Ok(())
+        })
+    },
+};
+
+/// Both files, and their content, are held in memory at the start.
+const LARGEST: u64 = 1 << 28;
+
+fn block_words(parameters: &Parameters) -> String {
+    parameters.integer("bs").map(files::size_words).unwrap_or_default()
+}
+
+crate::timed! {
+    /// Copies so many blocks, on from where the last call stopped.
+    fn copy(
+        operations: u64,
+        from: BorrowedFd<'_>,
+        to: BorrowedFd<'_>,
+        buffer: &mut [u8],
+        size: u64,
+        place: &mut u64,
+    ) -> Result<(Stopwatch, u64), Errno> {
+        let (mut stopwatch, mut bytes) = (Stopwatch::default(), 0);
+        stopwatch.start();
+        for _ in 0..operations {
+            if *place == size {
+                rewind(from)?;
+                rewind(to)?;
+                *place = 0;
+            }
+            let read = read(from, buffer)?;
+            let written = write(to, &buffer[..read])?;
+            *place += written as u64;
+            bytes += written as u64;
+        }
+        stopwatch.stop();
+        Ok((stopwatch, bytes))
+    }
+}

@@ -1,0 +1,106 @@
+//! `ipc.futex`: two threads wake each other in turn through a word of memory; what a contended lock costs.
+//!
+//! One operation is a round trip: a store, a wake and a wait on each side. A thread that finds the word
+//! changed already does not wait, as in every lock; both always make the wake call. futex(2).
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use rustix::io::Errno;
+
+use crate::handover::{PIN, Placement};
+use crate::probe::{MetricDescription, Probe};
+use crate::stopwatch::Stopwatch;
+use crate::syscall::{futex_wait, futex_wake};
+use crate::trial::{broken, prove};
+
+pub static PROBE: Probe = Probe {
+    name: "ipc.futex",
+    title: "futex round",
+    summary: "Two threads wake each other in turn through a futex: what handing over a lock costs.",
+    timed: "a loop of store, wake and wait in each thread, without a clock read between them",
+    not_timed: "the start of the other thread, in each batch",
+    distorted_by: "where the scheduler puts the two threads; idle states of a second processor; ptrace",
+    parameters: &[PIN],
+    metrics: &[
+        MetricDescription::time("time", "round"),
+        MetricDescription::per_second("rate", "round"),
+        MetricDescription::first("round"),
+    ],
+    needs: &[],
+    revision: 1,
+    label: |parameters| match parameters.text("pin") {
+        Ok("same") => "futex, 1 CPU".into(),
+        Ok("cross") => "futex, 2 CPU".into(),
+        _ => "futex round".into(),
+    },
+    run: |trial| {
+        let placement = Placement::of(trial.parameters().text(PIN.name)?)?;
+        placement.here()?;
+        trial.repeat(|operations, report| {
+            let turns = u32::try_from(2 * (operations + 1));
+            let turns = turns.map_err(|_| broken("a batch", "more turns than the word counts"))?;
+            let word = AtomicU32::new(0);
+            let (stopwatch, there) = std::thread::scope(|scope| {
+                let there = scope.spawn(|| {
+                    placement.there()?;
+                    odd_turns(turns, &word).map_err(|e| broken("futex", e))
+                });
+                let here = even_turns(turns, &word).map_err(|e| broken("futex", e));
+                (here, there.join())
+            });
+            there.map_err(|_| broken("the other thread", "it panicked"))??;
+            prove("turns of the word", u64::from(word.load(Ordering::Acquire)), 2 * (operations + 1))?;
+            report.throughput("round", operations, &stopwatch?);
+            Ok(())
+        })
+    },
+};
+
+/// Waits until it is this turn. Gives up when the other side has not moved for so long, in seconds.
+const PATIENCE_S: i64 = 5;
+
+#[inline(always)]
+fn wait_for(turn: u32, word: &AtomicU32) -> Result<(), Errno> {
+    loop {
+        let now = word.load(Ordering::Acquire);
+        if now == turn {
+            return Ok(());
+        }
+        match futex_wait(word, now, PATIENCE_S) {
+            Ok(_) | Err(Errno::AGAIN | Errno::INTR) => {}
+            Err(e) => return Err(e),
+        }
+    }
+}
+
+#[inline(always)]
+fn take_turn(turn: u32, word: &AtomicU32) -> Result<(), Errno> {
+    word.store(turn + 1, Ordering::Release);
+    futex_wake(word).map(drop)
+}
+
+crate::timed! {
+    fn even_turns(turns: u32, word: &AtomicU32) -> Result<Stopwatch, Errno> {
+        let mut stopwatch = Stopwatch::default();
+        // The first round is made before the clock runs, so that the other thread is there.
+        take_turn(0, word)?;
+        wait_for(2, word)?;
+        stopwatch.start();
+        for turn in (2..turns).step_by(2) {
+            take_turn(turn, word)?;
+            wait_for(turn + 2, word)?;
+        }
+        stopwatch.stop();
+        Ok(stopwatch)
+    }
+}
+
+crate::timed! {
+    fn odd_turns(turns: u32, word: &AtomicU32) -> Result<(), Errno> {
+        for turn in (1..turns).step_by(2) {
+            wait_for(turn, word)?;
+            take_turn(turn, word)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,45 @@
+//! `ipc.unix`: two processes hand an 8-byte counter back and forth over a pair of Unix sockets.
+//!
+//! What a local service (a database, a display server, a container runtime's API) costs a request at least.
+//! As `ipc.context`, with a stream socket in place of two pipes. unix(7), socketpair(2).
+
+use rustix::fd::OwnedFd;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+use tare_data::failure::Failure;
+
+use crate::handover::{Ends, PIN, run};
+use crate::probe::{MetricDescription, Probe};
+use crate::trial::broken;
+
+pub static PROBE: Probe = Probe {
+    name: "ipc.unix",
+    title: "Unix socket round",
+    summary: "An 8-byte counter goes to another process through a Unix socket and comes back.",
+    timed: "a loop of one write and one read in each process, without a clock read between them",
+    not_timed: "the fork of the other process",
+    distorted_by: "where the scheduler puts the two processes; idle states of a second processor; ptrace",
+    parameters: &[PIN],
+    metrics: &[
+        MetricDescription::time("time", "round"),
+        MetricDescription::per_second("rate", "round"),
+        MetricDescription::first("round"),
+    ],
+    needs: &[],
+    revision: 1,
+    label: |parameters| match parameters.text("pin") {
+        Ok("same") => "Unix socket, 1 CPU".into(),
+        Ok("cross") => "Unix socket, 2 CPU".into(),
+        _ => "Unix socket round".into(),
+    },
+    run: |trial| {
+        let (here, there) = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)
+            .map_err(|e| broken("socketpair", e))?;
+        run(trial, Ends { here: both_ways(here)?, there: both_ways(there)? })
+    },
+};
+
+/// A socket is written and read: one descriptor for each.
+fn both_ways(socket: OwnedFd) -> Result<(OwnedFd, OwnedFd), Failure> {
+    let copy = rustix::io::dup(&socket).map_err(|e| broken("dup", e))?;
+    Ok((socket, copy))
+}

@@ -1,0 +1,64 @@
+//! `mem.copy`: memory copied from one buffer into another; bandwidth, each byte counted once (STREAM counts it twice).
+//!
+//! Both buffers are touched before. One operation is one copy of the whole buffer by the C library's memcpy,
+//! which picks the best instructions that the processor says it has: what an environment hides of the
+//! processor (CPUID) shows here. memcpy(3).
+
+use crate::buffer::Buffer;
+use crate::files::size_words;
+use crate::probe::{MetricDescription, Parameter, Probe};
+use crate::stopwatch::Stopwatch;
+use crate::trial::{broken, prove};
+
+pub static PROBE: Probe = Probe {
+    name: "mem.copy",
+    title: "memory copy",
+    summary: "A buffer copied into another by memcpy: bytes copied a second.",
+    timed: "a loop of copies of the whole buffer",
+    not_timed: "filling the buffers; the check of the copy",
+    distorted_by: "other users of the memory bus; huge pages; sizes that fit a cache; emulated processors",
+    parameters: &[Parameter {
+        name: "size",
+        quick: "16MiB",
+        reference: "256MiB",
+        about: "bytes of each buffer",
+    }],
+    metrics: &[MetricDescription::bytes_per_second("rate", "copy"), MetricDescription::time("time", "copy")],
+    needs: &[],
+    revision: 1,
+    label: |parameters| {
+        let size = parameters.integer("size").map(size_words).unwrap_or_default();
+        format!("memory copy, {size}")
+    },
+    run: |trial| {
+        let size = trial.parameters().integer("size")?;
+        if !(8..=LARGEST).contains(&size) {
+            return Err(broken("size", "it is out of bounds"));
+        }
+        let mut from = Buffer::random(size as usize, trial.seed())?;
+        let mut to = Buffer::zeroed(size as usize)?;
+        trial.repeat(|operations, report| {
+            // Each copy differs from the last, so that one left out is noticed.
+            let number = from[0].wrapping_add(1);
+            from[0] = number;
+            let stopwatch = copies(operations, &from, &mut to);
+            let right = from.iter().zip(to.iter()).filter(|(a, b)| a == b).count();
+            prove("bytes that arrived", right as u64, size)?;
+            report.moved("copy", operations, operations * size, &stopwatch);
+            Ok(())
+        })
+    },
+};
+
+const LARGEST: u64 = 1 << 36;
+
+#[inline(never)]
+fn copies(operations: u64, from: &[u8], to: &mut [u8]) -> Stopwatch {
+    let mut stopwatch = Stopwatch::default();
+    stopwatch.start();
+    for _ in 0..operations {
+        std::hint::black_box(&mut *to).copy_from_slice(std::hint::black_box(from));
+    }
+    stopwatch.stop();
+    stopwatch
+}

@@ -1,0 +1,113 @@
+//! `mem.latency`: a chain of pointers through memory in random order; the wait for one load that depends on
+//! the one before.
+//!
+//! The memory is one cycle over all its 64-byte lines (Sattolo's shuffle), so that no prefetcher knows the
+//! next. Far larger than the caches it is the latency of memory with a miss in the translation buffer, which
+//! nested paging makes dearer: what a virtual machine costs a program with big data.
+
+use tare_data::failure::Failure;
+use tare_data::generator::Generator;
+
+use crate::buffer::Buffer;
+use crate::files::size_words;
+use crate::probe::{MetricDescription, Parameter, Probe};
+use crate::stopwatch::Stopwatch;
+use crate::trial::{broken, prove};
+
+/// Bytes of a cache line on every machine that tare is built for.
+const LINE: usize = 64;
+
+pub static PROBE: Probe = Probe {
+    name: "mem.latency",
+    title: "memory latency",
+    summary: "One load after another through memory in random order: nanoseconds a load.",
+    timed: "a loop of loads, each of which needs the last one's result",
+    not_timed: "laying out the chain",
+    distorted_by: "huge pages (called off); sizes that fit a cache; other users of the memory bus",
+    parameters: &[Parameter {
+        name: "size",
+        quick: "32MiB",
+        reference: "256MiB",
+        about: "bytes that the chain runs through",
+    }],
+    metrics: &[MetricDescription::time("time", "load")],
+    needs: &[],
+    revision: 1,
+    label: |parameters| {
+        let size = parameters.integer("size").map(size_words).unwrap_or_default();
+        format!("memory latency, {size}")
+    },
+    run: |trial| {
+        let size = trial.parameters().integer("size")?;
+        if !(2 * LINE as u64..=LARGEST).contains(&size) {
+            return Err(broken("size", "it is out of bounds"));
+        }
+        let chain = chain(size as usize / LINE, trial.seed())?;
+        let mut at = 0;
+        trial.repeat(|operations, report| {
+            let mut stopwatch = Stopwatch::default();
+            let from = at;
+            stopwatch.start();
+            at = follow(&chain, at, operations);
+            stopwatch.stop();
+            // A chain that is one cycle comes back after as many loads as it has lines, and never before.
+            let whole = operations % (chain.len() / LINE) as u64 == 0;
+            prove("ends where a cycle of this length ends", u64::from((at == from) == whole), 1)?;
+            report.throughput("load", operations, &stopwatch);
+            Ok(())
+        })
+    },
+};
+
+const LARGEST: u64 = 1 << 36;
+
+/// Memory whose lines each begin with the place of the next.
+fn chain(lines: usize, seed: u64) -> Result<Buffer, Failure> {
+    let mut memory = Buffer::untouched(lines * LINE)?;
+    memory.small_pages();
+    let mut generator = Generator::for_part(seed, "mem.latency");
+    write_place(&mut memory, 0, 0);
+    // Sattolo's shuffle, built up line by line: each new line goes in behind a random earlier one.
+    for line in 1..lines {
+        let other = generator.below(line as u64) as usize * LINE;
+        let next = read_place(&memory, other);
+        write_place(&mut memory, line * LINE, next);
+        write_place(&mut memory, other, line * LINE);
+    }
+    Ok(memory)
+}
+
+fn write_place(memory: &mut [u8], line: usize, place: usize) {
+    memory[line..line + 8].copy_from_slice(&(place as u64).to_le_bytes());
+}
+
+#[inline(always)]
+fn read_place(memory: &[u8], line: usize) -> usize {
+    let bytes: &[u8; 8] = memory[line..line + 8].try_into().expect("eight bytes");
+    u64::from_le_bytes(*bytes) as usize
+}
+
+#[inline(never)]
+fn follow(memory: &[u8], mut at: usize, loads: u64) -> usize {
+    for _ in 0..loads {
+        at = read_place(memory, at);
+    }
+    std::hint::black_box(at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_chain_is_one_cycle_over_every_line() {
+        let chain = chain(1_000, 3).unwrap();
+        let mut seen = vec![false; 1_000];
+        let mut at = 0;
+        for _ in 0..1_000 {
+            at = read_place(&chain, at);
+            assert!(!std::mem::replace(&mut seen[at / LINE], true), "line {at} comes twice");
+        }
+        assert_eq!(at, 0);
+    }
+}

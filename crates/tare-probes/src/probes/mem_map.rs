@@ -1,0 +1,72 @@
+//! `mem.map`: memory asked for, touched and given back; what an allocator that goes to the kernel pays.
+//!
+//! One operation maps a piece of anonymous memory, writes one byte into each of its pages, and unmaps it.
+//! mmap(2), munmap(2).
+
+use rustix::io::Errno;
+
+use crate::files::size_words;
+use crate::probe::{MetricDescription, Parameter, Probe};
+use crate::stopwatch::Stopwatch;
+use crate::syscall::{map, unmap};
+use crate::trial::{broken, prove};
+
+pub static PROBE: Probe = Probe {
+    name: "mem.map",
+    title: "map, touch, unmap",
+    summary: "A piece of memory mapped, touched page by page and unmapped.",
+    timed: "a loop of mmap, a write to each page, and munmap",
+    not_timed: "the clock reads around the loop",
+    distorted_by: "huge pages, where a piece is large enough for one; nested paging; other processors to tell",
+    parameters: &[Parameter { name: "size", quick: "64KiB", reference: "64KiB", about: "bytes of a piece" }],
+    metrics: &[MetricDescription::time("time", "piece"), MetricDescription::first("piece")],
+    needs: &[],
+    revision: 1,
+    label: |parameters| {
+        let size = parameters.integer("size").map(size_words).unwrap_or_default();
+        format!("map + unmap, {size}")
+    },
+    run: |trial| {
+        let size = trial.parameters().integer("size")?;
+        if !(1..=LARGEST).contains(&size) {
+            return Err(broken("size", "it is out of bounds"));
+        }
+        let page = rustix::param::page_size();
+        trial.repeat(|operations, report| {
+            let (stopwatch, touched) =
+                pieces(operations, size as usize, page).map_err(|e| broken("mapping memory", e))?;
+            prove("pages that came fresh", touched, operations * size.div_ceil(page as u64))?;
+            report.throughput("piece", operations, &stopwatch);
+            Ok(())
+        })
+    },
+};
+
+const LARGEST: u64 = 1 << 32;
+
+crate::timed! {
+    /// Maps, touches and unmaps so often; the pages that came fresh, that is zero beside the byte written.
+    fn pieces(operations: u64, size: usize, page: usize) -> Result<(Stopwatch, u64), Errno> {
+        let (mut stopwatch, mut touched) = (Stopwatch::default(), 0);
+        // A byte of the same page, so that looking at it makes no fault of its own.
+        let neighbour = usize::from(page > 1);
+        stopwatch.start();
+        for _ in 0..operations {
+            let start = map(size)?;
+            let mut at = 0;
+            while at < size {
+                let byte = (start + at) as *mut u8;
+                // SAFETY: within the mapping that was just made. Volatile: each happens, in order.
+                unsafe {
+                    byte.write_volatile(1);
+                    touched += u64::from(byte.add(neighbour).read_volatile() == 0);
+                }
+                at += page;
+            }
+            // SAFETY: the mapping is whole and ours; no reference to it exists.
+            unsafe { unmap(start, size)? };
+        }
+        stopwatch.stop();
+        Ok((stopwatch, touched))
+    }
+}

@@ -1,0 +1,160 @@
+//! `proc.fork_hold`: many processes at once, forked one after another and kept; what each costs in time and
+//! in memory.
+//!
+//! The children of a raw fork pause until they are killed. The parent's ballast is what fork has to copy the
+//! page tables of: none, memory that is mapped only, or memory in which a byte of each page was written.
+//! Memory is read inside, from meminfo and from smaps_rollup; a layer that does not count its own share
+//! shows less than the host does, so the host reads its own figure while the children are held: the batch
+//! `process` is sent before, and `end` after. fork(2), pause(2).
+
+use tare_data::failure::Failure;
+use tare_data::unit::Unit;
+
+use crate::buffer::Buffer;
+use crate::child::Child;
+use crate::facts::{meminfo_bytes, read_text};
+use crate::files::size_words;
+use crate::probe::{MetricDescription, Parameter, Probe};
+use crate::stopwatch::{Laps, Stopwatch, now_ns};
+use crate::trial::{Trial, broken, prove};
+
+pub static PROBE: Probe = Probe {
+    name: "proc.fork_hold",
+    title: "process that stays",
+    summary: "Many forked children kept at once: time and memory a process.",
+    timed: "each fork in the parent, one clock read before and after; killing and waiting for all at the end",
+    not_timed: "making the ballast; reading memory; the hold",
+    distorted_by: "huge pages (called off for the ballast); limits on processes; memory that others use",
+    parameters: &[
+        Parameter { name: "n", quick: "100", reference: "1000", about: "children kept at once" },
+        Parameter {
+            name: "ballast",
+            quick: "none",
+            reference: "none",
+            about: "none; mapped: memory asked for only; written: a byte of each of its pages written",
+        },
+        Parameter { name: "size", quick: "16MiB", reference: "256MiB", about: "bytes of the ballast" },
+        Parameter {
+            name: "hold_ms",
+            quick: "0",
+            reference: "1000",
+            about: "milliseconds that all children are kept, for the host to look at its memory",
+        },
+    ],
+    metrics: &[
+        MetricDescription::time("time", "process"),
+        MetricDescription::quantile("p50", "process", 0.5),
+        MetricDescription::quantile("p99", "process", 0.99),
+        MetricDescription::gauge("memory", "memory", Unit::Bytes),
+        MetricDescription::gauge("pss", "pss", Unit::Bytes),
+        MetricDescription::time("end", "end"),
+    ],
+    needs: &[],
+    revision: 1,
+    label: |parameters| {
+        let size = parameters.integer("size").map(size_words).unwrap_or_default();
+        match parameters.text("ballast") {
+            Ok("mapped") => format!("kept fork, {size} map"),
+            Ok("written") => format!("kept fork, {size} full"),
+            _ => "kept fork".into(),
+        }
+    },
+    run: |trial| {
+        let parameters = trial.parameters();
+        let (n, hold_ms) = (parameters.integer("n")?, parameters.integer("hold_ms")?);
+        if !(1..=MOST_CHILDREN).contains(&n) || hold_ms > LONGEST_HOLD_MS {
+            return Err(broken("parameters", "n or hold_ms is out of bounds"));
+        }
+        let size = parameters.integer("size")?;
+        let _ballast = ballast(parameters.text("ballast")?, size)?;
+        hold(trial, n, hold_ms)
+    },
+};
+
+/// More than any default limit on processes.
+const MOST_CHILDREN: u64 = 100_000;
+const LONGEST_HOLD_MS: u64 = 60_000;
+/// Children whose smaps_rollup is read: reading one walks all its page tables.
+const LOOKED_AT: usize = 20;
+
+fn ballast(kind: &str, size: u64) -> Result<Option<Buffer>, Failure> {
+    let size = usize::try_from(size).map_err(|e| broken("size", e))?;
+    match kind {
+        "none" => Ok(None),
+        "mapped" => Buffer::untouched(size).map(Some),
+        "written" => {
+            let mut memory = Buffer::untouched(size)?;
+            memory.small_pages();
+            memory.iter_mut().step_by(rustix::param::page_size()).for_each(|byte| *byte = 1);
+            Ok(Some(memory))
+        }
+        other => Err(broken("ballast", format!("{other} is neither none, mapped nor written"))),
+    }
+}
+
+fn hold(trial: &mut Trial<'_>, n: u64, hold_ms: u64) -> Result<(), Failure> {
+    let mut children = Vec::with_capacity(n as usize);
+    let before = available_bytes();
+    trial.once(|report| {
+        let mut laps = Laps::new();
+        for i in 0..n {
+            let started_ns = now_ns();
+            let child = Child::fork(&[], pause_for_ever);
+            laps.add(started_ns, now_ns());
+            children.push(child.map_err(|e| broken(&format!("child {} of {n}", i + 1), e.reason))?);
+        }
+        prove("children", laps.operations(), n)?;
+        report.latency("process", 0, laps);
+        Ok(())
+    })?;
+    std::thread::sleep(std::time::Duration::from_millis(hold_ms));
+    trial.once(|report| {
+        let after = available_bytes();
+        if let (Some(before), Some(after)) = (before, after) {
+            report.gauge("memory", before.saturating_sub(after) as f64 / n as f64);
+        }
+        let step = children.len().div_ceil(LOOKED_AT);
+        let sizes: Vec<u64> = children.iter().step_by(step).filter_map(|c| pss_bytes(c.pid())).collect();
+        if !sizes.is_empty() {
+            report.gauge("pss", sizes.iter().sum::<u64>() as f64 / sizes.len() as f64);
+        }
+        let alive = children.iter().filter(|child| child.is_alive()).count();
+        prove("children alive at the end", alive as u64, n)?;
+        let mut stopwatch = Stopwatch::default();
+        stopwatch.start();
+        children.iter().for_each(Child::kill);
+        children.clear();
+        stopwatch.stop();
+        report.throughput("end", n, &stopwatch);
+        Ok(())
+    })
+}
+
+fn pause_for_ever() -> i32 {
+    loop {
+        // SAFETY: waits for a signal, and none but the last is sent.
+        unsafe { libc::pause() };
+    }
+}
+
+pub(super) fn available_bytes() -> Option<u64> {
+    meminfo_bytes(&read_text("/proc/meminfo")?, "MemAvailable:")
+}
+
+/// A process's share of the memory that it uses (proc_pid_smaps(5)).
+pub(super) fn pss_bytes(pid: i32) -> Option<u64> {
+    meminfo_bytes(&read_text(&format!("/proc/{pid}/smaps_rollup"))?, "Pss:")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{request, run};
+    use super::*;
+
+    #[test]
+    fn every_ballast_is_carried() {
+        for ballast in ["none", "mapped", "written"] {
+            run(&request(&PROBE, &[("ballast", ballast), ("n", "5"), ("size", "1MiB")])).unwrap();
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! `proc.shell`: a shell script of small programs and pipes; what a build step or a cron job is made of.
+//!
+//! The script sorts a text, dumps it in octal and sorts the dump by number, looks for a word and counts what
+//! it found through tee, and removes its four files; UnixBench runs 1 or 8 of them side by side. The text is
+//! our own: 362 lines, 8,546 bytes. `variant=host` runs the environment's sh and coreutils, as UnixBench
+//! does; `variant=carried` runs the same steps by programs inside this binary, the same everywhere.
+
+use std::path::Path;
+use std::process::{Command, ExitStatus, Stdio};
+
+use rustix::fs::{Access, AtFlags, CWD};
+use tare_data::failure::{Failure, FailureKind};
+use tare_data::generator::Generator;
+use tare_data::metric::Reading;
+use tare_data::unit::{Direction, Unit};
+
+use crate::applets;
+use crate::files;
+use crate::probe::{MetricDescription, Need, Parameter, Probe};
+use crate::stopwatch::Stopwatch;
+use crate::trial::{broken, prove};
+
+pub static PROBE: Probe = Probe {
+    name: "proc.shell",
+    title: "shell scripts",
+    summary: "Shell scripts side by side, each eight small programs with pipes and files.",
+    timed: "from the start of the process that starts the scripts until it has waited for all",
+    not_timed: "writing the text; one run before, whose count is checked",
+    distorted_by: "with variant=host the environment's own shell and programs; the file system of the place",
+    parameters: &[
+        Parameter { name: "parallel", quick: "1", reference: "8", about: "scripts side by side" },
+        Parameter {
+            name: "variant",
+            quick: "carried",
+            reference: "host",
+            about: "host: the environment's sh and coreutils; carried: programs inside this binary",
+        },
+    ],
+    metrics: &[
+        MetricDescription::time("time", "run"),
+        MetricDescription {
+            name: "rate",
+            series: "run",
+            reading: Reading::OperationsPerMinute,
+            unit: Unit::PerMinute,
+            direction: Direction::Higher,
+        },
+        MetricDescription::first("run"),
+    ],
+    needs: &[Need::Place],
+    revision: 1,
+    label: |parameters| {
+        let count = parameters.text("parallel").unwrap_or("1");
+        match parameters.text("variant") {
+            Ok("host") => format!("{count} shell script, host"),
+            _ => format!("{count} shell script"),
+        }
+    },
+    run: |trial| {
+        let parallel = trial.parameters().integer("parallel")?;
+        if !(1..=MOST_PARALLEL).contains(&parallel) {
+            return Err(broken("parallel", "it is out of bounds"));
+        }
+        let directory = trial.directory()?;
+        files::room(directory, parallel * ROOM_A_SCRIPT)?;
+        let text = text();
+        write(directory, applets::DATA, &text)?;
+        let program = std::path::absolute(trial.program()).map_err(|e| broken("this program's path", e))?;
+        let variant = match trial.parameters().text("variant")? {
+            "host" => Variant::host(directory)?,
+            "carried" => Variant::Carried { program: &program },
+            other => return Err(broken("variant", format!("{other} is neither host nor carried"))),
+        };
+        check_once(&variant, directory, &text)?;
+        trial.repeat(|operations, report| {
+            let mut stopwatch = Stopwatch::default();
+            let mut well = 0;
+            stopwatch.start();
+            for _ in 0..operations {
+                let status = variant.run_all(directory, parallel)?;
+                well += u64::from(status.success());
+            }
+            stopwatch.stop();
+            prove("runs that ended well", well, operations)?;
+            report.throughput("run", operations, &stopwatch);
+            Ok(())
+        })
+    },
+};
+
+/// Scripts side by side beyond this are a slip of the pen.
+const MOST_PARALLEL: u64 = 1_024;
+/// Files of one script, with their blocks.
+const ROOM_A_SCRIPT: u64 = 128 << 10;
+/// What the script calls.
+const PROGRAMS: [&str; 7] = ["sh", "sort", "od", "grep", "tee", "wc", "rm"];
+/// Where they are looked for.
+const FOLDERS: [&str; 4] = ["/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin"];
+/// Removes its files, as the carried script does; `$1` numbers them.
+const SCRIPT: &str = "sort >sort.$1 <sort.src\n\
+                      od sort.$1 | sort -n >od.$1\n\
+                      grep the sort.$1 | tee grep.$1 | wc >wc.$1\n";
+const REMOVE: &str = "rm sort.$1 grep.$1 od.$1 wc.$1\n";
+/// Starts `$1` scripts side by side and waits; ends badly when one of them did.
+const SCRIPTS: &str = "i=1; pids=\n\
+                       while [ $i -le $1 ]; do sh script.sh $i & pids=\"$pids $!\"; i=$((i+1)); done\n\
+                       for pid in $pids; do wait $pid || exit 1; done\n";
+
+enum Variant<'a> {
+    Host { shell: String },
+    Carried { program: &'a Path },
+}
+
+impl Variant<'_> {
+    /// The environment's own programs, if all of them are there; writes the scripts.
+    fn host(directory: &Path) -> Result<Self, Failure> {
+        let find = |name: &&str| {
+            let paths = FOLDERS.iter().map(|folder| format!("{folder}/{name}"));
+            paths
+                .into_iter()
+                .find(|p| rustix::fs::accessat(CWD, p, Access::EXEC_OK, AtFlags::empty()).is_ok())
+        };
+        let missing: Vec<&str> = PROGRAMS.into_iter().filter(|name| find(name).is_none()).collect();
+        if !missing.is_empty() {
+            let reason = format!("no {} in the environment", missing.join(", "));
+            return Err(Failure::new(FailureKind::NotSupported, reason));
+        }
+        write(directory, "keep.sh", SCRIPT.as_bytes())?;
+        write(directory, "script.sh", [SCRIPT, REMOVE].concat().as_bytes())?;
+        write(directory, "scripts.sh", SCRIPTS.as_bytes())?;
+        Ok(Variant::Host { shell: find(&"sh").unwrap_or_default() })
+    }
+
+    fn command(&self, host: [&str; 2], carried: &[&str]) -> Command {
+        match self {
+            Variant::Host { shell } => {
+                let mut command = Command::new(shell);
+                command.args(host);
+                command
+            }
+            Variant::Carried { program } => {
+                let mut command = Command::new(program);
+                command.arg(applets::APPLET).args(carried);
+                command
+            }
+        }
+    }
+
+    fn run_all(&self, directory: &Path, parallel: u64) -> Result<ExitStatus, Failure> {
+        let count = parallel.to_string();
+        run(self.command(["scripts.sh", &count], &["scripts", &count]), directory)
+    }
+}
+
+fn run(mut command: Command, directory: &Path) -> Result<ExitStatus, Failure> {
+    command
+        .current_dir(directory)
+        // The same environment everywhere: a locale of its own makes sort several times slower.
+        .env_clear()
+        .env("PATH", FOLDERS.join(":"))
+        .env("LC_ALL", "C")
+        .stdin(Stdio::piped())
+        .status()
+        .map_err(|e| broken("starting the scripts", e))
+}
+
+/// Runs one script that leaves its files, and checks what it counted.
+fn check_once(variant: &Variant<'_>, directory: &Path, text: &[u8]) -> Result<(), Failure> {
+    let status = run(variant.command(["keep.sh", "0"], &["script", "0", "keep"]), directory)?;
+    if !status.success() {
+        return Err(broken("the script", status));
+    }
+    let counted = std::fs::read_to_string(directory.join(&applets::names("0")[3]));
+    let counted = counted.map_err(|e| broken("reading what the script counted", e))?;
+    let found = counted.split_ascii_whitespace().next().and_then(|number| number.parse().ok());
+    let expected = text.split(|&b| b == b'\n').filter(|line| applets::has_word(line)).count();
+    prove("lines that the script found", found.unwrap_or(0), expected as u64)
+}
+
+fn write(directory: &Path, name: &str, content: &[u8]) -> Result<(), Failure> {
+    std::fs::write(directory.join(name), content).map_err(|e| broken(&format!("writing {name}"), e))
+}
+
+const LINES: usize = 362;
+const BYTES: usize = 8_546;
+
+/// The text: words in a fixed order, so that every version of every program sorts the same.
+fn text() -> Vec<u8> {
+    const WORDS: [&str; 16] = [
+        "scale", "weighs", "the", "layer", "under", "a", "program", "with", "grain", "and", "beam", "pan",
+        "tare", "gross", "other", "net",
+    ];
+    let mut generator = Generator::for_part(1, "proc.shell");
+    let mut text = Vec::with_capacity(BYTES);
+    for line in 0..LINES {
+        // Lines of nearly equal length that fill the text to the byte.
+        let end = (line + 1) * BYTES / LINES - 1;
+        while text.len() < end {
+            let word = WORDS[generator.below(WORDS.len() as u64) as usize].as_bytes();
+            let room = end - text.len();
+            text.extend_from_slice(&word[..word.len().min(room)]);
+            if text.len() < end {
+                text.push(b' ');
+            }
+        }
+        text.push(b'\n');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{request, run};
+    use super::*;
+
+    #[test]
+    fn the_text_has_the_size_of_the_definition() {
+        let text = text();
+        assert_eq!((text.len(), text.iter().filter(|&&b| b == b'\n').count()), (BYTES, LINES));
+        assert!(text.split(|&b| b == b'\n').any(applets::has_word));
+    }
+
+    #[test]
+    fn the_hosts_own_programs_do_the_same_work() {
+        let mut request = request(&PROBE, &[("variant", "host"), ("parallel", "2")]);
+        request.amount = tare_data::request::Amount::Operations { batch: 2, batches: 1 };
+        match run(&request) {
+            Ok(batches) => assert_eq!(batches.len(), 2),
+            Err(gap) => assert_eq!(gap.kind, FailureKind::NotSupported, "{gap}"),
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! `proc.thread_hold`: many threads at once, started one after another and kept; time and memory of each.
+//!
+//! As `proc.fork_hold`, with threads of this process that wait on a futex. Their stacks are a parameter:
+//! `default` is what the C library gives (8 MiB of address space on most systems), of which only what is
+//! touched takes memory. pthread_create(3).
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use tare_data::failure::Failure;
+use tare_data::unit::Unit;
+
+use super::proc_fork_hold::{available_bytes, pss_bytes};
+use crate::probe::{MetricDescription, Parameter, Probe};
+use crate::stopwatch::{Laps, Stopwatch, now_ns};
+use crate::syscall::futex_wait;
+use crate::trial::{Trial, broken, prove};
+
+pub static PROBE: Probe = Probe {
+    name: "proc.thread_hold",
+    title: "thread that stays",
+    summary: "Many threads kept at once: time and memory a thread.",
+    timed: "each start in the starting thread, one clock read before and after; ending all at the end",
+    not_timed: "reading memory; the hold",
+    distorted_by: "limits on threads; memory that others use",
+    parameters: &[
+        Parameter { name: "n", quick: "100", reference: "1000", about: "threads kept at once" },
+        Parameter { name: "stack", quick: "64KiB", reference: "default", about: "bytes, or default" },
+        Parameter {
+            name: "hold_ms",
+            quick: "0",
+            reference: "1000",
+            about: "milliseconds that all threads are kept, for the host to look at its memory",
+        },
+    ],
+    metrics: &[
+        MetricDescription::time("time", "thread"),
+        MetricDescription::quantile("p50", "thread", 0.5),
+        MetricDescription::quantile("p99", "thread", 0.99),
+        MetricDescription::gauge("memory", "memory", Unit::Bytes),
+        MetricDescription::gauge("pss", "pss", Unit::Bytes),
+        MetricDescription::time("end", "end"),
+    ],
+    needs: &[],
+    revision: 1,
+    label: |parameters| format!("kept thread, {}", parameters.text("stack").unwrap_or_default()),
+    run: |trial| {
+        let parameters = trial.parameters();
+        let (n, hold_ms) = (parameters.integer("n")?, parameters.integer("hold_ms")?);
+        if !(1..=MOST_THREADS).contains(&n) || hold_ms > LONGEST_HOLD_MS {
+            return Err(broken("parameters", "n or hold_ms is out of bounds"));
+        }
+        let stack = match parameters.text("stack")? {
+            "default" => None,
+            _ => Some(parameters.integer("stack")? as usize),
+        };
+        hold(trial, n, stack, hold_ms)
+    },
+};
+
+/// More than any default limit on threads.
+const MOST_THREADS: u64 = 100_000;
+const LONGEST_HOLD_MS: u64 = 60_000;
+/// Longest single wait of a thread; it waits again until it is told to end.
+const WAIT_S: i64 = 60;
+
+/// 0 while threads stay, 1 when they shall end.
+static OVER: AtomicU32 = AtomicU32::new(0);
+
+extern "C" fn stay(_: *mut libc::c_void) -> *mut libc::c_void {
+    while OVER.load(Ordering::Acquire) == 0 {
+        let _ = futex_wait(&OVER, 0, WAIT_S);
+    }
+    std::ptr::null_mut()
+}
+
+/// Threads that are told to end, and waited for, when dropped.
+struct Threads(Vec<libc::pthread_t>);
+
+impl Threads {
+    /// Starts one more.
+    fn start(&mut self, attributes: &Attributes) -> Result<(), Failure> {
+        let mut thread = 0;
+        // SAFETY: the attributes are initialised; the thread uses nothing but a static.
+        let error = unsafe { libc::pthread_create(&mut thread, &attributes.0, stay, std::ptr::null_mut()) };
+        if error != 0 {
+            let what = format!("thread {}", self.0.len() + 1);
+            return Err(broken(&what, std::io::Error::from_raw_os_error(error)));
+        }
+        self.0.push(thread);
+        Ok(())
+    }
+
+    fn end(&mut self) {
+        OVER.store(1, Ordering::Release);
+        // SAFETY: wakes waiters on a static; touches no memory.
+        unsafe {
+            let operation = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
+            libc::syscall(libc::SYS_futex, OVER.as_ptr(), operation, i32::MAX);
+        }
+        for thread in self.0.drain(..) {
+            // SAFETY: each was started, and is joined once.
+            unsafe { libc::pthread_join(thread, std::ptr::null_mut()) };
+        }
+        OVER.store(0, Ordering::Release);
+    }
+}
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+struct Attributes(libc::pthread_attr_t);
+
+impl Attributes {
+    fn new(stack: Option<usize>) -> Result<Attributes, Failure> {
+        // SAFETY: pthread_attr_init fills it before use.
+        let mut attributes: libc::pthread_attr_t = unsafe { std::mem::zeroed() };
+        // SAFETY: the struct lives through the calls.
+        let error = unsafe {
+            libc::pthread_attr_init(&mut attributes);
+            stack.map_or(0, |bytes| libc::pthread_attr_setstacksize(&mut attributes, bytes))
+        };
+        if error != 0 {
+            return Err(broken("a stack of that size", std::io::Error::from_raw_os_error(error)));
+        }
+        Ok(Attributes(attributes))
+    }
+}
+
+fn hold(trial: &mut Trial<'_>, n: u64, stack: Option<usize>, hold_ms: u64) -> Result<(), Failure> {
+    let attributes = Attributes::new(stack)?;
+    let mut threads = Threads(Vec::with_capacity(n as usize));
+    let own_pss = || pss_bytes(std::process::id() as i32);
+    let (before, pss_before) = (available_bytes(), own_pss());
+    trial.once(|report| {
+        let mut laps = Laps::new();
+        for _ in 0..n {
+            let started_ns = now_ns();
+            threads.start(&attributes)?;
+            laps.add(started_ns, now_ns());
+        }
+        prove("threads", laps.operations(), n)?;
+        report.latency("thread", 0, laps);
+        Ok(())
+    })?;
+    std::thread::sleep(std::time::Duration::from_millis(hold_ms));
+    trial.once(|report| {
+        if let (Some(before), Some(after)) = (before, available_bytes()) {
+            report.gauge("memory", before.saturating_sub(after) as f64 / n as f64);
+        }
+        if let (Some(before), Some(after)) = (pss_before, own_pss()) {
+            report.gauge("pss", after.saturating_sub(before) as f64 / n as f64);
+        }
+        let mut stopwatch = Stopwatch::default();
+        stopwatch.start();
+        threads.end();
+        stopwatch.stop();
+        report.throughput("end", n, &stopwatch);
+        Ok(())
+    })
+}

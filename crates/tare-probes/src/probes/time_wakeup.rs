@@ -1,0 +1,68 @@
+//! `time.wakeup`: sleeping until a given time; how late a program is woken.
+//!
+//! The lateness holds the timer's own slack (50 us by default for ordinary programs), the interrupt, the
+//! wait for a virtual processor to be scheduled, and the scheduler inside. clock_nanosleep(2), prctl(2).
+
+use rustix::io::Errno;
+use tare_data::metric::Reading;
+
+use crate::probe::{MetricDescription, Parameter, Probe};
+use crate::stopwatch::{Laps, now_ns};
+use crate::syscall::sleep_until;
+use crate::trial::{broken, prove};
+
+pub static PROBE: Probe = Probe {
+    name: "time.wakeup",
+    title: "lateness of a wake-up",
+    summary: "Sleep until an absolute time, again and again: how late the program runs on.",
+    timed: "from the time asked for to the first clock read after the sleep",
+    not_timed: "the sleep itself",
+    distorted_by: "timer slack; power saving of idle processors; a host that runs other machines",
+    parameters: &[Parameter {
+        name: "interval_us",
+        quick: "200",
+        reference: "1000",
+        about: "microseconds from one wake-up to the next",
+    }],
+    metrics: &[
+        MetricDescription::quantile("p50", "late", 0.5),
+        MetricDescription::quantile("p99", "late", 0.99),
+        MetricDescription::nanoseconds("mean", "late", Reading::Mean),
+        MetricDescription::nanoseconds("max", "late", Reading::Maximum),
+    ],
+    needs: &[],
+    revision: 1,
+    label: |_| "lateness of a wake-up".into(),
+    run: |trial| {
+        let interval_us = trial.parameters().integer("interval_us")?;
+        if !(1..=LONGEST_US).contains(&interval_us) {
+            return Err(broken("interval_us", "it is out of bounds"));
+        }
+        trial.repeat(|operations, report| {
+            let mut laps = Laps::new();
+            let early =
+                sleeps(operations, interval_us * 1_000, &mut laps).map_err(|e| broken("sleeping", e))?;
+            prove("wake-ups before their time", early, 0)?;
+            report.latency("late", 0, laps);
+            Ok(())
+        })
+    },
+};
+
+/// A second: what is longer makes a trial too long.
+const LONGEST_US: u64 = 1_000_000;
+
+crate::timed! {
+    /// Sleeps so often; how many sleeps ended too early.
+    fn sleeps(operations: u64, interval_ns: u64, laps: &mut Laps) -> Result<u64, Errno> {
+        let mut early = 0;
+        for _ in 0..operations {
+            let wanted_ns = now_ns() + interval_ns;
+            sleep_until(wanted_ns)?;
+            let woken_ns = now_ns();
+            early += u64::from(woken_ns < wanted_ns);
+            laps.add(wanted_ns, woken_ns);
+        }
+        Ok(early)
+    }
+}
