@@ -1,11 +1,12 @@
 //! ssh: another machine, by the system's own ssh and the user's own configuration of it.
 
 use std::collections::BTreeMap;
-use std::fs::File;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use sha2::{Digest, Sha256};
 use tare_data::facts::Facts;
 
 use crate::environments::{Entrance, Ground, NotReady, OptionDescription, Provider};
@@ -182,6 +183,22 @@ impl Line<'_> {
 
     /// Sends the agent, if it is not there.
     fn upload(&self, ground: &dyn Ground) -> Result<(), LabError> {
+        // Asked once a session: each question is a round trip and a shell.
+        let sent = ground.session_folder().join(format!("ssh-sent-{}", self.digest()));
+        if sent.exists() {
+            return Ok(());
+        }
+        self.upload_if_missing(ground)?;
+        fs::write(&sent, "").map_err(|e| self.failed(format!("{}: {e}", sent.display())))
+    }
+
+    /// Tells this way from others: the same host may be reached by another configuration.
+    fn digest(&self) -> String {
+        let words = format!("{:?} {}", self.options, self.target);
+        Sha256::digest(words).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    fn upload_if_missing(&self, ground: &dyn Ground) -> Result<(), LabError> {
         let cached = cached(ground);
         let script = format!("agent={cached}; if test -x \"$agent\"; then echo there; else echo missing; fi");
         let found = answer(&mut self.command(&script), Stdio::null(), ANSWER_WAIT);
