@@ -1,6 +1,6 @@
 //! The ground of a session: its scratch folder, the agent's binary in it, and what each start made.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -40,7 +40,6 @@ pub struct Setting {
 #[derive(Debug)]
 pub struct SessionGround {
     shared: Rc<Shared>,
-    sha256: String,
 }
 
 #[derive(Debug)]
@@ -48,6 +47,8 @@ struct Shared {
     id: String,
     folder: PathBuf,
     agent: PathBuf,
+    /// Of the agent; set once it is copied.
+    sha256: OnceCell<String>,
     shares: BTreeMap<String, PathBuf>,
     programs: Programs,
     /// None after the end.
@@ -92,11 +93,13 @@ impl SessionGround {
         let entries = RefCell::new(entries);
         let agent = folder.join("agent");
         let (programs, journal) = (setting.programs.clone(), RefCell::new(Some(journal)));
-        let shared = Shared { id, folder, agent, shares, programs, journal, entries, starts: Cell::new(0) };
-        let mut ground = SessionGround { shared: Rc::new(shared), sha256: String::new() };
+        let (sha256, starts) = (OnceCell::new(), Cell::new(0));
+        let shared = Shared { id, folder, agent, sha256, shares, programs, journal, entries, starts };
+        let ground = SessionGround { shared: Rc::new(shared) };
         folders.iter().try_for_each(|folder| make_folder(folder))?;
-        ground.sha256 = copy_program(&setting.binary, ground.agent())
+        let sha256 = copy_program(&setting.binary, ground.agent())
             .map_err(|e| storage("cannot copy the agent to", ground.agent(), e))?;
+        ground.shared.sha256.get_or_init(|| sha256);
         Ok(ground)
     }
 
@@ -117,7 +120,7 @@ impl SessionGround {
 
     /// SHA-256 of the binary, in hex.
     pub fn agent_sha256(&self) -> &str {
-        &self.sha256
+        self.shared.agent_sha256()
     }
 
     pub fn programs(&self) -> &Programs {
@@ -157,6 +160,10 @@ impl Drop for SessionGround {
 }
 
 impl Shared {
+    fn agent_sha256(&self) -> &str {
+        self.sha256.get().map_or("", String::as_str)
+    }
+
     fn close(&self) -> Vec<Outcome> {
         let Some(journal) = self.journal.take() else { return Vec::new() };
         let outcomes = take_away(&self.id, &self.folder, &self.entries.borrow());
@@ -213,6 +220,18 @@ impl Ground for StartGround {
 
     fn agent(&self) -> &Path {
         &self.shared.agent
+    }
+
+    fn agent_sha256(&self) -> &str {
+        self.shared.agent_sha256()
+    }
+
+    fn session_folder(&self) -> &Path {
+        &self.shared.folder
+    }
+
+    fn session_mark(&self) -> &str {
+        &self.shared.id
     }
 
     fn shares(&self) -> &BTreeMap<String, PathBuf> {

@@ -59,8 +59,13 @@ impl Ended {
 
 /// Runs a program to its end with nothing on its standard input; kills it when the time is up.
 pub fn run(command: &mut Command, wait: Duration) -> io::Result<Ended> {
+    run_with(command, Stdio::null(), wait)
+}
+
+/// The same with a file, say, on its standard input.
+pub fn run_with(command: &mut Command, input: Stdio, wait: Duration) -> io::Result<Ended> {
     let end = Instant::now() + wait;
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+    command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     let mut child = command.spawn()?;
     let (mut out, mut err) = (child.stdout.take(), child.stderr.take());
     let (mut output, mut errors) = (Vec::new(), Vec::new());

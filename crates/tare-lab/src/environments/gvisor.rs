@@ -125,7 +125,7 @@ impl Provider for Gvisor {
             known_by: Some(state.join(format!("{id}_sandbox:{id}.state"))),
         })?;
         let mut command = Command::new(&program);
-        command.args(&flags).arg("run").arg("--bundle").arg(&bundle).arg(&id);
+        command.args(&flags).arg("run").arg("--bundle").arg(&bundle).arg(&id).env("TMPDIR", ground.folder());
         // runsc mounts an empty network namespace in its state folder and leaves it there.
         private_mounts::apply(&mut command);
         let mut outside = Facts::default();

@@ -20,6 +20,7 @@ pub mod gvisor;
 pub mod native;
 pub mod oci;
 pub mod proot;
+pub mod ssh;
 pub mod uml;
 
 /// All providers, in the order in which they are listed. Adding one: its `mod` line above and its line here.
@@ -31,6 +32,7 @@ pub const PROVIDERS: &[&dyn Provider] = &[
     &oci::Oci,
     &gvisor::Gvisor,
     &uml::Uml,
+    &ssh::Ssh,
 ];
 
 /// A kind of environment: knows whether it can be entered here, and how.
@@ -104,6 +106,15 @@ pub trait Ground {
 
     /// The static binary to copy in.
     fn agent(&self) -> &std::path::Path;
+
+    /// SHA-256 of that binary, in hex.
+    fn agent_sha256(&self) -> &str;
+
+    /// The session's scratch folder, for what all starts share.
+    fn session_folder(&self) -> &std::path::Path;
+
+    /// What processes carry in [`crate::processes::MARK`] that outlive this start, and end with the session.
+    fn session_mark(&self) -> &str;
 
     /// Host folders to share in: name of the place to path on the host. They appear as places of that name.
     fn shares(&self) -> &BTreeMap<String, PathBuf>;

@@ -83,8 +83,8 @@ impl Provider for Oci {
         ground.own(container(program.clone(), &state, &id))?;
         let mut command = Command::new(&program);
         command.arg("--root").arg(&state).arg("run").arg("--bundle").arg(&bundle).arg(&id);
-        // crun puts its own files there, and falls back on a folder that outlives it.
-        command.env("XDG_RUNTIME_DIR", ground.folder());
+        // Runtimes put files of their own there, and leave them when they are killed.
+        command.env("XDG_RUNTIME_DIR", ground.folder()).env("TMPDIR", ground.folder());
         if private_mounts::permitted() {
             private_mounts::apply_without_hybrid_groups(&mut command);
         }

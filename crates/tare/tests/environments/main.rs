@@ -4,3 +4,4 @@ mod actor;
 mod bench;
 mod cleaning;
 mod entering;
+mod ssh;

@@ -1,0 +1,157 @@
+//! ssh: an sshd of the test's own on the loopback device, with a key of its own.
+
+use std::fs;
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use tare_lab::environments;
+use tare_lab::specification::Specification;
+
+use crate::bench::{Bench, Spoken, WAIT, programs};
+
+/// An sshd that lives as long as this does.
+struct Server {
+    process: Child,
+    /// Configuration of the client: the machine is called `far`.
+    config: PathBuf,
+    cache: PathBuf,
+}
+
+impl Server {
+    /// None, with the reason told, where there is no sshd.
+    fn start(test: &str, bench: &Bench) -> Option<Server> {
+        let (Some(sshd), Some(keygen)) = (programs().find("sshd"), programs().find("ssh-keygen")) else {
+            println!("SKIPPED {test}: openssh-server is not installed");
+            return None;
+        };
+        let folder = bench.folder.path().join("ssh");
+        let cache = bench.folder.path().join("cache");
+        fs::create_dir(&folder).unwrap();
+        for key in ["host", "user"] {
+            let mut command = Command::new(&keygen);
+            command.args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(folder.join(key));
+            assert!(command.status().unwrap().success());
+        }
+        // sshd wants it when it is started by root, and no package's service has made it here.
+        let _ = fs::create_dir_all("/run/sshd");
+        let port = free_port();
+        write(&folder, "server", &server_config(&folder, &cache, port));
+        write(&folder, "client", &client_config(&folder, port));
+        // By its whole path: it starts itself again for each connection.
+        let process = Command::new(sshd)
+            .args(["-D", "-f"])
+            .arg(folder.join("server"))
+            .arg("-E")
+            .arg(folder.join("log"))
+            .stdin(Stdio::null())
+            .spawn()
+            .unwrap();
+        let server = Server { process, config: folder.join("client"), cache };
+        let end = Instant::now() + WAIT;
+        while TcpStream::connect(("127.0.0.1", port)).is_err() {
+            assert!(Instant::now() < end, "{}", fs::read_to_string(folder.join("log")).unwrap_or_default());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Some(server)
+    }
+
+    fn specification(&self, bench: &Bench) -> Specification {
+        let (config, folder) = (self.config.display(), bench.folder.path().join("far"));
+        fs::create_dir_all(&folder).unwrap();
+        Specification::parse(&format!("ssh:far?config={config}&folder={}", folder.display())).unwrap()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn free_port() -> u16 {
+    TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port()
+}
+
+fn write(folder: &Path, name: &str, text: &str) {
+    fs::write(folder.join(name), text).unwrap();
+}
+
+fn server_config(folder: &Path, cache: &Path, port: u16) -> String {
+    let folder = folder.display();
+    format!(
+        "ListenAddress 127.0.0.1:{port}\nHostKey {folder}/host\nAuthorizedKeysFile {folder}/user.pub\n\
+         StrictModes no\nUsePAM no\nPidFile none\nPasswordAuthentication no\n\
+         PermitRootLogin prohibit-password\nSetEnv XDG_CACHE_HOME={}\n",
+        cache.display()
+    )
+}
+
+fn client_config(folder: &Path, port: u16) -> String {
+    format!(
+        "Host far\n HostName 127.0.0.1\n Port {port}\n IdentityFile {}/user\n IdentitiesOnly yes\n\
+         StrictHostKeyChecking no\n UserKnownHostsFile /dev/null\n LogLevel ERROR\n",
+        folder.display()
+    )
+}
+
+#[test]
+fn another_machine_is_entered_and_left() {
+    // A control socket's path must be short.
+    let bench = Bench::below(Path::new("/var/tmp"));
+    let Some(server) = Server::start("another_machine_is_entered_and_left", &bench) else { return };
+    let specification = server.specification(&bench);
+    let provider = environments::find(&specification).unwrap();
+    provider.ready(&specification, &programs()).unwrap();
+    let session = bench.session();
+    let far = bench.folder.path().join("far");
+    for _ in 0..2 {
+        let mut inside = Spoken::enter(&session, &specification);
+        inside.describe();
+        inside.trial(1, Some("own"));
+        assert_eq!(fs::read_dir(&far).unwrap().count(), 1);
+        assert!(inside.leave().iter().all(|outcome| outcome.left_because.is_none()));
+        assert_eq!(fs::read_dir(&far).unwrap().count(), 0, "its folder stayed there");
+        let kept: Vec<_> = fs::read_dir(server.cache.join("tare")).unwrap().collect();
+        assert_eq!(kept[0].as_ref().unwrap().file_name(), session.agent_sha256());
+        assert_eq!(kept.len(), 1);
+    }
+    assert!(session.close().iter().all(|outcome| outcome.left_because.is_none()));
+    assert_eq!(bench.remains(), [""; 0]);
+}
+
+#[test]
+fn a_broken_line_leaves_nothing_there() {
+    let bench = Bench::below(Path::new("/var/tmp"));
+    let Some(server) = Server::start("a_broken_line_leaves_nothing_there", &bench) else { return };
+    let session = bench.session();
+    let inside = Spoken::enter(&session, &server.specification(&bench));
+    let far = bench.folder.path().join("far");
+    assert_eq!(fs::read_dir(&far).unwrap().count(), 1);
+    // Not a word of goodbye.
+    drop(inside);
+    drop(session);
+    let end = Instant::now() + WAIT;
+    while fs::read_dir(&far).unwrap().count() > 0 {
+        assert!(Instant::now() < end, "its folder stayed there");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert_eq!(bench.remains(), [""; 0]);
+}
+
+#[test]
+fn a_machine_that_does_not_answer_is_told_with_the_command_to_try() {
+    let bench = Bench::below(Path::new("/var/tmp"));
+    let Some(server) = Server::start("a_machine_that_does_not_answer", &bench) else { return };
+    let specification = server.specification(&bench);
+    drop(server);
+    let provider = environments::find(&specification).unwrap();
+    let not_ready = provider.ready(&specification, &programs()).unwrap_err();
+    assert!(not_ready.reason.contains("Connection refused"), "{not_ready:?}");
+    assert_eq!(not_ready.command.as_deref(), Some("ssh far true"));
+    let session = bench.session();
+    let refused = tare_lab::entered::enter(provider, &specification, &session).unwrap_err();
+    assert!(refused.what.contains("cannot enter ssh:far"), "{refused}");
+}
