@@ -72,12 +72,28 @@ export interface Tail {
 }
 
 export interface Page {
-  report: Report; record: string | null; again: string | null; timeline: Timeline; tails: Tail[];
+  report: Report; record: string | null; again: string | null;
+  /** By row: of the reference and of each cell, in hundred-thousandths apart from the median. */
+  rounds: (number | null)[][][]; timeline: Timeline; tails: Tail[];
 }
 
-/** Reads the data that stands in the page. */
+const PARTS = 100_000;
+
+/** The level of a cell, whichever way it is shown. */
+export const levelOf = (cell: Cell): Level | null =>
+  cell.comparison?.level ?? cell.observed ?? cell.gap?.level ?? null;
+
+/** Reads the data that stands in the page, and puts the rounds back where the document has them. */
 export function load(): Page {
-  return JSON.parse(document.getElementById("tare-data")?.textContent ?? "") as Page;
+  const page = JSON.parse(document.getElementById("tare-data")?.textContent ?? "") as Page;
+  page.report.rows.forEach((row, i) => {
+    [row.reference, ...row.cells.map(levelOf)].forEach((level, j) => {
+      const median = level?.median ?? null;
+      if (level === null || median === null) return;
+      level.values = page.rounds[i][j].map((part) => (part === null ? null : median * (1 + part / PARTS)));
+    });
+  });
+  return page;
 }
 
 /** Names a row: a case and one of its metrics. */
@@ -85,6 +101,17 @@ export const rowId = (row: Row): string => `${row.case}\n${row.metric.name}`;
 
 /** The label of a row, with its metric where that is not the headline. */
 export const rowLabel = (row: Row): string => (row.headline ? row.label : `${row.label}: ${row.metric.name}`);
+
+/** The label of a row that no other row has: with its place or peer where that is all that tells them apart. */
+export function uniqueLabels(rows: Row[]): Map<Row, string> {
+  const counts = new Map<string, number>();
+  for (const row of rows) counts.set(rowLabel(row), (counts.get(rowLabel(row)) ?? 0) + 1);
+  return new Map(rows.map((row) => {
+    const label = rowLabel(row);
+    const apart = row.place ?? row.peer;
+    return [row, (counts.get(label) ?? 0) > 1 && apart !== null ? `${label}, ${apart}` : label];
+  }));
+}
 
 /** Where a row's work happens: `file.seq · own`. */
 export function where(row: Row): string {

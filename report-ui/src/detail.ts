@@ -1,6 +1,6 @@
 // A cell opened: both medians, both intervals, every round, the doubts, the facts and the command.
 import type { Cell, Level, Page, Row } from "./data";
-import { rowLabel, where } from "./data";
+import { levelOf, rowLabel, where } from "./data";
 import { h } from "./dom";
 import { figure, half, interval, percent, ratio } from "./number";
 import { rounds } from "./plot/rounds";
@@ -32,7 +32,7 @@ function parts(page: Page, row: Row, cell: Cell): HTMLElement[] {
   ];
   if (cell.gap?.reason) out.push(h("p", { class: "reason" }, cell.gap.reason));
   out.push(figures(page, row, cell));
-  const level = cell.comparison?.level ?? cell.observed ?? cell.gap?.level ?? null;
+  const level = levelOf(cell);
   if (level !== null || row.reference !== null) out.push(rounds(page, row, [cell.lane]));
   const caveats = cell.comparison?.caveats ?? [];
   if (caveats.length > 0) {
@@ -50,14 +50,14 @@ function figures(page: Page, row: Row, cell: Cell): HTMLElement {
     `${figure(level.median, unit)} ${half(level.median, level.low, level.high, unit)} (${level.rounds} rounds)`;
   const lines: [string, string][] = [];
   if (row.reference !== null) lines.push([page.report.reference, of(row.reference)]);
-  const own = cell.comparison?.level ?? cell.observed ?? cell.gap?.level ?? null;
+  const own = levelOf(cell);
   if (own !== null) lines.push([cell.lane, of(own)]);
   const c = cell.comparison;
   if (c !== null) {
-    const method = c.leading === "sign" ? "by signs" : "by Hodges-Lehmann";
+    const method = c.leading === "sign" ? "signs" : "Hodges-Lehmann";
     lines.push(["difference", difference(c.difference, row)]);
-    lines.push([`cost ratio, ${method}`, `${ratio(c.estimate)} ${interval(c.low, c.high, c.estimate)}`]);
-    if (c.leading !== "sign") lines.push(["interval by signs", interval(c.sign_low, c.sign_high, c.estimate)]);
+    lines.push([`ratio (${method})`, `${ratio(c.estimate)} ${interval(c.low, c.high, c.estimate)}`]);
+    if (c.leading !== "sign") lines.push(["interval (signs)", interval(c.sign_low, c.sign_high, c.estimate)]);
     lines.push(["p of no effect", c.p === null ? "?" : c.p < 0.001 ? "below 0.001" : c.p.toFixed(3)]);
     lines.push(["survives the correction", c.coloured ? "yes" : "no"]);
     if (row.margin !== null) lines.push(["margin", `±${percent(row.margin - 1)}`]);

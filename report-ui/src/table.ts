@@ -104,7 +104,9 @@ function sorted(rows: Row[], { sort, descending }: State): Row[] {
 function bodyRows(rows: Row[], page: Page, grouped: boolean, open: (row: Row, cell: Cell) => void): HTMLElement[] {
   const out: HTMLElement[] = [];
   let family = "";
-  for (const row of rows) {
+  const families = [...new Set(rows.map((row) => row.family))];
+  const inOrder = grouped ? families.flatMap((name) => rows.filter((row) => row.family === name)) : rows;
+  for (const row of inOrder) {
     if (grouped && row.family !== family) {
       family = row.family;
       out.push(h("tr", { role: "row", class: "family" },

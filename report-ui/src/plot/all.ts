@@ -31,7 +31,7 @@ function section(id: string, title: string, charts: (HTMLElement | null)[], kind
 /** Sections of plots; those without anything to draw are left out. */
 export function plots(page: Page): (HTMLElement | null)[] {
   return [
-    section("intervals-title", "Intervals", forests(page).map((chart) => frame(chart).element), "side-by-side"),
+    section("intervals-title", "Intervals", forests(page).map((chart) => frame(chart).element), forests(page).length % 3 === 0 ? "threes" : "twos"),
     section("curves-title", "Sizes and places", [framed(page, curves)]),
     section("rounds-title", "Rounds and tails", [framed(page, roundsChart), framed(page, series), framed(page, tails)]),
     section("time-title", "Time and noise", timeline(page).map((chart) => frame(chart).element)),

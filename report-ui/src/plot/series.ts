@@ -1,7 +1,7 @@
 // Rounds in the order in which they ran: drift, warm-up and steps are seen here and nowhere else.
 import { dot, line, plot, text } from "@observablehq/plot";
 import type { Page, Row } from "../data";
-import { rowLabel } from "../data";
+import { levelOf, rowLabel, uniqueLabels } from "../data";
 import { choice } from "../dom";
 import { figure } from "../number";
 import type { Chart } from "./frame";
@@ -13,7 +13,7 @@ const LABEL_HEIGHT = 14;
 function pointsOf(page: Page, row: Row): Point[] {
   const levels: [string, (number | null)[]][] = row.reference === null ? [] : [[page.report.reference, row.reference.values]];
   for (const cell of row.cells) {
-    const level = cell.comparison?.level ?? cell.observed ?? cell.gap?.level ?? null;
+    const level = levelOf(cell);
     if (level !== null) levels.push([cell.lane, level.values]);
   }
   return levels.flatMap(([lane, values]) => values.flatMap((value, i) => value === null ? [] : [{
@@ -25,12 +25,13 @@ function pointsOf(page: Page, row: Row): Point[] {
 export function series(page: Page, redraw: () => void): Chart | null {
   const rows = page.report.rows.map((row) => ({ row, points: pointsOf(page, row) })).filter(({ points }) => points.length > 1);
   if (rows.length === 0) return null;
+  const labels = uniqueLabels(rows.map(({ row }) => row));
   let chosen = 0;
   return {
     id: "series",
     title: "Round by round",
     about: "The same rounds in the order in which they ran.",
-    controls: choice("Probe", rows.map(({ row }, i) => [String(i), rowLabel(row)]), (value) => { chosen = Number(value); redraw(); }),
+    controls: choice("Probe", rows.map(({ row }, i) => [String(i), labels.get(row) ?? rowLabel(row)]), (value) => { chosen = Number(value); redraw(); }),
     draw: (width) => draw(page, rows[chosen].row, rows[chosen].points, width),
   };
 }

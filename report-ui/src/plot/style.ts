@@ -64,6 +64,9 @@ function niceStep(least: number): number {
   return ([1, 2, 5, 10].find((step) => step * power >= least) ?? 10) * power;
 }
 
+/** A figure without the noughts at the end of its decimals: `2.00 µs` is `2 µs` on an axis, `20.5x` stays. */
+export const short = (text: string): string => text.replace(/(\.\d*?)0+(?=\D|$)/, "$1").replace(/\.(?=\D|$)/, "");
+
 /** An axis of cost ratios. */
 export function ratioAxis(values: number[], width: number, label: string) {
   const low = Math.min(...values, 1) / 1.08;
@@ -71,7 +74,7 @@ export function ratioAxis(values: number[], width: number, label: string) {
   return {
     type: "log" as const, domain: [low, high], label, labelArrow: "none" as const, grid: true,
     ticks: logTicks(low, high, Math.max(Math.floor(width / 64), 3)),
-    tickFormat: (tick: number) => ratio(tick).replace(/\.?0+x$/, "x"),
+    tickFormat: (tick: number) => short(ratio(tick)),
   };
 }
 
@@ -79,13 +82,13 @@ export function ratioAxis(values: number[], width: number, label: string) {
 export function figureAxis(values: number[], unit: Unit, room: number, label: string) {
   const finite = values.filter((value) => Number.isFinite(value));
   const [least, greatest] = [Math.min(...finite), Math.max(...finite)];
-  const tickFormat = (tick: number): string => figure(tick, unit).replace(/\.?0+ /, " ");
+  const tickFormat = (tick: number): string => short(figure(tick, unit));
   if (least > 0 && greatest / least > 8) {
     const [low, high] = [least / 1.15, greatest * 1.15];
     return { type: "log" as const, domain: [low, high], label, labelArrow: "none" as const, grid: true, ticks: logTicks(low, high, room), tickFormat };
   }
   const pad = (greatest - least || Math.abs(greatest) || 1) * 0.06;
-  return { type: "linear" as const, domain: [least - pad, greatest + pad], label, labelArrow: "none" as const, grid: true, ticks: Math.min(room, 6), tickFormat: (tick: number) => figure(tick, unit) };
+  return { type: "linear" as const, domain: [least - pad, greatest + pad], label, labelArrow: "none" as const, grid: true, ticks: Math.min(room, 6), tickFormat };
 }
 
 const UNIT_NAMES: Record<Unit, string> = {

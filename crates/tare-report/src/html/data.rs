@@ -8,10 +8,12 @@ use tare_analysis::findings::Findings;
 use tare_data::session::{Session, Trial};
 
 use super::Options;
-use crate::json::Document;
+use crate::json::{Document, Level};
 
 /// Trials beyond this many are thinned out evenly: a timeline has fewer pixels, and a page a bound of 1 MB.
-const MOST_TRIALS: usize = 6_000;
+const MOST_TRIALS: usize = 3_000;
+/// Rounds are written as parts of this apart from their lane's median: half the letters of the figure itself.
+const PARTS: f64 = 100_000.0;
 
 /// The data of a page.
 #[derive(Debug, Serialize)]
@@ -19,20 +21,38 @@ pub struct Page<'a> {
     report: Document<'a>,
     record: Option<&'a str>,
     again: Option<&'a str>,
+    /// The rounds of every row: of the reference, then of each cell; they stand here instead of in the report.
+    rounds: Vec<Vec<Rounds>>,
     timeline: Timeline,
     tails: Vec<Tail>,
 }
 
+/// Rounds of a level in hundred-thousandths apart from its median; null for what is no number.
+type Rounds = Vec<Option<i64>>;
+
 impl<'a> Page<'a> {
     pub fn of(session: &'a Session, findings: &'a Findings, options: &Options<'a>) -> Self {
+        let mut report = Document::of(session, findings);
+        let rounds = report.rows.iter_mut().map(|row| row.levels().map(take_rounds).collect()).collect();
         Page {
-            report: Document::of(session, findings),
+            rounds,
+            report,
             record: options.record,
             again: options.again,
             timeline: Timeline::of(session),
             tails: tail_curves(session).into_iter().map(Tail::from).collect(),
         }
     }
+}
+
+/// Takes the rounds out of a level. Nothing is lost that six digits would show.
+fn take_rounds(level: Option<&mut Level>) -> Rounds {
+    let Some(level) = level else { return Vec::new() };
+    let values = std::mem::take(&mut level.values);
+    let apart = |value: &f64| (value / level.median - 1.0) * PARTS;
+    // Beyond what a JSON number holds exactly a value is no figure of a session.
+    let part = |apart: f64| (apart.abs() < 9e15).then(|| apart.round() as i64);
+    values.iter().map(|value| part(apart(value))).collect()
 }
 
 /// Trials in the order in which they ran, a column a field; a trial whose case or lane is unknown is left out.
