@@ -134,6 +134,18 @@ pub struct Row<'a> {
     pub control: Option<Cell<'a>>,
 }
 
+impl<'a> Row<'a> {
+    /// The levels of the reference and of every cell, in their order; none where a cell has no figure.
+    pub(crate) fn levels(&mut self) -> impl Iterator<Item = Option<&mut Level<'a>>> {
+        let cells = self.cells.iter_mut().map(|cell| match (&mut cell.comparison, &mut cell.observed) {
+            (Some(comparison), _) => Some(&mut comparison.level),
+            (None, Some(level)) => Some(level),
+            (None, None) => cell.gap.as_mut().and_then(|gap| gap.level.as_mut()),
+        });
+        std::iter::once(self.reference.as_mut()).chain(cells)
+    }
+}
+
 #[derive(Debug, Serialize)]
 pub struct Metric<'a> {
     pub name: &'a str,

@@ -12,7 +12,7 @@ use serde_json::ser::Formatter;
 use tare_analysis::findings::Findings;
 use tare_data::session::Session;
 
-pub use self::document::Document;
+pub use self::document::{Document, Level};
 use crate::text::is_plain;
 
 /// Name of the format, in every document.
@@ -46,18 +46,23 @@ impl Formatter for Escaping {
         writer: &mut W,
         fragment: &str,
     ) -> io::Result<()> {
-        let mut rest = fragment;
-        while let Some(at) = rest.find(must_escape) {
-            let (plain, from) = rest.split_at(at);
-            writer.write_all(plain.as_bytes())?;
-            let escaped = from.chars().next().expect("find() points at a character");
-            for unit in escaped.encode_utf16(&mut [0; 2]) {
-                write!(writer, "\\u{unit:04x}")?;
-            }
-            rest = &from[escaped.len_utf8()..];
-        }
-        writer.write_all(rest.as_bytes())
+        write_escaped(writer, fragment)
     }
+}
+
+/// Writes part of a JSON string with `\\uXXXX` for every character that is not plain writing or means something in HTML.
+pub(crate) fn write_escaped<W: ?Sized + io::Write>(writer: &mut W, fragment: &str) -> io::Result<()> {
+    let mut rest = fragment;
+    while let Some(at) = rest.find(must_escape) {
+        let (plain, from) = rest.split_at(at);
+        writer.write_all(plain.as_bytes())?;
+        let escaped = from.chars().next().expect("find() points at a character");
+        for unit in escaped.encode_utf16(&mut [0; 2]) {
+            write!(writer, "\\u{unit:04x}")?;
+        }
+        rest = &from[escaped.len_utf8()..];
+    }
+    writer.write_all(rest.as_bytes())
 }
 
 fn must_escape(c: char) -> bool {

@@ -1,0 +1,131 @@
+//! The findings as one page that holds its code and its data, and asks nothing of any network.
+//!
+//! The page itself is built from `report-ui/` and committed; here it is given its data. A record is untrusted:
+//! its strings are data in a JSON block, escaped so that they cannot end it, and the page's code only ever
+//! puts them into text nodes. A content security policy in the page allows its own script alone, by hash.
+
+mod data;
+
+use serde_json::ser::Formatter;
+use std::io;
+
+use serde::Serialize;
+use tare_analysis::findings::Findings;
+use tare_data::session::Session;
+
+use self::data::Page;
+use crate::json::write_escaped;
+use crate::text::clean;
+
+/// The page as it is built, with a place for its data and its title.
+const TEMPLATE: &str = include_str!("../../../../report-ui/dist/page.html");
+/// Where the data goes in the template.
+const DATA_PLACE: &str = "__TARE_DATA__";
+/// Where the title goes in the template.
+const TITLE_PLACE: &str = "__TARE_TITLE__";
+
+/// What a page shows beside the findings.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options<'a> {
+    /// Path of the record.
+    pub record: Option<&'a str>,
+    /// The command that measures the same again.
+    pub again: Option<&'a str>,
+}
+
+/// The page, complete.
+pub fn render(session: &Session, findings: &Findings, options: &Options) -> String {
+    let data = compact(&Page::of(session, findings, options));
+    let title = format!("{} · tare", clean(&session.plan.study));
+    let (before, after) = TEMPLATE.split_once(DATA_PLACE).expect("the template has a place for its data");
+    let before = before.replacen(TITLE_PLACE, &as_text(&title), 1);
+    format!("{before}{data}{after}")
+}
+
+/// Text as HTML text.
+fn as_text(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+/// Escaped JSON whose figures have six significant digits: more are not seen, and they are most of the page.
+fn compact(value: &impl Serialize) -> String {
+    let mut out = Vec::new();
+    let mut serializer = serde_json::Serializer::with_formatter(&mut out, Compact);
+    value.serialize(&mut serializer).expect("the page's keys are strings and a vector takes every byte");
+    String::from_utf8(out).expect("JSON is UTF-8")
+}
+
+struct Compact;
+
+impl Formatter for Compact {
+    fn write_string_fragment<W: ?Sized + io::Write>(
+        &mut self,
+        writer: &mut W,
+        fragment: &str,
+    ) -> io::Result<()> {
+        write_escaped(writer, fragment)
+    }
+
+    fn write_f64<W: ?Sized + io::Write>(&mut self, writer: &mut W, value: f64) -> io::Result<()> {
+        // Through text and back: what remains is the shortest number that reads as six digits.
+        let rounded: f64 = format!("{value:.5e}").parse().unwrap_or(value);
+        if rounded == rounded.trunc() && rounded.abs() < 1e15 {
+            return write!(writer, "{}", rounded as i64);
+        }
+        write!(writer, "{}", serde_json::Number::from_f64(rounded).map_or("null".into(), |n| n.to_string()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::specimen;
+
+    fn data_of(page: &str) -> serde_json::Value {
+        let open = "<script type=\"application/json\" id=\"tare-data\">";
+        let from = page.find(open).expect("the page has data") + open.len();
+        let to = from + page[from..].find("</script>").expect("the data ends");
+        serde_json::from_str(&page[from..to]).expect("the data is JSON")
+    }
+
+    #[test]
+    fn a_page_holds_its_data_and_refuses_everything_from_outside() {
+        let page = render(&specimen::session(3), &specimen::findings(3), &Options::default());
+        assert!(page.starts_with("<!doctype html>"));
+        assert!(page.contains("<title>quick · tare</title>"));
+        assert!(page.contains("default-src 'none'; script-src 'sha256-"));
+        let data = data_of(&page);
+        assert_eq!(data["report"]["rows"][0]["cells"][1]["comparison"]["estimate"], 24.13);
+        let rounds = &data["rounds"][0];
+        assert_eq!(rounds.as_array().unwrap().len(), 4, "the reference and three lanes");
+        assert!(rounds[1].as_array().unwrap().iter().all(|part| part.as_i64().unwrap().abs() <= 1000));
+        for outside in ["src=\"http", "href=\"http", "url(http", "@import"] {
+            assert!(!page.contains(outside), "{outside}");
+        }
+    }
+
+    #[test]
+    fn a_hostile_study_ends_neither_the_data_nor_the_title() {
+        let mut session = specimen::session(1);
+        let hostile = "</script></title><script>alert(1)</script><!--";
+        session.plan.study = hostile.into();
+        let mut findings = specimen::findings(1);
+        findings.rows[0].label = hostile.into();
+        let innocent = render(&specimen::session(1), &specimen::findings(1), &Options::default());
+        let page = render(&session, &findings, &Options::default());
+        assert_eq!(page.matches("<script").count(), innocent.matches("<script").count());
+        assert_eq!(page.matches("</script").count(), innocent.matches("</script").count());
+        assert_eq!(page.matches("<!--").count(), innocent.matches("<!--").count());
+        assert_eq!(data_of(&page)["report"]["rows"][0]["label"], hostile);
+    }
+
+    #[test]
+    fn figures_keep_six_digits() {
+        let text = |v: f64| compact(&v);
+        assert_eq!(text(24.129_999_99), "24.13");
+        assert_eq!(text(173.0), "173");
+        assert_eq!(text(0.000_123_456_78), "0.000123457");
+        assert_eq!(text(f64::NAN), "null");
+        assert_eq!(text(1e300), "1e+300");
+    }
+}

@@ -1,0 +1,119 @@
+// The page's data: the JSON document of a report (docs/report-json.md), the trials in time, and the tails.
+
+export type Verdict =
+  | "slower" | "faster" | "same" | "slower_unclear" | "faster_unclear" | "cannot_tell" | "observed" | "gap";
+
+export type Unit =
+  | "nanoseconds" | "per_second" | "per_minute" | "bytes_per_second" | "bits_per_second"
+  | "bytes" | "mwips" | "percent" | "count";
+
+/** A figure that is no finite number is null. */
+export type Figure = number | null;
+
+export interface Level { median: Figure; low: Figure; high: Figure; rounds: number; values: Figure[] }
+export interface Caveat { kind: string; words: string; advice: string }
+export interface Gap { kind: string; words: string; reason: string | null; level: Level | null }
+
+export interface Comparison {
+  estimate: Figure; low: Figure; high: Figure; sign_low: Figure; sign_high: Figure;
+  leading: "hodges_lehmann" | "sign"; p: Figure; coloured: boolean; rounds: number;
+  decided_at: number | null; rounds_to_tell: number | null; difference: Figure;
+  starts: { starts: number; between: Figure; design_effect: Figure } | null;
+  level: Level; caveats: Caveat[];
+}
+
+export interface Cell {
+  lane: string; verdict: Verdict;
+  comparison: Comparison | null; observed: Level | null; gap: Gap | null;
+}
+
+export interface Row {
+  case: string; probe: string; family: string; label: string; parameters: Record<string, string>;
+  place: string | null; peer: string | null; definition: string | null; margin: Figure;
+  metric: { name: string; unit: Unit; better: "lower" | "higher" };
+  headline: boolean; reference: Level | null; reference_gap: Gap | null;
+  cells: Cell[]; control: Cell | null;
+}
+
+export type Facts = Record<string, string>;
+
+export interface Report {
+  schema: string; version: number;
+  session: {
+    tare: string; binary: string; started: string; measured_s: Figure; command: string[];
+    ending: "complete" | "interrupted" | "broken_off"; trials: number;
+  };
+  plan: {
+    study: string; seed: string; rounds: number; looks: number[]; budget_s: Figure;
+    lanes: { name: string; specification: string; role: "reference" | "control" | "subject" }[];
+  };
+  reference: string; subjects: string[];
+  certificate: {
+    control_cells: number; control_coloured: number; banner: boolean; smallest_effect: Figure;
+    decided: number; compared: number; repeated: number;
+  };
+  caveats: { lane: string | null; caveat: Caveat }[];
+  sentences: { lane: string; sentence: string }[];
+  rows: Row[];
+  facts: { host: Facts; lanes: { lane: string; inside: Facts; outside: Facts; places: Record<string, Facts> }[] };
+  failures: { trial: number; case: string; lane: string; round: number; attempt: number; kind: string; reason: string }[];
+  repeated: { case: string; round: number; attempt: number; reason: string }[];
+}
+
+export interface Timeline {
+  of: number; cases: string[]; case: number[]; lane: number[]; round: number[];
+  started_ms: number[]; elapsed_ms: number[]; outcome: number[];
+  steal_us: (number | null)[]; canary_ns: (number | null)[];
+}
+
+export interface Tail {
+  case: string; series: string; lane: string; operations: number;
+  points: [number, number][]; longest_ns: number;
+}
+
+export interface Page {
+  report: Report; record: string | null; again: string | null;
+  /** By row: of the reference and of each cell, in hundred-thousandths apart from the median. */
+  rounds: (number | null)[][][]; timeline: Timeline; tails: Tail[];
+}
+
+const PARTS = 100_000;
+
+/** The level of a cell, whichever way it is shown. */
+export const levelOf = (cell: Cell): Level | null =>
+  cell.comparison?.level ?? cell.observed ?? cell.gap?.level ?? null;
+
+/** Reads the data that stands in the page, and puts the rounds back where the document has them. */
+export function load(): Page {
+  const page = JSON.parse(document.getElementById("tare-data")?.textContent ?? "") as Page;
+  page.report.rows.forEach((row, i) => {
+    [row.reference, ...row.cells.map(levelOf)].forEach((level, j) => {
+      const median = level?.median ?? null;
+      if (level === null || median === null) return;
+      level.values = page.rounds[i][j].map((part) => (part === null ? null : median * (1 + part / PARTS)));
+    });
+  });
+  return page;
+}
+
+/** Names a row: a case and one of its metrics. */
+export const rowId = (row: Row): string => `${row.case}\n${row.metric.name}`;
+
+/** The label of a row, with its metric where that is not the headline. */
+export const rowLabel = (row: Row): string => (row.headline ? row.label : `${row.label}: ${row.metric.name}`);
+
+/** The label of a row that no other row has: with its place or peer where that is all that tells them apart. */
+export function uniqueLabels(rows: Row[]): Map<Row, string> {
+  const counts = new Map<string, number>();
+  for (const row of rows) counts.set(rowLabel(row), (counts.get(rowLabel(row)) ?? 0) + 1);
+  return new Map(rows.map((row) => {
+    const label = rowLabel(row);
+    const apart = row.place ?? row.peer;
+    return [row, (counts.get(label) ?? 0) > 1 && apart !== null ? `${label}, ${apart}` : label];
+  }));
+}
+
+/** Where a row's work happens: `file.seq · own`. */
+export function where(row: Row): string {
+  return [row.probe, row.place, row.peer === null ? null : `to ${row.peer}`].filter((part) => part !== null).join(" · ");
+}

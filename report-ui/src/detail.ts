@@ -1,0 +1,99 @@
+// A cell opened: both medians, both intervals, every round, the doubts, the facts and the command.
+import type { Cell, Level, Page, Row } from "./data";
+import { levelOf, rowLabel, where } from "./data";
+import { h } from "./dom";
+import { figure, half, interval, percent, ratio } from "./number";
+import { rounds } from "./plot/rounds";
+import { VERDICTS, headline } from "./words";
+
+/** The dialog that cells open into, and the function that opens it. */
+export function details(page: Page): { dialog: HTMLElement; open: (row: Row, cell: Cell) => void } {
+  const content = h("div", { class: "content" });
+  const dialog = h("dialog", { id: "detail", "aria-labelledby": "detail-title" }, content);
+  const close = h("button", { type: "button", class: "quiet close", click: () => dialog.close() }, "Close");
+  // A click beside the content is a click on the dialog itself.
+  dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
+  return {
+    dialog,
+    open: (row, cell) => {
+      content.replaceChildren(close, ...parts(page, row, cell));
+      dialog.showModal();
+      content.scrollTop = 0;
+    },
+  };
+}
+
+function parts(page: Page, row: Row, cell: Cell): HTMLElement[] {
+  const out: HTMLElement[] = [
+    h("h2", { id: "detail-title" }, `${rowLabel(row)} in ${cell.lane}`),
+    h("p", { class: "where" }, where(row)),
+    h("p", { class: `verdict v-${cell.verdict}` }, h("span", { class: "sign", "aria-hidden": "true" }, VERDICTS[cell.verdict].sign),
+      ` ${headline(cell, row)} `, h("small", {}, VERDICTS[cell.verdict].meaning)),
+  ];
+  if (cell.gap?.reason) out.push(h("p", { class: "reason" }, cell.gap.reason));
+  out.push(figures(page, row, cell));
+  const level = levelOf(cell);
+  if (level !== null || row.reference !== null) out.push(rounds(page, row, [cell.lane]));
+  const caveats = cell.comparison?.caveats ?? [];
+  if (caveats.length > 0) {
+    out.push(h("h3", {}, "Caveats"), h("ul", { class: "caveats" }, caveats.map((c) =>
+      h("li", {}, `${c.words}. `, h("span", { class: "advice" }, `${c.advice}.`)))));
+  }
+  out.push(...differingFacts(page, cell.lane));
+  out.push(h("h3", {}, "Measure this alone"), h("p", {}, h("code", { class: "command" }, command(page, row, cell))));
+  return out;
+}
+
+function figures(page: Page, row: Row, cell: Cell): HTMLElement {
+  const { unit } = row.metric;
+  const of = (level: Level): string =>
+    `${figure(level.median, unit)} ${half(level.median, level.low, level.high, unit)} (${level.rounds} rounds)`;
+  const lines: [string, string][] = [];
+  if (row.reference !== null) lines.push([page.report.reference, of(row.reference)]);
+  const own = levelOf(cell);
+  if (own !== null) lines.push([cell.lane, of(own)]);
+  const c = cell.comparison;
+  if (c !== null) {
+    const method = c.leading === "sign" ? "signs" : "Hodges-Lehmann";
+    lines.push(["difference", difference(c.difference, row)]);
+    lines.push([`ratio (${method})`, `${ratio(c.estimate)} ${interval(c.low, c.high, c.estimate)}`]);
+    if (c.leading !== "sign") lines.push(["interval (signs)", interval(c.sign_low, c.sign_high, c.estimate)]);
+    lines.push(["p of no effect", c.p === null ? "?" : c.p < 0.001 ? "below 0.001" : c.p.toFixed(3)]);
+    lines.push(["survives the correction", c.coloured ? "yes" : "no"]);
+    if (row.margin !== null) lines.push(["margin", `±${percent(row.margin - 1)}`]);
+    lines.push(["paired rounds", c.decided_at === null ? String(c.rounds) : `${c.rounds}, decided after ${c.decided_at}`]);
+    if (c.rounds_to_tell !== null) lines.push(["rounds it would take", `about ${c.rounds_to_tell}`]);
+    if (c.starts !== null) lines.push(["starts of the environment", String(c.starts.starts)]);
+  }
+  return h("dl", { class: "figures" }, lines.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
+}
+
+function difference(value: number | null, row: Row): string {
+  if (value === null) return "?";
+  return `${value > 0 ? "+" : value < 0 ? "−" : ""}${figure(Math.abs(value), row.metric.unit)}`;
+}
+
+/** Facts inside the lane that the reference does not share. */
+function differingFacts(page: Page, lane: string): HTMLElement[] {
+  const of = (name: string) => page.report.facts.lanes.find((facts) => facts.lane === name);
+  const [own, reference] = [of(lane), of(page.report.reference)];
+  if (own === undefined || reference === undefined) return [];
+  const keys = [...new Set([...Object.keys(own.inside), ...Object.keys(reference.inside)])].sort()
+    .filter((key) => own.inside[key] !== reference.inside[key]);
+  if (keys.length === 0) return [];
+  return [h("h3", {}, `Where it differs from ${page.report.reference}`),
+    h("dl", { class: "figures" }, keys.map((key) => h("div", {}, h("dt", {}, key),
+      h("dd", {}, own.inside[key] ?? "unknown", h("small", {}, ` (${page.report.reference}: ${reference.inside[key] ?? "unknown"})`)))))];
+}
+
+/** A word that a shell leaves whole. */
+function quoted(word: string): string {
+  return /^[A-Za-z0-9_=.,:/@+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}
+
+function command(page: Page, row: Row, cell: Cell): string {
+  const { lanes, study, seed } = page.report.plan;
+  const specification = (name: string): string => lanes.find((lane) => lane.name === name)?.specification ?? name;
+  const both = `${specification(page.report.reference)},${specification(cell.lane)}`;
+  return `tare run ${quoted(study)} --only ${quoted(row.probe)} --in ${quoted(both)} --seed ${seed}`;
+}

@@ -1,0 +1,113 @@
+// Figures as a person reads them. The same rules as crates/tare-report/src/number.rs, held together by a shared list.
+import type { Figure, Unit } from "./data";
+
+type Scale = readonly [divisor: number, unit: string];
+
+const SCALES: Record<Unit, readonly Scale[]> = {
+  nanoseconds: [[1, "ns"], [1e3, "µs"], [1e6, "ms"], [1e9, "s"]],
+  per_second: [[1, "ops/s"], [1e3, "kops/s"], [1e6, "Mops/s"], [1e9, "Gops/s"]],
+  per_minute: [[1, "ops/min"], [1e3, "kops/min"], [1e6, "Mops/min"]],
+  bytes_per_second: [[1, "B/s"], [1e3, "kB/s"], [1e6, "MB/s"], [1e9, "GB/s"]],
+  bits_per_second: [[1, "bit/s"], [1e3, "kbit/s"], [1e6, "Mbit/s"], [1e9, "Gbit/s"]],
+  bytes: [[1, "B"], [1024, "KiB"], [1024 ** 2, "MiB"], [1024 ** 3, "GiB"], [1024 ** 4, "TiB"]],
+  mwips: [[1, "MWIPS"]],
+  percent: [[1, "%"]],
+  count: [[1, ""]],
+};
+
+const NO_NUMBER = "?";
+
+function roundToThree(value: number): number {
+  if (value === 0 || !Number.isFinite(value) || value >= 100) return Math.round(value);
+  const factor = 10 ** (2 - Math.floor(Math.log10(value)));
+  return Math.round(value * factor) / factor;
+}
+
+/** The prefix under which a value has one to three digits before the point. */
+export function scaleOf(value: number, unit: Unit): Scale {
+  const all = SCALES[unit];
+  const step = unit === "bytes" ? 1024 : 1000;
+  return all.find(([divisor]) => roundToThree(Math.abs(value) / divisor) < step) ?? all[all.length - 1];
+}
+
+function decimals(value: number): number {
+  const rounded = roundToThree(Math.abs(value));
+  if (rounded >= 100 || rounded === 0) return 0;
+  if (rounded >= 10) return 1;
+  return rounded >= 1 ? 2 : 3;
+}
+
+function exponent(value: number, digits: number): string {
+  return value.toExponential(digits).replace("e+", "e");
+}
+
+function fixed(value: number, places: number): string {
+  if (!Number.isFinite(value)) return NO_NUMBER;
+  if (Math.abs(value) >= 1e6) return exponent(value, 1);
+  const text = value.toFixed(Math.abs(value) >= 1e3 ? 0 : places);
+  return /^-[0.]+$/.test(text) ? text.slice(1) : text;
+}
+
+/** `20.6 µs` */
+export function figure(value: Figure, unit: Unit): string {
+  if (value === null) return NO_NUMBER;
+  const [divisor, name] = scaleOf(value, unit);
+  const number = value / divisor;
+  const text = fixed(number, decimals(number));
+  return name === "" ? text : `${text} ${name}`;
+}
+
+/** `±0.4`, in the prefix of the value that it belongs to. */
+export function half(value: Figure, low: Figure, high: Figure, unit: Unit): string {
+  if (value === null || low === null || high === null) return "";
+  const [divisor] = scaleOf(value, unit);
+  const width = Math.abs(high - low) / 2 / divisor;
+  const own = decimals(value / divisor);
+  const isNothing = (places: number): boolean => width < 0.5 * 10 ** -places;
+  const places = [own, own + 1, own + 2].find((p) => !isNothing(p));
+  return places === undefined ? "±0" : `±${fixed(width, places)}`;
+}
+
+function ratioDecimals(value: number): number {
+  const rounded = roundToThree(Math.abs(value));
+  if (rounded >= 100) return 0;
+  if (rounded >= 10) return 1;
+  return rounded >= 0.1 ? 2 : 3;
+}
+
+function ratioWith(value: number, places: number): string {
+  if (value !== 0 && Math.abs(value) < 0.001) return exponent(value, 0);
+  return fixed(value, places);
+}
+
+/** `24.1x` */
+export function ratio(value: Figure): string {
+  return value === null ? NO_NUMBER : `${ratioWith(value, ratioDecimals(value))}x`;
+}
+
+/** `[23.8, 24.5]` */
+export function interval(low: Figure, high: Figure, estimate: Figure): string {
+  if (low === null || high === null || estimate === null || (low <= 0 && estimate > 0)) return "no interval";
+  const places = ratioDecimals(estimate);
+  const bound = (value: number): string => ratioWith(value, Math.abs(value) < 1 ? Math.max(places, 2) : places);
+  return `[${bound(low)}, ${bound(high)}]`;
+}
+
+/** `2.6 %` of a share. */
+export function percent(share: number): string {
+  const value = share * 100;
+  const places = Math.abs(value) < 9.95 && Math.abs(value - Math.round(value)) > 0.05 ? 1 : 0;
+  return `${fixed(value, places)} %`;
+}
+
+/** `2 min 38 s` */
+export function duration(seconds: Figure): string {
+  if (seconds === null || seconds < 0) return "unknown time";
+  const whole = Math.round(seconds);
+  if (whole < 60) return `${whole} s`;
+  if (whole < 3600) return whole % 60 === 0 ? `${whole / 60} min` : `${Math.floor(whole / 60)} min ${whole % 60} s`;
+  return `${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`;
+}
+
+/** `1 round`, `2 rounds` */
+export const counted = (count: number, one: string, many: string): string => `${count} ${count === 1 ? one : many}`;

@@ -1,0 +1,102 @@
+// Curves over a size: rows of one probe that differ in one parameter only, own file system against share.
+import { dot, line, plot, ruleX, text } from "@observablehq/plot";
+import type { Level, Page, Row } from "../data";
+import { choice } from "../dom";
+import { figure, half } from "../number";
+import type { Chart } from "./frame";
+import { base, figureAxis, laneStyle, short, spread, unitLabel } from "./style";
+
+interface Family { name: string; parameter: string; rows: { row: Row; size: number }[] }
+interface Point { lane: string; curve: string; place: string; size: number; value: number; low: number; high: number; title: string }
+
+const LEAST_POINTS = 3;
+const LABEL_HEIGHT = 14;
+const SUFFIXES: Record<string, number> = { "": 1, B: 1, K: 1024, KiB: 1024, M: 1024 ** 2, MiB: 1024 ** 2, G: 1024 ** 3, GiB: 1024 ** 3 };
+
+/** `4KiB` as a number of bytes; null for what is no size. */
+export function size(text: string): number | null {
+  const match = /^(\d+)([A-Za-z]*)$/.exec(text);
+  const unit = match === null ? undefined : SUFFIXES[match[2]];
+  return match === null || unit === undefined ? null : Number(match[1]) * unit;
+}
+
+/** Rows that differ in one size only, over at least three sizes. */
+function families(rows: Row[]): Family[] {
+  const found = new Map<string, Family>();
+  for (const row of rows) {
+    for (const [parameter, value] of Object.entries(row.parameters)) {
+      const bytes = size(value);
+      if (bytes === null) continue;
+      const others = Object.entries(row.parameters).filter(([key]) => key !== parameter);
+      const key = JSON.stringify([row.probe, row.metric.name, parameter, others]);
+      const name = [row.probe, ...others.map(([k, v]) => `${k}=${v}`), row.headline ? "" : row.metric.name].filter((part) => part !== "").join(" · ");
+      const family = found.get(key) ?? { name, parameter, rows: [] };
+      family.rows.push({ row, size: bytes });
+      found.set(key, family);
+    }
+  }
+  return [...found.values()].filter((family) => new Set(family.rows.map((r) => r.size)).size >= LEAST_POINTS);
+}
+
+/** A chart with a choice of probe; nothing where no probe ran at several sizes. */
+export function curves(page: Page, redraw: () => void): Chart | null {
+  const all = families(page.report.rows);
+  if (all.length === 0) return null;
+  let chosen = 0;
+  return {
+    id: "curves",
+    title: "Over size",
+    about: "Medians with 95 % intervals. Solid: the environment's own file system; dashed: another place.",
+    controls: choice("Probe", all.map((family, i) => [String(i), family.name]), (value) => { chosen = Number(value); redraw(); }),
+    draw: (width) => draw(page, all[chosen], width),
+  };
+}
+
+function pointsOf(page: Page, family: Family): Point[] {
+  return family.rows.flatMap(({ row, size: bytes }) => {
+    const levels: [string, Level | null][] = [[page.report.reference, row.reference],
+      ...row.cells.map((cell): [string, Level | null] => [cell.lane, cell.comparison?.level ?? null])];
+    return levels.flatMap(([lane, level]) => {
+      if (level === null || level.median === null) return [];
+      const place = row.place ?? "own";
+      const curve = place === "own" ? lane : `${lane}, ${place}`;
+      return [{ lane, curve, place, size: bytes, value: level.median, low: level.low ?? level.median, high: level.high ?? level.median,
+        title: `${curve}, ${figure(bytes, "bytes")}: ${figure(level.median, row.metric.unit)} ${half(level.median, level.low, level.high, row.metric.unit)}` }];
+    });
+  }).sort((a, b) => a.size - b.size);
+}
+
+function draw(page: Page, family: Family, width: number): SVGSVGElement | null {
+  const points = pointsOf(page, family);
+  if (points.length === 0) return null;
+  const { unit, better } = family.rows[0].row.metric;
+  const names = [...new Set(points.map((point) => point.curve))];
+  const ends = names.map((name) => points.filter((point) => point.curve === name).at(-1) as Point);
+  const styles = new Map(points.map((point) => [point.lane, laneStyle(page, point.lane)]));
+  const sizes = [...new Set(points.map((point) => point.size))].sort((a, b) => a - b);
+  const room = Math.min(Math.max(...names.map((name) => name.length)) * 6.8 + 14, width * 0.34);
+  const options = {
+    ...base(width), height: Math.min(Math.max(width * 0.5, 260), 380), marginLeft: 70, marginRight: room, marginBottom: 44, marginTop: 14,
+    x: { type: "log" as const, label: family.parameter, labelArrow: "none" as const, domain: [sizes[0] / 1.3, sizes[sizes.length - 1] * 1.3], ticks: sizes, tickFormat: (bytes: number) => short(figure(bytes, "bytes")) },
+    y: figureAxis(points.flatMap((p) => [p.low, p.high]), unit, 6, unitLabel(unit, better)),
+    symbol: { type: "identity" as const },
+  };
+  const scale = plot({ ...options, marks: [] }).scale("y");
+  const places = ends.map((end) => scale?.apply(end.value) as number);
+  const apart = spread(places, LABEL_HEIGHT);
+  const stroke = (point: Point): string | undefined => styles.get(point.lane)?.colour;
+  return plot({
+    ...options,
+    marks: [
+      ...names.map((name) => {
+        const own = points.filter((point) => point.curve === name);
+        return line(own, { x: "size", y: "value", stroke: stroke(own[0]), strokeWidth: 2, strokeDasharray: own[0].place === "own" ? undefined : "5 4" });
+      }),
+      ruleX(points, { x: "size", y1: "low", y2: "high", stroke, strokeWidth: 1.5 }),
+      dot(points, { x: "size", y: "value", r: 3.6, fill: stroke, symbol: (p: Point) => styles.get(p.lane)?.symbol, title: "title" }),
+      ...ends.map((end, i) => text([end], {
+        x: "size", y: "value", dx: 10, dy: apart[i] - places[i], text: "curve", textAnchor: "start", fill: stroke, fontWeight: 600,
+      })),
+    ],
+  }) as SVGSVGElement;
+}

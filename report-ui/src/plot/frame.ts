@@ -1,0 +1,143 @@
+// A plot's frame: title, controls, saving as a file, drawing when it comes into view, figures on hover and focus.
+import { h } from "../dom";
+
+export interface Chart {
+  id: string;
+  title: string;
+  about: string;
+  controls?: HTMLElement | null;
+  /** Draws for so many pixels; nothing where there is nothing to draw. */
+  draw: (width: number) => SVGSVGElement | HTMLElement | null;
+}
+
+/** Far enough ahead of the view that a plot is there when it is scrolled to. */
+const DRAW_AHEAD = "400px";
+/** A saved picture has twice the pixels of the page's. */
+const PNG_SCALE = 2;
+
+const tip = h("div", { class: "tip", hidden: true });
+
+/** A chart with its frame, and the function that draws it anew. */
+export function frame(chart: Chart): { element: HTMLElement; redraw: () => void } {
+  const canvas = h("div", { class: "canvas" });
+  const element = h("figure", { class: "chart", id: chart.id },
+    h("figcaption", {},
+      h("div", {}, h("h3", {}, chart.title), h("p", {}, chart.about)),
+      h("div", { class: "tools" }, chart.controls ?? null,
+        h("button", { type: "button", class: "quiet", "aria-label": `Save ${chart.title} as SVG`, click: () => saveSvg(canvas, chart.id) }, "SVG"),
+        h("button", { type: "button", class: "quiet", "aria-label": `Save ${chart.title} as PNG`, click: () => savePng(canvas, chart.id) }, "PNG"))),
+    canvas);
+  let seen = false;
+  let width = 0;
+  const redraw = (): void => {
+    if (!seen) return;
+    width = canvas.clientWidth;
+    const drawn = width > 0 ? chart.draw(width) : null;
+    canvas.replaceChildren(drawn ?? h("p", { class: "nothing" }, "Nothing to draw."));
+    const svg = canvas.querySelector("svg");
+    if (svg !== null) makeReadable(svg, `${chart.title}. ${chart.about}`);
+  };
+  const show = (): void => { if (!seen) { seen = true; redraw(); } };
+  const observer = new IntersectionObserver((entries) => {
+    if (entries.some((entry) => entry.isIntersecting)) { observer.disconnect(); show(); }
+  }, { rootMargin: DRAW_AHEAD });
+  observer.observe(element);
+  new ResizeObserver(() => { if (Math.abs(canvas.clientWidth - width) > 1) redraw(); }).observe(canvas);
+  window.addEventListener("themechange", redraw);
+  window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+  window.addEventListener("beforeprint", show);
+  return { element, redraw };
+}
+
+/** Turns the titles of marks into figures that are shown on hover and on focus; arrow keys walk along them. */
+function makeReadable(svg: SVGSVGElement, label: string): void {
+  svg.setAttribute("role", "group");
+  svg.setAttribute("aria-label", label);
+  const marks = [...svg.querySelectorAll<SVGElement>("title")].map((title) => {
+    const mark = title.parentElement as unknown as SVGElement;
+    mark.setAttribute("aria-label", title.textContent ?? "");
+    mark.setAttribute("role", "img");
+    mark.setAttribute("tabindex", "-1");
+    mark.classList.add("readable");
+    title.remove();
+    return mark;
+  });
+  marks[0]?.setAttribute("tabindex", "0");
+  const markOf = (event: Event): SVGElement | undefined => marks.find((mark) => mark === (event.target as Element).closest(".readable"));
+  svg.addEventListener("pointerover", (event) => { const mark = markOf(event); if (mark !== undefined) showTip(mark); });
+  svg.addEventListener("pointerout", hideTip);
+  svg.addEventListener("focusin", (event) => { const mark = markOf(event); if (mark !== undefined) showTip(mark); });
+  svg.addEventListener("focusout", hideTip);
+  svg.addEventListener("keydown", (event) => {
+    const mark = markOf(event);
+    if (mark === undefined) return;
+    const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    const next = step === undefined ? undefined : marks[marks.indexOf(mark) + step];
+    if (next === undefined) return;
+    event.preventDefault();
+    mark.setAttribute("tabindex", "-1");
+    next.setAttribute("tabindex", "0");
+    next.focus();
+  });
+}
+
+function showTip(mark: SVGElement): void {
+  // Inside an open dialog, which lies above everything else, the tip must be inside it too.
+  (mark.closest("dialog") ?? document.body).append(tip);
+  tip.textContent = mark.getAttribute("aria-label");
+  tip.hidden = false;
+  const at = mark.getBoundingClientRect();
+  const own = tip.getBoundingClientRect();
+  const left = Math.min(Math.max(at.left + at.width / 2 - own.width / 2, 6), window.innerWidth - own.width - 6);
+  const above = at.top - own.height - 8;
+  tip.style.left = `${left}px`;
+  tip.style.top = `${above < 6 ? at.bottom + 8 : above}px`;
+}
+
+function hideTip(): void {
+  tip.hidden = true;
+}
+
+/** The plot as a file's text, with the page's background and letters. */
+function svgText(canvas: HTMLElement): { text: string; width: number; height: number } | null {
+  const svg = canvas.querySelector("svg");
+  if (svg === null) return null;
+  const copy = svg.cloneNode(true) as SVGSVGElement;
+  const { width, height } = svg.getBoundingClientRect();
+  const style = getComputedStyle(svg);
+  copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+  copy.setAttribute("width", String(width));
+  copy.setAttribute("height", String(height));
+  copy.setAttribute("style", `color: ${style.color}; background: ${getComputedStyle(document.body).backgroundColor}; font-family: system-ui, sans-serif; font-size: ${style.fontSize}`);
+  for (const mark of copy.querySelectorAll(".readable")) mark.removeAttribute("tabindex");
+  return { text: new XMLSerializer().serializeToString(copy), width, height };
+}
+
+function save(blob: Blob, name: string): void {
+  const address = URL.createObjectURL(blob);
+  h("a", { href: address, download: name }).click();
+  // The browser reads the blob after the click returns.
+  setTimeout(() => URL.revokeObjectURL(address), 10_000);
+}
+
+function saveSvg(canvas: HTMLElement, name: string): void {
+  const drawn = svgText(canvas);
+  if (drawn !== null) save(new Blob([drawn.text], { type: "image/svg+xml" }), `tare-${name}.svg`);
+}
+
+function savePng(canvas: HTMLElement, name: string): void {
+  const drawn = svgText(canvas);
+  if (drawn === null) return;
+  const image = new Image();
+  image.addEventListener("load", () => {
+    const picture = h("canvas", { width: Math.ceil(drawn.width * PNG_SCALE), height: Math.ceil(drawn.height * PNG_SCALE) });
+    const context = picture.getContext("2d");
+    if (context === null) return;
+    context.fillStyle = getComputedStyle(document.body).backgroundColor;
+    context.fillRect(0, 0, picture.width, picture.height);
+    context.scale(PNG_SCALE, PNG_SCALE);
+    context.drawImage(image, 0, 0, drawn.width, drawn.height);
+    picture.toBlob((blob) => { if (blob !== null) save(blob, `tare-${name}.png`); });
+  });
+  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(drawn.text)}`;
+}

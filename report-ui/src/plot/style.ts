@@ -1,0 +1,115 @@
+// What all plots share: the lanes' colours and symbols, axes of ratios and of figures, margins for labels.
+import type { Page, Unit } from "../data";
+import { colour } from "../dom";
+import { figure, ratio } from "../number";
+
+/** Okabe and Ito's colours stay apart for colour-blind readers; the symbols do for everyone. */
+const SYMBOLS = ["circle", "square", "triangle", "diamond", "star", "cross", "wye"] as const;
+const COLOURS = 7;
+
+export interface LaneStyle { colour: string; symbol: (typeof SYMBOLS)[number] }
+
+/** The look of a lane: the reference first, then the subjects in their order. */
+export function laneStyle(page: Page, lane: string): LaneStyle {
+  const { reference, subjects } = page.report;
+  const place = lane === reference ? 0 : 1 + Math.max(subjects.indexOf(lane), 0);
+  return { colour: colour(`--lane-${place % COLOURS}`), symbol: SYMBOLS[place % SYMBOLS.length] };
+}
+
+/** Options that every plot has. */
+export function base(width: number): { width: number; style: Record<string, string> } {
+  return { width, style: { background: "transparent", fontSize: "12px", overflow: "visible", color: colour("--ink") } };
+}
+
+/** Room for labels left of an axis, in pixels; never so much that the plot has none. */
+export function labelRoom(labels: string[], width: number): number {
+  const longest = Math.max(...labels.map((label) => label.length), 0);
+  return Math.min(Math.max(longest * 6.6 + 16, 48), Math.min(width * 0.4, 230));
+}
+
+/** A label that fits the room, ended by … where it does not. */
+export function fitted(label: string, room: number): string {
+  const most = Math.max(Math.floor((room - 14) / 6.4), 4);
+  return label.length <= most ? label : `${label.slice(0, most - 1)}…`;
+}
+
+/** Ticks of a logarithmic axis at 1, 2 and 5 of every decade, thinned to at most `most`. */
+export function logTicks(low: number, high: number, most: number): number[] {
+  if (!(low > 0 && high > low)) return [];
+  const all = (steps: number[]): number[] => {
+    const ticks = [];
+    for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power += 1) {
+      for (const step of steps) {
+        const tick = step * 10 ** power;
+        if (tick >= low * 0.999 && tick <= high * 1.001) ticks.push(tick);
+      }
+    }
+    return ticks;
+  };
+  for (const steps of [[1, 2, 5], [1, 3], [1]]) {
+    const ticks = all(steps);
+    if (ticks.length <= most && ticks.length >= 2) return ticks;
+  }
+  const decades = all([1]);
+  if (decades.length > most) return decades.filter((_, i) => i % Math.ceil(decades.length / most) === 0);
+  // Less than a decade: even steps read best.
+  const step = niceStep((high - low) / Math.max(most - 1, 1));
+  const ticks = [];
+  for (let tick = Math.ceil(low / step) * step; tick <= high * 1.0001; tick += step) ticks.push(tick);
+  return ticks;
+}
+
+function niceStep(least: number): number {
+  const power = 10 ** Math.floor(Math.log10(least));
+  return ([1, 2, 5, 10].find((step) => step * power >= least) ?? 10) * power;
+}
+
+/** A figure without the noughts at the end of its decimals: `2.00 µs` is `2 µs` on an axis, `20.5x` stays. */
+export const short = (text: string): string => text.replace(/(\.\d*?)0+(?=\D|$)/, "$1").replace(/\.(?=\D|$)/, "");
+
+/** An axis of cost ratios. */
+export function ratioAxis(values: number[], width: number, label: string) {
+  const low = Math.min(...values, 1) / 1.08;
+  const high = Math.max(...values, 1) * 1.08;
+  return {
+    type: "log" as const, domain: [low, high], label, labelArrow: "none" as const, grid: true,
+    ticks: logTicks(low, high, Math.max(Math.floor(width / 64), 3)),
+    tickFormat: (tick: number) => short(ratio(tick)),
+  };
+}
+
+/** An axis of figures in a unit; logarithmic where they span more than a decade. */
+export function figureAxis(values: number[], unit: Unit, room: number, label: string) {
+  const finite = values.filter((value) => Number.isFinite(value));
+  const [least, greatest] = [Math.min(...finite), Math.max(...finite)];
+  const tickFormat = (tick: number): string => short(figure(tick, unit));
+  if (least > 0 && greatest / least > 8) {
+    const [low, high] = [least / 1.15, greatest * 1.15];
+    return { type: "log" as const, domain: [low, high], label, labelArrow: "none" as const, grid: true, ticks: logTicks(low, high, room), tickFormat };
+  }
+  const pad = (greatest - least || Math.abs(greatest) || 1) * 0.06;
+  return { type: "linear" as const, domain: [least - pad, greatest + pad], label, labelArrow: "none" as const, grid: true, ticks: Math.min(room, 6), tickFormat };
+}
+
+const UNIT_NAMES: Record<Unit, string> = {
+  nanoseconds: "time an operation", per_second: "operations a second", per_minute: "operations a minute",
+  bytes_per_second: "bytes a second", bits_per_second: "bits a second", bytes: "bytes",
+  mwips: "Whetstone instructions a second", percent: "per cent", count: "count",
+};
+
+/** What an axis of a unit measures, with which way is better. */
+export function unitLabel(unit: Unit, better: "lower" | "higher"): string {
+  return `${UNIT_NAMES[unit]} (${better} is better)`;
+}
+
+/** Places for labels that must not overlap: each moved down as little as needed, kept in their order. */
+export function spread(places: number[], least: number): number[] {
+  const order = places.map((_, i) => i).sort((a, b) => places[a] - places[b]);
+  const out = [...places];
+  for (let i = 1; i < order.length; i += 1) {
+    out[order[i]] = Math.max(out[order[i]], out[order[i - 1]] + least);
+  }
+  // What was pushed too far down pulls the whole group up by half of it.
+  const excess = order.length === 0 ? 0 : out[order[order.length - 1]] - places[order[order.length - 1]];
+  return out.map((place) => place - excess / 2);
+}

@@ -1,0 +1,88 @@
+// The session in time: every trial where it ran, what was disturbed or failed, and the noise beside it.
+import { barX, dot, line, plot } from "@observablehq/plot";
+import type { Page } from "../data";
+import { colour } from "../dom";
+import { duration, figure, percent } from "../number";
+import type { Chart } from "./frame";
+import { base, figureAxis, fitted, labelRoom, laneStyle } from "./style";
+
+interface Bar { lane: string; from: number; to: number; outcome: number; title: string }
+
+const OUTCOMES = ["", ", disturbed and run again", ", failed"];
+
+/** The trials, and the processor's canary where any lane has one. */
+export function timeline(page: Page): Chart[] {
+  const { timeline: t, report } = page;
+  if (t.case.length === 0) return [];
+  const label = new Map(report.rows.map((row) => [row.case, row.label]));
+  const bars: Bar[] = t.case.map((place, i) => {
+    const lane = report.plan.lanes[t.lane[i]].name;
+    const steal = t.steal_us[i] === null || t.elapsed_ms[i] === 0 ? "" : `, ${percent((t.steal_us[i] as number) / 1000 / t.elapsed_ms[i])} stolen`;
+    return {
+      lane, from: t.started_ms[i] / 1000, to: (t.started_ms[i] + Math.max(t.elapsed_ms[i], 1)) / 1000, outcome: t.outcome[i],
+      title: `${lane}, round ${t.round[i] + 1}: ${label.get(t.cases[place]) ?? t.cases[place]}, ${figure(t.elapsed_ms[i] * 1e6, "nanoseconds")} after ${duration(t.started_ms[i] / 1000)}${steal}${OUTCOMES[t.outcome[i]] ?? ""}`,
+    };
+  });
+  const thinned = bars.length < t.of ? ` ${bars.length} of ${t.of} trials are drawn.` : "";
+  const charts: Chart[] = [{
+    id: "timeline",
+    title: "The session in time",
+    about: `One trial at a time, in random order. Disturbed rounds are hollow, failures crossed.${thinned}`,
+    draw: (width) => drawTrials(page, bars, width),
+  }];
+  const canary = t.canary_ns.flatMap((ns, i) => ns === null ? [] : [{
+    lane: report.plan.lanes[t.lane[i]].name, at: t.started_ms[i] / 1000, ns,
+  }]);
+  if (canary.length > 1) {
+    charts.push({
+      id: "canary",
+      title: "Noise: a fixed piece of arithmetic",
+      about: "Run just before each trial. Where it slows, the processor was throttled or shared, whatever the counters say.",
+      draw: (width) => drawCanary(page, canary, width),
+    });
+  }
+  return charts;
+}
+
+function timeAxis(end: number, width: number) {
+  return {
+    domain: [0, end], label: "time since the session began", labelArrow: "none" as const, grid: true,
+    ticks: Math.max(Math.floor(width / 110), 2), tickFormat: (seconds: number) => duration(seconds),
+  };
+}
+
+function drawTrials(page: Page, bars: Bar[], width: number): SVGSVGElement {
+  const lanes = page.report.plan.lanes.map((lane) => lane.name);
+  const room = labelRoom(lanes, width);
+  const styles = new Map(lanes.map((lane) => [lane, laneStyle(page, lane)]));
+  const of = (bar: Bar): string => styles.get(bar.lane)?.colour ?? "currentColor";
+  const whole = bars.filter((bar) => bar.outcome === 0);
+  const failed = bars.filter((bar) => bar.outcome === 2);
+  return plot({
+    ...base(width), height: lanes.length * 26 + 56, marginLeft: room, marginRight: 24, marginBottom: 42, marginTop: 6,
+    x: timeAxis(Math.max(...bars.map((bar) => bar.to)), width - room),
+    y: { type: "band", domain: lanes, label: null, tickSize: 0, padding: 0.2, tickFormat: (lane: string) => fitted(lane, room) },
+    marks: [
+      barX(whole, { x1: "from", x2: "to", y: "lane", fill: of, fillOpacity: 0.75, stroke: of, strokeWidth: 0.6, title: "title" }),
+      barX(bars.filter((bar) => bar.outcome !== 0), { x1: "from", x2: "to", y: "lane", fill: colour("--surface"), stroke: of, strokeWidth: 1.2, title: "title" }),
+      dot(failed, { x: "from", y: "lane", symbol: "times", stroke: colour("--v-slower"), r: 5, strokeWidth: 2, title: "title" }),
+    ],
+  }) as SVGSVGElement;
+}
+
+function drawCanary(page: Page, points: { lane: string; at: number; ns: number }[], width: number): SVGSVGElement {
+  const styles = new Map(page.report.plan.lanes.map((lane) => [lane.name, laneStyle(page, lane.name)]));
+  return plot({
+    ...base(width), height: 220, marginLeft: 66, marginRight: 24, marginBottom: 42, marginTop: 12,
+    x: timeAxis(Math.max(...points.map((point) => point.at)), width),
+    y: figureAxis(points.map((point) => point.ns), "nanoseconds", 5, "time (lower is better)"),
+    symbol: { type: "identity" },
+    marks: [
+      line(points, { x: "at", y: "ns", stroke: colour("--ink"), strokeOpacity: 0.25 }),
+      dot(points, {
+        x: "at", y: "ns", r: 2.6, fill: (p: { lane: string }) => styles.get(p.lane)?.colour, symbol: (p: { lane: string }) => styles.get(p.lane)?.symbol,
+        title: (p: { lane: string; at: number; ns: number }) => `${p.lane} after ${duration(p.at)}: ${figure(p.ns, "nanoseconds")}`,
+      }),
+    ],
+  }) as SVGSVGElement;
+}

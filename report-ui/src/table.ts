@@ -1,0 +1,186 @@
+// The table: a row a probe, a column an environment; sorted, filtered and walked by keyboard.
+import type { Cell, Page, Row } from "./data";
+import { rowLabel, where } from "./data";
+import { choice, h } from "./dom";
+import { counted, figure, half, interval } from "./number";
+import { FAMILIES, VERDICTS, headline } from "./words";
+
+interface State {
+  search: string; family: string; verdict: string; place: string; everyMetric: boolean;
+  /** Column of lanes that rows are sorted by; -1 by label; null in the plan's order. */
+  sort: number | null; descending: boolean;
+}
+
+/** Above this ratio (or below its inverse) a cell has the full depth of its colour. */
+const DEEPEST_RATIO = 32;
+
+export function table(page: Page, open: (row: Row, cell: Cell) => void): HTMLElement {
+  const { report } = page;
+  const state: State = {
+    search: "", family: "", verdict: "", place: "", everyMetric: false, sort: null, descending: true,
+  };
+  const body = h("tbody", { role: "rowgroup" });
+  const status = h("p", { class: "status", role: "status" });
+  const heads = [h("th", {}), ...report.subjects.map(() => h("th", {}))];
+
+  const sortBy = (column: number): void => {
+    if (state.sort !== column) [state.sort, state.descending] = [column, column >= 0];
+    else if (state.descending === column >= 0) state.descending = !state.descending;
+    else state.sort = null;
+    draw();
+  };
+  const draw = (): void => {
+    const rows = sorted(report.rows.filter((row) => isShown(row, state)), state);
+    body.replaceChildren(...bodyRows(rows, page, state.sort === null, open));
+    body.querySelector<HTMLElement>("button.cell")?.setAttribute("tabindex", "0");
+    const all = report.rows.filter((row) => state.everyMetric || row.headline).length;
+    status.textContent = rows.length === all ? counted(all, "row", "rows") : `${rows.length} of ${counted(all, "row", "rows")}`;
+    heads.forEach((head, i) => {
+      const order = state.sort !== i - 1 ? "none" : state.descending ? "descending" : "ascending";
+      head.setAttribute("aria-sort", order);
+    });
+  };
+
+  heads.forEach((head, i) => {
+    head.setAttribute("scope", "col");
+    head.setAttribute("role", "columnheader");
+    head.append(h("button", { type: "button", class: "sort", click: () => sortBy(i - 1) },
+      i === 0 ? "Probe" : report.subjects[i - 1], h("span", { class: "arrow", "aria-hidden": "true" })));
+  });
+  const grid = h("table", { id: "table", role: "table", "aria-label": "Costs by probe and environment" },
+    h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, heads[0],
+      h("th", { scope: "col", role: "columnheader", class: "reference" }, report.reference), heads.slice(1))),
+    body);
+  grid.addEventListener("keydown", walk);
+  draw();
+  return h("section", { "aria-labelledby": "table-title" },
+    h("h2", { id: "table-title" }, "Every figure"),
+    toolbar(report.rows, state, draw), status, grid, legend(report.rows));
+}
+
+function toolbar(rows: Row[], state: State, draw: () => void): HTMLElement {
+  const distinct = (of: (row: Row) => string | null): string[] =>
+    [...new Set(rows.map(of))].filter((value): value is string => value !== null);
+  const families = distinct((row) => row.family);
+  const verdicts = Object.keys(VERDICTS).filter((v) => rows.some((row) => row.cells.some((cell) => cell.verdict === v)));
+  const places = distinct((row) => row.place);
+  const search = h("input", {
+    type: "search", placeholder: "Filter by name", "aria-label": "Filter by name",
+    input: (event: Event) => { state.search = (event.target as HTMLInputElement).value.toLowerCase(); draw(); },
+  });
+  const set = (key: "family" | "verdict" | "place") => (value: string): void => { state[key] = value; draw(); };
+  return h("div", { class: "toolbar", role: "group", "aria-label": "Filters" },
+    search,
+    choice("Family", [["", "all"], ...families.map((f): [string, string] => [f, FAMILIES[f] ?? f])], set("family")),
+    choice("Verdict", [["", "all"], ...verdicts.map((v): [string, string] => [v, VERDICTS[v as keyof typeof VERDICTS].word])], set("verdict")),
+    places.length === 0 ? null : choice("Place", [["", "all"], ...places.map((p): [string, string] => [p, p])], set("place")),
+    rows.every((row) => row.headline) ? null : h("label", { class: "choice" },
+      h("input", { type: "checkbox", change: (event: Event) => {
+        state.everyMetric = (event.target as HTMLInputElement).checked; draw();
+      } }), h("span", {}, "every metric")));
+}
+
+function isShown(row: Row, state: State): boolean {
+  return (state.everyMetric || row.headline)
+    && (state.family === "" || row.family === state.family)
+    && (state.place === "" || row.place === state.place)
+    && (state.verdict === "" || row.cells.some((cell) => cell.verdict === state.verdict))
+    && (state.search === "" || `${rowLabel(row)} ${where(row)}`.toLowerCase().includes(state.search));
+}
+
+function sorted(rows: Row[], { sort, descending }: State): Row[] {
+  if (sort === null) return rows;
+  const sign = descending ? -1 : 1;
+  if (sort < 0) return [...rows].sort((a, b) => sign * rowLabel(a).localeCompare(rowLabel(b)));
+  const of = (row: Row): number | null => row.cells[sort]?.comparison?.estimate ?? null;
+  return [...rows].sort((a, b) => {
+    const [x, y] = [of(a), of(b)];
+    // What has no ratio stays below, whichever way the rest is sorted.
+    if (x === null || y === null) return Number(x === null) - Number(y === null);
+    return sign * (x - y);
+  });
+}
+
+function bodyRows(rows: Row[], page: Page, grouped: boolean, open: (row: Row, cell: Cell) => void): HTMLElement[] {
+  const out: HTMLElement[] = [];
+  let family = "";
+  const families = [...new Set(rows.map((row) => row.family))];
+  const inOrder = grouped ? families.flatMap((name) => rows.filter((row) => row.family === name)) : rows;
+  for (const row of inOrder) {
+    if (grouped && row.family !== family) {
+      family = row.family;
+      out.push(h("tr", { role: "row", class: "family" },
+        h("th", { role: "rowheader", scope: "rowgroup", colspan: page.report.subjects.length + 2 }, FAMILIES[family] ?? family)));
+    }
+    out.push(h("tr", { role: "row", class: row.headline ? null : "further" },
+      h("th", { scope: "row", role: "rowheader" }, h("span", {}, rowLabel(row)), h("small", {}, where(row))),
+      referenceCell(row, page.report.reference),
+      row.cells.map((cell) => h("td", { role: "cell", "data-lane": cell.lane }, button(row, cell, open)))));
+  }
+  if (out.length === 0) {
+    out.push(h("tr", { role: "row" }, h("td", { role: "cell", class: "nothing", colspan: page.report.subjects.length + 2 },
+      page.report.rows.length === 0 ? "Nothing was measured." : "No row passes these filters.")));
+  }
+  return out;
+}
+
+function referenceCell(row: Row, reference: string): HTMLElement {
+  const { reference: level, metric } = row;
+  return h("td", { role: "cell", class: "reference", "data-lane": reference },
+    level === null
+      ? h("span", { class: "none", title: row.reference_gap?.reason }, row.reference_gap?.words ?? "none")
+      : [h("span", {}, figure(level.median, metric.unit)), h("small", {}, half(level.median, level.low, level.high, metric.unit))]);
+}
+
+function button(row: Row, cell: Cell, open: (row: Row, cell: Cell) => void): HTMLElement {
+  const { comparison, gap } = cell;
+  const bounds = comparison === null ? "" : interval(comparison.low, comparison.high, comparison.estimate);
+  const about = bounds === "" ? gap?.reason ?? "" : bounds;
+  const uncorrected = comparison !== null && !comparison.coloured && (cell.verdict === "slower" || cell.verdict === "faster");
+  const doubts = comparison?.caveats.length ?? 0;
+  const element = h("button", {
+    type: "button", tabindex: -1,
+    class: `cell v-${cell.verdict}${uncorrected ? " uncorrected" : ""}`,
+    "aria-label": `${rowLabel(row)} in ${cell.lane}: ${headline(cell, row)}, ${about}${doubts > 0 ? `, ${counted(doubts, "caveat", "caveats")}` : ""}`,
+    click: () => open(row, cell),
+  },
+    h("span", { class: "sign", "aria-hidden": "true" }, VERDICTS[cell.verdict].sign),
+    h("span", { class: "what" }, headline(cell, row), uncorrected ? "†" : null),
+    h("small", {}, about, doubts > 0 ? h("span", { class: "doubt", title: comparison?.caveats.map((c) => c.words).join("; ") }, ` ${"!".repeat(Math.min(doubts, 3))}`) : null));
+  if (comparison?.estimate != null && comparison.estimate > 0 && comparison.coloured) {
+    const depth = Math.min(Math.abs(Math.log(comparison.estimate)) / Math.log(DEEPEST_RATIO), 1);
+    element.style.setProperty("--depth", depth.toFixed(3));
+  }
+  return element;
+}
+
+function legend(rows: Row[]): HTMLElement {
+  const present = Object.entries(VERDICTS).filter(([v]) => rows.some((row) => row.cells.some((cell) => cell.verdict === v)));
+  const uncorrected = rows.some((row) => row.cells.some((cell) =>
+    cell.comparison?.coloured === false && (cell.verdict === "slower" || cell.verdict === "faster")));
+  return h("ul", { class: "legend" }, present.map(([verdict, { sign, word, meaning }]) =>
+    h("li", {}, h("span", { class: `count v-${verdict}` }, sign), ` ${word}: ${meaning}`)),
+    uncorrected ? h("li", {}, "† may be chance among so many cells") : null,
+    h("li", {}, "[ ] 95 % interval of the ratio"), h("li", {}, "a cell opens to its rounds and facts"));
+}
+
+/** Arrow keys, Home and End move between cells; one cell of the table is in the tab order. */
+function walk(event: KeyboardEvent): void {
+  const cell = (event.target as HTMLElement).closest<HTMLElement>("button.cell");
+  const body = cell?.closest("tbody");
+  if (cell === null || body === null || body === undefined) return;
+  const rows = [...body.querySelectorAll("tr")].map((tr) => [...tr.querySelectorAll<HTMLElement>("button.cell")])
+    .filter((cells) => cells.length > 0);
+  const y = rows.findIndex((cells) => cells.includes(cell));
+  const x = rows[y].indexOf(cell);
+  const to: Record<string, HTMLElement | undefined> = {
+    ArrowLeft: rows[y][x - 1], ArrowRight: rows[y][x + 1], ArrowUp: rows[y - 1]?.[x], ArrowDown: rows[y + 1]?.[x],
+    Home: rows[y][0], End: rows[y].at(-1),
+  };
+  const next = to[event.key];
+  if (next === undefined) return;
+  event.preventDefault();
+  cell.setAttribute("tabindex", "-1");
+  next.setAttribute("tabindex", "0");
+  next.focus();
+}
