@@ -105,6 +105,9 @@ pub struct View {
     /// One line a cell.
     #[arg(long)]
     pub csv: bool,
+    /// Also write the findings as one self-contained page.
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
     /// Every metric, and the shape of the rounds.
     #[arg(long)]
     pub wide: bool,

@@ -1,9 +1,10 @@
 //! `tare report`: reads a record and shows what it says.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use tare_data::session::Session;
-use tare_lab::error::LabError;
+use tare_lab::error::{ErrorKind, LabError};
 
 use crate::args::{Report, View};
 use crate::ui;
@@ -13,34 +14,51 @@ pub fn run(args: Report) -> anyhow::Result<ExitCode> {
     if let Some(line) = recording.torn_line {
         anstream::eprintln!("note: the record breaks off in line {line}; what stands before it is shown");
     }
-    ui::print(&show(&recording.session, &args.view, &args.record.display().to_string(), None))?;
+    ui::print(&show(&recording.session, &args.view, &args.record, None)?)?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Findings of a session as the view asks for them. The same for a session that just ended and an old record.
-pub fn show(session: &Session, view: &View, record: &str, elapsed_s: Option<f64>) -> String {
+///
+/// Writes the page too, where the view names a file for it.
+pub fn show(
+    session: &Session,
+    view: &View,
+    record: &Path,
+    elapsed_s: Option<f64>,
+) -> Result<String, LabError> {
     let options = tare_analysis::Options { strict: view.strict, ..Default::default() };
     let findings = tare_analysis::findings(session, &options);
+    let again = format!("tare {}", again(session));
+    let record = record.display().to_string();
+    if let Some(file) = &view.html {
+        let options = tare_report::html::Options { record: Some(&record), again: Some(&again) };
+        std::fs::write(file, tare_report::html::render(session, &findings, &options)).map_err(|e| {
+            LabError::new(ErrorKind::Storage, format!("cannot write the page {}", file.display()))
+                .because(e)
+                .hint("name a file in a folder you may write with --html FILE")
+        })?;
+    }
     if view.json {
-        return tare_report::json::render(session, &findings);
+        return Ok(tare_report::json::render(session, &findings));
     }
     if view.markdown {
-        return tare_report::markdown::render(session, &findings);
+        return Ok(tare_report::markdown::render(session, &findings));
     }
     if view.csv {
-        return tare_report::csv::render(session, &findings);
+        return Ok(tare_report::csv::render(session, &findings));
     }
-    let again = format!("tare {}", again(session));
+    let html = view.html.as_ref().map(|file| file.display().to_string());
     let options = tare_report::terminal::Options {
         width: ui::width(),
         colour: ui::colour(),
         wide: view.wide,
-        record: Some(record),
-        html: None,
+        record: Some(&record),
+        html: html.as_deref(),
         again: Some(&again),
         elapsed_s,
     };
-    tare_report::terminal::render(session, &findings, &options)
+    Ok(tare_report::terminal::render(session, &findings, &options))
 }
 
 /// The arguments that plan the same session again.

@@ -52,8 +52,12 @@ pub fn run(args: Run) -> anyhow::Result<ExitCode> {
     // What is shown comes from the disk, by the same road as next year.
     let recording = tare_record::read(&record).map_err(LabError::from)?;
     let elapsed_s = began.elapsed().as_secs_f64();
-    let record = record.display().to_string();
-    ui::print(&show(&recording.session, &args.view, &record, Some(elapsed_s)))?;
+    // Whoever asks for another form, or for a page elsewhere, gets that alone.
+    let mut view = args.view.clone();
+    if !(view.json || view.markdown || view.csv) {
+        view.html.get_or_insert_with(|| record.with_extension("html"));
+    }
+    ui::print(&show(&recording.session, &view, &record, Some(elapsed_s))?)?;
     Ok(match ending {
         Ending::Interrupted => Exit::Interrupted.into(),
         _ => ExitCode::SUCCESS,

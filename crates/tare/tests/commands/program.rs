@@ -37,7 +37,9 @@ impl Program {
     pub fn remains(&self) -> Vec<PathBuf> {
         let files =
             |folder: PathBuf| std::fs::read_dir(folder).into_iter().flatten().map(|e| e.unwrap().path());
-        let kept = |path: &PathBuf| path.ends_with("state") || path.extension().is_some_and(|e| e == "tare");
+        let kept = |path: &PathBuf| {
+            path.ends_with("state") || path.extension().is_some_and(|e| e == "tare" || e == "html")
+        };
         files(self.folder.path().to_owned())
             .filter(|p| !kept(p))
             .chain(files(self.path("state/tare")))
