@@ -24,8 +24,11 @@ const WIDEST_PROSE: usize = 100;
 const WIDEST_LABEL: usize = 24;
 /// A label keeps this much, however many lanes there are.
 const NARROWEST_LABEL: usize = 16;
+/// Ends a line of a command that goes on in the next.
+const CONTINUES: &str = " \\";
 
-/// The findings of a session as lines of text, each at most `options.width` columns wide.
+/// The findings of a session as lines of text, each at most `options.width` columns wide. Only paths and words of a
+/// command are longer where they must: a broken one is of no use.
 pub fn render(session: &Session, findings: &Findings, options: &Options) -> String {
     let width = options.width.max(NARROWEST);
     let prose = width.min(WIDEST_PROSE);
@@ -169,16 +172,42 @@ impl Lines {
     /// Where the record and the page are, and how to measure the same again.
     fn paths(&mut self, options: &Options, width: usize) {
         self.blank();
-        let named = [("record  ", options.record), ("page    ", options.html), ("again   ", options.again)];
-        for (name, value) in named {
-            if let Some(value) = value {
-                self.paragraph(name, &clean_path(value), width, Style::new());
+        for (name, path) in [("record  ", options.record), ("page    ", options.html)] {
+            if let Some(path) = path {
+                self.text.push_str(&format!("{name}{}\n", clean_path(path)));
             }
+        }
+        if let Some(command) = options.again {
+            self.text.push_str(&continued("again   ", &clean_path(command), width));
         }
         while self.text.ends_with("\n\n") {
             self.text.pop();
         }
     }
+}
+
+/// A command over several lines, as a shell takes them: broken between words, never inside one.
+fn continued(name: &str, command: &str, width: usize) -> String {
+    let mut quoted = false;
+    let words = command.split(|c| {
+        quoted ^= c == '\'';
+        c == ' ' && !quoted
+    });
+    let (mut text, mut used) = (name.to_owned(), columns(name));
+    for (i, word) in words.enumerate() {
+        let needed = columns(word) + 1;
+        if i > 0 && used + needed + CONTINUES.len() > width {
+            text.push_str(CONTINUES);
+            text.push_str(&format!("\n{}", " ".repeat(columns(name))));
+            used = columns(name);
+        } else if i > 0 {
+            text.push(' ');
+        }
+        text.push_str(word);
+        used += needed;
+    }
+    text.push('\n');
+    text
 }
 
 /// A path or command whole, however long: a cut one is of no use. It comes from the caller, not from a record.
