@@ -18,6 +18,7 @@ pub mod lanes;
 pub mod link;
 pub mod live;
 mod loopback;
+pub mod machine;
 pub mod mounts;
 pub mod nearest;
 pub mod ownership;

@@ -28,7 +28,8 @@ pub fn run(args: Check) -> anyhow::Result<ExitCode> {
             rows.push((text, ready.map(|facts| facts.get("runtime.version").unwrap_or("").to_owned())));
         }
     }
-    let machine = facts::environment();
+    let mut machine = facts::environment();
+    machine.0.extend(tare_lab::machine::noise().0);
     if args.json {
         let all: Vec<_> = rows
             .iter()
