@@ -196,3 +196,67 @@ fn a_full_place_fails_with_its_reason() {
     agent.leave();
     std::fs::remove_dir(&place).unwrap();
 }
+
+/// Processes whose parent, or parent's parent, is this one. Empty where there is no /proc.
+fn descendants(of: u32) -> Vec<u32> {
+    let parent = |pid: u32| {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        // After the name, which ends with the last bracket: state, then parent.
+        stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(1)?.parse::<u32>().ok()
+    };
+    let all = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    all.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .filter(|&pid| {
+            let first = parent(pid);
+            first == Some(of) || first.and_then(parent) == Some(of)
+        })
+        .collect()
+}
+
+fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    // Five seconds at most: the kernel does this as soon as it can.
+    for _ in 0..500 {
+        if holds() {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    panic!("still waiting for: {what}");
+}
+
+#[test]
+fn a_killed_agent_leaves_no_process_behind() {
+    let mut agent = Agent::start();
+    let mut holding = request("proc.fork_hold", None);
+    holding.case.parameters.0.insert("n".into(), "50".into());
+    holding.case.parameters.0.insert("hold_ms".into(), "60000".into());
+    holding.deadline_ms = 100_000;
+    agent.ask(&Request::Trial(holding));
+    let Some(Frame::Batch { batch, .. }) = agent.next() else { panic!("no batch") };
+    assert_eq!(batch.series, "process");
+    let held = descendants(agent.process.id());
+    if held.is_empty() {
+        println!("SKIPPED a_killed_agent_leaves_no_process_behind: no /proc");
+        return;
+    }
+    assert_eq!(held.len(), 51, "the trial's process and its 50 children");
+    agent.process.kill().unwrap();
+    agent.process.wait().unwrap();
+    let gone = |pid: &u32| !Path::new(&format!("/proc/{pid}")).exists();
+    until("the processes of the trial to end", || held.iter().all(gone));
+}
+
+#[test]
+fn a_killed_trial_takes_its_children_along_and_the_agent_goes_on() {
+    let mut agent = Agent::start();
+    let mut holding = request("proc.fork_hold", None);
+    holding.case.parameters.0.insert("n".into(), "20".into());
+    holding.case.parameters.0.insert("hold_ms".into(), "60000".into());
+    holding.deadline_ms = 300;
+    let failure = agent.trial(holding).unwrap_err();
+    assert_eq!(failure.kind, FailureKind::Deadline);
+    let own = agent.process.id();
+    until("the children of the trial to end", || descendants(own).is_empty());
+    agent.trial(request("null", None)).unwrap();
+    agent.leave();
+}

@@ -174,25 +174,28 @@ fn memory() -> Option<String> {
         Some(anonymous) => Some(anonymous),
         None => Some(u64::MAX - meminfo_bytes(&read_text("/proc/meminfo")?, "MemFree:")?),
     };
-    if !follows(&used, &|| Buffer::random(TOUCHED_BYTES, 5).ok(), TOUCHED_BYTES as u64) {
+    let page = rustix::param::page_size();
+    if !follows(&used, &|| touched_every(page, TOUCHED_BYTES), TOUCHED_BYTES as u64) {
         return Some("its meminfo does not move when memory is touched".into());
     }
     if meminfo_bytes(&text, "PageTables:").is_none() {
         return Some("its meminfo leaves out what its kernel holds".into());
     }
     let tables = || meminfo_bytes(&read_text("/proc/meminfo")?, "PageTables:");
-    if !follows(&tables, &many_page_tables, TABLES * 4096) {
+    // One page for each page table that maps it.
+    let one_each = || touched_every(TABLE_MAPS, TABLES as usize * TABLE_MAPS);
+    if !follows(&tables, &one_each, TABLES * 4096) {
         return Some("its meminfo does not count page tables".into());
     }
     Some(OK.into())
 }
 
-/// Memory in which one page is touched for each page table that maps it.
-fn many_page_tables() -> Option<Buffer> {
-    let mut sparse = Buffer::untouched(TABLES as usize * TABLE_MAPS).ok()?;
-    sparse.small_pages();
-    sparse.iter_mut().step_by(TABLE_MAPS).for_each(|byte| *byte = 1);
-    Some(sparse)
+/// Memory of small pages in which a byte is written every so many bytes.
+fn touched_every(step: usize, bytes: usize) -> Option<Buffer> {
+    let mut memory = Buffer::untouched(bytes).ok()?;
+    memory.small_pages();
+    memory.iter_mut().step_by(step).for_each(|byte| *byte = 1);
+    Some(memory)
 }
 
 /// Do the counters of context switches and page faults count?

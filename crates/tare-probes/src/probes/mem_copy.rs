@@ -42,8 +42,7 @@ pub static PROBE: Probe = Probe {
             let number = from[0].wrapping_add(1);
             from[0] = number;
             let stopwatch = copies(operations, &from, &mut to);
-            let right = from.iter().zip(to.iter()).filter(|(a, b)| a == b).count();
-            prove("bytes that arrived", right as u64, size)?;
+            prove("copies that arrived", u64::from(*from == *to), 1)?;
             report.moved("copy", operations, operations * size, &stopwatch);
             Ok(())
         })

@@ -11,6 +11,8 @@ mod cpu_primes;
 mod cpu_whetstone;
 mod file_copy;
 mod file_meta;
+mod file_queue;
+mod file_random;
 mod file_seq;
 mod file_sync;
 mod ipc_context;
@@ -34,6 +36,7 @@ mod time_read;
 mod time_spin;
 mod time_wakeup;
 
+pub use file_queue::profile;
 pub(crate) use time_read::smallest_step_ns;
 
 /// Every probe. A test compares this list with the folder.
@@ -61,6 +64,8 @@ pub static PROBES: &[&Probe] = &[
     &time_spin::PROBE,
     &file_seq::PROBE,
     &file_copy::PROBE,
+    &file_random::PROBE,
+    &file_queue::PROBE,
     &file_sync::PROBE,
     &file_meta::PROBE,
     &net_rr::PROBE,

@@ -16,7 +16,7 @@ use crate::facts::{meminfo_bytes, read_text};
 use crate::files::size_words;
 use crate::probe::{MetricDescription, Parameter, Probe};
 use crate::stopwatch::{Laps, Stopwatch, now_ns};
-use crate::trial::{Trial, broken, prove};
+use crate::trial::{Report, Trial, broken, prove};
 
 pub static PROBE: Probe = Probe {
     name: "proc.fork_hold",
@@ -109,10 +109,7 @@ fn hold(trial: &mut Trial<'_>, n: u64, hold_ms: u64) -> Result<(), Failure> {
     })?;
     std::thread::sleep(std::time::Duration::from_millis(hold_ms));
     trial.once(|report| {
-        let after = available_bytes();
-        if let (Some(before), Some(after)) = (before, after) {
-            report.gauge("memory", before.saturating_sub(after) as f64 / n as f64);
-        }
+        each(report, "memory", available_bytes(), before, n);
         let step = children.len().div_ceil(LOOKED_AT);
         let sizes: Vec<u64> = children.iter().step_by(step).filter_map(|c| pss_bytes(c.pid())).collect();
         if !sizes.is_empty() {
@@ -134,6 +131,15 @@ fn pause_for_ever() -> i32 {
     loop {
         // SAFETY: waits for a signal, and none but the last is sent.
         unsafe { libc::pause() };
+    }
+}
+
+/// Reports how much more there is than there was, for each of n. What is below the grain of the counters
+/// does not show, or shows as less: that is not known, and not zero.
+pub(super) fn each(report: &mut Report, series: &'static str, less: Option<u64>, more: Option<u64>, n: u64) {
+    let increase = more.zip(less).and_then(|(more, less)| more.checked_sub(less));
+    if let Some(increase) = increase.filter(|&bytes| bytes > 0) {
+        report.gauge(series, increase as f64 / n as f64);
     }
 }
 

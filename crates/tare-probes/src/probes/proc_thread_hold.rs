@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use tare_data::failure::Failure;
 use tare_data::unit::Unit;
 
-use super::proc_fork_hold::{available_bytes, pss_bytes};
+use super::proc_fork_hold::{available_bytes, each, pss_bytes};
 use crate::probe::{MetricDescription, Parameter, Probe};
 use crate::stopwatch::{Laps, Stopwatch, now_ns};
 use crate::syscall::futex_wait;
@@ -147,12 +147,8 @@ fn hold(trial: &mut Trial<'_>, n: u64, stack: Option<usize>, hold_ms: u64) -> Re
     })?;
     std::thread::sleep(std::time::Duration::from_millis(hold_ms));
     trial.once(|report| {
-        if let (Some(before), Some(after)) = (before, available_bytes()) {
-            report.gauge("memory", before.saturating_sub(after) as f64 / n as f64);
-        }
-        if let (Some(before), Some(after)) = (pss_before, own_pss()) {
-            report.gauge("pss", after.saturating_sub(before) as f64 / n as f64);
-        }
+        each(report, "memory", available_bytes(), before, n);
+        each(report, "pss", pss_before, own_pss(), n);
         let mut stopwatch = Stopwatch::default();
         stopwatch.start();
         threads.end();

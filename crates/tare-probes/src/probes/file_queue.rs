@@ -1,0 +1,343 @@
+//! `file.queue`: many requests outstanding at once on one file, past the cache; what a disk can do.
+//!
+//! As DiskSpd, which CrystalDiskMark runs: O_DIRECT, blocks of one size in order or at random aligned places,
+//! a queue kept full by each of some threads. `engine=uring` keeps the queue with io_uring, one for each
+//! thread; `engine=threads` keeps it with as many threads as requests outstanding, each with a plain pread
+//! or pwrite, for environments without io_uring. They are not the same measurement, so that one never stands
+//! in for the other unasked. The latency of a request is from its submission to its answer. io_uring(7).
+
+use std::sync::Barrier;
+
+use io_uring::{IoUring, opcode, types};
+use rustix::fd::{AsFd, AsRawFd, BorrowedFd};
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+use tare_data::failure::{Failure, FailureKind};
+use tare_data::generator::Generator;
+use tare_data::metric::Reading;
+use tare_data::names::Parameters;
+
+use crate::buffer::Buffer;
+use crate::files;
+use crate::probe::{MetricDescription, Need, Parameter, Probe};
+use crate::stopwatch::{Laps, now_ns};
+use crate::syscall::{pread, pwrite};
+use crate::trial::{broken, prove};
+
+pub static PROBE: Probe = Probe {
+    name: "file.queue",
+    title: "queued file access",
+    summary: "Reads or writes past the cache with a queue of requests outstanding: bytes a second, latency.",
+    timed: "each request from submission to answer; the whole batch from the first to the last",
+    not_timed: "making the file; setting up the ring and its buffers",
+    distorted_by: "a cache below this kernel (the host of a virtual machine); the device's own cache",
+    parameters: &[
+        Parameter { name: "bs", quick: "4KiB", reference: "4KiB", about: "bytes a request" },
+        Parameter { name: "op", quick: "read", reference: "read", about: "read or write" },
+        Parameter { name: "pattern", quick: "random", reference: "random", about: "random or sequential" },
+        Parameter { name: "depth", quick: "16", reference: "32", about: "requests outstanding a thread" },
+        Parameter { name: "threads", quick: "1", reference: "1", about: "threads, each with its own queue" },
+        Parameter { name: "size", quick: "32MiB", reference: "1GiB", about: "bytes of the file" },
+        Parameter { name: "engine", quick: "uring", reference: "uring", about: "uring or threads" },
+    ],
+    metrics: &[
+        MetricDescription::bytes_per_second("rate", "request"),
+        MetricDescription::per_second("iops", "request"),
+        MetricDescription::nanoseconds("mean", "request", Reading::Mean),
+        MetricDescription::quantile("p50", "request", 0.5),
+        MetricDescription::quantile("p99", "request", 0.99),
+        MetricDescription::nanoseconds("max", "request", Reading::Maximum),
+    ],
+    // io_uring is needed by one engine only: a trial without it fails with that reason.
+    needs: &[Need::Place],
+    revision: 1,
+    label: |parameters| {
+        let block = parameters.integer("bs").map(files::size_words).unwrap_or_default();
+        let text = |key| parameters.text(key).unwrap_or_default();
+        let pattern = if text("pattern") == "random" { "rnd" } else { "seq" };
+        format!("{pattern} {} {block} Q{}T{}", text("op"), text("depth"), text("threads"))
+    },
+    run: |trial| {
+        let job = Job::of(trial.parameters())?;
+        let directory = trial.directory()?;
+        files::room(directory, job.size)?;
+        let file = files::open(directory, "queue", OFlags::TRUNC)?;
+        files::fill(file.as_fd(), &Buffer::random(1 << 20, trial.seed())?, job.size)?;
+        drop(file);
+        let file = files::open(directory, "queue", OFlags::DIRECT)?;
+        let mut generator = Generator::for_part(trial.seed(), "file.queue");
+        let mut next = 0;
+        trial.repeat(|operations, report| {
+            let places: Vec<u64> = (0..operations).map(|_| job.place(&mut generator, &mut next)).collect();
+            let (laps, bytes) = all_threads(&job, file.as_fd(), &places)?;
+            prove("requests answered", laps.operations(), operations)?;
+            prove("bytes moved", bytes, operations * job.block as u64)?;
+            report.latency("request", bytes, laps);
+            Ok(())
+        })
+    },
+};
+
+const DEEPEST: u64 = 4_096;
+const MOST_THREADS: u64 = 256;
+
+#[derive(Clone, Copy, PartialEq)]
+enum Engine {
+    Uring,
+    Threads,
+}
+
+struct Job {
+    block: usize,
+    size: u64,
+    depth: usize,
+    threads: usize,
+    write: bool,
+    random: bool,
+    engine: Engine,
+}
+
+impl Job {
+    fn of(parameters: &Parameters) -> Result<Job, Failure> {
+        let choice = |key: &'static str, yes: &str, no: &str| match parameters.text(key)? {
+            text if text == yes => Ok(true),
+            text if text == no => Ok(false),
+            text => Err(broken(key, format!("{text} is neither {yes} nor {no}"))),
+        };
+        let (block, size) = (parameters.integer("bs")?, parameters.integer("size")?);
+        let (depth, threads) = (parameters.integer("depth")?, parameters.integer("threads")?);
+        if !(512..=1 << 28).contains(&block) || size < block || !size.is_multiple_of(block) {
+            return Err(broken("parameters", "size is not a multiple of bs, or bs is out of bounds"));
+        }
+        if !(1..=DEEPEST).contains(&depth) || !(1..=MOST_THREADS).contains(&threads) {
+            return Err(broken("parameters", "depth or threads is out of bounds"));
+        }
+        let uring = choice("engine", "uring", "threads")?;
+        Ok(Job {
+            block: block as usize,
+            size,
+            depth: depth as usize,
+            threads: threads as usize,
+            write: choice("op", "write", "read")?,
+            random: choice("pattern", "random", "sequential")?,
+            engine: if uring { Engine::Uring } else { Engine::Threads },
+        })
+    }
+
+    fn place(&self, generator: &mut Generator, next: &mut u64) -> u64 {
+        let blocks = self.size / self.block as u64;
+        if self.random {
+            return generator.below(blocks) * self.block as u64;
+        }
+        *next += 1;
+        (*next - 1) % blocks * self.block as u64
+    }
+}
+
+/// Shares the requests among the threads, each with its own queue, and adds up their laps and bytes.
+fn all_threads(job: &Job, file: BorrowedFd<'_>, places: &[u64]) -> Result<(Laps, u64), Failure> {
+    // With plain calls a thread has one request outstanding, so that there are as many as the queues hold.
+    let workers = match job.engine {
+        Engine::Uring => job.threads,
+        Engine::Threads => job.threads * job.depth,
+    };
+    let share = |worker: usize| places.iter().copied().skip(worker).step_by(workers).collect::<Vec<_>>();
+    let together = Barrier::new(workers);
+    std::thread::scope(|scope| {
+        let work = |worker: usize| {
+            let mine = share(worker);
+            let ready = Queue::new(job, mine.len());
+            // Every worker comes to the barrier, also one that has failed: the others wait for it there.
+            together.wait();
+            match ready? {
+                Queue::Ring(ring, buffers) => through_ring(job, file, ring, buffers, &mine),
+                Queue::Calls(mut buffer) => {
+                    let mut laps = Laps::new();
+                    let bytes = one_by_one(file, job.write, &mut buffer, &mine, &mut laps)
+                        .map_err(|e| refused(e, job.block))?;
+                    Ok((laps, bytes))
+                }
+            }
+        };
+        let running: Vec<_> = (0..workers).map(|i| scope.spawn(move || work(i))).collect();
+        let (mut laps, mut bytes) = (Laps::new(), 0);
+        for worker in running {
+            let (its_laps, its_bytes): (Laps, u64) =
+                worker.join().map_err(|_| broken("a thread", "it panicked"))??;
+            laps.merge(&its_laps);
+            bytes += its_bytes;
+        }
+        Ok((laps, bytes))
+    })
+}
+
+/// What a worker needs, made before the clock runs.
+enum Queue {
+    Ring(Box<IoUring>, Vec<Buffer>),
+    Calls(Buffer),
+}
+
+impl Queue {
+    fn new(job: &Job, requests: usize) -> Result<Queue, Failure> {
+        let buffer = || Buffer::random(job.block, 9);
+        if job.engine == Engine::Threads {
+            return buffer().map(Queue::Calls);
+        }
+        let depth = job.depth.min(requests).max(1);
+        let ring = IoUring::new(depth as u32).map_err(|e| {
+            let kind = match e.raw_os_error() {
+                Some(libc::EPERM | libc::EACCES) => FailureKind::NotPermitted,
+                Some(libc::ENOMEM) => FailureKind::Broken,
+                _ => FailureKind::NotSupported,
+            };
+            Failure::new(kind, format!("io_uring: {e}"))
+        })?;
+        let buffers = (0..depth).map(|_| buffer()).collect::<Result<_, _>>()?;
+        Ok(Queue::Ring(Box::new(ring), buffers))
+    }
+}
+
+/// Keeps the ring full until every place was asked for, and all answers are there.
+fn through_ring(
+    job: &Job,
+    file: BorrowedFd<'_>,
+    mut ring: Box<IoUring>,
+    mut buffers: Vec<Buffer>,
+    places: &[u64],
+) -> Result<(Laps, u64), Failure> {
+    let file = types::Fd(file.as_raw_fd());
+    let mut laps = Laps::new();
+    let mut started_ns = vec![0u64; buffers.len()];
+    let mut free: Vec<usize> = (0..buffers.len()).collect();
+    let (mut asked, mut answered, mut bytes) = (0, 0, 0);
+    let mut failed = None;
+    while answered < places.len() && (failed.is_none() || free.len() < buffers.len()) {
+        while failed.is_none()
+            && asked < places.len()
+            && let Some(slot) = free.pop()
+        {
+            let (start, length) = (buffers[slot].as_mut_ptr(), job.block as u32);
+            let entry = if job.write {
+                opcode::Write::new(file, start, length).offset(places[asked]).build()
+            } else {
+                opcode::Read::new(file, start, length).offset(places[asked]).build()
+            };
+            started_ns[slot] = now_ns();
+            // SAFETY: the buffer lives until its answer is there, and is used by no other request till then.
+            if let Err(e) = unsafe { ring.submission().push(&entry.user_data(slot as u64)) } {
+                return Err(leak(buffers, broken("a full ring", e)));
+            }
+            asked += 1;
+        }
+        // An interrupted wait leaves all as it was; the deadline of the trial bounds it.
+        match ring.submit_and_wait(1) {
+            Ok(_) => {}
+            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => continue,
+            Err(e) => return Err(leak(buffers, broken("io_uring", e))),
+        }
+        let now = now_ns();
+        for answer in ring.completion() {
+            let slot = answer.user_data() as usize;
+            laps.add(started_ns[slot], now);
+            free.push(slot);
+            answered += 1;
+            match answer.result() {
+                moved if moved >= 0 => bytes += moved as u64,
+                error => failed = Some(refused(Errno::from_raw_os_error(-error), job.block)),
+            }
+        }
+    }
+    failed.map_or(Ok((laps, bytes)), Err)
+}
+
+/// Gives up the buffers, which requests that were not answered may still fill.
+fn leak(buffers: Vec<Buffer>, failure: Failure) -> Failure {
+    std::mem::forget(buffers);
+    failure
+}
+
+fn refused(e: Errno, block: usize) -> Failure {
+    if e == Errno::INVAL {
+        return Failure::new(FailureKind::NotSupported, format!("O_DIRECT in blocks of {block} B"));
+    }
+    broken("a request", e)
+}
+
+crate::timed! {
+    fn one_by_one(
+        file: BorrowedFd<'_>,
+        writes: bool,
+        buffer: &mut [u8],
+        places: &[u64],
+        laps: &mut Laps,
+    ) -> Result<u64, Errno> {
+        let mut bytes = 0;
+        for &place in places {
+            let started_ns = now_ns();
+            bytes += if writes { pwrite(file, buffer, place)? } else { pread(file, buffer, place)? } as u64;
+            laps.add(started_ns, now_ns());
+        }
+        Ok(bytes)
+    }
+}
+
+/// Named sets of parameters: what CrystalDiskMark 8 runs by default and for NVMe, and a sweep at depth 16.
+///
+/// Block, pattern, depth, threads; each for reading and for writing.
+pub fn profile(name: &str) -> Option<&'static [(&'static str, &'static str, u32, u32)]> {
+    match name {
+        "cdm8-default" => Some(&[
+            ("1MiB", "sequential", 8, 1),
+            ("1MiB", "sequential", 1, 1),
+            ("4KiB", "random", 32, 1),
+            ("4KiB", "random", 1, 1),
+        ]),
+        "cdm8-nvme" => Some(&[
+            ("1MiB", "sequential", 8, 1),
+            ("128KiB", "sequential", 32, 1),
+            ("4KiB", "random", 32, 16),
+            ("4KiB", "random", 1, 1),
+        ]),
+        "q16" => Some(&[
+            ("4KiB", "sequential", 16, 1),
+            ("128KiB", "sequential", 16, 1),
+            ("1MiB", "sequential", 16, 1),
+            ("8MiB", "sequential", 16, 1),
+        ]),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{request, run};
+    use super::*;
+
+    #[test]
+    fn both_engines_answer_every_request() {
+        for engine in ["uring", "threads"] {
+            for op in ["read", "write"] {
+                for pattern in ["random", "sequential"] {
+                    let small = [("engine", engine), ("op", op), ("pattern", pattern), ("size", "1MiB")];
+                    match run(&request(&PROBE, &[&small[..], &[("threads", "2"), ("depth", "4")]].concat())) {
+                        Ok(batches) => assert_eq!(batches.len(), 3),
+                        // A build folder in memory has no O_DIRECT; a container may forbid io_uring.
+                        Err(gap) => assert_ne!(gap.kind, FailureKind::WrongWork, "{gap}"),
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_set_of_a_profile_is_a_case() {
+        for name in ["cdm8-default", "cdm8-nvme", "q16"] {
+            for (block, pattern, depth, threads) in profile(name).unwrap() {
+                let (depth, threads) = (depth.to_string(), threads.to_string());
+                let all = [("bs", *block), ("pattern", pattern), ("depth", &depth), ("threads", &threads)];
+                assert!(Job::of(&request(&PROBE, &all).case.parameters).is_ok());
+            }
+        }
+        assert_eq!(profile("cdm9"), None);
+    }
+}
