@@ -7,6 +7,7 @@ pub mod amount;
 pub mod arena;
 mod bundle;
 pub mod clean;
+mod counter;
 mod disk;
 pub mod entered;
 pub mod environments;

@@ -6,6 +6,7 @@ use std::process::Command;
 
 use tare_data::facts::Facts;
 
+use crate::counter;
 use crate::disk;
 use crate::environments::{Entrance, Ground, NotReady, OptionDescription, Provider};
 use crate::error::{ErrorKind, LabError};
@@ -130,10 +131,11 @@ impl Provider for Qemu {
         command.env_clear().current_dir(ground.folder());
         command.args(["-M", if microvm { "microvm,acpi=on,pcie=off,rtc=on" } else { "q35" }]);
         command.args(["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]);
-        command.args(processor(accelerator(specification, ground.programs())));
+        let accelerator = accelerator(specification, ground.programs());
+        command.args(processor(accelerator));
         command.arg("-m").arg(memory_mib(specification)?.to_string());
         command.arg("-kernel").arg(&kernel.image).arg("-initrd").arg(&initrd);
-        command.arg("-append").arg(words());
+        command.arg("-append").arg(words(accelerator));
         // The console goes to standard error, where lines become notes.
         command.args(["-serial", "file:/dev/fd/2", "-chardev", "stdio,id=stream,signal=off"]);
         command.arg("-device").arg(format!("virtio-serial-{bus}"));
@@ -187,9 +189,13 @@ fn initial_disk(kernel: &Kernel, guest: &Guest, agent: &Path) -> std::io::Result
 }
 
 /// The kernel's command line.
-fn words() -> String {
+fn words(accelerator: &str) -> String {
     // Without tsc=reliable a microvm's clock moves in steps of 4 ms, and a q35's asks slow hardware.
-    let words = ["console=ttyS0", "quiet", "panic=-1", "tsc=reliable"];
+    let mut words = vec!["console=ttyS0".to_owned(), "quiet".to_owned(), "panic=-1".to_owned()];
+    words.push("tsc=reliable".to_owned());
+    if accelerator == "tcg" {
+        words.extend(counter::rate_khz().map(|rate| format!("tsc_early_khz={rate}")));
+    }
     // A word that the kernel does not know goes to the first process.
     format!("{} rdinit={AGENT} {}", words.join(" "), guest::INIT)
 }
