@@ -140,6 +140,7 @@ fn attach(entry: &GuestMount) -> io::Result<()> {
     if entry.source.starts_with("/dev/") {
         appears(Path::new(&entry.source))?;
     }
+    fs::create_dir_all(&entry.target)?;
     let options = CString::new(entry.options.as_str())?;
     let (source, target, kind) = (entry.source.as_str(), entry.target.as_str(), entry.kind.as_str());
     Ok(mount(source, target, kind, MountFlags::empty(), Some(options.as_c_str()))?)

@@ -19,10 +19,15 @@ pub const VERSION_WAIT: Duration = Duration::from_secs(5);
 /// Pause between two looks at a process that has closed its output but not ended.
 const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
-/// Folders in which foreign programs are looked for, the first first.
+/// Where programs are, and what was prepared for them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Programs {
+    /// Folders in which foreign programs are looked for, the first first.
     pub folders: Vec<PathBuf>,
+    /// tare itself, which answers to inner verbs.
+    pub tare: PathBuf,
+    /// Where what is slow to make is kept from one session to the next: kernels.
+    pub prepared: PathBuf,
 }
 
 impl Programs {
@@ -64,8 +69,13 @@ pub fn run(command: &mut Command, wait: Duration) -> io::Result<Ended> {
 
 /// The same with a file, say, on its standard input.
 pub fn run_with(command: &mut Command, input: Stdio, wait: Duration) -> io::Result<Ended> {
+    run_between(command, input, Stdio::piped(), wait)
+}
+
+/// The same from a file to a file, say: only what goes to a pipe is kept as output.
+pub fn run_between(command: &mut Command, input: Stdio, output: Stdio, wait: Duration) -> io::Result<Ended> {
     let end = Instant::now() + wait;
-    command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+    command.stdin(input).stdout(output).stderr(Stdio::piped()).process_group(0);
     let mut child = command.spawn()?;
     let (mut out, mut err) = (child.stdout.take(), child.stderr.take());
     let (mut output, mut errors) = (Vec::new(), Vec::new());
@@ -140,7 +150,8 @@ mod tests {
     use super::*;
 
     fn system() -> Programs {
-        Programs { folders: vec!["/no/such".into(), "/usr/bin".into(), "/bin".into()] }
+        let folders = vec!["/no/such".into(), "/usr/bin".into(), "/bin".into()];
+        Programs { folders, ..Programs::default() }
     }
 
     #[test]

@@ -1,6 +1,5 @@
 //! gVisor: a kernel in user space that answers the system calls itself.
 
-use std::fs::OpenOptions;
 use std::path::Path;
 use std::process::Command;
 
@@ -9,6 +8,7 @@ use tare_data::facts::Facts;
 use crate::bundle::{self, Network};
 use crate::environments::{Entrance, Ground, NotReady, OptionDescription, Provider};
 use crate::error::{ErrorKind, LabError};
+use crate::kvm;
 use crate::ownership::Owned;
 use crate::private_mounts;
 use crate::programs::{self, Programs};
@@ -81,11 +81,7 @@ impl Provider for Gvisor {
         }
         let platform = PLATFORM.value(specification);
         if platform == "kvm" {
-            OpenOptions::new()
-                .read(true)
-                .write(true)
-                .open("/dev/kvm")
-                .map_err(|e| NotReady::because(format!("platform=kvm: /dev/kvm: {e}")))?;
+            kvm::proven(programs)?;
         }
         let ended = programs::run(Command::new(&program).arg("--version"), programs::VERSION_WAIT)
             .map_err(|e| NotReady::because(format!("{}: {e}", program.display())))?;

@@ -9,6 +9,7 @@ use tare_data::facts::Facts;
 
 use crate::error::{ErrorKind, LabError};
 use crate::guest;
+use crate::kvm;
 use crate::nearest::nearest;
 use crate::ownership::Owned;
 use crate::programs::Programs;
@@ -20,6 +21,7 @@ pub mod gvisor;
 pub mod native;
 pub mod oci;
 pub mod proot;
+pub mod qemu;
 pub mod ssh;
 pub mod uml;
 
@@ -32,6 +34,7 @@ pub const PROVIDERS: &[&dyn Provider] = &[
     &oci::Oci,
     &gvisor::Gvisor,
     &uml::Uml,
+    &qemu::Qemu,
     &ssh::Ssh,
 ];
 
@@ -54,6 +57,22 @@ pub trait Provider: Sync {
 
     /// Whether it can be entered here and now: cheap, changes nothing. Ready: facts from outside (version, path).
     fn ready(&self, specification: &Specification, programs: &Programs) -> Result<Facts, NotReady>;
+
+    /// Does what is slow and has to be done once, like downloading a kernel; [`Programs::prepared`] is where.
+    /// `tell` hears what happens.
+    fn prepare(
+        &self,
+        _specification: &Specification,
+        _programs: &Programs,
+        _tell: &mut dyn FnMut(&str),
+    ) -> Result<(), LabError> {
+        Ok(())
+    }
+
+    /// Takes away what `prepare` made.
+    fn remove(&self, _specification: &Specification, _programs: &Programs) -> Result<(), LabError> {
+        Ok(())
+    }
 
     /// Prepares an entrance. Everything made on the way is given to `ground` before it is made.
     fn enter(&self, specification: &Specification, ground: &mut dyn Ground) -> Result<Entrance, LabError>;
@@ -195,6 +214,7 @@ fn unknown(what: String, given: &str, known: &[&str]) -> LabError {
 pub fn answer(arguments: &[OsString]) -> Option<i32> {
     match (arguments.get(1)?.to_str()?, &arguments[2..]) {
         (container::ENTER, [plan]) => Some(container::enter_main(plan.to_str()?)),
+        (kvm::PROVE, []) => Some(kvm::prove_main()),
         (guest::INIT, []) => Some(guest::init_main()),
         _ => None,
     }

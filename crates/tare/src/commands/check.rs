@@ -16,7 +16,7 @@ const SHOWN: [&str; 9] =
     ["kernel", "cpu", "memory", "clock", "noise", "virtualisation", "cgroup", "user", "honesty"];
 
 pub fn run(args: Check) -> anyhow::Result<ExitCode> {
-    let programs = Programs { folders: paths::program_folders() };
+    let programs = Programs { folders: paths::program_folders(), ..Programs::default() };
     let mut rows: Vec<(&str, Result<String, NotReady>)> = Vec::new();
     for provider in PROVIDERS {
         let texts = match provider.by_default() {

@@ -268,7 +268,7 @@ fn tell_left(outcomes: Vec<clean::Outcome>) {
 }
 
 fn programs() -> Programs {
-    Programs { folders: paths::program_folders() }
+    Programs { folders: paths::program_folders(), ..Programs::default() }
 }
 
 fn budget(text: &str) -> Result<f64, LabError> {

@@ -119,7 +119,8 @@ pub fn programs() -> Programs {
     let mut folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
     folders.extend(["/usr/sbin", "/sbin"].map(PathBuf::from));
     folders.extend(std::env::var_os("HOME").map(|home| Path::new(&home).join("go/bin")));
-    Programs { folders }
+    // Kernels are kept beside the program, from one run of the tests to the next.
+    Programs { folders, tare: TARE.into(), prepared: Path::new(TARE).with_file_name("prepared") }
 }
 
 /// The specification, if its environment is ready; otherwise says that the test is skipped.

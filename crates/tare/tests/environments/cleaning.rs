@@ -70,7 +70,7 @@ fn nothing_is_left_of_a_kernel_that_was_killed() {
 }
 
 /// Environments with a kernel of their own.
-const KERNELS: [&str; 1] = ["uml"];
+const KERNELS: [&str; 2] = ["uml", "qemu"];
 
 #[test]
 fn a_living_session_is_left_alone() {

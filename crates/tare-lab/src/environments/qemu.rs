@@ -1,0 +1,264 @@
+//! QEMU: a virtual machine with a kernel of the distribution, and tare as its first process.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use tare_data::facts::Facts;
+
+use crate::counter;
+use crate::disk;
+use crate::environments::{Entrance, Ground, NotReady, OptionDescription, Provider};
+use crate::error::{ErrorKind, LabError};
+use crate::guest::{self, Ending, Guest, GuestMount, Stream};
+use crate::initrd::Initrd;
+use crate::kernel::{self, Kernel};
+use crate::kvm;
+use crate::mounts;
+use crate::processes::MARK;
+use crate::programs::{self, Programs};
+use crate::root::{AGENT, OWN, Root};
+use crate::specification::Specification;
+
+/// Name of the port that is the stream.
+const PORT: &str = "tare";
+const PROGRAM: &str = "qemu-system-x86_64";
+const INSTALL: &str = "apt-get install --no-install-recommends qemu-system-x86";
+
+const MACHINE: OptionDescription = OptionDescription {
+    key: "machine",
+    default: "q35",
+    values: &["q35", "microvm"],
+    about: "q35: a PC; microvm: no PCI and no firmware to speak of, as Firecracker's",
+};
+const ACCELERATION: OptionDescription = OptionDescription {
+    key: "acceleration",
+    default: "auto",
+    values: &["auto", "kvm", "tcg"],
+    about: "auto: KVM where it is proven to run real code, otherwise TCG, which emulates every instruction",
+};
+const CACHE: OptionDescription = OptionDescription {
+    key: "cache",
+    default: "none",
+    values: &["none", "loose", "mmap"],
+    about: "what the guest keeps of shares (9P): none asks the host every time; loose and mmap trust themselves",
+};
+const MEMORY: OptionDescription =
+    OptionDescription { key: "memory", default: "1024", values: &[], about: "memory of the guest in MiB" };
+
+pub struct Qemu;
+
+impl Provider for Qemu {
+    fn name(&self) -> &'static str {
+        "qemu"
+    }
+
+    fn summary(&self) -> &'static str {
+        "a virtual machine: a full kernel on virtual hardware"
+    }
+
+    fn stands_for(&self) -> &'static str {
+        "a full kernel in a light virtual machine with its own disk and the host's folders by 9P, which is \
+         WSL2's architecture and that of every desktop's virtual machines. Without KVM every instruction is \
+         emulated: then figures of the processor say nothing, and others show the shape only. WSL2's \
+         hypervisor is Hyper-V and its 9P runs over a socket, not virtio."
+    }
+
+    fn options(&self) -> &'static [OptionDescription] {
+        &[MACHINE, ACCELERATION, CACHE, MEMORY]
+    }
+
+    fn by_default(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    fn ready(&self, specification: &Specification, programs: &Programs) -> Result<Facts, NotReady> {
+        let program = programs.find(PROGRAM).ok_or_else(|| NotReady::missing(PROGRAM, INSTALL))?;
+        disk::ready(programs)?;
+        memory_mib(specification).map_err(|e| NotReady::because(e.what))?;
+        let kernel = kernel::find(programs)?;
+        let accelerator = match ACCELERATION.value(specification) {
+            "tcg" => "tcg",
+            "kvm" => kvm::proven(programs).map(|()| "kvm")?,
+            _ => accelerator(specification, programs),
+        };
+        let version = programs::version(&program, &["--version"])
+            .map_err(|e| NotReady::because(format!("{}: {e}", program.display())))?;
+        let mut facts = Facts::default();
+        facts.note("runtime.path", program.to_string_lossy());
+        facts.note("runtime.version", version);
+        facts.note("runtime.accelerator", accelerator);
+        facts.note("runtime.kernel", kernel.release);
+        for option in [MACHINE, CACHE, MEMORY] {
+            facts.note(format!("runtime.{}", option.key), option.value(specification));
+        }
+        Ok(facts)
+    }
+
+    fn prepare(
+        &self,
+        _: &Specification,
+        programs: &Programs,
+        tell: &mut dyn FnMut(&str),
+    ) -> Result<(), LabError> {
+        kernel::prepare(programs, tell)
+    }
+
+    fn remove(&self, _: &Specification, programs: &Programs) -> Result<(), LabError> {
+        kernel::remove(programs)
+    }
+
+    fn enter(&self, specification: &Specification, ground: &mut dyn Ground) -> Result<Entrance, LabError> {
+        let program = ground
+            .programs()
+            .find(PROGRAM)
+            .ok_or_else(|| LabError::new(ErrorKind::Environment, "QEMU is not installed"))?;
+        let kernel = kernel::find(ground.programs())
+            .map_err(|not| LabError::new(ErrorKind::Environment, "cannot enter qemu").because(not.reason))?;
+        let root = Root::build(ground)?;
+        let disk = disk::make(ground)?;
+        let mut outside = Facts::default();
+        root.note_places(&mut outside);
+        mounts::note(&mut outside, "own", &disk);
+        let initrd = ground.folder().join("initrd");
+        let archive = initial_disk(&kernel, &guest(specification, &root, ground), ground.agent());
+        archive.and_then(|bytes| fs::write(&initrd, bytes)).map_err(|e| {
+            LabError::new(ErrorKind::Storage, format!("cannot write {}", initrd.display())).because(e)
+        })?;
+        let microvm = MACHINE.value(specification) == "microvm";
+        let bus = if microvm { "device" } else { "pci" };
+        let mut command = Command::new(&program);
+        command.env_clear().current_dir(ground.folder());
+        command.args(["-M", if microvm { "microvm,acpi=on,pcie=off,rtc=on" } else { "q35" }]);
+        command.args(["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]);
+        let accelerator = accelerator(specification, ground.programs());
+        command.args(processor(accelerator));
+        command.arg("-m").arg(memory_mib(specification)?.to_string());
+        command.arg("-kernel").arg(&kernel.image).arg("-initrd").arg(&initrd);
+        command.arg("-append").arg(words(accelerator));
+        // The console goes to standard error, where lines become notes.
+        command.args(["-serial", "file:/dev/fd/2", "-chardev", "stdio,id=stream,signal=off"]);
+        command.arg("-device").arg(format!("virtio-serial-{bus}"));
+        command.arg("-device").arg(format!("virtserialport,chardev=stream,name={PORT}"));
+        command.arg("-drive").arg(format!("file={},if=none,id=own,format=raw", argument(&disk)?));
+        command.arg("-device").arg(format!("virtio-blk-{bus},drive=own"));
+        for (number, (path, _)) in root.shares.iter().enumerate() {
+            let path = argument(path)?;
+            command.arg("-fsdev").arg(format!("local,id=fs{number},path={path},security_model=none"));
+            command.arg("-device");
+            command.arg(format!("virtio-9p-{bus},fsdev=fs{number},mount_tag={}", tag(number)));
+        }
+        Ok(Entrance { command, places: root.places, outside })
+    }
+}
+
+/// What the guest's first process does.
+fn guest(specification: &Specification, root: &Root, ground: &dyn Ground) -> Guest {
+    let cache = CACHE.value(specification);
+    let mut mounts = vec![mount("ext4", "/dev/vda", OWN, "")];
+    let options = format!("trans=virtio,version=9p2000.L,msize=262144,cache={cache}");
+    for (number, (_, inside)) in root.shares.iter().enumerate() {
+        mounts.push(mount("9p", &tag(number), inside, &options));
+    }
+    Guest {
+        modules: Vec::new(),
+        mounts,
+        stream: Stream::Port(PORT.to_owned()),
+        environment: [(MARK.to_owned(), ground.mark().to_owned())].into(),
+        // With -no-reboot this ends QEMU on every machine, also on those without a switch.
+        ending: Ending::Restart,
+    }
+}
+
+/// Builds the guest's first root: the agent, its modules and its plan.
+fn initial_disk(kernel: &Kernel, guest: &Guest, agent: &Path) -> std::io::Result<Vec<u8>> {
+    let mut initrd = Initrd::default();
+    for folder in ["/dev", "/proc", "/sys", "/tmp", "/modules"] {
+        initrd.folder(folder);
+    }
+    initrd.file(AGENT, &fs::read(agent)?);
+    let mut guest = guest.clone();
+    for module in &kernel.modules {
+        let name = module.file_name().unwrap_or_default().to_string_lossy();
+        let path = format!("/modules/{name}");
+        initrd.file(&path, &fs::read(module)?);
+        guest.modules.push(PathBuf::from(path));
+    }
+    initrd.file(guest::PLAN, &serde_json::to_vec(&guest)?);
+    Ok(initrd.finish())
+}
+
+/// The kernel's command line.
+fn words(accelerator: &str) -> String {
+    // Without tsc=reliable a microvm's clock moves in steps of 4 ms, and a q35's asks slow hardware.
+    let mut words = vec!["console=ttyS0".to_owned(), "quiet".to_owned(), "panic=-1".to_owned()];
+    words.push("tsc=reliable".to_owned());
+    if accelerator == "tcg" {
+        words.extend(counter::rate_khz().map(|rate| format!("tsc_early_khz={rate}")));
+    }
+    // A word that the kernel does not know goes to the first process.
+    format!("{} rdinit={AGENT} {}", words.join(" "), guest::INIT)
+}
+
+fn accelerator(specification: &Specification, programs: &Programs) -> &'static str {
+    match ACCELERATION.value(specification) {
+        "kvm" => "kvm",
+        "auto" if kvm::proven(programs).is_ok() => "kvm",
+        _ => "tcg",
+    }
+}
+
+fn processor(accelerator: &str) -> Vec<String> {
+    let processors = std::thread::available_parallelism().map_or(1, usize::from).to_string();
+    // TCG does `rep movsb` byte by byte, which kernels choose where ERMS is announced.
+    let (accelerator, model) =
+        if accelerator == "kvm" { ("kvm", "host") } else { ("tcg,thread=multi", "max,-erms") };
+    ["-accel", accelerator, "-cpu", model, "-smp", &processors].map(str::to_owned).into()
+}
+
+/// Least memory with which the kernel, its first root and the probes' files have room.
+const LEAST_MEMORY_MIB: u64 = 256;
+
+fn memory_mib(specification: &Specification) -> Result<u64, LabError> {
+    let text = MEMORY.value(specification);
+    text.parse().ok().filter(|mib| *mib >= LEAST_MEMORY_MIB).ok_or_else(|| {
+        let what = format!("qemu: 'memory' cannot be '{text}'");
+        LabError::new(ErrorKind::Usage, what).hint(format!("give whole MiB, {LEAST_MEMORY_MIB} or more"))
+    })
+}
+
+/// Name under which the guest finds a share.
+fn tag(number: usize) -> String {
+    format!("share{number}")
+}
+
+fn mount(kind: &str, source: &str, target: &str, options: &str) -> GuestMount {
+    let [kind, source, target, options] = [kind, source, target, options].map(str::to_owned);
+    GuestMount { kind, source, target, options }
+}
+
+/// In QEMU's options a comma is written twice.
+fn argument(path: &Path) -> Result<String, LabError> {
+    path.to_str().map(|path| path.replace(',', ",,")).ok_or_else(|| {
+        LabError::new(ErrorKind::Usage, format!("qemu cannot be given the path {}", path.display()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_comma_in_a_path_is_no_option() {
+        assert_eq!(argument(Path::new("/a,b")).unwrap(), "/a,,b");
+    }
+
+    #[test]
+    fn too_little_memory_is_refused() {
+        for (text, good) in
+            [("qemu", true), ("qemu?memory=512", true), ("qemu?memory=64", false), ("qemu?memory=x", false)]
+        {
+            assert_eq!(memory_mib(&Specification::parse(text).unwrap()).is_ok(), good, "{text}");
+        }
+    }
+}
