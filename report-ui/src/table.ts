@@ -141,12 +141,15 @@ function button(row: Row, cell: Cell, open: (row: Row, cell: Cell) => void): HTM
   const element = h("button", {
     type: "button", tabindex: -1,
     class: `cell v-${cell.verdict}${uncorrected ? " uncorrected" : ""}`,
-    "aria-label": `${rowLabel(row)} in ${cell.lane}: ${headline(cell, row)}, ${about}${doubts > 0 ? `, ${counted(doubts, "caveat", "caveats")}` : ""}`,
     click: () => open(row, cell),
   },
+    h("span", { class: "unseen" }, `${rowLabel(row)} in ${cell.lane}: `),
     h("span", { class: "sign", "aria-hidden": "true" }, VERDICTS[cell.verdict].sign),
     h("span", { class: "what" }, headline(cell, row), uncorrected ? "†" : null),
-    h("small", {}, about, doubts > 0 ? h("span", { class: "doubt", title: comparison?.caveats.map((c) => c.words).join("; ") }, ` ${"!".repeat(Math.min(doubts, 3))}`) : null));
+    h("small", {}, about === "" ? null : h("span", { class: "unseen" }, ", "), about, doubts === 0 ? null : [
+      h("span", { class: "doubt", "aria-hidden": "true", title: comparison?.caveats.map((c) => c.words).join("; ") }, ` ${"!".repeat(Math.min(doubts, 3))}`),
+      h("span", { class: "unseen" }, `, ${counted(doubts, "caveat", "caveats")}`),
+    ]));
   if (comparison?.estimate != null && comparison.estimate > 0 && comparison.coloured) {
     const depth = Math.min(Math.abs(Math.log(comparison.estimate)) / Math.log(DEEPEST_RATIO), 1);
     element.style.setProperty("--depth", depth.toFixed(3));
