@@ -47,7 +47,7 @@ export function table(page: Page, open: (row: Row, cell: Cell) => void): HTMLEle
     head.append(h("button", { type: "button", class: "sort", click: () => sortBy(i - 1) },
       i === 0 ? "Probe" : report.subjects[i - 1], h("span", { class: "arrow", "aria-hidden": "true" })));
   });
-  const grid = h("table", { id: "table", role: "table", "aria-label": "Costs by probe and environment" },
+  const grid = h("table", { id: "table", class: "stacking", role: "table", "aria-label": "Costs by probe and environment" },
     h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, heads[0],
       h("th", { scope: "col", role: "columnheader", class: "reference" }, report.reference), heads.slice(1))),
     body);
