@@ -31,6 +31,8 @@ export default defineConfig({
     emptyOutDir: true,
     cssCodeSplit: false,
     target: "es2022",
+    // Browsers that know light-dark(); for older ones it would be rewritten so that the theme switch has no hold on it.
+    cssTarget: ["chrome123", "edge123", "firefox120", "safari17.5"],
     rollupOptions: {
       input: "src/main.ts",
       output: { format: "iife", entryFileNames: "page.js", assetFileNames: "page[extname]" },

@@ -29,7 +29,7 @@ export function facts({ report }: Page): HTMLElement | null {
           value ?? h("span", { class: "none" }, "unknown")))));
     }
   }
-  const table = h("table", { class: "facts only-differences" },
+  const table = h("table", { class: "facts stacking only-differences" },
     h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Fact"), lanes.map((lane) => h("th", { scope: "col" }, lane.lane)))), body);
   return h("section", { "aria-labelledby": "facts-title" },
     h("h2", { id: "facts-title" }, "Facts side by side"),

@@ -9,11 +9,26 @@ import "./style.css";
 import { table } from "./table";
 
 const page = load();
-const { dialog, open } = details(page);
-const parts = [alarms(page), layers(page), certificate(page), table(page, open), ...plots(page), facts(page)];
-document.getElementById("page")?.append(
-  head(page),
-  h("main", {}, parts.filter((part) => part !== null)),
-  foot(page),
-  dialog,
-);
+const main = h("main");
+
+/** Adds parts that there are. */
+function add(parts: (HTMLElement | null)[]): void {
+  main.append(...parts.filter((part) => part !== null));
+}
+
+/** Goes on when what is there has been painted. */
+function afterPaint(next: () => void): void {
+  requestAnimationFrame(() => setTimeout(next));
+}
+
+// What is read first is painted first; a table of a full study takes longer than the eye waits.
+document.getElementById("page")?.append(head(page), main);
+add([alarms(page), layers(page), certificate(page)]);
+afterPaint(() => {
+  const { dialog, open } = details(page);
+  add([table(page, open)]);
+  afterPaint(() => {
+    add([...plots(page), facts(page)]);
+    document.getElementById("page")?.append(foot(page), dialog);
+  });
+});

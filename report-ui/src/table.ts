@@ -47,7 +47,7 @@ export function table(page: Page, open: (row: Row, cell: Cell) => void): HTMLEle
     head.append(h("button", { type: "button", class: "sort", click: () => sortBy(i - 1) },
       i === 0 ? "Probe" : report.subjects[i - 1], h("span", { class: "arrow", "aria-hidden": "true" })));
   });
-  const grid = h("table", { id: "table", role: "table", "aria-label": "Costs by probe and environment" },
+  const grid = h("table", { id: "table", class: "stacking", role: "table", "aria-label": "Costs by probe and environment" },
     h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, heads[0],
       h("th", { scope: "col", role: "columnheader", class: "reference" }, report.reference), heads.slice(1))),
     body);
@@ -141,12 +141,15 @@ function button(row: Row, cell: Cell, open: (row: Row, cell: Cell) => void): HTM
   const element = h("button", {
     type: "button", tabindex: -1,
     class: `cell v-${cell.verdict}${uncorrected ? " uncorrected" : ""}`,
-    "aria-label": `${rowLabel(row)} in ${cell.lane}: ${headline(cell, row)}, ${about}${doubts > 0 ? `, ${counted(doubts, "caveat", "caveats")}` : ""}`,
     click: () => open(row, cell),
   },
+    h("span", { class: "unseen" }, `${rowLabel(row)} in ${cell.lane}: `),
     h("span", { class: "sign", "aria-hidden": "true" }, VERDICTS[cell.verdict].sign),
     h("span", { class: "what" }, headline(cell, row), uncorrected ? "†" : null),
-    h("small", {}, about, doubts > 0 ? h("span", { class: "doubt", title: comparison?.caveats.map((c) => c.words).join("; ") }, ` ${"!".repeat(Math.min(doubts, 3))}`) : null));
+    h("small", {}, about === "" ? null : h("span", { class: "unseen" }, ", "), about, doubts === 0 ? null : [
+      h("span", { class: "doubt", "aria-hidden": "true", title: comparison?.caveats.map((c) => c.words).join("; ") }, ` ${"!".repeat(Math.min(doubts, 3))}`),
+      h("span", { class: "unseen" }, `, ${counted(doubts, "caveat", "caveats")}`),
+    ]));
   if (comparison?.estimate != null && comparison.estimate > 0 && comparison.coloured) {
     const depth = Math.min(Math.abs(Math.log(comparison.estimate)) / Math.log(DEEPEST_RATIO), 1);
     element.style.setProperty("--depth", depth.toFixed(3));

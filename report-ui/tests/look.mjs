@@ -18,6 +18,7 @@ for (const [name, options] of views) {
   tab.on("console", (message) => console.log(name, message.type(), message.text()));
   tab.on("pageerror", (error) => console.log(name, String(error)));
   await tab.goto(pathToFileURL(page).href);
+  await tab.locator("footer").waitFor();
   // Plots are drawn when they come into view.
   await tab.evaluate(async () => {
     for (let y = 0; y < document.body.scrollHeight; y += 500) {

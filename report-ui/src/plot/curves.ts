@@ -4,7 +4,7 @@ import type { Level, Page, Row } from "../data";
 import { choice } from "../dom";
 import { figure, half } from "../number";
 import type { Chart } from "./frame";
-import { base, figureAxis, laneStyle, short, spread, unitLabel } from "./style";
+import { base, figureAxis, fitted, laneStyle, logScale, short, spread, unitLabel } from "./style";
 
 interface Family { name: string; parameter: string; rows: { row: Row; size: number }[] }
 interface Point { lane: string; curve: string; place: string; size: number; value: number; low: number; high: number; title: string }
@@ -77,7 +77,7 @@ function draw(page: Page, family: Family, width: number): SVGSVGElement | null {
   const room = Math.min(Math.max(...names.map((name) => name.length)) * 6.8 + 14, width * 0.34);
   const options = {
     ...base(width), height: Math.min(Math.max(width * 0.5, 260), 380), marginLeft: 70, marginRight: room, marginBottom: 44, marginTop: 14,
-    x: { type: "log" as const, label: family.parameter, labelArrow: "none" as const, domain: [sizes[0] / 1.3, sizes[sizes.length - 1] * 1.3], ticks: sizes, tickFormat: (bytes: number) => short(figure(bytes, "bytes")) },
+    x: { ...logScale(sizes[0] / 1.3, sizes[sizes.length - 1] * 1.3), label: family.parameter, labelArrow: "none" as const, ticks: sizes.filter((_, i) => i % Math.ceil(sizes.length / Math.max((width - room - 70) / 58, 1)) === 0), tickFormat: (bytes: number) => short(figure(bytes, "bytes")) },
     y: figureAxis(points.flatMap((p) => [p.low, p.high]), unit, 6, unitLabel(unit, better)),
     symbol: { type: "identity" as const },
   };
@@ -95,7 +95,7 @@ function draw(page: Page, family: Family, width: number): SVGSVGElement | null {
       ruleX(points, { x: "size", y1: "low", y2: "high", stroke, strokeWidth: 1.5 }),
       dot(points, { x: "size", y: "value", r: 3.6, fill: stroke, symbol: (p: Point) => styles.get(p.lane)?.symbol, title: "title" }),
       ...ends.map((end, i) => text([end], {
-        x: "size", y: "value", dx: 10, dy: apart[i] - places[i], text: "curve", textAnchor: "start", fill: stroke, fontWeight: 600,
+        x: "size", y: "value", dx: 10, dy: apart[i] - places[i], text: () => fitted(end.curve, room), textAnchor: "start", fill: stroke, fontWeight: 600,
       })),
     ],
   }) as SVGSVGElement;

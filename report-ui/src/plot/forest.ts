@@ -41,7 +41,7 @@ function draw(marks: Mark[], width: number): SVGSVGElement {
   return plot({
     ...base(width), height: marks.length * 22 + 62, marginLeft: room, marginRight: 18, marginBottom: 44, marginTop: 8,
     x: ratioAxis(marks.flatMap((mark) => [mark.low, mark.high, mark.margin, 1 / mark.margin]), width - room, "cost ratio, log scale (right is slower)"),
-    y: { type: "band", domain: marks.map((mark) => mark.id), label: null, tickSize: 0, tickFormat: (id: string) => labels.get(id) ?? "" },
+    y: { type: "band", domain: marks.map((mark) => mark.id), label: null, padding: 0, tickSize: 0, tickFormat: (id: string) => labels.get(id) ?? "" },
     marks: [
       rect(marks, { x1: (mark: Mark) => 1 / mark.margin, x2: "margin", y: "id", fill: colour("--ink"), fillOpacity: 0.09 }),
       ruleX([1], { stroke: colour("--ink"), strokeOpacity: 0.55 }),

@@ -53,6 +53,8 @@ export function frame(chart: Chart): { element: HTMLElement; redraw: () => void 
 function makeReadable(svg: SVGSVGElement, label: string): void {
   svg.setAttribute("role", "group");
   svg.setAttribute("aria-label", label);
+  // The library names its groups for programs; a name without a role says nothing to a reader.
+  for (const group of svg.querySelectorAll("g[aria-label]")) group.removeAttribute("aria-label");
   const marks = [...svg.querySelectorAll<SVGElement>("title")].map((title) => {
     const mark = title.parentElement as unknown as SVGElement;
     mark.setAttribute("aria-label", title.textContent ?? "");

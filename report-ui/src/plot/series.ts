@@ -5,7 +5,7 @@ import { levelOf, rowLabel, uniqueLabels } from "../data";
 import { choice } from "../dom";
 import { figure } from "../number";
 import type { Chart } from "./frame";
-import { base, figureAxis, laneStyle, spread, unitLabel } from "./style";
+import { base, figureAxis, fitted, laneStyle, spread, unitLabel } from "./style";
 
 interface Point { lane: string; round: number; value: number; title: string }
 const LABEL_HEIGHT = 14;
@@ -58,7 +58,7 @@ function draw(page: Page, row: Row, points: Point[], width: number): SVGSVGEleme
       line(points, { x: "round", y: "value", z: "lane", stroke, strokeOpacity: 0.45, strokeWidth: 1.2 }),
       dot(points, { x: "round", y: "value", r: 3, fill: stroke, symbol: (p: Point) => styles.get(p.lane)?.symbol, title: "title" }),
       ...ends.map((end, i) => text([end], {
-        x: "round", y: "value", dx: 10, dy: apart[i] - places[i], text: "lane", textAnchor: "start", fill: stroke, fontWeight: 600,
+        x: "round", y: "value", dx: 10, dy: apart[i] - places[i], text: () => fitted(end.lane, room), textAnchor: "start", fill: stroke, fontWeight: 600,
       })),
     ],
   }) as SVGSVGElement;

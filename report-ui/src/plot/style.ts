@@ -53,7 +53,7 @@ export function logTicks(low: number, high: number, most: number): number[] {
   const decades = all([1]);
   if (decades.length > most) return decades.filter((_, i) => i % Math.ceil(decades.length / most) === 0);
   // Less than a decade: even steps read best.
-  const step = niceStep((high - low) / Math.max(most - 1, 1));
+  const step = niceStep((high - low) / most);
   const ticks = [];
   for (let tick = Math.ceil(low / step) * step; tick <= high * 1.0001; tick += step) ticks.push(tick);
   return ticks;
@@ -67,12 +67,21 @@ function niceStep(least: number): number {
 /** A figure without the noughts at the end of its decimals: `2.00 µs` is `2 µs` on an axis, `20.5x` stays. */
 export const short = (text: string): string => text.replace(/(\.\d*?)0+(?=\D|$)/, "$1").replace(/\.(?=\D|$)/, "");
 
+/**
+ * A logarithmic scale. The library's own drops the labels of ticks that it does not like, whatever is asked; a
+ * symmetric one, linear only far below the domain, draws the same to a part in a million and keeps them all.
+ */
+export function logScale(low: number, high: number) {
+  return { type: "symlog" as const, constant: low * 1e-6, domain: [low, high] };
+}
+
 /** An axis of cost ratios. */
 export function ratioAxis(values: number[], width: number, label: string) {
-  const low = Math.min(...values, 1) / 1.08;
-  const high = Math.max(...values, 1) * 1.08;
+  const [least, greatest] = [Math.min(...values, 1), Math.max(...values, 1)];
+  const pad = Math.max((greatest / least) ** 0.06, 1.002);
+  const [low, high] = [least / pad, greatest * pad];
   return {
-    type: "log" as const, domain: [low, high], label, labelArrow: "none" as const, grid: true,
+    ...logScale(low, high), label, labelArrow: "none" as const, grid: true,
     ticks: logTicks(low, high, Math.max(Math.floor(width / 64), 3)),
     tickFormat: (tick: number) => short(ratio(tick)),
   };
@@ -85,7 +94,7 @@ export function figureAxis(values: number[], unit: Unit, room: number, label: st
   const tickFormat = (tick: number): string => short(figure(tick, unit));
   if (least > 0 && greatest / least > 8) {
     const [low, high] = [least / 1.15, greatest * 1.15];
-    return { type: "log" as const, domain: [low, high], label, labelArrow: "none" as const, grid: true, ticks: logTicks(low, high, room), tickFormat };
+    return { ...logScale(low, high), label, labelArrow: "none" as const, grid: true, ticks: logTicks(low, high, room), tickFormat };
   }
   const pad = (greatest - least || Math.abs(greatest) || 1) * 0.06;
   return { type: "linear" as const, domain: [least - pad, greatest + pad], label, labelArrow: "none" as const, grid: true, ticks: Math.min(room, 6), tickFormat };

@@ -4,7 +4,7 @@ import type { Page, Tail } from "../data";
 import { choice } from "../dom";
 import { counted, figure } from "../number";
 import type { Chart } from "./frame";
-import { base, figureAxis, laneStyle, spread } from "./style";
+import { base, figureAxis, fitted, laneStyle, spread } from "./style";
 
 interface Point { lane: string; x: number; ns: number; title: string }
 
@@ -65,7 +65,7 @@ function draw(page: Page, curves: Tail[], width: number): SVGSVGElement {
       line(points, { x: "x", y: "ns", z: "lane", stroke: (p: Point) => styles.get(p.lane)?.colour, strokeWidth: 2, curve: "monotone-x" }),
       dot(points, { x: "x", y: "ns", r: 3.4, fill: (p: Point) => styles.get(p.lane)?.colour, symbol: (p: Point) => styles.get(p.lane)?.symbol, title: "title" }),
       ...ends.map((end, i) => text([end], {
-        x: "x", y: "ns", dx: 9, dy: apart[i] - places[i], text: "lane", textAnchor: "start", fill: styles.get(end.lane)?.colour, fontWeight: 600,
+        x: "x", y: "ns", dx: 9, dy: apart[i] - places[i], text: () => fitted(end.lane, room), textAnchor: "start", fill: styles.get(end.lane)?.colour, fontWeight: 600,
       })),
     ],
   }) as SVGSVGElement;

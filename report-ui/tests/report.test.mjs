@@ -1,0 +1,268 @@
+// The page in a real browser: npm test FOLDER is run with PAGES naming the folder that the example `pages` wrote.
+import assert from "node:assert/strict";
+import { readFileSync, statSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { pathToFileURL } from "node:url";
+import { chromium } from "playwright-core";
+import { chromiumPath, launchOptions } from "./browser.mjs";
+
+const folder = process.env.PAGES;
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const MOST_BYTES = 1_000_000;
+
+if (folder === undefined) throw new Error("set PAGES to the folder of: cargo run -p tare-report --example pages -- FOLDER");
+const skip = chromiumPath === undefined ? "no Chromium here" : false;
+if (skip) console.log(`SKIPPED report page in a browser: ${skip}`);
+
+let browser;
+before(async () => { if (!skip) browser = await chromium.launch(launchOptions); });
+after(async () => { await browser?.close(); });
+
+/** Opens a page and notes everything that it should not do. */
+async function open(name, options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+  const tab = await context.newPage();
+  const wrongs = [];
+  tab.on("console", (message) => { if (["error", "warning"].includes(message.type())) wrongs.push(message.text()); });
+  tab.on("pageerror", (error) => wrongs.push(String(error)));
+  tab.on("request", (request) => { if (!/^(file|data|blob):/.test(request.url())) wrongs.push(`asked for ${request.url()}`); });
+  await tab.goto(pathToFileURL(join(folder, name)).href);
+  await tab.locator("footer").waitFor();
+  return { tab, wrongs, close: () => context.close() };
+}
+
+/** Scrolls through the page, so that every plot is drawn. */
+async function drawAll(tab) {
+  await tab.evaluate(async () => {
+    for (let y = 0; y <= document.body.scrollHeight; y += 400) {
+      window.scrollTo({ top: y, behavior: "instant" });
+      await new Promise((done) => requestAnimationFrame(() => setTimeout(done, 20)));
+    }
+    window.scrollTo({ top: 0, behavior: "instant" });
+  });
+}
+
+/** Text of the first column, row by row. */
+const labels = (tab) => tab.locator("#table tbody th[scope=row] span").allTextContents();
+
+async function seriousViolations(tab) {
+  await tab.evaluate(axe);
+  const found = await tab.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
+  return found.violations.filter(({ impact }) => impact === "serious" || impact === "critical")
+    .map(({ id, nodes }) => `${id}: ${nodes.map((node) => `${node.target} ${node.failureSummary}`).slice(0, 3).join(" | ")}`);
+}
+
+for (const name of ["rich.html", "big.html", "empty.html", "reference.html"]) {
+  test(`${name} opens offline without an error or a request`, { skip }, async () => {
+    const { tab, wrongs, close } = await open(name);
+    await drawAll(tab);
+    assert.equal(await tab.locator("h1").textContent(), "quick");
+    assert.deepEqual(wrongs, []);
+    await close();
+  });
+}
+
+test("the table sorts by an environment, dearest first, and back", { skip }, async () => {
+  const { tab, close } = await open("rich.html");
+  const planned = await labels(tab);
+  const sort = tab.getByRole("button", { name: "gvisor", exact: true });
+  await sort.click();
+  assert.equal((await labels(tab))[0], "system call");
+  assert.equal(await tab.locator("th", { has: sort }).getAttribute("aria-sort"), "descending");
+  const ratios = (await tab.locator("#table td[data-lane=gvisor] .what").allTextContents())
+    .map((text) => Number.parseFloat(text)).filter((ratio) => !Number.isNaN(ratio));
+  assert.deepEqual(ratios, [...ratios].sort((a, b) => b - a));
+  await sort.click();
+  assert.equal((await labels(tab))[0], "primes to 20000");
+  await sort.click();
+  assert.deepEqual(await labels(tab), planned);
+  await close();
+});
+
+test("the table filters by name, family, verdict and place", { skip }, async () => {
+  const { tab, close } = await open("rich.html");
+  await tab.getByRole("searchbox").fill("PIPE");
+  assert.deepEqual(await labels(tab), ["pipe, 512 B"]);
+  await tab.getByRole("searchbox").fill("");
+  await tab.getByRole("combobox", { name: "Family" }).selectOption("process");
+  assert.deepEqual(await labels(tab), ["fork + wait", "exec"]);
+  await tab.getByRole("combobox", { name: "Family" }).selectOption("");
+  await tab.getByRole("combobox", { name: "Verdict" }).selectOption("faster");
+  assert.deepEqual(await labels(tab), ["write+fdatasync 4 KiB"]);
+  await tab.getByRole("combobox", { name: "Verdict" }).selectOption("");
+  await tab.getByRole("combobox", { name: "Place" }).selectOption("share");
+  assert.equal((await labels(tab)).length, 6);
+  assert.equal(await tab.getByRole("status").textContent(), "6 of 19 rows");
+  await close();
+});
+
+test("a cell is reached, opened and closed by keyboard", { skip }, async () => {
+  const { tab, wrongs, close } = await open("rich.html");
+  await tab.locator("button.cell[tabindex='0']").focus();
+  await tab.keyboard.press("ArrowRight");
+  await tab.keyboard.press("ArrowDown");
+  assert.match(await tab.evaluate(() => document.activeElement.textContent), /^fork \+ wait in gvisor: ▲12.3x slower, \[12.2, 12.5\]/);
+  await tab.keyboard.press("Enter");
+  const dialog = tab.getByRole("dialog");
+  await dialog.waitFor();
+  const text = await dialog.textContent();
+  for (const part of ["fork + wait in gvisor", "12.3x slower", "74.2 µs ±0.4", "914 µs ±5", "interval (signs)", "kernel.release", "tare run quick --only proc.spawn --in native,gvisor"]) {
+    assert.ok(text.includes(part), `${part} in ${text}`);
+  }
+  await dialog.locator("svg").waitFor();
+  assert.equal(await dialog.locator("svg .readable[aria-label*=round]").count() >= 36, true);
+  await tab.keyboard.press("Escape");
+  assert.equal(await dialog.isVisible(), false);
+  assert.match(await tab.evaluate(() => document.activeElement.textContent), /^fork \+ wait in gvisor/);
+  assert.deepEqual(wrongs, []);
+  await close();
+});
+
+test("dark and light follow the system and the switch", { skip }, async () => {
+  const brightness = (tab) => tab.evaluate(() => {
+    const [r, g, b] = getComputedStyle(document.body).backgroundColor.match(/[\d.]+/g).map(Number);
+    return (r + g + b) / 3;
+  });
+  const { tab, close } = await open("rich.html", { colorScheme: "dark" });
+  assert.ok(await brightness(tab) < 60);
+  await tab.getByRole("button", { name: "Theme: auto" }).click();
+  assert.ok(await brightness(tab) > 200);
+  await close();
+});
+
+for (const name of ["rich.html", "big.html", "hostile.html"]) {
+  test(`${name} needs no sideways scroll at 390 pixels`, { skip }, async () => {
+    const { tab, close } = await open(name, { viewport: { width: 390, height: 844 }, isMobile: true });
+    await drawAll(tab);
+    const [inner, wide] = await tab.evaluate(() => [window.innerWidth, document.documentElement.scrollWidth]);
+    assert.equal(inner, 390);
+    assert.ok(wide <= 390, `${wide} pixels wide`);
+    await close();
+  });
+}
+
+test("every plot is there with the titles of its axes", { skip }, async () => {
+  const { tab, close } = await open("rich.html");
+  await drawAll(tab);
+  const axes = {
+    "forest-0": ["cost ratio, log scale (right is slower)"],
+    "forest-1": ["cost ratio, log scale (right is slower)"],
+    curves: ["bs", "bytes a second (higher is better)"],
+    rounds: ["apart from the lane's own median"],
+    series: ["round", "time an operation (lower is better)"],
+    tails: ["quantile", "time of an operation (lower is better)"],
+    timeline: ["time since the session began"],
+    canary: ["time since the session began", "time (lower is better)"],
+  };
+  for (const [id, titles] of Object.entries(axes)) {
+    const text = await tab.locator(`#${id} svg`).textContent();
+    for (const title of titles) assert.ok(text.includes(title), `${id}: ${title} in ${text}`);
+    assert.ok(await tab.locator(`#${id} svg .readable`).count() > 0, `${id} has figures to read`);
+  }
+  await close();
+});
+
+test("no letters of a plot overlap or leave it", { skip }, async () => {
+  for (const viewport of [{ width: 1280, height: 900 }, { width: 390, height: 844 }]) {
+    const { tab, close } = await open("rich.html", { viewport });
+    await drawAll(tab);
+    const wrongs = await tab.evaluate(() => [...document.querySelectorAll(".chart")].flatMap((chart) => {
+      const frame = chart.getBoundingClientRect();
+      const texts = [...chart.querySelectorAll("svg text")].map((text) => ({ text: text.textContent, box: text.getBoundingClientRect() }))
+        .filter(({ box }) => box.width > 0);
+      const out = texts.filter(({ box }) => box.left < frame.left || box.right > frame.right + 0.5).map(({ text }) => `${chart.id}: ${text} leaves`);
+      texts.forEach((a, i) => texts.slice(i + 1).forEach((b) => {
+        const across = Math.min(a.box.right, b.box.right) - Math.max(a.box.left, b.box.left);
+        const along = Math.min(a.box.bottom, b.box.bottom) - Math.max(a.box.top, b.box.top);
+        // Boxes of letters have air above and below; what counts is the letters.
+        if (across > 1 && along > 4) out.push(`${chart.id}: ${a.text} over ${b.text}`);
+      }));
+      return out;
+    }));
+    assert.deepEqual(wrongs, [], `at ${viewport.width} pixels`);
+    await close();
+  }
+});
+
+test("a mark says its figure on hover and on focus", { skip }, async () => {
+  const { tab, close } = await open("rich.html");
+  await tab.locator("#forest-1").scrollIntoViewIfNeeded();
+  const mark = tab.locator("#forest-1 svg .readable").first();
+  await mark.scrollIntoViewIfNeeded();
+  await mark.hover();
+  assert.equal(await tab.locator(".tip").textContent(), "system call: 24.1x [23.9, 24.4] slower");
+  await mark.focus();
+  await tab.keyboard.press("ArrowRight");
+  assert.equal(await tab.locator(".tip").textContent(), "fork + wait: 12.3x [12.2, 12.5] slower");
+  await close();
+});
+
+test("a plot saves as SVG and as PNG", { skip }, async () => {
+  const { tab, wrongs, close } = await open("rich.html", { acceptDownloads: true });
+  await tab.locator("#tails").scrollIntoViewIfNeeded();
+  await tab.locator("#tails svg").waitFor();
+  const saved = async (kind) => {
+    const [download] = await Promise.all([tab.waitForEvent("download"), tab.locator("#tails").getByText(kind, { exact: true }).click()]);
+    return { name: download.suggestedFilename(), content: readFileSync(await download.path()) };
+  };
+  const svg = await saved("SVG");
+  assert.equal(svg.name, "tare-tails.svg");
+  assert.match(svg.content.toString(), /^<svg[^>]* xmlns="http:\/\/www\.w3\.org\/2000\/svg"/);
+  assert.ok(!svg.content.toString().includes("var(--"), "a saved file knows no property of the page");
+  const png = await saved("PNG");
+  assert.equal(png.name, "tare-tails.png");
+  assert.equal(png.content.subarray(1, 4).toString(), "PNG");
+  assert.deepEqual(wrongs, []);
+  await close();
+});
+
+for (const colorScheme of ["light", "dark"]) {
+  test(`axe finds nothing serious (${colorScheme})`, { skip }, async () => {
+    const { tab, close } = await open("rich.html", { colorScheme });
+    await drawAll(tab);
+    assert.deepEqual(await seriousViolations(tab), []);
+    await tab.locator("button.cell.v-slower").first().click();
+    await tab.getByRole("dialog").locator("svg").waitFor();
+    assert.deepEqual(await seriousViolations(tab), []);
+    await close();
+  });
+}
+
+test("a hostile record stays text and runs nothing", { skip }, async () => {
+  const { tab, wrongs, close } = await open("hostile.html");
+  await drawAll(tab);
+  await tab.locator("button.cell.v-slower").first().click();
+  await tab.getByRole("dialog").locator("svg").waitFor();
+  await tab.keyboard.press("Escape");
+  assert.equal(await tab.evaluate(() => globalThis.hacked), undefined);
+  assert.equal(await tab.locator("img").count(), 0);
+  assert.match(await tab.locator("h1").textContent(), /^<\/script><img src=x onerror="window\.hacked=1">/);
+  assert.deepEqual(wrongs, []);
+  await close();
+});
+
+test("the policy of the page runs no script but its own", { skip }, async () => {
+  const { tab, close } = await open("rich.html");
+  await tab.evaluate(() => {
+    const script = document.createElement("script");
+    script.textContent = "globalThis.hacked = 1";
+    document.body.append(script);
+  });
+  assert.equal(await tab.evaluate(() => globalThis.hacked), undefined);
+  await close();
+});
+
+test("a full session stays under a megabyte; its first paint is printed", { skip }, async () => {
+  const bytes = statSync(join(folder, "big.html")).size;
+  const { tab, close } = await open("big.html");
+  const paint_ms = await tab.evaluate(() => new Promise((done) => {
+    const read = () => performance.getEntriesByName("first-contentful-paint")[0]?.startTime;
+    const wait = () => (read() === undefined ? requestAnimationFrame(wait) : done(read()));
+    wait();
+  }));
+  console.log(`full session, 100 probes x 6 environments: ${bytes} bytes, first contentful paint after ${Math.round(paint_ms)} ms`);
+  assert.ok(bytes < MOST_BYTES, `${bytes} bytes`);
+  await close();
+});
