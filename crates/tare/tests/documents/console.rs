@@ -59,7 +59,7 @@ fn examples_say_what_the_program_says() {
             if let (_, Some(name)) = fence.words()
                 && name.contains('.')
             {
-                fs::write(folder.path().join(name), &text[fence.body]).unwrap();
+                fs::write(folder.path().join(name), &text[fence.body.clone()]).unwrap();
             }
         }
         run += book::keep_fences(&path, |fence, body| {

@@ -54,8 +54,12 @@ fn section(page: &mut String, provider: &dyn Provider) {
     }
 }
 
-/// The text with a capital letter, unless it begins with a name.
+/// The text with a capital letter, unless it begins with a name that has one further on (gVisor).
 fn sentence(text: &str) -> String {
+    let first_word = text.split(' ').next().unwrap_or_default();
+    if first_word.contains(char::is_uppercase) {
+        return text.to_owned();
+    }
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }

@@ -38,6 +38,7 @@ fn check(document: &Path, target: &str) {
 
 #[test]
 fn every_link_leads_somewhere() {
+    let _lock = book::lock();
     let mut checked = 0;
     for path in book::documents() {
         let text = book::without_fences(&fs::read_to_string(&path).unwrap());
@@ -54,6 +55,7 @@ const NAMED: [&str; 5] = ["crates/", "docs/", "studies/", "fixtures/", ".ci/"];
 
 #[test]
 fn every_file_that_is_named_is_there() {
+    let _lock = book::lock();
     for path in book::documents() {
         let text = book::without_fences(&fs::read_to_string(&path).unwrap());
         for named in text.split('`').skip(1).step_by(2) {
@@ -68,6 +70,7 @@ fn every_file_that_is_named_is_there() {
 
 #[test]
 fn every_document_is_reached_from_the_readme() {
+    let _lock = book::lock();
     let root = book::root();
     let mut reached = BTreeSet::new();
     let mut ahead = vec![root.join("README.md")];
