@@ -10,9 +10,7 @@ use tare_data::frame::{Frame, LONGEST_REQUEST, Line, PROTOCOL, Splitter, encode}
 use tare_data::names::{Case, Parameters};
 use tare_data::noise::Noise;
 use tare_data::request::{Amount, Request, TrialRequest};
-use tare_data::session::{
-    Ending, Header, Lane, LaneFacts, Plan, PlannedCase, RepeatedRound, Role, Session,
-};
+use tare_data::session::{Ending, Header, Lane, LaneFacts, Plan, PlannedCase, RepeatedRound, Role, Session};
 use tare_record::Entry;
 use tare_record::entry::{Begin, End, SCHEMA, to_line};
 
@@ -204,12 +202,8 @@ fn requests() -> Vec<Request> {
 fn frames() -> Vec<Frame> {
     let mut histogram = Histogram::new();
     [58_112, 60_004, 58_390].iter().for_each(|&elapsed_ns| histogram.record(elapsed_ns));
-    let sample = Sample::Latency {
-        operations: 3,
-        bytes: 12_288,
-        elapsed_ns: 177_310,
-        histogram: histogram.encode(),
-    };
+    let sample =
+        Sample::Latency { operations: 3, bytes: 12_288, elapsed_ns: 177_310, histogram: histogram.encode() };
     let batch = Batch { series: "commit".into(), phase: Phase::Warm, started_ns: 88_130_000_000, sample };
     let places = BTreeMap::from([("own".to_owned(), facts(&[("file_system.type", "ext4")]))]);
     let failure = Failure::new(FailureKind::Deadline, "5000 ms");

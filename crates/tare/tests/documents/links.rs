@@ -32,7 +32,11 @@ fn check(document: &Path, target: &str) {
     assert!(to.exists(), "{} points to {target}, which is not there", document.display());
     if !anchor.is_empty() {
         let headings = anchors(&book::without_fences(&fs::read_to_string(&to).unwrap()));
-        assert!(headings.contains(anchor), "{} points to {target}; there is {headings:?}", document.display());
+        assert!(
+            headings.contains(anchor),
+            "{} points to {target}; there is {headings:?}",
+            document.display()
+        );
     }
 }
 

@@ -11,4 +11,5 @@ mod environments;
 mod examples;
 mod links;
 mod probes;
+mod recipes;
 mod studies;

@@ -110,7 +110,8 @@ fn every_probe_is_documented() {
         let headline = &probe.metrics[0];
         // Headings lose their dots in anchors.
         let anchor = probe.name.replace('.', "");
-        writeln!(page, "| [{}](#{anchor}) | {} | {} |", probe.name, probe.title, unit(headline.unit)).unwrap();
+        writeln!(page, "| [{}](#{anchor}) | {} | {} |", probe.name, probe.title, unit(headline.unit))
+            .unwrap();
     }
     PROBES.iter().for_each(|probe| section(&mut page, probe));
     book::keep(&book::root().join("docs/probes.md"), &page);

@@ -13,7 +13,8 @@ fn every_study_in_a_document_can_be_planned() {
         let text = fs::read_to_string(&path).unwrap();
         for fence in book::fences(&text) {
             let ("toml", Some(name)) = fence.words() else { continue };
-            let study = Study::parse(&text[fence.body.clone()], name).unwrap_or_else(|e| panic!("{path:?}: {e}"));
+            let study =
+                Study::parse(&text[fence.body.clone()], name).unwrap_or_else(|e| panic!("{path:?}: {e}"));
             let asked = study.asked(None, None).unwrap_or_else(|e| panic!("{path:?}: {e}"));
             assert!(!asked.is_empty(), "{path:?}: {name} asks for nothing");
             planned += 1;
