@@ -1,0 +1,55 @@
+//! Constants that documents quote: a row of a table that begins with a constant's name gives its value next.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use crate::book;
+
+/// Every constant of the crates: its name, and its values as they are written (some names stand in several files).
+fn constants() -> BTreeMap<String, Vec<String>> {
+    let mut found = BTreeMap::new();
+    for folder in fs::read_dir(book::root().join("crates")).unwrap() {
+        collect(&folder.unwrap().path().join("src"), &mut found);
+    }
+    found
+}
+
+fn collect(folder: &Path, found: &mut BTreeMap<String, Vec<String>>) {
+    for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        if entry.file_type().unwrap().is_dir() {
+            collect(&entry.path(), found);
+            continue;
+        }
+        let text = fs::read_to_string(entry.path()).unwrap();
+        for line in text.lines() {
+            let Some((_, rest)) = line.split_once("const ") else { continue };
+            let Some((name, rest)) = rest.split_once(": ") else { continue };
+            let Some((_, value)) = rest.split_once(" = ") else { continue };
+            found.entry(name.to_owned()).or_default().push(value.trim_end_matches(';').to_owned());
+        }
+    }
+}
+
+/// Name and value of a row that quotes a constant.
+fn quoted(line: &str) -> Option<(&str, &str)> {
+    let mut cells = line.strip_prefix("| `")?.split("` | `");
+    let name = cells.next()?;
+    let value = cells.next()?.split('`').next()?;
+    let is_constant = name.len() > 1 && name.chars().all(|c| c.is_ascii_uppercase() || c == '_');
+    is_constant.then_some((name, value))
+}
+
+#[test]
+fn quoted_constants_have_their_values() {
+    let constants = constants();
+    let mut checked = 0;
+    for path in book::documents() {
+        for (name, value) in fs::read_to_string(&path).unwrap().lines().filter_map(quoted) {
+            let values = constants.get(name).unwrap_or_else(|| panic!("{path:?}: there is no {name}"));
+            assert!(values.iter().any(|v| v == value), "{path:?}: {name} is {values:?}, not {value}");
+            checked += 1;
+        }
+    }
+    assert!(checked > 0, "no document quotes a constant");
+}

@@ -1,0 +1,73 @@
+//! `docs/environments.md`: every environment, as its provider describes it.
+
+use std::fmt::Write;
+
+use tare_lab::environments::{PROVIDERS, Provider};
+
+use crate::book;
+
+const OPENING: &str = "\
+# Environments
+Where probes run. Generated from the list of providers in `crates/tare-lab/src/environments/mod.rs`; a test keeps
+it so. `tare check` says which of them are ready on a machine, and the one command that would make each of the
+others so.
+
+An environment is named `NAME`, or `provider:target?key=value&key=value`: `gvisor`, `gvisor?platform=ptrace`,
+`oci:crun?network=host`. A shell wants quotes around `?` and `&`. `tare run` without `--in` takes every
+specification that is listed as *by default* and is ready.
+
+tare copies its own binary into each, speaks with it over standard input and output
+([agent-protocol.md](agent-protocol.md)), and takes away afterwards whatever entering made: processes, mounts,
+containers, network namespaces, control groups, folders. Where it was killed before it could, `tare clean` or the
+next `tare run` does ([decision 11](decisions/0011-ownership-journal.md)).
+
+## Places
+| place | is |
+|---|---|
+| `own` | the environment's own file system, fresh at each start |
+| a folder's path | that folder of the host, shared in by the environment's own means: a bind mount, gVisor's gofer, hostfs |
+
+In each shared folder a session works in a folder of its own, which it removes. Facts of every place are taken
+inside and outside, with checks of whether syncs, O_DIRECT and dropping the cache do what they say.
+";
+
+fn section(page: &mut String, provider: &dyn Provider) {
+    write!(page, "\n## {}\n{}.\n\n", provider.name(), sentence(provider.summary())).unwrap();
+    writeln!(page, "Stands for {}\n", provider.stands_for()).unwrap();
+    let defaults: Vec<String> = provider.by_default().iter().map(|text| format!("`{text}`")).collect();
+    match defaults.as_slice() {
+        [] => page.push_str("By default: no; it must be named.\n"),
+        some => writeln!(page, "By default: {}.", some.join(", ")).unwrap(),
+    }
+    if provider.options().is_empty() {
+        return;
+    }
+    page.push_str("\n| option | default | values | |\n|---|---|---|---|\n");
+    for option in provider.options() {
+        let values: Vec<String> = option.values.iter().map(|value| format!("`{value}`")).collect();
+        let values = if values.is_empty() { "any".to_owned() } else { values.join(", ") };
+        let default = match option.default {
+            "" => String::new(),
+            default => format!("`{default}`"),
+        };
+        writeln!(page, "| `{}` | {default} | {values} | {} |", option.key, option.about).unwrap();
+    }
+}
+
+/// The text with a capital letter, unless it begins with a name that has one further on (gVisor).
+fn sentence(text: &str) -> String {
+    let first_word = text.split(' ').next().unwrap_or_default();
+    if first_word.contains(char::is_uppercase) {
+        return text.to_owned();
+    }
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+#[test]
+fn every_environment_is_documented() {
+    let _lock = book::lock();
+    let mut page = OPENING.to_owned();
+    PROVIDERS.iter().for_each(|provider| section(&mut page, *provider));
+    book::keep(&book::root().join("docs/environments.md"), &page);
+}

@@ -1,0 +1,261 @@
+//! Examples of records and of frames: written by the code that writes real ones, and read back.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+
+use tare_data::batch::{Batch, Histogram, Phase, Sample};
+use tare_data::facts::Facts;
+use tare_data::failure::{Failure, FailureKind};
+use tare_data::frame::{Frame, LONGEST_REQUEST, Line, PROTOCOL, Splitter, encode};
+use tare_data::names::{Case, Parameters};
+use tare_data::noise::Noise;
+use tare_data::request::{Amount, Request, TrialRequest};
+use tare_data::session::{Ending, Header, Lane, LaneFacts, Plan, PlannedCase, RepeatedRound, Role, Session};
+use tare_record::Entry;
+use tare_record::entry::{Begin, End, SCHEMA, to_line};
+
+use crate::book;
+
+const CASE: &str = "sys.getppid";
+const VERSION: &str = "0.1.0";
+
+/// Lays these lines into the fence of that name in a document; the document must have one.
+fn lay(document: &str, fence_name: &str, lines: &str) {
+    let path = book::root().join(document);
+    let laid = book::keep_fences(&path, |fence, _| {
+        (fence.words() == ("text", Some(fence_name))).then(|| lines.to_owned())
+    });
+    assert_eq!(laid, 1, "{document} has no fence 'text {fence_name}', or several");
+}
+
+fn facts(pairs: &[(&str, &str)]) -> Facts {
+    Facts(pairs.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect())
+}
+
+fn noise() -> Noise {
+    Noise {
+        steal_ns: Some(0),
+        switches_voluntary: Some(1),
+        switches_forced: Some(0),
+        faults_minor: Some(9),
+        faults_major: Some(0),
+        canary_ns: Some(351_204),
+        ..Noise::default()
+    }
+}
+
+fn warm(operations: u64, elapsed_ns: u64) -> Batch {
+    let sample = Sample::Throughput { operations, bytes: 0, elapsed_ns };
+    Batch { series: "call".into(), phase: Phase::Warm, started_ns: 88_120_004_511, sample }
+}
+
+fn cold() -> Batch {
+    Batch { phase: Phase::Cold, started_ns: 88_120_001_377, ..warm(1, 1_240) }
+}
+
+fn case() -> Case {
+    Case { probe: CASE.into(), parameters: Parameters::default(), place: None, peer: None }
+}
+
+fn plan() -> Plan {
+    let probe = tare_probes::find(CASE).unwrap();
+    let lane = |name: &str, role| Lane { name: name.into(), specification: name.into(), role };
+    let planned = PlannedCase {
+        id: CASE.into(),
+        case: case(),
+        label: (probe.label)(&Parameters::default()),
+        metrics: probe.metrics(),
+        definition: probe.definition(&Parameters::default()),
+        amount: Amount::Operations { batch: 23_000, batches: 1 },
+        margin: 1.02f64.ln(),
+        gaps: BTreeMap::new(),
+    };
+    Plan {
+        study: "quick".into(),
+        seed: 0x7f3a_91c2,
+        rounds: 1,
+        looks: vec![1],
+        budget_s: None,
+        lanes: vec![lane("native", Role::Reference), lane("container", Role::Subject)],
+        cases: vec![planned],
+    }
+}
+
+fn opening() -> Vec<Entry> {
+    let header = Header {
+        tare: VERSION.into(),
+        binary: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08".into(),
+        started: "2026-01-31T12:00:00+01:00".into(),
+        command: ["run", "--rounds", "1", "--only", CASE, "--in", "container"].map(str::to_owned).into(),
+        host: facts(&[("cpu.count", "2"), ("kernel.release", "6.12.0")]),
+    };
+    let lane = |lane: &str, inside: &[(&str, &str)], outside: &[(&str, &str)]| {
+        let (lane, inside, outside) = (lane.into(), facts(inside), facts(outside));
+        Entry::Facts(LaneFacts { lane, inside, outside, places: BTreeMap::new() })
+    };
+    vec![
+        Entry::Record { schema: SCHEMA, header },
+        lane("native", &[("clock.step_ns", "1")], &[]),
+        lane("container", &[("clock.step_ns", "1")], &[("runtime.seccomp", "none")]),
+        Entry::Plan(plan()),
+    ]
+}
+
+fn trial(trial: u64, lane: &str, attempt: u32, steal_ns: u64, batches: Vec<Batch>) -> Vec<Entry> {
+    let begin = Begin {
+        trial,
+        case: CASE.into(),
+        lane: lane.into(),
+        round: 0,
+        attempt,
+        position: (trial % 2) as u32,
+        start: attempt,
+        started_ns: 1_204_551_000 + trial * 31_000_000,
+    };
+    let end = End {
+        trial,
+        host_elapsed_ns: 5_120_408,
+        agent_elapsed_ns: Some(5_098_114),
+        inside: noise(),
+        outside: Noise { steal_ns: Some(steal_ns), ..noise() },
+        failure: None,
+        notes: vec![],
+    };
+    let mut entries = vec![Entry::Begin(begin)];
+    entries.extend(batches.into_iter().map(|batch| Entry::Batch { trial, batch }));
+    entries.push(Entry::End(end));
+    entries
+}
+
+/// A session of one round that is disturbed, stopped by its user, and taken up again.
+fn record() -> Vec<Entry> {
+    let mut entries = opening();
+    entries.extend(trial(0, "container", 0, 0, vec![cold(), warm(23_000, 4_002_311)]));
+    entries.extend(trial(1, "native", 0, 30_000_000, vec![warm(23_000, 9_881_027)]));
+    let reason = "the hypervisor took 30 ms of a trial".into();
+    entries.push(Entry::Repeated(RepeatedRound { case: CASE.into(), round: 0, attempt: 0, reason }));
+    entries.push(Entry::Ended { ending: Ending::Interrupted, at: "2026-01-31T12:00:02+01:00".into() });
+    let command = ["run", "--resume", "session.tare"].map(str::to_owned).into();
+    entries.push(Entry::Resumed { at: "2026-01-31T12:05:10+01:00".into(), command });
+    entries.extend(trial(2, "native", 1, 0, vec![warm(23_000, 3_990_174)]));
+    entries.extend(trial(3, "container", 1, 0, vec![warm(23_000, 4_008_240)]));
+    entries.push(Entry::Ended { ending: Ending::Complete, at: "2026-01-31T12:05:11+01:00".into() });
+    entries
+}
+
+fn kind(entry: &Entry) -> &'static str {
+    match entry {
+        Entry::Record { .. } => "record",
+        Entry::Facts(_) => "facts",
+        Entry::Plan(_) => "plan",
+        Entry::Begin(_) => "begin",
+        Entry::Batch { .. } => "batch",
+        Entry::End(_) => "end",
+        Entry::Repeated(_) => "repeated",
+        Entry::Resumed { .. } => "resumed",
+        Entry::Ended { .. } => "ended",
+    }
+}
+
+/// Writes the example of a record into its document.
+pub fn keep_record() -> String {
+    let lines: String = record().iter().map(to_line).collect();
+    lay("docs/record-format.md", "session.tare", &lines);
+    lines
+}
+
+#[test]
+fn the_record_in_the_document_is_one() {
+    let _lock = book::lock();
+    let lines = keep_record();
+    let page = fs::read_to_string(book::root().join("docs/record-format.md")).unwrap();
+    let kinds: BTreeSet<&str> = record().iter().map(kind).collect();
+    assert_eq!(kinds.len(), 9, "the example shows every kind of entry");
+    for kind in kinds {
+        assert!(page.contains(&format!("| `{kind}` |")), "the document does not explain '{kind}'");
+        assert!(lines.contains(&format!(" {{\"{kind}\":")), "'{kind}' is not what such a line begins with");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("session.tare");
+    fs::write(&path, &lines).unwrap();
+    let recording = tare_record::read(&path).unwrap();
+    assert_eq!((recording.torn_line, recording.whole_bytes), (None, lines.len() as u64));
+    let Session { trials, ending, plan, .. } = &recording.session;
+    assert_eq!((trials.len(), *ending, plan.seed), (4, Ending::Complete, 0x7f3a_91c2));
+    let counted = trials.iter().filter(|trial| recording.session.counts(trial)).count();
+    assert_eq!(counted, 2, "the disturbed attempt is kept, and does not count");
+}
+
+fn requests() -> Vec<Request> {
+    let trial = TrialRequest {
+        trial: 7,
+        case: Case { probe: "file.sync".into(), place: Some("own".into()), ..case() },
+        amount: Amount::Operations { batch: 40, batches: 5 },
+        directory: Some("/own".into()),
+        seed: 1234,
+        deadline_ms: 5_000,
+    };
+    let places = BTreeMap::from([("own".to_owned(), "/own".to_owned())]);
+    vec![Request::Describe { places }, Request::Trial(trial), Request::Leave]
+}
+
+fn frames() -> Vec<Frame> {
+    let mut histogram = Histogram::new();
+    [58_112, 60_004, 58_390].iter().for_each(|&elapsed_ns| histogram.record(elapsed_ns));
+    let sample =
+        Sample::Latency { operations: 3, bytes: 12_288, elapsed_ns: 177_310, histogram: histogram.encode() };
+    let batch = Batch { series: "commit".into(), phase: Phase::Warm, started_ns: 88_130_000_000, sample };
+    let places = BTreeMap::from([("own".to_owned(), facts(&[("file_system.type", "ext4")]))]);
+    let failure = Failure::new(FailureKind::Deadline, "5000 ms");
+    vec![
+        Frame::Hello { protocol: PROTOCOL, version: VERSION.into(), clock_ns: 88_119_000_000 },
+        Frame::Description { facts: facts(&[("kernel.release", "6.12.0")]), places },
+        Frame::Begun { trial: 7, clock_ns: 88_129_000_000 },
+        Frame::Batch { trial: 7, batch },
+        Frame::Done { trial: 7, noise: noise(), clock_ns: 88_131_000_000 },
+        Frame::Failed { trial: 8, failure, clock_ns: 93_131_000_000 },
+        Frame::Bye,
+    ]
+}
+
+fn request_name(request: &Request) -> &'static str {
+    match request {
+        Request::Describe { .. } => "describe",
+        Request::Trial(_) => "trial",
+        Request::Leave => "leave",
+    }
+}
+
+fn frame_name(frame: &Frame) -> &'static str {
+    match frame {
+        Frame::Hello { .. } => "hello",
+        Frame::Description { .. } => "description",
+        Frame::Begun { .. } => "begun",
+        Frame::Batch { .. } => "batch",
+        Frame::Done { .. } => "done",
+        Frame::Failed { .. } => "failed",
+        Frame::Bye => "bye",
+    }
+}
+
+#[test]
+fn the_frames_in_the_document_are_read_as_they_were_meant() {
+    let _lock = book::lock();
+    let document = "docs/agent-protocol.md";
+    let asked: String = requests().iter().map(encode).collect();
+    let said: String = frames().iter().map(encode).collect();
+    assert!(asked.lines().all(|line| line.len() < LONGEST_REQUEST));
+    lay(document, "requests", &asked);
+    lay(document, "frames", &said);
+    let read: Vec<Line<Frame>> = Splitter::default().push(said.as_bytes());
+    assert_eq!(read, frames().into_iter().map(Line::Frame).collect::<Vec<_>>());
+    let read: Vec<Line<Request>> = Splitter::default().push(asked.as_bytes());
+    assert_eq!(read, requests().into_iter().map(Line::Frame).collect::<Vec<_>>());
+    let page = fs::read_to_string(book::root().join(document)).unwrap();
+    let names: BTreeSet<&str> =
+        requests().iter().map(request_name).chain(frames().iter().map(frame_name)).collect();
+    assert_eq!(names.len(), 10, "the examples show every request and frame");
+    for name in names {
+        assert!(page.contains(&format!("| `{name}` |")), "{document} does not explain '{name}'");
+    }
+}

@@ -1,0 +1,15 @@
+//! The documents: generated pages stand as the code would write them, examples do what they say, links lead
+//! somewhere.
+//!
+//! `UPDATE_DOCS=1 cargo test -p tare --test documents` writes anew what differs.
+
+mod book;
+mod cli;
+mod console;
+mod constants;
+mod environments;
+mod examples;
+mod links;
+mod probes;
+mod recipes;
+mod studies;

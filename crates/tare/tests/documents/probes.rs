@@ -1,0 +1,118 @@
+//! `docs/probes.md`: every probe, as the list of probes describes it.
+
+use std::fmt::Write;
+
+use tare_data::metric::Reading;
+use tare_data::unit::{Direction, Unit};
+use tare_probes::probe::{MetricDescription, Need, Size};
+use tare_probes::{PROBES, Probe};
+
+use crate::book;
+
+const OPENING: &str = "\
+# Probes
+What each probe measures, to the letter. Generated from the list of probes in `crates/tare-probes/src/probes/mod.rs`;
+a test keeps it so. The words are explained in [words.md](words.md), how a session runs them in
+[methodology.md](methodology.md).
+
+Every probe proves its work: it counts what really happened (calls answered, bytes moved, primes found), and a count
+that is wrong fails the trial. Each parameter has two defaults: *quick*, sized so that a round is short, and
+*reference*, that of the tool which the probe stands in for (`tare run --reference`). The first metric is the
+headline, which the table judges. Metrics named `first` are the first call of a fresh process, kept apart from the
+rest.
+
+The definition of a case is a hash over probe, revision, parameters and the way its metrics are read. Figures of
+different definitions are never compared.
+";
+
+fn unit(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Nanoseconds => "ns",
+        Unit::PerSecond => "operations/s",
+        Unit::PerMinute => "operations/min",
+        Unit::BytesPerSecond => "bytes/s",
+        Unit::BitsPerSecond => "bit/s",
+        Unit::Bytes => "bytes",
+        Unit::Mwips => "MWIPS",
+        Unit::Percent => "%",
+        Unit::Count => "a number",
+    }
+}
+
+fn reading(reading: Reading) -> String {
+    match reading {
+        Reading::TimePerOperation => "elapsed time over operations".into(),
+        Reading::OperationsPerSecond => "operations over elapsed seconds".into(),
+        Reading::OperationsPerMinute => "operations over elapsed minutes".into(),
+        Reading::BytesPerSecond => "bytes over elapsed seconds".into(),
+        Reading::BitsPerSecond => "bits over elapsed seconds".into(),
+        Reading::Quantile(q) => format!("quantile {q} of single operations"),
+        Reading::Minimum => "shortest single operation".into(),
+        Reading::Maximum => "longest single operation; shown, never judged".into(),
+        Reading::Mean => "mean of single operations".into(),
+        Reading::StandardDeviation => "standard deviation of single operations".into(),
+        Reading::Gauge => "median of readings".into(),
+        Reading::Cold => "the first operation of the process".into(),
+    }
+}
+
+fn need(need: &Need) -> &'static str {
+    match need {
+        Need::Place => "a place to write in",
+        Need::Peer => "a peer",
+        Need::Root => "root",
+        Need::IoUring => "io_uring",
+    }
+}
+
+/// A text in a cell of a table.
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|")
+}
+
+fn metric(page: &mut String, metric: &MetricDescription) {
+    let better = match metric.direction {
+        Direction::Lower => "lower",
+        Direction::Higher => "higher",
+    };
+    let (unit, reading) = (unit(metric.unit), reading(metric.reading));
+    let (name, series) = (metric.name, metric.series);
+    writeln!(page, "| `{name}` | {unit} | {better} | {reading} | `{series}` |").unwrap();
+}
+
+fn section(page: &mut String, probe: &Probe) {
+    write!(page, "\n## {}\n{}\n\n", probe.name, probe.summary).unwrap();
+    writeln!(page, "- **Timed:** {}.", probe.timed).unwrap();
+    writeln!(page, "- **Not timed:** {}.", probe.not_timed).unwrap();
+    writeln!(page, "- **Distorted by:** {}.", probe.distorted_by).unwrap();
+    if !probe.needs.is_empty() {
+        let needs: Vec<&str> = probe.needs.iter().map(need).collect();
+        writeln!(page, "- **Needs:** {}.", needs.join(", ")).unwrap();
+    }
+    let label = (probe.label)(&probe.defaults(Size::Quick));
+    writeln!(page, "- **Revision** {}; its row is headed \"{label}\".", probe.revision).unwrap();
+    if !probe.parameters.is_empty() {
+        page.push_str("\n| parameter | quick | reference | |\n|---|---|---|---|\n");
+        for p in probe.parameters {
+            writeln!(page, "| `{}` | {} | {} | {} |", p.name, p.quick, p.reference, cell(p.about)).unwrap();
+        }
+    }
+    page.push_str("\n| metric | unit | better | read as | series |\n|---|---|---|---|---|\n");
+    probe.metrics.iter().for_each(|description| metric(page, description));
+}
+
+#[test]
+fn every_probe_is_documented() {
+    let _lock = book::lock();
+    let mut page = OPENING.to_owned();
+    page.push_str("\n| probe | row | headline |\n|---|---|---|\n");
+    for probe in PROBES {
+        let headline = &probe.metrics[0];
+        // Headings lose their dots in anchors.
+        let anchor = probe.name.replace('.', "");
+        writeln!(page, "| [{}](#{anchor}) | {} | {} |", probe.name, probe.title, unit(headline.unit))
+            .unwrap();
+    }
+    PROBES.iter().for_each(|probe| section(&mut page, probe));
+    book::keep(&book::root().join("docs/probes.md"), &page);
+}
