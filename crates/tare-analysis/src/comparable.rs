@@ -12,6 +12,9 @@ use crate::tails;
 /// Coarsest clock with which single operations are timed: a millisecond is longer than most of them.
 pub const COARSEST_STEP_NS: u64 = 1_000_000;
 
+/// File systems whose bytes stay in memory.
+const IN_MEMORY: [&str; 2] = ["tmpfs", "ramfs"];
+
 /// The step of a lane's clock, where it is too coarse to time single operations.
 pub fn coarse_step(facts: Option<&LaneFacts>) -> Option<u64> {
     facts?.inside.integer("clock.step_ns").filter(|step| *step > COARSEST_STEP_NS)
@@ -48,12 +51,16 @@ fn of_one(case: &Case, metric: &Metric, facts: Option<&LaneFacts>) -> Option<Str
     }
     let place = case.place.as_ref().and_then(|place| facts.places.get(place));
     let checks = [
-        (needs_sync(case), place, "honesty.sync"),
-        (needs_direct(case), place, "honesty.direct"),
-        (needs_cache_control(case), place, "honesty.cache"),
-        (needs_memory(case, metric), Some(&facts.inside), "honesty.memory"),
+        (needs_sync(case), place, "honesty.sync", HostCheck::Sync),
+        (needs_direct(case), place, "honesty.direct", HostCheck::Cache),
+        (needs_cache_control(case), place, "honesty.cache", HostCheck::Cache),
+        (needs_memory(case, metric), Some(&facts.inside), "honesty.memory", HostCheck::None),
     ];
-    checks.into_iter().filter(|(needed, ..)| *needed).find_map(|(_, facts, key)| dishonest(facts?, key))
+    let needed = checks.into_iter().filter(|(needed, ..)| *needed);
+    needed.filter_map(|(_, facts, key, host)| Some((facts?, key, host))).find_map(|(facts, key, host)| {
+        // The host knows what lies under a place; inside, a file server may hide it.
+        dishonest(facts, key).or_else(|| host.finds(facts))
+    })
 }
 
 /// What an honesty check found; none where it passed or was not made.
@@ -61,15 +68,50 @@ fn dishonest(facts: &Facts, key: &str) -> Option<String> {
     facts.get(key).filter(|found| *found != "ok").map(str::to_owned)
 }
 
+/// What the host's own facts of a place can speak against.
+#[derive(Clone, Copy)]
+enum HostCheck {
+    Sync,
+    Cache,
+    None,
+}
+
+impl HostCheck {
+    fn finds(self, facts: &Facts) -> Option<String> {
+        let is = |key: &str, value: &str| facts.get(key) == Some(value);
+        let in_memory = IN_MEMORY.into_iter().find(|name| is("outside.filesystem", name));
+        let volatile = |options: &str| options.split(',').any(|option| option == "volatile");
+        match (self, in_memory) {
+            (HostCheck::None, _) => None,
+            (_, Some(name)) => Some(format!("the host keeps this place in memory ({name})")),
+            (HostCheck::Sync, _) if facts.get("outside.options").is_some_and(volatile) => {
+                Some("the host mounts it volatile: fdatasync does nothing".into())
+            }
+            (HostCheck::Cache, _) if is("outside.image_direct", "no") => {
+                Some("its image is read through the host's page cache".into())
+            }
+            _ => None,
+        }
+    }
+}
+
 fn parameter_is(case: &Case, key: &str, test: impl Fn(&str) -> bool) -> bool {
     case.parameters.text(key).is_ok_and(test)
+}
+
+fn writes(case: &Case) -> bool {
+    !parameter_is(case, "op", |op| op == "read")
 }
 
 /// Whether it times the way to the disk, so that syncing must be real.
 fn needs_sync(case: &Case) -> bool {
     match case.probe.as_str() {
         "file.sync" => true,
-        "file.seq" | "file.random" => {
+        "file.seq" => {
+            let synced = |sync: &str| matches!(sync, "fdatasync" | "fsync" | "dsync");
+            writes(case) && parameter_is(case, "sync", synced)
+        }
+        "file.random" => {
             parameter_is(case, "sync", |sync| matches!(sync, "fdatasync" | "fsync" | "dsync"))
                 || parameter_is(case, "op", |op| op.contains("sync"))
         }
@@ -79,14 +121,16 @@ fn needs_sync(case: &Case) -> bool {
 
 /// Whether it goes past the page cache, so that O_DIRECT must be.
 fn needs_direct(case: &Case) -> bool {
+    let direct = |key: &str| parameter_is(case, key, |how| how.contains("direct"));
     case.probe == "file.queue"
-        || parameter_is(case, "cache", |cache| cache == "direct")
-        || parameter_is(case, "mode", |mode| mode.contains("direct"))
+        || direct("mode")
+        || (writes(case) && direct("sync"))
+        || (!writes(case) && direct("cache"))
 }
 
 /// Whether it starts from a cold cache, so that dropping it must work.
 fn needs_cache_control(case: &Case) -> bool {
-    parameter_is(case, "cache", |cache| cache == "cold")
+    !writes(case) && parameter_is(case, "cache", |cache| cache == "cold")
 }
 
 /// Whether it reads the environment's own word on memory.

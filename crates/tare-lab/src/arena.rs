@@ -13,10 +13,12 @@ use tare_data::request::TrialRequest;
 pub struct Started {
     pub inside: Facts,
     pub outside: Facts,
-    /// Facts of each place.
+    /// Facts of each place; those taken from outside begin with `outside.`.
     pub places: BTreeMap<String, Facts>,
     /// Paths of the places inside.
     pub paths: BTreeMap<String, String>,
+    /// Places that the session could not make, with the reasons.
+    pub missing: BTreeMap<String, Failure>,
     /// From entering to the agent's first word.
     pub elapsed_ns: u64,
 }

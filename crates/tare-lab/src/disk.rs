@@ -14,7 +14,11 @@ const SIZE_BYTES: u64 = 4 << 30;
 /// Time that making the file system may take: 30 ms, longer on a disk that is busy.
 const MAKE_WAIT: Duration = Duration::from_secs(30);
 /// The program that makes the file system.
-const MAKER: &str = "mkfs.ext4";
+pub const MAKER: &str = "mkfs.ext4";
+/// What it is told. Without lazy initialisation the kernel would write tables while the probes run; a sparse
+/// file reads as zeros already, so nothing needs to be written for it.
+pub const ARGUMENTS: [&str; 4] =
+    ["-q", "-F", "-E", "assume_storage_prezeroed=1,lazy_itable_init=0,lazy_journal_init=0"];
 
 /// The file systems of guests are made by e2fsprogs.
 pub fn ready(programs: &Programs) -> Result<(), NotReady> {
@@ -40,9 +44,6 @@ pub fn make(ground: &dyn Ground) -> Result<PathBuf, LabError> {
 fn fill(maker: &Path, path: &Path) -> Result<(), String> {
     File::create_new(path).and_then(|file| file.set_len(SIZE_BYTES)).map_err(|e| e.to_string())?;
     let mut command = Command::new(maker);
-    // Without lazy initialisation the kernel would write tables while the probes run; a sparse file reads
-    // as zeros already, so nothing needs to be written for it.
-    command.args(["-q", "-F", "-E", "assume_storage_prezeroed=1,lazy_itable_init=0,lazy_journal_init=0"]);
-    let made = programs::run(command.arg(path), MAKE_WAIT).map_err(|e| e.to_string())?;
+    let made = programs::run(command.args(ARGUMENTS).arg(path), MAKE_WAIT).map_err(|e| e.to_string())?;
     if made.status.success() { Ok(()) } else { Err(made.errors.trim().to_owned()) }
 }

@@ -10,16 +10,23 @@ use std::rc::Rc;
 
 use rustix::rand::{GetRandomFlags, getrandom};
 use sha2::{Digest, Sha256};
+use tare_data::failure::Failure;
 
 use crate::clean::{Outcome, PREFIX, take_away};
 use crate::environments::Ground;
 use crate::error::{ErrorKind, LabError};
+use crate::file_systems::Site;
 use crate::mounts;
 use crate::ownership::{Journal, Owned};
+use crate::places::{SHARE, Wanted};
 use crate::programs::Programs;
 
 /// File systems that keep files in memory: a place on one would be no disk's.
 const IN_MEMORY: [&str; 3] = ["tmpfs", "ramfs", "hugetlbfs"];
+
+/// What is said of a folder of the user's that cannot be a place.
+const PLACE: &str = "cannot write in the place";
+const PLACE_HINT: &str = "name a folder that you may write, on a disk with room";
 
 /// What a session is given to work with.
 #[derive(Clone, Debug)]
@@ -30,8 +37,8 @@ pub struct Setting {
     pub scratch: PathBuf,
     /// tare's own binary, which is copied in.
     pub binary: PathBuf,
-    /// Host folders to share in, by the name of the place.
-    pub shares: BTreeMap<String, PathBuf>,
+    /// What is shared in, and what is made for it.
+    pub wanted: Wanted,
     /// Where foreign programs are looked for.
     pub programs: Programs,
 }
@@ -50,6 +57,8 @@ struct Shared {
     /// Of the agent; set once it is copied.
     sha256: OnceCell<String>,
     shares: BTreeMap<String, PathBuf>,
+    /// Places that could not be made.
+    missing: BTreeMap<String, Failure>,
     programs: Programs,
     /// None after the end.
     journal: RefCell<Option<Journal>>,
@@ -78,10 +87,10 @@ impl SessionGround {
         }
         let id = fresh_id().map_err(|e| storage("cannot name a scratch folder in", &root, e))?;
         let folder = root.join(format!("{PREFIX}{id}"));
-        // In each share too the session works in a folder of its own: what else is there is the user's.
-        let shares = setting.shares.iter().map(|(name, path)| match path.canonicalize() {
+        // In each of the user's folders too the session works in one of its own.
+        let shares = setting.wanted.folders.iter().map(|(name, path)| match path.canonicalize() {
             Ok(path) => Ok((name.clone(), path.join(format!("{PREFIX}{id}")))),
-            Err(e) => Err(storage("cannot share in", path, e)),
+            Err(e) => Err(storage(PLACE, path, e).hint(PLACE_HINT)),
         });
         let shares: BTreeMap<String, PathBuf> = shares.collect::<Result<_, _>>()?;
         let mut journal = Journal::begin(&setting.state, &id, &folder)?;
@@ -93,10 +102,16 @@ impl SessionGround {
         let entries = RefCell::new(entries);
         let agent = folder.join("agent");
         let (programs, journal) = (setting.programs.clone(), RefCell::new(Some(journal)));
-        let (sha256, starts) = (OnceCell::new(), Cell::new(0));
-        let shared = Shared { id, folder, agent, sha256, shares, programs, journal, entries, starts };
-        let ground = SessionGround { shared: Rc::new(shared) };
-        folders.iter().try_for_each(|folder| make_folder(folder))?;
+        let (sha256, starts, missing) = (OnceCell::new(), Cell::new(0), BTreeMap::new());
+        let shared =
+            Shared { id, folder, agent, sha256, shares, missing, programs, journal, entries, starts };
+        let mut ground = SessionGround { shared: Rc::new(shared) };
+        make_folder(&ground.shared.folder)?;
+        for share in ground.shared.shares.values() {
+            let parent = share.parent().unwrap_or(share);
+            fs::create_dir(share).map_err(|e| storage(PLACE, parent, e).hint(PLACE_HINT))?;
+        }
+        Rc::get_mut(&mut ground.shared).expect("no start holds it yet").make_places(&setting.wanted)?;
         let sha256 = copy_program(&setting.binary, ground.agent())
             .map_err(|e| storage("cannot copy the agent to", ground.agent(), e))?;
         ground.shared.sha256.get_or_init(|| sha256);
@@ -125,6 +140,11 @@ impl SessionGround {
 
     pub fn programs(&self) -> &Programs {
         &self.shared.programs
+    }
+
+    /// Places that could not be made, with the reasons.
+    pub fn missing(&self) -> &BTreeMap<String, Failure> {
+        &self.shared.missing
     }
 
     /// Ground for one start of an environment.
@@ -162,6 +182,42 @@ impl Drop for SessionGround {
 impl Shared {
     fn agent_sha256(&self) -> &str {
         self.sha256.get().map_or("", String::as_str)
+    }
+
+    /// Makes what the session is to have in its scratch folder. What cannot be made is missing, with the reason.
+    fn make_places(&mut self, wanted: &Wanted) -> Result<(), LabError> {
+        if !wanted.share && wanted.file_systems.is_empty() {
+            return Ok(());
+        }
+        let (points, images) = (self.folder.join("places"), self.folder.join("images"));
+        make_folder(&points)?;
+        make_folder(&images)?;
+        if wanted.share {
+            let path = points.join(SHARE);
+            make_folder(&path)?;
+            self.shares.insert(SHARE.to_owned(), path);
+        }
+        for file_system in &wanted.file_systems {
+            let (name, point) = (file_system.name.to_owned(), points.join(file_system.name));
+            self.own(Owned::Mount(point.clone()))?;
+            make_folder(&point)?;
+            let (room_bytes, programs) = (wanted.room_bytes, &self.programs);
+            let site = Site { folder: &images, room_bytes, programs, mark: &self.id };
+            match file_system.make(site, &point) {
+                Ok(()) => drop(self.shares.insert(name, point)),
+                Err(failure) => drop(self.missing.insert(name, failure)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes down what is about to be made for the whole session.
+    fn own(&self, thing: Owned) -> Result<(), LabError> {
+        if let Some(journal) = self.journal.borrow_mut().as_mut() {
+            journal.own(thing.clone())?;
+        }
+        self.entries.borrow_mut().push(thing);
+        Ok(())
     }
 
     fn close(&self) -> Vec<Outcome> {

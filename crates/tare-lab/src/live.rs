@@ -19,6 +19,7 @@ use crate::environments::{self, Provider};
 use crate::error::LabError;
 use crate::ground::SessionGround;
 use crate::link::{Arrived, Link, LinkError};
+use crate::mounts;
 use crate::specification::Specification;
 
 /// An environment may take this long to say its first word: QEMU boots in 3 s on an emulated processor,
@@ -101,11 +102,14 @@ impl Arena for LiveArena<'_> {
         });
         match hello {
             Ok((at, described)) => {
+                let mut places = described.1.clone();
+                let outside = divide(&entered.outside, &mut places);
                 let started = Started {
                     inside: described.0.clone(),
-                    outside: entered.outside.clone(),
-                    places: described.1.clone(),
+                    outside,
+                    places,
                     paths: entered.places.clone(),
+                    missing: self.ground.missing().clone(),
                     elapsed_ns: (at - began).as_nanos() as u64,
                 };
                 lane.described = Some(described);
@@ -150,6 +154,19 @@ impl Arena for LiveArena<'_> {
         let patience = if told.is_ok() { PATIENCE } else { Duration::ZERO };
         self.left.extend(stuck(entered.leave(patience)));
     }
+}
+
+/// Gives every place what the host says of it, as `outside.*`; returns what is left.
+fn divide(outside: &Facts, places: &mut BTreeMap<String, Facts>) -> Facts {
+    let mut rest = Facts::default();
+    for (key, value) in &outside.0 {
+        let of_place = key.strip_prefix(mounts::PLACE).and_then(|key| key.rsplit_once('.'));
+        match of_place.and_then(|(place, fact)| Some((places.get_mut(place)?, fact))) {
+            Some((facts, fact)) => facts.note(format!("outside.{fact}"), value),
+            None => rest.note(key, value),
+        }
+    }
+    rest
 }
 
 /// Waits for the agent's first word, and checks that it is the same agent.
@@ -240,4 +257,24 @@ impl Listening<'_> {
 /// What could not be taken away.
 fn stuck(outcomes: Vec<clean::Outcome>) -> Vec<clean::Outcome> {
     outcomes.into_iter().filter(|outcome| outcome.left_because.is_some()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_get_their_own_facts_from_outside() {
+        let mut outside = Facts::default();
+        let names = ["own", "/a", "/a.b"];
+        names.iter().for_each(|name| outside.note(format!("place.{name}.filesystem"), *name));
+        outside.note("place.unknown.filesystem", "ext4");
+        outside.note("runtime.version", "1");
+        let mut places = names.map(|name| (name.to_owned(), Facts::default())).into();
+        let rest = divide(&outside, &mut places);
+        for name in names {
+            assert_eq!(places[name].get("outside.filesystem"), Some(name));
+        }
+        assert_eq!(rest.0.len(), 2);
+    }
 }

@@ -41,14 +41,29 @@ pub fn holding(path: &Path) -> Option<Mount> {
     mounts.into_iter().max_by_key(|mount| mount.point.components().count())
 }
 
+/// Beginning of the keys of facts about a place; its name and the fact's follow, with a dot between.
+pub const PLACE: &str = "place.";
+
 /// Facts of the file system under a place, as the host sees it.
 pub fn note(facts: &mut Facts, place: &str, path: &Path) {
     let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    if let Some(mount) = holding(&path) {
-        facts.note(format!("place.{place}.filesystem"), mount.filesystem);
-        facts.note(format!("place.{place}.device"), mount.source);
-        facts.note(format!("place.{place}.options"), mount.options);
+    let Some(mount) = holding(&path) else { return };
+    let mut note = |fact: &str, value: String| facts.note(format!("{PLACE}{place}.{fact}"), value);
+    if let Some((image, direct)) = image(&mount.source) {
+        note("image_direct", if direct { "yes" } else { "no" }.to_owned());
+        note("image_filesystem", holding(&image).map(|mount| mount.filesystem).unwrap_or_default());
     }
+    note("filesystem", mount.filesystem);
+    note("device", mount.source);
+    note("options", mount.options);
+}
+
+/// The file behind a loop device, and whether the device goes past the page cache to it.
+fn image(device: &str) -> Option<(PathBuf, bool)> {
+    let folder = Path::new("/sys/block").join(device.strip_prefix("/dev/")?).join("loop");
+    let file = fs::read(folder.join("backing_file")).ok()?;
+    let direct = fs::read_to_string(folder.join("dio")).ok()?;
+    Some((PathBuf::from(OsString::from_vec(file.trim_ascii_end().to_vec())), direct.trim() == "1"))
 }
 
 fn parse(line: &[u8]) -> Option<Mount> {

@@ -11,6 +11,7 @@ use tare_record::{Entry, Writer};
 use crate::amount::{Pace, amount, cost_ns, pace};
 use crate::arena::{Arena, Started};
 use crate::error::{ErrorKind, LabError};
+use crate::places::{self, OWN};
 use crate::progress::{Event, Observer};
 use crate::study::AskedCase;
 
@@ -132,7 +133,8 @@ pub fn prepare(
     let mut ground =
         Groundwork { rounds_a_start: rounds_a_start(&started, rounds, left_s), ..Default::default() };
     let lanes = &wish.lanes;
-    let planned = cases.iter().map(|case| case.plan(scale, lanes, &mut ground)).collect();
+    let brief = places::brief(cases.iter().filter_map(|case| case.asked.case.place.as_deref()));
+    let planned = cases.iter().map(|case| case.plan(scale, lanes, &brief, &mut ground)).collect();
     ground.started = started;
     let plan = Plan {
         study: wish.study.to_owned(),
@@ -157,7 +159,10 @@ fn anything_to_compare_with(cases: &[Calibrated], reference: &str) -> Result<(),
     Err(LabError::new(kind, format!("no case can be measured in the reference '{reference}'"))
         .because(format!("{}: {failure}", asked.case))
         .hint(match &asked.case.place {
-            Some(place) => format!("make room in the place '{place}', or name another with --place"),
+            Some(place) if failure.kind == FailureKind::Broken => {
+                format!("make room in the place '{place}', or name another with --place")
+            }
+            Some(_) => "name another place with --place: own always is one".to_owned(),
             None => "tare check says what this machine allows".to_owned(),
         }))
 }
@@ -195,7 +200,13 @@ impl Calibrated {
         self.paces.iter().flatten().map(|pace| cost_ns(*pace, amount)).sum()
     }
 
-    fn plan(&self, scale: f64, lanes: &[Lane], ground: &mut Groundwork) -> PlannedCase {
+    fn plan(
+        &self,
+        scale: f64,
+        lanes: &[Lane],
+        brief: &BTreeMap<String, String>,
+        ground: &mut Groundwork,
+    ) -> PlannedCase {
         let AskedCase { probe, case, margin } = &self.asked;
         let id = case.to_string();
         let amount = self.amount(scale).unwrap_or(Amount::Operations { batch: 1, batches: 1 });
@@ -213,7 +224,7 @@ impl Calibrated {
         PlannedCase {
             id,
             case: case.clone(),
-            label: label(probe, case),
+            label: label(probe, case, brief),
             metrics: probe.metrics(),
             definition: probe.definition(&case.parameters),
             amount,
@@ -224,10 +235,16 @@ impl Calibrated {
 }
 
 /// What the row is headed with: the probe's label, and the place or peer where it is not the usual one.
-fn label(probe: &tare_probes::Probe, case: &tare_data::names::Case) -> String {
+///
+/// `brief` has a short name for every place.
+fn label(
+    probe: &tare_probes::Probe,
+    case: &tare_data::names::Case,
+    brief: &BTreeMap<String, String>,
+) -> String {
     let mut label = (probe.label)(&case.parameters);
-    if let Some(place) = case.place.as_deref().filter(|place| *place != "own") {
-        label.push_str(&format!(" @{place}"));
+    if let Some(place) = case.place.as_ref().filter(|place| *place != OWN) {
+        label.push_str(&format!(" @{}", brief.get(place).unwrap_or(place)));
     }
     if let Some(peer) = case.peer.as_deref().filter(|peer| *peer != "loopback") {
         label.push_str(&format!(" >{peer}"));
@@ -247,7 +264,10 @@ pub fn request(
     let directory = match &case.place {
         None => None,
         Some(place) => Some(started.paths.get(place).cloned().ok_or_else(|| {
-            Failure::new(FailureKind::NotSupported, format!("this environment has no place '{place}'"))
+            let none = || {
+                Failure::new(FailureKind::NotSupported, format!("this environment has no place '{place}'"))
+            };
+            started.missing.get(place).cloned().unwrap_or_else(none)
         })?),
     };
     Ok(TrialRequest { trial, case: case.clone(), amount, directory, seed, deadline_ms })

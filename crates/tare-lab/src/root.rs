@@ -11,6 +11,7 @@ use tare_data::facts::Facts;
 use crate::environments::Ground;
 use crate::error::{ErrorKind, LabError};
 use crate::mounts;
+use crate::places::folder_inside;
 
 /// Where the agent is, inside.
 pub const AGENT: &str = "/tare";
@@ -39,7 +40,7 @@ impl Root {
         let mut root = Root { folder, shares: Vec::new(), places: BTreeMap::new() };
         root.places.insert("own".to_owned(), OWN.to_owned());
         for (name, path) in ground.shares() {
-            let inside = format!("{SHARES}/{name}");
+            let inside = format!("{SHARES}/{}", folder_inside(name));
             root.places.insert(name.clone(), inside.clone());
             root.shares.push((path.clone(), inside));
         }
@@ -74,8 +75,9 @@ impl Root {
     pub fn note_places(&self, facts: &mut Facts) {
         mounts::note(facts, "own", &self.outside(OWN));
         for (path, inside) in &self.shares {
-            let name = inside.rsplit('/').next().unwrap_or_default();
-            mounts::note(facts, name, path);
+            if let Some((name, _)) = self.places.iter().find(|(_, its)| *its == inside) {
+                mounts::note(facts, name, path);
+            }
         }
     }
 }

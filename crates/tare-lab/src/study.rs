@@ -8,6 +8,7 @@ use tare_probes::probe::{Need, Probe, Size};
 
 use crate::error::{ErrorKind, LabError};
 use crate::nearest::nearest;
+use crate::places::{OWN, read as read_place};
 
 /// The shipped studies, by name.
 pub static SHIPPED: &[(&str, &str)] = &[
@@ -47,7 +48,7 @@ pub struct StudyCase {
     /// A value or a list of values a parameter.
     #[serde(default)]
     pub parameters: BTreeMap<String, toml::Value>,
-    /// `own` unless given; for probes that need a place.
+    /// `own` unless given; for probes that need a place. See docs/places.md.
     #[serde(default)]
     pub places: Vec<String>,
     /// `loopback` unless given; for probes that need a peer.
@@ -139,16 +140,24 @@ impl Study {
     /// Every case, in the order of the file. `places` and `size` override the study's.
     pub fn asked(&self, places: Option<&[String]>, size: Option<Size>) -> Result<Vec<AskedCase>, LabError> {
         let size = size.map_or_else(|| self.size(), Ok)?;
+        let named =
+            |names: &[String]| names.iter().map(|name| read_place(name)).collect::<Result<Vec<_>, _>>();
+        let everywhere = places.map(named).transpose()?;
         let mut asked: Vec<AskedCase> = Vec::new();
         for study_case in &self.cases {
             let probe = probe_named(&study_case.probe)?;
             let margin = (1.0 + study_case.margin.unwrap_or(self.margin)).ln();
-            for parameters in combinations(probe, study_case, size)? {
-                for place in somewhere(probe.needs(Need::Place), places.unwrap_or(&study_case.places), "own")
-                {
+            let combinations = combinations(probe, study_case, size)?;
+            let places = match &everywhere {
+                Some(places) => places.clone(),
+                None => named(&study_case.places)?,
+            };
+            // A place at a time: the rows of one stand together.
+            for place in somewhere(probe.needs(Need::Place), &places, OWN) {
+                for parameters in &combinations {
                     for peer in somewhere(probe.needs(Need::Peer), &study_case.peers, "loopback") {
-                        let parameters = parameters.clone();
-                        let case = Case { probe: probe.name.into(), parameters, place: place.clone(), peer };
+                        let (parameters, place) = (parameters.clone(), place.clone());
+                        let case = Case { probe: probe.name.into(), parameters, place, peer };
                         if asked.iter().all(|other| other.case != case) {
                             asked.push(AskedCase { probe, case, margin });
                         }

@@ -1,6 +1,5 @@
 //! `tare run`: measures, writes the record, and shows what it says.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -15,7 +14,7 @@ use tare_lab::error::{ErrorKind, LabError};
 use tare_lab::ground::{SessionGround, Setting};
 use tare_lab::lanes::lanes;
 use tare_lab::live::LiveArena;
-use tare_lab::places;
+use tare_lab::places::Wanted;
 use tare_lab::prepare::{self, Groundwork, Prepared, Wish};
 use tare_lab::programs::Programs;
 use tare_lab::run::Rounds;
@@ -98,8 +97,8 @@ impl Session<'_> {
             (Some(text), None) => Some(budget(text)?),
             (None, None) => Some(study.budget_s()?),
         };
-        let places = places::Places::make(asked.iter().filter_map(|asked| asked.case.place.as_deref()))?;
-        let ground = SessionGround::make(&self.setting(places.shares())?)?;
+        let wanted = Wanted::by(asked.iter().map(|asked| &asked.case));
+        let ground = SessionGround::make(&self.setting(wanted)?)?;
         let record = args.record.clone().unwrap_or_else(|| PathBuf::from(record_name()));
         let mut writer = Writer::create(&record)?;
         writer.append(&Entry::Record { schema: SCHEMA, header: self.header(&ground) })?;
@@ -143,9 +142,8 @@ impl Session<'_> {
     fn resume(&self, record: &Path, progress: &mut ui::Progress) -> Result<Ending, LabError> {
         let recording = tare_record::read(record)?;
         let session = recording.session;
-        let places = session.plan.cases.iter().filter_map(|case| case.case.place.as_deref());
-        let places = places::Places::make(places)?;
-        let ground = SessionGround::make(&self.setting(places.shares())?)?;
+        let wanted = Wanted::by(session.plan.cases.iter().map(|case| &case.case));
+        let ground = SessionGround::make(&self.setting(wanted)?)?;
         if ground.agent_sha256() != session.header.binary {
             return Err(LabError::new(ErrorKind::Usage, format!("cannot go on with {}", record.display()))
                 .because("it was begun by another build of tare, and figures of two builds are never mixed")
@@ -218,14 +216,14 @@ impl Session<'_> {
         Ok(())
     }
 
-    fn setting(&self, shares: &BTreeMap<String, PathBuf>) -> Result<Setting, LabError> {
+    fn setting(&self, wanted: Wanted) -> Result<Setting, LabError> {
         let binary = std::env::current_exe()
             .map_err(|e| LabError::new(ErrorKind::Storage, "cannot find tare's own file").because(e))?;
         Ok(Setting {
             state: self.state.clone(),
             scratch: self.args.scratch.clone().unwrap_or_else(paths::scratch),
             binary,
-            shares: shares.clone(),
+            wanted,
             programs: programs(),
         })
     }

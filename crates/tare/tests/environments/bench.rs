@@ -15,6 +15,7 @@ use tare_lab::environments;
 use tare_lab::ground::{SessionGround, Setting};
 use tare_lab::link::Link;
 use tare_lab::mounts;
+use tare_lab::places::Wanted;
 use tare_lab::processes::Signs;
 use tare_lab::programs::Programs;
 use tare_lab::specification::Specification;
@@ -89,7 +90,7 @@ impl Bench {
             state: self.state(),
             scratch: self.scratch(),
             binary: self.binary.clone(),
-            shares: self.shares.clone(),
+            wanted: Wanted { folders: self.shares.clone(), ..Default::default() },
             programs: programs(),
         }
     }
