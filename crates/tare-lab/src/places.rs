@@ -50,7 +50,7 @@ impl Wanted {
                 }
                 name => {
                     let known = |file_system: &&FileSystem| file_system.name == name;
-                    if !wanted.file_systems.iter().any(|other| known(other)) {
+                    if !wanted.file_systems.iter().any(known) {
                         wanted.file_systems.extend(FILE_SYSTEMS.iter().find(known));
                     }
                 }

@@ -30,6 +30,7 @@ pub enum Command {
     Show(Show),
     Check(Check),
     Clean(Clean),
+    Environment(Environment),
 }
 
 /// Measure: run a study in several environments and say what each layer costs.
@@ -156,6 +157,24 @@ pub struct Clean {
     /// One JSON document on standard output.
     #[arg(long)]
     pub json: bool,
+}
+
+/// Do what an environment needs once, like downloading a kernel, or take it away again.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  tare environment prepare qemu     download and unpack a kernel by the package manager
+  tare environment remove qemu      take it away again")]
+pub struct Environment {
+    #[command(subcommand)]
+    pub action: EnvironmentAction,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum EnvironmentAction {
+    /// Do the slow part that is kept from one session to the next.
+    Prepare { environment: String },
+    /// Take away what 'prepare' made.
+    Remove { environment: String },
 }
 
 fn parse_seed(text: &str) -> Result<u64, String> {

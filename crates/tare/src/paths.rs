@@ -4,6 +4,7 @@ use std::env;
 use std::path::PathBuf;
 
 use tare_lab::error::{ErrorKind, LabError};
+use tare_lab::programs::Programs;
 
 /// Folder of the journals that say what sessions have made: `$XDG_STATE_HOME/tare`, else `~/.local/state/tare`.
 pub fn state() -> Result<PathBuf, LabError> {
@@ -21,8 +22,23 @@ pub fn scratch() -> PathBuf {
     PathBuf::from("/var/tmp")
 }
 
+/// Foreign programs, this program's own file, and what was prepared for environments:
+/// `$XDG_CACHE_HOME/tare`, else `~/.cache/tare`.
+pub fn programs() -> Result<Programs, LabError> {
+    let named = env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    let home = || env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
+    let prepared = named.or_else(home).unwrap_or_else(scratch).join("tare");
+    Ok(Programs { folders: program_folders(), tare: binary()?, prepared })
+}
+
+/// This program's own file.
+pub fn binary() -> Result<PathBuf, LabError> {
+    env::current_exe()
+        .map_err(|e| LabError::new(ErrorKind::Storage, "cannot find tare's own file").because(e))
+}
+
 /// Folders in which foreign programs are looked for, in order: PATH, then where `go install` puts runsc.
-pub fn program_folders() -> Vec<PathBuf> {
+fn program_folders() -> Vec<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     let go = env::var_os("GOBIN").map(PathBuf::from);
     let home = env::var_os("HOME").map(|home| PathBuf::from(home).join("go/bin"));

@@ -69,7 +69,7 @@ impl Provider for Qemu {
     }
 
     fn by_default(&self) -> &'static [&'static str] {
-        &[]
+        &["qemu"]
     }
 
     fn ready(&self, specification: &Specification, programs: &Programs) -> Result<Facts, NotReady> {

@@ -53,7 +53,7 @@ impl Provider for Uml {
     }
 
     fn by_default(&self) -> &'static [&'static str] {
-        &[]
+        &["uml"]
     }
 
     fn ready(&self, specification: &Specification, programs: &Programs) -> Result<Facts, NotReady> {

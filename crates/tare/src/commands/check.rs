@@ -5,7 +5,6 @@ use std::process::ExitCode;
 
 use serde_json::json;
 use tare_lab::environments::{self, NotReady, PROVIDERS};
-use tare_lab::programs::Programs;
 use tare_probes::facts;
 
 use crate::args::Check;
@@ -16,7 +15,7 @@ const SHOWN: [&str; 9] =
     ["kernel", "cpu", "memory", "clock", "noise", "virtualisation", "cgroup", "user", "honesty"];
 
 pub fn run(args: Check) -> anyhow::Result<ExitCode> {
-    let programs = Programs { folders: paths::program_folders(), ..Programs::default() };
+    let programs = paths::programs()?;
     let mut rows: Vec<(&str, Result<String, NotReady>)> = Vec::new();
     for provider in PROVIDERS {
         let texts = match provider.by_default() {

@@ -2,6 +2,7 @@
 
 pub mod check;
 pub mod clean;
+pub mod environment;
 pub mod list;
 pub mod report;
 pub mod run;

@@ -16,7 +16,6 @@ use tare_lab::lanes::lanes;
 use tare_lab::live::LiveArena;
 use tare_lab::places::Wanted;
 use tare_lab::prepare::{self, Groundwork, Prepared, Wish};
-use tare_lab::programs::Programs;
 use tare_lab::run::Rounds;
 use tare_lab::specification::Specification;
 use tare_lab::study::{AskedCase, Study, parse_duration_s, select};
@@ -185,7 +184,7 @@ impl Session<'_> {
         if !self.args.environments.is_empty() {
             return Ok(self.args.environments.clone());
         }
-        let programs = programs();
+        let programs = paths::programs()?;
         let mut ready = Vec::new();
         for provider in PROVIDERS {
             for text in provider.by_default() {
@@ -199,7 +198,7 @@ impl Session<'_> {
 
     /// An environment that somebody named and that is not ready is an error, not a gap.
     fn check_ready(&self, lanes: &[Lane]) -> Result<(), LabError> {
-        let programs = programs();
+        let programs = paths::programs()?;
         for lane in lanes.iter().filter(|lane| lane.role != Role::Control) {
             let specification: Specification = environments::parse(&lane.specification)?;
             let provider = environments::find(&specification)?;
@@ -217,14 +216,12 @@ impl Session<'_> {
     }
 
     fn setting(&self, wanted: Wanted) -> Result<Setting, LabError> {
-        let binary = std::env::current_exe()
-            .map_err(|e| LabError::new(ErrorKind::Storage, "cannot find tare's own file").because(e))?;
         Ok(Setting {
             state: self.state.clone(),
             scratch: self.args.scratch.clone().unwrap_or_else(paths::scratch),
-            binary,
+            binary: paths::binary()?,
             wanted,
-            programs: programs(),
+            programs: paths::programs()?,
         })
     }
 
@@ -263,10 +260,6 @@ fn tell_left(outcomes: Vec<clean::Outcome>) {
             anstream::eprintln!("note: {} is left: {reason}; tare clean tries again", outcome.what);
         }
     }
-}
-
-fn programs() -> Programs {
-    Programs { folders: paths::program_folders(), ..Programs::default() }
 }
 
 fn budget(text: &str) -> Result<f64, LabError> {

@@ -1,0 +1,44 @@
+//! `tare environment`: prepares what an environment needs once, and takes it away.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use tare_lab::environments;
+
+use crate::args::{Environment, EnvironmentAction};
+use crate::paths;
+
+pub fn run(args: Environment) -> anyhow::Result<ExitCode> {
+    let programs = paths::programs()?;
+    match args.action {
+        EnvironmentAction::Prepare { environment } => {
+            let specification = environments::parse(&environment)?;
+            let provider = environments::find(&specification)?;
+            provider.prepare(&specification, &programs, &mut |step| anstream::eprintln!("{step}"))?;
+            match provider.ready(&specification, &programs) {
+                Ok(_) => anstream::println!("{environment} is ready"),
+                Err(not_ready) => anstream::println!("{environment} is not ready yet: {}", not_ready.reason),
+            }
+        }
+        EnvironmentAction::Remove { environment } => {
+            let specification = environments::parse(&environment)?;
+            environments::find(&specification)?.remove(&specification, &programs)?;
+            anstream::println!("nothing is prepared for {environment} any more");
+        }
+    }
+    let kept = size_bytes(&programs.prepared);
+    anstream::println!("{} keeps {:.1} MB", programs.prepared.display(), kept as f64 / 1e6);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Bytes of all files below a folder. What cannot be read counts nothing.
+fn size_bytes(folder: &Path) -> u64 {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
+    entries
+        .map(|entry| match entry.metadata() {
+            Ok(about) if about.is_dir() => size_bytes(&entry.path()),
+            Ok(about) => about.len(),
+            Err(_) => 0,
+        })
+        .sum()
+}
