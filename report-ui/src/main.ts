@@ -22,6 +22,7 @@ function afterPaint(next: () => void): void {
 }
 
 // What is read first is painted first; a table of a full study takes longer than the eye waits.
+document.getElementById("page")?.classList.toggle("many", page.report.subjects.length > 4);
 document.getElementById("page")?.append(head(page), main);
 add([alarms(page), layers(page), certificate(page)]);
 afterPaint(() => {

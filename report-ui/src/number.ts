@@ -65,7 +65,8 @@ export function half(value: Figure, low: Figure, high: Figure, unit: Unit): stri
   const own = decimals(value / divisor);
   const isNothing = (places: number): boolean => width < 0.5 * 10 ** -places;
   const places = [own, own + 1, own + 2].find((p) => !isNothing(p));
-  return places === undefined ? "±0" : `±${fixed(width, places)}`;
+  if (places === undefined) return "±0";
+  return `±${fixed(width, width >= 1 ? Math.min(places, decimals(width)) : places)}`;
 }
 
 function ratioDecimals(value: number): number {
@@ -89,7 +90,7 @@ export function ratio(value: Figure): string {
 export function interval(low: Figure, high: Figure, estimate: Figure): string {
   if (low === null || high === null || estimate === null || (low <= 0 && estimate > 0)) return "no interval";
   const places = ratioDecimals(estimate);
-  const bound = (value: number): string => ratioWith(value, Math.abs(value) < 1 ? Math.max(places, 2) : places);
+  const bound = (value: number): string => ratioWith(value, Math.abs(value) < 1 ? Math.max(places, 2) : Math.min(places, ratioDecimals(value)));
   return `[${bound(low)}, ${bound(high)}]`;
 }
 

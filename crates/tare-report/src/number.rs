@@ -146,11 +146,13 @@ impl Figure {
     }
 }
 
-/// `±0.4` with the decimals of the value that it belongs to, or one digit more where that would say zero.
+/// `±0.4` with the decimals of the value that it belongs to: more where that would say zero, fewer where three
+/// digits say enough (`8.79 µs ±958`).
 fn half_width(half: f64, value: f64) -> String {
     let own = decimals(value);
     let is_nothing = |places: usize| half < 0.5 * 10f64.powi(-(places as i32));
     let places = (own..own + 3).find(|p| !is_nothing(*p)).unwrap_or(own);
+    let places = if half >= 1.0 { places.min(decimals(half)) } else { places };
     let shown = if is_nothing(places) { 0.0 } else { half };
     format!("±{}", fixed(shown, if shown == 0.0 { 0 } else { places }))
 }
@@ -183,8 +185,9 @@ pub fn ratio_interval(low: f64, high: f64, ratio: f64) -> String {
         return NO_INTERVAL.into();
     }
     let places = ratio_decimals(ratio);
-    // A bound much smaller than its ratio would lose its digits: 12.3 in [0.4, 31.0].
-    let bound = |v: f64| ratio_with(v, if v.abs() < 1.0 { places.max(2) } else { places });
+    // A bound much smaller than its ratio would lose its digits, 12.3 in [0.40, 31.0]; a much greater one has three.
+    let bound =
+        |v: f64| ratio_with(v, if v.abs() < 1.0 { places.max(2) } else { places.min(ratio_decimals(v)) });
     format!("[{}, {}]", bound(low), bound(high))
 }
 

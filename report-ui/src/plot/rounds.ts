@@ -67,13 +67,15 @@ function draw(page: Page, row: Row, lanes: Lane[], width: number): SVGSVGElement
   const room = labelRoom([...names, ...medians.values()], width);
   const styles = new Map(names.map((name) => [name, laneStyle(page, name)]));
   const fill = (mark: { lane: string }): string => styles.get(mark.lane)?.colour ?? "currentColor";
-  const reach = Math.max(...points.map((point) => Math.abs(point.x)), 0.5) * 1.06;
+  const reach = [...points.map((point) => point.x), ...middles.flatMap(({ low, high }) => [low, high])];
+  const [least, greatest] = [Math.min(...reach, -0.5), Math.max(...reach, 0.5)];
+  const pad = (greatest - least) * 0.03;
   const last = Math.max(...points.map((point) => point.round));
   // The lanes are facets, and within each the rounds run down: drift shows as a slope, modes as columns.
   return plot({
     ...base(width), height: names.length * Math.min(Math.max(last * 2.2, 44), 90) + 52, marginLeft: room, marginRight: 20, marginBottom: 42, marginTop: 6,
     x: {
-      domain: [-reach, reach], label: "apart from the lane's own median", labelArrow: "none", grid: true, ticks: Math.max(Math.floor((width - room) / 100), 3),
+      domain: [least - pad, greatest + pad], label: "apart from the lane's own median", labelArrow: "none", grid: true, ticks: Math.max(Math.floor((width - room) / 100), 3),
       tickFormat: (x: number) => `${x > 0 ? "+" : x < 0 ? "−" : ""}${Number(Math.abs(x).toPrecision(3))} %`,
     },
     fy: { domain: names, label: null, padding: 0.1, axis: null },
