@@ -19,6 +19,7 @@ pub mod bwrap;
 pub mod container;
 pub mod gvisor;
 pub mod native;
+pub mod nspawn;
 pub mod oci;
 pub mod proot;
 pub mod qemu;
@@ -31,6 +32,7 @@ pub const PROVIDERS: &[&dyn Provider] = &[
     &container::Container,
     &bwrap::Bwrap,
     &proot::Proot,
+    &nspawn::Nspawn,
     &oci::Oci,
     &gvisor::Gvisor,
     &uml::Uml,

@@ -66,6 +66,12 @@ fn oci_crun() {
 }
 
 #[test]
+fn nspawn() {
+    visit("nspawn", "nspawn");
+    visit("nspawn", "nspawn?seccomp=off&network=host");
+}
+
+#[test]
 fn gvisor_systrap() {
     visit("gvisor_systrap", "gvisor");
     visit("gvisor_systrap", "gvisor?overlay=self&network=host");
