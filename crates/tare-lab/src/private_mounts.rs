@@ -53,14 +53,3 @@ fn prepare(command: &mut Command, change: impl Fn() -> io::Result<()> + Send + S
     // SAFETY: between fork and exec only system calls are made, and nothing is allocated.
     unsafe { command.pre_exec(prepare) };
 }
-
-/// Which versions of control groups this host has: `1`, `2` or `hybrid`; empty when none is mounted.
-pub fn control_groups() -> &'static str {
-    let has = |kind: &str| mounts::all().is_ok_and(|all| all.iter().any(|mount| mount.filesystem == kind));
-    match (has("cgroup"), has("cgroup2")) {
-        (true, true) => "hybrid",
-        (true, false) => "1",
-        (false, true) => "2",
-        (false, false) => "",
-    }
-}

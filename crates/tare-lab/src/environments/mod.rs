@@ -17,10 +17,13 @@ use crate::specification::Specification;
 
 pub mod bwrap;
 pub mod container;
+pub mod docker;
 pub mod gvisor;
 pub mod native;
+pub mod nerdctl;
 pub mod nspawn;
 pub mod oci;
+pub mod podman;
 pub mod proot;
 pub mod qemu;
 pub mod ssh;
@@ -34,6 +37,9 @@ pub const PROVIDERS: &[&dyn Provider] = &[
     &proot::Proot,
     &nspawn::Nspawn,
     &oci::Oci,
+    &podman::Podman,
+    &docker::Docker,
+    &nerdctl::Nerdctl,
     &gvisor::Gvisor,
     &uml::Uml,
     &qemu::Qemu,
@@ -151,6 +157,9 @@ pub trait Ground {
 
     /// Writes down what is about to be made.
     fn own(&mut self, thing: Owned) -> Result<(), LabError>;
+
+    /// The same for what outlives this start, and is taken away when the session ends.
+    fn own_for_session(&mut self, thing: Owned) -> Result<(), LabError>;
 }
 
 /// How to get in: a command whose standard input and output are the agent's.

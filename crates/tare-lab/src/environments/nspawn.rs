@@ -5,6 +5,7 @@ use std::process::Command;
 
 use tare_data::facts::Facts;
 
+use crate::control_groups;
 use crate::environments::{Entrance, Ground, NotReady, OptionDescription, Provider};
 use crate::error::{ErrorKind, LabError};
 use crate::private_mounts;
@@ -65,7 +66,7 @@ impl Provider for Nspawn {
         facts.note("runtime.path", program.to_string_lossy());
         facts.note("runtime.version", version);
         facts.note("runtime.seccomp", SECCOMP.value(specification));
-        facts.note("cgroup.version", private_mounts::control_groups());
+        facts.note("cgroup.version", control_groups::versions());
         Ok(facts)
     }
 
@@ -97,6 +98,8 @@ impl Provider for Nspawn {
             command.arg(format!("--bind={path}:{inside}"));
         }
         command.args([AGENT, tare_probes::agent::AGENT]);
+        // It makes groups below its own, and leaves them.
+        control_groups::join(&mut command, ground)?;
         // It keeps files below /run, and leaves them.
         private_mounts::apply_with_fresh(&mut command, c"/run");
         let mut outside = Facts::default();
