@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use rustix::mount::{UnmountFlags, unmount};
 
+use crate::control_groups;
 use crate::error::{ErrorKind, LabError};
 use crate::mounts;
 use crate::ownership::{self, Abandoned, Owned};
@@ -87,6 +88,7 @@ pub fn take_away(mark: &str, folder: &Path, things: &[Owned]) -> Vec<Outcome> {
     let mut outcomes = end_processes(mark, folder, things);
     let before = outcomes.len();
     outcomes.extend(things.iter().rev().filter_map(delete_container));
+    outcomes.extend(things.iter().rev().filter_map(call_back));
     if outcomes.len() > before {
         // A runtime may have started helpers for the deletion.
         outcomes.extend(end_processes(mark, folder, things));
@@ -140,6 +142,19 @@ fn delete_container(thing: &Owned) -> Option<Outcome> {
     }
 }
 
+/// Lets a program take away what it made.
+fn call_back(thing: &Owned) -> Option<Outcome> {
+    let Owned::Foreign { what, program, words } = thing else { return None };
+    let named = || format!("{} {}", program.display(), words.join(" "));
+    match programs::run(Command::new(program).args(words), DELETE_WAIT) {
+        Ok(ended) if ended.status.success() => Some(Outcome::gone(what.clone())),
+        // Every engine says so when there is nothing to take away.
+        Ok(ended) if ended.errors.to_lowercase().contains("no such") => None,
+        Ok(ended) => Some(Outcome::left(what.clone(), format!("{}: {}", named(), ended.first_line()))),
+        Err(e) => Some(Outcome::left(what.clone(), format!("{}: {e}", named()))),
+    }
+}
+
 /// Unmounts what was owned and whatever else is mounted in the folder, the innermost first.
 fn unmount_all(folder: &Path, things: &[Owned]) -> Vec<Outcome> {
     let points = match mounts::below(folder) {
@@ -188,15 +203,11 @@ fn remove_control_group(name: &str) -> Option<Outcome> {
     if !name.starts_with(PREFIX) || name.contains('/') {
         return Some(Outcome::left(what, "its name is none of tare's"));
     }
-    let mut outcome = None;
-    for mount in mounts::all().ok()?.iter().filter(|mount| mount.filesystem.starts_with("cgroup")) {
-        match fs::remove_dir(mount.point.join(name)) {
-            Ok(()) => outcome = outcome.or(Some(Outcome::gone(what.clone()))),
-            Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {}
-            Err(e) => outcome = Some(Outcome::left(what.clone(), e)),
-        }
+    match control_groups::remove(name) {
+        Ok(true) => Some(Outcome::gone(what)),
+        Ok(false) => None,
+        Err(e) => Some(Outcome::left(what, e)),
     }
-    outcome
 }
 
 fn remove_folder(path: &PathBuf, scratch: &Path) -> Option<Outcome> {

@@ -180,6 +180,13 @@ impl Drop for SessionGround {
 }
 
 impl Shared {
+    /// Writes down what is about to be made; returns the number of the entry.
+    fn own(&self, thing: &Owned) -> Result<u64, LabError> {
+        let mut journal = self.journal.borrow_mut();
+        let ended = || LabError::new(ErrorKind::Environment, "the session has ended already");
+        journal.as_mut().ok_or_else(ended)?.own(thing.clone())
+    }
+
     fn agent_sha256(&self) -> &str {
         self.sha256.get().map_or("", String::as_str)
     }
@@ -307,12 +314,14 @@ impl Ground for StartGround {
     }
 
     fn own(&mut self, thing: Owned) -> Result<(), LabError> {
-        let mut journal = self.shared.journal.borrow_mut();
-        let journal = journal
-            .as_mut()
-            .ok_or_else(|| LabError::new(ErrorKind::Environment, "the session has ended already"))?;
-        let number = journal.own(thing.clone())?;
+        let number = self.shared.own(&thing)?;
         self.owned.push((number, thing));
+        Ok(())
+    }
+
+    fn own_for_session(&mut self, thing: Owned) -> Result<(), LabError> {
+        self.shared.own(&thing)?;
+        self.shared.entries.borrow_mut().push(thing);
         Ok(())
     }
 }

@@ -44,6 +44,8 @@ pub enum Owned {
     /// A container of a runtime: taken away by `RUNTIME ARGUMENTS delete --force ID`. The runtime knows it
     /// as long as `known_by` exists; where that is not known, it is asked.
     Container { runtime: PathBuf, arguments: Vec<String>, id: String, known_by: Option<PathBuf> },
+    /// Something that a program made and takes away when it is called with these words.
+    Foreign { what: String, program: PathBuf, words: Vec<String> },
     /// A network namespace by its name under /run/netns.
     NetworkNamespace(String),
     /// A control group by its name in the root of every hierarchy.

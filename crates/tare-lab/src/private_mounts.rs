@@ -1,11 +1,11 @@
 //! Private mounts: lets a program start in a mount namespace of its own, so that what it mounts ends with it.
 
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use rustix::mount::{MountPropagationFlags, UnmountFlags, mount_change, unmount};
+use rustix::mount::{MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_change, unmount};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 
 use crate::mounts;
@@ -20,7 +20,12 @@ pub fn permitted() -> bool {
 
 /// Starts the command in a mount namespace of its own. Needs root: see [`permitted`].
 pub fn apply(command: &mut Command) {
-    hide(command, None);
+    prepare(command, || Ok(()));
+}
+
+/// The same, with an empty folder in memory in place of one of the host's.
+pub fn apply_with_fresh(command: &mut Command, folder: &'static CStr) {
+    prepare(command, move || Ok(mount(c"tmpfs", folder, c"tmpfs", MountFlags::empty(), Some(c"mode=755"))?));
 }
 
 /// The same, and hides the second hierarchy of control groups where there are both: crun refuses such
@@ -29,30 +34,22 @@ pub fn apply_without_hybrid_groups(command: &mut Command) {
     let hybrid = mounts::all().is_ok_and(|all| {
         all.iter().any(|mount| mount.filesystem == "cgroup2" && mount.point.as_os_str() == UNIFIED)
     });
-    hide(command, hybrid.then(|| CString::new(UNIFIED).expect("no NUL in it")));
+    let point = hybrid.then(|| CString::new(UNIFIED).expect("no NUL in it"));
+    prepare(command, move || match &point {
+        Some(point) => Ok(unmount(point.as_c_str(), UnmountFlags::DETACH)?),
+        None => Ok(()),
+    });
 }
 
-fn hide(command: &mut Command, point: Option<CString>) {
+/// Lets the command, before it starts, leave the host's mounts and then do what `change` says. Like all
+/// that happens between fork and exec, that may make system calls and nothing else.
+fn prepare(command: &mut Command, change: impl Fn() -> io::Result<()> + Send + Sync + 'static) {
     let prepare = move || -> io::Result<()> {
         // SAFETY: only the namespace of mounts is left, and no thread shares anything with this process.
         unsafe { unshare_unsafe(UnshareFlags::NEWNS)? };
         mount_change(c"/", MountPropagationFlags::REC | MountPropagationFlags::PRIVATE)?;
-        match &point {
-            Some(point) => Ok(unmount(point.as_c_str(), UnmountFlags::DETACH)?),
-            None => Ok(()),
-        }
+        change()
     };
     // SAFETY: between fork and exec only system calls are made, and nothing is allocated.
     unsafe { command.pre_exec(prepare) };
-}
-
-/// Which versions of control groups this host has: `1`, `2` or `hybrid`; empty when none is mounted.
-pub fn control_groups() -> &'static str {
-    let has = |kind: &str| mounts::all().is_ok_and(|all| all.iter().any(|mount| mount.filesystem == kind));
-    match (has("cgroup"), has("cgroup2")) {
-        (true, true) => "hybrid",
-        (true, false) => "1",
-        (false, true) => "2",
-        (false, false) => "",
-    }
 }

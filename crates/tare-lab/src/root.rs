@@ -18,7 +18,7 @@ pub const AGENT: &str = "/tare";
 /// The place `own`, inside.
 pub const OWN: &str = "/own";
 /// Folder of the shares, inside: one folder a share.
-const SHARES: &str = "/shares";
+pub const SHARES: &str = "/shares";
 /// What runtimes mount on or write to.
 const FOLDERS: [&str; 6] = ["dev", "etc", "proc", "run", "sys", "tmp"];
 

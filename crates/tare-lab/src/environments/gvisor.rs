@@ -6,6 +6,7 @@ use std::process::Command;
 use tare_data::facts::Facts;
 
 use crate::bundle::{self, Network};
+use crate::control_groups;
 use crate::environments::{Entrance, Ground, NotReady, OptionDescription, Provider};
 use crate::error::{ErrorKind, LabError};
 use crate::kvm;
@@ -99,7 +100,7 @@ impl Provider for Gvisor {
         for option in self.options() {
             facts.note(format!("runtime.{}", option.key), option.value(specification));
         }
-        facts.note("cgroup.version", private_mounts::control_groups());
+        facts.note("cgroup.version", control_groups::versions());
         Ok(facts)
     }
 

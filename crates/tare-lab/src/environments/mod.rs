@@ -17,9 +17,13 @@ use crate::specification::Specification;
 
 pub mod bwrap;
 pub mod container;
+pub mod docker;
 pub mod gvisor;
 pub mod native;
+pub mod nerdctl;
+pub mod nspawn;
 pub mod oci;
+pub mod podman;
 pub mod proot;
 pub mod qemu;
 pub mod ssh;
@@ -31,7 +35,11 @@ pub const PROVIDERS: &[&dyn Provider] = &[
     &container::Container,
     &bwrap::Bwrap,
     &proot::Proot,
+    &nspawn::Nspawn,
     &oci::Oci,
+    &podman::Podman,
+    &docker::Docker,
+    &nerdctl::Nerdctl,
     &gvisor::Gvisor,
     &uml::Uml,
     &qemu::Qemu,
@@ -149,6 +157,9 @@ pub trait Ground {
 
     /// Writes down what is about to be made.
     fn own(&mut self, thing: Owned) -> Result<(), LabError>;
+
+    /// The same for what outlives this start, and is taken away when the session ends.
+    fn own_for_session(&mut self, thing: Owned) -> Result<(), LabError>;
 }
 
 /// How to get in: a command whose standard input and output are the agent's.

@@ -7,6 +7,7 @@ use std::process::Command;
 use tare_data::facts::Facts;
 
 use crate::bundle::{self, Network};
+use crate::control_groups;
 use crate::environments::{Entrance, Ground, NotReady, OptionDescription, Provider};
 use crate::error::{ErrorKind, LabError};
 use crate::ownership::Owned;
@@ -53,7 +54,7 @@ impl Provider for Oci {
         let name = runtime(specification);
         let program =
             programs.find(name).ok_or_else(|| NotReady::missing(name, format!("apt-get install {name}")))?;
-        if name == "crun" && private_mounts::control_groups() == "hybrid" && !private_mounts::permitted() {
+        if name == "crun" && control_groups::versions() == "hybrid" && !private_mounts::permitted() {
             return Err(NotReady::because(
                 "crun refuses hosts with both versions of control groups, and only root can hide one",
             ));
@@ -64,7 +65,7 @@ impl Provider for Oci {
         facts.note("runtime.path", program.to_string_lossy());
         facts.note("runtime.version", version);
         facts.note("runtime.seccomp", "none");
-        facts.note("cgroup.version", private_mounts::control_groups());
+        facts.note("cgroup.version", control_groups::versions());
         Ok(facts)
     }
 

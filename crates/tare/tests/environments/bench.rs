@@ -106,12 +106,23 @@ impl Bench {
         remains.extend(
             mounts::below(self.folder.path()).unwrap().iter().map(|m| format!("mount {}", m.display())),
         );
+        // What systemd-nspawn would make in the group that it is started in.
+        let strays = control_groups(|name| ["payload", "supervisor"].contains(&name));
+        remains.extend(strays.iter().map(|name| format!("control group {name}")));
         for folder in [self.state(), self.scratch()] {
             let entries = std::fs::read_dir(folder).unwrap();
             remains.extend(entries.map(|entry| format!("file {}", entry.unwrap().path().display())));
         }
         remains
     }
+}
+
+/// Names of control groups, in all hierarchies.
+pub fn control_groups(fits: impl Fn(&str) -> bool) -> Vec<String> {
+    let points = mounts::all().unwrap().into_iter().filter(|mount| mount.filesystem.starts_with("cgroup"));
+    let groups = points.flat_map(|mount| std::fs::read_dir(mount.point).into_iter().flatten().flatten());
+    let names = groups.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    names.filter(|name| fits(name)).collect()
 }
 
 /// Where programs are looked for: as the program itself does.

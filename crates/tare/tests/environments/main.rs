@@ -3,5 +3,6 @@
 mod actor;
 mod bench;
 mod cleaning;
+mod docker;
 mod entering;
 mod ssh;

@@ -1,0 +1,211 @@
+//! Container engines: what Podman, Docker and nerdctl have in common, by their command line.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use tare_data::facts::Facts;
+
+use crate::control_groups;
+use crate::environments::{Entrance, Ground, NotReady, OptionDescription};
+use crate::error::{ErrorKind, LabError};
+use crate::mounts;
+use crate::ownership::Owned;
+use crate::private_mounts;
+use crate::processes::MARK;
+use crate::programs::{self, Programs};
+use crate::root::{AGENT, OWN, SHARES};
+use crate::specification::Specification;
+
+/// Time that an engine has for a question, or for making an image of nothing.
+const ANSWER_WAIT: Duration = Duration::from_secs(30);
+/// An archive with nothing in it: two blocks of zeros.
+const EMPTY_ARCHIVE: [u8; 1024] = [0; 1024];
+
+const RUNTIME: OptionDescription = OptionDescription {
+    key: "runtime",
+    default: "",
+    values: &[],
+    about: "the runtime below the engine (runc, crun, runsc), where it is not the engine's own choice",
+};
+const NETWORK: OptionDescription = OptionDescription {
+    key: "network",
+    default: "none",
+    values: &["none", "host"],
+    about: "none: a namespace with nothing but loopback; host: the host's network",
+};
+const SECCOMP: OptionDescription = OptionDescription {
+    key: "seccomp",
+    default: "default",
+    values: &["default", "unconfined"],
+    about: "default: the engine's filter of system calls; unconfined: none",
+};
+const OWN_FOLDER: OptionDescription = OptionDescription {
+    key: "own",
+    default: "volume",
+    values: &["volume", "root"],
+    about: "where the place 'own' is: volume: a folder of the host's disk; root: the container's overlay, \
+            whose fsync Podman switches off",
+};
+
+/// What a specification of an engine may say.
+pub const OPTIONS: &[OptionDescription] = &[RUNTIME, NETWORK, SECCOMP, OWN_FOLDER];
+
+/// An engine.
+#[derive(Debug)]
+pub struct Engine {
+    pub program: &'static str,
+    /// The command that installs it.
+    pub install: &'static str,
+    /// What it is asked for its version; it must fail when the engine cannot run containers.
+    pub version: &'static [&'static str],
+    /// Whether limits of open files and processes must be stated: Podman asks for more than it may have
+    /// where the user's own are low.
+    pub states_limits: bool,
+}
+
+impl Engine {
+    /// Whether it can be used here and now.
+    pub fn ready(&self, specification: &Specification, programs: &Programs) -> Result<Facts, NotReady> {
+        let program =
+            programs.find(self.program).ok_or_else(|| NotReady::missing(self.program, self.install))?;
+        let runtime = RUNTIME.value(specification);
+        // A runtime by name may be known to the engine alone; one by path must be there.
+        if runtime.contains('/') && programs.find(runtime).is_none() {
+            return Err(NotReady::because(format!("there is no {runtime}")));
+        }
+        let mut facts = Facts::default();
+        let version = ask(Command::new(&program).args(self.version))
+            .map_err(|reason| NotReady::because(format!("{}: {reason}", self.program)))?;
+        facts.note("runtime.path", program.to_string_lossy());
+        facts.note("runtime.version", version);
+        for option in OPTIONS {
+            facts.note(format!("runtime.{}", option.key), option.value(specification));
+        }
+        facts.note("cgroup.version", control_groups::versions());
+        Ok(facts)
+    }
+
+    /// Prepares a container: an image of nothing, made once a session, into which the agent is bound.
+    pub fn enter(
+        &self,
+        specification: &Specification,
+        ground: &mut dyn Ground,
+    ) -> Result<Entrance, LabError> {
+        let program = ground.programs().find(self.program).ok_or_else(|| {
+            LabError::new(ErrorKind::Environment, format!("{} is not installed", self.program))
+        })?;
+        let image = self.image(&program, ground)?;
+        let name = ground.name().to_owned();
+        let words = ["rm", "--force", &name].map(str::to_owned).to_vec();
+        ground.own(Owned::Foreign { what: format!("container {name}"), program: program.clone(), words })?;
+        let mut command = Command::new(&program);
+        command.args(["run", "--interactive", "--rm", "--name", &name, "--hostname", "tare"]);
+        command.arg(format!("--network={}", NETWORK.value(specification)));
+        command.arg(format!("--env={MARK}={}", ground.mark()));
+        let runtime = runtime(specification, ground.programs());
+        command.args(runtime.iter().map(|runtime| format!("--runtime={runtime}")));
+        if SECCOMP.value(specification) == "unconfined" {
+            command.arg("--security-opt=seccomp=unconfined");
+        }
+        if self.states_limits {
+            command.args(limits());
+        }
+        let mut outside = Facts::default();
+        let mut places = [("own".to_owned(), OWN.to_owned())].into();
+        command.arg(bind(ground.agent(), AGENT));
+        self.bind_places(specification, ground, &mut command, &mut places, &mut outside)?;
+        command.args([&image, AGENT, tare_probes::agent::AGENT]);
+        if private_mounts::permitted() && self.states_limits {
+            // Podman runs crun in this very process's descendants; Docker does so in its daemon's.
+            private_mounts::apply_without_hybrid_groups(&mut command);
+        }
+        Ok(Entrance { command, places, outside })
+    }
+
+    fn bind_places(
+        &self,
+        specification: &Specification,
+        ground: &dyn Ground,
+        command: &mut Command,
+        places: &mut std::collections::BTreeMap<String, String>,
+        outside: &mut Facts,
+    ) -> Result<(), LabError> {
+        if OWN_FOLDER.value(specification) == "volume" {
+            let own = ground.folder().join("own");
+            fs::create_dir(&own).map_err(|e| storage(&own, e))?;
+            mounts::note(outside, "own", &own);
+            command.arg(bind(&own, OWN));
+        } else {
+            // Made by the engine on the way to mounting something below it.
+            command.arg(format!("--mount=type=tmpfs,destination={OWN}/.tare,tmpfs-size=4096"));
+        }
+        for (name, path) in ground.shares() {
+            let inside = format!("{SHARES}/{name}");
+            mounts::note(outside, name, path);
+            command.arg(bind(path, &inside));
+            places.insert(name.clone(), inside);
+        }
+        Ok(())
+    }
+
+    /// The session's image; there is nothing in it.
+    fn image(&self, program: &Path, ground: &mut dyn Ground) -> Result<String, LabError> {
+        let image = format!("tare-{}", ground.session_mark());
+        let made = ground.session_folder().join(format!("image-{}", self.program));
+        if made.exists() {
+            return Ok(image);
+        }
+        let words = ["rmi", "--force", &image].map(str::to_owned).to_vec();
+        let what = format!("image {image}");
+        ground.own_for_session(Owned::Foreign { what, program: program.to_owned(), words })?;
+        let archive = ground.session_folder().join("image.tar");
+        fs::write(&archive, EMPTY_ARCHIVE).map_err(|e| storage(&archive, e))?;
+        ask(Command::new(program).arg("import").arg(&archive).arg(&image)).map_err(|cause| {
+            LabError::new(ErrorKind::Environment, format!("{} cannot make an image", self.program))
+                .because(cause)
+        })?;
+        fs::write(&made, "").map_err(|e| storage(&made, e))?;
+        Ok(image)
+    }
+}
+
+/// Podman wants a path where it has not heard of a runtime; Docker knows them by name alone.
+fn runtime(specification: &Specification, programs: &Programs) -> Option<String> {
+    let name = Some(RUNTIME.value(specification)).filter(|name| !name.is_empty())?;
+    let path: Option<PathBuf> = programs.find(name).filter(|_| specification.provider == "podman");
+    Some(path.map_or_else(|| name.to_owned(), |path| path.to_string_lossy().into_owned()))
+}
+
+fn bind(path: &Path, inside: &str) -> String {
+    // In the form of fields a colon in a path needs no care, and a comma is a quoted one.
+    format!("--mount=type=bind,\"source={}\",destination={inside}", path.display())
+}
+
+/// Limits that the container may have: Podman's own are more than many users'.
+fn limits() -> Vec<String> {
+    use rustix::process::{Resource, getrlimit};
+    // Podman allows a container 2048 processes in any case, and lowers the limit that it passes on.
+    let (files, processes) = (1 << 20, 4096);
+    [("nofile", Resource::Nofile, files), ("nproc", Resource::Nproc, processes)]
+        .into_iter()
+        .map(|(name, resource, most)| {
+            let limit = getrlimit(resource).maximum.map_or(most, |own| own.min(most));
+            format!("--ulimit={name}={limit}:{limit}")
+        })
+        .collect()
+}
+
+/// Asks the engine something; the first line of its answer.
+fn ask(command: &mut Command) -> Result<String, String> {
+    match programs::run(command, ANSWER_WAIT) {
+        Ok(ended) if ended.status.success() => Ok(ended.first_line().to_owned()),
+        Ok(ended) => Err(ended.errors.lines().last().unwrap_or("it failed without a word").trim().to_owned()),
+        Err(e) => Err(e.to_string()),
+    }
+}
+
+fn storage(path: &Path, cause: std::io::Error) -> LabError {
+    LabError::new(ErrorKind::Storage, format!("cannot write {}", path.display())).because(cause)
+}

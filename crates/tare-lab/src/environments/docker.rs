@@ -1,0 +1,49 @@
+//! Docker: containers by its daemon.
+
+use tare_data::facts::Facts;
+
+use crate::engine::{Engine, OPTIONS};
+use crate::environments::{Entrance, Ground, NotReady, OptionDescription, Provider};
+use crate::error::LabError;
+use crate::programs::Programs;
+use crate::specification::Specification;
+
+const ENGINE: Engine = Engine {
+    program: "docker",
+    install: "apt-get install docker.io",
+    version: &["version", "--format", "{{.Server.Version}}"],
+    states_limits: false,
+};
+
+pub struct Docker;
+
+impl Provider for Docker {
+    fn name(&self) -> &'static str {
+        "docker"
+    }
+
+    fn summary(&self) -> &'static str {
+        "a container by Docker, with its filter of system calls"
+    }
+
+    fn stands_for(&self) -> &'static str {
+        "containers as most people run them. On Windows and macOS Docker runs them in a virtual machine, and \
+         they stand for that as well."
+    }
+
+    fn options(&self) -> &'static [OptionDescription] {
+        OPTIONS
+    }
+
+    fn by_default(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    fn ready(&self, specification: &Specification, programs: &Programs) -> Result<Facts, NotReady> {
+        ENGINE.ready(specification, programs)
+    }
+
+    fn enter(&self, specification: &Specification, ground: &mut dyn Ground) -> Result<Entrance, LabError> {
+        ENGINE.enter(specification, ground)
+    }
+}

@@ -1,0 +1,48 @@
+//! nerdctl: containers by containerd.
+
+use tare_data::facts::Facts;
+
+use crate::engine::{Engine, OPTIONS};
+use crate::environments::{Entrance, Ground, NotReady, OptionDescription, Provider};
+use crate::error::LabError;
+use crate::programs::Programs;
+use crate::specification::Specification;
+
+const ENGINE: Engine = Engine {
+    program: "nerdctl",
+    install: "see https://github.com/containerd/nerdctl/releases",
+    version: &["version", "--format", "{{.Client.Version}}"],
+    states_limits: false,
+};
+
+pub struct Nerdctl;
+
+impl Provider for Nerdctl {
+    fn name(&self) -> &'static str {
+        "nerdctl"
+    }
+
+    fn summary(&self) -> &'static str {
+        "a container by nerdctl, on containerd as Kubernetes uses it"
+    }
+
+    fn stands_for(&self) -> &'static str {
+        "containers as the nodes of a Kubernetes cluster run them, without its network and its pods."
+    }
+
+    fn options(&self) -> &'static [OptionDescription] {
+        OPTIONS
+    }
+
+    fn by_default(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    fn ready(&self, specification: &Specification, programs: &Programs) -> Result<Facts, NotReady> {
+        ENGINE.ready(specification, programs)
+    }
+
+    fn enter(&self, specification: &Specification, ground: &mut dyn Ground) -> Result<Entrance, LabError> {
+        ENGINE.enter(specification, ground)
+    }
+}

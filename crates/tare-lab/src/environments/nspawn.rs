@@ -1,0 +1,109 @@
+//! systemd-nspawn: a container as systemd makes it.
+
+use std::fs;
+use std::process::Command;
+
+use tare_data::facts::Facts;
+
+use crate::control_groups;
+use crate::environments::{Entrance, Ground, NotReady, OptionDescription, Provider};
+use crate::error::{ErrorKind, LabError};
+use crate::private_mounts;
+use crate::processes::MARK;
+use crate::programs::{self, Programs};
+use crate::root::{AGENT, Root};
+use crate::specification::Specification;
+
+const PROGRAM: &str = "systemd-nspawn";
+
+const NETWORK: OptionDescription = OptionDescription {
+    key: "network",
+    default: "own",
+    values: &["own", "host"],
+    about: "own: a namespace with nothing but loopback; host: the host's network",
+};
+const SECCOMP: OptionDescription = OptionDescription {
+    key: "seccomp",
+    default: "on",
+    values: &["on", "off"],
+    about: "on: systemd's filter of system calls, which costs some tens of nanoseconds a call",
+};
+
+pub struct Nspawn;
+
+impl Provider for Nspawn {
+    fn name(&self) -> &'static str {
+        "nspawn"
+    }
+
+    fn summary(&self) -> &'static str {
+        "a container by systemd-nspawn, with its filter of system calls"
+    }
+
+    fn stands_for(&self) -> &'static str {
+        "containers of whole systems, as machinectl starts them; here without an init inside and without \
+         registration, so that nothing of it outlives the session."
+    }
+
+    fn options(&self) -> &'static [OptionDescription] {
+        &[NETWORK, SECCOMP]
+    }
+
+    fn by_default(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    fn ready(&self, specification: &Specification, programs: &Programs) -> Result<Facts, NotReady> {
+        let program = programs
+            .find(PROGRAM)
+            .ok_or_else(|| NotReady::missing(PROGRAM, "apt-get install systemd-container"))?;
+        if !private_mounts::permitted() {
+            return Err(NotReady::because("systemd-nspawn needs root"));
+        }
+        let version = programs::version(&program, &["--version"])
+            .map_err(|e| NotReady::because(format!("{}: {e}", program.display())))?;
+        let mut facts = Facts::default();
+        facts.note("runtime.path", program.to_string_lossy());
+        facts.note("runtime.version", version);
+        facts.note("runtime.seccomp", SECCOMP.value(specification));
+        facts.note("cgroup.version", control_groups::versions());
+        Ok(facts)
+    }
+
+    fn enter(&self, specification: &Specification, ground: &mut dyn Ground) -> Result<Entrance, LabError> {
+        let program = ground
+            .programs()
+            .find(PROGRAM)
+            .ok_or_else(|| LabError::new(ErrorKind::Environment, format!("{PROGRAM} is not installed")))?;
+        let root = Root::build(ground)?;
+        // It refuses a root folder that does not look like a system's.
+        let release = root.outside("/etc/os-release");
+        fs::create_dir(root.outside("/usr")).and_then(|()| fs::write(&release, "ID=tare\n")).map_err(
+            |e| LabError::new(ErrorKind::Storage, format!("cannot write {}", release.display())).because(e),
+        )?;
+        let mut command = Command::new(&program);
+        command.args(["--quiet", "--pipe", "--register=no", "--keep-unit", "--link-journal=no"]);
+        command.args(["--resolv-conf=off", "--timezone=off", "--as-pid2"]);
+        command.arg("-D").arg(&root.folder).arg(format!("--machine={}", ground.name()));
+        command.arg(format!("--setenv={MARK}={}", ground.mark()));
+        if NETWORK.value(specification) == "own" {
+            command.arg("--private-network");
+        }
+        if SECCOMP.value(specification) == "off" {
+            command.env("SYSTEMD_SECCOMP", "0");
+        }
+        for (path, inside) in &root.shares {
+            // A colon parts the two, and stands for itself after a backslash.
+            let path = path.to_string_lossy().replace(':', "\\:");
+            command.arg(format!("--bind={path}:{inside}"));
+        }
+        command.args([AGENT, tare_probes::agent::AGENT]);
+        // It makes groups below its own, and leaves them.
+        control_groups::join(&mut command, ground)?;
+        // It keeps files below /run, and leaves them.
+        private_mounts::apply_with_fresh(&mut command, c"/run");
+        let mut outside = Facts::default();
+        root.note_places(&mut outside);
+        Ok(Entrance { command, places: root.places, outside })
+    }
+}

@@ -1,0 +1,49 @@
+//! Podman: containers without a daemon.
+
+use tare_data::facts::Facts;
+
+use crate::engine::{Engine, OPTIONS};
+use crate::environments::{Entrance, Ground, NotReady, OptionDescription, Provider};
+use crate::error::LabError;
+use crate::programs::Programs;
+use crate::specification::Specification;
+
+const ENGINE: Engine = Engine {
+    program: "podman",
+    install: "apt-get install podman",
+    version: &["version", "--format", "{{.Client.Version}}"],
+    states_limits: true,
+};
+
+pub struct Podman;
+
+impl Provider for Podman {
+    fn name(&self) -> &'static str {
+        "podman"
+    }
+
+    fn summary(&self) -> &'static str {
+        "a container by Podman, with its filter of system calls"
+    }
+
+    fn stands_for(&self) -> &'static str {
+        "containers as Red Hat and its kin run them. Where the place is a volume, files are on the disk; the \
+         container's own root is an overlay that Podman mounts without fsync."
+    }
+
+    fn options(&self) -> &'static [OptionDescription] {
+        OPTIONS
+    }
+
+    fn by_default(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    fn ready(&self, specification: &Specification, programs: &Programs) -> Result<Facts, NotReady> {
+        ENGINE.ready(specification, programs)
+    }
+
+    fn enter(&self, specification: &Specification, ground: &mut dyn Ground) -> Result<Entrance, LabError> {
+        ENGINE.enter(specification, ground)
+    }
+}
