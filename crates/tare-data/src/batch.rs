@@ -14,6 +14,10 @@ pub const HISTOGRAM_DIGITS: u8 = 3;
 /// Longest encoded histogram that is read: a full one with these bounds encodes in less.
 const HISTOGRAM_MOST_ENCODED: usize = 512 * 1024;
 
+/// Series of the batches in which a calibration says how long so many operations took with all that goes
+/// with them. A probe that does a fixed amount of work sends none.
+pub const CALIBRATION: &str = "calibration";
+
 /// What a batch measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

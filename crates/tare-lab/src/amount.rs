@@ -3,8 +3,7 @@
 //! Every lane does the same work. The amount is a compromise: long enough in the reference for its clock
 //! and its interrupts not to matter, short enough in the slowest lane for a round to be short.
 
-use tare_data::batch::Batch;
-use tare_data::batch::Sample;
+use tare_data::batch::{Batch, CALIBRATION, Sample};
 use tare_data::request::Amount;
 
 /// What a trial should take in the reference: a hundred timer interrupts at HZ=250 see a tenth of it.
@@ -27,25 +26,27 @@ pub struct Pace {
 
 /// Reads the pace from the batches of a calibration and the time that all of it took.
 ///
-/// A calibration doubles its operations: the last batch is the longest and the one that counts. A probe
-/// that does a fixed amount sends one batch a series.
+/// A calibration doubles its operations and says after each batch how long that took: the last is the
+/// longest and the one that counts. A probe that does a fixed amount says nothing of the kind.
 pub fn pace(batches: &[Batch], host_elapsed_ns: u64) -> Option<Pace> {
     let timed = |batch: &Batch| match &batch.sample {
         Sample::Throughput { operations, elapsed_ns, .. }
         | Sample::Latency { operations, elapsed_ns, .. } => Some((*operations as f64, *elapsed_ns as f64)),
         Sample::Gauge { .. } => None,
     };
+    let calibrations: Vec<(f64, f64)> =
+        batches.iter().filter(|b| b.series == CALIBRATION).filter_map(timed).collect();
+    let overhead = |work_ns: f64| (host_elapsed_ns as f64 - work_ns).max(0.0);
+    if let Some((operations, elapsed_ns)) = calibrations.last() {
+        return Some(Pace {
+            operation_ns: elapsed_ns / operations.max(1.0),
+            overhead_ns: overhead(calibrations.iter().map(|(_, ns)| ns).sum()),
+            fixed_ns: None,
+        });
+    }
+    batches.first()?;
     let all_ns: f64 = batches.iter().filter_map(timed).map(|(_, ns)| ns).sum();
-    let last = batches.last()?.started_ns;
-    let last: Vec<(f64, f64)> = batches.iter().filter(|b| b.started_ns == last).filter_map(timed).collect();
-    let operations = last.iter().map(|(n, _)| *n).fold(0.0, f64::max);
-    let fixed = batches.iter().all(|b| b.started_ns == batches[0].started_ns);
-    let overhead_ns = (host_elapsed_ns as f64 - all_ns).max(0.0);
-    Some(Pace {
-        operation_ns: last.iter().map(|(_, ns)| ns).sum::<f64>() / operations.max(1.0),
-        overhead_ns,
-        fixed_ns: fixed.then_some(all_ns),
-    })
+    Some(Pace { operation_ns: all_ns, overhead_ns: overhead(all_ns), fixed_ns: Some(all_ns) })
 }
 
 /// The amount for a case, from the reference's pace and every lane's. `scale` below 1 makes trials shorter.
@@ -73,9 +74,9 @@ mod tests {
     use super::*;
     use tare_data::batch::Phase;
 
-    fn batch(started_ns: u64, operations: u64, elapsed_ns: u64) -> Batch {
+    fn batch(series: &str, operations: u64, elapsed_ns: u64) -> Batch {
         let sample = Sample::Throughput { operations, bytes: 0, elapsed_ns };
-        Batch { series: "call".into(), phase: Phase::Warm, started_ns, sample }
+        Batch { series: series.into(), phase: Phase::Warm, started_ns: 0, sample }
     }
 
     fn lane(operation_ns: f64) -> Pace {
@@ -84,7 +85,15 @@ mod tests {
 
     #[test]
     fn the_last_batch_of_a_calibration_counts() {
-        let batches = [batch(0, 1, 900), batch(10, 2, 400), batch(20, 4, 800)];
+        // A series may time a part of the work, or count other operations: the calibration counts.
+        let batches = [
+            batch("call", 5, 700),
+            batch(CALIBRATION, 1, 900),
+            batch("call", 10, 300),
+            batch(CALIBRATION, 2, 400),
+            batch("call", 20, 700),
+            batch(CALIBRATION, 4, 800),
+        ];
         let pace = pace(&batches, 5_000).unwrap();
         assert_eq!(pace, Pace { operation_ns: 200.0, overhead_ns: 2_900.0, fixed_ns: None });
         assert_eq!(super::pace(&[], 5_000), None);
@@ -107,7 +116,8 @@ mod tests {
 
     #[test]
     fn a_fixed_probe_costs_what_it_cost() {
-        let pace = pace(&[batch(7, 4096, 30_000_000)], 32_000_000).unwrap();
+        let pace =
+            pace(&[batch("write", 4096, 29_000_000), batch("sync", 1, 1_000_000)], 32_000_000).unwrap();
         assert_eq!(cost_ns(pace, Amount::Operations { batch: 9, batches: 5 }), 32e6);
     }
 }

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use tare_analysis::findings::{Cell, Findings, Verdict};
-use tare_data::batch::{Batch, Phase, Sample};
+use tare_data::batch::{Batch, CALIBRATION, Phase, Sample};
 use tare_data::facts::Facts;
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::generator::Generator;
@@ -97,8 +97,11 @@ impl Arena for FakeArena {
                 (0..batches).for_each(|i| sink(&self.batch(lane, batch, u64::from(i))));
             }
             _ => {
-                sink(&self.batch(lane, 1, 1));
-                sink(&self.batch(lane, 16_384, 2));
+                for operations in [1, 16_384] {
+                    let batch = self.batch(lane, operations, operations);
+                    sink(&batch);
+                    sink(&Batch { series: CALIBRATION.into(), ..batch });
+                }
             }
         }
         outcome

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use tare_data::batch::{Batch, Phase, Sample};
+use tare_data::batch::{Batch, CALIBRATION, Phase, Sample};
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::names::Parameters;
 use tare_data::request::{Amount, TrialRequest};
@@ -78,7 +78,7 @@ impl<'a> Trial<'a> {
             Amount::Calibrate => self.calibrate(&mut work),
             Amount::Operations { batch, batches } => {
                 self.batch(Phase::Cold, COLD_OPERATIONS, &mut work)?;
-                (0..batches).try_for_each(|_| self.batch(Phase::Warm, batch, &mut work).map(drop))
+                (0..batches).try_for_each(|_| self.batch(Phase::Warm, batch, &mut work))
             }
             Amount::Duration { batch, seconds } => {
                 self.batch(Phase::Cold, COLD_OPERATIONS, &mut work)?;
@@ -96,39 +96,40 @@ impl<'a> Trial<'a> {
     where
         F: FnMut(&mut Report) -> Result<(), Failure>,
     {
-        self.batch(Phase::Warm, 1, &mut |_, report| work(report)).map(drop)
+        self.batch(Phase::Warm, 1, &mut |_, report| work(report))
     }
 
     fn calibrate<F>(&mut self, work: &mut F) -> Result<(), Failure>
     where
         F: FnMut(u64, &mut Report) -> Result<(), Failure>,
     {
-        // At least twice: the host tells a probe of fixed work by its single batch.
         let mut operations = 1;
-        while self.batch(Phase::Warm, operations, work)? < CALIBRATION_NS || operations == 1 {
-            if operations >= CALIBRATION_MOST {
-                break;
+        loop {
+            let started_ns = now_ns();
+            self.batch(Phase::Warm, operations, work)?;
+            let elapsed_ns = now_ns() - started_ns;
+            // Series may overlap, or time a part only: what the host plans with is the whole.
+            let sample = Sample::Throughput { operations, bytes: 0, elapsed_ns };
+            let series = CALIBRATION.to_owned();
+            (self.sink)(Batch { series, phase: Phase::Warm, started_ns, sample });
+            if elapsed_ns >= CALIBRATION_NS || operations >= CALIBRATION_MOST {
+                return Ok(());
             }
             operations *= 2;
         }
-        Ok(())
     }
 
-    /// Runs and sends one batch; returns the longest time that one of its samples took.
-    fn batch<F>(&mut self, phase: Phase, operations: u64, work: &mut F) -> Result<u64, Failure>
+    /// Runs and sends one batch.
+    fn batch<F>(&mut self, phase: Phase, operations: u64, work: &mut F) -> Result<(), Failure>
     where
         F: FnMut(u64, &mut Report) -> Result<(), Failure>,
     {
         let mut report = Report { started_ns: now_ns(), samples: Vec::new() };
         work(operations, &mut report)?;
-        let mut longest_ns = 0;
         for (series, sample) in report.samples {
-            if let Sample::Throughput { elapsed_ns, .. } | Sample::Latency { elapsed_ns, .. } = &sample {
-                longest_ns = longest_ns.max(*elapsed_ns);
-            }
             (self.sink)(Batch { series: series.to_owned(), phase, started_ns: report.started_ns, sample });
         }
-        Ok(longest_ns)
+        Ok(())
     }
 }
 

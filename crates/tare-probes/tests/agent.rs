@@ -232,7 +232,13 @@ fn a_killed_agent_leaves_no_process_behind() {
     holding.case.parameters.0.insert("hold_ms".into(), "60000".into());
     holding.deadline_ms = 100_000;
     agent.ask(&Request::Trial(holding));
-    let Some(Frame::Batch { batch, .. }) = agent.next() else { panic!("no batch") };
+    let batch = loop {
+        match agent.next() {
+            Some(Frame::Batch { batch, .. }) => break batch,
+            Some(Frame::Begun { .. }) => {}
+            other => panic!("{other:?} comes before the first batch"),
+        }
+    };
     assert_eq!(batch.series, "process");
     let held = descendants(agent.process.id());
     if held.is_empty() {
