@@ -4,8 +4,9 @@ use std::process::ExitCode;
 
 use tare_data::session::Session;
 use tare_lab::error::LabError;
+use tare_report::views::Tool;
 
-use crate::args::{Report, View};
+use crate::args::{Report, ToolView, View};
 use crate::ui;
 
 pub fn run(args: Report) -> anyhow::Result<ExitCode> {
@@ -30,6 +31,9 @@ pub fn show(session: &Session, view: &View, record: &str, elapsed_s: Option<f64>
     if view.csv {
         return tare_report::csv::render(session, &findings);
     }
+    if let Some(tool) = view.view {
+        return tare_report::views::render(followed(tool), session, &findings);
+    }
     let again = format!("tare {}", again(session));
     let options = tare_report::terminal::Options {
         width: ui::width(),
@@ -41,6 +45,16 @@ pub fn show(session: &Session, view: &View, record: &str, elapsed_s: Option<f64>
         elapsed_s,
     };
     tare_report::terminal::render(session, &findings, &options)
+}
+
+/// The tool whose report a view follows.
+fn followed(view: ToolView) -> Tool {
+    match view {
+        ToolView::Unixbench => Tool::UnixBench,
+        ToolView::Sysbench => Tool::Sysbench,
+        ToolView::Dd => Tool::Dd,
+        ToolView::Netperf => Tool::Netperf,
+    }
 }
 
 /// The arguments that plan the same session again.
