@@ -5,7 +5,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tare_data::batch::{Histogram, Phase, Sample};
-use tare_data::failure::{Failure, FailureKind};
 use tare_data::metric::Metric;
 use tare_data::session::{PlannedCase, Session, Trial};
 
@@ -175,10 +174,10 @@ pub struct Runs<'s> {
 
 impl Runs<'_> {
     /// Why there is nothing to show, when there is nothing.
-    pub fn failure(&self) -> Failure {
+    pub fn absence(&self) -> String {
         let known = || series(&self.trials, &self.case.metrics).into_iter().find_map(|series| series.failure);
-        let planned = self.case.gaps.get(self.lane).cloned();
-        planned.or_else(known).unwrap_or_else(|| Failure::new(FailureKind::Died, "no trial was run"))
+        let failure = self.case.gaps.get(self.lane).cloned().or_else(known);
+        failure.map_or("no trial was run".into(), |failure| failure.to_string())
     }
 }
 

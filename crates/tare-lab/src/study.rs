@@ -13,6 +13,8 @@ use crate::nearest::nearest;
 pub static SHIPPED: &[(&str, &str)] = &[
     ("quick", include_str!("../../../studies/quick.toml")),
     ("full", include_str!("../../../studies/full.toml")),
+    ("unixbench", include_str!("../../../studies/unixbench.toml")),
+    ("sysbench", include_str!("../../../studies/sysbench.toml")),
 ];
 
 /// Most cases that a study can have: lists of parameters multiply.

@@ -81,14 +81,16 @@ fn block(out: &mut Lines, session: &Session, findings: &Findings, run: &Runs<'_>
     let rate = run.case.metrics.iter().find(|metric| metric.reading == Reading::BytesPerSecond);
     let found = rate.and_then(|rate| Some((rate, middle(&run.trials, rate)?)));
     let Some((rate, found)) = found else {
-        out.prose("    ", &clean(&run.failure().to_string()));
+        out.prose("    ", &clean(&run.absence()));
         return;
     };
     let block = run.case.case.parameters.integer("bs").unwrap_or(0);
     closing_lines(found.trial, &rate.series, block).iter().for_each(|line| out.line(line));
-    let (least, most) = (human(found.least, &DECIMAL, 1000.0), human(found.most, &DECIMAL, 1000.0));
-    let trials = counted(found.trials, "trial", "trials");
-    out.line(&format!("    the middle of {trials}, {least}/s to {most}/s"));
+    if found.trials > 1 {
+        let (least, most) = (human(found.least, &DECIMAL, 1000.0), human(found.most, &DECIMAL, 1000.0));
+        let trials = counted(found.trials, "trial", "trials");
+        out.line(&format!("    the middle of {trials}, {least}/s to {most}/s"));
+    }
     push_own(out, session, findings, (&run.case.id, &rate.name, run.lane));
 }
 

@@ -2,7 +2,7 @@
 //!
 //! The wording follows each tool's report so that every line is recognised, and says that tare measured it.
 
-use tare_analysis::findings::{Cell, Findings, Gap};
+use tare_analysis::findings::{Cell, Findings, Gap, Verdict};
 use tare_data::session::{Role, Session};
 
 use crate::number::{Figure, counted, ratio, ratio_interval};
@@ -85,15 +85,17 @@ fn own(session: &Session, findings: &Findings, case: &str, metric: &str, lane: &
         Cell::Compared(comparison) => {
             let level = &comparison.level;
             let figure = Figure::with_interval(level.median, level.low, level.high, unit);
-            let interval = ratio_interval(comparison.low, comparison.high, comparison.ratio);
-            format!(
-                "{} over {}; against {} {} {} {interval}",
-                figure.text_with_half(),
-                rounds(level.rounds),
-                clean(&findings.reference),
-                ratio(comparison.ratio),
-                words::verdict(comparison.verdict),
-            )
+            let judged = match comparison.verdict {
+                // The best guess at a ratio that nobody can tell would be read as an answer.
+                Verdict::CannotTell => words::verdict(Verdict::CannotTell).to_owned(),
+                verdict => {
+                    let interval = ratio_interval(comparison.low, comparison.high, comparison.ratio);
+                    format!("{} {} {interval}", ratio(comparison.ratio), words::verdict(verdict))
+                }
+            };
+            let reference = clean(&findings.reference);
+            let figure = figure.text_with_half();
+            format!("{figure} over {}; against {reference} {judged}", rounds(level.rounds))
         }
         Cell::Observed(level) => {
             format!("{} over {}", Figure::plain(level.median, unit).text(), rounds(level.rounds))

@@ -30,10 +30,10 @@ pub fn render(session: &Session, findings: &Findings) -> String {
         let label = format!("{} · peer {}", run.case.label, clean(peer));
         out.line(&block_head(&label, run.lane, pooled.trials, pooled.failed));
         if pooled.trials == 0 {
-            out.prose("    ", &clean(&run.failure().to_string()));
-        } else {
-            block(&mut out, run, &pooled);
+            out.prose("    ", &clean(&run.absence()));
+            continue;
         }
+        block(&mut out, run, &pooled);
         let headline = run.case.metrics.first().map_or("", |metric| metric.name.as_str());
         push_own(&mut out, session, findings, (&run.case.id, headline, run.lane));
     }

@@ -32,8 +32,10 @@ pub fn render(session: &Session, findings: &Findings) -> String {
         let pooled = Pooled::of(&run.trials);
         out.line(&block_head(&run.case.label, run.lane, pooled.trials, pooled.failed));
         if pooled.trials == 0 {
-            out.prose("    ", &clean(&run.failure().to_string()));
-        } else if run.case.case.probe == "cpu.primes" {
+            out.prose("    ", &clean(&run.absence()));
+            continue;
+        }
+        if run.case.case.probe == "cpu.primes" {
             cpu(&mut out, run, &pooled);
         } else {
             fileio(&mut out, run, &pooled);
