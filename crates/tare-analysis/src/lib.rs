@@ -18,12 +18,14 @@ pub mod modes;
 pub mod multiplicity;
 pub mod normal;
 pub mod order;
+pub mod pooled;
 pub mod rows;
 pub mod sign;
 pub mod stability;
 pub mod stopping;
 pub mod summary;
 pub mod tails;
+pub mod unixbench;
 pub mod verdict;
 
 pub use assemble::{decide, findings, indices};

@@ -206,7 +206,7 @@ impl Shared {
         }
         for file_system in &wanted.file_systems {
             let (name, point) = (file_system.name.to_owned(), points.join(file_system.name));
-            self.own(Owned::Mount(point.clone()))?;
+            self.own_for_all(Owned::Mount(point.clone()))?;
             make_folder(&point)?;
             let (room_bytes, programs) = (wanted.room_bytes, &self.programs);
             let site = Site { folder: &images, room_bytes, programs, mark: &self.id };
@@ -219,10 +219,8 @@ impl Shared {
     }
 
     /// Writes down what is about to be made for the whole session.
-    fn own(&self, thing: Owned) -> Result<(), LabError> {
-        if let Some(journal) = self.journal.borrow_mut().as_mut() {
-            journal.own(thing.clone())?;
-        }
+    fn own_for_all(&self, thing: Owned) -> Result<(), LabError> {
+        self.own(&thing)?;
         self.entries.borrow_mut().push(thing);
         Ok(())
     }
@@ -320,9 +318,7 @@ impl Ground for StartGround {
     }
 
     fn own_for_session(&mut self, thing: Owned) -> Result<(), LabError> {
-        self.shared.own(&thing)?;
-        self.shared.entries.borrow_mut().push(thing);
-        Ok(())
+        self.shared.own_for_all(thing)
     }
 }
 

@@ -14,6 +14,8 @@ use crate::places::{OWN, read as read_place};
 pub static SHIPPED: &[(&str, &str)] = &[
     ("quick", include_str!("../../../studies/quick.toml")),
     ("full", include_str!("../../../studies/full.toml")),
+    ("unixbench", include_str!("../../../studies/unixbench.toml")),
+    ("sysbench", include_str!("../../../studies/sysbench.toml")),
 ];
 
 /// Most cases that a study can have: lists of parameters multiply.

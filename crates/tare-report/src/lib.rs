@@ -18,4 +18,5 @@ mod specimen;
 pub mod terminal;
 pub mod text;
 pub mod view;
+pub mod views;
 mod words;

@@ -85,6 +85,7 @@ pub struct Run {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   tare report tare-2026-01-31T12-00.tare
+  tare report --view unixbench FILE                 twelve scores and their index
   tare report --json FILE | jq '.rows[] | {case, cells}'
   tare report --markdown FILE >> \"$GITHUB_STEP_SUMMARY\"")]
 pub struct Report {
@@ -109,12 +110,28 @@ pub struct View {
     /// Also write the findings as one self-contained page.
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
+    /// The lines of another tool's report, filled by tare from the same trials.
+    #[arg(long, value_name = "TOOL", conflicts_with_all = ["json", "markdown", "csv"])]
+    pub view: Option<ToolView>,
     /// Every metric, and the shape of the rounds.
     #[arg(long)]
     pub wide: bool,
     /// Holm's correction for many cells instead of Benjamini and Hochberg's.
     #[arg(long)]
     pub strict: bool,
+}
+
+/// A tool whose report is known.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum ToolView {
+    /// Twelve scores and their index, by UnixBench's definition.
+    Unixbench,
+    /// sysbench's cpu and fileio reports.
+    Sysbench,
+    /// The lines that dd closes with.
+    Dd,
+    /// netperf's names for round trips.
+    Netperf,
 }
 
 /// Name everything of a kind.

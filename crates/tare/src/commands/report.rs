@@ -5,8 +5,9 @@ use std::process::ExitCode;
 
 use tare_data::session::Session;
 use tare_lab::error::{ErrorKind, LabError};
+use tare_report::views::Tool;
 
-use crate::args::{Report, View};
+use crate::args::{Report, ToolView, View};
 use crate::ui;
 
 pub fn run(args: Report) -> anyhow::Result<ExitCode> {
@@ -48,6 +49,9 @@ pub fn show(
     if view.csv {
         return Ok(tare_report::csv::render(session, &findings));
     }
+    if let Some(tool) = view.view {
+        return Ok(tare_report::views::render(followed(tool), session, &findings));
+    }
     let html = view.html.as_ref().map(|file| file.display().to_string());
     let options = tare_report::terminal::Options {
         width: ui::width(),
@@ -59,6 +63,16 @@ pub fn show(
         elapsed_s,
     };
     Ok(tare_report::terminal::render(session, &findings, &options))
+}
+
+/// The tool whose report a view follows.
+fn followed(view: ToolView) -> Tool {
+    match view {
+        ToolView::Unixbench => Tool::UnixBench,
+        ToolView::Sysbench => Tool::Sysbench,
+        ToolView::Dd => Tool::Dd,
+        ToolView::Netperf => Tool::Netperf,
+    }
 }
 
 /// The arguments that plan the same session again.

@@ -1,0 +1,146 @@
+//! Views for readers of other tools' reports: their lines, filled from a session's raw trials, beside tare's own figures.
+//!
+//! The wording follows each tool's report so that every line is recognised, and says that tare measured it.
+
+use tare_analysis::findings::{Cell, Findings, Gap, Verdict};
+use tare_data::session::{Role, Session};
+
+use crate::number::{Figure, counted, ratio, ratio_interval};
+use crate::text::{clean, paragraph};
+use crate::words;
+
+mod dd;
+mod netperf;
+mod sysbench;
+mod unixbench;
+
+/// Widest line of prose.
+const WIDTH: usize = 80;
+/// Figures from here on are written with an exponent: no honest one is as long.
+const LONGEST_PLAIN: f64 = 1e15;
+
+/// A tool whose report a view follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tool {
+    UnixBench,
+    Sysbench,
+    Dd,
+    Netperf,
+}
+
+/// A session's raw trials in the lines of a tool's report.
+pub fn render(tool: Tool, session: &Session, findings: &Findings) -> String {
+    match tool {
+        Tool::UnixBench => unixbench::render(session, findings),
+        Tool::Sysbench => sysbench::render(session, findings),
+        Tool::Dd => dd::render(session, findings),
+        Tool::Netperf => netperf::render(session, findings),
+    }
+}
+
+/// The text of a view while it grows.
+#[derive(Default)]
+struct Lines(String);
+
+impl Lines {
+    fn line(&mut self, line: &str) {
+        self.0.push_str(line.trim_end());
+        self.0.push('\n');
+    }
+
+    fn blank(&mut self) {
+        if !self.0.is_empty() && !self.0.ends_with("\n\n") {
+            self.0.push('\n');
+        }
+    }
+
+    /// Prose, wrapped, behind `first`.
+    fn prose(&mut self, first: &str, text: &str) {
+        paragraph(first, text, WIDTH).iter().for_each(|line| self.line(line));
+    }
+
+    fn text(mut self) -> String {
+        while self.0.ends_with("\n\n") {
+            self.0.pop();
+        }
+        self.0
+    }
+}
+
+/// What tare itself says of a metric of a case in a lane: median, rounds, and how it compares.
+fn own(session: &Session, findings: &Findings, case: &str, metric: &str, lane: &str) -> Option<String> {
+    let row = findings.rows.iter().find(|row| row.case == case && row.metric.name == metric)?;
+    let unit = row.metric.unit;
+    let role = session.plan.lanes.iter().find(|of| of.name == lane)?.role;
+    let cell = match role {
+        Role::Reference => {
+            let level = row.reference.as_ref()?;
+            let figure = Figure::with_interval(level.median, level.low, level.high, unit);
+            return Some(format!("{} over {}", figure.text_with_half(), rounds(level.rounds)));
+        }
+        Role::Control => row.control.as_ref()?,
+        Role::Subject => row.cells.get(findings.subjects.iter().position(|name| name == lane)?)?,
+    };
+    Some(match cell {
+        Cell::Compared(comparison) => {
+            let level = &comparison.level;
+            let figure = Figure::with_interval(level.median, level.low, level.high, unit);
+            let judged = match comparison.verdict {
+                // The best guess at a ratio that nobody can tell would be read as an answer.
+                Verdict::CannotTell => words::verdict(Verdict::CannotTell).to_owned(),
+                verdict => {
+                    let interval = ratio_interval(comparison.low, comparison.high, comparison.ratio);
+                    format!("{} {} {interval}", ratio(comparison.ratio), words::verdict(verdict))
+                }
+            };
+            let reference = clean(&findings.reference);
+            let figure = figure.text_with_half();
+            format!("{figure} over {}; against {reference} {judged}", rounds(level.rounds))
+        }
+        Cell::Observed(level) => {
+            format!("{} over {}", Figure::plain(level.median, unit).text(), rounds(level.rounds))
+        }
+        Cell::Gap(gap) => gap_words(gap),
+    })
+}
+
+fn rounds(count: u32) -> String {
+    counted(count as usize, "round", "rounds")
+}
+
+fn gap_words(gap: &Gap) -> String {
+    match words::gap(gap) {
+        (word, Some(reason)) => format!("{word}: {}", clean(reason)),
+        (word, None) => word.to_owned(),
+    }
+}
+
+/// Adds what tare itself says, where it says something.
+fn push_own(
+    out: &mut Lines,
+    session: &Session,
+    findings: &Findings,
+    (case, metric, lane): (&str, &str, &str),
+) {
+    if let Some(own) = own(session, findings, case, metric, lane) {
+        out.prose("    tare's own: ", &own);
+    }
+}
+
+/// A number with so many decimals, as C's `%.nf` writes it.
+fn fixed(value: f64, decimals: usize) -> String {
+    match value {
+        v if !v.is_finite() => "?".into(),
+        v if v.abs() >= LONGEST_PLAIN => format!("{v:.3e}"),
+        v => format!("{v:.decimals$}"),
+    }
+}
+
+/// What a lane's block is headed with: the lane and how many trials are in it.
+fn block_head(label: &str, lane: &str, trials: usize, failed: usize) -> String {
+    let failures = if failed > 0 { format!(", {failed} failed") } else { String::new() };
+    format!("{} · {} · {}{failures}", clean(label), clean(lane), counted(trials, "trial", "trials"))
+}
+
+#[cfg(test)]
+mod tests;
