@@ -181,7 +181,7 @@ impl Drop for SessionGround {
 
 impl Shared {
     /// Writes down what is about to be made; returns the number of the entry.
-    fn own(&self, thing: &Owned) -> Result<u64, LabError> {
+    fn write_down(&self, thing: &Owned) -> Result<u64, LabError> {
         let mut journal = self.journal.borrow_mut();
         let ended = || LabError::new(ErrorKind::Environment, "the session has ended already");
         journal.as_mut().ok_or_else(ended)?.own(thing.clone())
@@ -220,9 +220,7 @@ impl Shared {
 
     /// Writes down what is about to be made for the whole session.
     fn own(&self, thing: Owned) -> Result<(), LabError> {
-        if let Some(journal) = self.journal.borrow_mut().as_mut() {
-            journal.own(thing.clone())?;
-        }
+        self.write_down(&thing)?;
         self.entries.borrow_mut().push(thing);
         Ok(())
     }
@@ -314,15 +312,13 @@ impl Ground for StartGround {
     }
 
     fn own(&mut self, thing: Owned) -> Result<(), LabError> {
-        let number = self.shared.own(&thing)?;
+        let number = self.shared.write_down(&thing)?;
         self.owned.push((number, thing));
         Ok(())
     }
 
     fn own_for_session(&mut self, thing: Owned) -> Result<(), LabError> {
-        self.shared.own(&thing)?;
-        self.shared.entries.borrow_mut().push(thing);
-        Ok(())
+        self.shared.own(thing)
     }
 }
 
