@@ -181,7 +181,7 @@ impl Drop for SessionGround {
 
 impl Shared {
     /// Writes down what is about to be made; returns the number of the entry.
-    fn own(&self, thing: &Owned) -> Result<u64, LabError> {
+    fn write_down(&self, thing: &Owned) -> Result<u64, LabError> {
         let mut journal = self.journal.borrow_mut();
         let ended = || LabError::new(ErrorKind::Environment, "the session has ended already");
         journal.as_mut().ok_or_else(ended)?.own(thing.clone())
@@ -206,7 +206,7 @@ impl Shared {
         }
         for file_system in &wanted.file_systems {
             let (name, point) = (file_system.name.to_owned(), points.join(file_system.name));
-            self.own_for_all(Owned::Mount(point.clone()))?;
+            self.own(Owned::Mount(point.clone()))?;
             make_folder(&point)?;
             let (room_bytes, programs) = (wanted.room_bytes, &self.programs);
             let site = Site { folder: &images, room_bytes, programs, mark: &self.id };
@@ -219,8 +219,8 @@ impl Shared {
     }
 
     /// Writes down what is about to be made for the whole session.
-    fn own_for_all(&self, thing: Owned) -> Result<(), LabError> {
-        self.own(&thing)?;
+    fn own(&self, thing: Owned) -> Result<(), LabError> {
+        self.write_down(&thing)?;
         self.entries.borrow_mut().push(thing);
         Ok(())
     }
@@ -312,13 +312,13 @@ impl Ground for StartGround {
     }
 
     fn own(&mut self, thing: Owned) -> Result<(), LabError> {
-        let number = self.shared.own(&thing)?;
+        let number = self.shared.write_down(&thing)?;
         self.owned.push((number, thing));
         Ok(())
     }
 
     fn own_for_session(&mut self, thing: Owned) -> Result<(), LabError> {
-        self.shared.own_for_all(thing)
+        self.shared.own(thing)
     }
 }
 
