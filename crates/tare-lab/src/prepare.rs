@@ -336,7 +336,10 @@ fn rounds_a_start(started: &[Result<Started, Failure>], rounds: u32, left_s: Opt
 
 #[cfg(test)]
 mod tests {
+    use tare_data::names::Case;
+
     use super::*;
+    use crate::study::{SHIPPED, Study};
 
     fn lanes(seconds: &[f64]) -> Vec<Result<Started, Failure>> {
         let started = |s: &f64| Started { elapsed_ns: (s * 1e9) as u64, ..Default::default() };
@@ -349,5 +352,24 @@ mod tests {
         assert_eq!(rounds_a_start(&lanes(&[0.001, 0.15, 3.0]), 12, Some(140.0)), [1, 1, 2]);
         assert_eq!(rounds_a_start(&lanes(&[0.001, 90.0]), 12, Some(140.0)), [1, 12]);
         assert_eq!(rounds_a_start(&lanes(&[0.001, 90.0]), 12, None), [1, 1]);
+    }
+
+    #[test]
+    fn rows_of_shipped_studies_are_told_apart_by_their_labels() {
+        let places = ["own", "share", "ext4", "/mnt/data", "/srv/data"].map(str::to_owned);
+        let brief = places::brief(places.iter().map(String::as_str));
+        for (name, _) in SHIPPED {
+            // As if these folders were there.
+            let asked = Study::named(name).unwrap().asked(None, None).unwrap();
+            let mut labels = BTreeMap::new();
+            for AskedCase { probe, case, .. } in &asked {
+                for place in &places {
+                    let somewhere = case.place.is_some().then(|| place.clone());
+                    let case = Case { place: somewhere, ..case.clone() };
+                    let other = labels.insert(label(probe, &case, &brief), case.to_string());
+                    assert!(other.is_none_or(|other| other == case.to_string()), "{name}: {case}");
+                }
+            }
+        }
     }
 }
