@@ -135,7 +135,8 @@ fn needs_cache_control(case: &Case) -> bool {
 
 /// Whether it reads the environment's own word on memory.
 fn needs_memory(case: &Case, metric: &Metric) -> bool {
-    case.probe == "proc.fork_hold" && metric.name == "memory_inside"
+    matches!(case.probe.as_str(), "proc.fork_hold" | "proc.thread_hold")
+        && matches!(metric.name.as_str(), "memory" | "pss")
 }
 
 /// Why trials of so few operations give no quantile worth comparing; none if they do.

@@ -19,8 +19,10 @@ use crate::study::AskedCase;
 pub const LOOKS: [u32; 6] = [12, 18, 27, 40, 60, 90];
 /// A calibration may take this long: a kernel in a VM on an emulated processor is slow, not dead.
 const CALIBRATION_DEADLINE_MS: u64 = 20_000;
-/// Trials are made shorter, step by step, until the budget has room for the first look.
-const SCALES: [f64; 4] = [1.0, 0.5, 0.25, 0.1];
+/// Trials are made shorter, step by step, until the budget has room for the first look...
+const SHORTER: [f64; 4] = [1.0, 0.5, 0.25, 0.1];
+/// ...and longer where it has room for the last look even so: more rounds there are not.
+const LONGER: [f64; 3] = [8.0, 4.0, 2.0];
 /// Racing frees time: cells that are decided leave. The plan counts on this much more than a full table allows.
 const RACING_GAIN: f64 = 1.25;
 /// Starts of environments may take this share of the budget; beyond it rounds share starts.
@@ -302,15 +304,16 @@ fn calibrate(
     })
 }
 
-/// The largest scale at which the budget has room for the first look, and the looks that it has room for.
+/// The largest scale at which the budget has room for the last look, or else for the first, and the looks that it has room for.
 fn rounds_within(cases: &[Calibrated], left_s: f64) -> (f64, Vec<u32>) {
     let affordable = |scale: f64| {
         let round_s: f64 = cases.iter().map(|case| case.round_ns(scale)).sum::<f64>() / 1e9;
         left_s * (1.0 - STARTS_SHARE) / round_s.max(1e-6)
     };
-    let first = f64::from(LOOKS[0]);
-    let last = SCALES[SCALES.len() - 1];
-    let scale = SCALES.into_iter().find(|scale| affordable(*scale) >= first).unwrap_or(last);
+    let (first, last) = (f64::from(LOOKS[0]), f64::from(LOOKS[LOOKS.len() - 1]));
+    let longer = LONGER.into_iter().find(|scale| affordable(*scale) >= last);
+    let shorter = || SHORTER.into_iter().find(|scale| affordable(*scale) >= first);
+    let scale = longer.or_else(shorter).unwrap_or(SHORTER[SHORTER.len() - 1]);
     let rounds = affordable(scale) * RACING_GAIN;
     let looks: Vec<u32> = LOOKS.into_iter().filter(|look| f64::from(*look) <= rounds).collect();
     (scale, if looks.is_empty() { vec![LOOKS[0]] } else { looks })
@@ -336,7 +339,10 @@ fn rounds_a_start(started: &[Result<Started, Failure>], rounds: u32, left_s: Opt
 
 #[cfg(test)]
 mod tests {
+    use tare_data::names::Case;
+
     use super::*;
+    use crate::study::{SHIPPED, Study};
 
     fn lanes(seconds: &[f64]) -> Vec<Result<Started, Failure>> {
         let started = |s: &f64| Started { elapsed_ns: (s * 1e9) as u64, ..Default::default() };
@@ -349,5 +355,24 @@ mod tests {
         assert_eq!(rounds_a_start(&lanes(&[0.001, 0.15, 3.0]), 12, Some(140.0)), [1, 1, 2]);
         assert_eq!(rounds_a_start(&lanes(&[0.001, 90.0]), 12, Some(140.0)), [1, 12]);
         assert_eq!(rounds_a_start(&lanes(&[0.001, 90.0]), 12, None), [1, 1]);
+    }
+
+    #[test]
+    fn rows_of_shipped_studies_are_told_apart_by_their_labels() {
+        let places = ["own", "share", "ext4", "/mnt/data", "/srv/data"].map(str::to_owned);
+        let brief = places::brief(places.iter().map(String::as_str));
+        for (name, _) in SHIPPED {
+            // As if these folders were there.
+            let asked = Study::named(name).unwrap().asked(None, None).unwrap();
+            let mut labels = BTreeMap::new();
+            for AskedCase { probe, case, .. } in &asked {
+                for place in &places {
+                    let somewhere = case.place.is_some().then(|| place.clone());
+                    let case = Case { place: somewhere, ..case.clone() };
+                    let other = labels.insert(label(probe, &case, &brief), case.to_string());
+                    assert!(other.is_none_or(|other| other == case.to_string()), "{name}: {case}");
+                }
+            }
+        }
     }
 }

@@ -39,6 +39,7 @@ pub enum Command {
   tare run                                          the study 'quick' in everything that is ready
   tare run --in native,gvisor?platform=ptrace       two environments
   tare run --only 'file.*' --place own,/mnt/data    file probes, in two places
+  tare run --only file.seq --place own,ext4,btrfs   file systems made for the session
   tare run full --budget 20m                        everything, for twenty minutes
   tare run --resume tare-2026-01-31T12-00.tare      go on where a session broke off")]
 pub struct Run {
@@ -53,7 +54,8 @@ pub struct Run {
     /// Probes, comma-separated, with * for any part of a name: 'sys.*,file.seq'.
     #[arg(long, value_name = "PROBES", value_delimiter = ',')]
     pub only: Vec<String>,
-    /// Places for file probes, comma-separated: own, share, or a folder's path.
+    /// Places for file probes, comma-separated: own, share, a folder's path, or a file system to make:
+    /// ext4, btrfs, xfs, tmpfs, overlay.
     #[arg(long = "place", value_name = "PLACES", value_delimiter = ',')]
     pub places: Vec<String>,
     /// Time for the whole session, e.g. 90s, 8m, 1h. The study's own unless given.

@@ -174,9 +174,10 @@ fn dishonest_places_are_not_compared() {
         ("honesty.sync", case("file.seq", &[("sync", "fdatasync")], Some("own"), time())),
         ("honesty.sync", case("file.random", &[("op", "write+fsync")], Some("own"), time())),
         ("honesty.direct", case("file.queue", &[], Some("own"), time())),
-        ("honesty.direct", case("file.seq", &[("cache", "direct")], Some("own"), time())),
+        ("honesty.direct", case("file.seq", &[("op", "read"), ("cache", "direct")], Some("own"), time())),
+        ("honesty.direct", case("file.seq", &[("op", "write"), ("sync", "direct")], Some("own"), time())),
         ("honesty.direct", case("file.seq", &[("mode", "read-direct")], Some("own"), time())),
-        ("honesty.cache", case("file.seq", &[("cache", "cold")], Some("own"), time())),
+        ("honesty.cache", case("file.seq", &[("op", "read"), ("cache", "cold")], Some("own"), time())),
     ];
     for (key, planned) in rows {
         let mut session = steady(planned.clone());
@@ -190,15 +191,42 @@ fn dishonest_places_are_not_compared() {
         let findings = found(&of_reference);
         assert_eq!(reason(&findings.rows[0].cells[0]), "in the reference: costs nothing here");
     }
-    let mut buffered = steady(case("file.seq", &[("sync", "none"), ("op", "read")], Some("own"), time()));
-    buffered.facts[2].places.get_mut("own").unwrap().note("honesty.sync", "costs nothing here");
-    comparison(&found(&buffered).rows[0].cells[0]);
+    for parameters in [[("sync", "none"), ("op", "write")], [("sync", "fdatasync"), ("op", "read")]] {
+        let mut buffered = steady(case("file.seq", &parameters, Some("own"), time()));
+        buffered.facts[2].places.get_mut("own").unwrap().note("honesty.sync", "costs nothing here");
+        comparison(&found(&buffered).rows[0].cells[0]);
+    }
+}
+
+#[test]
+fn what_the_host_says_of_a_place_counts_where_the_inside_sees_nothing() {
+    let time = || vec![metric("time", Reading::TimePerOperation)];
+    let synced = || case("file.sync", &[], Some("share"), time());
+    let cold = || case("file.seq", &[("op", "read"), ("cache", "cold")], Some("share"), time());
+    let rows = [
+        (synced(), "outside.filesystem", "tmpfs", "the host keeps this place in memory (tmpfs)"),
+        (cold(), "outside.filesystem", "tmpfs", "the host keeps this place in memory (tmpfs)"),
+        (synced(), "outside.options", "rw,volatile", "the host mounts it volatile: fdatasync does nothing"),
+        (cold(), "outside.image_direct", "no", "its image is read through the host's page cache"),
+    ];
+    for (planned, key, value, expected) in rows {
+        let mut session = steady(planned);
+        let mut facts = tare_data::facts::Facts::default();
+        for honest in ["honesty.sync", "honesty.direct", "honesty.cache"] {
+            facts.note(honest, "ok");
+        }
+        facts.note("outside.filesystem", "ext4");
+        session.facts[2].places.insert("share".into(), facts);
+        comparison(&found(&session).rows[0].cells[0]);
+        session.facts[2].places.get_mut("share").unwrap().note(key, value);
+        assert_eq!(reason(&found(&session).rows[0].cells[0]), expected);
+    }
 }
 
 #[test]
 fn an_environments_own_word_on_memory_must_be_honest() {
     let metrics =
-        vec![metric("time", Reading::TimePerOperation), metric("memory_inside", Reading::TimePerOperation)];
+        vec![metric("time", Reading::TimePerOperation), metric("memory", Reading::TimePerOperation)];
     let mut session = steady(case("proc.fork_hold", &[], None, metrics));
     session.facts[2].inside.note("honesty.memory", "does not move when memory is touched");
     let findings = found(&session);

@@ -9,7 +9,7 @@ use crate::program::{Program, Said};
 /// A condition that does not come true in this time never will.
 const WAIT: Duration = Duration::from_secs(60);
 
-fn wait_until(what: &str, condition: impl Fn() -> bool) {
+pub fn wait_until(what: &str, condition: impl Fn() -> bool) {
     let end = Instant::now() + WAIT;
     while !condition() {
         assert!(Instant::now() < end, "waited in vain until {what}");
@@ -18,11 +18,9 @@ fn wait_until(what: &str, condition: impl Fn() -> bool) {
 }
 
 /// A session of many rounds, once it is in them.
-fn under_way(program: &Program, lanes: &str) -> Child {
-    let arguments =
-        ["run", "--in", lanes, "--only", "sys.getppid,proc.spawn", "--rounds", "100", "--record", "s.tare"];
-    let mut command = program.command(&arguments);
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+pub fn under_way(program: &Program, arguments: &[&str]) -> Child {
+    let mut command = program.command(&["run", "--rounds", "100", "--record", "s.tare"]);
+    let child = command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let trials = || tare_record::read(&program.path("s.tare")).is_ok_and(|r| r.session.trials.len() > 8);
     wait_until("there are trials", trials);
     child
@@ -48,7 +46,8 @@ fn lanes(program: &Program, test: &str) -> String {
 #[test]
 fn a_killed_session_is_reported_cleaned_and_resumed() {
     let program = Program::new();
-    let mut child = under_way(&program, &lanes(&program, "a_killed_session"));
+    let lanes = lanes(&program, "a_killed_session");
+    let mut child = under_way(&program, &["--in", &lanes, "--only", "sys.getppid,proc.spawn"]);
     child.kill().unwrap();
     child.wait().unwrap();
 
@@ -71,7 +70,8 @@ fn a_killed_session_is_reported_cleaned_and_resumed() {
 #[test]
 fn the_first_interrupt_ends_a_session_in_order() {
     let program = Program::new();
-    let child = under_way(&program, "native,container");
+    let arguments = ["--in", "native,container", "--only", "sys.getppid,proc.spawn"];
+    let child = under_way(&program, &arguments);
     let pid = rustix::process::Pid::from_child(&child);
     rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
     let said = Said::of(child.wait_with_output().unwrap());

@@ -61,6 +61,14 @@ impl Program {
             .collect()
     }
 
+    /// Loop devices on files of this folder, removed files included.
+    pub fn loop_devices(&self) -> Vec<String> {
+        let folder = self.folder.path().to_str().unwrap();
+        let devices = std::fs::read_dir("/sys/block").unwrap().filter_map(Result::ok);
+        let files = devices.filter_map(|d| std::fs::read_to_string(d.path().join("loop/backing_file")).ok());
+        files.filter(|file| file.starts_with(folder)).collect()
+    }
+
     /// Mounts below this folder.
     pub fn mounts(&self) -> Vec<String> {
         let folder = self.folder.path().to_str().unwrap();

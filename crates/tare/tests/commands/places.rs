@@ -1,0 +1,216 @@
+//! Places: file systems made for a session, used by every environment, and gone afterwards, however it ends.
+
+use std::fs;
+use std::os::unix::fs::chown;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, Stdio};
+
+use serde_json::Value;
+
+use crate::kill::{under_way, wait_until};
+use crate::program::{Program, Said};
+
+/// Everything that is made for a session.
+const MADE: &str = "share,ext4,btrfs,xfs,tmpfs,overlay";
+
+/// Whether file systems can be made here; otherwise says that the test is skipped.
+pub fn can_make(test: &str) -> bool {
+    let maker = |name: &str| ["/usr/sbin", "/sbin"].iter().any(|f| PathBuf::from(f).join(name).exists());
+    let missing: Vec<&str> =
+        ["mkfs.ext4", "mkfs.btrfs", "mkfs.xfs"].into_iter().filter(|name| !maker(name)).collect();
+    if !rustix::process::geteuid().is_root() || !missing.is_empty() {
+        println!("SKIPPED {test}: file systems are made by root, with mkfs.ext4, mkfs.btrfs and mkfs.xfs");
+        return false;
+    }
+    true
+}
+
+/// The kernel lets go of a device a moment after its mount.
+fn nothing_is_left(program: &Program) {
+    wait_until("its processes are gone", || program.processes().is_empty());
+    assert_eq!(program.mounts(), Vec::<String>::new());
+    wait_until("its loop devices are gone", || program.loop_devices().is_empty());
+    assert_eq!(program.remains(), Vec::<PathBuf>::new());
+}
+
+/// The cell of a row's headline in a lane.
+pub fn cell<'a>(document: &'a Value, case: &str, lane: &str) -> &'a Value {
+    let rows = document["rows"].as_array().unwrap();
+    let row = rows.iter().find(|row| row["case"].as_str().unwrap().contains(case) && row["headline"] == true);
+    let row = row.unwrap_or_else(|| panic!("no row {case} in {document}"));
+    let cells = row["cells"].as_array().unwrap();
+    cells.iter().find(|cell| cell["lane"] == lane).unwrap_or_else(|| panic!("no lane {lane} in {row}"))
+}
+
+fn facts<'a>(document: &'a Value, lane: &str, place: &str) -> &'a Value {
+    let lanes = document["facts"]["lanes"].as_array().unwrap();
+    &lanes.iter().find(|facts| facts["lane"] == lane).unwrap()["places"][place]
+}
+
+#[test]
+fn every_file_system_is_made_used_and_taken_away() {
+    if !can_make("every_file_system_is_made_used_and_taken_away") {
+        return;
+    }
+    let program = Program::new();
+    fs::create_dir(program.path("s.tare")).unwrap();
+    let mine = program.path("s.tare");
+    fs::write(mine.join("kept"), "the user's own").unwrap();
+    let places = format!("own,{MADE},{}", mine.display());
+    let said = program.run(&[
+        "run",
+        "--json",
+        "--only",
+        "file.meta",
+        "--in",
+        "native,container",
+        "--place",
+        &places,
+        "--rounds",
+        "2",
+    ]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let document = said.json();
+    for place in places.split(',') {
+        let compared = &cell(&document, &format!("@{place}"), "container")["comparison"]["estimate"];
+        assert!(compared.is_number(), "{place}: {document}");
+        for lane in ["native", "container"] {
+            let facts = facts(&document, lane, place);
+            assert_eq!(facts["outside.filesystem"], facts["mount.type"], "{place} {facts}");
+            if ["ext4", "btrfs", "xfs", "tmpfs", "overlay"].contains(&place) {
+                assert_eq!(facts["mount.type"], place);
+            }
+        }
+    }
+    let label = |place: &str| {
+        let rows = document["rows"].as_array().unwrap();
+        rows.iter().find(|row| row["place"] == place).unwrap()["label"].as_str().unwrap().to_owned()
+    };
+    assert!(label("btrfs").ends_with(" @btrfs"), "{}", label("btrfs"));
+    assert!(label(mine.to_str().unwrap()).ends_with(" @s.tare/"), "{}", label(mine.to_str().unwrap()));
+    nothing_is_left(&program);
+    assert_eq!(fs::read_dir(&mine).unwrap().count(), 1, "only what the user had");
+    assert_eq!(fs::read_to_string(mine.join("kept")).unwrap(), "the user's own");
+}
+
+fn with_places(program: &Program) -> Child {
+    under_way(program, &["--in", "native,container", "--only", "file.sync", "--place", MADE])
+}
+
+#[test]
+fn nothing_is_left_of_the_places_of_a_killed_session() {
+    if !can_make("nothing_is_left_of_the_places_of_a_killed_session") {
+        return;
+    }
+    let program = Program::new();
+    let mut child = with_places(&program);
+    assert_eq!((program.mounts().len() >= 5, program.loop_devices().len()), (true, 3));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(program.run(&["clean"]).code, Some(0));
+    nothing_is_left(&program);
+    let said = program.run(&["run", "--resume", "s.tare", "--budget", "8s"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    nothing_is_left(&program);
+}
+
+#[test]
+fn nothing_is_left_whenever_it_is_killed_while_places_are_made() {
+    if !can_make("nothing_is_left_whenever_it_is_killed_while_places_are_made") {
+        return;
+    }
+    let program = Program::new();
+    let arguments = [
+        "run",
+        "--in",
+        "native",
+        "--only",
+        "file.sync",
+        "--place",
+        MADE,
+        "--rounds",
+        "9",
+        "--record",
+        "s.tare",
+    ];
+    for wait_ms in [5, 20, 40, 60, 80, 100, 130, 160, 200, 300] {
+        let mut command = program.command(&arguments);
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(wait_ms));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let said = program.run(&["clean"]);
+        assert_eq!(said.code, Some(0), "{said:?}");
+        nothing_is_left(&program);
+        let _ = fs::remove_file(program.path("s.tare"));
+    }
+}
+
+#[test]
+fn an_interrupt_takes_the_places_away() {
+    if !can_make("an_interrupt_takes_the_places_away") {
+        return;
+    }
+    let program = Program::new();
+    let child = with_places(&program);
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    let said = Said::of(child.wait_with_output().unwrap());
+    assert_eq!(said.code, Some(130), "{said:?}");
+    nothing_is_left(&program);
+}
+
+#[test]
+fn a_place_that_is_none() {
+    let program = Program::new();
+    let said = |place: &str| program.run(&["run", "--in", "native", "--only", "file.sync", "--place", place]);
+    for (place, hint) in [("brtfs", "did you mean 'btrfs'?"), ("shrae", "did you mean 'share'?")] {
+        let said = said(place);
+        assert_eq!(said.code, Some(2), "{said:?}");
+        assert!(said.err.contains(&format!("there is no place '{place}'")), "{}", said.err);
+        assert!(said.err.contains(hint), "{}", said.err);
+    }
+    let said = said("./no-such-folder");
+    assert_eq!(said.code, Some(4), "{said:?}");
+    assert!(said.err.contains("cannot use the place ./no-such-folder"), "{}", said.err);
+}
+
+/// Debian's user for what belongs to nobody.
+const NOBODY: u32 = 65534;
+
+#[test]
+fn what_needs_root_is_a_gap_for_everybody_else() {
+    let test = "what_needs_root_is_a_gap_for_everybody_else";
+    if !rustix::process::geteuid().is_root() {
+        return println!("SKIPPED {test}: only root can become another user");
+    }
+    // Where everybody may look, and on a disk.
+    let folder = tempfile::Builder::new().prefix("places-").tempdir_in("/var/tmp").unwrap();
+    let binary = folder.path().join("tare");
+    fs::copy(env!("CARGO_BIN_EXE_tare"), &binary).unwrap();
+    chown(folder.path(), Some(NOBODY), Some(NOBODY)).unwrap();
+    let run = |places: &str| {
+        let mut command = std::process::Command::new(&binary);
+        command.args(["run", "--json", "--in", "native", "--only", "file.meta", "--rounds", "2"]);
+        command.args(["--place", places, "--scratch"]).arg(folder.path()).current_dir(folder.path());
+        command.env("XDG_STATE_HOME", folder.path()).uid(NOBODY).gid(NOBODY).stdin(Stdio::null());
+        Said::of(command.output().unwrap())
+    };
+    let said = run("share,ext4,tmpfs");
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let document = said.json();
+    for row in document["rows"].as_array().unwrap().iter().filter(|row| row["headline"] == true) {
+        if row["place"] == "share" {
+            assert!(row["reference"]["median"].is_number(), "{row}");
+        } else {
+            let reason = format!("only root may mount {} (run tare as root)", row["place"].as_str().unwrap());
+            assert_eq!(row["reference_gap"]["reason"], *reason, "{row}");
+            assert_eq!(row["reference_gap"]["kind"], "not_permitted");
+        }
+    }
+    let said = run("ext4,tmpfs");
+    assert_eq!(said.code, Some(4), "{said:?}");
+    assert!(said.err.contains("no case can be measured"), "{}", said.err);
+    assert!(said.err.contains("hint: name another place"), "{}", said.err);
+}
