@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use tare_lab::environments::{PROVIDERS, Provider};
+use tare_lab::file_systems::FILE_SYSTEMS;
 
 use crate::book;
 
@@ -25,11 +26,20 @@ next `tare run` does ([decision 11](decisions/0011-ownership-journal.md)).
 | place | is |
 |---|---|
 | `own` | the environment's own file system, fresh at each start |
-| a folder's path | that folder of the host, shared in by the environment's own means: a bind mount, gVisor's gofer, hostfs |
+| `share` | a folder of the session's on the host's disk |
+| FILE_SYSTEMS | a file system that the session makes for itself (needs root) |
+| a folder's path | that folder of the host |
 
-In each shared folder a session works in a folder of its own, which it removes. Facts of every place are taken
-inside and outside, with checks of whether syncs, O_DIRECT and dropping the cache do what they say.
+All but `own` are shared in by the environment's own means: a bind mount, gVisor's gofer, hostfs, 9P. In a folder of
+the user's a session works in one of its own, which it removes. Facts of every place are taken inside and outside,
+with checks of whether syncs, O_DIRECT and dropping the cache do what they say.
 ";
+
+/// The names of the file systems that a session can make.
+fn file_systems() -> String {
+    let names: Vec<String> = FILE_SYSTEMS.iter().map(|made| format!("`{}`", made.name)).collect();
+    names.join(", ")
+}
 
 fn section(page: &mut String, provider: &dyn Provider) {
     write!(page, "\n## {}\n{}.\n\n", provider.name(), sentence(provider.summary())).unwrap();
@@ -67,7 +77,7 @@ fn sentence(text: &str) -> String {
 #[test]
 fn every_environment_is_documented() {
     let _lock = book::lock();
-    let mut page = OPENING.to_owned();
+    let mut page = OPENING.replace("FILE_SYSTEMS", &file_systems());
     PROVIDERS.iter().for_each(|provider| section(&mut page, *provider));
     book::keep(&book::root().join("docs/environments.md"), &page);
 }
