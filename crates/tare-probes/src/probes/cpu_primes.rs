@@ -113,16 +113,27 @@ fn event(max_prime: u64) -> u64 {
     let mut primes = 0;
     for c in 3..max_prime {
         let root = (c as f64).sqrt();
-        let mut divisor = 2u64;
-        while divisor as f64 <= root {
+        // The first divisor is 2, a constant: every C compiler takes the last bit for that remainder.
+        if number(2) <= root && c.is_multiple_of(2) {
+            continue;
+        }
+        let mut divisor = 3u64;
+        while number(divisor) <= root {
             if remainder(c, divisor) == 0 {
                 break;
             }
             divisor += 1;
         }
-        primes += u64::from(divisor as f64 > root);
+        primes += u64::from(number(divisor) > root);
     }
     primes
+}
+
+/// The divisor as the number that C compares: by one instruction where they have a test and the same one.
+/// An unsigned conversion, which LLVM makes of four, would cost 5 % of an event.
+#[inline(always)]
+fn number(divisor: u64) -> f64 {
+    divisor as i64 as f64
 }
 
 /// A 64-bit division, as C compilers make it. LLVM would look whether 32 bits are enough and then divide
