@@ -80,7 +80,9 @@ impl HostCheck {
     fn finds(self, facts: &Facts) -> Option<String> {
         let is = |key: &str, value: &str| facts.get(key) == Some(value);
         let in_memory = IN_MEMORY.into_iter().find(|name| is("outside.filesystem", name));
-        let volatile = |options: &str| options.split(',').any(|option| option == "volatile");
+        // Newer kernels show the option in the longer form.
+        let is_volatile = |option: &str| matches!(option, "volatile" | "fsync=volatile");
+        let volatile = |options: &str| options.split(',').any(is_volatile);
         match (self, in_memory) {
             (HostCheck::None, _) => None,
             (_, Some(name)) => Some(format!("the host keeps this place in memory ({name})")),

@@ -206,7 +206,12 @@ fn what_the_host_says_of_a_place_counts_where_the_inside_sees_nothing() {
     let rows = [
         (synced(), "outside.filesystem", "tmpfs", "the host keeps this place in memory (tmpfs)"),
         (cold(), "outside.filesystem", "tmpfs", "the host keeps this place in memory (tmpfs)"),
-        (synced(), "outside.options", "rw,volatile", "the host mounts it volatile: fdatasync does nothing"),
+        (
+            synced(),
+            "outside.options",
+            "rw,fsync=volatile",
+            "the host mounts it volatile: fdatasync does nothing",
+        ),
         (cold(), "outside.image_direct", "no", "its image is read through the host's page cache"),
     ];
     for (planned, key, value, expected) in rows {

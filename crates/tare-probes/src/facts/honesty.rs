@@ -58,7 +58,7 @@ pub fn note_environment(facts: &mut Facts) {
 pub fn note_place(facts: &mut Facts, place: &Path) {
     let Ok(folder) = Folder::fresh(place) else { return };
     let in_memory = facts.get("file_system.type").is_some_and(mounts::in_memory);
-    let volatile = facts.get("mount.options").is_some_and(|o| o.split(',').any(|o| o == "volatile"));
+    let volatile = facts.get("mount.options").is_some_and(is_volatile);
     let sync = match () {
         () if in_memory => Some("a file system in memory: nothing is made durable".to_owned()),
         () if volatile => Some("an overlay mounted volatile: fdatasync does nothing".to_owned()),
@@ -67,6 +67,11 @@ pub fn note_place(facts: &mut Facts, place: &Path) {
     note(facts, "honesty.sync", sync);
     note(facts, "honesty.direct", direct(folder.path()));
     note(facts, "honesty.cache", cache(folder.path()));
+}
+
+/// Whether an overlay was told to sync nothing. Newer kernels show the option in the longer form.
+fn is_volatile(options: &str) -> bool {
+    options.split(',').any(|option| matches!(option, "volatile" | "fsync=volatile"))
 }
 
 fn note(facts: &mut Facts, key: &str, outcome: Option<String>) {

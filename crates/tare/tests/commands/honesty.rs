@@ -40,9 +40,9 @@ fn gvisors_overlay_in_memory_makes_nothing_durable() {
     if !gvisor_is_ready(&program, "gvisors_overlay_in_memory_makes_nothing_durable") {
         return;
     }
-    for subject in ["gvisor?overlay=self", "gvisor?overlay=memory"] {
-        let document = session(&program, subject, "file.sync", "own");
-        caught(&document, "file.sync", subject, "the bytes stay in memory");
+    for overlay in ["self", "memory"] {
+        let document = session(&program, &format!("gvisor?overlay={overlay}"), "file.sync", "own");
+        caught(&document, "file.sync", &format!("gvisor-{overlay}"), "the bytes stay in memory");
     }
 }
 

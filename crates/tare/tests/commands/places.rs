@@ -187,7 +187,7 @@ fn what_needs_root_is_a_gap_for_everybody_else() {
     }
     // Where everybody may look, and on a disk.
     let folder = tempfile::Builder::new().prefix("places-").tempdir_in("/var/tmp").unwrap();
-    let binary = folder.path().join("tare");
+    let binary = folder.path().join("program");
     fs::copy(env!("CARGO_BIN_EXE_tare"), &binary).unwrap();
     chown(folder.path(), Some(NOBODY), Some(NOBODY)).unwrap();
     let run = |places: &str| {
