@@ -7,6 +7,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use rustix::fs::{Mode, OFlags};
 
@@ -14,9 +16,14 @@ use crate::environments::Ground;
 use crate::error::{ErrorKind, LabError};
 use crate::mounts::{self, Mount};
 use crate::ownership::Owned;
+use crate::processes;
 
 /// Deepest that groups below one of tare's are looked for: runtimes make one level or two.
 const DEEPEST: usize = 8;
+/// Time in which a group whose processes were killed must be empty.
+const EMPTY_WAIT: Duration = Duration::from_secs(5);
+/// Pause between two looks at whether it is.
+const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
 /// Which versions this host has: `1`, `2` or `hybrid`; empty when none is mounted.
 pub fn versions() -> &'static str {
@@ -83,8 +90,23 @@ fn remove_with_below(group: &Path, depth: usize) -> io::Result<bool> {
     for group in below.iter().filter(|_| depth < DEEPEST) {
         remove_with_below(group, depth + 1)?;
     }
-    match fs::remove_dir(group) {
-        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
-        _ => Ok(true),
+    let end = Instant::now() + EMPTY_WAIT;
+    loop {
+        match fs::remove_dir(group) {
+            // Who is in a group of tare's is of tare's; and the dead are in it until their parent has seen them.
+            Err(e) if e.kind() == io::ErrorKind::ResourceBusy && Instant::now() < end => {
+                members(group).for_each(|(pid, started)| drop(processes::kill(pid, started)));
+                thread::sleep(LOOK_AGAIN);
+            }
+            Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
+            _ => return Ok(true),
+        }
     }
+}
+
+/// Processes in a group, with their start times.
+fn members(group: &Path) -> impl Iterator<Item = (u32, u64)> {
+    let list = fs::read_to_string(group.join("cgroup.procs")).unwrap_or_default();
+    let pids: Vec<u32> = list.lines().filter_map(|line| line.parse().ok()).collect();
+    pids.into_iter().filter_map(|pid| Some((pid, processes::started_ticks(pid)?)))
 }
