@@ -13,6 +13,10 @@ const SLOWEST_MOST_NS: f64 = 80e6;
 /// Batches of a trial: enough to see a warm-up, few enough that the record stays small.
 const BATCHES: u64 = 5;
 
+/// Fewest operations from which a quantile can be read: with six the median has an interval, and ten leave
+/// room for one or two that failed.
+pub const LEAST_FOR_QUANTILES: u64 = 10;
+
 /// How long an operation takes in a lane, and what a trial costs besides its operations.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pace {
@@ -49,12 +53,13 @@ pub fn pace(batches: &[Batch], host_elapsed_ns: u64) -> Option<Pace> {
     Some(Pace { operation_ns: all_ns, overhead_ns: overhead(all_ns), fixed_ns: Some(all_ns) })
 }
 
-/// The amount for a case, from the reference's pace and every lane's. `scale` below 1 makes trials shorter.
-pub fn amount(reference: Pace, lanes: &[Pace], scale: f64) -> Amount {
+/// The amount for a case, from the reference's pace and every lane's. `scale` below 1 makes trials shorter;
+/// `least` operations are done whatever they take.
+pub fn amount(reference: Pace, lanes: &[Pace], scale: f64, least: u64) -> Amount {
     let slowest_ns = lanes.iter().map(|p| p.operation_ns).fold(reference.operation_ns, f64::max).max(0.01);
     let wanted = REFERENCE_TARGET_NS * scale / reference.operation_ns.max(0.01);
     let most = SLOWEST_MOST_NS * scale / slowest_ns;
-    let operations = wanted.min(most).max(1.0) as u64;
+    let operations = (wanted.min(most) as u64).max(least).max(1);
     let batches = BATCHES.min(operations);
     Amount::Operations { batch: operations / batches, batches: batches as u32 }
 }
@@ -101,16 +106,16 @@ mod tests {
 
     #[test]
     fn a_quick_call_fills_the_reference_target() {
-        let amount = amount(lane(200.0), &[lane(200.0)], 1.0);
+        let amount = amount(lane(200.0), &[lane(200.0)], 1.0, 1);
         assert_eq!(amount, Amount::Operations { batch: 20_000, batches: 5 });
         assert!((cost_ns(lane(200.0), amount) - 21e6).abs() < 1e3);
     }
 
     #[test]
     fn the_slowest_lane_bounds_everybody() {
-        let amount = amount(lane(200.0), &[lane(200.0), lane(40_000.0)], 1.0);
+        let amount = amount(lane(200.0), &[lane(200.0), lane(40_000.0)], 1.0, 1);
         assert_eq!(amount, Amount::Operations { batch: 400, batches: 5 });
-        let slow = super::amount(lane(200.0), &[lane(5e9)], 1.0);
+        let slow = super::amount(lane(200.0), &[lane(5e9)], 1.0, 1);
         assert_eq!(slow, Amount::Operations { batch: 1, batches: 1 });
     }
 

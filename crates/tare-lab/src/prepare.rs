@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 
 use tare_data::facts::Facts;
 use tare_data::failure::{Failure, FailureKind};
+use tare_data::metric::Reading;
 use tare_data::request::{Amount, TrialRequest};
 use tare_data::session::{Lane, LaneFacts, Plan, PlannedCase, Role, Session};
+use tare_probes::probe::MetricDescription;
 use tare_record::{Entry, Writer};
 
-use crate::amount::{Pace, amount, cost_ns, pace};
+use crate::amount::{LEAST_FOR_QUANTILES, Pace, amount, cost_ns, pace};
 use crate::arena::{Arena, Started};
 use crate::error::{ErrorKind, LabError};
 use crate::places::{self, OWN};
@@ -193,7 +195,10 @@ impl Calibrated {
     fn amount(&self, scale: f64) -> Option<Amount> {
         let known: Vec<Pace> = self.paces.iter().flatten().copied().collect();
         let reference = self.paces.first()?.as_ref().ok().or(known.first())?;
-        Some(amount(*reference, &known, scale))
+        let quantile = |m: &MetricDescription| matches!(m.reading, Reading::Quantile(_));
+        let least =
+            self.asked.probe.metrics.first().filter(|m| quantile(m)).map_or(1, |_| LEAST_FOR_QUANTILES);
+        Some(amount(*reference, &known, scale, least))
     }
 
     /// Time of one round.

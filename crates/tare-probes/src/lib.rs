@@ -12,6 +12,7 @@ pub mod facts;
 pub mod files;
 pub mod folder;
 pub mod handover;
+pub mod kept;
 pub mod noise;
 pub mod probe;
 pub mod probes;

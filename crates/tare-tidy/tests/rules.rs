@@ -27,7 +27,7 @@ const BANNED: &[(&[&str], &str, &str)] = &[
     (&["tare-data", "tare-analysis", "tare-report"], "SystemTime", "time is passed in"),
     (
         &["tare-data", "tare-analysis", "tare-report", "tare-lab", "tare-probes"],
-        "env::var",
+        "env::var(",
         "only crate tare reads the environment",
     ),
     (

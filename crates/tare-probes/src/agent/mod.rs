@@ -14,6 +14,7 @@ use tare_data::failure::{Failure, FailureKind};
 use tare_data::frame::{Frame, Line, PROTOCOL, Splitter, encode};
 use tare_data::request::{Request, TrialRequest};
 
+use crate::kept;
 use crate::stopwatch::now_ns;
 
 mod trial_process;
@@ -113,6 +114,8 @@ fn start_trial(program: &OsStr, request: &TrialRequest) -> io::Result<()> {
     let json = serde_json::to_string(request).expect("tare's own types always serialise");
     let child = Command::new(program)
         .args([TRIAL, &json])
+        .env_clear()
+        .envs(kept::variables())
         // A closed pipe, not /dev/null: an environment may have no /dev.
         .stdin(Stdio::piped())
         .process_group(0)

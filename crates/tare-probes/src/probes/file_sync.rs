@@ -38,7 +38,7 @@ pub static PROBE: Probe = Probe {
     ],
     needs: &[Need::Place],
     revision: 1,
-    label: |_| "write 4K + fdatasync".into(),
+    label: |_| "commit of 4K".into(),
     run: |trial| {
         let size = BLOCKS * BLOCK as u64;
         let directory = trial.directory()?;

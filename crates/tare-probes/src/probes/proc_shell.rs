@@ -16,6 +16,7 @@ use tare_data::unit::{Direction, Unit};
 
 use crate::applets;
 use crate::files;
+use crate::kept;
 use crate::probe::{MetricDescription, Need, Parameter, Probe};
 use crate::stopwatch::Stopwatch;
 use crate::trial::{broken, prove};
@@ -51,9 +52,10 @@ pub static PROBE: Probe = Probe {
     revision: 1,
     label: |parameters| {
         let count = parameters.text("parallel").unwrap_or("1");
+        let scripts = if count == "1" { "script" } else { "scripts" };
         match parameters.text("variant") {
-            Ok("host") => format!("{count} shell script, host"),
-            _ => format!("{count} shell script"),
+            Ok("host") => format!("{count} {scripts}, own sh"),
+            _ => format!("{count} {scripts}, carried"),
         }
     },
     run: |trial| {
@@ -157,6 +159,7 @@ fn run(mut command: Command, directory: &Path) -> Result<ExitStatus, Failure> {
         .current_dir(directory)
         // The same environment everywhere: a locale of its own makes sort several times slower.
         .env_clear()
+        .envs(kept::variables())
         .env("PATH", FOLDERS.join(":"))
         .env("LC_ALL", "C")
         .stdin(Stdio::piped())

@@ -2,13 +2,12 @@
 //!
 //! A gap between two reads that is far longer than a read is time in which the thread did not run: an
 //! interrupt, another program, the host. The operating system inside a virtual machine does not see what the
-//! host takes; this does. One operation is a clock read.
+//! host takes; this does.
 
 use tare_data::unit::Unit;
 
-use crate::probe::{MetricDescription, Probe};
+use crate::probe::{MetricDescription, Parameter, Probe};
 use crate::stopwatch::{Stopwatch, now_ns};
-use crate::trial::prove;
 
 /// Gaps above this are time stolen: beyond what an interrupt takes, below any time slice.
 const GAP_NS: u64 = 20_000;
@@ -20,21 +19,26 @@ pub static PROBE: Probe = Probe {
     timed: "every difference between two clock reads in a row",
     not_timed: "nothing",
     distorted_by: "this is the distortion",
-    parameters: &[],
+    parameters: &[Parameter {
+        name: "ms",
+        quick: "40",
+        reference: "1000",
+        about: "milliseconds to spin: the same time everywhere, since what is looked for happens by the clock",
+    }],
     metrics: &[
         MetricDescription::gauge("longest", "longest", Unit::Nanoseconds),
         MetricDescription::gauge("stolen", "stolen", Unit::Percent),
         MetricDescription::time("read", "read"),
     ],
     needs: &[],
-    revision: 1,
+    revision: 2,
     label: |_| "longest gap spinning".into(),
     run: |trial| {
-        trial.repeat(|operations, report| {
-            let spin = spin(operations);
-            prove("reads", spin.reads, operations)?;
+        let spin_ns = trial.parameters().integer("ms")?.saturating_mul(1_000_000);
+        trial.once(|report| {
+            let spin = spin(spin_ns);
             let elapsed_ns = spin.stopwatch.elapsed_ns().max(1);
-            report.throughput("read", operations, &spin.stopwatch);
+            report.throughput("read", spin.reads, &spin.stopwatch);
             report.gauge("longest", spin.longest_ns as f64);
             report.gauge("stolen", 100.0 * spin.stolen_ns as f64 / elapsed_ns as f64);
             Ok(())
@@ -50,10 +54,10 @@ struct Spin {
 }
 
 #[inline(never)]
-fn spin(operations: u64) -> Spin {
+fn spin(spin_ns: u64) -> Spin {
     let started_ns = now_ns();
     let (mut last_ns, mut longest_ns, mut stolen_ns, mut reads) = (started_ns, 0, 0, 0);
-    for _ in 0..operations {
+    while last_ns.saturating_sub(started_ns) < spin_ns {
         let now = now_ns();
         let gap_ns = now.saturating_sub(last_ns);
         longest_ns = longest_ns.max(gap_ns);

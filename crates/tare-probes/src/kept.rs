@@ -1,0 +1,15 @@
+//! The environment variables that the programs of a trial are started with: the same few everywhere.
+//!
+//! Copying the environment is part of exec, so its size must not differ from place to place. Two variables
+//! cannot be left out.
+
+use std::ffi::OsString;
+
+/// The mark by which a session finds its processes again, and what tells the C library which registers it
+/// may use: in a guest whose kernel has no room for the wide ones a program that uses them dies.
+const KEPT: [&str; 2] = ["TARE_SESSION", "GLIBC_TUNABLES"];
+
+/// Those of this process that are kept.
+pub fn variables() -> impl Iterator<Item = (OsString, OsString)> {
+    std::env::vars_os().filter(|(name, _)| KEPT.iter().any(|kept| name == kept))
+}
