@@ -21,7 +21,7 @@ const BLOCKS: u64 = 256;
 
 pub static PROBE: Probe = Probe {
     name: "file.sync",
-    title: "write 4K + fdatasync",
+    title: "commit 4K (fdatasync)",
     summary: "4 KiB overwritten in a file and made durable: the wait of every commit.",
     timed: "pwrite and fdatasync together, and each by itself; three clock reads a commit",
     not_timed: "making the file; the entries into the histograms",
@@ -38,7 +38,7 @@ pub static PROBE: Probe = Probe {
     ],
     needs: &[Need::Place],
     revision: 1,
-    label: |_| "write 4K + fdatasync".into(),
+    label: |_| "commit 4K (fdatasync)".into(),
     run: |trial| {
         let size = BLOCKS * BLOCK as u64;
         let directory = trial.directory()?;
