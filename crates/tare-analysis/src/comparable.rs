@@ -114,8 +114,8 @@ fn needs_sync(case: &Case) -> bool {
             writes(case) && parameter_is(case, "sync", synced)
         }
         "file.random" => {
-            parameter_is(case, "sync", |sync| matches!(sync, "fdatasync" | "fsync" | "dsync"))
-                || parameter_is(case, "op", |op| op.contains("sync"))
+            !parameter_is(case, "mode", |mode| mode == "rndrd")
+                && !parameter_is(case, "fsync_every", |requests| requests == "0")
         }
         _ => false,
     }
@@ -124,10 +124,7 @@ fn needs_sync(case: &Case) -> bool {
 /// Whether it goes past the page cache, so that O_DIRECT must be.
 fn needs_direct(case: &Case) -> bool {
     let direct = |key: &str| parameter_is(case, key, |how| how.contains("direct"));
-    case.probe == "file.queue"
-        || direct("mode")
-        || (writes(case) && direct("sync"))
-        || (!writes(case) && direct("cache"))
+    case.probe == "file.queue" || (writes(case) && direct("sync")) || (!writes(case) && direct("cache"))
 }
 
 /// Whether it starts from a cold cache, so that dropping it must work.

@@ -172,11 +172,10 @@ fn dishonest_places_are_not_compared() {
     let rows = [
         ("honesty.sync", case("file.sync", &[], Some("own"), time())),
         ("honesty.sync", case("file.seq", &[("sync", "fdatasync")], Some("own"), time())),
-        ("honesty.sync", case("file.random", &[("op", "write+fsync")], Some("own"), time())),
+        ("honesty.sync", case("file.random", &[("mode", "rndrw")], Some("own"), time())),
         ("honesty.direct", case("file.queue", &[], Some("own"), time())),
         ("honesty.direct", case("file.seq", &[("op", "read"), ("cache", "direct")], Some("own"), time())),
         ("honesty.direct", case("file.seq", &[("op", "write"), ("sync", "direct")], Some("own"), time())),
-        ("honesty.direct", case("file.seq", &[("mode", "read-direct")], Some("own"), time())),
         ("honesty.cache", case("file.seq", &[("op", "read"), ("cache", "cold")], Some("own"), time())),
     ];
     for (key, planned) in rows {
@@ -191,8 +190,13 @@ fn dishonest_places_are_not_compared() {
         let findings = found(&of_reference);
         assert_eq!(reason(&findings.rows[0].cells[0]), "in the reference: costs nothing here");
     }
-    for parameters in [[("sync", "none"), ("op", "write")], [("sync", "fdatasync"), ("op", "read")]] {
-        let mut buffered = steady(case("file.seq", &parameters, Some("own"), time()));
+    for (probe, parameters) in [
+        ("file.seq", [("sync", "none"), ("op", "write")]),
+        ("file.seq", [("sync", "fdatasync"), ("op", "read")]),
+        ("file.random", [("mode", "rndrd"), ("fsync_every", "100")]),
+        ("file.random", [("mode", "rndrw"), ("fsync_every", "0")]),
+    ] {
+        let mut buffered = steady(case(probe, &parameters, Some("own"), time()));
         buffered.facts[2].places.get_mut("own").unwrap().note("honesty.sync", "costs nothing here");
         comparison(&found(&buffered).rows[0].cells[0]);
     }

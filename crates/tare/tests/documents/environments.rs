@@ -30,9 +30,8 @@ next `tare run` does ([decision 11](decisions/0011-ownership-journal.md)).
 | FILE_SYSTEMS | a file system that the session makes for itself (needs root) |
 | a folder's path | that folder of the host |
 
-All but `own` are shared in by the environment's own means: a bind mount, gVisor's gofer, hostfs, 9P. In a folder of
-the user's a session works in one of its own, which it removes. Facts of every place are taken inside and outside,
-with checks of whether syncs, O_DIRECT and dropping the cache do what they say.
+All but `own` are shared in by the environment's own means: a bind mount, gVisor's gofer, hostfs, 9P.
+[places.md](places.md) says how they are made and taken away, and when the figures of one are not compared.
 ";
 
 /// The names of the file systems that a session can make.
