@@ -85,13 +85,17 @@ fn clean_session(session: &Abandoned) -> Vec<Outcome> {
 ///
 /// `mark` is the value of [`crate::processes::MARK`] that its processes carry; `folder` is where it works.
 pub fn take_away(mark: &str, folder: &Path, things: &[Owned]) -> Vec<Outcome> {
-    let mut outcomes = end_processes(mark, folder, things);
-    let before = outcomes.len();
+    let mut outcomes = end_processes(mark, folder, things, "");
     outcomes.extend(things.iter().rev().filter_map(delete_container));
-    outcomes.extend(things.iter().rev().filter_map(call_back));
-    if outcomes.len() > before {
-        // A runtime may have started helpers for the deletion.
-        outcomes.extend(end_processes(mark, folder, things));
+    let called: Vec<Option<Outcome>> = things.iter().rev().map(call_back).collect();
+    if things.iter().any(|thing| matches!(thing, Owned::Container { .. } | Owned::Foreign { .. })) {
+        // Their helpers go by the name, and only now: an engine wants to hear from its own of a container's end.
+        let name = format!("{PREFIX}{}", mark.replace('/', "-"));
+        outcomes.extend(end_processes(mark, folder, things, &name));
+    }
+    for (thing, outcome) in things.iter().rev().zip(called) {
+        let again = outcome.as_ref().is_some_and(|outcome| outcome.left_because.is_some());
+        outcomes.extend(if again { call_back(thing) } else { outcome });
     }
     outcomes.extend(unmount_all(folder, things));
     for thing in things.iter().rev() {
@@ -109,12 +113,13 @@ pub fn take_away(mark: &str, folder: &Path, things: &[Owned]) -> Vec<Outcome> {
     outcomes
 }
 
-fn end_processes(mark: &str, folder: &Path, things: &[Owned]) -> Vec<Outcome> {
+fn end_processes(mark: &str, folder: &Path, things: &[Owned], name: &str) -> Vec<Outcome> {
     let roots = things.iter().filter_map(|thing| match thing {
         Owned::Process { pid, started_ticks } => Some((*pid, *started_ticks)),
         _ => None,
     });
-    let signs = Signs { mark: mark.to_owned(), folder: folder.to_owned(), roots: roots.collect() };
+    let (mark, folder, name) = (mark.to_owned(), folder.to_owned(), name.to_owned());
+    let signs = Signs { mark, folder, name, roots: roots.collect() };
     let (killed, left) = signs.kill();
     let stays = |pid: &u32| Outcome::left(format!("process {pid}"), "it does not end when killed");
     killed

@@ -13,9 +13,9 @@ use crate::error::{ErrorKind, LabError};
 use crate::mounts;
 use crate::ownership::Owned;
 use crate::private_mounts;
-use crate::processes::MARK;
+use crate::processes::{FINISHES, MARK};
 use crate::programs::{self, Programs};
-use crate::root::{AGENT, OWN, SHARES};
+use crate::root::{AGENT, OWN, Root, SHARES};
 use crate::specification::Specification;
 
 /// Time that an engine has for a question, or for making an image of nothing.
@@ -60,6 +60,10 @@ pub struct Engine {
     pub install: &'static str,
     /// What it is asked for its version; it must fail when the engine cannot run containers.
     pub version: &'static [&'static str],
+    /// What makes an image of an archive; it must not talk meanwhile, since nobody may be left to hear it.
+    pub import: &'static [&'static str],
+    /// Whether it can be given a root folder in place of an image.
+    pub takes_folders: bool,
     /// Whether limits of open files and processes must be stated: Podman asks for more than it may have
     /// where the user's own are low.
     pub states_limits: bool,
@@ -87,7 +91,8 @@ impl Engine {
         Ok(facts)
     }
 
-    /// Prepares a container: an image of nothing, made once a session, into which the agent is bound.
+    /// Prepares a container. Its root is a folder where the engine takes one and its overlay is not asked for;
+    /// otherwise an image of nothing, made once a session, into which the agent is bound.
     pub fn enter(
         &self,
         specification: &Specification,
@@ -96,7 +101,8 @@ impl Engine {
         let program = ground.programs().find(self.program).ok_or_else(|| {
             LabError::new(ErrorKind::Environment, format!("{} is not installed", self.program))
         })?;
-        let image = self.image(&program, ground)?;
+        let folder = self.takes_folders && OWN_FOLDER.value(specification) == "volume";
+        let image = if folder { None } else { Some(self.image(&program, ground)?) };
         let name = ground.name().to_owned();
         let words = ["rm", "--force", &name].map(str::to_owned).to_vec();
         ground.own(Owned::Foreign { what: format!("container {name}"), program: program.clone(), words })?;
@@ -114,9 +120,12 @@ impl Engine {
         }
         let mut outside = Facts::default();
         let mut places = [("own".to_owned(), OWN.to_owned())].into();
-        command.arg(bind(ground.agent(), AGENT));
         self.bind_places(specification, ground, &mut command, &mut places, &mut outside)?;
-        command.args([&image, AGENT, tare_probes::agent::AGENT]);
+        match image {
+            None => command.arg("--rootfs").arg(Root::build(ground)?.folder),
+            Some(image) => command.arg(bind(ground.agent(), AGENT)).arg(image),
+        };
+        command.args([AGENT, tare_probes::agent::AGENT]);
         if private_mounts::permitted() && self.states_limits {
             // Podman runs crun in this very process's descendants; Docker does so in its daemon's.
             private_mounts::apply_without_hybrid_groups(&mut command);
@@ -162,10 +171,13 @@ impl Engine {
         ground.own_for_session(Owned::Foreign { what, program: program.to_owned(), words })?;
         let archive = ground.session_folder().join("image.tar");
         fs::write(&archive, EMPTY_ARCHIVE).map_err(|e| storage(&archive, e))?;
-        ask(Command::new(program).arg("import").arg(&archive).arg(&image)).map_err(|cause| {
-            LabError::new(ErrorKind::Environment, format!("{} cannot make an image", self.program))
-                .because(cause)
-        })?;
+        // A session that is killed now must not take this with it: half an image spoils the engine's storage.
+        ask(Command::new(program).args(self.import).arg(&archive).arg(&image).env(FINISHES, "1")).map_err(
+            |cause| {
+                LabError::new(ErrorKind::Environment, format!("{} cannot make an image", self.program))
+                    .because(cause)
+            },
+        )?;
         fs::write(&made, "").map_err(|e| storage(&made, e))?;
         Ok(image)
     }

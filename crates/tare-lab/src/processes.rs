@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -13,6 +13,12 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_s
 /// Environment variable that every process of a session carries: `SESSION/START`.
 pub const MARK: &str = "TARE_SESSION";
 
+/// Environment variable of programs that are better let finish: they write to a storage that is not tare's
+/// alone, and leave it damaged when they are killed.
+pub const FINISHES: &str = "TARE_FINISHES";
+
+/// Time that such a program has: an engine makes an image in less than a second.
+const FINISH_WAIT: Duration = Duration::from_secs(10);
 /// Time in which a killed process must be gone; longer means that it hangs in the kernel.
 const KILL_WAIT: Duration = Duration::from_secs(5);
 /// Pause between two looks at dying processes.
@@ -58,6 +64,9 @@ pub struct Signs {
     pub mark: String,
     /// The scratch folder: a process that was started from there or lives in it.
     pub folder: PathBuf,
+    /// The name that is given to containers and the like: a process that was started with it, or with a name
+    /// that begins with it and `-`.
+    pub name: String,
     /// Processes by number and start time; their descendants count too.
     pub roots: Vec<(u32, u64)>,
 }
@@ -102,8 +111,13 @@ impl Signs {
         }
         // A person's shell may stand in the folder, and their pager may read a file of it; what tare
         // starts has no terminal.
-        !stat.terminal
-            && (lives("cwd") || fs::read(of("cmdline")).is_ok_and(|line| contains_path(&line, &self.folder)))
+        !stat.terminal && (lives("cwd") || fs::read(of("cmdline")).is_ok_and(|line| self.called(&line)))
+    }
+
+    /// Whether the words of a command speak of the session.
+    fn called(&self, line: &[u8]) -> bool {
+        let folder = self.folder.as_os_str().as_bytes();
+        contains(line, folder, b"-_.") || contains(line, self.name.as_bytes(), b"")
     }
 
     fn marked(&self, environment: &[u8]) -> bool {
@@ -118,20 +132,24 @@ impl Signs {
 
     /// Kills what carries a sign until nothing does. Returns the numbers of those killed, and of those left.
     pub fn kill(&self) -> (Vec<u32>, Vec<u32>) {
-        let end = Instant::now() + KILL_WAIT;
+        let began = Instant::now();
         let mut killed = BTreeSet::new();
         loop {
             let found = self.find();
             if found.is_empty() {
                 return (killed.into_iter().collect(), Vec::new());
             }
-            for (&pid, &started_ticks) in &found {
+            let waits = began.elapsed() < FINISH_WAIT;
+            let (patient, doomed): (Vec<_>, Vec<_>) =
+                found.iter().partition(|(pid, _)| waits && finishes(**pid));
+            for (&pid, &started_ticks) in doomed {
                 // What is gone by now, or not ours to kill, shows in the next look.
                 if kill(pid, started_ticks).is_ok() {
                     killed.insert(pid);
                 }
             }
-            if Instant::now() > end {
+            if patient.is_empty() && began.elapsed() > if waits { KILL_WAIT } else { FINISH_WAIT + KILL_WAIT }
+            {
                 return (killed.into_iter().collect(), found.into_keys().collect());
             }
             thread::sleep(LOOK_AGAIN);
@@ -174,16 +192,21 @@ fn lineage(all: &BTreeMap<u32, Stat>) -> BTreeSet<u32> {
     line
 }
 
-/// Whether a path stands in this text as a whole: followed by nothing or by what ends a path's component.
-fn contains_path(text: &[u8], path: &Path) -> bool {
-    let path = path.as_os_str().as_bytes();
-    !path.is_empty()
-        && text.windows(path.len()).enumerate().any(|(at, window)| {
-            window == path
-                && text
-                    .get(at + path.len())
-                    .is_none_or(|next| !next.is_ascii_alphanumeric() && !b"-_.".contains(next))
-        })
+/// Whether a word stands in this text as a whole: what follows is no letter, digit nor one of `more`.
+fn contains(text: &[u8], word: &[u8], more: &[u8]) -> bool {
+    let ends = |next: &u8| !next.is_ascii_alphanumeric() && !more.contains(next);
+    !word.is_empty()
+        && text
+            .windows(word.len())
+            .enumerate()
+            .any(|(at, window)| window == word && text.get(at + word.len()).is_none_or(ends))
+}
+
+/// Whether a process is better let finish.
+fn finishes(pid: u32) -> bool {
+    let variable = [FINISHES.as_bytes(), b"="].concat();
+    fs::read(format!("/proc/{pid}/environ"))
+        .is_ok_and(|environment| environment.split(|&b| b == 0).any(|each| each.starts_with(&variable)))
 }
 
 #[cfg(test)]
@@ -191,7 +214,12 @@ mod tests {
     use super::*;
 
     fn signs(mark: &str) -> Signs {
-        Signs { mark: mark.to_owned(), folder: "/var/tmp/tare-a1".into(), roots: Vec::new() }
+        Signs {
+            mark: mark.to_owned(),
+            folder: "/var/tmp/tare-a1".into(),
+            name: "tare-a1".into(),
+            roots: Vec::new(),
+        }
     }
 
     #[test]
@@ -216,12 +244,17 @@ mod tests {
     }
 
     #[test]
-    fn a_path_is_found_whole() {
-        let folder = Path::new("/var/tmp/tare-a1");
-        assert!(contains_path(b"runsc\0--root=/var/tmp/tare-a1/1\0", folder));
-        assert!(contains_path(b"root=/var/tmp/tare-a1", folder));
-        assert!(!contains_path(b"/var/tmp/tare-a11/x", folder));
-        assert!(!contains_path(b"/var/tmp/tare-a1.tare", folder));
+    fn a_command_speaks_of_the_session_by_its_folder_or_name() {
+        let called = |line: &[u8]| signs("a1").called(line);
+        assert!(called(b"runsc\0--root=/var/tmp/tare-a1/1\0"));
+        assert!(called(b"root=/var/tmp/tare-a1"));
+        assert!(called(b"conmon\0-n\0tare-a1-00000\0"));
+        assert!(!called(b"/var/tmp/tare-a11/x"));
+        assert!(!called(b"conmon\0-n\0tare-a11-00000\0"));
+        assert!(!called(b"a1"));
+        let start = Signs { name: "tare-a1-00001".into(), folder: "/s/tare-a1/00001".into(), ..signs("") };
+        assert!(start.called(b"-n tare-a1-00001") && !start.called(b"-n tare-a1-00002"));
+        assert!(start.called(b"/s/tare-a1/00001/x") && !start.called(b"/s/tare-a1/00001.x"));
     }
 
     #[test]

@@ -12,6 +12,8 @@ const ENGINE: Engine = Engine {
     program: "docker",
     install: "apt-get install docker.io",
     version: &["version", "--format", "{{.Server.Version}}"],
+    import: &["import"],
+    takes_folders: false,
     states_limits: false,
 };
 

@@ -12,6 +12,8 @@ const ENGINE: Engine = Engine {
     program: "nerdctl",
     install: "see https://github.com/containerd/nerdctl/releases",
     version: &["version", "--format", "{{.Client.Version}}"],
+    import: &["import"],
+    takes_folders: true,
     states_limits: false,
 };
 

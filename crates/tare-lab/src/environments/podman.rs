@@ -12,6 +12,8 @@ const ENGINE: Engine = Engine {
     program: "podman",
     install: "apt-get install podman",
     version: &["version", "--format", "{{.Client.Version}}"],
+    import: &["import", "--quiet"],
+    takes_folders: true,
     states_limits: true,
 };
 
@@ -27,8 +29,8 @@ impl Provider for Podman {
     }
 
     fn stands_for(&self) -> &'static str {
-        "containers as Red Hat and its kin run them. Where the place is a volume, files are on the disk; the \
-         container's own root is an overlay that Podman mounts without fsync."
+        "containers as Red Hat and its kin run them. The root is a folder on the host's disk; with own=root it \
+         is an image's overlay, as people have it, which Podman mounts without fsync."
     }
 
     fn options(&self) -> &'static [OptionDescription] {

@@ -101,7 +101,12 @@ impl Bench {
 
     /// Everything that is still there of the sessions that worked here.
     pub fn remains(&self) -> Vec<String> {
-        let signs = Signs { mark: "no session".into(), folder: self.scratch(), roots: Vec::new() };
+        let signs = Signs {
+            mark: "no session".into(),
+            folder: self.scratch(),
+            name: String::new(),
+            roots: Vec::new(),
+        };
         let mut remains: Vec<String> = signs.find().keys().map(|pid| format!("process {pid}")).collect();
         remains.extend(
             mounts::below(self.folder.path()).unwrap().iter().map(|m| format!("mount {}", m.display())),
