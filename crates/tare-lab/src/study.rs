@@ -154,7 +154,6 @@ impl Study {
                 Some(places) => places.clone(),
                 None => named(&study_case.places)?,
             };
-            // A place at a time: the rows of one stand together.
             for place in somewhere(probe.needs(Need::Place), &places, OWN) {
                 for parameters in &combinations {
                     for peer in somewhere(probe.needs(Need::Peer), &study_case.peers, "loopback") {
@@ -173,7 +172,16 @@ impl Study {
                 ));
             }
         }
+        place_by_place(&mut asked);
         Ok(asked)
+    }
+}
+
+/// Puts the rows of a place together within each run of a probe's cases; both keep the order of the study.
+fn place_by_place(asked: &mut [AskedCase]) {
+    for cases in asked.chunk_by_mut(|a, b| a.probe.name == b.probe.name) {
+        let places: Vec<Option<String>> = cases.iter().map(|asked| asked.case.place.clone()).collect();
+        cases.sort_by_key(|asked| places.iter().position(|place| *place == asked.case.place));
     }
 }
 
@@ -320,6 +328,29 @@ mod tests {
         let text = "name='x'\ntitle='x'\nabout=''\nbudget='1m'\n[[case]]\nprobe='sys.getppid'\nparameters={bs=['4K']}";
         let error = Study::parse(text, "x").unwrap().asked(None, None).err().unwrap();
         assert!(error.to_string().contains("no parameter 'bs'"));
+    }
+
+    #[test]
+    fn the_rows_of_a_place_stand_together() {
+        let text = "name='x'\ntitle='x'\nabout=''\nbudget='1m'\n\
+                    [[case]]\nprobe='file.seq'\nparameters={bs=['1K','4K']}\n\
+                    [[case]]\nprobe='file.seq'\nparameters={op='read'}\n[[case]]\nprobe='file.sync'";
+        let places = ["xfs", "own"].map(str::to_owned);
+        let asked = Study::parse(text, "x").unwrap().asked(Some(&places), None).unwrap();
+        let rows: Vec<(&str, &str, &str)> = asked
+            .iter()
+            .map(|AskedCase { probe, case, .. }| {
+                let text = |key| case.parameters.text(key).unwrap_or_default();
+                (
+                    case.place.as_deref().unwrap(),
+                    text("op"),
+                    if text("bs") == "1K" { "1K" } else { probe.name },
+                )
+            })
+            .collect();
+        let seq = |place| [(place, "write", "1K"), (place, "write", "file.seq"), (place, "read", "file.seq")];
+        let sync = [("xfs", "", "file.sync"), ("own", "", "file.sync")];
+        assert_eq!(rows, [&seq("xfs")[..], &seq("own"), &sync].concat());
     }
 
     #[test]

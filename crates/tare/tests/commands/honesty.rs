@@ -25,13 +25,28 @@ fn caught(document: &Value, case: &str, lane: &str, why: &str) {
 }
 
 fn gvisor_is_ready(program: &Program, test: &str) -> bool {
+    is_ready(program, "gvisor", test)
+}
+
+fn is_ready(program: &Program, environment: &str, test: &str) -> bool {
     let environments = program.run(&["check", "--json"]).json();
     let all = environments["environments"].as_array().unwrap();
-    let ready = all.iter().any(|e| e["environment"] == "gvisor" && e["ready"] == true);
+    let ready = all.iter().any(|e| e["environment"] == environment && e["ready"] == true);
     if !ready {
-        println!("SKIPPED {test}: gvisor is not ready");
+        println!("SKIPPED {test}: {environment} is not ready");
     }
     ready
+}
+
+#[test]
+fn podmans_own_root_syncs_nothing_and_its_share_does() {
+    let program = Program::new();
+    if !is_ready(&program, "podman", "podmans_own_root_syncs_nothing_and_its_share_does") {
+        return;
+    }
+    let document = session(&program, "podman?own=root", "file.sync", "own,share");
+    caught(&document, "file.sync@own", "podman-root", "mounted volatile: fdatasync does nothing");
+    assert!(cell(&document, "file.sync@share", "podman-root")["comparison"]["estimate"].is_number());
 }
 
 #[test]
