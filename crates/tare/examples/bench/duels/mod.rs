@@ -1,0 +1,24 @@
+//! The list of duels: every row of the agreement, in the order of the table.
+
+use std::path::Path;
+
+use crate::duel::Duel;
+
+mod fileio;
+mod primes;
+mod queue;
+mod round_trip;
+mod sequential;
+mod unixbench;
+
+/// Every row. `unixbench` is the folder of a built UnixBench, where there is one.
+pub fn all(unixbench: Option<&Path>) -> Vec<Box<dyn Duel>> {
+    let mut all: Vec<Box<dyn Duel>> = Vec::new();
+    all.extend(primes::duels());
+    all.extend(sequential::duels());
+    all.extend(fileio::duels());
+    all.extend(queue::duels());
+    all.extend(round_trip::duels());
+    all.extend(unixbench::duels(unixbench));
+    all
+}

@@ -1,0 +1,158 @@
+//! The ratio tare/tool over rounds, with the interval that a session would give it, and what must hold of it.
+
+use tare_analysis::compare::{Nulls, median, sorted};
+use tare_analysis::judge::{Pair, Pairs, judge};
+use tare_analysis::rows::MARGIN;
+use tare_analysis::stopping::{Engine, Schedule};
+
+/// What must hold of a ratio tare/tool.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Requirement {
+    /// tare reaches so much of the tool's figure.
+    AtLeast(f64),
+    /// The ratio is 1 to within such a share.
+    Within(f64),
+    /// Only shown.
+    Shown,
+}
+
+/// Whether it holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holds {
+    /// The whole interval says so.
+    Yes,
+    /// The interval reaches what is required, and goes beyond it too.
+    Reached,
+    /// The whole interval says otherwise.
+    No,
+    /// Nothing is required.
+    Unasked,
+}
+
+/// A ratio tare/tool over rounds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ratio {
+    pub tare: f64,
+    pub tool: f64,
+    pub estimate: f64,
+    pub low: f64,
+    pub high: f64,
+    pub rounds: usize,
+}
+
+impl Ratio {
+    /// Compares rounds of (tare, tool) by the engine of a session with one look; none without a round that counts.
+    pub fn of(rounds: &[(f64, f64)]) -> Option<Ratio> {
+        let counts = |(tare, tool): &&(f64, f64)| *tare > 0.0 && *tool > 0.0;
+        if rounds.is_empty() || !rounds.iter().all(|round| counts(&round)) {
+            return None;
+        }
+        let pair = |(at, (tare, tool)): (usize, &(f64, f64))| {
+            // A run of either side is a process of its own: every round is a start.
+            let round = at as u32;
+            Pair { round, start: round, d: tare.ln() - tool.ln() }
+        };
+        let reached = rounds.len() as u32;
+        let pairs = Pairs { pairs: rounds.iter().enumerate().map(pair).collect(), reached };
+        let schedule = Schedule::new(&[reached], reached);
+        let judged = judge(&pairs, &schedule, Engine::GroupSequential, MARGIN, &mut Nulls::default())?;
+        let middle =
+            |side: fn(&(f64, f64)) -> f64| median(&sorted(&rounds.iter().map(side).collect::<Vec<_>>()));
+        Some(Ratio {
+            tare: middle(|round| round.0),
+            tool: middle(|round| round.1),
+            estimate: judged.estimate.exp(),
+            low: judged.interval.low.exp(),
+            high: judged.interval.high.exp(),
+            rounds: rounds.len(),
+        })
+    }
+
+    /// Whether what is required holds.
+    pub fn holds(&self, requirement: Requirement) -> Holds {
+        let (from, to) = match requirement {
+            Requirement::AtLeast(least) => (least, f64::INFINITY),
+            Requirement::Within(share) => (1.0 - share, 1.0 + share),
+            Requirement::Shown => return Holds::Unasked,
+        };
+        match (self.low, self.high) {
+            (low, high) if low >= from && high <= to => Holds::Yes,
+            (low, high) if high >= from && low <= to => Holds::Reached,
+            _ => Holds::No,
+        }
+    }
+
+    /// `1.003 [0.998, 1.009]`; too few rounds leave the interval open.
+    pub fn text(&self) -> String {
+        if self.low > 0.0 && self.high.is_finite() {
+            format!("{:.3} [{:.3}, {:.3}]", self.estimate, self.low, self.high)
+        } else {
+            format!("{:.3}, no interval", self.estimate)
+        }
+    }
+}
+
+impl Requirement {
+    pub fn text(self) -> String {
+        match self {
+            Requirement::AtLeast(least) => format!("at least {least:.2}"),
+            Requirement::Within(share) if share < 0.01 => format!("1 within {:.1} %", share * 100.0),
+            Requirement::Within(share) => format!("1 within {:.0} %", share * 100.0),
+            Requirement::Shown => "-".into(),
+        }
+    }
+}
+
+impl Holds {
+    pub fn text(self) -> &'static str {
+        match self {
+            Holds::Yes => "yes",
+            Holds::Reached => "reached",
+            Holds::No => "**no**",
+            Holds::Unasked => "-",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ratio(low: f64, high: f64) -> Ratio {
+        Ratio { tare: 1.0, tool: 1.0, estimate: (low + high) / 2.0, low, high, rounds: 12 }
+    }
+
+    #[test]
+    fn a_constant_ratio_is_found_whatever_drifts() {
+        let rounds: Vec<(f64, f64)> = (1..=12).map(|i| (2.0 * f64::from(i), f64::from(i))).collect();
+        let found = Ratio::of(&rounds).unwrap();
+        assert!((found.estimate - 2.0).abs() < 1e-12 && (found.high / found.low - 1.0).abs() < 1e-12);
+        assert_eq!((found.tare, found.tool, found.rounds), (13.0, 6.5, 12));
+        assert_eq!(Ratio::of(&[]), None);
+        assert_eq!(Ratio::of(&[(1.0, 1.0), (0.0, 1.0)]), None);
+    }
+
+    #[test]
+    fn three_rounds_have_no_interval_and_decide_nothing() {
+        let few = Ratio::of(&[(1.0, 2.0); 3]).unwrap();
+        assert_eq!(few.holds(Requirement::AtLeast(0.98)), Holds::Reached);
+        assert_eq!(few.text(), "0.500, no interval");
+    }
+
+    #[test]
+    fn at_least_holds_when_the_interval_reaches_it() {
+        let required = Requirement::AtLeast(0.98);
+        assert_eq!(ratio(0.99, 1.4).holds(required), Holds::Yes);
+        assert_eq!(ratio(0.95, 0.985).holds(required), Holds::Reached);
+        assert_eq!(ratio(0.95, 0.979).holds(required), Holds::No);
+    }
+
+    #[test]
+    fn within_holds_on_both_sides() {
+        let required = Requirement::Within(0.03);
+        assert_eq!(ratio(0.98, 1.02).holds(required), Holds::Yes);
+        assert_eq!(ratio(0.98, 1.04).holds(required), Holds::Reached);
+        assert_eq!(ratio(1.04, 1.05).holds(required), Holds::No);
+        assert_eq!(ratio(1.04, 1.05).holds(Requirement::Shown), Holds::Unasked);
+    }
+}
