@@ -54,8 +54,8 @@ fn every_file_system_is_made_used_and_taken_away() {
         return;
     }
     let program = Program::new();
-    fs::create_dir(program.path("s.tare")).unwrap();
-    let mine = program.path("s.tare");
+    let mine = program.path(MINE);
+    fs::create_dir(&mine).unwrap();
     fs::write(mine.join("kept"), "the user's own").unwrap();
     let places = format!("own,{MADE},{}", mine.display());
     let said = program.run(&[
@@ -88,14 +88,25 @@ fn every_file_system_is_made_used_and_taken_away() {
         rows.iter().find(|row| row["place"] == place).unwrap()["label"].as_str().unwrap().to_owned()
     };
     assert!(label("btrfs").ends_with(" @btrfs"), "{}", label("btrfs"));
-    assert!(label(mine.to_str().unwrap()).ends_with(" @s.tare/"), "{}", label(mine.to_str().unwrap()));
+    assert!(label(mine.to_str().unwrap()).ends_with(" @mine.tare/"), "{}", label(mine.to_str().unwrap()));
     nothing_is_left(&program);
     assert_eq!(fs::read_dir(&mine).unwrap().count(), 1, "only what the user had");
     assert_eq!(fs::read_to_string(mine.join("kept")).unwrap(), "the user's own");
 }
 
+/// A session under way in every place, one of them a folder of the user's.
 fn with_places(program: &Program) -> Child {
-    under_way(program, &["--in", "native,container", "--only", "file.sync", "--place", MADE])
+    let mine = program.path(MINE);
+    fs::create_dir(&mine).unwrap();
+    let places = format!("{MADE},{}", mine.display());
+    under_way(program, &["--in", "native,container", "--only", "file.sync", "--place", &places])
+}
+
+/// Named like a record: what is left in it is looked for apart.
+const MINE: &str = "mine.tare";
+
+fn left_in_mine(program: &Program) -> usize {
+    fs::read_dir(program.path(MINE)).unwrap().count()
 }
 
 #[test]
@@ -106,13 +117,16 @@ fn nothing_is_left_of_the_places_of_a_killed_session() {
     let program = Program::new();
     let mut child = with_places(&program);
     assert_eq!((program.mounts().len() >= 5, program.loop_devices().len()), (true, 3));
+    assert_eq!(left_in_mine(&program), 1);
     child.kill().unwrap();
     child.wait().unwrap();
     assert_eq!(program.run(&["clean"]).code, Some(0));
     nothing_is_left(&program);
+    assert_eq!(left_in_mine(&program), 0);
     let said = program.run(&["run", "--resume", "s.tare", "--budget", "8s"]);
     assert_eq!(said.code, Some(0), "{said:?}");
     nothing_is_left(&program);
+    assert_eq!(left_in_mine(&program), 0);
 }
 
 #[test]
@@ -159,6 +173,7 @@ fn an_interrupt_takes_the_places_away() {
     let said = Said::of(child.wait_with_output().unwrap());
     assert_eq!(said.code, Some(130), "{said:?}");
     nothing_is_left(&program);
+    assert_eq!(left_in_mine(&program), 0);
 }
 
 #[test]
