@@ -64,9 +64,8 @@ pub struct Engine {
     pub import: &'static [&'static str],
     /// Whether it can be given a root folder in place of an image.
     pub takes_folders: bool,
-    /// Whether limits of open files and processes must be stated: Podman asks for more than it may have
-    /// where the user's own are low.
-    pub states_limits: bool,
+    /// Whether it is Podman, which has no daemon: containers descend from it, and its own limits hold for them.
+    pub is_podman: bool,
 }
 
 impl Engine {
@@ -107,15 +106,19 @@ impl Engine {
         let words = ["rm", "--force", &name].map(str::to_owned).to_vec();
         ground.own(Owned::Foreign { what: format!("container {name}"), program: program.clone(), words })?;
         let mut command = Command::new(&program);
+        let runtime = runtime(specification, ground.programs());
+        if self.is_podman && runtime.as_deref().is_some_and(is_gvisor) && is_alone(specification) {
+            // Podman leaves the loopback device to the runtime; gVisor has one of its own only if told so.
+            command.arg("--runtime-flag=network=none");
+        }
         command.args(["run", "--interactive", "--rm", "--name", &name, "--hostname", "tare"]);
         command.arg(format!("--network={}", NETWORK.value(specification)));
         command.arg(format!("--env={MARK}={}", ground.mark()));
-        let runtime = runtime(specification, ground.programs());
         command.args(runtime.iter().map(|runtime| format!("--runtime={runtime}")));
         if SECCOMP.value(specification) == "unconfined" {
             command.arg("--security-opt=seccomp=unconfined");
         }
-        if self.states_limits {
+        if self.is_podman {
             command.args(limits());
         }
         let mut outside = Facts::default();
@@ -126,7 +129,7 @@ impl Engine {
             Some(image) => command.arg(bind(ground.agent(), AGENT)).arg(image),
         };
         command.args([AGENT, tare_probes::agent::AGENT]);
-        if private_mounts::permitted() && self.states_limits {
+        if private_mounts::permitted() && self.is_podman {
             // Podman runs crun in this very process's descendants; Docker does so in its daemon's.
             private_mounts::apply_without_hybrid_groups(&mut command);
         }
@@ -181,6 +184,15 @@ impl Engine {
         fs::write(&made, "").map_err(|e| storage(&made, e))?;
         Ok(image)
     }
+}
+
+fn is_gvisor(runtime: &str) -> bool {
+    Path::new(runtime).file_name().is_some_and(|name| name == "runsc")
+}
+
+/// Whether the container has a network namespace of its own.
+fn is_alone(specification: &Specification) -> bool {
+    NETWORK.value(specification) == NETWORK.default
 }
 
 /// Podman wants a path where it has not heard of a runtime; Docker knows them by name alone.

@@ -14,7 +14,7 @@ const ENGINE: Engine = Engine {
     version: &["version", "--format", "{{.Server.Version}}"],
     import: &["import"],
     takes_folders: false,
-    states_limits: false,
+    is_podman: false,
 };
 
 pub struct Docker;

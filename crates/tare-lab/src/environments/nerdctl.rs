@@ -14,7 +14,7 @@ const ENGINE: Engine = Engine {
     version: &["version", "--format", "{{.Client.Version}}"],
     import: &["import"],
     takes_folders: true,
-    states_limits: false,
+    is_podman: false,
 };
 
 pub struct Nerdctl;

@@ -14,7 +14,7 @@ const ENGINE: Engine = Engine {
     version: &["version", "--format", "{{.Client.Version}}"],
     import: &["import", "--quiet"],
     takes_folders: true,
-    states_limits: true,
+    is_podman: true,
 };
 
 pub struct Podman;

@@ -19,6 +19,7 @@ use tare_lab::places::Wanted;
 use tare_lab::processes::Signs;
 use tare_lab::programs::Programs;
 use tare_lab::specification::Specification;
+use tare_probes::probe::Size;
 
 /// The program under test.
 pub const TARE: &str = env!("CARGO_BIN_EXE_tare");
@@ -196,9 +197,16 @@ impl Spoken {
 
     /// Runs a trial of the probe `null` in a place.
     pub fn trial(&mut self, number: u64, place: Option<&str>) {
+        self.run(number, "null", place, None);
+    }
+
+    /// Runs a trial of a probe, which must succeed.
+    pub fn run(&mut self, number: u64, probe: &str, place: Option<&str>, peer: Option<&str>) {
+        let parameters = tare_probes::find(probe).unwrap().defaults(Size::Quick);
+        let (place_name, peer) = (place.map(str::to_owned), peer.map(str::to_owned));
         self.send(&Request::Trial(TrialRequest {
             trial: number,
-            case: Case { probe: "null".into(), parameters: Default::default(), place: None, peer: None },
+            case: Case { probe: probe.into(), parameters, place: place_name, peer },
             amount: Amount::Operations { batch: 10, batches: 2 },
             directory: place.map(|name| self.entered.places[name].clone()),
             seed: 1,
@@ -207,7 +215,9 @@ impl Spoken {
         loop {
             match self.frame() {
                 Frame::Done { trial, .. } => return assert_eq!(trial, number),
-                Frame::Failed { failure, .. } => panic!("{failure}; notes: {:#?}", self.link.take_notes()),
+                Frame::Failed { failure, .. } => {
+                    panic!("{probe}: {failure}; notes: {:#?}", self.link.take_notes())
+                }
                 _ => {}
             }
         }

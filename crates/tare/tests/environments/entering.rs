@@ -18,7 +18,11 @@ fn visit(test: &str, text: &str) {
         inside.trial(1, None);
         for place in ["own", "share"] {
             inside.trial(2, Some(place));
+            inside.run(3, "file.sync", Some(place), None);
         }
+        // A new namespace, and a new kernel, have their loopback device down.
+        inside.run(4, "net.rr", None, Some("loopback"));
+        inside.run(5, "proc.exec", None, None);
         for outcome in inside.leave() {
             assert_eq!(outcome.left_because, None, "{}", outcome.what);
         }
