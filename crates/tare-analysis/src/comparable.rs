@@ -23,7 +23,7 @@ pub fn coarse_step(facts: Option<&LaneFacts>) -> Option<u64> {
 /// Whether the processor of a lane is emulated.
 pub fn is_emulated(facts: Option<&LaneFacts>) -> bool {
     facts.is_some_and(|facts| {
-        [&facts.inside, &facts.outside].iter().any(|f| f.get("cpu.emulated") == Some("yes"))
+        [&facts.inside, &facts.outside].iter().any(|f| f.get("cpu.emulated").is_some_and(|by| by != "no"))
     })
 }
 

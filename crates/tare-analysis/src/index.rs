@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use crate::compare::Nulls;
 use crate::judge::{Judgement, Pair, Pairs, judge};
 use crate::stopping::{Engine, Schedule};
+use crate::verdict::Margin;
 
 /// A case of the index: its weight and, where it could be compared, its paired rounds.
 #[derive(Clone, Debug)]
@@ -52,7 +53,7 @@ pub fn index(
     let reached = there.iter().filter_map(|part| Some(part.pairs.as_ref()?.reached)).min().unwrap_or(0);
     let pairs = Pairs { pairs: full.collect(), reached };
     Index {
-        judgement: judge(&pairs, schedule, engine, margin, nulls),
+        judgement: judge(&pairs, schedule, engine, Margin::plain(margin), nulls),
         cases: names(&there),
         missing: names(&missing),
     }

@@ -12,7 +12,7 @@ use crate::findings::{Leading, SharedStarts, Verdict};
 use crate::stability;
 use crate::stopping::{self, Engine, FEWEST_TO_TELL, Look, Schedule};
 use crate::summary::Series;
-use crate::verdict::{is_decided, rounds_to_tell, verdict};
+use crate::verdict::{Margin, is_decided, rounds_to_tell, verdict};
 use crate::{modes, sign};
 
 /// A round in which both the lane and the reference gave a value.
@@ -118,12 +118,12 @@ pub struct Judgement {
     pub deviation: f64,
 }
 
-/// Judges a cell at a margin (ln of a cost ratio, positive). None when no round is within the schedule.
+/// Judges a cell at a margin. None when no round is within the schedule.
 pub fn judge(
     pairs: &Pairs,
     schedule: &Schedule,
     engine: Engine,
-    margin: f64,
+    margin: Margin,
     nulls: &mut Nulls,
 ) -> Option<Judgement> {
     let values = units(&pairs.pairs, u32::MAX, schedule.most());
@@ -134,8 +134,8 @@ pub fn judge(
         units(&pairs.pairs, rounds, schedule.most())
     });
     let (hodges_lehmann, median) = (hodges_lehmann(&values), median(&values));
-    let skewed = stability::is_skewed(hodges_lehmann, median, margin);
-    let modes = modes::count(&values, margin);
+    let skewed = stability::is_skewed(hodges_lehmann, median, margin.within);
+    let modes = modes::count(&values, margin.within);
     let leading = match engine {
         Engine::GroupSequential if !skewed && modes == 1 => Leading::HodgesLehmann,
         _ => Leading::Sign,
@@ -155,7 +155,7 @@ pub fn judge(
         e: sign::evidence_against_zero(&values),
         verdict,
         decided_at: decided_at(&looks, verdict, margin, |look| of(look).0),
-        rounds_to_tell: more_rounds(verdict, interval, margin, pairs.reached, schedule),
+        rounds_to_tell: more_rounds(verdict, interval, margin.within, pairs.reached, schedule),
         hodges_lehmann,
         median,
         skewed,
@@ -168,7 +168,7 @@ pub fn judge(
 }
 
 /// The first look at which the verdict was what it is at the end, where that is a decided one.
-fn decided_at(looks: &[Look], last: Verdict, margin: f64, of: impl Fn(&Look) -> Interval) -> Option<u32> {
+fn decided_at(looks: &[Look], last: Verdict, margin: Margin, of: impl Fn(&Look) -> Interval) -> Option<u32> {
     let same = |look: &&Look| verdict(of(look), margin) == last;
     looks.iter().rev().take_while(same).last().filter(|_| is_decided(last)).map(|look| look.rounds)
 }

@@ -12,6 +12,7 @@ use crate::findings::{Cell, Comparison, Family, Gap, Level};
 use crate::judge::{Judgement, NoPairs, Pairs, judge, pair};
 use crate::stopping::{Engine, Schedule};
 use crate::summary::{Series, counted, level, series};
+use crate::verdict::Margin;
 use crate::{comparable, stability};
 
 /// The margin where none is stated that can be used: ln 1.02.
@@ -146,8 +147,8 @@ impl<'a> Judge<'a> {
         let nothing = Series::default();
         let reference = self.reference.map_or(&nothing, |lane| &lanes[lane]);
         let planned_margin = self.options.margin.unwrap_or(planned.margin);
-        let mut margin =
-            if planned_margin.is_finite() && planned_margin > 0.0 { planned_margin } else { MARGIN };
+        let usable = planned_margin.is_finite() && planned_margin > 0.0;
+        let mut margin = Margin::plain(if usable { planned_margin } else { MARGIN });
         let mut cells: Vec<Option<Judged>> = vec![None; lanes.len()];
         // The control first: where the reference differs from itself, nothing smaller than that is a finding.
         let (of_reference, of_control) = (self.reference, self.control);
@@ -174,7 +175,7 @@ impl<'a> Judge<'a> {
         reference: &Series,
         series: &Series,
         lane: usize,
-        margin: f64,
+        margin: Margin,
     ) -> Judged {
         let Some(level) = level(series) else {
             return Cell::Gap(self.gap(planned, series, lane)).into();
@@ -234,9 +235,9 @@ fn places<'a>(names: impl Iterator<Item = &'a str>) -> HashMap<&'a str, usize> {
     places
 }
 
-/// The margin, raised to what the session calls a difference where there is none.
-fn floor(margin: f64, control: &Judgement) -> f64 {
-    if control.interval.holds(0.0) { margin } else { margin.max(control.estimate.abs()) }
+/// The margin, raised for differences to what the session calls one where there is none.
+fn floor(margin: Margin, control: &Judgement) -> Margin {
+    if control.interval.holds(0.0) { margin } else { margin.raised(control.estimate.abs()) }
 }
 
 fn comparison(

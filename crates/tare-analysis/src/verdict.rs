@@ -8,17 +8,38 @@ use crate::normal::{Z_80, Z_975};
 /// looking more than once; found by simulation over the noise models of the tests.
 const RANK_FACTOR: f64 = 1.35;
 
+/// What counts as the same and what as a difference, as logarithms of ratios, both positive.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Margin {
+    /// Within this it is the same: what the study says, whatever the noise.
+    pub within: f64,
+    /// Beyond this it is a difference: never less than what the session calls one where there is none.
+    pub beyond: f64,
+}
+
+impl Margin {
+    /// A margin that noise has not raised.
+    pub fn plain(margin: f64) -> Margin {
+        Margin { within: margin, beyond: margin }
+    }
+
+    /// The margin, raised for differences to what the reference differs from itself.
+    pub fn raised(self, floor: f64) -> Margin {
+        Margin { beyond: self.beyond.max(floor), ..self }
+    }
+}
+
 /// The three regions at once: slower, faster, the same. Asking all three costs no further error, because the truth
 /// lies in one of them only (Goeman, Solari and Stijnen 2010).
 ///
-/// `interval` and `margin` are logarithms of the cost ratio; `margin` is positive.
-pub fn verdict(interval: Interval, margin: f64) -> Verdict {
+/// `interval` and `margin` are logarithms of the cost ratio.
+pub fn verdict(interval: Interval, margin: Margin) -> Verdict {
     let Interval { low, high } = interval;
-    if low >= margin {
+    if low >= margin.beyond {
         Verdict::Slower
-    } else if high <= -margin {
+    } else if high <= -margin.beyond {
         Verdict::Faster
-    } else if -margin <= low && high <= margin {
+    } else if -margin.within <= low && high <= margin.within {
         Verdict::Same
     } else if low > 0.0 {
         Verdict::SlowerUnclear
@@ -66,7 +87,17 @@ mod tests {
     use super::*;
 
     fn at(low: f64, high: f64) -> Verdict {
-        verdict(Interval { low, high }, 0.02)
+        verdict(Interval { low, high }, Margin::plain(0.02))
+    }
+
+    #[test]
+    fn noise_makes_differences_harder_to_claim_and_sameness_no_easier() {
+        let margin = Margin::plain(0.02).raised(0.5);
+        let of = |low, high| verdict(Interval { low, high }, margin);
+        assert_eq!(of(0.1, 0.3), Verdict::SlowerUnclear);
+        assert_eq!(of(-0.4, 0.4), Verdict::CannotTell);
+        assert_eq!(of(0.6, 0.9), Verdict::Slower);
+        assert_eq!(of(-0.01, 0.01), Verdict::Same);
     }
 
     #[test]

@@ -53,7 +53,8 @@ impl Caveat {
             }
             Caveat::CoarseClock { step_ns } => format!("its clock moves in steps of {step_ns} ns"),
             Caveat::RoundsRepeated { repeated, kept } => {
-                format!("{repeated} rounds were disturbed and run again ({kept} kept)")
+                let rounds = if *repeated == 1 { "round was" } else { "rounds were" };
+                format!("{repeated} {rounds} disturbed and run again ({kept} kept)")
             }
             Caveat::TrialsFailed { failed, of } => format!("{failed} of {of} trials failed"),
             Caveat::SharedStarts { starts, rounds } => {

@@ -38,6 +38,13 @@ impl Failure {
     }
 }
 
+impl Failure {
+    /// Whether a disk had no room: by the words of errno(3) for ENOSPC, which every kernel and library uses.
+    pub fn is_full_disk(&self) -> bool {
+        self.reason.contains("No space left on device")
+    }
+}
+
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = match self.kind {

@@ -154,20 +154,28 @@ pub fn prepare(
     Ok(Prepared { plan, ground })
 }
 
-/// Refuses a session in which the reference cannot do a single case: a table of gaps helps nobody.
+/// Refuses a session whose reference has no room for a case, or cannot do a single one: the user can mend the
+/// first, and a table of gaps helps nobody.
 fn anything_to_compare_with(cases: &[Calibrated], reference: &str) -> Result<(), LabError> {
-    let failures: Option<Vec<(&AskedCase, &Failure)>> =
-        cases.iter().map(|case| Some((&case.asked, case.paces.first()?.as_ref().err()?))).collect();
-    let Some([(asked, failure), ..]) = failures.as_deref() else { return Ok(()) };
+    let of_reference = |case: &Calibrated| Some(case.paces.first()?.as_ref().err()?.clone());
+    let failures: Vec<(&AskedCase, Failure)> =
+        cases.iter().filter_map(|case| Some((&case.asked, of_reference(case)?))).collect();
+    if let Some((asked, failure)) = failures.iter().find(|(_, failure)| failure.is_full_disk()) {
+        let place = asked.case.place.as_deref().unwrap_or("own");
+        return Err(LabError::new(ErrorKind::Storage, format!("no room in the place '{place}'"))
+            .because(format!("{}: {failure}", asked.case))
+            .hint("make room there, name another place with --place, or other cases with --only"));
+    }
+    let [(asked, failure), ..] = failures.as_slice() else { return Ok(()) };
+    if failures.len() < cases.len() {
+        return Ok(());
+    }
     let kind = if asked.case.place.is_some() { ErrorKind::Storage } else { ErrorKind::Environment };
     Err(LabError::new(kind, format!("no case can be measured in the reference '{reference}'"))
         .because(format!("{}: {failure}", asked.case))
         .hint(match &asked.case.place {
-            Some(place) if failure.kind == FailureKind::Broken => {
-                format!("make room in the place '{place}', or name another with --place")
-            }
-            Some(_) => "name another place with --place: own always is one".to_owned(),
-            None => "tare check says what this machine allows".to_owned(),
+            Some(_) => "name another place with --place: own always is one",
+            None => "tare check says what this machine allows",
         }))
 }
 

@@ -10,7 +10,7 @@ use crate::text::{GLUE, clean, listed};
 use crate::{sentence, words};
 
 /// More rounds than this are not offered as a way to decide a verdict: nobody waits for them.
-const MOST_ROUNDS_OFFERED: u32 = 2_000;
+const MOST_ROUNDS_OFFERED: u32 = 400;
 
 /// How a session is shown on a terminal.
 #[derive(Clone, Copy, Debug)]

@@ -116,7 +116,8 @@ fn a_reference_that_differs_from_itself_raises_the_margin() {
     });
     let findings = findings(&session, &Options::default());
     let row = &findings.rows[0];
-    assert_eq!(verdicts(row), [Verdict::Same, Verdict::Slower]);
+    // 4 % is not the same, but a session that sees 5 % where there is nothing cannot call it a difference.
+    assert_eq!(verdicts(row), [Verdict::SlowerUnclear, Verdict::Slower]);
     assert!(comparison(row.control.as_ref().unwrap()).coloured);
     assert!(findings.certificate.banner);
     assert_eq!(findings.caveats[0], (None, Caveat::ControlColoured { coloured: 1, cells: 1 }));

@@ -4,6 +4,7 @@
 use tare_analysis::compare::Nulls;
 use tare_analysis::judge::{Judgement, Pairs, judge};
 use tare_analysis::stopping::{Engine, Schedule, planned_looks};
+use tare_analysis::verdict::Margin;
 use tare_analysis::verdict::{is_decided, names_direction, smallest_effect};
 
 use crate::noise_models::{NoiseModel, SYMMETRIC, fixed_order, simulate};
@@ -21,7 +22,7 @@ fn most_false() -> usize {
 /// A session in which the lane stays to the end, whatever is decided.
 fn run_whole(all: &Pairs, engine: Engine, nulls: &mut Nulls) -> Judgement {
     let schedule = Schedule::new(&planned_looks(ROUNDS), ROUNDS);
-    judge(all, &schedule, engine, MARGIN, nulls).expect("there are rounds")
+    judge(all, &schedule, engine, Margin::plain(MARGIN), nulls).expect("there are rounds")
 }
 
 /// Runs a session as it is run: at each planned look, the lane leaves if the verdict is decided.
@@ -30,7 +31,8 @@ fn run(all: &Pairs, engine: Engine, nulls: &mut Nulls) -> Judgement {
     let mut last = None;
     for look in planned_looks(ROUNDS) {
         let so_far = Pairs { pairs: all.pairs[..look as usize].to_vec(), reached: look };
-        let judgement = judge(&so_far, &schedule, engine, MARGIN, nulls).expect("there are rounds");
+        let judgement =
+            judge(&so_far, &schedule, engine, Margin::plain(MARGIN), nulls).expect("there are rounds");
         let is_decided = is_decided(judgement.verdict);
         last = Some(judgement);
         if is_decided {
@@ -113,7 +115,8 @@ fn differences_that_are_there_are_found() {
             let pairs = simulate(NoiseModel::Gaussian, ROUNDS, effect, seed);
             let first = planned_looks(ROUNDS).into_iter().find(|look| {
                 let so_far = Pairs { pairs: pairs.pairs[..*look as usize].to_vec(), reached: *look };
-                let judgement = judge(&so_far, &schedule, Engine::GroupSequential, MARGIN, &mut nulls);
+                let judgement =
+                    judge(&so_far, &schedule, Engine::GroupSequential, Margin::plain(MARGIN), &mut nulls);
                 judgement.is_some_and(|judgement| judgement.p <= 0.05)
             });
             found += usize::from(first.is_some());
@@ -155,7 +158,8 @@ fn rounds_of_one_start_taken_as_separate_would_promise_too_much() {
                 if as_rounds {
                     pairs.pairs.iter_mut().for_each(|pair| pair.start = pair.round);
                 }
-                let judgement = judge(&pairs, &schedule, Engine::GroupSequential, MARGIN, &mut nulls);
+                let judgement =
+                    judge(&pairs, &schedule, Engine::GroupSequential, Margin::plain(MARGIN), &mut nulls);
                 judgement.is_some_and(|judgement| judgement.interval.holds(truth))
             })
             .count() as f64

@@ -4,6 +4,7 @@ use tare_analysis::compare::{Nulls, median, sorted};
 use tare_analysis::judge::{Pair, Pairs, judge};
 use tare_analysis::rows::MARGIN;
 use tare_analysis::stopping::{Engine, Schedule};
+use tare_analysis::verdict::Margin;
 
 /// What must hold of a ratio tare/tool.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -55,7 +56,8 @@ impl Ratio {
         let reached = rounds.len() as u32;
         let pairs = Pairs { pairs: rounds.iter().enumerate().map(pair).collect(), reached };
         let schedule = Schedule::new(&[reached], reached);
-        let judged = judge(&pairs, &schedule, Engine::GroupSequential, MARGIN, &mut Nulls::default())?;
+        let judged =
+            judge(&pairs, &schedule, Engine::GroupSequential, Margin::plain(MARGIN), &mut Nulls::default())?;
         let middle =
             |side: fn(&(f64, f64)) -> f64| median(&sorted(&rounds.iter().map(side).collect::<Vec<_>>()));
         Some(Ratio {

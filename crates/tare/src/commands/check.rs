@@ -11,8 +11,7 @@ use crate::args::Check;
 use crate::{paths, ui};
 
 /// Families of facts of this machine that bear on measuring, in the order in which they are shown.
-const SHOWN: [&str; 9] =
-    ["kernel", "cpu", "memory", "clock", "noise", "virtualisation", "cgroup", "user", "honesty"];
+const SHOWN: [&str; 8] = ["kernel", "cpu", "memory", "clock", "noise", "cgroup", "process", "honesty"];
 
 pub fn run(args: Check) -> anyhow::Result<ExitCode> {
     let programs = paths::programs()?;

@@ -98,7 +98,7 @@ impl Session<'_> {
         };
         let wanted = Wanted::by(asked.iter().map(|asked| &asked.case));
         let ground = SessionGround::make(&self.setting(wanted)?)?;
-        let record = args.record.clone().unwrap_or_else(|| PathBuf::from(record_name()));
+        let record = args.record.clone().unwrap_or_else(fresh_record);
         let mut writer = Writer::create(&record)?;
         writer.append(&Entry::Record { schema: SCHEMA, header: self.header(&ground) })?;
         let mut arena = LiveArena::new(&lanes, &ground, self.interrupted, self.began)?;
@@ -277,8 +277,11 @@ fn now() -> String {
     jiff::Zoned::now().strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
 }
 
-fn record_name() -> String {
-    jiff::Zoned::now().strftime("tare-%Y-%m-%dT%H-%M-%S.tare").to_string()
+/// A name of today that no record here has yet: sessions may begin in one second.
+fn fresh_record() -> PathBuf {
+    let stem = jiff::Zoned::now().strftime("tare-%Y-%m-%dT%H-%M-%S").to_string();
+    let names = (1..).map(|n| if n == 1 { format!("{stem}.tare") } else { format!("{stem}-{n}.tare") });
+    names.map(PathBuf::from).find(|path| !path.exists()).expect("numbers do not end")
 }
 
 /// A seed of 32 bits: short enough to be typed again.

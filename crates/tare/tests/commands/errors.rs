@@ -113,7 +113,7 @@ fn a_place_without_room() {
     let place = disk.program.path("disk");
     let place = place.to_str().unwrap();
     let said = disk.program.run(&["run", "--in", "native", "--only", "file.seq", "--place", place]);
-    says(&said, 4, "no case can be measured in the reference", "No space left on device", "make room");
+    says(&said, 4, "no room in the place", "No space left on device", "make room");
 }
 
 #[test]

@@ -12,10 +12,11 @@ use tare_lab::specification::Specification;
 use crate::actor::Actor;
 use crate::bench::{Bench, Spoken, ready};
 
-/// Everything that is entered by default and is ready.
+/// Everything that is entered by default and is ready. Full kernels have a test of their own.
 fn defaults(test: &str) -> Vec<&'static str> {
     let all = environments::PROVIDERS.iter().flat_map(|provider| provider.by_default());
-    all.copied().filter(|text| ready(test, text).is_some()).collect()
+    let quick = all.copied().filter(|text| !["uml", "qemu"].contains(text));
+    quick.filter(|text| ready(test, text).is_some()).collect()
 }
 
 /// Cleans; everything must have gone, and a second time there is nothing to do.
