@@ -229,12 +229,10 @@ mod tests {
         // (4 * 5 * ... * 10)^(1/7)
         assert_eq!(kept, 7);
         assert!((value - 604_800f64.powf(1.0 / 7.0)).abs() < 1e-12);
-        for (values, expected, kept) in
-            [(&[8.0, 1.0, 2.0][..], 4.0, 2), (&[8.0, 2.0], 4.0, 2), (&[8.0], 8.0, 1)]
+        for (passes, value, kept) in [(&[8.0, 1.0, 2.0][..], 4.0, 2), (&[8.0, 2.0], 4.0, 2), (&[8.0], 8.0, 1)]
         {
-            let (value, n) = result(values);
-            assert!((value - expected).abs() < 1e-12, "{value}");
-            assert_eq!(n, kept);
+            let found = result(passes);
+            assert!((found.0 - value).abs() < 1e-12 && found.1 == kept, "{passes:?}: {found:?}");
         }
     }
 

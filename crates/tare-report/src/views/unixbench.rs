@@ -59,7 +59,7 @@ fn block(out: &mut Lines, session: &Session, findings: &Findings, lane: &LaneSco
             }
             Entry::Missing(reason) => {
                 out.line(&format!("{:NAME$}{:>10}{:>13}", test.name, fixed(test.baseline, 1), "-"));
-                missing.push(format!("{} ({})", test.name, clean(reason)));
+                missing.push((test.name, clean(reason)));
             }
         }
     }
@@ -83,19 +83,24 @@ fn scored(out: &mut Lines, test: &Test, score: &Score) {
     ));
 }
 
-fn index(out: &mut Lines, lane: &LaneScores, missing: &[String]) {
-    match lane.index {
-        Some(index) => {
-            let name = "Index of the twelve scores (UnixBench definition)";
-            out.line(&format!("{name:67}{:>11}", fixed(index, 1)));
+fn index(out: &mut Lines, lane: &LaneScores, missing: &[(&str, String)]) {
+    if let Some(index) = lane.index {
+        let name = "Index of the twelve scores (UnixBench definition)";
+        out.line(&format!("{name:67}{:>11}", fixed(index, 1)));
+        return;
+    }
+    let scored = TESTS.len() - missing.len();
+    out.prose("", &format!("No index: {scored} of {} tests have a score. Missing:", TESTS.len()));
+    // Tests that lack a score for one reason stand together.
+    let mut reasons: Vec<&str> = Vec::new();
+    for (_, reason) in missing {
+        if !reasons.contains(&reason.as_str()) {
+            reasons.push(reason);
         }
-        None => {
-            let scored = TESTS.len() - missing.len();
-            out.prose(
-                "",
-                &format!("No index: {scored} of 12 tests have a score. Missing: {}.", listed(missing)),
-            );
-        }
+    }
+    for reason in reasons {
+        let names = missing.iter().filter(|(_, its)| its == reason).map(|(name, _)| (*name).to_owned());
+        out.prose("- ", &format!("{reason}: {}", listed(&names.collect::<Vec<_>>())));
     }
 }
 

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
+use tare_data::batch::{Batch, Phase, Sample};
 use tare_data::metric::Metric;
 use tare_data::names::Case;
 use tare_data::noise::Noise;
@@ -23,6 +24,8 @@ use crate::Setting;
 
 /// A batch takes about this long: clock reads and frames between batches are nothing beside it.
 const BATCH_NS: f64 = 250e6;
+/// Length of the short run that finds the pace.
+const SHORT_S: f64 = 0.3;
 /// Longest that a trial may take, in milliseconds.
 const DEADLINE_MS: u64 = 300_000;
 
@@ -149,13 +152,25 @@ impl Agent<'_> {
         Ok(Ran { trial, first_ns: first_ns.unwrap_or(whole_ns), whole_ns })
     }
 
-    /// The amount that runs a case for so many seconds, found by a calibration.
+    /// The amount that runs a case for so many seconds: from a calibration, and then from a short run at that pace,
+    /// since a calibration never fills a queue.
     pub fn for_seconds(&mut self, case: &Case, seconds: f64) -> Result<Amount, String> {
+        let batch_ns = BATCH_NS.min(seconds * 1e9 / 4.0);
+        let batch = |operation_ns: f64| (batch_ns / operation_ns.max(0.1)).max(1.0) as u64;
         let ran = self.trial(case, Amount::Calibrate)?;
-        let pace =
+        let first =
             pace(&ran.trial.batches, ran.trial.host_elapsed_ns).ok_or("a calibration without batches")?;
-        let batch = (BATCH_NS.min(seconds * 1e9 / 4.0) / pace.operation_ns.max(1.0)).max(1.0) as u64;
-        Ok(Amount::Duration { batch, seconds })
+        let short = Amount::Duration { batch: batch(first.operation_ns), seconds: SHORT_S };
+        let ran = self.trial(case, short)?;
+        let headline =
+            |batch: &&Batch| batch.phase == Phase::Warm && batch.series == ran.trial.batches[0].series;
+        let last = ran.trial.batches.iter().rev().find(headline).ok_or("a short run without batches")?;
+        let operation_ns = match last.sample {
+            Sample::Throughput { operations, elapsed_ns, .. }
+            | Sample::Latency { operations, elapsed_ns, .. } => elapsed_ns as f64 / operations.max(1) as f64,
+            Sample::Gauge { .. } => first.operation_ns,
+        };
+        Ok(Amount::Duration { batch: batch(operation_ns), seconds })
     }
 }
 

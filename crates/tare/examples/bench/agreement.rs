@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::Setting;
 use crate::agent::Ground;
 use crate::document::{self, Document, Lines, line};
-use crate::duel::{Duel, Figure, Found, fight};
+use crate::duel::{Duel, Figure, Found, Placement, fight};
 use crate::duels;
 use crate::machine;
 use crate::ratio::{Holds, Ratio};
@@ -16,7 +16,7 @@ const HEAD: &str = "\
 Written by `./bench/agreement`, which says with `--help` how it is used; a row is one measurement of it.
 
 Tare's probe and the tool run in turn on one machine, with the same parameters, on the same file system and, where the
-row says `1 CPU`, on the same processor. In each round both run once, in random order, each in a process of its own:
+row says so, both on one processor. In each round both run once, in random order, each in a process of its own:
 tare through the agent of the release binary, as in a session. The ratio is tare's figure over the tool's, by the
 engine of a session with one look at the end: the Hodges-Lehmann estimate over rounds, or the median where the rounds
 are skewed or fall into groups, with a 95 % interval. tare's and the tool's own columns are medians over rounds.
@@ -50,7 +50,7 @@ impl Choice {
         let unknown = |row: &&String| !names.contains(row);
         let means_nothing = |family: &&String| !names.iter().any(|name| name.starts_with(family.as_str()));
         match self.rows.iter().find(unknown).or(self.families.iter().find(means_nothing)) {
-            Some(name) => Err(format!("no row is named '{name}'; there are {}", names.join("; "))),
+            Some(name) => Err(format!("no row is named '{name}'; there are\n{}", names.join("\n"))),
             None => Ok(()),
         }
     }
@@ -113,10 +113,14 @@ fn lines(duel: &dyn Duel, found: Found) -> Lines {
     match found {
         Err(reason) => Lines::Absent(reason.lines().collect::<Vec<_>>().join(" ")),
         Ok(figures) => {
+            let tool = match duel.placement() {
+                Placement::Free => duel.tool(),
+                Placement::Pinned => format!("{}; both on one processor", duel.tool()),
+            };
             let row = |(figure, ratio): &(Figure, Ratio)| {
                 line([
                     format!("`{}`", duel.name()).as_str(),
-                    &duel.tool(),
+                    &tool,
                     figure.name,
                     &number(ratio.tare),
                     &format!("{} {}", number(ratio.tool), figure.unit),

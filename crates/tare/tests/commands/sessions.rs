@@ -42,6 +42,24 @@ fn json_is_one_document_with_estimates_intervals_and_facts() {
 }
 
 #[test]
+fn a_record_is_shown_in_the_lines_of_other_tools() {
+    let program = Program::new();
+    let only = "ipc.pipe,cpu.primes,net.rr,file.seq*bs=4KiB*op=write*fdatasync*";
+    let said = program.run(&[
+        "run", "--view", "dd", "--in", "native", "--only", only, "--rounds", "2", "--record", "v.tare",
+    ]);
+    assert!(said.out.contains("8192+0 records out\n33554432 bytes (34 MB, 32 MiB) copied, "), "{said:?}");
+    for (tool, words) in [
+        ("sysbench", "Prime numbers limit: 20000"),
+        ("netperf", "\nMEAN_LATENCY="),
+        ("unixbench", "No index: 1 of 12 tests have a score."),
+    ] {
+        let said = program.run(&["report", "--view", tool, "v.tare"]);
+        assert!(said.out.contains(words) && said.out.contains("tare's own: "), "{tool}: {said:?}");
+    }
+}
+
+#[test]
 fn the_same_seed_gives_the_same_order() {
     let program = Program::new();
     let order = |record: &str| {
