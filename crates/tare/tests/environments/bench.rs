@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use tare_data::frame::Frame;
@@ -26,6 +27,7 @@ pub const TARE: &str = env!("CARGO_BIN_EXE_tare");
 /// Longest that any answer may take: an emulated kernel boots in some seconds, on a busy machine in many.
 pub const WAIT: Duration = Duration::from_secs(60);
 
+static PREPARING: Mutex<()> = Mutex::new(());
 static NOT_INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
 /// Folders of a test's own, on a disk, removed at its end.
@@ -144,7 +146,17 @@ pub fn programs() -> Programs {
 /// The specification, if its environment is ready; otherwise says that the test is skipped.
 pub fn ready(test: &str, text: &str) -> Option<Specification> {
     let specification = Specification::parse(text).unwrap();
-    match environments::find(&specification).unwrap().ready(&specification, &programs()) {
+    let provider = environments::find(&specification).unwrap();
+    // One test downloads a kernel, and the others wait for it.
+    let alone = PREPARING.lock().unwrap_or_else(PoisonError::into_inner);
+    if provider.ready(&specification, &programs()).is_err() {
+        let mut tell = |step: &str| println!("{test}: {step}");
+        if let Err(e) = provider.prepare(&specification, &programs(), &mut tell) {
+            println!("{test}: {e}");
+        }
+    }
+    drop(alone);
+    match provider.ready(&specification, &programs()) {
         Ok(_) => Some(specification),
         Err(not) => {
             println!("SKIPPED {test}: {}", not.reason);

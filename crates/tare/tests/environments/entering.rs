@@ -104,28 +104,13 @@ fn uml() {
     visit("uml", "uml?own=hostfs&memory=256");
 }
 
-/// Prepares what a specification needs, if there is what prepares it.
-fn prepare(test: &str, text: &str) {
-    static ONE_AT_A_TIME: std::sync::Mutex<()> = std::sync::Mutex::new(());
-    let _turn = ONE_AT_A_TIME.lock();
-    let specification = Specification::parse(text).unwrap();
-    let provider = environments::find(&specification).unwrap();
-    if programs().find("apt-get").is_some() && provider.ready(&specification, &programs()).is_err() {
-        // What is missing is said when it is entered.
-        let done = provider.prepare(&specification, &programs(), &mut |what| println!("{test}: {what}"));
-        done.unwrap_or_else(|e| println!("{test}: {e}"));
-    }
-}
-
 #[test]
 fn qemu_q35() {
-    prepare("qemu_q35", "qemu");
     visit("qemu_q35", "qemu?acceleration=tcg");
 }
 
 #[test]
 fn qemu_microvm() {
-    prepare("qemu_microvm", "qemu");
     visit("qemu_microvm", "qemu?acceleration=tcg&machine=microvm&cache=loose");
 }
 
