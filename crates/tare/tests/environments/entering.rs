@@ -1,7 +1,5 @@
 //! Every environment: entered, described, a trial run in each place, and left without a trace.
 
-use tare_lab::environments;
-use tare_lab::specification::Specification;
 
 use crate::bench::{Bench, Spoken, control_groups, programs, ready};
 
