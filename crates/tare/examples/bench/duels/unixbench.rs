@@ -117,7 +117,8 @@ impl Duel for UnixBench {
     }
 
     fn tool(&self) -> String {
-        format!("UnixBench {} {}", self.test.program, self.test.arguments.join(" "))
+        let arguments = self.test.arguments.join(" ").replace("%t", "SECONDS").replace("%d", "FOLDER");
+        format!("UnixBench {} {arguments}", self.test.program).trim_end().to_owned()
     }
 
     fn figures(&self) -> Vec<Figure> {
