@@ -1,6 +1,5 @@
 //! Every environment: entered, described, a trial run in each place, and left without a trace.
 
-
 use crate::bench::{Bench, Spoken, control_groups, programs, ready};
 
 /// The whole visit. What a share holds must be the host's folder, before and after.
