@@ -228,13 +228,13 @@ fn cached(ground: &dyn Ground) -> String {
     format!("\"${{XDG_CACHE_HOME:-$HOME/.cache}}/tare/{}\"", ground.agent_sha256())
 }
 
-/// Runs the agent, and takes its folder away when it ends, as it does when the connection breaks.
+/// Runs the agent, and takes its folder away when it ends, as it does when the connection breaks. It bears no
+/// mark of the session: where the far machine is this one, a cleaning would end the shell before it cleans up.
 fn agent_script(own: &str, ground: &dyn Ground) -> String {
     format!(
         "agent={}; mkdir -m 700 {own} || exit 1; trap \"rm -rf {own}\" EXIT; trap \"exit 1\" HUP INT TERM; \
-         env -i {MARK}={} \"$agent\" {}",
+         env -i \"$agent\" {}",
         cached(ground),
-        ground.mark(),
         tare_probes::agent::AGENT,
     )
 }
