@@ -22,9 +22,12 @@ const DEADLINE_MOST_MS: u64 = 600_000;
 /// A disturbed round is run again so often; after that the disturbance is how this machine is.
 const MOST_ATTEMPTS: u32 = 3;
 /// A round is disturbed when the hypervisor took this share of a trial's time...
-const STEAL_SHARE: f64 = 0.05;
-/// ...and at least two ticks of the counter that says so.
-const STEAL_LEAST_NS: u64 = 20_000_000;
+const STEAL_SHARE: f64 = 0.25;
+/// ...and at least three ticks of the counter that says so, which sums over all processors.
+const STEAL_LEAST_NS: u64 = 30_000_000;
+/// One round in so many may be run again. Where more are disturbed, the disturbance is how this machine is, and
+/// running everything twice would only leave half the rounds.
+const ROUNDS_A_REPEAT: usize = 10;
 /// A lane that cannot be started again so often in a row is given up.
 const MOST_LOST_STARTS: u32 = 3;
 
@@ -174,7 +177,7 @@ impl<'a> Rounds<'a> {
             };
             for attempt in first..first + MOST_ATTEMPTS {
                 match self.case_round(case, round, attempt)? {
-                    Some(reason) if attempt + 1 < first + MOST_ATTEMPTS => {
+                    Some(reason) if attempt + 1 < first + MOST_ATTEMPTS && self.may_repeat(round) => {
                         self.repeat(RepeatedRound { case: case.id.clone(), round, attempt, reason })?;
                     }
                     _ => break,
@@ -182,6 +185,12 @@ impl<'a> Rounds<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Whether so few rounds were run again that one more may be. By count alone, blind to what was measured.
+    fn may_repeat(&self, round: u32) -> bool {
+        let rounds = (round as usize + 1) * self.session.plan.cases.len();
+        self.session.repeated.len() < 1 + rounds / ROUNDS_A_REPEAT
     }
 
     /// Notes that an attempt at a round does not count.
