@@ -11,6 +11,7 @@ pub mod generator;
 pub mod metric;
 pub mod names;
 pub mod noise;
+pub mod peer;
 pub mod request;
 pub mod session;
 pub mod unit;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::names::Case;
+use crate::peer::Peer;
 
 /// What the host asks of the agent. One request is one line, shorter than [`crate::frame::LONGEST_REQUEST`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -27,6 +28,9 @@ pub struct TrialRequest {
     pub amount: Amount,
     /// Folder of the place, inside the environment; the trial works in a fresh folder below it.
     pub directory: Option<String>,
+    /// Way to the peer that the case names, as seen from inside.
+    #[serde(default)]
+    pub peer: Option<Peer>,
     /// For probes that choose at random: the same in every environment of a round.
     pub seed: u64,
     /// After this the trial's process ends itself, whatever it waits for.

@@ -6,6 +6,7 @@ use tare_data::batch::Batch;
 use tare_data::facts::Facts;
 use tare_data::failure::Failure;
 use tare_data::noise::Noise;
+use tare_data::peer::Peer;
 use tare_data::request::TrialRequest;
 
 /// What a start of a lane brought.
@@ -17,6 +18,8 @@ pub struct Started {
     pub places: BTreeMap<String, Facts>,
     /// Paths of the places inside.
     pub paths: BTreeMap<String, String>,
+    /// Ways to peers by name, as seen from inside; that to the environment itself goes without saying.
+    pub peers: BTreeMap<String, Peer>,
     /// Places that the session could not make, with the reasons.
     pub missing: BTreeMap<String, Failure>,
     /// From entering to the agent's first word.

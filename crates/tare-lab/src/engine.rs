@@ -133,7 +133,7 @@ impl Engine {
             // Podman runs crun in this very process's descendants; Docker does so in its daemon's.
             private_mounts::apply_without_hybrid_groups(&mut command);
         }
-        Ok(Entrance { command, places, outside })
+        Ok(Entrance { command, host: None, places, outside })
     }
 
     fn bind_places(

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::net::IpAddr;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -29,6 +30,8 @@ const LOOKS: (Duration, Duration) = (Duration::from_micros(200), Duration::from_
 pub struct Entered {
     /// Its standard streams are pipes: requests go in, frames come out, errors are notes.
     pub child: Child,
+    /// Address at which the environment reaches this machine.
+    pub host: Option<IpAddr>,
     /// Places by name with their paths inside.
     pub places: BTreeMap<String, String>,
     /// Facts taken from outside.
@@ -45,7 +48,7 @@ pub fn enter(
 ) -> Result<Entered, LabError> {
     environments::check_options(provider, specification)?;
     let mut ground = session.start()?;
-    let Entrance { mut command, places, mut outside } = provider.enter(specification, &mut ground)?;
+    let Entrance { mut command, host, places, mut outside } = provider.enter(specification, &mut ground)?;
     command.env(MARK, ground.mark()).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     outside.note("runtime.command", words(&command));
     die_with_parent(&mut command);
@@ -54,7 +57,7 @@ pub fn enter(
         LabError::new(ErrorKind::Environment, what)
             .because(format!("{}: {e}", command.get_program().display()))
     })?;
-    let mut entered = Entered { child, places, outside, ground, left: false };
+    let mut entered = Entered { child, host, places, outside, ground, left: false };
     let pid = entered.child.id();
     // A program that clears its environment is still known as a descendant.
     if let Some(started_ticks) = processes::started_ticks(pid) {

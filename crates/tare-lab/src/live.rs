@@ -109,6 +109,7 @@ impl Arena for LiveArena<'_> {
                     outside,
                     places,
                     paths: entered.places.clone(),
+                    peers: BTreeMap::new(),
                     missing: self.ground.missing().clone(),
                     elapsed_ns: (at - began).as_nanos() as u64,
                 };

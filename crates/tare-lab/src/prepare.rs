@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use tare_data::facts::Facts;
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::metric::Reading;
+use tare_data::peer::{LOOPBACK, Peer};
 use tare_data::request::{Amount, TrialRequest};
 use tare_data::session::{Lane, LaneFacts, Plan, PlannedCase, Role, Session};
 use tare_probes::probe::MetricDescription;
@@ -261,7 +262,7 @@ fn label(
     if let Some(place) = case.place.as_ref().filter(|place| *place != OWN) {
         label.push_str(&format!(" @{}", brief.get(place).unwrap_or(place)));
     }
-    if let Some(peer) = case.peer.as_deref().filter(|peer| *peer != "loopback") {
+    if let Some(peer) = case.peer.as_deref().filter(|peer| *peer != LOOPBACK) {
         label.push_str(&format!(" >{peer}"));
     }
     label
@@ -285,7 +286,19 @@ pub fn request(
             started.missing.get(place).cloned().unwrap_or_else(none)
         })?),
     };
-    Ok(TrialRequest { trial, case: case.clone(), amount, directory, seed, deadline_ms })
+    let peer = case.peer.as_deref().map(|name| way(name, started)).transpose()?;
+    Ok(TrialRequest { trial, case: case.clone(), amount, directory, peer, seed, deadline_ms })
+}
+
+/// The way from inside to a peer.
+fn way(name: &str, started: &Started) -> Result<Peer, Failure> {
+    if name == LOOPBACK {
+        return Ok(Peer::Loopback);
+    }
+    started.peers.get(name).cloned().ok_or_else(|| {
+        let reason = format!("this environment has no way to the peer '{name}'");
+        Failure::new(FailureKind::NotSupported, reason)
+    })
 }
 
 fn calibrate(

@@ -5,6 +5,7 @@ use std::path::Path;
 use tare_data::batch::{Batch, CALIBRATION, Phase, Sample};
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::names::Parameters;
+use tare_data::peer::Peer;
 use tare_data::request::{Amount, TrialRequest};
 
 use crate::stopwatch::{Laps, Stopwatch, now_ns};
@@ -53,12 +54,8 @@ impl<'a> Trial<'a> {
     }
 
     /// The other end of a network probe.
-    pub fn peer(&self) -> Result<&'a str, Failure> {
-        self.request
-            .case
-            .peer
-            .as_deref()
-            .ok_or_else(|| Failure::new(FailureKind::Broken, "the case names no peer"))
+    pub fn peer(&self) -> Result<&'a Peer, Failure> {
+        self.request.peer.as_ref().ok_or_else(|| Failure::new(FailureKind::Broken, "the case names no peer"))
     }
 
     /// A fresh folder of the trial's own in the place asked for; removed after the trial.

@@ -9,6 +9,7 @@ use tare_data::failure::{Failure, FailureKind};
 use tare_data::frame::{Frame, Line, PROTOCOL, Splitter, encode};
 use tare_data::names::Case;
 use tare_data::noise::Noise;
+use tare_data::peer::Peer;
 use tare_data::request::{Amount, Request, TrialRequest};
 use tare_probes::probe::{Need, Size};
 
@@ -98,6 +99,7 @@ fn request(name: &str, place: Option<&Path>) -> TrialRequest {
         },
         amount: Amount::Operations { batch: 23, batches: 2 },
         directory: place.map(|path| path.to_str().unwrap().to_owned()),
+        peer: probe.filter(|p| p.needs(Need::Peer)).map(|_| Peer::Loopback),
         seed: 7,
         deadline_ms: 10_000,
     }

@@ -89,7 +89,7 @@ impl Provider for Container {
         command.args([ENTER, &json]).env_clear();
         let mut outside = Facts::default();
         root.note_places(&mut outside);
-        Ok(Entrance { command, places: root.places, outside })
+        Ok(Entrance { command, host: None, places: root.places, outside })
     }
 }
 

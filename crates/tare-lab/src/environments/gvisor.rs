@@ -127,7 +127,7 @@ impl Provider for Gvisor {
         private_mounts::apply(&mut command);
         let mut outside = Facts::default();
         root.note_places(&mut outside);
-        Ok(Entrance { command, places: root.places, outside })
+        Ok(Entrance { command, host: None, places: root.places, outside })
     }
 }
 

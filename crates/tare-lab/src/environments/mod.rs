@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -168,6 +169,8 @@ pub struct Entrance {
     /// Started by the lab with pipes on all three standard streams; lines on standard error become notes.
     /// Must die when its parent dies, or be found through what `ground` owns.
     pub command: Command,
+    /// Address at which the environment reaches this machine; none where it has no network to it.
+    pub host: Option<IpAddr>,
     /// Places by name (`own`, `share` ...) with their paths inside.
     pub places: BTreeMap<String, String>,
     /// Facts taken from outside: versions, flags, file systems under the places.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::net::Ipv4Addr;
 use std::process::Command;
 
 use tare_data::facts::Facts;
@@ -54,6 +55,7 @@ impl Provider for Native {
         }
         let mut command = Command::new(ground.agent());
         command.arg(tare_probes::agent::AGENT).env_clear().current_dir("/");
-        Ok(Entrance { command, places, outside })
+        let host = Some(Ipv4Addr::LOCALHOST.into());
+        Ok(Entrance { command, host, places, outside })
     }
 }

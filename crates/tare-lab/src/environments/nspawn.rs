@@ -104,6 +104,6 @@ impl Provider for Nspawn {
         private_mounts::apply_with_fresh(&mut command, c"/run");
         let mut outside = Facts::default();
         root.note_places(&mut outside);
-        Ok(Entrance { command, places: root.places, outside })
+        Ok(Entrance { command, host: None, places: root.places, outside })
     }
 }

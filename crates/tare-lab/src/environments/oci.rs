@@ -91,7 +91,7 @@ impl Provider for Oci {
         }
         let mut outside = Facts::default();
         root.note_places(&mut outside);
-        Ok(Entrance { command, places: root.places, outside })
+        Ok(Entrance { command, host: None, places: root.places, outside })
     }
 }
 

@@ -81,7 +81,7 @@ impl Provider for Proot {
         command.args([AGENT, tare_probes::agent::AGENT]);
         let mut outside = Facts::default();
         root.note_places(&mut outside);
-        Ok(Entrance { command, places: root.places, outside })
+        Ok(Entrance { command, host: None, places: root.places, outside })
     }
 }
 

@@ -148,7 +148,7 @@ impl Provider for Qemu {
             command.arg("-device");
             command.arg(format!("virtio-9p-{bus},fsdev=fs{number},mount_tag={}", tag(number)));
         }
-        Ok(Entrance { command, places: root.places, outside })
+        Ok(Entrance { command, host: None, places: root.places, outside })
     }
 }
 

@@ -110,7 +110,7 @@ impl Provider for Ssh {
         let own = format!("{folder}/{}", ground.name());
         let command = line.command(&agent_script(&own, ground));
         let places = BTreeMap::from([("own".to_owned(), own)]);
-        Ok(Entrance { command, places, outside: Facts::default() })
+        Ok(Entrance { command, host: None, places, outside: Facts::default() })
     }
 }
 

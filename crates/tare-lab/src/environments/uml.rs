@@ -117,7 +117,7 @@ impl Provider for Uml {
         let stream = Stream::Serial("/dev/ttyS0".into());
         let guest = Guest { modules: Vec::new(), mounts, stream, environment, ending: Ending::PowerOff };
         write_plan(&guest, &root.outside(guest::PLAN))?;
-        Ok(Entrance { command, places: root.places, outside })
+        Ok(Entrance { command, host: None, places: root.places, outside })
     }
 }
 

@@ -13,6 +13,7 @@ use rustix::io::Errno;
 use rustix::net::{self, AddressFamily, SocketFlags, SocketType, sockopt};
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::metric::Reading;
+use tare_data::peer::Peer;
 
 use crate::buffer::Buffer;
 use crate::child::Child;
@@ -61,8 +62,8 @@ pub static PROBE: Probe = Probe {
             return Err(broken("parameters", "request or response is out of bounds"));
         }
         let peer = trial.peer()?;
-        if peer != "loopback" {
-            return Err(Failure::new(FailureKind::NotSupported, format!("no way to the peer {peer}")));
+        if *peer != Peer::Loopback {
+            return Err(Failure::new(FailureKind::NotSupported, format!("no way to the peer {peer:?}")));
         }
         let (mut outgoing, mut incoming) =
             (Buffer::zeroed(request as usize)?, Buffer::zeroed(response as usize)?);
@@ -214,7 +215,7 @@ mod tests {
     #[test]
     fn an_unknown_peer_is_a_gap() {
         let mut request = request(&PROBE, &[]);
-        request.case.peer = Some("elsewhere".into());
+        request.peer = Some(Peer::Netperf { address: "127.0.0.1:1".into() });
         assert_eq!(run(&request).unwrap_err().kind, FailureKind::NotSupported);
     }
 }

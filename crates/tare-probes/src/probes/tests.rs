@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use tare_data::batch::{Batch, Phase, Sample};
 use tare_data::failure::Failure;
 use tare_data::names::{Case, Parameters};
+use tare_data::peer::Peer;
 use tare_data::request::{Amount, TrialRequest};
 
 use crate::folder::Folder;
@@ -29,6 +30,7 @@ pub fn request(probe: &Probe, parameters: &[(&str, &str)]) -> TrialRequest {
         },
         amount: Amount::Operations { batch: 23, batches: 2 },
         directory: None,
+        peer: probe.needs(Need::Peer).then_some(Peer::Loopback),
         seed: 7,
         deadline_ms: 10_000,
     }

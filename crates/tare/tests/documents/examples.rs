@@ -192,6 +192,7 @@ fn requests() -> Vec<Request> {
         case: Case { probe: "file.sync".into(), place: Some("own".into()), ..case() },
         amount: Amount::Operations { batch: 40, batches: 5 },
         directory: Some("/own".into()),
+        peer: None,
         seed: 1234,
         deadline_ms: 5_000,
     };

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use tare_data::frame::Frame;
 use tare_data::names::Case;
+use tare_data::peer::Peer;
 use tare_data::request::{Amount, Request, TrialRequest};
 use tare_lab::clean::Outcome;
 use tare_lab::entered::{self, Entered};
@@ -215,12 +216,13 @@ impl Spoken {
     /// Runs a trial of a probe, which must succeed.
     pub fn run(&mut self, number: u64, probe: &str, place: Option<&str>, peer: Option<&str>) {
         let parameters = tare_probes::find(probe).unwrap().defaults(Size::Quick);
-        let (place_name, peer) = (place.map(str::to_owned), peer.map(str::to_owned));
+        let (place_name, peer_name) = (place.map(str::to_owned), peer.map(str::to_owned));
         self.send(&Request::Trial(TrialRequest {
             trial: number,
-            case: Case { probe: probe.into(), parameters, place: place_name, peer },
+            case: Case { probe: probe.into(), parameters, place: place_name, peer: peer_name },
             amount: Amount::Operations { batch: 10, batches: 2 },
             directory: place.map(|name| self.entered.places[name].clone()),
+            peer: peer.map(|_| Peer::Loopback),
             seed: 1,
             deadline_ms: WAIT.as_millis() as u64,
         }));
