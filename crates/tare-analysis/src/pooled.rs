@@ -146,6 +146,8 @@ fn times(Histogram(histogram): &Histogram) -> Option<Times> {
 #[derive(Clone, Copy, Debug)]
 pub struct Middle<'s> {
     pub trial: &'s Trial,
+    /// Its value.
+    pub value: f64,
     pub least: f64,
     pub most: f64,
     pub trials: usize,
@@ -160,7 +162,8 @@ pub fn middle<'s>(trials: &[&'s Trial], metric: &Metric) -> Option<Middle<'s>> {
     let mut known: Vec<(f64, &Trial)> = trials.iter().filter_map(value).collect();
     known.sort_by(|a, b| a.0.total_cmp(&b.0));
     let (least, most) = (known.first()?.0, known.last()?.0);
-    Some(Middle { trial: known[(known.len() - 1) / 2].1, least, most, trials: known.len() })
+    let (value, trial) = known[(known.len() - 1) / 2];
+    Some(Middle { trial, value, least, most, trials: known.len() })
 }
 
 /// The trials of a case in a lane.

@@ -18,6 +18,12 @@ const HISTOGRAM_MOST_ENCODED: usize = 512 * 1024;
 /// with them. A probe that does a fixed amount of work sends none.
 pub const CALIBRATION: &str = "calibration";
 
+/// Series in which a probe says how many processes or threads it holds now: 0 before the first, then all. It
+/// goes on only after a while, so that the host can look at its own memory both times.
+pub const HELD: &str = "held";
+/// Series of what the host then adds: bytes that this machine has given up for each of them. No agent sends it.
+pub const OUTSIDE: &str = "outside";
+
 /// What a batch measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use tare_data::batch::Batch;
+use tare_data::batch::{Batch, HELD, OUTSIDE, Sample};
 use tare_data::facts::Facts;
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::frame::{Frame, PROTOCOL};
 use tare_data::request::{Request, TrialRequest};
 use tare_data::session::Lane;
+use tare_probes::facts::available_bytes;
 use tare_probes::noise::Watch;
 
 use crate::arena::{Arena, Outcome, Started};
@@ -134,7 +135,14 @@ impl Arena for LiveArena<'_> {
         };
         inside.link.take_notes();
         let watch = Watch::start();
-        let mut trial = Listening { request, sink, batches: 0, begun: None, outcome: Outcome::default() };
+        let mut trial = Listening {
+            request,
+            sink,
+            batches: 0,
+            memory: HeldMemory::default(),
+            begun: None,
+            outcome: Outcome::default(),
+        };
         let result = trial.listen(&mut inside.link);
         let mut outcome = trial.outcome;
         outcome.outside = watch.stop();
@@ -208,6 +216,7 @@ struct Listening<'t> {
     request: &'t TrialRequest,
     sink: &'t mut dyn FnMut(&Batch),
     batches: usize,
+    memory: HeldMemory,
     /// The first frame: the agent's clock, and when it arrived.
     begun: Option<(u64, Instant)>,
     outcome: Outcome,
@@ -228,7 +237,13 @@ impl Listening<'_> {
                     if self.batches > MOST_BATCHES {
                         return Err(LinkError::Unruly(format!("more than {MOST_BATCHES} batches")));
                     }
+                    if batch.series == OUTSIDE {
+                        return Err(LinkError::Unruly("a figure that only the host takes".into()));
+                    }
                     (self.sink)(&batch);
+                    if let Some(taken) = self.memory.look(&batch, available_bytes) {
+                        (self.sink)(&taken);
+                    }
                 }
                 Frame::Done { trial, noise, clock_ns } if ours(trial) => {
                     self.outcome.inside = noise;
@@ -255,6 +270,32 @@ impl Listening<'_> {
     }
 }
 
+/// What this machine's memory says of the processes that a trial holds.
+#[derive(Default)]
+struct HeldMemory {
+    /// Available bytes when nothing was held yet.
+    before: Option<u64>,
+}
+
+impl HeldMemory {
+    /// Looks when a trial says how many it holds; gives the bytes for each once they are all there.
+    ///
+    /// What did not grow is not known, and not zero: a guest's memory may have been given to it before.
+    fn look(&mut self, batch: &Batch, available: impl Fn() -> Option<u64>) -> Option<Batch> {
+        let Sample::Gauge { value: held } = batch.sample else { return None };
+        if batch.series != HELD {
+            return None;
+        }
+        if held.is_nan() || held < 1.0 {
+            self.before = available();
+            return None;
+        }
+        let grown = self.before.take()?.checked_sub(available()?).filter(|&bytes| bytes > 0)?;
+        let sample = Sample::Gauge { value: grown as f64 / held };
+        Some(Batch { series: OUTSIDE.into(), sample, ..batch.clone() })
+    }
+}
+
 /// What could not be taken away.
 fn stuck(outcomes: Vec<clean::Outcome>) -> Vec<clean::Outcome> {
     outcomes.into_iter().filter(|outcome| outcome.left_because.is_some()).collect()
@@ -263,6 +304,7 @@ fn stuck(outcomes: Vec<clean::Outcome>) -> Vec<clean::Outcome> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tare_data::batch::Phase;
 
     #[test]
     fn places_get_their_own_facts_from_outside() {
@@ -277,5 +319,26 @@ mod tests {
             assert_eq!(places[name].get("outside.filesystem"), Some(name));
         }
         assert_eq!(rest.0.len(), 2);
+    }
+
+    #[test]
+    fn held_processes_are_weighed_from_outside() {
+        let says = |held: f64| Batch {
+            series: HELD.into(),
+            phase: Phase::Warm,
+            started_ns: 0,
+            sample: Sample::Gauge { value: held },
+        };
+        let mut memory = HeldMemory::default();
+        assert_eq!(memory.look(&says(100.0), || Some(1)), None, "nothing is known of before");
+        assert_eq!(memory.look(&says(0.0), || Some(9_000_000)), None);
+        let other = Batch { series: "process".into(), ..says(100.0) };
+        assert_eq!(memory.look(&other, || Some(1)), None);
+        let taken = memory.look(&says(100.0), || Some(1_000_000)).unwrap();
+        assert_eq!((taken.series.as_str(), taken.sample), (OUTSIDE, Sample::Gauge { value: 80_000.0 }));
+        memory.look(&says(0.0), || Some(5));
+        assert_eq!(memory.look(&says(100.0), || Some(6)), None, "what shrank is no figure");
+        memory.look(&says(0.0), || Some(5));
+        assert_eq!(memory.look(&says(f64::NAN), || Some(1)), None);
     }
 }

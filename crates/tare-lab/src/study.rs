@@ -16,6 +16,8 @@ pub static SHIPPED: &[(&str, &str)] = &[
     ("full", include_str!("../../../studies/full.toml")),
     ("unixbench", include_str!("../../../studies/unixbench.toml")),
     ("sysbench", include_str!("../../../studies/sysbench.toml")),
+    ("cdm8-default", include_str!("../../../studies/cdm8-default.toml")),
+    ("cdm8-nvme", include_str!("../../../studies/cdm8-nvme.toml")),
 ];
 
 /// Most cases that a study can have: lists of parameters multiply.

@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use tare_data::batch::{Batch, Phase};
+use tare_data::batch::{Batch, HELD, Phase};
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::frame::{Frame, Line, PROTOCOL, Splitter, encode};
 use tare_data::names::Case;
@@ -236,9 +236,10 @@ fn a_killed_agent_leaves_no_process_behind() {
     agent.ask(&Request::Trial(holding));
     let batch = loop {
         match agent.next() {
+            Some(Frame::Batch { batch, .. }) if batch.series == HELD => {}
             Some(Frame::Batch { batch, .. }) => break batch,
             Some(Frame::Begun { .. }) => {}
-            other => panic!("{other:?} comes before the first batch"),
+            other => panic!("{other:?} comes before the first fork"),
         }
     };
     assert_eq!(batch.series, "process");
@@ -260,7 +261,7 @@ fn a_killed_trial_takes_its_children_along_and_the_agent_goes_on() {
     let mut holding = request("proc.fork_hold", None);
     holding.case.parameters.0.insert("n".into(), "20".into());
     holding.case.parameters.0.insert("hold_ms".into(), "60000".into());
-    holding.deadline_ms = 300;
+    holding.deadline_ms = 500;
     let failure = agent.trial(holding).unwrap_err();
     assert_eq!(failure.kind, FailureKind::Deadline);
     let own = agent.process.id();

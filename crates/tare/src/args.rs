@@ -134,6 +134,9 @@ pub enum ToolView {
     Dd,
     /// netperf's names for round trips.
     Netperf,
+    /// CrystalDiskMark's lines: the best of all passes, beside all passes.
+    #[value(name = "crystaldiskmark")]
+    CrystalDiskMark,
 }
 
 /// Name everything of a kind.

@@ -48,6 +48,11 @@ pub(crate) fn read_text(path: &str) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
+/// Memory that could be had without swapping, as this kernel says; None where it does not.
+pub fn available_bytes() -> Option<u64> {
+    meminfo_bytes(&read_text("/proc/meminfo")?, "MemAvailable:")
+}
+
 /// A line of meminfo, or of a file that is written like it, in bytes.
 pub(crate) fn meminfo_bytes(text: &str, key: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(key))?;

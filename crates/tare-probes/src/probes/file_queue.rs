@@ -289,33 +289,6 @@ crate::timed! {
     }
 }
 
-/// Named sets of parameters: what CrystalDiskMark 8 runs by default and for NVMe, and a sweep at depth 16.
-///
-/// Block, pattern, depth, threads; each for reading and for writing.
-pub fn profile(name: &str) -> Option<&'static [(&'static str, &'static str, u32, u32)]> {
-    match name {
-        "cdm8-default" => Some(&[
-            ("1MiB", "sequential", 8, 1),
-            ("1MiB", "sequential", 1, 1),
-            ("4KiB", "random", 32, 1),
-            ("4KiB", "random", 1, 1),
-        ]),
-        "cdm8-nvme" => Some(&[
-            ("1MiB", "sequential", 8, 1),
-            ("128KiB", "sequential", 32, 1),
-            ("4KiB", "random", 32, 16),
-            ("4KiB", "random", 1, 1),
-        ]),
-        "q16" => Some(&[
-            ("4KiB", "sequential", 16, 1),
-            ("128KiB", "sequential", 16, 1),
-            ("1MiB", "sequential", 16, 1),
-            ("8MiB", "sequential", 16, 1),
-        ]),
-        _ => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::tests::{request, run};
@@ -335,17 +308,5 @@ mod tests {
                 }
             }
         }
-    }
-
-    #[test]
-    fn every_set_of_a_profile_is_a_case() {
-        for name in ["cdm8-default", "cdm8-nvme", "q16"] {
-            for (block, pattern, depth, threads) in profile(name).unwrap() {
-                let (depth, threads) = (depth.to_string(), threads.to_string());
-                let all = [("bs", *block), ("pattern", pattern), ("depth", &depth), ("threads", &threads)];
-                assert!(Job::of(&request(&PROBE, &all).case.parameters).is_ok());
-            }
-        }
-        assert_eq!(profile("cdm9"), None);
     }
 }

@@ -3,7 +3,11 @@
 //! The definition is sysbench's, to the letter: 128 files; each request is one pread or pwrite of a block at
 //! floor(U * total / block) * block over all files laid end to end, with replacement. `rndrw` reads when
 //! (reads + 1) / (writes + 1) < 1.5 and else writes, which gives three reads to two writes. After every 100
-//! requests every file is fsynced, each an event of its own; at the end of the trial once more.
+//! requests every file is fsynced, each an event of its own; at the end of the trial each thread fsyncs each
+//! file once more. Threads take the next event of one sequence, so that the mixture does not depend on them.
+
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::OFlags;
@@ -37,6 +41,7 @@ pub static PROBE: Probe = Probe {
             reference: "100",
             about: "requests after which every file is fsynced; 0: never",
         },
+        Parameter { name: "threads", quick: "1", reference: "1", about: "threads that share the events" },
     ],
     metrics: &[
         MetricDescription::time("time", "request"),
@@ -52,10 +57,14 @@ pub static PROBE: Probe = Probe {
         MetricDescription::quantile("fsync_p95", "fsync", 0.95),
     ],
     needs: &[Need::Place],
-    revision: 1,
+    revision: 2,
     label: |parameters| {
         let block = parameters.integer("bs").map(files::size_words).unwrap_or_default();
-        format!("random {}, {block}", parameters.text("mode").unwrap_or_default())
+        let mode = parameters.text("mode").unwrap_or_default();
+        match parameters.text("threads").unwrap_or("1") {
+            "1" => format!("random {mode}, {block}"),
+            threads => format!("random {mode}, {block} {threads}T"),
+        }
     },
     run: |trial| {
         let job = Job::of(trial.parameters())?;
@@ -67,34 +76,32 @@ pub static PROBE: Probe = Probe {
             files::fill(file.as_fd(), &pool, job.file_bytes).map(|()| file)
         };
         let files: Vec<OwnedFd> = (0..job.files).map(make).collect::<Result<_, _>>()?;
-        let mut generator = Generator::for_part(trial.seed(), "file.random");
-        let mut buffer = Buffer::random(job.block, trial.seed())?;
-        let mut state = State::default();
+        let generator = Generator::for_part(trial.seed(), "file.random");
+        let mut dealer = Dealer { job: &job, generator, reads: 0, writes: 0, dirty: false };
+        let mut buffers = (0..job.threads)
+            .map(|_| Buffer::random(job.block, trial.seed()))
+            .collect::<Result<Vec<_>, _>>()?;
         trial.repeat(|operations, report| {
-            let mut laps = KindLaps::new();
-            // Places are drawn beforehand: the generator is not the file system's cost.
-            let places: Vec<u64> = (0..operations).map(|_| job.place(&mut generator)).collect();
-            let (before, mut stopwatch) = (state, Stopwatch::default());
-            stopwatch.start();
-            requests(&job, &files, &places, &mut buffer, &mut state, &mut laps)
-                .map_err(|e| broken("a request", e))?;
-            stopwatch.stop();
-            let moved = state.bytes - before.bytes;
-            prove("bytes moved", moved, operations * job.block as u64)?;
-            report.moved("request", operations, moved, &stopwatch);
-            laps.report(report, job.block as u64);
-            Ok(())
+            // Events are drawn beforehand: the generator is not the file system's cost.
+            let events = dealer.deal(operations);
+            let (done, stopwatch) = play(&job, &files, &events, &mut buffers)?;
+            prove("bytes moved", done.bytes, operations * job.block as u64)?;
+            report.moved("request", operations, done.bytes, &stopwatch);
+            done.report(report, &job)
         })?;
+        if job.mode == Mode::Read {
+            return Ok(());
+        }
         trial.once(|report| {
-            let mut laps = KindLaps::new();
-            sync_all(&files, &mut laps).map_err(|e| broken("fsync", e))?;
-            laps.report(report, 0);
-            Ok(())
+            let once = (0..job.files).map(|file| Event { kind: Kind::Fsync, file: file as usize, at: 0 });
+            let each_thread = vec![once; job.threads].into_iter().flatten().collect::<Vec<_>>();
+            play(&job, &files, &each_thread, &mut buffers)?.0.report(report, &job)
         })
     },
 };
 
 const MOST_FILES: u64 = 4_096;
+const MOST_THREADS: u64 = 256;
 
 #[derive(Clone, Copy, PartialEq)]
 enum Mode {
@@ -109,6 +116,7 @@ struct Job {
     files: u64,
     file_bytes: u64,
     fsync_every: u64,
+    threads: usize,
 }
 
 impl Job {
@@ -128,8 +136,11 @@ impl Job {
         if file_bytes < block || !file_bytes.is_multiple_of(block) {
             return Err(broken("total", "a file does not hold whole blocks"));
         }
-        let fsync_every = parameters.integer("fsync_every")?;
-        Ok(Job { mode, block: block as usize, files, file_bytes, fsync_every })
+        let (fsync_every, threads) = (parameters.integer("fsync_every")?, parameters.integer("threads")?);
+        if !(1..=MOST_THREADS).contains(&threads) {
+            return Err(broken("threads", "out of bounds"));
+        }
+        Ok(Job { mode, block: block as usize, files, file_bytes, fsync_every, threads: threads as usize })
     }
 
     /// A place over all files laid end to end, at a whole block.
@@ -139,19 +150,57 @@ impl Job {
     }
 }
 
-/// Counts over the whole trial: they decide what the next request is.
-#[derive(Clone, Copy, Default)]
-struct State {
-    reads: u64,
-    writes: u64,
-    bytes: u64,
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Read,
+    Write,
+    Fsync,
 }
 
-impl State {
+/// One event: a block of a file at a place, or the fsync of a file.
+#[derive(Clone, Copy)]
+struct Event {
+    kind: Kind,
+    file: usize,
+    at: u64,
+}
+
+/// Deals the events of a trial; its counts go on from batch to batch.
+struct Dealer<'j> {
+    job: &'j Job,
+    generator: Generator,
+    reads: u64,
+    writes: u64,
+    /// Whether anything was written since all files were synced: with nothing to sync, sysbench does not.
+    dirty: bool,
+}
+
+impl Dealer<'_> {
+    /// The events of so many requests, with the fsyncs that are due among them.
+    fn deal(&mut self, requests: u64) -> Vec<Event> {
+        let mut events = Vec::with_capacity(requests as usize);
+        for _ in 0..requests {
+            let place = self.job.place(&mut self.generator);
+            let (file, at) = ((place / self.job.file_bytes) as usize, place % self.job.file_bytes);
+            let kind = if self.reads_next() { Kind::Read } else { Kind::Write };
+            match kind {
+                Kind::Read => self.reads += 1,
+                _ => (self.writes, self.dirty) = (self.writes + 1, true),
+            }
+            events.push(Event { kind, file, at });
+            let every = self.job.fsync_every;
+            if self.dirty && every > 0 && (self.reads + self.writes).is_multiple_of(every) {
+                let files = 0..self.job.files as usize;
+                events.extend(files.map(|file| Event { kind: Kind::Fsync, file, at: 0 }));
+                self.dirty = false;
+            }
+        }
+        events
+    }
+
     /// sysbench's rule for a ratio of three reads to two writes.
-    #[inline(always)]
-    fn reads_next(&self, mode: Mode) -> bool {
-        match mode {
+    fn reads_next(&self) -> bool {
+        match self.job.mode {
             Mode::Read => true,
             Mode::Write => false,
             Mode::ReadWrite => ((self.reads + 1) as f64) / ((self.writes + 1) as f64) < 1.5,
@@ -159,74 +208,105 @@ impl State {
     }
 }
 
-struct KindLaps {
+/// What was done: times by kind, and bytes moved.
+struct Done {
     read: Laps,
     write: Laps,
     fsync: Laps,
+    bytes: u64,
 }
 
-impl KindLaps {
-    fn new() -> Self {
-        KindLaps { read: Laps::new(), write: Laps::new(), fsync: Laps::new() }
+impl Done {
+    fn nothing() -> Self {
+        Done { read: Laps::new(), write: Laps::new(), fsync: Laps::new(), bytes: 0 }
+    }
+
+    fn merge(&mut self, other: &Done) {
+        self.read.merge(&other.read);
+        self.write.merge(&other.write);
+        self.fsync.merge(&other.fsync);
+        self.bytes += other.bytes;
     }
 
     /// Kinds that did not occur in this batch are not reported: nothing is not zero.
-    fn report(self, report: &mut Report, block: u64) {
+    fn report(self, report: &mut Report, job: &Job) -> Result<(), Failure> {
         for (series, laps) in [("read", self.read), ("write", self.write), ("fsync", self.fsync)] {
-            let bytes = if series == "fsync" { 0 } else { laps.operations() * block };
+            let bytes = if series == "fsync" { 0 } else { laps.operations() * job.block as u64 };
             if laps.operations() > 0 {
                 report.latency(series, bytes, laps);
-            }
-        }
-    }
-}
-
-crate::timed! {
-    fn requests(
-        job: &Job,
-        files: &[OwnedFd],
-        places: &[u64],
-        buffer: &mut [u8],
-        state: &mut State,
-        laps: &mut KindLaps,
-    ) -> Result<(), Errno> {
-        for &place in places {
-            let file = files[(place / job.file_bytes) as usize].as_fd();
-            let at = place % job.file_bytes;
-            if state.reads_next(job.mode) {
-                let started_ns = now_ns();
-                let read = pread(file, buffer, at)?;
-                laps.read.add(started_ns, now_ns());
-                state.bytes += read as u64;
-                state.reads += 1;
-            } else {
-                let started_ns = now_ns();
-                let written = pwrite(file, buffer, at)?;
-                laps.write.add(started_ns, now_ns());
-                state.bytes += written as u64;
-                state.writes += 1;
-            }
-            if job.fsync_every > 0 && (state.reads + state.writes).is_multiple_of(job.fsync_every) {
-                sync_each(files, &mut laps.fsync)?;
             }
         }
         Ok(())
     }
 }
 
-#[inline(always)]
-fn sync_each(files: &[OwnedFd], laps: &mut Laps) -> Result<(), Errno> {
-    for file in files {
+/// Plays the events through; every thread takes the next one as soon as it is free.
+fn play(
+    job: &Job,
+    files: &[OwnedFd],
+    events: &[Event],
+    buffers: &mut [Buffer],
+) -> Result<(Done, Stopwatch), Failure> {
+    let (next, together) = (AtomicUsize::new(0), Barrier::new(job.threads));
+    let (next, together) = (&next, &together);
+    let work = move |buffer: &mut Buffer| {
+        let mut done = Done::nothing();
+        together.wait();
         let started_ns = now_ns();
-        fsync(file.as_fd())?;
-        laps.add(started_ns, now_ns());
+        take(files, events, next, buffer, &mut done).map_err(|e| broken("a request", e))?;
+        Ok::<_, Failure>((done, started_ns, now_ns()))
+    };
+    let (mut all, mut first_ns, mut last_ns) = (Done::nothing(), u64::MAX, 0);
+    let mut add = |(done, started_ns, ended_ns): (Done, u64, u64)| {
+        all.merge(&done);
+        (first_ns, last_ns) = (first_ns.min(started_ns), last_ns.max(ended_ns));
+    };
+    match buffers {
+        [only] => add(work(only)?),
+        several => std::thread::scope(|scope| -> Result<(), Failure> {
+            let running: Vec<_> =
+                several.iter_mut().map(|buffer| scope.spawn(move || work(buffer))).collect();
+            for worker in running {
+                add(worker.join().map_err(|_| broken("a thread", "it panicked"))??);
+            }
+            Ok(())
+        })?,
     }
-    Ok(())
+    let count = all.read.operations() + all.write.operations() + all.fsync.operations();
+    prove("events", count, events.len() as u64)?;
+    Ok((all, Stopwatch::stretch(first_ns, last_ns)))
 }
 
 crate::timed! {
-    fn sync_all(files: &[OwnedFd], laps: &mut KindLaps) -> Result<(), Errno> {
-        sync_each(files, &mut laps.fsync)
+    /// Takes events until there are no more.
+    fn take(
+        files: &[OwnedFd],
+        events: &[Event],
+        next: &AtomicUsize,
+        buffer: &mut [u8],
+        done: &mut Done,
+    ) -> Result<(), Errno> {
+        while let Some(event) = events.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let file = files[event.file].as_fd();
+            let started_ns = now_ns();
+            match event.kind {
+                Kind::Read => {
+                    let read = pread(file, buffer, event.at)?;
+                    done.read.add(started_ns, now_ns());
+                    done.bytes += read as u64;
+                }
+                Kind::Write => {
+                    let written = pwrite(file, buffer, event.at)?;
+                    done.write.add(started_ns, now_ns());
+                    done.bytes += written as u64;
+                }
+                Kind::Fsync => {
+                    fsync(file)?;
+                    done.fsync.add(started_ns, now_ns());
+                }
+            }
+        }
+        Ok(())
     }
 }
 
@@ -251,12 +331,23 @@ mod tests {
 
     #[test]
     fn three_reads_go_to_two_writes_and_every_file_is_synced_after_100() {
-        let mut small = request(&PROBE, &[("files", "4"), ("total", "1MiB")]);
-        small.amount = Amount::Operations { batch: 500, batches: 2 };
+        for threads in [1, 3] {
+            let number = threads.to_string();
+            let mut small = request(&PROBE, &[("files", "4"), ("total", "1MiB"), ("threads", &number)]);
+            small.amount = Amount::Operations { batch: 500, batches: 2 };
+            let batches = run(&small).unwrap();
+            // The cold request is the first of 1,001, and a read.
+            assert_eq!((count(&batches, "read"), count(&batches, "write")), (600, 400));
+            assert_eq!(count(&batches, "fsync"), 10 * 4 + threads * 4);
+        }
+    }
+
+    #[test]
+    fn what_only_reads_syncs_nothing() {
+        let mut small = request(&PROBE, &[("files", "4"), ("total", "1MiB"), ("mode", "rndrd")]);
+        small.amount = Amount::Operations { batch: 200, batches: 1 };
         let batches = run(&small).unwrap();
-        // The cold request is the first of 1,001, and a read.
-        assert_eq!((count(&batches, "read"), count(&batches, "write")), (600, 400));
-        assert_eq!(count(&batches, "fsync"), 10 * 4 + 4);
+        assert_eq!((count(&batches, "write"), count(&batches, "fsync")), (0, 0));
     }
 
     #[test]

@@ -36,7 +36,6 @@ mod time_read;
 mod time_spin;
 mod time_wakeup;
 
-pub use file_queue::profile;
 pub(crate) use time_read::smallest_step_ns;
 
 /// Every probe. A test compares this list with the folder.

@@ -4,15 +4,19 @@
 //! The children of a raw fork pause until they are killed. The parent's ballast is what fork has to copy the
 //! page tables of: none, memory that is mapped only, or memory in which a byte of each page was written.
 //! Memory is read inside, from meminfo and from smaps_rollup; a layer that does not count its own share
-//! shows less than the host does, so the host reads its own figure while the children are held: the batch
-//! `process` is sent before, and `end` after. fork(2), pause(2).
+//! shows less than the host does, so the host reads its own figure as well, with no child there and with all:
+//! the trial says when, and waits. A guest that got its memory from the host in an earlier trial gets no more,
+//! and has no figure. fork(2), pause(2).
 
+use std::time::Duration;
+
+use tare_data::batch::{HELD, OUTSIDE};
 use tare_data::failure::Failure;
 use tare_data::unit::Unit;
 
 use crate::buffer::Buffer;
 use crate::child::Child;
-use crate::facts::{meminfo_bytes, read_text};
+use crate::facts::{available_bytes, meminfo_bytes, read_text};
 use crate::files::size_words;
 use crate::probe::{MetricDescription, Parameter, Probe};
 use crate::stopwatch::{Laps, Stopwatch, now_ns};
@@ -36,7 +40,7 @@ pub static PROBE: Probe = Probe {
         Parameter { name: "size", quick: "16MiB", reference: "256MiB", about: "bytes of the ballast" },
         Parameter {
             name: "hold_ms",
-            quick: "0",
+            quick: "50",
             reference: "1000",
             about: "milliseconds that all children are kept, for the host to look at its memory",
         },
@@ -47,10 +51,11 @@ pub static PROBE: Probe = Probe {
         MetricDescription::quantile("p99", "process", 0.99),
         MetricDescription::gauge("memory", "memory", Unit::Bytes),
         MetricDescription::gauge("pss", "pss", Unit::Bytes),
+        MetricDescription::gauge("outside", OUTSIDE, Unit::Bytes),
         MetricDescription::time("end", "end"),
     ],
     needs: &[],
-    revision: 1,
+    revision: 2,
     label: |parameters| {
         let size = parameters.integer("size").map(size_words).unwrap_or_default();
         match parameters.text("ballast") {
@@ -74,6 +79,8 @@ pub static PROBE: Probe = Probe {
 /// More than any default limit on processes.
 const MOST_CHILDREN: u64 = 100_000;
 const LONGEST_HOLD_MS: u64 = 60_000;
+/// Before anything is held there is nothing to wait for but the host's look at its memory.
+pub(super) const LONGEST_LOOK_MS: u64 = 100;
 /// Children whose smaps_rollup is read: reading one walks all its page tables.
 const LOOKED_AT: usize = 20;
 
@@ -94,6 +101,7 @@ fn ballast(kind: &str, size: u64) -> Result<Option<Buffer>, Failure> {
 
 fn hold(trial: &mut Trial<'_>, n: u64, hold_ms: u64) -> Result<(), Failure> {
     let mut children = Vec::with_capacity(n as usize);
+    say_held(trial, 0, hold_ms.min(LONGEST_LOOK_MS))?;
     let before = available_bytes();
     trial.once(|report| {
         let mut laps = Laps::new();
@@ -107,7 +115,7 @@ fn hold(trial: &mut Trial<'_>, n: u64, hold_ms: u64) -> Result<(), Failure> {
         report.latency("process", 0, laps);
         Ok(())
     })?;
-    std::thread::sleep(std::time::Duration::from_millis(hold_ms));
+    say_held(trial, n, hold_ms)?;
     trial.once(|report| {
         each(report, "memory", available_bytes(), before, n);
         let step = children.len().div_ceil(LOOKED_AT);
@@ -127,6 +135,19 @@ fn hold(trial: &mut Trial<'_>, n: u64, hold_ms: u64) -> Result<(), Failure> {
     })
 }
 
+/// Says how many are held, and gives the host time to look at its memory.
+pub(super) fn say_held(trial: &mut Trial<'_>, held: u64, hold_ms: u64) -> Result<(), Failure> {
+    if hold_ms == 0 {
+        return Ok(());
+    }
+    trial.once(|report| {
+        report.gauge(HELD, held as f64);
+        Ok(())
+    })?;
+    std::thread::sleep(Duration::from_millis(hold_ms));
+    Ok(())
+}
+
 fn pause_for_ever() -> i32 {
     loop {
         // SAFETY: waits for a signal, and none but the last is sent.
@@ -141,10 +162,6 @@ pub(super) fn each(report: &mut Report, series: &'static str, less: Option<u64>,
     if let Some(increase) = increase.filter(|&bytes| bytes > 0) {
         report.gauge(series, increase as f64 / n as f64);
     }
-}
-
-pub(super) fn available_bytes() -> Option<u64> {
-    meminfo_bytes(&read_text("/proc/meminfo")?, "MemAvailable:")
 }
 
 /// A process's share of the memory that it uses (proc_pid_smaps(5)).

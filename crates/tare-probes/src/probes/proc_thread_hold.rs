@@ -6,10 +6,12 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use tare_data::batch::OUTSIDE;
 use tare_data::failure::Failure;
 use tare_data::unit::Unit;
 
-use super::proc_fork_hold::{available_bytes, each, pss_bytes};
+use super::proc_fork_hold::{LONGEST_LOOK_MS, each, pss_bytes, say_held};
+use crate::facts::available_bytes;
 use crate::probe::{MetricDescription, Parameter, Probe};
 use crate::stopwatch::{Laps, Stopwatch, now_ns};
 use crate::syscall::futex_wait;
@@ -27,7 +29,7 @@ pub static PROBE: Probe = Probe {
         Parameter { name: "stack", quick: "64KiB", reference: "default", about: "bytes, or default" },
         Parameter {
             name: "hold_ms",
-            quick: "0",
+            quick: "50",
             reference: "1000",
             about: "milliseconds that all threads are kept, for the host to look at its memory",
         },
@@ -38,10 +40,11 @@ pub static PROBE: Probe = Probe {
         MetricDescription::quantile("p99", "thread", 0.99),
         MetricDescription::gauge("memory", "memory", Unit::Bytes),
         MetricDescription::gauge("pss", "pss", Unit::Bytes),
+        MetricDescription::gauge("outside", OUTSIDE, Unit::Bytes),
         MetricDescription::time("end", "end"),
     ],
     needs: &[],
-    revision: 1,
+    revision: 2,
     label: |parameters| format!("kept thread, {}", parameters.text("stack").unwrap_or_default()),
     run: |trial| {
         let parameters = trial.parameters();
@@ -133,6 +136,7 @@ fn hold(trial: &mut Trial<'_>, n: u64, stack: Option<usize>, hold_ms: u64) -> Re
     let attributes = Attributes::new(stack)?;
     let mut threads = Threads(Vec::with_capacity(n as usize));
     let own_pss = || pss_bytes(std::process::id() as i32);
+    say_held(trial, 0, hold_ms.min(LONGEST_LOOK_MS))?;
     let (before, pss_before) = (available_bytes(), own_pss());
     trial.once(|report| {
         let mut laps = Laps::new();
@@ -145,7 +149,7 @@ fn hold(trial: &mut Trial<'_>, n: u64, stack: Option<usize>, hold_ms: u64) -> Re
         report.latency("thread", 0, laps);
         Ok(())
     })?;
-    std::thread::sleep(std::time::Duration::from_millis(hold_ms));
+    say_held(trial, n, hold_ms)?;
     trial.once(|report| {
         each(report, "memory", available_bytes(), before, n);
         each(report, "pss", pss_before, own_pss(), n);

@@ -9,6 +9,7 @@ use crate::number::{Figure, counted, ratio, ratio_interval};
 use crate::text::{clean, paragraph};
 use crate::words;
 
+mod crystaldiskmark;
 mod dd;
 mod netperf;
 mod sysbench;
@@ -26,6 +27,7 @@ pub enum Tool {
     Sysbench,
     Dd,
     Netperf,
+    CrystalDiskMark,
 }
 
 /// A session's raw trials in the lines of a tool's report.
@@ -35,6 +37,7 @@ pub fn render(tool: Tool, session: &Session, findings: &Findings) -> String {
         Tool::Sysbench => sysbench::render(session, findings),
         Tool::Dd => dd::render(session, findings),
         Tool::Netperf => netperf::render(session, findings),
+        Tool::CrystalDiskMark => crystaldiskmark::render(session, findings),
     }
 }
 

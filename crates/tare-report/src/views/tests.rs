@@ -250,12 +250,35 @@ fn round_trips_have_netperfs_names() {
 }
 
 #[test]
+fn crystaldiskmark_keeps_the_best_pass() {
+    let queue = |op: &'static str| {
+        [("bs", "1MiB"), ("depth", "8"), ("op", op), ("pattern", "sequential"), ("threads", "1")]
+    };
+    let mut cases = vec![case("file.queue", &queue("read"), (Some("own"), None))];
+    cases.push(case("file.queue", &queue("write"), (Some("own"), None)));
+    for case in &mut cases {
+        case.metrics = vec![
+            metric("rate", "request", Reading::BytesPerSecond, Unit::BytesPerSecond),
+            metric("iops", "request", Reading::OperationsPerSecond, Unit::PerSecond),
+            metric("mean", "request", Reading::Mean, Unit::Nanoseconds),
+        ];
+    }
+    let mut session = session(cases);
+    for each_ns in [2_000_000, 1_000_000, 4_000_000] {
+        add(&mut session, 0, "native", Ok(vec![latency("request", 4 << 20, &[each_ns; 4])]));
+    }
+    add(&mut session, 1, "native", Err(Failure::new(FailureKind::NotSupported, "no O_DIRECT")));
+    assert_snapshot!(shown(Tool::CrystalDiskMark, &session));
+}
+
+#[test]
 fn a_session_without_the_probes_says_which_study_has_them() {
     let empty = session(Vec::new());
     assert!(shown(Tool::Dd, &empty).contains("did not measure file.seq"));
     assert!(shown(Tool::UnixBench, &empty).contains("measured none of the twelve tests"));
     assert!(shown(Tool::Sysbench, &empty).contains("neither cpu.primes nor file.random"));
     assert!(shown(Tool::Netperf, &empty).contains("did not measure net.rr"));
+    assert!(shown(Tool::CrystalDiskMark, &empty).contains("did not measure file.queue"));
 }
 
 #[test]

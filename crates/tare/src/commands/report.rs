@@ -71,6 +71,7 @@ fn followed(view: ToolView) -> Tool {
         ToolView::Unixbench => Tool::UnixBench,
         ToolView::Sysbench => Tool::Sysbench,
         ToolView::Dd => Tool::Dd,
+        ToolView::CrystalDiskMark => Tool::CrystalDiskMark,
         ToolView::Netperf => Tool::Netperf,
     }
 }
