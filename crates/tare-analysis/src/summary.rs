@@ -255,8 +255,14 @@ pub fn series(trials: &[&Trial], metrics: &[Metric]) -> Vec<Series> {
     let most = failures.iter().rev().max_by_key(|(_, count)| *count).map(|(failure, _)| (*failure).clone());
     for (series, metric) in all.iter_mut().zip(metrics) {
         series.failure = most.clone().or_else(|| {
-            let reason = format!("its samples give no {}", metric.name);
-            (series.failed > 0).then(|| Failure::new(FailureKind::WrongWork, reason))
+            // A gauge is read where an environment has it to show; what is timed must be there.
+            let sent = |trial: &&Trial| trial.batches.iter().any(|batch| batch.series == metric.series);
+            let (kind, reason) = if metric.reading == Reading::Gauge && !trials.iter().any(sent) {
+                (FailureKind::NotSupported, format!("its {} does not show here", metric.name))
+            } else {
+                (FailureKind::WrongWork, format!("its samples give no {}", metric.name))
+            };
+            (series.failed > 0).then(|| Failure::new(kind, reason))
         });
     }
     all

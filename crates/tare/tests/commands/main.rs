@@ -1,6 +1,7 @@
 //! The program as a person or a script meets it: what it prints, how it ends, what it leaves.
 
 mod errors;
+mod held;
 mod honesty;
 mod kill;
 mod places;
