@@ -51,6 +51,10 @@ pub struct Laps {
     histogram: Histogram,
     first_ns: Option<u64>,
     last_ns: u64,
+    /// Waited in vain between laps.
+    paused_ns: u64,
+    /// The same since the last lap: no part of the stretch unless another lap follows.
+    pause_ns: u64,
 }
 
 impl Laps {
@@ -59,7 +63,7 @@ impl Laps {
         let mut histogram = Histogram::new();
         // Writes every count, so that the pages are mapped before the clock runs.
         histogram.0.reset();
-        Laps { histogram, first_ns: None, last_ns: 0 }
+        Laps { histogram, first_ns: None, last_ns: 0, paused_ns: 0, pause_ns: 0 }
     }
 
     /// Adds one operation. Called after its end was read, so that it costs the operation nothing.
@@ -68,6 +72,14 @@ impl Laps {
         self.histogram.record(ended_ns.saturating_sub(started_ns));
         self.first_ns.get_or_insert(started_ns);
         self.last_ns = ended_ns;
+        self.paused_ns += std::mem::take(&mut self.pause_ns);
+    }
+
+    /// Leaves a wait out of the elapsed time that was no operation's: for an answer that did not come.
+    pub fn pause(&mut self, waited_ns: u64) {
+        if self.first_ns.is_some() {
+            self.pause_ns += waited_ns;
+        }
     }
 
     /// Adds the laps of another thread over the same stretch.
@@ -81,9 +93,9 @@ impl Laps {
         self.histogram.0.len()
     }
 
-    /// From the first start to the last end.
+    /// From the first start to the last end, without the pauses.
     pub fn elapsed_ns(&self) -> u64 {
-        self.last_ns.saturating_sub(self.first_ns.unwrap_or(self.last_ns))
+        self.last_ns.saturating_sub(self.first_ns.unwrap_or(self.last_ns)).saturating_sub(self.paused_ns)
     }
 
     pub fn into_histogram(self) -> Histogram {
@@ -112,6 +124,17 @@ mod tests {
         assert_eq!(laps.operations(), 3);
         assert_eq!(laps.elapsed_ns(), 150);
         assert_eq!(laps.into_histogram().0.max(), 140);
+    }
+
+    #[test]
+    fn a_wait_in_vain_between_laps_is_no_part_of_their_time() {
+        let mut laps = Laps::new();
+        laps.pause(1_000);
+        laps.add(1_000, 1_010);
+        laps.pause(300);
+        laps.add(1_400, 1_410);
+        laps.pause(500);
+        assert_eq!(laps.elapsed_ns(), 410 - 300);
     }
 
     #[test]

@@ -1,38 +1,54 @@
-//! `net.rr`: a request goes out, a response comes back, one at a time; the round trip of a connection.
+//! `net.rr`: a request goes out, a response comes back; the round trip over TCP or UDP.
 //!
-//! As netperf's TCP_RR: one connection, blocking send then recv, one byte each way unless told otherwise,
-//! one request outstanding, Nagle's algorithm left on, no busy polling, no pinning. The response is not an
-//! echo. Other than netperf, the time to connect is not the first round trip but a figure of its own, and
-//! times are whole nanoseconds. tcp(7).
+//! As netperf's TCP_RR and UDP_RR: blocking send then recv, one byte each way unless told otherwise, one request
+//! outstanding, Nagle's algorithm left on, no busy polling, no pinning. The response is not an echo. Other than
+//! netperf, the time to connect is not the first round trip but a figure of its own, times are whole
+//! nanoseconds, and datagrams are numbered within the bytes that netperf sends too, so that one that is lost,
+//! late, doubled or out of order is counted and never taken for another's answer. `burst=N` has N requests in
+//! flight (netperf's -b N-1). At a fixed `rate` a request's time counts from when it was to be sent, so that a
+//! stall is seen by all the requests that it held up. tcp(7), udp(7).
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::panic::AssertUnwindSafe;
-
-use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::io::Errno;
-use rustix::net::{self, AddressFamily, SocketFlags, SocketType, sockopt};
-use tare_data::failure::{Failure, FailureKind};
+use rustix::fd::{AsFd, OwnedFd};
+use tare_data::failure::Failure;
 use tare_data::metric::Reading;
-use tare_data::peer::Peer;
+use tare_data::unit::Unit;
 
 use crate::buffer::Buffer;
-use crate::child::Child;
+use crate::handover::{PIN, Placement};
+use crate::net::flow::Pace;
+use crate::net::ledger::{Counts, Ledger};
+use crate::net::{Far, Flow, Rounds, Transport, datagrams, sockets, streams};
 use crate::probe::{MetricDescription, Need, Parameter, Probe};
-use crate::stopwatch::{Laps, Stopwatch, now_ns};
-use crate::syscall::{recv, send};
-use crate::trial::{broken, prove};
+use crate::stopwatch::Laps;
+use crate::trial::{Trial, broken, prove};
 
 pub static PROBE: Probe = Probe {
     name: "net.rr",
     title: "TCP round trip",
-    summary: "A byte to a peer and a byte back over one connection, one request outstanding.",
-    timed: "send until the whole response is there, with one clock read before and after",
-    not_timed: "connecting, which is a figure of its own; the entry into the histogram",
+    summary: "A request to a peer and a response back, one request outstanding unless told otherwise.",
+    timed: "send until the whole response is there, with one clock read before and after; at a fixed rate \
+            from the time at which it was to be sent",
+    not_timed: "connecting, which is a figure of its own; the entry into the histogram; the wait for a \
+                datagram that is given up, which is counted as lost",
     distorted_by: "which processors the two ends run on; idle states; offloads; firewalls on the way",
     parameters: &[
+        Parameter { name: "protocol", quick: "tcp", reference: "tcp", about: "tcp or udp" },
         Parameter { name: "request", quick: "1", reference: "1", about: "bytes of a request" },
-        Parameter { name: "response", quick: "1", reference: "1", about: "bytes of a response" },
+        Parameter {
+            name: "response",
+            quick: "1",
+            reference: "1",
+            about: "bytes of a response; over udp no more than of a request",
+        },
         Parameter { name: "nodelay", quick: "no", reference: "no", about: "yes: TCP_NODELAY, as netperf -D" },
+        Parameter { name: "burst", quick: "1", reference: "1", about: "requests in flight" },
+        Parameter {
+            name: "rate",
+            quick: "0",
+            reference: "0",
+            about: "requests a second, sent when they are due; 0: a response brings the next request",
+        },
+        PIN,
     ],
     metrics: &[
         MetricDescription::time("time", "round"),
@@ -46,162 +62,125 @@ pub static PROBE: Probe = Probe {
         MetricDescription::nanoseconds("sd", "round", Reading::StandardDeviation),
         MetricDescription::per_second("rate", "round"),
         MetricDescription::nanoseconds("connect", "connect", Reading::Cold),
+        MetricDescription::gauge("lost", "lost", Unit::Count),
+        MetricDescription::gauge("late", "late", Unit::Count),
+        MetricDescription::gauge("duplicated", "duplicated", Unit::Count),
+        MetricDescription::gauge("reordered", "reordered", Unit::Count),
     ],
     needs: &[Need::Peer],
-    revision: 1,
-    label: |_| "TCP round trip".into(),
+    revision: 2,
+    label: |parameters| {
+        let text = |key| parameters.text(key).unwrap_or_default();
+        let protocol = if text("protocol") == "udp" { "UDP" } else { "TCP" };
+        match (text("rate"), text("burst"), text("pin")) {
+            ("0" | "", "1" | "", "same") => format!("{protocol} round trip, 1 CPU"),
+            ("0" | "", "1" | "", "cross") => format!("{protocol} round trip, 2 CPU"),
+            ("0" | "", "1" | "", _) => format!("{protocol} round trip"),
+            ("0" | "", burst, _) => format!("{protocol} round trip x{burst}"),
+            (rate, ..) => format!("{protocol} round trip {rate}/s"),
+        }
+    },
     run: |trial| {
         let parameters = trial.parameters();
-        let (request, response) = (parameters.integer("request")?, parameters.integer("response")?);
+        let transport = match parameters.text("protocol")? {
+            "tcp" => Transport::Tcp,
+            "udp" => Transport::Udp,
+            other => return Err(broken("protocol", format!("{other} is neither tcp nor udp"))),
+        };
         let no_delay = match parameters.text("nodelay")? {
             "no" => false,
             "yes" => true,
             other => return Err(broken("nodelay", format!("{other} is neither yes nor no"))),
         };
-        if !(1..=LARGEST_MESSAGE).contains(&request) || !(1..=LARGEST_MESSAGE).contains(&response) {
-            return Err(broken("parameters", "request or response is out of bounds"));
+        let size = |key| parameters.integer(key).map(|bytes| u32::try_from(bytes).unwrap_or(u32::MAX));
+        let rounds = Rounds { transport, request: size("request")?, response: size("response")?, no_delay };
+        let flow = Flow::Rounds(rounds.clone()).checked()?;
+        let pace = Pace::of(parameters)?;
+        let placement = Placement::of(parameters.text(PIN.name)?)?;
+        placement.here()?;
+        let far = Far::open(trial.peer()?, &flow, placement)?;
+        match transport {
+            Transport::Tcp => over_tcp(trial, far, &rounds, pace),
+            Transport::Udp => over_udp(trial, far, &rounds, pace),
         }
-        let peer = trial.peer()?;
-        if *peer != Peer::Loopback {
-            return Err(Failure::new(FailureKind::NotSupported, format!("no way to the peer {peer:?}")));
-        }
-        let (mut outgoing, mut incoming) =
-            (Buffer::zeroed(request as usize)?, Buffer::zeroed(response as usize)?);
-        outgoing.fill(REQUEST);
-        let server = Server::start(request as usize, response as usize, no_delay)?;
-        let mut connection = None;
-        trial.repeat(|operations, report| {
-            let connection: &OwnedFd = match &connection {
-                Some(connection) => connection,
-                None => {
-                    let (fresh, stopwatch) = connect(server.address, no_delay)?;
-                    report.throughput("connect", 1, &stopwatch);
-                    connection.insert(fresh)
-                }
-            };
-            let mut laps = Laps::new();
-            let right = rounds(operations, connection.as_fd(), &outgoing, &mut incoming, &mut laps)
-                .map_err(|e| broken("a round trip", e))?;
-            prove("responses that are the peer's", right, operations)?;
-            report.latency("round", operations * (request + response), laps);
-            Ok(())
-        })?;
-        drop(connection);
-        prove("exit code of the peer", server.child.wait().unwrap_or(-1) as u64, 0)
     },
 };
 
-/// Beyond this the socket buffers fill and both ends wait for each other.
-const LARGEST_MESSAGE: u64 = 1 << 16;
-/// What requests and responses are full of; different, so that an echo is not taken for a response.
-const REQUEST: u8 = b'q';
-const RESPONSE: u8 = b'r';
-
-/// The other end, in a process of its own.
-struct Server {
-    address: SocketAddr,
-    child: Child,
-}
-
-impl Server {
-    fn start(request: usize, response: usize, no_delay: bool) -> Result<Server, Failure> {
-        let what = "listening on 127.0.0.1";
-        let socket = socket()?;
-        let any_port = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
-        net::bind(&socket, &any_port).map_err(|e| broken(what, e))?;
-        net::listen(&socket, 1).map_err(|e| broken(what, e))?;
-        let address = net::getsockname(&socket).map_err(|e| broken(what, e))?;
-        let address = SocketAddr::try_from(address).map_err(|e| broken(what, e))?;
-        let mut incoming = Buffer::zeroed(request)?;
-        let mut outgoing = Buffer::zeroed(response)?;
-        outgoing.fill(RESPONSE);
-        let child = Child::fork(
-            &[],
-            AssertUnwindSafe(move || {
-                let Ok(connection) = net::accept(&socket) else { return 2 };
-                if no_delay && sockopt::set_tcp_nodelay(&connection, true).is_err() {
-                    return 3;
-                }
-                serve(connection.as_fd(), &mut incoming, &outgoing)
-            }),
-        )?;
-        Ok(Server { address, child })
-    }
-}
-
-fn socket() -> Result<OwnedFd, Failure> {
-    net::socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, None)
-        .map_err(|e| broken("a TCP socket", e))
-}
-
-/// Connects, timed; the socket is made before the clock runs.
-fn connect(address: SocketAddr, no_delay: bool) -> Result<(OwnedFd, Stopwatch), Failure> {
-    let socket = socket()?;
-    if no_delay {
-        sockopt::set_tcp_nodelay(&socket, true).map_err(|e| broken("TCP_NODELAY", e))?;
-    }
-    let mut stopwatch = Stopwatch::default();
-    stopwatch.start();
-    let connected = net::connect(&socket, &address);
-    stopwatch.stop();
-    connected.map_err(|e| broken("connecting to 127.0.0.1", e))?;
-    Ok((socket, stopwatch))
-}
-
-crate::timed! {
-    /// So many round trips; how many responses began with what only the peer sends.
-    fn rounds(
-        operations: u64,
-        connection: BorrowedFd<'_>,
-        outgoing: &[u8],
-        incoming: &mut [u8],
-        laps: &mut Laps,
-    ) -> Result<u64, Errno> {
-        let mut right = 0;
-        for _ in 0..operations {
-            incoming[0] = 0;
-            let started_ns = now_ns();
-            if send(connection, outgoing)? != outgoing.len() {
-                return Err(Errno::MSGSIZE);
+fn over_tcp(trial: &mut Trial<'_>, far: Far, flow: &Rounds, pace: Pace) -> Result<(), Failure> {
+    let mut outgoing = Buffer::zeroed(flow.request as usize)?;
+    let mut incoming = Buffer::zeroed(flow.response as usize)?;
+    outgoing.fill(streams::REQUEST);
+    let mut connection: Option<OwnedFd> = None;
+    trial.repeat(|operations, report| {
+        let connection = match &connection {
+            Some(connection) => connection,
+            None => {
+                let (fresh, stopwatch) = far.connect(flow.no_delay)?;
+                report.throughput("connect", 1, &stopwatch);
+                connection.insert(fresh)
             }
-            let mut filled = 0;
-            while filled < incoming.len() {
-                match recv(connection, &mut incoming[filled..])? {
-                    0 => return Err(Errno::PIPE),
-                    more => filled += more,
-                }
+        };
+        let mut laps = Laps::new();
+        let right =
+            streams::request(operations, connection.as_fd(), &outgoing, &mut incoming, pace, &mut laps)
+                .map_err(|e| sockets::stream_failure("a round trip", e))?;
+        prove("responses that are the peer's", right, operations)?;
+        report.latency("round", operations * u64::from(flow.request + flow.response), laps);
+        Ok(())
+    })?;
+    drop(connection);
+    far.finish()?;
+    tell(trial, Counts::default())
+}
+
+fn over_udp(trial: &mut Trial<'_>, far: Far, flow: &Rounds, pace: Pace) -> Result<(), Failure> {
+    let mut outgoing = Buffer::zeroed(flow.request as usize)?;
+    // One byte more: a longer datagram is told from one of the right length.
+    let mut incoming = Buffer::zeroed(flow.response as usize + 1)?;
+    let mut ledger = Ledger::new(flow.request as usize, flow.response as usize);
+    let mut socket: Option<OwnedFd> = None;
+    trial.repeat(|operations, report| {
+        let socket = match &socket {
+            Some(socket) => socket,
+            None => {
+                let (fresh, stopwatch) = far.greet()?;
+                report.throughput("connect", 1, &stopwatch);
+                socket.insert(fresh)
             }
-            laps.add(started_ns, now_ns());
-            right += u64::from(incoming[0] == RESPONSE);
+        };
+        let mut laps = Laps::new();
+        let messages = (&mut outgoing[..], &mut incoming[..]);
+        datagrams::request(operations, socket.as_fd(), messages, pace, &mut ledger, &mut laps)?;
+        let answered = laps.operations();
+        if answered > 0 {
+            report.latency("round", answered * u64::from(flow.request + flow.response), laps);
         }
-        Ok(right)
+        Ok(())
+    })?;
+    if let Some(socket) = &socket {
+        datagrams::listen_on(socket, &mut incoming, &mut ledger)?;
     }
+    drop(socket);
+    far.finish()?;
+    tell(trial, ledger.counts)
 }
 
-crate::timed! {
-    /// Answers whole requests until the connection is closed. Gives the process's exit code.
-    fn serve(connection: BorrowedFd<'_>, incoming: &mut [u8], outgoing: &[u8]) -> i32 {
-        loop {
-            let mut filled = 0;
-            while filled < incoming.len() {
-                match recv(connection, &mut incoming[filled..]) {
-                    Ok(0) => return if filled == 0 { 0 } else { 4 },
-                    Ok(more) => filled += more,
-                    Err(_) => return 5,
-                }
-            }
-            if incoming[0] != REQUEST {
-                return 6;
-            }
-            if send(connection, outgoing) != Ok(outgoing.len()) {
-                return 7;
-            }
-        }
-    }
+/// What became of requests that were not simply answered, once a trial: a median of batches would hide it.
+fn tell(trial: &mut Trial<'_>, counts: Counts) -> Result<(), Failure> {
+    trial.once(|report| {
+        report.gauge("lost", counts.lost as f64);
+        report.gauge("late", counts.late as f64);
+        report.gauge("duplicated", counts.duplicated as f64);
+        report.gauge("reordered", counts.reordered as f64);
+        Ok(())
+    })
 }
 
 #[cfg(test)]
 mod tests {
+    use tare_data::failure::FailureKind;
+    use tare_data::peer::Peer;
+
     use super::super::tests::{request, run};
     use super::*;
 
@@ -209,6 +188,19 @@ mod tests {
     fn messages_of_any_size_come_whole() {
         for (out, back) in [("1", "64KiB"), ("64KiB", "1"), ("3000", "5000")] {
             run(&request(&PROBE, &[("request", out), ("response", back), ("nodelay", "yes")])).unwrap();
+        }
+        for (out, back) in [("1", "1"), ("16", "16"), ("60000", "1"), ("1400", "1400")] {
+            run(&request(&PROBE, &[("protocol", "udp"), ("request", out), ("response", back)])).unwrap();
+        }
+    }
+
+    #[test]
+    fn requests_in_flight_together_and_on_time_are_all_answered() {
+        for protocol in ["tcp", "udp"] {
+            run(&request(&PROBE, &[("protocol", protocol), ("burst", "16")])).unwrap();
+            run(&request(&PROBE, &[("protocol", protocol), ("rate", "100000")])).unwrap();
+            assert!(run(&request(&PROBE, &[("protocol", protocol), ("rate", "9"), ("burst", "2")])).is_err());
+            assert!(run(&request(&PROBE, &[("protocol", protocol), ("burst", "129")])).is_err());
         }
     }
 

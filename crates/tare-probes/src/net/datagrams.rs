@@ -1,0 +1,235 @@
+//! Requests and responses as numbered datagrams: the timed loops of both ends, and how they find each other.
+
+use std::time::{Duration, Instant};
+
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::io::Errno;
+use rustix::net::{self, SocketAddrAny};
+use tare_data::failure::{Failure, FailureKind};
+
+use super::flow::{Pace, Starts, Transport};
+use super::ledger::{Ledger, MOST_LOST, answer};
+use super::serving::{TOKEN_BYTES, Token};
+use super::sockets;
+use crate::stopwatch::{Laps, now_ns};
+use crate::syscall::{recv, send};
+use crate::trial::broken;
+
+/// A request that is not answered for so long is given up: some thirty times a slow round trip in a place, and
+/// longer than one around the Earth.
+pub const GIVEN_UP_AFTER: Duration = Duration::from_millis(300);
+/// After the last answer, so long is listened for answers that come twice...
+const ECHOES: Duration = Duration::from_millis(5);
+/// Most datagrams that are listened for after a trial.
+const MOST_ECHOES: u32 = 10_000;
+/// A greeting is sent again after so long...
+const GREET_AGAIN: Duration = Duration::from_millis(100);
+/// ...and at most so often.
+const MOST_GREETINGS: u32 = 30;
+
+crate::timed! {
+    /// So many requests, each answered or given up.
+    fn rounds(
+        operations: u64,
+        socket: BorrowedFd<'_>,
+        outgoing: &mut [u8],
+        incoming: &mut [u8],
+        pace: Pace,
+        ledger: &mut Ledger,
+        laps: &mut Laps,
+    ) -> Result<(), Errno> {
+        let give_up_ns = GIVEN_UP_AFTER.as_nanos() as u64;
+        let mut starts = Starts::new();
+        let (mut sent, mut settled) = (0, 0);
+        let mut first_ns = now_ns();
+        // When something was last sent or answered.
+        let mut moved_ns = first_ns;
+        while settled < operations {
+            while sent < operations && sent - settled < pace.burst {
+                let number = ledger.send(outgoing);
+                moved_ns = pace.start_ns(first_ns, sent);
+                starts.set(number, moved_ns);
+                if send(socket, outgoing)? != outgoing.len() {
+                    return Err(Errno::MSGSIZE);
+                }
+                sent += 1;
+            }
+            let arrived = recv(socket, incoming);
+            let ended_ns = now_ns();
+            match arrived {
+                Ok(length) => {
+                    if let Some(number) = ledger.arrived(&incoming[..length]) {
+                        laps.add(starts.get(number), ended_ns);
+                        moved_ns = ended_ns;
+                        settled += 1;
+                        // In flight together, later requests may be answered past a lost one for ever.
+                        let is_old = |number| ended_ns.saturating_sub(starts.get(number)) > give_up_ns;
+                        if pace.burst > 1 && ledger.oldest_waiting().is_some_and(is_old) {
+                            settled += u64::from(ledger.give_up());
+                        }
+                        continue;
+                    }
+                    if ended_ns.saturating_sub(moved_ns) <= give_up_ns {
+                        continue;
+                    }
+                }
+                Err(Errno::INTR) => continue,
+                Err(Errno::AGAIN) => {}
+                Err(other) => return Err(other),
+            }
+            while ledger.give_up() {
+                settled += 1;
+            }
+            // The wait in vain is nobody's round trip, and the schedule goes on from here.
+            let vain_ns = ended_ns.saturating_sub(moved_ns);
+            laps.pause(vain_ns);
+            first_ns += vain_ns;
+            if ledger.counts.lost > MOST_LOST {
+                return Err(Errno::TIMEDOUT);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The near end: so many requests, each answered and timed or given up and counted.
+pub fn request(
+    operations: u64,
+    socket: BorrowedFd<'_>,
+    (outgoing, incoming): (&mut [u8], &mut [u8]),
+    pace: Pace,
+    ledger: &mut Ledger,
+    laps: &mut Laps,
+) -> Result<(), Failure> {
+    rounds(operations, socket, outgoing, incoming, pace, ledger, laps).map_err(|e| match e {
+        Errno::TIMEDOUT => {
+            let reason = format!("more than {MOST_LOST} requests were not answered: the way loses datagrams");
+            Failure::new(FailureKind::Broken, reason)
+        }
+        other => sockets::stream_failure("a round trip", other),
+    })
+}
+
+/// Listens for what comes after the last answer: answers that come twice, or to requests that were given up.
+pub fn listen_on(socket: &OwnedFd, incoming: &mut [u8], ledger: &mut Ledger) -> Result<(), Failure> {
+    let longest = if ledger.counts.lost > 0 { GIVEN_UP_AFTER } else { ECHOES };
+    sockets::deadline(socket, longest)?;
+    let end = Instant::now() + longest;
+    for _ in 0..MOST_ECHOES {
+        match net::recv(socket, &mut *incoming, net::RecvFlags::empty()) {
+            Ok((length, _)) => drop(ledger.arrived(&incoming[..length])),
+            Err(_) => break,
+        }
+        if Instant::now() > end {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// A socket connected to the far end, which has been shown the token and has answered.
+pub fn greet(address: std::net::SocketAddr, token: &Token) -> Result<OwnedFd, Failure> {
+    let socket = sockets::socket(Transport::Udp, address.ip())?;
+    net::connect(&socket, &address).map_err(|e| broken(&format!("connecting to {address}"), e))?;
+    sockets::deadline(&socket, GREET_AGAIN)?;
+    let mut answer = [0u8; TOKEN_BYTES + 1];
+    for _ in 0..MOST_GREETINGS {
+        // A refusal of an earlier greeting may be reported here.
+        let _ = net::send(&socket, token, net::SendFlags::empty());
+        match net::recv(&socket, &mut answer, net::RecvFlags::empty()) {
+            Ok((length, _)) if answer[..length] == greeting_answer(token) => {
+                sockets::deadline(&socket, GIVEN_UP_AFTER)?;
+                return Ok(socket);
+            }
+            Err(Errno::CONNREFUSED) => {
+                return Err(broken("greeting the peer over UDP", format!("nothing listens on {address}")));
+            }
+            _ => {}
+        }
+    }
+    let seconds = (GREET_AGAIN * MOST_GREETINGS).as_secs();
+    let reason = format!("no answer over UDP from {address} in {seconds} s; a firewall may drop it");
+    Err(Failure::new(FailureKind::Broken, reason))
+}
+
+/// What a far end answers to its token: as long, and no echo.
+pub fn greeting_answer(token: &Token) -> Token {
+    token.map(|byte| !byte)
+}
+
+/// Waits for a datagram with the token, and talks from then on to where it came from and to nobody else.
+///
+/// A datagram without the token gets no answer. `from`, where it is given, is the one address that a token is
+/// taken from: it has proved by a connection that it receives what is sent there.
+pub fn met(
+    socket: &OwnedFd,
+    token: &Token,
+    from: Option<std::net::IpAddr>,
+    patience: Duration,
+) -> Result<(), Errno> {
+    let end = Instant::now() + patience;
+    let mut bytes = [0u8; TOKEN_BYTES + 1];
+    loop {
+        let left = end.checked_duration_since(Instant::now()).ok_or(Errno::TIMEDOUT)?;
+        let left = left.max(Duration::from_millis(1));
+        net::sockopt::set_socket_timeout(socket, net::sockopt::Timeout::Recv, Some(left))?;
+        let (length, _, sender) = match net::recvfrom(socket, &mut bytes, net::RecvFlags::empty()) {
+            Ok((length, whole, sender)) => (length, whole, sender),
+            Err(Errno::AGAIN) => return Err(Errno::TIMEDOUT),
+            Err(Errno::INTR | Errno::CONNREFUSED) => continue,
+            Err(other) => return Err(other),
+        };
+        let Some(sender) = sender else { continue };
+        let address = std::net::SocketAddr::try_from(sender.clone());
+        let welcome = from.is_none_or(|from| address.is_ok_and(|address| address.ip() == from));
+        if length == TOKEN_BYTES && bytes[..TOKEN_BYTES] == *token && welcome {
+            return meet(socket, &sender, token);
+        }
+    }
+}
+
+fn meet(socket: &OwnedFd, sender: &SocketAddrAny, token: &Token) -> Result<(), Errno> {
+    net::connect(socket, sender)?;
+    net::sockopt::set_socket_timeout(socket, net::sockopt::Timeout::Recv, None)?;
+    net::send(socket, &greeting_answer(token), net::SendFlags::empty())?;
+    Ok(())
+}
+
+crate::timed! {
+    /// Answers requests of the right length, for ever: whoever forked this process ends it.
+    fn serve(socket: BorrowedFd<'_>, request: usize, incoming: &mut [u8], outgoing: &mut [u8], token: &Token) -> i32 {
+        loop {
+            let length = match recv(socket, incoming) {
+                Ok(length) => length,
+                // An answer found nobody: the near end is gone, or its answer crossed with its end.
+                Err(Errno::CONNREFUSED | Errno::INTR) => continue,
+                Err(_) => return 5,
+            };
+            let answered = if length == TOKEN_BYTES && incoming[..TOKEN_BYTES] == *token {
+                // The first answer to the greeting was lost.
+                send(socket, &greeting_answer(token))
+            } else if length == request {
+                answer(&incoming[..length], outgoing);
+                send(socket, outgoing)
+            } else {
+                continue;
+            };
+            match answered {
+                // No room on the way is a datagram lost on the way.
+                Ok(_) | Err(Errno::CONNREFUSED | Errno::INTR | Errno::NOBUFS | Errno::AGAIN) => {}
+                Err(_) => return 7,
+            }
+        }
+    }
+}
+
+/// The far end, which has met the near one; gives the process's exit code.
+pub fn respond(
+    socket: &OwnedFd,
+    request: usize,
+    incoming: &mut [u8],
+    outgoing: &mut [u8],
+    token: &Token,
+) -> i32 {
+    serve(socket.as_fd(), request, incoming, outgoing, token)
+}

@@ -1,0 +1,166 @@
+//! A flow: what the two ends of a network trial do with each other, as the near end asks for it.
+
+use serde::{Deserialize, Serialize};
+use tare_data::failure::Failure;
+use tare_data::names::Parameters;
+
+use crate::trial::broken;
+
+/// Beyond this the socket buffers fill and both ends of a stream wait for each other.
+pub const LARGEST_MESSAGE: u64 = 1 << 16;
+/// What an IPv4 datagram holds beside its headers: 65,535 less 20 and 8.
+pub const LARGEST_DATAGRAM: u64 = 65_507;
+/// Most requests in flight: half of what one byte of number tells apart.
+pub const MOST_BURST: u64 = 128;
+/// Most requests a second that can be asked for: below a microsecond a sleep has no meaning.
+pub const HIGHEST_RATE: u64 = 1_000_000;
+/// What the two ends do with each other. Everything that the far end has to know.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Flow {
+    /// Requests and responses.
+    Rounds(Rounds),
+}
+
+/// Requests and responses of fixed sizes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rounds {
+    pub transport: Transport,
+    /// Bytes.
+    pub request: u32,
+    /// Bytes.
+    pub response: u32,
+    /// TCP_NODELAY at both ends.
+    pub no_delay: bool,
+}
+
+/// How messages travel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Transport {
+    Tcp,
+    Udp,
+}
+
+impl Flow {
+    /// Says what is out of bounds; a far end asks before it allocates anything.
+    pub fn check(&self) -> Result<(), String> {
+        let message = |request: u32, response: u32, largest: u64| {
+            let fits = |bytes: u32| (1..=largest).contains(&u64::from(bytes));
+            if fits(request) && fits(response) {
+                Ok(())
+            } else {
+                Err(format!("request and response are 1 to {largest} bytes"))
+            }
+        };
+        match self {
+            Flow::Rounds(Rounds { transport: Transport::Tcp, request, response, .. }) => {
+                message(*request, *response, LARGEST_MESSAGE)
+            }
+            Flow::Rounds(Rounds { transport: Transport::Udp, request, response, .. }) => {
+                message(*request, *response, LARGEST_DATAGRAM)?;
+                if response > request {
+                    return Err("over UDP a response is never longer than its request".into());
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// [`Flow::check`], as a trial fails by it.
+    pub fn checked(self) -> Result<Self, Failure> {
+        self.check().map_err(|reason| broken("parameters", reason)).map(|()| self)
+    }
+}
+
+/// When requests are sent.
+#[derive(Clone, Copy, Debug)]
+pub struct Pace {
+    /// Requests in flight at most.
+    pub burst: u64,
+    /// From one intended send to the next; 0 in a closed loop, where a response brings the next request.
+    pub interval_ns: u64,
+}
+
+impl Pace {
+    /// Reads `burst` and `rate`.
+    pub fn of(parameters: &Parameters) -> Result<Pace, Failure> {
+        let (burst, rate) = (parameters.integer("burst")?, parameters.integer("rate")?);
+        if !(1..=MOST_BURST).contains(&burst) {
+            return Err(broken("burst", format!("{burst} is not 1 to {MOST_BURST}")));
+        }
+        if rate > HIGHEST_RATE {
+            return Err(broken("rate", format!("{rate} is more than {HIGHEST_RATE} a second")));
+        }
+        if rate > 0 && burst > 1 {
+            return Err(broken("rate", "a fixed rate has one request in flight; leave burst at 1"));
+        }
+        Ok(Pace { burst, interval_ns: 1_000_000_000u64.checked_div(rate).unwrap_or(0) })
+    }
+
+    /// When request `index` of a schedule that began at `first_ns` starts; waits for that time at a fixed rate.
+    #[inline(always)]
+    pub fn start_ns(&self, first_ns: u64, index: u64) -> u64 {
+        let now_ns = crate::stopwatch::now_ns();
+        if self.interval_ns == 0 {
+            return now_ns;
+        }
+        let intended_ns = first_ns + index * self.interval_ns;
+        if now_ns < intended_ns {
+            // Woken early by a signal, the request goes out early; its time still counts from the intended one.
+            let _ = crate::syscall::sleep_until(intended_ns);
+        }
+        intended_ns
+    }
+}
+
+/// Starts of the requests in flight, by their numbers.
+pub struct Starts([u64; MOST_BURST as usize]);
+
+impl Starts {
+    pub fn new() -> Self {
+        Starts([0; MOST_BURST as usize])
+    }
+
+    #[inline(always)]
+    pub fn set(&mut self, number: u64, started_ns: u64) {
+        self.0[(number % MOST_BURST) as usize] = started_ns;
+    }
+
+    #[inline(always)]
+    pub fn get(&self, number: u64) -> u64 {
+        self.0[(number % MOST_BURST) as usize]
+    }
+}
+
+impl Default for Starts {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rounds(transport: Transport, request: u32, response: u32) -> Flow {
+        Flow::Rounds(Rounds { transport, request, response, no_delay: false })
+    }
+
+    #[test]
+    fn what_is_out_of_bounds_is_refused() {
+        assert!(rounds(Transport::Tcp, 1, 1 << 16).check().is_ok());
+        assert!(rounds(Transport::Tcp, 1, (1 << 16) + 1).check().is_err());
+        assert!(rounds(Transport::Tcp, 0, 1).check().is_err());
+        assert!(rounds(Transport::Udp, 100, 100).check().is_ok());
+        assert!(rounds(Transport::Udp, 100, 101).check().is_err());
+    }
+
+    #[test]
+    fn a_paced_request_counts_from_the_intended_time() {
+        let pace = Pace { burst: 1, interval_ns: 10 };
+        // Long past: nothing is waited for.
+        assert_eq!(pace.start_ns(1_000, 7), 1_070);
+    }
+}

@@ -1,0 +1,15 @@
+//! The data plane of the network probes: what both ends of a flow do, whoever runs the other end.
+//!
+//! A probe describes a [`Flow`], opens the [`Far`] end of it and runs its timed loop against the address that it
+//! is given. The far end is a forked child on loopback, or a session at a peer of tare's own.
+
+pub mod datagrams;
+pub mod far;
+pub mod flow;
+pub mod ledger;
+pub mod serving;
+pub mod sockets;
+pub mod streams;
+
+pub use far::Far;
+pub use flow::{Flow, Rounds, Transport};

@@ -1,0 +1,183 @@
+//! The far end of a flow: its sockets and memory made beforehand, then served by a process of its own.
+
+use std::net::{IpAddr, SocketAddr};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::io::Errno;
+use rustix::net::{self, RecvFlags, SocketFlags, sockopt};
+use tare_data::failure::Failure;
+
+use super::flow::{Flow, Rounds, Transport};
+use super::{datagrams, sockets, streams};
+use crate::buffer::Buffer;
+
+/// Bytes of a flow's token.
+pub const TOKEN_BYTES: usize = 16;
+/// What a data flow bears to be let in: told to the near end in private, good for one flow.
+pub type Token = [u8; TOKEN_BYTES];
+
+/// The near end has so long to come with its token.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Connections that may be about to show a token at a time; the oldest makes room.
+const MOST_PENDING: usize = 16;
+/// How long a look at connections takes at most.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// Exit code of a far end that nobody came to.
+const NOBODY_CAME: i32 = 2;
+/// Exit code of a far end whose sockets failed.
+const SOCKETS_FAILED: i32 = 3;
+
+/// A far end that is ready to be served.
+pub struct Serving {
+    flow: Flow,
+    socket: OwnedFd,
+    address: SocketAddr,
+    token: Token,
+    from: Option<IpAddr>,
+    incoming: Buffer,
+    outgoing: Buffer,
+}
+
+impl Serving {
+    /// Listens at an address for whoever bears the token and, where `from` is given, comes from there.
+    pub fn prepare(
+        flow: &Flow,
+        address: SocketAddr,
+        token: Token,
+        from: Option<IpAddr>,
+    ) -> Result<Serving, Failure> {
+        let flow = flow.clone().checked()?;
+        let (transport, incoming, outgoing) = match &flow {
+            Flow::Rounds(Rounds { transport: Transport::Tcp, request, response, .. }) => {
+                (Transport::Tcp, *request as usize, *response as usize)
+            }
+            // One byte more than a request: a longer datagram is told from one of the right length.
+            Flow::Rounds(Rounds { transport: Transport::Udp, request, response, .. }) => {
+                (Transport::Udp, (*request as usize).max(TOKEN_BYTES) + 1, *response as usize)
+            }
+        };
+        let (socket, address) = sockets::bound(transport, address, MOST_PENDING as i32)?;
+        let incoming = Buffer::zeroed(incoming)?;
+        let mut outgoing = Buffer::zeroed(outgoing)?;
+        outgoing.fill(streams::RESPONSE);
+        Ok(Serving { flow, socket, address, token, from, incoming, outgoing })
+    }
+
+    /// Where the near end connects to.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Serves the flow to its end; gives the process's exit code, 0 where the near end closed in order.
+    pub fn run(mut self) -> i32 {
+        match &self.flow {
+            Flow::Rounds(Rounds { transport: Transport::Tcp, no_delay, .. }) => {
+                let Ok(connection) = self.admit() else { return NOBODY_CAME };
+                if *no_delay && sockopt::set_tcp_nodelay(&connection, true).is_err() {
+                    return SOCKETS_FAILED;
+                }
+                streams::respond(connection.as_fd(), &mut self.incoming, &self.outgoing)
+            }
+            Flow::Rounds(Rounds { transport: Transport::Udp, request, .. }) => {
+                match datagrams::met(&self.socket, &self.token, self.from, PATIENCE) {
+                    Ok(()) => datagrams::respond(
+                        &self.socket,
+                        *request as usize,
+                        &mut self.incoming,
+                        &mut self.outgoing,
+                        &self.token,
+                    ),
+                    Err(Errno::TIMEDOUT) => NOBODY_CAME,
+                    Err(_) => SOCKETS_FAILED,
+                }
+            }
+        }
+    }
+
+    /// Whether a connection comes from where the near end is known to be.
+    fn is_welcome(&self, connection: &OwnedFd) -> bool {
+        let address = || SocketAddr::try_from(net::getpeername(connection).ok()??).ok();
+        self.from.is_none_or(|from| address().is_some_and(|address| address.ip() == from))
+    }
+
+    /// The first connection that shows the token. All others get no byte, and are closed.
+    fn admit(&self) -> Result<OwnedFd, Errno> {
+        let end = Instant::now() + PATIENCE;
+        let mut pending: [Option<Pending>; MOST_PENDING] = Default::default();
+        let mut next = 0;
+        while Instant::now() < end {
+            let mut waited = vec![PollFd::new(&self.socket, PollFlags::IN)];
+            waited.extend(pending.iter().flatten().map(|p| PollFd::new(&p.connection, PollFlags::IN)));
+            let look = Timespec { tv_sec: 0, tv_nsec: LOOK.as_nanos() as i64 };
+            match poll(&mut waited, Some(&look)) {
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(other) => return Err(other),
+            }
+            let is_new = waited[0].revents().contains(PollFlags::IN);
+            drop(waited);
+            for slot in &mut pending {
+                match slot.as_mut().map(|pending| pending.read(&self.token)) {
+                    Some(Seen::Token) => {
+                        let connection = slot.take().expect("it was there").connection;
+                        return blocking(&connection).map(|()| connection);
+                    }
+                    Some(Seen::Other) => *slot = None,
+                    Some(Seen::Part) | None => {}
+                }
+            }
+            if is_new
+                && let Ok(connection) =
+                    net::accept_with(&self.socket, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK)
+                && self.is_welcome(&connection)
+            {
+                pending[next % MOST_PENDING] =
+                    Some(Pending { connection, shown: [0; TOKEN_BYTES], filled: 0 });
+                next += 1;
+            }
+        }
+        Err(Errno::TIMEDOUT)
+    }
+}
+
+fn blocking(connection: &OwnedFd) -> Result<(), Errno> {
+    let flags = rustix::fs::fcntl_getfl(connection)?;
+    rustix::fs::fcntl_setfl(connection, flags.difference(rustix::fs::OFlags::NONBLOCK))
+}
+
+/// A connection that has not shown a whole token.
+struct Pending {
+    connection: OwnedFd,
+    shown: Token,
+    filled: usize,
+}
+
+enum Seen {
+    Token,
+    Part,
+    Other,
+}
+
+impl Pending {
+    /// Reads what is there of the token, and not a byte of what follows it.
+    fn read(&mut self, token: &Token) -> Seen {
+        match net::recv(&self.connection, &mut self.shown[self.filled..], RecvFlags::DONTWAIT) {
+            Ok((0, _)) => return Seen::Other,
+            Ok((more, _)) => self.filled += more,
+            Err(Errno::AGAIN | Errno::INTR) => return Seen::Part,
+            Err(_) => return Seen::Other,
+        }
+        match (self.filled == TOKEN_BYTES, same(&self.shown, token)) {
+            (true, true) => Seen::Token,
+            (true, false) => Seen::Other,
+            (false, _) => Seen::Part,
+        }
+    }
+}
+
+/// Compares in a time that does not depend on where they differ.
+pub fn same(one: &Token, other: &Token) -> bool {
+    one.iter().zip(other).fold(0, |differing, (a, b)| differing | (a ^ b)) == 0
+}

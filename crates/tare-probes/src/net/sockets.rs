@@ -1,0 +1,96 @@
+//! Sockets of the network probes: made, bound and connected, with deadlines on every wait.
+
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::io::Errno;
+use rustix::net::sockopt::{self, Timeout};
+use rustix::net::{self, AddressFamily, SocketFlags, SocketType};
+use tare_data::failure::{Failure, FailureKind};
+
+use super::flow::Transport;
+use crate::stopwatch::Stopwatch;
+use crate::trial::broken;
+
+/// A stream whose far end says nothing for so long has lost it.
+pub const SILENCE: Duration = Duration::from_secs(10);
+
+/// A socket of the family of an address.
+pub fn socket(transport: Transport, address: IpAddr) -> Result<OwnedFd, Failure> {
+    let family = match address {
+        IpAddr::V4(_) => AddressFamily::INET,
+        IpAddr::V6(_) => AddressFamily::INET6,
+    };
+    let (kind, name) = match transport {
+        Transport::Tcp => (SocketType::STREAM, "a TCP socket"),
+        Transport::Udp => (SocketType::DGRAM, "a UDP socket"),
+    };
+    net::socket_with(family, kind, SocketFlags::CLOEXEC, None).map_err(|e| {
+        let kind = match e {
+            Errno::AFNOSUPPORT | Errno::PROTONOSUPPORT => FailureKind::NotSupported,
+            Errno::PERM | Errno::ACCESS => FailureKind::NotPermitted,
+            _ => FailureKind::Broken,
+        };
+        Failure::new(kind, format!("{name}: {e}"))
+    })
+}
+
+/// A bound socket, listening where it is a stream's, and its address.
+pub fn bound(
+    transport: Transport,
+    address: SocketAddr,
+    backlog: i32,
+) -> Result<(OwnedFd, SocketAddr), Failure> {
+    let failed = |e: Errno| broken(&format!("listening on {address}"), e);
+    let socket = socket(transport, address.ip())?;
+    if transport == Transport::Tcp {
+        // A fixed port is bound again while connections of an earlier flow still fade away.
+        sockopt::set_socket_reuseaddr(&socket, true).map_err(failed)?;
+    }
+    if address.is_ipv6() {
+        sockopt::set_ipv6_v6only(&socket, true).map_err(failed)?;
+    }
+    net::bind(&socket, &address).map_err(failed)?;
+    if transport == Transport::Tcp {
+        net::listen(&socket, backlog).map_err(failed)?;
+    }
+    let name = net::getsockname(&socket).map_err(failed)?;
+    let name = SocketAddr::try_from(name).map_err(|e| broken("the address of a socket", e))?;
+    Ok((socket, name))
+}
+
+/// Connects a stream, timed; the socket is made before the clock runs.
+pub fn connected(address: SocketAddr, no_delay: bool) -> Result<(OwnedFd, Stopwatch), Failure> {
+    let socket = socket(Transport::Tcp, address.ip())?;
+    if no_delay {
+        sockopt::set_tcp_nodelay(&socket, true).map_err(|e| broken("TCP_NODELAY", e))?;
+    }
+    deadline(&socket, SILENCE)?;
+    let mut stopwatch = Stopwatch::default();
+    stopwatch.start();
+    let connected = net::connect(&socket, &address);
+    stopwatch.stop();
+    connected.map_err(|e| broken(&format!("connecting to {address}"), e))?;
+    Ok((socket, stopwatch))
+}
+
+/// Bounds every wait of a blocking socket, connecting too.
+pub fn deadline(socket: &impl AsFd, longest: Duration) -> Result<(), Failure> {
+    sockopt::set_socket_timeout(socket, Timeout::Recv, Some(longest))
+        .and_then(|()| sockopt::set_socket_timeout(socket, Timeout::Send, Some(longest)))
+        .map_err(|e| broken("a deadline on a socket", e))
+}
+
+/// What the end of a stream means in words.
+pub fn stream_failure(what: &str, cause: Errno) -> Failure {
+    match cause {
+        Errno::AGAIN => Failure::new(
+            FailureKind::Deadline,
+            format!("{what}: the peer said nothing for {} s", SILENCE.as_secs()),
+        ),
+        Errno::PIPE | Errno::CONNRESET => broken(what, "the peer closed the connection"),
+        Errno::CONNREFUSED => broken(what, "the peer is gone"),
+        other => broken(what, other),
+    }
+}

@@ -1,0 +1,88 @@
+//! Requests and responses over one connection: the timed loops of both ends.
+
+use rustix::fd::BorrowedFd;
+use rustix::io::Errno;
+
+use super::flow::{Pace, Starts};
+use crate::stopwatch::{Laps, now_ns};
+use crate::syscall::{recv, send};
+
+/// What requests and responses are full of; different, so that an echo is not taken for a response.
+pub const REQUEST: u8 = b'q';
+pub const RESPONSE: u8 = b'r';
+
+crate::timed! {
+    /// So many round trips; how many responses began with what only the peer sends.
+    fn rounds(
+        operations: u64,
+        connection: BorrowedFd<'_>,
+        outgoing: &[u8],
+        incoming: &mut [u8],
+        pace: Pace,
+        laps: &mut Laps,
+    ) -> Result<u64, Errno> {
+        let mut starts = Starts::new();
+        let (mut sent, mut answered, mut right) = (0, 0, 0);
+        let first_ns = now_ns();
+        while answered < operations {
+            while sent < operations && sent - answered < pace.burst {
+                starts.set(sent, pace.start_ns(first_ns, sent));
+                if send(connection, outgoing)? != outgoing.len() {
+                    return Err(Errno::MSGSIZE);
+                }
+                sent += 1;
+            }
+            let mut filled = 0;
+            while filled < incoming.len() {
+                match recv(connection, &mut incoming[filled..])? {
+                    0 => return Err(Errno::PIPE),
+                    more => filled += more,
+                }
+            }
+            laps.add(starts.get(answered), now_ns());
+            right += u64::from(incoming[0] == RESPONSE);
+            incoming[0] = 0;
+            answered += 1;
+        }
+        Ok(right)
+    }
+}
+
+/// The near end: so many round trips, timed one by one; how many responses were the peer's.
+pub fn request(
+    operations: u64,
+    connection: BorrowedFd<'_>,
+    outgoing: &[u8],
+    incoming: &mut [u8],
+    pace: Pace,
+    laps: &mut Laps,
+) -> Result<u64, Errno> {
+    rounds(operations, connection, outgoing, incoming, pace, laps)
+}
+
+crate::timed! {
+    /// Answers whole requests until the connection is closed. Gives the process's exit code.
+    fn serve(connection: BorrowedFd<'_>, incoming: &mut [u8], outgoing: &[u8]) -> i32 {
+        loop {
+            let mut filled = 0;
+            while filled < incoming.len() {
+                match recv(connection, &mut incoming[filled..]) {
+                    Ok(0) => return if filled == 0 { 0 } else { 4 },
+                    Ok(more) => filled += more,
+                    Err(_) => return 5,
+                }
+            }
+            if incoming[0] != REQUEST {
+                return 6;
+            }
+            if send(connection, outgoing) != Ok(outgoing.len()) {
+                return 7;
+            }
+        }
+    }
+}
+
+/// The far end, until the connection is closed; gives the process's exit code.
+pub fn respond(connection: BorrowedFd<'_>, incoming: &mut [u8], outgoing: &[u8]) -> i32 {
+    serve(connection, incoming, outgoing)
+}
