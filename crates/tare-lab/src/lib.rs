@@ -32,6 +32,7 @@ pub mod nearest;
 pub mod ownership;
 pub mod places;
 pub mod prepare;
+pub mod presets;
 mod private_mounts;
 pub mod processes;
 pub mod programs;
