@@ -29,6 +29,7 @@ pub mod proot;
 pub mod qemu;
 pub mod ssh;
 pub mod uml;
+pub mod wsl;
 
 /// All providers, in the order in which they are listed. Adding one: its `mod` line above and its line here.
 pub const PROVIDERS: &[&dyn Provider] = &[
@@ -44,6 +45,7 @@ pub const PROVIDERS: &[&dyn Provider] = &[
     &gvisor::Gvisor,
     &uml::Uml,
     &qemu::Qemu,
+    &wsl::Wsl,
     &ssh::Ssh,
 ];
 
