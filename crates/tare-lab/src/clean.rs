@@ -10,6 +10,7 @@ use std::time::Duration;
 use rustix::mount::{UnmountFlags, unmount};
 
 use crate::control_groups;
+use crate::distributions;
 use crate::error::{ErrorKind, LabError};
 use crate::mounts;
 use crate::ownership::{self, Abandoned, Owned};
@@ -80,7 +81,7 @@ fn clean_session(session: &Abandoned) -> Vec<Outcome> {
     outcomes
 }
 
-/// Takes away things of a session, or of one start of it: processes, containers, mounts, network
+/// Takes away things of a session, or of one start of it: processes, containers, distributions, mounts, network
 /// namespaces, control groups, folders, in this order. What is gone already is passed over.
 ///
 /// `mark` is the value of [`crate::processes::MARK`] that its processes carry; `folder` is where it works.
@@ -97,6 +98,7 @@ pub fn take_away(mark: &str, folder: &Path, things: &[Owned]) -> Vec<Outcome> {
         let again = outcome.as_ref().is_some_and(|outcome| outcome.left_because.is_some());
         outcomes.extend(if again { call_back(thing) } else { outcome });
     }
+    outcomes.extend(things.iter().rev().filter_map(unregister));
     outcomes.extend(unmount_all(folder, things));
     for thing in things.iter().rev() {
         match thing {
@@ -157,6 +159,20 @@ fn call_back(thing: &Owned) -> Option<Outcome> {
         Ok(ended) if ended.errors.to_lowercase().contains("no such") => None,
         Ok(ended) => Some(Outcome::left(what.clone(), format!("{}: {}", named(), ended.first_line()))),
         Err(e) => Some(Outcome::left(what.clone(), format!("{}: {e}", named()))),
+    }
+}
+
+/// Takes a copy of a distribution away; never one that is not called as tare calls its copies.
+fn unregister(thing: &Owned) -> Option<Outcome> {
+    let Owned::Distribution { program, name } = thing else { return None };
+    let what = format!("distribution {name}");
+    if !name.starts_with(PREFIX) {
+        return Some(Outcome::left(what, "its name is none of tare's"));
+    }
+    match distributions::unregister(program, name) {
+        Ok(None) => None,
+        Ok(Some(())) => Some(Outcome::gone(what)),
+        Err(e) => Some(Outcome::left(what, format!("{}: {e}", program.display()))),
     }
 }
 

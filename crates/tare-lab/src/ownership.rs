@@ -46,6 +46,8 @@ pub enum Owned {
     Container { runtime: PathBuf, arguments: Vec<String>, id: String, known_by: Option<PathBuf> },
     /// Something that a program made and takes away when it is called with these words.
     Foreign { what: String, program: PathBuf, words: Vec<String> },
+    /// A copy of a distribution that wsl.exe knows by this name, which begins as all of a session's names do.
+    Distribution { program: PathBuf, name: String },
     /// A network namespace by its name under /run/netns.
     NetworkNamespace(String),
     /// A control group by its name in the root of every hierarchy.

@@ -12,6 +12,8 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, kill_process_group};
 
+use crate::windows_text;
+
 /// Most that is read of a program's standard output and of its errors; the rest is dropped.
 const LONGEST_OUTPUT: usize = 64 * 1024;
 /// Time that asking a program for its version may take. runsc, 83 MB of Go, takes 0.1 s when cold.
@@ -94,7 +96,7 @@ pub fn run_between(command: &mut Command, input: Stdio, output: Stdio, wait: Dur
         take(&mut out, &mut output);
         take(&mut err, &mut errors);
     };
-    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    let text = |bytes: Vec<u8>| windows_text::decode(&bytes);
     match finished {
         Some(status) => Ok(Ended { status, output: text(output), errors: text(errors) }),
         None => {

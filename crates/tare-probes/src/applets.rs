@@ -9,6 +9,8 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
+use crate::kept;
+
 /// First argument under which the program is one of these; the applet and its arguments follow.
 pub const APPLET: &str = "agent-applet";
 /// Word that the script looks for.
@@ -74,11 +76,12 @@ pub fn names(number: &str) -> [String; 4] {
     ["sort", "od", "grep", "wc"].map(|name| format!("{name}.{number}"))
 }
 
-/// This program as an applet, with nothing of the environment's own.
+/// This program as an applet, with nothing of the environment's own but what every process of it needs: in
+/// user-mode Linux an applet whose C library uses wide registers loses data at page faults.
 fn command(program: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(program);
     // Not /dev/null for standard input, which may be missing: a pipe that is closed at once.
-    command.arg(APPLET).args(arguments).env_clear().stdin(Stdio::piped());
+    command.arg(APPLET).args(arguments).env_clear().envs(kept::variables()).stdin(Stdio::piped());
     command
 }
 

@@ -145,6 +145,9 @@ fn an_emulated_processor_is_not_compared_with_a_real_one() {
     let findings = found(&session);
     assert_eq!(reason(&findings.rows[0].cells[0]), "the processor is emulated");
     assert!(findings.caveats.contains(&(Some("lane".into()), Caveat::EmulatedProcessor)));
+    let mut memory = steady(timed("mem.latency"));
+    memory.facts[2].inside.note("cpu.emulated", "yes");
+    assert_eq!(reason(&found(&memory).rows[0].cells[0]), "the processor is emulated");
     let mut other = steady(timed("ipc.pipe"));
     other.facts[2].inside.note("cpu.emulated", "yes");
     comparison(&found(&other).rows[0].cells[0]);

@@ -13,6 +13,7 @@ use crate::guest;
 use crate::kvm;
 use crate::nearest::nearest;
 use crate::ownership::Owned;
+use crate::presets;
 use crate::programs::Programs;
 use crate::specification::Specification;
 
@@ -29,6 +30,7 @@ pub mod proot;
 pub mod qemu;
 pub mod ssh;
 pub mod uml;
+pub mod wsl;
 
 /// All providers, in the order in which they are listed. Adding one: its `mod` line above and its line here.
 pub const PROVIDERS: &[&dyn Provider] = &[
@@ -44,6 +46,7 @@ pub const PROVIDERS: &[&dyn Provider] = &[
     &gvisor::Gvisor,
     &uml::Uml,
     &qemu::Qemu,
+    &wsl::Wsl,
     &ssh::Ssh,
 ];
 
@@ -177,9 +180,9 @@ pub struct Entrance {
     pub outside: Facts,
 }
 
-/// Reads a specification and checks it against its provider.
+/// Reads a specification, or a preset's name for one, and checks it against its provider.
 pub fn parse(text: &str) -> Result<Specification, LabError> {
-    let specification = Specification::parse(text).map_err(|cause| {
+    let specification = Specification::parse(text).and_then(presets::resolve).map_err(|cause| {
         LabError::new(ErrorKind::Usage, format!("cannot read the environment '{text}'"))
             .because(cause)
             .hint("write NAME or provider:target?key=value&key=value")
@@ -189,7 +192,8 @@ pub fn parse(text: &str) -> Result<Specification, LabError> {
 
 /// The provider that a specification names, with its options checked.
 pub fn find(specification: &Specification) -> Result<&'static dyn Provider, LabError> {
-    let names: Vec<&str> = PROVIDERS.iter().map(|provider| provider.name()).collect();
+    let presets = presets::PRESETS.iter().map(|preset| preset.name);
+    let names: Vec<&str> = PROVIDERS.iter().map(|provider| provider.name()).chain(presets).collect();
     match PROVIDERS.iter().find(|provider| provider.name() == specification.provider) {
         Some(provider) => check_options(*provider, specification).map(|()| *provider),
         None => {

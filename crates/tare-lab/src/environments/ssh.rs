@@ -135,7 +135,7 @@ fn options(specification: &Specification) -> Vec<String> {
 }
 
 /// A path that needs no quoting in any shell.
-fn is_plain(path: &str) -> bool {
+pub(super) fn is_plain(path: &str) -> bool {
     path.starts_with('/') && path.chars().all(|c| c.is_ascii_alphanumeric() || "/_.-".contains(c))
 }
 

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use serde_json::json;
 use tare_lab::environments::{self, NotReady, PROVIDERS};
+use tare_lab::presets::PRESETS;
 use tare_probes::facts;
 
 use crate::args::Check;
@@ -25,6 +26,11 @@ pub fn run(args: Check) -> anyhow::Result<ExitCode> {
             let ready = provider.ready(&environments::parse(text)?, &programs);
             rows.push((text, ready.map(|facts| facts.get("runtime.version").unwrap_or("").to_owned())));
         }
+    }
+    for preset in PRESETS {
+        let specification = environments::parse(preset.specification)?;
+        let ready = environments::find(&specification)?.ready(&specification, &programs);
+        rows.push((preset.name, ready.map(|_| preset.specification.to_owned())));
     }
     let mut machine = facts::environment();
     machine.0.extend(tare_lab::machine::noise().0);

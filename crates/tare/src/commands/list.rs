@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use serde_json::json;
 use tare_lab::environments::PROVIDERS;
+use tare_lab::presets::PRESETS;
 use tare_lab::study::{SHIPPED, Study};
 use tare_probes::PROBES;
 
@@ -15,7 +16,8 @@ pub fn run(args: List) -> anyhow::Result<ExitCode> {
     let rows: Vec<(String, String)> = match args.what {
         Listed::Probes => PROBES.iter().map(|p| (p.name.to_owned(), p.summary.to_owned())).collect(),
         Listed::Environments => {
-            PROVIDERS.iter().map(|p| (p.name().to_owned(), p.summary().to_owned())).collect()
+            let presets = PRESETS.iter().map(|p| (p.name.to_owned(), p.summary.to_owned()));
+            PROVIDERS.iter().map(|p| (p.name().to_owned(), p.summary().to_owned())).chain(presets).collect()
         }
         Listed::Studies => SHIPPED
             .iter()

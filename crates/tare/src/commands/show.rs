@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use tare_lab::environments::{PROVIDERS, Provider};
 use tare_lab::error::{ErrorKind, LabError};
 use tare_lab::nearest::nearest;
+use tare_lab::presets::{self, PRESETS, Preset};
 use tare_lab::study::{SHIPPED, Study};
 use tare_probes::{PROBES, Probe};
 
@@ -18,6 +19,8 @@ pub fn run(args: Show) -> anyhow::Result<ExitCode> {
         probe_text(probe)
     } else if let Some(provider) = PROVIDERS.iter().find(|p| p.name() == name) {
         environment_text(*provider)
+    } else if let Some(preset) = presets::find(name) {
+        preset_text(preset)
     } else if SHIPPED.iter().any(|(shipped, _)| *shipped == name) || name.ends_with(".toml") {
         study_text(&Study::named(name)?)?
     } else {
@@ -26,6 +29,7 @@ pub fn run(args: Show) -> anyhow::Result<ExitCode> {
         let probes = PROBES.iter().map(|p| p.name);
         let known =
             probes.chain(PROVIDERS.iter().map(|p| p.name())).chain(SHIPPED.iter().map(|(name, _)| *name));
+        let known = known.chain(PRESETS.iter().map(|preset| preset.name));
         return Err(match nearest(name, known) {
             Some(near) => error.hint(format!("did you mean '{near}'?")),
             None => error.hint("tare list probes, tare list environments, tare list studies"),
@@ -73,6 +77,20 @@ fn environment_text(provider: &dyn Provider) -> String {
         let body = format!("{}={}{values}: {}", option.key, option.default, option.about);
         paragraph(&mut text, if i == 0 { "options" } else { "" }, &body);
     }
+    text
+}
+
+fn preset_text(preset: &Preset) -> String {
+    let mut text = format!("{}: {}\n\n", preset.name, preset.summary);
+    paragraph(&mut text, "entered as", preset.specification);
+    paragraph(&mut text, "in common", preset.alike);
+    paragraph(&mut text, "not", preset.unlike);
+    let provider = preset.specification.split(['?', ':']).next().unwrap_or_default();
+    paragraph(
+        &mut text,
+        "options",
+        &format!("those of {provider} can be added, as {}?key=value", preset.name),
+    );
     text
 }
 

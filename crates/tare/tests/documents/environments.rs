@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use tare_lab::environments::{PROVIDERS, Provider};
 use tare_lab::file_systems::FILE_SYSTEMS;
+use tare_lab::presets::PRESETS;
 
 use crate::book;
 
@@ -73,10 +74,27 @@ fn sentence(text: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
+/// The presets, behind the providers that they are made of.
+fn presets(page: &mut String) {
+    page.push_str("\n## Presets\n");
+    page.push_str(
+        "Names for specifications that stand for something people know. The column is headed by the ",
+    );
+    page.push_str(
+        "name, and the record\nholds what was entered; options can be added: `wsl1-like?overlay=self`.\n",
+    );
+    for preset in PRESETS {
+        write!(page, "\n### {}\n{}.\n\n", preset.name, sentence(preset.summary)).unwrap();
+        writeln!(page, "Entered as `{}`.\n\nIn common: {}\n", preset.specification, preset.alike).unwrap();
+        writeln!(page, "Not: {}", preset.unlike).unwrap();
+    }
+}
+
 #[test]
 fn every_environment_is_documented() {
     let _lock = book::lock();
     let mut page = OPENING.replace("FILE_SYSTEMS", &file_systems());
     PROVIDERS.iter().for_each(|provider| section(&mut page, *provider));
+    presets(&mut page);
     book::keep(&book::root().join("docs/environments.md"), &page);
 }

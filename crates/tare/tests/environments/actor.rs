@@ -23,6 +23,14 @@ impl Actor {
         Actor::command(&std::env::current_exe().unwrap(), bench, enters).spawn().map(Actor).unwrap()
     }
 
+    /// The same with a folder before all others in which programs are looked for.
+    pub fn start_with(bench: &Bench, enters: &[&str], folder: &Path) -> Actor {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let folders = std::iter::once(folder.to_owned()).chain(std::env::split_paths(&path));
+        let mut command = Actor::command(&std::env::current_exe().unwrap(), bench, enters);
+        command.env("PATH", std::env::join_paths(folders).unwrap()).spawn().map(Actor).unwrap()
+    }
+
     /// The same as another user, who must be able to read the program and to write to the bench.
     pub fn start_as(user: u32, program: &Path, bench: &Bench, enters: &[&str]) -> Actor {
         Actor::command(program, bench, enters).uid(user).gid(user).spawn().map(Actor).unwrap()

@@ -20,6 +20,8 @@ fn visit(test: &str, text: &str) {
         // A new namespace, and a new kernel, have their loopback device down.
         inside.run(4, "net.rr", None, Some("loopback"));
         inside.run(5, "proc.exec", None, None);
+        // Processes of processes keep what the first was told of its C library.
+        inside.run(6, "proc.shell", Some("own"), None);
         for outcome in inside.leave() {
             assert_eq!(outcome.left_because, None, "{}", outcome.what);
         }

@@ -6,3 +6,4 @@ mod cleaning;
 mod docker;
 mod entering;
 mod ssh;
+mod wsl;

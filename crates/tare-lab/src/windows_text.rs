@@ -1,0 +1,59 @@
+//! Text of Windows programs: UTF-16LE where they write it so, as wsl.exe does unless WSL_UTF8=1; UTF-8 otherwise.
+
+/// Pairs of bytes that are looked at to tell which it is.
+const LOOKED_AT: usize = 512;
+
+/// The text of some output, whatever is wrong with it: a half character at its end is left out, what is no
+/// character becomes U+FFFD.
+pub fn decode(bytes: &[u8]) -> String {
+    if !is_utf16(bytes) {
+        return String::from_utf8_lossy(bytes).into_owned();
+    }
+    let units = bytes.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]]));
+    let text: String =
+        char::decode_utf16(units).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER)).collect();
+    text.trim_start_matches('\u{feff}').to_owned()
+}
+
+/// A byte order mark, or every other byte zero in at least half of the pairs: spaces, digits and line ends are in
+/// whatever language the rest is, and UTF-8 has no zeros in text.
+fn is_utf16(bytes: &[u8]) -> bool {
+    if bytes.starts_with(&[0xff, 0xfe]) {
+        return true;
+    }
+    let pairs = bytes.chunks_exact(2).take(LOOKED_AT);
+    let (all, plain) = (pairs.len(), pairs.filter(|pair| pair[0] != 0 && pair[1] == 0).count());
+    all > 0 && plain * 2 >= all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn utf16(text: &str) -> Vec<u8> {
+        text.encode_utf16().flat_map(u16::to_le_bytes).collect()
+    }
+
+    #[test]
+    fn both_encodings_are_read() {
+        for text in [
+            "  NAME      STATE           VERSION\r\n* Ubuntu    Wird ausgeführt 2\r\n",
+            "  名前      状態   2\r\n",
+        ] {
+            assert_eq!(decode(&utf16(text)), text);
+            assert_eq!(decode(text.as_bytes()), text);
+            assert_eq!(decode(&[&[0xff, 0xfe][..], &utf16(text)].concat()), text);
+        }
+    }
+
+    #[test]
+    fn torn_text_is_read_as_far_as_it_goes() {
+        let whole = utf16("* Ubuntu \u{1f427} 2\r\n");
+        for end in 0..whole.len() {
+            assert!(decode(&whole[..end]).chars().count() <= end.div_ceil(2), "{end}");
+        }
+        assert_eq!(decode(&whole[..5]), "* ");
+        // Binary output is nobody's UTF-16.
+        assert_eq!(decode(&[0; 6]).len(), 6);
+    }
+}
