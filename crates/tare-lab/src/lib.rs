@@ -37,6 +37,7 @@ pub mod processes;
 pub mod programs;
 pub mod progress;
 mod root;
+pub mod published;
 pub mod run;
 pub mod specification;
 pub mod study;

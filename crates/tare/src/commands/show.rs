@@ -1,4 +1,4 @@
-//! `tare show`: describes one probe, environment or study.
+//! `tare show`: describes one probe, environment, study or article.
 
 use std::fmt::Write;
 use std::process::ExitCode;
@@ -6,11 +6,15 @@ use std::process::ExitCode;
 use tare_lab::environments::{PROVIDERS, Provider};
 use tare_lab::error::{ErrorKind, LabError};
 use tare_lab::nearest::nearest;
+use tare_lab::published;
 use tare_lab::study::{SHIPPED, Study};
 use tare_probes::{PROBES, Probe};
 
 use crate::args::Show;
 use crate::ui;
+
+/// Names every article, as `tare list published` does.
+const PUBLISHED: &str = "published";
 
 pub fn run(args: Show) -> anyhow::Result<ExitCode> {
     let name = args.name.as_str();
@@ -20,15 +24,21 @@ pub fn run(args: Show) -> anyhow::Result<ExitCode> {
         environment_text(*provider)
     } else if SHIPPED.iter().any(|(shipped, _)| *shipped == name) || name.ends_with(".toml") {
         study_text(&Study::named(name)?)?
+    } else if name == PUBLISHED {
+        super::list::articles()?
+    } else if published::SHIPPED.iter().any(|(shipped, _)| *shipped == name) {
+        tare_report::published::article(&published::named(name)?, ui::width())
     } else {
         let error =
-            LabError::new(ErrorKind::Usage, format!("there is no probe, environment or study '{name}'"));
+            LabError::new(ErrorKind::Usage, format!("there is no probe, environment, study or article '{name}'"));
         let probes = PROBES.iter().map(|p| p.name);
-        let known =
-            probes.chain(PROVIDERS.iter().map(|p| p.name())).chain(SHIPPED.iter().map(|(name, _)| *name));
+        let known = probes
+            .chain(PROVIDERS.iter().map(|p| p.name()))
+            .chain(SHIPPED.iter().chain(published::SHIPPED).map(|(name, _)| *name))
+            .chain([PUBLISHED]);
         return Err(match nearest(name, known) {
             Some(near) => error.hint(format!("did you mean '{near}'?")),
-            None => error.hint("tare list probes, tare list environments, tare list studies"),
+            None => error.hint("tare list probes, tare list environments, tare list studies, tare list published"),
         }
         .into());
     };
@@ -79,6 +89,10 @@ fn environment_text(provider: &dyn Provider) -> String {
 fn study_text(study: &Study) -> Result<String, LabError> {
     let mut text = format!("{}: {}\n\n{}\n\n", study.name, study.title, study.about.trim());
     paragraph(&mut text, "budget", &study.budget);
+    for (i, name) in study.published.iter().enumerate() {
+        let article = published::named(name)?;
+        paragraph(&mut text, if i == 0 { "published" } else { "" }, &format!("{}: {}", article.id, article.title));
+    }
     for (i, asked) in study.asked(None, None)?.iter().enumerate() {
         paragraph(&mut text, if i == 0 { "cases" } else { "" }, &asked.case.to_string());
     }
