@@ -161,6 +161,7 @@ fn into_row(judged: JudgedRow, plan: &Plan) -> Row {
         reference: judged.reference,
         cells,
         control,
+        published: Vec::new(),
     }
 }
 

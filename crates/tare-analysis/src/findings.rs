@@ -6,6 +6,8 @@ use tare_data::failure::Failure;
 use tare_data::metric::Metric;
 use tare_data::session::Ending;
 
+use crate::published::Beside;
+
 /// What a session found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Findings {
@@ -40,6 +42,8 @@ pub struct Row {
     pub cells: Vec<Cell>,
     /// The reference against itself; none when the session has no control lane.
     pub control: Option<Cell>,
+    /// What articles say of this row, measured on other machines; empty unless they were put beside it.
+    pub published: Vec<Beside>,
 }
 
 /// A typical value over rounds, with its interval, in the metric's unit.

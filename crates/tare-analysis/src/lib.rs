@@ -19,6 +19,7 @@ pub mod multiplicity;
 pub mod normal;
 pub mod order;
 pub mod pooled;
+pub mod published;
 pub mod rows;
 pub mod sign;
 pub mod stability;

@@ -38,6 +38,7 @@ mod private_mounts;
 pub mod processes;
 pub mod programs;
 pub mod progress;
+pub mod published;
 mod root;
 pub mod run;
 pub mod specification;

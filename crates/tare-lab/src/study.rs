@@ -40,6 +40,9 @@ pub struct Study {
     /// `quick` or `reference`.
     #[serde(default = "default_size")]
     pub size: String,
+    /// Articles whose figures stand beside the session's: names, or paths of files.
+    #[serde(default)]
+    pub published: Vec<String>,
     #[serde(rename = "case")]
     pub cases: Vec<StudyCase>,
 }
@@ -100,6 +103,12 @@ impl Study {
             ),
         };
         Err(LabError::new(ErrorKind::Usage, format!("there is no study '{name}'")).hint(hint))
+    }
+
+    /// The shipped study of a name; None when it is a user's own.
+    pub fn shipped(name: &str) -> Result<Option<Study>, LabError> {
+        let found = SHIPPED.iter().find(|(shipped, _)| *shipped == name);
+        found.map(|(name, text)| Study::parse(text, name)).transpose()
     }
 
     /// Reads a study; `origin` names it in errors.
@@ -264,7 +273,7 @@ fn somewhere(needed: bool, named: &[String], default: &str) -> Vec<Option<String
 }
 
 /// From serde's "unknown field `x`, expected one of `a`, `b`": the nearest of those expected.
-fn unknown_key_hint(message: &str) -> Option<String> {
+pub(crate) fn unknown_key_hint(message: &str) -> Option<String> {
     let rest = message.strip_prefix("unknown field `")?;
     let (key, expected) = rest.split_once("`, expected")?;
     let known: Vec<&str> = expected.split('`').skip(1).step_by(2).collect();

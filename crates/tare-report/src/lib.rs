@@ -11,6 +11,7 @@ pub mod markdown;
 mod notes;
 pub mod number;
 pub mod progress;
+pub mod published;
 mod sentence;
 pub mod sparkline;
 #[cfg(test)]

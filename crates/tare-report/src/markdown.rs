@@ -7,7 +7,7 @@ use tare_data::unit::Unit;
 use crate::notes::{CellCaveats, Notes, reference_gap};
 use crate::number::{Figure, ratio, ratio_interval};
 use crate::text::clean;
-use crate::{view, words};
+use crate::{published, view, words};
 
 /// A table of the headline metrics with what is needed to judge it; the same words as on a terminal.
 pub fn render(session: &Session, findings: &Findings) -> String {
@@ -31,6 +31,7 @@ pub fn render(session: &Session, findings: &Findings) -> String {
     let sentence = |(lane, cost): &(String, String)| format!("- **{}** {}", literal(lane), literal(cost));
     push(&mut out, &sentences.iter().map(sentence).collect::<Vec<_>>().join("\n"));
     push(&mut out, &judgement(session, findings, &rows, &notes));
+    push(&mut out, &published_table(findings));
     out
 }
 
@@ -103,6 +104,26 @@ fn gap(gap: &Gap, unit: Unit, notes: &mut Notes) -> String {
         Gap::NoReference(level) => format!("{}<br>{text}", Figure::plain(level.median, unit).text()),
         _ => text,
     }
+}
+
+/// What articles say of these rows, as a table of its own: other machines, other days.
+fn published_table(findings: &Findings) -> String {
+    let rows = published::beside_rows(findings);
+    if rows.is_empty() {
+        return String::new();
+    }
+    let head = ["published, on another machine", "printed", "its ratio", "this session", ""];
+    let mut lines =
+        vec![line(head.map(str::to_owned).into_iter()), line(["---"; 5].map(str::to_owned).into_iter())];
+    for row in rows {
+        let first = format!("{}<br><sub>{}</sub>", literal(&row.label), literal(&row.source));
+        lines.push(line(
+            [first]
+                .into_iter()
+                .chain([row.printed, row.ratio, row.session, row.holds].iter().map(|t| literal(t))),
+        ));
+    }
+    lines.join("\n")
 }
 
 /// Legend, certificate, notes and caveats, folded away but for what casts doubt.

@@ -120,6 +120,7 @@ fn row(index: usize, lanes: usize) -> Row {
         reference: Some(level(reference, index as u64)),
         cells: LANES[..lanes].iter().map(cell).collect(),
         control: Some(Cell::Compared(Box::new(comparison(reference, 1.001, 7)))),
+        published: Vec::new(),
     }
 }
 

@@ -87,12 +87,14 @@ pub struct Run {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   tare report tare-2026-01-31T12-00.tare
+  tare report --published tuni-wsl2-linux           an article's own comparison, computed again
   tare report --view unixbench FILE                 twelve scores and their index
   tare report --json FILE | jq '.rows[] | {case, cells}'
   tare report --markdown FILE >> \"$GITHUB_STEP_SUMMARY\"")]
 pub struct Report {
-    /// The record.
-    pub record: PathBuf,
+    /// The record. May be left out with --published, which then shows what follows from the articles' own figures.
+    #[arg(required_unless_present = "published")]
+    pub record: Option<PathBuf>,
     #[command(flatten)]
     pub view: View,
 }
@@ -115,6 +117,9 @@ pub struct View {
     /// The lines of another tool's report, filled by tare from the same trials.
     #[arg(long, value_name = "TOOL", conflicts_with_all = ["json", "markdown", "csv"])]
     pub view: Option<ToolView>,
+    /// Articles whose figures stand beside the session's, comma-separated: names, or files that end in .toml.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub published: Vec<String>,
     /// Every metric, and the shape of the rounds.
     #[arg(long)]
     pub wide: bool,
@@ -153,14 +158,16 @@ pub enum Listed {
     Probes,
     Environments,
     Studies,
+    Published,
 }
 
-/// Describe one probe, environment or study.
+/// Describe one probe, environment, study or article.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   tare show file.seq
   tare show gvisor
-  tare show quick")]
+  tare show quick
+  tare show tuni-wsl2-linux")]
 pub struct Show {
     pub name: String,
 }

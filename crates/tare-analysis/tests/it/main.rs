@@ -6,6 +6,7 @@ mod gaps;
 mod golden;
 mod hostile;
 mod noise_models;
+mod published;
 mod reading;
 mod sessions;
 mod simulation;

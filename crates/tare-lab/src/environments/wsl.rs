@@ -145,7 +145,7 @@ impl Provider for Wsl {
                 places.insert(place.clone(), path.to_string_lossy().into_owned());
             }
         }
-        Ok(Entrance { command: line.command(&name, &["sh", "-c", &script]), places, outside })
+        Ok(Entrance { command: line.command(&name, &["sh", "-c", &script]), host: None, places, outside })
     }
 }
 

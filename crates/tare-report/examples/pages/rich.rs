@@ -96,6 +96,7 @@ fn block_row(like: &Row, place: &str, block: &str, rate: f64, lanes: usize) -> R
         reference: Some(specimen::level(rate, 5)),
         cells: cells.collect(),
         control: None,
+        published: Vec::new(),
     }
 }
 

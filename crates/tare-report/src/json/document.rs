@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use tare_analysis::published::Beside;
 use tare_data::facts::Facts;
 use tare_data::session::Role;
 use tare_data::unit::Unit;
@@ -132,6 +133,8 @@ pub struct Row<'a> {
     pub cells: Vec<Cell<'a>>,
     /// The reference against itself; null in a session without a control lane.
     pub control: Option<Cell<'a>>,
+    /// What articles say of this row; measured on other machines, and part of no interval.
+    pub published: &'a [Beside],
 }
 
 impl<'a> Row<'a> {

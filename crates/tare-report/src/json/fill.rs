@@ -116,6 +116,7 @@ fn fill_row<'a>(
         }),
         cells: row.cells.iter().zip(&findings.subjects).map(|(cell, lane)| fill_cell(cell, lane)).collect(),
         control: row.control.as_ref().map(|cell| fill_cell(cell, &findings.reference)),
+        published: &row.published,
     }
 }
 

@@ -14,7 +14,7 @@ use crate::notes::{CellCaveats, Notes, reference_gap};
 use crate::number::ratio;
 use crate::text::{clean, columns, paragraph, wrap};
 pub use crate::view::Options;
-use crate::{view, words};
+use crate::{published, view, words};
 
 /// Narrower terminals are laid out as this: a label, the reference and one lane fit without breaking a word.
 pub const NARROWEST: usize = 68;
@@ -51,6 +51,7 @@ pub fn render(session: &Session, findings: &Findings, options: &Options) -> Stri
     out.blank();
     out.judgement(session, findings, &rows, &notes, prose);
     out.sentences(findings, prose);
+    out.published(findings, prose);
     out.paths(options, prose);
     out.text
 }
@@ -94,6 +95,15 @@ impl Lines {
             line = if line.is_empty() { part } else { format!("{line} · {part}") };
         }
         self.plain(&line);
+    }
+
+    /// What articles say of these rows, apart from the session's own figures.
+    fn published(&mut self, findings: &Findings, width: usize) {
+        let lines = published::beside_lines(findings, width);
+        if !lines.is_empty() {
+            self.blank();
+            lines.iter().for_each(|line| self.plain(line));
+        }
     }
 
     /// One table, or several below each other when the lanes do not fit side by side.

@@ -5,7 +5,9 @@ use std::process::ExitCode;
 
 use serde_json::json;
 use tare_lab::environments::PROVIDERS;
+use tare_lab::error::LabError;
 use tare_lab::presets::PRESETS;
+use tare_lab::published;
 use tare_lab::study::{SHIPPED, Study};
 use tare_probes::PROBES;
 
@@ -13,7 +15,19 @@ use crate::args::{List, Listed};
 use crate::ui;
 
 pub fn run(args: List) -> anyhow::Result<ExitCode> {
-    let rows: Vec<(String, String)> = match args.what {
+    let rows = rows(args.what)?;
+    if args.json {
+        let all: Vec<_> = rows.iter().map(|(name, about)| json!({ "name": name, "about": about })).collect();
+        ui::print(&format!("{:#}\n", serde_json::Value::Array(all)))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    ui::print(&text(rows))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What a kind holds: names, and a line about each.
+fn rows(what: Listed) -> Result<Vec<(String, String)>, LabError> {
+    Ok(match what {
         Listed::Probes => PROBES.iter().map(|p| (p.name.to_owned(), p.summary.to_owned())).collect(),
         Listed::Environments => {
             let presets = PRESETS.iter().map(|p| (p.name.to_owned(), p.summary.to_owned()));
@@ -23,19 +37,25 @@ pub fn run(args: List) -> anyhow::Result<ExitCode> {
             .iter()
             .map(|(name, _)| Study::named(name).map(|study| (study.name, study.title)))
             .collect::<Result<_, _>>()?,
-    };
-    if args.json {
-        let all: Vec<_> = rows.iter().map(|(name, about)| json!({ "name": name, "about": about })).collect();
-        ui::print(&format!("{:#}\n", serde_json::Value::Array(all)))?;
-        return Ok(ExitCode::SUCCESS);
-    }
+        Listed::Published => {
+            published::shipped()?.into_iter().map(|article| (article.id, article.title)).collect()
+        }
+    })
+}
+
+/// Two columns: names, and what they are.
+fn text(rows: Vec<(String, String)>) -> String {
     let widest = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     let mut text = String::new();
     for (name, about) in rows {
         for (i, line) in ui::wrapped(&about, ui::width().saturating_sub(widest + 2)).iter().enumerate() {
-            writeln!(text, "{:widest$}  {line}", if i == 0 { name.as_str() } else { "" })?;
+            let _ = writeln!(text, "{:widest$}  {line}", if i == 0 { name.as_str() } else { "" });
         }
     }
-    ui::print(&text)?;
-    Ok(ExitCode::SUCCESS)
+    text
+}
+
+/// The articles, as `tare show published` names them too.
+pub fn articles() -> Result<String, LabError> {
+    Ok(text(rows(Listed::Published)?))
 }

@@ -3,19 +3,26 @@
 use std::path::Path;
 use std::process::ExitCode;
 
+use tare_analysis::published::{Published, place_beside};
 use tare_data::session::Session;
 use tare_lab::error::{ErrorKind, LabError};
+use tare_lab::published;
+use tare_lab::study::Study;
 use tare_report::views::Tool;
 
 use crate::args::{Report, ToolView, View};
 use crate::ui;
 
 pub fn run(args: Report) -> anyhow::Result<ExitCode> {
-    let recording = tare_record::read(&args.record).map_err(LabError::from)?;
+    let Some(record) = &args.record else {
+        ui::print(&articles(&args.view)?)?;
+        return Ok(ExitCode::SUCCESS);
+    };
+    let recording = tare_record::read(record).map_err(LabError::from)?;
     if let Some(line) = recording.torn_line {
         anstream::eprintln!("note: the record breaks off in line {line}; what stands before it is shown");
     }
-    ui::print(&show(&recording.session, &args.view, &args.record, None)?)?;
+    ui::print(&show(&recording.session, &args.view, record, None)?)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -29,7 +36,8 @@ pub fn show(
     elapsed_s: Option<f64>,
 ) -> Result<String, LabError> {
     let options = tare_analysis::Options { strict: view.strict, ..Default::default() };
-    let findings = tare_analysis::findings(session, &options);
+    let mut findings = tare_analysis::findings(session, &options);
+    place_beside(&mut findings, session, &beside(session, view)?);
     let again = format!("tare {}", again(session));
     let record = record.display().to_string();
     if let Some(file) = &view.html {
@@ -63,6 +71,39 @@ pub fn show(
         elapsed_s,
     };
     Ok(tare_report::terminal::render(session, &findings, &options))
+}
+
+/// What follows from the figures of articles alone.
+fn articles(view: &View) -> Result<String, LabError> {
+    if view.csv || view.view.is_some() || view.html.is_some() {
+        return Err(LabError::new(
+            ErrorKind::Usage,
+            "articles alone are shown as text, --json or --markdown",
+        )
+        .hint("name a record to have it as CSV, as a page or in another tool's words"));
+    }
+    let articles = view.published.iter().map(|name| published::named(name));
+    let show = |article: Published| match (view.json, view.markdown) {
+        (true, _) => tare_report::published::recomputed_json(&article),
+        (_, true) => tare_report::published::recomputed_markdown(&article),
+        _ => tare_report::published::recomputed(&article, ui::width()),
+    };
+    Ok(articles.map(|article| article.map(show)).collect::<Result<Vec<_>, _>>()?.join("\n"))
+}
+
+/// The articles that stand beside a session: those that the view names and those of its study.
+fn beside(session: &Session, view: &View) -> Result<Vec<Published>, LabError> {
+    let study = Study::shipped(&session.plan.study)?;
+    let mut names = view.published.clone();
+    names.extend(study.map(|study| study.published).unwrap_or_default());
+    let mut articles: Vec<Published> = Vec::new();
+    for name in &names {
+        let article = published::named(name)?;
+        if articles.iter().all(|other| other.id != article.id) {
+            articles.push(article);
+        }
+    }
+    Ok(articles)
 }
 
 /// The tool whose report a view follows.

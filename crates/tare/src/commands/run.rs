@@ -16,6 +16,7 @@ use tare_lab::lanes::lanes;
 use tare_lab::live::LiveArena;
 use tare_lab::places::Wanted;
 use tare_lab::prepare::{self, Groundwork, Prepared, Wish};
+use tare_lab::published;
 use tare_lab::run::Rounds;
 use tare_lab::specification::Specification;
 use tare_lab::study::{AskedCase, Study, parse_duration_s, select};
@@ -42,6 +43,7 @@ pub fn run(args: Run) -> anyhow::Result<ExitCode> {
     }
     let mut progress = ui::Progress::new();
     let session = Session { args: &args, state, began, interrupted: &interrupted };
+    let articles = session.articles()?;
     let (record, ending) = match &args.resume {
         Some(record) => (record.clone(), session.resume(record, &mut progress)?),
         None => session.begin(&mut progress)?,
@@ -52,6 +54,7 @@ pub fn run(args: Run) -> anyhow::Result<ExitCode> {
     let elapsed_s = began.elapsed().as_secs_f64();
     // Whoever asks for another form, or for a page elsewhere, gets that alone.
     let mut view = args.view.clone();
+    view.published.extend(articles);
     if !(view.json || view.markdown || view.csv) {
         view.html.get_or_insert_with(|| record.with_extension("html"));
     }
@@ -177,6 +180,17 @@ impl Session<'_> {
         let asked = study.asked(places, args.reference.then_some(Size::Reference))?;
         let asked = select(asked, &args.only)?;
         Ok((study, asked))
+    }
+
+    /// The articles that a study of the user's own names. Found before anything is measured: a slip costs no session.
+    fn articles(&self) -> Result<Vec<String>, LabError> {
+        self.args.view.published.iter().try_for_each(|name| published::named(name).map(drop))?;
+        let Some(study) = self.args.study.as_deref().filter(|_| self.args.resume.is_none()) else {
+            return Ok(Vec::new());
+        };
+        let named = Study::named(study)?.published;
+        named.iter().try_for_each(|name| published::named(name).map(drop))?;
+        Ok(named)
     }
 
     /// What `--in` names, or everything that is ready.

@@ -1,4 +1,4 @@
-//! `tare show`: describes one probe, environment or study.
+//! `tare show`: describes one probe, environment, study or article.
 
 use std::fmt::Write;
 use std::process::ExitCode;
@@ -7,11 +7,15 @@ use tare_lab::environments::{PROVIDERS, Provider};
 use tare_lab::error::{ErrorKind, LabError};
 use tare_lab::nearest::nearest;
 use tare_lab::presets::{self, PRESETS, Preset};
+use tare_lab::published;
 use tare_lab::study::{SHIPPED, Study};
 use tare_probes::{PROBES, Probe};
 
 use crate::args::Show;
 use crate::ui;
+
+/// Names every article, as `tare list published` does.
+const PUBLISHED: &str = "published";
 
 pub fn run(args: Show) -> anyhow::Result<ExitCode> {
     let name = args.name.as_str();
@@ -23,16 +27,26 @@ pub fn run(args: Show) -> anyhow::Result<ExitCode> {
         preset_text(preset)
     } else if SHIPPED.iter().any(|(shipped, _)| *shipped == name) || name.ends_with(".toml") {
         study_text(&Study::named(name)?)?
+    } else if name == PUBLISHED {
+        super::list::articles()?
+    } else if published::SHIPPED.iter().any(|(shipped, _)| *shipped == name) {
+        tare_report::published::article(&published::named(name)?, ui::width())
     } else {
-        let error =
-            LabError::new(ErrorKind::Usage, format!("there is no probe, environment or study '{name}'"));
+        let error = LabError::new(
+            ErrorKind::Usage,
+            format!("there is no probe, environment, study or article '{name}'"),
+        );
         let probes = PROBES.iter().map(|p| p.name);
-        let known =
-            probes.chain(PROVIDERS.iter().map(|p| p.name())).chain(SHIPPED.iter().map(|(name, _)| *name));
-        let known = known.chain(PRESETS.iter().map(|preset| preset.name));
+        let known = probes
+            .chain(PROVIDERS.iter().map(|p| p.name()))
+            .chain(PRESETS.iter().map(|preset| preset.name))
+            .chain(SHIPPED.iter().chain(published::SHIPPED).map(|(name, _)| *name))
+            .chain([PUBLISHED]);
         return Err(match nearest(name, known) {
             Some(near) => error.hint(format!("did you mean '{near}'?")),
-            None => error.hint("tare list probes, tare list environments, tare list studies"),
+            None => {
+                error.hint("tare list probes, tare list environments, tare list studies, tare list published")
+            }
         }
         .into());
     };
@@ -97,6 +111,14 @@ fn preset_text(preset: &Preset) -> String {
 fn study_text(study: &Study) -> Result<String, LabError> {
     let mut text = format!("{}: {}\n\n{}\n\n", study.name, study.title, study.about.trim());
     paragraph(&mut text, "budget", &study.budget);
+    for (i, name) in study.published.iter().enumerate() {
+        let article = published::named(name)?;
+        paragraph(
+            &mut text,
+            if i == 0 { "published" } else { "" },
+            &format!("{}: {}", article.id, article.title),
+        );
+    }
     for (i, asked) in study.asked(None, None)?.iter().enumerate() {
         paragraph(&mut text, if i == 0 { "cases" } else { "" }, &asked.case.to_string());
     }

@@ -1,0 +1,166 @@
+//! Which row of a session an article speaks of, and whether the session agrees with it.
+
+use serde::Serialize;
+use tare_data::names::parse_size;
+use tare_data::session::{Lane, LaneFacts, PlannedCase, Role, Session};
+
+use super::{EnvironmentKind, Published, Subject};
+use crate::findings::{Cell, Findings, Row};
+
+/// What an article says of a row. It was measured on another machine, on another day.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Beside {
+    /// `Published::id`.
+    pub source: String,
+    pub title: String,
+    /// The article's names of what it measured in, and of what that is compared with.
+    pub environment: Option<String>,
+    pub reference: Option<String>,
+    /// The mean of what it printed for `environment`, in `unit`; none where it gives the ratio alone.
+    pub value: Option<f64>,
+    /// The same for `reference`.
+    pub reference_value: Option<f64>,
+    pub unit: Option<String>,
+    /// Cost ratio of the article's own figures: above 1 `environment` is dearer than `reference`.
+    pub ratio: Option<f64>,
+    /// The lane of the session that stands for `environment`.
+    pub lane: Option<String>,
+    /// Ratio of that lane and its interval, where the session's reference stands for the article's.
+    pub session_ratio: Option<f64>,
+    pub session_ratio_low: Option<f64>,
+    pub session_ratio_high: Option<f64>,
+    /// Whether the session's interval holds the article's ratio.
+    pub contained: Option<bool>,
+}
+
+/// Puts what articles say beside the rows that they speak of.
+pub fn place_beside(findings: &mut Findings, session: &Session, articles: &[Published]) {
+    let lanes = session.plan.lanes.iter();
+    let lanes: Vec<Standing> = lanes.map(|lane| Standing::of(lane, session)).collect();
+    for row in &mut findings.rows {
+        let Some(case) = session.plan.cases.iter().find(|case| case.id == row.case) else { continue };
+        row.published =
+            articles.iter().flat_map(|article| article_beside(article, row, case, &lanes)).collect();
+    }
+}
+
+/// A lane and what it stands for.
+struct Standing<'a> {
+    lane: &'a Lane,
+    kind: Option<EnvironmentKind>,
+}
+
+impl<'a> Standing<'a> {
+    fn of(lane: &'a Lane, session: &Session) -> Self {
+        let facts = session.facts.iter().find(|facts| facts.lane == lane.name);
+        Standing { lane, kind: stands_for(lane, facts) }
+    }
+}
+
+/// What a lane stands for: the presets by their names, a distribution of WSL by its kernel.
+fn stands_for(lane: &Lane, facts: Option<&LaneFacts>) -> Option<EnvironmentKind> {
+    let provider = |text: &str| text.split([':', '?']).next().unwrap_or("").to_owned();
+    let of = |name: &str| match name {
+        "wsl1-like" => Some(EnvironmentKind::Wsl1),
+        "wsl2-like" => Some(EnvironmentKind::Wsl2),
+        "guest" => Some(EnvironmentKind::Vm),
+        "native" => Some(EnvironmentKind::Native),
+        // Microsoft's kernel of WSL2 calls itself so; that of WSL1 is called after Microsoft alone.
+        "wsl" => {
+            let is_second = |text: &String| text.contains("WSL2");
+            let second = facts.is_some_and(|facts| facts.inside.0.values().any(is_second));
+            Some(if second { EnvironmentKind::Wsl2 } else { EnvironmentKind::Wsl1 })
+        }
+        _ => None,
+    };
+    of(&provider(&lane.specification)).or_else(|| of(&provider(&lane.name)))
+}
+
+fn article_beside(article: &Published, row: &Row, case: &PlannedCase, lanes: &[Standing<'_>]) -> Vec<Beside> {
+    let session_reference = lanes.iter().find(|s| s.lane.role == Role::Reference).and_then(|s| s.kind);
+    // The article's environment that the session's reference stands for, or else its own reference.
+    let mut environments = article.environments.iter();
+    let shared = session_reference.and_then(|kind| environments.find(|e| e.kind == kind));
+    let mut beside = Vec::new();
+    for figure in &article.figures {
+        if !figure.subject().is_some_and(|subject| speaks_of(subject, row, case)) {
+            continue;
+        }
+        let shared = shared.filter(|shared| figure.values.contains_key(&shared.id));
+        let against = shared.map(|shared| shared.id.as_str()).or(article.reference.as_deref());
+        let against = against.filter(|against| figure.values.contains_key(*against));
+        for environment in &article.environments {
+            if Some(environment.id.as_str()) == against || !figure.values.contains_key(&environment.id) {
+                continue;
+            }
+            let ratio = against.and_then(|against| figure.cost_ratio(&environment.id, against));
+            let mut entry = Beside::new(article, &environment.id, against, ratio);
+            entry.value = figure.mean(&environment.id);
+            entry.reference_value = against.and_then(|against| figure.mean(against));
+            entry.unit = Some(figure.unit.name().into());
+            entry.compare(environment.kind, shared.is_some(), row, lanes);
+            beside.push(entry);
+        }
+    }
+    for stated in article.ratios.iter().filter(|ratio| speaks_of(ratio.subject(), row, case)) {
+        let Some(environment) = article.environment(&stated.environment) else { continue };
+        let mut entry = Beside::new(article, &stated.environment, Some(&stated.against), stated.cost_ratio());
+        let paired = shared.is_some_and(|shared| shared.id == stated.against);
+        entry.compare(environment.kind, paired, row, lanes);
+        beside.push(entry);
+    }
+    beside
+}
+
+impl Beside {
+    fn new(article: &Published, environment: &str, reference: Option<&str>, ratio: Option<f64>) -> Self {
+        Beside {
+            source: article.id.clone(),
+            title: article.title.clone(),
+            environment: Some(environment.to_owned()),
+            reference: reference.map(str::to_owned),
+            value: None,
+            reference_value: None,
+            unit: None,
+            ratio,
+            lane: None,
+            session_ratio: None,
+            session_ratio_low: None,
+            session_ratio_high: None,
+            contained: None,
+        }
+    }
+
+    /// Names the lane of the session, and sets its ratio beside the article's, where both have one reference.
+    fn compare(&mut self, kind: EnvironmentKind, paired: bool, row: &Row, lanes: &[Standing<'_>]) {
+        let subjects = lanes.iter().filter(|s| s.lane.role == Role::Subject);
+        let Some((at, standing)) = subjects.enumerate().find(|(_, s)| s.kind == Some(kind)) else { return };
+        self.lane = Some(standing.lane.name.clone());
+        if !paired {
+            return;
+        }
+        let Some(Cell::Compared(comparison)) = row.cells.get(at) else { return };
+        self.session_ratio = Some(comparison.ratio);
+        // Too few rounds leave the interval open: it would hold anything.
+        if comparison.low > 0.0 && comparison.high.is_finite() {
+            self.session_ratio_low = Some(comparison.low);
+            self.session_ratio_high = Some(comparison.high);
+            self.contained = self.ratio.map(|ratio| comparison.low <= ratio && ratio <= comparison.high);
+        }
+    }
+}
+
+/// Whether a figure and a row have the same probe and metric, place, and every parameter that the figure names.
+fn speaks_of(subject: Subject<'_>, row: &Row, case: &PlannedCase) -> bool {
+    subject.probe == row.probe
+        && subject.metric == row.metric.name
+        && subject.place.is_none_or(|place| row.place.as_deref() == Some(place))
+        && subject.parameters.iter().all(|(key, wanted)| {
+            case.case.parameters.0.get(key).is_some_and(|value| is_same_value(value, wanted))
+        })
+}
+
+/// `512` and `512B` are one size.
+fn is_same_value(value: &str, wanted: &str) -> bool {
+    value == wanted || parse_size(value).is_some_and(|size| parse_size(wanted) == Some(size))
+}

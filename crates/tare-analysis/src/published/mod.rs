@@ -1,0 +1,320 @@
+//! Published figures: what an article measured, as it printed it, and what follows from it.
+//!
+//! They come from other machines and days. They stand beside a session's figures, and never in an interval with
+//! them. [`recompute`] draws an article's own conclusions again, [`beside`] finds the rows that an article speaks of.
+
+mod beside;
+mod recompute;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use tare_data::unit::Direction;
+
+pub use beside::{Beside, place_beside};
+pub use recompute::{Checked, Conclusion, PairRatio, Recomputed, recompute};
+
+/// An article, a thesis or a report, with the figures that it printed.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Published {
+    /// Short name, that of its file.
+    pub id: String,
+    pub title: String,
+    pub kind: SourceKind,
+    pub url: Option<String>,
+    /// What it measured with.
+    pub tool: String,
+    /// What must be known to read its figures.
+    pub note: Option<String>,
+    /// The environment that others are compared with; none where there is no figure to compare.
+    pub reference: Option<String>,
+    #[serde(rename = "environment")]
+    pub environments: Vec<Environment>,
+    #[serde(rename = "figure", default)]
+    pub figures: Vec<Figure>,
+    #[serde(rename = "ratio", default)]
+    pub ratios: Vec<StatedRatio>,
+    #[serde(rename = "claim", default)]
+    pub claims: Vec<Claim>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SourceKind {
+    Article,
+    Thesis,
+    Report,
+}
+
+impl SourceKind {
+    pub fn name(self) -> &'static str {
+        match self {
+            SourceKind::Article => "article",
+            SourceKind::Thesis => "thesis",
+            SourceKind::Report => "report",
+        }
+    }
+}
+
+/// What an article measured in.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Environment {
+    pub id: String,
+    pub kind: EnvironmentKind,
+    pub filesystem: Option<String>,
+    pub network: Option<String>,
+    pub note: Option<String>,
+}
+
+/// What kind of environment it was; decides which lane it stands beside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EnvironmentKind {
+    Wsl1,
+    Wsl2,
+    /// A guest of a desktop's hypervisor.
+    Vm,
+    Native,
+    /// A program of Windows itself.
+    Windows,
+}
+
+impl EnvironmentKind {
+    pub fn name(self) -> &'static str {
+        match self {
+            EnvironmentKind::Wsl1 => "WSL1",
+            EnvironmentKind::Wsl2 => "WSL2",
+            EnvironmentKind::Vm => "guest of a hypervisor",
+            EnvironmentKind::Native => "native Linux",
+            EnvironmentKind::Windows => "Windows",
+        }
+    }
+}
+
+/// Which rows of a session a figure or a ratio speaks of.
+///
+/// Parameters that it does not name may have any value: an article's sizes and durations are its own.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Subject<'a> {
+    pub probe: &'a str,
+    pub parameters: &'a BTreeMap<String, String>,
+    pub place: Option<&'a str>,
+    pub metric: &'a str,
+}
+
+/// A line of an article's table.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Figure {
+    /// Names it within the article.
+    pub name: String,
+    pub probe: String,
+    #[serde(default)]
+    pub parameters: BTreeMap<String, String>,
+    pub place: Option<String>,
+    /// The metric of the probe that is the same; none where tare has none.
+    pub metric: Option<String>,
+    pub unit: PrintedUnit,
+    pub better: Direction,
+    /// What was printed for each environment: one figure a run, or one for all.
+    pub values: BTreeMap<String, Vec<f64>>,
+    /// Runs behind each printed figure, where the article says so.
+    pub runs: Option<u32>,
+}
+
+impl Figure {
+    pub fn subject(&self) -> Option<Subject<'_>> {
+        let metric = self.metric.as_deref()?;
+        Some(Subject {
+            probe: &self.probe,
+            parameters: &self.parameters,
+            place: self.place.as_deref(),
+            metric,
+        })
+    }
+
+    /// The mean of what was printed for an environment.
+    pub fn mean(&self, environment: &str) -> Option<f64> {
+        let values = self.values.get(environment).filter(|values| !values.is_empty())?;
+        Some(values.iter().sum::<f64>() / values.len() as f64)
+    }
+
+    /// What an environment costs against another: above 1 it is dearer, whichever way the figure is better.
+    pub fn cost_ratio(&self, environment: &str, against: &str) -> Option<f64> {
+        let ratio = self.mean(environment)? / self.mean(against)?;
+        cost(ratio, self.better)
+    }
+}
+
+/// A ratio of values as a cost: above 1 is dearer. None where one of the two was nothing.
+fn cost(ratio: f64, better: Direction) -> Option<f64> {
+    let cost = match better {
+        Direction::Lower => ratio,
+        Direction::Higher => 1.0 / ratio,
+    };
+    (cost.is_finite() && cost > 0.0).then_some(cost)
+}
+
+/// A unit as an article prints it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum PrintedUnit {
+    #[serde(rename = "us")]
+    Microseconds,
+    #[serde(rename = "ms")]
+    Milliseconds,
+    #[serde(rename = "s")]
+    Seconds,
+    #[serde(rename = "/s")]
+    PerSecond,
+    #[serde(rename = "events")]
+    Events,
+    /// 10^6 bytes.
+    #[serde(rename = "MB")]
+    Megabytes,
+    /// 10^6 bytes a second, as dd counts.
+    #[serde(rename = "MB/s")]
+    MegabytesPerSecond,
+    #[serde(rename = "MiB/s")]
+    MebibytesPerSecond,
+}
+
+impl PrintedUnit {
+    pub fn name(self) -> &'static str {
+        match self {
+            PrintedUnit::Microseconds => "us",
+            PrintedUnit::Milliseconds => "ms",
+            PrintedUnit::Seconds => "s",
+            PrintedUnit::PerSecond => "/s",
+            PrintedUnit::Events => "events",
+            PrintedUnit::Megabytes => "MB",
+            PrintedUnit::MegabytesPerSecond => "MB/s",
+            PrintedUnit::MebibytesPerSecond => "MiB/s",
+        }
+    }
+
+    /// Microseconds in one of it; none where it is no time.
+    fn time_us(self) -> Option<f64> {
+        match self {
+            PrintedUnit::Microseconds => Some(1.0),
+            PrintedUnit::Milliseconds => Some(1e3),
+            PrintedUnit::Seconds => Some(1e6),
+            _ => None,
+        }
+    }
+}
+
+/// A ratio that an article gives without the figures behind it.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StatedRatio {
+    pub name: String,
+    pub probe: String,
+    #[serde(default)]
+    pub parameters: BTreeMap<String, String>,
+    pub place: Option<String>,
+    pub metric: String,
+    pub better: Direction,
+    pub environment: String,
+    pub against: String,
+    /// `environment` over `against`, as stated.
+    pub value: f64,
+}
+
+impl StatedRatio {
+    pub fn subject(&self) -> Subject<'_> {
+        let (place, metric) = (self.place.as_deref(), self.metric.as_str());
+        Subject { probe: &self.probe, parameters: &self.parameters, place, metric }
+    }
+
+    /// As a cost: above 1 `environment` is dearer.
+    pub fn cost_ratio(&self) -> Option<f64> {
+        cost(self.value, self.better)
+    }
+}
+
+/// What an article concludes.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Claim {
+    /// In our own words.
+    pub text: String,
+    /// What its figures say to it; empty where it printed none that would tell.
+    #[serde(rename = "check", default)]
+    pub checks: Vec<Check>,
+}
+
+/// A figure of a conclusion, and what it is to be computed from.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Check {
+    /// `Figure::name`.
+    pub figure: String,
+    pub of: Quantity,
+    pub environment: String,
+    /// The other environment, for what is between two.
+    pub against: Option<String>,
+    /// As the article states it: `0.89 %`, `9.2 ms`, `130 to 180 us`. What is computed is rounded to its digits.
+    pub states: String,
+}
+
+/// What is computed of a figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Quantity {
+    /// From the least to the greatest run of an environment, in percent of the greatest.
+    BetweenRuns,
+    /// What an environment has more than another, in percent of the other.
+    More,
+    /// What an environment has less than another, in percent of the other.
+    Less,
+    /// An environment's value over another's.
+    Ratio,
+    /// The value itself.
+    Value,
+    /// Whether every value of an environment lies from one to the other.
+    Range,
+}
+
+impl Published {
+    pub fn figure(&self, name: &str) -> Option<&Figure> {
+        self.figures.iter().find(|figure| figure.name == name)
+    }
+
+    pub fn environment(&self, id: &str) -> Option<&Environment> {
+        self.environments.iter().find(|environment| environment.id == id)
+    }
+
+    /// What is inconsistent in it; the first thing found.
+    pub fn check(&self) -> Result<(), String> {
+        let known = |id: &str| match self.environment(id) {
+            Some(_) => Ok(()),
+            None => Err(format!("no environment is called '{id}'")),
+        };
+        self.reference.as_deref().map_or(Ok(()), known)?;
+        for (at, figure) in self.figures.iter().enumerate() {
+            if self.figures[..at].iter().any(|other| other.name == figure.name) {
+                return Err(format!("two figures are called '{}'", figure.name));
+            }
+            figure.values.keys().try_for_each(|id| known(id))?;
+            if figure.values.values().any(|values| values.is_empty() || values.iter().any(|v| !v.is_finite()))
+            {
+                return Err(format!("the figure '{}' has an environment without a number", figure.name));
+            }
+        }
+        for ratio in &self.ratios {
+            known(&ratio.environment)?;
+            known(&ratio.against)?;
+            if !(ratio.value.is_finite() && ratio.value > 0.0) {
+                return Err(format!("the ratio '{}' is not above 0", ratio.name));
+            }
+        }
+        for check in self.claims.iter().flat_map(|claim| &claim.checks) {
+            known(&check.environment)?;
+            check.against.as_deref().map_or(Ok(()), known)?;
+            recompute::can_be_computed(self, check)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,223 @@
+//! An article's conclusions, computed again from the figures that it printed.
+
+use super::{Check, Claim, Figure, PrintedUnit, Published, Quantity};
+
+/// Most pairs of runs that are looked at: articles print a handful of runs.
+const MOST_PAIRS: usize = 10_000;
+
+/// What follows from an article's figures.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recomputed<'a> {
+    /// One a figure that was printed for two environments or more, in their order.
+    pub ratios: Vec<(&'a Figure, Vec<PairRatio<'a>>)>,
+    /// One a claim; empty where no figure would tell.
+    pub claims: Vec<(&'a Claim, Vec<Checked<'a>>)>,
+}
+
+/// A value over another, of the means of what was printed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PairRatio<'a> {
+    pub environment: &'a str,
+    pub against: &'a str,
+    /// None where what it would be divided by is nothing.
+    pub ratio: Option<f64>,
+}
+
+/// A stated figure beside the one that follows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Checked<'a> {
+    pub check: &'a Check,
+    /// From the means over runs, in the unit of what is stated. Of a range the value farthest outside or inside.
+    pub computed: f64,
+    /// Least and greatest over the choices of a run for each environment.
+    pub low: f64,
+    pub high: f64,
+    /// Digits after the point of what is stated.
+    pub decimals: usize,
+    /// Its unit, `%` for a share; empty for a ratio.
+    pub unit: &'a str,
+    pub conclusion: Conclusion,
+}
+
+/// Whether a stated figure follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Conclusion {
+    /// The means of the printed figures round to it.
+    Follows,
+    /// Not the means, but the runs of this number (from 1) round to it.
+    FollowsFromRun(usize),
+    /// It lies among what single runs give; the means round to another figure.
+    WithinRuns,
+    /// No choice of the printed figures gives it.
+    DoesNotFollow,
+}
+
+/// A stated figure, taken apart.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Stated {
+    low: f64,
+    high: f64,
+    /// Digits after the point.
+    decimals: usize,
+    /// What the article's unit is multiplied with to be in the stated one.
+    scale: f64,
+}
+
+/// Computes again what can be.
+pub fn recompute(article: &Published) -> Recomputed<'_> {
+    let ratios = article.figures.iter().filter(|figure| figure.values.len() > 1);
+    let claims = article.claims.iter();
+    Recomputed {
+        ratios: ratios.map(|figure| (figure, pairs(article, figure))).collect(),
+        claims: claims
+            .map(|claim| (claim, claim.checks.iter().filter_map(|check| checked(article, check)).collect()))
+            .collect(),
+    }
+}
+
+/// Every environment over each that is listed after it.
+fn pairs<'a>(article: &'a Published, figure: &'a Figure) -> Vec<PairRatio<'a>> {
+    let ids: Vec<&str> = article.environments.iter().map(|environment| environment.id.as_str()).collect();
+    let mut pairs = Vec::new();
+    for (at, environment) in ids.iter().copied().enumerate() {
+        for against in ids[at + 1..].iter().copied() {
+            if let (Some(value), Some(other)) = (figure.mean(environment), figure.mean(against)) {
+                let ratio = Some(value / other).filter(|ratio| ratio.is_finite());
+                pairs.push(PairRatio { environment, against, ratio });
+            }
+        }
+    }
+    pairs
+}
+
+/// Why a check could not be computed, if it could not.
+pub(super) fn can_be_computed(article: &Published, check: &Check) -> Result<(), String> {
+    match checked(article, check) {
+        Some(_) => Ok(()),
+        None => Err(format!(
+            "'{}' cannot be computed from the figure '{}' of '{}'",
+            check.states, check.figure, check.environment
+        )),
+    }
+}
+
+fn checked<'a>(article: &'a Published, check: &'a Check) -> Option<Checked<'a>> {
+    let figure = article.figure(&check.figure)?;
+    let stated = stated(&check.states, figure.unit)?;
+    let own = figure.values.get(&check.environment)?;
+    let unit = check.states.split(' ').next_back().filter(|word| word.parse::<f64>().is_err()).unwrap_or("");
+    let decimals = stated.decimals;
+    let result = |computed: f64, low: f64, high: f64, conclusion| {
+        computed.is_finite().then_some(Checked { check, computed, low, high, decimals, unit, conclusion })
+    };
+    let (least, most) = extremes(own)?;
+    match (check.of, check.against.as_deref()) {
+        (Quantity::BetweenRuns, None) if own.len() > 1 => {
+            let spread = (most - least) / most * 100.0;
+            let conclusion = decided(stated.rounds_to(spread));
+            result(spread, spread, spread, conclusion)
+        }
+        (Quantity::Range, None) => {
+            let (least, most) = (least * stated.scale, most * stated.scale);
+            let computed = if least < stated.low { least } else { most };
+            result(computed, least, most, decided(least >= stated.low && most <= stated.high))
+        }
+        (Quantity::Value, None) => {
+            let (value, least, most) =
+                (figure.mean(&check.environment)? * stated.scale, least * stated.scale, most * stated.scale);
+            let conclusion = by_runs(&stated, value, own.iter().map(|run| run * stated.scale), least, most);
+            result(value, least, most, conclusion)
+        }
+        (Quantity::More | Quantity::Less | Quantity::Ratio, Some(against)) => {
+            let other = figure.values.get(against)?;
+            let of = |value: f64, other: f64| match check.of {
+                Quantity::More => (value / other - 1.0) * 100.0,
+                Quantity::Less => (1.0 - value / other) * 100.0,
+                _ => value / other,
+            };
+            let all = own.iter().flat_map(|a| other.iter().map(move |b| of(*a, *b)));
+            let all: Vec<f64> = all.take(MOST_PAIRS).collect();
+            let (low, high) = extremes(&all)?;
+            let computed = of(figure.mean(&check.environment)?, figure.mean(against)?);
+            let runs = own.iter().zip(other).map(|(a, b)| of(*a, *b));
+            result(computed, low, high, by_runs(&stated, computed, runs, low, high))
+        }
+        _ => None,
+    }
+}
+
+fn decided(follows: bool) -> Conclusion {
+    if follows { Conclusion::Follows } else { Conclusion::DoesNotFollow }
+}
+
+fn by_runs(
+    stated: &Stated,
+    mean: f64,
+    mut runs: impl Iterator<Item = f64>,
+    low: f64,
+    high: f64,
+) -> Conclusion {
+    if stated.rounds_to(mean) {
+        return Conclusion::Follows;
+    }
+    if let Some(at) = runs.position(|run| stated.rounds_to(run)) {
+        return Conclusion::FollowsFromRun(at + 1);
+    }
+    if stated.low >= low && stated.low <= high { Conclusion::WithinRuns } else { Conclusion::DoesNotFollow }
+}
+
+fn extremes(values: &[f64]) -> Option<(f64, f64)> {
+    let least = values.iter().copied().min_by(f64::total_cmp)?;
+    Some((least, values.iter().copied().max_by(f64::total_cmp)?))
+}
+
+impl Stated {
+    /// Whether a value, rounded to as many decimals as are stated, is what is stated.
+    fn rounds_to(&self, value: f64) -> bool {
+        let decimals = self.decimals;
+        value.is_finite() && format!("{value:.decimals$}") == format!("{:.decimals$}", self.low)
+    }
+}
+
+/// Reads `0.89 %`, `0.5`, `9.2 ms`, `130 to 180 us`.
+fn stated(text: &str, unit: PrintedUnit) -> Option<Stated> {
+    let mut words: Vec<&str> = text.split_whitespace().collect();
+    let scale = match *words.last()? {
+        "%" => {
+            words.pop();
+            1.0
+        }
+        "us" => {
+            words.pop();
+            unit.time_us()?
+        }
+        "ms" => {
+            words.pop();
+            unit.time_us()? / 1e3
+        }
+        _ => 1.0,
+    };
+    let (low, high) = match words[..] {
+        [value] => (value, value),
+        [low, "to", high] => (low, high),
+        _ => return None,
+    };
+    let decimals = low.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+    Some(Stated { low: low.parse().ok()?, high: high.parse().ok()?, decimals, scale })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stated_figures_are_read_with_their_digits_and_units() {
+        let read = |text, unit| stated(text, unit).map(|s| (s.low, s.high, s.decimals, s.scale));
+        assert_eq!(read("0.89 %", PrintedUnit::PerSecond), Some((0.89, 0.89, 2, 1.0)));
+        assert_eq!(read("9.2 ms", PrintedUnit::Microseconds), Some((9.2, 9.2, 1, 1e-3)));
+        assert_eq!(read("130 to 180 us", PrintedUnit::Microseconds), Some((130.0, 180.0, 0, 1.0)));
+        assert_eq!(read("9.2 ms", PrintedUnit::Megabytes), None, "a size is no time");
+        assert_eq!(read("about half", PrintedUnit::Megabytes), None);
+        assert_eq!(read("", PrintedUnit::Megabytes), None);
+    }
+}
