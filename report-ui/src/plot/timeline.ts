@@ -30,8 +30,8 @@ export function timeline(page: Page): Chart[] {
     about: `One trial at a time, in random order. Disturbed rounds are hollow, failures crossed.${thinned}`,
     draw: (width) => drawTrials(page, bars, width),
   }];
-  const canary = t.canary_ns.flatMap((ns, i) => ns === null ? [] : [{
-    lane: report.plan.lanes[t.lane[i]].name, at: t.started_ms[i] / 1000, ns,
+  const canary = t.canary_100ns.flatMap((tenths, i) => tenths === null ? [] : [{
+    lane: report.plan.lanes[t.lane[i]].name, at: t.started_ms[i] / 1000, ns: tenths * 100,
   }]);
   if (canary.length > 1) {
     charts.push({

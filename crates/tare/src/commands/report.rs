@@ -8,9 +8,12 @@ use tare_lab::error::{ErrorKind, LabError};
 use tare_report::views::Tool;
 
 use crate::args::{Report, ToolView, View};
-use crate::ui;
+use crate::{serve, ui};
 
 pub fn run(args: Report) -> anyhow::Result<ExitCode> {
+    if let Some(port) = args.serve {
+        return serve::run(&args.record, port, args.view.strict);
+    }
     let recording = tare_record::read(&args.record).map_err(LabError::from)?;
     if let Some(line) = recording.torn_line {
         anstream::eprintln!("note: the record breaks off in line {line}; what stands before it is shown");
@@ -33,7 +36,7 @@ pub fn show(
     let again = format!("tare {}", again(session));
     let record = record.display().to_string();
     if let Some(file) = &view.html {
-        let options = tare_report::html::Options { record: Some(&record), again: Some(&again) };
+        let options = tare_report::html::Options { record: Some(&record), again: Some(&again), live: false };
         std::fs::write(file, tare_report::html::render(session, &findings, &options)).map_err(|e| {
             LabError::new(ErrorKind::Storage, format!("cannot write the page {}", file.display()))
                 .because(e)
@@ -76,7 +79,7 @@ fn followed(view: ToolView) -> Tool {
 }
 
 /// The arguments that plan the same session again.
-fn again(session: &Session) -> String {
+pub fn again(session: &Session) -> String {
     let mut words = session.header.command.clone();
     if !words.iter().any(|word| word.starts_with("--seed")) {
         words.push(format!("--seed {:x}", session.plan.seed));
