@@ -1,4 +1,4 @@
-// The page's data: the JSON document of a report (docs/report-json.md), the trials in time, and the tails.
+// The page's data: the JSON document of a report (docs/report-json.md), the trials in time, the tails and the modes.
 
 export type Verdict =
   | "slower" | "faster" | "same" | "slower_unclear" | "faster_unclear" | "cannot_tell" | "observed" | "gap";
@@ -27,12 +27,20 @@ export interface Cell {
   comparison: Comparison | null; observed: Level | null; gap: Gap | null;
 }
 
+/** What an article or another tool published for this row, beside what the session found. */
+export interface Published {
+  source: string; title: string; environment: string | null; reference: string | null;
+  value: Figure; unit: string | null; ratio: Figure;
+  session_ratio_low: Figure; session_ratio_high: Figure; contained: boolean | null;
+}
+
 export interface Row {
   case: string; probe: string; family: string; label: string; parameters: Record<string, string>;
   place: string | null; peer: string | null; definition: string | null; margin: Figure;
   metric: { name: string; unit: Unit; better: "lower" | "higher" };
   headline: boolean; reference: Level | null; reference_gap: Gap | null;
   cells: Cell[]; control: Cell | null;
+  published?: Published[] | null;
 }
 
 export type Facts = Record<string, string>;
@@ -62,9 +70,16 @@ export interface Report {
 
 export interface Timeline {
   of: number; cases: string[]; case: number[]; lane: number[]; round: number[];
-  started_ms: number[]; elapsed_ms: number[]; outcome: number[];
-  steal_us: (number | null)[]; canary_ns: (number | null)[];
+  /** Of each trial since the start of the one before; `started_ms` is made of it. */
+  after_ms: number[]; started_ms: number[]; elapsed_ms: number[]; outcome: number[];
+  steal_us: (number | null)[]; canary_100ns: (number | null)[];
 }
+
+/** Over all trials: what the hypervisor took, and the shortest and longest canary of the reference. */
+export interface Noise { stolen_ms: Figure; elapsed_ms: number; canary_least_ns: Figure; canary_most_ns: Figure }
+
+/** A level whose rounds fall into groups: lane 0 is the reference; sizes from the least figures to the greatest. */
+export interface Modes { row: number; lane: number; sizes: number[] }
 
 export interface Tail {
   case: string; series: string; lane: string; operations: number;
@@ -72,10 +87,13 @@ export interface Tail {
 }
 
 export interface Page {
-  report: Report; record: string | null; again: string | null;
+  report: Report; record: string | null; again: string | null; live: boolean; noise: Noise;
   /** By row: of the reference and of each cell, in hundred-thousandths apart from the median. */
-  rounds: (number | null)[][][]; timeline: Timeline; tails: Tail[];
+  rounds: (number | null)[][][]; timeline: Timeline; tails: Tail[]; modes: Modes[];
 }
+
+/** The page of a session that has no plan yet. */
+export interface Waiting { report: null; record: string | null; live: true }
 
 const PARTS = 100_000;
 
@@ -83,9 +101,25 @@ const PARTS = 100_000;
 export const levelOf = (cell: Cell): Level | null =>
   cell.comparison?.level ?? cell.observed ?? cell.gap?.level ?? null;
 
+type Packed = null | boolean | number | string | Packed[];
+
+/** Opens what crates/tare-report/src/html/pack.rs packed: shapes of objects and texts stand once. */
+function unpack({ shapes, texts, root }: { shapes: string[][]; texts: string[]; root: Packed }): unknown {
+  const open = (value: Packed): unknown => {
+    if (typeof value === "string") return texts[Number.parseInt(value, 36)];
+    if (!Array.isArray(value)) return value;
+    const values = value.slice(1).map(open);
+    if (value[0] === -1) return values;
+    // Built from entries, a field named __proto__ is a field like any other.
+    return Object.fromEntries(shapes[value[0] as number].map((key, i) => [key, values[i]]));
+  };
+  return open(root);
+}
+
 /** Reads the data that stands in the page, and puts the rounds back where the document has them. */
-export function load(): Page {
-  const page = JSON.parse(document.getElementById("tare-data")?.textContent ?? "") as Page;
+export function load(): Page | Waiting {
+  const page = unpack(JSON.parse(document.getElementById("tare-data")?.textContent ?? "")) as Page | Waiting;
+  if (page.report === null) return page;
   page.report.rows.forEach((row, i) => {
     [row.reference, ...row.cells.map(levelOf)].forEach((level, j) => {
       const median = level?.median ?? null;
@@ -93,6 +127,8 @@ export function load(): Page {
       level.values = page.rounds[i][j].map((part) => (part === null ? null : median * (1 + part / PARTS)));
     });
   });
+  let now_ms = 0;
+  page.timeline.started_ms = page.timeline.after_ms.map((after_ms) => (now_ms += after_ms));
   return page;
 }
 

@@ -1,7 +1,7 @@
 // A cell opened: both medians, both intervals, every round, the doubts, the facts and the command.
-import type { Cell, Level, Page, Row } from "./data";
+import type { Cell, Facts, Level, Page, Row } from "./data";
 import { levelOf, rowLabel, where } from "./data";
-import { h } from "./dom";
+import { broken, h } from "./dom";
 import { figure, half, interval, percent, ratio } from "./number";
 import { rounds } from "./plot/rounds";
 import { VERDICTS, headline } from "./words";
@@ -39,7 +39,7 @@ function parts(page: Page, row: Row, cell: Cell): HTMLElement[] {
     out.push(h("h3", {}, "Caveats"), h("ul", { class: "caveats" }, caveats.map((c) =>
       h("li", {}, `${c.words}. `, h("span", { class: "advice" }, `${c.advice}.`)))));
   }
-  out.push(...differingFacts(page, cell.lane));
+  out.push(...rawRounds(page, row, cell), ...differingFacts(page, row, cell.lane));
   out.push(h("h3", {}, "Measure this alone"), h("p", {}, h("code", { class: "command" }, command(page, row, cell))));
   return out;
 }
@@ -63,6 +63,8 @@ function figures(page: Page, row: Row, cell: Cell): HTMLElement {
     if (row.margin !== null) lines.push(["margin", `±${percent(row.margin - 1)}`]);
     lines.push(["paired rounds", c.decided_at === null ? String(c.rounds) : `${c.rounds}, decided after ${c.decided_at}`]);
     if (c.rounds_to_tell !== null) lines.push(["rounds it would take", `about ${c.rounds_to_tell}`]);
+    const again = row.control?.comparison ?? null;
+    if (again !== null) lines.push([`${page.report.reference} against itself`, `${ratio(again.estimate)} ${interval(again.low, again.high, again.estimate)}`]);
     if (c.starts !== null) lines.push(["starts of the environment", String(c.starts.starts)]);
   }
   return h("dl", { class: "figures" }, lines.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
@@ -73,17 +75,35 @@ function difference(value: number | null, row: Row): string {
   return `${value > 0 ? "+" : value < 0 ? "−" : ""}${figure(Math.abs(value), row.metric.unit)}`;
 }
 
-/** Facts inside the lane that the reference does not share. */
-function differingFacts(page: Page, lane: string): HTMLElement[] {
+/** The figure of every round, to read and to copy. */
+function rawRounds(page: Page, row: Row, cell: Cell): HTMLElement[] {
+  const { unit } = row.metric;
+  const levels: [string, Level | null][] = [[page.report.reference, row.reference], [cell.lane, levelOf(cell)]];
+  const columns = levels.filter((column): column is [string, Level] => column[1] !== null);
+  const most = Math.max(...columns.map(([, level]) => level.values.length), 0);
+  if (most === 0) return [];
+  return [h("details", {}, h("summary", {}, "The figure of every round"),
+    h("table", { class: "raw" },
+      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Round"), columns.map(([name]) => h("th", { scope: "col" }, name)))),
+      h("tbody", {}, Array.from({ length: most }, (_, i) => h("tr", {}, h("th", { scope: "row" }, i + 1),
+        columns.map(([, level]) => h("td", {}, level.values[i] === undefined ? "" : figure(level.values[i], unit))))))))];
+}
+
+/** Facts of the lane, and of the place that the row's files lie in, that the reference does not share. */
+function differingFacts(page: Page, row: Row, lane: string): HTMLElement[] {
   const of = (name: string) => page.report.facts.lanes.find((facts) => facts.lane === name);
   const [own, reference] = [of(lane), of(page.report.reference)];
   if (own === undefined || reference === undefined) return [];
-  const keys = [...new Set([...Object.keys(own.inside), ...Object.keys(reference.inside)])].sort()
-    .filter((key) => own.inside[key] !== reference.inside[key]);
-  if (keys.length === 0) return [];
+  const place = row.place ?? "";
+  const sides: [string, Facts, Facts][] = [["", own.inside, reference.inside], [`${place}: `, own.places[place] ?? {}, reference.places[place] ?? {}]];
+  const lines = sides.flatMap(([prefix, mine, theirs]) => [...new Set([...Object.keys(mine), ...Object.keys(theirs)])].sort()
+    .filter((key) => mine[key] !== theirs[key])
+    .map((key) => h("tr", {}, h("th", { scope: "row" }, prefix, broken(key)), h("td", {}, mine[key] ?? "unknown"), h("td", {}, theirs[key] ?? "unknown"))));
+  if (lines.length === 0) return [];
   return [h("h3", {}, `Where it differs from ${page.report.reference}`),
-    h("dl", { class: "figures" }, keys.map((key) => h("div", {}, h("dt", {}, key),
-      h("dd", {}, own.inside[key] ?? "unknown", h("small", {}, ` (${page.report.reference}: ${reference.inside[key] ?? "unknown"})`)))))];
+    h("table", { class: "raw facts-here" },
+      h("thead", {}, h("tr", {}, ["Fact", lane, page.report.reference].map((name) => h("th", { scope: "col" }, name)))),
+      h("tbody", {}, lines))];
 }
 
 /** A word that a shell leaves whole. */
@@ -95,5 +115,6 @@ function command(page: Page, row: Row, cell: Cell): string {
   const { lanes, study, seed } = page.report.plan;
   const specification = (name: string): string => lanes.find((lane) => lane.name === name)?.specification ?? name;
   const both = `${specification(page.report.reference)},${specification(cell.lane)}`;
-  return `tare run ${quoted(study)} --only ${quoted(row.probe)} --in ${quoted(both)} --seed ${seed}`;
+  const place = row.place === null ? "" : ` --place ${quoted(row.place)}`;
+  return `tare run ${quoted(study)} --only ${quoted(row.probe)}${place} --in ${quoted(both)} --seed ${seed}`;
 }

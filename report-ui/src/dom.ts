@@ -38,11 +38,17 @@ export function choice(
   label: string,
   options: [value: string, text: string][],
   changed: (value: string) => void,
+  chosen = "",
 ): HTMLElement {
   const select = h(
     "select",
     { change: (event: Event) => changed((event.target as HTMLSelectElement).value) },
-    options.map(([value, text]) => h("option", { value }, text)),
+    options.map(([value, text]) => h("option", { value, selected: value === chosen }, text)),
   );
   return h("label", { class: "choice" }, h("span", {}, label), select);
+}
+
+/** A dotted name that a line may end in where a person would end it: after a dot or an underscore. */
+export function broken(name: string): (Node | string)[] {
+  return name.split(/(?<=[._])/).flatMap((part) => [part, document.createElement("wbr")]);
 }

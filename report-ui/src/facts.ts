@@ -1,6 +1,6 @@
 // The facts of every environment side by side, differences from the reference marked.
 import type { Facts, Page } from "./data";
-import { h } from "./dom";
+import { broken, h } from "./dom";
 
 export function facts({ report }: Page): HTMLElement | null {
   const lanes = report.facts.lanes.filter((facts) => report.plan.lanes.every((l) => l.name !== facts.lane || l.role !== "control"));
@@ -23,7 +23,7 @@ export function facts({ report }: Page): HTMLElement | null {
       const values = lanes.map((_, i) => of(i)[key]);
       const differs = values.some((value) => value !== values[reference]);
       if (!differs) hidden += 1;
-      body.append(h("tr", { class: differs ? null : "alike" }, h("th", { scope: "row" }, key), values.map((value, i) =>
+      body.append(h("tr", { class: differs ? null : "alike" }, h("th", { scope: "row" }, broken(key)), values.map((value, i) =>
         h("td", { class: value === values[reference] ? null : "differs", "data-lane": lanes[i].lane },
           value === values[reference] ? null : h("span", { class: "mark", title: `differs from ${report.reference}` }, "≠ "),
           value ?? h("span", { class: "none" }, "unknown")))));

@@ -1,14 +1,15 @@
 // The page of a report: reads its data and lays out its parts, plots last, when they come into view.
+import type { Page } from "./data";
 import { load } from "./data";
 import { details } from "./detail";
 import { h } from "./dom";
 import { facts } from "./facts";
-import { alarms, certificate, foot, head, layers } from "./overview";
+import { live } from "./live";
+import { alarms, certificate, foot, head, layers, waiting } from "./overview";
 import { plots } from "./plot/all";
 import "./style.css";
 import { table } from "./table";
 
-const page = load();
 const main = h("main");
 
 /** Adds parts that there are. */
@@ -21,15 +22,26 @@ function afterPaint(next: () => void): void {
   requestAnimationFrame(() => setTimeout(next));
 }
 
-// What is read first is painted first; a table of a full study takes longer than the eye waits.
-document.getElementById("page")?.classList.toggle("many", page.report.subjects.length > 4);
-document.getElementById("page")?.append(head(page), main);
-add([alarms(page), layers(page), certificate(page)]);
-afterPaint(() => {
-  const { dialog, open } = details(page);
-  add([table(page, open)]);
+/** What is read first is painted first; a table of a full study takes longer than the eye waits. */
+function show(page: Page, place: HTMLElement): void {
+  place.classList.toggle("many", page.report.subjects.length > 4);
+  place.append(head(page), main);
+  add([page.live ? live() : null, alarms(page), layers(page), certificate(page)]);
   afterPaint(() => {
-    add([...plots(page), facts(page)]);
-    document.getElementById("page")?.append(foot(page), dialog);
+    const { dialog, open } = details(page);
+    add([table(page, open)]);
+    afterPaint(() => {
+      add([...plots(page), facts(page)]);
+      place.append(foot(page), dialog);
+    });
   });
-});
+}
+
+const page = load();
+const place = document.getElementById("page") ?? document.body;
+if (page.report === null) {
+  place.append(waiting(page), main);
+  add([live()]);
+} else {
+  show(page, place);
+}

@@ -1,7 +1,7 @@
 // The top of the page: what was compared, what each layer costs, how far the session can be trusted.
-import type { Page, Verdict } from "./data";
+import type { Noise, Page, Verdict, Waiting } from "./data";
 import { h } from "./dom";
-import { counted, duration, percent } from "./number";
+import { counted, duration, figure, percent, ratio } from "./number";
 import { VERDICTS } from "./words";
 
 const SHARES: Verdict[] = ["slower", "slower_unclear", "cannot_tell", "same", "faster_unclear", "faster", "gap"];
@@ -21,6 +21,14 @@ export function head({ report }: Page): HTMLElement {
   );
 }
 
+/** The head of a page without a session. */
+export function waiting({ record }: Waiting): HTMLElement {
+  return h("header", { class: "head" },
+    h("div", { class: "brand" }, h("span", { class: "mark", "aria-hidden": "true" }, "tare"), themeSwitch()),
+    h("h1", {}, "A session is being prepared"),
+    h("p", { class: "subtitle" }, record ?? ""));
+}
+
 function themeSwitch(): HTMLElement {
   const themes = ["auto", "light", "dark"];
   let current = 0;
@@ -37,7 +45,7 @@ function themeSwitch(): HTMLElement {
 }
 
 /** What must be read before anything else. */
-export function alarms({ report }: Page): HTMLElement | null {
+export function alarms({ report, live }: Page): HTMLElement | null {
   const { certificate, session } = report;
   const alarms: HTMLElement[] = [];
   if (certificate.banner) {
@@ -46,7 +54,7 @@ export function alarms({ report }: Page): HTMLElement | null {
       `${counted(certificate.control_cells, "cell", "cells")}, more than chance allows. ` +
       "Quieten the machine (tare check names what is loud) and run again."));
   }
-  if (session.ending !== "complete") {
+  if (session.ending !== "complete" && !live) {
     const how = session.ending === "interrupted" ? "The session was stopped early" : "The record breaks off";
     alarms.push(h("p", { class: "alarm" }, h("strong", {}, `${how}. `), "This is what was measured until then."));
   }
@@ -81,7 +89,7 @@ export function layers({ report }: Page): HTMLElement | null {
 }
 
 /** What the session says of its own power, and its caveats. */
-export function certificate({ report }: Page): HTMLElement {
+export function certificate({ report, noise }: Page): HTMLElement {
   const { certificate: c, plan } = report;
   const effect = c.smallest_effect === null ? "unknown" : percent(Math.abs(c.smallest_effect - 1));
   const tiles: [string, string, string][] = [
@@ -89,6 +97,7 @@ export function certificate({ report }: Page): HTMLElement {
     ["Smallest effect", effect, c.smallest_effect === null ? "too few rounds" : "that a typical cell could have shown"],
     ["A/A lane", c.control_cells === 0 ? "none" : `${c.control_coloured} of ${c.control_cells}`,
       c.control_cells === 0 ? "the session did not check itself" : "cells where the reference differs from itself"],
+    ["Noise", ...noiseWords(noise)],
     ["Rounds run again", String(c.repeated), "because they were disturbed"],
     ["Seed", plan.seed, "of the random order"],
   ];
@@ -100,6 +109,16 @@ export function certificate({ report }: Page): HTMLElement {
       h("li", {}, h("strong", {}, lane ?? "The session"), `: ${caveat.words}. `,
         h("span", { class: "advice" }, `${caveat.advice.charAt(0).toUpperCase()}${caveat.advice.slice(1)}.`)))),
   );
+}
+
+/** What the machine had left for the session: a figure, and what it means. */
+function noiseWords({ stolen_ms, elapsed_ms, canary_least_ns: least, canary_most_ns: most }: Noise): [string, string] {
+  const canary = least === null || most === null || least === 0 ? null
+    : `a fixed piece of arithmetic took ${figure(least, "nanoseconds")} to ${figure(most, "nanoseconds")}`;
+  if (stolen_ms !== null && elapsed_ms > 0) {
+    return [`${percent(stolen_ms / elapsed_ms)} stolen`, canary === null ? "of the time, by the hypervisor" : `by the hypervisor; ${canary}`];
+  }
+  return canary === null || least === null || most === null ? ["unknown", "no counter tells"] : [`up to ${ratio(most / least)}`, canary];
 }
 
 /** Where the record is and how to measure the same again. */

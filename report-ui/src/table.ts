@@ -29,6 +29,10 @@ export function table(page: Page, open: (row: Row, cell: Cell) => void): HTMLEle
     else state.sort = null;
     draw();
   };
+  const sortTo = (value: string): void => {
+    [state.sort, state.descending] = value === "" ? [null, true] : [Number(value), Number(value) >= 0];
+    draw();
+  };
   const draw = (): void => {
     const rows = sorted(report.rows.filter((row) => isShown(row, state)), state);
     body.replaceChildren(...bodyRows(rows, page, state.sort === null, open));
@@ -45,7 +49,9 @@ export function table(page: Page, open: (row: Row, cell: Cell) => void): HTMLEle
     head.setAttribute("scope", "col");
     head.setAttribute("role", "columnheader");
     head.append(h("button", { type: "button", class: "sort", click: () => sortBy(i - 1) },
-      i === 0 ? "Probe" : report.subjects[i - 1], h("span", { class: "arrow", "aria-hidden": "true" })));
+      i === 0 ? "Probe" : report.subjects[i - 1], h("span", { class: "arrow", "aria-hidden": "true" })),
+    // Where a head is repeated on paper, browsers leave out the text of buttons.
+    h("span", { class: "printed", "aria-hidden": "true" }, i === 0 ? "Probe" : report.subjects[i - 1]));
   });
   const grid = h("table", { id: "table", class: "stacking", role: "table", "aria-label": "Costs by probe and environment" },
     h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, heads[0],
@@ -55,10 +61,17 @@ export function table(page: Page, open: (row: Row, cell: Cell) => void): HTMLEle
   draw();
   return h("section", { "aria-labelledby": "table-title" },
     h("h2", { id: "table-title" }, "Every figure"),
-    toolbar(report.rows, state, draw), status, grid, legend(report.rows));
+    toolbar(report.rows, state, draw, sorter(report.subjects, sortTo)), status, grid, legend(report.rows));
 }
 
-function toolbar(rows: Row[], state: State, draw: () => void): HTMLElement {
+/** Sorting where the table has no head: on a phone. */
+function sorter(subjects: string[], sortTo: (value: string) => void): HTMLElement {
+  const element = choice("Sort", [["", "as planned"], ["-1", "by name"], ...subjects.map((lane, i): [string, string] => [String(i), `dearest in ${lane}`])], sortTo);
+  element.classList.add("narrow");
+  return element;
+}
+
+function toolbar(rows: Row[], state: State, draw: () => void, sort: HTMLElement): HTMLElement {
   const distinct = (of: (row: Row) => string | null): string[] =>
     [...new Set(rows.map(of))].filter((value): value is string => value !== null);
   const families = distinct((row) => row.family);
@@ -74,6 +87,7 @@ function toolbar(rows: Row[], state: State, draw: () => void): HTMLElement {
     choice("Family", [["", "all"], ...families.map((f): [string, string] => [f, FAMILIES[f] ?? f])], set("family")),
     choice("Verdict", [["", "all"], ...verdicts.map((v): [string, string] => [v, VERDICTS[v as keyof typeof VERDICTS].word])], set("verdict")),
     places.length === 0 ? null : choice("Place", [["", "all"], ...places.map((p): [string, string] => [p, p])], set("place")),
+    sort,
     rows.every((row) => row.headline) ? null : h("label", { class: "choice" },
       h("input", { type: "checkbox", change: (event: Event) => {
         state.everyMetric = (event.target as HTMLInputElement).checked; draw();

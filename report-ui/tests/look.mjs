@@ -28,6 +28,10 @@ for (const [name, options] of views) {
     window.scrollTo({ top: 0, behavior: "instant" });
   });
   await tab.screenshot({ path: `${folder}/${name}.png`, fullPage: true });
+  if (name === "light") await tab.pdf({ path: `${folder}/print.pdf`, format: "A4" });
+  for (const chart of await tab.locator("figure.chart").all()) {
+    await chart.screenshot({ path: `${folder}/${name}-${await chart.getAttribute("id")}.png` });
+  }
   for (const [i, section] of (await tab.locator("section").all()).entries()) {
     await section.screenshot({ path: `${folder}/${name}-${i}.png` });
   }

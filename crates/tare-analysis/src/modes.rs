@@ -8,34 +8,53 @@
 const FEWEST: usize = 12;
 
 /// Most values that are looked at, spread evenly over the sorted ones: groups show well before.
-const MOST: usize = 400;
+pub const MOST: usize = 400;
 
 /// Groups into which sorted values fall, at least 1. Groups with a gap between them of less than the margin are
 /// one: they do not matter, and a clock that moves in steps makes many of them.
 pub fn count(sorted: &[f64], margin: f64) -> usize {
     if sorted.len() <= MOST {
-        return split(sorted, margin);
+        return groups(sorted, margin).len();
     }
     let thinned: Vec<f64> = (0..MOST).map(|i| sorted[i * sorted.len() / MOST]).collect();
-    split(&thinned, margin)
+    groups(&thinned, margin).len()
 }
 
-fn split(sorted: &[f64], margin: f64) -> usize {
+/// How many values each group of sorted values has, from the least to the greatest.
+///
+/// More than [`MOST`] values are one group here: no study asks for so many rounds, and the time grows with the square
+/// of their number.
+pub fn groups(sorted: &[f64], margin: f64) -> Vec<usize> {
+    if sorted.len() > MOST {
+        return vec![sorted.len()];
+    }
+    let mut sizes = Vec::new();
+    split(sorted, margin, &mut sizes);
+    sizes
+}
+
+fn split(sorted: &[f64], margin: f64, sizes: &mut Vec<usize>) {
+    match boundary(sorted, margin) {
+        None => sizes.push(sorted.len()),
+        Some(at) => {
+            let (low, high) = sorted.split_at(at);
+            split(low, margin, sizes);
+            split(high, margin, sizes);
+        }
+    }
+}
+
+/// Where the second of two groups begins; none where there is one.
+fn boundary(sorted: &[f64], margin: f64) -> Option<usize> {
     let n = sorted.len();
     if n < FEWEST || dip(sorted) <= critical_dip(n) {
-        return 1;
+        return None;
     }
     // A group has at least a tenth of the values.
     let least = n.div_ceil(10).max(3);
     let gap = |at: usize| sorted[at] - sorted[at - 1];
-    let Some(at) = (least..=n - least).max_by(|a, b| gap(*a).total_cmp(&gap(*b))) else {
-        return 1;
-    };
-    if gap(at) <= margin {
-        return 1;
-    }
-    let (low, high) = sorted.split_at(at);
-    split(low, margin) + split(high, margin)
+    let at = (least..=n - least).max_by(|a, b| gap(*a).total_cmp(&gap(*b)))?;
+    (gap(at) > margin).then_some(at)
 }
 
 /// The dip that one in a hundred uniform samples exceeds, at most.

@@ -15,9 +15,9 @@ use crate::entry::{Begin, End, Entry, SCHEMA, from_line};
 use crate::error::RecordError;
 
 /// Longest record that is read. The largest study fills a small part of it.
-const LONGEST_RECORD: u64 = 4 << 30;
+pub(crate) const LONGEST_RECORD: u64 = 4 << 30;
 /// Longest line that is read; a batch frame is bounded to half of it.
-const LONGEST_LINE: u64 = 2 << 20;
+pub(crate) const LONGEST_LINE: u64 = 2 << 20;
 
 /// A record that was read.
 #[derive(Debug)]
@@ -60,19 +60,20 @@ pub fn read(path: &Path) -> Result<Recording, RecordError> {
 }
 
 /// A session while its entries come in.
-#[derive(Default)]
-struct Assembly {
-    header: Option<Header>,
-    plan: Option<Plan>,
+#[derive(Clone, Default)]
+pub(crate) struct Assembly {
+    pub(crate) header: Option<Header>,
+    pub(crate) plan: Option<Plan>,
     facts: Vec<LaneFacts>,
-    trials: Vec<Trial>,
-    open: Option<Trial>,
-    repeated: Vec<RepeatedRound>,
-    ending: Option<Ending>,
+    pub(crate) trials: Vec<Trial>,
+    /// The trial that has begun and not ended.
+    pub(crate) open: Option<Trial>,
+    pub(crate) repeated: Vec<RepeatedRound>,
+    pub(crate) ending: Option<Ending>,
 }
 
 impl Assembly {
-    fn take(&mut self, entry: Entry, path: &Path) -> Result<(), RecordError> {
+    pub(crate) fn take(&mut self, entry: Entry, path: &Path) -> Result<(), RecordError> {
         match entry {
             Entry::Record { schema, header } if schema <= SCHEMA => self.header = Some(header),
             Entry::Record { schema, .. } => {
@@ -109,7 +110,7 @@ impl Assembly {
         }
     }
 
-    fn finish(mut self, path: &Path) -> Result<Session, RecordError> {
+    pub(crate) fn finish(mut self, path: &Path) -> Result<Session, RecordError> {
         self.abandon();
         let header = self.header.ok_or_else(|| RecordError::NotARecord { path: path.to_owned() })?;
         let plan = self.plan.ok_or_else(|| RecordError::NoPlan { path: path.to_owned() })?;

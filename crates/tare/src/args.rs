@@ -90,11 +90,17 @@ pub struct Run {
   tare report --published tuni-wsl2-linux           an article's own comparison, computed again
   tare report --view unixbench FILE                 twelve scores and their index
   tare report --json FILE | jq '.rows[] | {case, cells}'
+  tare report --serve FILE                          a page that follows a session while it runs
   tare report --markdown FILE >> \"$GITHUB_STEP_SUMMARY\"")]
 pub struct Report {
     /// The record. May be left out with --published, which then shows what follows from the articles' own figures.
     #[arg(required_unless_present = "published")]
     pub record: Option<PathBuf>,
+    /// Show the page on 127.0.0.1 instead, also while the session still runs: it says how far that is. Prints its address,
+    /// which holds a secret; Ctrl-C ends. Takes any free port unless one is given, as in --serve=8080.
+    #[arg(long, value_name = "PORT", num_args = 0..=1, require_equals = true, default_missing_value = "0")]
+    #[arg(requires = "record", conflicts_with_all = ["json", "markdown", "csv", "html", "view", "wide"])]
+    pub serve: Option<u16>,
     #[command(flatten)]
     pub view: View,
 }

@@ -4,6 +4,7 @@ mod args;
 mod commands;
 mod failure;
 mod paths;
+mod serve;
 mod ui;
 mod verbs;
 

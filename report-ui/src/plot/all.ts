@@ -1,13 +1,16 @@
 // The plots of the page, in their order.
 import type { Page } from "../data";
 import { h } from "../dom";
+import { memory, processes } from "./bars";
 import { curves } from "./curves";
+import { distribution } from "./distribution";
 import type { Chart } from "./frame";
 import { frame } from "./frame";
 import { forests } from "./forest";
+import { published, publishedTable } from "./published";
 import { roundsChart } from "./rounds";
 import { series } from "./series";
-import { tails } from "./tails";
+import { tailRatios, tails } from "./tails";
 import { timeline } from "./timeline";
 
 type Choosable = (page: Page, redraw: () => void) => Chart | null;
@@ -30,10 +33,14 @@ function section(id: string, title: string, charts: (HTMLElement | null)[], kind
 
 /** Sections of plots; those without anything to draw are left out. */
 export function plots(page: Page): (HTMLElement | null)[] {
+  const charts = forests(page);
+  const claims = published(page);
   return [
-    section("intervals-title", "Intervals", forests(page).map((chart) => frame(chart).element), forests(page).length % 3 === 0 ? "threes" : "twos"),
+    section("intervals-title", "Intervals", charts.map((chart) => frame(chart).element), charts.length % 3 === 0 ? "threes" : "twos"),
+    section("published-title", "Published and measured", [claims === null ? null : frame(claims).element, publishedTable(page)]),
     section("curves-title", "Sizes and places", [framed(page, curves)]),
-    section("rounds-title", "Rounds and tails", [framed(page, roundsChart), framed(page, series), framed(page, tails)]),
+    section("processes-title", "Processes and memory", [framed(page, processes), framed(page, memory)], "twos"),
+    section("rounds-title", "Rounds and tails", [framed(page, series), framed(page, roundsChart), framed(page, distribution), framed(page, tails), framed(page, tailRatios)]),
     section("time-title", "Time and noise", timeline(page).map((chart) => frame(chart).element)),
   ];
 }

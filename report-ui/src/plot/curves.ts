@@ -1,16 +1,15 @@
 // Curves over a size: rows of one probe that differ in one parameter only, own file system against share.
-import { dot, line, plot, ruleX, text } from "@observablehq/plot";
+import { dot, line, plot, ruleX } from "@observablehq/plot";
 import type { Level, Page, Row } from "../data";
 import { choice } from "../dom";
 import { figure, half } from "../number";
 import type { Chart } from "./frame";
-import { base, figureAxis, fitted, laneStyle, logScale, short, spread, unitLabel } from "./style";
+import { base, curveNames, figureAxis, laneStyle, logScale, nameRoom, short, unitLabel } from "./style";
 
 interface Family { name: string; parameter: string; rows: { row: Row; size: number }[] }
 interface Point { lane: string; curve: string; place: string; size: number; value: number; low: number; high: number; title: string }
 
 const LEAST_POINTS = 3;
-const LABEL_HEIGHT = 14;
 const SUFFIXES: Record<string, number> = { "": 1, B: 1, K: 1024, KiB: 1024, M: 1024 ** 2, MiB: 1024 ** 2, G: 1024 ** 3, GiB: 1024 ** 3 };
 
 /** `4KiB` as a number of bytes; null for what is no size. */
@@ -19,6 +18,9 @@ export function size(text: string): number | null {
   const unit = match === null ? undefined : SUFFIXES[match[2]];
   return match === null || unit === undefined ? null : Number(match[1]) * unit;
 }
+
+/** What an axis over a parameter is called: the letters that a probe takes, and what they mean where that is known. */
+const parameterName = (parameter: string): string => ({ bs: "block size (bs), log scale", size: "size, log scale" })[parameter] ?? `${parameter}, log scale`;
 
 /** Rows that differ in one size only, over at least three sizes. */
 function families(rows: Row[]): Family[] {
@@ -74,16 +76,13 @@ function draw(page: Page, family: Family, width: number): SVGSVGElement | null {
   const ends = names.map((name) => points.filter((point) => point.curve === name).at(-1) as Point);
   const styles = new Map(points.map((point) => [point.lane, laneStyle(page, point.lane)]));
   const sizes = [...new Set(points.map((point) => point.size))].sort((a, b) => a - b);
-  const room = Math.min(Math.max(...names.map((name) => name.length)) * 6.8 + 14, width * 0.34);
+  const room = nameRoom(names, width);
   const options = {
-    ...base(width), height: Math.min(Math.max(width * 0.5, 260), 380), marginLeft: 70, marginRight: room, marginBottom: 44, marginTop: 14,
-    x: { ...logScale(sizes[0] / 1.3, sizes[sizes.length - 1] * 1.3), label: family.parameter, labelArrow: "none" as const, ticks: sizes.filter((_, i) => i % Math.ceil(sizes.length / Math.max((width - room - 70) / 58, 1)) === 0), tickFormat: (bytes: number) => short(figure(bytes, "bytes")) },
+    ...base(width), height: Math.min(Math.max(width * 0.5, 260), 380), marginLeft: 70, marginRight: room, marginBottom: 44, marginTop: 26,
+    x: { ...logScale(sizes[0] / 1.3, sizes[sizes.length - 1] * 1.3), label: parameterName(family.parameter), labelArrow: "none" as const, ticks: sizes.filter((_, i) => i % Math.ceil(sizes.length / Math.max((width - room - 70) / 58, 1)) === 0), tickFormat: (bytes: number) => short(figure(bytes, "bytes")) },
     y: figureAxis(points.flatMap((p) => [p.low, p.high]), unit, 6, unitLabel(unit, better)),
     symbol: { type: "identity" as const },
   };
-  const scale = plot({ ...options, marks: [] }).scale("y");
-  const places = ends.map((end) => scale?.apply(end.value) as number);
-  const apart = spread(places, LABEL_HEIGHT);
   const stroke = (point: Point): string | undefined => styles.get(point.lane)?.colour;
   return plot({
     ...options,
@@ -94,9 +93,7 @@ function draw(page: Page, family: Family, width: number): SVGSVGElement | null {
       }),
       ruleX(points, { x: "size", y1: "low", y2: "high", stroke, strokeWidth: 1.5 }),
       dot(points, { x: "size", y: "value", r: 3.6, fill: stroke, symbol: (p: Point) => styles.get(p.lane)?.symbol, title: "title" }),
-      ...ends.map((end, i) => text([end], {
-        x: "size", y: "value", dx: 10, dy: apart[i] - places[i], text: () => fitted(end.curve, room), textAnchor: "start", fill: stroke, fontWeight: 600,
-      })),
+      ...curveNames(options, ends.map((end) => ({ name: end.curve, colour: stroke(end), x: end.size, y: end.value })), room),
     ],
   }) as SVGSVGElement;
 }

@@ -1,65 +1,85 @@
-// Rounds in the order in which they ran: drift, warm-up and steps are seen here and nowhere else.
-import { dot, line, plot, text } from "@observablehq/plot";
+// Runs in the order in which they ran: drift, warm-up and steps are seen here and nowhere else.
+import { dot, line, plot, ruleX } from "@observablehq/plot";
 import type { Page, Row } from "../data";
 import { levelOf, rowLabel, uniqueLabels } from "../data";
 import { choice } from "../dom";
 import { figure } from "../number";
 import type { Chart } from "./frame";
-import { base, figureAxis, fitted, laneStyle, spread, unitLabel } from "./style";
+import { base, curveNames, figureAxis, laneStyle, nameRoom, unitLabel } from "./style";
 
-interface Point { lane: string; round: number; value: number; title: string }
-const LABEL_HEIGHT = 14;
+interface Point { lane: string; round: number; value: number; low: number | null; high: number | null; x: number; title: string }
 
-function pointsOf(page: Page, row: Row): Point[] {
-  const levels: [string, (number | null)[]][] = row.reference === null ? [] : [[page.report.reference, row.reference.values]];
-  for (const cell of row.cells) {
-    const level = levelOf(cell);
-    if (level !== null) levels.push([cell.lane, level.values]);
-  }
-  return levels.flatMap(([lane, values]) => values.flatMap((value, i) => value === null ? [] : [{
-    lane, round: i + 1, value, title: `${lane}, round ${i + 1}: ${figure(value, row.metric.unit)}`,
-  }]));
+/** A row, with the rows of its shortest and longest operation where its probe timed them one by one. */
+interface Run { row: Row; name: string; shortest: Row | null; longest: Row | null }
+
+function valuesOf(row: Row, place: number): (number | null)[] {
+  const level = place === 0 ? row.reference : row.cells[place - 1] === undefined ? null : levelOf(row.cells[place - 1]);
+  return level?.values ?? [];
+}
+
+/** Every row; first those that have minimum, mean and maximum of every run, as netperf prints them. */
+function runs(page: Page): Run[] {
+  const { rows } = page.report;
+  const labels = uniqueLabels(rows);
+  const all = rows.map((row): Run => ({ row, name: labels.get(row) ?? rowLabel(row), shortest: null, longest: null }));
+  const spans = rows.filter((row) => row.metric.name === "mean").flatMap((row): Run[] => {
+    const other = (name: string): Row | null => rows.find((r) => r.case === row.case && r.metric.name === name) ?? null;
+    const [shortest, longest] = [other("min"), other("max")];
+    return shortest === null || longest === null ? [] : [{ row, name: `${row.label}: min, mean, max`, shortest, longest }];
+  });
+  return [...spans, ...all];
+}
+
+function pointsOf(page: Page, { row, shortest, longest }: Run): Point[] {
+  const lanes = [page.report.reference, ...page.report.subjects];
+  const { unit } = row.metric;
+  return lanes.flatMap((lane, place) => {
+    const [low, high] = [shortest, longest].map((other) => (other === null ? [] : valuesOf(other, place)));
+    // Lanes of one round stand side by side, so that their spans are told apart.
+    const aside = shortest === null ? 0 : (place - (lanes.length - 1) / 2) * Math.min(0.7 / lanes.length, 0.18);
+    return valuesOf(row, place).flatMap((value, i) => {
+      if (value === null) return [];
+      const span = low[i] == null || high[i] == null ? "" : ` (shortest ${figure(low[i], unit)}, longest ${figure(high[i], unit)})`;
+      return [{ lane, round: i + 1, value, low: low[i] ?? null, high: high[i] ?? null, x: i + 1 + aside, title: `${lane}, round ${i + 1}: ${figure(value, unit)}${span}` }];
+    });
+  });
 }
 
 /** A chart with a choice of row. */
 export function series(page: Page, redraw: () => void): Chart | null {
-  const rows = page.report.rows.map((row) => ({ row, points: pointsOf(page, row) })).filter(({ points }) => points.length > 1);
-  if (rows.length === 0) return null;
-  const labels = uniqueLabels(rows.map(({ row }) => row));
+  const all = runs(page).filter((run) => pointsOf(page, run).length > 1);
+  if (all.length === 0) return null;
   let chosen = 0;
   return {
     id: "series",
-    title: "Round by round",
-    about: "The same rounds in the order in which they ran.",
-    controls: choice("Probe", rows.map(({ row }, i) => [String(i), labels.get(row) ?? rowLabel(row)]), (value) => { chosen = Number(value); redraw(); }),
-    draw: (width) => draw(page, rows[chosen].row, rows[chosen].points, width),
+    title: "Run by run",
+    about: "Each round in the order in which they ran. Where operations are timed one by one, a line goes from the shortest to the longest of the run, and the mark is their mean.",
+    controls: choice("Probe", all.map(({ name }, i) => [String(i), name]), (value) => { chosen = Number(value); redraw(); }),
+    draw: (width) => draw(page, all[chosen].row, pointsOf(page, all[chosen]), width),
   };
 }
 
 function draw(page: Page, row: Row, points: Point[], width: number): SVGSVGElement {
   const names = [...new Set(points.map((point) => point.lane))];
   const styles = new Map(names.map((name) => [name, laneStyle(page, name)]));
-  const ends = names.map((name) => points.filter((point) => point.lane === name).at(-1) as Point);
   const last = Math.max(...points.map((point) => point.round));
-  const room = Math.min(Math.max(...names.map((name) => name.length)) * 6.8 + 14, width * 0.3);
+  const room = nameRoom(names, width);
+  const stroke = (point: Point): string | undefined => styles.get(point.lane)?.colour;
+  const spans = points.filter((point) => point.low !== null && point.high !== null);
   const options = {
-    ...base(width), height: Math.min(Math.max(width * 0.45, 240), 340), marginLeft: 66, marginRight: room, marginBottom: 44, marginTop: 14,
-    x: { domain: [0.5, last + 0.5], label: "round", labelArrow: "none" as const, ticks: Math.min(last, Math.floor(width / 70)), tickFormat: (x: number) => (Number.isInteger(x) ? String(x) : "") },
-    y: figureAxis(points.map((point) => point.value), row.metric.unit, 6, unitLabel(row.metric.unit, row.metric.better)),
+    ...base(width), height: Math.min(Math.max(width * 0.45, 240), 360), marginLeft: 66, marginRight: room, marginBottom: 44, marginTop: 24,
+    x: { domain: [0.5, last + 0.4], label: "round", labelArrow: "none" as const, ticks: Math.min(last, Math.floor(width / 70)), tickFormat: (x: number) => (Number.isInteger(x) ? String(x) : "") },
+    y: figureAxis(points.flatMap((point) => [point.value, point.low ?? point.value, point.high ?? point.value]), row.metric.unit, 6, unitLabel(row.metric.unit, row.metric.better)),
     symbol: { type: "identity" as const },
   };
-  const scale = plot({ ...options, marks: [] }).scale("y");
-  const places = ends.map((end) => scale?.apply(end.value) as number);
-  const apart = spread(places, LABEL_HEIGHT);
-  const stroke = (point: Point): string | undefined => styles.get(point.lane)?.colour;
+  const ends = names.map((name) => points.filter((point) => point.lane === name).at(-1) as Point);
   return plot({
     ...options,
     marks: [
-      line(points, { x: "round", y: "value", z: "lane", stroke, strokeOpacity: 0.45, strokeWidth: 1.2 }),
-      dot(points, { x: "round", y: "value", r: 3, fill: stroke, symbol: (p: Point) => styles.get(p.lane)?.symbol, title: "title" }),
-      ...ends.map((end, i) => text([end], {
-        x: "round", y: "value", dx: 10, dy: apart[i] - places[i], text: () => fitted(end.lane, room), textAnchor: "start", fill: stroke, fontWeight: 600,
-      })),
+      ruleX(spans, { x: "x", y1: "low", y2: "high", stroke, strokeOpacity: 0.45, strokeWidth: 1.5 }),
+      line(points, { x: "x", y: "value", z: "lane", stroke, strokeOpacity: 0.45, strokeWidth: 1.2 }),
+      dot(points, { x: "x", y: "value", r: 3, fill: stroke, symbol: (p: Point) => styles.get(p.lane)?.symbol, title: "title" }),
+      ...curveNames(options, ends.map((end) => ({ name: end.lane, colour: stroke(end), x: last + 0.3, y: end.value })), room),
     ],
   }) as SVGSVGElement;
 }

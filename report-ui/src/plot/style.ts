@@ -1,18 +1,25 @@
 // What all plots share: the lanes' colours and symbols, axes of ratios and of figures, margins for labels.
+import type { PlotOptions } from "@observablehq/plot";
+import { plot, text } from "@observablehq/plot";
 import type { Page, Unit } from "../data";
 import { colour } from "../dom";
-import { figure, ratio } from "../number";
+import { figure, ratio, scaleOf } from "../number";
 
 /** Okabe and Ito's colours stay apart for colour-blind readers; the symbols do for everyone. */
 const SYMBOLS = ["circle", "square", "triangle", "diamond", "star", "cross", "wye"] as const;
 const COLOURS = 7;
+/** Names of curves stand at least so far apart, in pixels. */
+const LABEL_HEIGHT = 14;
 
 export interface LaneStyle { colour: string; symbol: (typeof SYMBOLS)[number] }
 
 /** The look of a lane: the reference first, then the subjects in their order. */
 export function laneStyle(page: Page, lane: string): LaneStyle {
   const { reference, subjects } = page.report;
-  const place = lane === reference ? 0 : 1 + Math.max(subjects.indexOf(lane), 0);
+  const subject = subjects.indexOf(lane);
+  // The reference entered once more has no colour of its own.
+  if (lane !== reference && subject < 0) return { colour: colour("--muted"), symbol: "circle" };
+  const place = subject + 1;
   return { colour: colour(`--lane-${place % COLOURS}`), symbol: SYMBOLS[place % SYMBOLS.length] };
 }
 
@@ -76,13 +83,13 @@ export function logScale(low: number, high: number) {
 }
 
 /** An axis of cost ratios. */
-export function ratioAxis(values: number[], width: number, label: string) {
+export function ratioAxis(values: number[], width: number, label: string, tickRoom = 64) {
   const [least, greatest] = [Math.min(...values, 1), Math.max(...values, 1)];
   const pad = Math.max((greatest / least) ** 0.06, 1.002);
   const [low, high] = [least / pad, greatest * pad];
   return {
     ...logScale(low, high), label, labelArrow: "none" as const, grid: true,
-    ticks: logTicks(low, high, Math.max(Math.floor(width / 64), 3)),
+    ticks: logTicks(low, high, Math.max(Math.floor(width / tickRoom), 3)),
     tickFormat: (tick: number) => short(ratio(tick)),
   };
 }
@@ -100,6 +107,22 @@ export function figureAxis(values: number[], unit: Unit, room: number, label: st
   return { type: "linear" as const, domain: [least - pad, greatest + pad], label, labelArrow: "none" as const, grid: true, ticks: Math.min(room, 6), tickFormat };
 }
 
+/** Steps of a duration that read well, in seconds. */
+const DURATIONS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400];
+
+/** Ticks of an axis of time from 0 to `end`, at most so many but for the first. */
+export function durationTicks(end: number, most: number): number[] {
+  const step = DURATIONS.find((seconds) => end / seconds <= most) ?? end;
+  return Array.from({ length: Math.floor(end / step) + 1 }, (_, i) => i * step);
+}
+
+/** Ticks of an axis from zero, round in the unit's own prefix: 100 KiB, not 97.7 KiB. */
+export function zeroTicks(most: number, unit: Unit, count: number): number[] {
+  const [divisor] = scaleOf(most, unit);
+  const step = niceStep(most / divisor / Math.max(count, 1)) * divisor;
+  return most > 0 && Number.isFinite(step) ? Array.from({ length: Math.floor(most / step) + 1 }, (_, i) => i * step) : [0];
+}
+
 const UNIT_NAMES: Record<Unit, string> = {
   nanoseconds: "time an operation", per_second: "operations a second", per_minute: "operations a minute",
   bytes_per_second: "bytes a second", bits_per_second: "bits a second", bytes: "bytes",
@@ -109,6 +132,24 @@ const UNIT_NAMES: Record<Unit, string> = {
 /** What an axis of a unit measures, with which way is better. */
 export function unitLabel(unit: Unit, better: "lower" | "higher"): string {
   return `${UNIT_NAMES[unit]} (${better} is better)`;
+}
+
+/** The end of a curve, where its name stands. */
+export interface CurveEnd { name: string; colour: string | undefined; x: number; y: number }
+
+/** Room right of a plot for the names of its curves. */
+export function nameRoom(names: string[], width: number): number {
+  return Math.min(Math.max(...names.map((name) => name.length), 0) * 7.1 + 16, width * 0.4);
+}
+
+/** The names of curves at their ends, moved apart where they would overlap. `options` has the scales of the plot. */
+export function curveNames(options: PlotOptions, ends: CurveEnd[], room: number) {
+  const scale = plot({ ...options, marks: [] }).scale("y");
+  const places = ends.map((end) => scale?.apply(end.y) as number);
+  const apart = spread(places, LABEL_HEIGHT);
+  return ends.map((end, i) => text([end], {
+    x: "x", y: "y", dx: 10, dy: apart[i] - places[i], text: () => fitted(end.name, room), textAnchor: "start", fill: end.colour, fontWeight: 600,
+  }));
 }
 
 /** Places for labels that must not overlap: each moved down as little as needed, kept in their order. */

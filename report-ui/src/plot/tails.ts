@@ -1,72 +1,114 @@
 // Tails: the time of an operation over its quantile, from the first hundredth as far out as there are operations for.
-import { dot, line, plot, text } from "@observablehq/plot";
+import { dot, line, plot, ruleY } from "@observablehq/plot";
 import type { Page, Tail } from "../data";
-import { choice } from "../dom";
-import { counted, figure } from "../number";
+import { choice, colour } from "../dom";
+import { counted, figure, ratio } from "../number";
 import type { Chart } from "./frame";
-import { base, figureAxis, fitted, laneStyle, spread } from "./style";
+import { base, curveNames, figureAxis, laneStyle, nameRoom, ratioAxis } from "./style";
 
-interface Point { lane: string; x: number; ns: number; title: string }
+interface Point { lane: string; x: number; y: number; title: string }
+interface Operation { id: string; name: string; curves: Tail[] }
 
 /** Where a quantile stands: every nine is one step, as HdrHistogram draws it. */
 const step = (quantile: number): number => -Math.log10(1 - quantile);
-const TICKS = [0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999];
-const LABEL_HEIGHT = 14;
+const TICKS = [0.5, 0.75, 0.9, 0.99, 0.999, 0.9999, 0.99999];
+
+/** What was timed one by one, with the curves of the lanes that are shown. */
+function operations(page: Page): Operation[] {
+  const lanes = [page.report.reference, ...page.report.subjects];
+  const found = new Map<string, Operation>();
+  for (const tail of page.tails.filter((tail) => tail.points.length > 1 && lanes.includes(tail.lane))) {
+    const id = `${tail.case}\n${tail.series}`;
+    const label = page.report.rows.find((row) => row.case === tail.case)?.label ?? tail.case;
+    const operation = found.get(id) ?? { id, name: label, curves: [] };
+    operation.curves.push(tail);
+    found.set(id, operation);
+  }
+  const all = [...found.values()];
+  const cases = all.map((operation) => operation.curves[0].case);
+  return all.map((operation, i) => cases.filter((other) => other === cases[i]).length === 1 ? operation
+    : { ...operation, name: `${operation.name}: ${operation.curves[0].series}` });
+}
+
+function chooser(all: Operation[], chosen: (index: number) => void): HTMLElement {
+  return choice("Operation", all.map(({ name }, i) => [String(i), name]), (value) => chosen(Number(value)));
+}
 
 /** A chart with a choice of what to show; nothing where no probe timed its operations one by one. */
 export function tails(page: Page, redraw: () => void): Chart | null {
-  const drawable = page.tails.filter((tail) => tail.points.length > 1);
-  const keys = [...new Map(drawable.map((tail) => [key(tail), tail])).entries()];
-  if (keys.length === 0) return null;
-  let chosen = keys[0][0];
-  const name = (tail: Tail): string => {
-    const label = page.report.rows.find((row) => row.case === tail.case)?.label ?? tail.case;
-    const several = keys.filter(([, other]) => other.case === tail.case).length > 1;
-    return several ? `${label}: ${tail.series}` : label;
-  };
+  const all = operations(page);
+  if (all.length === 0) return null;
+  let chosen = 0;
   return {
     id: "tails",
     title: "Tails",
     about: "Time of single operations over all rounds. Each nine is one step; a curve ends where there are too few operations to tell.",
-    controls: choice("Operation", keys.map(([id, tail]) => [id, name(tail)]), (value) => { chosen = value; redraw(); }),
-    draw: (width) => draw(page, drawable.filter((tail) => key(tail) === chosen), width),
+    controls: chooser(all, (index) => { chosen = index; redraw(); }),
+    draw: (width) => {
+      const points = all[chosen].curves.flatMap((curve) => curve.points.map(([quantile, ns]): Point => ({
+        lane: curve.lane, x: step(quantile), y: ns,
+        title: `${curve.lane}, ${percentile(quantile)}: ${figure(ns, "nanoseconds")} (${counted(curve.operations, "operation", "operations")}, longest ${figure(curve.longest_ns, "nanoseconds")})`,
+      })));
+      return draw(page, points, figureAxis(points.map((point) => point.y), "nanoseconds", 7, "time of an operation (lower is better)"), width);
+    },
   };
 }
 
-const key = (tail: Tail): string => `${tail.case}\n${tail.series}`;
+/** The same curves over the reference's: what a layer costs a typical operation, and what it costs a rare one. */
+export function tailRatios(page: Page, redraw: () => void): Chart | null {
+  const all = operations(page).map((operation) => ({ operation, points: ratiosOf(page, operation) })).filter(({ points }) => points.length > 1);
+  if (all.length === 0) return null;
+  let chosen = 0;
+  return {
+    id: "tail-ratios",
+    title: "Tails against the reference",
+    about: `Each quantile over the same quantile of ${page.report.reference}. A level curve costs every operation alike; one that rises costs the rare ones more.`,
+    controls: chooser(all.map(({ operation }) => operation), (index) => { chosen = index; redraw(); }),
+    draw: (width) => {
+      const { points } = all[chosen];
+      return draw(page, points, ratioAxis(points.map((point) => point.y), width, "ratio of quantiles, log scale (lower is better)", 30), width, 1);
+    },
+  };
+}
 
-function draw(page: Page, curves: Tail[], width: number): SVGSVGElement {
-  const shown = curves.filter((curve) => page.report.subjects.includes(curve.lane) || curve.lane === page.report.reference);
-  const points: Point[] = shown.flatMap((curve) => curve.points.map(([quantile, ns]) => ({
-    lane: curve.lane, x: step(quantile), ns,
-    title: `${curve.lane}, p${Number((quantile * 100).toPrecision(7))}: ${figure(ns, "nanoseconds")} (${counted(curve.operations, "operation", "operations")}, longest ${figure(curve.longest_ns, "nanoseconds")})`,
-  })));
-  const ends = shown.map((curve) => points.filter((point) => point.lane === curve.lane).at(-1) as Point);
-  const styles = new Map(shown.map((curve) => [curve.lane, laneStyle(page, curve.lane)]));
+function ratiosOf(page: Page, { curves }: Operation): Point[] {
+  const reference = new Map(curves.find((curve) => curve.lane === page.report.reference)?.points ?? []);
+  return curves.filter((curve) => curve.lane !== page.report.reference).flatMap((curve) => curve.points.flatMap(([quantile, ns]) => {
+    const own = reference.get(quantile);
+    if (own === undefined || own <= 0 || ns <= 0) return [];
+    return [{ lane: curve.lane, x: step(quantile), y: ns / own,
+      title: `${curve.lane}, ${percentile(quantile)}: ${ratio(ns / own)} (${figure(ns, "nanoseconds")} to ${figure(own, "nanoseconds")})` }];
+  }));
+}
+
+const percentile = (quantile: number): string => `p${Number((quantile * 100).toPrecision(7))}`;
+
+function draw(page: Page, points: Point[], y: object, width: number, even: number | null = null): SVGSVGElement | null {
+  if (points.length === 0) return null;
+  const names = [...new Set(points.map((point) => point.lane))];
+  const styles = new Map(names.map((name) => [name, laneStyle(page, name)]));
   const furthest = Math.max(...points.map((point) => point.x));
-  const room = Math.min(Math.max(...shown.map((curve) => curve.lane.length)) * 6.8 + 14, width * 0.3);
+  const room = nameRoom(names, width);
+  const stroke = (point: Point): string | undefined => styles.get(point.lane)?.colour;
   const options = {
-    ...base(width), height: Math.min(Math.max(width * 0.5, 260), 400), marginLeft: 62, marginRight: room, marginBottom: 44, marginTop: 14,
+    ...base(width), height: Math.min(Math.max(width * 0.5, 260), 400), marginLeft: 62, marginRight: room, marginBottom: 44, marginTop: 24,
     x: {
-      domain: [0, furthest], label: "quantile", labelArrow: "none" as const, grid: true,
+      domain: [0, furthest], label: "quantile of operations", labelArrow: "none" as const, grid: true,
       // On a phone the first tick would run into the second.
-      ticks: [...(width > 560 ? [step(0.01)] : []), ...TICKS.map(step).filter((x) => x <= furthest + 1e-9)],
+      ticks: [...(width > 560 ? [step(0.01)] : []), ...TICKS.filter((quantile) => quantile !== 0.75 || furthest < 2).map(step).filter((x) => x <= furthest + 1e-9)],
       tickFormat: (x: number) => `p${Number(((1 - 10 ** -x) * 100).toPrecision(6))}`,
     },
-    y: figureAxis(points.map((point) => point.ns), "nanoseconds", 7, "time of an operation (lower is better)"),
+    y,
     symbol: { type: "identity" as const },
   };
-  const scale = plot({ ...options, marks: [] }).scale("y");
-  const places = ends.map((end) => scale?.apply(end.ns) as number);
-  const apart = spread(places, LABEL_HEIGHT);
+  const ends = names.map((name) => points.filter((point) => point.lane === name).at(-1) as Point);
   return plot({
     ...options,
     marks: [
-      line(points, { x: "x", y: "ns", z: "lane", stroke: (p: Point) => styles.get(p.lane)?.colour, strokeWidth: 2, curve: "monotone-x" }),
-      dot(points, { x: "x", y: "ns", r: 3.4, fill: (p: Point) => styles.get(p.lane)?.colour, symbol: (p: Point) => styles.get(p.lane)?.symbol, title: "title" }),
-      ...ends.map((end, i) => text([end], {
-        x: "x", y: "ns", dx: 9, dy: apart[i] - places[i], text: () => fitted(end.lane, room), textAnchor: "start", fill: styles.get(end.lane)?.colour, fontWeight: 600,
-      })),
+      even === null ? null : ruleY([even], { stroke: colour("--ink"), strokeOpacity: 0.55 }),
+      line(points, { x: "x", y: "y", z: "lane", stroke, strokeWidth: 2, curve: "monotone-x" }),
+      dot(points, { x: "x", y: "y", r: 3.4, fill: stroke, symbol: (p: Point) => styles.get(p.lane)?.symbol, title: "title" }),
+      ...curveNames(options, ends.map((end) => ({ name: end.lane, colour: stroke(end), x: end.x, y: end.y })), room),
     ],
   }) as SVGSVGElement;
 }

@@ -4,7 +4,7 @@ import type { Page } from "../data";
 import { colour } from "../dom";
 import { duration, figure, percent } from "../number";
 import type { Chart } from "./frame";
-import { base, figureAxis, fitted, labelRoom, laneStyle } from "./style";
+import { base, durationTicks, figureAxis, fitted, labelRoom, laneStyle } from "./style";
 
 interface Bar { lane: string; from: number; to: number; outcome: number; title: string }
 
@@ -30,8 +30,8 @@ export function timeline(page: Page): Chart[] {
     about: `One trial at a time, in random order. Disturbed rounds are hollow, failures crossed.${thinned}`,
     draw: (width) => drawTrials(page, bars, width),
   }];
-  const canary = t.canary_ns.flatMap((ns, i) => ns === null ? [] : [{
-    lane: report.plan.lanes[t.lane[i]].name, at: t.started_ms[i] / 1000, ns,
+  const canary = t.canary_100ns.flatMap((tenths, i) => tenths === null ? [] : [{
+    lane: report.plan.lanes[t.lane[i]].name, at: t.started_ms[i] / 1000, ns: tenths * 100,
   }]);
   if (canary.length > 1) {
     charts.push({
@@ -47,7 +47,7 @@ export function timeline(page: Page): Chart[] {
 function timeAxis(end: number, width: number) {
   return {
     domain: [0, end], label: "time since the session began", labelArrow: "none" as const, grid: true,
-    ticks: Math.max(Math.floor(width / 110), 2), tickFormat: (seconds: number) => duration(seconds),
+    ticks: durationTicks(end, Math.max(Math.floor(width / 90), 2)), tickFormat: (seconds: number) => duration(seconds),
   };
 }
 

@@ -28,6 +28,7 @@ fn main() {
     let options = Options {
         record: Some("tare-2026-11-21T20-41.tare"),
         again: Some("tare run quick --seed 7f3a91c2 --in native,container,gvisor,wsl2-like"),
+        live: false,
     };
     for (name, (session, findings)) in pages {
         let path = folder.join(name);

@@ -1,14 +1,15 @@
-//! What a page holds beside the JSON document: the trials in time, and the tails.
+//! What a page holds beside the JSON document: the trials in time, their noise, the tails and the modes.
 
 use std::collections::HashMap;
 
 use serde::Serialize;
 use tare_analysis::curve::{TailCurve, tail_curves};
 use tare_analysis::findings::Findings;
+use tare_analysis::modes::groups;
 use tare_data::session::{Session, Trial};
 
 use super::Options;
-use crate::json::{Document, Level};
+use crate::json::{Document, Level, Row};
 
 /// Trials beyond this many are thinned out evenly: a timeline has fewer pixels, and a page a bound of 1 MB.
 const MOST_TRIALS: usize = 3_000;
@@ -18,13 +19,19 @@ const PARTS: f64 = 100_000.0;
 /// The data of a page.
 #[derive(Debug, Serialize)]
 pub struct Page<'a> {
-    report: Document<'a>,
+    /// Null while there is no plan.
+    report: Option<Document<'a>>,
     record: Option<&'a str>,
     again: Option<&'a str>,
+    /// The page is served while the session may still run.
+    live: bool,
+    noise: TotalNoise,
     /// The rounds of every row: of the reference, then of each cell; they stand here instead of in the report.
     rounds: Vec<Vec<Rounds>>,
     timeline: Timeline,
     tails: Vec<Tail>,
+    /// Lanes of rows whose rounds fall into groups; all others have one.
+    modes: Vec<Modes>,
 }
 
 /// Rounds of a level in hundred-thousandths apart from its median; null for what is no number.
@@ -33,16 +40,105 @@ type Rounds = Vec<Option<i64>>;
 impl<'a> Page<'a> {
     pub fn of(session: &'a Session, findings: &'a Findings, options: &Options<'a>) -> Self {
         let mut report = Document::of(session, findings);
+        let modes = modes(&mut report);
         let rounds = report.rows.iter_mut().map(|row| row.levels().map(take_rounds).collect()).collect();
+        // Of the reference against itself the page shows the comparison; the document has its rounds.
+        report.rows.iter_mut().filter_map(Row::control_level).for_each(|level| level.values = &[]);
         Page {
             rounds,
-            report,
+            report: Some(report),
             record: options.record,
             again: options.again,
+            live: options.live,
+            noise: TotalNoise::of(session),
             timeline: Timeline::of(session),
             tails: tail_curves(session).into_iter().map(Tail::from).collect(),
+            modes,
         }
     }
+
+    /// Before there is a plan.
+    pub fn waiting(record: &'a str) -> Self {
+        Page {
+            report: None,
+            record: Some(record),
+            again: None,
+            live: true,
+            noise: TotalNoise::default(),
+            rounds: Vec::new(),
+            timeline: Timeline::default(),
+            tails: Vec::new(),
+            modes: Vec::new(),
+        }
+    }
+}
+
+/// How much of the machine others took, over all trials.
+#[derive(Debug, Default, Serialize)]
+struct TotalNoise {
+    /// Processor time taken by the hypervisor; null where no kernel tells.
+    stolen_ms: Option<u64>,
+    /// Time of the trials that know of it.
+    elapsed_ms: u64,
+    /// Shortest and longest run of the fixed arithmetic in the reference; null without one.
+    canary_least_ns: Option<u64>,
+    canary_most_ns: Option<u64>,
+}
+
+impl TotalNoise {
+    fn of(session: &Session) -> Self {
+        let (mut stolen_ns, mut elapsed_ns) = (None, 0u64);
+        for trial in &session.trials {
+            if let Some(steal_ns) = stolen(trial) {
+                stolen_ns = Some(stolen_ns.unwrap_or(0u64).saturating_add(steal_ns));
+                elapsed_ns = elapsed_ns.saturating_add(trial.host_elapsed_ns);
+            }
+        }
+        let reference = session.reference().map(|lane| lane.name.as_str());
+        let of_reference = session.trials.iter().filter(|trial| Some(trial.lane.as_str()) == reference);
+        let canaries = || of_reference.clone().filter_map(|trial| trial.inside.canary_ns);
+        TotalNoise {
+            stolen_ms: stolen_ns.map(|ns| ns / 1_000_000),
+            elapsed_ms: elapsed_ns / 1_000_000,
+            canary_least_ns: canaries().min(),
+            canary_most_ns: canaries().max(),
+        }
+    }
+}
+
+/// Processor time that the hypervisor took during a trial.
+fn stolen(trial: &Trial) -> Option<u64> {
+    trial.outside.steal_ns.or(trial.inside.steal_ns)
+}
+
+/// Groups of the rounds of one level.
+#[derive(Debug, Serialize)]
+struct Modes {
+    /// Place in the report's rows.
+    row: usize,
+    /// 0 for the reference, then the subjects from 1.
+    lane: usize,
+    /// Rounds in each group, from the least figures to the greatest.
+    sizes: Vec<usize>,
+}
+
+fn modes(report: &mut Document) -> Vec<Modes> {
+    let mut found = Vec::new();
+    for (row, shown) in report.rows.iter_mut().enumerate() {
+        let within = shown.margin.map_or(0.0, f64::ln);
+        for (lane, level) in shown.levels().enumerate() {
+            let mut logs: Vec<f64> =
+                level.into_iter().flat_map(|level| level.values).map(|v| v.ln()).collect();
+            if logs.iter().all(|log| log.is_finite()) {
+                logs.sort_by(f64::total_cmp);
+                let sizes = groups(&logs, within);
+                if sizes.len() > 1 {
+                    found.push(Modes { row, lane, sizes });
+                }
+            }
+        }
+    }
+    found
 }
 
 /// Takes the rounds out of a level. Nothing is lost that six digits would show.
@@ -66,14 +162,15 @@ struct Timeline {
     /// Place in the plan's lanes.
     lane: Vec<usize>,
     round: Vec<u32>,
-    started_ms: Vec<u64>,
+    /// Since the start of the trial before, which may lie after it only in a damaged record.
+    after_ms: Vec<i64>,
     elapsed_ms: Vec<u64>,
     /// 0: counts; 1: disturbed and run again; 2: failed.
     outcome: Vec<u8>,
     /// Processor time taken by the hypervisor while it ran, in microseconds; null where no kernel tells.
     steal_us: Vec<Option<u64>>,
-    /// Time of the fixed arithmetic just before it, in nanoseconds, inside the lane.
-    canary_ns: Vec<Option<u64>>,
+    /// Time of the fixed arithmetic just before it, inside the lane, in tenths of a microsecond.
+    canary_100ns: Vec<Option<u64>>,
 }
 
 impl Timeline {
@@ -89,8 +186,13 @@ impl Timeline {
             ..Timeline::default()
         };
         let every = session.trials.len().div_ceil(MOST_TRIALS).max(1);
+        let mut before_ms = 0;
         for trial in session.trials.iter().step_by(every) {
             if let (Some(case), Some(lane)) = (cases.get(&trial.case), lanes.get(&trial.lane)) {
+                // Below 2^45, since 64 bits of nanoseconds are no more milliseconds.
+                let started_ms = (trial.started_ns / 1_000_000) as i64;
+                timeline.after_ms.push(started_ms - before_ms);
+                before_ms = started_ms;
                 timeline.push(trial, *case, *lane, session.counts(trial));
             }
         }
@@ -101,16 +203,14 @@ impl Timeline {
         self.case.push(case);
         self.lane.push(lane);
         self.round.push(trial.round);
-        self.started_ms.push(trial.started_ns / 1_000_000);
         self.elapsed_ms.push(trial.host_elapsed_ns / 1_000_000);
         self.outcome.push(match (trial.failure.is_some(), counts) {
             (true, _) => 2,
             (false, false) => 1,
             (false, true) => 0,
         });
-        let steal_ns = trial.outside.steal_ns.or(trial.inside.steal_ns);
-        self.steal_us.push(steal_ns.map(|ns| ns / 1_000));
-        self.canary_ns.push(trial.inside.canary_ns);
+        self.steal_us.push(stolen(trial).map(|ns| ns / 1_000));
+        self.canary_100ns.push(trial.inside.canary_ns.map(|ns| ns / 100));
     }
 }
 

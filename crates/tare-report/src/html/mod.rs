@@ -5,6 +5,8 @@
 //! puts them into text nodes. A content security policy in the page allows its own script alone, by hash.
 
 mod data;
+pub mod live;
+mod pack;
 
 use serde_json::ser::Formatter;
 use std::io;
@@ -14,6 +16,7 @@ use tare_analysis::findings::Findings;
 use tare_data::session::Session;
 
 use self::data::Page;
+use self::pack::pack;
 use crate::json::write_escaped;
 use crate::text::clean;
 
@@ -24,6 +27,11 @@ const DATA_PLACE: &str = "__TARE_DATA__";
 /// Where the title goes in the template.
 const TITLE_PLACE: &str = "__TARE_TITLE__";
 
+/// The beginning of the policy: what it does not allow is not asked of anybody.
+const CLOSED: &str = "content=\"default-src 'none'; ";
+/// The same where the page may ask the server that it came from.
+const OPEN_TO_ITS_SERVER: &str = "content=\"default-src 'none'; connect-src 'self'; ";
+
 /// What a page shows beside the findings.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options<'a> {
@@ -31,14 +39,28 @@ pub struct Options<'a> {
     pub record: Option<&'a str>,
     /// The command that measures the same again.
     pub again: Option<&'a str>,
+    /// Served while the session may still run: the page asks its own server, at `events`, how it stands.
+    pub live: bool,
 }
 
 /// The page, complete.
 pub fn render(session: &Session, findings: &Findings, options: &Options) -> String {
-    let data = compact(&Page::of(session, findings, options));
     let title = format!("{} · tare", clean(&session.plan.study));
+    fill(&title, &Page::of(session, findings, options), options.live)
+}
+
+/// The page of a session that has no plan yet: it says so, and asks its server how it stands.
+pub fn waiting(record: &str) -> String {
+    fill("tare", &Page::waiting(record), true)
+}
+
+fn fill(title: &str, page: &Page, live: bool) -> String {
+    let data = compact(&pack(page));
     let (before, after) = TEMPLATE.split_once(DATA_PLACE).expect("the template has a place for its data");
-    let before = before.replacen(TITLE_PLACE, &as_text(&title), 1);
+    let mut before = before.replacen(TITLE_PLACE, &as_text(title), 1);
+    if live {
+        before = before.replacen(CLOSED, OPEN_TO_ITS_SERVER, 1);
+    }
     format!("{before}{data}{after}")
 }
 
@@ -85,7 +107,7 @@ mod tests {
         let open = "<script type=\"application/json\" id=\"tare-data\">";
         let from = page.find(open).expect("the page has data") + open.len();
         let to = from + page[from..].find("</script>").expect("the data ends");
-        serde_json::from_str(&page[from..to]).expect("the data is JSON")
+        pack::unpack(&serde_json::from_str(&page[from..to]).expect("the data is JSON"))
     }
 
     #[test]
@@ -117,6 +139,18 @@ mod tests {
         assert_eq!(page.matches("</script").count(), innocent.matches("</script").count());
         assert_eq!(page.matches("<!--").count(), innocent.matches("<!--").count());
         assert_eq!(data_of(&page)["report"]["rows"][0]["label"], hostile);
+    }
+
+    #[test]
+    fn only_a_served_page_may_ask_and_only_its_own_server() {
+        let closed = render(&specimen::session(1), &specimen::findings(1), &Options::default());
+        assert!(!closed.contains("connect-src"));
+        let options = Options { live: true, ..Options::default() };
+        for page in [render(&specimen::session(1), &specimen::findings(1), &options), waiting("a.tare")] {
+            assert!(page.contains("content=\"default-src 'none'; connect-src 'self'; script-src 'sha256-"));
+            assert_eq!(data_of(&page)["live"], true);
+        }
+        assert!(data_of(&waiting("a.tare"))["report"].is_null());
     }
 
     #[test]

@@ -147,6 +147,11 @@ impl<'a> Row<'a> {
         });
         std::iter::once(self.reference.as_mut()).chain(cells)
     }
+
+    /// The level of the reference against itself.
+    pub(crate) fn control_level(&mut self) -> Option<&mut Level<'a>> {
+        self.control.as_mut()?.comparison.as_mut().map(|comparison| &mut comparison.level)
+    }
 }
 
 #[derive(Debug, Serialize)]

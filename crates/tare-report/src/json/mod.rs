@@ -12,7 +12,7 @@ use serde_json::ser::Formatter;
 use tare_analysis::findings::Findings;
 use tare_data::session::Session;
 
-pub use self::document::{Document, Level};
+pub use self::document::{Document, Level, Row};
 use crate::text::is_plain;
 
 /// Name of the format, in every document.

@@ -11,13 +11,16 @@ use tare_lab::study::Study;
 use tare_report::views::Tool;
 
 use crate::args::{Report, ToolView, View};
-use crate::ui;
+use crate::{serve, ui};
 
 pub fn run(args: Report) -> anyhow::Result<ExitCode> {
     let Some(record) = &args.record else {
         ui::print(&articles(&args.view)?)?;
         return Ok(ExitCode::SUCCESS);
     };
+    if let Some(port) = args.serve {
+        return serve::run(record, port, args.view.strict);
+    }
     let recording = tare_record::read(record).map_err(LabError::from)?;
     if let Some(line) = recording.torn_line {
         anstream::eprintln!("note: the record breaks off in line {line}; what stands before it is shown");
@@ -41,7 +44,7 @@ pub fn show(
     let again = format!("tare {}", again(session));
     let record = record.display().to_string();
     if let Some(file) = &view.html {
-        let options = tare_report::html::Options { record: Some(&record), again: Some(&again) };
+        let options = tare_report::html::Options { record: Some(&record), again: Some(&again), live: false };
         std::fs::write(file, tare_report::html::render(session, &findings, &options)).map_err(|e| {
             LabError::new(ErrorKind::Storage, format!("cannot write the page {}", file.display()))
                 .because(e)
@@ -118,7 +121,7 @@ fn followed(view: ToolView) -> Tool {
 }
 
 /// The arguments that plan the same session again.
-fn again(session: &Session) -> String {
+pub fn again(session: &Session) -> String {
     let mut words = session.header.command.clone();
     if !words.iter().any(|word| word.starts_with("--seed")) {
         words.push(format!("--seed {:x}", session.plan.seed));

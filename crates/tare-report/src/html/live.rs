@@ -1,0 +1,67 @@
+//! How a session stands while it runs, as the served page is told.
+
+use serde::Serialize;
+use tare_data::session::Ending;
+
+use crate::json::escaped;
+use crate::words;
+
+/// Counts that a record gives without any analysis.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Standing {
+    /// False while environments are entered and cases calibrated.
+    pub planned: bool,
+    /// Trials that have ended.
+    pub trials: usize,
+    pub failures: usize,
+    /// Rounds that were disturbed and run again.
+    pub repeated: usize,
+    /// The round of the trial that runs now or ended last, from 1; 0 before the first.
+    pub round: u32,
+    /// Most rounds that a case gets.
+    pub rounds: u32,
+    /// By the last trial that ended.
+    pub elapsed_s: f64,
+    pub budget_s: Option<f64>,
+    /// Label of the case that runs now.
+    pub label: Option<String>,
+    /// Lane that it runs in.
+    pub lane: Option<String>,
+    /// None while the session goes on.
+    pub ending: Option<Ending>,
+}
+
+/// The same as it is written.
+#[derive(Serialize)]
+struct Written<'a> {
+    planned: bool,
+    trials: usize,
+    failures: usize,
+    repeated: usize,
+    round: u32,
+    rounds: u32,
+    elapsed_s: f64,
+    budget_s: Option<f64>,
+    label: Option<&'a str>,
+    lane: Option<&'a str>,
+    ending: Option<&'static str>,
+}
+
+impl Standing {
+    /// One line of JSON, in which no text of the record can end the line or the event.
+    pub fn json(&self) -> String {
+        escaped(&Written {
+            planned: self.planned,
+            trials: self.trials,
+            failures: self.failures,
+            repeated: self.repeated,
+            round: self.round,
+            rounds: self.rounds,
+            elapsed_s: self.elapsed_s,
+            budget_s: self.budget_s,
+            label: self.label.as_deref(),
+            lane: self.lane.as_deref(),
+            ending: self.ending.map(words::ending_name),
+        })
+    }
+}

@@ -1,0 +1,205 @@
+//! `tare report --serve`: shows the page of a record on loopback while a session writes it, and only shows it.
+//!
+//! The one who may read is the one who has the address: it holds a random token. Nothing is taken in but the head
+//! of a GET request, and every connection has bounds of bytes, of time and of number. It is a process of its own, so
+//! that a session has no thread for it; all it does by itself is to read what was appended, twice a second.
+
+mod live;
+mod request;
+
+use std::io::{self, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use tare_lab::error::{ErrorKind, LabError};
+use tare_report::html;
+
+use self::live::Live;
+use self::request::{Asked, Refusal};
+use crate::commands::report;
+use crate::ui;
+
+/// Connections at once: several windows of one reader. Each has a thread.
+const MOST_CONNECTIONS: usize = 16;
+/// The record is looked at so often; a look at one that has not grown is two system calls.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+/// A reader who takes nothing for so long is left.
+const WRITE_DEADLINE: Duration = Duration::from_secs(5);
+/// A whole page is taken by then, or never: 1 MB over loopback takes milliseconds.
+const PAGE_DEADLINE: Duration = Duration::from_secs(20);
+/// A page is written in pieces of this many bytes, between which its deadline is looked at.
+const PIECE: usize = 64 << 10;
+/// A stream without news says so, which shows whether anybody still reads.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(10);
+/// A stream ends after so long; a browser that still reads asks again by itself.
+const STREAM_LASTS: Duration = Duration::from_secs(3600);
+
+/// What every answer says: keep nothing, guess nothing, embed nothing, tell nobody.
+const HEADERS: &str = "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nReferrer-Policy: no-referrer\r\n\
+                       Cross-Origin-Resource-Policy: same-origin\r\nX-Frame-Options: DENY\r\nConnection: close\r\n";
+
+/// What the threads share.
+struct Server {
+    live: Live,
+    record: String,
+    strict: bool,
+    port: u16,
+    token: String,
+    connections: AtomicUsize,
+}
+
+/// Shows a record until Ctrl-C. Port 0 takes any that is free.
+pub fn run(record: &Path, port: u16, strict: bool) -> anyhow::Result<ExitCode> {
+    let live = Live::open(record).map_err(LabError::from)?;
+    let listener = listen(port)?;
+    let server = Arc::new(Server {
+        live,
+        record: record.display().to_string(),
+        strict,
+        port: listener.local_addr()?.port(),
+        token: fresh_token()?,
+        connections: AtomicUsize::new(0),
+    });
+    let ended = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        signal_hook::flag::register(signal, Arc::clone(&ended))?;
+    }
+    ui::print(&format!("http://127.0.0.1:{}/{}/\n", server.port, server.token))?;
+    anstream::eprintln!("note: shows {} as it grows; Ctrl-C ends", server.record);
+    let mut looked = Instant::now();
+    while !ended.load(Ordering::Relaxed) {
+        if let Some(stream) = next(&listener)? {
+            admit(&server, stream);
+        }
+        if looked.elapsed() >= LOOK_EVERY {
+            looked = Instant::now();
+            server.live.catch_up().map_err(LabError::from)?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn listen(port: u16) -> Result<TcpListener, LabError> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port));
+    listener.and_then(|listener| listener.set_nonblocking(true).map(|()| listener)).map_err(|e| {
+        LabError::new(ErrorKind::Environment, format!("cannot listen on 127.0.0.1:{port}"))
+            .because(e)
+            .hint("--serve alone takes a port that is free")
+    })
+}
+
+/// 128 bits that nobody guesses.
+fn fresh_token() -> io::Result<String> {
+    let mut bytes = [0u8; 16];
+    rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// The next connection; none where none came until the record is due to be looked at, or a signal did.
+fn next(listener: &TcpListener) -> io::Result<Option<TcpStream>> {
+    let most = Timespec { tv_sec: 0, tv_nsec: LOOK_EVERY.subsec_nanos().into() };
+    match poll(&mut [PollFd::new(listener, PollFlags::IN)], Some(&most)) {
+        Ok(0) | Err(rustix::io::Errno::INTR) => return Ok(None),
+        Ok(_) => {}
+        Err(error) => return Err(error.into()),
+    }
+    match listener.accept() {
+        Ok((stream, _)) => Ok(Some(stream)),
+        // A peer that went away between poll and accept is no reason to end.
+        Err(_) => Ok(None),
+    }
+}
+
+/// Answers a connection in a thread of its own, unless there are too many.
+fn admit(server: &Arc<Server>, mut stream: TcpStream) {
+    let is_ready =
+        stream.set_nonblocking(false).and_then(|()| stream.set_write_timeout(Some(WRITE_DEADLINE)));
+    if is_ready.is_err() {
+        return;
+    }
+    if server.connections.fetch_add(1, Ordering::Relaxed) >= MOST_CONNECTIONS {
+        refuse(&mut stream, Refusal::Busy);
+        server.connections.fetch_sub(1, Ordering::Relaxed);
+        return;
+    }
+    let theirs = Arc::clone(server);
+    let started = std::thread::Builder::new().name("reader".into()).spawn(move || {
+        answer(&theirs, &mut stream);
+        theirs.connections.fetch_sub(1, Ordering::Relaxed);
+    });
+    if started.is_err() {
+        server.connections.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+fn answer(server: &Server, stream: &mut TcpStream) {
+    let asked = request::read_head(stream).and_then(|head| request::asked(&head, server.port, &server.token));
+    match asked {
+        // A reader who went away is nobody's failure.
+        Ok(Asked::Page) => drop(send(stream, "text/html; charset=utf-8", page(server).as_bytes())),
+        Ok(Asked::Events) => drop(stream_events(server, stream)),
+        Err(refusal) => refuse(stream, refusal),
+    }
+}
+
+fn refuse(stream: &mut TcpStream, refusal: Refusal) {
+    let status = refusal.status();
+    let allow = if refusal == Refusal::OtherMethod { "Allow: GET\r\n" } else { "" };
+    let text = format!(
+        "HTTP/1.1 {status}\r\n{HEADERS}{allow}Content-Type: text/plain\r\nContent-Length: {}\r\n\r\n{status}\n",
+        status.len() + 1
+    );
+    // Whoever is refused may have gone already.
+    drop(stream.write_all(text.as_bytes()));
+}
+
+fn page(server: &Server) -> String {
+    let (session, goes_on) = server.live.session();
+    let Some(session) = session else { return html::waiting(&server.record) };
+    let options = tare_analysis::Options { strict: server.strict, ..Default::default() };
+    let findings = tare_analysis::findings(&session, &options);
+    let again = format!("tare {}", report::again(&session));
+    let options = html::Options { record: Some(&server.record), again: Some(&again), live: goes_on };
+    html::render(&session, &findings, &options)
+}
+
+fn send(stream: &mut TcpStream, kind: &str, body: &[u8]) -> io::Result<()> {
+    let until = Instant::now() + PAGE_DEADLINE;
+    let length = body.len();
+    let head =
+        format!("HTTP/1.1 200 OK\r\n{HEADERS}Content-Type: {kind}\r\nContent-Length: {length}\r\n\r\n");
+    stream.write_all(head.as_bytes())?;
+    for piece in body.chunks(PIECE) {
+        if Instant::now() >= until {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        stream.write_all(piece)?;
+    }
+    Ok(())
+}
+
+/// Tells how the session stands: at once, and whenever the record has grown, until it has ended.
+fn stream_events(server: &Server, stream: &mut TcpStream) -> io::Result<()> {
+    let until = Instant::now() + STREAM_LASTS;
+    write!(stream, "HTTP/1.1 200 OK\r\n{HEADERS}Content-Type: text/event-stream\r\n\r\nretry: 2000\n\n")?;
+    let mut seen = None;
+    while Instant::now() < until {
+        match server.live.wait(seen, SIGN_OF_LIFE) {
+            None => stream.write_all(b": nothing new\n\n")?,
+            Some((version, standing)) => {
+                seen = Some(version);
+                write!(stream, "event: standing\ndata: {}\n\n", standing.json())?;
+                if standing.ending.is_some() {
+                    return Ok(());
+                }
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,179 @@
+//! A request: read within a bound of bytes and time, checked for where it came through, and nothing but GET.
+
+use std::io::{self, Read};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+/// Longest head of a request. A browser's is below 2 KiB.
+const LONGEST_HEAD: usize = 8 << 10;
+/// A head that is not there after so long is not waited for: bytes that trickle in do not keep a thread.
+pub const HEAD_DEADLINE: Duration = Duration::from_secs(5);
+
+/// Why a request is not answered with what it asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// No HTTP, or a head that is too long.
+    Malformed,
+    /// The head did not arrive in time.
+    TooSlow,
+    /// The address was reached under a name that is not its own: another site's script may hold that name.
+    ForeignHost,
+    /// Anything but GET.
+    OtherMethod,
+    /// The path has not the token, or names nothing.
+    NotFound,
+    /// Too many connections at once.
+    Busy,
+}
+
+impl Refusal {
+    /// The status line's code and reason.
+    pub fn status(self) -> &'static str {
+        match self {
+            Refusal::Malformed => "400 Bad Request",
+            Refusal::TooSlow => "408 Request Timeout",
+            Refusal::ForeignHost => "403 Forbidden",
+            Refusal::OtherMethod => "405 Method Not Allowed",
+            Refusal::NotFound => "404 Not Found",
+            Refusal::Busy => "503 Service Unavailable",
+        }
+    }
+}
+
+/// What can be asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// The page, with what is in the record now.
+    Page,
+    /// Progress as server-sent events.
+    Events,
+}
+
+/// Reads the head of a request. What follows it is never read: a GET has no body.
+pub fn read_head(stream: &mut TcpStream) -> Result<Vec<u8>, Refusal> {
+    let until = Instant::now() + HEAD_DEADLINE;
+    let mut head = Vec::new();
+    let mut part = [0; 1024];
+    while !ends(&head) {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(Refusal::TooSlow);
+        }
+        stream.set_read_timeout(Some(left)).map_err(|_| Refusal::Malformed)?;
+        match stream.read(&mut part) {
+            Ok(0) => return Err(Refusal::Malformed),
+            Ok(read) if head.len() + read > LONGEST_HEAD => return Err(Refusal::Malformed),
+            Ok(read) => head.extend_from_slice(&part[..read]),
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
+                return Err(Refusal::TooSlow);
+            }
+            Err(_) => return Err(Refusal::Malformed),
+        }
+    }
+    Ok(head)
+}
+
+fn ends(head: &[u8]) -> bool {
+    head.windows(4).any(|four| four == b"\r\n\r\n")
+}
+
+/// What a head asks for, if it may: the host first, so that a foreign one learns nothing more.
+pub fn asked(head: &[u8], port: u16, token: &str) -> Result<Asked, Refusal> {
+    let head = std::str::from_utf8(head).map_err(|_| Refusal::Malformed)?;
+    let mut lines = head.split("\r\n");
+    let mut words = lines.next().unwrap_or("").split(' ');
+    let (method, target, version) = (words.next(), words.next(), words.next());
+    if words.next().is_some() || !version.is_some_and(|version| version.starts_with("HTTP/1.")) {
+        return Err(Refusal::Malformed);
+    }
+    let mut hosts = lines
+        .filter_map(|line| line.split_once(':'))
+        .filter(|(name, _)| name.eq_ignore_ascii_case("host"))
+        .map(|(_, value)| value.trim());
+    match (hosts.next(), hosts.next()) {
+        (Some(host), None) if is_own(host, port) => {}
+        _ => return Err(Refusal::ForeignHost),
+    }
+    if method != Some("GET") {
+        return Err(Refusal::OtherMethod);
+    }
+    let path = target.and_then(|target| target.strip_prefix('/')).ok_or(Refusal::Malformed)?;
+    let (first, rest) = path.split_once('/').ok_or(Refusal::NotFound)?;
+    if !is_same(first.as_bytes(), token.as_bytes()) {
+        return Err(Refusal::NotFound);
+    }
+    match rest {
+        "" => Ok(Asked::Page),
+        "events" => Ok(Asked::Events),
+        _ => Err(Refusal::NotFound),
+    }
+}
+
+/// Whether a browser that says this host reached us under a name that no other site can have.
+fn is_own(host: &str, port: u16) -> bool {
+    host == format!("127.0.0.1:{port}") || host.eq_ignore_ascii_case(&format!("localhost:{port}"))
+}
+
+/// Whether two texts are the same, in a time that does not depend on where they differ.
+fn is_same(given: &[u8], token: &[u8]) -> bool {
+    // The length of a token is no secret.
+    given.len() == token.len()
+        && std::hint::black_box(given.iter().zip(token).fold(0, |differ, (a, b)| differ | (a ^ b))) == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TOKEN: &str = "0123456789abcdef0123456789abcdef";
+
+    fn head(line: &str, host: &str) -> Vec<u8> {
+        format!("{line}\r\nHost: {host}\r\nAccept: */*\r\n\r\n").into_bytes()
+    }
+
+    fn asks(line: &str, host: &str) -> Result<Asked, Refusal> {
+        asked(&head(line, host), 4711, TOKEN)
+    }
+
+    #[test]
+    fn the_token_and_the_own_host_open_the_page() {
+        assert_eq!(asks(&format!("GET /{TOKEN}/ HTTP/1.1"), "127.0.0.1:4711"), Ok(Asked::Page));
+        assert_eq!(asks(&format!("GET /{TOKEN}/events HTTP/1.1"), "LOCALHOST:4711"), Ok(Asked::Events));
+    }
+
+    #[test]
+    fn everything_else_is_refused_by_its_reason() {
+        let page = format!("GET /{TOKEN}/ HTTP/1.1");
+        for host in ["evil.example:4711", "127.0.0.1", "127.0.0.1:4712", "", "127.0.0.1:4711.evil.example"] {
+            assert_eq!(asks(&page, host), Err(Refusal::ForeignHost), "{host}");
+        }
+        for method in ["POST", "HEAD", "PUT", "DELETE", "OPTIONS", "get"] {
+            let line = format!("{method} /{TOKEN}/ HTTP/1.1");
+            assert_eq!(asks(&line, "127.0.0.1:4711"), Err(Refusal::OtherMethod), "{method}");
+        }
+        let changed = TOKEN.replace('f', "e");
+        let paths =
+            ["/", "/events", "//", &format!("/{changed}/"), &format!("/{TOKEN}"), &format!("/{TOKEN}0/")];
+        for path in paths {
+            assert_eq!(
+                asks(&format!("GET {path} HTTP/1.1"), "127.0.0.1:4711"),
+                Err(Refusal::NotFound),
+                "{path}"
+            );
+        }
+        assert_eq!(asks(&format!("GET /{TOKEN}/../x HTTP/1.1"), "127.0.0.1:4711"), Err(Refusal::NotFound));
+        for line in ["", "GET", "GET / FTP/1.0", "GET  / HTTP/1.1", "GET / HTTP/1.1 x"] {
+            assert_eq!(asks(line, "127.0.0.1:4711"), Err(Refusal::Malformed), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_request_names_one_host() {
+        let two = format!("GET /{TOKEN}/ HTTP/1.1\r\nHost: 127.0.0.1:4711\r\nHost: evil.example\r\n\r\n");
+        assert_eq!(asked(two.as_bytes(), 4711, TOKEN), Err(Refusal::ForeignHost));
+        let none = format!("GET /{TOKEN}/ HTTP/1.1\r\n\r\n");
+        assert_eq!(asked(none.as_bytes(), 4711, TOKEN), Err(Refusal::ForeignHost));
+        assert_eq!(asked(b"\xff\xfe\r\n\r\n", 4711, TOKEN), Err(Refusal::Malformed));
+    }
+}

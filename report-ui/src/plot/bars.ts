@@ -1,0 +1,82 @@
+// Bars from zero: what processes cost in time and in memory, in every environment side by side.
+import { barX, plot, ruleX, ruleY, text } from "@observablehq/plot";
+import type { Page, Row } from "../data";
+import { levelOf, uniqueLabels } from "../data";
+import { choice, colour } from "../dom";
+import { counted, figure, half } from "../number";
+import type { Chart } from "./frame";
+import { base, fitted, labelRoom, laneStyle, short, unitLabel, zeroTicks } from "./style";
+
+interface Bar { row: string; lane: string; value: number; low: number; high: number; label: string; title: string }
+interface Group { name: string; rows: Row[] }
+
+/** Rows of one probe and metric: they have a scale in common. */
+function groups(rows: Row[], of: (row: Row) => boolean): Group[] {
+  const found = new Map<string, Group>();
+  for (const row of rows.filter((row) => of(row) && barsOf([row]))) {
+    const key = JSON.stringify([row.probe, row.metric.name]);
+    const group = found.get(key) ?? { name: `${row.probe}: ${row.metric.name}`, rows: [] };
+    group.rows.push(row);
+    found.set(key, group);
+  }
+  return [...found.values()];
+}
+
+const barsOf = (rows: Row[]): boolean => rows.some((row) => row.reference !== null || row.cells.some((cell) => levelOf(cell) !== null));
+
+function chart(page: Page, redraw: () => void, id: string, title: string, about: string, of: (row: Row) => boolean): Chart | null {
+  const all = groups(page.report.rows, of);
+  if (all.length === 0) return null;
+  // One bar a lane says little: a probe with several cases is shown first.
+  let chosen = Math.max(all.findIndex((group) => group.rows.length > 1), 0);
+  return {
+    id, title, about,
+    controls: choice("Probe", all.map(({ name }, i) => [String(i), name]), (value) => { chosen = Number(value); redraw(); }, String(chosen)),
+    draw: (width) => draw(page, all[chosen].rows, width),
+  };
+}
+
+/** Times of processes: forks, threads, programs, scripts. */
+export const processes = (page: Page, redraw: () => void): Chart | null =>
+  chart(page, redraw, "processes", "Processes",
+    "Medians over the rounds, from zero, with 95 % intervals.",
+    (row) => row.family === "process" && row.headline);
+
+/** Gauges of memory: what a process, a thread or a mapping takes. */
+export const memory = (page: Page, redraw: () => void): Chart | null =>
+  chart(page, redraw, "memory", "Memory",
+    "What each process or thread takes, from zero, with 95 % intervals: the environment's own account, where it keeps one.",
+    (row) => row.metric.unit === "bytes");
+
+function draw(page: Page, rows: Row[], width: number): SVGSVGElement | null {
+  const labels = uniqueLabels(rows);
+  const { unit, better } = rows[0].metric;
+  const bars = rows.flatMap((row): Bar[] => {
+    const levels = [{ lane: page.report.reference, level: row.reference }, ...row.cells.map((cell) => ({ lane: cell.lane, level: levelOf(cell) }))];
+    return levels.flatMap(({ lane, level }) => {
+      if (level === null || level.median === null) return [];
+      const text = `${figure(level.median, unit)} ${half(level.median, level.low, level.high, unit)}`;
+      return [{ row: labels.get(row) ?? row.label, lane, value: level.median, low: level.low ?? level.median, high: level.high ?? level.median,
+        label: figure(level.median, unit), title: `${labels.get(row) ?? row.label}, ${lane}: ${text}, ${counted(level.rounds, "round", "rounds")}` }];
+    });
+  });
+  if (bars.length === 0) return null;
+  const names = [page.report.reference, ...page.report.subjects].filter((lane) => bars.some((bar) => bar.lane === lane));
+  const cases = [...new Set(bars.map((bar) => bar.row))];
+  const room = labelRoom(names, width);
+  const fill = (bar: Bar): string => laneStyle(page, bar.lane).colour;
+  const most = Math.max(...bars.map((bar) => bar.high), 0);
+  return plot({
+    ...base(width), height: cases.length * (names.length * 19 + 34) + 50, marginLeft: room, marginRight: 84, marginBottom: 44, marginTop: 20,
+    x: { domain: [0, most * 1.02 || 1], label: unitLabel(unit, better), labelArrow: "none", grid: true, ticks: zeroTicks(most, unit, Math.floor((width - room - 84) / 90)), tickFormat: (value: number) => (value === 0 ? "0" : short(figure(value, unit))) },
+    fy: { domain: cases, label: null, axis: null, padding: 0.24 },
+    y: { type: "band", domain: names, label: null, tickSize: 0, padding: 0.14, tickFormat: (lane: string) => fitted(lane, room) },
+    marks: [
+      text(cases, { fy: (name: string) => name, frameAnchor: "top-left", dx: 2, dy: -14, text: (name: string) => fitted(name, width - room), fontWeight: 600 }),
+      barX(bars, { x: "value", y: "lane", fy: "row", fill, fillOpacity: 0.8, title: "title" }),
+      ruleY(bars, { x1: "low", x2: "high", y: "lane", fy: "row", stroke: colour("--ink"), strokeWidth: 1.6 }),
+      text(bars, { x: "high", y: "lane", fy: "row", dx: 7, textAnchor: "start", text: "label" }),
+      ruleX([0], { stroke: colour("--ink"), strokeOpacity: 0.55 }),
+    ],
+  }) as SVGSVGElement;
+}

@@ -1,0 +1,97 @@
+// Distributions: how many rounds fell where, and the groups (modes) that they fall into.
+import { plot, rect, ruleX, text } from "@observablehq/plot";
+import type { Level, Page, Row } from "../data";
+import { levelOf, rowLabel, uniqueLabels } from "../data";
+import { choice, colour } from "../dom";
+import { counted, figure } from "../number";
+import type { Chart } from "./frame";
+import { base, fitted, labelRoom, laneStyle } from "./style";
+
+interface Bin { lane: string; x1: number; x2: number; y1: number; y2: number; group: number; title: string }
+
+const FEWEST_ROUNDS = 6;
+/** Shades of groups next to each other. */
+const SHADES = [0.85, 0.4];
+
+/** A chart with a choice of row: those that have groups come first. */
+export function distribution(page: Page, redraw: () => void): Chart | null {
+  const { rows } = page.report;
+  const grouped = new Set(page.modes.map((modes) => modes.row));
+  const shown = rows.map((row, i) => ({ row, i })).filter(({ row }) => levels(page, row).some(({ level }) => level.rounds >= FEWEST_ROUNDS));
+  if (shown.length === 0) return null;
+  const ordered = [...shown.filter(({ i }) => grouped.has(i)), ...shown.filter(({ i }) => !grouped.has(i))];
+  const labels = uniqueLabels(rows);
+  let chosen = 0;
+  return {
+    id: "distribution",
+    title: "Distributions",
+    about: "How many rounds fell where, apart from their lane's median. Groups that the dip test tells apart differ in shade and are counted.",
+    controls: choice("Probe", ordered.map(({ row, i }, place) => [String(place), `${labels.get(row) ?? rowLabel(row)}${grouped.has(i) ? " (groups)" : ""}`]),
+      (value) => { chosen = Number(value); redraw(); }),
+    draw: (width) => draw(page, ordered[chosen].row, ordered[chosen].i, width),
+  };
+}
+
+function levels(page: Page, row: Row): { lane: string; place: number; level: Level }[] {
+  return [{ lane: page.report.reference, place: 0, level: row.reference }, ...row.cells.map((cell, i) => ({ lane: cell.lane, place: i + 1, level: levelOf(cell) }))]
+    .flatMap(({ lane, place, level }) => (level === null || level.median === null || level.median === 0 ? [] : [{ lane, place, level }]));
+}
+
+/** Values in the order of their size, each with its group. */
+function grouped(level: Level, sizes: number[]): { value: number; group: number }[] {
+  const values = level.values.filter((value) => value !== null).sort((a, b) => a - b);
+  const ends = sizes.map((_, i) => sizes.slice(0, i + 1).reduce((sum, size) => sum + size, 0));
+  return values.map((value, i) => ({ value, group: Math.max(ends.findIndex((end) => i < end), 0) }));
+}
+
+function draw(page: Page, row: Row, index: number, width: number): SVGSVGElement | null {
+  const lanes = levels(page, row);
+  if (lanes.length === 0) return null;
+  const { unit } = row.metric;
+  const values = lanes.map(({ lane, place, level }) => {
+    const sizes = page.modes.find((modes) => modes.row === index && modes.lane === place)?.sizes ?? [level.values.length];
+    const median = level.median as number;
+    return { lane, median, sizes, points: grouped(level, sizes).map(({ value, group }) => ({ value, group, x: (value / median - 1) * 100 })) };
+  });
+  const reach = values.flatMap(({ points }) => points.map((point) => point.x));
+  const [least, most] = [Math.min(...reach, -0.5), Math.max(...reach, 0.5)];
+  const bins = Math.max(Math.min(Math.floor(width / 22), 40), 12);
+  const step = (most - least) / bins;
+  const shapes = values.flatMap(({ lane, median, sizes, points }) => histogram(points, least, step, bins).map((bin): Bin => ({
+    lane, group: bin.group, x1: least + bin.at * step, x2: least + (bin.at + 1) * step, y1: bin.from, y2: bin.from + bin.count,
+    title: `${lane}: ${counted(bin.count, "round", "rounds")} from ${figure(median * (1 + (least + bin.at * step) / 100), unit)} to ${figure(median * (1 + (least + (bin.at + 1) * step) / 100), unit)}` +
+      `${sizes.length > 1 ? `, group ${bin.group + 1} of ${sizes.length}` : ""}`,
+  })));
+  const names = values.map(({ lane }) => lane);
+  const notes = new Map(values.map(({ lane, median, sizes }) => [lane, sizes.length > 1 ? `groups: ${sizes.join(" + ")}` : figure(median, unit)]));
+  const room = labelRoom([...names, ...notes.values()], width);
+  return plot({
+    ...base(width), height: names.length * 84 + 64, marginLeft: room, marginRight: 44, marginBottom: 42, marginTop: 22,
+    x: {
+      domain: [least - step / 2, most + step / 2], label: "apart from the lane's own median", labelArrow: "none", grid: true, ticks: Math.max(Math.floor((width - room) / 100), 3),
+      tickFormat: (x: number) => `${x > 0 ? "+" : x < 0 ? "−" : ""}${Number(Math.abs(x).toPrecision(3))} %`,
+    },
+    y: { axis: "right", label: "rounds", labelArrow: "none", ticks: 2, tickSize: 3, tickFormat: (count: number) => (Number.isInteger(count) ? String(count) : "") },
+    fy: { domain: names, label: null, axis: null, padding: 0.2 },
+    marks: [
+      text(names, { fy: (name: string) => name, frameAnchor: "left", dx: -room + 4, dy: -7, textAnchor: "start", text: (name: string) => fitted(name, room), fontWeight: 600, fill: (name: string) => laneStyle(page, name).colour }),
+      text(names, { fy: (name: string) => name, frameAnchor: "left", dx: -room + 4, dy: 8, textAnchor: "start", text: (name: string) => notes.get(name) ?? "", fillOpacity: 0.8 }),
+      ruleX([0], { stroke: colour("--ink"), strokeOpacity: 0.4, strokeDasharray: "3 3" }),
+      rect(shapes, { x1: "x1", x2: "x2", y1: "y1", y2: "y2", fy: "lane", fill: (bin: Bin) => laneStyle(page, bin.lane).colour, fillOpacity: (bin: Bin) => SHADES[bin.group % SHADES.length], insetLeft: 0.6, insetRight: 0.6, title: "title" }),
+    ],
+  }) as SVGSVGElement;
+}
+
+/** Counts by bin and group; groups that share a bin stand on each other. */
+function histogram(points: { x: number; group: number }[], least: number, step: number, bins: number) {
+  const counts = new Map<string, { at: number; group: number; count: number; from: number }>();
+  for (const { x, group } of points) {
+    const at = Math.max(Math.min(Math.floor((x - least) / step), bins - 1), 0);
+    const bin = counts.get(`${at} ${group}`) ?? { at, group, count: 0, from: 0 };
+    bin.count += 1;
+    counts.set(`${at} ${group}`, bin);
+  }
+  const all = [...counts.values()];
+  for (const bin of all) bin.from = all.filter((other) => other.at === bin.at && other.group < bin.group).reduce((sum, other) => sum + other.count, 0);
+  return all;
+}

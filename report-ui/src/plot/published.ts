@@ -1,0 +1,81 @@
+// Published against measured: the ratio that an article or another tool gave, beside this session's interval.
+import { dot, plot, ruleX, ruleY } from "@observablehq/plot";
+import type { Page, Published, Row } from "../data";
+import { rowLabel } from "../data";
+import { colour, h } from "../dom";
+import { interval, ratio } from "../number";
+import type { Chart } from "./frame";
+import { base, fitted, labelRoom, ratioAxis } from "./style";
+
+interface Claim extends Published { id: string; row: Row }
+
+const ANSWERS: { sign: string; words: string; colour: string }[] = [
+  { sign: "✓", words: "inside the interval", colour: "--v-faster" },
+  { sign: "✗", words: "outside the interval", colour: "--v-slower" },
+  { sign: "?", words: "not comparable", colour: "--v-cannot_tell" },
+];
+
+const answer = (claim: Claim) => ANSWERS[claim.contained === true ? 0 : claim.contained === false ? 1 : 2];
+
+/** Everything published that the document brings. */
+export function claims(page: Page): Claim[] {
+  return page.report.rows.flatMap((row) => (row.published ?? []).map((published) => ({ ...published, row, id: "" })))
+    .map((claim, i) => ({ ...claim, id: String(i) }));
+}
+
+/** The ratios as a chart; nothing where nothing was published. */
+export function published(page: Page): Chart | null {
+  const drawable = claims(page).filter((claim) => claim.ratio !== null && claim.ratio > 0);
+  if (drawable.length === 0) return null;
+  return {
+    id: "published",
+    title: "Published ratios and this session's intervals",
+    about: "A diamond is what was published, a line this session's 95 % interval. Another machine and another day: a difference is a question, not an error.",
+    draw: (width) => draw(drawable, width),
+  };
+}
+
+function named(claim: Claim): string {
+  return `${rowLabel(claim.row)}, ${claim.environment ?? "?"}`;
+}
+
+function draw(all: Claim[], width: number): SVGSVGElement {
+  const room = labelRoom(all.map(named), width);
+  const measured = all.filter((claim) => (claim.session_ratio_low ?? 0) > 0 && claim.session_ratio_high !== null);
+  const fill = (claim: Claim): string => colour(answer(claim).colour);
+  const title = (claim: Claim): string => `${named(claim)}: published ${ratio(claim.ratio)} (${claim.title}), measured ${bounds(claim)}, ${answer(claim).words}`;
+  const values = all.flatMap((claim) => [claim.ratio, claim.session_ratio_low, claim.session_ratio_high]).filter((v): v is number => v !== null && v > 0);
+  return plot({
+    ...base(width), height: all.length * 24 + 64, marginLeft: room, marginRight: 26, marginBottom: 44, marginTop: 8,
+    x: ratioAxis(values, width - room, "cost ratio, log scale (right is slower)"),
+    y: { type: "band", domain: all.map((claim) => claim.id), label: null, padding: 0, tickSize: 0, tickFormat: (id: string) => fitted(named(all.find((claim) => claim.id === id) as Claim), room) },
+    marks: [
+      ruleX([1], { stroke: colour("--ink"), strokeOpacity: 0.55 }),
+      ruleY(measured, { x1: "session_ratio_low", x2: "session_ratio_high", y: "id", stroke: colour("--ink"), strokeWidth: 5, strokeOpacity: 0.35, strokeLinecap: "round" }),
+      dot(all, { x: "ratio", y: "id", r: 5, symbol: "diamond", fill, stroke: colour("--surface"), strokeWidth: 1.2, title }),
+    ],
+  }) as SVGSVGElement;
+}
+
+const bounds = (claim: Claim): string =>
+  claim.session_ratio_low === null || claim.session_ratio_high === null ? "nothing to compare"
+    : interval(claim.session_ratio_low, claim.session_ratio_high, claim.session_ratio_low);
+
+/** The same as a table, with sources. */
+export function publishedTable(page: Page): HTMLElement | null {
+  const all = claims(page);
+  if (all.length === 0) return null;
+  const heads = ["Probe", "Environments", "Published", "This session", "Answer", "Source"];
+  const cell = (i: number, ...children: (Node | string)[]): HTMLElement => h("td", { "data-lane": heads[i] }, ...children);
+  return h("div", { class: "scroller", tabindex: 0, role: "region", "aria-label": "Published figures" },
+    h("table", { class: "facts stacking published" },
+      h("thead", {}, h("tr", {}, heads.map((name) => h("th", { scope: "col" }, name)))),
+      h("tbody", {}, all.map((claim) => h("tr", {},
+        h("th", { scope: "row" }, rowLabel(claim.row)),
+        cell(1, `${claim.environment ?? "?"} against ${claim.reference ?? "?"}`),
+        cell(2, h("span", {}, `${ratio(claim.ratio)}${claim.value === null ? "" : ` (${claim.value} ${claim.unit ?? ""})`}`)),
+        cell(3, bounds(claim)),
+        cell(4, h("span", {}, `${answer(claim).sign} ${answer(claim).words}`)),
+        // An address is text: a page that can be opened anywhere leads nowhere by itself.
+        cell(5, h("span", {}, claim.title, h("small", {}, ` ${claim.source}`))))))));
+}
