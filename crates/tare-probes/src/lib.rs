@@ -13,6 +13,7 @@ pub mod files;
 pub mod folder;
 pub mod handover;
 pub mod kept;
+pub mod netlink;
 pub mod noise;
 pub mod probe;
 pub mod probes;

@@ -5,4 +5,5 @@ mod bench;
 mod cleaning;
 mod docker;
 mod entering;
+mod paths;
 mod ssh;
