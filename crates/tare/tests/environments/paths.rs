@@ -4,7 +4,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tare_lab::ground::SessionGround;
 use tare_lab::network_namespace::{path, within};
@@ -126,4 +126,47 @@ fn uml_paths() {
 #[test]
 fn qemu_paths() {
     walk("qemu_paths", "qemu?acceleration=tcg&net=tap", Reach::ToInside);
+}
+
+/// Shortest of some round trips to a guest: a connection that its network stack refuses.
+fn shortest_round_trip(test: &str, text: &str) -> Option<Duration> {
+    const TRIPS: usize = 20;
+    const TRIP_WAIT: Duration = Duration::from_millis(500);
+    let specification = ready(test, text)?;
+    let bench = Bench::new();
+    let session = bench.session();
+    let inside = Spoken::enter(&session, &specification);
+    let lab = session.namespace_of(inside.entered.host.unwrap()).unwrap();
+    let address: IpAddr = inside.entered.outside.get("path.address").unwrap().parse().unwrap();
+    let trip = || {
+        let began = Instant::now();
+        let answer = TcpStream::connect_timeout(&SocketAddr::new(address, 9), TRIP_WAIT);
+        (answer.unwrap_err().kind(), began.elapsed())
+    };
+    let trips: Vec<_> = within(&lab, || Ok((0..TRIPS).map(|_| trip()).collect::<Vec<_>>())).unwrap();
+    inside.leave();
+    close(session, &bench);
+    let answered = trips.into_iter().filter(|(kind, _)| *kind == ErrorKind::ConnectionRefused);
+    Some(answered.map(|(_, elapsed)| elapsed).min().unwrap_or(Duration::MAX))
+}
+
+/// A guest holds its answers back for as long as it was told, and never shorter.
+#[test]
+fn a_known_delay_is_there() {
+    for guest in ["uml?net=tap", "qemu?acceleration=tcg&net=tap"] {
+        let text = format!("{guest}&delay=20ms");
+        if let Some(shortest) = shortest_round_trip("a_known_delay_is_there", &text) {
+            assert!(shortest >= Duration::from_millis(20), "{guest}: {shortest:?}");
+            assert!(shortest < Duration::MAX, "{guest} never answered");
+        }
+    }
+}
+
+/// What is lost whole is heard of no more; of what is not, something arrives.
+#[test]
+fn a_known_loss_is_there() {
+    let test = "a_known_loss_is_there";
+    let Some(none) = shortest_round_trip(test, "uml?net=tap&loss=100%") else { return };
+    assert_eq!(none, Duration::MAX);
+    assert!(shortest_round_trip(test, "uml?net=tap&loss=10%&duplicate=50%").unwrap() < Duration::MAX);
 }
