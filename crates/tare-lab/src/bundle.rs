@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
+use crate::container_network::ContainerNetwork;
 use crate::environments::Ground;
 use crate::error::{ErrorKind, LabError};
 use crate::processes::MARK;
@@ -28,18 +29,10 @@ const CAPABILITIES: [&str; 14] = [
     "CAP_SYS_CHROOT",
 ];
 
-/// Which network a container has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Network {
-    /// A namespace of its own, with nothing but the loopback device.
-    Own,
-    Host,
-}
-
 /// Writes the bundle of a start into its folder; returns the bundle's path.
 ///
 /// Without root the container gets a user namespace in which the user is root.
-pub fn write(ground: &dyn Ground, root: &Root, network: Network) -> Result<PathBuf, LabError> {
+pub fn write(ground: &dyn Ground, root: &Root, network: &ContainerNetwork) -> Result<PathBuf, LabError> {
     let folder = ground.folder().join("bundle");
     let file = folder.join("config.json");
     let config = config(ground, root, network).to_string();
@@ -49,7 +42,7 @@ pub fn write(ground: &dyn Ground, root: &Root, network: Network) -> Result<PathB
     Ok(folder)
 }
 
-fn config(ground: &dyn Ground, root: &Root, network: Network) -> Value {
+fn config(ground: &dyn Ground, root: &Root, network: &ContainerNetwork) -> Value {
     let user = rustix::process::geteuid();
     json!({
         "ociVersion": "1.0.2",
@@ -101,11 +94,12 @@ fn mounts(root: &Root) -> Vec<Value> {
     mounts
 }
 
-fn linux(ground: &dyn Ground, network: Network, user: Option<u32>) -> Value {
+fn linux(ground: &dyn Ground, network: &ContainerNetwork, user: Option<u32>) -> Value {
     let mut namespaces = vec!["pid", "ipc", "uts", "mount"];
-    namespaces.extend((network == Network::Own).then_some("network"));
+    namespaces.extend(network.is_own.then_some("network"));
     namespaces.extend(user.map(|_| "user"));
-    let namespaces: Vec<Value> = namespaces.iter().map(|kind| json!({ "type": kind })).collect();
+    let mut namespaces: Vec<Value> = namespaces.iter().map(|kind| json!({ "type": kind })).collect();
+    namespaces.extend(network.namespace.as_ref().map(|path| json!({ "type": "network", "path": path })));
     let mut linux = json!({ "namespaces": namespaces });
     match user {
         // Only root may make control groups wherever it likes.

@@ -13,6 +13,8 @@ use crate::control_groups;
 use crate::distributions;
 use crate::error::{ErrorKind, LabError};
 use crate::mounts;
+use crate::network_device;
+use crate::network_namespace;
 use crate::ownership::{self, Abandoned, Owned};
 use crate::processes::Signs;
 use crate::programs;
@@ -23,8 +25,6 @@ pub const PREFIX: &str = "tare-";
 const DELETE_WAIT: Duration = Duration::from_secs(20);
 /// Tries at emptying a folder in which a dying process may still have made a file.
 const FOLDER_TRIES: u32 = 3;
-/// Where named network namespaces are.
-const NETWORK_NAMESPACES: &str = "/run/netns";
 
 /// One thing that was taken away, or could not be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,7 +81,7 @@ fn clean_session(session: &Abandoned) -> Vec<Outcome> {
     outcomes
 }
 
-/// Takes away things of a session, or of one start of it: processes, containers, distributions, mounts, network
+/// Takes away things of a session, or of one start of it: processes, containers, distributions, mounts, network devices and
 /// namespaces, control groups, folders, in this order. What is gone already is passed over.
 ///
 /// `mark` is the value of [`crate::processes::MARK`] that its processes carry; `folder` is where it works.
@@ -103,6 +103,9 @@ pub fn take_away(mark: &str, folder: &Path, things: &[Owned]) -> Vec<Outcome> {
     for thing in things.iter().rev() {
         match thing {
             Owned::NetworkNamespace(name) => outcomes.extend(remove_network_namespace(name)),
+            Owned::NetworkDevice { namespace, device } => {
+                outcomes.extend(remove_network_device(namespace, device));
+            }
             Owned::ControlGroup(name) => outcomes.extend(remove_control_group(name)),
             _ => {}
         }
@@ -151,9 +154,14 @@ fn delete_container(thing: &Owned) -> Option<Outcome> {
 
 /// Lets a program take away what it made.
 fn call_back(thing: &Owned) -> Option<Outcome> {
-    let Owned::Foreign { what, program, words } = thing else { return None };
+    let Owned::Foreign { what, program, words, namespace } = thing else { return None };
     let named = || format!("{} {}", program.display(), words.join(" "));
-    match programs::run(Command::new(program).args(words), DELETE_WAIT) {
+    let mut command = Command::new(program);
+    if let Some(namespace) = namespace.as_ref().map(|name| network_namespace::path(name)) {
+        // Without the namespace there is nothing in it to take away; the rest the program finds anywhere.
+        let _ = network_namespace::inherit(&mut command, &namespace);
+    }
+    match programs::run(command.args(words), DELETE_WAIT) {
         Ok(ended) if ended.status.success() => Some(Outcome::gone(what.clone())),
         // Every engine says so when there is nothing to take away.
         Ok(ended) if ended.errors.to_lowercase().contains("no such") => None,
@@ -207,7 +215,7 @@ fn remove_network_namespace(name: &str) -> Option<Outcome> {
     if !name.starts_with(PREFIX) || name.contains('/') {
         return Some(Outcome::left(what, "its name is none of tare's"));
     }
-    let path = Path::new(NETWORK_NAMESPACES).join(name);
+    let path = network_namespace::path(name);
     if !path.exists() {
         return None;
     }
@@ -217,6 +225,20 @@ fn remove_network_namespace(name: &str) -> Option<Outcome> {
         Ok(()) => Outcome::gone(what),
         Err(e) => Outcome::left(what, e),
     })
+}
+
+fn remove_network_device(namespace: &str, device: &str) -> Option<Outcome> {
+    let what = format!("network device {device} in {namespace}");
+    if !namespace.starts_with(PREFIX) || namespace.contains('/') {
+        return Some(Outcome::left(what, "its namespace is none of tare's"));
+    }
+    match network_namespace::within(&network_namespace::path(namespace), || network_device::remove(device)) {
+        Ok(true) => Some(Outcome::gone(what)),
+        Ok(false) => None,
+        // The namespace is gone, or never was more than a file: with it there is no device.
+        Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::InvalidInput) => None,
+        Err(e) => Some(Outcome::left(what, e)),
+    }
 }
 
 fn remove_control_group(name: &str) -> Option<Outcome> {

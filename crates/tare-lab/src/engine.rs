@@ -1,6 +1,7 @@
 //! Container engines: what Podman, Docker and nerdctl have in common, by their command line.
 
 use std::fs;
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -10,7 +11,9 @@ use tare_data::facts::Facts;
 use crate::control_groups;
 use crate::environments::{Entrance, Ground, NotReady, OptionDescription};
 use crate::error::{ErrorKind, LabError};
+use crate::lab_network;
 use crate::mounts;
+use crate::network_namespace;
 use crate::ownership::Owned;
 use crate::private_mounts;
 use crate::processes::{FINISHES, MARK};
@@ -29,11 +32,17 @@ const RUNTIME: OptionDescription = OptionDescription {
     values: &[],
     about: "the runtime below the engine (runc, crun, runsc), where it is not the engine's own choice",
 };
-const NETWORK: OptionDescription = OptionDescription {
-    key: "network",
+const NET: OptionDescription = OptionDescription {
+    key: "net",
     default: "none",
     values: &["none", "host"],
     about: "none: a namespace with nothing but loopback; host: the host's network",
+};
+const PODMAN_NET: OptionDescription = OptionDescription {
+    values: &["none", "host", "bridge", "slirp4netns"],
+    about: "none: a namespace with nothing but loopback; host: the host's network; bridge: Podman's own bridge, in \
+            the session's own network, where the peer `host` is; slirp4netns: a network stack in user space",
+    ..NET
 };
 const SECCOMP: OptionDescription = OptionDescription {
     key: "seccomp",
@@ -50,7 +59,9 @@ const OWN_FOLDER: OptionDescription = OptionDescription {
 };
 
 /// What a specification of an engine may say.
-pub const OPTIONS: &[OptionDescription] = &[RUNTIME, NETWORK, SECCOMP, OWN_FOLDER];
+pub const OPTIONS: &[OptionDescription] = &[RUNTIME, NET, SECCOMP, OWN_FOLDER];
+/// The same for Podman, which has no daemon and can be started in the lab's network.
+pub const PODMAN_OPTIONS: &[OptionDescription] = &[RUNTIME, PODMAN_NET, SECCOMP, OWN_FOLDER];
 
 /// An engine.
 #[derive(Debug)]
@@ -78,6 +89,13 @@ impl Engine {
         if runtime.contains('/') && programs.find(runtime).is_none() {
             return Err(NotReady::because(format!("there is no {runtime}")));
         }
+        match NET.value(specification) {
+            "none" | "host" => {}
+            "slirp4netns" if programs.find("slirp4netns").is_none() => {
+                return Err(NotReady::missing("slirp4netns", "apt-get install slirp4netns"));
+            }
+            _ => lab_network::ready()?,
+        }
         let mut facts = Facts::default();
         let version = ask(Command::new(&program).args(self.version))
             .map_err(|reason| NotReady::because(format!("{}: {reason}", self.program)))?;
@@ -103,16 +121,19 @@ impl Engine {
         let folder = self.takes_folders && OWN_FOLDER.value(specification) == "volume";
         let image = if folder { None } else { Some(self.image(&program, ground)?) };
         let name = ground.name().to_owned();
-        let words = ["rm", "--force", &name].map(str::to_owned).to_vec();
-        ground.own(Owned::Foreign { what: format!("container {name}"), program: program.clone(), words })?;
+        let mut outside = Facts::default();
         let mut command = Command::new(&program);
+        let (host, namespace) = network(specification, ground, &mut command, &mut outside)?;
+        let words = ["rm", "--force", &name].map(str::to_owned).to_vec();
+        let what = format!("container {name}");
+        ground.own(Owned::Foreign { what, program: program.clone(), words, namespace })?;
         let runtime = runtime(specification, ground.programs());
         if self.is_podman && runtime.as_deref().is_some_and(is_gvisor) && is_alone(specification) {
             // Podman leaves the loopback device to the runtime; gVisor has one of its own only if told so.
             command.arg("--runtime-flag=network=none");
         }
         command.args(["run", "--interactive", "--rm", "--name", &name, "--hostname", "tare"]);
-        command.arg(format!("--network={}", NETWORK.value(specification)));
+        command.arg(format!("--network={}", NET.value(specification)));
         command.arg(format!("--env={MARK}={}", ground.mark()));
         command.args(runtime.iter().map(|runtime| format!("--runtime={runtime}")));
         if SECCOMP.value(specification) == "unconfined" {
@@ -121,7 +142,6 @@ impl Engine {
         if self.is_podman {
             command.args(limits());
         }
-        let mut outside = Facts::default();
         let mut places = [("own".to_owned(), OWN.to_owned())].into();
         self.bind_places(specification, ground, &mut command, &mut places, &mut outside)?;
         match image {
@@ -133,7 +153,7 @@ impl Engine {
             // Podman runs crun in this very process's descendants; Docker does so in its daemon's.
             private_mounts::apply_without_hybrid_groups(&mut command);
         }
-        Ok(Entrance { command, host: None, places, outside })
+        Ok(Entrance { command, host, places, outside })
     }
 
     fn bind_places(
@@ -171,7 +191,12 @@ impl Engine {
         }
         let words = ["rmi", "--force", &image].map(str::to_owned).to_vec();
         let what = format!("image {image}");
-        ground.own_for_session(Owned::Foreign { what, program: program.to_owned(), words })?;
+        ground.own_for_session(Owned::Foreign {
+            what,
+            program: program.to_owned(),
+            words,
+            namespace: None,
+        })?;
         let archive = ground.session_folder().join("image.tar");
         fs::write(&archive, EMPTY_ARCHIVE).map_err(|e| storage(&archive, e))?;
         // A session that is killed now must not take this with it: half an image spoils the engine's storage.
@@ -190,9 +215,30 @@ fn is_gvisor(runtime: &str) -> bool {
     Path::new(runtime).file_name().is_some_and(|name| name == "runsc")
 }
 
+/// The address at which a container will reach the host's peer, and the namespace in which the engine works where
+/// its networks are to be made in the lab's.
+fn network(
+    specification: &Specification,
+    ground: &mut dyn Ground,
+    command: &mut Command,
+    outside: &mut Facts,
+) -> Result<(Option<IpAddr>, Option<String>), LabError> {
+    match NET.value(specification) {
+        "none" => Ok((None, None)),
+        "host" => Ok((Some(Ipv4Addr::LOCALHOST.into()), None)),
+        net => {
+            let lab = lab_network::namespace(ground)?;
+            network_namespace::inherit(command, &lab)
+                .map_err(|e| lab_network::failed("opening a network namespace", e))?;
+            lab_network::note(outside, net, &lab, None);
+            Ok((lab_network::host(), Some(lab_network::name(ground.session_mark()))))
+        }
+    }
+}
+
 /// Whether the container has a network namespace of its own.
 fn is_alone(specification: &Specification) -> bool {
-    NETWORK.value(specification) == NETWORK.default
+    NET.value(specification) == NET.default
 }
 
 /// Podman wants a path where it has not heard of a runtime; Docker knows them by name alone.

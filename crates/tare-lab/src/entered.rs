@@ -106,7 +106,7 @@ fn words(command: &Command) -> String {
 
 /// Gives a command a session of its own (no terminal, no Ctrl-C) and lets it die with the thread that
 /// starts it.
-fn die_with_parent(command: &mut Command) {
+pub(crate) fn die_with_parent(command: &mut Command) {
     let parent = rustix::process::getpid();
     let prepare = move || -> io::Result<()> {
         setsid()?;

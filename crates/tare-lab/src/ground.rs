@@ -4,8 +4,10 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
+use std::net::IpAddr;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 use std::rc::Rc;
 
 use rustix::rand::{GetRandomFlags, getrandom};
@@ -13,12 +15,16 @@ use sha2::{Digest, Sha256};
 use tare_data::failure::Failure;
 
 use crate::clean::{Outcome, PREFIX, take_away};
+use crate::entered;
 use crate::environments::Ground;
 use crate::error::{ErrorKind, LabError};
 use crate::file_systems::Site;
+use crate::lab_network;
 use crate::mounts;
+use crate::network_namespace;
 use crate::ownership::{Journal, Owned};
 use crate::places::{SHARE, Wanted};
+use crate::processes::{self, MARK};
 use crate::programs::Programs;
 
 /// File systems that keep files in memory: a place on one would be no disk's.
@@ -142,6 +148,13 @@ impl SessionGround {
         &self.shared.programs
     }
 
+    /// The network namespace in which the host's peer listens on an address that lanes report: the lab's, which
+    /// is there from the first start on that needs it. None: the host's own.
+    pub fn namespace_of(&self, address: IpAddr) -> Option<PathBuf> {
+        let of_lab = address == IpAddr::from(lab_network::ADDRESS);
+        of_lab.then(|| network_namespace::path(&lab_network::name(self.id())))
+    }
+
     /// Places that could not be made, with the reasons.
     pub fn missing(&self) -> &BTreeMap<String, Failure> {
         &self.shared.missing
@@ -159,6 +172,8 @@ impl SessionGround {
             folder,
             mark,
             name,
+            number,
+            companions: Vec::new(),
             owned: Vec::new(),
             left: false,
         };
@@ -243,6 +258,9 @@ pub struct StartGround {
     folder: PathBuf,
     mark: String,
     name: String,
+    number: u32,
+    /// Programs that serve the environment.
+    companions: Vec<Child>,
     owned: Vec<(u64, Owned)>,
     left: bool,
 }
@@ -253,6 +271,10 @@ impl StartGround {
         self.left = true;
         let (numbers, things): (Vec<u64>, Vec<Owned>) = self.owned.drain(..).unzip();
         let outcomes = take_away(&self.mark, &self.folder, &things);
+        // Dead by now; this takes away their last trace, the entry in the process table.
+        for mut companion in self.companions.drain(..) {
+            let _ = companion.try_wait();
+        }
         // One thing that stays keeps all entries: taking away what is gone costs nothing.
         if outcomes.iter().all(|outcome| outcome.left_because.is_none())
             && let Some(journal) = self.shared.journal.borrow_mut().as_mut()
@@ -309,6 +331,29 @@ impl Ground for StartGround {
 
     fn name(&self) -> &str {
         &self.name
+    }
+
+    fn number(&self) -> u32 {
+        self.number
+    }
+
+    fn accompany(&mut self, name: &str, mut command: Command) -> Result<PathBuf, LabError> {
+        let path = self.folder.join(format!("{name}.log"));
+        let log = File::create(&path).map_err(|e| storage("cannot write", &path, e))?;
+        let both = log.try_clone().map_err(|e| storage("cannot write", &path, e))?;
+        command.env(MARK, &self.mark).stdin(Stdio::null()).stdout(log).stderr(both);
+        entered::die_with_parent(&mut command);
+        let child = command.spawn().map_err(|e| {
+            let what = format!("cannot start {}", command.get_program().display());
+            LabError::new(ErrorKind::Environment, what).because(e)
+        })?;
+        let pid = child.id();
+        self.companions.push(child);
+        // A program that clears its environment is still known by its number.
+        match processes::started_ticks(pid) {
+            Some(started_ticks) => self.own(Owned::Process { pid, started_ticks }).map(|()| path),
+            None => Ok(path),
+        }
     }
 
     fn own(&mut self, thing: Owned) -> Result<(), LabError> {

@@ -17,6 +17,7 @@ use rustix::process::{Pid, WaitOptions, wait as wait_for_any};
 use rustix::system::{RebootCommand, finit_module, reboot};
 use serde::{Deserialize, Serialize};
 
+use crate::guest_network::Inside;
 use crate::loopback;
 use crate::root::AGENT;
 
@@ -29,6 +30,8 @@ pub const PLAN: &str = "/guest.json";
 const DEVICE_WAIT: Duration = Duration::from_secs(10);
 /// Pause between two looks at whether it has.
 const LOOK_AGAIN: Duration = Duration::from_millis(1);
+/// Where network devices have their names.
+const DEVICES: &str = "/sys/class/net";
 /// Where ports of a virtio console have their names.
 const PORTS: &str = "/sys/class/virtio-ports";
 
@@ -38,6 +41,8 @@ pub struct Guest {
     /// Kernel modules to load, in this order.
     pub modules: Vec<PathBuf>,
     pub mounts: Vec<GuestMount>,
+    /// Its network, if it has one but loopback.
+    pub network: Option<Inside>,
     pub stream: Stream,
     /// The agent's environment.
     pub environment: BTreeMap<String, String>,
@@ -109,6 +114,10 @@ fn live(guest: &Guest) -> io::Result<()> {
     }
     rustix::system::sethostname(b"tare").map_err(|e| told("setting the host name", e))?;
     loopback::raise().map_err(|e| told("raising the loopback device", e))?;
+    if let Some(network) = &guest.network {
+        appears(&Path::new(DEVICES).join(&network.device))?;
+        network.settle().map_err(|e| told("settling the network", e))?;
+    }
     for entry in &guest.mounts {
         attach(entry).map_err(|e| told(&format!("mounting {}", entry.target), e))?;
     }

@@ -14,7 +14,7 @@ use crate::programs::{self, Programs};
 /// The package that depends on the newest kernel: Debian's name. Its cloud kernels have no 9P.
 const META_PACKAGE: &str = "linux-image-amd64";
 /// What a guest needs, where it is not built in: disks, streams, shares, and what ext4 asks for by name.
-const MODULES: [&str; 9] = [
+const MODULES: [&str; 12] = [
     "virtio_pci",
     "virtio_mmio",
     "virtio_console",
@@ -24,7 +24,12 @@ const MODULES: [&str; 9] = [
     "9p",
     "crc32c_generic",
     "ext4",
+    "9pnet_fd",
+    "virtiofs",
+    "sch_netem",
 ];
+/// Those that a guest loads only when it is told to: shares and delays of other kinds than the usual.
+const ON_DEMAND: [&str; 4] = ["9pnet_fd", "fuse", "virtiofs", "sch_netem"];
 /// Time that a download may take: 70 MB over a line of 2 Mbit/s.
 const DOWNLOAD_WAIT: Duration = Duration::from_secs(300);
 /// Time that unpacking may take: seconds, on any disk.
@@ -43,6 +48,29 @@ pub struct Kernel {
     pub modules: Vec<PathBuf>,
     /// As `uname -r` will say.
     pub release: String,
+}
+
+impl Kernel {
+    /// The modules that a guest is to load, with these on demand. A module that is built in is not among them.
+    pub fn modules_with(&self, wanted: &[&str]) -> Vec<&Path> {
+        let fits = |path: &&PathBuf| {
+            let name = module_name(path).unwrap_or_default();
+            let name = name.split_once('_').map_or("", |(_, name)| name);
+            !ON_DEMAND.contains(&name) || wanted.contains(&name)
+        };
+        self.modules.iter().filter(fits).map(PathBuf::as_path).collect()
+    }
+}
+
+/// The modules of these names in a folder of modules, each after those that it depends on, with their contents.
+pub fn modules_in(
+    programs: &Programs,
+    folder: &Path,
+    names: &[&str],
+) -> Result<Vec<(String, Vec<u8>)>, LabError> {
+    let files = module_files(folder);
+    let order = load_order(&files, names, &mut |path| content(programs, path))?;
+    order.iter().map(|path| Ok((module_name(path).unwrap_or_default(), content(programs, path)?))).collect()
 }
 
 fn folder(programs: &Programs) -> PathBuf {
@@ -64,6 +92,12 @@ pub fn find(programs: &Programs) -> Result<Kernel, NotReady> {
     };
     // Their names begin with their number.
     modules.sort();
+    if fs::read_to_string(folder.join("asked")).unwrap_or_default() != MODULES.join(" ") {
+        return Err(NotReady {
+            reason: "the kernel that was prepared lacks modules that this version needs".to_owned(),
+            command: Some("tare environment prepare qemu".to_owned()),
+        });
+    }
     let release = release.unwrap_or_default().trim().to_owned();
     Ok(Kernel { image: folder.join("vmlinux"), modules, release })
 }
@@ -123,10 +157,13 @@ fn build(programs: &Programs, unpacked: &Path, made: &Path) -> Result<(), LabErr
     let mut roots = vec![unpacked.join("lib/modules").join(&release)];
     roots.push(unpacked.join("usr/lib/modules").join(&release));
     let files = roots.iter().flat_map(|root| module_files(root)).collect();
-    for (number, path) in load_order(&files, &mut |path| content(programs, path))?.iter().enumerate() {
+    for (number, path) in
+        load_order(&files, &MODULES, &mut |path| content(programs, path))?.iter().enumerate()
+    {
         let name = format!("{number:02}-{}.ko", module_name(path).unwrap_or_default());
         fs::write(modules.join(name), content(programs, path)?).map_err(|e| failed("keeping a module", e))?;
     }
+    fs::write(made.join("asked"), MODULES.join(" ")).map_err(|e| failed("keeping the kernel", e))?;
     fs::write(made.join("release"), release).map_err(|e| failed("keeping the kernel", e))
 }
 
@@ -208,11 +245,12 @@ fn module_name(path: &Path) -> Option<String> {
 /// The modules that are needed, each after those that it depends on. What is not there is built in.
 fn load_order(
     files: &BTreeMap<String, PathBuf>,
+    names: &[&str],
     content: &mut dyn FnMut(&Path) -> Result<Vec<u8>, LabError>,
 ) -> Result<Vec<PathBuf>, LabError> {
     let (mut order, mut begun) = (Vec::new(), BTreeSet::new());
     // A name is pushed again under its dependencies, and comes up when they are done.
-    let mut stack: Vec<String> = MODULES.iter().rev().map(|name| (*name).to_owned()).collect();
+    let mut stack: Vec<String> = names.iter().rev().map(|name| (*name).to_owned()).collect();
     while let Some(name) = stack.pop() {
         let Some(path) = files.get(&name) else { continue };
         if !begun.insert(name.clone()) {
@@ -289,7 +327,7 @@ mod tests {
             };
             Ok(format!("x\0depends={depends}\0y").into_bytes())
         };
-        let order = load_order(&files, &mut content).unwrap();
+        let order = load_order(&files, &MODULES, &mut content).unwrap();
         let at = |name: &str| order.iter().position(|path| path == Path::new(name)).unwrap();
         assert!(at("9pnet") < at("9pnet_virtio") && at("9pnet") < at("9p") && at("netfs") < at("9p"));
         assert_eq!(order.len(), files.len());

@@ -45,11 +45,20 @@ pub enum Owned {
     /// as long as `known_by` exists; where that is not known, it is asked.
     Container { runtime: PathBuf, arguments: Vec<String>, id: String, known_by: Option<PathBuf> },
     /// Something that a program made and takes away when it is called with these words.
-    Foreign { what: String, program: PathBuf, words: Vec<String> },
+    /// The program is called in a network namespace of the session's where it made things there.
+    Foreign {
+        what: String,
+        program: PathBuf,
+        words: Vec<String>,
+        #[serde(default)]
+        namespace: Option<String>,
+    },
     /// A copy of a distribution that wsl.exe knows by this name, which begins as all of a session's names do.
     Distribution { program: PathBuf, name: String },
     /// A network namespace by its name under /run/netns.
     NetworkNamespace(String),
+    /// A network device by its name, in a network namespace by its name.
+    NetworkDevice { namespace: String, device: String },
     /// A control group by its name in the root of every hierarchy.
     ControlGroup(String),
 }

@@ -14,6 +14,7 @@ pub mod folder;
 pub mod handover;
 pub mod kept;
 pub mod net;
+pub mod netlink;
 pub mod noise;
 pub mod probe;
 pub mod probes;

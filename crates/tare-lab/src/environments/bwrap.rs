@@ -4,18 +4,12 @@ use std::process::Command;
 
 use tare_data::facts::Facts;
 
+use crate::container_network::{self, NET};
 use crate::environments::{Entrance, Ground, NotReady, OptionDescription, Provider};
 use crate::error::{ErrorKind, LabError};
 use crate::programs::{self, Programs};
 use crate::root::{AGENT, Root};
 use crate::specification::Specification;
-
-const NETWORK: OptionDescription = OptionDescription {
-    key: "network",
-    default: "own",
-    values: &["own", "host"],
-    about: "own: a namespace with nothing but loopback; host: the host's network",
-};
 
 pub struct Bwrap;
 
@@ -34,14 +28,15 @@ impl Provider for Bwrap {
     }
 
     fn options(&self) -> &'static [OptionDescription] {
-        &[NETWORK]
+        &[NET]
     }
 
     fn by_default(&self) -> &'static [&'static str] {
         &["bwrap"]
     }
 
-    fn ready(&self, _: &Specification, programs: &Programs) -> Result<Facts, NotReady> {
+    fn ready(&self, specification: &Specification, programs: &Programs) -> Result<Facts, NotReady> {
+        container_network::ready(NET.value(specification), programs)?;
         let program = programs
             .find("bwrap")
             .ok_or_else(|| NotReady::missing("bubblewrap", "apt-get install bubblewrap"))?;
@@ -59,21 +54,23 @@ impl Provider for Bwrap {
             .programs()
             .find("bwrap")
             .ok_or_else(|| LabError::new(ErrorKind::Environment, "bubblewrap is not installed"))?;
+        let mut outside = Facts::default();
+        let network = container_network::prepare(specification, ground, &mut outside)?;
         let root = Root::build(ground)?;
         let mut command = Command::new(&program);
         // The environment passes through bubblewrap to the agent, so it is emptied here.
         command.env_clear().arg("--bind").arg(&root.folder).arg("/");
         command.args(["--dev", "/dev", "--proc", "/proc", "--unshare-all", "--die-with-parent"]);
         command.args(["--ro-bind-try", "/sys", "/sys", "--chdir", "/"]);
-        if NETWORK.value(specification) == "host" {
+        if !network.is_own {
             command.arg("--share-net");
         }
+        network.inherit(&mut command)?;
         for (path, inside) in &root.shares {
             command.arg("--bind").arg(path).arg(inside);
         }
         command.args([AGENT, tare_probes::agent::AGENT]);
-        let mut outside = Facts::default();
         root.note_places(&mut outside);
-        Ok(Entrance { command, host: None, places: root.places, outside })
+        Ok(Entrance { command, host: network.host, places: root.places, outside })
     }
 }

@@ -15,6 +15,7 @@ use rustix::thread::{UnshareFlags, unshare_unsafe};
 use serde::{Deserialize, Serialize};
 use tare_data::facts::Facts;
 
+use crate::container_network::{self, NET};
 use crate::environments::{Entrance, Ground, NotReady, OptionDescription, Provider};
 use crate::error::LabError;
 use crate::loopback;
@@ -30,13 +31,6 @@ pub const ENTER: &str = "enter-container";
 const DEVICES: [&str; 5] = ["full", "null", "random", "urandom", "zero"];
 /// Exit code when the namespaces could not be made, as shells and runtimes use it for "cannot be invoked".
 const NOT_MADE: i32 = 126;
-
-const NETWORK: OptionDescription = OptionDescription {
-    key: "network",
-    default: "own",
-    values: &["own", "host"],
-    about: "own: a namespace with nothing but loopback; host: the host's network",
-};
 
 pub struct Container;
 
@@ -56,14 +50,15 @@ impl Provider for Container {
     }
 
     fn options(&self) -> &'static [OptionDescription] {
-        &[NETWORK]
+        &[NET]
     }
 
     fn by_default(&self) -> &'static [&'static str] {
         &["container"]
     }
 
-    fn ready(&self, _: &Specification, _: &Programs) -> Result<Facts, NotReady> {
+    fn ready(&self, specification: &Specification, programs: &Programs) -> Result<Facts, NotReady> {
+        container_network::ready(NET.value(specification), programs)?;
         let mut facts = Facts::default();
         let rootless = rootless();
         if rootless {
@@ -75,11 +70,13 @@ impl Provider for Container {
     }
 
     fn enter(&self, specification: &Specification, ground: &mut dyn Ground) -> Result<Entrance, LabError> {
+        let mut outside = Facts::default();
+        let network = container_network::prepare(specification, ground, &mut outside)?;
         let root = Root::build(ground)?;
         let plan = Plan {
             root: root.folder.clone(),
             binds: root.shares.clone(),
-            own_network: NETWORK.value(specification) == "own",
+            own_network: network.is_own,
             mark: ground.mark().to_owned(),
         };
         let json = serde_json::to_string(&plan).map_err(|e| {
@@ -87,9 +84,9 @@ impl Provider for Container {
         })?;
         let mut command = Command::new(ground.agent());
         command.args([ENTER, &json]).env_clear();
-        let mut outside = Facts::default();
+        network.inherit(&mut command)?;
         root.note_places(&mut outside);
-        Ok(Entrance { command, host: None, places: root.places, outside })
+        Ok(Entrance { command, host: network.host, places: root.places, outside })
     }
 }
 

@@ -1,15 +1,18 @@
 //! gVisor: a kernel in user space that answers the system calls itself.
 
+use std::net::Ipv4Addr;
 use std::path::Path;
 use std::process::Command;
 
 use tare_data::facts::Facts;
 
-use crate::bundle::{self, Network};
+use crate::bundle;
+use crate::container_network::{self, ContainerNetwork};
 use crate::control_groups;
 use crate::environments::{Entrance, Ground, NotReady, OptionDescription, Provider};
 use crate::error::{ErrorKind, LabError};
 use crate::kvm;
+use crate::lab_network;
 use crate::ownership::Owned;
 use crate::private_mounts;
 use crate::programs::{self, Programs};
@@ -26,11 +29,12 @@ const PLATFORM: OptionDescription = OptionDescription {
     values: &["systrap", "ptrace", "kvm"],
     about: "how system calls are caught: SIGSYS with patched call sites, ptrace, or a virtual machine",
 };
-const NETWORK: OptionDescription = OptionDescription {
-    key: "network",
+const NET: OptionDescription = OptionDescription {
+    key: "net",
     default: "none",
-    values: &["none", "host"],
-    about: "none: gVisor's own stack with nothing but loopback; host: the host's stack, passed through",
+    values: &["none", "sandbox", "host"],
+    about: "none: gVisor's own stack with nothing but loopback; sandbox: that stack with a way to the session's \
+            own network, where the peer `host` is; host: the host's stack, passed through",
 };
 const OVERLAY: OptionDescription = OptionDescription {
     key: "overlay",
@@ -66,7 +70,7 @@ impl Provider for Gvisor {
     }
 
     fn options(&self) -> &'static [OptionDescription] {
-        &[PLATFORM, NETWORK, OVERLAY, DIRECTFS]
+        &[PLATFORM, NET, OVERLAY, DIRECTFS]
     }
 
     fn by_default(&self) -> &'static [&'static str] {
@@ -79,6 +83,9 @@ impl Provider for Gvisor {
             return Err(NotReady::because(
                 "runsc needs root here: it makes namespaces for its own processes",
             ));
+        }
+        if NET.value(specification) == "sandbox" {
+            lab_network::ready()?;
         }
         let platform = PLATFORM.value(specification);
         if platform == "kvm" {
@@ -110,8 +117,9 @@ impl Provider for Gvisor {
             .find("runsc")
             .ok_or_else(|| LabError::new(ErrorKind::Environment, "runsc is not installed"))?;
         let root = Root::build(ground)?;
-        let network = if NETWORK.value(specification) == "host" { Network::Host } else { Network::Own };
-        let bundle = bundle::write(ground, &root, network)?;
+        let mut outside = Facts::default();
+        let network = network(specification, ground, &mut outside)?;
+        let bundle = bundle::write(ground, &root, &network)?;
         let state = ground.folder().join("state");
         let flags = flags(specification, &state);
         let id = ground.name().to_owned();
@@ -125,9 +133,23 @@ impl Provider for Gvisor {
         command.args(&flags).arg("run").arg("--bundle").arg(&bundle).arg(&id).env("TMPDIR", ground.folder());
         // runsc mounts an empty network namespace in its state folder and leaves it there.
         private_mounts::apply(&mut command);
-        let mut outside = Facts::default();
         root.note_places(&mut outside);
-        Ok(Entrance { command, host: None, places: root.places, outside })
+        Ok(Entrance { command, host: network.host, places: root.places, outside })
+    }
+}
+
+/// gVisor takes addresses and routes away from the namespace that it is given: each start has a fresh one.
+fn network(
+    specification: &Specification,
+    ground: &mut dyn Ground,
+    outside: &mut Facts,
+) -> Result<ContainerNetwork, LabError> {
+    match NET.value(specification) {
+        "sandbox" => container_network::attach("veth", ground, outside),
+        "host" => {
+            Ok(ContainerNetwork { is_own: false, namespace: None, host: Some(Ipv4Addr::LOCALHOST.into()) })
+        }
+        _ => Ok(ContainerNetwork { is_own: true, namespace: None, host: None }),
     }
 }
 
@@ -142,7 +164,7 @@ fn flags(specification: &Specification, state: &Path) -> Vec<String> {
         // Control groups limit nothing here, and runsc's needs differ from one host to the next.
         "--ignore-cgroups".to_owned(),
         format!("--platform={}", PLATFORM.value(specification)),
-        format!("--network={}", NETWORK.value(specification)),
+        format!("--network={}", NET.value(specification)),
         format!("--overlay2={overlay}"),
         format!("--directfs={}", DIRECTFS.value(specification) == "on"),
     ]

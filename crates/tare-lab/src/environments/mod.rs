@@ -159,10 +159,17 @@ pub trait Ground {
     /// A name that nothing else on this machine has, for containers, control groups, network namespaces.
     fn name(&self) -> &str;
 
+    /// The number of this start: no other of the session has it.
+    fn number(&self) -> u32;
+
     /// Writes down what is about to be made.
     fn own(&mut self, thing: Owned) -> Result<(), LabError>;
 
-    /// The same for what outlives this start, and is taken away when the session ends.
+    /// Starts a program that serves the environment, and ends with this start. Its output is a file in the
+    /// start's folder: the path is returned.
+    fn accompany(&mut self, name: &str, command: Command) -> Result<PathBuf, LabError>;
+
+    /// The same as `own` for what outlives this start, and is taken away when the session ends.
     fn own_for_session(&mut self, thing: Owned) -> Result<(), LabError>;
 }
 

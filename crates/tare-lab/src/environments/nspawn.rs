@@ -5,6 +5,7 @@ use std::process::Command;
 
 use tare_data::facts::Facts;
 
+use crate::container_network::{self, NET};
 use crate::control_groups;
 use crate::environments::{Entrance, Ground, NotReady, OptionDescription, Provider};
 use crate::error::{ErrorKind, LabError};
@@ -16,12 +17,6 @@ use crate::specification::Specification;
 
 const PROGRAM: &str = "systemd-nspawn";
 
-const NETWORK: OptionDescription = OptionDescription {
-    key: "network",
-    default: "own",
-    values: &["own", "host"],
-    about: "own: a namespace with nothing but loopback; host: the host's network",
-};
 const SECCOMP: OptionDescription = OptionDescription {
     key: "seccomp",
     default: "on",
@@ -46,7 +41,7 @@ impl Provider for Nspawn {
     }
 
     fn options(&self) -> &'static [OptionDescription] {
-        &[NETWORK, SECCOMP]
+        &[NET, SECCOMP]
     }
 
     fn by_default(&self) -> &'static [&'static str] {
@@ -60,6 +55,7 @@ impl Provider for Nspawn {
         if !private_mounts::permitted() {
             return Err(NotReady::because("systemd-nspawn needs root"));
         }
+        container_network::ready(NET.value(specification), programs)?;
         let version = programs::version(&program, &["--version"])
             .map_err(|e| NotReady::because(format!("{}: {e}", program.display())))?;
         let mut facts = Facts::default();
@@ -75,6 +71,8 @@ impl Provider for Nspawn {
             .programs()
             .find(PROGRAM)
             .ok_or_else(|| LabError::new(ErrorKind::Environment, format!("{PROGRAM} is not installed")))?;
+        let mut outside = Facts::default();
+        let network = container_network::prepare(specification, ground, &mut outside)?;
         let root = Root::build(ground)?;
         // It refuses a root folder that does not look like a system's.
         let release = root.outside("/etc/os-release");
@@ -86,9 +84,10 @@ impl Provider for Nspawn {
         command.args(["--resolv-conf=off", "--timezone=off", "--as-pid2"]);
         command.arg("-D").arg(&root.folder).arg(format!("--machine={}", ground.name()));
         command.arg(format!("--setenv={MARK}={}", ground.mark()));
-        if NETWORK.value(specification) == "own" {
+        if network.is_own {
             command.arg("--private-network");
         }
+        network.inherit(&mut command)?;
         if SECCOMP.value(specification) == "off" {
             command.env("SYSTEMD_SECCOMP", "0");
         }
@@ -102,8 +101,7 @@ impl Provider for Nspawn {
         control_groups::join(&mut command, ground)?;
         // It keeps files below /run, and leaves them.
         private_mounts::apply_with_fresh(&mut command, c"/run");
-        let mut outside = Facts::default();
         root.note_places(&mut outside);
-        Ok(Entrance { command, host: None, places: root.places, outside })
+        Ok(Entrance { command, host: network.host, places: root.places, outside })
     }
 }

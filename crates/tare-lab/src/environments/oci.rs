@@ -6,7 +6,8 @@ use std::process::Command;
 
 use tare_data::facts::Facts;
 
-use crate::bundle::{self, Network};
+use crate::bundle;
+use crate::container_network::{self, NET};
 use crate::control_groups;
 use crate::environments::{Entrance, Ground, NotReady, OptionDescription, Provider};
 use crate::error::{ErrorKind, LabError};
@@ -18,13 +19,6 @@ use crate::specification::Specification;
 
 /// The runtime when the specification names none.
 const RUNTIME: &str = "runc";
-
-const NETWORK: OptionDescription = OptionDescription {
-    key: "network",
-    default: "own",
-    values: &["own", "host"],
-    about: "own: a namespace with nothing but loopback; host: the host's network",
-};
 
 pub struct Oci;
 
@@ -43,7 +37,7 @@ impl Provider for Oci {
     }
 
     fn options(&self) -> &'static [OptionDescription] {
-        &[NETWORK]
+        &[NET]
     }
 
     fn by_default(&self) -> &'static [&'static str] {
@@ -59,6 +53,7 @@ impl Provider for Oci {
                 "crun refuses hosts with both versions of control groups, and only root can hide one",
             ));
         }
+        container_network::ready(NET.value(specification), programs)?;
         let version = programs::version(&program, &["--version"])
             .map_err(|e| NotReady::because(format!("{}: {e}", program.display())))?;
         let mut facts = Facts::default();
@@ -75,9 +70,10 @@ impl Provider for Oci {
             .programs()
             .find(name)
             .ok_or_else(|| LabError::new(ErrorKind::Environment, format!("{name} is not installed")))?;
+        let mut outside = Facts::default();
+        let network = container_network::prepare(specification, ground, &mut outside)?;
         let root = Root::build(ground)?;
-        let network = if NETWORK.value(specification) == "host" { Network::Host } else { Network::Own };
-        let bundle = bundle::write(ground, &root, network)?;
+        let bundle = bundle::write(ground, &root, &network)?;
         let state = ground.folder().join("state");
         let id = ground.name().to_owned();
         ground.own(Owned::ControlGroup(id.clone()))?;
@@ -89,9 +85,8 @@ impl Provider for Oci {
         if private_mounts::permitted() {
             private_mounts::apply_without_hybrid_groups(&mut command);
         }
-        let mut outside = Facts::default();
         root.note_places(&mut outside);
-        Ok(Entrance { command, host: None, places: root.places, outside })
+        Ok(Entrance { command, host: network.host, places: root.places, outside })
     }
 }
 

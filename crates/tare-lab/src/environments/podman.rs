@@ -2,7 +2,7 @@
 
 use tare_data::facts::Facts;
 
-use crate::engine::{Engine, OPTIONS};
+use crate::engine::{Engine, PODMAN_OPTIONS};
 use crate::environments::{Entrance, Ground, NotReady, OptionDescription, Provider};
 use crate::error::LabError;
 use crate::programs::Programs;
@@ -34,7 +34,7 @@ impl Provider for Podman {
     }
 
     fn options(&self) -> &'static [OptionDescription] {
-        OPTIONS
+        PODMAN_OPTIONS
     }
 
     fn by_default(&self) -> &'static [&'static str] {

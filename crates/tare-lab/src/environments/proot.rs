@@ -1,5 +1,6 @@
 //! proot: another root folder without any privilege, by translating system calls through ptrace.
 
+use std::net::Ipv4Addr;
 use std::process::Command;
 
 use tare_data::facts::Facts;
@@ -81,7 +82,7 @@ impl Provider for Proot {
         command.args([AGENT, tare_probes::agent::AGENT]);
         let mut outside = Facts::default();
         root.note_places(&mut outside);
-        Ok(Entrance { command, host: None, places: root.places, outside })
+        Ok(Entrance { command, host: Some(Ipv4Addr::LOCALHOST.into()), places: root.places, outside })
     }
 }
 

@@ -11,10 +11,12 @@ use crate::disk;
 use crate::environments::{Entrance, Ground, NotReady, OptionDescription, Provider};
 use crate::error::{ErrorKind, LabError};
 use crate::guest::{self, Ending, Guest, GuestMount, Stream};
+use crate::guest_network::{self, GuestNetwork};
 use crate::initrd::Initrd;
-use crate::kernel::{self, Kernel};
+use crate::kernel;
 use crate::kvm;
 use crate::mounts;
+use crate::netem::{self, DELAY, DUPLICATE, LOSS, Netem, REORDER};
 use crate::processes::MARK;
 use crate::programs::{self, Programs};
 use crate::root::{AGENT, OWN, Root};
@@ -43,6 +45,15 @@ const CACHE: OptionDescription = OptionDescription {
     values: &["none", "loose", "mmap"],
     about: "what the guest keeps of shares (9P): none asks the host every time; loose and mmap trust themselves",
 };
+const NET: OptionDescription = OptionDescription {
+    key: "net",
+    default: "none",
+    values: &["none", "tap", "user"],
+    about: "none: nothing but loopback; tap: a virtio card on a tap in the session's own network, where the peer \
+            `host` is; user: the same card on QEMU's network stack in user space",
+};
+/// The network device, inside.
+const DEVICE: &str = "eth0";
 const MEMORY: OptionDescription =
     OptionDescription { key: "memory", default: "1024", values: &[], about: "memory of the guest in MiB" };
 
@@ -65,7 +76,7 @@ impl Provider for Qemu {
     }
 
     fn options(&self) -> &'static [OptionDescription] {
-        &[MACHINE, ACCELERATION, CACHE, MEMORY]
+        &[MACHINE, ACCELERATION, CACHE, NET, DELAY, LOSS, DUPLICATE, REORDER, MEMORY]
     }
 
     fn by_default(&self) -> &'static [&'static str] {
@@ -76,6 +87,7 @@ impl Provider for Qemu {
         let program = programs.find(PROGRAM).ok_or_else(|| NotReady::missing(PROGRAM, INSTALL))?;
         disk::ready(programs)?;
         memory_mib(specification).map_err(|e| NotReady::because(e.what))?;
+        guest_network::ready(&NET, specification)?;
         let kernel = kernel::find(programs)?;
         let accelerator = match ACCELERATION.value(specification) {
             "tcg" => "tcg",
@@ -120,8 +132,12 @@ impl Provider for Qemu {
         let mut outside = Facts::default();
         root.note_places(&mut outside);
         mounts::note(&mut outside, "own", &disk);
+        let network = guest_network::prepare(&NET, DEVICE, specification, ground, &mut outside)?;
         let initrd = ground.folder().join("initrd");
-        let archive = initial_disk(&kernel, &guest(specification, &root, ground), ground.agent());
+        let plan = guest(specification, &root, network.as_ref(), ground);
+        let mut on_demand: Vec<&str> = Vec::new();
+        on_demand.extend(Netem::of(specification)?.map(|_| netem::MODULE));
+        let archive = initial_disk(&kernel.modules_with(&on_demand), &plan, ground.agent());
         archive.and_then(|bytes| fs::write(&initrd, bytes)).map_err(|e| {
             LabError::new(ErrorKind::Storage, format!("cannot write {}", initrd.display())).because(e)
         })?;
@@ -148,12 +164,26 @@ impl Provider for Qemu {
             command.arg("-device");
             command.arg(format!("virtio-9p-{bus},fsdev=fs{number},mount_tag={}", tag(number)));
         }
-        Ok(Entrance { command, host: None, places: root.places, outside })
+        if let Some(network) = &network {
+            network.inherit(&mut command)?;
+            command.arg("-netdev").arg(match &network.tap {
+                Some(tap) => format!("tap,id=net,ifname={tap},script=no,downscript=no"),
+                None => "user,id=net".to_owned(),
+            });
+            command.arg("-device").arg(format!("virtio-net-{bus},netdev=net"));
+        }
+        let host = GuestNetwork::host(network.as_ref());
+        Ok(Entrance { command, host, places: root.places, outside })
     }
 }
 
 /// What the guest's first process does.
-fn guest(specification: &Specification, root: &Root, ground: &dyn Ground) -> Guest {
+fn guest(
+    specification: &Specification,
+    root: &Root,
+    network: Option<&GuestNetwork>,
+    ground: &dyn Ground,
+) -> Guest {
     let cache = CACHE.value(specification);
     let mut mounts = vec![mount("ext4", "/dev/vda", OWN, "")];
     let options = format!("trans=virtio,version=9p2000.L,msize=262144,cache={cache}");
@@ -163,6 +193,7 @@ fn guest(specification: &Specification, root: &Root, ground: &dyn Ground) -> Gue
     Guest {
         modules: Vec::new(),
         mounts,
+        network: network.map(|network| network.inside.clone()),
         stream: Stream::Port(PORT.to_owned()),
         environment: [(MARK.to_owned(), ground.mark().to_owned())].into(),
         // With -no-reboot this ends QEMU on every machine, also on those without a switch.
@@ -171,14 +202,14 @@ fn guest(specification: &Specification, root: &Root, ground: &dyn Ground) -> Gue
 }
 
 /// Builds the guest's first root: the agent, its modules and its plan.
-fn initial_disk(kernel: &Kernel, guest: &Guest, agent: &Path) -> std::io::Result<Vec<u8>> {
+fn initial_disk(modules: &[&Path], guest: &Guest, agent: &Path) -> std::io::Result<Vec<u8>> {
     let mut initrd = Initrd::default();
     for folder in ["/dev", "/proc", "/sys", "/tmp", "/modules"] {
         initrd.folder(folder);
     }
     initrd.file(AGENT, &fs::read(agent)?);
     let mut guest = guest.clone();
-    for module in &kernel.modules {
+    for module in modules {
         let name = module.file_name().unwrap_or_default().to_string_lossy();
         let path = format!("/modules/{name}");
         initrd.file(&path, &fs::read(module)?);

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
+use std::net::{IpAddr, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -110,7 +111,8 @@ impl Provider for Ssh {
         let own = format!("{folder}/{}", ground.name());
         let command = line.command(&agent_script(&own, ground));
         let places = BTreeMap::from([("own".to_owned(), own)]);
-        Ok(Entrance { command, host: None, places, outside: Facts::default() })
+        let host = line.here(ground)?;
+        Ok(Entrance { command, host, places, outside: Facts::default() })
     }
 }
 
@@ -192,6 +194,23 @@ impl Line<'_> {
         fs::write(&sent, "").map_err(|e| self.failed(format!("{}: {e}", sent.display())))
     }
 
+    /// The address at which the other machine sees this one; None where it is that of a router between them.
+    fn here(&self, ground: &dyn Ground) -> Result<Option<IpAddr>, LabError> {
+        // Asked once a session, as for the agent.
+        let kept = ground.session_folder().join(format!("ssh-here-{}", self.digest()));
+        let text = match fs::read_to_string(&kept) {
+            Ok(text) => text,
+            Err(_) => {
+                let mut command = self.command("echo $SSH_CONNECTION");
+                let told = answer(&mut command, Stdio::null(), ANSWER_WAIT);
+                let text = told.map_err(|cause| self.failed(cause))?;
+                fs::write(&kept, &text).map_err(|e| self.failed(format!("{}: {e}", kept.display())))?;
+                text
+            }
+        };
+        Ok(seen_from(&text).filter(|address| UdpSocket::bind((*address, 0)).is_ok()))
+    }
+
     /// Tells this way from others: the same host may be reached by another configuration.
     fn digest(&self) -> String {
         let words = format!("{:?} {}", self.options, self.target);
@@ -221,6 +240,11 @@ impl Line<'_> {
             .because(cause)
             .hint(format!("try: ssh {} true", self.target))
     }
+}
+
+/// The first word of SSH_CONNECTION (ssh(1)): the client's address. After `%` comes a device of that machine.
+fn seen_from(connection: &str) -> Option<IpAddr> {
+    connection.split_ascii_whitespace().next()?.split('%').next()?.parse().ok()
 }
 
 /// Where the agent is kept there: in words that sh expands.
@@ -259,6 +283,8 @@ fn answer(command: &mut Command, input: Stdio, wait: Duration) -> Result<String,
 
 #[cfg(test)]
 mod tests {
+    use std::net::Ipv4Addr;
+
     use super::*;
 
     #[test]
@@ -269,6 +295,13 @@ mod tests {
         assert_eq!(target(&specification).unwrap(), "me@host");
         assert!(target(&Specification::parse("ssh:-oProxyCommand=x").unwrap()).is_err());
         assert!(target(&Specification::parse("ssh").unwrap()).is_err());
+    }
+
+    #[test]
+    fn the_client_is_the_first_of_a_connection() {
+        assert_eq!(seen_from("127.0.0.1 40000 127.0.0.1 22"), Some(Ipv4Addr::LOCALHOST.into()));
+        assert_eq!(seen_from("fe80::1%eth0 1 fe80::2%eth0 22").unwrap().to_string(), "fe80::1");
+        assert_eq!(seen_from(""), None);
     }
 
     #[test]

@@ -12,7 +12,10 @@ use crate::environments::{Entrance, Ground, NotReady, OptionDescription, Provide
 use crate::error::{ErrorKind, LabError};
 use crate::extended_state;
 use crate::guest::{self, Ending, Guest, GuestMount, Stream};
+use crate::guest_network::{self, GuestNetwork};
+use crate::kernel;
 use crate::mounts;
+use crate::netem::{self, DELAY, DUPLICATE, LOSS, Netem, REORDER};
 use crate::processes::MARK;
 use crate::programs::{self, Programs};
 use crate::root::{AGENT, OWN, Root};
@@ -27,6 +30,17 @@ const OWN_DISK: OptionDescription = OptionDescription {
     values: &["disk", "hostfs"],
     about: "where the place 'own' is: disk: ext4 on a virtual disk; hostfs: a folder of the host",
 };
+const NET: OptionDescription = OptionDescription {
+    key: "net",
+    default: "none",
+    values: &["none", "tap"],
+    about: "none: nothing but loopback; tap: the kernel's vector device on a tap in the session's own network, \
+            where the peer `host` is",
+};
+/// The network device, inside.
+const DEVICE: &str = "vec0";
+/// Where Debian keeps the kernel's modules, by its version.
+const MODULES: &str = "/usr/lib/uml/modules";
 const MEMORY: OptionDescription =
     OptionDescription { key: "memory", default: "1024", values: &[], about: "memory of the guest in MiB" };
 
@@ -49,7 +63,7 @@ impl Provider for Uml {
     }
 
     fn options(&self) -> &'static [OptionDescription] {
-        &[OWN_DISK, MEMORY]
+        &[OWN_DISK, NET, DELAY, LOSS, DUPLICATE, REORDER, MEMORY]
     }
 
     fn by_default(&self) -> &'static [&'static str] {
@@ -57,12 +71,13 @@ impl Provider for Uml {
     }
 
     fn ready(&self, specification: &Specification, programs: &Programs) -> Result<Facts, NotReady> {
-        let program = kernel(programs)
+        let program = program(programs)
             .ok_or_else(|| NotReady::missing("user-mode Linux", "apt-get install user-mode-linux"))?;
         if OWN_DISK.value(specification) == "disk" {
             disk::ready(programs)?;
         }
         memory_mib(specification).map_err(|e| NotReady::because(e.what))?;
+        guest_network::ready(&NET, specification)?;
         let version = programs::version(&program, &["--version"])
             .map_err(|e| NotReady::because(format!("{}: {e}", program.display())))?;
         let mut facts = Facts::default();
@@ -76,7 +91,7 @@ impl Provider for Uml {
     }
 
     fn enter(&self, specification: &Specification, ground: &mut dyn Ground) -> Result<Entrance, LabError> {
-        let program = kernel(ground.programs())
+        let program = program(ground.programs())
             .ok_or_else(|| LabError::new(ErrorKind::Environment, "user-mode Linux is not installed"))?;
         let root = Root::build(ground)?;
         let mut outside = Facts::default();
@@ -89,6 +104,13 @@ impl Provider for Uml {
         command.env_clear().current_dir(ground.folder());
         command.arg(format!("mem={}M", memory_mib(specification)?));
         command.arg("root=none").arg("rootfstype=hostfs").arg(argument("rootflags", &root.folder)?).arg("rw");
+        let network = guest_network::prepare(&NET, DEVICE, specification, ground, &mut outside)?;
+        if let Some(network) = &network {
+            network.inherit(&mut command)?;
+            let tap = network.tap.as_deref().unwrap_or_default();
+            command.arg(format!("{DEVICE}:transport=tap,ifname={tap},depth=128,gro=1"));
+        }
+        let modules = modules(specification, &version, &root, ground.programs())?;
         let mut mounts: Vec<GuestMount> = Vec::new();
         if OWN_DISK.value(specification) == "disk" {
             let disk = disk::make(ground)?;
@@ -115,14 +137,45 @@ impl Provider for Uml {
         // user-mode Linux appends words of its own.
         command.arg(format!("init={AGENT}")).arg(guest::INIT);
         let stream = Stream::Serial("/dev/ttyS0".into());
-        let guest = Guest { modules: Vec::new(), mounts, stream, environment, ending: Ending::PowerOff };
+        let host = GuestNetwork::host(network.as_ref());
+        let network = network.map(|network| network.inside);
+        let guest = Guest { modules, mounts, network, stream, environment, ending: Ending::PowerOff };
         write_plan(&guest, &root.outside(guest::PLAN))?;
-        Ok(Entrance { command, host: None, places: root.places, outside })
+        Ok(Entrance { command, host, places: root.places, outside })
     }
 }
 
-fn kernel(programs: &Programs) -> Option<PathBuf> {
+fn program(programs: &Programs) -> Option<PathBuf> {
     KERNELS.iter().find_map(|name| programs.find(name))
+}
+
+/// Copies the modules that a specification needs into the guest's root; returns where they are inside.
+fn modules(
+    specification: &Specification,
+    version: &str,
+    root: &Root,
+    programs: &Programs,
+) -> Result<Vec<PathBuf>, LabError> {
+    let mut wanted: Vec<&str> = Vec::new();
+    wanted.extend(Netem::of(specification)?.map(|_| netem::MODULE));
+    if wanted.is_empty() {
+        return Ok(Vec::new());
+    }
+    let found = kernel::modules_in(programs, &Path::new(MODULES).join(version), &wanted)?;
+    let storage = |path: &Path, e| {
+        LabError::new(ErrorKind::Storage, format!("cannot write {}", path.display())).because(e)
+    };
+    let folder = root.outside("/modules");
+    fs::create_dir_all(&folder).map_err(|e| storage(&folder, e))?;
+    found
+        .into_iter()
+        .map(|(name, bytes)| {
+            let inside = format!("/modules/{name}.ko");
+            let path = root.outside(&inside);
+            fs::write(&path, bytes).map_err(|e| storage(&path, e))?;
+            Ok(PathBuf::from(inside))
+        })
+        .collect()
 }
 
 /// Whether the processor's extended registers must be hidden from a kernel of this version.

@@ -248,7 +248,12 @@ impl Line<'_> {
         if CLONE.value(self.specification) != "yes" {
             let words = self.words(distribution, &["rm", "-rf", base]);
             let what = format!("folder {base} in {distribution}");
-            ground.own_for_session(Owned::Foreign { what, program: self.program.clone(), words })?;
+            ground.own_for_session(Owned::Foreign {
+                what,
+                program: self.program.clone(),
+                words,
+                namespace: None,
+            })?;
         }
         let agent =
             File::open(ground.agent()).and_then(|file| file.metadata().map(|data| (file, data.len())));

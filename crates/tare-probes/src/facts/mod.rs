@@ -10,14 +10,16 @@ use tare_data::facts::Facts;
 mod environment;
 mod honesty;
 mod mounts;
+pub mod network;
 
 /// Longest text that is read of the kernel's: mount tables of busy container hosts are some hundred KiB.
 const MOST_BYTES: usize = 1 << 20;
 
-/// Facts of the environment: kernel, processor, clock, memory, limits; and whether its counters count.
+/// Facts of the environment: kernel, processor, clock, memory, limits, network; and whether its counters count.
 pub fn environment() -> Facts {
     let mut facts = Facts::default();
     environment::note_all(&mut facts);
+    network::note_all(&mut facts);
     honesty::note_environment(&mut facts);
     facts
 }

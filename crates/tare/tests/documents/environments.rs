@@ -15,7 +15,7 @@ it so. `tare check` says which of them are ready on a machine, and the one comma
 others so.
 
 An environment is named `NAME`, or `provider:target?key=value&key=value`: `gvisor`, `gvisor?platform=ptrace`,
-`oci:crun?network=host`. A shell wants quotes around `?` and `&`. `tare run` without `--in` takes every
+`oci:crun?net=host`. A shell wants quotes around `?` and `&`. `tare run` without `--in` takes every
 specification that is listed as *by default* and is ready.
 
 tare copies its own binary into each, speaks with it over standard input and output

@@ -11,6 +11,7 @@ use tare_lab::specification::Specification;
 
 use crate::actor::Actor;
 use crate::bench::{Bench, Spoken, ready};
+use crate::paths::namespaces;
 
 /// Everything that is entered by default and is ready. Full kernels have a test of their own.
 fn defaults(test: &str) -> Vec<&'static str> {
@@ -21,10 +22,16 @@ fn defaults(test: &str) -> Vec<&'static str> {
 
 /// Cleans; everything must have gone, and a second time there is nothing to do.
 fn clean_all(bench: &Bench) {
+    let journals = std::fs::read_dir(bench.state()).unwrap().map(|entry| entry.unwrap().path());
+    let sessions: Vec<String> =
+        journals.map(|path| path.file_stem().unwrap().to_string_lossy().into_owned()).collect();
     for outcome in clean(&bench.state()).unwrap() {
         assert_eq!(outcome.left_because, None, "{}", outcome.what);
     }
     assert_eq!(bench.remains(), [""; 0]);
+    for session in sessions {
+        assert_eq!(namespaces(&session), [""; 0]);
+    }
     assert_eq!(clean(&bench.state()).unwrap(), []);
 }
 
@@ -43,6 +50,27 @@ fn nothing_is_left_whenever_it_is_killed() {
     let bench = Bench::new();
     // While it starts, copies the agent, enters the first environments, enters the slow ones.
     for wait_ms in [0, 5, 10, 20, 30, 40, 50, 75, 100, 150, 200, 300] {
+        let actor = Actor::start(&bench, &enters);
+        std::thread::sleep(Duration::from_millis(wait_ms));
+        actor.kill();
+        clean_all(&bench);
+    }
+}
+
+/// Namespaces, pairs of devices, bridges, taps, rules, programs that serve: all that makes a network.
+#[test]
+fn nothing_is_left_of_a_network_whenever_it_is_killed() {
+    let test = "nothing_is_left_of_a_network_whenever_it_is_killed";
+    let nets = ["container?net=veth", "container?net=bridge", "container?net=nat", "container?net=slirp"];
+    let others = ["gvisor?net=sandbox", "uml?net=tap"];
+    let all = nets.into_iter().chain(others).filter(|text| ready(test, text).is_some());
+    let enters: Vec<&str> = all.collect();
+    let bench = Bench::new();
+    let mut actor = Actor::start(&bench, &enters);
+    actor.wait_until_ready();
+    actor.kill();
+    clean_all(&bench);
+    for wait_ms in [10, 20, 30, 40, 50, 60, 70, 85, 100, 120, 150, 200, 300, 500] {
         let actor = Actor::start(&bench, &enters);
         std::thread::sleep(Duration::from_millis(wait_ms));
         actor.kill();

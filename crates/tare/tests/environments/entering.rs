@@ -46,13 +46,13 @@ fn native() {
 #[test]
 fn container() {
     visit("container", "container");
-    visit("container", "container?network=host");
+    visit("container", "container?net=host");
 }
 
 #[test]
 fn bwrap() {
     visit("bwrap", "bwrap");
-    visit("bwrap", "bwrap?network=host");
+    visit("bwrap", "bwrap?net=host");
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn proot() {
 #[test]
 fn oci_runc() {
     visit("oci_runc", "oci:runc");
-    visit("oci_runc", "oci?network=host");
+    visit("oci_runc", "oci?net=host");
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn oci_crun() {
 #[test]
 fn nspawn() {
     visit("nspawn", "nspawn");
-    visit("nspawn", "nspawn?seccomp=off&network=host");
+    visit("nspawn", "nspawn?seccomp=off&net=host");
 }
 
 #[test]
@@ -83,17 +83,20 @@ fn podman() {
     visit("podman", "podman");
     visit("podman", "podman?runtime=runc&seccomp=unconfined&own=root");
     visit("podman", "podman?runtime=runsc");
+    visit("podman", "podman?net=bridge");
+    visit("podman", "podman?net=slirp4netns");
 }
 
 #[test]
 fn gvisor_systrap() {
     visit("gvisor_systrap", "gvisor");
-    visit("gvisor_systrap", "gvisor?overlay=self&network=host");
+    visit("gvisor_systrap", "gvisor?overlay=self&net=host");
 }
 
 #[test]
 fn gvisor_ptrace() {
     visit("gvisor_ptrace", "gvisor?platform=ptrace");
+    visit("gvisor_ptrace", "gvisor?platform=ptrace&net=sandbox");
     visit("gvisor_ptrace", "gvisor?platform=ptrace&overlay=memory&directfs=off");
 }
 
@@ -106,6 +109,7 @@ fn uml() {
 #[test]
 fn qemu_q35() {
     visit("qemu_q35", "qemu?acceleration=tcg");
+    visit("qemu_q35", "qemu?acceleration=tcg&net=user");
 }
 
 #[test]

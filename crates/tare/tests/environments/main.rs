@@ -5,5 +5,6 @@ mod bench;
 mod cleaning;
 mod docker;
 mod entering;
+mod paths;
 mod ssh;
 mod wsl;
