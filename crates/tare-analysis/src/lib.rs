@@ -11,6 +11,7 @@ pub mod binomial;
 pub mod comparable;
 pub mod compare;
 pub mod curve;
+pub mod facts;
 pub mod findings;
 pub mod index;
 pub mod judge;

@@ -5,6 +5,7 @@
 //! A record is untrusted: every text from it goes through [`text::clean`] before it is shown.
 
 pub mod csv;
+pub mod facts;
 pub mod html;
 pub mod json;
 pub mod markdown;

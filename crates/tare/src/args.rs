@@ -126,6 +126,10 @@ pub struct View {
     /// Articles whose figures stand beside the session's, comma-separated: names, or files that end in .toml.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub published: Vec<String>,
+    /// In what each environment differs from the reference instead of what was measured: kernel, processor,
+    /// mitigations, clock, limits, file systems, network devices, runtime. With --json as a document.
+    #[arg(long, conflicts_with_all = ["markdown", "csv", "view"])]
+    pub facts: bool,
     /// Every metric, and the shape of the rounds.
     #[arg(long)]
     pub wide: bool,
@@ -167,13 +171,14 @@ pub enum Listed {
     Published,
 }
 
-/// Describe one probe, environment, study or article.
+/// Describe one probe, environment, study or article, or in what the environments of a record differ.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   tare show file.seq
   tare show gvisor
   tare show quick
-  tare show tuni-wsl2-linux")]
+  tare show tuni-wsl2-linux
+  tare show tare-2026-01-31T12-00.tare     facts of its environments, beside the reference's")]
 pub struct Show {
     pub name: String,
 }

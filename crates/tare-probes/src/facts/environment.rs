@@ -2,7 +2,7 @@
 
 use tare_data::facts::Facts;
 
-use super::{mounts, read_text};
+use super::{mounts, network, read_text};
 use crate::affinity;
 use crate::probes::smallest_step_ns;
 use crate::stopwatch::now_ns;
@@ -17,6 +17,8 @@ pub fn note_all(facts: &mut Facts) {
     memory(facts);
     process(facts);
     control_groups(facts);
+    network::note_all(facts);
+    machine(facts);
     if let Some(name) = mounts::file_system_name("/".as_ref()) {
         facts.note("root.type", name);
     }
@@ -37,6 +39,24 @@ fn kernel(facts: &mut Facts) {
     facts.note("kernel.machine", names.machine().to_string_lossy());
     // WSL 1 and gVisor say here, and only here, what they are.
     note_file(facts, "kernel.build", "/proc/version");
+    note_file(facts, "kernel.command_line", "/proc/cmdline");
+    facts.note("wsl.version", wsl_version(&names.release().to_string_lossy()));
+}
+
+/// The version of WSL by its kernels' names, which Microsoft builds: `4.4.0-19041-Microsoft`, and
+/// `5.15.167.4-microsoft-standard-WSL2`. Empty elsewhere.
+fn wsl_version(release: &str) -> &'static str {
+    match () {
+        () if release.ends_with("-Microsoft") => "1",
+        () if release.contains("microsoft") => "2",
+        () => "",
+    }
+}
+
+/// What the firmware, or whoever stands in for it, says of the machine.
+fn machine(facts: &mut Facts) {
+    note_file(facts, "machine.vendor", "/sys/class/dmi/id/sys_vendor");
+    note_file(facts, "machine.product", "/sys/class/dmi/id/product_name");
 }
 
 fn processor(facts: &mut Facts) {
@@ -61,10 +81,12 @@ fn processor(facts: &mut Facts) {
         }
         facts.note("cpu.hypervisor", hypervisor_name(&signature));
     }
-    const MITIGATIONS: [&str; 6] = ["meltdown", "spectre_v1", "spectre_v2", "retbleed", "mds", "srso"];
-    for name in MITIGATIONS {
-        let path = format!("/sys/devices/system/cpu/vulnerabilities/{name}");
-        note_file(facts, &format!("mitigation.{name}"), &path);
+    facts.note("cpu.flags", listed("flags").or_else(|| listed("Features")).unwrap_or_default());
+    // Every kernel knows of more; none of a hundred.
+    let known = std::fs::read_dir("/sys/devices/system/cpu/vulnerabilities").into_iter().flatten().flatten();
+    for entry in known.take(100) {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        note_file(facts, &format!("mitigation.{name}"), &entry.path().to_string_lossy());
     }
 }
 
@@ -129,6 +151,8 @@ mod cpuid {
 fn clock(facts: &mut Facts) {
     let source = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
     note_file(facts, "clock.source", source);
+    let resolution = rustix::time::clock_getres(rustix::time::ClockId::Monotonic);
+    facts.note("clock.resolution_ns", (resolution.tv_sec * 1_000_000_000 + resolution.tv_nsec).to_string());
     facts.note("clock.step_ns", smallest_step_ns().to_string());
     let started_ns = now_ns();
     let mut last_ns = started_ns;
@@ -209,6 +233,13 @@ mod tests {
             assert!(facts.get(key).is_some(), "{key} is absent");
         }
         assert!(facts.integer("clock.step_ns").unwrap() > 0);
+    }
+
+    #[test]
+    fn versions_of_wsl_are_told_apart_by_their_kernels() {
+        assert_eq!(wsl_version("4.4.0-19041-Microsoft"), "1");
+        assert_eq!(wsl_version("5.15.167.4-microsoft-standard-WSL2"), "2");
+        assert_eq!(wsl_version("6.18.44"), "");
     }
 
     #[test]

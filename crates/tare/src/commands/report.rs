@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use tare_analysis::published::{Published, place_beside};
-use tare_data::session::Session;
+use tare_data::session::{Role, Session};
 use tare_lab::error::{ErrorKind, LabError};
 use tare_lab::published;
 use tare_lab::study::Study;
@@ -50,6 +50,9 @@ pub fn show(
                 .because(e)
                 .hint("name a file in a folder you may write with --html FILE")
         })?;
+    }
+    if view.facts {
+        return Ok(facts(session, view.json));
     }
     if view.json {
         return Ok(tare_report::json::render(session, &findings));
@@ -107,6 +110,17 @@ fn beside(session: &Session, view: &View) -> Result<Vec<Published>, LabError> {
         }
     }
     Ok(articles)
+}
+
+/// In what each environment differs from the reference.
+pub fn facts(session: &Session, json: bool) -> String {
+    let reference = session.plan.lanes.iter().find(|lane| lane.role == Role::Reference);
+    let reference = reference.map_or("the reference", |lane| lane.name.as_str());
+    let differences = tare_analysis::facts::differences(session);
+    match json {
+        true => tare_report::facts::json(reference, &differences),
+        false => tare_report::facts::render(reference, &differences, ui::width()),
+    }
 }
 
 /// The tool whose report a view follows.

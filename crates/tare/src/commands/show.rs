@@ -1,6 +1,7 @@
-//! `tare show`: describes one probe, environment, study or article.
+//! `tare show`: describes one probe, environment, study or article, or the facts of a record.
 
 use std::fmt::Write;
+use std::path::Path;
 use std::process::ExitCode;
 
 use tare_lab::environments::{PROVIDERS, Provider};
@@ -25,6 +26,9 @@ pub fn run(args: Show) -> anyhow::Result<ExitCode> {
         environment_text(*provider)
     } else if let Some(preset) = presets::find(name) {
         preset_text(preset)
+    } else if name.ends_with(".tare") {
+        let recording = tare_record::read(Path::new(name)).map_err(LabError::from)?;
+        super::report::facts(&recording.session, false)
     } else if SHIPPED.iter().any(|(shipped, _)| *shipped == name) || name.ends_with(".toml") {
         study_text(&Study::named(name)?)?
     } else if name == PUBLISHED {

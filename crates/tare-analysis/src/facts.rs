@@ -1,0 +1,115 @@
+//! Facts beside the reference's: in what a lane differs, fact by fact.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tare_data::facts::Facts;
+use tare_data::session::{LaneFacts, Role, Session};
+
+/// Facts that differ from one moment, or one start, to the next, and say nothing of an environment: they are
+/// measured, counted down or made up anew each time.
+const PASSING: [&str; 5] =
+    ["clock.read_ns", "clock.step_ns", "file_system.free_bytes", "mount.upper", "runtime.command"];
+/// Facts that are lists of words in no order.
+const WORDS: [&str; 2] = ["cpu.flags", "kernel.command_line"];
+
+/// What is known of one lane and is otherwise, or not known, in the reference.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LaneDifferences {
+    pub lane: String,
+    pub differences: Vec<Difference>,
+}
+
+/// One fact; places' facts have `place.NAME.` before their key, facts from outside `outside.`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    pub key: String,
+    /// None where the lane does not know it.
+    pub here: Option<String>,
+    /// None where the reference does not know it.
+    pub reference: Option<String>,
+    /// For facts that are lists of words: which the lane has and the reference has not, and the other way round.
+    pub words: Option<(Vec<String>, Vec<String>)>,
+}
+
+/// Every subject beside the reference, in the order of the plan.
+pub fn differences(session: &Session) -> Vec<LaneDifferences> {
+    let of = |name: &str| session.facts.iter().rev().find(|facts| facts.lane == name).map(all);
+    let lanes = &session.plan.lanes;
+    let reference = lanes.iter().find(|lane| lane.role == Role::Reference);
+    let reference = reference.and_then(|lane| of(&lane.name)).unwrap_or_default();
+    let subjects = lanes.iter().filter(|lane| lane.role == Role::Subject);
+    subjects
+        .filter_map(|lane| {
+            let differences = compare(&of(&lane.name)?, &reference);
+            Some(LaneDifferences { lane: lane.name.clone(), differences })
+        })
+        .collect()
+}
+
+/// All that is known of a lane, under keys that tell where it is from.
+fn all(facts: &LaneFacts) -> BTreeMap<String, String> {
+    let prefixed = |prefix: String, facts: &Facts| -> Vec<(String, String)> {
+        let lasting = facts.0.iter().filter(|(key, _)| !PASSING.contains(&key.as_str()));
+        lasting.map(|(key, value)| (format!("{prefix}{key}"), value.clone())).collect()
+    };
+    let places = facts.places.iter().flat_map(|(name, facts)| prefixed(format!("place.{name}."), facts));
+    let inside = prefixed(String::new(), &facts.inside);
+    inside.into_iter().chain(prefixed("outside.".to_owned(), &facts.outside)).chain(places).collect()
+}
+
+fn compare(lane: &BTreeMap<String, String>, reference: &BTreeMap<String, String>) -> Vec<Difference> {
+    let keys: BTreeSet<&String> = lane.keys().chain(reference.keys()).collect();
+    let differ = keys.into_iter().filter(|key| lane.get(*key) != reference.get(*key));
+    differ
+        .map(|key| {
+            let (here, reference) = (lane.get(key).cloned(), reference.get(key).cloned());
+            let words = match (&here, &reference) {
+                (Some(here), Some(reference)) if WORDS.contains(&key.as_str()) => {
+                    Some((lacking(here, reference), lacking(reference, here)))
+                }
+                _ => None,
+            };
+            Difference { key: key.clone(), here, reference, words }
+        })
+        .collect()
+}
+
+/// The words of one list that are not in the other.
+fn lacking(list: &str, other: &str) -> Vec<String> {
+    let other: BTreeSet<&str> = other.split_whitespace().collect();
+    list.split_whitespace().filter(|word| !other.contains(word)).map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn known(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+        pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
+    }
+
+    #[test]
+    fn what_is_the_same_is_no_difference_and_what_is_missing_is_one() {
+        let reference = known(&[("kernel.release", "6.1"), ("cpu.count", "2"), ("cpu.flags", "fpu sse avx")]);
+        let lane = known(&[("kernel.release", "4.4"), ("cpu.flags", "sse amx fpu"), ("wsl.version", "1")]);
+        let found = compare(&lane, &reference);
+        let keys: Vec<&str> = found.iter().map(|difference| difference.key.as_str()).collect();
+        assert_eq!(keys, ["cpu.count", "cpu.flags", "kernel.release", "wsl.version"]);
+        assert_eq!((&found[0].here, found[0].reference.as_deref()), (&None, Some("2")));
+        assert_eq!(found[1].words, Some((vec!["amx".to_owned()], vec!["avx".to_owned()])));
+        assert_eq!(compare(&lane, &lane), []);
+    }
+
+    #[test]
+    fn places_and_the_view_from_outside_are_told_apart_and_passing_facts_left_out() {
+        let mut place = Facts::default();
+        place.note("file_system.type", "ext4");
+        place.note("file_system.free_bytes", "1");
+        let mut outside = Facts::default();
+        outside.note("runtime.version", "1.1");
+        let (lane, inside) = ("x".to_owned(), Facts::default());
+        let facts = LaneFacts { lane, inside, outside, places: [("own".to_owned(), place)].into() };
+        let keys: Vec<String> = all(&facts).into_keys().collect();
+        assert_eq!(keys, ["outside.runtime.version", "place.own.file_system.type"]);
+    }
+}
