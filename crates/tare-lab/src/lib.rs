@@ -5,6 +5,7 @@
 
 pub mod amount;
 pub mod arena;
+pub mod bring_up;
 mod bundle;
 pub mod clean;
 mod container_network;

@@ -47,6 +47,8 @@ struct LiveLane<'a> {
     provider: &'static dyn Provider,
     specification: Specification,
     inside: Option<Inside<'a>>,
+    /// What the provider knows of its runtime: version, path, options. Asked once a session.
+    runtime: Option<Facts>,
     /// Facts are taken once a session: they do not change from start to start.
     described: Option<(Facts, BTreeMap<String, Facts>)>,
 }
@@ -67,7 +69,7 @@ impl<'a> LiveArena<'a> {
         let lane = |lane: &Lane| {
             let specification = environments::parse(&lane.specification)?;
             let provider = environments::find(&specification)?;
-            Ok(LiveLane { provider, specification, inside: None, described: None })
+            Ok(LiveLane { provider, specification, inside: None, runtime: None, described: None })
         };
         let lanes = lanes.iter().map(lane).collect::<Result<_, LabError>>()?;
         Ok(LiveArena { ground, interrupted, began, lanes, left: Vec::new() })
@@ -87,7 +89,13 @@ impl Arena for LiveArena<'_> {
 
     fn start(&mut self, index: usize) -> Result<Started, Failure> {
         self.leave(index);
+        let programs = self.ground.programs();
         let lane = &mut self.lanes[index];
+        // Before the clock of the start begins; what cannot be told here, entering tells better.
+        let runtime = lane
+            .runtime
+            .get_or_insert_with(|| lane.provider.ready(&lane.specification, programs).unwrap_or_default())
+            .clone();
         let died = |e: LabError| Failure::new(FailureKind::Died, e.to_string());
         let began = Instant::now();
         let mut entered = entered::enter(lane.provider, &lane.specification, self.ground).map_err(died)?;
@@ -104,7 +112,11 @@ impl Arena for LiveArena<'_> {
         match hello {
             Ok((at, described)) => {
                 let mut places = described.1.clone();
-                let outside = divide(&entered.outside, &mut places);
+                let mut outside = divide(&entered.outside, &mut places);
+                runtime
+                    .0
+                    .iter()
+                    .for_each(|(key, value)| drop(outside.0.entry(key.clone()).or_insert(value.clone())));
                 let started = Started {
                     inside: described.0.clone(),
                     outside,

@@ -185,7 +185,22 @@ pub struct Show {
 
 /// Say what is ready here: every environment, and this machine's clock, noise and frequency.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  tare check                                what is ready, and what would make the rest so
+  tare check --time --in gvisor,wsl2-like   how long they take to come up")]
 pub struct Check {
+    /// Enter environments several times instead, and say how long each takes to come up.
+    #[arg(long)]
+    pub time: bool,
+    /// Environments to bring up, as for 'tare run'. All that are ready unless given.
+    #[arg(long = "in", value_name = "ENVIRONMENTS", value_delimiter = ',', requires = "time")]
+    pub environments: Vec<String>,
+    /// So many starts of each, in turn.
+    #[arg(long, value_name = "N", default_value_t = 7, requires = "time", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub times: u32,
+    /// Folder on a disk in which environments are built. Left empty afterwards.
+    #[arg(long, value_name = "FOLDER", requires = "time")]
+    pub scratch: Option<PathBuf>,
     /// One JSON document on standard output.
     #[arg(long)]
     pub json: bool,

@@ -15,6 +15,9 @@ use crate::{paths, ui};
 const SHOWN: [&str; 8] = ["kernel", "cpu", "memory", "clock", "noise", "cgroup", "process", "honesty"];
 
 pub fn run(args: Check) -> anyhow::Result<ExitCode> {
+    if args.time {
+        return super::time::run(&args);
+    }
     let programs = paths::programs()?;
     let mut rows: Vec<(&str, Result<String, NotReady>)> = Vec::new();
     for provider in PROVIDERS {

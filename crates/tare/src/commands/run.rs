@@ -16,6 +16,7 @@ use tare_lab::lanes::lanes;
 use tare_lab::live::LiveArena;
 use tare_lab::places::Wanted;
 use tare_lab::prepare::{self, Groundwork, Prepared, Wish};
+use tare_lab::programs::Programs;
 use tare_lab::published;
 use tare_lab::run::Rounds;
 use tare_lab::specification::Specification;
@@ -66,7 +67,7 @@ pub fn run(args: Run) -> anyhow::Result<ExitCode> {
 }
 
 /// The first Ctrl-C (or TERM, or a closed terminal) ends the session in order; a second one ends it at once.
-fn watch_signals() -> anyhow::Result<Arc<AtomicBool>> {
+pub fn watch_signals() -> anyhow::Result<Arc<AtomicBool>> {
     let flag = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         signal_hook::flag::register_conditional_shutdown(
@@ -93,7 +94,7 @@ impl Session<'_> {
         let args = self.args;
         let (study, asked) = self.asked()?;
         let lanes = lanes(&args.against, &self.subjects()?)?;
-        self.check_ready(&lanes)?;
+        check_ready(&lanes)?;
         let budget_s = match (&args.budget, args.rounds) {
             (_, Some(_)) => None,
             (Some(text), None) => Some(budget(text)?),
@@ -152,7 +153,7 @@ impl Session<'_> {
                 .hint(format!("begin anew: tare {}", session.header.command.join(" "))));
         }
         let lanes = session.plan.lanes.clone();
-        self.check_ready(&lanes)?;
+        check_ready(&lanes)?;
         let mut writer = Writer::resume(record, recording.whole_bytes)?;
         let command = command_line();
         writer.append(&Entry::Resumed { at: now(), command })?;
@@ -198,35 +199,7 @@ impl Session<'_> {
         if !self.args.environments.is_empty() {
             return Ok(self.args.environments.clone());
         }
-        let programs = paths::programs()?;
-        let mut ready = Vec::new();
-        for provider in PROVIDERS {
-            for text in provider.by_default() {
-                if provider.ready(&environments::parse(text)?, &programs).is_ok() {
-                    ready.push((*text).to_owned());
-                }
-            }
-        }
-        Ok(ready)
-    }
-
-    /// An environment that somebody named and that is not ready is an error, not a gap.
-    fn check_ready(&self, lanes: &[Lane]) -> Result<(), LabError> {
-        let programs = paths::programs()?;
-        for lane in lanes.iter().filter(|lane| lane.role != Role::Control) {
-            let specification: Specification = environments::parse(&lane.specification)?;
-            let provider = environments::find(&specification)?;
-            if let Err(not_ready) = provider.ready(&specification, &programs) {
-                let error =
-                    LabError::new(ErrorKind::Environment, format!("cannot enter '{}'", lane.specification))
-                        .because(not_ready.reason);
-                return Err(match not_ready.command {
-                    Some(command) => error.hint(command),
-                    None => error.hint("tare check says what is ready here"),
-                });
-            }
-        }
-        Ok(())
+        ready_by_default(&paths::programs()?)
     }
 
     fn setting(&self, wanted: Wanted) -> Result<Setting, LabError> {
@@ -261,6 +234,38 @@ fn rounds(
     Rounds::new(arena, writer, progress, session, groundwork, until_ns).run(&now)
 }
 
+/// What `tare run` takes by itself: every specification that its provider lists for it and that is ready.
+pub fn ready_by_default(programs: &Programs) -> Result<Vec<String>, LabError> {
+    let mut ready = Vec::new();
+    for provider in PROVIDERS {
+        for text in provider.by_default() {
+            if provider.ready(&environments::parse(text)?, programs).is_ok() {
+                ready.push((*text).to_owned());
+            }
+        }
+    }
+    Ok(ready)
+}
+
+/// An environment that somebody named and that is not ready is an error, not a gap.
+pub fn check_ready(lanes: &[Lane]) -> Result<(), LabError> {
+    let programs = paths::programs()?;
+    for lane in lanes.iter().filter(|lane| lane.role != Role::Control) {
+        let specification: Specification = environments::parse(&lane.specification)?;
+        let provider = environments::find(&specification)?;
+        if let Err(not_ready) = provider.ready(&specification, &programs) {
+            let error =
+                LabError::new(ErrorKind::Environment, format!("cannot enter '{}'", lane.specification))
+                    .because(not_ready.reason);
+            return Err(match not_ready.command {
+                Some(command) => error.hint(command),
+                None => error.hint("tare check says what is ready here"),
+            });
+        }
+    }
+    Ok(())
+}
+
 /// Leaves every environment.
 fn leave(mut arena: LiveArena<'_>, progress: &mut ui::Progress) {
     progress.clear();
@@ -268,7 +273,7 @@ fn leave(mut arena: LiveArena<'_>, progress: &mut ui::Progress) {
 }
 
 /// Says what could not be taken away.
-fn tell_left(outcomes: Vec<clean::Outcome>) {
+pub fn tell_left(outcomes: Vec<clean::Outcome>) {
     for outcome in outcomes {
         if let Some(reason) = outcome.left_because {
             anstream::eprintln!("note: {} is left: {reason}; tare clean tries again", outcome.what);
