@@ -113,10 +113,9 @@ impl Arena for LiveArena<'_> {
             Ok((at, described)) => {
                 let mut places = described.1.clone();
                 let mut outside = divide(&entered.outside, &mut places);
-                runtime
-                    .0
-                    .iter()
-                    .for_each(|(key, value)| drop(outside.0.entry(key.clone()).or_insert(value.clone())));
+                for (key, value) in &runtime.0 {
+                    outside.0.entry(key.clone()).or_insert_with(|| value.clone());
+                }
                 let started = Started {
                     inside: described.0.clone(),
                     outside,

@@ -58,7 +58,7 @@ pub fn json(reference: &str, lanes: &[LaneDifferences]) -> String {
     let lanes: Vec<Value> = lanes
         .iter()
         .map(|lane| {
-            let differences: Vec<Value> = lane.differences.iter().map(|d| difference(d)).collect();
+            let differences: Vec<Value> = lane.differences.iter().map(difference).collect();
             json!({ "lane": lane.lane, "differences": differences })
         })
         .collect();
