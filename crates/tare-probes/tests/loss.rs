@@ -59,7 +59,7 @@ fn forward(front: &UdpSocket, back: &UdpSocket, fate: impl Fn(u64) -> Fate) {
         back.send(&bytes[..length]).unwrap();
         let length = back.recv(&mut bytes).unwrap();
         let answer = &bytes[..length];
-        let mut send = |answer: &[u8]| drop(front.send_to(answer, near).unwrap());
+        let send = |answer: &[u8]| assert_eq!(front.send_to(answer, near).unwrap(), answer.len());
         match fate {
             Fate::Held | Fate::Swapped => held = Some(answer.to_vec()),
             Fate::Unanswered => {}
@@ -84,7 +84,12 @@ fn forward(front: &UdpSocket, back: &UdpSocket, fate: impl Fn(u64) -> Fate) {
 }
 
 /// So many requests over such a way; what became of them, and how many were timed.
-fn run(size: u32, operations: u64, burst: u64, fate: impl Fn(u64) -> Fate + Send + 'static) -> (Counts, Laps) {
+fn run(
+    size: u32,
+    operations: u64,
+    burst: u64,
+    fate: impl Fn(u64) -> Fate + Send + 'static,
+) -> (Counts, Laps) {
     let (address, token) = lossy(size, fate);
     let socket = datagrams::greet(address, &token).unwrap();
     let (mut request, mut response) = (vec![0; size as usize], vec![0; size as usize + 1]);
@@ -130,9 +135,15 @@ fn answers_in_another_order_are_all_taken_and_counted() {
 
 #[test]
 fn a_loss_among_many_in_flight_holds_nobody_up_for_ever() {
-    let (counts, laps) = run(1, 2_000, 8, |number| {
-        if number == 100 || number == 1_500 { Fate::Dropped } else { Fate::Delivered }
-    });
+    let (counts, laps) =
+        run(
+            1,
+            2_000,
+            8,
+            |number| {
+                if number == 100 || number == 1_500 { Fate::Dropped } else { Fate::Delivered }
+            },
+        );
     assert_eq!((counts, laps.operations()), (Counts { lost: 2, ..Counts::default() }, 1_998));
 }
 

@@ -2,17 +2,22 @@
 //! death of either side ends the other's work.
 
 use std::io::{Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpStream, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use tare_data::batch::Batch;
 use tare_data::failure::{Failure, FailureKind};
+use tare_data::names::Case;
+use tare_data::request::{Amount, TrialRequest};
 use tare_probes::net::{Flow, Rounds, Transport};
 use tare_probes::peer::Secret;
 use tare_probes::peer::client::Session;
 use tare_probes::peer::noise::{FIRST_FRAME, Opening};
 use tare_probes::peer::process::{PEER, Says, Told};
+use tare_probes::probe::Size;
+use tare_probes::trial::Trial;
 
 /// Far longer than anything here takes: only a defect waits so long.
 const WAIT: Duration = Duration::from_secs(60);
@@ -30,14 +35,14 @@ impl Peer {
     }
 
     fn expiring(expires_s: u64) -> Peer {
+        Peer::listening(Ipv4Addr::LOCALHOST.into(), expires_s)
+    }
+
+    fn listening(ip: IpAddr, expires_s: u64) -> Peer {
         let secret = Secret::fresh().unwrap();
-        let mut child = Command::new(agent())
-            .arg(PEER)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let told = Told { listen: (Ipv4Addr::LOCALHOST, 0).into(), secret: secret.hex(), expires_s };
+        let mut child =
+            Command::new(agent()).arg(PEER).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let told = Told { listen: (ip, 0).into(), secret: secret.hex(), expires_s };
         let line = serde_json::to_string(&told).unwrap();
         writeln!(child.stdin.as_mut().unwrap(), "{line}").unwrap();
         let mut line = String::new();
@@ -162,8 +167,12 @@ fn who_does_not_know_the_secret_is_told_what_may_be_wrong() {
 fn another_program_on_the_port_is_told_as_such() {
     let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let address = listener.local_addr().unwrap().to_string();
+    let mut no_handshake = vec![7; FIRST_FRAME];
+    no_handshake[..2].copy_from_slice(&[0, 48]);
     let speaks = std::thread::spawn(move || {
-        for banner in [&b"SSH-2.0-OpenSSH_9.9\r\n"[..], b"HTTP/1.1 400 Bad Request\r\n\r\n", &[0, 48], &[7; 50]] {
+        let banners =
+            [&b"SSH-2.0-OpenSSH_9.9\r\n"[..], b"HTTP/1.1 400 Bad Request\r\n\r\n", &[0, 48], &no_handshake];
+        for banner in banners {
             let (mut stream, _) = listener.accept().unwrap();
             stream.write_all(banner).unwrap();
             let _ = stream.read(&mut [0; 100]);
@@ -209,6 +218,8 @@ fn two_hundred_sessions_are_served_in_the_order_in_which_they_asked() {
                 served.lock().unwrap().push(n);
                 let mut data = TcpStream::connect(ready.address).unwrap();
                 data.write_all(&ready.token).unwrap();
+                let mut shown_back = [0; 16];
+                data.read_exact(&mut shown_back).unwrap();
                 data.write_all(b"q").unwrap();
                 let mut answer = [0];
                 data.read_exact(&mut answer).unwrap();
@@ -274,6 +285,56 @@ fn a_flow_that_is_out_of_bounds_is_refused_with_its_reason() {
     }
 }
 
+/// A trial of a probe at a peer, in this process.
+fn measure(peer: &Peer, probe: &str, parameters: &[(&str, &str)]) -> Result<Vec<Batch>, Failure> {
+    let probe = tare_probes::find(probe).unwrap();
+    let mut all = probe.defaults(Size::Quick);
+    parameters.iter().for_each(|(key, value)| drop(all.0.insert((*key).into(), (*value).into())));
+    let request = TrialRequest {
+        trial: 1,
+        case: Case { probe: probe.name.into(), parameters: all, place: None, peer: Some("host".into()) },
+        amount: Amount::Operations { batch: 23, batches: 2 },
+        directory: None,
+        peer: Some(tare_data::peer::Peer::Tare {
+            address: peer.address.to_string(),
+            secret: peer.secret.hex(),
+        }),
+        seed: 7,
+        deadline_ms: 60_000,
+    };
+    let mut batches = Vec::new();
+    let mut sink = |batch| batches.push(batch);
+    (probe.run)(&mut Trial::new(&request, &agent(), None, &mut sink))?;
+    Ok(batches)
+}
+
+#[test]
+fn every_network_probe_measures_at_a_peer() {
+    let v6 = std::net::TcpListener::bind((Ipv6Addr::LOCALHOST, 0)).is_ok();
+    let mut at: Vec<IpAddr> = vec![Ipv4Addr::LOCALHOST.into()];
+    at.extend(v6.then_some(IpAddr::V6(Ipv6Addr::LOCALHOST)));
+    for ip in at {
+        let peer = Peer::listening(ip, 600);
+        for (probe, parameters) in [
+            ("net.rr", &[("protocol", "tcp")][..]),
+            ("net.rr", &[("protocol", "tcp"), ("burst", "9"), ("nodelay", "yes")]),
+            ("net.rr", &[("protocol", "udp")]),
+            ("net.rr", &[("protocol", "udp"), ("request", "1000"), ("response", "900"), ("burst", "9")]),
+            ("net.connect", &[]),
+            ("net.stream", &[("direction", "send")]),
+            ("net.stream", &[("direction", "receive"), ("congestion", "reno")]),
+        ] {
+            let batches = measure(&peer, probe, parameters).unwrap_or_else(|e| panic!("{probe}: {e}"));
+            assert!(batches.len() > 2, "{probe} {parameters:?}");
+        }
+        for (probe, parameters) in [("net.connect", &[("request", "15")][..]), ("net.rr", &[("pin", "same")])]
+        {
+            let failure = measure(&peer, probe, parameters).unwrap_err();
+            assert_eq!(failure.kind, FailureKind::NotSupported, "{failure}");
+        }
+    }
+}
+
 #[test]
 fn a_client_that_is_gone_leaves_its_turn_to_the_next() {
     let peer = Peer::start();
@@ -297,6 +358,7 @@ fn a_peer_that_is_killed_ends_the_trial_that_it_serves() {
             let mut data = TcpStream::connect(ready.address).unwrap();
             data.set_read_timeout(Some(WAIT)).unwrap();
             data.write_all(&ready.token).unwrap();
+            data.read_exact(&mut [0; 16]).unwrap();
             peer.child.kill().unwrap();
             peer.child.wait().unwrap();
             assert_eq!(all_of(data), b"");

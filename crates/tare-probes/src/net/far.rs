@@ -5,13 +5,13 @@ use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
 use rustix::fd::OwnedFd;
-use rustix::net::{self, SendFlags};
+use rustix::net::{self, RecvFlags, SendFlags};
 use rustix::rand::{GetRandomFlags, getrandom};
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::peer::Peer;
 
 use super::flow::{Flow, Rounds, Transport};
-use super::serving::{Serving, TOKEN_BYTES, Token};
+use super::serving::{Serving, TOKEN_BYTES, Token, shown_back};
 use super::{datagrams, sockets};
 use crate::child::Child;
 use crate::handover::Placement;
@@ -91,12 +91,19 @@ impl Far {
         matches!(self.held, Held::Session(_))
     }
 
-    /// Connects, timed, and shows the token.
+    /// Connects, timed, shows the token and waits for its answer: the first request does not wait for a delayed
+    /// acknowledgement of the token.
     pub fn connect(&self, no_delay: bool) -> Result<(OwnedFd, Stopwatch), Failure> {
         let (socket, stopwatch) = sockets::connected(self.address, no_delay)?;
         let shown = net::send(&socket, &self.token, SendFlags::NOSIGNAL);
         let shown = shown.map_err(|e| sockets::stream_failure("showing the token", e))?;
         prove("bytes of the token sent", shown as u64, TOKEN_BYTES as u64)?;
+        let mut answer = [0; TOKEN_BYTES];
+        let came = net::recv(&socket, &mut answer, RecvFlags::WAITALL);
+        let (came, _) = came.map_err(|e| sockets::stream_failure("the answer to the token", e))?;
+        if came != TOKEN_BYTES || answer != shown_back(&self.token) {
+            return Err(broken("the peer", "it did not take the token"));
+        }
         Ok((socket, stopwatch))
     }
 

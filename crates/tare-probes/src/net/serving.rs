@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
-use rustix::net::{self, RecvFlags, SocketFlags, sockopt};
+use rustix::net::{self, RecvFlags, SendFlags, SocketFlags, sockopt};
 use tare_data::failure::Failure;
 
 use super::connections::{self, Welcome};
@@ -142,7 +142,9 @@ impl Serving {
                 match slot.as_mut().map(|pending| pending.read(&self.token)) {
                     Some(Seen::Token) => {
                         let connection = slot.take().expect("it was there").connection;
-                        return blocking(&connection).map(|()| connection);
+                        blocking(&connection)?;
+                        net::send(&connection, &shown_back(&self.token), SendFlags::NOSIGNAL)?;
+                        return Ok(connection);
                     }
                     Some(Seen::Other) => *slot = None,
                     Some(Seen::Part) | None => {}
@@ -195,6 +197,11 @@ impl Pending {
             (false, _) => Seen::Part,
         }
     }
+}
+
+/// What a far end answers to its token: as long, and no echo.
+pub fn shown_back(token: &Token) -> Token {
+    token.map(|byte| !byte)
 }
 
 /// Compares in a time that does not depend on where they differ.

@@ -7,6 +7,7 @@
 
 use rustix::fd::BorrowedFd;
 use rustix::io::Errno;
+use rustix::net::{self, SendFlags, sockopt};
 
 use super::flow::Direction;
 use super::sockets;
@@ -46,7 +47,14 @@ crate::timed! {
     }
 }
 
-/// Sends or receives exactly eight bytes as a number.
+/// Sends what Nagle's algorithm holds back: the end of a batch would wait for a delayed acknowledgement (40 ms), while
+/// within a batch small writes are put together as in any other program.
+fn push(connection: BorrowedFd<'_>) -> Result<(), Errno> {
+    sockopt::set_tcp_nodelay(connection, true)?;
+    sockopt::set_tcp_nodelay(connection, false)
+}
+
+/// Receives exactly eight bytes as a number.
 fn receive_number(connection: BorrowedFd<'_>) -> Result<u64, Errno> {
     let mut bytes = [0; 8];
     receive_bytes(connection, 8, &mut bytes)?;
@@ -69,15 +77,21 @@ pub fn request(
     stopwatch: &mut Stopwatch,
 ) -> Result<Arrived, Errno> {
     stopwatch.start();
-    send_bytes(connection, 8, &bytes.to_le_bytes())?;
+    let header = bytes.to_le_bytes();
     Ok(match direction {
         Direction::Send => {
+            // Goes out with the first of the bytes.
+            if net::send(connection, &header, SendFlags::MORE | SendFlags::NOSIGNAL)? != header.len() {
+                return Err(Errno::MSGSIZE);
+            }
             send_bytes(connection, bytes, buffer)?;
+            push(connection)?;
             let arrived = receive_number(connection)?;
             stopwatch.stop();
             Arrived { bytes: arrived, sent_again: sockets::sent_again(connection)? }
         }
         Direction::Receive => {
+            send_bytes(connection, 8, &header)?;
             receive_bytes(connection, bytes, buffer)?;
             stopwatch.stop();
             Arrived { bytes, sent_again: receive_number(connection)? }
@@ -101,7 +115,8 @@ pub fn respond(direction: Direction, connection: BorrowedFd<'_>, buffer: &mut [u
                 send_bytes(connection, bytes, buffer).and_then(|()| sockets::sent_again(connection))
             }
         };
-        let told = done.and_then(|number| send_bytes(connection, 8, &number.to_le_bytes()));
+        let tell = |number: u64| send_bytes(connection, 8, &number.to_le_bytes());
+        let told = done.and_then(tell).and_then(|()| push(connection));
         if told.is_err() {
             return 7;
         }
