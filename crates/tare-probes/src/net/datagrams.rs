@@ -9,7 +9,7 @@ use tare_data::failure::{Failure, FailureKind};
 
 use super::flow::{Pace, Starts, Transport};
 use super::ledger::{Ledger, MOST_LOST, answer};
-use super::serving::{TOKEN_BYTES, Token};
+use super::serving::{TOKEN_BYTES, Token, same, shown_back};
 use super::sockets;
 use crate::stopwatch::{Laps, now_ns};
 use crate::syscall::{recv, send};
@@ -137,7 +137,7 @@ pub fn greet(address: std::net::SocketAddr, token: &Token) -> Result<OwnedFd, Fa
         // A refusal of an earlier greeting may be reported here.
         let _ = net::send(&socket, token, net::SendFlags::empty());
         match net::recv(&socket, &mut answer, net::RecvFlags::empty()) {
-            Ok((length, _)) if answer[..length] == greeting_answer(token) => {
+            Ok((length, _)) if answer[..length] == shown_back(token) => {
                 sockets::deadline(&socket, GIVEN_UP_AFTER)?;
                 return Ok(socket);
             }
@@ -150,11 +150,6 @@ pub fn greet(address: std::net::SocketAddr, token: &Token) -> Result<OwnedFd, Fa
     let seconds = (GREET_AGAIN * MOST_GREETINGS).as_secs();
     let reason = format!("no answer over UDP from {address} in {seconds} s; a firewall may drop it");
     Err(Failure::new(FailureKind::Broken, reason))
-}
-
-/// What a far end answers to its token: as long, and no echo.
-pub fn greeting_answer(token: &Token) -> Token {
-    token.map(|byte| !byte)
 }
 
 /// Waits for a datagram with the token, and talks from then on to where it came from and to nobody else.
@@ -182,7 +177,8 @@ pub fn met(
         let Some(sender) = sender else { continue };
         let address = std::net::SocketAddr::try_from(sender.clone());
         let welcome = from.is_none_or(|from| address.is_ok_and(|address| address.ip() == from));
-        if length == TOKEN_BYTES && bytes[..TOKEN_BYTES] == *token && welcome {
+        let shown = bytes.first_chunk().is_some_and(|shown| same(shown, token));
+        if length == TOKEN_BYTES && shown && welcome {
             return meet(socket, &sender, token);
         }
     }
@@ -191,7 +187,7 @@ pub fn met(
 fn meet(socket: &OwnedFd, sender: &SocketAddrAny, token: &Token) -> Result<(), Errno> {
     net::connect(socket, sender)?;
     net::sockopt::set_socket_timeout(socket, net::sockopt::Timeout::Recv, None)?;
-    net::send(socket, &greeting_answer(token), net::SendFlags::empty())?;
+    net::send(socket, &shown_back(token), net::SendFlags::empty())?;
     Ok(())
 }
 
@@ -207,7 +203,7 @@ crate::timed! {
             };
             let answered = if length == TOKEN_BYTES && incoming[..TOKEN_BYTES] == *token {
                 // The first answer to the greeting was lost.
-                send(socket, &greeting_answer(token))
+                send(socket, &shown_back(token))
             } else if length == request {
                 answer(&incoming[..length], outgoing);
                 send(socket, outgoing)

@@ -6,5 +6,6 @@ pub mod environment;
 pub mod list;
 pub mod report;
 pub mod run;
+pub mod serve;
 pub mod show;
 mod time;
