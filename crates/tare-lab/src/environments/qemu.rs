@@ -191,6 +191,8 @@ fn machine(specification: &Specification) -> Result<Vec<String>, LabError> {
         machine.push_str(",memory-backend=memory");
         let memory = format!("memory-backend-memfd,id=memory,size={memory_mib}M,share=on");
         words.extend(["-object".to_owned(), memory]);
+        // Without a PCI bus QEMU's devices speak the protocol before 1.0, which the server does not.
+        words.extend(["-global", "virtio-mmio.force-legacy=false"].map(str::to_owned));
     }
     words.extend(["-M".to_owned(), machine, "-m".to_owned(), memory_mib.to_string()]);
     words.extend(["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"].map(str::to_owned));

@@ -124,7 +124,6 @@ fn qemu_microvm() {
 
 #[test]
 fn qemu_shares() {
-    visit("qemu_shares", "qemu?acceleration=tcg&share=virtiofs");
     visit("qemu_shares", "qemu?acceleration=tcg&machine=microvm&share=virtiofs&cache=loose");
     visit("qemu_shares", "qemu?acceleration=tcg&share=diod&net=tap");
 }
