@@ -31,6 +31,7 @@ pub mod machine;
 pub mod mounts;
 pub mod nearest;
 pub mod ownership;
+pub mod peers;
 pub mod places;
 pub mod prepare;
 pub mod presets;

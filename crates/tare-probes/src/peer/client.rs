@@ -76,7 +76,17 @@ impl Session {
 
     /// Asks for a flow and waits until it is this session's turn.
     pub fn request(&mut self, flow: &Flow, deadline: Duration) -> Result<Ready, Failure> {
-        self.ask(Some(flow), deadline)?;
+        self.ask_for(flow, deadline)?;
+        self.wait_for_turn()
+    }
+
+    /// Asks for a flow, which the peer ends after `deadline`.
+    pub fn ask_for(&mut self, flow: &Flow, deadline: Duration) -> Result<(), Failure> {
+        self.ask(Some(flow), deadline)
+    }
+
+    /// Waits until it is this session's turn.
+    pub fn wait_for_turn(&mut self) -> Result<Ready, Failure> {
         let mut end = Instant::now() + ANSWER_PATIENCE;
         loop {
             match self.answer(end)? {

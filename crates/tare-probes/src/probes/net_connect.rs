@@ -14,7 +14,7 @@ use crate::net::serving::TOKEN_BYTES;
 use crate::net::{Far, Flow, sockets, streams};
 use crate::probe::{MetricDescription, Need, Parameter, Probe};
 use crate::stopwatch::Laps;
-use crate::trial::{broken, prove};
+use crate::trial::prove;
 
 pub static PROBE: Probe = Probe {
     name: "net.connect",
@@ -90,6 +90,7 @@ pub static PROBE: Probe = Probe {
 mod tests {
     use super::super::tests::{request, run};
     use super::*;
+    use crate::trial::broken;
 
     #[test]
     fn requests_of_any_size_are_answered_on_a_connection_each() {
