@@ -2,10 +2,12 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use tare_data::batch::{ASTRAY, Batch, Sample};
 use tare_data::caveat::Caveat;
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::metric::{Metric, Reading};
 use tare_data::session::{LaneFacts, Plan, PlannedCase, RepeatedRound, Role, Session, Trial};
+use tare_data::unit::Unit;
 
 use crate::compare::{Nulls, median, sorted};
 use crate::findings::{Cell, Comparison, Family, Gap, Level};
@@ -158,6 +160,11 @@ impl<'a> Judge<'a> {
             if let Some(judgement) = judged.judgement.as_ref().filter(|_| Some(lane) == of_control) {
                 margin = floor(margin, judgement);
             }
+            if let (Cell::Compared(comparison), Some(astray)) =
+                (&mut judged.cell, astray(self.trials(case, lane)))
+            {
+                comparison.caveats.push(astray);
+            }
             if let (Cell::Compared(comparison), Some(ratio)) = (&mut judged.cell, canaries.get(&lane))
                 && Family::of(&planned.case.probe) == Family::Cpu
             {
@@ -180,7 +187,9 @@ impl<'a> Judge<'a> {
         let Some(level) = level(series) else {
             return Cell::Gap(self.gap(planned, series, lane)).into();
         };
-        if metric.reading == Reading::Maximum {
+        // Counts of what went wrong are mostly zero, and have no ratio.
+        let is_count = metric.reading == Reading::Gauge && metric.unit == Unit::Count;
+        if metric.reading == Reading::Maximum || is_count {
             return Cell::Observed(level).into();
         }
         if reference.values.is_empty() {
@@ -224,6 +233,22 @@ impl<'a> Judge<'a> {
             (None, None) => Gap::NotReached,
         }
     }
+}
+
+/// What went astray of the datagrams of these trials, if anything did.
+fn astray(trials: &[&Trial]) -> Option<Caveat> {
+    let total = |series: &str| -> u64 {
+        let batches = trials.iter().flat_map(|trial| &trial.batches).filter(|batch| batch.series == series);
+        let count = |batch: &Batch| match batch.sample {
+            // A cast of what is no count gives 0 or the largest one.
+            Sample::Gauge { value } => value as u64,
+            _ => 0,
+        };
+        batches.map(count).fold(0, u64::saturating_add)
+    };
+    let [lost, late, duplicated, reordered] = ASTRAY.map(total);
+    let any = [lost, late, duplicated, reordered].iter().any(|count| *count > 0);
+    any.then_some(Caveat::DatagramsAstray { lost, late, duplicated, reordered })
 }
 
 /// Where each name stands first.
@@ -305,6 +330,12 @@ pub fn lane_caveats(judge: &Judge<'_>) -> (Vec<(usize, Caveat)>, BTreeMap<usize,
         }
         if let Some(parts_per_million) = stability::clock_disagreement(&trials) {
             caveats.push((lane, Caveat::ClockDisagrees { parts_per_million }));
+        }
+        // Said of a subject beside its figures; the reference has no cells.
+        if Some(lane) == judge.reference
+            && let Some(astray) = astray(&trials)
+        {
+            caveats.push((lane, astray));
         }
         if Some(lane) != judge.reference
             && let Some(ratio) = stability::canary_outside(&of_reference, &trials, MARGIN)

@@ -24,6 +24,10 @@ pub const HELD: &str = "held";
 /// Series of what the host then adds: bytes that this machine has given up for each of them. No agent sends it.
 pub const OUTSIDE: &str = "outside";
 
+/// Series of the gauges in which a network trial counts requests that were not simply answered, one of each a trial:
+/// never answered, answered after they were given up, answers that came twice, and out of order.
+pub const ASTRAY: [&str; 4] = ["lost", "late", "duplicated", "reordered"];
+
 /// What a batch measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

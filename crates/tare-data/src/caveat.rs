@@ -28,6 +28,8 @@ pub enum Caveat {
     BrokenOff { rounds: u32, planned: u32 },
     /// The processor is emulated: processor figures say nothing of real hardware.
     EmulatedProcessor,
+    /// Datagrams did not arrive in time, once and in order.
+    DatagramsAstray { lost: u64, late: u64, duplicated: u64, reordered: u64 },
 }
 
 impl Caveat {
@@ -64,6 +66,11 @@ impl Caveat {
                 format!("the session broke off after {rounds} of {planned} rounds")
             }
             Caveat::EmulatedProcessor => "the processor is emulated".into(),
+            Caveat::DatagramsAstray { lost, late, duplicated, reordered } => {
+                format!(
+                    "datagrams: {lost} lost, {late} late, {duplicated} came twice, {reordered} out of order"
+                )
+            }
         }
     }
 
@@ -87,6 +94,9 @@ impl Caveat {
             Caveat::SharedStarts { .. } => "a longer budget pays for more starts",
             Caveat::BrokenOff { .. } => "tare run --resume FILE goes on",
             Caveat::EmulatedProcessor => "read only its shape, or use a machine with KVM",
+            Caveat::DatagramsAstray { .. } => {
+                "read the rate as that of the answered ones; the way to the peer loses or doubles datagrams"
+            }
         }
     }
 }

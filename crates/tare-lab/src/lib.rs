@@ -37,6 +37,7 @@ pub mod netem;
 mod network_device;
 pub mod network_namespace;
 pub mod ownership;
+pub mod peers;
 pub mod places;
 pub mod prepare;
 pub mod presets;

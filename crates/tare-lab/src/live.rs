@@ -1,6 +1,7 @@
 //! The live arena: trials in environments that are really entered.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
@@ -8,6 +9,7 @@ use tare_data::batch::{Batch, HELD, OUTSIDE, Sample};
 use tare_data::facts::Facts;
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::frame::{Frame, PROTOCOL};
+use tare_data::peer::{HOST, Peer};
 use tare_data::request::{Request, TrialRequest};
 use tare_data::session::Lane;
 use tare_probes::facts::available_bytes;
@@ -21,6 +23,7 @@ use crate::error::LabError;
 use crate::ground::SessionGround;
 use crate::link::{Arrived, Link, LinkError};
 use crate::mounts;
+use crate::peers::{HostPeers, Peers};
 use crate::specification::Specification;
 
 /// An environment may take this long to say its first word: QEMU boots in 3 s on an emulated processor,
@@ -39,6 +42,8 @@ pub struct LiveArena<'a> {
     interrupted: &'a AtomicBool,
     began: Instant,
     lanes: Vec<LiveLane<'a>>,
+    peers: Peers,
+    host_peers: HostPeers<'a>,
     /// What could not be taken away.
     left: Vec<clean::Outcome>,
 }
@@ -70,7 +75,14 @@ impl<'a> LiveArena<'a> {
             Ok(LiveLane { provider, specification, inside: None, described: None })
         };
         let lanes = lanes.iter().map(lane).collect::<Result<_, LabError>>()?;
-        Ok(LiveArena { ground, interrupted, began, lanes, left: Vec::new() })
+        let (peers, host_peers, left) = (Peers::default(), HostPeers::new(ground), Vec::new());
+        Ok(LiveArena { ground, interrupted, began, lanes, peers, host_peers, left })
+    }
+
+    /// The same, with ways to the peers that the user named.
+    pub fn reaching(mut self, peers: Peers) -> Self {
+        self.peers = peers;
+        self
     }
 
     /// Leaves every lane; returns what could not be taken away.
@@ -104,13 +116,14 @@ impl Arena for LiveArena<'_> {
         match hello {
             Ok((at, described)) => {
                 let mut places = described.1.clone();
-                let outside = divide(&entered.outside, &mut places);
+                let mut outside = divide(&entered.outside, &mut places);
+                let peers = ways(&self.peers, &mut self.host_peers, entered.host, &mut outside);
                 let started = Started {
                     inside: described.0.clone(),
                     outside,
                     places,
                     paths: entered.places.clone(),
-                    peers: BTreeMap::new(),
+                    peers,
                     missing: self.ground.missing().clone(),
                     elapsed_ns: (at - began).as_nanos() as u64,
                 };
@@ -176,6 +189,25 @@ fn divide(outside: &Facts, places: &mut BTreeMap<String, Facts>) -> Facts {
         }
     }
     rest
+}
+
+/// Ways to the peers that a lane can reach; where this machine is met is a fact.
+fn ways(
+    named: &Peers,
+    host_peers: &mut HostPeers<'_>,
+    reached_at: Option<IpAddr>,
+    outside: &mut Facts,
+) -> BTreeMap<String, Peer> {
+    let mut ways = named.ways().clone();
+    let Some(reached_at) = reached_at.filter(|_| named.wants_host()) else { return ways };
+    match host_peers.way(reached_at) {
+        Ok(way) => {
+            outside.note("peer.host", format!("{way:?}"));
+            ways.insert(HOST.to_owned(), way);
+        }
+        Err(error) => outside.note("peer.host", error.to_string()),
+    }
+    ways
 }
 
 /// Waits for the agent's first word, and checks that it is the same agent.

@@ -16,6 +16,7 @@ pub mod kept;
 pub mod net;
 pub mod netlink;
 pub mod noise;
+pub mod peer;
 pub mod probe;
 pub mod probes;
 pub mod stopwatch;

@@ -70,6 +70,12 @@ impl MetricDescription {
         MetricDescription { name, series, reading, unit, direction: Direction::Higher }
     }
 
+    /// Bits over elapsed seconds.
+    pub const fn bits_per_second(name: &'static str, series: &'static str) -> Self {
+        let (reading, unit) = (Reading::BitsPerSecond, Unit::BitsPerSecond);
+        MetricDescription { name, series, reading, unit, direction: Direction::Higher }
+    }
+
     /// A time read in some other way, e.g. from a histogram.
     pub const fn nanoseconds(name: &'static str, series: &'static str, reading: Reading) -> Self {
         let (unit, direction) = (Unit::Nanoseconds, Direction::Lower);

@@ -1,6 +1,7 @@
 //! A trial as the probe sees it: its parameters, its folder, and how samples leave it.
 
 use std::path::Path;
+use std::time::Duration;
 
 use tare_data::batch::{Batch, CALIBRATION, Phase, Sample};
 use tare_data::failure::{Failure, FailureKind};
@@ -56,6 +57,11 @@ impl<'a> Trial<'a> {
     /// The other end of a network probe.
     pub fn peer(&self) -> Result<&'a Peer, Failure> {
         self.request.peer.as_ref().ok_or_else(|| Failure::new(FailureKind::Broken, "the case names no peer"))
+    }
+
+    /// After this long the trial's process ends itself.
+    pub fn deadline(&self) -> Duration {
+        Duration::from_millis(self.request.deadline_ms)
     }
 
     /// A fresh folder of the trial's own in the place asked for; removed after the trial.

@@ -127,6 +127,7 @@ pub fn caveat_kind(caveat: &Caveat) -> &'static str {
         Caveat::SharedStarts { .. } => "rounds share starts of the environment",
         Caveat::BrokenOff { .. } => "the session broke off early",
         Caveat::EmulatedProcessor => "the processor is emulated",
+        Caveat::DatagramsAstray { .. } => "datagrams were lost, late, doubled or out of order",
     }
 }
 
@@ -144,6 +145,7 @@ pub fn caveat_name(caveat: &Caveat) -> &'static str {
         Caveat::SharedStarts { .. } => "shared_starts",
         Caveat::BrokenOff { .. } => "broken_off",
         Caveat::EmulatedProcessor => "emulated_processor",
+        Caveat::DatagramsAstray { .. } => "datagrams_astray",
     }
 }
 

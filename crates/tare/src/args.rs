@@ -29,6 +29,7 @@ pub enum Command {
     List(List),
     Show(Show),
     Check(Check),
+    Serve(Serve),
     Clean(Clean),
     Environment(Environment),
 }
@@ -58,6 +59,11 @@ pub struct Run {
     /// ext4, btrfs, xfs, tmpfs, overlay.
     #[arg(long = "place", value_name = "PLACES", value_delimiter = ',')]
     pub places: Vec<String>,
+    /// The other end of network probes: loopback, host (this machine, from outside the environment),
+    /// tare://HOST:PORT/#SECRET (tare serve prints it), tare://HOST:PORT/?secret-file=FILE, netperf://HOST[:PORT].
+    /// May be given several times; instead of the study's own.
+    #[arg(long = "peer", value_name = "PEER")]
+    pub peers: Vec<String>,
     /// Time for the whole session, e.g. 90s, 8m, 1h. The study's own unless given.
     #[arg(long, value_name = "TIME", conflicts_with = "rounds")]
     pub budget: Option<String>,
@@ -181,7 +187,38 @@ pub struct Show {
 /// Say what is ready here: every environment, and this machine's clock, noise and frequency.
 #[derive(Debug, clap::Args)]
 pub struct Check {
+    /// Peers to try from this machine, as tare run takes them. May be given several times.
+    #[arg(long = "peer", value_name = "PEER")]
+    pub peers: Vec<String>,
     /// One JSON document on standard output.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Be the other end of network probes that run elsewhere, for whoever has the secret.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  tare serve                                 for this machine alone, and print what to type
+  tare serve --listen 192.0.2.7:12866        for others too
+  tare serve --listen '[::]:12866' --expires 8h --secret-file /etc/tare/secret
+
+Data flows use the port after the one that is listened on, over TCP and UDP. docs/security.md says what a peer
+does for whom.")]
+pub struct Serve {
+    /// Address and port.
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:12866")]
+    pub listen: std::net::SocketAddr,
+    /// Port of data flows. The one after --listen's unless given; any free one where that is 0.
+    #[arg(long, value_name = "PORT")]
+    pub data_port: Option<u16>,
+    /// File with the secret, 64 hex digits; made, readable by you alone, if it is not there. A fresh secret is
+    /// printed unless given.
+    #[arg(long, value_name = "FILE")]
+    pub secret_file: Option<PathBuf>,
+    /// End after so long, e.g. 90s, 8m, 1h.
+    #[arg(long, value_name = "TIME", default_value = "1h")]
+    pub expires: String,
+    /// One JSON document on standard output, when it listens.
     #[arg(long)]
     pub json: bool,
 }

@@ -2,6 +2,7 @@
 
 use tare_analysis::findings::{Cell, Findings, Gap};
 use tare_analysis::{Options, findings};
+use tare_data::batch::{Batch, Phase, Sample};
 use tare_data::caveat::Caveat;
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::metric::Reading;
@@ -73,6 +74,23 @@ fn some_failures_are_a_caveat() {
     let cell = comparison(&findings.rows[0].cells[0]);
     assert_eq!(cell.rounds, 10);
     assert_eq!(cell.caveats, [Caveat::TrialsFailed { failed: 2, of: 12 }]);
+}
+
+#[test]
+fn datagrams_that_went_astray_are_a_caveat() {
+    let mut session = session(&["lane"], vec![timed("net.rr")], 12);
+    run(&mut session, 12, |_, lane, round| Outcome::Time(100.0 * jitter(lane, round)));
+    assert!(comparison(&found(&session).rows[0].cells[0]).caveats.is_empty());
+    for (series, value) in [("lost", 2.0), ("duplicated", 1.0), ("late", 0.0)] {
+        let sample = Sample::Gauge { value };
+        let batch = Batch { series: series.into(), phase: Phase::Warm, started_ns: 0, sample };
+        session.trials.iter_mut().for_each(|trial| trial.batches.push(batch.clone()));
+    }
+    let findings = found(&session);
+    let astray = Caveat::DatagramsAstray { lost: 24, late: 0, duplicated: 12, reordered: 0 };
+    assert_eq!(comparison(&findings.rows[0].cells[0]).caveats, [astray.clone()]);
+    let of_reference = findings.caveats.iter().filter(|(_, caveat)| *caveat == astray);
+    assert_eq!(of_reference.count(), 1, "said of the reference too");
 }
 
 #[test]

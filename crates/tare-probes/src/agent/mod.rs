@@ -15,13 +15,15 @@ use tare_data::frame::{Frame, Line, PROTOCOL, Splitter, encode};
 use tare_data::request::{Request, TrialRequest};
 
 use crate::kept;
+use crate::peer::process;
 use crate::stopwatch::now_ns;
 
 mod trial_process;
 
 /// First argument under which the program is the resident agent.
 pub const AGENT: &str = "agent";
-/// First argument under which the program runs one trial; the request follows.
+/// First argument under which the program runs one trial; the request comes by standard input, where no list of
+/// processes shows it.
 pub const TRIAL: &str = "agent-trial";
 /// From the agent's start until its clock must be settled. gVisor took 0.9 to 1.2 s.
 const SETTLING_NS: u64 = 2_000_000_000;
@@ -42,7 +44,8 @@ pub fn answer(arguments: &[OsString]) -> Option<i32> {
     let rest = &arguments[2..];
     let done = match verb {
         AGENT => serve(program),
-        TRIAL => trial_process::run(program, rest.first()?.to_str()?),
+        TRIAL => trial_process::run(program),
+        process::PEER => process::run(),
         _ => return crate::probes::answer(program, verb, rest),
     };
     Some(match done {
@@ -113,14 +116,14 @@ fn settle_clock(until_ns: u64) {
 fn start_trial(program: &OsStr, request: &TrialRequest) -> io::Result<()> {
     let json = serde_json::to_string(request).expect("tare's own types always serialise");
     let child = Command::new(program)
-        .args([TRIAL, &json])
+        .arg(TRIAL)
         .env_clear()
         .envs(kept::variables())
-        // A closed pipe, not /dev/null: an environment may have no /dev.
+        // A pipe that is closed after the request, not /dev/null: an environment may have no /dev.
         .stdin(Stdio::piped())
         .process_group(0)
         .spawn();
-    let (kind, reason) = match child.map(|child| wait(child, request.deadline_ms)) {
+    let (kind, reason) = match child.map(|child| wait(child, &json, request.deadline_ms)) {
         Err(e) => (FailureKind::Died, format!("could not start the trial's process: {e}")),
         Ok(None) => (FailureKind::Deadline, format!("{} ms, and it had to be killed", request.deadline_ms)),
         Ok(Some(status)) => match (status.code(), status.signal()) {
@@ -138,9 +141,17 @@ fn start_trial(program: &OsStr, request: &TrialRequest) -> io::Result<()> {
     send(&Frame::Failed { trial: request.trial, failure: Failure::new(kind, reason), clock_ns: now_ns() })
 }
 
-/// Waits for a trial's process and ends its process group; None when it outlived its deadline.
-fn wait(mut child: Child, deadline_ms: u64) -> Option<ExitStatus> {
-    drop(child.stdin.take());
+/// Writes the request, all of which a pipe holds at once, and closes the pipe.
+fn tell(child: &mut Child, json: &str) {
+    if let Some(mut input) = child.stdin.take() {
+        // A process that has ended already says why by its exit code.
+        let _ = input.write_all(json.as_bytes());
+    }
+}
+
+/// Tells a trial's process its request, waits for it and ends its process group; None when it outlived its deadline.
+fn wait(mut child: Child, request: &str, deadline_ms: u64) -> Option<ExitStatus> {
+    tell(&mut child, request);
     let pid = child.id() as libc::pid_t;
     set_alarm(deadline_ms.min(LONGEST_DEADLINE_MS) + GRACE_MS);
     let mut raw = 0;

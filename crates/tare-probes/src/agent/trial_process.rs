@@ -1,10 +1,10 @@
 //! The process of one trial: runs a probe, sends its batches and what disturbed them, and ends.
 
-use std::io;
+use std::io::{self, Read};
 use std::path::Path;
 
 use tare_data::failure::{Failure, FailureKind};
-use tare_data::frame::Frame;
+use tare_data::frame::{Frame, LONGEST_REQUEST};
 use tare_data::noise::Noise;
 use tare_data::request::TrialRequest;
 
@@ -16,8 +16,10 @@ use crate::stopwatch::now_ns;
 use crate::trial::Trial;
 
 /// Runs the trial of a request in this process and sends its frames.
-pub fn run(program: &Path, request: &str) -> io::Result<()> {
-    let request: TrialRequest = serde_json::from_str(request)?;
+pub fn run(program: &Path) -> io::Result<()> {
+    let mut request = String::new();
+    io::stdin().lock().take(LONGEST_REQUEST as u64).read_to_string(&mut request)?;
+    let request: TrialRequest = serde_json::from_str(&request)?;
     // The agent that is killed takes its trial along.
     if let Some(agent) = rustix::process::getppid() {
         die_with_parent(agent);

@@ -2,6 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::panic::AssertUnwindSafe;
+use std::time::Duration;
 
 use rustix::fd::OwnedFd;
 use rustix::net::{self, SendFlags};
@@ -14,8 +15,10 @@ use super::serving::{Serving, TOKEN_BYTES, Token};
 use super::{datagrams, sockets};
 use crate::child::Child;
 use crate::handover::Placement;
+use crate::peer::Secret;
+use crate::peer::client::Session;
 use crate::stopwatch::Stopwatch;
-use crate::trial::{broken, prove};
+use crate::trial::{Trial, broken, prove};
 
 /// The far end; it ends when this is dropped.
 pub struct Far {
@@ -29,15 +32,33 @@ pub struct Far {
 /// What keeps the far end there.
 enum Held {
     Child(Child),
+    Session(Box<Session>),
 }
 
 impl Far {
-    /// Starts the far end of a flow. Where both ends are on this machine, `placement` says on which processors.
-    pub fn open(peer: &Peer, flow: &Flow, placement: Placement) -> Result<Far, Failure> {
+    /// Starts the far end of a flow at the trial's peer. Only on loopback can `placement` say on which processors.
+    pub fn open(trial: &Trial<'_>, flow: &Flow, placement: Placement) -> Result<Far, Failure> {
+        let peer = trial.peer()?;
+        if *peer == Peer::Loopback {
+            return Far::on_loopback(flow, placement);
+        }
+        if !matches!(placement, Placement::Free) {
+            let reason = "only with the peer loopback can both ends be put on chosen processors";
+            return Err(Failure::new(FailureKind::NotSupported, reason));
+        }
         match peer {
-            Peer::Loopback => Far::on_loopback(flow, placement),
+            Peer::Tare { address, secret } => Far::at_peer(address, secret, flow, trial.deadline()),
             other => Err(Failure::new(FailureKind::NotSupported, format!("no way to the peer {other:?}"))),
         }
+    }
+
+    fn at_peer(address: &str, secret: &str, flow: &Flow, deadline: Duration) -> Result<Far, Failure> {
+        let secret =
+            Secret::parse(secret).ok_or_else(|| broken("the peer's secret", "it is not 64 hex digits"))?;
+        let mut session = Session::open(address, &secret)?;
+        let ready = session.request(flow, deadline)?;
+        let (address, token) = (ready.address, ready.token);
+        Ok(Far { address, token, held: Held::Session(Box::new(session)), ends_by_closing: by_closing(flow) })
     }
 
     fn on_loopback(flow: &Flow, placement: Placement) -> Result<Far, Failure> {
@@ -52,8 +73,22 @@ impl Far {
                 Err(_) => 1,
             }),
         )?;
-        let ends_by_closing = !matches!(flow, Flow::Rounds(Rounds { transport: Transport::Udp, .. }));
-        Ok(Far { address, token, held: Held::Child(child), ends_by_closing })
+        Ok(Far { address, token, held: Held::Child(child), ends_by_closing: by_closing(flow) })
+    }
+
+    /// Where the far end listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// What data flows bear.
+    pub fn token(&self) -> &Token {
+        &self.token
+    }
+
+    /// Whether the far end lets only those in that show the token.
+    pub fn is_strict(&self) -> bool {
+        matches!(self.held, Held::Session(_))
     }
 
     /// Connects, timed, and shows the token.
@@ -85,7 +120,23 @@ impl Far {
                 let code = child.wait().unwrap_or(-1);
                 Err(broken("the peer", format!("it ended early, with exit code {code}")))
             }
+            Held::Session(session) if self.ends_by_closing => {
+                prove("exit code of the peer's flow", session.done()? as u64, 0)
+            }
+            Held::Session(mut session) => match session.ended_early()? {
+                None => Ok(()),
+                Some(code) => Err(broken("the peer", format!("its flow ended early, with exit code {code}"))),
+            },
         }
+    }
+}
+
+/// Whether the far end of a flow ends when its one connection is closed.
+fn by_closing(flow: &Flow) -> bool {
+    match flow {
+        Flow::Rounds(Rounds { transport, .. }) => *transport == Transport::Tcp,
+        Flow::Connections { .. } => false,
+        Flow::Transfer(_) => true,
     }
 }
 

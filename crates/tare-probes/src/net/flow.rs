@@ -14,12 +14,21 @@ pub const LARGEST_DATAGRAM: u64 = 65_507;
 pub const MOST_BURST: u64 = 128;
 /// Most requests a second that can be asked for: below a microsecond a sleep has no meaning.
 pub const HIGHEST_RATE: u64 = 1_000_000;
+/// Largest piece that a one-way flow is written in.
+pub const LARGEST_WRITE: u64 = 1 << 20;
+/// Longest name of a congestion control: TCP_CA_NAME_MAX of the kernel, less its end.
+const LONGEST_CONGESTION: usize = 15;
+
 /// What the two ends do with each other. Everything that the far end has to know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Flow {
     /// Requests and responses.
     Rounds(Rounds),
+    /// A connection a request.
+    Connections { request: u32, response: u32 },
+    /// Bytes one way.
+    Transfer(Transfer),
 }
 
 /// Requests and responses of fixed sizes.
@@ -33,6 +42,25 @@ pub struct Rounds {
     pub response: u32,
     /// TCP_NODELAY at both ends.
     pub no_delay: bool,
+}
+
+/// Bytes one way over one connection.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Transfer {
+    pub direction: Direction,
+    /// Bytes of one write.
+    pub size: u32,
+    /// Name of the congestion control at the sending end; the system's own where none is named.
+    pub congestion: Option<String>,
+}
+
+/// Which way bytes go, as the near end sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Direction {
+    Send,
+    Receive,
 }
 
 /// How messages travel.
@@ -55,15 +83,27 @@ impl Flow {
             }
         };
         match self {
-            Flow::Rounds(Rounds { transport: Transport::Tcp, request, response, .. }) => {
-                message(*request, *response, LARGEST_MESSAGE)
-            }
+            Flow::Rounds(Rounds { transport: Transport::Tcp, request, response, .. })
+            | Flow::Connections { request, response } => message(*request, *response, LARGEST_MESSAGE),
             Flow::Rounds(Rounds { transport: Transport::Udp, request, response, .. }) => {
                 message(*request, *response, LARGEST_DATAGRAM)?;
                 if response > request {
                     return Err("over UDP a response is never longer than its request".into());
                 }
                 Ok(())
+            }
+            Flow::Transfer(Transfer { size, congestion, .. }) => {
+                if !(1..=LARGEST_WRITE).contains(&u64::from(*size)) {
+                    return Err(format!("a write is 1 to {LARGEST_WRITE} bytes"));
+                }
+                let plain = |name: &String| {
+                    name.len() <= LONGEST_CONGESTION
+                        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+                };
+                match congestion.as_ref().filter(|name| !plain(name)) {
+                    Some(_) => Err("that is no name of a congestion control".into()),
+                    None => Ok(()),
+                }
             }
         }
     }
@@ -155,6 +195,13 @@ mod tests {
         assert!(rounds(Transport::Tcp, 0, 1).check().is_err());
         assert!(rounds(Transport::Udp, 100, 100).check().is_ok());
         assert!(rounds(Transport::Udp, 100, 101).check().is_err());
+        let transfer = |size, congestion: &str| {
+            let congestion = Some(congestion.to_owned());
+            Flow::Transfer(Transfer { direction: Direction::Send, size, congestion }).check()
+        };
+        assert!(transfer(1 << 20, "cubic").is_ok());
+        assert!(transfer((1 << 20) + 1, "cubic").is_err());
+        assert!(transfer(1, "../../etc").is_err());
     }
 
     #[test]

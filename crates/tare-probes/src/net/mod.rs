@@ -3,6 +3,7 @@
 //! A probe describes a [`Flow`], opens the [`Far`] end of it and runs its timed loop against the address that it
 //! is given. The far end is a forked child on loopback, or a session at a peer of tare's own.
 
+pub mod connections;
 pub mod datagrams;
 pub mod far;
 pub mod flow;
@@ -10,6 +11,7 @@ pub mod ledger;
 pub mod serving;
 pub mod sockets;
 pub mod streams;
+pub mod transfer;
 
 pub use far::Far;
-pub use flow::{Flow, Rounds, Transport};
+pub use flow::{Flow, Rounds, Transfer, Transport};

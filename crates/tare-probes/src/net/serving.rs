@@ -9,8 +9,9 @@ use rustix::io::Errno;
 use rustix::net::{self, RecvFlags, SocketFlags, sockopt};
 use tare_data::failure::Failure;
 
-use super::flow::{Flow, Rounds, Transport};
-use super::{datagrams, sockets, streams};
+use super::connections::{self, Welcome};
+use super::flow::{Flow, Rounds, Transfer, Transport};
+use super::{datagrams, sockets, streams, transfer};
 use crate::buffer::Buffer;
 
 /// Bytes of a flow's token.
@@ -22,6 +23,8 @@ pub type Token = [u8; TOKEN_BYTES];
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Connections that may be about to show a token at a time; the oldest makes room.
 const MOST_PENDING: usize = 16;
+/// Connections that the kernel holds for a far end.
+const BACKLOG: i32 = 128;
 /// How long a look at connections takes at most.
 const LOOK: Duration = Duration::from_millis(200);
 
@@ -58,8 +61,12 @@ impl Serving {
             Flow::Rounds(Rounds { transport: Transport::Udp, request, response, .. }) => {
                 (Transport::Udp, (*request as usize).max(TOKEN_BYTES) + 1, *response as usize)
             }
+            Flow::Connections { request, response } => {
+                (Transport::Tcp, *request as usize, *response as usize)
+            }
+            Flow::Transfer(Transfer { size, .. }) => (Transport::Tcp, *size as usize, 1),
         };
-        let (socket, address) = sockets::bound(transport, address, MOST_PENDING as i32)?;
+        let (socket, address) = sockets::bound(transport, address, BACKLOG)?;
         let incoming = Buffer::zeroed(incoming)?;
         let mut outgoing = Buffer::zeroed(outgoing)?;
         outgoing.fill(streams::RESPONSE);
@@ -93,6 +100,19 @@ impl Serving {
                     Err(Errno::TIMEDOUT) => NOBODY_CAME,
                     Err(_) => SOCKETS_FAILED,
                 }
+            }
+            Flow::Connections { .. } => {
+                let welcome = Welcome { token: &self.token, from: self.from };
+                connections::respond(&self.socket, &mut self.incoming, &self.outgoing, &welcome)
+            }
+            Flow::Transfer(Transfer { direction, congestion, .. }) => {
+                let Ok(connection) = self.admit() else { return NOBODY_CAME };
+                if let Some(name) = congestion
+                    && sockets::congestion(&connection, name).is_err()
+                {
+                    return SOCKETS_FAILED;
+                }
+                transfer::respond(*direction, connection.as_fd(), &mut self.incoming)
             }
         }
     }

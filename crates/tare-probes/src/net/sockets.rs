@@ -3,7 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-use rustix::fd::{AsFd, OwnedFd};
+use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::sockopt::{self, Timeout};
 use rustix::net::{self, AddressFamily, SocketFlags, SocketType};
@@ -80,6 +80,36 @@ pub fn deadline(socket: &impl AsFd, longest: Duration) -> Result<(), Failure> {
     sockopt::set_socket_timeout(socket, Timeout::Recv, Some(longest))
         .and_then(|()| sockopt::set_socket_timeout(socket, Timeout::Send, Some(longest)))
         .map_err(|e| broken("a deadline on a socket", e))
+}
+
+/// Chooses the congestion control of a connection by its name, e.g. `cubic`.
+pub fn congestion(socket: &impl AsFd, name: &str) -> Result<(), Failure> {
+    sockopt::set_tcp_congestion(socket, name).map_err(|e| {
+        let reason =
+            format!("congestion control {name}: {e}; sysctl net.ipv4.tcp_available_congestion_control");
+        Failure::new(FailureKind::NotSupported, reason)
+    })
+}
+
+/// How many segments this end of a connection has sent again.
+pub fn sent_again(socket: BorrowedFd<'_>) -> Result<u64, Errno> {
+    // SAFETY: an all-zero tcp_info is valid.
+    let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };
+    let mut length = size_of::<libc::tcp_info>() as libc::socklen_t;
+    // SAFETY: the kernel writes at most `length` bytes into the struct.
+    let asked = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_INFO,
+            (&raw mut info).cast(),
+            &raw mut length,
+        )
+    };
+    match asked {
+        0 => Ok(u64::from(info.tcpi_total_retrans)),
+        _ => Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)),
+    }
 }
 
 /// What the end of a stream means in words.

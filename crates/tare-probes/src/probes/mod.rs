@@ -23,7 +23,9 @@ mod mem_copy;
 mod mem_fault;
 mod mem_latency;
 mod mem_map;
+mod net_connect;
 mod net_rr;
+mod net_stream;
 mod null;
 mod proc_exec;
 mod proc_fork_hold;
@@ -68,6 +70,8 @@ pub static PROBES: &[&Probe] = &[
     &file_sync::PROBE,
     &file_meta::PROBE,
     &net_rr::PROBE,
+    &net_connect::PROBE,
+    &net_stream::PROBE,
     &null::PROBE,
 ];
 

@@ -98,7 +98,7 @@ pub static PROBE: Probe = Probe {
         let pace = Pace::of(parameters)?;
         let placement = Placement::of(parameters.text(PIN.name)?)?;
         placement.here()?;
-        let far = Far::open(trial.peer()?, &flow, placement)?;
+        let far = Far::open(trial, &flow, placement)?;
         match transport {
             Transport::Tcp => over_tcp(trial, far, &rounds, pace),
             Transport::Udp => over_udp(trial, far, &rounds, pace),

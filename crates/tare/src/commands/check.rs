@@ -4,17 +4,30 @@ use std::fmt::Write;
 use std::process::ExitCode;
 
 use serde_json::json;
+use tare_data::failure::{Failure, FailureKind};
+use tare_data::peer::Peer;
 use tare_lab::environments::{self, NotReady, PROVIDERS};
+use tare_lab::peers::Peers;
 use tare_lab::presets::PRESETS;
 use tare_probes::facts;
+use tare_probes::peer::Secret;
+use tare_probes::peer::client::Session;
 
 use crate::args::Check;
+use crate::failure::Exit;
 use crate::{paths, ui};
 
 /// Families of facts of this machine that bear on measuring, in the order in which they are shown.
 const SHOWN: [&str; 8] = ["kernel", "cpu", "memory", "clock", "noise", "cgroup", "process", "honesty"];
 
 pub fn run(args: Check) -> anyhow::Result<ExitCode> {
+    let peers = Peers::read(&args.peers)?;
+    let tried: Vec<(&String, Result<String, Failure>)> =
+        peers.ways().iter().map(|(name, way)| (name, try_peer(way))).collect();
+    let code = match tried.iter().all(|(_, tried)| tried.is_ok()) {
+        true => ExitCode::SUCCESS,
+        false => Exit::Environment.into(),
+    };
     let programs = paths::programs()?;
     let mut rows: Vec<(&str, Result<String, NotReady>)> = Vec::new();
     for provider in PROVIDERS {
@@ -44,8 +57,16 @@ pub fn run(args: Check) -> anyhow::Result<ExitCode> {
                 }
             })
             .collect();
-        ui::print(&format!("{:#}\n", json!({ "environments": all, "machine": machine })))?;
-        return Ok(ExitCode::SUCCESS);
+        let peers: Vec<_> = tried
+            .iter()
+            .map(|(name, tried)| match tried {
+                Ok(words) => json!({ "peer": name, "ready": true, "about": words }),
+                Err(failure) => json!({ "peer": name, "ready": false, "reason": failure.reason }),
+            })
+            .collect();
+        let all = json!({ "environments": all, "peers": peers, "machine": machine });
+        ui::print(&format!("{all:#}\n"))?;
+        return Ok(code);
     }
     let mut text = String::from("Environments\n");
     let widest = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
@@ -60,6 +81,15 @@ pub fn run(args: Check) -> anyhow::Result<ExitCode> {
             }
         }
     }
+    if !tried.is_empty() {
+        text.push_str("\nPeers, from this machine\n");
+    }
+    for (name, tried) in tried {
+        match tried {
+            Ok(words) => writeln!(text, "  {name}  ready  {words}")?,
+            Err(failure) => writeln!(text, "  {name}  not ready\n    {}", failure.reason)?,
+        }
+    }
     text.push_str("\nThis machine\n");
     for family in SHOWN {
         for (key, value) in &machine.0 {
@@ -69,5 +99,22 @@ pub fn run(args: Check) -> anyhow::Result<ExitCode> {
         }
     }
     ui::print(&text)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(code)
+}
+
+/// Reaches a peer and proves the secret; says who answers.
+fn try_peer(way: &Peer) -> Result<String, Failure> {
+    match way {
+        Peer::Loopback => Ok("in each environment".into()),
+        Peer::Tare { address, secret } => {
+            let wrong = || Failure::new(FailureKind::Broken, "its secret is not 64 hex digits");
+            let secret = Secret::parse(secret).ok_or_else(wrong)?;
+            let (version, sessions) = Session::open(address, &secret)?.who()?;
+            Ok(format!("tare {version}, {sessions} sessions wait or are served"))
+        }
+        Peer::Netperf { address } => {
+            let reason = format!("tare cannot ask a netserver; netperf -H {address} can");
+            Err(Failure::new(FailureKind::NotSupported, reason))
+        }
+    }
 }

@@ -6,4 +6,5 @@ pub mod environment;
 pub mod list;
 pub mod report;
 pub mod run;
+pub mod serve;
 pub mod show;

@@ -14,6 +14,7 @@ use tare_lab::error::{ErrorKind, LabError};
 use tare_lab::ground::{SessionGround, Setting};
 use tare_lab::lanes::lanes;
 use tare_lab::live::LiveArena;
+use tare_lab::peers::{Peers, redacted};
 use tare_lab::places::Wanted;
 use tare_lab::prepare::{self, Groundwork, Prepared, Wish};
 use tare_lab::published;
@@ -66,7 +67,7 @@ pub fn run(args: Run) -> anyhow::Result<ExitCode> {
 }
 
 /// The first Ctrl-C (or TERM, or a closed terminal) ends the session in order; a second one ends it at once.
-fn watch_signals() -> anyhow::Result<Arc<AtomicBool>> {
+pub fn watch_signals() -> anyhow::Result<Arc<AtomicBool>> {
     let flag = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         signal_hook::flag::register_conditional_shutdown(
@@ -100,11 +101,12 @@ impl Session<'_> {
             (None, None) => Some(study.budget_s()?),
         };
         let wanted = Wanted::by(asked.iter().map(|asked| &asked.case));
+        let peers = Peers::read(&args.peers)?.for_cases(asked.iter().map(|asked| &asked.case))?;
         let ground = SessionGround::make(&self.setting(wanted)?)?;
         let record = args.record.clone().unwrap_or_else(fresh_record);
         let mut writer = Writer::create(&record)?;
         writer.append(&Entry::Record { schema: SCHEMA, header: self.header(&ground) })?;
-        let mut arena = LiveArena::new(&lanes, &ground, self.interrupted, self.began)?;
+        let mut arena = LiveArena::new(&lanes, &ground, self.interrupted, self.began)?.reaching(peers);
         let seed = args.seed.unwrap_or_else(fresh_seed);
         let wish = Wish {
             study: &study.name,
@@ -145,6 +147,8 @@ impl Session<'_> {
         let recording = tare_record::read(record)?;
         let session = recording.session;
         let wanted = Wanted::by(session.plan.cases.iter().map(|case| &case.case));
+        let peers = Peers::read(&self.args.peers)?;
+        let peers = peers.for_cases(session.plan.cases.iter().map(|case| &case.case))?;
         let ground = SessionGround::make(&self.setting(wanted)?)?;
         if ground.agent_sha256() != session.header.binary {
             return Err(LabError::new(ErrorKind::Usage, format!("cannot go on with {}", record.display()))
@@ -156,7 +160,7 @@ impl Session<'_> {
         let mut writer = Writer::resume(record, recording.whole_bytes)?;
         let command = command_line();
         writer.append(&Entry::Resumed { at: now(), command })?;
-        let mut arena = LiveArena::new(&lanes, &ground, self.interrupted, self.began)?;
+        let mut arena = LiveArena::new(&lanes, &ground, self.interrupted, self.began)?.reaching(peers);
         let started = prepare::enter_all(&lanes, &mut arena, &mut writer, progress)?;
         let budget_s = match &self.args.budget {
             Some(text) => Some(budget(text)?),
@@ -179,7 +183,7 @@ impl Session<'_> {
         let places = (!args.places.is_empty()).then_some(args.places.as_slice());
         let asked = study.asked(places, args.reference.then_some(Size::Reference))?;
         let asked = select(asked, &args.only)?;
-        Ok((study, asked))
+        Ok((study, Peers::read(&args.peers)?.instead(asked)))
     }
 
     /// The articles that a study of the user's own names. Found before anything is measured: a slip costs no session.
@@ -282,9 +286,9 @@ fn budget(text: &str) -> Result<f64, LabError> {
     })
 }
 
-/// The arguments after the program's name, as a shell would take them again.
+/// The arguments after the program's name, as a shell would take them again; without secrets.
 fn command_line() -> Vec<String> {
-    std::env::args().skip(1).map(|word| quoted(&word)).collect()
+    std::env::args().skip(1).map(|word| quoted(&redacted(&word))).collect()
 }
 
 fn now() -> String {

@@ -1,0 +1,125 @@
+//! A connection a request: connect, a request there and a response back, and the far end closes first.
+
+use std::net::{IpAddr, SocketAddr};
+
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::io::Errno;
+use rustix::net::{self, AddressFamily, SocketFlags, SocketType};
+
+use super::serving::{TOKEN_BYTES, Token, same};
+use super::sockets;
+use super::streams::{REQUEST, RESPONSE};
+use crate::stopwatch::{Laps, now_ns};
+use crate::syscall::{recv, send};
+
+/// What one end needs to make connections.
+pub struct Connections<'a> {
+    pub address: SocketAddr,
+    pub request: &'a [u8],
+    pub response: &'a mut [u8],
+}
+
+/// So many connections, one after another: the whole of each is timed, and its connect(2) apart.
+/// Gives how many responses were the peer's.
+pub fn request(
+    operations: u64,
+    connections: &mut Connections<'_>,
+    whole: &mut Laps,
+    connect: &mut Laps,
+) -> Result<u64, Errno> {
+    let family = match connections.address.ip() {
+        IpAddr::V4(_) => AddressFamily::INET,
+        IpAddr::V6(_) => AddressFamily::INET6,
+    };
+    let mut right = 0;
+    for _ in 0..operations {
+        let started_ns = now_ns();
+        let socket = net::socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+        let connecting_ns = now_ns();
+        net::connect(&socket, &connections.address)?;
+        let connected_ns = now_ns();
+        let answered = exchange(socket.as_fd(), connections.request, connections.response)?;
+        drop(socket);
+        whole.add(started_ns, now_ns());
+        connect.add(connecting_ns, connected_ns);
+        right += u64::from(answered);
+    }
+    Ok(right)
+}
+
+crate::timed! {
+    /// A request and its response, and the far end's close; whether the response was the peer's.
+    fn exchange(connection: BorrowedFd<'_>, outgoing: &[u8], incoming: &mut [u8]) -> Result<bool, Errno> {
+        if send(connection, outgoing)? != outgoing.len() {
+            return Err(Errno::MSGSIZE);
+        }
+        let mut filled = 0;
+        while filled < incoming.len() {
+            match recv(connection, &mut incoming[filled..])? {
+                0 => return Err(Errno::PIPE),
+                more => filled += more,
+            }
+        }
+        let right = incoming[0] == RESPONSE;
+        incoming[0] = 0;
+        if recv(connection, &mut [0])? != 0 {
+            return Err(Errno::PROTO);
+        }
+        Ok(right)
+    }
+}
+
+/// Who may connect to a far end.
+pub struct Welcome<'a> {
+    /// Requests begin with it where they have room.
+    pub token: &'a Token,
+    /// The one address that connections are taken from, where it is known.
+    pub from: Option<IpAddr>,
+}
+
+/// Answers a request on each connection and closes it, for ever: whoever forked this process ends it.
+pub fn respond(listener: &OwnedFd, incoming: &mut [u8], outgoing: &[u8], welcome: &Welcome<'_>) -> i32 {
+    loop {
+        let (connection, from) = match net::acceptfrom_with(listener, SocketFlags::CLOEXEC) {
+            Ok(accepted) => accepted,
+            Err(Errno::INTR | Errno::CONNABORTED) => continue,
+            Err(_) => return 5,
+        };
+        let ip = from.and_then(|from| SocketAddr::try_from(from).ok()).map(|address| address.ip());
+        if welcome.from.is_some() && ip != welcome.from {
+            continue;
+        }
+        // Only who is welcome is waited for, and not for ever.
+        if welcome.from.is_some() && sockets::deadline(&connection, sockets::SILENCE).is_err() {
+            continue;
+        }
+        // A connection that fails is the near end's to notice.
+        let _ = answer(connection.as_fd(), incoming, outgoing, welcome.token);
+    }
+}
+
+crate::timed! {
+    /// Reads a request and answers it; a request without the token gets no byte.
+    fn answer(
+        connection: BorrowedFd<'_>,
+        incoming: &mut [u8],
+        outgoing: &[u8],
+        token: &Token,
+    ) -> Result<(), Errno> {
+        let mut filled = 0;
+        while filled < incoming.len() {
+            match recv(connection, &mut incoming[filled..])? {
+                0 => return Err(Errno::PIPE),
+                more => filled += more,
+            }
+        }
+        let right = match incoming.first_chunk::<TOKEN_BYTES>() {
+            Some(shown) => same(shown, token),
+            None => incoming[0] == REQUEST,
+        };
+        if right && send(connection, outgoing)? != outgoing.len() {
+            return Err(Errno::MSGSIZE);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,259 @@
+//! The client's side of a peer: reaching it, proving the secret, asking for a flow, and saying what went wrong.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::time::{Duration, Instant};
+
+use tare_data::failure::{Failure, FailureKind};
+
+use super::message::{Answer, Ask, PROTOCOL};
+use super::noise::{Channel, Frames, Opening, Secret, hex_bytes};
+use crate::net::Flow;
+use crate::net::serving::Token;
+use crate::trial::broken;
+
+/// A connection that is not there after so long is dropped on the way: one lost packet is sent again after 1 s and 3 s.
+const CONNECT_PATIENCE: Duration = Duration::from_secs(5);
+/// A peer answers within so long; while others come first, it says so.
+const ANSWER_PATIENCE: Duration = Duration::from_secs(5);
+/// Longest wait for other sessions to end; a trial's own deadline is usually shorter.
+const QUEUE_PATIENCE: Duration = Duration::from_secs(600);
+/// Most addresses of a name that are tried.
+const MOST_ADDRESSES: usize = 4;
+
+/// A session at a peer. The peer ends the flow when this is dropped.
+pub struct Session {
+    stream: TcpStream,
+    channel: Channel,
+    frames: Frames,
+    far: SocketAddr,
+}
+
+/// A flow that is ready at a peer.
+pub struct Ready {
+    pub address: SocketAddr,
+    pub token: Token,
+}
+
+impl Session {
+    /// Connects to a peer and proves the secret both ways.
+    pub fn open(address: &str, secret: &Secret) -> Result<Session, Failure> {
+        let (stream, far) = reach(address)?;
+        let (opening, first) = Opening::new(secret).map_err(|e| broken("the handshake", e))?;
+        let failed = |e: io::Error| broken(&format!("talking to {address}"), e);
+        stream.set_nodelay(true).map_err(failed)?;
+        stream.set_write_timeout(Some(ANSWER_PATIENCE)).map_err(failed)?;
+        (&stream).write_all(&first).map_err(failed)?;
+        let mut frames = Frames::default();
+        let body = match receive(&stream, &mut frames, Instant::now() + ANSWER_PATIENCE) {
+            Ok(body) => body,
+            Err(e) => return Err(no_handshake(address, e)),
+        };
+        let channel = opening.answered(&body).ok_or_else(|| another_program(address))?;
+        Ok(Session { stream, channel, frames, far })
+    }
+
+    /// Says what is wanted; `None` asks who is there.
+    fn ask(&mut self, flow: Option<&Flow>, deadline: Duration) -> Result<(), Failure> {
+        let ask = Ask {
+            protocol: PROTOCOL,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            flow: flow.cloned(),
+            deadline_ms: deadline.as_millis() as u64,
+        };
+        let frame = self.channel.seal(&ask).ok_or_else(|| broken("the question", "it is too long"))?;
+        self.stream.write_all(&frame).map_err(|e| broken("asking the peer", e))
+    }
+
+    /// The peer's version, and how many sessions wait or are served.
+    pub fn who(mut self) -> Result<(String, u32), Failure> {
+        self.ask(None, ANSWER_PATIENCE)?;
+        match self.answer(Instant::now() + ANSWER_PATIENCE)? {
+            Answer::Here { version, sessions } => Ok((version, sessions)),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Asks for a flow and waits until it is this session's turn.
+    pub fn request(&mut self, flow: &Flow, deadline: Duration) -> Result<Ready, Failure> {
+        self.ask_for(flow, deadline)?;
+        self.wait_for_turn()
+    }
+
+    /// Asks for a flow, which the peer ends after `deadline`.
+    pub fn ask_for(&mut self, flow: &Flow, deadline: Duration) -> Result<(), Failure> {
+        self.ask(Some(flow), deadline)
+    }
+
+    /// Waits until it is this session's turn.
+    pub fn wait_for_turn(&mut self) -> Result<Ready, Failure> {
+        let mut end = Instant::now() + ANSWER_PATIENCE;
+        loop {
+            match self.answer(end)? {
+                Answer::Queued { .. } => end = Instant::now() + QUEUE_PATIENCE,
+                Answer::Ready { port, token } => {
+                    let token = hex_bytes(&token).ok_or_else(|| broken("the peer", "it told no token"))?;
+                    return Ok(Ready { address: SocketAddr::new(self.far.ip(), port), token });
+                }
+                other => return Err(unexpected(&other)),
+            }
+        }
+    }
+
+    /// Waits for the flow's own end; gives its exit code.
+    pub fn done(mut self) -> Result<i32, Failure> {
+        match self.answer(Instant::now() + ANSWER_PATIENCE)? {
+            Answer::Done { code } => Ok(code),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// The exit code of a flow that has ended although nobody ended it; an error where the peer is gone.
+    pub fn ended_early(&mut self) -> Result<Option<i32>, Failure> {
+        let deadline = Instant::now() + Duration::from_millis(1);
+        match receive(&self.stream, &mut self.frames, deadline) {
+            Ok(body) => match self.channel.open(&body) {
+                Some(Answer::Done { code }) => Ok(Some(code)),
+                _ => Err(broken("the peer", "it said something else than expected")),
+            },
+            Err(Silence::Timeout) => Ok(None),
+            Err(_) => Err(broken("the peer", "it is gone")),
+        }
+    }
+
+    fn answer(&mut self, end: Instant) -> Result<Answer, Failure> {
+        let body = receive(&self.stream, &mut self.frames, end).map_err(|silence| match silence {
+            Silence::Timeout => Failure::new(FailureKind::Deadline, "the peer does not answer any more"),
+            Silence::Closed | Silence::Garbage => broken("the peer", "it closed the connection"),
+            Silence::Failed(e) => broken("the peer", e),
+        })?;
+        self.channel.open(&body).ok_or_else(|| broken("the peer", "its answer was changed on the way"))
+    }
+}
+
+fn unexpected(answer: &Answer) -> Failure {
+    match answer {
+        Answer::Apart { protocol, version } => Failure::new(
+            FailureKind::NotSupported,
+            format!(
+                "versions apart: the peer is tare {version}, protocol {protocol}; this is tare {}, protocol {PROTOCOL}",
+                env!("CARGO_PKG_VERSION")
+            ),
+        ),
+        Answer::Refused { reason } => broken("the peer refuses", reason),
+        Answer::Done { code } => broken("the peer", format!("its flow ended early, with exit code {code}")),
+        _ => broken("the peer", "it answered something else than was asked"),
+    }
+}
+
+/// Connects; a failure says which of the ways it can fail this is, and what mends it.
+fn reach(address: &str) -> Result<(TcpStream, SocketAddr), Failure> {
+    let addresses = address.to_socket_addrs().map_err(|e| match e.kind() {
+        ErrorKind::InvalidInput => broken(&format!("the address {address}"), "it is not HOST:PORT"),
+        _ => broken(
+            "name not found",
+            format!("{address}: {e}; check its spelling, or give the peer's address in numbers"),
+        ),
+    })?;
+    let mut last = broken("name not found", format!("{address} has no address"));
+    for far in addresses.take(MOST_ADDRESSES) {
+        match TcpStream::connect_timeout(&far, CONNECT_PATIENCE) {
+            Ok(stream) => return Ok((stream, far)),
+            Err(e) => last = not_reached(far, &e),
+        }
+    }
+    Err(last)
+}
+
+fn not_reached(far: SocketAddr, cause: &io::Error) -> Failure {
+    let (kind, reason) = match (cause.kind(), cause.raw_os_error()) {
+        (ErrorKind::ConnectionRefused, _) => (
+            FailureKind::Broken,
+            format!("refused: nothing listens on {far}; start a peer there: tare serve --listen {far}"),
+        ),
+        (ErrorKind::TimedOut | ErrorKind::WouldBlock, _) | (_, Some(libc::EINPROGRESS)) => {
+            let (port, next) = (far.port(), far.port().saturating_add(1));
+            let open = format!(
+                "nft add rule inet filter input meta l4proto {{ tcp, udp }} th dport {port}-{next} accept"
+            );
+            (
+                FailureKind::Broken,
+                format!(
+                    "filtered: no answer from {far} in {} s; a firewall drops it, or the machine is off. \
+                     On the peer's machine: {open}",
+                    CONNECT_PATIENCE.as_secs()
+                ),
+            )
+        }
+        (ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable, _)
+        | (_, Some(libc::EHOSTUNREACH | libc::ENETUNREACH | libc::EADDRNOTAVAIL)) => (
+            FailureKind::NotSupported,
+            format!("no route to {far}: {cause}; ip route get {} says more", far.ip()),
+        ),
+        (ErrorKind::PermissionDenied, _) => {
+            (FailureKind::NotPermitted, format!("not permitted to connect to {far}: {cause}"))
+        }
+        _ => (FailureKind::Broken, format!("connecting to {far}: {cause}")),
+    };
+    Failure::new(kind, reason)
+}
+
+/// Why no frame came.
+#[derive(Debug)]
+enum Silence {
+    Timeout,
+    Closed,
+    /// Bytes that are no frame.
+    Garbage,
+    Failed(io::Error),
+}
+
+fn no_handshake(address: &str, silence: Silence) -> Failure {
+    match silence {
+        Silence::Garbage => another_program(address),
+        Silence::Timeout => broken(
+            "another program or an overloaded peer",
+            format!(
+                "{address} took the connection and says nothing; the join line of tare serve has the port"
+            ),
+        ),
+        // A port forwarded to nothing closes in this way too.
+        Silence::Closed | Silence::Failed(_) => broken(
+            "wrong or expired secret",
+            format!(
+                "{address} closed without a word; take the join line of the tare serve that runs there now"
+            ),
+        ),
+    }
+}
+
+fn another_program(address: &str) -> Failure {
+    broken(
+        "another program",
+        format!("what answers on {address} is no peer of tare's; the join line of tare serve has the port"),
+    )
+}
+
+/// Reads one frame.
+fn receive(mut stream: &TcpStream, frames: &mut Frames, end: Instant) -> Result<Vec<u8>, Silence> {
+    let mut bytes = [0u8; 512];
+    loop {
+        let room = frames.room().map_err(|_| Silence::Garbage)?.min(bytes.len());
+        let left = end.checked_duration_since(Instant::now()).ok_or(Silence::Timeout)?;
+        let left = left.max(Duration::from_millis(1));
+        stream.set_read_timeout(Some(left)).map_err(Silence::Failed)?;
+        match stream.read(&mut bytes[..room]) {
+            Ok(0) => return Err(Silence::Closed),
+            Ok(more) => {
+                if let Some(body) = frames.push(&bytes[..more]).map_err(|_| Silence::Garbage)? {
+                    return Ok(body);
+                }
+            }
+            Err(e) if e.kind() == ErrorKind::Interrupted => {}
+            Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+                return Err(Silence::Timeout);
+            }
+            Err(e) => return Err(Silence::Failed(e)),
+        }
+    }
+}

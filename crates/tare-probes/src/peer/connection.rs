@@ -1,0 +1,207 @@
+//! A connection to the peer: a stranger until it has proved the secret, then known.
+
+use std::net::{IpAddr, SocketAddr};
+use std::time::{Duration, Instant};
+
+use rustix::fd::OwnedFd;
+use rustix::io::Errno;
+use rustix::net::{self, RecvFlags, SendFlags, sockopt};
+
+use super::message::{Answer, Ask, Greeting, PROTOCOL};
+use super::noise::{self, Channel, FIRST_FRAME, Frames, HANDSHAKE_BYTES, Secret};
+use crate::net::Flow;
+
+/// A stranger has so long to prove the secret, and who has proved it to ask.
+pub const PATIENCE: Duration = Duration::from_secs(10);
+/// Longest flow.
+const LONGEST_FLOW: Duration = Duration::from_secs(600);
+/// A client whose machine vanished is noticed after this many seconds of silence, ...
+const KEEP_ALIVE_IDLE: Duration = Duration::from_secs(10);
+/// ... and so many questions without an answer ...
+const KEEP_ALIVE_TRIES: u32 = 3;
+/// ... this far apart.
+const KEEP_ALIVE_APART: Duration = Duration::from_secs(5);
+
+/// The fresh key of a handshake: tells it from every other.
+pub type HandshakeKey = [u8; 32];
+
+/// A connection, and what it has said so far.
+pub struct Connection {
+    pub socket: OwnedFd,
+    pub from: SocketAddr,
+    /// When it came, or proved the secret.
+    pub since: Instant,
+    state: State,
+}
+
+/// A stranger costs these few bytes, and nothing on the heap.
+enum State {
+    Stranger { bytes: [u8; FIRST_FRAME], filled: usize },
+    Known(Box<Known>),
+}
+
+struct Known {
+    channel: Channel,
+    frames: Frames,
+    /// What it asked for; it asks once.
+    asked: bool,
+}
+
+/// What a connection did.
+pub enum Event {
+    /// Nothing that matters yet.
+    Nothing,
+    /// It is over: it closed, failed, or is none of ours.
+    Over,
+    /// It has proved the secret, by this handshake; the answer waits to be sent.
+    Proved(HandshakeKey, Box<(Channel, Vec<u8>)>),
+    /// It asks who is there.
+    Who,
+    /// It asks for a flow.
+    Flow(Flow, Duration),
+    /// What it says cannot be done, for this reason; to be answered, and over.
+    Refuse(Answer),
+}
+
+impl Connection {
+    pub fn new(socket: OwnedFd, from: SocketAddr) -> Self {
+        let state = State::Stranger { bytes: [0; FIRST_FRAME], filled: 0 };
+        Connection { socket, from, since: Instant::now(), state }
+    }
+
+    pub fn is_stranger(&self) -> bool {
+        matches!(self.state, State::Stranger { .. })
+    }
+
+    /// Whether it has neither proved the secret nor asked in time.
+    pub fn is_slow(&self, now: Instant) -> bool {
+        !self.has_asked() && now.duration_since(self.since) >= PATIENCE
+    }
+
+    pub fn has_asked(&self) -> bool {
+        matches!(&self.state, State::Known(known) if known.asked)
+    }
+
+    /// Reads what is there.
+    pub fn read(&mut self, secret: &Secret) -> Event {
+        match &mut self.state {
+            State::Stranger { bytes, filled } => {
+                match net::recv(&self.socket, &mut bytes[*filled..], RecvFlags::DONTWAIT) {
+                    Ok((0, _)) => return Event::Over,
+                    Ok((more, _)) => *filled += more,
+                    Err(Errno::AGAIN | Errno::INTR) => return Event::Nothing,
+                    Err(_) => return Event::Over,
+                }
+                hear_stranger(&bytes[..*filled], secret)
+            }
+            State::Known(known) => {
+                let mut bytes = [0u8; 512];
+                let room = known.frames.room().unwrap_or(0).min(bytes.len());
+                match net::recv(&self.socket, &mut bytes[..room], RecvFlags::DONTWAIT) {
+                    Ok((0, _)) => Event::Over,
+                    Ok((more, _)) => known.hear(&bytes[..more]),
+                    Err(Errno::AGAIN | Errno::INTR) => Event::Nothing,
+                    Err(_) => Event::Over,
+                }
+            }
+        }
+    }
+
+    /// Makes a stranger known, and sends the other half of the handshake.
+    pub fn know(&mut self, channel: Channel, answer: &[u8]) -> Result<(), Errno> {
+        self.write(answer)?;
+        sockopt::set_socket_keepalive(&self.socket, true)?;
+        sockopt::set_tcp_keepidle(&self.socket, KEEP_ALIVE_IDLE)?;
+        sockopt::set_tcp_keepintvl(&self.socket, KEEP_ALIVE_APART)?;
+        sockopt::set_tcp_keepcnt(&self.socket, KEEP_ALIVE_TRIES)?;
+        self.since = Instant::now();
+        self.state = State::Known(Box::new(Known { channel, frames: Frames::default(), asked: false }));
+        Ok(())
+    }
+
+    /// Answers; an error ends the connection. A stranger is never answered.
+    pub fn answer(&mut self, answer: &Answer) -> Result<(), Errno> {
+        let State::Known(known) = &mut self.state else { return Err(Errno::PERM) };
+        let frame = known.channel.seal(answer).ok_or(Errno::MSGSIZE)?;
+        self.write(&frame)
+    }
+
+    /// Sends a few hundred bytes. A client that does not take as many has stopped reading.
+    fn write(&self, bytes: &[u8]) -> Result<(), Errno> {
+        match net::send(&self.socket, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL)? {
+            sent if sent == bytes.len() => Ok(()),
+            _ => Err(Errno::AGAIN),
+        }
+    }
+
+    /// Address at which the client talks to this machine.
+    pub fn local(&self) -> Option<IpAddr> {
+        let name = net::getsockname(&self.socket).ok()?;
+        Some(SocketAddr::try_from(name).ok()?.ip())
+    }
+}
+
+/// What the bytes of a stranger mean: anything but a whole and right first frame gets nothing.
+fn hear_stranger(bytes: &[u8], secret: &Secret) -> Event {
+    let length = (HANDSHAKE_BYTES as u16).to_be_bytes();
+    if bytes.iter().zip(&length).any(|(is, wanted)| is != wanted) {
+        return Event::Over;
+    }
+    if bytes.len() < FIRST_FRAME {
+        return Event::Nothing;
+    }
+    let Some(channel) = noise::accept(secret, &bytes[2..]) else { return Event::Over };
+    let mut key = HandshakeKey::default();
+    key.copy_from_slice(&bytes[2..34]);
+    Event::Proved(key, Box::new(channel))
+}
+
+impl Known {
+    fn hear(&mut self, bytes: &[u8]) -> Event {
+        let body = match self.frames.push(bytes) {
+            Ok(Some(body)) => body,
+            Ok(None) => return Event::Nothing,
+            Err(_) => return Event::Over,
+        };
+        let Some(plain) = self.channel.open_bytes(&body) else { return Event::Over };
+        // It asks once; whatever it says then is not understood.
+        if std::mem::replace(&mut self.asked, true) {
+            return Event::Over;
+        }
+        understand(&plain)
+    }
+}
+
+/// What a message of a client means.
+pub fn understand(plain: &[u8]) -> Event {
+    let Ok(Greeting { protocol, .. }) = serde_json::from_slice(plain) else { return Event::Over };
+    if protocol != PROTOCOL {
+        let version = env!("CARGO_PKG_VERSION").to_owned();
+        return Event::Refuse(Answer::Apart { protocol: PROTOCOL, version });
+    }
+    let Ask { flow, deadline_ms, .. } = match serde_json::from_slice(plain) {
+        Ok(ask) => ask,
+        Err(e) => return Event::Refuse(Answer::Refused { reason: e.to_string() }),
+    };
+    let Some(flow) = flow else { return Event::Who };
+    match flow.check() {
+        Ok(()) => Event::Flow(flow, Duration::from_millis(deadline_ms).min(LONGEST_FLOW)),
+        Err(reason) => Event::Refuse(Answer::Refused { reason }),
+    }
+}
+
+/// What an attacker can make of the peer's reading: bytes of a stranger, and messages of a client.
+/// For the fuzz target; must neither panic nor allocate beyond a frame.
+pub fn fuzz(bytes: &[u8]) {
+    let secret = Secret::parse(&"17".repeat(32)).expect("64 hex digits");
+    drop(hear_stranger(&bytes[..bytes.len().min(FIRST_FRAME)], &secret));
+    drop(understand(bytes));
+    let (mut frames, mut rest) = (Frames::default(), bytes);
+    while let (Ok(room), false) = (frames.room(), rest.is_empty()) {
+        let (now, later) = rest.split_at(room.min(rest.len()));
+        rest = later;
+        if frames.push(now).is_err() {
+            break;
+        }
+    }
+}

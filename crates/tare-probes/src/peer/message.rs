@@ -1,0 +1,46 @@
+//! What a peer and its client say to each other in private.
+
+use serde::{Deserialize, Serialize};
+
+use crate::net::Flow;
+
+/// Raised when what is said, or what a flow does, changes.
+pub const PROTOCOL: u32 = 1;
+
+/// The part of an [`Ask`] that every version understands.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Greeting {
+    /// [`PROTOCOL`] of the client.
+    pub protocol: u32,
+    /// Its version of tare, for people.
+    pub version: String,
+}
+
+/// The client's one message.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Ask {
+    pub protocol: u32,
+    pub version: String,
+    /// None only asks who is there.
+    pub flow: Option<Flow>,
+    /// The flow is ended after so long whatever it does.
+    pub deadline_ms: u64,
+}
+
+/// What the peer answers, one or more in this order.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    /// To who only asks: the peer's version, and how many sessions wait or are served.
+    Here { version: String, sessions: u32 },
+    /// So many sessions come first; another answer follows.
+    Queued { before: u32 },
+    /// The flow's port at the address that the client talks to, and its token in hex.
+    Ready { port: u16, token: String },
+    /// The flow ended by itself, with the exit code of its process.
+    Done { code: i32 },
+    /// Versions are apart; the peer's are named.
+    Apart { protocol: u32, version: String },
+    /// The flow cannot be had, for a reason.
+    Refused { reason: String },
+}

@@ -1,0 +1,60 @@
+//! A peer as a process of its own: what a session starts on this machine, told its terms where nobody else reads them.
+
+use std::io::{self, BufRead, Write};
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::noise::Secret;
+use super::server::{Server, Terms};
+use crate::child::die_with_parent;
+
+/// First argument under which the program is a peer.
+pub const PEER: &str = "agent-peer";
+/// Longest line of terms.
+const LONGEST_TERMS: u64 = 4096;
+
+/// What the starting process writes to standard input: one line.
+#[derive(Serialize, Deserialize)]
+pub struct Told {
+    pub listen: SocketAddr,
+    /// 64 hex digits.
+    pub secret: String,
+    /// Seconds.
+    pub expires_s: u64,
+}
+
+/// What the peer writes to standard output: one line.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Says {
+    Listening(SocketAddr),
+    /// It cannot, for a reason.
+    Failed(String),
+}
+
+/// Reads the terms, says where it listens, and serves until it is killed or its parent ends.
+pub fn run() -> io::Result<()> {
+    if let Some(parent) = rustix::process::getppid() {
+        die_with_parent(parent);
+    }
+    let mut line = String::new();
+    io::Read::take(io::stdin().lock(), LONGEST_TERMS).read_line(&mut line)?;
+    let say = |says: &Says| -> io::Result<()> {
+        let mut out = io::stdout().lock();
+        writeln!(out, "{}", serde_json::to_string(says)?)?;
+        out.flush()
+    };
+    let told: Told = serde_json::from_str(&line)?;
+    let Some(secret) = Secret::parse(&told.secret) else {
+        return say(&Says::Failed("the secret is not 64 hex digits".into()));
+    };
+    let expires = Some(Duration::from_secs(told.expires_s));
+    let server = match Server::bind(Terms { listen: told.listen, secret, data_port: None, expires }) {
+        Ok(server) => server,
+        Err(failure) => return say(&Says::Failed(failure.reason)),
+    };
+    say(&Says::Listening(server.address()))?;
+    server.serve(&|| false).map(drop).map_err(|failure| io::Error::other(failure.reason))
+}

@@ -1,0 +1,336 @@
+//! The peer itself: one loop, one process, and a process of its own for the flow that is being served.
+
+use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::net::SocketAddr;
+use std::panic::AssertUnwindSafe;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::io::Errno;
+use rustix::net::{self, SocketFlags};
+use tare_data::failure::Failure;
+
+use super::connection::{Connection, Event, HandshakeKey, PATIENCE};
+use super::message::Answer;
+use super::noise::{Secret, hex};
+use crate::child::Child;
+use crate::net::far::fresh_token;
+use crate::net::flow::{Flow, Transport};
+use crate::net::serving::Serving;
+use crate::net::sockets;
+use crate::trial::broken;
+
+/// Strangers at a time; one more, and the oldest makes room.
+const MOST_STRANGERS: usize = 128;
+/// Sessions that wait at a time, with room below the usual limit of 1024 open files.
+const MOST_SESSIONS: usize = 512;
+/// Handshakes that a secret is good for: a long study takes a few thousand. Each is remembered, so that none is
+/// answered twice.
+const MOST_HANDSHAKES: usize = 50_000;
+/// Connections taken in one go.
+const MOST_ACCEPTED: usize = 64;
+/// Connections that the kernel holds for the loop.
+const BACKLOG: i32 = 256;
+/// A flow's process gets this long beyond its deadline.
+const GRACE: Duration = Duration::from_secs(2);
+/// Longest sleep of the loop.
+const LONGEST_SLEEP: Duration = Duration::from_secs(3600);
+/// Pause when no connection can be taken for want of open files.
+const NO_ROOM_PAUSE: Duration = Duration::from_millis(20);
+
+/// Under what terms a peer serves.
+#[derive(Clone, Debug)]
+pub struct Terms {
+    pub listen: SocketAddr,
+    pub secret: Secret,
+    /// Port of data flows, TCP and UDP; any free one where none is given.
+    pub data_port: Option<u16>,
+    /// The peer ends after so long.
+    pub expires: Option<Duration>,
+}
+
+/// Why a peer ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    Expired,
+    /// So many handshakes were made that no more can be remembered.
+    UsedUp,
+    /// It was told to.
+    Told,
+}
+
+/// What a peer did.
+#[derive(Clone, Copy, Debug)]
+pub struct Account {
+    pub ending: Ending,
+    /// Flows served.
+    pub served: u64,
+    /// Connections that did not prove the secret.
+    pub strangers: u64,
+}
+
+/// A peer that listens.
+pub struct Server {
+    terms: Terms,
+    listener: OwnedFd,
+    address: SocketAddr,
+    began: Instant,
+    connections: BTreeMap<u64, Connection>,
+    next: u64,
+    /// Who waits for what, in order.
+    queue: VecDeque<(u64, Flow, Duration)>,
+    active: Option<Active>,
+    seen: HashSet<HandshakeKey>,
+    served: u64,
+    strangers: u64,
+}
+
+/// The flow that is served.
+struct Active {
+    client: u64,
+    child: Child,
+    /// Closed by the end of the child.
+    end: OwnedFd,
+    deadline: Instant,
+}
+
+impl Server {
+    /// Listens.
+    pub fn bind(terms: Terms) -> Result<Server, Failure> {
+        let (listener, address) = sockets::bound(Transport::Tcp, terms.listen, BACKLOG)?;
+        rustix::io::ioctl_fionbio(&listener, true).map_err(|e| broken("the peer's socket", e))?;
+        Ok(Server {
+            terms,
+            listener,
+            address,
+            began: Instant::now(),
+            connections: BTreeMap::new(),
+            next: 0,
+            queue: VecDeque::new(),
+            active: None,
+            seen: HashSet::new(),
+            served: 0,
+            strangers: 0,
+        })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Serves until the terms end, or `told` says so; it is asked after each event and each signal.
+    pub fn serve(mut self, told: &dyn Fn() -> bool) -> Result<Account, Failure> {
+        loop {
+            if let Some(ending) = self.ending(told) {
+                let (served, strangers) = (self.served, self.strangers);
+                return Ok(Account { ending, served, strangers });
+            }
+            let ready = self.wait()?;
+            for id in ready.connections {
+                self.hear(id);
+            }
+            if ready.flow_ended {
+                self.flow_ended();
+            }
+            if ready.listener {
+                self.accept();
+            }
+            self.tidy();
+            self.start_next();
+        }
+    }
+
+    fn expires(&self) -> Option<Instant> {
+        self.terms.expires.map(|after| self.began + after)
+    }
+
+    /// A flow that is being served is served to its end.
+    fn ending(&self, told: &dyn Fn() -> bool) -> Option<Ending> {
+        if told() {
+            return Some(Ending::Told);
+        }
+        let expired = self.expires().is_some_and(|end| Instant::now() >= end);
+        let used_up = self.seen.len() >= MOST_HANDSHAKES;
+        match self.active {
+            None if expired => Some(Ending::Expired),
+            None if used_up && self.queue.is_empty() => Some(Ending::UsedUp),
+            _ => None,
+        }
+    }
+
+    /// Sleeps until something is to be done.
+    fn wait(&self) -> Result<Ready, Failure> {
+        let now = Instant::now();
+        let patience = self.connections.values().filter(|c| !c.has_asked()).map(|c| c.since + PATIENCE);
+        let flow = self.active.as_ref().map(|active| active.deadline);
+        // Past its end, a peer only waits for the flow.
+        let expires = self.expires().filter(|end| *end > now || self.active.is_none());
+        let wake = patience.chain(flow).chain(expires).min().unwrap_or(now + LONGEST_SLEEP);
+        let sleep = wake.saturating_duration_since(now).min(LONGEST_SLEEP) + Duration::from_millis(1);
+        let mut waited = vec![PollFd::new(&self.listener, PollFlags::IN)];
+        let end = self.active.as_ref().map(|active| &active.end);
+        waited.push(PollFd::new(end.unwrap_or(&self.listener), PollFlags::IN));
+        waited.extend(self.connections.values().map(|c| PollFd::new(&c.socket, PollFlags::IN)));
+        let sleep = Timespec { tv_sec: sleep.as_secs() as i64, tv_nsec: i64::from(sleep.subsec_nanos()) };
+        match poll(&mut waited, Some(&sleep)) {
+            Ok(_) => {}
+            Err(Errno::INTR) => return Ok(Ready::default()),
+            Err(e) => return Err(broken("waiting for connections", e)),
+        }
+        let is_ready = |fd: &PollFd<'_>| !fd.revents().is_empty();
+        let with_news = self.connections.keys().zip(&waited[2..]).filter(|(_, fd)| is_ready(fd));
+        Ok(Ready {
+            listener: is_ready(&waited[0]),
+            flow_ended: self.active.is_some() && is_ready(&waited[1]),
+            connections: with_news.map(|(id, _)| *id).collect(),
+        })
+    }
+
+    fn accept(&mut self) {
+        for _ in 0..MOST_ACCEPTED {
+            let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+            let (socket, from) = match net::acceptfrom_with(&self.listener, flags) {
+                Ok((socket, from)) => (socket, from.and_then(|from| SocketAddr::try_from(from).ok())),
+                Err(Errno::AGAIN) => return,
+                Err(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM) => {
+                    self.drop_oldest_stranger();
+                    std::thread::sleep(NO_ROOM_PAUSE);
+                    return;
+                }
+                Err(_) => continue,
+            };
+            let Some(from) = from else { continue };
+            if self.connections.values().filter(|c| c.is_stranger()).count() >= MOST_STRANGERS {
+                self.drop_oldest_stranger();
+            }
+            if self.connections.len() < MOST_SESSIONS + MOST_STRANGERS {
+                self.connections.insert(self.next, Connection::new(socket, from));
+                self.next += 1;
+            }
+        }
+    }
+
+    fn drop_oldest_stranger(&mut self) {
+        let oldest = self.connections.iter().find(|(_, c)| c.is_stranger()).map(|(id, _)| *id);
+        if let Some(id) = oldest {
+            self.end(id);
+        }
+    }
+
+    /// Forgets a connection, and ends what is served to it.
+    fn end(&mut self, id: u64) {
+        let gone = self.connections.remove(&id);
+        self.strangers += u64::from(gone.is_some_and(|c| c.is_stranger()));
+        self.queue.retain(|(waiting, ..)| *waiting != id);
+        // The child is killed with it.
+        self.active.take_if(|active| active.client == id);
+    }
+
+    /// Ends those that take too long.
+    fn tidy(&mut self) {
+        let now = Instant::now();
+        let slow: Vec<u64> =
+            self.connections.iter().filter(|(_, c)| c.is_slow(now)).map(|(id, _)| *id).collect();
+        slow.into_iter().for_each(|id| self.end(id));
+        if let Some(active) = self.active.as_ref().filter(|active| active.deadline <= now) {
+            self.end(active.client);
+        }
+    }
+
+    fn hear(&mut self, id: u64) {
+        let Some(connection) = self.connections.get_mut(&id) else { return };
+        match connection.read(&self.terms.secret) {
+            Event::Nothing => {}
+            Event::Over => self.end(id),
+            Event::Proved(key, channel) => {
+                // One that was made before was recorded by somebody.
+                let is_new = self.seen.len() < MOST_HANDSHAKES && self.seen.insert(key);
+                let (channel, answer) = *channel;
+                if !is_new || connection.know(channel, &answer).is_err() {
+                    self.end(id);
+                }
+            }
+            Event::Who => {
+                let sessions = self.queue.len() as u32 + u32::from(self.active.is_some());
+                let version = env!("CARGO_PKG_VERSION").to_owned();
+                self.say(id, &Answer::Here { version, sessions });
+            }
+            Event::Refuse(answer) => self.refuse(id, &answer),
+            Event::Flow(flow, deadline) => {
+                let before = self.queue.len() as u32 + u32::from(self.active.is_some());
+                self.queue.push_back((id, flow, deadline));
+                if before > 0 {
+                    self.say(id, &Answer::Queued { before });
+                }
+            }
+        }
+    }
+
+    fn say(&mut self, id: u64, answer: &Answer) {
+        let said = self.connections.get_mut(&id).map(|connection| connection.answer(answer));
+        if said.is_some_and(|said| said.is_err()) {
+            self.end(id);
+        }
+    }
+
+    fn refuse(&mut self, id: u64, answer: &Answer) {
+        self.say(id, answer);
+        self.end(id);
+    }
+
+    fn flow_ended(&mut self) {
+        let Some(Active { client, child, .. }) = self.active.take() else { return };
+        let code = child.wait().unwrap_or(-1);
+        self.say(client, &Answer::Done { code });
+    }
+
+    /// Starts the flow of whoever waits longest.
+    fn start_next(&mut self) {
+        while self.active.is_none()
+            && let Some((id, flow, deadline)) = self.queue.pop_front()
+        {
+            match self.start(id, &flow, deadline) {
+                Ok(answer) => {
+                    self.served += 1;
+                    self.say(id, &answer);
+                }
+                Err(failure) => self.refuse(id, &Answer::Refused { reason: failure.reason }),
+            }
+        }
+    }
+
+    fn start(&mut self, id: u64, flow: &Flow, deadline: Duration) -> Result<Answer, Failure> {
+        let connection = self.connections.get(&id).ok_or_else(|| broken("the session", "it is over"))?;
+        let local = connection.local().ok_or_else(|| broken("the session", "it is over"))?;
+        let token = fresh_token()?;
+        let address = SocketAddr::new(local, self.terms.data_port.unwrap_or(0));
+        let serving = Serving::prepare(flow, address, token, Some(connection.from.ip()))?;
+        let port = serving.address().port();
+        let (end, held) = rustix::pipe::pipe().map_err(|e| broken("a pipe", e))?;
+        let sockets = self.connections.values().map(|c| c.socket.as_fd());
+        let not_its_own: Vec<BorrowedFd<'_>> = sockets.chain([self.listener.as_fd(), end.as_fd()]).collect();
+        let longest = deadline + GRACE;
+        let child = Child::fork(
+            &not_its_own,
+            AssertUnwindSafe(move || {
+                // The end of this process closes it, and tells the loop.
+                let _held = held;
+                // SAFETY: sets a timer whose signal ends this process.
+                unsafe { libc::alarm(longest.as_secs() as libc::c_uint) };
+                serving.run()
+            }),
+        )?;
+        self.active = Some(Active { client: id, child, end, deadline: Instant::now() + longest });
+        Ok(Answer::Ready { port, token: hex(&token) })
+    }
+}
+
+/// What a wait brought.
+#[derive(Default)]
+struct Ready {
+    listener: bool,
+    flow_ended: bool,
+    connections: Vec<u64>,
+}

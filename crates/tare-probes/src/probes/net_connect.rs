@@ -1,0 +1,108 @@
+//! `net.connect`: a fresh connection for each request; connect, request, response, close.
+//!
+//! As netperf's TCP_CRR: the far end closes first, so that the connection fades away there and the near end does
+//! not run out of ports. Other than netperf, the connection is not bound to a port beforehand. connect(2) is timed
+//! within and told apart. tcp(7).
+
+use tare_data::failure::{Failure, FailureKind};
+use tare_data::metric::Reading;
+
+use crate::buffer::Buffer;
+use crate::handover::{PIN, Placement};
+use crate::net::connections::{self, Connections};
+use crate::net::serving::TOKEN_BYTES;
+use crate::net::{Far, Flow, sockets, streams};
+use crate::probe::{MetricDescription, Need, Parameter, Probe};
+use crate::stopwatch::Laps;
+use crate::trial::prove;
+
+pub static PROBE: Probe = Probe {
+    name: "net.connect",
+    title: "connection a request",
+    summary: "A fresh TCP connection, a request, a response, and both ends close.",
+    timed: "socket, connect, send, recv until the far end has closed, close; connect(2) again by itself",
+    not_timed: "the entry into the histogram",
+    distorted_by: "connections that fade away from earlier rounds; firewalls that track connections; SYN cookies",
+    parameters: &[
+        Parameter {
+            name: "request",
+            quick: "16",
+            reference: "16",
+            about: "bytes of a request; at tare's own peer it bears a token and has at least 16",
+        },
+        Parameter { name: "response", quick: "1", reference: "1", about: "bytes of a response" },
+        PIN,
+    ],
+    metrics: &[
+        MetricDescription::time("time", "transaction"),
+        MetricDescription::quantile("p50", "transaction", 0.5),
+        MetricDescription::quantile("p90", "transaction", 0.9),
+        MetricDescription::quantile("p99", "transaction", 0.99),
+        MetricDescription::quantile("p99.9", "transaction", 0.999),
+        MetricDescription::nanoseconds("min", "transaction", Reading::Minimum),
+        MetricDescription::nanoseconds("mean", "transaction", Reading::Mean),
+        MetricDescription::nanoseconds("max", "transaction", Reading::Maximum),
+        MetricDescription::nanoseconds("sd", "transaction", Reading::StandardDeviation),
+        MetricDescription::per_second("rate", "transaction"),
+        MetricDescription::nanoseconds("connect", "connect", Reading::Mean),
+        MetricDescription::quantile("connect p50", "connect", 0.5),
+        MetricDescription::quantile("connect p99", "connect", 0.99),
+        MetricDescription::nanoseconds("connect first", "connect", Reading::Cold),
+    ],
+    needs: &[Need::Peer],
+    revision: 1,
+    label: |_| "connection a request".into(),
+    run: |trial| {
+        let parameters = trial.parameters();
+        let size = |key| parameters.integer(key).map(|bytes| u32::try_from(bytes).unwrap_or(u32::MAX));
+        let (request, response) = (size("request")?, size("response")?);
+        let flow = Flow::Connections { request, response }.checked()?;
+        let placement = Placement::of(parameters.text(PIN.name)?)?;
+        placement.here()?;
+        let far = Far::open(trial, &flow, placement)?;
+        let mut outgoing = Buffer::zeroed(request as usize)?;
+        outgoing.fill(streams::REQUEST);
+        match outgoing.first_chunk_mut::<TOKEN_BYTES>() {
+            Some(first) => *first = *far.token(),
+            None if far.is_strict() => {
+                let reason = format!("a request to this peer has at least {TOKEN_BYTES} bytes");
+                return Err(Failure::new(FailureKind::NotSupported, reason));
+            }
+            None => {}
+        }
+        let mut incoming = Buffer::zeroed(response as usize)?;
+        trial.repeat(|operations, report| {
+            let mut connections =
+                Connections { address: far.address(), request: &outgoing, response: &mut incoming };
+            let (mut whole, mut connect) = (Laps::new(), Laps::new());
+            let right = connections::request(operations, &mut connections, &mut whole, &mut connect)
+                .map_err(|e| sockets::stream_failure("a connection", e))?;
+            prove("responses that are the peer's", right, operations)?;
+            report.latency("transaction", operations * u64::from(request + response), whole);
+            report.latency("connect", 0, connect);
+            Ok(())
+        })?;
+        far.finish()
+    },
+};
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{request, run};
+    use super::*;
+    use crate::trial::broken;
+
+    #[test]
+    fn requests_of_any_size_are_answered_on_a_connection_each() {
+        for (out, back) in [("1", "1"), ("16", "1"), ("17", "3000"), ("64KiB", "64KiB")] {
+            run(&request(&PROBE, &[("request", out), ("response", back)])).unwrap();
+        }
+        assert!(run(&request(&PROBE, &[("request", "0")])).is_err());
+    }
+
+    #[test]
+    fn a_parameter_that_is_no_placement_is_refused() {
+        let failure = run(&request(&PROBE, &[("pin", "both")])).unwrap_err();
+        assert_eq!(failure, broken("pin", "both is neither none, same nor cross"));
+    }
+}

@@ -1,0 +1,124 @@
+//! `net.stream`: bytes one way over one TCP connection.
+//!
+//! As netperf's TCP_STREAM and TCP_MAERTS, with writes of 16 KiB. The size of a write is worth a factor of four and
+//! the congestion control one of 1.4 (netperf on loopback, two processors), so both are parameters, and only like is
+//! compared with like. A batch ends when the receiving end has all of it, not when it is in a buffer. tcp(7).
+
+use rustix::fd::{AsFd, OwnedFd};
+use tare_data::metric::Reading;
+use tare_data::unit::Unit;
+
+use crate::buffer::Buffer;
+use crate::handover::{PIN, Placement};
+use crate::net::flow::Direction;
+use crate::net::transfer::{self, LARGEST_BATCH};
+use crate::net::{Far, Flow, Transfer, sockets};
+use crate::probe::{MetricDescription, Need, Parameter, Probe};
+use crate::stopwatch::Stopwatch;
+use crate::trial::{broken, prove};
+
+/// The value of `congestion` that leaves the choice to each end's system.
+const SYSTEM: &str = "system";
+
+pub static PROBE: Probe = Probe {
+    name: "net.stream",
+    title: "TCP stream",
+    summary: "Bytes one way over one connection, in writes of one size.",
+    timed: "a batch of writes, from its header until the receiving end has all of it",
+    not_timed: "connecting, which is a figure of its own",
+    distorted_by: "size of a write; congestion control; socket buffers; offloads; what else uses the way",
+    parameters: &[
+        Parameter { name: "direction", quick: "send", reference: "send", about: "send or receive" },
+        Parameter { name: "size", quick: "16KiB", reference: "16KiB", about: "bytes of a write" },
+        Parameter {
+            name: "congestion",
+            quick: SYSTEM,
+            reference: SYSTEM,
+            about: "congestion control of the sending end, e.g. cubic or reno; system: its own, which is a fact",
+        },
+        PIN,
+    ],
+    metrics: &[
+        MetricDescription::bits_per_second("rate", "stream"),
+        MetricDescription::bytes_per_second("bytes", "stream"),
+        MetricDescription::nanoseconds("connect", "connect", Reading::Cold),
+        MetricDescription::gauge("sent again", "sent again", Unit::Count),
+    ],
+    needs: &[Need::Peer],
+    revision: 1,
+    label: |parameters| {
+        let text = |key| parameters.text(key).unwrap_or_default();
+        let way = if text("direction") == "receive" { "from" } else { "to" };
+        format!("TCP stream {way}, {}", text("size").trim_end_matches("iB"))
+    },
+    run: |trial| {
+        let parameters = trial.parameters();
+        let direction = match parameters.text("direction")? {
+            "send" => Direction::Send,
+            "receive" => Direction::Receive,
+            other => return Err(broken("direction", format!("{other} is neither send nor receive"))),
+        };
+        let size = u32::try_from(parameters.integer("size")?).unwrap_or(u32::MAX);
+        let congestion = Some(parameters.text("congestion")?.to_owned()).filter(|name| name != SYSTEM);
+        let flow = Flow::Transfer(Transfer { direction, size, congestion: congestion.clone() }).checked()?;
+        let placement = Placement::of(parameters.text(PIN.name)?)?;
+        placement.here()?;
+        let far = Far::open(trial, &flow, placement)?;
+        let mut buffer = Buffer::random(size as usize, trial.seed())?;
+        let mut connection: Option<OwnedFd> = None;
+        let mut sent_again = 0;
+        trial.repeat(|operations, report| {
+            let connection = match &connection {
+                Some(connection) => connection,
+                None => {
+                    let (fresh, stopwatch) = far.connect(false)?;
+                    if let (Some(name), Direction::Send) = (&congestion, direction) {
+                        sockets::congestion(&fresh, name)?;
+                    }
+                    report.throughput("connect", 1, &stopwatch);
+                    connection.insert(fresh)
+                }
+            };
+            let bytes = operations.saturating_mul(u64::from(size)).min(LARGEST_BATCH);
+            let mut stopwatch = Stopwatch::default();
+            let arrived =
+                transfer::request(direction, bytes, connection.as_fd(), &mut buffer, &mut stopwatch)
+                    .map_err(|e| sockets::stream_failure("a stream", e))?;
+            prove("bytes that arrived", arrived.bytes, operations.saturating_mul(u64::from(size)))?;
+            sent_again = arrived.sent_again;
+            report.moved("stream", operations, bytes, &stopwatch);
+            Ok(())
+        })?;
+        drop(connection);
+        far.finish()?;
+        trial.once(|report| {
+            report.gauge("sent again", sent_again as f64);
+            Ok(())
+        })
+    },
+};
+
+#[cfg(test)]
+mod tests {
+    use tare_data::failure::FailureKind;
+
+    use super::super::tests::{request, run};
+    use super::*;
+
+    #[test]
+    fn both_directions_in_writes_of_any_size() {
+        for direction in ["send", "receive"] {
+            for size in ["1", "16KiB", "1MiB"] {
+                run(&request(&PROBE, &[("direction", direction), ("size", size)])).unwrap();
+            }
+            run(&request(&PROBE, &[("direction", direction), ("congestion", "reno")])).unwrap();
+        }
+        assert!(run(&request(&PROBE, &[("size", "2MiB")])).is_err());
+    }
+
+    #[test]
+    fn a_congestion_control_that_is_not_there_is_a_gap() {
+        let failure = run(&request(&PROBE, &[("congestion", "no_such")])).unwrap_err();
+        assert_eq!(failure.kind, FailureKind::NotSupported);
+    }
+}

@@ -1,0 +1,125 @@
+//! `tare serve`: the other end of network probes that run elsewhere.
+
+use std::fs::{self, OpenOptions};
+use std::io::Write as _;
+use std::net::{IpAddr, SocketAddr};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use serde_json::json;
+use tare_lab::error::{ErrorKind, LabError};
+use tare_lab::peers::{TARE, secret_in};
+use tare_lab::study::parse_duration_s;
+use tare_probes::peer::server::{Account, Ending};
+use tare_probes::peer::{Secret, Server, Terms};
+
+use super::report::quoted;
+use super::run::watch_signals;
+use crate::args::Serve;
+use crate::ui;
+
+/// Permission bits of a file that others than its owner have.
+const OF_OTHERS: u32 = 0o077;
+
+pub fn run(args: Serve) -> anyhow::Result<ExitCode> {
+    let expires_s = parse_duration_s(&args.expires).ok_or_else(|| {
+        LabError::new(ErrorKind::Usage, format!("'{}' is no time", args.expires)).hint("write 90s, 8m or 1h")
+    })?;
+    let secret = match &args.secret_file {
+        Some(path) => kept_secret(path)?,
+        None => fresh_secret()?,
+    };
+    let next = || args.listen.port().checked_add(1).filter(|port| *port > 1);
+    let data_port = args.data_port.or_else(next);
+    let expires = Some(Duration::from_secs_f64(expires_s));
+    let terms = Terms { listen: args.listen, secret: secret.clone(), data_port, expires };
+    let server = Server::bind(terms).map_err(|failure| {
+        LabError::new(ErrorKind::Environment, format!("cannot serve on {}", args.listen))
+            .because(failure.reason)
+            .hint("name an address of this machine and a port that is free: --listen ADDRESS:PORT")
+    })?;
+    let told = watch_signals()?;
+    let address = reached_at(server.address());
+    // A secret that lies in a file is not shown.
+    let peer = match &args.secret_file {
+        Some(path) => format!("{TARE}{address}/?secret-file={}", path.display()),
+        None => format!("{TARE}{address}/#{}", secret.hex()),
+    };
+    let data = data_port.map_or("any free port".to_owned(), |port| format!("port {port}"));
+    if args.json {
+        let listening = server.address().to_string();
+        let document =
+            json!({ "listening": listening, "data_port": data_port, "peer": peer, "expires_s": expires_s });
+        ui::print(&format!("{document:#}\n"))?;
+    } else {
+        let listening = server.address();
+        ui::print(&format!(
+            "listening on {listening}, data on {data} (TCP and UDP), for {}; Ctrl-C ends it\n\n  tare run rtt --peer {}\n",
+            args.expires,
+            quoted(&peer)
+        ))?;
+    }
+    let account = server.serve(&|| told.load(Ordering::Relaxed)).map_err(|failure| {
+        LabError::new(ErrorKind::Environment, "the peer cannot go on").because(failure.reason)
+    })?;
+    anstream::eprintln!("{}", words(&account));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn words(account: &Account) -> String {
+    let why = match account.ending {
+        Ending::Expired => "its time is up",
+        Ending::UsedUp => "its secret has been used so often that a new one is due",
+        Ending::Told => "it was told to end",
+    };
+    let Account { served, strangers, .. } = account;
+    format!("note: {why}; {served} flows served, {strangers} connections without the secret turned away")
+}
+
+/// Where others reach an address: a wildcard is this machine's name.
+fn reached_at(listening: SocketAddr) -> String {
+    match listening.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => format!("{}:{}", host_name(), listening.port()),
+        IpAddr::V6(ip) if ip.is_unspecified() => format!("{}:{}", host_name(), listening.port()),
+        _ => listening.to_string(),
+    }
+}
+
+fn host_name() -> String {
+    let name = rustix::system::uname();
+    name.nodename().to_string_lossy().into_owned()
+}
+
+fn fresh_secret() -> Result<Secret, LabError> {
+    Secret::fresh().map_err(|e| LabError::new(ErrorKind::Environment, "cannot make a secret").because(e))
+}
+
+/// The secret in a file of the user's alone; a fresh one is put there if there is no file.
+fn kept_secret(path: &Path) -> Result<Secret, LabError> {
+    let storage =
+        |what: &str| LabError::new(ErrorKind::Storage, format!("{what} the secret in {}", path.display()));
+    match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
+        Ok(mut file) => {
+            let secret = fresh_secret()?;
+            writeln!(file, "{}", secret.hex()).map_err(|e| storage("cannot write").because(e))?;
+            return Ok(secret);
+        }
+        Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {}
+        Err(e) => return Err(storage("cannot make").because(e)),
+    }
+    let mode = fs::metadata(path).map_err(|e| storage("cannot read").because(e))?.mode();
+    if mode & OF_OTHERS != 0 {
+        return Err(storage("will not use")
+            .because("others may read or write it")
+            .hint(format!("chmod 600 {}", quoted(&path.display().to_string()))));
+    }
+    let text = secret_in(path)?;
+    Secret::parse(&text).ok_or_else(|| {
+        storage("cannot use")
+            .because("it is not 64 hex digits")
+            .hint("take the file away: tare serve makes a new one")
+    })
+}
