@@ -38,7 +38,7 @@ impl Inside {
 #[derive(Debug)]
 pub struct GuestNetwork {
     /// Where the machine's own process must be started: its network's other end is there.
-    namespace: PathBuf,
+    pub namespace: PathBuf,
     /// The tap; None where the stack is in user space.
     pub tap: Option<String>,
     pub inside: Inside,

@@ -49,6 +49,7 @@ pub mod progress;
 pub mod published;
 mod root;
 pub mod run;
+mod share_server;
 pub mod specification;
 pub mod study;
 mod windows_text;

@@ -15,6 +15,7 @@ use tare_probes::peer::process::{PEER, Says, Told};
 
 use crate::error::{ErrorKind, LabError};
 use crate::ground::SessionGround;
+use crate::network_namespace;
 use crate::processes::MARK;
 use crate::study::AskedCase;
 
@@ -199,7 +200,8 @@ impl<'a> HostPeers<'a> {
             IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::LOCALHOST),
             IpAddr::V6(_) => IpAddr::V6(Ipv6Addr::LOCALHOST),
         };
-        let is_ours = std::net::UdpSocket::bind((reached_at, 0)).is_ok();
+        let is_ours = self.ground.namespace_of(reached_at).is_some()
+            || std::net::UdpSocket::bind((reached_at, 0)).is_ok();
         let listen = if is_ours { reached_at } else { loopback };
         let alive = |peer: &mut HostPeer| matches!(peer.child.try_wait(), Ok(None));
         let running = match self.running.remove(&listen).and_then(|mut p| alive(&mut p).then_some(p)) {
@@ -222,6 +224,9 @@ fn start(ground: &SessionGround, listen: IpAddr) -> Result<HostPeer, LabError> {
     let mut command = Command::new(ground.agent());
     command.arg(PEER).env_clear().env(MARK, ground.id()).current_dir("/");
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0);
+    if let Some(namespace) = ground.namespace_of(listen) {
+        network_namespace::inherit(&mut command, &namespace).map_err(|e| failed(e.to_string()))?;
+    }
     let child = command.spawn().map_err(|e| failed(e.to_string()))?;
     let mut peer = HostPeer { child, port: 0, secret };
     let told =

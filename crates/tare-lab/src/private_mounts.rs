@@ -2,10 +2,14 @@
 
 use std::ffi::{CStr, CString};
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::Command;
 
-use rustix::mount::{MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_change, unmount};
+use rustix::mount::{
+    MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_bind, mount_change, unmount,
+};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 
 use crate::mounts;
@@ -26,6 +30,13 @@ pub fn apply(command: &mut Command) {
 /// The same, with an empty folder in memory in place of one of the host's.
 pub fn apply_with_fresh(command: &mut Command, folder: &'static CStr) {
     prepare(command, move || Ok(mount(c"tmpfs", folder, c"tmpfs", MountFlags::empty(), Some(c"mode=755"))?));
+}
+
+/// The same, with a file in place of one of the host's.
+pub fn apply_with_file(command: &mut Command, file: &Path, over: &'static CStr) -> io::Result<()> {
+    let file = CString::new(file.as_os_str().as_bytes())?;
+    prepare(command, move || Ok(mount_bind(file.as_c_str(), over)?));
+    Ok(())
 }
 
 /// The same, and hides the second hierarchy of control groups where there are both: crun refuses such

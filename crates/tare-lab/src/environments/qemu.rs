@@ -20,6 +20,7 @@ use crate::netem::{self, DELAY, DUPLICATE, LOSS, Netem, REORDER};
 use crate::processes::MARK;
 use crate::programs::{self, Programs};
 use crate::root::{AGENT, OWN, Root};
+use crate::share_server;
 use crate::specification::Specification;
 
 /// Name of the port that is the stream.
@@ -43,7 +44,14 @@ const CACHE: OptionDescription = OptionDescription {
     key: "cache",
     default: "none",
     values: &["none", "loose", "mmap"],
-    about: "what the guest keeps of shares (9P): none asks the host every time; loose and mmap trust themselves",
+    about: "what the guest keeps of shares: none asks the host every time; loose and mmap (9P alone) trust themselves",
+};
+const SHARE: OptionDescription = OptionDescription {
+    key: "share",
+    default: "9p",
+    values: &["9p", "virtiofs", "diod"],
+    about: "how host folders are shared in: 9p: by a virtual device of QEMU's; virtiofs: by virtiofsd, through shared \
+            memory; diod: 9P over TCP, as WSL2 has it over a socket of its hypervisor's: needs net=tap",
 };
 const NET: OptionDescription = OptionDescription {
     key: "net",
@@ -76,7 +84,7 @@ impl Provider for Qemu {
     }
 
     fn options(&self) -> &'static [OptionDescription] {
-        &[MACHINE, ACCELERATION, CACHE, NET, DELAY, LOSS, DUPLICATE, REORDER, MEMORY]
+        &[MACHINE, ACCELERATION, SHARE, CACHE, NET, DELAY, LOSS, DUPLICATE, REORDER, MEMORY]
     }
 
     fn by_default(&self) -> &'static [&'static str] {
@@ -88,6 +96,8 @@ impl Provider for Qemu {
         disk::ready(programs)?;
         memory_mib(specification).map_err(|e| NotReady::because(e.what))?;
         guest_network::ready(&NET, specification)?;
+        let [share, cache, net] = [SHARE, CACHE, NET].map(|option| option.value(specification));
+        share_server::ready(share, cache, net, programs)?;
         let kernel = kernel::find(programs)?;
         let accelerator = match ACCELERATION.value(specification) {
             "tcg" => "tcg",
@@ -101,7 +111,7 @@ impl Provider for Qemu {
         facts.note("runtime.version", version);
         facts.note("runtime.accelerator", accelerator);
         facts.note("runtime.kernel", kernel.release);
-        for option in [MACHINE, CACHE, MEMORY] {
+        for option in [MACHINE, SHARE, CACHE, MEMORY] {
             facts.note(format!("runtime.{}", option.key), option.value(specification));
         }
         Ok(facts)
@@ -133,23 +143,12 @@ impl Provider for Qemu {
         root.note_places(&mut outside);
         mounts::note(&mut outside, "own", &disk);
         let network = guest_network::prepare(&NET, DEVICE, specification, ground, &mut outside)?;
-        let initrd = ground.folder().join("initrd");
-        let plan = guest(specification, &root, network.as_ref(), ground);
-        let mut on_demand: Vec<&str> = Vec::new();
-        on_demand.extend(Netem::of(specification)?.map(|_| netem::MODULE));
-        let archive = initial_disk(&kernel.modules_with(&on_demand), &plan, ground.agent());
-        archive.and_then(|bytes| fs::write(&initrd, bytes)).map_err(|e| {
-            LabError::new(ErrorKind::Storage, format!("cannot write {}", initrd.display())).because(e)
-        })?;
-        let microvm = MACHINE.value(specification) == "microvm";
-        let bus = if microvm { "device" } else { "pci" };
+        let bus = if is_microvm(specification) { "device" } else { "pci" };
         let mut command = Command::new(&program);
         command.env_clear().current_dir(ground.folder());
-        command.args(["-M", if microvm { "microvm,acpi=on,pcie=off,rtc=on" } else { "q35" }]);
-        command.args(["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]);
         let accelerator = accelerator(specification, ground.programs());
-        command.args(processor(accelerator));
-        command.arg("-m").arg(memory_mib(specification)?.to_string());
+        command.args(machine(specification)?).args(processor(accelerator));
+        let initrd = ground.folder().join("initrd");
         command.arg("-kernel").arg(&kernel.image).arg("-initrd").arg(&initrd);
         command.arg("-append").arg(words(accelerator));
         // The console goes to standard error, where lines become notes.
@@ -158,12 +157,6 @@ impl Provider for Qemu {
         command.arg("-device").arg(format!("virtserialport,chardev=stream,name={PORT}"));
         command.arg("-drive").arg(format!("file={},if=none,id=own,format=raw", argument(&disk)?));
         command.arg("-device").arg(format!("virtio-blk-{bus},drive=own"));
-        for (number, (path, _)) in root.shares.iter().enumerate() {
-            let path = argument(path)?;
-            command.arg("-fsdev").arg(format!("local,id=fs{number},path={path},security_model=none"));
-            command.arg("-device");
-            command.arg(format!("virtio-9p-{bus},fsdev=fs{number},mount_tag={}", tag(number)));
-        }
         if let Some(network) = &network {
             network.inherit(&mut command)?;
             command.arg("-netdev").arg(match &network.tap {
@@ -172,28 +165,100 @@ impl Provider for Qemu {
             });
             command.arg("-device").arg(format!("virtio-net-{bus},netdev=net"));
         }
+        let shares = share(specification, &root, network.as_ref(), ground, &mut command)?;
         let host = GuestNetwork::host(network.as_ref());
+        let plan = guest(shares, network, ground);
+        let archive = initial_disk(&kernel.modules_with(&on_demand(specification)?), &plan, ground.agent());
+        archive.and_then(|bytes| fs::write(&initrd, bytes)).map_err(|e| {
+            LabError::new(ErrorKind::Storage, format!("cannot write {}", initrd.display())).because(e)
+        })?;
         Ok(Entrance { command, host, places: root.places, outside })
     }
 }
 
-/// What the guest's first process does.
-fn guest(
+fn is_microvm(specification: &Specification) -> bool {
+    MACHINE.value(specification) == "microvm"
+}
+
+/// The machine and its memory.
+fn machine(specification: &Specification) -> Result<Vec<String>, LabError> {
+    let memory_mib = memory_mib(specification)?;
+    let mut machine =
+        if is_microvm(specification) { "microvm,acpi=on,pcie=off,rtc=on" } else { "q35" }.to_owned();
+    let mut words: Vec<String> = Vec::new();
+    if SHARE.value(specification) == "virtiofs" {
+        // The server of the share reads and writes the guest's memory.
+        machine.push_str(",memory-backend=memory");
+        let memory = format!("memory-backend-memfd,id=memory,size={memory_mib}M,share=on");
+        words.extend(["-object".to_owned(), memory]);
+        // Without a PCI bus QEMU's devices speak the protocol before 1.0, which the server does not.
+        words.extend(["-global", "virtio-mmio.force-legacy=false"].map(str::to_owned));
+    }
+    words.extend(["-M".to_owned(), machine, "-m".to_owned(), memory_mib.to_string()]);
+    words.extend(["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"].map(str::to_owned));
+    Ok(words)
+}
+
+/// Modules that a guest needs for what it was asked for.
+fn on_demand(specification: &Specification) -> Result<Vec<&'static str>, LabError> {
+    let mut wanted: Vec<&str> = Vec::new();
+    wanted.extend(Netem::of(specification)?.map(|_| netem::MODULE));
+    match SHARE.value(specification) {
+        "virtiofs" => wanted.extend(share_server::VIRTIOFS_MODULES),
+        "diod" => wanted.extend(share_server::DIOD_MODULES),
+        _ => {}
+    }
+    Ok(wanted)
+}
+
+/// Shares the host's folders in: devices for the command, servers beside it; returns what the guest mounts.
+fn share(
     specification: &Specification,
     root: &Root,
     network: Option<&GuestNetwork>,
-    ground: &dyn Ground,
-) -> Guest {
+    ground: &mut dyn Ground,
+    command: &mut Command,
+) -> Result<Vec<GuestMount>, LabError> {
     let cache = CACHE.value(specification);
-    let mut mounts = vec![mount("ext4", "/dev/vda", OWN, "")];
-    let options = format!("trans=virtio,version=9p2000.L,msize=262144,cache={cache}");
-    for (number, (_, inside)) in root.shares.iter().enumerate() {
-        mounts.push(mount("9p", &tag(number), inside, &options));
+    let bus = if is_microvm(specification) { "device" } else { "pci" };
+    let mut mounts = Vec::new();
+    match (SHARE.value(specification), network) {
+        ("diod", Some(network)) => return share_server::serve_9p(ground, root, network, cache),
+        ("diod", None) => {
+            let what = "qemu: share=diod goes by the network";
+            return Err(LabError::new(ErrorKind::Usage, what).hint("add net=tap"));
+        }
+        ("virtiofs", _) => {
+            for (number, (path, inside)) in root.shares.iter().enumerate() {
+                let socket = share_server::serve_virtiofs(ground, number, path, cache)?;
+                command.arg("-chardev").arg(format!("socket,id=fs{number},path={socket}"));
+                command.arg("-device");
+                command.arg(format!("vhost-user-fs-{bus},chardev=fs{number},tag={}", tag(number)));
+                mounts.push(mount("virtiofs", &tag(number), inside, ""));
+            }
+        }
+        _ => {
+            let options = format!("trans=virtio,version=9p2000.L,msize=262144,cache={cache}");
+            for (number, (path, inside)) in root.shares.iter().enumerate() {
+                let path = argument(path)?;
+                command.arg("-fsdev").arg(format!("local,id=fs{number},path={path},security_model=none"));
+                command.arg("-device");
+                command.arg(format!("virtio-9p-{bus},fsdev=fs{number},mount_tag={}", tag(number)));
+                mounts.push(mount("9p", &tag(number), inside, &options));
+            }
+        }
     }
+    Ok(mounts)
+}
+
+/// What the guest's first process does.
+fn guest(shares: Vec<GuestMount>, network: Option<GuestNetwork>, ground: &dyn Ground) -> Guest {
+    let mut mounts = vec![mount("ext4", "/dev/vda", OWN, "")];
+    mounts.extend(shares);
     Guest {
         modules: Vec::new(),
         mounts,
-        network: network.map(|network| network.inside.clone()),
+        network: network.map(|network| network.inside),
         stream: Stream::Port(PORT.to_owned()),
         environment: [(MARK.to_owned(), ground.mark().to_owned())].into(),
         // With -no-reboot this ends QEMU on every machine, also on those without a switch.

@@ -19,6 +19,7 @@ use crate::netem::{self, DELAY, DUPLICATE, LOSS, Netem, REORDER};
 use crate::processes::MARK;
 use crate::programs::{self, Programs};
 use crate::root::{AGENT, OWN, Root};
+use crate::share_server;
 use crate::specification::Specification;
 
 /// The kernel under Debian's name, and under that of a build from source.
@@ -36,6 +37,19 @@ const NET: OptionDescription = OptionDescription {
     values: &["none", "tap"],
     about: "none: nothing but loopback; tap: the kernel's vector device on a tap in the session's own network, \
             where the peer `host` is",
+};
+const SHARE: OptionDescription = OptionDescription {
+    key: "share",
+    default: "hostfs",
+    values: &["hostfs", "diod"],
+    about: "how host folders are shared in: hostfs: by the kernel itself, as a process of the host; diod: 9P over \
+            TCP, as WSL2 has it over a socket of its hypervisor's: needs net=tap",
+};
+const CACHE: OptionDescription = OptionDescription {
+    key: "cache",
+    default: "none",
+    values: &["none", "loose", "mmap"],
+    about: "what the guest keeps of shares by 9P: none asks the host every time; loose and mmap trust themselves",
 };
 /// The network device, inside.
 const DEVICE: &str = "vec0";
@@ -63,7 +77,7 @@ impl Provider for Uml {
     }
 
     fn options(&self) -> &'static [OptionDescription] {
-        &[OWN_DISK, NET, DELAY, LOSS, DUPLICATE, REORDER, MEMORY]
+        &[OWN_DISK, SHARE, CACHE, NET, DELAY, LOSS, DUPLICATE, REORDER, MEMORY]
     }
 
     fn by_default(&self) -> &'static [&'static str] {
@@ -78,6 +92,8 @@ impl Provider for Uml {
         }
         memory_mib(specification).map_err(|e| NotReady::because(e.what))?;
         guest_network::ready(&NET, specification)?;
+        let [share, cache, net] = [SHARE, CACHE, NET].map(|option| option.value(specification));
+        share_server::ready(share, cache, net, programs)?;
         let version = programs::version(&program, &["--version"])
             .map_err(|e| NotReady::because(format!("{}: {e}", program.display())))?;
         let mut facts = Facts::default();
@@ -118,9 +134,18 @@ impl Provider for Uml {
             command.arg(argument("ubd0", &disk)?);
             mounts.push(mount("ext4", "/dev/ubda", OWN, ""));
         }
-        for (path, inside) in &root.shares {
-            let path = plain(path)?;
-            mounts.push(mount("hostfs", "none", inside, path));
+        match (&network, SHARE.value(specification)) {
+            (Some(network), "diod") => {
+                let cache = CACHE.value(specification);
+                mounts.extend(share_server::serve_9p(ground, &root, network, cache)?);
+            }
+            (None, "diod") => return Err(share_needs_network()),
+            _ => {
+                for (path, inside) in &root.shares {
+                    let path = plain(path)?;
+                    mounts.push(mount("hostfs", "none", inside, path));
+                }
+            }
         }
         // Its sockets and process number go where they are taken away with the rest.
         command.arg(argument("uml_dir", ground.folder())?).arg("umid=uml");
@@ -149,6 +174,10 @@ fn program(programs: &Programs) -> Option<PathBuf> {
     KERNELS.iter().find_map(|name| programs.find(name))
 }
 
+fn share_needs_network() -> LabError {
+    LabError::new(ErrorKind::Usage, "uml: share=diod goes by the network").hint("add net=tap")
+}
+
 /// Copies the modules that a specification needs into the guest's root; returns where they are inside.
 fn modules(
     specification: &Specification,
@@ -158,6 +187,9 @@ fn modules(
 ) -> Result<Vec<PathBuf>, LabError> {
     let mut wanted: Vec<&str> = Vec::new();
     wanted.extend(Netem::of(specification)?.map(|_| netem::MODULE));
+    if SHARE.value(specification) == "diod" {
+        wanted.extend(share_server::DIOD_MODULES);
+    }
     if wanted.is_empty() {
         return Ok(Vec::new());
     }

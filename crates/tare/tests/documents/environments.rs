@@ -31,8 +31,12 @@ next `tare run` does ([decision 11](decisions/0011-ownership-journal.md)).
 | FILE_SYSTEMS | a file system that the session makes for itself (needs root) |
 | a folder's path | that folder of the host |
 
-All but `own` are shared in by the environment's own means: a bind mount, gVisor's gofer, hostfs, 9P.
+All but `own` are shared in by the environment's own means: a bind mount, gVisor's gofer, hostfs, 9P, virtiofs.
 [places.md](places.md) says how they are made and taken away, and when the figures of one are not compared.
+
+## Networks
+The option `net` says by which way an environment reaches the peer `host` of a network probe, if by any:
+[network-paths.md](network-paths.md).
 ";
 
 /// The names of the file systems that a session can make.

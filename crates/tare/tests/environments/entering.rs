@@ -13,9 +13,13 @@ fn visit(test: &str, text: &str) {
         let mut inside = Spoken::enter(&session, &specification);
         inside.describe();
         inside.trial(1, None);
-        for place in ["own", "share"] {
+        let folder = bench.shares["share"].join(format!("tare-{}", session.id()));
+        let changed = || std::fs::metadata(&folder).unwrap().modified().unwrap();
+        for (place, is_seen) in [("own", false), ("share", true)] {
+            let before = changed();
             inside.trial(2, Some(place));
             inside.run(3, "file.sync", Some(place), None);
+            assert_eq!(changed() != before, is_seen, "files made in {place}, and seen in the host's folder");
         }
         // A new namespace, and a new kernel, have their loopback device down.
         inside.run(4, "net.rr", None, Some("loopback"));
@@ -104,6 +108,7 @@ fn gvisor_ptrace() {
 fn uml() {
     visit("uml", "uml");
     visit("uml", "uml?own=hostfs&memory=256");
+    visit("uml", "uml?net=tap&share=diod");
 }
 
 #[test]
@@ -115,6 +120,12 @@ fn qemu_q35() {
 #[test]
 fn qemu_microvm() {
     visit("qemu_microvm", "qemu?acceleration=tcg&machine=microvm&cache=loose");
+}
+
+#[test]
+fn qemu_shares() {
+    visit("qemu_shares", "qemu?acceleration=tcg&machine=microvm&share=virtiofs&cache=loose");
+    visit("qemu_shares", "qemu?acceleration=tcg&share=diod&net=tap");
 }
 
 #[test]
