@@ -7,8 +7,8 @@
 mod live;
 mod request;
 
-use std::io::{self, Write};
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::io::{self, Read, Write};
+use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -35,6 +35,9 @@ const WRITE_DEADLINE: Duration = Duration::from_secs(5);
 const PAGE_DEADLINE: Duration = Duration::from_secs(20);
 /// A page is written in pieces of this many bytes, between which its deadline is looked at.
 const PIECE: usize = 64 << 10;
+/// A refused peer is heard out for so long, and for so many pieces.
+const HEAR_OUT: Duration = Duration::from_millis(500);
+const MOST_HEARD: usize = 16;
 /// A stream without news says so, which shows whether anybody still reads.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(10);
 /// A stream ends after so long; a browser that still reads asks again by itself.
@@ -144,7 +147,22 @@ fn answer(server: &Server, stream: &mut TcpStream) {
         // A reader who went away is nobody's failure.
         Ok(Asked::Page) => drop(send(stream, "text/html; charset=utf-8", page(server).as_bytes())),
         Ok(Asked::Events) => drop(stream_events(server, stream)),
-        Err(refusal) => refuse(stream, refusal),
+        Err(refusal) => {
+            refuse(stream, refusal);
+            hear_out(stream);
+        }
+    }
+}
+
+/// Takes what a refused peer still sends, within bounds: closed over unread bytes, it would never read its answer.
+fn hear_out(stream: &mut TcpStream) {
+    let until = Instant::now() + HEAR_OUT;
+    let is_ready = stream.shutdown(Shutdown::Write).and_then(|()| stream.set_read_timeout(Some(HEAR_OUT)));
+    let mut part = [0; PIECE];
+    for _ in 0..MOST_HEARD {
+        if is_ready.is_err() || Instant::now() >= until || !matches!(stream.read(&mut part), Ok(1..)) {
+            return;
+        }
     }
 }
 
