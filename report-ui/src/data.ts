@@ -30,8 +30,9 @@ export interface Cell {
 /** What an article or another tool published for this row, beside what the session found. */
 export interface Published {
   source: string; title: string; environment: string | null; reference: string | null;
-  value: Figure; unit: string | null; ratio: Figure;
-  session_ratio_low: Figure; session_ratio_high: Figure; contained: boolean | null;
+  value: Figure; reference_value?: Figure; unit: string | null; ratio: Figure;
+  /** The lane that stands for `environment`, and its ratio: none where the reference is another. */
+  lane?: string | null; session_ratio?: Figure; session_ratio_low: Figure; session_ratio_high: Figure; contained: boolean | null;
 }
 
 export interface Row {

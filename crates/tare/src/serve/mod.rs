@@ -22,6 +22,7 @@ use tare_report::html;
 
 use self::live::Live;
 use self::request::{Asked, Refusal};
+use crate::args::View;
 use crate::commands::report;
 use crate::ui;
 
@@ -51,20 +52,20 @@ const HEADERS: &str = "Cache-Control: no-store\r\nX-Content-Type-Options: nosnif
 struct Server {
     live: Live,
     record: String,
-    strict: bool,
+    view: View,
     port: u16,
     token: String,
     connections: AtomicUsize,
 }
 
 /// Shows a record until Ctrl-C. Port 0 takes any that is free.
-pub fn run(record: &Path, port: u16, strict: bool) -> anyhow::Result<ExitCode> {
+pub fn run(record: &Path, port: u16, view: View) -> anyhow::Result<ExitCode> {
     let live = Live::open(record).map_err(LabError::from)?;
     let listener = listen(port)?;
     let server = Arc::new(Server {
         live,
         record: record.display().to_string(),
-        strict,
+        view,
         port: listener.local_addr()?.port(),
         token: fresh_token()?,
         connections: AtomicUsize::new(0),
@@ -145,7 +146,13 @@ fn answer(server: &Server, stream: &mut TcpStream) {
     let asked = request::read_head(stream).and_then(|head| request::asked(&head, server.port, &server.token));
     match asked {
         // A reader who went away is nobody's failure.
-        Ok(Asked::Page) => drop(send(stream, "text/html; charset=utf-8", page(server).as_bytes())),
+        Ok(Asked::Page) => match page(server) {
+            Ok(page) => drop(send(stream, "text/html; charset=utf-8", page.as_bytes())),
+            Err(error) => {
+                anstream::eprintln!("note: the page cannot be made: {error}");
+                refuse(stream, Refusal::Broken);
+            }
+        },
         Ok(Asked::Events) => drop(stream_events(server, stream)),
         Err(refusal) => {
             refuse(stream, refusal);
@@ -177,14 +184,13 @@ fn refuse(stream: &mut TcpStream, refusal: Refusal) {
     drop(stream.write_all(text.as_bytes()));
 }
 
-fn page(server: &Server) -> String {
+fn page(server: &Server) -> Result<String, LabError> {
     let (session, goes_on) = server.live.session();
-    let Some(session) = session else { return html::waiting(&server.record) };
-    let options = tare_analysis::Options { strict: server.strict, ..Default::default() };
-    let findings = tare_analysis::findings(&session, &options);
+    let Some(session) = session else { return Ok(html::waiting(&server.record)) };
+    let findings = report::findings(&session, &server.view)?;
     let again = format!("tare {}", report::again(&session));
     let options = html::Options { record: Some(&server.record), again: Some(&again), live: goes_on };
-    html::render(&session, &findings, &options)
+    Ok(html::render(&session, &findings, &options))
 }
 
 fn send(stream: &mut TcpStream, kind: &str, body: &[u8]) -> io::Result<()> {
