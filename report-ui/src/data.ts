@@ -30,8 +30,9 @@ export interface Cell {
 /** What an article or another tool published for this row, beside what the session found. */
 export interface Published {
   source: string; title: string; environment: string | null; reference: string | null;
-  value: Figure; unit: string | null; ratio: Figure;
-  session_ratio_low: Figure; session_ratio_high: Figure; contained: boolean | null;
+  value: Figure; reference_value?: Figure; unit: string | null; ratio: Figure;
+  /** The lane that stands for `environment`, and its ratio: none where the reference is another. */
+  lane?: string | null; session_ratio?: Figure; session_ratio_low: Figure; session_ratio_high: Figure; contained: boolean | null;
 }
 
 export interface Row {
@@ -88,7 +89,7 @@ export interface Tail {
 
 export interface Page {
   report: Report; record: string | null; again: string | null; live: boolean; noise: Noise;
-  /** By row: of the reference and of each cell, in hundred-thousandths apart from the median. */
+  /** By row: of the reference and of each cell, in hundred-thousandths apart from the median; none where left out. */
   rounds: (number | null)[][][]; timeline: Timeline; tails: Tail[]; modes: Modes[];
 }
 
@@ -103,33 +104,57 @@ export const levelOf = (cell: Cell): Level | null =>
 
 type Packed = null | boolean | number | string | Packed[];
 
+interface PackedPage { shapes: string[][]; texts: string[]; root: Packed[] }
+
 /** Opens what crates/tare-report/src/html/pack.rs packed: shapes of objects and texts stand once. */
-function unpack({ shapes, texts, root }: { shapes: string[][]; texts: string[]; root: Packed }): unknown {
+function opener({ shapes, texts }: PackedPage): (value: Packed) => unknown {
+  // Built from entries, a field named __proto__ is a field like any other; the loop is for the thousands of others.
+  const odd = shapes.map((keys) => keys.includes("__proto__"));
   const open = (value: Packed): unknown => {
     if (typeof value === "string") return texts[Number.parseInt(value, 36)];
     if (!Array.isArray(value)) return value;
-    const values = value.slice(1).map(open);
-    if (value[0] === -1) return values;
-    // Built from entries, a field named __proto__ is a field like any other.
-    return Object.fromEntries(shapes[value[0] as number].map((key, i) => [key, values[i]]));
+    const shape = value[0] as number;
+    if (shape === -1) return value.slice(1).map(open);
+    const keys = shapes[shape];
+    if (odd[shape]) return Object.fromEntries(keys.map((key, i) => [key, open(value[i + 1])]));
+    const out: Record<string, unknown> = {};
+    for (let i = 0; i < keys.length; i += 1) out[keys[i]] = open(value[i + 1]);
+    return out;
   };
-  return open(root);
+  return open;
 }
 
-/** Reads the data that stands in the page, and puts the rounds back where the document has them. */
-export function load(): Page | Waiting {
-  const page = unpack(JSON.parse(document.getElementById("tare-data")?.textContent ?? "")) as Page | Waiting;
-  if (page.report === null) return page;
+/** What is read first does without these. */
+const LATER = ["rounds", "timeline", "tails", "modes"];
+
+/** Reads the data that stands in the page; `complete` adds the rest, after the first paint. */
+export function load(): { page: Page | Waiting; complete: () => void } {
+  const packed = JSON.parse(document.getElementById("tare-data")?.textContent ?? "") as PackedPage;
+  const open = opener(packed);
+  const keys = packed.shapes[packed.root[0] as number];
+  const fields = (wanted: (key: string) => boolean) =>
+    Object.fromEntries(keys.flatMap((key, i) => (wanted(key) ? [[key, open(packed.root[i + 1])]] : [])));
+  const page = fields((key) => !LATER.includes(key)) as unknown as Page | Waiting;
+  return {
+    page,
+    complete: () => {
+      if (page.report === null) return;
+      complete(Object.assign(page, fields((key) => LATER.includes(key))));
+    },
+  };
+}
+
+/** Puts the rounds back where the document has them, and times since the beginning where the page has steps. */
+function complete(page: Page): void {
   page.report.rows.forEach((row, i) => {
     [row.reference, ...row.cells.map(levelOf)].forEach((level, j) => {
       const median = level?.median ?? null;
       if (level === null || median === null) return;
-      level.values = page.rounds[i][j].map((part) => (part === null ? null : median * (1 + part / PARTS)));
+      level.values = (page.rounds[i][j] ?? []).map((part) => (part === null ? null : median * (1 + part / PARTS)));
     });
   });
   let now_ms = 0;
   page.timeline.started_ms = page.timeline.after_ms.map((after_ms) => (now_ms += after_ms));
-  return page;
 }
 
 /** Names a row: a case and one of its metrics. */

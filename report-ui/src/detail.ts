@@ -33,7 +33,11 @@ function parts(page: Page, row: Row, cell: Cell): HTMLElement[] {
   if (cell.gap?.reason) out.push(h("p", { class: "reason" }, cell.gap.reason));
   out.push(figures(page, row, cell));
   const level = levelOf(cell);
-  if (level !== null || row.reference !== null) out.push(rounds(page, row, [cell.lane]));
+  const levels = [level, row.reference].filter((known): known is Level => known !== null);
+  if (levels.some((known) => known.values.length > 0)) out.push(rounds(page, row, [cell.lane]));
+  else if (levels.some((known) => known.rounds > 0)) {
+    out.push(h("p", { class: "advice" }, "A page of this size leaves out the rounds of further metrics; tare report --json has them."));
+  }
   const caveats = cell.comparison?.caveats ?? [];
   if (caveats.length > 0) {
     out.push(h("h3", {}, "Caveats"), h("ul", { class: "caveats" }, caveats.map((c) =>

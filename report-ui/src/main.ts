@@ -10,6 +10,7 @@ import { plots } from "./plot/all";
 import "./style.css";
 import { table } from "./table";
 
+const { page, complete } = load();
 const main = h("main");
 
 /** Adds parts that there are. */
@@ -28,6 +29,7 @@ function show(page: Page, place: HTMLElement): void {
   place.append(head(page), main);
   add([page.live ? live() : null, alarms(page), layers(page), certificate(page)]);
   afterPaint(() => {
+    complete();
     const { dialog, open } = details(page);
     add([table(page, open)]);
     afterPaint(() => {
@@ -37,7 +39,6 @@ function show(page: Page, place: HTMLElement): void {
   });
 }
 
-const page = load();
 const place = document.getElementById("page") ?? document.body;
 if (page.report === null) {
   place.append(waiting(page), main);

@@ -8,6 +8,8 @@ import type { Chart } from "./frame";
 import { base, fitted, labelRoom, laneStyle, short, unitLabel, zeroTicks } from "./style";
 
 interface Bar { row: string; lane: string; value: number; low: number; high: number; label: string; title: string }
+/** A lane without a bar, and why. */
+interface Missing { row: string; lane: string; words: string }
 interface Group { name: string; rows: Row[] }
 
 /** Rows of one probe and metric: they have a scale in common. */
@@ -61,7 +63,9 @@ function draw(page: Page, rows: Row[], width: number): SVGSVGElement | null {
     });
   });
   if (bars.length === 0) return null;
-  const names = [page.report.reference, ...page.report.subjects].filter((lane) => bars.some((bar) => bar.lane === lane));
+  const missing = rows.flatMap((row): Missing[] => row.cells.filter((cell) => levelOf(cell) === null && cell.gap !== null)
+    .map((cell) => ({ row: labels.get(row) ?? row.label, lane: cell.lane, words: cell.gap?.words ?? "" })));
+  const names = [page.report.reference, ...page.report.subjects].filter((lane) => [...bars, ...missing].some((bar) => bar.lane === lane));
   const cases = [...new Set(bars.map((bar) => bar.row))];
   const room = labelRoom(names, width);
   const fill = (bar: Bar): string => laneStyle(page, bar.lane).colour;
@@ -76,6 +80,7 @@ function draw(page: Page, rows: Row[], width: number): SVGSVGElement | null {
       barX(bars, { x: "value", y: "lane", fy: "row", fill, fillOpacity: 0.8, title: "title" }),
       ruleY(bars, { x1: "low", x2: "high", y: "lane", fy: "row", stroke: colour("--ink"), strokeWidth: 1.6 }),
       text(bars, { x: "high", y: "lane", fy: "row", dx: 7, textAnchor: "start", text: "label" }),
+      text(missing, { x: 0, y: "lane", fy: "row", dx: 7, textAnchor: "start", text: "words", fill: colour("--muted"), fontStyle: "italic" }),
       ruleX([0], { stroke: colour("--ink"), strokeOpacity: 0.55 }),
     ],
   }) as SVGSVGElement;

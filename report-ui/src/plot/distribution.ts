@@ -17,7 +17,7 @@ const SHADES = [0.85, 0.4];
 export function distribution(page: Page, redraw: () => void): Chart | null {
   const { rows } = page.report;
   const grouped = new Set(page.modes.map((modes) => modes.row));
-  const shown = rows.map((row, i) => ({ row, i })).filter(({ row }) => levels(page, row).some(({ level }) => level.rounds >= FEWEST_ROUNDS));
+  const shown = rows.map((row, i) => ({ row, i })).filter(({ row }) => levels(page, row).some(({ level }) => level.values.length >= FEWEST_ROUNDS));
   if (shown.length === 0) return null;
   const ordered = [...shown.filter(({ i }) => grouped.has(i)), ...shown.filter(({ i }) => !grouped.has(i))];
   const labels = uniqueLabels(rows);
@@ -34,7 +34,7 @@ export function distribution(page: Page, redraw: () => void): Chart | null {
 
 function levels(page: Page, row: Row): { lane: string; place: number; level: Level }[] {
   return [{ lane: page.report.reference, place: 0, level: row.reference }, ...row.cells.map((cell, i) => ({ lane: cell.lane, place: i + 1, level: levelOf(cell) }))]
-    .flatMap(({ lane, place, level }) => (level === null || level.median === null || level.median === 0 ? [] : [{ lane, place, level }]));
+    .flatMap(({ lane, place, level }) => (level === null || level.median === null || level.median === 0 || level.values.length === 0 ? [] : [{ lane, place, level }]));
 }
 
 /** Values in the order of their size, each with its group. */

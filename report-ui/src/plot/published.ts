@@ -52,14 +52,22 @@ function draw(all: Claim[], width: number): SVGSVGElement {
     marks: [
       ruleX([1], { stroke: colour("--ink"), strokeOpacity: 0.55 }),
       ruleY(measured, { x1: "session_ratio_low", x2: "session_ratio_high", y: "id", stroke: colour("--ink"), strokeWidth: 5, strokeOpacity: 0.35, strokeLinecap: "round" }),
+      dot(measured.filter((claim) => (claim.session_ratio ?? 0) > 0), { x: "session_ratio", y: "id", r: 3.4, fill: colour("--ink"), fillOpacity: 0.7 }),
       dot(all, { x: "ratio", y: "id", r: 5, symbol: "diamond", fill, stroke: colour("--surface"), strokeWidth: 1.2, title }),
     ],
   }) as SVGSVGElement;
 }
 
+/** What was printed: `(4.2 to 0.21 µs)`. */
+function values({ value, reference_value: reference, unit }: Claim): string {
+  if (value === null) return "";
+  const short = (number: number): string => String(Number(number.toPrecision(4)));
+  return ` (${short(value)}${reference == null ? "" : ` to ${short(reference)}`}${unit === null ? "" : ` ${unit}`})`;
+}
+
 const bounds = (claim: Claim): string =>
   claim.session_ratio_low === null || claim.session_ratio_high === null ? "nothing to compare"
-    : interval(claim.session_ratio_low, claim.session_ratio_high, claim.session_ratio_low);
+    : `${claim.session_ratio == null ? "" : `${ratio(claim.session_ratio)} `}${interval(claim.session_ratio_low, claim.session_ratio_high, claim.session_ratio ?? claim.session_ratio_low)}`;
 
 /** The same as a table, with sources. */
 export function publishedTable(page: Page): HTMLElement | null {
@@ -73,8 +81,8 @@ export function publishedTable(page: Page): HTMLElement | null {
       h("tbody", {}, all.map((claim) => h("tr", {},
         h("th", { scope: "row" }, rowLabel(claim.row)),
         cell(1, `${claim.environment ?? "?"} against ${claim.reference ?? "?"}`),
-        cell(2, h("span", {}, `${ratio(claim.ratio)}${claim.value === null ? "" : ` (${claim.value} ${claim.unit ?? ""})`}`)),
-        cell(3, bounds(claim)),
+        cell(2, h("span", {}, `${ratio(claim.ratio)}${values(claim)}`)),
+        cell(3, h("span", {}, bounds(claim), claim.lane == null ? null : h("small", {}, ` ${claim.lane}`))),
         cell(4, h("span", {}, `${answer(claim).sign} ${answer(claim).words}`)),
         // An address is text: a page that can be opened anywhere leads nowhere by itself.
         cell(5, h("span", {}, claim.title, h("small", {}, ` ${claim.source}`))))))));

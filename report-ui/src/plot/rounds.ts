@@ -31,7 +31,7 @@ export function rounds(page: Page, row: Row, lanes: string[]): HTMLElement {
 
 /** The rounds of any row in every lane. */
 export function roundsChart(page: Page, redraw: () => void): Chart | null {
-  const rows = page.report.rows.filter((row) => lanesOf(page, row, null).length > 0);
+  const rows = page.report.rows.filter((row) => lanesOf(page, row, null).some(({ level }) => level.values.length > 0));
   if (rows.length === 0) return null;
   const labels = uniqueLabels(rows);
   let chosen = 0;

@@ -26,9 +26,20 @@ const KEPT: [(f64, f64); 3] = [(1.0, 0.99), (0.31, 0.08), (0.82, 0.05)];
 /// Operations of a latency trial.
 const OPERATIONS: u64 = 4_000;
 
-/// The specimen with curves over block size, trials in time, tails and facts.
+/// What a held process takes in native, and what a lane makes of it.
+const HELD_BYTES: f64 = 81_920.0;
+
+/// The specimen with curves over block size, spans of runs, memory, groups, trials in time, tails and facts.
 pub fn page(lanes: usize) -> (Session, Findings) {
     let (mut session, mut findings) = (specimen::session(lanes), specimen::findings(lanes));
+    let round_trip = findings.rows[6].clone();
+    findings.rows.push(further(&round_trip, "min", Unit::Nanoseconds, 19_100.0));
+    findings.rows.push(further(&round_trip, "mean", Unit::Nanoseconds, 21_400.0));
+    let spawn = findings.rows[1].clone();
+    findings.rows.push(further(&spawn, "memory", Unit::Bytes, HELD_BYTES));
+    if let Some(Cell::Compared(pipe)) = findings.rows[3].cells.get_mut(1) {
+        two_groups(&mut pipe.level);
+    }
     for place in ["own", "share"] {
         for (block, rate) in BLOCKS {
             let row = block_row(&findings.rows[0], place, block, rate, lanes);
@@ -41,11 +52,11 @@ pub fn page(lanes: usize) -> (Session, Findings) {
     (session, findings)
 }
 
-/// A hundred probes in six environments, over as many rounds as a full session has.
+/// A hundred probes of three metrics each in six environments, over as many rounds as a full session has.
 pub fn big() -> (Session, Findings) {
     let (mut session, mut findings) = page(6);
     let base: Vec<Row> = findings.rows.iter().take(7).cloned().collect();
-    for i in 0..(100 - findings.rows.len()) {
+    for i in 0..(100 - findings.rows.iter().filter(|row| row.headline).count()) {
         let mut row = base[i % base.len()].clone();
         row.case = format!("{}?n={i}", row.probe);
         row.label = format!("{} {i}", row.label);
@@ -53,6 +64,13 @@ pub fn big() -> (Session, Findings) {
         (case.id, case.label) = (row.case.clone(), row.label.clone());
         session.plan.cases.push(case);
         findings.rows.push(row);
+    }
+    let headlines: Vec<Row> = findings.rows.iter().filter(|row| row.headline).cloned().collect();
+    for (name, times) in [("p50", 0.9), ("p99", 4.0)] {
+        findings.rows.extend(headlines.iter().map(|row| {
+            let reference = row.reference.as_ref().map_or(1.0, |level| level.median);
+            further(row, name, row.metric.unit, reference * times)
+        }));
     }
     for row in &mut findings.rows {
         let levels = row.cells.iter_mut().filter_map(|cell| match cell {
@@ -67,6 +85,33 @@ pub fn big() -> (Session, Findings) {
     }
     trials(&mut session, 60);
     (session, findings)
+}
+
+/// A further metric of a row, at the same costs.
+fn further(like: &Row, name: &str, unit: Unit, reference: f64) -> Row {
+    let cells = like.cells.iter().enumerate().map(|(i, cell)| match cell {
+        Cell::Compared(c) => {
+            let mut comparison = specimen::comparison(reference, c.ratio, i as u64 + 77);
+            comparison.coloured = false;
+            Cell::Compared(Box::new(comparison))
+        }
+        other => other.clone(),
+    });
+    Row {
+        metric: tare_data::metric::Metric { name: name.into(), unit, ..like.metric.clone() },
+        headline: false,
+        reference: Some(specimen::level(reference, 9)),
+        cells: cells.collect(),
+        control: None,
+        ..like.clone()
+    }
+}
+
+/// Every third round a quarter dearer: on another kind of processor, say.
+fn two_groups(level: &mut tare_analysis::findings::Level) {
+    for value in level.values.iter_mut().step_by(3) {
+        *value *= 1.25;
+    }
 }
 
 fn block_row(like: &Row, place: &str, block: &str, rate: f64, lanes: usize) -> Row {

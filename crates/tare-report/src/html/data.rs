@@ -12,7 +12,10 @@ use super::Options;
 use crate::json::{Document, Level, Row};
 
 /// Trials beyond this many are thinned out evenly: a timeline has fewer pixels, and a page a bound of 1 MB.
-const MOST_TRIALS: usize = 3_000;
+const MOST_TRIALS: usize = 2_000;
+/// Rounds beyond this many are left out where they belong to further metrics: at four to five letters each, what is
+/// here takes a quarter of the page's bound. The JSON document has them all.
+const MOST_ROUNDS: usize = 50_000;
 /// Rounds are written as parts of this apart from their lane's median: half the letters of the figure itself.
 const PARTS: f64 = 100_000.0;
 
@@ -27,6 +30,7 @@ pub struct Page<'a> {
     live: bool,
     noise: TotalNoise,
     /// The rounds of every row: of the reference, then of each cell; they stand here instead of in the report.
+    /// Empty for rows whose rounds are left out.
     rounds: Vec<Vec<Rounds>>,
     timeline: Timeline,
     tails: Vec<Tail>,
@@ -41,7 +45,7 @@ impl<'a> Page<'a> {
     pub fn of(session: &'a Session, findings: &'a Findings, options: &Options<'a>) -> Self {
         let mut report = Document::of(session, findings);
         let modes = modes(&mut report);
-        let rounds = report.rows.iter_mut().map(|row| row.levels().map(take_rounds).collect()).collect();
+        let rounds = rounds(&mut report);
         // Of the reference against itself the page shows the comparison; the document has its rounds.
         report.rows.iter_mut().filter_map(Row::control_level).for_each(|level| level.values = &[]);
         Page {
@@ -139,6 +143,21 @@ fn modes(report: &mut Document) -> Vec<Modes> {
         }
     }
     found
+}
+
+/// Takes the rounds out of the report: all of headlines, and those of further metrics for which there is room.
+fn rounds(report: &mut Document) -> Vec<Vec<Rounds>> {
+    let count = |row: &mut Row| row.levels().flatten().map(|level| level.values.len()).sum::<usize>();
+    let headlines = report.rows.iter_mut().filter(|row| row.headline).map(count).sum();
+    let mut room = MOST_ROUNDS.saturating_sub(headlines);
+    let mut take = |row: &mut Row| {
+        let rounds = count(row);
+        let fits = row.headline || rounds <= room;
+        room -= if row.headline || !fits { 0 } else { rounds };
+        let taken = row.levels().map(take_rounds).collect();
+        if fits { taken } else { Vec::new() }
+    };
+    report.rows.iter_mut().map(&mut take).collect()
 }
 
 /// Takes the rounds out of a level. Nothing is lost that six digits would show.

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
+use tare_analysis::findings::Findings;
 use tare_analysis::published::{Published, place_beside};
 use tare_data::session::{Role, Session};
 use tare_lab::error::{ErrorKind, LabError};
@@ -19,7 +20,7 @@ pub fn run(args: Report) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     };
     if let Some(port) = args.serve {
-        return serve::run(record, port, args.view.strict);
+        return serve::run(record, port, args.view.clone());
     }
     let recording = tare_record::read(record).map_err(LabError::from)?;
     if let Some(line) = recording.torn_line {
@@ -27,6 +28,14 @@ pub fn run(args: Report) -> anyhow::Result<ExitCode> {
     }
     ui::print(&show(&recording.session, &args.view, record, None)?)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Findings of a session, with what articles say beside them.
+pub fn findings(session: &Session, view: &View) -> Result<Findings, LabError> {
+    let options = tare_analysis::Options { strict: view.strict, ..Default::default() };
+    let mut findings = tare_analysis::findings(session, &options);
+    place_beside(&mut findings, session, &beside(session, view)?);
+    Ok(findings)
 }
 
 /// Findings of a session as the view asks for them. The same for a session that just ended and an old record.
@@ -38,9 +47,7 @@ pub fn show(
     record: &Path,
     elapsed_s: Option<f64>,
 ) -> Result<String, LabError> {
-    let options = tare_analysis::Options { strict: view.strict, ..Default::default() };
-    let mut findings = tare_analysis::findings(session, &options);
-    place_beside(&mut findings, session, &beside(session, view)?);
+    let findings = findings(session, view)?;
     let again = format!("tare {}", again(session));
     let record = record.display().to_string();
     if let Some(file) = &view.html {

@@ -7,8 +7,8 @@
 mod live;
 mod request;
 
-use std::io::{self, Write};
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::io::{self, Read, Write};
+use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -22,6 +22,7 @@ use tare_report::html;
 
 use self::live::Live;
 use self::request::{Asked, Refusal};
+use crate::args::View;
 use crate::commands::report;
 use crate::ui;
 
@@ -35,6 +36,9 @@ const WRITE_DEADLINE: Duration = Duration::from_secs(5);
 const PAGE_DEADLINE: Duration = Duration::from_secs(20);
 /// A page is written in pieces of this many bytes, between which its deadline is looked at.
 const PIECE: usize = 64 << 10;
+/// A refused peer is heard out for so long, and for so many pieces.
+const HEAR_OUT: Duration = Duration::from_millis(500);
+const MOST_HEARD: usize = 16;
 /// A stream without news says so, which shows whether anybody still reads.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(10);
 /// A stream ends after so long; a browser that still reads asks again by itself.
@@ -48,20 +52,20 @@ const HEADERS: &str = "Cache-Control: no-store\r\nX-Content-Type-Options: nosnif
 struct Server {
     live: Live,
     record: String,
-    strict: bool,
+    view: View,
     port: u16,
     token: String,
     connections: AtomicUsize,
 }
 
 /// Shows a record until Ctrl-C. Port 0 takes any that is free.
-pub fn run(record: &Path, port: u16, strict: bool) -> anyhow::Result<ExitCode> {
+pub fn run(record: &Path, port: u16, view: View) -> anyhow::Result<ExitCode> {
     let live = Live::open(record).map_err(LabError::from)?;
     let listener = listen(port)?;
     let server = Arc::new(Server {
         live,
         record: record.display().to_string(),
-        strict,
+        view,
         port: listener.local_addr()?.port(),
         token: fresh_token()?,
         connections: AtomicUsize::new(0),
@@ -142,9 +146,30 @@ fn answer(server: &Server, stream: &mut TcpStream) {
     let asked = request::read_head(stream).and_then(|head| request::asked(&head, server.port, &server.token));
     match asked {
         // A reader who went away is nobody's failure.
-        Ok(Asked::Page) => drop(send(stream, "text/html; charset=utf-8", page(server).as_bytes())),
+        Ok(Asked::Page) => match page(server) {
+            Ok(page) => drop(send(stream, "text/html; charset=utf-8", page.as_bytes())),
+            Err(error) => {
+                anstream::eprintln!("note: the page cannot be made: {error}");
+                refuse(stream, Refusal::Broken);
+            }
+        },
         Ok(Asked::Events) => drop(stream_events(server, stream)),
-        Err(refusal) => refuse(stream, refusal),
+        Err(refusal) => {
+            refuse(stream, refusal);
+            hear_out(stream);
+        }
+    }
+}
+
+/// Takes what a refused peer still sends, within bounds: closed over unread bytes, it would never read its answer.
+fn hear_out(stream: &mut TcpStream) {
+    let until = Instant::now() + HEAR_OUT;
+    let is_ready = stream.shutdown(Shutdown::Write).and_then(|()| stream.set_read_timeout(Some(HEAR_OUT)));
+    let mut part = [0; PIECE];
+    for _ in 0..MOST_HEARD {
+        if is_ready.is_err() || Instant::now() >= until || !matches!(stream.read(&mut part), Ok(1..)) {
+            return;
+        }
     }
 }
 
@@ -159,14 +184,13 @@ fn refuse(stream: &mut TcpStream, refusal: Refusal) {
     drop(stream.write_all(text.as_bytes()));
 }
 
-fn page(server: &Server) -> String {
+fn page(server: &Server) -> Result<String, LabError> {
     let (session, goes_on) = server.live.session();
-    let Some(session) = session else { return html::waiting(&server.record) };
-    let options = tare_analysis::Options { strict: server.strict, ..Default::default() };
-    let findings = tare_analysis::findings(&session, &options);
+    let Some(session) = session else { return Ok(html::waiting(&server.record)) };
+    let findings = report::findings(&session, &server.view)?;
     let again = format!("tare {}", report::again(&session));
     let options = html::Options { record: Some(&server.record), again: Some(&again), live: goes_on };
-    html::render(&session, &findings, &options)
+    Ok(html::render(&session, &findings, &options))
 }
 
 fn send(stream: &mut TcpStream, kind: &str, body: &[u8]) -> io::Result<()> {

@@ -24,6 +24,8 @@ pub enum Refusal {
     NotFound,
     /// Too many connections at once.
     Busy,
+    /// The page cannot be made.
+    Broken,
 }
 
 impl Refusal {
@@ -36,6 +38,7 @@ impl Refusal {
             Refusal::OtherMethod => "405 Method Not Allowed",
             Refusal::NotFound => "404 Not Found",
             Refusal::Busy => "503 Service Unavailable",
+            Refusal::Broken => "500 Internal Server Error",
         }
     }
 }

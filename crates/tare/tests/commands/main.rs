@@ -7,4 +7,5 @@ mod honesty;
 mod kill;
 mod places;
 mod program;
+mod serving;
 mod sessions;
