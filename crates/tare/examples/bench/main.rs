@@ -135,15 +135,7 @@ fn kill(asked: &Kill) -> Result<bool, String> {
     };
     let found = kills.run(&mut |line| println!("{line}")).map_err(|e| e.to_string())?;
     println!("{} sessions killed, seed {}: something was left of {}", asked.rounds, asked.seed, found.len());
-    for one in &found {
-        println!(
-            "round {} of {} after {} ms: {}",
-            one.round + 1,
-            one.target,
-            one.after_ms,
-            one.what.join("; ")
-        );
-    }
+    found.iter().for_each(|one| println!("{one}"));
     Ok(found.is_empty())
 }
 

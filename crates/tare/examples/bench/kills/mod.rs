@@ -4,6 +4,7 @@
 mod remains;
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -40,6 +41,19 @@ pub struct Found {
     pub target: String,
     pub after_ms: u64,
     pub what: Vec<String>,
+}
+
+impl fmt::Display for Found {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "round {}, {} after {} ms: {}",
+            self.round + 1,
+            self.target,
+            self.after_ms,
+            self.what.join("; ")
+        )
+    }
 }
 
 impl Kills<'_> {
