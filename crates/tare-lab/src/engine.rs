@@ -123,6 +123,8 @@ impl Engine {
         let name = ground.name().to_owned();
         let mut outside = Facts::default();
         let mut command = Command::new(&program);
+        // What it needs for a moment lies where it is taken away with the rest, however it ends.
+        command.env("TMPDIR", ground.folder());
         let (host, namespace) = network(specification, ground, &mut command, &mut outside)?;
         let words = ["rm", "--force", &name].map(str::to_owned).to_vec();
         let what = format!("container {name}");
@@ -200,12 +202,16 @@ impl Engine {
         let archive = ground.session_folder().join("image.tar");
         fs::write(&archive, EMPTY_ARCHIVE).map_err(|e| storage(&archive, e))?;
         // A session that is killed now must not take this with it: half an image spoils the engine's storage.
-        ask(Command::new(program).args(self.import).arg(&archive).arg(&image).env(FINISHES, "1")).map_err(
-            |cause| {
-                LabError::new(ErrorKind::Environment, format!("{} cannot make an image", self.program))
-                    .because(cause)
-            },
-        )?;
+        ask(Command::new(program)
+            .args(self.import)
+            .arg(&archive)
+            .arg(&image)
+            .env(FINISHES, "1")
+            .env("TMPDIR", ground.session_folder()))
+        .map_err(|cause| {
+            LabError::new(ErrorKind::Environment, format!("{} cannot make an image", self.program))
+                .because(cause)
+        })?;
         fs::write(&made, "").map_err(|e| storage(&made, e))?;
         Ok(image)
     }

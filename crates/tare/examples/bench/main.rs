@@ -1,18 +1,22 @@
-//! bench: tare beside the tools that it replaces, one after the other on one machine.
+//! bench: tare beside the tools that it replaces, one after the other on one machine; and tare beside the truth.
 //!
 //! `agreement` asks whether tare measures what the tool measures, `overhead` what measuring itself costs. Both
 //! alternate tare and tool, judge the ratio by the same statistics as a session, and write what they found into docs/.
 
 mod agent;
 mod agreement;
+mod delay;
 mod document;
 mod duel;
 mod duels;
+mod kills;
 mod machine;
 mod overhead;
 mod ratio;
 mod tool;
+mod truths;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -60,6 +64,89 @@ enum Command {
         #[command(flatten)]
         setting: Setting,
     },
+    /// Kill sessions at random moments, and look for what is left of them after tare clean.
+    ///
+    /// Looks at processes, mounts, network namespaces and devices, loop devices, control groups, states of runtimes,
+    /// Podman's containers and images, temporary files, the session's own folders; and whether the record can be read.
+    /// Ends with 1 when anything was left. Nothing else should enter environments meanwhile, or say --shared.
+    Kills(Kill),
+    /// Measure differences whose size is known: what tare says of them must be true.
+    ///
+    /// Podman's default filter of system calls against none must be slower by tens of nanoseconds a call, with an
+    /// interval that excludes no difference; 200 us that are injected into each call must be found within 2 %. Ends
+    /// with 1 when a truth is missed. Needs podman, two processors and a machine that does nothing else.
+    Truths {
+        #[command(flatten)]
+        setting: Setting,
+    },
+    /// Run a program whose getppid takes so much longer: what truths enters.
+    #[command(hide = true)]
+    Delayed {
+        #[arg(long, value_name = "US")]
+        delay_us: u64,
+        #[arg(last = true)]
+        words: Vec<OsString>,
+    },
+}
+
+/// Sessions to be killed.
+#[derive(Clone, Debug, clap::Args)]
+struct Kill {
+    /// Sessions to start and kill.
+    #[arg(long, value_name = "N", default_value_t = 200)]
+    rounds: u32,
+    /// Seed of the moments, to repeat them.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Environments to kill sessions of, comma-separated. All of them unless given.
+    #[arg(long = "in", value_name = "ENVIRONMENTS", value_delimiter = ',')]
+    environments: Vec<String>,
+    /// Other programs enter environments meanwhile: what is new on the machine and has no sign of tare is theirs.
+    #[arg(long)]
+    shared: bool,
+    /// The tare that is killed. The one built beside this program unless given.
+    #[arg(long, value_name = "FILE")]
+    tare: Option<PathBuf>,
+    /// Folder on a disk in which sessions build.
+    #[arg(long, value_name = "FOLDER", default_value = "/var/tmp")]
+    scratch: PathBuf,
+}
+
+/// Kills sessions; false when something was left.
+fn kill(asked: &Kill) -> Result<bool, String> {
+    let tare = binary(asked.tare.as_deref())?;
+    let folder =
+        tempfile::Builder::new().prefix("kills-").tempdir_in(&asked.scratch).map_err(|e| e.to_string())?;
+    let wanted = |(target, _): &(&str, u64)| {
+        asked.environments.is_empty() || asked.environments.iter().any(|e| e == target)
+    };
+    let targets: Vec<_> = kills::TARGETS.into_iter().filter(wanted).collect();
+    let targets = kills::ready(&tare, &targets).map_err(|e| format!("tare check: {e}"))?;
+    if targets.is_empty() {
+        return Err("none of these environments is ready: tare check says why".into());
+    }
+    let kills = kills::Kills {
+        tare: &tare,
+        folder: folder.path(),
+        targets: &targets,
+        rounds: asked.rounds,
+        seed: asked.seed,
+        alone: !asked.shared,
+    };
+    let found = kills.run(&mut |line| println!("{line}")).map_err(|e| e.to_string())?;
+    println!("{} sessions killed, seed {}: something was left of {}", asked.rounds, asked.seed, found.len());
+    found.iter().for_each(|one| println!("{one}"));
+    Ok(found.is_empty())
+}
+
+/// tare's binary: the one named, or the one that cargo puts beside its folder of examples.
+fn binary(named: Option<&std::path::Path>) -> Result<PathBuf, String> {
+    if let Some(tare) = named {
+        return tare.canonicalize().map_err(|e| format!("{}: {e}", tare.display()));
+    }
+    let own = std::env::current_exe().map_err(|e| format!("this program's own path: {e}"))?;
+    let beside = own.parent().and_then(|examples| examples.parent()).map(|folder| folder.join("tare"));
+    beside.filter(|path| path.is_file()).ok_or("there is no tare beside this program: --tare FILE".into())
 }
 
 /// How long, where and with which binary.
@@ -104,12 +191,7 @@ impl Setting {
 
     /// tare's binary: the one named, or the one that cargo puts beside its folder of examples.
     fn binary(&self) -> Result<PathBuf, String> {
-        if let Some(tare) = &self.tare {
-            return tare.canonicalize().map_err(|e| format!("{}: {e}", tare.display()));
-        }
-        let own = std::env::current_exe().map_err(|e| format!("this program's own path: {e}"))?;
-        let beside = own.parent().and_then(|examples| examples.parent()).map(|folder| folder.join("tare"));
-        beside.filter(|path| path.is_file()).ok_or("there is no tare beside this program: --tare FILE".into())
+        binary(self.tare.as_deref())
     }
 }
 
@@ -120,6 +202,18 @@ fn main() -> ExitCode {
             agreement::run(&setting, &agreement::Choice { families: family, rows: row }, unixbench)
         }
         Command::Overhead { setting } => overhead::run(&setting).map(|()| true),
+        Command::Kills(asked) => kill(&asked),
+        Command::Truths { setting } => truths::run(&setting),
+        Command::Delayed { delay_us, words } => {
+            let ended = delay::run(Duration::from_micros(delay_us), &words);
+            return ended.map_or_else(
+                |reason| {
+                    eprintln!("error: {reason}");
+                    ExitCode::from(2)
+                },
+                |code| ExitCode::from(code as u8),
+            );
+        }
     };
     match done {
         Ok(true) => ExitCode::SUCCESS,

@@ -5,6 +5,9 @@ mod errors;
 mod held;
 mod honesty;
 mod kill;
+mod kills;
+#[path = "../../examples/bench/kills/mod.rs"]
+mod kills_bench;
 mod places;
 mod program;
 mod serving;

@@ -1,0 +1,152 @@
+//! Kills: sessions that are killed at random moments. After `tare clean` nothing of them may be left, and their
+//! records must be readable.
+
+mod remains;
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use tare_data::generator::Generator;
+use tare_record::RecordError;
+
+use remains::Machine;
+
+/// What is killed, and the time in ms in which a session of it has gone through its first starts, some trials and
+/// some leavings; moments are drawn from it.
+pub const TARGETS: [(&str, u64); 5] =
+    [("gvisor", 3_000), ("uml", 8_000), ("qemu", 12_000), ("podman", 4_000), ("podman?own=root", 5_000)];
+
+/// Sessions to be killed.
+pub struct Kills<'a> {
+    pub tare: &'a Path,
+    /// An empty folder on a disk; sessions build and keep their journals in it.
+    pub folder: &'a Path,
+    pub targets: &'a [(&'a str, u64)],
+    pub rounds: u32,
+    pub seed: u64,
+    /// Whether nothing else enters environments meanwhile: then whatever is new on the machine counts as left.
+    pub alone: bool,
+}
+
+/// A round in which something was wrong.
+#[derive(Debug)]
+pub struct Found {
+    pub round: u32,
+    pub target: String,
+    pub after_ms: u64,
+    pub what: Vec<String>,
+}
+
+impl fmt::Display for Found {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "round {}, {} after {} ms: {}",
+            self.round + 1,
+            self.target,
+            self.after_ms,
+            self.what.join("; ")
+        )
+    }
+}
+
+impl Kills<'_> {
+    /// Kills one session a round; returns the rounds in which something was left. `tell` hears of every round.
+    pub fn run(&self, tell: &mut dyn FnMut(&str)) -> io::Result<Vec<Found>> {
+        for name in ["state", "scratch"] {
+            fs::create_dir_all(self.folder.join(name))?;
+        }
+        let mut generator = Generator::for_part(self.seed, "kills");
+        let mut all = Vec::new();
+        for round in 0..self.rounds {
+            let (target, span_ms) = self.targets[generator.below(self.targets.len() as u64) as usize];
+            // Every other moment is an early one: most of what is made is made then.
+            let span_ms = if generator.below(2) == 0 { span_ms / 8 } else { span_ms };
+            let after_ms = generator.below(span_ms.max(1));
+            let what = self.kill(target, after_ms)?;
+            tell(&format!(
+                "{:3} of {}  {target} after {after_ms} ms: {}",
+                round + 1,
+                self.rounds,
+                words(&what)
+            ));
+            if !what.is_empty() {
+                all.push(Found { round, target: target.to_owned(), after_ms, what });
+            }
+        }
+        Ok(all)
+    }
+
+    /// One session, killed; what is left of it, and what else is wrong.
+    fn kill(&self, target: &str, after_ms: u64) -> io::Result<Vec<String>> {
+        let before = self.alone.then(Machine::now);
+        let record = self.folder.join("killed.tare");
+        let _ = fs::remove_file(&record);
+        let mut session =
+            self.tare(&["run", "--in", target, "--only", "sys.getppid,file.sync", "--place", "own,share"]);
+        session
+            .args(["--rounds", "400", "--scratch"])
+            .arg(self.folder.join("scratch"))
+            .arg("--record")
+            .arg(&record);
+        let mut session = session.stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
+        thread::sleep(Duration::from_millis(after_ms));
+        let mut what = Vec::new();
+        if let Some(status) = session.try_wait()? {
+            let said = session.wait_with_output()?.stderr;
+            what.push(format!(
+                "the session ended by itself ({status}): {}",
+                String::from_utf8_lossy(&said).trim()
+            ));
+        } else {
+            // As a power cut or the kernel's memory killer would.
+            session.kill()?;
+            session.wait()?;
+        }
+        let sessions = remains::sessions(self.folder);
+        let cleaned = self.tare(&["clean"]).output()?;
+        if !cleaned.status.success() {
+            what.push(format!("tare clean: {}", String::from_utf8_lossy(&cleaned.stdout).trim()));
+        }
+        what.extend(remains::of(self.folder, &sessions));
+        what.extend(before.iter().flat_map(|before| before.new_since(&sessions)));
+        match tare_record::read(&record) {
+            // Killed before there was anything to write down.
+            Ok(_) | Err(RecordError::NoPlan { .. }) => {}
+            Err(_) if !record.exists() || fs::metadata(&record)?.len() == 0 => {}
+            Err(e) => what.push(format!("the record: {e}")),
+        }
+        Ok(what)
+    }
+
+    fn tare(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(self.tare);
+        command.args(arguments).current_dir(self.folder).stdin(Stdio::null());
+        command.env("XDG_STATE_HOME", self.folder.join("state"));
+        command
+    }
+}
+
+fn words(what: &[String]) -> String {
+    if what.is_empty() { "nothing is left".to_owned() } else { what.join("; ") }
+}
+
+/// Those of the targets that are ready here, as `tare check` says.
+pub fn ready<'a>(tare: &Path, targets: &[(&'a str, u64)]) -> io::Result<Vec<(&'a str, u64)>> {
+    let said = Command::new(tare).args(["check", "--json"]).stdin(Stdio::null()).output()?;
+    let document: serde_json::Value = serde_json::from_slice(&said.stdout)?;
+    let rows = document["environments"].as_array().cloned().unwrap_or_default();
+    let ready: BTreeSet<&str> = rows
+        .iter()
+        .filter(|row| row["ready"] == true)
+        .filter_map(|row| row["environment"].as_str())
+        .collect();
+    let name = |target: &str| target.split('?').next().unwrap_or_default().to_owned();
+    Ok(targets.iter().copied().filter(|(target, _)| ready.contains(name(target).as_str())).collect())
+}

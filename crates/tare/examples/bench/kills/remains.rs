@@ -1,0 +1,180 @@
+//! What is left of sessions, wherever tare or what it enters may have put it.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread;
+use std::time::Duration;
+
+/// Beginning of every name that a session gives.
+const PREFIX: &str = "tare-";
+/// Where runtimes keep what they know of containers, one entry each.
+const STATES: [&str; 6] = [
+    "/run/runsc",
+    "/run/runc",
+    "/run/crun",
+    "/run/netns",
+    "/var/lib/containers/storage/overlay",
+    "/var/lib/containers/storage/overlay-containers",
+];
+/// Where engines and runtimes put what is for a moment, and how its names begin.
+const MOMENTARY: [&str; 2] = ["/var/tmp", "/tmp"];
+const MOMENTARY_NAMES: [&str; 6] = ["storage", "buildah", "libpod", "podman", "container_images", "runsc"];
+/// What somebody else makes and takes away is gone after this.
+const SETTLES: Duration = Duration::from_secs(1);
+
+/// Names of the sessions that worked in this folder and were not cleaned up after.
+pub fn sessions(folder: &Path) -> BTreeSet<String> {
+    let journals = entries(&folder.join("state/tare")).into_iter().filter_map(|path| {
+        let id = path.file_stem()?.to_str()?.to_owned();
+        path.extension().is_some_and(|ending| ending == "journal").then(|| format!("{PREFIX}{id}"))
+    });
+    let folders = entries(&folder.join("scratch"));
+    let folders = folders.iter().filter_map(|path| Some(path.file_name()?.to_str()?.to_owned()));
+    journals.chain(folders.filter(|name| name.starts_with(PREFIX))).collect()
+}
+
+/// All that is left of these sessions.
+pub fn of(folder: &Path, sessions: &BTreeSet<String>) -> Vec<String> {
+    let whose = Whose { folder, sessions };
+    let mut left: Vec<String> = Vec::new();
+    let files = entries(&folder.join("state/tare")).into_iter().chain(entries(&folder.join("scratch")));
+    left.extend(files.map(|path| format!("file {}", path.display())));
+    left.extend(
+        processes()
+            .into_iter()
+            .filter(|(_, words)| whose.meant(words))
+            .map(|(pid, _)| format!("process {pid}")),
+    );
+    let named = mounts().into_iter().chain(states()).chain(loop_devices()).chain(control_groups());
+    left.extend(named.chain(containers()).filter(|thing| whose.meant(thing)));
+    left
+}
+
+/// Tells what belongs to the sessions.
+struct Whose<'a> {
+    folder: &'a Path,
+    sessions: &'a BTreeSet<String>,
+}
+
+impl Whose<'_> {
+    fn meant(&self, text: &str) -> bool {
+        let scratch = self.folder.join("scratch");
+        let id = |name: &String| format!("TARE_SESSION={}", name.trim_start_matches(PREFIX));
+        text.contains(scratch.to_string_lossy().as_ref())
+            || self.sessions.iter().any(|name| text.contains(name.as_str()) || text.contains(&id(name)))
+    }
+}
+
+/// What there is on the machine that sessions could have made, whoever made it.
+pub struct Machine(BTreeSet<String>);
+
+impl Machine {
+    pub fn now() -> Machine {
+        let all = mounts().into_iter().chain(states()).chain(loop_devices()).chain(control_groups());
+        Machine(all.chain(interfaces()).chain(containers()).chain(momentary()).collect())
+    }
+
+    /// What has come since, and stays.
+    pub fn new_since(&self, sessions: &BTreeSet<String>) -> Vec<String> {
+        // What carries another session's name has been looked for by that name, or is somebody else's.
+        let named =
+            |thing: &String| thing.contains(PREFIX) && !sessions.iter().any(|name| thing.contains(name));
+        let new = |now: &Machine| now.0.difference(&self.0).cloned().collect::<BTreeSet<String>>();
+        let first = new(&Machine::now());
+        if first.is_empty() {
+            return Vec::new();
+        }
+        thread::sleep(SETTLES);
+        new(&Machine::now())
+            .intersection(&first)
+            .filter(|thing| !named(thing))
+            .map(|thing| format!("new: {thing}"))
+            .collect()
+    }
+}
+
+/// Living processes, each with all that could tell whose it is.
+fn processes() -> Vec<(u32, String)> {
+    let pids = entries(Path::new("/proc")).into_iter();
+    pids.filter_map(|path| {
+        let pid = path.file_name()?.to_str()?.parse().ok()?;
+        let text = |file: &str| {
+            let bytes = fs::read(path.join(file)).unwrap_or_default();
+            String::from_utf8_lossy(&bytes).replace('\0', "\n")
+        };
+        let link = |file: &str| fs::read_link(path.join(file)).unwrap_or_default().display().to_string();
+        let words = [text("environ"), text("cmdline"), link("exe"), link("cwd"), link("root")];
+        (pid != std::process::id()).then(|| (pid, words.join("\n")))
+    })
+    .collect()
+}
+
+fn mounts() -> Vec<String> {
+    let table = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    // The numbers in front are another's next time.
+    table.lines().map(|line| format!("mount {}", line.splitn(5, ' ').last().unwrap_or_default())).collect()
+}
+
+fn states() -> Vec<String> {
+    let all = STATES.iter().flat_map(|folder| entries(Path::new(folder)));
+    all.map(|path| format!("state {}", path.display())).collect()
+}
+
+fn interfaces() -> Vec<String> {
+    entries(Path::new("/sys/class/net"))
+        .iter()
+        .map(|path| format!("network device {}", path.display()))
+        .collect()
+}
+
+fn loop_devices() -> Vec<String> {
+    let devices = entries(Path::new("/sys/block")).into_iter();
+    let files = devices.filter_map(|device| {
+        let file = fs::read_to_string(device.join("loop/backing_file")).ok()?;
+        Some(format!("loop device {} on {}", device.display(), file.trim()))
+    });
+    files.collect()
+}
+
+/// Control groups to a depth of two below each hierarchy: where runtimes make theirs.
+fn control_groups() -> Vec<String> {
+    let mut all: Vec<PathBuf> = Vec::new();
+    let mut level = vec![PathBuf::from("/sys/fs/cgroup")];
+    for _ in 0..4 {
+        let below = level
+            .iter()
+            .flat_map(|folder| entries(folder))
+            .filter(|path| path.is_dir() && !path.is_symlink());
+        level = below.collect();
+        all.extend(level.iter().cloned());
+    }
+    all.iter().map(|path| format!("control group {}", path.display())).collect()
+}
+
+/// Containers and images that podman knows.
+fn containers() -> Vec<String> {
+    let ask = |what: &str, words: &[&str]| -> Vec<String> {
+        let said =
+            Command::new("podman").args(words).output().map(|output| output.stdout).unwrap_or_default();
+        String::from_utf8_lossy(&said).lines().map(|line| format!("{what} {line}")).collect()
+    };
+    let mut all = ask("container", &["ps", "--all", "--external", "--format", "{{.Names}}"]);
+    all.extend(ask("image", &["images", "--all", "--format", "{{.Repository}} {{.Id}}"]));
+    all
+}
+
+fn momentary() -> Vec<String> {
+    let all = MOMENTARY.iter().flat_map(|folder| entries(Path::new(folder)));
+    let named = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        MOMENTARY_NAMES.iter().any(|beginning| name.starts_with(beginning))
+    };
+    all.filter(named).map(|path| format!("file {}", path.display())).collect()
+}
+
+/// Paths in a folder; none where there is no such folder.
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
+}

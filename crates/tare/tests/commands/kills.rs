@@ -1,0 +1,23 @@
+//! A short run of `./bench/kills`: sessions killed at random moments, the same ones each time.
+
+use std::path::Path;
+
+use crate::kills_bench::{Kills, TARGETS, ready};
+
+#[test]
+fn nothing_is_left_of_sessions_that_are_killed_at_random() {
+    let tare = Path::new(env!("CARGO_BIN_EXE_tare"));
+    let folder = tempfile::Builder::new().prefix("kills-").tempdir_in(tare.parent().unwrap()).unwrap();
+    // An emulated machine boots for seconds; ./bench/kills has it.
+    let quick: Vec<_> = TARGETS.into_iter().filter(|(target, _)| *target != "qemu").collect();
+    let targets = ready(tare, &quick).unwrap();
+    for (target, _) in quick.iter().filter(|(target, _)| targets.iter().all(|(name, _)| name != target)) {
+        println!("SKIPPED nothing_is_left_of_sessions_that_are_killed_at_random in {target}: not ready");
+    }
+    if targets.is_empty() {
+        return;
+    }
+    let kills = Kills { tare, folder: folder.path(), targets: &targets, rounds: 12, seed: 7, alone: false };
+    let found = kills.run(&mut |line| println!("{line}")).unwrap();
+    assert_eq!(found.iter().map(ToString::to_string).collect::<Vec<_>>(), [""; 0]);
+}
