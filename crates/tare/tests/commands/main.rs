@@ -5,6 +5,7 @@ mod errors;
 mod held;
 mod honesty;
 mod kill;
+mod peers;
 mod places;
 mod program;
 mod serving;
