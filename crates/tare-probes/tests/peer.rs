@@ -404,9 +404,8 @@ fn no_route_and_a_firewall_that_drops_are_told_apart() {
         let nowhere = open("192.0.2.2:12866");
         assert!(nowhere.reason.starts_with("no route to 192.0.2.2:12866"), "{nowhere}");
         // A neighbour that answers nothing, as behind a firewall that drops.
-        assert!(
-            ip("link add far type dummy") && ip("addr add 192.0.2.1/24 dev far") && ip("link set far up")
-        );
+        assert!(ip("link add far type veth peer name beyond") && ip("addr add 192.0.2.1/24 dev far"));
+        assert!(ip("link set far up") && ip("link set beyond up"));
         assert!(ip("neigh add 192.0.2.2 lladdr 02:00:00:00:00:02 dev far"));
         let dropped = open("192.0.2.2:12866");
         assert!(dropped.reason.starts_with("filtered: no answer from 192.0.2.2:12866"), "{dropped}");
@@ -424,6 +423,11 @@ fn capture() -> std::os::fd::OwnedFd {
         let protocol = i32::from((libc::ETH_P_ALL as u16).to_be());
         let raw = libc::socket(libc::AF_PACKET, libc::SOCK_DGRAM | libc::SOCK_NONBLOCK, protocol);
         assert!(raw >= 0);
+        // Room for all of a test: a full buffer would hide what comes last.
+        let room: i32 = 16 << 20;
+        let length = size_of::<i32>() as libc::socklen_t;
+        let room = (&raw const room).cast();
+        assert_eq!(libc::setsockopt(raw, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, room, length), 0);
         std::os::fd::FromRawFd::from_raw_fd(raw)
     }
 }
