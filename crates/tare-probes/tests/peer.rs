@@ -321,6 +321,7 @@ fn every_network_probe_measures_at_a_peer() {
             ("net.rr", &[("protocol", "udp")]),
             ("net.rr", &[("protocol", "udp"), ("request", "1000"), ("response", "900"), ("burst", "9")]),
             ("net.connect", &[]),
+            ("net.hops", &[]),
             ("net.stream", &[("direction", "send")]),
             ("net.stream", &[("direction", "receive"), ("congestion", "reno")]),
         ] {
@@ -374,5 +375,105 @@ fn a_peer_that_is_killed_ends_the_trial_that_it_serves() {
             }
         };
         assert_eq!(failure.kind, FailureKind::Broken);
+    }
+}
+
+/// Runs in a network namespace of its own, with loopback up; false where that is not permitted.
+fn in_own_network(work: impl FnOnce() + Send) -> bool {
+    std::thread::scope(|scope| {
+        let thread = scope.spawn(|| {
+            // SAFETY: takes this thread alone into a fresh network, in which it ends.
+            if unsafe { libc::unshare(libc::CLONE_NEWNET) } != 0 || !ip("link set lo up") {
+                return false;
+            }
+            work();
+            true
+        });
+        thread.join().unwrap()
+    })
+}
+
+fn ip(words: &str) -> bool {
+    Command::new("ip").args(words.split(' ')).status().is_ok_and(|status| status.success())
+}
+
+#[test]
+fn no_route_and_a_firewall_that_drops_are_told_apart() {
+    let done = in_own_network(|| {
+        let open = |address: &str| Session::open(address, &Secret::fresh().unwrap()).err().unwrap();
+        let nowhere = open("192.0.2.2:12866");
+        assert!(nowhere.reason.starts_with("no route to 192.0.2.2:12866"), "{nowhere}");
+        // A neighbour that answers nothing, as behind a firewall that drops.
+        assert!(ip("link add far type veth peer name beyond") && ip("addr add 192.0.2.1/24 dev far"));
+        assert!(ip("link set far up") && ip("link set beyond up"));
+        assert!(ip("neigh add 192.0.2.2 lladdr 02:00:00:00:00:02 dev far"));
+        let dropped = open("192.0.2.2:12866");
+        assert!(dropped.reason.starts_with("filtered: no answer from 192.0.2.2:12866"), "{dropped}");
+        assert!(dropped.reason.contains("th dport 12866-12867 accept"), "{dropped}");
+    });
+    if !done {
+        println!("SKIPPED no_route_and_a_firewall_that_drops_are_told_apart: no network of its own");
+    }
+}
+
+/// A socket that sees every packet of this network.
+fn capture() -> std::os::fd::OwnedFd {
+    // SAFETY: makes a socket, which is owned from then on.
+    unsafe {
+        let protocol = i32::from((libc::ETH_P_ALL as u16).to_be());
+        let raw = libc::socket(libc::AF_PACKET, libc::SOCK_DGRAM | libc::SOCK_NONBLOCK, protocol);
+        assert!(raw >= 0);
+        // Room for all of a test: a full buffer would hide what comes last.
+        let room: i32 = 16 << 20;
+        let length = size_of::<i32>() as libc::socklen_t;
+        let room = (&raw const room).cast();
+        assert_eq!(libc::setsockopt(raw, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, room, length), 0);
+        std::os::fd::FromRawFd::from_raw_fd(raw)
+    }
+}
+
+#[test]
+fn no_datagram_goes_to_who_has_not_shown_the_token() {
+    let done = in_own_network(|| {
+        let peer = Peer::start();
+        let seen = capture();
+        let mut session = peer.open().unwrap();
+        let ready = session.request(&rounds(Transport::Udp), WAIT).unwrap();
+        let bind = || UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let (near, stranger) = (bind(), bind());
+        // From another address of this machine, with the right token: the session's is 127.0.0.1.
+        let elsewhere = UdpSocket::bind((Ipv4Addr::new(127, 0, 0, 2), 0)).unwrap();
+        elsewhere.send_to(&ready.token, ready.address).unwrap();
+        for n in 0..200u8 {
+            stranger.send_to(&vec![n; usize::from(n)], ready.address).unwrap();
+        }
+        near.set_read_timeout(Some(WAIT)).unwrap();
+        let mut answer = [0; 100];
+        near.send_to(&ready.token, ready.address).unwrap();
+        assert_eq!(near.recv(&mut answer).unwrap(), 16);
+        stranger.send_to(&ready.token, ready.address).unwrap();
+        for n in 0..200u8 {
+            stranger.send_to(&[n], ready.address).unwrap();
+            near.send_to(&[n], ready.address).unwrap();
+            assert_eq!((near.recv(&mut answer).unwrap(), answer[0]), (1, !n));
+        }
+        let (mut bytes, mut to_near, mut sent) = ([0u8; 2000], 0, 0);
+        let near_port = near.local_addr().unwrap().port();
+        while let Ok((length, _)) = rustix::net::recv(&seen, &mut bytes, rustix::net::RecvFlags::DONTWAIT) {
+            let head = 4 * usize::from(bytes[0] & 15);
+            let port = |at: usize| u16::from_be_bytes([bytes[head + at], bytes[head + at + 1]]);
+            if bytes[0] >> 4 != 4 || bytes[9] != 17 || length < head + 8 {
+                continue;
+            }
+            if port(0) == ready.address.port() {
+                sent += 1;
+                to_near += u32::from(port(2) == near_port);
+            }
+        }
+        assert!(sent >= 201, "the capture saw {sent}");
+        assert_eq!(to_near, sent, "datagrams of the peer's to somebody else");
+    });
+    if !done {
+        println!("SKIPPED no_datagram_goes_to_who_has_not_shown_the_token: no network of its own");
     }
 }

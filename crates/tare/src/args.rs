@@ -64,6 +64,9 @@ pub struct Run {
     /// May be given several times; instead of the study's own.
     #[arg(long = "peer", value_name = "PEER")]
     pub peers: Vec<String>,
+    /// Also say where round trips go: net.hops, to each peer of the study.
+    #[arg(long, conflicts_with = "resume")]
+    pub hops: bool,
     /// Time for the whole session, e.g. 90s, 8m, 1h. The study's own unless given.
     #[arg(long, value_name = "TIME", conflicts_with = "rounds")]
     pub budget: Option<String>,

@@ -142,7 +142,7 @@ impl Far {
 fn by_closing(flow: &Flow) -> bool {
     match flow {
         Flow::Rounds(Rounds { transport, .. }) => *transport == Transport::Tcp,
-        Flow::Connections { .. } => false,
+        Flow::Connections { .. } | Flow::Hops => false,
         Flow::Transfer(_) => true,
     }
 }

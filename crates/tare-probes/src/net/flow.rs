@@ -29,6 +29,8 @@ pub enum Flow {
     Connections { request: u32, response: u32 },
     /// Bytes one way.
     Transfer(Transfer),
+    /// Requests and responses with the times at which they passed.
+    Hops,
 }
 
 /// Requests and responses of fixed sizes.
@@ -83,6 +85,7 @@ impl Flow {
             }
         };
         match self {
+            Flow::Hops => Ok(()),
             Flow::Rounds(Rounds { transport: Transport::Tcp, request, response, .. })
             | Flow::Connections { request, response } => message(*request, *response, LARGEST_MESSAGE),
             Flow::Rounds(Rounds { transport: Transport::Udp, request, response, .. }) => {

@@ -7,9 +7,11 @@ pub mod connections;
 pub mod datagrams;
 pub mod far;
 pub mod flow;
+pub mod hops;
 pub mod ledger;
 pub mod serving;
 pub mod sockets;
+pub mod stamps;
 pub mod streams;
 pub mod transfer;
 

@@ -11,7 +11,7 @@ use tare_data::failure::Failure;
 
 use super::connections::{self, Welcome};
 use super::flow::{Flow, Rounds, Transfer, Transport};
-use super::{datagrams, sockets, streams, transfer};
+use super::{datagrams, hops, sockets, streams, transfer};
 use crate::buffer::Buffer;
 
 /// Bytes of a flow's token.
@@ -65,6 +65,7 @@ impl Serving {
                 (Transport::Tcp, *request as usize, *response as usize)
             }
             Flow::Transfer(Transfer { size, .. }) => (Transport::Tcp, *size as usize, 1),
+            Flow::Hops => (Transport::Udp, 1, 1),
         };
         let (socket, address) = sockets::bound(transport, address, BACKLOG)?;
         let incoming = Buffer::zeroed(incoming)?;
@@ -101,6 +102,10 @@ impl Serving {
                     Err(_) => SOCKETS_FAILED,
                 }
             }
+            Flow::Hops => match datagrams::met(&self.socket, &self.token, self.from, PATIENCE) {
+                Ok(()) => hops::respond(&self.socket, &self.token),
+                Err(_) => NOBODY_CAME,
+            },
             Flow::Connections { .. } => {
                 let welcome = Welcome { token: &self.token, from: self.from };
                 connections::respond(&self.socket, &mut self.incoming, &self.outgoing, &welcome)

@@ -24,6 +24,7 @@ mod mem_fault;
 mod mem_latency;
 mod mem_map;
 mod net_connect;
+mod net_hops;
 mod net_rr;
 mod net_stream;
 mod null;
@@ -72,6 +73,7 @@ pub static PROBES: &[&Probe] = &[
     &net_rr::PROBE,
     &net_connect::PROBE,
     &net_stream::PROBE,
+    &net_hops::PROBE,
     &null::PROBE,
 ];
 

@@ -21,7 +21,7 @@ use tare_lab::programs::Programs;
 use tare_lab::published;
 use tare_lab::run::Rounds;
 use tare_lab::specification::Specification;
-use tare_lab::study::{AskedCase, Study, parse_duration_s, select};
+use tare_lab::study::{AskedCase, Study, parse_duration_s, select, with_hops};
 use tare_probes::probe::Size;
 use tare_record::entry::SCHEMA;
 use tare_record::{Entry, Writer};
@@ -183,8 +183,8 @@ impl Session<'_> {
         let study = Study::named(args.study.as_deref().unwrap_or(usual))?;
         let places = (!args.places.is_empty()).then_some(args.places.as_slice());
         let asked = study.asked(places, args.reference.then_some(Size::Reference))?;
-        let asked = select(asked, &args.only)?;
-        Ok((study, Peers::read(&args.peers)?.instead(asked)))
+        let asked = Peers::read(&args.peers)?.instead(select(asked, &args.only)?);
+        Ok((study, if args.hops { with_hops(asked)? } else { asked }))
     }
 
     /// The articles that a study of the user's own names. Found before anything is measured: a slip costs no session.

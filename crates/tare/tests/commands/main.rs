@@ -8,6 +8,7 @@ mod kill;
 mod kills;
 #[path = "../../examples/bench/kills/mod.rs"]
 mod kills_bench;
+mod peers;
 mod places;
 mod program;
 mod serving;

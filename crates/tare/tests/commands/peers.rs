@@ -1,0 +1,90 @@
+//! Peers as a person uses them: `tare serve`, `--peer`, and where a secret must not be.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Stdio};
+
+use crate::program::Program;
+
+/// A peer that was started by hand.
+struct Served {
+    child: Child,
+    peer: String,
+}
+
+impl Served {
+    fn start(program: &Program, more: &[&str]) -> Served {
+        let listen = ["serve", "--listen", "127.0.0.1:0", "--expires", "10m"];
+        let mut command = program.command(&[&listen, more].concat());
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+        let line = lines.skip_while(|line| !line.contains("--peer ")).next().unwrap();
+        let peer = line.split("--peer ").nth(1).unwrap().trim_matches('\'').to_owned();
+        Served { child, peer }
+    }
+
+    fn secret(&self) -> &str {
+        self.peer.split_once('#').unwrap().1
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn a_session_measures_at_each_peer_and_its_record_holds_no_secret() {
+    let program = Program::new();
+    let served = Served::start(&program, &[]);
+    let peers = ["--peer", &served.peer, "--peer", "host", "--peer", "loopback"];
+    let run =
+        ["run", "--only", "net.rr*tcp*", "--in", "native", "--rounds", "2", "--record", "r.tare", "--json"];
+    let said = program.run(&[&run[..], &peers].concat());
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let rows = said.json()["rows"].as_array().unwrap().clone();
+    let headlines: Vec<&str> =
+        rows.iter().filter(|row| row["headline"] == true).filter_map(|row| row["peer"].as_str()).collect();
+    let named = served.peer.split_once("/#").unwrap().0;
+    assert_eq!(headlines, [named, "host", "loopback"], "{said:?}");
+    let record = std::fs::read_to_string(program.path("r.tare")).unwrap();
+    assert!(record.contains("peer.host") && record.contains(&format!("{named}/#...")));
+    for text in [&record, &said.out, &said.err] {
+        assert!(!text.contains(served.secret()), "the secret is shown");
+    }
+    assert!(program.remains().is_empty() && program.processes().is_empty());
+}
+
+#[test]
+fn a_secret_in_a_file_is_not_shown_and_must_be_the_users_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let program = Program::new();
+    let file = program.path("secret");
+    let served = Served::start(&program, &["--secret-file", "secret"]);
+    let secret = std::fs::read_to_string(&file).unwrap();
+    assert!(!served.peer.contains(secret.trim()) && served.peer.ends_with("?secret-file=secret"));
+    let check = program.run(&["check", "--peer", &served.peer]);
+    assert_eq!(check.code, Some(0), "{check:?}");
+    assert!(check.out.contains("  ready  tare "), "{}", check.out);
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).unwrap();
+    let refused = program.run(&["serve", "--listen", "127.0.0.1:0", "--secret-file", "secret"]);
+    assert_eq!(refused.code, Some(4), "{refused:?}");
+    assert!(refused.err.contains("hint: chmod 600"), "{}", refused.err);
+}
+
+#[test]
+fn what_is_wrong_with_a_peer_is_said_with_its_next_step() {
+    let program = Program::new();
+    let served = Served::start(&program, &[]);
+    let wrong = format!("{}{}", served.peer.split_once('#').unwrap().0, format_args!("#{}", "00".repeat(32)));
+    let check = program.run(&["check", "--peer", &wrong, "--json"]);
+    assert_eq!(check.code, Some(3), "{check:?}");
+    let reason = check.json()["peers"][0]["reason"].to_string();
+    assert!(reason.contains("wrong or expired secret"), "{reason}");
+    for (peer, hint) in [("tare://h:1", "tare://HOST:PORT/#SECRET"), ("there", "netperf://HOST")] {
+        let usage = program.run(&["run", "--peer", peer]);
+        assert_eq!(usage.code, Some(2), "{usage:?}");
+        assert!(usage.err.contains(hint), "{}", usage.err);
+    }
+}
