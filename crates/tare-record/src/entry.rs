@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use tare_data::batch::Batch;
 use tare_data::failure::Failure;
+use tare_data::imported::Imported;
 use tare_data::noise::Noise;
 use tare_data::session::{Ending, Header, LaneFacts, Plan, RepeatedRound};
 
@@ -28,6 +29,8 @@ pub enum Entry {
     End(End),
     /// A round was disturbed and will be run again.
     Repeated(RepeatedRound),
+    /// What a file of another tool says; only in a record that holds no session.
+    Imported(Imported),
     /// The session was taken up again.
     Resumed { at: String, command: Vec<String> },
     /// The session ended by itself or by its user.
