@@ -76,6 +76,8 @@ pub enum Statistic {
     Percentile(f64),
     Maximum,
     StandardDeviation,
+    /// Time over operations: a mean that nobody timed one by one.
+    TimePerOperation,
     /// Operations over time.
     Rate,
     /// Bytes or bits over time.
@@ -98,6 +100,7 @@ impl fmt::Display for Statistic {
             Statistic::Mean => f.write_str("mean"),
             Statistic::Maximum => f.write_str("max"),
             Statistic::StandardDeviation => f.write_str("sd"),
+            Statistic::TimePerOperation => f.write_str("time"),
             Statistic::Rate => f.write_str("rate"),
             Statistic::Throughput => f.write_str("throughput"),
             Statistic::Count => f.write_str("count"),
@@ -142,13 +145,18 @@ mod tests {
         let parameters = |pairs: &[(&str, &str)]| {
             Parameters(pairs.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect())
         };
-        let counterpart =
-            Counterpart { probe: "file.queue".into(), parameters: parameters(&[("bs", "4096"), ("op", "read")]) };
+        let counterpart = Counterpart {
+            probe: "file.queue".into(),
+            parameters: parameters(&[("bs", "4096"), ("op", "read")]),
+        };
         let case = parameters(&[("bs", "4KiB"), ("op", "read"), ("depth", "32")]);
         assert!(counterpart.fits("file.queue", &case));
         assert!(!counterpart.fits("file.seq", &case));
         assert!(!counterpart.fits("file.queue", &parameters(&[("bs", "4KiB"), ("op", "write")])));
-        assert!(!counterpart.fits("file.queue", &parameters(&[("bs", "4KiB")])), "what is unknown does not fit");
+        assert!(
+            !counterpart.fits("file.queue", &parameters(&[("bs", "4KiB")])),
+            "what is unknown does not fit"
+        );
         assert_eq!(counterpart.to_string(), "file.queue?bs=4096&op=read");
     }
 

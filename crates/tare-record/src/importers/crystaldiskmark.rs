@@ -75,13 +75,15 @@ fn measured(text: &Text, op: &str, test: &str, result: &str) -> Result<Growing, 
         "RND" | "Random" => "random",
         _ => return Err(shape()),
     };
-    let parameters = [("bs", bs.as_str()), ("op", op), ("pattern", pattern), ("depth", depth), ("threads", threads)];
+    let parameters =
+        [("bs", bs.as_str()), ("op", op), ("pattern", pattern), ("depth", depth), ("threads", threads)];
     if op != "mix" {
         figure.counterpart("file.queue", &parameters);
     }
     parameters.iter().for_each(|(key, value)| figure.note(key, value));
     figure.note("kept", "the best pass");
-    let (rate, rest) = result.split_once("MB/s").ok_or_else(|| text.refuse(result, "no 'MB/s' stands here"))?;
+    let (rate, rest) =
+        result.split_once("MB/s").ok_or_else(|| text.refuse(result, "no 'MB/s' stands here"))?;
     figure.state(text, Statistic::Throughput, rate.trim(), MEGABYTES_PER_SECOND)?;
     figure.metric("rate");
     let iops = after(rest, "[").and_then(|rest| rest.split_once("IOPS]"));

@@ -201,6 +201,7 @@ fn counterpart(figure: &mut Growing, name: &str, options: &Options<'_>) {
     };
     let Some(bs) = size(get("bs", "blocksize").unwrap_or("4k")) else { return };
     let depth = options.get("iodepth").unwrap_or("1");
-    let parameters = [("bs", bs.as_str()), ("op", name), ("pattern", pattern), ("depth", depth), ("threads", threads)];
+    let parameters =
+        [("bs", bs.as_str()), ("op", name), ("pattern", pattern), ("depth", depth), ("threads", threads)];
     figure.counterpart("file.queue", &parameters);
 }

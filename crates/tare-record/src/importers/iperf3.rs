@@ -4,9 +4,7 @@ use serde::Deserialize;
 use tare_data::imported::Statistic;
 
 use super::json::{self, List};
-use super::reading::{
-    BITS_PER_SECOND, BYTES, COUNT, Growing, MICROSECONDS, MILLISECONDS, PERCENT, SECONDS,
-};
+use super::reading::{BITS_PER_SECOND, BYTES, COUNT, Growing, MICROSECONDS, MILLISECONDS, PERCENT, SECONDS};
 use super::text::{Refusal, Text};
 use super::{Importer, Reading};
 
@@ -87,7 +85,9 @@ struct Utilisation {
 fn read(text: &Text) -> Result<Reading, Refusal> {
     let document: Document = json::read(text)?;
     if let Some(error) = document.error {
-        return Err(text.refuse_end(format!("iperf3 says that the test failed: {}", super::text::kept(&error))));
+        return Err(
+            text.refuse_end(format!("iperf3 says that the test failed: {}", super::text::kept(&error)))
+        );
     }
     let mut reading = Reading::new("iperf3");
     let version = document.start.version.unwrap_or_default();

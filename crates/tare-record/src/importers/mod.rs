@@ -71,7 +71,9 @@ pub fn import(bytes: &[u8], name: &str, environment: Option<&str>) -> Result<Imp
     };
     let reading = (importer.read)(&text)?;
     if reading.figures.is_empty() {
-        return Err(text.refuse_end(format!("this looks like {}, but there is no figure in it", importer.name)));
+        return Err(
+            text.refuse_end(format!("this looks like {}, but there is no figure in it", importer.name))
+        );
     }
     let sha256 = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
     let imported = Imported {

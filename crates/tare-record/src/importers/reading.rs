@@ -74,6 +74,18 @@ pub const COUNT: Scale = scale("", Unit::Count, 1.0);
 /// The output names no unit.
 pub const UNNAMED: Scale = Scale { written: "", unit: None, factor: 1.0 };
 
+/// A value times a factor. Powers of ten move the point, so that 0.1 ms are 100000 ns and nothing beside it.
+fn scaled(value: f64, factor: f64) -> f64 {
+    let power = factor.log10();
+    if power.fract() == 0.0 && value.is_finite() {
+        return format!("{value:e}").split_once('e').map_or(value * factor, |(digits, exponent)| {
+            let exponent: i32 = exponent.parse().unwrap_or(0);
+            format!("{digits}e{}", exponent + power as i32).parse().unwrap_or(value * factor)
+        });
+    }
+    value * factor
+}
+
 /// A figure while its values are found.
 pub struct Growing {
     figure: ImportedFigure,
@@ -95,12 +107,13 @@ impl Growing {
     /// Names the probe of tare that measures the same, with the parameters that the output fixes.
     pub fn counterpart(&mut self, probe: &str, parameters: &[(&str, &str)]) {
         let parameters = parameters.iter().map(|(key, value)| (kept(key), kept(value))).collect();
-        self.figure.counterpart = Some(Counterpart { probe: probe.into(), parameters: Parameters(parameters) });
+        self.figure.counterpart =
+            Some(Counterpart { probe: probe.into(), parameters: Parameters(parameters) });
     }
 
     /// Adds a value; one that is no finite number in tare's unit is none.
     fn push(&mut self, statistic: Statistic, value: f64, scale: Scale, written: String) {
-        let value = value * scale.factor;
+        let value = scaled(value, scale.factor);
         self.took = value.is_finite();
         if self.took {
             self.figure.values.push(Stated { statistic, value, unit: scale.unit, written, metric: None });
@@ -108,9 +121,15 @@ impl Growing {
     }
 
     /// Adds a number that stands in a text.
-    pub fn state(&mut self, text: &Text, statistic: Statistic, part: &str, scale: Scale) -> Result<(), Refusal> {
+    pub fn state(
+        &mut self,
+        text: &Text,
+        statistic: Statistic,
+        part: &str,
+        scale: Scale,
+    ) -> Result<(), Refusal> {
         let value = text.number(part)?;
-        if !(value * scale.factor).is_finite() {
+        if !scaled(value, scale.factor).is_finite() {
             return Err(text.refuse(part, "the number is out of all bounds"));
         }
         self.push(statistic, value, scale, format!("{} {}", kept(part), scale.written).trim_end().to_owned());
@@ -127,7 +146,12 @@ impl Growing {
 
     /// Adds a number that was read from a text by another rule; `digits` is how it stands there.
     pub fn hold_as(&mut self, statistic: Statistic, value: f64, scale: Scale, digits: &str) {
-        self.push(statistic, value, scale, format!("{} {}", kept(digits), scale.written).trim_end().to_owned());
+        self.push(
+            statistic,
+            value,
+            scale,
+            format!("{} {}", kept(digits), scale.written).trim_end().to_owned(),
+        );
     }
 
     /// Says that the value offered last, if it was taken, is defined as this metric of the counterpart.

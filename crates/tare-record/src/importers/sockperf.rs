@@ -5,7 +5,7 @@
 use tare_data::imported::Statistic;
 
 use super::reading::{COUNT, Growing, MICROSECONDS, SECONDS};
-use super::text::{Refusal, Text, after, kept, leading_number, until};
+use super::text::{Refusal, Text, after, kept, leading_digits, until};
 use super::{Importer, Reading};
 
 /// The line with which a server's statistics end.
@@ -45,7 +45,7 @@ fn read(text: &Text) -> Result<Reading, Refusal> {
             reading.note("protocol", setting.protocol.unwrap_or_default());
         } else if let Some(asked) = after(line, "following parameters:") {
             reading.note("parameters", asked);
-            setting.message = after(asked, "--msg-size=").map(|size| leading_number(size).0.to_owned());
+            setting.message = after(asked, "--msg-size=").map(|size| leading_digits(size).to_owned());
         } else if line.starts_with("packet, txTime(sec)") {
             log_open = true;
         } else if line.starts_with("-----") {
@@ -74,9 +74,9 @@ fn read(text: &Text) -> Result<Reading, Refusal> {
 fn statistics(text: &Text, figure: &mut Growing, setting: &Setting, line: &str) -> Result<(), Refusal> {
     // `[Valid Duration] RunTime=0.550 sec; SentMessages=28993; ReceivedMessages=28993`
     if let Some(valid) = after(line, "[Valid Duration] RunTime=") {
-        figure.state(text, Statistic::Elapsed, leading_number(valid).0, SECONDS)?;
+        figure.state(text, Statistic::Elapsed, until(valid, &[' ']), SECONDS)?;
         if let Some(received) = after(valid, "ReceivedMessages=") {
-            figure.state(text, Statistic::Count, leading_number(received).0, COUNT)?;
+            figure.state(text, Statistic::Count, until(received, &[';', ' ']), COUNT)?;
         }
     }
     // `====> avg-latency=9.452 (std-dev=4.733, mean-ad=0.0, ...)`; `avg-lat=` in earlier versions, `avg-rtt=`.
@@ -88,16 +88,16 @@ fn statistics(text: &Text, figure: &mut Growing, setting: &Setting, line: &str) 
             figure.counterpart("net.rr", &fixed);
         }
         figure.note("latency", if kind == "rtt" { "a round trip" } else { "half a round trip" });
-        figure.state(text, Statistic::Mean, leading_number(mean.trim()).0, MICROSECONDS)?;
+        figure.state(text, Statistic::Mean, until(mean.trim(), &[' ']), MICROSECONDS)?;
         figure.metric("mean");
         if let Some(deviation) = after(mean, "(std-dev=") {
-            figure.state(text, Statistic::StandardDeviation, leading_number(deviation).0, MICROSECONDS)?;
+            figure.state(text, Statistic::StandardDeviation, until(deviation, &[')', ',']), MICROSECONDS)?;
             figure.metric("sd");
         }
     }
     // `# dropped messages = 0; # duplicated messages = 0; # out-of-order messages = 0`
     for key in ["dropped messages", "duplicated messages", "out-of-order messages"] {
-        let count = after(line, &format!("# {key} =")).map(|rest| leading_number(rest).0);
+        let count = after(line, &format!("# {key} =")).map(|rest| leading_digits(rest));
         figure.note(key, count.filter(|count| *count != "0").unwrap_or_default());
     }
     let Some(observed) = after(line, "---> ") else { return Ok(()) };
@@ -107,7 +107,9 @@ fn statistics(text: &Text, figure: &mut Growing, setting: &Setting, line: &str) 
     } else if let Some(value) = after(observed, LAST) {
         figure.state(text, Statistic::Minimum, value, MICROSECONDS)?;
         figure.metric("min");
-    } else if let Some((percent, value)) = after(observed, "percentile ").and_then(|rest| rest.split_once('=')) {
+    } else if let Some((percent, value)) =
+        after(observed, "percentile ").and_then(|rest| rest.split_once('='))
+    {
         let statistic = Statistic::Percentile(text.number(percent.trim())?);
         figure.state(text, statistic, value.trim(), MICROSECONDS)?;
         let name = statistic.to_string();

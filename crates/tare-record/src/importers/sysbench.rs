@@ -3,7 +3,7 @@
 use tare_data::imported::Statistic;
 
 use super::reading::{COUNT, Growing, MEBIBYTES_PER_SECOND, MILLISECONDS, PER_SECOND, SECONDS, Scale};
-use super::text::{Refusal, Text, after, kept, labelled, leading_number};
+use super::text::{Refusal, Text, after, kept, labelled, until};
 use super::{Importer, Reading};
 
 /// The line with which a report ends.
@@ -98,7 +98,8 @@ impl Run {
     fn line(&mut self, text: &Text, line: &str) -> Result<(), Refusal> {
         for (label, statistic, scale) in NUMBERS {
             if let Some(rest) = labelled(line, label) {
-                return self.main.state(text, *statistic, leading_number(rest).0, *scale);
+                let number = rest.strip_suffix('s').unwrap_or(rest);
+                return self.main.state(text, *statistic, number, *scale);
             }
         }
         for (label, name, statistic, scale) in PARTS {
@@ -116,11 +117,11 @@ impl Run {
         // `Total operations: 65536 (2005760.26 per second)`
         if let Some(rest) = labelled(line, "Total operations:").and_then(|rest| after(rest, "(")) {
             self.test = "memory";
-            return self.main.state(text, Statistic::Rate, leading_number(rest).0, PER_SECOND);
+            return self.main.state(text, Statistic::Rate, until(rest, &[' ']), PER_SECOND);
         }
         // `64.00 MiB transferred (1958.75 MiB/sec)`
         if let Some(rest) = after(line, " MiB transferred (") {
-            return self.main.state(text, Statistic::Throughput, leading_number(rest).0, MEBIBYTES_PER_SECOND);
+            return self.main.state(text, Statistic::Throughput, until(rest, &[' ']), MEBIBYTES_PER_SECOND);
         }
         self.describe(line);
         Ok(())
@@ -137,7 +138,7 @@ impl Run {
     fn describe(&mut self, line: &str) {
         for (label, key) in PARAMETERS {
             if let Some(value) = labelled(line, label) {
-                self.set(key, value);
+                self.set(key, value.trim_end_matches(" requests."));
             }
         }
         if line.starts_with("Prime numbers limit:") {

@@ -4,7 +4,7 @@ use tare_data::imported::Statistic;
 use tare_data::unit::Unit;
 
 use super::reading::{COUNT, Growing, PER_SECOND, SECONDS, Scale, UNNAMED};
-use super::text::{Refusal, Text, after, kept, labelled, leading_number, shortened};
+use super::text::{Refusal, Text, after, kept, labelled, leading_digits, shortened};
 use super::{Importer, Reading};
 
 const HEAD: &str = "BYTE UNIX Benchmarks (Version ";
@@ -63,7 +63,7 @@ impl Set {
     fn line(&mut self, text: &Text, line: &str) -> Result<(), Refusal> {
         // `2 CPUs in system; running 1 parallel copy of tests`
         if let Some(copies) = after(line, "; running ") {
-            self.copies = leading_number(copies).0.to_owned();
+            self.copies = leading_digits(copies).to_owned();
             return Ok(());
         }
         // `Pipe Throughput    1197962.2 lps   (10.0 s, 7 samples)`
@@ -73,7 +73,8 @@ impl Set {
             return self.result(text, result.trim_end(), run);
         }
         // `Pipe Throughput    12440.0   123147.2    99.0`, under the names of the lines above.
-        let Some((name, figure)) = self.results.iter_mut().find(|(name, _)| line.starts_with(name.as_str())) else {
+        let Some((name, figure)) = self.results.iter_mut().find(|(name, _)| line.starts_with(name.as_str()))
+        else {
             return Ok(());
         };
         let fields: Vec<&str> = line[name.len()..].split_whitespace().take(4).collect();
@@ -101,7 +102,7 @@ impl Set {
         figure.metric(metric(name));
         if let Some((seconds, samples)) = run.split_once(" s, ") {
             figure.state(text, Statistic::Elapsed, seconds, SECONDS)?;
-            figure.note("samples", leading_number(samples).0);
+            figure.note("samples", leading_digits(samples));
         }
         figure.note("copies", &self.copies);
         figure.note("unit", unit);

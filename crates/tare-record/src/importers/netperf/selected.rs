@@ -6,7 +6,7 @@ use tare_data::imported::Statistic;
 
 use super::super::phoronix::fields;
 use super::super::reading::{
-    BITS_PER_SECOND, BYTES_PER_SECOND, Growing, MICROSECONDS, PER_SECOND, PERCENT, SECONDS, Scale, UNNAMED,
+    BITS_PER_SECOND, BYTES_PER_SECOND, Growing, MICROSECONDS, PER_SECOND, PERCENT, SECONDS, Scale,
 };
 use super::super::text::{Refusal, Text, shortened};
 use super::Banner;
@@ -26,7 +26,8 @@ pub fn is_head(line: &str) -> bool {
 /// Whether an output without a banner begins with this line.
 pub fn is_start(line: &str) -> bool {
     let key = line.split_once('=').and_then(|(key, _)| known(key));
-    let telling = |key: &str| key.starts_with("THROUGHPUT") || key.ends_with("_LATENCY") || key.ends_with("_RATE");
+    let telling =
+        |key: &str| key.starts_with("THROUGHPUT") || key.ends_with("_LATENCY") || key.ends_with("_RATE");
     key.is_some_and(telling) || fields(line).iter().filter_map(|field| key_of(field)).any(telling)
 }
 
@@ -44,7 +45,7 @@ impl<'a> Selected<'a> {
             // A key that is cut off would pass for one that is not understood.
             text.whole(key)?;
             if let Some(key) = known(key)
-                && set.insert(key, value.trim()).is_some()
+                && set.insert(key, value.trim().trim_matches('"')).is_some()
             {
                 return Err(text.refuse(line, format!("{key} stands here for the second time")));
             }
@@ -81,20 +82,15 @@ impl<'a> Selected<'a> {
                 return Err(text.refuse(values, "a line of values stands here without names above it"));
             }
             text.whole(values)?;
-            let starts = starts(values);
-            let mut names = Vec::new();
-            for (i, start) in starts.iter().enumerate() {
-                let end = starts.get(i + 1).copied();
-                let words: Vec<&str> = heads
-                    .iter()
-                    .map(|line| line.get(*start..end.unwrap_or(line.len()).min(line.len())).unwrap_or("").trim())
-                    .filter(|word| !word.is_empty())
-                    .collect();
-                names.push(words.join(" "));
+            let values = words(values);
+            for (i, (start, value)) in values.iter().enumerate() {
+                let end = values.get(i + 1).map(|(start, _)| *start);
+                let cells = heads.iter().map(|line| {
+                    line.get(*start..end.unwrap_or(line.len()).min(line.len())).unwrap_or("").trim()
+                });
+                let head: Vec<&str> = cells.filter(|cell| !cell.is_empty()).collect();
+                set.extend(key_of(&head.join(" ")).map(|key| (key, value.trim_matches('"'))));
             }
-            let names: Vec<&str> = names.iter().map(String::as_str).collect();
-            let values: Vec<&str> = values.split_whitespace().collect();
-            set.extend(pairs(&names, &values));
         }
         if set.is_empty() {
             return Err(text.refuse_end("no column of the table is understood, or its values are missing"));
@@ -107,10 +103,23 @@ impl<'a> Selected<'a> {
     }
 }
 
-/// Where the words of a line begin: columns are set flush left.
-fn starts(line: &str) -> Vec<usize> {
-    let blank_before = |at: usize| line[..at].chars().next_back().is_none_or(char::is_whitespace);
-    line.char_indices().filter(|(at, c)| !c.is_whitespace() && blank_before(*at)).map(|(at, _)| at).collect()
+/// The words of a line with where they begin: columns are set flush left, and what is quoted is one word.
+fn words(line: &str) -> Vec<(usize, &str)> {
+    let mut words = Vec::new();
+    let (mut quoted, mut start) = (false, None);
+    for (at, c) in line.char_indices() {
+        quoted ^= c == '"';
+        match start {
+            None if !c.is_whitespace() => start = Some(at),
+            Some(from) if c.is_whitespace() && !quoted => {
+                words.push((from, &line[from..at]));
+                start = None;
+            }
+            _ => {}
+        }
+    }
+    words.extend(start.map(|from| (from, &line[from..])));
+    words
 }
 
 fn pairs<'a>(names: &[&str], values: &[&'a str]) -> BTreeMap<&'static str, &'a str> {
@@ -119,7 +128,7 @@ fn pairs<'a>(names: &[&str], values: &[&'a str]) -> BTreeMap<&'static str, &'a s
 
 /// Selectors that are figures: what they are of, in which unit, and which metric of net.rr.
 const FIGURES: &[(&str, Statistic, Scale, Option<&str>)] = &[
-    ("RT_LATENCY", Statistic::Value, MICROSECONDS, Some("time")),
+    ("RT_LATENCY", Statistic::TimePerOperation, MICROSECONDS, Some("time")),
     ("MIN_LATENCY", Statistic::Minimum, MICROSECONDS, Some("min")),
     ("MEAN_LATENCY", Statistic::Mean, MICROSECONDS, Some("mean")),
     ("P50_LATENCY", Statistic::Percentile(50.0), MICROSECONDS, Some("p50")),
@@ -146,7 +155,8 @@ fn figure(text: &Text, banner: &Banner, set: &BTreeMap<&'static str, &str>) -> R
     let is_rr = get("DIRECTION") == Some("Send|Recv") || banner.test.ends_with("REQUEST/RESPONSE");
     let burst = get("BURST_SIZE").or(banner.burst.as_deref()).unwrap_or("0");
     let protocol = get("PROTOCOL").or(banner.test.split(' ').next()).unwrap_or_default().to_ascii_lowercase();
-    if is_rr && burst == "0" && matches!(protocol.as_str(), "tcp" | "udp") && !banner.test.contains("Connect") {
+    if is_rr && burst == "0" && matches!(protocol.as_str(), "tcp" | "udp") && !banner.test.contains("Connect")
+    {
         let nodelay = get("LOCAL_NODELAY").map(|value| if value == "1" { "yes" } else { "no" });
         let fixed = [
             ("protocol", Some(protocol.as_str())),
@@ -165,9 +175,12 @@ fn figure(text: &Text, banner: &Banner, set: &BTreeMap<&'static str, &str>) -> R
         }
     }
     if let Some(value) = get("THROUGHPUT").filter(|value| is_stated(value)) {
-        let units = get("THROUGHPUT_UNITS").unwrap_or_default();
+        let units = get("THROUGHPUT_UNITS").ok_or_else(|| {
+            text.refuse(value, "THROUGHPUT without its THROUGHPUT_UNITS could be anything; select both")
+        })?;
         let (statistic, scale) = throughput(text, units)?;
         figure.state(text, statistic, value, scale)?;
+        // The throughput of round trips is the transaction rate, with fewer digits.
         if statistic == Statistic::Rate && get("TRANSACTION_RATE").is_none() {
             figure.metric("rate");
         }
@@ -197,7 +210,6 @@ pub fn throughput(text: &Text, units: &str) -> Result<(Statistic, Scale), Refusa
     let bytes = |written, factor| (Statistic::Throughput, Scale { written, factor, ..BYTES_PER_SECOND });
     Ok(match units {
         "Trans/s" | "sec" => (Statistic::Rate, Scale { written: "Trans/s", ..PER_SECOND }),
-        "" => (Statistic::Value, UNNAMED),
         "10^3bits/s" | "10^3bits/sec" => bits("10^3bits/s", 1e3),
         "10^6bits/s" | "10^6bits/sec" => bits("10^6bits/s", 1e6),
         "10^9bits/s" | "10^9bits/sec" => bits("10^9bits/s", 1e9),
@@ -207,4 +219,3 @@ pub fn throughput(text: &Text, units: &str) -> Result<(Statistic, Scale), Refusa
         other => return Err(text.refuse(other, format!("'{}' is no unit of throughput", shortened(other)))),
     })
 }
-

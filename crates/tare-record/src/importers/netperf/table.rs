@@ -75,7 +75,9 @@ fn columns<'a>(text: &Text, line: &'a str, least: usize) -> Result<Vec<&'a str>,
 fn round_trips(text: &Text, banner: &Banner, line: &str) -> Result<Growing, Refusal> {
     let values = columns(text, line, 6)?;
     let mut figure = named(banner);
-    for (key, value) in ["send socket size", "receive socket size", "request_size", "response_size"].iter().zip(&values) {
+    for (key, value) in
+        ["send socket size", "receive socket size", "request_size", "response_size"].iter().zip(&values)
+    {
         text.number(value)?;
         figure.note(key, value);
     }
@@ -108,7 +110,7 @@ fn latency<'a>(
     if lines.any(|line| line.contains("usec/Tran")) {
         let line = lines.next().ok_or_else(|| text.refuse_end("the line with the latency is missing"))?;
         let values = columns(text, line, 6)?;
-        figure.state(text, Statistic::Value, values[4], MICROSECONDS)?;
+        figure.state(text, Statistic::TimePerOperation, values[4], MICROSECONDS)?;
         figure.metric("time");
     }
     Ok(())
@@ -140,7 +142,8 @@ fn datagrams(
     let values = columns(text, line, keys.len())?;
     let sent = keys.len() == 6;
     let (elapsed, count) = if sent { (2, 3) } else { (1, 2) };
-    let mut figure = named(banner).renamed(&format!("{}: {}", banner.test, if sent { "sent" } else { "received" }));
+    let mut figure =
+        named(banner).renamed(&format!("{}: {}", banner.test, if sent { "sent" } else { "received" }));
     for (key, value) in keys.iter().zip(&values).filter(|(key, _)| !key.is_empty()) {
         text.number(value)?;
         figure.note(key, value);
