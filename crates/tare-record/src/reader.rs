@@ -151,6 +151,9 @@ impl Assembly {
 
     pub(crate) fn finish(mut self, path: &Path) -> Result<Session, RecordError> {
         self.abandon();
+        if !self.imported.is_empty() {
+            return Err(RecordError::Imported { path: path.to_owned() });
+        }
         let header = self.header.ok_or_else(|| RecordError::NotARecord { path: path.to_owned() })?;
         let plan = self.plan.ok_or_else(|| RecordError::NoPlan { path: path.to_owned() })?;
         Ok(Session {
