@@ -11,7 +11,6 @@ use tare_data::session::{Ending, Header, LaneFacts, Plan, RepeatedRound};
 pub const SCHEMA: u32 = 1;
 
 /// One line of a record, in the order in which things happened.
-#[expect(clippy::large_enum_variant, reason = "an entry lives as long as its line is written or read")]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Entry {

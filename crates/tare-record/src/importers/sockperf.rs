@@ -97,7 +97,7 @@ fn statistics(text: &Text, figure: &mut Growing, setting: &Setting, line: &str) 
     }
     // `# dropped messages = 0; # duplicated messages = 0; # out-of-order messages = 0`
     for key in ["dropped messages", "duplicated messages", "out-of-order messages"] {
-        let count = after(line, &format!("# {key} =")).map(|rest| leading_digits(rest));
+        let count = after(line, &format!("# {key} =")).map(leading_digits);
         figure.note(key, count.filter(|count| *count != "0").unwrap_or_default());
     }
     let Some(observed) = after(line, "---> ") else { return Ok(()) };
