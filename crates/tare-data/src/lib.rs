@@ -8,6 +8,7 @@ pub mod facts;
 pub mod failure;
 pub mod frame;
 pub mod generator;
+pub mod imported;
 pub mod metric;
 pub mod names;
 pub mod noise;

@@ -77,6 +77,8 @@ impl From<RecordError> for LabError {
             RecordError::Newer { .. } => "update tare",
             RecordError::Damaged { .. } => "find the file as it was written; a record is never edited",
             RecordError::NoPlan { .. } => "run again: the session was stopped before it measured anything",
+            RecordError::Imported { .. } => "tare report FILE shows them",
+            RecordError::ImportCut { .. } => "take the file away and import again",
             RecordError::TooLong { .. } => "is it really a record?",
         };
         let kind = match &error {

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use tare_data::batch::Batch;
 use tare_data::failure::Failure;
+use tare_data::imported::Imported;
 use tare_data::noise::Noise;
 use tare_data::session::{Ending, Header, LaneFacts, Plan, RepeatedRound};
 
@@ -10,7 +11,6 @@ use tare_data::session::{Ending, Header, LaneFacts, Plan, RepeatedRound};
 pub const SCHEMA: u32 = 1;
 
 /// One line of a record, in the order in which things happened.
-#[expect(clippy::large_enum_variant, reason = "an entry lives as long as its line is written or read")]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Entry {
@@ -28,6 +28,8 @@ pub enum Entry {
     End(End),
     /// A round was disturbed and will be run again.
     Repeated(RepeatedRound),
+    /// What a file of another tool says; only in a record that holds no session.
+    Imported(Imported),
     /// The session was taken up again.
     Resumed { at: String, command: Vec<String> },
     /// The session ended by itself or by its user.

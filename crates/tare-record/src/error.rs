@@ -16,6 +16,10 @@ pub enum RecordError {
     Damaged { path: PathBuf, line: usize },
     #[error("{path} broke off before its plan was written: there are no figures in it")]
     NoPlan { path: PathBuf },
+    #[error("{path} holds figures of other tools, and no session")]
+    Imported { path: PathBuf },
+    #[error("{path} broke off while figures of other tools were written into it")]
+    ImportCut { path: PathBuf },
     #[error("{path} is longer than {limit} bytes")]
     TooLong { path: PathBuf, limit: u64 },
 }

@@ -5,11 +5,12 @@
 pub mod entry;
 pub mod error;
 pub mod follower;
+pub mod importers;
 pub mod reader;
 pub mod writer;
 
 pub use entry::Entry;
 pub use error::RecordError;
 pub use follower::Follower;
-pub use reader::{Recording, read};
+pub use reader::{Contents, ImportedRecord, Recording, open, read};
 pub use writer::Writer;

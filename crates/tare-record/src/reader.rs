@@ -8,6 +8,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 use tare_data::failure::{Failure, FailureKind};
+use tare_data::imported::Imported;
 use tare_data::noise::Noise;
 use tare_data::session::{Ending, Header, LaneFacts, Plan, RepeatedRound, Session, Trial};
 
@@ -29,8 +30,32 @@ pub struct Recording {
     pub torn_line: Option<usize>,
 }
 
-/// Reads a record.
+/// Figures of other tools that were read.
+#[derive(Debug)]
+pub struct ImportedRecord {
+    pub header: Header,
+    /// One for each file, in the order in which they were named.
+    pub imported: Vec<Imported>,
+}
+
+/// What a record holds: one of two things that are never mixed.
+#[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "there is one of it, for as long as a record is open")]
+pub enum Contents {
+    Session(Recording),
+    Imported(ImportedRecord),
+}
+
+/// Reads a record of a session.
 pub fn read(path: &Path) -> Result<Recording, RecordError> {
+    match open(path)? {
+        Contents::Session(recording) => Ok(recording),
+        Contents::Imported(_) => Err(RecordError::Imported { path: path.to_owned() }),
+    }
+}
+
+/// Reads a record, whatever it holds.
+pub fn open(path: &Path) -> Result<Contents, RecordError> {
     let io = |source| RecordError::Io { action: "read", path: path.to_owned(), source };
     let file = File::open(path).map_err(io)?;
     if file.metadata().map_err(io)?.len() > LONGEST_RECORD {
@@ -56,7 +81,10 @@ pub fn read(path: &Path) -> Result<Recording, RecordError> {
             (None, torn) => torn_line = torn.or(Some(number)),
         }
     }
-    Ok(Recording { session: assembly.finish(path)?, whole_bytes, torn_line })
+    if !assembly.imported.is_empty() {
+        return assembly.finish_imported(path).map(Contents::Imported);
+    }
+    Ok(Contents::Session(Recording { session: assembly.finish(path)?, whole_bytes, torn_line }))
 }
 
 /// A session while its entries come in.
@@ -70,6 +98,7 @@ pub(crate) struct Assembly {
     pub(crate) open: Option<Trial>,
     pub(crate) repeated: Vec<RepeatedRound>,
     pub(crate) ending: Option<Ending>,
+    imported: Vec<Imported>,
 }
 
 impl Assembly {
@@ -96,6 +125,7 @@ impl Assembly {
                 }
             }
             Entry::Repeated(repeated) => self.repeated.push(repeated),
+            Entry::Imported(imported) => self.imported.push(imported),
             Entry::Resumed { .. } => self.ending = None,
             Entry::Ended { ending, .. } => self.ending = Some(ending),
         }
@@ -110,8 +140,20 @@ impl Assembly {
         }
     }
 
+    /// Without its end, nobody knows how many figures are missing.
+    fn finish_imported(self, path: &Path) -> Result<ImportedRecord, RecordError> {
+        let header = self.header.ok_or_else(|| RecordError::NotARecord { path: path.to_owned() })?;
+        if self.ending != Some(Ending::Complete) || self.plan.is_some() {
+            return Err(RecordError::ImportCut { path: path.to_owned() });
+        }
+        Ok(ImportedRecord { header, imported: self.imported })
+    }
+
     pub(crate) fn finish(mut self, path: &Path) -> Result<Session, RecordError> {
         self.abandon();
+        if !self.imported.is_empty() {
+            return Err(RecordError::Imported { path: path.to_owned() });
+        }
         let header = self.header.ok_or_else(|| RecordError::NotARecord { path: path.to_owned() })?;
         let plan = self.plan.ok_or_else(|| RecordError::NoPlan { path: path.to_owned() })?;
         Ok(Session {

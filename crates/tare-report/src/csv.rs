@@ -122,12 +122,12 @@ fn fields(
 }
 
 /// A figure in full; empty where it is none.
-fn number(value: Option<f64>) -> String {
+pub(crate) fn number(value: Option<f64>) -> String {
     value.filter(|v| v.is_finite()).map(|v| v.to_string()).unwrap_or_default()
 }
 
 /// A text that a spreadsheet keeps as text.
-fn text(text: &str) -> String {
+pub(crate) fn text(text: &str) -> String {
     let text = clean(text);
     if text.starts_with(['=', '+', '-', '@']) { format!("'{text}") } else { text }
 }

@@ -7,6 +7,7 @@
 pub mod csv;
 pub mod facts;
 pub mod html;
+pub mod imported;
 pub mod json;
 pub mod markdown;
 mod notes;

@@ -146,7 +146,7 @@ fn judgement(session: &Session, findings: &Findings, rows: &[&Row], notes: &Note
 }
 
 /// Text in which no character means anything to Markdown, to HTML or to a forge (mentions, references, links).
-fn literal(text: &str) -> String {
+pub(crate) fn literal(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

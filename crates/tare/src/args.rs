@@ -26,6 +26,7 @@ pub struct Args {
 pub enum Command {
     Run(Box<Run>),
     Report(Report),
+    Import(Import),
     List(List),
     Show(Show),
     Check(Check),
@@ -110,8 +111,35 @@ pub struct Report {
     #[arg(long, value_name = "PORT", num_args = 0..=1, require_equals = true, default_missing_value = "0")]
     #[arg(requires = "record", conflicts_with_all = ["json", "markdown", "csv", "html", "view", "wide"])]
     pub serve: Option<u16>,
+    /// A record that 'tare import' made: its figures beside the session's own, as another tool's.
+    #[arg(long, value_name = "RECORD", requires = "record", conflicts_with_all = ["csv", "html", "view", "serve"])]
+    pub beside: Option<PathBuf>,
     #[command(flatten)]
     pub view: View,
+}
+
+/// Take other tools' outputs into a record, each with the statistics that the tool stated.
+///
+/// Read are netperf, sockperf, iperf3, sysbench, UnixBench, dd, fio, CrystalDiskMark, hyperfine and the Phoronix
+/// Test Suite; the format is found by what the file says. Nothing is written when a file is refused.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  tare import rr.txt cpu.txt                           into tare-imported-DATE.tare
+  tare import --environment gvisor --out g.tare *.txt  where the tools ran, and the record's name
+  tare report session.tare --beside g.tare             beside a session's own figures")]
+pub struct Import {
+    /// Outputs of other tools.
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// Where the record goes. tare-imported-DATE.tare in this folder unless given.
+    #[arg(long, value_name = "RECORD")]
+    pub out: Option<PathBuf>,
+    /// The environment that the tools ran in, as its lane is named in a session.
+    #[arg(long, value_name = "NAME")]
+    pub environment: Option<String>,
+    /// One JSON document on standard output.
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// How findings are shown.

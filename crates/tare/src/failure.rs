@@ -17,7 +17,7 @@ pub enum Exit {
     Environment = 3,
     /// A file cannot be read or written, or the disk is full.
     Storage = 4,
-    /// A record cannot be read.
+    /// A record, or a file to import, cannot be read.
     Record = 5,
     /// The user stopped the session; what was measured is in the record.
     Interrupted = 130,

@@ -30,6 +30,7 @@ fn dispatch(args: Args) -> anyhow::Result<ExitCode> {
     match args.command {
         Command::Run(run) => commands::run::run(*run),
         Command::Report(report) => commands::report::run(report),
+        Command::Import(import) => commands::import::run(import),
         Command::List(list) => commands::list::run(list),
         Command::Show(show) => commands::show::run(show),
         Command::Check(check) => commands::check::run(check),

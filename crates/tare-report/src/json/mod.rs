@@ -13,6 +13,7 @@ use tare_analysis::findings::Findings;
 use tare_data::session::Session;
 
 pub use self::document::{Document, Level, Row};
+use crate::imported::Beside;
 use crate::text::is_plain;
 
 /// Name of the format, in every document.
@@ -25,6 +26,17 @@ pub fn render(session: &Session, findings: &Findings) -> String {
     let mut text = escaped(&Document::of(session, findings));
     text.push('\n');
     text
+}
+
+/// The document with figures of other tools beside the session's: one more field, `beside`.
+pub fn render_beside(session: &Session, findings: &Findings, beside: &[Beside]) -> String {
+    #[derive(Serialize)]
+    struct Both<'a> {
+        #[serde(flatten)]
+        document: Document<'a>,
+        beside: &'a [Beside],
+    }
+    escaped(&Both { document: Document::of(session, findings), beside }) + "\n"
 }
 
 /// JSON in which nothing can act on a terminal or end a script element.

@@ -1,7 +1,7 @@
 //! The table that a person reads first, with what is needed to judge it around it.
 
 mod entry;
-mod grid;
+pub(crate) mod grid;
 #[cfg(test)]
 mod tests;
 

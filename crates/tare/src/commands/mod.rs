@@ -3,6 +3,8 @@
 pub mod check;
 pub mod clean;
 pub mod environment;
+pub mod import;
+pub mod imported;
 pub mod list;
 pub mod report;
 pub mod run;

@@ -9,9 +9,11 @@ use tare_data::session::{Role, Session};
 use tare_lab::error::{ErrorKind, LabError};
 use tare_lab::published;
 use tare_lab::study::Study;
+use tare_record::Contents;
 use tare_report::views::Tool;
 
 use crate::args::{Report, ToolView, View};
+use crate::commands::imported;
 use crate::{serve, ui};
 
 pub fn run(args: Report) -> anyhow::Result<ExitCode> {
@@ -22,11 +24,21 @@ pub fn run(args: Report) -> anyhow::Result<ExitCode> {
     if let Some(port) = args.serve {
         return serve::run(record, port, args.view.clone());
     }
-    let recording = tare_record::read(record).map_err(LabError::from)?;
+    let recording = match tare_record::open(record).map_err(LabError::from)? {
+        Contents::Session(recording) => recording,
+        Contents::Imported(imports) => {
+            ui::print(&imported::alone(&imports.imported, record, &args)?)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+    };
     if let Some(line) = recording.torn_line {
         anstream::eprintln!("note: the record breaks off in line {line}; what stands before it is shown");
     }
-    ui::print(&show(&recording.session, &args.view, record, None)?)?;
+    let text = match &args.beside {
+        Some(other) => imported::beside(&recording.session, record, &args, other)?,
+        None => show(&recording.session, &args.view, record, None)?,
+    };
+    ui::print(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -84,6 +96,14 @@ pub fn show(
         elapsed_s,
     };
     Ok(tare_report::terminal::render(session, &findings, &options))
+}
+
+/// Findings of a session, with the articles that stand beside it.
+pub fn findings(session: &Session, view: &View) -> Result<Findings, LabError> {
+    let options = tare_analysis::Options { strict: view.strict, ..Default::default() };
+    let mut findings = tare_analysis::findings(session, &options);
+    place_beside(&mut findings, session, &beside(session, view)?);
+    Ok(findings)
 }
 
 /// What follows from the figures of articles alone.

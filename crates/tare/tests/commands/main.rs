@@ -4,6 +4,7 @@ mod environments;
 mod errors;
 mod held;
 mod honesty;
+mod importing;
 mod kill;
 mod kills;
 #[path = "../../examples/bench/kills/mod.rs"]
@@ -13,3 +14,4 @@ mod places;
 mod program;
 mod serving;
 mod sessions;
+mod tools;

@@ -11,8 +11,9 @@ use tare_data::names::{Case, Parameters};
 use tare_data::noise::Noise;
 use tare_data::request::{Amount, Request, TrialRequest};
 use tare_data::session::{Ending, Header, Lane, LaneFacts, Plan, PlannedCase, RepeatedRound, Role, Session};
-use tare_record::Entry;
 use tare_record::entry::{Begin, End, SCHEMA, to_line};
+use tare_record::importers::import;
+use tare_record::{Contents, Entry};
 
 use crate::book;
 
@@ -143,6 +144,23 @@ fn record() -> Vec<Entry> {
     entries
 }
 
+/// What another tool said, in a record of its own.
+fn imported_record() -> Vec<Entry> {
+    let output = "1024+0 records in\n1024+0 records out\n\
+                  1073741824 bytes (1.1 GB, 1.0 GiB) copied, 0.642771 s, 1.7 GB/s\n";
+    let imported = import(output.as_bytes(), "dd.txt", Some("gvisor")).unwrap();
+    let command =
+        ["import", "dd.txt", "--environment", "gvisor", "--out", "imported.tare"].map(str::to_owned).into();
+    let Some(Entry::Record { schema, header }) = opening().into_iter().next() else { unreachable!() };
+    let header = Header { command, host: facts(&[]), ..header };
+    let at = "2026-01-31T12:00:00+01:00".into();
+    vec![
+        Entry::Record { schema, header },
+        Entry::Imported(imported),
+        Entry::Ended { ending: Ending::Complete, at },
+    ]
+}
+
 fn kind(entry: &Entry) -> &'static str {
     match entry {
         Entry::Record { .. } => "record",
@@ -152,28 +170,33 @@ fn kind(entry: &Entry) -> &'static str {
         Entry::Batch { .. } => "batch",
         Entry::End(_) => "end",
         Entry::Repeated(_) => "repeated",
+        Entry::Imported(_) => "imported",
         Entry::Resumed { .. } => "resumed",
         Entry::Ended { .. } => "ended",
     }
 }
 
-/// Writes the example of a record into its document.
-pub fn keep_record() -> String {
-    let lines: String = record().iter().map(to_line).collect();
-    lay("docs/record-format.md", "session.tare", &lines);
-    lines
+/// Writes the examples of records into their document: a session's, and one of another tool's figures.
+pub fn keep_record() -> [String; 2] {
+    let examples = [("session.tare", record()), ("imported.tare", imported_record())];
+    examples.map(|(name, entries)| {
+        let lines: String = entries.iter().map(to_line).collect();
+        lay("docs/record-format.md", name, &lines);
+        lines
+    })
 }
 
 #[test]
 fn the_record_in_the_document_is_one() {
     let _lock = book::lock();
-    let lines = keep_record();
+    let [lines, imported] = keep_record();
     let page = fs::read_to_string(book::root().join("docs/record-format.md")).unwrap();
-    let kinds: BTreeSet<&str> = record().iter().map(kind).collect();
-    assert_eq!(kinds.len(), 9, "the example shows every kind of entry");
+    let kinds: BTreeSet<&str> = record().iter().chain(&imported_record()).map(kind).collect();
+    assert_eq!(kinds.len(), 10, "the examples show every kind of entry");
+    let all = lines.clone() + &imported;
     for kind in kinds {
         assert!(page.contains(&format!("| `{kind}` |")), "the document does not explain '{kind}'");
-        assert!(lines.contains(&format!(" {{\"{kind}\":")), "'{kind}' is not what such a line begins with");
+        assert!(all.contains(&format!(" {{\"{kind}\":")), "'{kind}' is not what such a line begins with");
     }
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("session.tare");
@@ -184,6 +207,11 @@ fn the_record_in_the_document_is_one() {
     assert_eq!((trials.len(), *ending, plan.seed), (4, Ending::Complete, 0x7f3a_91c2));
     let counted = trials.iter().filter(|trial| recording.session.counts(trial)).count();
     assert_eq!(counted, 2, "the disturbed attempt is kept, and does not count");
+    fs::write(&path, &imported).unwrap();
+    let Ok(Contents::Imported(read)) = tare_record::open(&path) else {
+        panic!("it holds no figures of other tools")
+    };
+    assert_eq!(read.imported.len(), 1);
 }
 
 fn requests() -> Vec<Request> {

@@ -1,0 +1,169 @@
+//! Figures that another tool measured: its own statistics as it stated them, never mixed with tare's samples.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::names::Parameters;
+use crate::unit::Unit;
+
+/// What one file of another tool's output says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Imported {
+    /// The tool, as it calls itself: `netperf`, `CrystalDiskMark`.
+    pub tool: String,
+    /// Its version, where the output names it.
+    pub version: Option<String>,
+    /// What the output says of the run as a whole.
+    pub parameters: BTreeMap<String, String>,
+    /// Where the tool ran, as the person who imports it says. Nothing checks it.
+    pub environment: Option<String>,
+    pub source: Source,
+    pub figures: Vec<ImportedFigure>,
+}
+
+/// The file that figures came from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Source {
+    /// Its name, without the folder.
+    pub name: String,
+    pub bytes: u64,
+    /// SHA-256 of its bytes, in hex.
+    pub sha256: String,
+}
+
+/// One thing that the tool measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ImportedFigure {
+    /// In the tool's words: `TCP REQUEST/RESPONSE`, `SEQ 1MiB Q8T1 read`.
+    pub name: String,
+    /// What the output says of this figure and of no other.
+    pub parameters: BTreeMap<String, String>,
+    /// The probe of tare that measures the same thing, if there is one.
+    pub counterpart: Option<Counterpart>,
+    pub values: Vec<Stated>,
+}
+
+/// A probe of tare, and those of its parameters that the tool's output fixes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counterpart {
+    pub probe: String,
+    pub parameters: Parameters,
+}
+
+/// One statistic that a tool states.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Stated {
+    pub statistic: Statistic,
+    /// In `unit`; finite.
+    pub value: f64,
+    /// None where the output does not name it, or names one that tare does not know.
+    pub unit: Option<Unit>,
+    /// As it stands in the output, with the tool's own unit: `25.80 us`.
+    pub written: String,
+    /// The metric of the counterpart that is defined in the same way, if there is one.
+    pub metric: Option<String>,
+}
+
+/// What a stated value is of the values that the tool saw.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Statistic {
+    Minimum,
+    Mean,
+    /// In 0..=100, as tools write it.
+    Percentile(f64),
+    Maximum,
+    StandardDeviation,
+    /// Time over operations: a mean that nobody timed one by one.
+    TimePerOperation,
+    /// Operations over time.
+    Rate,
+    /// Bytes or bits over time.
+    Throughput,
+    /// How many, or how many bytes, over the whole run.
+    Count,
+    /// How long the run took.
+    Elapsed,
+    /// A number that the tool makes of others.
+    Score,
+    /// A single value, of which the output does not say more.
+    Value,
+}
+
+impl fmt::Display for Statistic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Statistic::Percentile(percent) => write!(f, "p{percent}"),
+            Statistic::Minimum => f.write_str("min"),
+            Statistic::Mean => f.write_str("mean"),
+            Statistic::Maximum => f.write_str("max"),
+            Statistic::StandardDeviation => f.write_str("sd"),
+            Statistic::TimePerOperation => f.write_str("time"),
+            Statistic::Rate => f.write_str("rate"),
+            Statistic::Throughput => f.write_str("throughput"),
+            Statistic::Count => f.write_str("count"),
+            Statistic::Elapsed => f.write_str("elapsed"),
+            Statistic::Score => f.write_str("score"),
+            Statistic::Value => f.write_str("value"),
+        }
+    }
+}
+
+impl Counterpart {
+    /// Whether a case of a session has this probe and every parameter that the tool's output fixes.
+    ///
+    /// Sizes are compared as sizes: `4KiB` is `4096`. A case that names no protocol speaks TCP.
+    pub fn fits(&self, probe: &str, parameters: &Parameters) -> bool {
+        self.probe == probe
+            && self.parameters.0.iter().all(|(key, value)| {
+                let unnamed = (key == "protocol").then_some("tcp");
+                parameters.0.get(key).map(String::as_str).or(unnamed).is_some_and(|other| {
+                    let sizes = (crate::names::parse_size(value), crate::names::parse_size(other));
+                    value == other || matches!(sizes, (Some(a), Some(b)) if a == b)
+                })
+            })
+    }
+}
+
+impl fmt::Display for Counterpart {
+    /// `net.rr?request=1&response=1`, as cases are named.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parameters = self.parameters.clone();
+        let case = crate::names::Case { probe: self.probe.clone(), parameters, place: None, peer: None };
+        case.fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_counterpart_fits_cases_with_the_parameters_it_fixes() {
+        let parameters = |pairs: &[(&str, &str)]| {
+            Parameters(pairs.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect())
+        };
+        let counterpart = Counterpart {
+            probe: "file.queue".into(),
+            parameters: parameters(&[("bs", "4096"), ("op", "read")]),
+        };
+        let case = parameters(&[("bs", "4KiB"), ("op", "read"), ("depth", "32")]);
+        assert!(counterpart.fits("file.queue", &case));
+        assert!(!counterpart.fits("file.seq", &case));
+        assert!(!counterpart.fits("file.queue", &parameters(&[("bs", "4KiB"), ("op", "write")])));
+        assert!(
+            !counterpart.fits("file.queue", &parameters(&[("bs", "4KiB")])),
+            "what is unknown does not fit"
+        );
+        assert_eq!(counterpart.to_string(), "file.queue?bs=4096&op=read");
+    }
+
+    #[test]
+    fn statistics_are_named_as_metrics_are() {
+        assert_eq!(Statistic::Percentile(99.9).to_string(), "p99.9");
+        assert_eq!(Statistic::Percentile(50.0).to_string(), "p50");
+        assert_eq!(Statistic::StandardDeviation.to_string(), "sd");
+    }
+}

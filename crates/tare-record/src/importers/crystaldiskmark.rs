@@ -1,0 +1,101 @@
+//! CrystalDiskMark 8 (and 7): the text that it copies and saves. The best of its passes, for reads, writes and both.
+
+use tare_data::imported::Statistic;
+
+use super::reading::{Growing, MEGABYTES_PER_SECOND, MICROSECONDS, PER_SECOND};
+use super::text::{Refusal, Text, after, kept, labelled, until};
+use super::{Importer, Reading};
+
+/// The line that stands behind all results.
+const LAST: &str = "Date:";
+
+pub static IMPORTER: Importer = Importer {
+    name: "CrystalDiskMark",
+    about: "the text that version 8 saves or copies",
+    end_mark: Some("the line 'Date:'"),
+    recognises: |text| text.lines().take(20).any(|line| line.starts_with("CrystalDiskMark ")),
+    read,
+};
+
+fn read(text: &Text) -> Result<Reading, Refusal> {
+    let mut reading = Reading::new("CrystalDiskMark");
+    let mut section = None;
+    let mut ended = false;
+    let mut figures = Vec::new();
+    for line in text.lines() {
+        if let Some(version) = line.strip_prefix("CrystalDiskMark ") {
+            if reading.version.is_some() {
+                return Err(text.refuse(line, "a second report begins here; one file holds one"));
+            }
+            reading.version = Some(kept(until(version, &[' '])));
+        } else if let Some(name) = line.trim().strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+            section = match name {
+                "Read" => Some("read"),
+                "Write" => Some("write"),
+                // Reads and writes at once, 70 to 30 unless it is set otherwise; named as the report does.
+                name if name.starts_with("Mix") => Some("mix"),
+                _ => section,
+            };
+        } else if let (Some(op), Some((test, result))) = (section, line.split_once("):")) {
+            figures.push(measured(text, op, test, result)?);
+        } else {
+            let labels = [("Profile:", "profile"), ("Test:", "test"), ("Mode:", "mode"), ("Time:", "time")];
+            for (label, key) in labels.into_iter().chain([("OS:", "os"), (LAST, "date")]) {
+                reading.note(key, labelled(line, label).unwrap_or_default());
+            }
+            if let Some(date) = labelled(line, LAST) {
+                text.whole(date)?;
+                ended = true;
+            }
+        }
+        if figures.len() > super::MOST_FIGURES {
+            break;
+        }
+    }
+    if !ended {
+        return Err(text.refuse_end(format!("the report stops before its '{LAST}'")));
+    }
+    for figure in figures {
+        reading.push(text, figure)?;
+    }
+    Ok(reading)
+}
+
+/// `SEQ    1MiB (Q=  8, T= 1` and `   543.188 MB/s [    518.0 IOPS] < 15407.04 us>`.
+fn measured(text: &Text, op: &str, test: &str, result: &str) -> Result<Growing, Refusal> {
+    let shape = || text.refuse(test, "this is not a test with its block size, queues and threads");
+    let (kind, queues) = test.split_once("(Q=").ok_or_else(shape)?;
+    let (depth, threads) = queues.split_once(", T=").ok_or_else(shape)?;
+    let (depth, threads) = (depth.trim(), threads.trim());
+    let (kind, bs) = kind.trim().split_once(char::is_whitespace).ok_or_else(shape)?;
+    let bs = bs.replace(char::is_whitespace, "");
+    let mut figure = Growing::new(&format!("{kind} {bs} Q{depth}T{threads} {op}"));
+    let pattern = match kind {
+        "SEQ" | "Sequential" => "sequential",
+        "RND" | "Random" => "random",
+        _ => return Err(shape()),
+    };
+    let parameters =
+        [("bs", bs.as_str()), ("op", op), ("pattern", pattern), ("depth", depth), ("threads", threads)];
+    if op != "mix" {
+        figure.counterpart("file.queue", &parameters);
+    }
+    parameters.iter().for_each(|(key, value)| figure.note(key, value));
+    figure.note("kept", "the best pass");
+    let (rate, rest) =
+        result.split_once("MB/s").ok_or_else(|| text.refuse(result, "no 'MB/s' stands here"))?;
+    figure.state(text, Statistic::Throughput, rate.trim(), MEGABYTES_PER_SECOND)?;
+    figure.metric("rate");
+    let iops = after(rest, "[").and_then(|rest| rest.split_once("IOPS]"));
+    let (iops, rest) = iops.ok_or_else(|| text.refuse(rest, "no '[ ... IOPS]' stands here"))?;
+    figure.state(text, Statistic::Rate, iops.trim(), PER_SECOND)?;
+    figure.metric("iops");
+    // Version 7 and earlier state no latency.
+    if !rest.trim().is_empty() {
+        let latency = after(rest, "<").and_then(|rest| rest.split_once("us>"));
+        let (latency, _) = latency.ok_or_else(|| text.refuse(rest, "no '< ... us>' stands here"))?;
+        figure.state(text, Statistic::Mean, latency.trim(), MICROSECONDS)?;
+        figure.metric("mean");
+    }
+    Ok(figure)
+}

@@ -1,0 +1,71 @@
+//! hyperfine: the JSON of `--export-json`. Times are seconds of whole commands.
+
+use serde::Deserialize;
+use tare_data::imported::Statistic;
+
+use super::json::{self, List, Object};
+use super::reading::{Growing, SECONDS};
+use super::text::{Refusal, Text};
+use super::{Importer, Reading};
+
+pub static IMPORTER: Importer = Importer {
+    name: "hyperfine",
+    about: "JSON (`--export-json`)",
+    end_mark: Some("the closing brace"),
+    recognises: |text| json::speaks_of(text, &["\"results\"", "\"command\"", "\"median\""]),
+    read,
+};
+
+#[derive(Deserialize)]
+struct Document {
+    results: List<Outcome>,
+}
+
+#[derive(Deserialize)]
+struct Outcome {
+    command: String,
+    mean: f64,
+    /// Null after a single run.
+    stddev: Option<f64>,
+    median: f64,
+    user: Option<f64>,
+    system: Option<f64>,
+    min: f64,
+    max: f64,
+    #[serde(default)]
+    exit_codes: List<Option<i64>>,
+    #[serde(default)]
+    parameters: Object<serde_json::Value>,
+}
+
+fn read(text: &Text) -> Result<Reading, Refusal> {
+    let document: Document = json::read(text)?;
+    let mut reading = Reading::new("hyperfine");
+    for outcome in document.results.0 {
+        let mut figure = Growing::new(&outcome.command);
+        for (key, value) in &outcome.parameters.0 {
+            figure.note(key, value.as_str().unwrap_or_default());
+        }
+        if !outcome.exit_codes.0.is_empty() {
+            figure.note("runs", &outcome.exit_codes.0.len().to_string());
+        }
+        let failed = outcome.exit_codes.0.iter().filter(|code| **code != Some(0)).count();
+        if failed > 0 {
+            figure.note("runs that failed", &failed.to_string());
+        }
+        figure.hold(Statistic::Mean, Some(outcome.mean), SECONDS);
+        figure.hold(Statistic::StandardDeviation, outcome.stddev, SECONDS);
+        figure.hold(Statistic::Minimum, Some(outcome.min), SECONDS);
+        figure.hold(Statistic::Percentile(50.0), Some(outcome.median), SECONDS);
+        figure.hold(Statistic::Maximum, Some(outcome.max), SECONDS);
+        reading.push(text, figure)?;
+        for (name, time) in [("user", outcome.user), ("system", outcome.system)] {
+            let mut figure = Growing::new(&format!("{}: {name} time", outcome.command));
+            figure.hold(Statistic::Mean, time, SECONDS);
+            if !figure.is_empty() {
+                reading.push(text, figure)?;
+            }
+        }
+    }
+    Ok(reading)
+}

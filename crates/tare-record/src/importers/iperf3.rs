@@ -1,0 +1,173 @@
+//! iperf3: the JSON of `-J`. What was sent, what arrived, and the round trips that TCP itself saw.
+
+use serde::Deserialize;
+use tare_data::imported::Statistic;
+
+use super::json::{self, List};
+use super::reading::{BITS_PER_SECOND, BYTES, COUNT, Growing, MICROSECONDS, MILLISECONDS, PERCENT, SECONDS};
+use super::text::{Refusal, Text};
+use super::{Importer, Reading};
+
+pub static IMPORTER: Importer = Importer {
+    name: "iperf3",
+    about: "JSON (`-J`), TCP and UDP",
+    end_mark: Some("the closing brace"),
+    recognises: |text| json::speaks_of(text, &["\"start\"", "\"intervals\"", "\"end\""]),
+    read,
+};
+
+#[derive(Deserialize)]
+struct Document {
+    start: Start,
+    end: End,
+    /// Set when the test did not run to its end.
+    error: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Start {
+    version: Option<String>,
+    test_start: Option<TestStart>,
+}
+
+#[derive(Deserialize)]
+struct TestStart {
+    protocol: Option<String>,
+    num_streams: Option<u64>,
+    blksize: Option<u64>,
+    duration: Option<f64>,
+    omit: Option<f64>,
+    reverse: Option<u64>,
+    target_bitrate: Option<f64>,
+}
+
+#[derive(Default, Deserialize)]
+struct End {
+    #[serde(default)]
+    streams: List<Stream>,
+    sum_sent: Option<Sum>,
+    sum_received: Option<Sum>,
+    sum_sent_bidir_reverse: Option<Sum>,
+    sum_received_bidir_reverse: Option<Sum>,
+    cpu_utilization_percent: Option<Utilisation>,
+}
+
+#[derive(Deserialize)]
+struct Stream {
+    sender: Option<RoundTrips>,
+}
+
+#[derive(Deserialize)]
+struct RoundTrips {
+    min_rtt: Option<f64>,
+    mean_rtt: Option<f64>,
+    max_rtt: Option<f64>,
+}
+
+#[derive(Deserialize)]
+struct Sum {
+    seconds: Option<f64>,
+    bytes: Option<f64>,
+    bits_per_second: f64,
+    retransmits: Option<f64>,
+    jitter_ms: Option<f64>,
+    lost_packets: Option<f64>,
+    packets: Option<f64>,
+    lost_percent: Option<f64>,
+}
+
+#[derive(Deserialize)]
+struct Utilisation {
+    host_total: Option<f64>,
+    remote_total: Option<f64>,
+}
+
+fn read(text: &Text) -> Result<Reading, Refusal> {
+    let document: Document = json::read(text)?;
+    if let Some(error) = document.error {
+        return Err(
+            text.refuse_end(format!("iperf3 says that the test failed: {}", super::text::kept(&error)))
+        );
+    }
+    let mut reading = Reading::new("iperf3");
+    let version = document.start.version.unwrap_or_default();
+    reading.version = version.strip_prefix("iperf ").map(super::text::kept);
+    let is_udp = start(&mut reading, document.start.test_start);
+    let end = document.end;
+    let sums = [
+        ("sent", end.sum_sent),
+        ("received", end.sum_received),
+        ("sent, reverse", end.sum_sent_bidir_reverse),
+        ("received, reverse", end.sum_received_bidir_reverse),
+    ];
+    for (name, sum) in sums {
+        if let Some(sum) = sum {
+            reading.push(text, summed(name, &sum))?;
+            if is_udp && name.starts_with("received") {
+                reading.push(text, lost(name, &sum))?;
+            }
+        }
+    }
+    for (number, stream) in end.streams.0.iter().enumerate() {
+        let Some(times) = &stream.sender else { continue };
+        let mut figure = Growing::new(&format!("round trips of stream {}, by TCP", number + 1));
+        figure.hold(Statistic::Minimum, times.min_rtt, MICROSECONDS);
+        figure.hold(Statistic::Mean, times.mean_rtt, MICROSECONDS);
+        figure.hold(Statistic::Maximum, times.max_rtt, MICROSECONDS);
+        if !figure.is_empty() {
+            reading.push(text, figure)?;
+        }
+    }
+    if let Some(utilisation) = end.cpu_utilization_percent {
+        for (name, value) in [("local", utilisation.host_total), ("remote", utilisation.remote_total)] {
+            let mut figure = Growing::new(&format!("processor time, {name}"));
+            figure.hold(Statistic::Value, value, PERCENT);
+            reading.push(text, figure)?;
+        }
+    }
+    Ok(reading)
+}
+
+/// Notes how the test was set up; says whether it spoke UDP.
+fn start(reading: &mut Reading, test: Option<TestStart>) -> bool {
+    let Some(test) = test else { return false };
+    let protocol = test.protocol.unwrap_or_default();
+    reading.note("protocol", &protocol);
+    let numbers = [
+        ("streams", test.num_streams.map(|n| n as f64)),
+        ("block size", test.blksize.map(|n| n as f64)),
+        ("seconds", test.duration),
+        ("omitted seconds", test.omit.filter(|n| *n > 0.0)),
+        ("target bits/s", test.target_bitrate.filter(|n| *n > 0.0)),
+    ];
+    for (key, value) in numbers {
+        reading.note(key, &value.map(|n| n.to_string()).unwrap_or_default());
+    }
+    if test.reverse.is_some_and(|reverse| reverse > 0) {
+        reading.note("direction", "reverse");
+    }
+    protocol.eq_ignore_ascii_case("udp")
+}
+
+fn summed(name: &str, sum: &Sum) -> Growing {
+    let mut figure = Growing::new(name);
+    figure.hold(Statistic::Throughput, Some(sum.bits_per_second), BITS_PER_SECOND);
+    figure.hold(Statistic::Count, sum.bytes, BYTES);
+    figure.hold(Statistic::Elapsed, sum.seconds, SECONDS);
+    if let Some(retransmits) = sum.retransmits {
+        figure.note("retransmits", &retransmits.to_string());
+    }
+    figure
+}
+
+/// What UDP lost on its way, and how evenly the rest arrived.
+fn lost(name: &str, sum: &Sum) -> Growing {
+    let mut figure = Growing::new(&format!("{name}: jitter and loss"));
+    figure.hold(Statistic::Mean, sum.jitter_ms, MILLISECONDS);
+    figure.hold(Statistic::Value, sum.lost_percent, PERCENT);
+    figure.hold(Statistic::Count, sum.packets, COUNT);
+    if let Some(packets) = sum.lost_packets {
+        figure.note("lost packets", &packets.to_string());
+    }
+    figure
+}

@@ -1,0 +1,116 @@
+//! JSON of another tool: read into a type, with the position of what does not fit.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::Deserialize;
+use serde::de::{DeserializeOwned, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+
+use super::text::{Refusal, Text};
+
+/// Most elements of a list or an object that are kept; what is ignored is not counted.
+const MOST_ELEMENTS: usize = 1000;
+
+/// A list that is not longer than [`MOST_ELEMENTS`].
+pub struct List<T>(pub Vec<T>);
+
+/// An object's names and values in their order, not more than [`MOST_ELEMENTS`].
+pub struct Object<T>(pub Vec<(String, T)>);
+
+impl<T> Default for List<T> {
+    fn default() -> Self {
+        List(Vec::new())
+    }
+}
+
+impl<T> Default for Object<T> {
+    fn default() -> Self {
+        Object(Vec::new())
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for List<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Elements<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Elements<T> {
+            type Value = List<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "a list of at most {MOST_ELEMENTS}")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<List<T>, A::Error> {
+                let mut elements = Vec::new();
+                while let Some(element) = access.next_element()? {
+                    if elements.len() >= MOST_ELEMENTS {
+                        return Err(A::Error::invalid_length(MOST_ELEMENTS + 1, &self));
+                    }
+                    elements.push(element);
+                }
+                Ok(List(elements))
+            }
+        }
+        deserializer.deserialize_seq(Elements(PhantomData))
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Entries<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Entries<T> {
+            type Value = Object<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "an object of at most {MOST_ELEMENTS}")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Object<T>, A::Error> {
+                let mut entries = Vec::new();
+                while let Some(entry) = access.next_entry()? {
+                    if entries.len() >= MOST_ELEMENTS {
+                        return Err(A::Error::invalid_length(MOST_ELEMENTS + 1, &self));
+                    }
+                    entries.push(entry);
+                }
+                Ok(Object(entries))
+            }
+        }
+        deserializer.deserialize_map(Entries(PhantomData))
+    }
+}
+
+/// Where the JSON begins: the first line that is an opening brace. fio writes warnings before it.
+fn start(text: &Text) -> Option<usize> {
+    let mut at = 0;
+    for line in text.as_str().split_inclusive('\n') {
+        if line.starts_with('{') {
+            return Some(at);
+        }
+        at += line.len();
+    }
+    None
+}
+
+/// Whether there is JSON, and these words in it.
+pub fn speaks_of(text: &Text, words: &[&str]) -> bool {
+    start(text).is_some_and(|at| words.iter().all(|word| text.as_str()[at..].contains(word)))
+}
+
+/// Reads the JSON. Its depth is bounded by the reader, its size by that of the text.
+pub fn read<T: DeserializeOwned>(text: &Text) -> Result<T, Refusal> {
+    let at = start(text).unwrap_or(0);
+    serde_json::from_str(&text.as_str()[at..]).map_err(|error| {
+        // serde_json counts lines from 1, and columns in bytes from 1; an end of file has column 0.
+        let line_start = text.as_str()[at..].split_inclusive('\n').take(error.line().saturating_sub(1));
+        let offset = at + line_start.map(str::len).sum::<usize>() + error.column().saturating_sub(1);
+        let cause = error.to_string();
+        let cause = cause.rsplit_once(" at line ").map_or(cause.as_str(), |(cause, _)| cause);
+        Refusal { position: text.position_at(offset), cause: cause.to_owned() }
+    })
+}
+
+/// That JSON stands in the text at all, whole, of whatever tool.
+pub fn check(text: &Text) -> Option<Result<(), Refusal>> {
+    start(text)?;
+    Some(read::<serde::de::IgnoredAny>(text).map(|_| ()))
+}

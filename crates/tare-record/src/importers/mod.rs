@@ -1,0 +1,106 @@
+//! Importers: other tools' outputs as figures, each format found by what the file says.
+//!
+//! A file is untrusted: its size is bounded, nothing in it is believed but figures, and what does not fit is
+//! refused with its position. An importer is one file, and two lines here.
+
+use sha2::{Digest, Sha256};
+use tare_data::imported::{Imported, Source};
+
+use crate::entry::{Entry, to_line};
+use crate::reader::LONGEST_LINE;
+
+mod crystaldiskmark;
+mod dd;
+mod fio;
+mod hyperfine;
+mod iperf3;
+mod json;
+mod netperf;
+mod phoronix;
+mod reading;
+mod sockperf;
+mod sysbench;
+mod text;
+mod unixbench;
+
+pub use reading::{MOST_FIGURES, Reading};
+pub use text::{LONGEST_SOURCE, Position, Refusal, Text};
+
+/// Another tool's output: how it is recognised, and how it is read.
+pub struct Importer {
+    /// The tool.
+    pub name: &'static str,
+    /// The outputs that are read.
+    pub about: &'static str,
+    /// What tells a whole output from one that was cut at the end of a line; None where the format has no such mark.
+    pub end_mark: Option<&'static str>,
+    /// Whether a text is of this tool. Cheap; may be wrong about texts of nobody's.
+    pub recognises: fn(&Text) -> bool,
+    pub read: fn(&Text) -> Result<Reading, Refusal>,
+}
+
+/// Every importer, in the order in which they are asked: those that look for most come first.
+pub static IMPORTERS: &[&Importer] = &[
+    &fio::IMPORTER,
+    &iperf3::IMPORTER,
+    &hyperfine::IMPORTER,
+    &sysbench::IMPORTER,
+    &unixbench::IMPORTER,
+    &crystaldiskmark::IMPORTER,
+    &sockperf::IMPORTER,
+    &netperf::IMPORTER,
+    &phoronix::IMPORTER,
+    &dd::IMPORTER,
+];
+
+/// The importer that recognises a text.
+pub fn find(text: &Text) -> Option<&'static Importer> {
+    IMPORTERS.iter().copied().find(|importer| (importer.recognises)(text))
+}
+
+/// What a file says. `name` is shown as its origin; `environment` is where the tool ran, as a person says.
+pub fn import(bytes: &[u8], name: &str, environment: Option<&str>) -> Result<Imported, Refusal> {
+    if bytes.len() as u64 > LONGEST_SOURCE {
+        let position = Position { line: 1, column: 1, byte: 0 };
+        return Err(Refusal { position, cause: format!("the file is longer than {LONGEST_SOURCE} bytes") });
+    }
+    let text = Text::decode(bytes)?;
+    let importer = match find(&text) {
+        Some(importer) => importer,
+        None => return Err(unknown(&text)),
+    };
+    let reading = (importer.read)(&text)?;
+    if reading.figures.is_empty() {
+        return Err(
+            text.refuse_end(format!("this looks like {}, but there is no figure in it", importer.name))
+        );
+    }
+    let sha256 = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+    let imported = Imported {
+        tool: reading.tool.to_owned(),
+        version: reading.version,
+        parameters: reading.parameters,
+        environment: environment.map(text::kept),
+        source: Source { name: text::kept(name), bytes: bytes.len() as u64, sha256 },
+        figures: reading.figures,
+    };
+    // What is written must be readable: a longer line would be taken for damage.
+    let entry = Entry::Imported(imported);
+    if to_line(&entry).len() as u64 >= LONGEST_LINE {
+        return Err(text.refuse_end(format!("the figures fill more than {LONGEST_LINE} bytes of a record")));
+    }
+    match entry {
+        Entry::Imported(imported) => Ok(imported),
+        _ => unreachable!("it was made above"),
+    }
+}
+
+/// A text that no importer recognises: broken JSON is refused where it breaks.
+fn unknown(text: &Text) -> Refusal {
+    if let Some(Err(refusal)) = json::check(text) {
+        return refusal;
+    }
+    let known: Vec<&str> = IMPORTERS.iter().map(|importer| importer.name).collect();
+    let cause = format!("no known output begins here; known are those of {}", known.join(", "));
+    Refusal { position: text.position_at(0), cause }
+}

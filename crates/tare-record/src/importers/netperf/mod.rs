@@ -1,0 +1,109 @@
+//! netperf 2: its tables for people, old and omni, `-k` with a key a line, and `-o` as CSV.
+//!
+//! Every form is brought to the names of netperf's output selectors (`MEAN_LATENCY`), which are then understood once.
+
+mod names;
+mod selected;
+mod table;
+
+use super::text::{Refusal, Text, after, kept, until};
+use super::{Importer, Reading};
+use selected::Selected;
+
+pub static IMPORTER: Importer = Importer {
+    name: "netperf",
+    about: "the tables of TCP_RR, TCP_CRR, UDP_RR, TCP_STREAM, UDP_STREAM and omni; `-k` and `-o` output",
+    // Selectors are chosen by the user: nobody can tell from an output which are missing.
+    end_mark: None,
+    recognises: |text| text.lines().any(|line| is_banner(line) || selected::is_start(line)),
+    read,
+};
+
+/// Whether a line names the test that follows: `MIGRATED TCP REQUEST/RESPONSE TEST from 0.0.0.0 ...`.
+fn is_banner(line: &str) -> bool {
+    line.contains(" TEST from ") && line.contains(" port ") && line.contains(" to ")
+}
+
+/// What a banner says.
+#[derive(Default)]
+struct Banner {
+    /// `TCP REQUEST/RESPONSE`; empty without a banner, as `-P 0` has it.
+    test: String,
+    /// Requests that are outstanding besides the one that every test has.
+    burst: Option<String>,
+    confidence: Option<String>,
+    peer: Option<String>,
+}
+
+impl Banner {
+    fn of(line: &str) -> Banner {
+        let test = line.split(" TEST from ").next().unwrap_or_default();
+        let test = test.trim().strip_prefix("MIGRATED ").unwrap_or(test.trim());
+        let field = |label| after(line, label).map(|rest| kept(until(rest, &[' '])));
+        Banner {
+            test: kept(test),
+            burst: field("first burst "),
+            confidence: after(line, " : +/-").map(|rest| kept(&format!("±{}", until(rest, &[':'])))),
+            peer: after(line, " to ").map(|rest| kept(until(rest, &[' ']))),
+        }
+    }
+}
+
+/// Lines of one run: from its banner, if there is one, to the next.
+struct Run<'a> {
+    banner: Banner,
+    lines: Vec<&'a str>,
+}
+
+/// Most lines of a run that are looked at: all selectors, one a line, are under two hundred.
+const MOST_LINES: usize = 2000;
+
+fn read(text: &Text) -> Result<Reading, Refusal> {
+    let mut reading = Reading::new("netperf");
+    let mut run = Run { banner: Banner::default(), lines: Vec::new() };
+    let mut named = false;
+    for line in text.lines() {
+        if is_banner(line) {
+            if named || !run.lines.is_empty() {
+                finish(text, &mut reading, &run, named)?;
+            }
+            run = Run { banner: Banner::of(line), lines: Vec::new() };
+            named = true;
+        } else if line.starts_with("!!! Desired confidence was not achieved") {
+            run.banner.confidence = Some("not reached".into());
+        } else if !line.starts_with("!!!") {
+            run.lines.push(line);
+            if run.lines.len() > MOST_LINES {
+                return Err(text.refuse(line, format!("a run has more than {MOST_LINES} lines")));
+            }
+        }
+    }
+    finish(text, &mut reading, &run, named)?;
+    Ok(reading)
+}
+
+/// Reads a run in whichever form it is. A banner with nothing behind it is a run that was cut.
+fn finish(text: &Text, reading: &mut Reading, run: &Run<'_>, named: bool) -> Result<(), Refusal> {
+    let Some(first) = run.lines.iter().copied().find(|line| !line.trim().is_empty()) else {
+        return if named { Err(text.refuse_end("a test is named, and nothing follows")) } else { Ok(()) };
+    };
+    let selected = if selected::is_key(first) {
+        Selected::of_keys(text, &run.lines)?
+    } else if selected::is_head(first) {
+        Selected::of_csv(text, &run.lines)?
+    } else if let Some(figures) = table::classic(text, &run.banner, &run.lines)? {
+        for figure in figures {
+            reading.push(text, figure)?;
+        }
+        return Ok(());
+    } else if named {
+        Selected::of_table(text, &run.lines)?
+    } else {
+        // Whatever stands before the first banner: messages of the shell that ran it.
+        return Ok(());
+    };
+    for figure in selected.figures(text, &run.banner)? {
+        reading.push(text, figure)?;
+    }
+    Ok(())
+}

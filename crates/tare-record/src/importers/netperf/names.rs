@@ -1,0 +1,41 @@
+//! netperf's output selectors that are understood, and how the heads of its tables write them.
+
+/// Key of a selector, and its words in a table's head: joined by blanks in CSV, below each other in a table.
+///
+/// The words are netperf 2.7's own; they are how a column is recognised.
+pub static SELECTORS: &[(&str, &str)] = &[
+    ("SOCKET_TYPE", "Socket Type"),
+    ("PROTOCOL", "Protocol"),
+    ("DIRECTION", "Direction"),
+    ("ELAPSED_TIME", "Elapsed Time (sec)"),
+    ("THROUGHPUT", "Throughput"),
+    ("THROUGHPUT_UNITS", "Throughput Units"),
+    ("REQUEST_SIZE", "Request Size Bytes"),
+    ("RESPONSE_SIZE", "Response Size Bytes"),
+    ("LOCAL_SEND_SIZE", "Local Send Size"),
+    ("LOCAL_NODELAY", "Local NODELAY"),
+    ("BURST_SIZE", "Initial Burst Requests"),
+    ("TRANSACTION_RATE", "Transaction Rate Tran/s"),
+    ("RT_LATENCY", "Round Trip Latency usec/tran"),
+    ("MIN_LATENCY", "Minimum Latency Microseconds"),
+    ("MAX_LATENCY", "Maximum Latency Microseconds"),
+    ("P50_LATENCY", "50th Percentile Latency Microseconds"),
+    ("P90_LATENCY", "90th Percentile Latency Microseconds"),
+    ("P99_LATENCY", "99th Percentile Latency Microseconds"),
+    ("MEAN_LATENCY", "Mean Latency Microseconds"),
+    ("STDDEV_LATENCY", "Stddev Latency Microseconds"),
+    ("LOCAL_CPU_UTIL", "Local CPU Util %"),
+    ("REMOTE_CPU_UTIL", "Remote CPU Util %"),
+    ("DEST_ADDR", "Destination Address"),
+    ("COMMAND_LINE", "Command Line"),
+];
+
+/// The key that a head's words stand for.
+pub fn key_of(words: &str) -> Option<&'static str> {
+    SELECTORS.iter().find(|(_, head)| *head == words).map(|(key, _)| *key)
+}
+
+/// The understood key that a `-k` line names.
+pub fn known(key: &str) -> Option<&'static str> {
+    SELECTORS.iter().find(|(known, _)| *known == key).map(|(known, _)| *known)
+}

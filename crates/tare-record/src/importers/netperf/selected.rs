@@ -1,0 +1,221 @@
+//! Selected outputs: values by the names of netperf's selectors, whether they come as keys, as CSV or in a table.
+
+use std::collections::BTreeMap;
+
+use tare_data::imported::Statistic;
+
+use super::super::phoronix::fields;
+use super::super::reading::{
+    BITS_PER_SECOND, BYTES_PER_SECOND, Growing, MICROSECONDS, PER_SECOND, PERCENT, SECONDS, Scale,
+};
+use super::super::text::{Refusal, Text, shortened};
+use super::Banner;
+use super::names::{SELECTORS, key_of, known};
+
+/// Whether a line is `KEY=value` with a key of netperf's.
+pub fn is_key(line: &str) -> bool {
+    let upper = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+    line.split_once('=').is_some_and(|(key, _)| !key.is_empty() && key.chars().all(upper))
+}
+
+/// Whether a line is the head of CSV: names with commas between them, one of which is understood.
+pub fn is_head(line: &str) -> bool {
+    fields(line).iter().any(|field| key_of(field).is_some()) && !line.trim_end().ends_with("  ")
+}
+
+/// Whether an output without a banner begins with this line.
+pub fn is_start(line: &str) -> bool {
+    let key = line.split_once('=').and_then(|(key, _)| known(key));
+    let telling =
+        |key: &str| key.starts_with("THROUGHPUT") || key.ends_with("_LATENCY") || key.ends_with("_RATE");
+    key.is_some_and(telling) || fields(line).iter().filter_map(|field| key_of(field)).any(telling)
+}
+
+/// Values of selectors, each a slice of the text.
+pub struct Selected<'a> {
+    sets: Vec<BTreeMap<&'static str, &'a str>>,
+}
+
+impl<'a> Selected<'a> {
+    /// `-k`: a key a line.
+    pub fn of_keys(text: &Text, lines: &[&'a str]) -> Result<Self, Refusal> {
+        let mut set = BTreeMap::new();
+        for line in lines.iter().filter(|line| is_key(line)) {
+            let Some((key, value)) = line.split_once('=') else { continue };
+            // A key that is cut off would pass for one that is not understood.
+            text.whole(key)?;
+            if let Some(key) = known(key)
+                && set.insert(key, value.trim().trim_matches('"')).is_some()
+            {
+                return Err(text.refuse(line, format!("{key} stands here for the second time")));
+            }
+        }
+        Ok(Selected { sets: vec![set] })
+    }
+
+    /// `-o`: a head and a line a run.
+    pub fn of_csv(text: &Text, lines: &[&'a str]) -> Result<Self, Refusal> {
+        let mut lines = lines.iter().copied().filter(|line| !line.trim().is_empty());
+        let head = fields(lines.next().unwrap_or_default());
+        let mut sets = Vec::new();
+        for line in lines {
+            let values = fields(line);
+            if values.len() != head.len() {
+                let cause = format!("{} values under {} names", values.len(), head.len());
+                return Err(text.refuse(line, cause));
+            }
+            text.whole(line)?;
+            sets.push(pairs(&head, &values));
+        }
+        if sets.is_empty() {
+            return Err(text.refuse_end("the values below the names are missing"));
+        }
+        Ok(Selected { sets })
+    }
+
+    /// `-O` and the omni test's own choice: blocks of columns, a head of several lines above one line of values.
+    pub fn of_table(text: &Text, lines: &[&'a str]) -> Result<Self, Refusal> {
+        let mut set = BTreeMap::new();
+        for block in lines.split(|line| line.trim().is_empty()).filter(|block| !block.is_empty()) {
+            let Some((values, heads)) = block.split_last() else { continue };
+            if heads.is_empty() {
+                return Err(text.refuse(values, "a line of values stands here without names above it"));
+            }
+            text.whole(values)?;
+            let values = words(values);
+            for (i, (start, value)) in values.iter().enumerate() {
+                let end = values.get(i + 1).map(|(start, _)| *start);
+                let cells = heads.iter().map(|line| {
+                    line.get(*start..end.unwrap_or(line.len()).min(line.len())).unwrap_or("").trim()
+                });
+                let head: Vec<&str> = cells.filter(|cell| !cell.is_empty()).collect();
+                set.extend(key_of(&head.join(" ")).map(|key| (key, value.trim_matches('"'))));
+            }
+        }
+        if set.is_empty() {
+            return Err(text.refuse_end("no column of the table is understood, or its values are missing"));
+        }
+        Ok(Selected { sets: vec![set] })
+    }
+
+    pub fn figures(&self, text: &Text, banner: &Banner) -> Result<Vec<Growing>, Refusal> {
+        self.sets.iter().map(|set| figure(text, banner, set)).collect()
+    }
+}
+
+/// The words of a line with where they begin: columns are set flush left, and what is quoted is one word.
+fn words(line: &str) -> Vec<(usize, &str)> {
+    let mut words = Vec::new();
+    let (mut quoted, mut start) = (false, None);
+    for (at, c) in line.char_indices() {
+        quoted ^= c == '"';
+        match start {
+            None if !c.is_whitespace() => start = Some(at),
+            Some(from) if c.is_whitespace() && !quoted => {
+                words.push((from, &line[from..at]));
+                start = None;
+            }
+            _ => {}
+        }
+    }
+    words.extend(start.map(|from| (from, &line[from..])));
+    words
+}
+
+fn pairs<'a>(names: &[&str], values: &[&'a str]) -> BTreeMap<&'static str, &'a str> {
+    names.iter().zip(values).filter_map(|(name, value)| Some((key_of(name)?, *value))).collect()
+}
+
+/// Selectors that are figures: what they are of, in which unit, and which metric of net.rr.
+const FIGURES: &[(&str, Statistic, Scale, Option<&str>)] = &[
+    ("RT_LATENCY", Statistic::TimePerOperation, MICROSECONDS, Some("time")),
+    ("MIN_LATENCY", Statistic::Minimum, MICROSECONDS, Some("min")),
+    ("MEAN_LATENCY", Statistic::Mean, MICROSECONDS, Some("mean")),
+    ("P50_LATENCY", Statistic::Percentile(50.0), MICROSECONDS, Some("p50")),
+    ("P90_LATENCY", Statistic::Percentile(90.0), MICROSECONDS, Some("p90")),
+    ("P99_LATENCY", Statistic::Percentile(99.0), MICROSECONDS, Some("p99")),
+    ("MAX_LATENCY", Statistic::Maximum, MICROSECONDS, Some("max")),
+    ("STDDEV_LATENCY", Statistic::StandardDeviation, MICROSECONDS, Some("sd")),
+    ("TRANSACTION_RATE", Statistic::Rate, PER_SECOND, Some("rate")),
+    ("ELAPSED_TIME", Statistic::Elapsed, SECONDS, None),
+    ("LOCAL_CPU_UTIL", Statistic::Value, PERCENT, None),
+    ("REMOTE_CPU_UTIL", Statistic::Value, PERCENT, None),
+];
+
+fn figure(text: &Text, banner: &Banner, set: &BTreeMap<&'static str, &str>) -> Result<Growing, Refusal> {
+    let mut figure = Growing::new(if banner.test.is_empty() { "netperf" } else { &banner.test });
+    let get = |key: &str| set.get(key).copied();
+    for (key, _) in SELECTORS {
+        let is_figure = FIGURES.iter().any(|(figure, ..)| figure == key) || key.starts_with("THROUGHPUT");
+        if !is_figure {
+            figure.note(&key.to_ascii_lowercase(), get(key).unwrap_or_default());
+        }
+    }
+    describe(&mut figure, banner);
+    let is_rr = get("DIRECTION") == Some("Send|Recv") || banner.test.ends_with("REQUEST/RESPONSE");
+    let burst = get("BURST_SIZE").or(banner.burst.as_deref()).unwrap_or("0");
+    let protocol = get("PROTOCOL").or(banner.test.split(' ').next()).unwrap_or_default().to_ascii_lowercase();
+    if is_rr && burst == "0" && matches!(protocol.as_str(), "tcp" | "udp") && !banner.test.contains("Connect")
+    {
+        let nodelay = get("LOCAL_NODELAY").map(|value| if value == "1" { "yes" } else { "no" });
+        let fixed = [
+            ("protocol", Some(protocol.as_str())),
+            ("request", get("REQUEST_SIZE")),
+            ("response", get("RESPONSE_SIZE")),
+            ("nodelay", nodelay),
+        ];
+        let fixed: Vec<_> = fixed.into_iter().filter_map(|(key, value)| Some((key, value?))).collect();
+        figure.counterpart("net.rr", &fixed);
+    }
+    for (key, statistic, scale, metric) in FIGURES {
+        let Some(value) = get(key).filter(|value| is_stated(value)) else { continue };
+        figure.state(text, *statistic, value, *scale)?;
+        if let Some(metric) = metric {
+            figure.metric(metric);
+        }
+    }
+    if let Some(value) = get("THROUGHPUT").filter(|value| is_stated(value)) {
+        let units = get("THROUGHPUT_UNITS").ok_or_else(|| {
+            text.refuse(value, "THROUGHPUT without its THROUGHPUT_UNITS could be anything; select both")
+        })?;
+        let (statistic, scale) = throughput(text, units)?;
+        figure.state(text, statistic, value, scale)?;
+        // The throughput of round trips is the transaction rate, with fewer digits.
+        if statistic == Statistic::Rate && get("TRANSACTION_RATE").is_none() {
+            figure.metric("rate");
+        }
+    }
+    if figure.is_empty() {
+        return Err(text.refuse_end("no selector that is a figure stands here"));
+    }
+    Ok(figure)
+}
+
+/// Notes what a banner says.
+pub fn describe(figure: &mut Growing, banner: &Banner) {
+    let pairs = [("confidence", &banner.confidence), ("peer", &banner.peer), ("burst", &banner.burst)];
+    for (key, value) in pairs {
+        figure.note(key, value.as_deref().unwrap_or_default());
+    }
+}
+
+/// netperf writes -1 and not-a-number for what it did not measure.
+fn is_stated(value: &str) -> bool {
+    !value.starts_with('-') && !value.contains("nan") && !value.is_empty()
+}
+
+/// What a throughput is, by the unit that stands beside it.
+pub fn throughput(text: &Text, units: &str) -> Result<(Statistic, Scale), Refusal> {
+    let bits = |written, factor| (Statistic::Throughput, Scale { written, factor, ..BITS_PER_SECOND });
+    let bytes = |written, factor| (Statistic::Throughput, Scale { written, factor, ..BYTES_PER_SECOND });
+    Ok(match units {
+        "Trans/s" | "sec" => (Statistic::Rate, Scale { written: "Trans/s", ..PER_SECOND }),
+        "10^3bits/s" | "10^3bits/sec" => bits("10^3bits/s", 1e3),
+        "10^6bits/s" | "10^6bits/sec" => bits("10^6bits/s", 1e6),
+        "10^9bits/s" | "10^9bits/sec" => bits("10^9bits/s", 1e9),
+        "KBytes/s" | "KBytes/sec" => bytes("KBytes/s", 1024.0),
+        "MBytes/s" | "MBytes/sec" => bytes("MBytes/s", 1_048_576.0),
+        "GBytes/s" | "GBytes/sec" => bytes("GBytes/s", 1_073_741_824.0),
+        other => return Err(text.refuse(other, format!("'{}' is no unit of throughput", shortened(other)))),
+    })
+}

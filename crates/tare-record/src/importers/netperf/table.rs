@@ -1,0 +1,163 @@
+//! The tables of the classic tests, which are the same since netperf 2.0: columns of numbers under a head of words.
+
+use tare_data::imported::Statistic;
+
+use super::super::reading::{COUNT, Growing, MICROSECONDS, PERCENT, SECONDS};
+use super::super::text::{Refusal, Text};
+use super::Banner;
+use super::selected::{describe, throughput};
+
+/// The figures of a classic table; None where the lines are none.
+pub fn classic(text: &Text, banner: &Banner, lines: &[&str]) -> Result<Option<Vec<Growing>>, Refusal> {
+    // The last line of the head names units, and each kind of table begins it in its own way.
+    let Some(at) = lines.iter().position(|line| unit_line(line).is_some()) else {
+        return Ok(None);
+    };
+    let units = lines[at];
+    let mut values = lines[at + 1..].iter().copied().filter(|line| !line.trim().is_empty());
+    let mut next = |what: &str| {
+        let missing = || text.refuse_end(format!("the line with {what} is missing"));
+        let line = values.next().ok_or_else(missing)?;
+        text.whole(line)?;
+        Ok(line)
+    };
+    match unit_line(units) {
+        Some(Kind::RoundTrips) => {
+            let first = next("the local side's sizes and the rate")?;
+            // The remote side's sizes are the end of the table.
+            next("the remote side's sizes")?;
+            let mut figure = round_trips(text, banner, first)?;
+            latency(text, &mut figure, &mut values)?;
+            Ok(Some(vec![figure]))
+        }
+        Some(Kind::Stream) => {
+            let line = next("the throughput")?;
+            Ok(Some(vec![stream(text, banner, units, line)?]))
+        }
+        Some(Kind::Datagrams) => {
+            let (sent, received) = (next("what was sent")?, next("what was received")?);
+            Ok(Some(vec![
+                datagrams(text, banner, units, sent, &["socket size", "message size", "", "", "errors", ""])?,
+                datagrams(text, banner, units, received, &["socket size", "", "", ""])?,
+            ]))
+        }
+        None => Ok(None),
+    }
+}
+
+enum Kind {
+    RoundTrips,
+    Stream,
+    Datagrams,
+}
+
+/// The kind of table whose head ends in this line of units.
+fn unit_line(line: &str) -> Option<Kind> {
+    let words: Vec<&str> = line.split_whitespace().take(8).collect();
+    match words[..] {
+        ["bytes", "Bytes" | "bytes", "bytes", "bytes", "secs.", "per", ..] => Some(Kind::RoundTrips),
+        ["bytes", "bytes", "bytes", "secs.", _, ..] => Some(Kind::Stream),
+        ["bytes", "bytes", "secs", "#", "#", _, ..] => Some(Kind::Datagrams),
+        _ => None,
+    }
+}
+
+/// Numbers of a line, at least so many.
+fn columns<'a>(text: &Text, line: &'a str, least: usize) -> Result<Vec<&'a str>, Refusal> {
+    let columns: Vec<&str> = line.split_whitespace().take(16).collect();
+    if columns.len() < least {
+        return Err(text.refuse(line, format!("{} columns stand here where {least} belong", columns.len())));
+    }
+    Ok(columns)
+}
+
+/// `16384  131072 1        1       1.00     121714.60`, and with `-c -C` what it cost the processors.
+fn round_trips(text: &Text, banner: &Banner, line: &str) -> Result<Growing, Refusal> {
+    let values = columns(text, line, 6)?;
+    let mut figure = named(banner);
+    for (key, value) in
+        ["send socket size", "receive socket size", "request_size", "response_size"].iter().zip(&values)
+    {
+        text.number(value)?;
+        figure.note(key, value);
+    }
+    let protocol = banner.test.split(' ').next().unwrap_or_default().to_ascii_lowercase();
+    let is_burst = banner.burst.as_deref().is_some_and(|burst| burst != "0");
+    if banner.test.ends_with(" REQUEST/RESPONSE") && !is_burst && matches!(protocol.as_str(), "tcp" | "udp") {
+        let fixed = [("protocol", protocol.as_str()), ("request", values[2]), ("response", values[3])];
+        figure.counterpart("net.rr", &fixed);
+    }
+    figure.state(text, Statistic::Elapsed, values[4], SECONDS)?;
+    let (statistic, scale) = throughput(text, "Trans/s")?;
+    figure.state(text, statistic, values[5], scale)?;
+    figure.metric("rate");
+    for (side, column) in [("local", 6), ("remote", 7)] {
+        // The processor's share is -1 where it was not measured.
+        if let Some(share) = values.get(column).filter(|share| !share.starts_with('-')) {
+            text.number(share)?;
+            figure.note(&format!("{side} processor time"), &format!("{share} {}", PERCENT.written));
+        }
+    }
+    Ok(figure)
+}
+
+/// What `-v 2` adds: `    8      0       0      0   7.275    137456.075 1.100     1.100`.
+fn latency<'a>(
+    text: &Text,
+    figure: &mut Growing,
+    lines: &mut impl Iterator<Item = &'a str>,
+) -> Result<(), Refusal> {
+    if lines.any(|line| line.contains("usec/Tran")) {
+        let line = lines.next().ok_or_else(|| text.refuse_end("the line with the latency is missing"))?;
+        let values = columns(text, line, 6)?;
+        figure.state(text, Statistic::TimePerOperation, values[4], MICROSECONDS)?;
+        figure.metric("time");
+    }
+    Ok(())
+}
+
+/// `131072  16384  16384    1.00     34242.30`.
+fn stream(text: &Text, banner: &Banner, units: &str, line: &str) -> Result<Growing, Refusal> {
+    let values = columns(text, line, 5)?;
+    let mut figure = named(banner);
+    for (key, value) in ["receive socket size", "send socket size", "message size"].iter().zip(&values) {
+        text.number(value)?;
+        figure.note(key, value);
+    }
+    figure.state(text, Statistic::Elapsed, values[3], SECONDS)?;
+    let unit = units.split_whitespace().nth(4).unwrap_or_default();
+    let (statistic, scale) = throughput(text, unit)?;
+    figure.state(text, statistic, values[4], scale)?;
+    Ok(figure)
+}
+
+/// `212992    1000   1.00       449120      0    3592.70`, and below it what arrived, without sizes and errors.
+fn datagrams(
+    text: &Text,
+    banner: &Banner,
+    units: &str,
+    line: &str,
+    keys: &[&str],
+) -> Result<Growing, Refusal> {
+    let values = columns(text, line, keys.len())?;
+    let sent = keys.len() == 6;
+    let (elapsed, count) = if sent { (2, 3) } else { (1, 2) };
+    let mut figure =
+        named(banner).renamed(&format!("{}: {}", banner.test, if sent { "sent" } else { "received" }));
+    for (key, value) in keys.iter().zip(&values).filter(|(key, _)| !key.is_empty()) {
+        text.number(value)?;
+        figure.note(key, value);
+    }
+    figure.state(text, Statistic::Elapsed, values[elapsed], SECONDS)?;
+    figure.state(text, Statistic::Count, values[count], COUNT)?;
+    let unit = units.split_whitespace().nth(5).unwrap_or_default();
+    let (statistic, scale) = throughput(text, unit)?;
+    figure.state(text, statistic, values[keys.len() - 1], scale)?;
+    Ok(figure)
+}
+
+fn named(banner: &Banner) -> Growing {
+    let mut figure = Growing::new(if banner.test.is_empty() { "netperf" } else { &banner.test });
+    describe(&mut figure, banner);
+    figure
+}

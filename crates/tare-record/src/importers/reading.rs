@@ -1,0 +1,190 @@
+//! What an importer makes of a text: figures while they grow, with the units that tools write.
+
+use std::collections::BTreeMap;
+
+use tare_data::imported::{Counterpart, ImportedFigure, Stated, Statistic};
+use tare_data::names::Parameters;
+use tare_data::unit::Unit;
+
+use super::text::{Refusal, Text, kept};
+
+/// Most figures that are taken from one file: more would not be read by anybody.
+pub const MOST_FIGURES: usize = 1000;
+
+/// What a text says.
+#[derive(Debug, PartialEq)]
+pub struct Reading {
+    pub tool: &'static str,
+    pub version: Option<String>,
+    pub parameters: BTreeMap<String, String>,
+    pub figures: Vec<ImportedFigure>,
+}
+
+impl Reading {
+    pub fn new(tool: &'static str) -> Reading {
+        Reading { tool, version: None, parameters: BTreeMap::new(), figures: Vec::new() }
+    }
+
+    /// Adds a figure, unless there are too many of them already.
+    pub fn push(&mut self, text: &Text, figure: Growing) -> Result<(), Refusal> {
+        if self.figures.len() >= MOST_FIGURES {
+            return Err(text.refuse_end(format!("there are more than {MOST_FIGURES} figures")));
+        }
+        self.figures.push(figure.figure);
+        Ok(())
+    }
+
+    /// Notes what the output says of the run as a whole; an empty text says nothing.
+    pub fn note(&mut self, key: &str, value: &str) {
+        note(&mut self.parameters, key, value);
+    }
+}
+
+fn note(parameters: &mut BTreeMap<String, String>, key: &str, value: &str) {
+    if !value.trim().is_empty() {
+        parameters.insert(kept(key), kept(value));
+    }
+}
+
+/// A unit that a tool writes, and what it is in tare's.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Scale {
+    /// As it is shown behind the figure as written.
+    pub written: &'static str,
+    pub unit: Option<Unit>,
+    pub factor: f64,
+}
+
+const fn scale(written: &'static str, unit: Unit, factor: f64) -> Scale {
+    Scale { written, unit: Some(unit), factor }
+}
+
+pub const SECONDS: Scale = scale("s", Unit::Nanoseconds, 1e9);
+pub const MILLISECONDS: Scale = scale("ms", Unit::Nanoseconds, 1e6);
+pub const MICROSECONDS: Scale = scale("us", Unit::Nanoseconds, 1e3);
+pub const NANOSECONDS: Scale = scale("ns", Unit::Nanoseconds, 1.0);
+pub const PER_SECOND: Scale = scale("/s", Unit::PerSecond, 1.0);
+pub const BITS_PER_SECOND: Scale = scale("bits/s", Unit::BitsPerSecond, 1.0);
+pub const BYTES_PER_SECOND: Scale = scale("bytes/s", Unit::BytesPerSecond, 1.0);
+pub const MEBIBYTES_PER_SECOND: Scale = scale("MiB/s", Unit::BytesPerSecond, 1_048_576.0);
+pub const MEGABYTES_PER_SECOND: Scale = scale("MB/s", Unit::BytesPerSecond, 1e6);
+pub const BYTES: Scale = scale("bytes", Unit::Bytes, 1.0);
+pub const PERCENT: Scale = scale("%", Unit::Percent, 1.0);
+pub const COUNT: Scale = scale("", Unit::Count, 1.0);
+/// The output names no unit.
+pub const UNNAMED: Scale = Scale { written: "", unit: None, factor: 1.0 };
+
+/// A value times a factor. Powers of ten move the point, so that 0.1 ms are 100000 ns and nothing beside it.
+fn scaled(value: f64, factor: f64) -> f64 {
+    let power = factor.log10();
+    if power.fract() == 0.0 && value.is_finite() {
+        return format!("{value:e}").split_once('e').map_or(value * factor, |(digits, exponent)| {
+            let exponent: i32 = exponent.parse().unwrap_or(0);
+            format!("{digits}e{}", exponent + power as i32).parse().unwrap_or(value * factor)
+        });
+    }
+    value * factor
+}
+
+/// A figure while its values are found.
+pub struct Growing {
+    figure: ImportedFigure,
+    /// Whether the value that was offered last was taken.
+    took: bool,
+}
+
+impl Growing {
+    pub fn new(name: &str) -> Growing {
+        let (parameters, values) = (BTreeMap::new(), Vec::new());
+        let figure = ImportedFigure { name: kept(name), parameters, counterpart: None, values };
+        Growing { figure, took: false }
+    }
+
+    pub fn note(&mut self, key: &str, value: &str) {
+        note(&mut self.figure.parameters, key, value);
+    }
+
+    /// Names the probe of tare that measures the same, with the parameters that the output fixes.
+    pub fn counterpart(&mut self, probe: &str, parameters: &[(&str, &str)]) {
+        let parameters = parameters.iter().map(|(key, value)| (kept(key), kept(value))).collect();
+        self.figure.counterpart =
+            Some(Counterpart { probe: probe.into(), parameters: Parameters(parameters) });
+    }
+
+    /// Adds a value; one that is no finite number in tare's unit is none.
+    fn push(&mut self, statistic: Statistic, value: f64, scale: Scale, written: String) {
+        let value = scaled(value, scale.factor);
+        self.took = value.is_finite();
+        if self.took {
+            self.figure.values.push(Stated { statistic, value, unit: scale.unit, written, metric: None });
+        }
+    }
+
+    /// Adds a number that stands in a text.
+    pub fn state(
+        &mut self,
+        text: &Text,
+        statistic: Statistic,
+        part: &str,
+        scale: Scale,
+    ) -> Result<(), Refusal> {
+        let value = text.number(part)?;
+        if !scaled(value, scale.factor).is_finite() {
+            return Err(text.refuse(part, "the number is out of all bounds"));
+        }
+        self.push(statistic, value, scale, format!("{} {}", kept(part), scale.written).trim_end().to_owned());
+        Ok(())
+    }
+
+    /// Adds a number that JSON holds; where there is none, nothing.
+    pub fn hold(&mut self, statistic: Statistic, value: Option<f64>, scale: Scale) {
+        self.took = false;
+        if let Some(value) = value {
+            self.push(statistic, value, scale, format!("{value} {}", scale.written).trim_end().to_owned());
+        }
+    }
+
+    /// Adds a number that was read from a text by another rule; `digits` is how it stands there.
+    pub fn hold_as(&mut self, statistic: Statistic, value: f64, scale: Scale, digits: &str) {
+        self.push(
+            statistic,
+            value,
+            scale,
+            format!("{} {}", kept(digits), scale.written).trim_end().to_owned(),
+        );
+    }
+
+    /// Says that the value offered last, if it was taken, is defined as this metric of the counterpart.
+    pub fn metric(&mut self, metric: &str) {
+        if self.took
+            && self.figure.counterpart.is_some()
+            && let Some(last) = self.figure.values.last_mut()
+        {
+            last.metric = Some(metric.to_owned());
+        }
+    }
+
+    /// Says that a statistic, where it is there, is defined as this metric of the counterpart.
+    pub fn metric_of(&mut self, statistic: Statistic, metric: &str) {
+        let found = self.figure.values.iter_mut().find(|value| value.statistic == statistic);
+        if let (Some(value), true) = (found, self.figure.counterpart.is_some()) {
+            value.metric = Some(metric.to_owned());
+        }
+    }
+
+    /// The same figure under another name.
+    pub fn renamed(mut self, name: &str) -> Growing {
+        self.figure.name = kept(name);
+        self
+    }
+
+    /// Takes the correspondence away again: some parameter makes it another measurement.
+    pub fn no_counterpart(&mut self) {
+        self.figure.counterpart = None;
+        self.figure.values.iter_mut().for_each(|value| value.metric = None);
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.figure.values.is_empty()
+    }
+}

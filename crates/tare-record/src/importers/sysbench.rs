@@ -1,0 +1,206 @@
+//! sysbench 1.0: the report of `run`, for cpu and fileio, and for what memory, threads and mutex have in common.
+
+use tare_data::imported::Statistic;
+
+use super::reading::{COUNT, Growing, MEBIBYTES_PER_SECOND, MILLISECONDS, PER_SECOND, SECONDS, Scale};
+use super::text::{Refusal, Text, after, kept, labelled, until};
+use super::{Importer, Reading};
+
+/// The line with which a report ends.
+const LAST: &str = "execution time (avg/stddev):";
+
+pub static IMPORTER: Importer = Importer {
+    name: "sysbench",
+    about: "the report of `run`: cpu, fileio, memory, threads, mutex",
+    end_mark: Some("the line 'execution time (avg/stddev)'"),
+    recognises: |text| text.lines().any(|line| line.starts_with("sysbench 1.")),
+    read,
+};
+
+fn read(text: &Text) -> Result<Reading, Refusal> {
+    let mut reading = Reading::new("sysbench");
+    let mut run: Option<Run> = None;
+    for line in text.lines() {
+        if let Some(version) = line.strip_prefix("sysbench 1.") {
+            if run.replace(Run::default()).is_some() {
+                return Err(text.refuse(line, format!("a report begins before the one above has '{LAST}'")));
+            }
+            let version = version.split_whitespace().next().unwrap_or_default();
+            reading.version = Some(kept(&format!("1.{version}")));
+        } else if let Some(open) = &mut run {
+            open.line(text, line)?;
+            if let Some(last) = labelled(line, LAST) {
+                text.whole(last)?;
+                for figure in run.take().into_iter().flat_map(Run::figures) {
+                    reading.push(text, figure)?;
+                }
+            }
+        }
+    }
+    match run {
+        Some(_) => Err(text.refuse_end(format!("the report stops before its '{LAST}'"))),
+        None => Ok(reading),
+    }
+}
+
+/// One report while it is read.
+struct Run {
+    /// `cpu`, `fileio` or `memory`; `events` where the report does not name its test, as for threads.
+    test: &'static str,
+    mode: String,
+    parameters: Vec<(&'static str, String)>,
+    main: Growing,
+    /// Reads, writes and fsyncs of fileio; they are figures of their own.
+    parts: Vec<(&'static str, Growing)>,
+}
+
+impl Default for Run {
+    fn default() -> Self {
+        let main = Growing::new("events");
+        Run { test: "events", mode: String::new(), parameters: Vec::new(), main, parts: Vec::new() }
+    }
+}
+
+/// Labels of numbers that belong to the run as a whole.
+const NUMBERS: &[(&str, Statistic, Scale)] = &[
+    ("events per second:", Statistic::Rate, PER_SECOND),
+    ("total time:", Statistic::Elapsed, SECONDS),
+    ("total number of events:", Statistic::Count, COUNT),
+    ("min:", Statistic::Minimum, MILLISECONDS),
+    ("avg:", Statistic::Mean, MILLISECONDS),
+    ("max:", Statistic::Maximum, MILLISECONDS),
+];
+
+/// Labels of numbers that are figures of their own.
+const PARTS: &[(&str, &str, Statistic, Scale)] = &[
+    ("reads/s:", "reads", Statistic::Rate, PER_SECOND),
+    ("writes/s:", "writes", Statistic::Rate, PER_SECOND),
+    ("fsyncs/s:", "fsyncs", Statistic::Rate, PER_SECOND),
+    ("read, MiB/s:", "reads", Statistic::Throughput, MEBIBYTES_PER_SECOND),
+    ("written, MiB/s:", "writes", Statistic::Throughput, MEBIBYTES_PER_SECOND),
+];
+
+/// Labels of what a run was asked to do.
+const PARAMETERS: &[(&str, &str)] = &[
+    ("Number of threads:", "threads"),
+    ("Prime numbers limit:", "max_prime"),
+    ("Block size ", "block size"),
+    ("block size:", "block size"),
+    ("total size:", "total size"),
+    ("operation:", "operation"),
+    ("scope:", "scope"),
+    ("Periodic FSYNC enabled, calling fsync() each ", "fsync each"),
+    ("Using ", "engine"),
+    ("Extra file open flags:", "open flags"),
+];
+
+impl Run {
+    fn line(&mut self, text: &Text, line: &str) -> Result<(), Refusal> {
+        for (label, statistic, scale) in NUMBERS {
+            if let Some(rest) = labelled(line, label) {
+                let number = rest.strip_suffix('s').unwrap_or(rest);
+                return self.main.state(text, *statistic, number, *scale);
+            }
+        }
+        for (label, name, statistic, scale) in PARTS {
+            if let Some(rest) = labelled(line, label) {
+                self.test = "fileio";
+                return self.part(name).state(text, *statistic, rest, *scale);
+            }
+        }
+        if let Some((percent, rest)) = line.trim_start().split_once("th percentile:")
+            && let Ok(percent) = percent.parse()
+        {
+            let percent = Statistic::Percentile(percent);
+            return self.main.state(text, percent, rest.trim(), MILLISECONDS);
+        }
+        // `Total operations: 65536 (2005760.26 per second)`
+        if let Some(rest) = labelled(line, "Total operations:").and_then(|rest| after(rest, "(")) {
+            self.test = "memory";
+            return self.main.state(text, Statistic::Rate, until(rest, &[' ']), PER_SECOND);
+        }
+        // `64.00 MiB transferred (1958.75 MiB/sec)`
+        if let Some(rest) = after(line, " MiB transferred (") {
+            return self.main.state(text, Statistic::Throughput, until(rest, &[' ']), MEBIBYTES_PER_SECOND);
+        }
+        self.describe(line);
+        Ok(())
+    }
+
+    fn part(&mut self, name: &'static str) -> &mut Growing {
+        let at = self.parts.iter().position(|(part, _)| *part == name).unwrap_or_else(|| {
+            self.parts.push((name, Growing::new(name)));
+            self.parts.len() - 1
+        });
+        &mut self.parts[at].1
+    }
+
+    fn describe(&mut self, line: &str) {
+        for (label, key) in PARAMETERS {
+            if let Some(value) = labelled(line, label) {
+                self.set(key, value.trim_end_matches(" requests."));
+            }
+        }
+        if line.starts_with("Prime numbers limit:") {
+            self.test = "cpu";
+        }
+        if let Some((files, _)) = line.split_once(" files, ") {
+            self.set("files", files);
+        }
+        if let Some(total) = line.strip_suffix(" total file size") {
+            self.set("total size", total);
+        }
+        if let Some(mode) = labelled(line, "Doing ").and_then(|mode| mode.strip_suffix(" test")) {
+            self.mode = match mode {
+                "random r/w" => "rndrw".into(),
+                "random read" => "rndrd".into(),
+                "random write" => "rndwr".into(),
+                other => kept(other),
+            };
+        }
+    }
+
+    fn set(&mut self, key: &'static str, value: &str) {
+        self.parameters.retain(|(known, _)| *known != key);
+        self.parameters.push((key, kept(value)));
+    }
+
+    fn figures(self) -> Vec<Growing> {
+        let mode = if self.mode.is_empty() { String::new() } else { format!(" {}", self.mode) };
+        let mut main = self.main.renamed(&format!("{}{mode}", self.test));
+        let of = |key: &str| {
+            self.parameters.iter().find(|(known, _)| *known == key).map_or("", |(_, value)| value.as_str())
+        };
+        if self.test == "cpu" {
+            let parameters = [("max_prime", of("max_prime")), ("threads", of("threads"))];
+            main.counterpart("cpu.primes", &parameters);
+            for (statistic, metric) in [
+                (Statistic::Rate, "rate"),
+                (Statistic::Minimum, "min"),
+                (Statistic::Mean, "mean"),
+                (Statistic::Percentile(95.0), "p95"),
+                (Statistic::Maximum, "max"),
+            ] {
+                main.metric_of(statistic, metric);
+            }
+        }
+        let mut figures = vec![main];
+        for (name, part) in self.parts {
+            let mut part = part.renamed(&format!("fileio{mode} {name}"));
+            let bs = of("block size");
+            if mode.starts_with(" rnd") && of("engine").starts_with("synchronous") && of("threads") == "1" {
+                let (files, total) = (of("files"), of("total size"));
+                let parameters = [("mode", mode.trim()), ("bs", bs), ("files", files), ("total", total)];
+                part.counterpart("file.random", &parameters);
+                part.metric_of(Statistic::Rate, name);
+            }
+            figures.push(part);
+        }
+        for figure in &mut figures {
+            for (key, value) in &self.parameters {
+                figure.note(key, value);
+            }
+        }
+        figures
+    }
+}

@@ -1,0 +1,229 @@
+//! The text of another tool's output: decoded, taken apart in lines, and every part of it with its position.
+
+use std::fmt;
+
+/// Longest file that is imported. A report is a few kilobytes; fio's JSON with all its bins is a megabyte.
+pub const LONGEST_SOURCE: u64 = 16 << 20;
+
+/// Where in a file something stands; all from 1 but `byte`, which counts from 0 in the decoded text (UTF-8).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Position {
+    pub line: usize,
+    /// In characters.
+    pub column: usize,
+    pub byte: usize,
+}
+
+/// Why a file is not imported.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{position}: {cause}")]
+pub struct Refusal {
+    pub position: Position,
+    pub cause: String,
+}
+
+impl fmt::Display for Position {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}, column {} (byte {})", self.line, self.column, self.byte)
+    }
+}
+
+/// A file's text. Everything that is read from it is a slice of it, so that its position is known.
+pub struct Text {
+    text: String,
+    /// Bytes up to the end of the last line that ends.
+    ended: usize,
+}
+
+/// One line, without its end.
+#[derive(Clone, Copy)]
+pub struct Line<'a> {
+    pub text: &'a str,
+    /// From 0.
+    pub index: usize,
+}
+
+impl Text {
+    fn new(text: String) -> Text {
+        let ended = text.rfind('\n').map_or(0, |at| at + 1);
+        Text { text, ended }
+    }
+
+    /// Decodes UTF-8, or UTF-16 where the file says so by its first two bytes, as Windows programs and shells write it.
+    pub fn decode(bytes: &[u8]) -> Result<Text, Refusal> {
+        let units = |of: fn([u8; 2]) -> u16| -> Vec<u16> {
+            bytes[2..].chunks_exact(2).map(|pair| of([pair[0], pair[1]])).collect()
+        };
+        let units = match bytes {
+            [0xff, 0xfe, ..] => units(u16::from_le_bytes),
+            [0xfe, 0xff, ..] => units(u16::from_be_bytes),
+            _ => {
+                let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+                return match std::str::from_utf8(bytes) {
+                    Ok(text) => Ok(Text::new(text.to_owned())),
+                    Err(error) => Err(undecoded(&bytes[..error.valid_up_to()], "UTF-8")),
+                };
+            }
+        };
+        let mut text = String::with_capacity(units.len());
+        for unit in char::decode_utf16(units) {
+            match unit {
+                Ok(c) => text.push(c),
+                Err(_) => return Err(undecoded(text.as_bytes(), "UTF-16")),
+            }
+        }
+        if bytes.len() % 2 == 1 {
+            return Err(undecoded(text.as_bytes(), "UTF-16"));
+        }
+        Ok(Text::new(text))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// Its lines; an end of line by Windows is one too.
+    pub fn lines(&self) -> impl DoubleEndedIterator<Item = &str> {
+        self.text.lines()
+    }
+
+    /// Its lines, with their numbers.
+    pub fn numbered(&self) -> impl Iterator<Item = Line<'_>> {
+        self.text.lines().enumerate().map(|(index, text)| Line { text, index })
+    }
+
+    /// Position of a part of this text; the end for a text that is none of its parts.
+    pub fn position(&self, part: &str) -> Position {
+        self.position_at(self.offset(part))
+    }
+
+    fn offset(&self, part: &str) -> usize {
+        (part.as_ptr() as usize).wrapping_sub(self.text.as_ptr() as usize).min(self.text.len())
+    }
+
+    /// Position of a byte. An offset inside a character is that character's.
+    pub fn position_at(&self, offset: usize) -> Position {
+        let mut byte = offset.min(self.text.len());
+        while !self.text.is_char_boundary(byte) {
+            byte -= 1;
+        }
+        let before = &self.text[..byte];
+        let start = before.rfind('\n').map_or(0, |at| at + 1);
+        let line = before.bytes().filter(|b| *b == b'\n').count() + 1;
+        Position { line, column: before[start..].chars().count() + 1, byte }
+    }
+
+    /// Refuses because of a part of this text.
+    pub fn refuse(&self, part: &str, cause: impl Into<String>) -> Refusal {
+        Refusal { position: self.position(part), cause: cause.into() }
+    }
+
+    /// Refuses because something is missing at the end.
+    pub fn refuse_end(&self, cause: impl Into<String>) -> Refusal {
+        Refusal { position: self.position_at(self.text.len()), cause: cause.into() }
+    }
+
+    /// The number that a part of this text writes: a finite one, with a point.
+    ///
+    /// A line that does not end may be cut, and a figure with it; it gives no number.
+    pub fn number(&self, part: &str) -> Result<f64, Refusal> {
+        self.whole(part)?;
+        let digits = |c: char| c.is_ascii_digit() || "+-.eE".contains(c);
+        let number = part.parse::<f64>().ok().filter(|n| n.is_finite() && part.chars().all(digits));
+        number.ok_or_else(|| self.refuse(part, format!("'{}' is not a number", shortened(part))))
+    }
+
+    /// That the line of a part of this text ends.
+    pub fn whole(&self, part: &str) -> Result<(), Refusal> {
+        if self.offset(part) >= self.ended {
+            let cause =
+                "the last line does not end: the file may be cut (a whole one ends with a line break)";
+            return Err(self.refuse_end(cause));
+        }
+        Ok(())
+    }
+}
+
+/// Where the bytes stop being text.
+fn undecoded(good: &[u8], encoding: &str) -> Refusal {
+    let good = Text::new(String::from_utf8_lossy(good).into_owned());
+    good.refuse_end(format!("what stands here is not {encoding}; save the file as UTF-8"))
+}
+
+/// What stands before the first of some marks, without blanks around it; all of it where there is none.
+pub fn until<'a>(text: &'a str, marks: &[char]) -> &'a str {
+    text.split(marks).next().unwrap_or(text).trim()
+}
+
+/// What follows a label in a line, without blanks around it.
+pub fn after<'a>(line: &'a str, label: &str) -> Option<&'a str> {
+    line.split_once(label).map(|(_, rest)| rest.trim())
+}
+
+/// What follows a label with which a line begins, after blanks.
+pub fn labelled<'a>(line: &'a str, label: &str) -> Option<&'a str> {
+    line.trim_start().strip_prefix(label).map(str::trim)
+}
+
+/// The digits with which a text begins.
+pub fn leading_digits(text: &str) -> &str {
+    &text[..text.bytes().take_while(u8::is_ascii_digit).count()]
+}
+
+/// Longest name or parameter that is kept; a command can be a whole script.
+const LONGEST_KEPT: usize = 200;
+
+/// A text as it is kept in a record: on one line, and not too long.
+pub fn kept(text: &str) -> String {
+    let mut kept: String =
+        text.trim().chars().take(LONGEST_KEPT).map(|c| if c == '\n' { ' ' } else { c }).collect();
+    if text.trim().chars().nth(LONGEST_KEPT).is_some() {
+        kept.push('…');
+    }
+    kept
+}
+
+/// A few characters of a text, for a message.
+pub fn shortened(text: &str) -> String {
+    let mut short: String = text.chars().take(40).collect();
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    short
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decoded(text: &str) -> Text {
+        Text::decode(text.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn every_part_has_its_position() {
+        let text = decoded("a\nbü 12.5\r\nc 1");
+        let line = text.lines().nth(1).unwrap();
+        let number = after(line, "ü").unwrap();
+        assert_eq!(text.position(number), Position { line: 2, column: 4, byte: 6 });
+        assert_eq!(text.number(number), Ok(12.5));
+        let last = after(text.lines().nth(2).unwrap(), "c").unwrap();
+        assert_eq!(text.number(last).unwrap_err().position, Position { line: 3, column: 4, byte: 15 });
+        let no = text.number(line).unwrap_err();
+        assert_eq!(no.to_string(), "line 2, column 1 (byte 2): 'bü 12.5' is not a number");
+        for bad in ["nan", "inf", "infinity", "1e999", ""] {
+            let text = decoded(&format!("{bad}\n"));
+            assert!(text.number(text.lines().next().unwrap()).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn both_encodings_of_windows_are_read() {
+        let utf16: Vec<u8> = "\u{feff}a ü\r\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        assert_eq!(Text::decode(&utf16).unwrap().as_str(), "a ü\r\n");
+        assert_eq!(Text::decode(b"\xef\xbb\xbfa").unwrap().as_str(), "a");
+        assert!(Text::decode(&utf16[..5]).is_err(), "half a character");
+        let bad = Text::decode(b"copi\n\xe9s").err().unwrap();
+        assert_eq!((bad.position.line, bad.position.column, bad.position.byte), (2, 1, 5));
+    }
+}

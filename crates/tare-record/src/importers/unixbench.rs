@@ -1,0 +1,163 @@
+//! UnixBench 5: the report of `Run`. Results and index values of each set of copies, and the index of the set.
+
+use tare_data::imported::Statistic;
+use tare_data::unit::Unit;
+
+use super::reading::{COUNT, Growing, PER_SECOND, SECONDS, Scale, UNNAMED};
+use super::text::{Refusal, Text, after, kept, labelled, leading_digits, shortened};
+use super::{Importer, Reading};
+
+const HEAD: &str = "BYTE UNIX Benchmarks (Version ";
+const RUN: &str = "Benchmark Run:";
+const INDEX: &str = "System Benchmarks Index Score";
+
+pub static IMPORTER: Importer = Importer {
+    name: "UnixBench",
+    about: "the report of `Run`, version 5: results and index",
+    end_mark: Some("the line 'System Benchmarks Index Score' of each run"),
+    recognises: |text| text.lines().any(|line| line.contains(HEAD)),
+    read,
+};
+
+/// Most lines of results in a run; the whole suite, graphics included, has under forty.
+const MOST_RESULTS: usize = 100;
+
+/// A set of copies while it is read.
+#[derive(Default)]
+struct Set {
+    copies: String,
+    results: Vec<(String, Growing)>,
+}
+
+fn read(text: &Text) -> Result<Reading, Refusal> {
+    let mut reading = Reading::new("UnixBench");
+    let mut set: Option<Set> = None;
+    for line in text.lines() {
+        if let Some(version) = after(line, HEAD) {
+            reading.version = Some(kept(version.trim_end_matches(')')));
+        } else if line.starts_with(RUN) {
+            if set.replace(Set::default()).is_some() {
+                return Err(text.refuse(line, format!("a run begins before the one above has its '{INDEX}'")));
+            }
+        } else if let Some(open) = &mut set {
+            if let Some(score) = labelled(line, INDEX) {
+                let score = score.strip_prefix("(Partial Only)").map(str::trim).unwrap_or(score);
+                let set = set.take().unwrap_or_default();
+                finish(text, &mut reading, set, score)?;
+            } else {
+                open.line(text, line)?;
+            }
+        } else {
+            for (label, key) in [("System:", "system"), ("OS:", "os"), ("Machine:", "machine")] {
+                reading.note(key, labelled(line, label).unwrap_or_default());
+            }
+        }
+    }
+    match set {
+        Some(_) => Err(text.refuse_end(format!("the run stops before its '{INDEX}'"))),
+        None => Ok(reading),
+    }
+}
+
+impl Set {
+    fn line(&mut self, text: &Text, line: &str) -> Result<(), Refusal> {
+        // `2 CPUs in system; running 1 parallel copy of tests`
+        if let Some(copies) = after(line, "; running ") {
+            self.copies = leading_digits(copies).to_owned();
+            return Ok(());
+        }
+        // `Pipe Throughput    1197962.2 lps   (10.0 s, 7 samples)`
+        if line.ends_with(" samples)")
+            && let Some((result, run)) = line.rsplit_once(" (")
+        {
+            return self.result(text, result.trim_end(), run);
+        }
+        // `Pipe Throughput    12440.0   123147.2    99.0`, under the names of the lines above.
+        let Some((name, figure)) = self.results.iter_mut().find(|(name, _)| line.starts_with(name.as_str()))
+        else {
+            return Ok(());
+        };
+        let fields: Vec<&str> = line[name.len()..].split_whitespace().take(4).collect();
+        if let [_, _, index] = fields[..] {
+            figure.state(text, Statistic::Score, index, COUNT)?;
+        }
+        Ok(())
+    }
+
+    fn result(&mut self, text: &Text, result: &str, run: &str) -> Result<(), Refusal> {
+        let mut words = result.rsplitn(3, char::is_whitespace);
+        let (unit, value, name) = (words.next().unwrap_or(""), words.next().unwrap_or(""), words.next());
+        let Some(name) = name.map(str::trim).filter(|name| !name.is_empty()) else {
+            return Err(text.refuse(result, format!("'{}' is not a result and its unit", shortened(result))));
+        };
+        if self.results.len() >= MOST_RESULTS {
+            return Err(text.refuse(result, format!("a run has more than {MOST_RESULTS} results")));
+        }
+        let mut figure = Growing::new(name);
+        if self.copies == "1" {
+            counterpart(&mut figure, name);
+        }
+        let (statistic, scale) = scale(unit);
+        figure.state(text, statistic, value, scale)?;
+        figure.metric(metric(name));
+        if let Some((seconds, samples)) = run.split_once(" s, ") {
+            figure.state(text, Statistic::Elapsed, seconds, SECONDS)?;
+            figure.note("samples", leading_digits(samples));
+        }
+        figure.note("copies", &self.copies);
+        figure.note("unit", unit);
+        self.results.push((name.to_owned(), figure));
+        Ok(())
+    }
+}
+
+fn finish(text: &Text, reading: &mut Reading, set: Set, score: &str) -> Result<(), Refusal> {
+    let mut index = Growing::new(INDEX);
+    index.note("copies", &set.copies);
+    index.state(text, Statistic::Score, score, COUNT)?;
+    for (_, figure) in set.results {
+        reading.push(text, figure)?;
+    }
+    reading.push(text, index)
+}
+
+/// The unit of a result. UnixBench's KBps are 1024 bytes a second.
+fn scale(unit: &str) -> (Statistic, Scale) {
+    let known = |written, unit, factor| Scale { written, unit: Some(unit), factor };
+    match unit {
+        "lps" => (Statistic::Rate, Scale { written: "lps", ..PER_SECOND }),
+        "lpm" => (Statistic::Rate, known("lpm", Unit::PerMinute, 1.0)),
+        "KBps" => (Statistic::Throughput, known("KBps", Unit::BytesPerSecond, 1024.0)),
+        "MWIPS" => (Statistic::Rate, known("MWIPS", Unit::Mwips, 1.0)),
+        _ => (Statistic::Value, UNNAMED),
+    }
+}
+
+/// The probe that follows the definition of a test, in one copy.
+fn counterpart(figure: &mut Growing, name: &str) {
+    let (probe, parameters): (_, &[(&str, &str)]) = match name {
+        "Dhrystone 2 using register variables" => ("cpu.dhrystone", &[]),
+        "Double-Precision Whetstone" => ("cpu.whetstone", &[]),
+        "Execl Throughput" => ("proc.exec", &[]),
+        "File Copy 1024 bufsize 2000 maxblocks" => ("file.copy", &[("bs", "1KiB"), ("size", "2000KiB")]),
+        "File Copy 256 bufsize 500 maxblocks" => ("file.copy", &[("bs", "256"), ("size", "500KiB")]),
+        "File Copy 4096 bufsize 8000 maxblocks" => ("file.copy", &[("bs", "4KiB"), ("size", "8000KiB")]),
+        "Pipe Throughput" => ("ipc.pipe", &[]),
+        "Pipe-based Context Switching" => ("ipc.context", &[("pin", "none")]),
+        "Process Creation" => ("proc.spawn", &[]),
+        "Shell Scripts (1 concurrent)" => ("proc.shell", &[("parallel", "1"), ("variant", "host")]),
+        "Shell Scripts (8 concurrent)" => ("proc.shell", &[("parallel", "8"), ("variant", "host")]),
+        "System Call Overhead" => ("sys.mix", &[]),
+        _ => return,
+    };
+    figure.counterpart(probe, parameters);
+}
+
+/// The metric of the counterpart that a result is.
+fn metric(name: &str) -> &'static str {
+    match name {
+        "Double-Precision Whetstone" => "mwips",
+        "System Call Overhead" => "turns",
+        _ => "rate",
+    }
+}

@@ -1,0 +1,177 @@
+//! Figures of other tools beside a session's own: where a case and a metric of the session are what the tool stated.
+
+use serde::Serialize;
+use tare_analysis::findings::{Cell, Findings, Gap, Level, Row};
+use tare_data::imported::Imported;
+use tare_data::session::Session;
+use tare_data::unit::Unit;
+
+use super::{origin, words};
+use crate::markdown::literal;
+use crate::number::Figure;
+use crate::terminal::NARROWEST;
+use crate::terminal::grid::{GAP, layout, natural_width};
+use crate::text::{clean, paragraph};
+
+/// Stands above the table, in every format.
+const TITLE: &str = "Beside: figures of other tools. They are not of this session's rounds, so there is no ratio, no \
+                     interval and no verdict between the columns.";
+const NOTHING: &str = "Nothing that was imported corresponds to a case and metric of this session.";
+
+/// A figure of another tool, and the session's own of the same case and metric.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Beside {
+    pub case: String,
+    pub label: String,
+    pub metric: String,
+    pub unit: Unit,
+    /// Medians over rounds, in the session's order of lanes; a lane without a figure is left out.
+    pub own: Vec<Own>,
+    /// Who states the other figure: tool, version, environment and file.
+    pub origin: String,
+    /// Where the tool ran, as the person says who imported it.
+    pub environment: Option<String>,
+    pub figure: String,
+    pub statistic: String,
+    /// In `unit`.
+    pub value: f64,
+    pub written: String,
+    /// Parameters of the case that the tool's output does not fix: they may have been others.
+    pub open: Vec<String>,
+}
+
+/// A lane's own median.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Own {
+    pub lane: String,
+    pub median: f64,
+    pub low: f64,
+    pub high: f64,
+}
+
+/// Every imported figure that is defined as a metric of a case of this session.
+pub fn beside(session: &Session, findings: &Findings, imported: &[Imported]) -> Vec<Beside> {
+    let mut found = Vec::new();
+    for row in &findings.rows {
+        let Some(planned) = session.plan.cases.iter().find(|planned| planned.id == row.case) else {
+            continue;
+        };
+        let figures = imported.iter().flat_map(|file| file.figures.iter().map(move |figure| (file, figure)));
+        for (file, figure) in figures {
+            let Some(counterpart) = &figure.counterpart else { continue };
+            if !counterpart.fits(&row.probe, &planned.case.parameters) {
+                continue;
+            }
+            let same = |stated: &&tare_data::imported::Stated| {
+                stated.metric.as_deref() == Some(&row.metric.name) && stated.unit == Some(row.metric.unit)
+            };
+            let fixed = &counterpart.parameters.0;
+            let all = planned.case.parameters.0.iter();
+            let open: Vec<String> = all
+                .filter(|(key, _)| !fixed.contains_key(*key))
+                .map(|(key, value)| format!("{key}={value}"))
+                .collect();
+            found.extend(figure.values.iter().filter(same).map(|stated| Beside {
+                case: row.case.clone(),
+                label: row.label.clone(),
+                metric: row.metric.name.clone(),
+                unit: row.metric.unit,
+                own: own(findings, row),
+                origin: origin(file),
+                environment: file.environment.clone(),
+                figure: figure.name.clone(),
+                statistic: stated.statistic.to_string(),
+                value: stated.value,
+                written: stated.written.clone(),
+                open: open.clone(),
+            }));
+        }
+    }
+    found
+}
+
+fn own(findings: &Findings, row: &Row) -> Vec<Own> {
+    let of = |lane: &str, level: &Level| Own {
+        lane: lane.to_owned(),
+        median: level.median,
+        low: level.low,
+        high: level.high,
+    };
+    let reference = row.reference.iter().map(|level| of(&findings.reference, level));
+    let subjects = row.cells.iter().zip(&findings.subjects);
+    reference.chain(subjects.filter_map(|(cell, lane)| level(cell).map(|level| of(lane, level)))).collect()
+}
+
+fn level(cell: &Cell) -> Option<&Level> {
+    match cell {
+        Cell::Compared(comparison) => Some(&comparison.level),
+        Cell::Observed(level) | Cell::Gap(Gap::NoReference(level)) => Some(level),
+        Cell::Gap(_) => None,
+    }
+}
+
+/// What a line of the table says: case, metric, tare's own figures, the other tool's.
+fn cells(beside: &Beside) -> [String; 4] {
+    let own: Vec<String> = beside
+        .own
+        .iter()
+        .map(|own| {
+            let figure = Figure::with_interval(own.median, own.low, own.high, beside.unit);
+            format!("{} {}", clean(&own.lane), figure.text_with_half())
+        })
+        .collect();
+    let open = if beside.open.is_empty() {
+        String::new()
+    } else {
+        format!("; does not say {}", clean(&beside.open.join(", ")))
+    };
+    let other = Figure::plain(beside.value, beside.unit).text();
+    [
+        clean(&beside.label),
+        clean(&beside.metric),
+        own.join("; "),
+        format!("{other} ({} of {}; {}{open})", beside.statistic, clean(&beside.figure), beside.origin),
+    ]
+}
+
+const HEAD: [&str; 4] = ["probe", "metric", "tare", "another tool"];
+
+/// The table below a session's own.
+pub fn beside_terminal(found: &[Beside], width: usize, coloured: bool) -> String {
+    let width = width.max(NARROWEST);
+    let mut out = vec![String::new()];
+    out.extend(paragraph("", TITLE, width));
+    if found.is_empty() {
+        out.extend(paragraph("", NOTHING, width));
+        return out.join("\n") + "\n";
+    }
+    let rows = std::iter::once(HEAD.map(str::to_owned)).chain(found.iter().map(cells));
+    let rows: Vec<Vec<_>> = rows.map(|row| row.iter().map(|cell| words(cell)).collect()).collect();
+    let mut widths: Vec<usize> =
+        (0..4).map(|at| rows.iter().map(|row: &Vec<_>| natural_width(&row[at])).max().unwrap_or(0)).collect();
+    // The two long columns share what the short ones leave.
+    let left = width.saturating_sub(widths[0].min(20) + widths[1] + 3 * GAP);
+    widths[0] = widths[0].min(20);
+    widths[2] = widths[2].min(left / 2);
+    widths[3] = widths[3].min(left - widths[2]);
+    for (at, row) in rows.iter().enumerate() {
+        out.extend(layout(row, &widths, coloured));
+        if at == 0 {
+            out.push("─".repeat(widths.iter().sum::<usize>() + 3 * GAP));
+        }
+    }
+    out.join("\n") + "\n"
+}
+
+/// The table below a session's own, for a pull request.
+pub fn beside_markdown(found: &[Beside]) -> String {
+    let mut out = format!("\n{}\n", literal(TITLE));
+    if found.is_empty() {
+        return out + &format!("\n{}\n", literal(NOTHING));
+    }
+    out.push_str(&format!("\n| {} |\n| --- | --- | --- | --- |\n", HEAD.join(" | ")));
+    for beside in found {
+        out.push_str(&format!("| {} |\n", cells(beside).map(|cell| literal(&cell)).join(" | ")));
+    }
+    out
+}

@@ -1,0 +1,270 @@
+//! Figures of other tools as bytes: what they stated, by whom, and which probe of tare measures the same.
+//!
+//! Nothing is computed of them, and nothing is claimed: a tool that ran alone, once, has no pairs and no interval.
+
+mod beside;
+
+use serde::Serialize;
+use tare_data::imported::{Imported, ImportedFigure, Stated};
+
+use crate::csv;
+use crate::json::escaped;
+use crate::markdown::literal;
+use crate::number::{Figure, counted};
+use crate::terminal::NARROWEST;
+use crate::terminal::grid::{Entry, Part, layout, natural_width, span};
+use crate::text::{clean, columns, paragraph};
+
+pub use beside::{Beside, beside, beside_markdown, beside_terminal};
+
+/// Name of the JSON document.
+pub const SCHEMA: &str = "tare-imported";
+/// Version of the document. Fields may be added under the same version; a changed or removed one raises it.
+pub const VERSION: u32 = 1;
+
+/// Says what such figures are, above every table of them.
+const TITLE: &str = "imported: figures that other tools stated. tare did not measure them: they are not paired with \
+                     anything, and have no interval of tare's.";
+/// Widest column for names; what is longer is broken between words.
+const WIDEST_NAME: usize = 30;
+
+/// The tool, its version, where it ran and which file says so.
+fn origin(imported: &Imported) -> String {
+    let version = imported.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
+    let environment = imported.environment.as_ref().map(|name| format!(" · in {name}")).unwrap_or_default();
+    clean(&format!("{}{version}{environment} · {}", imported.tool, imported.source.name))
+}
+
+/// `copies 1, samples 7`.
+fn parameters<'a>(of: impl IntoIterator<Item = (&'a String, &'a String)>) -> String {
+    let texts: Vec<String> = of.into_iter().map(|(key, value)| clean(&format!("{key} {value}"))).collect();
+    texts.join(", ")
+}
+
+/// A value in tare's unit, or as the tool wrote it where its unit is unknown.
+fn value(stated: &Stated) -> String {
+    match stated.unit {
+        Some(unit) => Figure::plain(stated.value, unit).text(),
+        None => clean(&stated.written),
+    }
+}
+
+/// The probe that measures the same, as cases are named.
+fn probe(figure: &ImportedFigure) -> String {
+    figure.counterpart.as_ref().map(|counterpart| clean(&counterpart.to_string())).unwrap_or_default()
+}
+
+/// The same in words that a narrow column can break: `net.rr request=1 response=1`.
+fn corresponding(figure: &ImportedFigure) -> String {
+    let Some(counterpart) = &figure.counterpart else { return String::new() };
+    let parameters = counterpart.parameters.0.iter().map(|(key, value)| format!(" {key}={value}"));
+    clean(&format!("{}{}", counterpart.probe, parameters.collect::<String>()))
+}
+
+fn count(imported: &[Imported]) -> String {
+    let figures = imported.iter().map(|file| file.figures.len()).sum();
+    format!("{}, {}", counted(imported.len(), "file", "files"), counted(figures, "figure", "figures"))
+}
+
+/// A table for each file, at most `width` columns wide but for words that cannot be broken.
+pub fn terminal(imported: &[Imported], width: usize, coloured: bool) -> String {
+    let width = width.max(NARROWEST);
+    let mut out = paragraph("", TITLE, width);
+    out.push(count(imported));
+    for file in imported {
+        out.push(String::new());
+        out.push(origin(file));
+        out.extend(
+            paragraph("  ", &parameters(&file.parameters), width).into_iter().filter(|line| !line.is_empty()),
+        );
+        let mut rows = vec![["figure", "statistic", "value", "metric", "tare's probe"].map(words).to_vec()];
+        rows.extend(file.figures.iter().map(row));
+        let mut widths: Vec<usize> =
+            (0..5).map(|at| rows.iter().map(|row| natural_width(&row[at])).max().unwrap_or(0)).collect();
+        widths[0] = widths[0].min(WIDEST_NAME);
+        let fixed: usize = widths[..4].iter().sum::<usize>() + 4 * crate::terminal::grid::GAP;
+        widths[4] = widths[4].min(width.saturating_sub(fixed).max(columns("tare's probe")));
+        for (at, row) in rows.iter().enumerate() {
+            out.extend(layout(row, &widths, coloured));
+            if at == 0 {
+                out.push("─".repeat(fixed + widths[4]));
+            }
+        }
+    }
+    out.join("\n") + "\n"
+}
+
+fn words(text: &str) -> Entry {
+    vec![Part::Words(span(text, anstyle::Style::new()))]
+}
+
+fn lines<'a>(texts: impl Iterator<Item = String> + 'a) -> Entry {
+    texts.map(|text| Part::Line(vec![span(text, anstyle::Style::new())])).collect()
+}
+
+fn row(figure: &ImportedFigure) -> Vec<Entry> {
+    let mut name = words(&clean(&figure.name));
+    let said = parameters(&figure.parameters);
+    if !said.is_empty() {
+        name.push(Part::Words(span(said, anstyle::Style::new().dimmed())));
+    }
+    let values = figure.values.iter();
+    vec![
+        name,
+        lines(values.clone().map(|value| value.statistic.to_string())),
+        lines(values.clone().map(value)),
+        lines(values.map(|value| clean(value.metric.as_deref().unwrap_or("")))),
+        words(&corresponding(figure)),
+    ]
+}
+
+/// A table for each file, for a pull request.
+pub fn markdown(imported: &[Imported]) -> String {
+    let mut out = format!("{}\n", literal(TITLE));
+    for file in imported {
+        out.push_str(&format!("\n**{}**\n", literal(&origin(file))));
+        let said = parameters(&file.parameters);
+        if !said.is_empty() {
+            out.push_str(&format!("<sub>{}</sub>\n", literal(&said)));
+        }
+        out.push_str("\n| figure | statistic | value | as written | metric | tare's probe |\n");
+        out.push_str("| --- | --- | ---: | ---: | --- | --- |\n");
+        for figure in &file.figures {
+            let said = parameters(&figure.parameters);
+            let said = if said.is_empty() { said } else { format!("<br><sub>{}</sub>", literal(&said)) };
+            for (at, stated) in figure.values.iter().enumerate() {
+                let name =
+                    if at == 0 { format!("{}{said}", literal(&clean(&figure.name))) } else { String::new() };
+                let metric = clean(stated.metric.as_deref().unwrap_or(""));
+                let cells = [
+                    stated.statistic.to_string(),
+                    value(stated),
+                    clean(&stated.written),
+                    metric,
+                    if at == 0 { probe(figure) } else { String::new() },
+                ];
+                out.push_str(&format!("| {name} | {} |\n", cells.map(|cell| literal(&cell)).join(" | ")));
+            }
+        }
+    }
+    out
+}
+
+/// A head and a line a value.
+pub fn csv(imported: &[Imported]) -> String {
+    let mut writer = ::csv::Writer::from_writer(Vec::new());
+    let head = [
+        "tool",
+        "version",
+        "environment",
+        "source",
+        "sha256",
+        "figure",
+        "parameters",
+        "statistic",
+        "value",
+        "unit",
+        "written",
+        "probe",
+        "metric",
+    ];
+    let mut write = |fields: [&str; 13]| {
+        writer.write_record(fields.map(csv::text)).expect("every line has the head's fields");
+    };
+    write(head);
+    for file in imported {
+        for figure in &file.figures {
+            for stated in &figure.values {
+                let unit = stated.unit.and_then(|unit| serde_json::to_value(unit).ok());
+                write([
+                    &file.tool,
+                    file.version.as_deref().unwrap_or(""),
+                    file.environment.as_deref().unwrap_or(""),
+                    &file.source.name,
+                    &file.source.sha256,
+                    &figure.name,
+                    &parameters(&figure.parameters),
+                    &stated.statistic.to_string(),
+                    &csv::number(Some(stated.value)),
+                    unit.as_ref().and_then(|unit| unit.as_str()).unwrap_or(""),
+                    &stated.written,
+                    &probe(figure),
+                    stated.metric.as_deref().unwrap_or(""),
+                ]);
+            }
+        }
+    }
+    let bytes = writer.into_inner().expect("a vector takes every byte");
+    String::from_utf8(bytes).expect("fields are UTF-8")
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: &'static str,
+    version: u32,
+    imported: &'a [Imported],
+}
+
+/// One JSON document on one line.
+pub fn json(imported: &[Imported]) -> String {
+    escaped(&Document { schema: SCHEMA, version: VERSION, imported }) + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use tare_data::imported::{Counterpart, Source, Statistic};
+    use tare_data::unit::Unit;
+
+    use super::*;
+
+    fn hostile() -> Imported {
+        let text = "<b>|a\u{1b}[31m\n=1+1 @all";
+        let stated = Stated {
+            statistic: Statistic::Percentile(99.9),
+            value: f64::MAX,
+            unit: Some(Unit::Nanoseconds),
+            written: text.into(),
+            metric: Some(text.into()),
+        };
+        let parameters = [(text.to_owned(), text.to_owned())];
+        let counterpart = Counterpart {
+            probe: text.into(),
+            parameters: tare_data::names::Parameters(parameters.clone().into()),
+        };
+        let figure = ImportedFigure {
+            name: text.into(),
+            parameters: parameters.clone().into(),
+            counterpart: Some(counterpart),
+            values: vec![stated.clone(), Stated { unit: None, ..stated }],
+        };
+        Imported {
+            tool: text.into(),
+            version: Some(text.into()),
+            parameters: parameters.into(),
+            environment: Some(text.into()),
+            source: Source { name: text.into(), bytes: 1, sha256: text.into() },
+            figures: vec![figure],
+        }
+    }
+
+    #[test]
+    fn text_from_a_record_stays_text() {
+        let all = [hostile()];
+        let shown = terminal(&all, 80, false);
+        assert!(shown.chars().all(|c| c == '\n' || !c.is_control()), "{shown:?}");
+        let markdown = markdown(&all);
+        assert!(!markdown.contains("<b>") && !markdown.contains("@all"), "{markdown}");
+        assert!(markdown.lines().filter(|line| line.starts_with('|')).all(|line| line.ends_with('|')));
+        let json = json(&all);
+        assert_eq!(json.lines().count(), 1);
+        assert!(!json.contains('<'), "{json}");
+        assert!(csv(&all).lines().count() >= 3);
+        assert!(!csv(&[Imported { tool: "=1+1".into(), ..hostile() }]).contains("\n=1+1"), "a formula");
+    }
+
+    #[test]
+    fn a_narrow_terminal_is_not_overrun_by_prose() {
+        let shown = terminal(&[hostile()], 10, false);
+        assert!(shown.lines().take(2).all(|line| columns(line) <= NARROWEST), "{shown}");
+    }
+}

@@ -1,0 +1,96 @@
+//! `tare import`: takes other tools' outputs into a record of their own.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use sha2::{Digest, Sha256};
+use tare_data::facts::Facts;
+use tare_data::imported::Imported;
+use tare_data::session::{Ending, Header};
+use tare_lab::error::{ErrorKind, LabError};
+use tare_record::entry::SCHEMA;
+use tare_record::importers::{self, LONGEST_SOURCE};
+use tare_record::{Entry, Writer};
+
+use crate::args::Import;
+use crate::commands::report::quoted;
+use crate::{paths, ui};
+
+pub fn run(args: Import) -> anyhow::Result<ExitCode> {
+    let environment = args.environment.as_deref();
+    // Everything is read before anything is written: a record is whole, or is not there.
+    let imported: Vec<Imported> =
+        args.files.iter().map(|file| import(file, environment)).collect::<Result<_, LabError>>()?;
+    let record = args.out.unwrap_or_else(fresh_record);
+    write(&record, &imported)?;
+    if args.json {
+        ui::print(&tare_report::imported::json(&imported))?;
+    } else {
+        let table = tare_report::imported::terminal(&imported, ui::width(), ui::colour());
+        ui::print(&format!("{table}\nrecord  {}\n", record.display()))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn import(file: &Path, environment: Option<&str>) -> Result<Imported, LabError> {
+    let refused = || LabError::new(ErrorKind::Record, format!("cannot import {}", file.display()));
+    let bytes =
+        read(file).map_err(|error| refused().because(error).hint("look at the file and its permissions"))?;
+    let name = file.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+    importers::import(&bytes, &name, environment).map_err(|refusal| {
+        refused().because(refusal).hint("save the tool's whole output, unchanged; nothing was written")
+    })
+}
+
+/// A file's bytes, one more than is imported at most: a longer one is seen to be longer.
+fn read(file: &Path) -> std::io::Result<Vec<u8>> {
+    let file = File::open(file)?;
+    // A pipe or a device may never end, or never begin.
+    if !file.metadata()?.is_file() {
+        return Err(std::io::Error::other("it is not a regular file"));
+    }
+    let mut bytes = Vec::new();
+    file.take(LONGEST_SOURCE + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn write(record: &Path, imported: &[Imported]) -> Result<(), LabError> {
+    let header = Header {
+        tare: env!("CARGO_PKG_VERSION").to_owned(),
+        binary: binary_sha256()?,
+        started: now(),
+        command: std::env::args().skip(1).map(|word| quoted(&word)).collect(),
+        host: Facts::default(),
+    };
+    let elsewhere = "name a new file, in a folder you may write, with --out RECORD";
+    let mut writer = Writer::create(record).map_err(|error| LabError::from(error).hint(elsewhere))?;
+    let mut entries = vec![Entry::Record { schema: SCHEMA, header }];
+    entries.extend(imported.iter().cloned().map(Entry::Imported));
+    entries.push(Entry::Ended { ending: Ending::Complete, at: now() });
+    let written = entries.iter().try_for_each(|entry| writer.append(entry)).and_then(|()| writer.sync());
+    if written.is_err() {
+        // This call made it, and what is in it is not whole.
+        let _ = std::fs::remove_file(record);
+    }
+    Ok(written?)
+}
+
+/// SHA-256 of this program, which is what a session's record names too.
+fn binary_sha256() -> Result<String, LabError> {
+    let bytes = std::fs::read(paths::binary()?)
+        .map_err(|error| LabError::new(ErrorKind::Storage, "cannot read tare's own file").because(error))?;
+    Ok(Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+fn now() -> String {
+    jiff::Zoned::now().strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
+}
+
+/// A name of today that no record here has yet.
+fn fresh_record() -> PathBuf {
+    let stem = jiff::Zoned::now().strftime("tare-imported-%Y-%m-%dT%H-%M-%S").to_string();
+    let names = (1..).map(|n| if n == 1 { format!("{stem}.tare") } else { format!("{stem}-{n}.tare") });
+    names.map(PathBuf::from).find(|path| !path.exists()).expect("numbers do not end")
+}

@@ -1,0 +1,51 @@
+//! Records of other tools' figures as `tare report` shows them: alone, and beside a session.
+
+use std::path::Path;
+
+use tare_data::imported::Imported;
+use tare_data::session::Session;
+use tare_lab::error::{ErrorKind, LabError};
+use tare_record::Contents;
+use tare_report::imported;
+
+use crate::args::{Report, View};
+use crate::commands::report::{findings, show};
+use crate::ui;
+
+/// Figures of other tools as the view asks for them.
+pub fn alone(imported: &[Imported], record: &Path, args: &Report) -> Result<String, LabError> {
+    let View { json, markdown, csv, html, view, published, .. } = &args.view;
+    if args.beside.is_some() || html.is_some() || view.is_some() || !published.is_empty() {
+        let what = format!("{} holds figures of other tools, and no session", record.display());
+        return Err(LabError::new(ErrorKind::Usage, what)
+            .because("pages, views, articles and --beside are of a session")
+            .hint("tare report SESSION --beside RECORD, or --json, --markdown, --csv"));
+    }
+    Ok(match (json, markdown, csv) {
+        (true, ..) => imported::json(imported),
+        (_, true, _) => imported::markdown(imported),
+        (.., true) => imported::csv(imported),
+        _ => imported::terminal(imported, ui::width(), ui::colour()),
+    })
+}
+
+/// A session's findings, and below them what another record holds of the same metrics.
+pub fn beside(session: &Session, record: &Path, args: &Report, other: &Path) -> Result<String, LabError> {
+    let Contents::Imported(imports) = tare_record::open(other)? else {
+        let what = format!("{} is a session, and no import", other.display());
+        return Err(LabError::new(ErrorKind::Usage, what)
+            .because("two sessions are not paired: their rounds are of different times")
+            .hint("--beside takes a record that tare import made"));
+    };
+    let findings = findings(session, &args.view)?;
+    let found = imported::beside(session, &findings, &imports.imported);
+    if args.view.json {
+        return Ok(tare_report::json::render_beside(session, &findings, &found));
+    }
+    let own = show(session, &args.view, record, None)?;
+    Ok(own
+        + &match args.view.markdown {
+            true => imported::beside_markdown(&found),
+            false => imported::beside_terminal(&found, ui::width(), ui::colour()),
+        })
+}

@@ -1,0 +1,179 @@
+//! Importing: into a record and out of it again, beside a session, and nothing written when a file is refused.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use tare_data::imported::Imported;
+use tare_record::importers::import;
+
+use crate::program::{Program, Said};
+
+fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/imported")
+}
+
+fn fixture(name: &str) -> String {
+    fixtures().join(name).to_str().unwrap().to_owned()
+}
+
+fn ok(said: Said) -> String {
+    assert_eq!(said.code, Some(0), "{said:?}");
+    said.out
+}
+
+#[test]
+fn what_is_imported_is_reported_in_every_form() {
+    let program = Program::new();
+    let files = [fixture("netperf-keys.txt"), fixture("phoronix.csv")];
+    let made =
+        ok(program.run(&["import", &files[0], &files[1], "--out", "i.tare", "--environment", "gvisor"]));
+    let table = ok(program.run(&["report", "i.tare"]));
+    assert_eq!(made, format!("{table}\nrecord  i.tare\n"));
+    assert!(table.starts_with("imported: figures that other tools stated."), "{table}");
+    for part in ["netperf · in gvisor · netperf-keys.txt", "p99", "25.0 µs", "47011.5", "protocol=tcp"] {
+        assert!(table.contains(part), "no '{part}' in {table}");
+    }
+    let json: Value = serde_json::from_str(&ok(program.run(&["report", "i.tare", "--json"]))).unwrap();
+    assert_eq!((json["schema"].as_str(), json["version"].as_u64()), (Some("tare-imported"), Some(1)));
+    assert_eq!(json["imported"][0]["figures"][0]["values"][1]["value"], 7420.0);
+    assert_eq!(json["imported"][0]["source"]["sha256"].as_str().map(str::len), Some(64));
+    let markdown = ok(program.run(&["report", "i.tare", "--markdown"]));
+    assert!(markdown.contains("| mean | 7.42 µs | 7.42 us | mean |"), "{markdown}");
+    let csv = ok(program.run(&["report", "i.tare", "--csv"]));
+    let values: usize = json["imported"].as_array().unwrap().iter().map(values).sum();
+    assert_eq!(csv.lines().count(), 1 + values, "a head, and a line a value");
+    let again = ok(program.run(&[
+        "import",
+        &files[0],
+        &files[1],
+        "--json",
+        "--out",
+        "j.tare",
+        "--environment",
+        "gvisor",
+    ]));
+    assert_eq!(serde_json::from_str::<Value>(&again).unwrap(), json);
+}
+
+fn values(file: &Value) -> usize {
+    file["figures"].as_array().unwrap().iter().map(|figure| figure["values"].as_array().unwrap().len()).sum()
+}
+
+#[test]
+fn a_refused_file_leaves_nothing_behind() {
+    let program = Program::new();
+    let cut = fs::read(fixture("sysbench-cpu.txt")).unwrap();
+    fs::write(program.path("cut.txt"), &cut[..cut.len() - 4]).unwrap();
+    fs::write(program.path("other.txt"), "hello\n").unwrap();
+    for (name, cause) in [
+        ("cut.txt", "line 30, column"),
+        ("other.txt", "line 1, column 1 (byte 0): no known output begins here"),
+        ("none.txt", "No such file"),
+        (".", "not a regular file"),
+    ] {
+        let said = program.run(&["import", &fixture("dd-c.txt"), name, "--out", "i.tare"]);
+        assert_eq!(said.code, Some(5), "{said:?}");
+        assert!(said.err.contains(&format!("error: cannot import {name}")), "{}", said.err);
+        assert!(
+            said.err.lines().any(|line| line.starts_with("caused by: ") && line.contains(cause)),
+            "{}",
+            said.err
+        );
+        assert!(!program.path("i.tare").exists(), "{name} is refused, and a record is there");
+    }
+    fs::write(program.path("i.tare"), "mine").unwrap();
+    let said = program.run(&["import", &fixture("dd-c.txt"), "--out", "i.tare"]);
+    assert_eq!(said.code, Some(4), "{said:?}");
+    assert!(said.err.contains("--out RECORD"), "{}", said.err);
+    assert_eq!(fs::read_to_string(program.path("i.tare")).unwrap(), "mine");
+}
+
+#[test]
+fn a_cut_record_of_imports_says_so() {
+    let program = Program::new();
+    ok(program.run(&["import", &fixture("dd-two.txt"), &fixture("dd-c.txt"), "--out", "i.tare"]));
+    let whole = fs::read_to_string(program.path("i.tare")).unwrap();
+    let lines: Vec<&str> = whole.split_inclusive('\n').collect();
+    assert_eq!(lines.len(), 4);
+    fs::write(program.path("cut.tare"), lines[..3].concat()).unwrap();
+    let said = program.run(&["report", "cut.tare"]);
+    assert_eq!(said.code, Some(5));
+    assert!(said.err.contains("broke off while figures of other tools were written"), "{}", said.err);
+    let said = program.run(&["run", "--resume", "i.tare"]);
+    assert_eq!(said.code, Some(5));
+    assert!(said.err.contains("holds figures of other tools, and no session"), "{}", said.err);
+}
+
+#[test]
+fn figures_stand_beside_a_session_and_are_marked() {
+    let program = Program::new();
+    ok(program.run(&["run", "--only", "net.rr", "--in", "native", "--rounds", "1", "--record", "s.tare"]));
+    ok(program.run(&["import", &fixture("netperf-keys.txt"), &fixture("dd-c.txt"), "--out", "i.tare"]));
+    let own = ok(program.run(&["report", "s.tare"]));
+    let both = ok(program.run(&["report", "s.tare", "--beside", "i.tare"]));
+    assert!(both.starts_with(&own), "a session's own report does not change:\n{both}");
+    let beside = both.strip_prefix(&own).unwrap();
+    assert!(beside.contains("Beside: figures of other tools."), "{beside}");
+    assert!(beside.contains("no verdict") && beside.contains("netperf"), "{beside}");
+    let json: Value =
+        serde_json::from_str(&ok(program.run(&["report", "s.tare", "--beside", "i.tare", "--json"])))
+            .unwrap();
+    let metrics: BTreeSet<&str> =
+        json["beside"].as_array().unwrap().iter().map(|beside| beside["metric"].as_str().unwrap()).collect();
+    assert_eq!(metrics, BTreeSet::from(["max", "mean", "min", "p50", "p90", "p99", "rate", "sd"]));
+    let plain: Value = serde_json::from_str(&ok(program.run(&["report", "s.tare", "--json"]))).unwrap();
+    assert_eq!(json["rows"], plain["rows"], "verdicts do not know of imports");
+    let markdown = ok(program.run(&["report", "s.tare", "--beside", "i.tare", "--markdown"]));
+    assert!(markdown.contains("| probe | metric | tare | another tool |"), "{markdown}");
+    for (arguments, cause) in [
+        (["report", "s.tare", "--beside", "s.tare"], "two sessions are not paired"),
+        (["report", "i.tare", "--beside", "i.tare"], "pages, views, articles and --beside are of a session"),
+    ] {
+        let said = program.run(&arguments);
+        assert_eq!(said.code, Some(2), "{said:?}");
+        assert!(said.err.contains(cause), "{}", said.err);
+    }
+}
+
+/// What importers call a counterpart is a probe, with that parameter and that metric in that unit.
+#[test]
+fn counterparts_are_probes_of_tare() {
+    let mut probes = BTreeSet::new();
+    for entry in fs::read_dir(fixtures()).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|kind| kind == "md") {
+            continue;
+        }
+        let imported: Imported = import(&fs::read(&path).unwrap(), "file", None).unwrap();
+        for figure in &imported.figures {
+            let Some(counterpart) = &figure.counterpart else {
+                assert!(
+                    figure.values.iter().all(|value| value.metric.is_none()),
+                    "{path:?}: {}",
+                    figure.name
+                );
+                continue;
+            };
+            let probe = tare_probes::find(&counterpart.probe)
+                .unwrap_or_else(|| panic!("{counterpart}: no such probe"));
+            probes.insert(probe.name);
+            for key in counterpart.parameters.0.keys() {
+                // Round trips of TCP are all that a probe without this parameter knows.
+                let known =
+                    key == "protocol" || probe.parameters.iter().any(|parameter| parameter.name == key);
+                assert!(known, "{path:?}: {} has no parameter {key}", probe.name);
+            }
+            for value in &figure.values {
+                if let Some(name) = &value.metric {
+                    let metric = probe.metrics().into_iter().find(|metric| metric.name == *name);
+                    let metric =
+                        metric.unwrap_or_else(|| panic!("{path:?}: {} has no metric {name}", probe.name));
+                    assert_eq!(Some(metric.unit), value.unit, "{path:?}: {} {name}", probe.name);
+                }
+            }
+        }
+    }
+    assert!(probes.len() >= 12, "{probes:?}");
+}
