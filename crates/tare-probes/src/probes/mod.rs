@@ -5,6 +5,7 @@ use std::path::Path;
 
 use crate::applets;
 use crate::probe::Probe;
+use crate::workloads;
 
 mod cpu_dhrystone;
 mod cpu_primes;
@@ -37,8 +38,10 @@ mod sys_mix;
 mod time_read;
 mod time_spin;
 mod time_wakeup;
+mod user_command;
 
 pub(crate) use time_read::smallest_step_ns;
+pub use user_command::{ITSELF, LONGEST_TIMEOUT_S, USER, USER_COMMAND, is_name};
 
 /// Every probe. A test compares this list with the folder.
 pub static PROBES: &[&Probe] = &[
@@ -72,6 +75,7 @@ pub static PROBES: &[&Probe] = &[
     &net_rr::PROBE,
     &net_connect::PROBE,
     &net_stream::PROBE,
+    &user_command::PROBE,
     &null::PROBE,
 ];
 
@@ -79,6 +83,7 @@ pub static PROBES: &[&Probe] = &[
 pub fn answer(program: &Path, verb: &str, rest: &[OsString]) -> Option<i32> {
     match verb {
         applets::APPLET => Some(applets::run(program, rest)),
+        workloads::WORK => Some(workloads::run(program, rest)),
         proc_exec::EXEC => Some(proc_exec::next(program, rest)),
         _ => None,
     }
