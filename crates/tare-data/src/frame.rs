@@ -33,6 +33,8 @@ pub enum Frame {
     Hello { protocol: u32, version: String, clock_ns: u64 },
     /// Answer to `Describe`: facts of the environment and of each place.
     Description { facts: Facts, places: BTreeMap<String, Facts> },
+    /// Answer to `Carry`.
+    Carried { failure: Option<Failure> },
     /// First frame of a trial. From here to its last frame both clocks run over the same stretch.
     Begun { trial: u64, clock_ns: u64 },
     /// One batch of a trial.

@@ -13,10 +13,34 @@ use crate::peer::Peer;
 pub enum Request {
     /// Say what is known of the environment and of these places (name to path inside).
     Describe { places: BTreeMap<String, String> },
+    /// Keep a piece of a file that a command of the user's needs.
+    Carry(Piece),
     /// Run one trial in a fresh process.
     Trial(TrialRequest),
     /// End; the agent leaves nothing behind.
     Leave,
+}
+
+/// Most bytes of a file in one piece: in base64 and with all names it stays below the longest request.
+pub const LONGEST_PIECE: usize = 1_024;
+/// Longest name of a file that is carried along, folders included.
+pub const LONGEST_CARRIED_NAME: usize = 120;
+/// Most bytes that a session carries along; a line that passes 2 KiB at a time takes seconds for as much.
+pub const MOST_CARRIED: u64 = 4 << 20;
+
+/// A piece of a file of the user's, on its way into an environment.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Piece {
+    /// Path of the place `own`, inside the environment.
+    pub directory: String,
+    /// Name of the command that needs it.
+    pub command: String,
+    /// Path of the file below the folder that the command runs in.
+    pub name: String,
+    pub offset: u64,
+    pub executable: bool,
+    /// At most [`LONGEST_PIECE`] bytes, in base64.
+    pub bytes: String,
 }
 
 /// One trial, with everything that fixes it.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::net::IpAddr;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -16,7 +17,7 @@ use crate::environments::{self, Entrance, Ground, Provider};
 use crate::error::{ErrorKind, LabError};
 use crate::ground::{SessionGround, StartGround};
 use crate::ownership::Owned;
-use crate::processes::{self, MARK};
+use crate::processes::{self, MARK, Signs};
 use crate::specification::Specification;
 
 /// Time that an environment usually needs to end by itself after the agent's last frame: podman takes
@@ -67,6 +68,20 @@ pub fn enter(
 }
 
 impl Entered {
+    /// Its living processes, by number and start time, as far as this machine sees them.
+    pub fn processes(&self) -> BTreeMap<u32, u64> {
+        let pid = self.child.id();
+        let roots = processes::started_ticks(pid).map(|started_ticks| (pid, started_ticks));
+        let folder = self.ground.folder().to_owned();
+        let (mark, name) = (self.ground.mark().to_owned(), self.ground.name().to_owned());
+        Signs { mark, folder, name, roots: roots.into_iter().collect() }.find()
+    }
+
+    /// The folder in which this start was made.
+    pub fn folder(&self) -> &Path {
+        self.ground.folder()
+    }
+
     /// Leaves: waits so long for it to end by itself, then ends what is left and takes everything away.
     pub fn leave(mut self, patience: Duration) -> Vec<Outcome> {
         self.end(patience)

@@ -17,6 +17,7 @@ use tare_probes::noise::Watch;
 
 use crate::arena::{Arena, Outcome, Started};
 use crate::clean;
+use crate::command::{CarriedFile, carry};
 use crate::entered::{self, Entered, PATIENCE};
 use crate::environments::{self, Provider};
 use crate::error::LabError;
@@ -24,7 +25,9 @@ use crate::ground::SessionGround;
 use crate::link::{Arrived, Link, LinkError};
 use crate::mounts;
 use crate::peers::{HostPeers, Peers};
+use crate::places::OWN;
 use crate::specification::Specification;
+use crate::startup;
 
 /// An environment may take this long to say its first word: QEMU boots in 3 s on an emulated processor,
 /// and a loaded machine is several times slower.
@@ -44,6 +47,8 @@ pub struct LiveArena<'a> {
     lanes: Vec<LiveLane<'a>>,
     peers: Peers,
     host_peers: HostPeers<'a>,
+    /// Files of the user's commands, which every start is given.
+    carried: Vec<CarriedFile>,
     /// What could not be taken away.
     left: Vec<clean::Outcome>,
 }
@@ -78,13 +83,48 @@ impl<'a> LiveArena<'a> {
         };
         let lanes = lanes.iter().map(lane).collect::<Result<_, LabError>>()?;
         let (peers, host_peers, left) = (Peers::default(), HostPeers::new(ground), Vec::new());
-        Ok(LiveArena { ground, interrupted, began, lanes, peers, host_peers, left })
+        let carried = Vec::new();
+        Ok(LiveArena { ground, interrupted, began, lanes, peers, host_peers, carried, left })
     }
 
     /// The same, with ways to the peers that the user named.
     pub fn reaching(mut self, peers: Peers) -> Self {
         self.peers = peers;
         self
+    }
+
+    /// Gives every start from now on these files of the user's commands.
+    pub fn carry(&mut self, files: Vec<CarriedFile>) {
+        self.carried = files;
+    }
+
+    /// Enters a lane afresh, has it do nothing once, and weighs it.
+    fn first_sample(
+        &mut self,
+        index: usize,
+        request: &TrialRequest,
+        sink: &mut dyn FnMut(&Batch),
+    ) -> Outcome {
+        self.leave(index);
+        let began = Instant::now();
+        let started = match self.start(index) {
+            Ok(started) => started,
+            Err(failure) => return Outcome { failure: Some(failure), lost: true, ..Default::default() },
+        };
+        let mut sample = None;
+        let mut outcome = self.trial(index, &startup::first_trial(request), &mut |_| {
+            sample.get_or_insert_with(Instant::now);
+        });
+        if let (Some(sample), None, Some(inside)) = (sample, &outcome.failure, &self.lanes[index].inside) {
+            let hello = began + Duration::from_nanos(started.elapsed_ns);
+            let memory = startup::memory_bytes(&inside.entered.processes());
+            let disk = startup::disk_bytes(inside.entered.folder());
+            startup::batches(startup::Moments { began, hello, sample }, memory, disk).iter().for_each(sink);
+            outcome.host_elapsed_ns = (sample - began).as_nanos() as u64;
+            // No clock inside saw the whole stretch.
+            outcome.agent_elapsed_ns = None;
+        }
+        outcome
     }
 
     /// Leaves every lane; returns what could not be taken away.
@@ -117,7 +157,9 @@ impl Arena for LiveArena<'_> {
             return Err(Failure::new(FailureKind::Died, "the environment has no streams"));
         };
         let mut link = Link::new(input.into(), output.into(), Some(errors.into()), self.interrupted);
-        let hello = greet(&mut link).and_then(|at| match &lane.described {
+        let own = entered.places.get(OWN);
+        let greeted = greet(&mut link).and_then(|at| carry(&mut link, own, &self.carried).map(|()| at));
+        let hello = greeted.and_then(|at| match &lane.described {
             Some(described) => Ok((at, described.clone())),
             None => describe(&mut link, &entered.places).map(|described| (at, described)),
         });
@@ -153,6 +195,9 @@ impl Arena for LiveArena<'_> {
     }
 
     fn trial(&mut self, index: usize, request: &TrialRequest, sink: &mut dyn FnMut(&Batch)) -> Outcome {
+        if startup::is_start(&request.case) {
+            return self.first_sample(index, request, sink);
+        }
         let Some(inside) = &mut self.lanes[index].inside else {
             let failure = Failure::new(FailureKind::Died, "the environment is not entered");
             return Outcome { failure: Some(failure), lost: true, ..Default::default() };

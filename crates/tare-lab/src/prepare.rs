@@ -16,12 +16,17 @@ use crate::arena::{Arena, Started};
 use crate::error::{ErrorKind, LabError};
 use crate::places::{self, OWN};
 use crate::progress::{Event, Observer};
+use crate::startup;
 use crate::study::AskedCase;
 
 /// Rounds after which the stopping rule looks; see docs/statistics.md.
 pub const LOOKS: [u32; 6] = [12, 18, 27, 40, 60, 90];
 /// A calibration may take this long: a kernel in a VM on an emulated processor is slow, not dead.
 const CALIBRATION_DEADLINE_MS: u64 = 20_000;
+/// The slowest disk that a large file is made on, bytes a millisecond: 20 MB/s, as behind an emulated kernel.
+const SLOWEST_DISK: u64 = 20_000;
+/// Longest calibration, however large the files: half an hour.
+const CALIBRATION_MOST_MS: u64 = 1_800_000;
 /// Trials are made shorter, step by step, until the budget has room for the first look...
 const SHORTER: [f64; 4] = [1.0, 0.5, 0.25, 0.1];
 /// ...and longer where it has room for the last look even so: more rounds there are not.
@@ -137,6 +142,10 @@ pub fn prepare(
     let rounds = *looks.last().expect("there is always a look");
     let mut ground =
         Groundwork { rounds_a_start: rounds_a_start(&started, rounds, left_s), ..Default::default() };
+    if cases.iter().all(|case| startup::is_start(&case.asked.case)) {
+        // Each trial is a start of its own.
+        ground.rounds_a_start.fill(rounds);
+    }
     let lanes = &wish.lanes;
     let brief = places::brief(cases.iter().filter_map(|case| case.asked.case.place.as_deref()));
     let planned = cases.iter().map(|case| case.plan(scale, lanes, &brief, &mut ground)).collect();
@@ -207,7 +216,11 @@ impl Calibrated {
         let quantile = |m: &MetricDescription| matches!(m.reading, Reading::Quantile(_));
         let least =
             self.asked.probe.metrics.first().filter(|m| quantile(m)).map_or(1, |_| LEAST_FOR_QUANTILES);
-        Some(amount(*reference, &known, scale, least))
+        let amount = amount(*reference, &known, scale, least);
+        Some(match (amount, self.asked.seconds) {
+            (Amount::Operations { batch, .. }, Some(seconds)) => Amount::Duration { batch, seconds },
+            (amount, _) => amount,
+        })
     }
 
     /// Time of one round.
@@ -223,7 +236,7 @@ impl Calibrated {
         brief: &BTreeMap<String, String>,
         ground: &mut Groundwork,
     ) -> PlannedCase {
-        let AskedCase { probe, case, margin } = &self.asked;
+        let AskedCase { probe, case, margin, .. } = &self.asked;
         let id = case.to_string();
         let amount = self.amount(scale).unwrap_or(Amount::Operations { batch: 1, batches: 1 });
         let mut gaps = BTreeMap::new();
@@ -308,7 +321,8 @@ fn calibrate(
     seed: u64,
     arena: &mut dyn Arena,
 ) -> Result<Result<Pace, Failure>, LabError> {
-    let request = match request(0, &asked.case, Amount::Calibrate, started, seed, CALIBRATION_DEADLINE_MS) {
+    let deadline_ms = calibration_deadline_ms(&asked.case);
+    let request = match request(0, &asked.case, Amount::Calibrate, started, seed, deadline_ms) {
         Ok(request) => request,
         Err(failure) => return Ok(Err(failure)),
     };
@@ -328,6 +342,15 @@ fn calibrate(
         None => pace(&batches, elapsed_ns)
             .ok_or_else(|| Failure::new(FailureKind::Broken, "the calibration sent no figures")),
     })
+}
+
+/// How long a calibration may take: files must be made first, and a command of the user's has a time of its own.
+fn calibration_deadline_ms(case: &tare_data::names::Case) -> u64 {
+    let number = |key: &str| case.parameters.integer(key).unwrap_or(0);
+    let bytes = number("size").max(number("total"));
+    // Prepare, the command and clean.
+    let commands_ms = number("timeout_s").saturating_mul(3_000);
+    (CALIBRATION_DEADLINE_MS + bytes / SLOWEST_DISK + commands_ms).min(CALIBRATION_MOST_MS)
 }
 
 /// The largest scale at which the budget has room for the last look, or else for the first, and the looks that it has room for.

@@ -14,11 +14,12 @@ use crate::arena::{Arena, Outcome};
 use crate::error::LabError;
 use crate::prepare::{Groundwork, request};
 use crate::progress::{Event, Observer, Standing};
+use crate::startup;
 
 /// A trial may take this many times what calibration expects, and at least [`DEADLINE_LEAST_MS`].
 const DEADLINE_FACTOR: f64 = 20.0;
 const DEADLINE_LEAST_MS: u64 = 5_000;
-const DEADLINE_MOST_MS: u64 = 600_000;
+const DEADLINE_MOST_MS: u64 = 1_800_000;
 /// A disturbed round is run again so often; after that the disturbance is how this machine is.
 const MOST_ATTEMPTS: u32 = 3;
 /// A round is disturbed when the hypervisor took this share of a trial's time...
@@ -267,6 +268,9 @@ impl<'a> Rounds<'a> {
         let trial = self.next_trial;
         self.next_trial += 1;
         self.tell(case, &lane, round);
+        if startup::is_start(&case.case) {
+            self.lanes[index].start += 1;
+        }
         let start = self.lanes[index].start;
         let begin = Begin {
             trial,

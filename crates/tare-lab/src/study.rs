@@ -1,14 +1,18 @@
 //! A study: which cases are measured, where, and what they show; a TOML file, shipped or the user's own.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use tare_data::names::{Case, Parameters};
 use tare_probes::probe::{Need, Probe, Size};
+use tare_probes::probes::{USER, USER_COMMAND};
 
+use crate::command::{CarriedFile, UserCommand, case_name};
 use crate::error::{ErrorKind, LabError};
 use crate::nearest::nearest;
 use crate::places::{OWN, read as read_place};
+use crate::startup;
 
 /// The shipped studies, by name.
 pub static SHIPPED: &[(&str, &str)] = &[
@@ -16,12 +20,21 @@ pub static SHIPPED: &[(&str, &str)] = &[
     ("full", include_str!("../../../studies/full.toml")),
     ("unixbench", include_str!("../../../studies/unixbench.toml")),
     ("sysbench", include_str!("../../../studies/sysbench.toml")),
+    ("rtt", include_str!("../../../studies/rtt.toml")),
+    ("filesystems", include_str!("../../../studies/filesystems.toml")),
+    ("share", include_str!("../../../studies/share.toml")),
+    ("process-creation", include_str!("../../../studies/process-creation.toml")),
+    ("page-cache", include_str!("../../../studies/page-cache.toml")),
+    ("startup", include_str!("../../../studies/startup.toml")),
+    ("developer", include_str!("../../../studies/developer.toml")),
     ("cdm8-default", include_str!("../../../studies/cdm8-default.toml")),
     ("cdm8-nvme", include_str!("../../../studies/cdm8-nvme.toml")),
 ];
 
 /// Most cases that a study can have: lists of parameters multiply.
 const MOST_CASES: usize = 1000;
+/// Longest trial by time: what a trial's deadline has room for.
+const LONGEST_TRIAL_S: f64 = 300.0;
 
 /// A study, as it stands in its file.
 #[derive(Clone, Debug, Deserialize)]
@@ -43,8 +56,16 @@ pub struct Study {
     /// Articles whose figures stand beside the session's: names, or paths of files.
     #[serde(default)]
     pub published: Vec<String>,
-    #[serde(rename = "case")]
+    /// How long a session in the reference size may take; `budget` unless given.
+    pub reference_budget: Option<String>,
+    #[serde(rename = "case", default)]
     pub cases: Vec<StudyCase>,
+    /// Commands of the user's own, by name.
+    #[serde(rename = "probe", default)]
+    pub commands: BTreeMap<String, UserCommand>,
+    /// Where the study's file lies: what it carries along is beside it.
+    #[serde(skip)]
+    pub folder: PathBuf,
 }
 
 /// Cases of one probe: every combination of the listed parameters, places and peers.
@@ -63,6 +84,14 @@ pub struct StudyCase {
     pub peers: Vec<String>,
     /// Where this case's margin differs from the study's.
     pub margin: Option<f64>,
+    /// Parameters that it has in the quick size alone, over `parameters`.
+    #[serde(default)]
+    pub quick: BTreeMap<String, toml::Value>,
+    /// Parameters that it has in the reference size alone, over `parameters`.
+    #[serde(default)]
+    pub reference: BTreeMap<String, toml::Value>,
+    /// In the reference size a trial runs so many seconds, instead of a number of operations.
+    pub seconds: Option<f64>,
 }
 
 /// A case that a study asks for.
@@ -72,6 +101,8 @@ pub struct AskedCase {
     pub case: Case,
     /// ln(1 + margin).
     pub margin: f64,
+    /// A trial runs so long; otherwise the plan decides on a number of operations.
+    pub seconds: Option<f64>,
 }
 
 fn default_margin() -> f64 {
@@ -92,7 +123,9 @@ impl Study {
             let text = std::fs::read_to_string(name).map_err(|e| {
                 LabError::new(ErrorKind::Usage, format!("cannot read the study {name}")).because(e)
             })?;
-            return Study::parse(&text, name);
+            let mut study = Study::parse(&text, name)?;
+            study.folder = Path::new(name).parent().unwrap_or(Path::new("")).to_owned();
+            return Ok(study);
         }
         let names = || SHIPPED.iter().map(|(name, _)| *name);
         let hint = match nearest(name, names()) {
@@ -122,7 +155,7 @@ impl Study {
             }
         })?;
         study.size()?;
-        study.budget_s()?;
+        [Size::Quick, Size::Reference].into_iter().try_for_each(|size| study.budget_s(size).map(drop))?;
         Ok(study)
     }
 
@@ -139,58 +172,113 @@ impl Study {
         }
     }
 
-    /// The budget in seconds.
-    pub fn budget_s(&self) -> Result<f64, LabError> {
-        parse_duration_s(&self.budget).ok_or_else(|| {
+    /// The budget of a size in seconds.
+    pub fn budget_s(&self, size: Size) -> Result<f64, LabError> {
+        let reference = self.reference_budget.as_ref().filter(|_| size == Size::Reference);
+        let budget = reference.unwrap_or(&self.budget);
+        parse_duration_s(budget).ok_or_else(|| {
             LabError::new(
                 ErrorKind::Usage,
-                format!("budget '{}' of the study {} is no time", self.budget, self.name),
+                format!("budget '{budget}' of the study {} is no time", self.name),
             )
             .hint("write 150s, 8m or 1h")
         })
     }
 
+    /// The files that its commands carry along.
+    pub fn carried(&self) -> Result<Vec<CarriedFile>, LabError> {
+        let files = self.commands.iter().map(|(name, command)| Ok(command.case(name, &self.folder)?.1));
+        Ok(files.collect::<Result<Vec<_>, LabError>>()?.concat())
+    }
+
     /// Every case, in the order of the file. `places` and `size` override the study's.
     pub fn asked(&self, places: Option<&[String]>, size: Option<Size>) -> Result<Vec<AskedCase>, LabError> {
         let size = size.map_or_else(|| self.size(), Ok)?;
-        let named =
-            |names: &[String]| names.iter().map(|name| read_place(name)).collect::<Result<Vec<_>, _>>();
-        let everywhere = places.map(named).transpose()?;
+        let everywhere = places.map(read_places).transpose()?;
         let mut asked: Vec<AskedCase> = Vec::new();
         for study_case in &self.cases {
             let probe = probe_named(&study_case.probe)?;
             let margin = (1.0 + study_case.margin.unwrap_or(self.margin)).ln();
             let combinations = combinations(probe, study_case, size)?;
-            let places = match &everywhere {
-                Some(places) => places.clone(),
-                None => named(&study_case.places)?,
-            };
+            let seconds = study_case.seconds(size, &self.name)?;
+            let places = everywhere.clone().map_or_else(|| read_places(&study_case.places), Ok)?;
             for place in somewhere(probe.needs(Need::Place), &places, OWN) {
                 for parameters in &combinations {
                     for peer in somewhere(probe.needs(Need::Peer), &study_case.peers, "loopback") {
                         let (parameters, place) = (parameters.clone(), place.clone());
                         let case = Case { probe: probe.name.into(), parameters, place, peer };
-                        if asked.iter().all(|other| other.case != case) {
-                            asked.push(AskedCase { probe, case, margin });
-                        }
+                        asked.push(AskedCase { probe, case, margin, seconds });
                     }
                 }
             }
-            if asked.len() > MOST_CASES {
-                return Err(LabError::new(
-                    ErrorKind::Usage,
-                    format!("the study {} asks for more than {MOST_CASES} cases", self.name),
-                ));
+            self.not_too_many(&asked)?;
+        }
+        for (name, command) in &self.commands {
+            let (parameters, _) = command.case(name, &self.folder)?;
+            let probe = probe_named(USER_COMMAND)?;
+            let margin = (1.0 + command.margin.unwrap_or(self.margin)).ln();
+            let places = everywhere.clone().map_or_else(|| read_places(&command.places), Ok)?;
+            for place in somewhere(true, &places, OWN) {
+                let (probe_name, parameters) = (case_name(name), parameters.clone());
+                let case = Case { probe: probe_name, parameters, place, peer: None };
+                asked.push(AskedCase { probe, case, margin, seconds: None });
             }
         }
+        self.not_too_many(&asked)?;
+        once_each(&mut asked);
         place_by_place(&mut asked);
+        starts_stand_alone(&asked)?;
         Ok(asked)
     }
+
+    fn not_too_many(&self, asked: &[AskedCase]) -> Result<(), LabError> {
+        if asked.len() <= MOST_CASES {
+            return Ok(());
+        }
+        let what = format!("the study {} asks for more than {MOST_CASES} cases", self.name);
+        Err(LabError::new(ErrorKind::Usage, what))
+    }
+}
+
+impl StudyCase {
+    /// How long a trial runs in a size, if by time.
+    fn seconds(&self, size: Size, study: &str) -> Result<Option<f64>, LabError> {
+        match self.seconds {
+            Some(seconds) if !(seconds > 0.0 && seconds <= LONGEST_TRIAL_S) => {
+                let what = format!("{seconds} seconds of {} in the study {study}", self.probe);
+                Err(LabError::new(ErrorKind::Usage, what)
+                    .because(format!("a trial takes more than 0 and at most {LONGEST_TRIAL_S} seconds")))
+            }
+            seconds => Ok(seconds.filter(|_| size == Size::Reference)),
+        }
+    }
+}
+
+fn read_places(names: &[String]) -> Result<Vec<String>, LabError> {
+    names.iter().map(|name| read_place(name)).collect()
+}
+
+/// Keeps the first of several cases that are one.
+fn once_each(asked: &mut Vec<AskedCase>) {
+    let mut seen = BTreeSet::new();
+    asked.retain(|asked| seen.insert(asked.case.clone()));
+}
+
+/// Refuses starts among other cases: a start takes the environment away in which the others run.
+fn starts_stand_alone(asked: &[AskedCase]) -> Result<(), LabError> {
+    let starts = asked.iter().filter(|asked| startup::is_start(&asked.case)).count();
+    if starts == 0 || starts == asked.len() {
+        return Ok(());
+    }
+    let what = format!("{} stands in a study beside other cases", startup::PROBE.name);
+    Err(LabError::new(ErrorKind::Usage, what)
+        .because("each of its trials enters the environment afresh")
+        .hint("measure it in a study of its own: tare run startup"))
 }
 
 /// Puts the rows of a place together within each run of a probe's cases; both keep the order of the study.
 fn place_by_place(asked: &mut [AskedCase]) {
-    for cases in asked.chunk_by_mut(|a, b| a.probe.name == b.probe.name) {
+    for cases in asked.chunk_by_mut(|a, b| a.case.probe == b.case.probe) {
         let places: Vec<Option<String>> = cases.iter().map(|asked| asked.case.place.clone()).collect();
         cases.sort_by_key(|asked| places.iter().position(|place| *place == asked.case.place));
     }
@@ -204,17 +292,23 @@ pub fn with_hops(mut asked: Vec<AskedCase>) -> Result<Vec<AskedCase>, LabError> 
         let parameters = probe.defaults(Size::Quick);
         let case = Case { probe: probe.name.into(), parameters, place: None, peer };
         if case.peer.is_some() && asked.iter().all(|other| other.case != case) {
-            asked.push(AskedCase { probe, case, margin });
+            asked.push(AskedCase { probe, case, margin, seconds: None });
         }
     }
     Ok(asked)
 }
 
+/// Every probe: those that run inside an environment, and the start of one, which the host measures.
+pub fn probes() -> impl Iterator<Item = &'static Probe> + Clone {
+    tare_probes::PROBES.iter().copied().chain([&startup::PROBE])
+}
+
 /// The probe of a name, or which one was probably meant.
 pub fn probe_named(name: &str) -> Result<&'static Probe, LabError> {
-    tare_probes::find(name).ok_or_else(|| {
+    probes().find(|probe| probe.name == name).ok_or_else(|| {
         let error = LabError::new(ErrorKind::Usage, format!("there is no probe '{name}'"));
-        match nearest(name, tare_probes::PROBES.iter().map(|p| p.name)) {
+        match nearest(name, probes().map(|p| p.name)) {
+            _ if name.starts_with(USER) => error.hint("a command of yours is [probe.NAME], not a case"),
             Some(near) => error.hint(format!("did you mean '{near}'?")),
             None => error.hint("tare list probes names them all"),
         }
@@ -235,15 +329,16 @@ pub fn parse_duration_s(text: &str) -> Option<f64> {
 /// Every combination of the listed parameter values over the probe's defaults.
 fn combinations(probe: &Probe, asked: &StudyCase, size: Size) -> Result<Vec<Parameters>, LabError> {
     let mut all = vec![probe.defaults(size)];
-    for (key, value) in &asked.parameters {
-        if !probe.parameters.iter().any(|p| p.name == key) {
-            let error =
-                LabError::new(ErrorKind::Usage, format!("the probe {} has no parameter '{key}'", probe.name));
-            return Err(match nearest(key, probe.parameters.iter().map(|p| p.name)) {
-                Some(near) => error.hint(format!("did you mean '{near}'?")),
-                None => error.hint(format!("tare show {} lists its parameters", probe.name)),
-            });
-        }
+    let of_size = match size {
+        Size::Quick => &asked.quick,
+        Size::Reference => &asked.reference,
+    };
+    // What the other size says must be right as well: a slip there would show a year later.
+    let other = asked.quick.keys().chain(asked.reference.keys()).filter(|key| !of_size.contains_key(*key));
+    other.into_iter().try_for_each(|key| known_parameter(probe, key))?;
+    let common = asked.parameters.iter().filter(|(key, _)| !of_size.contains_key(*key));
+    for (key, value) in common.chain(of_size) {
+        known_parameter(probe, key)?;
         let values = texts(value).ok_or_else(|| {
             LabError::new(
                 ErrorKind::Usage,
@@ -263,6 +358,18 @@ fn combinations(probe: &Probe, asked: &StudyCase, size: Size) -> Result<Vec<Para
             .collect();
     }
     Ok(all)
+}
+
+fn known_parameter(probe: &Probe, key: &str) -> Result<(), LabError> {
+    if probe.parameters.iter().any(|p| p.name == key) {
+        return Ok(());
+    }
+    let what = format!("the probe {} has no parameter '{key}'", probe.name);
+    let error = LabError::new(ErrorKind::Usage, what);
+    Err(match nearest(key, probe.parameters.iter().map(|p| p.name)) {
+        Some(near) => error.hint(format!("did you mean '{near}'?")),
+        None => error.hint(format!("tare show {} lists its parameters", probe.name)),
+    })
 }
 
 fn texts(value: &toml::Value) -> Option<Vec<String>> {
@@ -304,7 +411,7 @@ pub fn select(asked: Vec<AskedCase>, patterns: &[String]) -> Result<Vec<AskedCas
     for pattern in patterns {
         if !asked.iter().any(|a| names(pattern, a)) {
             let error = LabError::new(ErrorKind::Usage, format!("'{pattern}' names no probe of this study"));
-            return Err(match nearest(pattern, asked.iter().map(|a| a.probe.name)) {
+            return Err(match nearest(pattern, asked.iter().map(|a| a.case.probe.as_str())) {
                 Some(near) => error.hint(format!("did you mean '{near}'?")),
                 None => error.hint("tare list probes names them all"),
             });
@@ -315,7 +422,7 @@ pub fn select(asked: Vec<AskedCase>, patterns: &[String]) -> Result<Vec<AskedCas
 }
 
 fn names(pattern: &str, asked: &AskedCase) -> bool {
-    matches(pattern, asked.probe.name) || matches(pattern, &asked.case.to_string())
+    matches(pattern, &asked.case.probe) || matches(pattern, &asked.case.to_string())
 }
 
 /// Whether a text matches a pattern in which `*` stands for anything.

@@ -3,6 +3,8 @@
 //! The standard library asks for metadata by statx(2), whose paths proot 5.1 passes on untranslated, so that
 //! a file inside is not found. Here only openat, getdents, mkdirat and unlinkat are used.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fd::{AsFd, BorrowedFd};
@@ -14,8 +16,8 @@ use crate::trial::broken;
 
 /// Name of the folder that a trial makes in a place.
 const NAME: &str = "tare-trial";
-/// Deepest folder that is taken away: the probes make two levels.
-const DEEPEST: usize = 8;
+/// Deepest folder that is taken away: the probes make two levels, a build of the user's many.
+const DEEPEST: usize = 64;
 
 /// A folder that is removed, with what is in it, when dropped.
 #[derive(Debug)]
@@ -61,8 +63,7 @@ fn remove(parent: BorrowedFd<'_>, name: &Path, depth: usize) -> Result<(), Errno
         let entry = entry?;
         let entry = entry.file_name().to_bytes();
         if entry != b"." && entry != b".." {
-            let entry = std::str::from_utf8(entry).map_err(|_| Errno::ILSEQ)?;
-            remove(folder.as_fd(), Path::new(entry), depth + 1)?;
+            remove(folder.as_fd(), Path::new(OsStr::from_bytes(entry)), depth + 1)?;
         }
     }
     rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR)

@@ -24,6 +24,7 @@ pub struct Trial<'a> {
     request: &'a TrialRequest,
     program: &'a Path,
     directory: Option<&'a Path>,
+    carried: Option<&'a Path>,
     sink: &'a mut dyn FnMut(Batch),
 }
 
@@ -37,7 +38,18 @@ impl<'a> Trial<'a> {
         directory: Option<&'a Path>,
         sink: &'a mut dyn FnMut(Batch),
     ) -> Self {
-        Trial { request, program, directory, sink }
+        Trial { request, program, directory, carried: None, sink }
+    }
+
+    /// With a folder that holds the files of the user's commands.
+    pub fn carrying(mut self, carried: Option<&'a Path>) -> Self {
+        self.carried = carried;
+        self
+    }
+
+    /// The folder of the user's files, one folder a command below it; none where nothing was carried along.
+    pub fn carried(&self) -> Option<&'a Path> {
+        self.carried
     }
 
     pub fn parameters(&self) -> &'a Parameters {

@@ -9,7 +9,6 @@ use tare_data::unit::Direction;
 
 use crate::number::{ratio, ratio_interval};
 use crate::text::{clean, columns, listed, wrap};
-use crate::view::where_it_runs;
 
 /// A label is broken into lines before it takes more than this.
 const WIDEST_LABEL: usize = 26;
@@ -217,7 +216,7 @@ fn beside_row(row: &Row, beside: &Beside) -> BesideRow {
     };
     let lane = beside.lane.as_deref().map(|lane| format!("{} ", clean(lane))).unwrap_or_default();
     BesideRow {
-        label: format!("{}{metric}, {}", clean(&row.label), where_it_runs(row)),
+        label: format!("{}{metric}", clean(&row.label)),
         source: clean(&beside.source),
         printed: if printed.is_empty() { pair } else { printed.join(", ") },
         ratio: beside.ratio.map_or("-".into(), ratio),

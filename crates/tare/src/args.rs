@@ -42,6 +42,7 @@ pub enum Command {
   tare run --in native,gvisor?platform=ptrace       two environments
   tare run --only 'file.*' --place own,/mnt/data    file probes, in two places
   tare run --only file.seq --place own,ext4,btrfs   file systems made for the session
+  tare run filesystems --quick --in gvisor          a shipped study, in five minutes
   tare run full --budget 20m                        everything, for twenty minutes
   tare run --resume tare-2026-01-31T12-00.tare      go on where a session broke off")]
 pub struct Run {
@@ -77,6 +78,9 @@ pub struct Run {
     /// Seed of the order, in hex, to repeat a plan.
     #[arg(long, value_name = "HEX", value_parser = parse_seed)]
     pub seed: Option<u64>,
+    /// Short trials, and done within five minutes, whatever the study says.
+    #[arg(long, conflicts_with_all = ["reference", "rounds"])]
+    pub quick: bool,
     /// The original tools' durations and sizes instead of quick ones.
     #[arg(long)]
     pub reference: bool,
@@ -84,7 +88,7 @@ pub struct Run {
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
     /// Go on with a session that broke off or ran out of time.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["study", "environments", "only", "places", "rounds", "seed", "record", "reference"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["study", "environments", "only", "places", "rounds", "seed", "record", "reference", "quick"])]
     pub resume: Option<PathBuf>,
     /// Folder on a disk in which environments are built. Left empty afterwards.
     #[arg(long, value_name = "FOLDER")]

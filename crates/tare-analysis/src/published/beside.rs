@@ -57,23 +57,29 @@ impl<'a> Standing<'a> {
     }
 }
 
+/// The presets that stand for what articles measured in.
+const PRESETS: [(&str, EnvironmentKind); 4] = [
+    ("wsl1-like", EnvironmentKind::Wsl1),
+    ("wsl2-like", EnvironmentKind::Wsl2),
+    ("guest", EnvironmentKind::Vm),
+    ("native", EnvironmentKind::Native),
+];
+
 /// What a lane stands for: the presets by their names, a distribution of WSL by its kernel.
 fn stands_for(lane: &Lane, facts: Option<&LaneFacts>) -> Option<EnvironmentKind> {
-    let provider = |text: &str| text.split([':', '?']).next().unwrap_or("").to_owned();
-    let of = |name: &str| match name {
-        "wsl1-like" => Some(EnvironmentKind::Wsl1),
-        "wsl2-like" => Some(EnvironmentKind::Wsl2),
-        "guest" => Some(EnvironmentKind::Vm),
-        "native" => Some(EnvironmentKind::Native),
-        // Microsoft's kernel of WSL2 calls itself so; that of WSL1 is called after Microsoft alone.
-        "wsl" => {
-            let is_second = |text: &String| text.contains("WSL2");
-            let second = facts.is_some_and(|facts| facts.inside.0.values().any(is_second));
-            Some(if second { EnvironmentKind::Wsl2 } else { EnvironmentKind::Wsl1 })
-        }
-        _ => None,
+    // A lane of a preset with options goes by its name and theirs: `wsl2-like-512`.
+    let called = |name: &str| {
+        lane.name.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
     };
-    of(&provider(&lane.specification)).or_else(|| of(&provider(&lane.name)))
+    if let Some((_, kind)) = PRESETS.iter().find(|(name, _)| called(name)) {
+        return Some(*kind);
+    }
+    if lane.specification.split([':', '?']).next() != Some("wsl") {
+        return None;
+    }
+    // Microsoft's kernel of WSL2 calls itself so; that of WSL1 is called after Microsoft alone.
+    let second = facts.is_some_and(|facts| facts.inside.0.values().any(|text| text.contains("WSL2")));
+    Some(if second { EnvironmentKind::Wsl2 } else { EnvironmentKind::Wsl1 })
 }
 
 fn article_beside(article: &Published, row: &Row, case: &PlannedCase, lanes: &[Standing<'_>]) -> Vec<Beside> {
@@ -163,4 +169,32 @@ fn speaks_of(subject: Subject<'_>, row: &Row, case: &PlannedCase) -> bool {
 /// `512` and `512B` are one size.
 fn is_same_value(value: &str, wanted: &str) -> bool {
     value == wanted || parse_size(value).is_some_and(|size| parse_size(wanted) == Some(size))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lanes_stand_for_what_articles_measured_in() {
+        let kind = |name: &str, specification: &str, kernel: &str| {
+            let lane = Lane { name: name.into(), specification: specification.into(), role: Role::Subject };
+            let mut facts = LaneFacts {
+                lane: name.into(),
+                inside: Default::default(),
+                outside: Default::default(),
+                places: Default::default(),
+            };
+            facts.inside.note("kernel.release", kernel);
+            stands_for(&lane, Some(&facts))
+        };
+        assert_eq!(kind("wsl1-like", "gvisor?platform=systrap", "4.4.0"), Some(EnvironmentKind::Wsl1));
+        assert_eq!(kind("wsl2-like-512", "qemu?memory=512", "6.1"), Some(EnvironmentKind::Wsl2));
+        assert_eq!(kind("guest", "qemu", "6.1"), Some(EnvironmentKind::Vm));
+        assert_eq!(kind("native", "native", "6.1"), Some(EnvironmentKind::Native));
+        assert_eq!(kind("gvisor", "gvisor", "4.4.0"), None, "a sandbox stands for itself");
+        let second = "5.15.153.1-microsoft-standard-WSL2";
+        assert_eq!(kind("wsl-Ubuntu", "wsl:Ubuntu", second), Some(EnvironmentKind::Wsl2));
+        assert_eq!(kind("wsl-Ubuntu", "wsl:Ubuntu", "4.4.0-19041-Microsoft"), Some(EnvironmentKind::Wsl1));
+    }
 }

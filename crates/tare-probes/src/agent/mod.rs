@@ -14,6 +14,7 @@ use tare_data::failure::{Failure, FailureKind};
 use tare_data::frame::{Frame, Line, PROTOCOL, Splitter, encode};
 use tare_data::request::{Request, TrialRequest};
 
+use crate::carried::Carried;
 use crate::kept;
 use crate::peer::process;
 use crate::stopwatch::now_ns;
@@ -44,7 +45,7 @@ pub fn answer(arguments: &[OsString]) -> Option<i32> {
     let rest = &arguments[2..];
     let done = match verb {
         AGENT => serve(program),
-        TRIAL => trial_process::run(program),
+        TRIAL => trial_process::run(program, rest.first().map(Path::new)),
         process::PEER => process::run(),
         _ => return crate::probes::answer(program, verb, rest),
     };
@@ -67,6 +68,7 @@ pub fn serve(program: &Path) -> io::Result<()> {
         clock_ns: now_ns(),
     })?;
     let mut splitter = Splitter::default();
+    let mut carried = Carried::default();
     let mut bytes = [0u8; 4096];
     loop {
         let read = match io::stdin().lock().read(&mut bytes) {
@@ -85,7 +87,11 @@ pub fn serve(program: &Path) -> io::Result<()> {
                 }
                 Line::Frame(Request::Trial(request)) => {
                     settle_clock(settled_ns);
-                    start_trial(program.as_os_str(), &request)?;
+                    start_trial(program.as_os_str(), &request, carried.folder())?;
+                }
+                Line::Frame(Request::Carry(piece)) => {
+                    let failure = carried.keep(&piece).err();
+                    send(&Frame::Carried { failure })?;
                 }
                 Line::Frame(Request::Leave) => return send(&Frame::Bye),
                 // What is not a request is not for us.
@@ -113,10 +119,11 @@ fn settle_clock(until_ns: u64) {
 }
 
 /// Starts a trial's process, waits for it, and says so when it did not end well by itself.
-fn start_trial(program: &OsStr, request: &TrialRequest) -> io::Result<()> {
+fn start_trial(program: &OsStr, request: &TrialRequest, carried: Option<&Path>) -> io::Result<()> {
     let json = serde_json::to_string(request).expect("tare's own types always serialise");
     let child = Command::new(program)
         .arg(TRIAL)
+        .args(carried)
         .env_clear()
         .envs(kept::variables())
         // A pipe that is closed after the request, not /dev/null: an environment may have no /dev.

@@ -15,8 +15,8 @@ use crate::noise::Watch;
 use crate::stopwatch::now_ns;
 use crate::trial::Trial;
 
-/// Runs the trial of a request in this process and sends its frames.
-pub fn run(program: &Path) -> io::Result<()> {
+/// Runs the trial of a request in this process and sends its frames. `carried` holds the files of the user's commands.
+pub fn run(program: &Path, carried: Option<&Path>) -> io::Result<()> {
     let mut request = String::new();
     io::stdin().lock().take(LONGEST_REQUEST as u64).read_to_string(&mut request)?;
     let request: TrialRequest = serde_json::from_str(&request)?;
@@ -27,7 +27,7 @@ pub fn run(program: &Path) -> io::Result<()> {
     // The default action of SIGALRM ends the process, whatever it waits for.
     set_alarm(request.deadline_ms.clamp(1, LONGEST_DEADLINE_MS));
     send(&Frame::Begun { trial: request.trial, clock_ns: now_ns() })?;
-    let frame = match measure(program, &request)? {
+    let frame = match measure(program, &request, carried)? {
         Ok(noise) => Frame::Done { trial: request.trial, noise, clock_ns: now_ns() },
         Err(failure) => Frame::Failed { trial: request.trial, failure, clock_ns: now_ns() },
     };
@@ -35,7 +35,11 @@ pub fn run(program: &Path) -> io::Result<()> {
 }
 
 /// The outer error is the stream's, the inner one the trial's.
-fn measure(program: &Path, request: &TrialRequest) -> io::Result<Result<Noise, Failure>> {
+fn measure(
+    program: &Path,
+    request: &TrialRequest,
+    carried: Option<&Path>,
+) -> io::Result<Result<Noise, Failure>> {
     let Some(probe) = crate::find(&request.case.probe) else {
         return Ok(Err(Failure::new(FailureKind::NotSupported, "this agent has no such probe")));
     };
@@ -54,7 +58,7 @@ fn measure(program: &Path, request: &TrialRequest) -> io::Result<Result<Noise, F
     };
     let watch = Watch::start();
     let directory = folder.as_ref().map(Folder::path);
-    let outcome = (probe.run)(&mut Trial::new(request, program, directory, &mut sink));
+    let outcome = (probe.run)(&mut Trial::new(request, program, directory, &mut sink).carrying(carried));
     let noise = watch.stop();
     sent?;
     Ok(outcome.map(|()| noise))

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use crate::applets;
 use crate::probe::Probe;
+use crate::workloads;
 
 mod cpu_dhrystone;
 mod cpu_primes;
@@ -38,8 +39,10 @@ mod sys_mix;
 mod time_read;
 mod time_spin;
 mod time_wakeup;
+mod user_command;
 
 pub(crate) use time_read::smallest_step_ns;
+pub use user_command::{ITSELF, LONGEST_TIMEOUT_S, USER, USER_COMMAND, is_name};
 
 /// Every probe. A test compares this list with the folder.
 pub static PROBES: &[&Probe] = &[
@@ -74,6 +77,7 @@ pub static PROBES: &[&Probe] = &[
     &net_connect::PROBE,
     &net_stream::PROBE,
     &net_hops::PROBE,
+    &user_command::PROBE,
     &null::PROBE,
 ];
 
@@ -81,6 +85,7 @@ pub static PROBES: &[&Probe] = &[
 pub fn answer(program: &Path, verb: &str, rest: &[OsString]) -> Option<i32> {
     match verb {
         applets::APPLET => Some(applets::run(program, rest)),
+        workloads::WORK => Some(workloads::run(program, rest)),
         proc_exec::EXEC => Some(proc_exec::next(program, rest)),
         _ => None,
     }

@@ -8,8 +8,7 @@ use tare_lab::environments::PROVIDERS;
 use tare_lab::error::LabError;
 use tare_lab::presets::PRESETS;
 use tare_lab::published;
-use tare_lab::study::{SHIPPED, Study};
-use tare_probes::PROBES;
+use tare_lab::study::{SHIPPED, Study, probes};
 
 use crate::args::{List, Listed};
 use crate::ui;
@@ -28,7 +27,7 @@ pub fn run(args: List) -> anyhow::Result<ExitCode> {
 /// What a kind holds: names, and a line about each.
 fn rows(what: Listed) -> Result<Vec<(String, String)>, LabError> {
     Ok(match what {
-        Listed::Probes => PROBES.iter().map(|p| (p.name.to_owned(), p.summary.to_owned())).collect(),
+        Listed::Probes => probes().map(|p| (p.name.to_owned(), p.summary.to_owned())).collect(),
         Listed::Environments => {
             let presets = PRESETS.iter().map(|p| (p.name.to_owned(), p.summary.to_owned()));
             PROVIDERS.iter().map(|p| (p.name().to_owned(), p.summary().to_owned())).chain(presets).collect()

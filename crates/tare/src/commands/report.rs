@@ -98,14 +98,6 @@ pub fn show(
     Ok(tare_report::terminal::render(session, &findings, &options))
 }
 
-/// Findings of a session, with the articles that stand beside it.
-pub fn findings(session: &Session, view: &View) -> Result<Findings, LabError> {
-    let options = tare_analysis::Options { strict: view.strict, ..Default::default() };
-    let mut findings = tare_analysis::findings(session, &options);
-    place_beside(&mut findings, session, &beside(session, view)?);
-    Ok(findings)
-}
-
 /// What follows from the figures of articles alone.
 fn articles(view: &View) -> Result<String, LabError> {
     if view.csv || view.view.is_some() || view.html.is_some() {

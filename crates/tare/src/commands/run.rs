@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use tare_data::session::{Ending, Header, Lane, Role};
+use tare_data::session::{Ending, Header, Lane, PlannedCase, Role};
 use tare_lab::clean;
 use tare_lab::environments::{self, PROVIDERS};
 use tare_lab::error::{ErrorKind, LabError};
@@ -23,6 +23,7 @@ use tare_lab::run::Rounds;
 use tare_lab::specification::Specification;
 use tare_lab::study::{AskedCase, Study, parse_duration_s, select, with_hops};
 use tare_probes::probe::Size;
+use tare_probes::probes::USER;
 use tare_record::entry::SCHEMA;
 use tare_record::{Entry, Writer};
 
@@ -33,6 +34,8 @@ use crate::{paths, ui};
 
 /// What a session keeps back of its budget for leaving the environments and reading the record.
 const RESERVE_S: f64 = 4.0;
+/// Budget of a session with --quick.
+const QUICK_S: f64 = 300.0;
 
 pub fn run(args: Run) -> anyhow::Result<ExitCode> {
     let began = Instant::now();
@@ -99,8 +102,13 @@ impl Session<'_> {
         let budget_s = match (&args.budget, args.rounds) {
             (_, Some(_)) => None,
             (Some(text), None) => Some(budget(text)?),
-            (None, None) => Some(study.budget_s()?),
+            (None, None) => {
+                let size = self.size().map_or_else(|| study.size(), Ok)?;
+                let budget_s = study.budget_s(size)?;
+                Some(if args.quick { budget_s.min(QUICK_S) } else { budget_s })
+            }
         };
+        let carried = study.carried()?;
         let wanted = Wanted::by(asked.iter().map(|asked| &asked.case));
         let peers = Peers::read(&args.peers)?.for_cases(asked.iter().map(|asked| &asked.case))?;
         let ground = SessionGround::make(&self.setting(wanted)?)?;
@@ -108,6 +116,7 @@ impl Session<'_> {
         let mut writer = Writer::create(&record)?;
         writer.append(&Entry::Record { schema: SCHEMA, header: self.header(&ground) })?;
         let mut arena = LiveArena::new(&lanes, &ground, self.interrupted, self.began)?.reaching(peers);
+        arena.carry(carried);
         let seed = args.seed.unwrap_or_else(fresh_seed);
         let wish = Wish {
             study: &study.name,
@@ -156,6 +165,7 @@ impl Session<'_> {
                 .because("it was begun by another build of tare, and figures of two builds are never mixed")
                 .hint(format!("begin anew: tare {}", session.header.command.join(" "))));
         }
+        not_carried(&session, record)?;
         let lanes = session.plan.lanes.clone();
         check_ready(&lanes)?;
         let mut writer = Writer::resume(record, recording.whole_bytes)?;
@@ -182,9 +192,18 @@ impl Session<'_> {
         let usual = if args.only.is_empty() { "quick" } else { "full" };
         let study = Study::named(args.study.as_deref().unwrap_or(usual))?;
         let places = (!args.places.is_empty()).then_some(args.places.as_slice());
-        let asked = study.asked(places, args.reference.then_some(Size::Reference))?;
-        let asked = Peers::read(&args.peers)?.instead(select(asked, &args.only)?);
+        let asked = select(study.asked(places, self.size())?, &args.only)?;
+        let asked = Peers::read(&args.peers)?.instead(asked);
         Ok((study, if args.hops { with_hops(asked)? } else { asked }))
+    }
+
+    /// The size that the arguments ask for; otherwise the study's own.
+    fn size(&self) -> Option<Size> {
+        match (self.args.quick, self.args.reference) {
+            (true, _) => Some(Size::Quick),
+            (_, true) => Some(Size::Reference),
+            _ => None,
+        }
     }
 
     /// The articles that a study of the user's own names. Found before anything is measured: a slip costs no session.
@@ -268,6 +287,20 @@ pub fn check_ready(lanes: &[Lane]) -> Result<(), LabError> {
         }
     }
     Ok(())
+}
+
+/// Refuses to go on with a session whose commands carry files along: a record does not hold them.
+fn not_carried(session: &tare_data::session::Session, record: &Path) -> Result<(), LabError> {
+    let carries = |case: &PlannedCase| {
+        let carry = case.case.parameters.text("carry").ok();
+        case.case.probe.starts_with(USER) && carry.is_some_and(|carry| !carry.starts_with("0:"))
+    };
+    match session.plan.cases.iter().find(|case| carries(case)) {
+        None => Ok(()),
+        Some(case) => Err(LabError::new(ErrorKind::Usage, format!("cannot go on with {}", record.display()))
+            .because(format!("{} has files of its own, which a record does not hold", case.case.probe))
+            .hint(format!("begin anew: tare {}", session.header.command.join(" ")))),
+    }
 }
 
 /// Leaves every environment.

@@ -9,8 +9,8 @@ use tare_lab::error::{ErrorKind, LabError};
 use tare_lab::nearest::nearest;
 use tare_lab::presets::{self, PRESETS, Preset};
 use tare_lab::published;
-use tare_lab::study::{SHIPPED, Study};
-use tare_probes::{PROBES, Probe};
+use tare_lab::study::{SHIPPED, Study, probes};
+use tare_probes::Probe;
 
 use crate::args::Show;
 use crate::ui;
@@ -20,7 +20,7 @@ const PUBLISHED: &str = "published";
 
 pub fn run(args: Show) -> anyhow::Result<ExitCode> {
     let name = args.name.as_str();
-    let text = if let Some(probe) = tare_probes::find(name) {
+    let text = if let Some(probe) = probes().find(|probe| probe.name == name) {
         probe_text(probe)
     } else if let Some(provider) = PROVIDERS.iter().find(|p| p.name() == name) {
         environment_text(*provider)
@@ -40,8 +40,8 @@ pub fn run(args: Show) -> anyhow::Result<ExitCode> {
             ErrorKind::Usage,
             format!("there is no probe, environment, study or article '{name}'"),
         );
-        let probes = PROBES.iter().map(|p| p.name);
-        let known = probes
+        let known = probes()
+            .map(|p| p.name)
             .chain(PROVIDERS.iter().map(|p| p.name()))
             .chain(PRESETS.iter().map(|preset| preset.name))
             .chain(SHIPPED.iter().chain(published::SHIPPED).map(|(name, _)| *name))

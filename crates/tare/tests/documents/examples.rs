@@ -9,7 +9,7 @@ use tare_data::failure::{Failure, FailureKind};
 use tare_data::frame::{Frame, LONGEST_REQUEST, Line, PROTOCOL, Splitter, encode};
 use tare_data::names::{Case, Parameters};
 use tare_data::noise::Noise;
-use tare_data::request::{Amount, Request, TrialRequest};
+use tare_data::request::{Amount, Piece, Request, TrialRequest};
 use tare_data::session::{Ending, Header, Lane, LaneFacts, Plan, PlannedCase, RepeatedRound, Role, Session};
 use tare_record::entry::{Begin, End, SCHEMA, to_line};
 use tare_record::importers::import;
@@ -225,7 +225,15 @@ fn requests() -> Vec<Request> {
         deadline_ms: 5_000,
     };
     let places = BTreeMap::from([("own".to_owned(), "/own".to_owned())]);
-    vec![Request::Describe { places }, Request::Trial(trial), Request::Leave]
+    let piece = Piece {
+        directory: "/own".into(),
+        command: "build".into(),
+        name: "build.sh".into(),
+        offset: 0,
+        executable: true,
+        bytes: "IyEvYmluL3NoCg".into(),
+    };
+    vec![Request::Describe { places }, Request::Carry(piece), Request::Trial(trial), Request::Leave]
 }
 
 fn frames() -> Vec<Frame> {
@@ -239,6 +247,7 @@ fn frames() -> Vec<Frame> {
     vec![
         Frame::Hello { protocol: PROTOCOL, version: VERSION.into(), clock_ns: 88_119_000_000 },
         Frame::Description { facts: facts(&[("kernel.release", "6.12.0")]), places },
+        Frame::Carried { failure: None },
         Frame::Begun { trial: 7, clock_ns: 88_129_000_000 },
         Frame::Batch { trial: 7, batch },
         Frame::Done { trial: 7, noise: noise(), clock_ns: 88_131_000_000 },
@@ -250,6 +259,7 @@ fn frames() -> Vec<Frame> {
 fn request_name(request: &Request) -> &'static str {
     match request {
         Request::Describe { .. } => "describe",
+        Request::Carry(_) => "carry",
         Request::Trial(_) => "trial",
         Request::Leave => "leave",
     }
@@ -259,6 +269,7 @@ fn frame_name(frame: &Frame) -> &'static str {
     match frame {
         Frame::Hello { .. } => "hello",
         Frame::Description { .. } => "description",
+        Frame::Carried { .. } => "carried",
         Frame::Begun { .. } => "begun",
         Frame::Batch { .. } => "batch",
         Frame::Done { .. } => "done",
@@ -283,7 +294,7 @@ fn the_frames_in_the_document_are_read_as_they_were_meant() {
     let page = fs::read_to_string(book::root().join(document)).unwrap();
     let names: BTreeSet<&str> =
         requests().iter().map(request_name).chain(frames().iter().map(frame_name)).collect();
-    assert_eq!(names.len(), 10, "the examples show every request and frame");
+    assert_eq!(names.len(), 12, "the examples show every request and frame");
     for name in names {
         assert!(page.contains(&format!("| `{name}` |")), "{document} does not explain '{name}'");
     }

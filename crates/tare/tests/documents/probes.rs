@@ -4,8 +4,9 @@ use std::fmt::Write;
 
 use tare_data::metric::Reading;
 use tare_data::unit::{Direction, Unit};
+use tare_lab::study::probes;
+use tare_probes::Probe;
 use tare_probes::probe::{MetricDescription, Need, Size};
-use tare_probes::{PROBES, Probe};
 
 use crate::book;
 
@@ -106,13 +107,13 @@ fn every_probe_is_documented() {
     let _lock = book::lock();
     let mut page = OPENING.to_owned();
     page.push_str("\n| probe | row | headline |\n|---|---|---|\n");
-    for probe in PROBES {
+    for probe in probes() {
         let headline = &probe.metrics[0];
         // Headings lose their dots in anchors.
         let anchor = probe.name.replace('.', "");
         writeln!(page, "| [{}](#{anchor}) | {} | {} |", probe.name, probe.title, unit(headline.unit))
             .unwrap();
     }
-    PROBES.iter().for_each(|probe| section(&mut page, probe));
+    probes().for_each(|probe| section(&mut page, probe));
     book::keep(&book::root().join("docs/probes.md"), &page);
 }

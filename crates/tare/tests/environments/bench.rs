@@ -7,11 +7,13 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use tare_data::failure::Failure;
 use tare_data::frame::Frame;
 use tare_data::names::Case;
 use tare_data::peer::Peer;
 use tare_data::request::{Amount, Request, TrialRequest};
 use tare_lab::clean::Outcome;
+use tare_lab::command::UserCommand;
 use tare_lab::entered::{self, Entered};
 use tare_lab::environments;
 use tare_lab::ground::{SessionGround, Setting};
@@ -232,6 +234,29 @@ impl Spoken {
                 Frame::Failed { failure, .. } => {
                     panic!("{probe}: {failure}; notes: {:#?}", self.link.take_notes())
                 }
+                _ => {}
+            }
+        }
+    }
+
+    /// Runs a command as a study's `[probe.NAME]` has it, with its files carried along from `folder`.
+    pub fn command(&mut self, number: u64, text: &str, folder: &Path) -> Option<Failure> {
+        let command: UserCommand = toml::from_str(text).unwrap();
+        let (parameters, files) = command.case("tried", folder).unwrap();
+        tare_lab::command::carry(&mut self.link, self.entered.places.get("own"), &files).unwrap();
+        self.send(&Request::Trial(TrialRequest {
+            trial: number,
+            case: Case { probe: "user.tried".into(), parameters, place: Some("own".into()), peer: None },
+            amount: Amount::Operations { batch: 2, batches: 1 },
+            directory: self.entered.places.get("own").cloned(),
+            peer: None,
+            seed: 1,
+            deadline_ms: WAIT.as_millis() as u64,
+        }));
+        loop {
+            match self.frame() {
+                Frame::Done { trial, .. } if trial == number => return None,
+                Frame::Failed { failure, .. } => return Some(failure),
                 _ => {}
             }
         }

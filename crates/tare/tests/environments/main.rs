@@ -3,6 +3,7 @@
 mod actor;
 mod bench;
 mod cleaning;
+mod commands;
 mod docker;
 mod entering;
 mod paths;

@@ -123,6 +123,17 @@ fn another_machine_is_entered_and_left() {
 }
 
 #[test]
+fn commands_of_a_users_run_on_another_machine() {
+    // A control socket's path must be short.
+    let bench = Bench::below(Path::new("/var/tmp"));
+    let Some(server) = Server::start("commands_of_a_users_run_on_another_machine", &bench) else { return };
+    let session = bench.session();
+    let mut inside = Spoken::enter(&session, &server.specification(&bench));
+    crate::commands::try_all(&mut inside, true);
+    assert!(inside.leave().iter().all(|outcome| outcome.left_because.is_none()));
+}
+
+#[test]
 fn a_broken_line_leaves_nothing_there() {
     let bench = Bench::below(Path::new("/var/tmp"));
     let Some(server) = Server::start("a_broken_line_leaves_nothing_there", &bench) else { return };

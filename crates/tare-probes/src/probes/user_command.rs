@@ -1,0 +1,384 @@
+//! `user.command`: a command of the user's own, from its start until it has been waited for.
+//!
+//! As hyperfine and time(1) do, with the same command in every environment. Each run has a fresh folder with the
+//! files that were carried along, an environment of stated variables alone, nothing on standard input, and its
+//! output in a pipe of which the end is kept. The exit code is the proof of the work. A case of a command is
+//! called `user.` and the command's name. execve(2), wait4(2), getrusage(2).
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use rustix::fs::{Access, AtFlags, CWD};
+use rustix::pipe::{PipeFlags, pipe_with};
+use serde::de::DeserializeOwned;
+use tare_data::failure::{Failure, FailureKind};
+use tare_data::frame::MARKER;
+use tare_data::names::Parameters;
+use tare_data::unit::Unit;
+
+use crate::carried;
+use crate::folder::Folder;
+use crate::kept;
+use crate::output::{Kept, Watcher};
+use crate::probe::{MetricDescription, Need, Parameter, Probe};
+use crate::stopwatch::{Stopwatch, now_ns};
+use crate::trial::{Trial, broken};
+
+/// What the name of a case begins with.
+pub const USER: &str = "user.";
+/// The name of the probe, which all commands share.
+pub const USER_COMMAND: &str = "user.command";
+/// First word of a command that is this program itself.
+pub const ITSELF: &str = "@tare";
+/// Longest time that a run may be given.
+pub const LONGEST_TIMEOUT_S: u64 = 300;
+
+/// Longest name: a row's heading has 22 characters.
+const LONGEST_NAME: usize = 22;
+/// Where programs are looked for unless the study states a PATH.
+const PATH: &str = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
+/// Most lines of output that are told of a run that failed, and most characters of a line.
+const MOST_TOLD: (usize, usize) = (20, 300);
+
+pub static PROBE: Probe = Probe {
+    name: USER_COMMAND,
+    title: "a command",
+    summary: "A command of the user's own, the same in every environment.",
+    timed: "from the start of its process until it has been waited for",
+    not_timed: "the fresh folder, the copy of carried files, prepare and clean",
+    distorted_by: "what the environment has under the same name: another version of a program is another program",
+    parameters: &[
+        Parameter { name: "name", quick: "command", reference: "command", about: "what the study calls it" },
+        Parameter {
+            name: "command",
+            quick: "[\"@tare\",\"agent-applet\",\"rm\"]",
+            reference: "[\"@tare\",\"agent-applet\",\"rm\"]",
+            about: "its words; @tare as the first is this program",
+        },
+        Parameter {
+            name: "prepare",
+            quick: "[]",
+            reference: "[]",
+            about: "run before it, in the same folder",
+        },
+        Parameter { name: "clean", quick: "[]", reference: "[]", about: "run after it" },
+        Parameter { name: "environment", quick: "{}", reference: "{}", about: "its variables" },
+        Parameter { name: "carry", quick: "0:", reference: "0:", about: "number and hash of its files" },
+        Parameter { name: "timeout_s", quick: "60", reference: "60", about: "seconds that a run may take" },
+        Parameter {
+            name: "expect_exit",
+            quick: "0",
+            reference: "0",
+            about: "the exit code of work that was done",
+        },
+    ],
+    metrics: &[
+        MetricDescription::time("time", "run"),
+        MetricDescription::gauge("user", "user", Unit::Nanoseconds),
+        MetricDescription::gauge("system", "system", Unit::Nanoseconds),
+        MetricDescription::gauge("memory", "memory", Unit::Bytes),
+        MetricDescription::first("run"),
+    ],
+    needs: &[Need::Place],
+    revision: 1,
+    label: |parameters| parameters.text("name").unwrap_or("a command").to_owned(),
+    run: |trial| {
+        let asked = Asked::read(trial)?;
+        trial.repeat(|operations, report| {
+            let mut stopwatch = Stopwatch::default();
+            let mut used = Used::default();
+            for _ in 0..operations {
+                used.add(&asked.run(&mut stopwatch)?);
+            }
+            report.throughput("run", operations, &stopwatch);
+            report.gauge("user", used.user_ns / operations as f64);
+            report.gauge("system", used.system_ns / operations as f64);
+            report.gauge("memory", used.most_bytes);
+            Ok(())
+        })
+    },
+};
+
+/// Whether a command may be called so: what a row is headed with, and a folder of its files.
+pub fn is_name(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_');
+    (1..=LONGEST_NAME).contains(&name.len()) && name.chars().all(plain)
+}
+
+/// A command as the case asks for it.
+struct Asked<'a> {
+    name: &'a str,
+    command: Vec<String>,
+    prepare: Vec<String>,
+    clean: Vec<String>,
+    variables: BTreeMap<String, String>,
+    /// Files that it has.
+    files: u64,
+    timeout: Duration,
+    expected_exit: i32,
+    program: PathBuf,
+    directory: &'a Path,
+    carried: Option<&'a Path>,
+}
+
+/// What runs used, by the kernel's own account.
+#[derive(Default)]
+struct Used {
+    user_ns: f64,
+    system_ns: f64,
+    /// The largest memory that one had at a time.
+    most_bytes: f64,
+}
+
+impl Used {
+    fn add(&mut self, used: &libc::rusage) {
+        let ns = |time: libc::timeval| time.tv_sec as f64 * 1e9 + time.tv_usec as f64 * 1e3;
+        self.user_ns += ns(used.ru_utime);
+        self.system_ns += ns(used.ru_stime);
+        // Kibibytes, by getrusage(2).
+        self.most_bytes = self.most_bytes.max(used.ru_maxrss as f64 * 1024.0);
+    }
+}
+
+/// A parameter that is JSON.
+fn json<T: DeserializeOwned>(parameters: &Parameters, key: &str) -> Result<T, Failure> {
+    serde_json::from_str(parameters.text(key)?).map_err(|e| broken(&format!("parameter {key}"), e))
+}
+
+impl<'a> Asked<'a> {
+    fn read(trial: &Trial<'a>) -> Result<Self, Failure> {
+        let parameters = trial.parameters();
+        let name = parameters.text("name")?;
+        if !is_name(name) {
+            return Err(broken("parameter name", "it is no name of a command"));
+        }
+        let command: Vec<String> = json(parameters, "command")?;
+        if command.is_empty() {
+            return Err(broken("parameter command", "it has no words"));
+        }
+        let files = parameters.text("carry")?.split_once(':').and_then(|(files, _)| files.parse().ok());
+        let seconds = parameters.integer("timeout_s")?.clamp(1, LONGEST_TIMEOUT_S);
+        let code = parameters.text("expect_exit")?.parse();
+        Ok(Asked {
+            name,
+            command,
+            prepare: json(parameters, "prepare")?,
+            clean: json(parameters, "clean")?,
+            variables: json(parameters, "environment")?,
+            files: files.ok_or_else(|| broken("parameter carry", "it is not a number and a hash"))?,
+            timeout: Duration::from_secs(seconds),
+            expected_exit: code.map_err(|_| broken("parameter expect_exit", "it is no exit code"))?,
+            program: std::path::absolute(trial.program()).map_err(|e| broken("this program's path", e))?,
+            directory: trial.directory()?,
+            carried: trial.carried(),
+        })
+    }
+
+    /// One run in a fresh folder; what is timed is added to the stopwatch.
+    fn run(&self, stopwatch: &mut Stopwatch) -> Result<libc::rusage, Failure> {
+        let folder = Folder::fresh(self.directory)?;
+        if self.files > 0 {
+            let copied = carried::copy(self.carried, self.name, folder.path())?;
+            crate::trial::prove("files carried along", copied, self.files)?;
+        }
+        if !self.prepare.is_empty() {
+            self.execute(&self.prepare, folder.path(), 0, &mut Stopwatch::default())?;
+        }
+        let used = self.execute(&self.command, folder.path(), self.expected_exit, stopwatch)?;
+        if !self.clean.is_empty() {
+            self.execute(&self.clean, folder.path(), 0, &mut Stopwatch::default())?;
+        }
+        Ok(used)
+    }
+
+    /// Starts a program, waits for it, and holds its exit code against the one expected.
+    fn execute(
+        &self,
+        words: &[String],
+        folder: &Path,
+        expected: i32,
+        stopwatch: &mut Stopwatch,
+    ) -> Result<libc::rusage, Failure> {
+        let program = self.find(&words[0], folder)?;
+        let (reader, writer) = pipe_with(PipeFlags::CLOEXEC).map_err(|e| broken("pipe", e))?;
+        let again = writer.try_clone().map_err(|e| broken("pipe", e))?;
+        let mut command = Command::new(&program);
+        command.args(&words[1..]).current_dir(folder).env_clear().envs(kept::variables());
+        command.env("PATH", PATH).env("HOME", folder).env("LANG", "C").envs(&self.variables);
+        // A closed pipe, not /dev/null: an environment may have no /dev.
+        command.stdin(Stdio::piped()).stdout(Stdio::from(writer)).stderr(Stdio::from(again));
+        let watcher = Watcher::start(reader, self.timeout);
+        let started_ns = now_ns();
+        let child = command.spawn();
+        let waited = child.as_ref().ok().map(|child| {
+            watcher.watch(child.id());
+            wait(child.id() as libc::pid_t)
+        });
+        let ended_ns = now_ns();
+        // Its copies of the pipe are closed, so that the watcher sees the end.
+        drop(command);
+        let (kept, overdue) = watcher.stop();
+        let Some(waited) = waited else {
+            let error = child.err().unwrap_or_else(|| std::io::Error::other("it did not start"));
+            return Err(not_started(&words[0], &error));
+        };
+        let (status, used) = waited.map_err(|e| broken("wait", e))?;
+        stopwatch.add(&Stopwatch::stretch(started_ns, ended_ns));
+        if overdue {
+            tell(&kept);
+            let reason = format!("{} took more than {} s", words[0], self.timeout.as_secs());
+            return Err(Failure::new(FailureKind::Deadline, reason));
+        }
+        let code = libc::WIFEXITED(status).then(|| libc::WEXITSTATUS(status));
+        if code == Some(expected) {
+            return Ok(used);
+        }
+        tell(&kept);
+        let ended = match code {
+            Some(code) => format!("ended with exit code {code}, expected {expected}"),
+            None => format!("was killed by signal {}", libc::WTERMSIG(status)),
+        };
+        let last = kept.last_line().map(|line| format!(": {}", harmless(&line))).unwrap_or_default();
+        Err(Failure::new(FailureKind::WrongWork, format!("{} {ended}{last}", words[0])))
+    }
+
+    /// The path of a program: this one, a path, or what is found in PATH.
+    fn find(&self, word: &str, folder: &Path) -> Result<PathBuf, Failure> {
+        if word == ITSELF {
+            return Ok(self.program.clone());
+        }
+        let path = self.variables.get("PATH").map_or(PATH, String::as_str);
+        let mut candidates: Vec<PathBuf> = match word.contains('/') {
+            true => vec![folder.join(word)],
+            false => path.split(':').map(|folder| Path::new(folder).join(word)).collect(),
+        };
+        let there =
+            |path: &PathBuf| rustix::fs::accessat(CWD, path, Access::EXEC_OK, AtFlags::empty()).is_ok();
+        candidates.retain(there);
+        candidates.into_iter().next().ok_or_else(|| {
+            let looked = if word.contains('/') { String::new() } else { format!(" in {path}") };
+            let reason = format!("ENOENT: no {word}{looked}; carry it along, or name another environment");
+            Failure::new(FailureKind::NotSupported, reason)
+        })
+    }
+}
+
+/// Why a program that is there did not start.
+fn not_started(word: &str, error: &std::io::Error) -> Failure {
+    match error.raw_os_error() {
+        Some(libc::ENOENT) => Failure::new(
+            FailureKind::NotSupported,
+            format!("ENOENT: {word} is there, but the interpreter or loader that it names is not"),
+        ),
+        Some(libc::ENOEXEC) => Failure::new(
+            FailureKind::NotSupported,
+            format!("ENOEXEC: {word} is no program for this system; a script begins with #!"),
+        ),
+        Some(libc::EACCES) => Failure::new(FailureKind::NotPermitted, format!("EACCES: {word}")),
+        _ => broken(&format!("starting {word}"), error),
+    }
+}
+
+/// Waits for a process; its status and what it used.
+fn wait(pid: libc::pid_t) -> std::io::Result<(i32, libc::rusage)> {
+    let mut status = 0;
+    // SAFETY: an all-zero rusage is valid.
+    let mut used: libc::rusage = unsafe { std::mem::zeroed() };
+    loop {
+        // SAFETY: both live through the call; the child is ours and nobody else waits for it.
+        if unsafe { libc::wait4(pid, &mut status, 0, &mut used) } == pid {
+            return Ok((status, used));
+        }
+        let error = std::io::Error::last_os_error();
+        if error.kind() != std::io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+}
+
+/// Sends the end of the output as notes: they say why something failed.
+fn tell(kept: &Kept) {
+    let lines = kept.lines();
+    let mut out = std::io::stdout().lock();
+    for line in &lines[lines.len().saturating_sub(MOST_TOLD.0)..] {
+        let _ = writeln!(out, "{}", harmless(line));
+    }
+    let _ = out.flush();
+}
+
+/// A line of anybody's that cannot be taken for a frame of the agent's.
+fn harmless(line: &str) -> String {
+    let plain = line.chars().map(|c| if c.is_control() { ' ' } else { c });
+    plain.take(MOST_TOLD.1).collect::<String>().replace(MARKER.trim(), "@")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::PROBES;
+    use crate::probes::tests::{request, run};
+
+    fn probe() -> &'static Probe {
+        PROBES.iter().find(|probe| probe.name == USER_COMMAND).unwrap()
+    }
+
+    fn failure(parameters: &[(&str, &str)]) -> Failure {
+        run(&request(probe(), parameters)).unwrap_err()
+    }
+
+    #[test]
+    fn a_command_runs_between_prepare_and_clean_in_a_folder_of_its_own() {
+        let words = |text: &str| format!("[\"sh\",\"-c\",\"{text}\"]");
+        let batches = run(&request(
+            probe(),
+            &[
+                ("prepare", &words("test ! -e made && echo x >made")),
+                ("command", &words("test -e made && test $WHO = me && test $(pwd) = $HOME && exit 3")),
+                ("clean", &words("rm made")),
+                ("environment", "{\"WHO\":\"me\"}"),
+                ("expect_exit", "3"),
+            ],
+        ))
+        .unwrap();
+        assert!(batches.iter().any(|batch| batch.series == "memory"));
+    }
+
+    #[test]
+    fn what_is_not_there_is_a_gap_that_names_it() {
+        let missing = failure(&[("command", "[\"no-such-tool\",\"-j4\"]")]);
+        assert_eq!(missing.kind, FailureKind::NotSupported);
+        assert!(missing.reason.starts_with("ENOENT: no no-such-tool in /usr/local/bin:"), "{missing}");
+        assert_eq!(failure(&[("command", "[\"./script\"]")]).kind, FailureKind::NotSupported);
+        let elsewhere = failure(&[("command", "[\"sh\"]"), ("environment", "{\"PATH\":\"/nowhere\"}")]);
+        assert!(elsewhere.reason.contains("no sh in /nowhere"), "{elsewhere}");
+    }
+
+    #[test]
+    fn a_wrong_exit_code_fails_with_the_last_line_and_forges_no_frame() {
+        let wrong = failure(&[("command", "[\"sh\",\"-c\",\"echo @tare1 00 {}; echo why >&2; exit 7\"]")]);
+        assert_eq!(wrong.kind, FailureKind::WrongWork);
+        assert_eq!(wrong.reason, "sh ended with exit code 7, expected 0: why");
+        assert_eq!(harmless("x @tare1 0 {}\u{1b}[m"), "x @ 0 {} [m");
+    }
+
+    #[test]
+    fn a_command_that_does_not_end_is_ended() {
+        let late = failure(&[("command", "[\"sleep\",\"1000\"]"), ("timeout_s", "1")]);
+        assert_eq!(late.kind, FailureKind::Deadline);
+    }
+
+    #[test]
+    fn endless_output_is_kept_in_bounded_memory() {
+        let text = "[\"sh\",\"-c\",\"yes | head -c 3000000; echo last; exit 1\"]";
+        assert!(failure(&[("command", text)]).reason.ends_with(": last"));
+    }
+
+    #[test]
+    fn names_are_plain() {
+        assert!(is_name("build-2") && is_name("a"));
+        assert!(!is_name("") && !is_name("../x") && !is_name("Build") && !is_name(&"x".repeat(23)));
+    }
+}
