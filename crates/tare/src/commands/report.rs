@@ -12,7 +12,7 @@ use tare_lab::study::Study;
 use tare_report::views::Tool;
 
 use crate::args::{Report, ToolView, View};
-use crate::{serve, ui};
+use crate::{page_server, ui};
 
 pub fn run(args: Report) -> anyhow::Result<ExitCode> {
     let Some(record) = &args.record else {
@@ -20,7 +20,7 @@ pub fn run(args: Report) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     };
     if let Some(port) = args.serve {
-        return serve::run(record, port, args.view.clone());
+        return page_server::run(record, port, args.view.clone());
     }
     let recording = tare_record::read(record).map_err(LabError::from)?;
     if let Some(line) = recording.torn_line {
