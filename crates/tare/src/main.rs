@@ -3,8 +3,8 @@
 mod args;
 mod commands;
 mod failure;
+mod page_server;
 mod paths;
-mod serve;
 mod ui;
 mod verbs;
 

@@ -3,11 +3,14 @@ import { dot, plot, ruleX, ruleY } from "@observablehq/plot";
 import type { Page, Published, Row } from "../data";
 import { rowLabel } from "../data";
 import { colour, h } from "../dom";
-import { interval, ratio } from "../number";
+import { counted, interval, ratio } from "../number";
 import type { Chart } from "./frame";
 import { base, fitted, labelRoom, ratioAxis } from "./style";
 
 interface Claim extends Published { id: string; row: Row }
+
+/** A table longer than this is folded: the plot above it says most of it. */
+const MOST_OPEN = 12;
 
 const ANSWERS: { sign: string; words: string; colour: string }[] = [
   { sign: "✓", words: "inside the interval", colour: "--v-faster" },
@@ -58,32 +61,37 @@ function draw(all: Claim[], width: number): SVGSVGElement {
   }) as SVGSVGElement;
 }
 
-/** What was printed: `(4.2 to 0.21 µs)`. */
+/** What was printed: `4.2 to 0.21 µs`. */
 function values({ value, reference_value: reference, unit }: Claim): string {
   if (value === null) return "";
   const short = (number: number): string => String(Number(number.toPrecision(4)));
-  return ` (${short(value)}${reference == null ? "" : ` to ${short(reference)}`}${unit === null ? "" : ` ${unit}`})`;
+  return `${short(value)}${reference == null ? "" : ` to ${short(reference)}`}${unit === null ? "" : ` ${unit}`}`;
 }
 
 const bounds = (claim: Claim): string =>
   claim.session_ratio_low === null || claim.session_ratio_high === null ? "nothing to compare"
     : `${claim.session_ratio == null ? "" : `${ratio(claim.session_ratio)} `}${interval(claim.session_ratio_low, claim.session_ratio_high, claim.session_ratio ?? claim.session_ratio_low)}`;
 
-/** The same as a table, with sources. */
+/** The same as a table, an article after the other. */
 export function publishedTable(page: Page): HTMLElement | null {
   const all = claims(page);
   if (all.length === 0) return null;
-  const heads = ["Probe", "Environments", "Published", "This session", "Answer", "Source"];
-  const cell = (i: number, ...children: (Node | string)[]): HTMLElement => h("td", { "data-lane": heads[i] }, ...children);
-  return h("div", { class: "scroller", tabindex: 0, role: "region", "aria-label": "Published figures" },
-    h("table", { class: "facts stacking published" },
-      h("thead", {}, h("tr", {}, heads.map((name) => h("th", { scope: "col" }, name)))),
-      h("tbody", {}, all.map((claim) => h("tr", {},
-        h("th", { scope: "row" }, rowLabel(claim.row)),
-        cell(1, `${claim.environment ?? "?"} against ${claim.reference ?? "?"}`),
-        cell(2, h("span", {}, `${ratio(claim.ratio)}${values(claim)}`)),
-        cell(3, h("span", {}, bounds(claim), claim.lane == null ? null : h("small", {}, ` ${claim.lane}`))),
-        cell(4, h("span", {}, `${answer(claim).sign} ${answer(claim).words}`)),
-        // An address is text: a page that can be opened anywhere leads nowhere by itself.
-        cell(5, h("span", {}, claim.title, h("small", {}, ` ${claim.source}`))))))));
+  const heads = ["Probe", "Environments", "Published", "This session", "Answer"];
+  const cell = (i: number, ...children: (Node | string | null)[]): HTMLElement => h("td", { "data-lane": heads[i] }, h("span", {}, ...children));
+  const row = (claim: Claim): HTMLElement => h("tr", {},
+    h("th", { scope: "row" }, rowLabel(claim.row)),
+    cell(1, claim.reference === null ? claim.environment ?? "?" : `${claim.environment ?? "?"} against ${claim.reference}`),
+    cell(2, claim.ratio === null ? "" : `${ratio(claim.ratio)} `, h("small", {}, values(claim))),
+    cell(3, bounds(claim), claim.lane == null ? null : h("small", {}, ` ${claim.lane}`)),
+    cell(4, `${answer(claim).sign} ${answer(claim).words}`));
+  const sources = [...new Map(all.map((claim) => [claim.source, claim.title]))];
+  const table = h("table", { class: "facts stacking published" },
+    h("thead", {}, h("tr", {}, heads.map((name) => h("th", { scope: "col" }, name)))),
+    h("tbody", {}, sources.flatMap(([source, title]) => [
+      // The name of a source is text: a page that can be opened anywhere leads nowhere by itself.
+      h("tr", { class: "family" }, h("th", { scope: "rowgroup", colspan: heads.length }, `${title} (${source})`)),
+      ...all.filter((claim) => claim.source === source).map(row),
+    ])));
+  return h("details", { open: all.length <= MOST_OPEN }, h("summary", {}, `All ${counted(all.length, "published figure", "published figures")}`),
+    h("div", { class: "scroller", tabindex: 0, role: "region", "aria-label": "Published figures" }, table));
 }

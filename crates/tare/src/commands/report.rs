@@ -14,7 +14,7 @@ use tare_report::views::Tool;
 
 use crate::args::{Report, ToolView, View};
 use crate::commands::imported;
-use crate::{serve, ui};
+use crate::{page_server, ui};
 
 pub fn run(args: Report) -> anyhow::Result<ExitCode> {
     let Some(record) = &args.record else {
@@ -22,7 +22,7 @@ pub fn run(args: Report) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     };
     if let Some(port) = args.serve {
-        return serve::run(record, port, args.view.clone());
+        return page_server::run(record, port, args.view.clone());
     }
     let recording = match tare_record::open(record).map_err(LabError::from)? {
         Contents::Session(recording) => recording,
