@@ -25,17 +25,28 @@ const LOOK_EVERY: u64 = 16;
 
 /// Where a test ends, whichever comes first: by the monotonic clock, or after so many transactions or bytes.
 ///
-/// A wait is ended by the process's alarm, which rings at the deadline and each second from then.
+/// A wait is ended by the process's alarm, which rings each second.
 #[derive(Clone, Copy, Debug)]
-pub struct End {
+pub struct End<'c> {
     pub at_ns: u64,
     pub most: u64,
+    pub control: BorrowedFd<'c>,
 }
 
-impl End {
+impl End<'_> {
+    /// Whether the time is up or the client has gone; asked when the alarm has rung.
     fn is_over(&self) -> bool {
+        self.is_late() || matches!(recv_now(self.control), Ok(0))
+    }
+
+    fn is_late(&self) -> bool {
         now_ns() >= self.at_ns
     }
+}
+
+/// Looks for a byte on a control connection: none is sent while a test is under way, and 0 is its end.
+fn recv_now(control: BorrowedFd<'_>) -> Result<usize, Errno> {
+    net::recv(control, &mut [0u8; 1], RecvFlags::DONTWAIT | RecvFlags::PEEK).map(|(bytes, _)| bytes)
 }
 
 /// Memory of a test.
@@ -53,7 +64,7 @@ enum Moved {
 
 crate::timed! {
     /// One whole message in.
-    fn fill(socket: BorrowedFd<'_>, incoming: &mut [u8], end: &End, counted: &mut Counted) -> Moved {
+    fn fill(socket: BorrowedFd<'_>, incoming: &mut [u8], end: &End<'_>, counted: &mut Counted) -> Moved {
         let mut filled = 0;
         while filled < incoming.len() {
             match recv(socket, &mut incoming[filled..]) {
@@ -71,7 +82,7 @@ crate::timed! {
 
 crate::timed! {
     /// One whole message out.
-    fn empty(socket: BorrowedFd<'_>, outgoing: &[u8], end: &End, counted: &mut Counted) -> Moved {
+    fn empty(socket: BorrowedFd<'_>, outgoing: &[u8], end: &End<'_>, counted: &mut Counted) -> Moved {
         let mut sent = 0;
         while sent < outgoing.len() {
             match send(socket, &outgoing[sent..]) {
@@ -90,7 +101,7 @@ crate::timed! {
 }
 
 /// TCP_RR: whole requests, a response each, until the client closes.
-pub fn stream_rounds(socket: &OwnedFd, messages: Messages<'_>, end: End) -> Counted {
+pub fn stream_rounds(socket: &OwnedFd, messages: Messages<'_>, end: End<'_>) -> Counted {
     let mut counted = Counted::default();
     while counted.transactions < end.most {
         let Moved::Whole = fill(socket.as_fd(), messages.incoming, &end, &mut counted) else { break };
@@ -106,7 +117,7 @@ pub fn connection_rounds(
     from: IpAddr,
     no_delay: bool,
     messages: Messages<'_>,
-    end: End,
+    end: End<'_>,
 ) -> Counted {
     let mut counted = Counted::default();
     while counted.transactions < end.most {
@@ -126,7 +137,7 @@ pub fn connection_rounds(
 }
 
 /// The next connection from an address; others are closed. None when the time is up.
-pub fn accept(listener: &OwnedFd, from: IpAddr, end: &End) -> Option<OwnedFd> {
+pub fn accept(listener: &OwnedFd, from: IpAddr, end: &End<'_>) -> Option<OwnedFd> {
     while !end.is_over() {
         match net::acceptfrom_with(listener, SocketFlags::CLOEXEC) {
             Ok((connection, Some(address))) if is_from(&address, from) => return Some(connection),
@@ -146,7 +157,7 @@ fn is_from(address: &net::SocketAddrAny, from: IpAddr) -> bool {
 ///
 /// The first datagram that comes from the client's address fixes the port: from then on the kernel takes datagrams from
 /// nowhere else, and sends them nowhere else. What others sent before that is not answered.
-pub fn datagram_rounds(socket: &OwnedFd, from: IpAddr, messages: Messages<'_>, end: End) -> Counted {
+pub fn datagram_rounds(socket: &OwnedFd, from: IpAddr, messages: Messages<'_>, end: End<'_>) -> Counted {
     let mut counted = Counted::default();
     if end.most == 0 || !meet(socket, from, &messages, &end, &mut counted) {
         return counted;
@@ -156,7 +167,13 @@ pub fn datagram_rounds(socket: &OwnedFd, from: IpAddr, messages: Messages<'_>, e
 }
 
 /// Waits for the client's first request and answers it; false when there is none.
-fn meet(socket: &OwnedFd, from: IpAddr, messages: &Messages<'_>, end: &End, counted: &mut Counted) -> bool {
+fn meet(
+    socket: &OwnedFd,
+    from: IpAddr,
+    messages: &Messages<'_>,
+    end: &End<'_>,
+    counted: &mut Counted,
+) -> bool {
     // One byte more than any request: nothing longer passes for one.
     let mut first = vec![0u8; messages.incoming.len() + 1];
     while !end.is_over() {
@@ -195,7 +212,7 @@ crate::timed! {
         socket: BorrowedFd<'_>,
         incoming: &mut [u8],
         outgoing: &[u8],
-        end: &End,
+        end: &End<'_>,
         counted: &mut Counted,
     ) {
         let request = incoming.len() - 1;
@@ -223,7 +240,7 @@ crate::timed! {
 
 crate::timed! {
     /// TCP_STREAM: takes what comes until the client closes.
-    fn take(socket: BorrowedFd<'_>, incoming: &mut [u8], end: &End, counted: &mut Counted) {
+    fn take(socket: BorrowedFd<'_>, incoming: &mut [u8], end: &End<'_>, counted: &mut Counted) {
         loop {
             match recv(socket, incoming) {
                 Ok(0) => return,
@@ -237,7 +254,7 @@ crate::timed! {
 }
 
 /// TCP_STREAM: takes what comes until the client closes; also past a count of bytes, which is the client's to keep.
-pub fn receive(socket: &OwnedFd, incoming: &mut [u8], end: End) -> Counted {
+pub fn receive(socket: &OwnedFd, incoming: &mut [u8], end: End<'_>) -> Counted {
     let mut counted = Counted::default();
     take(socket.as_fd(), incoming, &end, &mut counted);
     counted
@@ -245,11 +262,11 @@ pub fn receive(socket: &OwnedFd, incoming: &mut [u8], end: End) -> Counted {
 
 crate::timed! {
     /// TCP_MAERTS: sends whole buffers until the bytes are sent or the alarm rings.
-    fn give(socket: BorrowedFd<'_>, outgoing: &[u8], end: &End, counted: &mut Counted) {
-        while counted.bytes_sent < end.most && (counted.send_calls % LOOK_EVERY != 0 || !end.is_over()) {
+    fn give(socket: BorrowedFd<'_>, outgoing: &[u8], end: &End<'_>, counted: &mut Counted) {
+        while counted.bytes_sent < end.most && (!counted.send_calls.is_multiple_of(LOOK_EVERY) || !end.is_late()) {
             match send(socket, outgoing) {
                 Ok(sent) => counted.bytes_sent += sent as u64,
-                Err(Errno::INTR) => continue,
+                Err(Errno::INTR) if !end.is_over() => continue,
                 Err(_) => {
                     counted.failed_sends += 1;
                     return;
@@ -261,7 +278,7 @@ crate::timed! {
 }
 
 /// TCP_MAERTS: sends whole buffers for the time, or until no whole buffer is left of the bytes.
-pub fn transmit(socket: &OwnedFd, outgoing: &[u8], end: End) -> Counted {
+pub fn transmit(socket: &OwnedFd, outgoing: &[u8], end: End<'_>) -> Counted {
     let mut counted = Counted::default();
     give(socket.as_fd(), outgoing, &end, &mut counted);
     counted

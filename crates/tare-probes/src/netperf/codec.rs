@@ -307,6 +307,20 @@ layout! {
     }
 }
 
+/// Reads a message as each kind and holds that what is written of it reads the same: for tests and fuzzing.
+///
+/// # Panics
+/// Where it does not.
+pub fn read_and_write(message: &Message) {
+    // Compared as bytes: a number that is none does not equal itself.
+    let request = OmniRequest::decode(message).encode();
+    assert_eq!(OmniRequest::decode(&request).encode(), request);
+    let response = OmniResponse::decode(message).encode();
+    assert_eq!(OmniResponse::decode(&response).encode(), response);
+    let results = OmniResults::decode(message).encode();
+    assert_eq!(OmniResults::decode(&results).encode(), results);
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -380,18 +394,4 @@ mod tests {
             prop_assert_eq!(again.elapsed_s.to_bits(), elapsed_s.to_bits());
         }
     }
-}
-
-/// Reads a message as each kind and holds that what is written of it reads the same: for tests and fuzzing.
-///
-/// # Panics
-/// Where it does not.
-pub fn read_and_write(message: &Message) {
-    // Compared as bytes: a number that is none does not equal itself.
-    let request = OmniRequest::decode(message).encode();
-    assert_eq!(OmniRequest::decode(&request).encode(), request);
-    let response = OmniResponse::decode(message).encode();
-    assert_eq!(OmniResponse::decode(&response).encode(), response);
-    let results = OmniResults::decode(message).encode();
-    assert_eq!(OmniResults::decode(&results).encode(), results);
 }

@@ -47,6 +47,8 @@ const MOST_CONTROLS: usize = 4;
 const LONGEST_CONTROL: Duration = Duration::from_secs(3600);
 /// How often the server looks whether it is to stop, and for processes that have ended.
 const LOOK: Duration = Duration::from_millis(250);
+/// While a test runs, its process is woken so often to see whether the client is still there.
+const LOOK_AT_CLIENT: Duration = Duration::from_secs(1);
 /// How often it looks while it serves as many clients as it may.
 const LOOK_WHEN_FULL: Duration = Duration::from_millis(20);
 /// Connections of a test that wait to be accepted; netserver has 5.
@@ -174,9 +176,10 @@ impl Control<'_> {
             Length::Count(count) => count,
             Length::Time(_) => u64::MAX,
         };
-        set_alarm(deadline.as_millis() as u64);
+        set_alarm(LOOK_AT_CLIENT.as_millis() as u64);
         let started_ns = now_ns();
-        let end = End { at_ns: started_ns + deadline.as_nanos() as u64, most };
+        let end =
+            End { at_ns: started_ns + deadline.as_nanos() as u64, most, control: self.connection.as_fd() };
         let (counted, transfer) = ready.run(self.from, end);
         let elapsed_ns = now_ns() - started_ns;
         set_alarm(0);
@@ -247,12 +250,12 @@ impl Ready {
     }
 
     /// Serves the test to its end; also gives the data connection where there was one.
-    fn run(&mut self, from: IpAddr, end: End) -> (Counted, Option<OwnedFd>) {
+    fn run(&mut self, from: IpAddr, end: End<'_>) -> (Counted, Option<OwnedFd>) {
         let test = self.admitted.test;
         let no_delay = self.admitted.no_delay;
         let connection = match test {
             Test::DatagramRounds { .. } | Test::ConnectionRounds { .. } => None,
-            _ => match self.accept(from) {
+            _ => match self.accept(from, end) {
                 Some(connection) => Some(connection),
                 None => return (Counted::default(), None),
             },
@@ -273,7 +276,7 @@ impl Ready {
     }
 
     /// A sender's time is the test's own, without the grace that a client has to end it.
-    fn sending(&self, end: End) -> End {
+    fn sending<'c>(&self, end: End<'c>) -> End<'c> {
         match self.admitted.length {
             Length::Time(time) => End { at_ns: now_ns() + time.as_nanos() as u64, ..end },
             Length::Count(_) => end,
@@ -281,9 +284,9 @@ impl Ready {
     }
 
     /// The client's one data connection.
-    fn accept(&self, from: IpAddr) -> Option<OwnedFd> {
+    fn accept(&self, from: IpAddr, end: End<'_>) -> Option<OwnedFd> {
         sockopt::set_socket_timeout(&self.socket, sockopt::Timeout::Recv, Some(DATA_COMES)).ok()?;
-        let end = End { at_ns: now_ns() + DATA_COMES.as_nanos() as u64, most: 0 };
+        let end = End { at_ns: now_ns() + DATA_COMES.as_nanos() as u64, ..end };
         let connection = answering::accept(&self.socket, from, &end)?;
         if self.admitted.no_delay {
             sockopt::set_tcp_nodelay(&connection, true).ok()?;

@@ -2,4 +2,5 @@
 
 mod clients;
 mod hostile;
+mod servers;
 mod stand;
