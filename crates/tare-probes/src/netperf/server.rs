@@ -9,7 +9,6 @@ use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 use std::panic::AssertUnwindSafe;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -72,15 +71,15 @@ impl Default for Limits {
     }
 }
 
-/// Serves control connections until `stop` is set. Processes that serve them end when this returns.
+/// Serves control connections until `stop` says so. Processes that serve them end when this returns.
 ///
 /// # Errors
 /// Where the listener fails, or the kernel has no memfd.
-pub fn serve(listener: &TcpListener, limits: Limits, stop: &AtomicBool) -> io::Result<()> {
+pub fn serve(listener: &TcpListener, limits: Limits, stop: &dyn Fn() -> bool) -> io::Result<()> {
     // Locked by the process that runs a test; the kernel takes the lock from one that dies.
     let turn = memfd_create("turn", MemfdFlags::CLOEXEC)?;
     let mut children: Vec<(Child, Instant)> = Vec::new();
-    while !stop.load(Ordering::Relaxed) {
+    while !stop() {
         children.retain(|(child, since)| child.is_alive() && since.elapsed() < LONGEST_CONTROL);
         if children.len() >= limits.controls {
             std::thread::sleep(LOOK_WHEN_FULL);

@@ -5,7 +5,6 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 use std::process::{Command, Output};
-use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use tare_probes::child::Child;
@@ -36,8 +35,8 @@ impl Served {
         let child = Child::fork(
             &[],
             AssertUnwindSafe(move || {
-                let stop = AtomicBool::new(false);
-                i32::from(serve(&listener, limits, &stop).is_err())
+                // Ended from outside.
+                i32::from(serve(&listener, limits, &|| false).is_err())
             }),
         );
         Served { address, _child: child.unwrap() }
