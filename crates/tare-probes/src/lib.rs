@@ -16,6 +16,7 @@ pub mod handover;
 pub mod kept;
 pub mod net;
 pub mod netlink;
+pub mod netperf;
 pub mod noise;
 pub mod output;
 pub mod peer;

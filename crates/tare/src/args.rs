@@ -260,9 +260,13 @@ pub struct Check {
 Data flows use the port after the one that is listened on, over TCP and UDP. docs/security.md says what a peer
 does for whom.")]
 pub struct Serve {
-    /// Address and port.
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:12866")]
-    pub listen: std::net::SocketAddr,
+    /// Address and port. 127.0.0.1:12866 unless given, and 127.0.0.1:12865 with --netperf.
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub listen: Option<std::net::SocketAddr>,
+    /// Answer stock netperf 2.7 instead: TCP_RR, UDP_RR, TCP_CRR, TCP_STREAM and TCP_MAERTS. Its protocol knows no
+    /// secret: whoever reaches the address may measure, one at a time.
+    #[arg(long, conflicts_with_all = ["data_port", "secret_file"])]
+    pub netperf: bool,
     /// Port of data flows. The one after --listen's unless given; any free one where that is 0.
     #[arg(long, value_name = "PORT")]
     pub data_port: Option<u16>,

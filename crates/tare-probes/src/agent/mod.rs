@@ -177,7 +177,7 @@ fn wait(mut child: Child, request: &str, deadline_ms: u64) -> Option<ExitStatus>
 }
 
 /// Makes SIGALRM end a wait instead of the process.
-fn wake_on_alarm() {
+pub(crate) fn wake_on_alarm() {
     extern "C" fn nothing(_: libc::c_int) {}
     let handler: extern "C" fn(libc::c_int) = nothing;
     // SAFETY: an all-zero sigaction is valid: no flags, so that waits are not restarted, and an empty mask.
@@ -188,7 +188,7 @@ fn wake_on_alarm() {
 }
 
 /// Has SIGALRM sent to this process after so long, and each second from then; 0 calls it off.
-fn set_alarm(after_ms: u64) {
+pub(crate) fn set_alarm(after_ms: u64) {
     let value = libc::timeval {
         tv_sec: (after_ms / 1000) as libc::time_t,
         tv_usec: (after_ms % 1000 * 1000) as libc::suseconds_t,

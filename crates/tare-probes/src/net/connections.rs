@@ -8,7 +8,7 @@ use rustix::net::{self, AddressFamily, SocketFlags, SocketType};
 
 use super::serving::{TOKEN_BYTES, Token, same};
 use super::sockets;
-use super::streams::{REQUEST, RESPONSE};
+use super::streams::REQUEST;
 use crate::stopwatch::{Laps, now_ns};
 use crate::syscall::{recv, send};
 
@@ -17,6 +17,8 @@ pub struct Connections<'a> {
     pub address: SocketAddr,
     pub request: &'a [u8],
     pub response: &'a mut [u8],
+    /// What a response of the peer's begins with.
+    pub expected: u8,
 }
 
 /// So many connections, one after another: the whole of each is timed, and its connect(2) apart.
@@ -38,7 +40,8 @@ pub fn request(
         let connecting_ns = now_ns();
         net::connect(&socket, &connections.address)?;
         let connected_ns = now_ns();
-        let answered = exchange(socket.as_fd(), connections.request, connections.response)?;
+        let answered =
+            exchange(socket.as_fd(), connections.request, connections.response, connections.expected)?;
         drop(socket);
         whole.add(started_ns, now_ns());
         connect.add(connecting_ns, connected_ns);
@@ -49,7 +52,12 @@ pub fn request(
 
 crate::timed! {
     /// A request and its response, and the far end's close; whether the response was the peer's.
-    fn exchange(connection: BorrowedFd<'_>, outgoing: &[u8], incoming: &mut [u8]) -> Result<bool, Errno> {
+    fn exchange(
+        connection: BorrowedFd<'_>,
+        outgoing: &[u8],
+        incoming: &mut [u8],
+        expected: u8,
+    ) -> Result<bool, Errno> {
         if send(connection, outgoing)? != outgoing.len() {
             return Err(Errno::MSGSIZE);
         }
@@ -60,7 +68,7 @@ crate::timed! {
                 more => filled += more,
             }
         }
-        let right = incoming[0] == RESPONSE;
+        let right = incoming[0] == expected;
         incoming[0] = 0;
         if recv(connection, &mut [0])? != 0 {
             return Err(Errno::PROTO);

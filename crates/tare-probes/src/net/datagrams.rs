@@ -152,6 +152,14 @@ pub fn greet(address: std::net::SocketAddr, token: &Token) -> Result<OwnedFd, Fa
     Err(Failure::new(FailureKind::Broken, reason))
 }
 
+/// A socket connected to a far end that knows no greeting.
+pub fn ungreeted(address: std::net::SocketAddr) -> Result<OwnedFd, Failure> {
+    let socket = sockets::socket(Transport::Udp, address.ip())?;
+    net::connect(&socket, &address).map_err(|e| broken(&format!("connecting to {address}"), e))?;
+    sockets::deadline(&socket, GIVEN_UP_AFTER)?;
+    Ok(socket)
+}
+
 /// Waits for a datagram with the token, and talks from then on to where it came from and to nobody else.
 ///
 /// A datagram without the token gets no answer. `from`, where it is given, is the one address that a token is

@@ -12,9 +12,10 @@ use tare_data::peer::Peer;
 
 use super::flow::{Flow, Rounds, Transport};
 use super::serving::{Serving, TOKEN_BYTES, Token, shown_back};
-use super::{datagrams, sockets};
+use super::{datagrams, sockets, streams};
 use crate::child::Child;
 use crate::handover::Placement;
+use crate::netperf::client::{self, Driven};
 use crate::peer::Secret;
 use crate::peer::client::Session;
 use crate::stopwatch::Stopwatch;
@@ -33,6 +34,7 @@ pub struct Far {
 enum Held {
     Child(Child),
     Session(Box<Session>),
+    Netserver(Box<Driven>),
 }
 
 impl Far {
@@ -48,8 +50,52 @@ impl Far {
         }
         match peer {
             Peer::Tare { address, secret } => Far::at_peer(address, secret, flow, trial.deadline()),
-            other => Err(Failure::new(FailureKind::NotSupported, format!("no way to the peer {other:?}"))),
+            Peer::Netperf { address } => Far::at_netserver(address, flow, trial.deadline()),
+            Peer::Loopback => Err(broken("the peer", "loopback is not reached over a network")),
         }
+    }
+
+    fn at_netserver(address: &str, flow: &Flow, deadline: Duration) -> Result<Far, Failure> {
+        let mut driven = Driven::open(address, flow, deadline)?;
+        // Round trips are one test; connections and streams are a test a batch, which says how much it holds.
+        let data = match flow {
+            Flow::Rounds(_) => driven.begin(None)?,
+            Flow::Connections { .. } | Flow::Transfer(_) => SocketAddr::from(([0; 4], 0)),
+        };
+        let held = Held::Netserver(Box::new(driven));
+        Ok(Far { address: data, token: [0; TOKEN_BYTES], held, ends_by_closing: by_closing(flow) })
+    }
+
+    /// What the peer's responses begin with.
+    pub fn response(&self) -> u8 {
+        if self.is_netserver() { client::RESPONSE } else { streams::RESPONSE }
+    }
+
+    /// Whether the far end is a netserver: it knows no token, no numbers, and one connection a batch of a stream.
+    pub fn is_netserver(&self) -> bool {
+        matches!(self.held, Held::Netserver(_))
+    }
+
+    /// Begins a batch of so many transactions or bytes, where the far end has to know.
+    pub fn begin(&mut self, count: u64) -> Result<(), Failure> {
+        if let Held::Netserver(driven) = &mut self.held {
+            self.address = driven.begin(Some(count))?;
+        }
+        Ok(())
+    }
+
+    /// Ends what was begun, where the far end counts for itself: it has to have seen at least what was answered
+    /// and at most what was sent. `part` is the socket of a flow over UDP, which nothing else would end.
+    pub fn settle(&mut self, answered: u64, sent: u64, part: Option<&OwnedFd>) -> Result<(), Failure> {
+        let Held::Netserver(driven) = &mut self.held else { return Ok(()) };
+        if let Some(socket) = part {
+            driven.part(socket);
+        }
+        let counted = driven.counted()?;
+        if (answered..=sent).contains(&counted) {
+            return Ok(());
+        }
+        prove("what netserver counted", counted, answered)
     }
 
     fn at_peer(address: &str, secret: &str, flow: &Flow, deadline: Duration) -> Result<Far, Failure> {
@@ -95,6 +141,9 @@ impl Far {
     /// acknowledgement of the token.
     pub fn connect(&self, no_delay: bool) -> Result<(OwnedFd, Stopwatch), Failure> {
         let (socket, stopwatch) = sockets::connected(self.address, no_delay)?;
+        if self.is_netserver() {
+            return Ok((socket, stopwatch));
+        }
         let shown = net::send(&socket, &self.token, SendFlags::NOSIGNAL);
         let shown = shown.map_err(|e| sockets::stream_failure("showing the token", e))?;
         prove("bytes of the token sent", shown as u64, TOKEN_BYTES as u64)?;
@@ -109,6 +158,9 @@ impl Far {
 
     /// A socket that the far end knows and answers; timed from the greeting to its answer.
     pub fn greet(&self) -> Result<(OwnedFd, Stopwatch), Failure> {
+        if let Held::Netserver(driven) = &self.held {
+            return Ok((datagrams::ungreeted(self.address)?, driven.exchange()));
+        }
         let mut stopwatch = Stopwatch::default();
         stopwatch.start();
         let socket = datagrams::greet(self.address, &self.token)?;
@@ -127,6 +179,8 @@ impl Far {
                 let code = child.wait().unwrap_or(-1);
                 Err(broken("the peer", format!("it ended early, with exit code {code}")))
             }
+            // Settled, batch by batch.
+            Held::Netserver(_) => Ok(()),
             Held::Session(session) if self.ends_by_closing => {
                 prove("exit code of the peer's flow", session.done()? as u64, 0)
             }

@@ -20,6 +20,8 @@ enum State {
 pub struct Ledger {
     width: usize,
     response: usize,
+    /// Answers bear the number of their request.
+    is_numbered: bool,
     /// Number of the next request.
     next: u64,
     /// Lowest number that may still be waited for.
@@ -49,12 +51,19 @@ impl Ledger {
         Ledger {
             width: request.min(response).min(8),
             response,
+            is_numbered: true,
             next: 0,
             oldest: 0,
             highest_answered: None,
             states: Box::new([State::Answered; REMEMBERED as usize]),
             counts: Counts::default(),
         }
+    }
+
+    /// For a peer that answers without a number, as netserver: an answer is taken for the oldest request that waits.
+    /// A late one cannot be told from the next, which is why a trial with a loss in it is told.
+    pub fn unnumbered(request: usize, response: usize) -> Self {
+        Ledger { is_numbered: false, ..Ledger::new(request, response) }
     }
 
     /// Numbers the next request and writes the number into it.
@@ -73,6 +82,9 @@ impl Ledger {
         if datagram.len() != self.response {
             self.counts.stray += 1;
             return None;
+        }
+        if !self.is_numbered {
+            return self.arrived_unnumbered();
         }
         let mut bytes = [0; 8];
         bytes[..self.width].copy_from_slice(&datagram[..self.width]);
@@ -104,6 +116,19 @@ impl Ledger {
                 None
             }
             State::Answered => {
+                self.counts.duplicated += 1;
+                None
+            }
+        }
+    }
+
+    fn arrived_unnumbered(&mut self) -> Option<u64> {
+        match self.oldest_waiting() {
+            Some(number) => {
+                self.states[(number % REMEMBERED) as usize] = State::Answered;
+                Some(number)
+            }
+            None => {
                 self.counts.duplicated += 1;
                 None
             }
@@ -177,6 +202,18 @@ mod tests {
             let expected = Counts { lost: 1, late: 1, duplicated: 2, reordered: 1, stray: 1 };
             assert_eq!(ledger.counts, expected, "{size} bytes");
         }
+    }
+
+    #[test]
+    fn without_numbers_an_answer_is_for_the_oldest_that_waits() {
+        let mut ledger = Ledger::unnumbered(1, 1);
+        let mut request = [0u8; 1];
+        let (first, second) = (ledger.send(&mut request), ledger.send(&mut request));
+        assert_eq!((ledger.arrived(b"n"), ledger.arrived(b"n")), (Some(first), Some(second)));
+        assert_eq!(ledger.arrived(b"n"), None, "nothing waits");
+        ledger.send(&mut request);
+        assert!(ledger.give_up());
+        assert_eq!(ledger.counts, Counts { lost: 1, duplicated: 1, ..Counts::default() });
     }
 
     #[test]

@@ -18,7 +18,7 @@ crate::timed! {
         connection: BorrowedFd<'_>,
         outgoing: &[u8],
         incoming: &mut [u8],
-        pace: Pace,
+        (pace, expected): (Pace, u8),
         laps: &mut Laps,
     ) -> Result<u64, Errno> {
         let mut starts = Starts::new();
@@ -40,7 +40,7 @@ crate::timed! {
                 }
             }
             laps.add(starts.get(answered), now_ns());
-            right += u64::from(incoming[0] == RESPONSE);
+            right += u64::from(incoming[0] == expected);
             incoming[0] = 0;
             answered += 1;
         }
@@ -48,16 +48,16 @@ crate::timed! {
     }
 }
 
-/// The near end: so many round trips, timed one by one; how many responses were the peer's.
+/// The near end: so many round trips, timed one by one; how many responses began with what the peer sends.
 pub fn request(
     operations: u64,
     connection: BorrowedFd<'_>,
     outgoing: &[u8],
     incoming: &mut [u8],
-    pace: Pace,
+    (pace, expected): (Pace, u8),
     laps: &mut Laps,
 ) -> Result<u64, Errno> {
-    rounds(operations, connection, outgoing, incoming, pace, laps)
+    rounds(operations, connection, outgoing, incoming, (pace, expected), laps)
 }
 
 crate::timed! {

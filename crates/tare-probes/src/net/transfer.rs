@@ -99,6 +99,32 @@ pub fn request(
     })
 }
 
+/// The near end towards a peer that has no words of this kind, as netserver: one batch, which fills the connection.
+///
+/// Sending ends by closing, and the batch when the far end, which has read to the end, has closed too.
+pub fn request_whole(
+    direction: Direction,
+    bytes: u64,
+    connection: BorrowedFd<'_>,
+    buffer: &mut [u8],
+    stopwatch: &mut Stopwatch,
+) -> Result<Arrived, Errno> {
+    stopwatch.start();
+    match direction {
+        Direction::Send => {
+            send_bytes(connection, bytes, buffer)?;
+            rustix::net::shutdown(connection, rustix::net::Shutdown::Write)?;
+            if recv(connection, &mut [0])? != 0 {
+                return Err(Errno::PROTO);
+            }
+        }
+        Direction::Receive => receive_bytes(connection, bytes, buffer)?,
+    }
+    stopwatch.stop();
+    let sent_again = if direction == Direction::Send { sockets::sent_again(connection)? } else { 0 };
+    Ok(Arrived { bytes, sent_again })
+}
+
 /// The far end, until the connection is closed; gives the process's exit code.
 pub fn respond(direction: Direction, connection: BorrowedFd<'_>, buffer: &mut [u8]) -> i32 {
     loop {

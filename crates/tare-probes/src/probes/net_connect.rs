@@ -59,11 +59,12 @@ pub static PROBE: Probe = Probe {
         let flow = Flow::Connections { request, response }.checked()?;
         let placement = Placement::of(parameters.text(PIN.name)?)?;
         placement.here()?;
-        let far = Far::open(trial, &flow, placement)?;
+        let mut far = Far::open(trial, &flow, placement)?;
         let mut outgoing = Buffer::zeroed(request as usize)?;
         outgoing.fill(streams::REQUEST);
         match outgoing.first_chunk_mut::<TOKEN_BYTES>() {
-            Some(first) => *first = *far.token(),
+            Some(first) if !far.is_netserver() => *first = *far.token(),
+            Some(_) => {}
             None if far.is_strict() => {
                 let reason = format!("a request to this peer has at least {TOKEN_BYTES} bytes");
                 return Err(Failure::new(FailureKind::NotSupported, reason));
@@ -72,12 +73,15 @@ pub static PROBE: Probe = Probe {
         }
         let mut incoming = Buffer::zeroed(response as usize)?;
         trial.repeat(|operations, report| {
+            far.begin(operations)?;
+            let (address, expected) = (far.address(), far.response());
             let mut connections =
-                Connections { address: far.address(), request: &outgoing, response: &mut incoming };
+                Connections { address, request: &outgoing, response: &mut incoming, expected };
             let (mut whole, mut connect) = (Laps::new(), Laps::new());
             let right = connections::request(operations, &mut connections, &mut whole, &mut connect)
                 .map_err(|e| sockets::stream_failure("a connection", e))?;
             prove("responses that are the peer's", right, operations)?;
+            far.settle(operations, operations, None)?;
             report.latency("transaction", operations * u64::from(request + response), whole);
             report.latency("connect", 0, connect);
             Ok(())

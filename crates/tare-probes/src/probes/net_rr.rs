@@ -106,11 +106,12 @@ pub static PROBE: Probe = Probe {
     },
 };
 
-fn over_tcp(trial: &mut Trial<'_>, far: Far, flow: &Rounds, pace: Pace) -> Result<(), Failure> {
+fn over_tcp(trial: &mut Trial<'_>, mut far: Far, flow: &Rounds, pace: Pace) -> Result<(), Failure> {
     let mut outgoing = Buffer::zeroed(flow.request as usize)?;
     let mut incoming = Buffer::zeroed(flow.response as usize)?;
     outgoing.fill(streams::REQUEST);
     let mut connection: Option<OwnedFd> = None;
+    let (pace, mut answered) = ((pace, far.response()), 0);
     trial.repeat(|operations, report| {
         let connection = match &connection {
             Some(connection) => connection,
@@ -125,20 +126,24 @@ fn over_tcp(trial: &mut Trial<'_>, far: Far, flow: &Rounds, pace: Pace) -> Resul
             streams::request(operations, connection.as_fd(), &outgoing, &mut incoming, pace, &mut laps)
                 .map_err(|e| sockets::stream_failure("a round trip", e))?;
         prove("responses that are the peer's", right, operations)?;
+        answered += operations;
         report.latency("round", operations * u64::from(flow.request + flow.response), laps);
         Ok(())
     })?;
     drop(connection);
+    far.settle(answered, answered, None)?;
     far.finish()?;
     tell(trial, Counts::default())
 }
 
-fn over_udp(trial: &mut Trial<'_>, far: Far, flow: &Rounds, pace: Pace) -> Result<(), Failure> {
+fn over_udp(trial: &mut Trial<'_>, mut far: Far, flow: &Rounds, pace: Pace) -> Result<(), Failure> {
     let mut outgoing = Buffer::zeroed(flow.request as usize)?;
     // One byte more: a longer datagram is told from one of the right length.
     let mut incoming = Buffer::zeroed(flow.response as usize + 1)?;
-    let mut ledger = Ledger::new(flow.request as usize, flow.response as usize);
+    let ledger = if far.is_netserver() { Ledger::unnumbered } else { Ledger::new };
+    let mut ledger = ledger(flow.request as usize, flow.response as usize);
     let mut socket: Option<OwnedFd> = None;
+    let (mut sent, mut all_answered) = (0, 0);
     trial.repeat(|operations, report| {
         let socket = match &socket {
             Some(socket) => socket,
@@ -152,6 +157,8 @@ fn over_udp(trial: &mut Trial<'_>, far: Far, flow: &Rounds, pace: Pace) -> Resul
         let messages = (&mut outgoing[..], &mut incoming[..]);
         datagrams::request(operations, socket.as_fd(), messages, pace, &mut ledger, &mut laps)?;
         let answered = laps.operations();
+        sent += operations;
+        all_answered += answered;
         if answered > 0 {
             report.latency("round", answered * u64::from(flow.request + flow.response), laps);
         }
@@ -160,6 +167,7 @@ fn over_udp(trial: &mut Trial<'_>, far: Far, flow: &Rounds, pace: Pace) -> Resul
     if let Some(socket) = &socket {
         datagrams::listen_on(socket, &mut incoming, &mut ledger)?;
     }
+    far.settle(all_answered, sent, socket.as_ref())?;
     drop(socket);
     far.finish()?;
     tell(trial, ledger.counts)
@@ -205,9 +213,12 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_peer_is_a_gap() {
+    fn a_netserver_that_is_not_there_is_told_as_such() {
         let mut request = request(&PROBE, &[]);
+        // Nothing listens on the port of a service that is long gone.
         request.peer = Some(Peer::Netperf { address: "127.0.0.1:1".into() });
-        assert_eq!(run(&request).unwrap_err().kind, FailureKind::NotSupported);
+        let failure = run(&request).unwrap_err();
+        assert_eq!(failure.kind, FailureKind::Broken);
+        assert!(failure.reason.contains("netserver"), "{failure}");
     }
 }

@@ -9,6 +9,7 @@ use tare_data::batch::{Batch, Phase, Sample};
 use tare_data::metric::Metric;
 use tare_data::names::Case;
 use tare_data::noise::Noise;
+use tare_data::peer::Peer;
 use tare_data::request::{Amount, TrialRequest};
 use tare_data::session::{Lane, Role, Trial};
 use tare_lab::amount::pace;
@@ -28,6 +29,9 @@ const BATCH_NS: f64 = 250e6;
 const SHORT_S: f64 = 0.3;
 /// Longest that a trial may take, in milliseconds.
 const DEADLINE_MS: u64 = 300_000;
+
+/// Name of the peer outside the probe's own process.
+const FAR: &str = "far";
 
 static QUIET: AtomicBool = AtomicBool::new(false);
 
@@ -98,6 +102,13 @@ impl Agent<'_> {
         Ok(self.started.elapsed_ns)
     }
 
+    /// Makes the agent reach a netserver, stock or tare's own; gives the peer's name in a case.
+    pub fn reach(&mut self, address: std::net::SocketAddr) -> String {
+        let peer = Peer::Netperf { address: address.to_string() };
+        self.started.peers.insert(FAR.to_owned(), peer);
+        FAR.to_owned()
+    }
+
     /// The folder in which file probes work, on the host.
     pub fn own(&self) -> PathBuf {
         PathBuf::from(self.started.paths.get("own").map_or(".", String::as_str))
@@ -162,9 +173,11 @@ impl Agent<'_> {
             pace(&ran.trial.batches, ran.trial.host_elapsed_ns).ok_or("a calibration without batches")?;
         let short = Amount::Duration { batch: batch(first.operation_ns), seconds: SHORT_S };
         let ran = self.trial(case, short)?;
-        let headline =
-            |batch: &&Batch| batch.phase == Phase::Warm && batch.series == ran.trial.batches[0].series;
-        let last = ran.trial.batches.iter().rev().find(headline).ok_or("a short run without batches")?;
+        // By the headline: the first batch may be of what happens once, as connecting does.
+        let series = tare_probes::find(&case.probe).map_or("", |probe| probe.metrics[0].series);
+        let headline = |batch: &&Batch| batch.phase == Phase::Warm && batch.series == series;
+        let last = ran.trial.batches.iter().rev().find(headline);
+        let last = last.ok_or("a short run without a batch of the headline's series")?;
         let operation_ns = match last.sample {
             Sample::Throughput { operations, elapsed_ns, .. }
             | Sample::Latency { operations, elapsed_ns, .. } => elapsed_ns as f64 / operations.max(1) as f64,

@@ -1,6 +1,6 @@
 //! Agreement: every probe beside the tool that it stands for, row by row, printed and kept in docs/agreement.md.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use crate::Setting;
@@ -9,6 +9,7 @@ use crate::document::{self, Document, Lines, line};
 use crate::duel::{Duel, Figure, Found, Placement, fight};
 use crate::duels;
 use crate::machine;
+use crate::progress::Progress;
 use crate::ratio::{Holds, Ratio};
 
 const HEAD: &str = "\
@@ -35,19 +36,22 @@ const COLUMNS: &str = "\
 /// Which rows are wanted; all when nothing is named.
 pub struct Choice {
     pub families: Vec<String>,
+    /// Names, in which `*` stands for anything.
     pub rows: Vec<String>,
+    /// Rows that a run which broke off has measured are left out.
+    pub resume: bool,
 }
 
 impl Choice {
     fn wants(&self, name: &str) -> bool {
         let all = self.families.is_empty() && self.rows.is_empty();
-        all || self.rows.iter().any(|row| row == name)
+        all || self.rows.iter().any(|row| matches(row, name))
             || self.families.iter().any(|family| name.starts_with(family.as_str()))
     }
 
     /// A name that means nothing is a slip.
     fn check(&self, names: &[String]) -> Result<(), String> {
-        let unknown = |row: &&String| !names.contains(row);
+        let unknown = |row: &&String| !names.iter().any(|name| matches(row, name));
         let means_nothing = |family: &&String| !names.iter().any(|name| name.starts_with(family.as_str()));
         match self.rows.iter().find(unknown).or(self.families.iter().find(means_nothing)) {
             Some(name) => Err(format!("no row is named '{name}'; there are\n{}", names.join("\n"))),
@@ -56,36 +60,66 @@ impl Choice {
     }
 }
 
+/// Whether a name matches a pattern in which `*` stands for anything.
+fn matches(pattern: &str, name: &str) -> bool {
+    let Some((head, tail)) = pattern.split_once('*') else { return pattern == name };
+    let Some(rest) = name.strip_prefix(head) else { return false };
+    (0..=rest.len()).filter(|at| rest.is_char_boundary(*at)).any(|at| matches(tail, &rest[at..]))
+}
+
 /// Measures the rows wanted; whether all that were measured hold.
 pub fn run(setting: &Setting, choice: &Choice, unixbench: Option<PathBuf>) -> Result<bool, String> {
     let mut duels = duels::all(unixbench.as_deref());
     let order: Vec<String> = duels.iter().map(|duel| duel.name()).collect();
     choice.check(&order)?;
     let ground = Ground::make(setting)?;
-    let machine = machine::line(&ground.enter(setting.seed)?);
-    println!("{machine}\n{}\n", machine::tools());
-    let (mut rows, mut all_hold) = (BTreeMap::new(), true);
-    for duel in duels.iter_mut().filter(|duel| choice.wants(&duel.name())) {
-        let found = fight(duel.as_mut(), &ground, setting);
+    let document = Document {
+        path: document::path(&setting.docs, "agreement.md"),
+        head: HEAD.into(),
+        machine: machine::line(&ground.enter(setting.seed)?),
+        tools: machine::tools(),
+        columns: COLUMNS.into(),
+        order,
+    };
+    println!("{}\n{}\n", document.machine, document.tools);
+    let known = if choice.resume { recent(&document, setting.rounds()) } else { BTreeSet::new() };
+    let is_wanted = |name: &str| choice.wants(name) && !known.contains(name);
+    let mut wanted: Vec<_> = duels.iter_mut().filter(|duel| is_wanted(&duel.name())).collect();
+    let mut progress = Progress::new(wanted.len(), setting.rounds(), setting.seconds());
+    let mut all_hold = true;
+    for duel in &mut wanted {
+        println!("{} {}", progress.row(), duel.name());
+        let found = fight(duel.as_mut(), &ground, setting, &progress);
+        progress.done(found.is_ok());
         print(duel.as_ref(), &found);
         all_hold &= found.iter().flatten().all(|(figure, ratio)| ratio.holds(figure.required) != Holds::No);
-        rows.insert(duel.name(), lines(duel.as_ref(), found));
+        // Kept at once: a run that breaks off loses nothing but the row that it was at.
+        if !setting.quick {
+            document.write(&BTreeMap::from([(duel.name(), lines(duel.as_ref(), found))]))?;
+        }
     }
     if setting.quick {
         println!("\n--quick: nothing is kept");
         return Ok(true);
     }
-    let document = Document {
-        path: document::path(&setting.docs, "agreement.md"),
-        head: HEAD.into(),
-        machine,
-        tools: machine::tools(),
-        columns: COLUMNS.into(),
-        order,
-    };
-    document.write(&rows)?;
     println!("\nkept in {}", document.path.display());
     Ok(all_hold)
+}
+
+/// Rows that stand in the document and were measured today or yesterday, on this machine, in as many rounds.
+fn recent(document: &Document, rounds: u32) -> BTreeSet<String> {
+    let days = [machine::today(), machine::yesterday()];
+    let is_recent = |line: &String| {
+        let mut cells = line.trim_end_matches('|').rsplit('|').map(str::trim);
+        let (day, counted) =
+            (cells.next().unwrap_or_default(), cells.next().and_then(|n| n.parse::<u32>().ok()));
+        days.iter().any(|known| known == day) && counted.is_some_and(|counted| counted >= rounds)
+    };
+    let measured = document.kept().into_iter().filter_map(|(name, lines)| match lines {
+        Lines::Measured(lines) if lines.iter().all(is_recent) => Some(name),
+        _ => None,
+    });
+    measured.collect()
 }
 
 /// Says at once what a row found.
@@ -116,6 +150,7 @@ fn lines(duel: &dyn Duel, found: Found) -> Lines {
             let tool = match duel.placement() {
                 Placement::Free => duel.tool(),
                 Placement::Pinned => format!("{}; both on one processor", duel.tool()),
+                Placement::Apart => format!("{}; an end on each of two processors", duel.tool()),
             };
             let row = |(figure, ratio): &(Figure, Ratio)| {
                 line([
@@ -161,11 +196,14 @@ mod tests {
         let choice = |families: &[&str], rows: &[&str]| Choice {
             families: families.iter().map(|f| (*f).to_owned()).collect(),
             rows: rows.iter().map(|r| (*r).to_owned()).collect(),
+            resume: false,
         };
         assert!(choice(&[], &[]).wants("sys.mix"));
         assert!(choice(&["file"], &[]).wants("file.seq write 4KiB"));
         assert!(!choice(&["file"], &[]).wants("sys.mix"));
         assert!(!choice(&[], &["sys.mix"]).wants("sys.mix 2"));
+        assert!(choice(&[], &["net.*1 CPU"]).wants("net.rr UDP, veth, 1 CPU"));
+        assert!(!choice(&[], &["net.*1 CPU"]).wants("net.rr UDP, 2 CPUs"));
         let names = ["sys.mix".to_owned()];
         assert!(choice(&["net"], &[]).check(&names).is_err());
         assert!(choice(&["sys"], &["sys.mix"]).check(&names).is_ok());

@@ -37,9 +37,18 @@ impl Document {
         fs::write(&self.path, text).map_err(|e| format!("writing {}: {e}", self.path.display()))
     }
 
+    /// The rows that stand in the document and were measured on this machine.
+    pub fn kept(&self) -> BTreeMap<String, Lines> {
+        self.of_this_machine(&fs::read_to_string(&self.path).unwrap_or_default())
+    }
+
+    fn of_this_machine(&self, text: &str) -> BTreeMap<String, Lines> {
+        let same = text.lines().any(|line| line.strip_prefix(MACHINE) == Some(self.machine.as_str()));
+        if same { read(text) } else { BTreeMap::new() }
+    }
+
     fn text(&self, old: &str, rows: &BTreeMap<String, Lines>) -> String {
-        let same = old.lines().any(|line| line.strip_prefix(MACHINE) == Some(self.machine.as_str()));
-        let mut all = if same { read(old) } else { BTreeMap::new() };
+        let mut all = self.of_this_machine(old);
         // What was measured before is worth more than why it could not be this time.
         for (name, lines) in rows {
             let known = matches!(all.get(name), Some(Lines::Measured(_)));

@@ -3,7 +3,9 @@
 use tare_analysis::order::Orders;
 
 use crate::agent::{Agent, Ground};
+use crate::progress::Progress;
 use crate::ratio::{Ratio, Requirement};
+use crate::veth::Veth;
 use crate::{Setting, machine};
 
 /// A figure that both sides give.
@@ -21,6 +23,16 @@ pub enum Placement {
     Free,
     /// On one processor.
     Pinned,
+    /// The two ends on a processor each.
+    Apart,
+}
+
+/// What lies between the two ends of a network row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    Loopback,
+    /// A pair of virtual cards between two network namespaces.
+    Veth,
 }
 
 /// What a duel works with.
@@ -38,29 +50,47 @@ pub trait Duel {
     fn placement(&self) -> Placement {
         Placement::Free
     }
+    fn way(&self) -> Way {
+        Way::Loopback
+    }
     fn figures(&self) -> Vec<Figure>;
     /// Gets everything ready, untimed; the error is why the row cannot run here.
     fn prepare(&mut self, site: &mut Site<'_, '_>) -> Result<(), String>;
     fn run_tare(&mut self, site: &mut Site<'_, '_>) -> Result<Vec<f64>, String>;
     fn run_tool(&mut self, site: &mut Site<'_, '_>) -> Result<Vec<f64>, String>;
+    /// Ends what was started for the row, whether it ran through or not.
+    fn finish(&mut self) {}
 }
 
 /// What a duel found: a ratio a figure, or why there is none.
 pub type Found = Result<Vec<(Figure, Ratio)>, String>;
 
 /// Lets both sides run in turn, in random order within each round.
-pub fn fight(duel: &mut dyn Duel, ground: &Ground, setting: &Setting) -> Found {
-    let pinned = match duel.placement() {
-        Placement::Free => None,
-        Placement::Pinned => Some(machine::Pinned::here()?),
+pub fn fight(duel: &mut dyn Duel, ground: &Ground, setting: &Setting, progress: &Progress) -> Found {
+    let _pinned = match (duel.placement(), duel.way()) {
+        (Placement::Pinned, _) => Some(machine::Pinned::last_of_all()?),
+        // Over loopback, probe and tool put their two ends on two processors by themselves.
+        (Placement::Apart, Way::Veth) => Some(machine::Pinned::first_of_all()?),
+        (Placement::Free, _) | (Placement::Apart, Way::Loopback) => None,
     };
+    let _veth = match duel.way() {
+        Way::Loopback => None,
+        Way::Veth => Some(Veth::enter()?),
+    };
+    let found = rounds(duel, ground, setting, progress);
+    duel.finish();
+    found
+}
+
+fn rounds(duel: &mut dyn Duel, ground: &Ground, setting: &Setting, progress: &Progress) -> Found {
     let mut agent = ground.enter(setting.seed)?;
     let mut site = Site { agent: &mut agent, setting };
     duel.prepare(&mut site)?;
     let figures = duel.figures();
     let mut rounds: Vec<Vec<(f64, f64)>> = vec![Vec::new(); figures.len()];
     let mut orders = Orders::new(setting.seed, &duel.name());
-    for _ in 0..setting.rounds() {
+    for round in 0..setting.rounds() {
+        progress.round(&duel.name(), round);
         let mut sides = [Vec::new(), Vec::new()];
         for side in orders.next(&[0, 1]) {
             sides[side] = match side {
@@ -76,7 +106,6 @@ pub fn fight(duel: &mut dyn Duel, ground: &Ground, setting: &Setting) -> Found {
             pairs.push((*tare, *tool));
         }
     }
-    drop(pinned);
     let ratio = |(figure, rounds): (Figure, &Vec<(f64, f64)>)| {
         let ratio = Ratio::of(rounds).ok_or_else(|| format!("{}: a figure of zero", figure.name))?;
         Ok((figure, ratio))

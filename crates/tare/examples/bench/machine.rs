@@ -1,5 +1,7 @@
 //! The machine on which tare and tools ran, and staying on one of its processors.
 
+use std::sync::OnceLock;
+
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use crate::agent::Agent;
@@ -19,10 +21,33 @@ pub fn line(agent: &Agent<'_>) -> String {
 
 /// The versions of the tools that are there.
 pub fn tools() -> String {
-    let asked: [(&str, &[&str]); 4] =
-        [("sysbench", &["--version"]), ("fio", &["--version"]), ("dd", &["--version"]), ("netperf", &["-V"])];
+    let asked: [(&str, &[&str]); 6] = [
+        ("sysbench", &["--version"]),
+        ("fio", &["--version"]),
+        ("dd", &["--version"]),
+        ("netperf", &["-V"]),
+        ("sockperf", &["--version"]),
+        ("iperf3", &["--version"]),
+    ];
     let versions = asked.iter().filter_map(|(name, question)| tool::version(name, question));
-    versions.collect::<Vec<_>>().join(", ")
+    // sockperf colours its version.
+    versions.map(|version| plain(&version)).collect::<Vec<_>>().join(", ")
+}
+
+/// A text without the escapes that colour it.
+fn plain(text: &str) -> String {
+    let mut pieces = text.split('\u{1b}');
+    let first = pieces.next().unwrap_or_default().to_owned();
+    pieces
+        .fold(first, |all, piece| all + piece.split_once('m').map_or("", |(_, rest)| rest))
+        .trim()
+        .to_owned()
+}
+
+/// The day before today, as `2026-01-31`.
+pub fn yesterday() -> String {
+    let yesterday = jiff::Zoned::now().yesterday();
+    yesterday.map_or_else(|_| today(), |day| day.strftime("%Y-%m-%d").to_string())
 }
 
 /// Today, as `2026-01-31`.
@@ -36,13 +61,28 @@ pub struct Pinned {
 }
 
 impl Pinned {
-    /// Stays on the last processor that this process may run on: interrupts prefer the first.
-    pub fn here() -> Result<Pinned, String> {
+    /// Stays on the last processor that this program may run on: interrupts prefer the first.
+    pub fn last_of_all() -> Result<Pinned, String> {
+        Pinned::to(processors().last())
+    }
+
+    /// Stays on the first processor that this program may run on.
+    pub fn first_of_all() -> Result<Pinned, String> {
+        Pinned::to(processors().first())
+    }
+
+    fn to(processor: Option<&usize>) -> Result<Pinned, String> {
         let before = sched_getaffinity(None).map_err(|e| format!("reading the affinity: {e}"))?;
-        let last = tare_probes::affinity::allowed().pop().ok_or("no processor to run on")?;
-        tare_probes::affinity::pin(last).map_err(|failure| failure.to_string())?;
+        let processor = processor.ok_or("no processor to run on")?;
+        tare_probes::affinity::pin(*processor).map_err(|failure| failure.to_string())?;
         Ok(Pinned { before })
     }
+}
+
+/// The processors that this program could run on when it was first asked, which is before it stays on any.
+fn processors() -> &'static [usize] {
+    static ALL: OnceLock<Vec<usize>> = OnceLock::new();
+    ALL.get_or_init(tare_probes::affinity::allowed)
 }
 
 impl Drop for Pinned {

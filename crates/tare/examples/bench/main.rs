@@ -12,9 +12,11 @@ mod duels;
 mod kills;
 mod machine;
 mod overhead;
+mod progress;
 mod ratio;
 mod tool;
 mod truths;
+mod veth;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -39,18 +41,23 @@ enum Command {
     ///
     /// Prints a table, and keeps it in docs/agreement.md unless --quick is given: rows that were not measured this
     /// time stay there, as long as they are of the same machine. The machine should do nothing else meanwhile.
-    /// Needs sysbench, fio, dd and netperf; UnixBench is measured where --unixbench or $UNIXBENCH says that it is.
+    /// A row is kept as soon as it is there. Rows over virtual cards make two network namespaces, and need root.
+    /// Needs sysbench, fio, dd, netperf, sockperf and iperf3; UnixBench is measured where --unixbench or $UNIXBENCH says that it is.
     #[command(after_help = "Examples:
-  ./bench/agreement                          every row, about 25 minutes
+  ./bench/agreement                          every row, about 20 minutes
   ./bench/agreement file                     the rows of files
-  ./bench/agreement --row 'file.seq write 4KiB'
+  ./bench/agreement --row 'file.seq write 4KiB' --row 'net.*, 1 CPU'
+  ./bench/agreement --resume                 the rows that a run which broke off has not measured
   ./bench/agreement --quick                  see that every row works; measures nothing worth keeping")]
     Agreement {
         /// Rows whose names begin so: cpu, file, net, sys, ipc, proc.
         family: Vec<String>,
-        /// A row by its whole name.
-        #[arg(long, value_name = "NAME")]
+        /// A row by its whole name, in which * stands for anything.
+        #[arg(long, value_name = "PATTERN")]
         row: Vec<String>,
+        /// Leave out rows that were measured today or yesterday in as many rounds.
+        #[arg(long)]
+        resume: bool,
         /// Folder of a UnixBench that was built, the one that holds pgms/. $UNIXBENCH unless given.
         #[arg(long, value_name = "FOLDER")]
         unixbench: Option<PathBuf>,
@@ -156,7 +163,7 @@ struct Setting {
     #[arg(long, value_name = "N", default_value_t = ROUNDS, value_parser = clap::value_parser!(u32).range(1..=400))]
     rounds: u32,
     /// Seconds of a run, for what runs for a time.
-    #[arg(long, value_name = "S", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=60))]
+    #[arg(long, value_name = "S", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=60))]
     seconds: u32,
     /// Three rounds of a second, small files, nothing written: to see that it works.
     #[arg(long)]
@@ -197,9 +204,9 @@ impl Setting {
 
 fn main() -> ExitCode {
     let done = match Arguments::parse().command {
-        Command::Agreement { family, row, unixbench, setting } => {
+        Command::Agreement { family, row, resume, unixbench, setting } => {
             let unixbench = unixbench.or_else(|| std::env::var_os("UNIXBENCH").map(PathBuf::from));
-            agreement::run(&setting, &agreement::Choice { families: family, rows: row }, unixbench)
+            agreement::run(&setting, &agreement::Choice { families: family, rows: row, resume }, unixbench)
         }
         Command::Overhead { setting } => overhead::run(&setting).map(|()| true),
         Command::Kills(asked) => kill(&asked),

@@ -2,17 +2,18 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 use tare_lab::error::{ErrorKind, LabError};
-use tare_lab::peers::{TARE, secret_in};
+use tare_lab::peers::{NETPERF, TARE, secret_in};
 use tare_lab::study::parse_duration_s;
+use tare_probes::netperf::server;
 use tare_probes::peer::server::{Account, Ending};
 use tare_probes::peer::{Secret, Server, Terms};
 
@@ -28,16 +29,20 @@ pub fn run(args: Serve) -> anyhow::Result<ExitCode> {
     let expires_s = parse_duration_s(&args.expires).ok_or_else(|| {
         LabError::new(ErrorKind::Usage, format!("'{}' is no time", args.expires)).hint("write 90s, 8m or 1h")
     })?;
+    let listen = args.listen.unwrap_or_else(|| usual_address(args.netperf));
+    if args.netperf {
+        return netperf(&args, listen, Duration::from_secs_f64(expires_s));
+    }
     let secret = match &args.secret_file {
         Some(path) => kept_secret(path)?,
         None => fresh_secret()?,
     };
-    let next = || args.listen.port().checked_add(1).filter(|port| *port > 1);
+    let next = || listen.port().checked_add(1).filter(|port| *port > 1);
     let data_port = args.data_port.or_else(next);
     let expires = Some(Duration::from_secs_f64(expires_s));
-    let terms = Terms { listen: args.listen, secret: secret.clone(), data_port, expires };
+    let terms = Terms { listen, secret: secret.clone(), data_port, expires };
     let server = Server::bind(terms).map_err(|failure| {
-        LabError::new(ErrorKind::Environment, format!("cannot serve on {}", args.listen))
+        LabError::new(ErrorKind::Environment, format!("cannot serve on {listen}"))
             .because(failure.reason)
             .hint("name an address of this machine and a port that is free: --listen ADDRESS:PORT")
     })?;
@@ -66,6 +71,42 @@ pub fn run(args: Serve) -> anyhow::Result<ExitCode> {
         LabError::new(ErrorKind::Environment, "the peer cannot go on").because(failure.reason)
     })?;
     anstream::eprintln!("{}", words(&account));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Where it listens unless told otherwise: on loopback, on netperf's own port or the one after it.
+fn usual_address(netperf: bool) -> SocketAddr {
+    let port = if netperf { tare_probes::netperf::PORT } else { tare_probes::netperf::PORT + 1 };
+    SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port)
+}
+
+/// Answers stock netperf clients.
+fn netperf(args: &Serve, listen: SocketAddr, expires: Duration) -> anyhow::Result<ExitCode> {
+    let cannot = |e: std::io::Error| {
+        LabError::new(ErrorKind::Environment, format!("cannot serve on {listen}"))
+            .because(e)
+            .hint("name an address of this machine and a port that is free: --listen ADDRESS:PORT")
+    };
+    let listener = TcpListener::bind(listen).map_err(cannot)?;
+    let listening = listener.local_addr().map_err(cannot)?;
+    let told = watch_signals()?;
+    let peer = format!("{NETPERF}{}", reached_at(listening));
+    if args.json {
+        let expires_s = expires.as_secs_f64();
+        let document = json!({ "listening": listening.to_string(), "peer": peer, "expires_s": expires_s });
+        ui::print(&format!("{document:#}\n"))?;
+    } else {
+        let (ip, port) = (listening.ip(), listening.port());
+        ui::print(&format!(
+            "listening on {listening} for netperf 2.7, for {}; whoever reaches it may measure; Ctrl-C ends it\n\n  \
+             netperf -H {ip} -p {port} -t TCP_RR\n  tare run rtt --peer {}\n",
+            args.expires,
+            quoted(&peer)
+        ))?;
+    }
+    let end = Instant::now() + expires;
+    let stop = || told.load(Ordering::Relaxed) || Instant::now() >= end;
+    server::serve(&listener, server::Limits::default(), &stop).map_err(cannot)?;
     Ok(ExitCode::SUCCESS)
 }
 

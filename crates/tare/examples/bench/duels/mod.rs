@@ -5,9 +5,9 @@ use std::path::Path;
 use crate::duel::Duel;
 
 mod fileio;
+mod net;
 mod primes;
 mod queue;
-mod round_trip;
 mod sequential;
 mod unixbench;
 
@@ -18,7 +18,7 @@ pub fn all(unixbench: Option<&Path>) -> Vec<Box<dyn Duel>> {
     all.extend(sequential::duels());
     all.extend(fileio::duels());
     all.extend(queue::duels());
-    all.extend(round_trip::duels());
+    all.extend(net::duels());
     all.extend(unixbench::duels(unixbench));
     all
 }

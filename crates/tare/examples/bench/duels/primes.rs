@@ -27,7 +27,7 @@ impl Duel for Primes {
     fn name(&self) -> String {
         match self.placement {
             Placement::Pinned => "cpu.primes, 1 CPU".into(),
-            Placement::Free => format!("cpu.primes, {} threads", self.threads),
+            _ => format!("cpu.primes, {} threads", self.threads),
         }
     }
 

@@ -12,7 +12,8 @@ use crate::duel::{Duel, Figure, Site};
 use crate::ratio::Requirement;
 use crate::tool;
 
-const SIZE: &str = "256MiB";
+/// Of which O_DIRECT leaves nothing in the cache; more would only take longer to lay out in each round.
+const SIZE: &str = "64MiB";
 
 /// Operation, pattern, block, depth; and what fio calls operation and pattern.
 type Shape = (&'static str, &'static str, &'static str, &'static str, &'static str);

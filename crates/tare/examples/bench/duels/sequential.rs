@@ -15,7 +15,7 @@ use crate::tool;
 /// Every block size of the definition.
 const BLOCKS: [&str; 8] = ["512", "4KiB", "32KiB", "64KiB", "256KiB", "1MiB", "2MiB", "16MiB"];
 /// Bytes of the file: a multiple of every block. It fits the cache, where what the loop costs is not hidden.
-const SIZE: &str = "256MiB";
+const SIZE: &str = "128MiB";
 const QUICK_SIZE: &str = "32MiB";
 
 /// What is done with the file.

@@ -1,0 +1,285 @@
+//! What the answering end of each test does with data: the loops, and what they counted.
+
+use std::net::{IpAddr, SocketAddr};
+
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::io::Errno;
+use rustix::net::{self, RecvFlags, SendFlags, SocketFlags};
+
+use crate::stopwatch::now_ns;
+use crate::syscall::{recv, send};
+
+/// What a test counted, as results say it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counted {
+    pub bytes_received: u64,
+    pub receive_calls: u64,
+    pub bytes_sent: u64,
+    pub send_calls: u64,
+    pub failed_sends: u64,
+    pub transactions: u64,
+}
+
+/// A sender looks at the clock after so many writes: a write that does not wait sees no alarm.
+const LOOK_EVERY: u64 = 16;
+
+/// Where a test ends, whichever comes first: by the monotonic clock, or after so many transactions or bytes.
+///
+/// A wait is ended by the process's alarm, which rings each second.
+#[derive(Clone, Copy, Debug)]
+pub struct End<'c> {
+    pub at_ns: u64,
+    pub most: u64,
+    pub control: BorrowedFd<'c>,
+}
+
+impl End<'_> {
+    /// Whether the time is up or the client has gone; asked when the alarm has rung.
+    fn is_over(&self) -> bool {
+        self.is_late() || matches!(recv_now(self.control), Ok(0))
+    }
+
+    fn is_late(&self) -> bool {
+        now_ns() >= self.at_ns
+    }
+}
+
+/// Looks for a byte on a control connection: none is sent while a test is under way, and 0 is its end.
+fn recv_now(control: BorrowedFd<'_>) -> Result<usize, Errno> {
+    net::recv(control, &mut [0u8; 1], RecvFlags::DONTWAIT | RecvFlags::PEEK).map(|(bytes, _)| bytes)
+}
+
+/// Memory of a test.
+pub struct Messages<'m> {
+    pub incoming: &'m mut [u8],
+    pub outgoing: &'m [u8],
+}
+
+/// How a read or write went.
+enum Moved {
+    Whole,
+    /// The other end closed, or the time is up.
+    Ended,
+}
+
+crate::timed! {
+    /// One whole message in.
+    fn fill(socket: BorrowedFd<'_>, incoming: &mut [u8], end: &End<'_>, counted: &mut Counted) -> Moved {
+        let mut filled = 0;
+        while filled < incoming.len() {
+            match recv(socket, &mut incoming[filled..]) {
+                Ok(0) => return Moved::Ended,
+                Ok(more) => filled += more,
+                Err(Errno::INTR) if !end.is_over() => continue,
+                Err(_) => return Moved::Ended,
+            }
+            counted.receive_calls += 1;
+        }
+        counted.bytes_received += filled as u64;
+        Moved::Whole
+    }
+}
+
+crate::timed! {
+    /// One whole message out.
+    fn empty(socket: BorrowedFd<'_>, outgoing: &[u8], end: &End<'_>, counted: &mut Counted) -> Moved {
+        let mut sent = 0;
+        while sent < outgoing.len() {
+            match send(socket, &outgoing[sent..]) {
+                Ok(more) => sent += more,
+                Err(Errno::INTR) if !end.is_over() => continue,
+                Err(_) => {
+                    counted.failed_sends += 1;
+                    return Moved::Ended;
+                }
+            }
+            counted.send_calls += 1;
+        }
+        counted.bytes_sent += sent as u64;
+        Moved::Whole
+    }
+}
+
+/// TCP_RR: whole requests, a response each, until the client closes.
+pub fn stream_rounds(socket: &OwnedFd, messages: Messages<'_>, end: End<'_>) -> Counted {
+    let mut counted = Counted::default();
+    while counted.transactions < end.most {
+        let Moved::Whole = fill(socket.as_fd(), messages.incoming, &end, &mut counted) else { break };
+        let Moved::Whole = empty(socket.as_fd(), messages.outgoing, &end, &mut counted) else { break };
+        counted.transactions += 1;
+    }
+    counted
+}
+
+/// TCP_CRR: a connection, a request, a response, and the server closes.
+pub fn connection_rounds(
+    listener: &OwnedFd,
+    from: IpAddr,
+    no_delay: bool,
+    messages: Messages<'_>,
+    end: End<'_>,
+) -> Counted {
+    let mut counted = Counted::default();
+    while counted.transactions < end.most {
+        let connection = match accept(listener, from, &end) {
+            Some(connection) => connection,
+            None => break,
+        };
+        if no_delay && net::sockopt::set_tcp_nodelay(&connection, true).is_err() {
+            break;
+        }
+        // A client whose time is up closes without a word.
+        let Moved::Whole = fill(connection.as_fd(), messages.incoming, &end, &mut counted) else { continue };
+        let Moved::Whole = empty(connection.as_fd(), messages.outgoing, &end, &mut counted) else { continue };
+        counted.transactions += 1;
+    }
+    counted
+}
+
+/// The next connection from an address; others are closed. None when the time is up.
+pub fn accept(listener: &OwnedFd, from: IpAddr, end: &End<'_>) -> Option<OwnedFd> {
+    while !end.is_over() {
+        match net::acceptfrom_with(listener, SocketFlags::CLOEXEC) {
+            Ok((connection, Some(address))) if is_from(&address, from) => return Some(connection),
+            // A stranger, or a client that has gone again.
+            Ok(_) | Err(Errno::INTR | Errno::CONNABORTED) => {}
+            Err(_) => return None,
+        }
+    }
+    None
+}
+
+fn is_from(address: &net::SocketAddrAny, from: IpAddr) -> bool {
+    SocketAddr::try_from(address.clone()).is_ok_and(|address| address.ip() == from)
+}
+
+/// UDP_RR: a response to each request of the client, and to nobody else. An empty datagram ends it.
+///
+/// The first datagram that comes from the client's address fixes the port: from then on the kernel takes datagrams from
+/// nowhere else, and sends them nowhere else. What others sent before that is not answered.
+pub fn datagram_rounds(socket: &OwnedFd, from: IpAddr, messages: Messages<'_>, end: End<'_>) -> Counted {
+    let mut counted = Counted::default();
+    if end.most == 0 || !meet(socket, from, &messages, &end, &mut counted) {
+        return counted;
+    }
+    answer(socket.as_fd(), messages.incoming, messages.outgoing, &end, &mut counted);
+    counted
+}
+
+/// Waits for the client's first request and answers it; false when there is none.
+fn meet(
+    socket: &OwnedFd,
+    from: IpAddr,
+    messages: &Messages<'_>,
+    end: &End<'_>,
+    counted: &mut Counted,
+) -> bool {
+    // One byte more than any request: nothing longer passes for one.
+    let mut first = vec![0u8; messages.incoming.len() + 1];
+    while !end.is_over() {
+        let (length, sender) = match net::recvfrom(socket, &mut first[..], RecvFlags::empty()) {
+            Ok((length, _, Some(sender))) => (length, sender),
+            Ok(_) | Err(Errno::INTR) => continue,
+            Err(_) => return false,
+        };
+        if !is_from(&sender, from) {
+            continue;
+        }
+        if length == 0 {
+            return false;
+        }
+        if length != messages.incoming.len() - 1 {
+            continue;
+        }
+        if net::connect(socket, &sender).is_err() {
+            return false;
+        }
+        counted.receive_calls += 1;
+        counted.bytes_received += length as u64;
+        if net::send(socket, messages.outgoing, SendFlags::empty()).is_ok() {
+            counted.send_calls += 1;
+            counted.bytes_sent += messages.outgoing.len() as u64;
+            counted.transactions += 1;
+        }
+        return true;
+    }
+    false
+}
+
+crate::timed! {
+    /// Answers requests of the right length. `incoming` has room for one byte more than a request.
+    fn answer(
+        socket: BorrowedFd<'_>,
+        incoming: &mut [u8],
+        outgoing: &[u8],
+        end: &End<'_>,
+        counted: &mut Counted,
+    ) {
+        let request = incoming.len() - 1;
+        while counted.transactions < end.most {
+            match recv(socket, incoming) {
+                Ok(0) => return,
+                Ok(length) if length == request => counted.bytes_received += length as u64,
+                Ok(_) => continue,
+                Err(Errno::INTR) if !end.is_over() => continue,
+                // The client is gone, or the time is up.
+                Err(_) => return,
+            }
+            counted.receive_calls += 1;
+            match send(socket, outgoing) {
+                Ok(sent) => counted.bytes_sent += sent as u64,
+                // No room on the way is a datagram lost on the way.
+                Err(Errno::NOBUFS | Errno::AGAIN | Errno::INTR) => counted.failed_sends += 1,
+                Err(_) => return,
+            }
+            counted.send_calls += 1;
+            counted.transactions += 1;
+        }
+    }
+}
+
+crate::timed! {
+    /// TCP_STREAM: takes what comes until the client closes.
+    fn take(socket: BorrowedFd<'_>, incoming: &mut [u8], end: &End<'_>, counted: &mut Counted) {
+        loop {
+            match recv(socket, incoming) {
+                Ok(0) => return,
+                Ok(more) => counted.bytes_received += more as u64,
+                Err(Errno::INTR) if !end.is_over() => continue,
+                Err(_) => return,
+            }
+            counted.receive_calls += 1;
+        }
+    }
+}
+
+/// TCP_STREAM: takes what comes until the client closes; also past a count of bytes, which is the client's to keep.
+pub fn receive(socket: &OwnedFd, incoming: &mut [u8], end: End<'_>) -> Counted {
+    let mut counted = Counted::default();
+    take(socket.as_fd(), incoming, &end, &mut counted);
+    counted
+}
+
+crate::timed! {
+    /// TCP_MAERTS: sends whole buffers until the bytes are sent or the alarm rings.
+    fn give(socket: BorrowedFd<'_>, outgoing: &[u8], end: &End<'_>, counted: &mut Counted) {
+        while counted.bytes_sent < end.most && (!counted.send_calls.is_multiple_of(LOOK_EVERY) || !end.is_late()) {
+            match send(socket, outgoing) {
+                Ok(sent) => counted.bytes_sent += sent as u64,
+                Err(Errno::INTR) if !end.is_over() => continue,
+                Err(_) => {
+                    counted.failed_sends += 1;
+                    return;
+                }
+            }
+            counted.send_calls += 1;
+        }
+    }
+}
+
+/// TCP_MAERTS: sends whole buffers for the time, or until no whole buffer is left of the bytes.
+pub fn transmit(socket: &OwnedFd, outgoing: &[u8], end: End<'_>) -> Counted {
+    let mut counted = Counted::default();
+    give(socket.as_fd(), outgoing, &end, &mut counted);
+    counted
+}

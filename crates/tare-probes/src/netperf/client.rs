@@ -1,0 +1,273 @@
+//! Driving a stock netserver 2.7: the control connection, the tests it is asked for, and what it counted.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
+use std::time::Duration;
+
+use rustix::fd::OwnedFd;
+use rustix::io::Errno;
+use rustix::net::{self, SendFlags};
+use tare_data::failure::{Failure, FailureKind};
+
+use super::admission::LONGEST_TEST;
+use super::codec::{
+    self, BOTH, CONNECT_TEST, DATAGRAM, IPV4, IPV6, NO_DELAY, OMNI_RESPONSE, OmniRequest, OmniResponse,
+    OmniResults, RECEIVE, ROUTING_ALLOWED, STREAM, TCP, TRANSMIT, Text, UDP,
+};
+use super::server::{read_message, write_message};
+use super::{FILL, PORT};
+use crate::net::flow::{Direction, Flow, Rounds, Transfer, Transport};
+use crate::stopwatch::Stopwatch;
+use crate::trial::broken;
+
+/// netserver listens or it does not.
+const CONNECTS: Duration = Duration::from_secs(10);
+/// It answers a request at once; a program that is no netserver says nothing.
+const ANSWERS: Duration = Duration::from_secs(10);
+/// Results come when data has ended. A stock netserver that waits for a lost end of a test is not waited for.
+const RESULTS: Duration = Duration::from_secs(15);
+/// A UDP test ends with empty datagrams, of which one has to arrive.
+const FAREWELLS: u32 = 3;
+/// What netserver's responses begin with.
+pub const RESPONSE: u8 = FILL[0];
+
+/// A netserver that serves the far end of a flow.
+#[derive(Debug)]
+pub struct Driven {
+    control: TcpStream,
+    flow: Flow,
+    longest: Duration,
+    /// From the last request to its answer.
+    exchange: Stopwatch,
+}
+
+impl Driven {
+    /// Connects to `HOST[:PORT]`. `longest` is how long a test without a count may last.
+    pub fn open(address: &str, flow: &Flow, longest: Duration) -> Result<Driven, Failure> {
+        let what = format!("the control connection to {address}");
+        let candidates = resolve(address).map_err(|e| broken(&what, e))?;
+        let mut last = io::Error::from(io::ErrorKind::NotFound);
+        for candidate in candidates {
+            match TcpStream::connect_timeout(&candidate, CONNECTS) {
+                Ok(control) => {
+                    let longest = longest.clamp(Duration::from_secs(1), LONGEST_TEST);
+                    let exchange = Stopwatch::default();
+                    return Ok(Driven { control, flow: flow.clone(), longest, exchange });
+                }
+                Err(e) => last = e,
+            }
+        }
+        Err(broken(&what, format!("{last}; is netserver running there?")))
+    }
+
+    /// Asks for a test: of so many transactions or bytes, or for as long as the trial may take.
+    pub fn begin(&mut self, count: Option<u64>) -> Result<SocketAddr, Failure> {
+        let here = self.control.peer_addr().map_err(|e| broken("the control connection", e))?.ip();
+        let request = self.request(here, count)?;
+        self.exchange = Stopwatch::default();
+        self.exchange.start();
+        let answer = write_message(&mut self.control, &request.encode())
+            .and_then(|()| read_message(&mut self.control, ANSWERS));
+        self.exchange.stop();
+        let answer = answer.map_err(|e| not_netserver(&no_answer(&e)))?;
+        if codec::kind(&answer) != OMNI_RESPONSE {
+            return Err(not_netserver(&format!(
+                "it answered with a message of kind {}",
+                codec::kind(&answer)
+            )));
+        }
+        let response = OmniResponse::decode(&answer);
+        if response.errno != 0 {
+            return Err(refused(response.errno));
+        }
+        let rounds = !matches!(self.flow, Flow::Transfer(_));
+        if rounds
+            && (response.receive_size, response.send_size) != (request.request_size, request.response_size)
+        {
+            return Err(not_netserver("it repeats other sizes than it was asked for"));
+        }
+        match u16::try_from(response.data_port) {
+            Ok(port) if port > 0 => Ok(SocketAddr::new(here, port)),
+            _ => Err(not_netserver(&format!("it names the port {}", response.data_port))),
+        }
+    }
+
+    fn request(&self, here: IpAddr, count: Option<u64>) -> Result<OmniRequest, Failure> {
+        let too_much = || broken("a batch", "netperf's protocol counts no further than to 2147483648");
+        let test_length = match count {
+            Some(count) => i32::try_from(count).map_err(|_| too_much()).map(|count| -count)?,
+            // The client ends the test; this is when netserver gives it up.
+            None => self.longest.as_secs() as i32,
+        };
+        let mut request = OmniRequest {
+            affinity: -1,
+            send_buffer: -1,
+            send_size: -1,
+            send_alignment: 8,
+            request_size: -1,
+            receive_buffer: -1,
+            receive_size: -1,
+            receive_alignment: 8,
+            response_size: -1,
+            flags: ROUTING_ALLOWED,
+            test_length,
+            send_dirty: -1,
+            receive_dirty: -1,
+            receive_clean: -1,
+            family: if here.is_ipv4() { IPV4 } else { IPV6 },
+            socket_type: STREAM,
+            protocol: TCP,
+            direction: BOTH,
+            socket_priority: -1,
+            type_of_service: -1,
+            ..Default::default()
+        };
+        match &self.flow {
+            Flow::Rounds(Rounds { transport, request: to, response: back, no_delay }) => {
+                rounds(&mut request, *to, *back);
+                if *transport == Transport::Udp {
+                    (request.socket_type, request.protocol) = (DATAGRAM, UDP);
+                }
+                request.flags |= if *no_delay { NO_DELAY } else { 0 };
+            }
+            Flow::Connections { request: to, response: back } => {
+                rounds(&mut request, *to, *back);
+                request.flags |= CONNECT_TEST;
+            }
+            Flow::Transfer(Transfer { direction: Direction::Send, .. }) => request.direction = RECEIVE,
+            Flow::Transfer(Transfer { direction: Direction::Receive, size, congestion }) => {
+                request.direction = TRANSMIT;
+                request.send_size = *size as i32;
+                request.send_width = 1;
+                request.congestion_control = Text::new(congestion.as_deref().unwrap_or_default());
+            }
+        }
+        Ok(request)
+    }
+
+    /// The last request and its answer, timed: the greeting of a test over UDP.
+    pub fn exchange(&self) -> Stopwatch {
+        self.exchange
+    }
+
+    /// Tells the far end of a UDP test that it is over, from the socket that it knows.
+    pub fn part(&self, socket: &OwnedFd) {
+        for _ in 0..FAREWELLS {
+            // One that is lost or refused is why there are several.
+            let _ = net::send(socket, &[], SendFlags::NOSIGNAL);
+        }
+    }
+
+    /// Transactions that netserver counted, or bytes of a stream, once data has ended.
+    pub fn counted(&mut self) -> Result<u64, Failure> {
+        let results = self.results()?;
+        Ok(match &self.flow {
+            Flow::Transfer(Transfer { direction: Direction::Send, .. }) => results.bytes_received,
+            Flow::Transfer(Transfer { direction: Direction::Receive, .. }) => results.bytes_sent,
+            _ => u64::try_from(results.transactions).unwrap_or(0),
+        })
+    }
+
+    /// What netserver says when data has ended.
+    fn results(&mut self) -> Result<OmniResults, Failure> {
+        let message = read_message(&mut self.control, RESULTS)
+            .map_err(|e| broken("netserver's results", no_answer(&e)))?;
+        let results = OmniResults::decode(&message);
+        if results.errno != 0 {
+            return Err(refused(results.errno));
+        }
+        Ok(results)
+    }
+}
+
+fn rounds(request: &mut OmniRequest, to: u32, back: u32) {
+    (request.request_size, request.response_size) = (to as i32, back as i32);
+    (request.send_width, request.receive_width) = (1, 1);
+}
+
+/// `HOST`, `HOST:PORT`, `ADDRESS` and `[ADDRESS]:PORT`; netserver's own port unless one is named.
+fn resolve(address: &str) -> io::Result<Vec<SocketAddr>> {
+    if let Ok(ip) = address.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>() {
+        return Ok(vec![SocketAddr::new(ip, PORT)]);
+    }
+    let has_port = address.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
+    let found = match has_port {
+        true => address.to_socket_addrs()?,
+        false => (address, PORT).to_socket_addrs()?,
+    };
+    Ok(found.collect())
+}
+
+fn not_netserver(what: &str) -> Failure {
+    let reason = format!("no netserver 2.7, the only version whose protocol is known: {what}");
+    Failure::new(FailureKind::NotSupported, reason)
+}
+
+fn refused(errno: i32) -> Failure {
+    let reason = format!("netserver refuses the test: {}", Errno::from_raw_os_error(errno.clamp(1, 4095)));
+    Failure::new(FailureKind::NotSupported, reason)
+}
+
+fn no_answer(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::TimedOut => "it does not answer".into(),
+        io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset => "it closed the connection".into(),
+        _ => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+    use std::thread;
+
+    use super::*;
+
+    #[test]
+    fn addresses_have_netservers_port_unless_they_name_one() {
+        let one = |address: &str| resolve(address).unwrap()[0].to_string();
+        assert_eq!(one("127.0.0.1"), "127.0.0.1:12865");
+        assert_eq!(one("127.0.0.1:7"), "127.0.0.1:7");
+        assert_eq!(one("::1"), "[::1]:12865");
+        assert_eq!(one("[::1]"), "[::1]:12865");
+        assert_eq!(one("[::1]:7"), "[::1]:7");
+    }
+
+    /// What a program that answers a request with this message is taken for.
+    fn taken_for(answer: Option<codec::Message>) -> Failure {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let other = thread::spawn(move || {
+            let (mut connection, _) = listener.accept().unwrap();
+            read_message(&mut connection, ANSWERS).unwrap();
+            if let Some(answer) = answer {
+                write_message(&mut connection, &answer).unwrap();
+            }
+        });
+        let flow = Flow::Connections { request: 1, response: 1 };
+        let begun = Driven::open(&address, &flow, Duration::from_secs(1)).unwrap().begin(Some(1));
+        other.join().unwrap();
+        begun.unwrap_err()
+    }
+
+    #[test]
+    fn what_is_no_netserver_2_7_is_told_so() {
+        let sizes = OmniResponse { data_port: 7, ..Default::default() };
+        let port = OmniResponse { receive_size: 1, send_size: 1, data_port: 0, ..Default::default() };
+        for (answer, expected) in [
+            (None, "closed the connection"),
+            (Some([b'H'; codec::MESSAGE_BYTES]), "message of kind"),
+            (Some(sizes.encode()), "other sizes"),
+            (Some(port.encode()), "names the port 0"),
+        ] {
+            let failure = taken_for(answer);
+            assert_eq!(failure.kind, FailureKind::NotSupported);
+            assert!(
+                failure.reason.contains("netserver 2.7") && failure.reason.contains(expected),
+                "{failure}"
+            );
+        }
+        let busy = OmniResponse { errno: Errno::BUSY.raw_os_error(), ..Default::default() };
+        assert!(taken_for(Some(busy.encode())).reason.contains("refuses"));
+    }
+}

@@ -1,0 +1,12 @@
+//! netperf 2.7's protocol, both ends: driving a stock netserver, and answering a stock netperf.
+
+pub mod admission;
+mod answering;
+pub mod client;
+pub mod codec;
+pub mod server;
+
+/// Where a netserver listens unless told otherwise.
+pub const PORT: u16 = 12865;
+/// What both programs send: "netperf" over and over, and each message begins with its first letter.
+pub const FILL: &[u8; 8] = b"netperf\0";

@@ -1,0 +1,346 @@
+//! A server for stock netperf 2.7 clients that is safe to leave running for as long as somebody measures.
+//!
+//! Each control connection is served by a process of its own, which ends with it: one test at a time in all of them,
+//! so that no two measure each other. Data comes from and goes to the address of the control connection only, which
+//! has proved by it that it receives what is sent there. Everything that a client names is bounded (`admission.rs`),
+//! and no wait is without a deadline.
+
+use std::io::{self, Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::os::fd::AsFd;
+use std::panic::AssertUnwindSafe;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fd::OwnedFd;
+use rustix::fs::{FlockOperation, MemfdFlags, fcntl_lock, memfd_create};
+use rustix::io::Errno;
+use rustix::net::sockopt;
+
+use super::FILL;
+use super::admission::{Admitted, LONGEST_TEST, Length, Test, admit};
+use super::answering::{self, Counted, End, Messages};
+use super::codec::{self, MESSAGE_BYTES, Message, OmniRequest, OmniResponse, OmniResults};
+use crate::agent::{set_alarm, wake_on_alarm};
+use crate::buffer::Buffer;
+use crate::child::Child;
+use crate::net::Transport;
+use crate::net::sockets;
+use crate::stopwatch::now_ns;
+
+/// A client speaks first; one that says nothing for so long is sent away.
+const FIRST_WORD: Duration = Duration::from_secs(10);
+/// Between two tests of one client (`netperf -i`) nothing else happens than arithmetic.
+const NEXT_WORD: Duration = Duration::from_secs(60);
+/// A client that has its results closes.
+const LAST_WORD: Duration = Duration::from_secs(10);
+/// A client has so long to come for its data.
+const DATA_COMES: Duration = Duration::from_secs(10);
+/// Most tests of one control connection: netperf's own limit of `-i` is 30.
+const MOST_TESTS: u32 = 64;
+/// Messages without a test in them, such as a passphrase, that are taken from one control connection.
+const MOST_OTHER_MESSAGES: u32 = 4;
+/// Control connections at a time: one measures, others wait for their user's next command.
+const MOST_CONTROLS: usize = 4;
+/// Longest that a control connection lives: 30 tests of two minutes.
+const LONGEST_CONTROL: Duration = Duration::from_secs(3600);
+/// How often the server looks whether it is to stop, and for processes that have ended.
+const LOOK: Duration = Duration::from_millis(250);
+/// While a test runs, its process is woken so often to see whether the client is still there.
+const LOOK_AT_CLIENT: Duration = Duration::from_secs(1);
+/// How often it looks while it serves as many clients as it may.
+const LOOK_WHEN_FULL: Duration = Duration::from_millis(20);
+/// Connections of a test that wait to be accepted; netserver has 5.
+const BACKLOG: i32 = 5;
+/// Where the socket's own buffer size is meant but not known, as a transfer.
+const PLAIN_TRANSFER: usize = 1 << 16;
+
+/// What one server takes on.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    pub longest_test: Duration,
+    /// Control connections at a time; others wait until one of them ends.
+    pub controls: usize,
+    /// How long a client may take to say what it wants.
+    pub first_word: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits { longest_test: LONGEST_TEST, controls: MOST_CONTROLS, first_word: FIRST_WORD }
+    }
+}
+
+/// Serves control connections until `stop` says so. Processes that serve them end when this returns.
+///
+/// # Errors
+/// Where the listener fails, or the kernel has no memfd.
+pub fn serve(listener: &TcpListener, limits: Limits, stop: &dyn Fn() -> bool) -> io::Result<()> {
+    // Locked by the process that runs a test; the kernel takes the lock from one that dies.
+    let turn = memfd_create("turn", MemfdFlags::CLOEXEC)?;
+    let mut children: Vec<(Child, Instant)> = Vec::new();
+    while !stop() {
+        children.retain(|(child, since)| child.is_alive() && since.elapsed() < LONGEST_CONTROL);
+        if children.len() >= limits.controls {
+            std::thread::sleep(LOOK_WHEN_FULL);
+            continue;
+        }
+        let mut waited = [PollFd::new(listener, PollFlags::IN)];
+        let look = Timespec { tv_sec: 0, tv_nsec: LOOK.as_nanos() as i64 };
+        match poll(&mut waited, Some(&look)) {
+            Ok(0) | Err(Errno::INTR) => continue,
+            Ok(_) => {}
+            Err(other) => return Err(other.into()),
+        }
+        let (connection, from) = match listener.accept() {
+            Ok(accepted) => accepted,
+            Err(e) if is_passing(&e) => continue,
+            Err(e) => return Err(e),
+        };
+        let turn = turn.as_fd();
+        let work = AssertUnwindSafe(move || {
+            Control { connection, from: from.ip(), turn, limits }.run();
+            0
+        });
+        match Child::fork(&[listener.as_fd()], work) {
+            Ok(child) => children.push((child, Instant::now())),
+            // No process to be had: the connection is closed, and the next may fare better.
+            Err(_) => std::thread::sleep(LOOK),
+        }
+    }
+    Ok(())
+}
+
+/// What may happen to any one connection and says nothing of the next.
+fn is_passing(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionAborted, Interrupted, WouldBlock};
+    matches!(error.kind(), ConnectionAborted | Interrupted | WouldBlock)
+        || error.raw_os_error() == Some(libc::EMFILE)
+}
+
+/// One control connection, in its own process.
+struct Control<'t> {
+    connection: TcpStream,
+    from: IpAddr,
+    turn: rustix::fd::BorrowedFd<'t>,
+    limits: Limits,
+}
+
+impl Control<'_> {
+    fn run(mut self) {
+        wake_on_alarm();
+        let Ok(here) = self.connection.local_addr().map(|address| address.ip()) else { return };
+        let (mut tests, mut others) = (0, 0);
+        while tests < MOST_TESTS && others < MOST_OTHER_MESSAGES {
+            let patience = if tests == 0 { self.limits.first_word } else { NEXT_WORD };
+            let Ok(message) = read_message(&mut self.connection, patience) else { return };
+            match codec::kind(&message) {
+                codec::DO_OMNI => {
+                    tests += 1;
+                    if self.test(&OmniRequest::decode(&message), here).is_err() {
+                        return;
+                    }
+                }
+                // Sent in plain text: it protects nothing, and is not asked for.
+                codec::PASSPHRASE => others += 1,
+                _ => return,
+            }
+        }
+    }
+
+    /// Runs one test: an answer, data, results. An error ends the control connection.
+    fn test(&mut self, request: &OmniRequest, here: IpAddr) -> io::Result<()> {
+        let ready = admit(request, here, self.limits.longest_test).and_then(|admitted| {
+            // One test at a time; another client is told that the server is busy.
+            fcntl_lock(self.turn, FlockOperation::NonBlockingLockExclusive).map_err(|_| Errno::BUSY)?;
+            Ready::prepare(admitted, here)
+        });
+        let done = match ready {
+            Err(errno) => {
+                let refusal = OmniResponse { errno: errno.raw_os_error(), ..Default::default() };
+                write_message(&mut self.connection, &refusal.encode())
+            }
+            Ok(ready) => write_message(&mut self.connection, &ready.response.encode()).and_then(|()| {
+                let results = self.measure(ready);
+                write_message(&mut self.connection, &results.encode())
+            }),
+        };
+        fcntl_lock(self.turn, FlockOperation::Unlock)?;
+        done
+    }
+
+    fn measure(&self, mut ready: Ready) -> OmniResults {
+        let deadline = ready.admitted.length.deadline(self.limits.longest_test);
+        let most = match ready.admitted.length {
+            Length::Count(count) => count,
+            Length::Time(_) => u64::MAX,
+        };
+        set_alarm(LOOK_AT_CLIENT.as_millis() as u64);
+        let started_ns = now_ns();
+        let end =
+            End { at_ns: started_ns + deadline.as_nanos() as u64, most, control: self.connection.as_fd() };
+        let (counted, transfer) = ready.run(self.from, end);
+        let elapsed_ns = now_ns() - started_ns;
+        set_alarm(0);
+        ready.results(counted, elapsed_ns, transfer.as_ref())
+    }
+}
+
+/// A test whose socket is bound and whose memory is there.
+struct Ready {
+    admitted: Admitted,
+    socket: OwnedFd,
+    incoming: Buffer,
+    outgoing: Buffer,
+    response: OmniResponse,
+}
+
+impl Ready {
+    fn prepare(admitted: Admitted, here: IpAddr) -> Result<Ready, Errno> {
+        if let Some(processor) = admitted.processor {
+            // Only one that exists can be asked for: a set has bounds.
+            if !crate::affinity::allowed().contains(&processor) {
+                return Err(Errno::INVAL);
+            }
+            crate::affinity::pin(processor).map_err(|_| Errno::PERM)?;
+        }
+        let transport = match admitted.test {
+            Test::DatagramRounds { .. } => Transport::Udp,
+            _ => Transport::Tcp,
+        };
+        let address = SocketAddr::new(here, admitted.port);
+        let (socket, address) = sockets::bound(transport, address, BACKLOG).map_err(|_| Errno::ADDRINUSE)?;
+        if let Some(bytes) = admitted.send_buffer {
+            sockopt::set_socket_send_buffer_size(&socket, bytes as usize)?;
+        }
+        if let Some(bytes) = admitted.receive_buffer {
+            sockopt::set_socket_recv_buffer_size(&socket, bytes as usize)?;
+        }
+        let send_buffer = sockopt::socket_send_buffer_size(&socket)?;
+        let receive_buffer = sockopt::socket_recv_buffer_size(&socket)?;
+        let (incoming, outgoing) = match admitted.test {
+            Test::StreamRounds { request, response } | Test::ConnectionRounds { request, response } => {
+                (request, response)
+            }
+            // One byte more: a longer datagram is told from one of the right length.
+            Test::DatagramRounds { request, response } => (request + 1, response),
+            Test::Receive { size } => (size.unwrap_or(transfer(receive_buffer)), 0),
+            Test::Send { size } => (0, size.unwrap_or(transfer(send_buffer))),
+        };
+        let shown = |bytes: usize| i32::try_from(bytes).unwrap_or(i32::MAX);
+        let response = OmniResponse {
+            receive_buffer: shown(receive_buffer),
+            receive_size: shown(incoming - usize::from(transport == Transport::Udp)),
+            receive_width: 1,
+            send_buffer: shown(send_buffer),
+            send_size: shown(outgoing),
+            send_width: 1,
+            data_port: address.port().into(),
+            socket_priority: -1,
+            type_of_service: -1,
+            ..Default::default()
+        };
+        let incoming = Buffer::zeroed(incoming).map_err(|_| Errno::NOMEM)?;
+        let mut outgoing = Buffer::zeroed(outgoing).map_err(|_| Errno::NOMEM)?;
+        for piece in outgoing.chunks_mut(FILL.len()) {
+            piece.copy_from_slice(&FILL[..piece.len()]);
+        }
+        Ok(Ready { admitted, socket, incoming, outgoing, response })
+    }
+
+    /// Serves the test to its end; also gives the data connection where there was one.
+    fn run(&mut self, from: IpAddr, end: End<'_>) -> (Counted, Option<OwnedFd>) {
+        let test = self.admitted.test;
+        let no_delay = self.admitted.no_delay;
+        let connection = match test {
+            Test::DatagramRounds { .. } | Test::ConnectionRounds { .. } => None,
+            _ => match self.accept(from, end) {
+                Some(connection) => Some(connection),
+                None => return (Counted::default(), None),
+            },
+        };
+        let sending = self.sending(end);
+        let socket = connection.as_ref().unwrap_or(&self.socket);
+        let messages = Messages { incoming: &mut self.incoming, outgoing: &self.outgoing };
+        let counted = match test {
+            Test::DatagramRounds { .. } => answering::datagram_rounds(socket, from, messages, end),
+            Test::ConnectionRounds { .. } => {
+                answering::connection_rounds(socket, from, no_delay, messages, end)
+            }
+            Test::StreamRounds { .. } => answering::stream_rounds(socket, messages, end),
+            Test::Receive { .. } => answering::receive(socket, messages.incoming, end),
+            Test::Send { .. } => answering::transmit(socket, messages.outgoing, sending),
+        };
+        (counted, connection)
+    }
+
+    /// A sender's time is the test's own, without the grace that a client has to end it.
+    fn sending<'c>(&self, end: End<'c>) -> End<'c> {
+        match self.admitted.length {
+            Length::Time(time) => End { at_ns: now_ns() + time.as_nanos() as u64, ..end },
+            Length::Count(_) => end,
+        }
+    }
+
+    /// The client's one data connection.
+    fn accept(&self, from: IpAddr, end: End<'_>) -> Option<OwnedFd> {
+        sockopt::set_socket_timeout(&self.socket, sockopt::Timeout::Recv, Some(DATA_COMES)).ok()?;
+        let end = End { at_ns: now_ns() + DATA_COMES.as_nanos() as u64, ..end };
+        let connection = answering::accept(&self.socket, from, &end)?;
+        if self.admitted.no_delay {
+            sockopt::set_tcp_nodelay(&connection, true).ok()?;
+        }
+        Some(connection)
+    }
+
+    fn results(&self, counted: Counted, elapsed_ns: u64, connection: Option<&OwnedFd>) -> OmniResults {
+        let shown = |count: u64| i32::try_from(count).unwrap_or(i32::MAX);
+        let socket = connection.unwrap_or(&self.socket);
+        let size = |bytes: Result<usize, Errno>| bytes.map_or(0, |bytes| shown(bytes as u64));
+        let algorithm = connection.and_then(|connection| sockopt::tcp_congestion(connection).ok());
+        OmniResults {
+            bytes_received: counted.bytes_received,
+            receive_calls: shown(counted.receive_calls),
+            receive_buffer: size(sockopt::socket_recv_buffer_size(socket)),
+            bytes_sent: counted.bytes_sent,
+            send_calls: shown(counted.send_calls),
+            send_buffer: size(sockopt::socket_send_buffer_size(socket)),
+            failed_sends: shown(counted.failed_sends),
+            transactions: shown(counted.transactions),
+            elapsed_s: (elapsed_ns as f64 / 1e9) as f32,
+            retransmissions: -1,
+            congestion_control: codec::Text::new(&algorithm.unwrap_or_default()),
+            ..Default::default()
+        }
+    }
+}
+
+/// Bytes of a transfer where a client leaves them open: the socket's buffer, as netserver takes it.
+fn transfer(buffer: usize) -> usize {
+    if (1..=super::admission::LARGEST_TRANSFER as usize).contains(&buffer) { buffer } else { PLAIN_TRANSFER }
+}
+
+/// Reads one whole message; a client that takes longer is given up, however many bytes it sends meanwhile.
+pub fn read_message(connection: &mut TcpStream, patience: Duration) -> io::Result<Message> {
+    let end = Instant::now() + patience;
+    let mut message = [0; MESSAGE_BYTES];
+    let mut filled = 0;
+    while filled < MESSAGE_BYTES {
+        let left = end.checked_duration_since(Instant::now()).filter(|left| !left.is_zero());
+        connection.set_read_timeout(Some(left.ok_or(io::ErrorKind::TimedOut)?))?;
+        match connection.read(&mut message[filled..]) {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(more) => filled += more,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Err(io::ErrorKind::TimedOut.into()),
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(message)
+}
+
+/// Writes one whole message, which a socket's buffer holds.
+pub fn write_message(connection: &mut TcpStream, message: &Message) -> io::Result<()> {
+    connection.set_write_timeout(Some(LAST_WORD))?;
+    connection.write_all(message)
+}

@@ -1,0 +1,180 @@
+//! tare's probes against a stock netserver, and against tare's own: every direction, size and family.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use tare_data::batch::{Batch, Sample};
+use tare_data::failure::{Failure, FailureKind};
+use tare_data::names::Case;
+use tare_data::peer::Peer;
+use tare_data::request::{Amount, TrialRequest};
+use tare_probes::probe::Size;
+use tare_probes::trial::Trial;
+
+use crate::stand::{Served, V4, V6, stock};
+
+/// A stock netserver on loopback; ended when dropped.
+struct Stock {
+    child: Child,
+    address: SocketAddr,
+}
+
+impl Stock {
+    fn start(program: &Path, here: IpAddr) -> Stock {
+        let free = TcpListener::bind((here, 0)).unwrap().local_addr().unwrap();
+        let mut command = Command::new(program);
+        command.args(["-D", "-L", &here.to_string(), "-p", &free.port().to_string()]);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let stock = Stock { child: command.spawn().unwrap(), address: free };
+        let end = Instant::now() + Duration::from_secs(20);
+        while TcpStream::connect(free).is_err() {
+            assert!(Instant::now() < end, "netserver does not listen");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        stock
+    }
+}
+
+impl Drop for Stock {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+const AMOUNT: Amount = Amount::Operations { batch: 50, batches: 3 };
+
+fn trial(
+    address: SocketAddr,
+    probe: &str,
+    parameters: &[(&str, &str)],
+    amount: Amount,
+) -> Result<Vec<Batch>, Failure> {
+    let probe = tare_probes::find(probe).unwrap();
+    let mut all = probe.defaults(Size::Quick);
+    for (key, value) in parameters {
+        assert!(all.0.insert((*key).into(), (*value).into()).is_some(), "{} has no {key}", probe.name);
+    }
+    let request = TrialRequest {
+        trial: 1,
+        case: Case { probe: probe.name.into(), parameters: all, place: None, peer: Some("far".into()) },
+        amount,
+        directory: None,
+        peer: Some(Peer::Netperf { address: address.to_string() }),
+        seed: 7,
+        deadline_ms: 20_000,
+    };
+    let mut batches = Vec::new();
+    let mut sink = |batch| batches.push(batch);
+    (probe.run)(&mut Trial::new(&request, Path::new("/proc/self/exe"), None, &mut sink))?;
+    Ok(batches)
+}
+
+/// Operations by series.
+fn operations(batches: &[Batch]) -> BTreeMap<&str, u64> {
+    let mut counts = BTreeMap::new();
+    for batch in batches {
+        if let Sample::Throughput { operations, .. } | Sample::Latency { operations, .. } = &batch.sample {
+            *counts.entry(batch.series.as_str()).or_default() += operations;
+        }
+    }
+    counts
+}
+
+/// A probe, its parameters, and the series that counts its operations.
+type Flow = (&'static str, &'static [(&'static str, &'static str)], &'static str);
+
+/// Every probe and direction; netserver's own counts are checked by the probes.
+fn every_flow(address: SocketAddr) {
+    let flows: [Flow; 8] = [
+        ("net.rr", &[], "round"),
+        ("net.rr", &[("request", "100"), ("response", "200"), ("nodelay", "yes")], "round"),
+        ("net.rr", &[("burst", "4")], "round"),
+        ("net.rr", &[("protocol", "udp")], "round"),
+        ("net.rr", &[("protocol", "udp"), ("request", "200"), ("response", "100")], "round"),
+        ("net.connect", &[], "transaction"),
+        ("net.stream", &[("direction", "send")], "stream"),
+        ("net.stream", &[("direction", "receive"), ("size", "1000")], "stream"),
+    ];
+    for (probe, parameters, series) in flows {
+        let batches = trial(address, probe, parameters, AMOUNT);
+        let batches = batches.unwrap_or_else(|failure| panic!("{probe} {parameters:?}: {failure}"));
+        assert_eq!(operations(&batches)[series], 151, "{probe} {parameters:?}");
+        trial(address, probe, parameters, Amount::Calibrate)
+            .unwrap_or_else(|failure| panic!("{probe} {parameters:?} calibrates: {failure}"));
+    }
+}
+
+#[test]
+fn a_stock_netserver_serves_every_flow() {
+    let Some(program) = stock("netserver", "netserver.flows") else { return };
+    every_flow(Stock::start(&program, V4).address);
+}
+
+#[test]
+fn a_stock_netserver_serves_every_flow_over_ipv6() {
+    let Some(program) = stock("netserver", "netserver.ipv6") else { return };
+    every_flow(Stock::start(&program, V6).address);
+}
+
+#[test]
+fn tares_own_server_serves_tares_own_client() {
+    every_flow(Served::at(V4).address);
+}
+
+#[test]
+fn what_netperfs_protocol_cannot_do_is_a_gap() {
+    let served = Served::at(V4);
+    let failure = trial(served.address, "net.rr", &[("pin", "same")], AMOUNT).unwrap_err();
+    assert_eq!(failure.kind, FailureKind::NotSupported);
+    let failure =
+        trial(served.address, "net.stream", &[("direction", "receive"), ("congestion", "reno")], AMOUNT);
+    assert_eq!(failure.unwrap_err().kind, FailureKind::NotSupported);
+}
+
+#[test]
+fn nobody_there_is_told_as_such() {
+    let free = TcpListener::bind((V4, 0)).unwrap().local_addr().unwrap();
+    let failure = trial(free, "net.rr", &[], AMOUNT).unwrap_err();
+    assert!(failure.reason.contains("netserver"), "{failure}");
+}
+
+#[test]
+fn datagrams_that_are_lost_are_told() {
+    // Answers the control connection as a netserver does, and every datagram but each third.
+    use std::net::UdpSocket;
+    use tare_probes::netperf::codec::{OmniRequest, OmniResponse, OmniResults};
+    use tare_probes::netperf::server::{read_message, write_message};
+    let listener = TcpListener::bind((V4, 0)).unwrap();
+    let address = listener.local_addr().unwrap();
+    let lossy = std::thread::spawn(move || {
+        let (mut control, _) = listener.accept().unwrap();
+        let request = OmniRequest::decode(&read_message(&mut control, Duration::from_secs(10)).unwrap());
+        let data = UdpSocket::bind((V4, 0)).unwrap();
+        data.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        let response = OmniResponse {
+            receive_size: request.request_size,
+            send_size: request.response_size,
+            data_port: data.local_addr().unwrap().port().into(),
+            ..Default::default()
+        };
+        write_message(&mut control, &response.encode()).unwrap();
+        let mut transactions = 0;
+        while let Ok((1, from)) = data.recv_from(&mut [0; 2]) {
+            transactions += 1;
+            if transactions % 3 != 0 {
+                data.send_to(b"n", from).unwrap();
+            }
+        }
+        write_message(&mut control, &OmniResults { transactions, ..Default::default() }.encode()).unwrap();
+    });
+    let amount = Amount::Operations { batch: 5, batches: 1 };
+    let batches = trial(address, "net.rr", &[("protocol", "udp")], amount).unwrap();
+    lossy.join().unwrap();
+    let lost = batches.iter().find(|batch| batch.series == "lost").map(|batch| batch.sample.clone());
+    assert_eq!(lost, Some(Sample::Gauge { value: 2.0 }));
+    assert_eq!(operations(&batches)["round"], 4);
+}
