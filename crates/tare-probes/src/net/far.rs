@@ -59,7 +59,8 @@ impl Far {
         let mut driven = Driven::open(address, flow, deadline)?;
         // Round trips are one test; connections and streams are a test a batch, which says how much it holds.
         let data = match flow {
-            Flow::Rounds(_) => driven.begin(None)?,
+            // Refused there: a netserver tells no times of its own.
+            Flow::Rounds(_) | Flow::Hops => driven.begin(None)?,
             Flow::Connections { .. } | Flow::Transfer(_) => SocketAddr::from(([0; 4], 0)),
         };
         let held = Held::Netserver(Box::new(driven));
