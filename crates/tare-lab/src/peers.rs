@@ -120,11 +120,6 @@ pub fn with_hops(mut asked: Vec<AskedCase>) -> Result<Vec<AskedCase>, LabError> 
     Ok(asked)
 }
 
-/// Every probe: those that run inside an environment, and the start of one, which the host measures.
-pub fn probes() -> impl Iterator<Item = &'static Probe> + Clone {
-    tare_probes::PROBES.iter().copied().chain([&startup::PROBE])
-}
-
 /// The name of a peer, and the way to it where that is the same from everywhere.
 fn read(text: &str) -> Result<(String, Option<Peer>), LabError> {
     let wrong = |why: &str| {

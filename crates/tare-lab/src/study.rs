@@ -284,6 +284,11 @@ fn place_by_place(asked: &mut [AskedCase]) {
     }
 }
 
+/// Every probe: those that run inside an environment, and the start of one, which the host measures.
+pub fn probes() -> impl Iterator<Item = &'static Probe> + Clone {
+    tare_probes::PROBES.iter().copied().chain([&startup::PROBE])
+}
+
 /// The probe of a name, or which one was probably meant.
 pub fn probe_named(name: &str) -> Result<&'static Probe, LabError> {
     probes().find(|probe| probe.name == name).ok_or_else(|| {
