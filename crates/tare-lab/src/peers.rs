@@ -12,12 +12,13 @@ use tare_data::names::Case;
 use tare_data::peer::{HOST, LOOPBACK, Peer};
 use tare_probes::peer::Secret;
 use tare_probes::peer::process::{PEER, Says, Told};
+use tare_probes::probe::Size;
 
 use crate::error::{ErrorKind, LabError};
 use crate::ground::SessionGround;
 use crate::network_namespace;
 use crate::processes::MARK;
-use crate::study::AskedCase;
+use crate::study::{AskedCase, probe_named};
 
 /// How a peer of tare's own is named: `tare://HOST:PORT/#SECRET`.
 pub const TARE: &str = "tare://";
@@ -103,6 +104,20 @@ impl Peers {
     pub fn ways(&self) -> &BTreeMap<String, Peer> {
         &self.ways
     }
+}
+
+/// The cases, and one of `net.hops` to each of their peers, which says where round trips go.
+pub fn with_hops(mut asked: Vec<AskedCase>) -> Result<Vec<AskedCase>, LabError> {
+    let probe = probe_named("net.hops")?;
+    for at in 0..asked.len() {
+        let AskedCase { case: Case { peer, .. }, margin, .. } = asked[at].clone();
+        let parameters = probe.defaults(Size::Quick);
+        let case = Case { probe: probe.name.into(), parameters, place: None, peer };
+        if case.peer.is_some() && asked.iter().all(|other| other.case != case) {
+            asked.push(AskedCase { probe, case, margin, seconds: None });
+        }
+    }
+    Ok(asked)
 }
 
 /// The name of a peer, and the way to it where that is the same from everywhere.
@@ -286,6 +301,17 @@ mod tests {
         assert_eq!(redacted("--peer=tare://h:7/#secret"), "--peer=tare://h:7/#...");
         assert_eq!(redacted("tare://h:7/?secret-file=/f"), "tare://h:7/?secret-file=/f");
         assert_eq!(redacted("file#1"), "file#1");
+    }
+
+    #[test]
+    fn hops_are_added_to_each_peer_once() {
+        let text = "name='x'\ntitle='x'\nabout=''\nbudget='1m'\n[[case]]\nprobe='null'\n\
+                    [[case]]\nprobe='net.rr'\npeers=['loopback','host']\nparameters={burst=[1,2]}";
+        let asked = with_hops(Study::parse(text, "x").unwrap().asked(None, None).unwrap()).unwrap();
+        let hops = asked.iter().filter(|asked| asked.probe.name == "net.hops");
+        let peers: Vec<_> = hops.map(|asked| asked.case.peer.as_deref().unwrap()).collect();
+        assert_eq!(peers, ["loopback", "host"]);
+        assert_eq!(asked.len(), 1 + 4 + 2);
     }
 
     #[test]

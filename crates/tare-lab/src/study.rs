@@ -284,20 +284,6 @@ fn place_by_place(asked: &mut [AskedCase]) {
     }
 }
 
-/// The cases, and one of `net.hops` to each of their peers, which says where round trips go.
-pub fn with_hops(mut asked: Vec<AskedCase>) -> Result<Vec<AskedCase>, LabError> {
-    let probe = probe_named("net.hops")?;
-    for at in 0..asked.len() {
-        let AskedCase { case: Case { peer, .. }, margin, .. } = asked[at].clone();
-        let parameters = probe.defaults(Size::Quick);
-        let case = Case { probe: probe.name.into(), parameters, place: None, peer };
-        if case.peer.is_some() && asked.iter().all(|other| other.case != case) {
-            asked.push(AskedCase { probe, case, margin, seconds: None });
-        }
-    }
-    Ok(asked)
-}
-
 /// Every probe: those that run inside an environment, and the start of one, which the host measures.
 pub fn probes() -> impl Iterator<Item = &'static Probe> + Clone {
     tare_probes::PROBES.iter().copied().chain([&startup::PROBE])
@@ -453,17 +439,6 @@ mod tests {
             Study::parse("name='x'\ntitle='x'\nabout=''\nbudgett='1m'\ncase=[]", "x.toml").unwrap_err();
         assert_eq!(error.hint.as_deref(), Some("did you mean 'budget'?"));
         assert!(error.to_string().contains("budgett"), "{error}");
-    }
-
-    #[test]
-    fn hops_are_added_to_each_peer_once() {
-        let text = "name='x'\ntitle='x'\nabout=''\nbudget='1m'\n[[case]]\nprobe='null'\n\
-                    [[case]]\nprobe='net.rr'\npeers=['loopback','host']\nparameters={burst=[1,2]}";
-        let asked = with_hops(Study::parse(text, "x").unwrap().asked(None, None).unwrap()).unwrap();
-        let hops = asked.iter().filter(|asked| asked.probe.name == "net.hops");
-        let peers: Vec<_> = hops.map(|asked| asked.case.peer.as_deref().unwrap()).collect();
-        assert_eq!(peers, ["loopback", "host"]);
-        assert_eq!(asked.len(), 1 + 4 + 2);
     }
 
     #[test]

@@ -8,7 +8,7 @@
 //! flight (netperf's -b N-1). At a fixed `rate` a request's time counts from when it was to be sent, so that a
 //! stall is seen by all the requests that it held up. tcp(7), udp(7).
 
-use rustix::fd::{AsFd, OwnedFd};
+use rustix::fd::AsFd;
 use tare_data::failure::Failure;
 use tare_data::metric::Reading;
 use tare_data::unit::Unit;
@@ -110,17 +110,12 @@ fn over_tcp(trial: &mut Trial<'_>, mut far: Far, flow: &Rounds, pace: Pace) -> R
     let mut outgoing = Buffer::zeroed(flow.request as usize)?;
     let mut incoming = Buffer::zeroed(flow.response as usize)?;
     outgoing.fill(streams::REQUEST);
-    let mut connection: Option<OwnedFd> = None;
+    // Before the first batch: a calibration would take it for a part of a round trip.
+    let (connection, stopwatch) = far.connect(flow.no_delay)?;
+    let mut connecting = Some(stopwatch);
     let (pace, mut answered) = ((pace, far.response()), 0);
     trial.repeat(|operations, report| {
-        let connection = match &connection {
-            Some(connection) => connection,
-            None => {
-                let (fresh, stopwatch) = far.connect(flow.no_delay)?;
-                report.throughput("connect", 1, &stopwatch);
-                connection.insert(fresh)
-            }
-        };
+        connecting.take().iter().for_each(|stopwatch| report.throughput("connect", 1, stopwatch));
         let mut laps = Laps::new();
         let right =
             streams::request(operations, connection.as_fd(), &outgoing, &mut incoming, pace, &mut laps)
@@ -142,17 +137,11 @@ fn over_udp(trial: &mut Trial<'_>, mut far: Far, flow: &Rounds, pace: Pace) -> R
     let mut incoming = Buffer::zeroed(flow.response as usize + 1)?;
     let ledger = if far.is_netserver() { Ledger::unnumbered } else { Ledger::new };
     let mut ledger = ledger(flow.request as usize, flow.response as usize);
-    let mut socket: Option<OwnedFd> = None;
+    let (socket, stopwatch) = far.greet()?;
+    let mut greeting = Some(stopwatch);
     let (mut sent, mut all_answered) = (0, 0);
     trial.repeat(|operations, report| {
-        let socket = match &socket {
-            Some(socket) => socket,
-            None => {
-                let (fresh, stopwatch) = far.greet()?;
-                report.throughput("connect", 1, &stopwatch);
-                socket.insert(fresh)
-            }
-        };
+        greeting.take().iter().for_each(|stopwatch| report.throughput("connect", 1, stopwatch));
         let mut laps = Laps::new();
         let messages = (&mut outgoing[..], &mut incoming[..]);
         datagrams::request(operations, socket.as_fd(), messages, pace, &mut ledger, &mut laps)?;
@@ -164,10 +153,8 @@ fn over_udp(trial: &mut Trial<'_>, mut far: Far, flow: &Rounds, pace: Pace) -> R
         }
         Ok(())
     })?;
-    if let Some(socket) = &socket {
-        datagrams::listen_on(socket, &mut incoming, &mut ledger)?;
-    }
-    far.settle(all_answered, sent, socket.as_ref())?;
+    datagrams::listen_on(&socket, &mut incoming, &mut ledger)?;
+    far.settle(all_answered, sent, Some(&socket))?;
     drop(socket);
     far.finish()?;
     tell(trial, ledger.counts)

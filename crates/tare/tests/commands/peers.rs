@@ -16,8 +16,8 @@ impl Served {
         let listen = ["serve", "--listen", "127.0.0.1:0", "--expires", "10m"];
         let mut command = program.command(&[&listen, more].concat());
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
-        let lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
-        let line = lines.skip_while(|line| !line.contains("--peer ")).next().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+        let line = lines.find(|line| line.contains("--peer ")).unwrap();
         let peer = line.split("--peer ").nth(1).unwrap().trim_matches('\'').to_owned();
         Served { child, peer }
     }
