@@ -89,7 +89,9 @@ export function layers({ report }: Page): HTMLElement | null {
 }
 
 /** What the session says of its own power, and its caveats. */
-export function certificate({ report, noise }: Page): HTMLElement {
+export function certificate({ report, noise, live }: Page): HTMLElement {
+  // A session that runs has not broken off, whatever its record looks like.
+  const caveats = report.caveats.filter(({ caveat }) => !live || caveat.kind !== "broken_off");
   const { certificate: c, plan } = report;
   const effect = c.smallest_effect === null ? "unknown" : percent(Math.abs(c.smallest_effect - 1));
   const tiles: [string, string, string][] = [
@@ -105,11 +107,14 @@ export function certificate({ report, noise }: Page): HTMLElement {
     h("h2", { id: "trust-title" }, "How far to trust it"),
     h("dl", { class: "tiles" }, tiles.map(([name, value, about]) =>
       h("div", { class: "tile" }, h("dt", {}, name), h("dd", {}, h("strong", {}, value), h("span", {}, about))))),
-    report.caveats.length === 0 ? null : h("ul", { class: "caveats" }, report.caveats.map(({ lane, caveat }) =>
+    caveats.length === 0 ? null : h("ul", { class: "caveats" }, caveats.map(({ lane, caveat }) =>
       h("li", {}, h("strong", {}, lane ?? "The session"), `: ${caveat.words}. `,
-        h("span", { class: "advice" }, `${caveat.advice.charAt(0).toUpperCase()}${caveat.advice.slice(1)}.`)))),
+        h("span", { class: "advice" }, sentence(caveat.advice))))),
   );
 }
+
+/** Words as a sentence; one that begins with a command keeps it as it is typed. */
+const sentence = (words: string): string => `${words.startsWith("tare ") ? words : words.charAt(0).toUpperCase() + words.slice(1)}.`;
 
 /** What the machine had left for the session: a figure, and what it means. */
 function noiseWords({ stolen_ms, elapsed_ms, canary_least_ns: least, canary_most_ns: most }: Noise): [string, string] {

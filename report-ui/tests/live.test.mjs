@@ -60,7 +60,7 @@ test("progress moves while the record grows, and the figures come at its end", {
     const bar = tab.getByRole("progressbar");
     const before = await bar.evaluate((element) => element.value);
     const counts = await tab.locator(".live .counts").textContent();
-    assert.equal(await tab.getByText("The record breaks off").count(), 0, "a session that runs has not broken off");
+    assert.equal(await tab.getByText(/The record breaks off|the session broke off/).count(), 0, "a session that runs has not broken off");
     appendFileSync(record, lines.slice(third, -1).join(""));
     await tab.waitForFunction((counts) => document.querySelector(".live .counts").textContent !== counts, counts);
     assert.ok(await bar.evaluate((element) => element.value) > before, `the bar moves on from ${before}`);
