@@ -128,7 +128,11 @@ fn what_a_fixture_says_is_what_is_read() {
 #[test]
 fn counterparts_are_what_the_output_fixes() {
     let facts = [
-        ("netperf-tcp-rr.txt", "TCP REQUEST/RESPONSE", "net.rr?protocol=tcp&request=1&response=1"),
+        (
+            "netperf-tcp-rr.txt",
+            "TCP REQUEST/RESPONSE",
+            "net.rr?burst=1&protocol=tcp&rate=0&request=1&response=1",
+        ),
         ("netperf-tcp-crr.txt", "TCP Connect/Request/Response", ""),
         ("sockperf-full-rtt.txt", "server 0", "net.rr?protocol=tcp"),
         ("sockperf-ping-pong.txt", "server 0", ""),
