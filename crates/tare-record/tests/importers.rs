@@ -240,6 +240,10 @@ fn what_is_wrong_is_refused_where_it_stands() {
     };
     let (line, column, cause) = changed("sysbench-cpu.txt", "2750.97", "27x0.97");
     assert_eq!((line, column), (15, 25), "{cause}");
+    let (line, column, cause) = changed("sysbench-cpu.txt", "95th", "1e309th");
+    assert_eq!((line, column, cause.as_str()), (25, 10, "'1e309' is not a number"));
+    let (_, _, cause) = changed("sockperf-ping-pong.txt", "percentile 99.999", "percentile 199.999");
+    assert_eq!(cause, "there is no percentile 199.999");
     let (line, _, cause) = changed("netperf-keys.txt", "P99_LATENCY=25", "P90_LATENCY=25");
     assert_eq!((line, cause.as_str()), (6, "P90_LATENCY stands here for the second time"));
     let (line, _, cause) = changed("netperf-csv.txt", "1.00,TCP", "1.00");
