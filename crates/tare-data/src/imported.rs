@@ -114,11 +114,17 @@ impl fmt::Display for Statistic {
 impl Counterpart {
     /// Whether a case of a session has this probe and every parameter that the tool's output fixes.
     ///
-    /// Sizes are compared as sizes: `4KiB` is `4096`. A case that names no protocol speaks TCP.
+    /// Sizes are compared as sizes: `4KiB` is `4096`. A case of before round trips had these
+    /// parameters speaks TCP, one request at a time.
     pub fn fits(&self, probe: &str, parameters: &Parameters) -> bool {
         self.probe == probe
             && self.parameters.0.iter().all(|(key, value)| {
-                let unnamed = (key == "protocol").then_some("tcp");
+                let unnamed = match key.as_str() {
+                    "protocol" => Some("tcp"),
+                    "burst" => Some("1"),
+                    "rate" => Some("0"),
+                    _ => None,
+                };
                 parameters.0.get(key).map(String::as_str).or(unnamed).is_some_and(|other| {
                     let sizes = (crate::names::parse_size(value), crate::names::parse_size(other));
                     value == other || matches!(sizes, (Some(a), Some(b)) if a == b)

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use tare_data::imported::{Imported, ImportedFigure, Stated};
 use tare_data::unit::Unit;
+use tare_record::Entry;
+use tare_record::entry::{from_line, to_line};
 use tare_record::importers::{IMPORTERS, LONGEST_SOURCE, MOST_FIGURES, Refusal, Text, find, import};
 
 fn folder() -> PathBuf {
@@ -116,7 +118,7 @@ fn what_a_fixture_says_is_what_is_read() {
         ("fio-randrw.json", "a: write, completion latency", "p99.9", 28_288.0, Unit::Nanoseconds),
         ("crystaldiskmark-8.txt", "SEQ 1MiB Q1T1 read", "throughput", 2_105_660_000.0, Unit::BytesPerSecond),
         ("crystaldiskmark-8.txt", "RND 4KiB Q32T1 write", "mean", 262_200.0, Unit::Nanoseconds),
-        ("hyperfine.json", "sleep 0.01", "p50", 11_233_876.62, Unit::Nanoseconds),
+        ("hyperfine.json", "sleep 0.01", "p50", 11_233_876.620_000_001, Unit::Nanoseconds),
     ];
     for (file, name, statistic, expected, unit) in facts {
         let imported = imported(file);
@@ -128,7 +130,11 @@ fn what_a_fixture_says_is_what_is_read() {
 #[test]
 fn counterparts_are_what_the_output_fixes() {
     let facts = [
-        ("netperf-tcp-rr.txt", "TCP REQUEST/RESPONSE", "net.rr?protocol=tcp&request=1&response=1"),
+        (
+            "netperf-tcp-rr.txt",
+            "TCP REQUEST/RESPONSE",
+            "net.rr?burst=1&protocol=tcp&rate=0&request=1&response=1",
+        ),
         ("netperf-tcp-crr.txt", "TCP Connect/Request/Response", ""),
         ("sockperf-full-rtt.txt", "server 0", "net.rr?protocol=tcp"),
         ("sockperf-ping-pong.txt", "server 0", ""),
@@ -236,6 +242,10 @@ fn what_is_wrong_is_refused_where_it_stands() {
     };
     let (line, column, cause) = changed("sysbench-cpu.txt", "2750.97", "27x0.97");
     assert_eq!((line, column), (15, 25), "{cause}");
+    let (line, column, cause) = changed("sysbench-cpu.txt", "95th", "1e309th");
+    assert_eq!((line, column, cause.as_str()), (25, 10, "'1e309' is not a number"));
+    let (_, _, cause) = changed("sockperf-ping-pong.txt", "percentile 99.999", "percentile 199.999");
+    assert_eq!(cause, "there is no percentile 199.999");
     let (line, _, cause) = changed("netperf-keys.txt", "P99_LATENCY=25", "P90_LATENCY=25");
     assert_eq!((line, cause.as_str()), (6, "P90_LATENCY stands here for the second time"));
     let (line, _, cause) = changed("netperf-csv.txt", "1.00,TCP", "1.00");
@@ -273,4 +283,12 @@ fn what_is_hostile_is_bounded() {
     let results = result.repeat(MOST_FIGURES);
     let wide = format!("{{\"results\": [{}]}}", results.trim_end_matches(','));
     assert_eq!(import(wide.as_bytes(), "wide", None).unwrap().figures.len(), MOST_FIGURES);
+}
+
+#[test]
+fn figures_are_read_as_they_were_written_to_the_last_bit() {
+    let text =
+        String::from_utf8(bytes("sysbench-cpu.txt")).unwrap().replace("2750.97", "118446744073709551616.1");
+    let entry = Entry::Imported(import(text.as_bytes(), "file", None).unwrap());
+    assert_eq!(from_line(to_line(&entry).as_bytes()), Some(entry));
 }

@@ -110,7 +110,7 @@ fn statistics(text: &Text, figure: &mut Growing, setting: &Setting, line: &str) 
     } else if let Some((percent, value)) =
         after(observed, "percentile ").and_then(|rest| rest.split_once('='))
     {
-        let statistic = Statistic::Percentile(text.number(percent.trim())?);
+        let statistic = text.percentile(percent.trim())?;
         figure.state(text, statistic, value.trim(), MICROSECONDS)?;
         let name = statistic.to_string();
         if matches!(name.as_str(), "p50" | "p90" | "p99" | "p99.9") {

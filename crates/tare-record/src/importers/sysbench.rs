@@ -108,11 +108,9 @@ impl Run {
                 return self.part(name).state(text, *statistic, rest, *scale);
             }
         }
-        if let Some((percent, rest)) = line.trim_start().split_once("th percentile:")
-            && let Ok(percent) = percent.parse()
-        {
-            let percent = Statistic::Percentile(percent);
-            return self.main.state(text, percent, rest.trim(), MILLISECONDS);
+        if let Some((percent, rest)) = line.trim_start().split_once("th percentile:") {
+            let percentile = text.percentile(percent)?;
+            return self.main.state(text, percentile, rest.trim(), MILLISECONDS);
         }
         // `Total operations: 65536 (2005760.26 per second)`
         if let Some(rest) = labelled(line, "Total operations:").and_then(|rest| after(rest, "(")) {

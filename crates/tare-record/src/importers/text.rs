@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use tare_data::imported::Statistic;
+
 /// Longest file that is imported. A report is a few kilobytes; fio's JSON with all its bins is a megabyte.
 pub const LONGEST_SOURCE: u64 = 16 << 20;
 
@@ -131,6 +133,15 @@ impl Text {
         let digits = |c: char| c.is_ascii_digit() || "+-.eE".contains(c);
         let number = part.parse::<f64>().ok().filter(|n| n.is_finite() && part.chars().all(digits));
         number.ok_or_else(|| self.refuse(part, format!("'{}' is not a number", shortened(part))))
+    }
+
+    /// The percentile that a part of this text names.
+    pub fn percentile(&self, part: &str) -> Result<Statistic, Refusal> {
+        let percent = self.number(part)?;
+        if !(0.0..=100.0).contains(&percent) {
+            return Err(self.refuse(part, format!("there is no percentile {}", shortened(part))));
+        }
+        Ok(Statistic::Percentile(percent))
     }
 
     /// That the line of a part of this text ends.

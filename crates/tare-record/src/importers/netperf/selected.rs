@@ -160,6 +160,8 @@ fn figure(text: &Text, banner: &Banner, set: &BTreeMap<&'static str, &str>) -> R
         let nodelay = get("LOCAL_NODELAY").map(|value| if value == "1" { "yes" } else { "no" });
         let fixed = [
             ("protocol", Some(protocol.as_str())),
+            ("burst", Some("1")),
+            ("rate", Some("0")),
             ("request", get("REQUEST_SIZE")),
             ("response", get("RESPONSE_SIZE")),
             ("nodelay", nodelay),

@@ -84,7 +84,13 @@ fn round_trips(text: &Text, banner: &Banner, line: &str) -> Result<Growing, Refu
     let protocol = banner.test.split(' ').next().unwrap_or_default().to_ascii_lowercase();
     let is_burst = banner.burst.as_deref().is_some_and(|burst| burst != "0");
     if banner.test.ends_with(" REQUEST/RESPONSE") && !is_burst && matches!(protocol.as_str(), "tcp" | "udp") {
-        let fixed = [("protocol", protocol.as_str()), ("request", values[2]), ("response", values[3])];
+        let fixed = [
+            ("protocol", protocol.as_str()),
+            ("burst", "1"),
+            ("rate", "0"),
+            ("request", values[2]),
+            ("response", values[3]),
+        ];
         figure.counterpart("net.rr", &fixed);
     }
     figure.state(text, Statistic::Elapsed, values[4], SECONDS)?;
