@@ -145,10 +145,6 @@ impl Driven {
                 request.send_width = 1;
                 request.congestion_control = Text::new(congestion.as_deref().unwrap_or_default());
             }
-            Flow::Hops => {
-                let reason = "a netserver does not say when requests pass it";
-                return Err(Failure::new(FailureKind::NotSupported, reason));
-            }
         }
         Ok(request)
     }

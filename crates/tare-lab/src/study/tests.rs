@@ -1,0 +1,148 @@
+//! Studies: read, multiplied, chosen from, and refused where they are wrong.
+
+use super::*;
+
+#[test]
+fn every_shipped_study_can_be_planned_in_both_sizes() {
+    for (name, _) in SHIPPED {
+        let study = Study::named(name).unwrap();
+        assert_eq!(study.name, *name);
+        for size in [Size::Quick, Size::Reference] {
+            assert!(!study.asked(None, Some(size)).unwrap().is_empty());
+        }
+    }
+}
+
+#[test]
+fn a_wrong_key_names_the_nearest() {
+    let error = Study::parse("name='x'\ntitle='x'\nabout=''\nbudgett='1m'\ncase=[]", "x.toml").unwrap_err();
+    assert_eq!(error.hint.as_deref(), Some("did you mean 'budget'?"));
+    assert!(error.to_string().contains("budgett"), "{error}");
+}
+
+#[test]
+fn lists_multiply() {
+    let text =
+        "name='x'\ntitle='x'\nabout=''\nbudget='1m'\n[[case]]\nprobe='sys.getppid'\nparameters={bs=['4K']}";
+    let error = Study::parse(text, "x").unwrap().asked(None, None).err().unwrap();
+    assert!(error.to_string().contains("no parameter 'bs'"));
+}
+
+#[test]
+fn hops_are_added_to_each_peer_once() {
+    let text = "name='x'\ntitle='x'\nabout=''\nbudget='1m'\n[[case]]\nprobe='null'\n\
+                [[case]]\nprobe='net.rr'\npeers=['loopback','host']\nparameters={burst=[1,2]}";
+    let asked = with_hops(Study::parse(text, "x").unwrap().asked(None, None).unwrap()).unwrap();
+    let hops = asked.iter().filter(|asked| asked.probe.name == "net.hops");
+    let peers: Vec<_> = hops.map(|asked| asked.case.peer.as_deref().unwrap()).collect();
+    assert_eq!(peers, ["loopback", "host"]);
+    assert_eq!(asked.len(), 1 + 4 + 2);
+}
+
+#[test]
+fn the_rows_of_a_place_stand_together() {
+    let text = "name='x'\ntitle='x'\nabout=''\nbudget='1m'\n\
+                [[case]]\nprobe='file.seq'\nparameters={bs=['1K','4K']}\n\
+                [[case]]\nprobe='file.seq'\nparameters={op='read'}\n[[case]]\nprobe='file.sync'";
+    let places = ["xfs", "own"].map(str::to_owned);
+    let asked = Study::parse(text, "x").unwrap().asked(Some(&places), None).unwrap();
+    let rows: Vec<(&str, &str, &str)> = asked
+        .iter()
+        .map(|AskedCase { probe, case, .. }| {
+            let text = |key| case.parameters.text(key).unwrap_or_default();
+            (case.place.as_deref().unwrap(), text("op"), if text("bs") == "1K" { "1K" } else { probe.name })
+        })
+        .collect();
+    let seq = |place| [(place, "write", "1K"), (place, "write", "file.seq"), (place, "read", "file.seq")];
+    let sync = [("xfs", "", "file.sync"), ("own", "", "file.sync")];
+    assert_eq!(rows, [&seq("xfs")[..], &seq("own"), &sync].concat());
+}
+
+#[test]
+fn stars_stand_for_anything() {
+    for (pattern, text, expected) in [
+        ("sys.*", "sys.getppid", true),
+        ("*seq*write*", "file.seq?op=write", true),
+        ("sys", "sys.getppid", false),
+        ("*.mix", "sys.getppid", false),
+    ] {
+        assert_eq!(matches(pattern, text), expected, "{pattern} {text}");
+    }
+    let asked = Study::named("full").unwrap().asked(None, None).unwrap();
+    assert!(select(asked.clone(), &["nul".into()]).err().unwrap().hint.unwrap().contains("null"));
+    assert_eq!(select(asked, &["null".into()]).unwrap().len(), 1);
+}
+
+#[test]
+fn durations() {
+    assert_eq!(parse_duration_s("8m"), Some(480.0));
+    assert_eq!(parse_duration_s("150s"), Some(150.0));
+    assert_eq!(parse_duration_s("0"), None);
+    assert_eq!(parse_duration_s("soon"), None);
+    assert_eq!(parse_duration_s(""), None);
+}
+
+fn study(rest: &str) -> Result<Study, LabError> {
+    Study::parse(&format!("name='x'\ntitle='x'\nabout=''\nbudget='1m'\n{rest}"), "x")
+}
+
+#[test]
+fn a_case_may_say_what_only_one_size_has() {
+    let case = "[[case]]\nprobe='file.seq'\nparameters={bs='4K'}\nquick={size='1MiB'}\nreference={size='2GiB',bs='64K'}\nseconds=30";
+    let asked = |size| study(case).unwrap().asked(None, Some(size)).unwrap().remove(0);
+    let text = |asked: &AskedCase, key| asked.case.parameters.text(key).unwrap().to_owned();
+    let (quick, reference) = (asked(Size::Quick), asked(Size::Reference));
+    assert_eq!((text(&quick, "size").as_str(), text(&quick, "bs").as_str()), ("1MiB", "4K"));
+    assert_eq!((text(&reference, "size").as_str(), text(&reference, "bs").as_str()), ("2GiB", "64K"));
+    assert_eq!((quick.seconds, reference.seconds), (None, Some(30.0)));
+    let wrong = study(&case.replace("quick={size", "quick={sise")).unwrap();
+    for size in [Size::Quick, Size::Reference] {
+        let error = wrong.asked(None, Some(size)).err().unwrap();
+        assert_eq!(error.hint.as_deref(), Some("did you mean 'size'?"), "a slip shows in either size");
+    }
+    assert!(study(&case.replace("30", "3000")).unwrap().asked(None, Some(Size::Reference)).is_err());
+}
+
+#[test]
+fn each_size_has_its_budget() {
+    let both = study("reference_budget='2h'\n[[case]]\nprobe='null'").unwrap();
+    assert_eq!(
+        (both.budget_s(Size::Quick).unwrap(), both.budget_s(Size::Reference).unwrap()),
+        (60.0, 7200.0)
+    );
+    assert_eq!(study("[[case]]\nprobe='null'").unwrap().budget_s(Size::Reference).unwrap(), 60.0);
+    assert!(study("reference_budget='long'").is_err());
+}
+
+#[test]
+fn a_command_is_a_case_of_its_own_name() {
+    let text =
+        "[probe.build]\ncommand=['make']\nplaces=['own','share']\nmargin=0.1\n[probe.other]\ncommand=['x']";
+    let asked = study(text).unwrap().asked(None, None).unwrap();
+    let names: Vec<(&str, Option<&str>)> =
+        asked.iter().map(|a| (a.case.probe.as_str(), a.case.place.as_deref())).collect();
+    let expected = [("user.build", Some("own")), ("user.build", Some("share")), ("user.other", Some("own"))];
+    assert_eq!(names, expected);
+    assert!(tare_probes::find("user.build").is_some_and(|probe| probe.name == USER_COMMAND));
+    assert_eq!(select(asked, &["user.o*".into()]).unwrap().len(), 1);
+    let error = study("[probe.build]\ncomand=['make']").unwrap_err();
+    assert_eq!(error.hint.as_deref(), Some("did you mean 'command'?"));
+    let error = study("[[case]]\nprobe='user.build'").unwrap().asked(None, None).err().unwrap();
+    assert!(error.hint.unwrap().contains("[probe.NAME]"));
+}
+
+#[test]
+fn starts_stand_alone_in_a_study() {
+    assert!(study("[[case]]\nprobe='env.start'").unwrap().asked(None, None).is_ok());
+    let mixed = study("[[case]]\nprobe='env.start'\n[[case]]\nprobe='null'").unwrap();
+    assert!(mixed.asked(None, None).err().unwrap().to_string().contains("beside other cases"));
+}
+
+#[test]
+fn shipped_studies_name_articles_that_there_are() {
+    for (name, _) in SHIPPED {
+        for article in Study::named(name).unwrap().published {
+            crate::published::named(&article).unwrap_or_else(|e| panic!("{name}: {e}"));
+        }
+    }
+}
