@@ -1,4 +1,4 @@
-//! The netperf view: round trips under the names that netperf's omni output gives them.
+//! The netperf view: round trips, connections and streams under the names that netperf's omni output gives them.
 
 use tare_analysis::findings::Findings;
 use tare_analysis::pooled::{Pooled, Runs, runs};
@@ -10,6 +10,9 @@ use crate::text::clean;
 /// Nanoseconds of a microsecond, netperf's unit of latency.
 const MICROSECOND: f64 = 1e3;
 
+/// A line of netperf's output.
+type Line = (&'static str, String);
+
 pub fn render(session: &Session, findings: &Findings) -> String {
     let mut out = Lines::default();
     out.prose(
@@ -18,10 +21,13 @@ pub fn render(session: &Session, findings: &Findings) -> String {
          rounds together. Times are microseconds and keep their fractions, which netperf cuts off; connecting is \
          not the first round trip, as it is with netperf's TCP_RR.",
     );
-    let all = runs(session, &["net.rr"]);
+    let all = runs(session, &["net.rr", "net.connect", "net.stream"]);
     if all.is_empty() {
         out.blank();
-        out.prose("", "This session did not measure net.rr: tare run --only net.rr does.");
+        out.prose(
+            "",
+            "This session measured neither net.rr, net.connect nor net.stream: tare run --only 'net.*' does.",
+        );
     }
     for run in &all {
         out.blank();
@@ -33,31 +39,60 @@ pub fn render(session: &Session, findings: &Findings) -> String {
             out.prose("    ", &clean(&run.absence()));
             continue;
         }
-        block(&mut out, run, &pooled);
+        for (name, value) in block(run, &pooled) {
+            out.line(&format!("{name}={value}"));
+        }
         let headline = run.case.metrics.first().map_or("", |metric| metric.name.as_str());
         push_own(&mut out, session, findings, (&run.case.id, headline, run.lane));
     }
     out.text()
 }
 
-fn block(out: &mut Lines, run: &Runs<'_>, pooled: &Pooled) {
-    let parameters = &run.case.case.parameters;
-    let text = |key: &str, default: &str| clean(parameters.text(key).unwrap_or(default));
-    let transactions = pooled.series("round").operations;
-    let rate = pooled.per_second(transactions);
+fn block(run: &Runs<'_>, pooled: &Pooled) -> Vec<Line> {
+    match run.case.case.probe.as_str() {
+        "net.connect" => transactions(run, pooled, "transaction", "Connect|Send|Recv"),
+        "net.stream" => stream(run, pooled),
+        _ => transactions(run, pooled, "round", "Send|Recv"),
+    }
+}
+
+/// A parameter as it stands in the case.
+fn text(run: &Runs<'_>, key: &str, default: &str) -> String {
+    clean(run.case.case.parameters.text(key).unwrap_or(default))
+}
+
+/// A parameter of bytes, in bytes; as it stands where it is no number.
+fn bytes(run: &Runs<'_>, key: &str, default: &str) -> String {
+    let parameter = run.case.case.parameters.integer(key);
+    parameter.map_or_else(|_| text(run, key, default), |bytes| bytes.to_string())
+}
+
+/// TCP_RR, UDP_RR and TCP_CRR.
+fn transactions(run: &Runs<'_>, pooled: &Pooled, series: &str, direction: &str) -> Vec<Line> {
+    let protocol = text(run, "protocol", "tcp").to_uppercase();
+    let socket = if protocol == "UDP" { "Datagram" } else { "Stream" };
+    // netperf counts those that are in flight beside the first.
+    let in_flight = run.case.case.parameters.integer("burst").unwrap_or(1).max(1);
+    let count = pooled.series(series).operations;
+    let rate = pooled.per_second(count);
     let micros = |ns: f64| fixed(ns / MICROSECOND, 3);
+    let no_delay = if text(run, "nodelay", "no") == "yes" { "1" } else { "0" };
     let mut lines = vec![
-        ("PROTOCOL", text("protocol", "tcp").to_uppercase()),
-        ("REQUEST_SIZE", text("request", "1")),
-        ("RESPONSE_SIZE", text("response", "1")),
-        ("LOCAL_NODELAY", String::from(if text("nodelay", "no") == "yes" { "1" } else { "0" })),
+        ("SOCKET_TYPE", socket.to_owned()),
+        ("PROTOCOL", protocol),
+        ("DIRECTION", direction.to_owned()),
+        ("REQUEST_SIZE", bytes(run, "request", "1")),
+        ("RESPONSE_SIZE", bytes(run, "response", "1")),
+        ("BURST_SIZE", (in_flight - 1).to_string()),
+        ("LOCAL_NODELAY", no_delay.to_owned()),
         ("ELAPSED_TIME", fixed(pooled.total_ns as f64 / 1e9, 2)),
         ("THROUGHPUT", fixed(rate, 2)),
-        ("THROUGHPUT_UNITS", "Trans/s".into()),
+        ("THROUGHPUT_UNITS", "Trans/s".to_owned()),
         ("TRANSACTION_RATE", fixed(rate, 3)),
-        ("RT_LATENCY", micros(pooled.total_ns as f64 / transactions as f64)),
+        // By netperf's definition, which is no mean of samples: time over transactions, times those in flight.
+        ("RT_LATENCY", micros(pooled.total_ns as f64 / count as f64 * in_flight as f64)),
     ];
-    if let Some(t) = pooled.times(&["round"]) {
+    if let Some(t) = pooled.times(&[series]) {
         lines.extend([
             ("MIN_LATENCY", micros(t.min_ns)),
             ("MEAN_LATENCY", micros(t.mean_ns)),
@@ -68,7 +103,31 @@ fn block(out: &mut Lines, run: &Runs<'_>, pooled: &Pooled) {
             ("STDDEV_LATENCY", micros(t.deviation_ns)),
         ]);
     }
-    for (name, value) in lines {
-        out.line(&format!("{name}={value}"));
+    lines
+}
+
+/// TCP_STREAM and TCP_MAERTS. Their latencies are those of single writes, which tare does not time.
+fn stream(run: &Runs<'_>, pooled: &Pooled) -> Vec<Line> {
+    let is_receiving = text(run, "direction", "send") == "receive";
+    let (direction, size, counted) = match is_receiving {
+        true => ("Receive", "LOCAL_RECV_SIZE", "LOCAL_BYTES_RECVD"),
+        false => ("Send", "LOCAL_SEND_SIZE", "LOCAL_BYTES_SENT"),
+    };
+    let moved = pooled.series("stream").bytes;
+    let mut lines = vec![
+        ("SOCKET_TYPE", "Stream".to_owned()),
+        ("PROTOCOL", "TCP".to_owned()),
+        ("DIRECTION", direction.to_owned()),
+        (size, bytes(run, "size", "16384")),
+        ("ELAPSED_TIME", fixed(pooled.total_ns as f64 / 1e9, 2)),
+        ("THROUGHPUT", fixed(pooled.per_second(moved) * 8.0 / 1e6, 2)),
+        ("THROUGHPUT_UNITS", "10^6bits/s".to_owned()),
+        (counted, moved.to_string()),
+    ];
+    let congestion = text(run, "congestion", "system");
+    if congestion != "system" {
+        let end = if is_receiving { "REMOTE_CONG_CONTROL" } else { "LOCAL_CONG_CONTROL" };
+        lines.push((end, congestion));
     }
+    lines
 }

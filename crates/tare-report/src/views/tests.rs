@@ -250,6 +250,31 @@ fn round_trips_have_netperfs_names() {
 }
 
 #[test]
+fn every_test_of_netperfs_has_its_own_lines() {
+    let nanoseconds = |name, series, reading| metric(name, series, reading, Unit::Nanoseconds);
+    let datagrams = [("burst", "4"), ("protocol", "udp"), ("request", "16"), ("response", "1")];
+    let mut cases = vec![
+        case("net.rr", &datagrams, (None, Some("host"))),
+        case("net.connect", &[("request", "16"), ("response", "1")], (None, Some("host"))),
+        case("net.stream", &[("direction", "send"), ("size", "16KiB")], (None, Some("host"))),
+        case("net.stream", &[("congestion", "cubic"), ("direction", "receive")], (None, Some("host"))),
+    ];
+    cases[0].metrics = vec![nanoseconds("p50", "round", Reading::Quantile(0.5))];
+    cases[1].metrics = vec![nanoseconds("p50", "transaction", Reading::Quantile(0.5))];
+    for case in &mut cases[2..] {
+        case.metrics = vec![metric("bytes", "stream", Reading::BytesPerSecond, Unit::BytesPerSecond)];
+    }
+    let mut session = session(cases);
+    add(&mut session, 0, "native", Ok(vec![latency("round", 17 * 4, &[20_000; 4])]));
+    let connections = vec![latency("transaction", 17 * 4, &[50_000; 4]), latency("connect", 0, &[20_000; 4])];
+    add(&mut session, 1, "native", Ok(connections));
+    for at in [2, 3] {
+        add(&mut session, at, "native", Ok(vec![throughput("stream", 1000, 16_384_000, 10_000_000)]));
+    }
+    assert_snapshot!(shown(Tool::Netperf, &session));
+}
+
+#[test]
 fn crystaldiskmark_keeps_the_best_pass() {
     let queue = |op: &'static str| {
         [("bs", "1MiB"), ("depth", "8"), ("op", op), ("pattern", "sequential"), ("threads", "1")]
@@ -277,7 +302,7 @@ fn a_session_without_the_probes_says_which_study_has_them() {
     assert!(shown(Tool::Dd, &empty).contains("did not measure file.seq"));
     assert!(shown(Tool::UnixBench, &empty).contains("measured none of the twelve tests"));
     assert!(shown(Tool::Sysbench, &empty).contains("neither cpu.primes nor file.random"));
-    assert!(shown(Tool::Netperf, &empty).contains("did not measure net.rr"));
+    assert!(shown(Tool::Netperf, &empty).contains("measured neither net.rr"));
     assert!(shown(Tool::CrystalDiskMark, &empty).contains("did not measure file.queue"));
 }
 

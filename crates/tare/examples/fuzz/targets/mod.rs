@@ -3,6 +3,7 @@
 //! A target is one file, and two lines here.
 
 mod importers;
+mod netperf;
 mod record;
 
 /// A reader of foreign data.
@@ -18,7 +19,7 @@ pub struct Target {
 }
 
 /// Every target.
-pub static TARGETS: &[&Target] = &[&importers::TARGET, &record::TARGET];
+pub static TARGETS: &[&Target] = &[&importers::TARGET, &netperf::TARGET, &record::TARGET];
 
 /// A message without its numbers: the same answer about another line is not a new one.
 pub fn without_numbers(message: &str) -> String {
