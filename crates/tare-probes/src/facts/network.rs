@@ -104,7 +104,8 @@ fn devices() -> Option<BTreeMap<u32, Device>> {
     Some(devices)
 }
 
-/// The address that a message tells of, with the length of its network's prefix.
+/// The address that a message tells of, with the length of its network's prefix. Addresses that a device gave itself
+/// say nothing of a way, and hold the device's number: they stay out of records.
 fn address(body: &[u8]) -> Option<String> {
     let of = |wanted: u16| attributes(body, ADDRESS_BYTES).find(|(kind, _)| *kind == wanted);
     let (_, value) = of(libc::IFA_LOCAL).or_else(|| of(libc::IFA_ADDRESS))?;
@@ -112,6 +113,9 @@ fn address(body: &[u8]) -> Option<String> {
         4 => IpAddr::V4(Ipv4Addr::from(*value.first_chunk::<4>()?)),
         _ => IpAddr::V6(Ipv6Addr::from(*value.first_chunk::<16>()?)),
     };
+    if matches!(address, IpAddr::V6(address) if address.is_unicast_link_local()) {
+        return None;
+    }
     Some(format!("{address}/{}", body.get(1)?))
 }
 
@@ -175,6 +179,8 @@ mod tests {
         assert_eq!(address(&[0; ADDRESS_BYTES]), None);
         let body = [&[2, 24, 0, 0, 1, 0, 0, 0][..], &[8, 0, 2, 0, 198, 18, 0, 1]].concat();
         assert_eq!(address(&body).as_deref(), Some("198.18.0.1/24"));
+        let own = [&[10, 64, 0, 0, 1, 0, 0, 0][..], &[20, 0, 1, 0, 0xfe, 0x80], &[0; 14]].concat();
+        assert_eq!(address(&own), None);
         assert_eq!(text(b"eth0\0\0"), "eth0");
         assert_eq!(offloads("a name that no device can have"), None);
     }
