@@ -51,6 +51,7 @@ fn row(case: &str, cells: Vec<Cell>) -> Row {
         reference: Some(level()),
         cells,
         control: None,
+        published: Vec::new(),
     }
 }
 
