@@ -130,10 +130,6 @@ impl Driven {
                 }
                 request.flags |= if *no_delay { NO_DELAY } else { 0 };
             }
-            Flow::Hops => {
-                let reason = "hops are not visible: a netserver tells no times of its own";
-                return Err(Failure::new(FailureKind::NotSupported, reason));
-            }
             Flow::Connections { request: to, response: back } => {
                 rounds(&mut request, *to, *back);
                 request.flags |= CONNECT_TEST;
