@@ -104,6 +104,31 @@ impl fmt::Display for Case {
     }
 }
 
+/// Whether a text matches a pattern in which `*` stands for anything.
+///
+/// Goes through the text once and falls back only to the last star, so that no pattern takes long.
+pub fn matches(pattern: &str, text: &str) -> bool {
+    let (pattern, text) = (pattern.as_bytes(), text.as_bytes());
+    let (mut p, mut t) = (0, 0);
+    // The last star, and where what it stands for ends.
+    let mut star: Option<(usize, usize)> = None;
+    while t < text.len() {
+        match pattern.get(p) {
+            Some(b'*') => {
+                star = Some((p, t));
+                p += 1;
+            }
+            Some(byte) if *byte == text[t] => (p, t) = (p + 1, t + 1),
+            _ => {
+                let Some((at, end)) = star else { return false };
+                star = Some((at, end + 1));
+                (p, t) = (at + 1, end + 1);
+            }
+        }
+    }
+    pattern[p..].iter().all(|byte| *byte == b'*')
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -116,6 +141,21 @@ mod tests {
         assert_eq!(parse_size("4kb"), None);
         assert_eq!(parse_size(""), None);
         assert_eq!(parse_size("99999999999G"), None);
+    }
+
+    #[test]
+    fn a_star_stands_for_anything() {
+        for (pattern, text) in
+            [("*", ""), ("a*c", "abbc"), ("*b*b*", "abab"), ("", ""), ("ü*", "üä"), ("a", "a")]
+        {
+            assert!(matches(pattern, text), "{pattern} {text}");
+        }
+        for (pattern, text) in [("a*c", "abcd"), ("", "a"), ("*b*b*b*", "abab"), ("a", "A"), ("a*", "")] {
+            assert!(!matches(pattern, text), "{pattern} {text}");
+        }
+        // Would take until the end of days if every star tried every place.
+        assert!(!matches(&"a*".repeat(40), &"a".repeat(39)));
+        assert!(!matches(&("a*".repeat(40) + "b"), &"a".repeat(4000)));
     }
 
     #[test]

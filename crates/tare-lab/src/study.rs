@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
-use tare_data::names::{Case, Parameters};
+use tare_data::names::{Case, Parameters, matches};
 use tare_probes::probe::{Need, Probe, Size};
 use tare_probes::probes::{USER, USER_COMMAND};
 
@@ -409,13 +409,6 @@ pub fn select(asked: Vec<AskedCase>, patterns: &[String]) -> Result<Vec<AskedCas
 
 fn names(pattern: &str, asked: &AskedCase) -> bool {
     matches(pattern, &asked.case.probe) || matches(pattern, &asked.case.to_string())
-}
-
-/// Whether a text matches a pattern in which `*` stands for anything.
-fn matches(pattern: &str, text: &str) -> bool {
-    let Some((head, tail)) = pattern.split_once('*') else { return pattern == text };
-    let Some(rest) = text.strip_prefix(head) else { return false };
-    (0..=rest.len()).filter(|at| rest.is_char_boundary(*at)).any(|at| matches(tail, &rest[at..]))
 }
 
 #[cfg(test)]
