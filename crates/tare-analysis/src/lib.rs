@@ -13,6 +13,7 @@ pub mod compare;
 pub mod curve;
 pub mod facts;
 pub mod findings;
+pub mod gate;
 pub mod index;
 pub mod judge;
 pub mod modes;

@@ -3,6 +3,7 @@
 mod deciding;
 mod findings;
 mod gaps;
+mod gate;
 mod golden;
 mod hostile;
 mod noise_models;
