@@ -24,6 +24,7 @@ pub mod pooled;
 pub mod published;
 pub mod rows;
 pub mod sign;
+pub mod spread;
 pub mod stability;
 pub mod stopping;
 pub mod summary;

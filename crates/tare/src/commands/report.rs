@@ -80,7 +80,7 @@ pub fn show(
         return Ok(tare_report::markdown::render(session, &findings));
     }
     if view.csv {
-        return Ok(tare_report::csv::render(session, &findings));
+        return Ok(tare_report::exports::csv::render(session, &findings));
     }
     if let Some(tool) = view.view {
         return Ok(tare_report::views::render(followed(tool), session, &findings));

@@ -3,8 +3,16 @@
 use tare_analysis::findings::{Cell, Findings, Gap, Level, Row};
 use tare_data::session::Session;
 
+use super::{Export, Source, Writing};
 use crate::text::clean;
 use crate::words;
+
+pub static EXPORT: Export = Export {
+    name: "csv",
+    summary: "a line a cell of the findings, for spreadsheets and data frames",
+    writing: Writing::Whole,
+    render: |Source { session, findings, .. }| render(session, findings).into_bytes(),
+};
 
 const HEAD: [&str; 22] = [
     "study",

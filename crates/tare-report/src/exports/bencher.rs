@@ -1,0 +1,90 @@
+//! Bencher Metric Format: figures and cost ratios with their bounds, for `bencher run --adapter json`.
+
+use serde_json::{Map, Value, json};
+use tare_data::unit::Unit;
+
+use super::{Export, Source, Writing, bounds};
+use crate::text::clean;
+use crate::words;
+
+pub static EXPORT: Export = Export {
+    name: "bencher",
+    summary: "Bencher Metric Format: headline figures and cost ratios with their bounds",
+    writing: Writing::Whole,
+    render,
+};
+
+/// Longest name of a benchmark that Bencher takes.
+const LONGEST_NAME: usize = 1024;
+
+/// Benchmark `lane/case`, with the measure of its unit and, beside the reference, the measure `cost-ratio`.
+fn render(source: &Source) -> Vec<u8> {
+    let mut benchmarks: Map<String, Value> = Map::new();
+    for row in source.findings.rows.iter().filter(|row| row.headline) {
+        for (lane, level) in source.levels(row) {
+            let figure = metric(level.median, Some((level.low, level.high)));
+            add(&mut benchmarks, lane, &row.case, measure(row.metric.unit), figure);
+        }
+        for (lane, cell) in source.findings.subjects.iter().zip(&row.cells) {
+            if let Some(comparison) = words::comparison(cell) {
+                let ratio = metric(comparison.ratio, bounds(comparison));
+                add(&mut benchmarks, lane, &row.case, "cost-ratio", ratio);
+            }
+        }
+    }
+    let mut text = crate::json::escaped(&benchmarks);
+    text.push('\n');
+    text.into_bytes()
+}
+
+fn add(benchmarks: &mut Map<String, Value>, lane: &str, case: &str, measure: &str, metric: Option<Value>) {
+    let Some(metric) = metric else { return };
+    let name: String = format!("{}/{}", clean(lane), clean(case)).chars().take(LONGEST_NAME).collect();
+    let measures = benchmarks.entry(name).or_insert_with(|| json!({}));
+    measures[measure] = metric;
+}
+
+/// A value with its bounds, where they are numbers.
+fn metric(value: f64, bounds: Option<(f64, f64)>) -> Option<Value> {
+    let mut metric = value.is_finite().then(|| json!({ "value": value }))?;
+    if let Some((low, high)) = bounds.filter(|(low, high)| low.is_finite() && high.is_finite()) {
+        metric["lower_value"] = json!(low);
+        metric["upper_value"] = json!(high);
+    }
+    Some(metric)
+}
+
+/// The slug of a measure; Bencher has the first two already, in these units.
+fn measure(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Nanoseconds => "latency",
+        Unit::PerSecond => "throughput",
+        Unit::PerMinute => "operations-per-minute",
+        Unit::BytesPerSecond => "bytes-per-second",
+        Unit::BitsPerSecond => "bits-per-second",
+        Unit::Bytes => "bytes",
+        Unit::Mwips => "mwips",
+        Unit::Percent => "percent",
+        Unit::Count => "count",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::specimen;
+
+    #[test]
+    fn a_lane_has_its_figure_and_its_ratio_with_bounds() {
+        let (session, findings) = (specimen::session(2), specimen::findings(2));
+        let bytes = render(&Source { session: &session, findings: &findings, gate: None });
+        let read: Value = serde_json::from_slice(&bytes).unwrap();
+        let gvisor = &read["gvisor/sys.getppid"];
+        assert_eq!(gvisor["cost-ratio"]["value"], 24.13);
+        assert!(gvisor["cost-ratio"]["lower_value"].as_f64().unwrap() < 24.13);
+        assert!(gvisor["latency"]["upper_value"].is_number());
+        assert_eq!(read["native/sys.getppid"]["latency"]["value"], 173.4);
+        assert_eq!(read["native/sys.getppid"].get("cost-ratio"), None);
+        assert_eq!(read.get("gvisor/file.sync@own"), None, "a gap is no figure");
+    }
+}

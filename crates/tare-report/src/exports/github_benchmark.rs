@@ -1,0 +1,100 @@
+//! The JSON of github-action-benchmark's custom tools, which want figures that are better small and better big apart.
+
+use serde::Serialize;
+use tare_data::unit::Direction;
+
+use super::{Export, Source, Writing, bounds};
+use crate::number::{ratio_interval, scales};
+use crate::text::clean;
+use crate::words;
+
+pub static SMALLER: Export = Export {
+    name: "github-benchmark-smaller",
+    summary: "github-action-benchmark, tool customSmallerIsBetter: cost ratios, and figures that are better small",
+    writing: Writing::Whole,
+    render: |source| render(source, Direction::Lower),
+};
+
+pub static BIGGER: Export = Export {
+    name: "github-benchmark-bigger",
+    summary: "github-action-benchmark, tool customBiggerIsBetter: figures that are better big",
+    writing: Writing::Whole,
+    render: |source| render(source, Direction::Higher),
+};
+
+/// One entry of the action's input.
+#[derive(Serialize)]
+struct Bench {
+    name: String,
+    unit: String,
+    value: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    range: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    extra: Option<String>,
+}
+
+fn render(source: &Source, better: Direction) -> Vec<u8> {
+    let mut benches = Vec::new();
+    for row in source.findings.rows.iter().filter(|row| row.headline) {
+        if better == Direction::Lower {
+            benches.extend(ratios(source, row));
+        }
+        if row.metric.direction == better {
+            benches.extend(source.levels(row).into_iter().map(|(lane, level)| Bench {
+                name: format!("{}: {}", clean(lane), clean(&row.case)),
+                unit: scales(row.metric.unit)[0].unit.to_owned(),
+                value: level.median,
+                range: Some(format!("{} to {}", level.low, level.high)),
+                extra: Some(clean(&row.label)),
+            }));
+        }
+    }
+    benches.retain(|bench| bench.value.is_finite());
+    let mut text = crate::json::escaped(&benches);
+    text.push('\n');
+    text.into_bytes()
+}
+
+/// What each lane costs: a figure that another machine or day does not move, as far as both sides move together.
+fn ratios<'a>(source: &'a Source, row: &'a tare_analysis::findings::Row) -> impl Iterator<Item = Bench> + 'a {
+    source.findings.subjects.iter().zip(&row.cells).filter_map(|(lane, cell)| {
+        let comparison = words::comparison(cell)?;
+        Some(Bench {
+            name: format!("{}: cost of {}", clean(lane), clean(&row.case)),
+            unit: format!("x {}", clean(&source.findings.reference)),
+            value: comparison.ratio,
+            range: bounds(comparison).map(|(low, high)| ratio_interval(low, high, comparison.ratio)),
+            extra: Some(format!("{}: {}", clean(&row.label), words::verdict(comparison.verdict))),
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::specimen;
+
+    fn read(better: Direction) -> Vec<Value> {
+        let (session, mut findings) = (specimen::session(2), specimen::findings(2));
+        findings.rows[1].metric.direction = Direction::Higher;
+        let bytes = render(&Source { session: &session, findings: &findings, gate: None }, better);
+        serde_json::from_slice(&bytes).unwrap()
+    }
+
+    #[test]
+    fn figures_go_where_their_direction_says_and_ratios_are_better_small() {
+        let named = |all: &[Value], name: &str| all.iter().any(|bench| bench["name"] == name);
+        let (smaller, bigger) = (read(Direction::Lower), read(Direction::Higher));
+        assert!(
+            named(&smaller, "gvisor: cost of proc.spawn") && !named(&bigger, "gvisor: cost of proc.spawn")
+        );
+        assert!(named(&bigger, "gvisor: proc.spawn") && !named(&smaller, "gvisor: proc.spawn"));
+        assert!(named(&smaller, "native: sys.getppid"));
+        let cost = smaller.iter().find(|bench| bench["name"] == "gvisor: cost of sys.getppid").unwrap();
+        assert_eq!((&cost["value"], &cost["unit"]), (&24.13.into(), &"x native".into()));
+        assert_eq!(cost["range"], "[23.9, 24.4]");
+    }
+}

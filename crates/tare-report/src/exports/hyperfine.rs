@@ -1,0 +1,104 @@
+//! hyperfine's JSON: each headline that is a time, as if it were a command that was run once a round.
+
+use serde::Serialize;
+use tare_analysis::findings::Level;
+use tare_analysis::spread::spread;
+use tare_data::unit::Unit;
+
+use super::{Export, Source, Writing};
+use crate::text::clean;
+
+pub static EXPORT: Export = Export {
+    name: "hyperfine",
+    summary: "hyperfine's JSON: headlines that are times, a run a round, in seconds an operation",
+    writing: Writing::Whole,
+    render,
+};
+
+const NANOSECONDS_A_SECOND: f64 = 1e9;
+
+#[derive(Serialize)]
+struct Results {
+    results: Vec<Run>,
+}
+
+/// One of hyperfine's results; times in seconds.
+#[derive(Serialize)]
+struct Run {
+    command: String,
+    mean: f64,
+    /// Null for a single run, as hyperfine has it.
+    stddev: Option<f64>,
+    median: f64,
+    /// tare does not take the processor's time apart; null, since a zero would be a figure.
+    user: Option<f64>,
+    system: Option<f64>,
+    min: f64,
+    max: f64,
+    times: Vec<f64>,
+    /// A trial that gave a figure ended well.
+    exit_codes: Vec<i32>,
+    parameters: Parameters,
+}
+
+#[derive(Serialize)]
+struct Parameters {
+    lane: String,
+    case: String,
+}
+
+fn render(source: &Source) -> Vec<u8> {
+    let mut results = Vec::new();
+    let times = |row: &&tare_analysis::findings::Row| row.headline && row.metric.unit == Unit::Nanoseconds;
+    for row in source.findings.rows.iter().filter(times) {
+        for (lane, level) in source.levels(row) {
+            let parameters = Parameters { lane: clean(lane), case: clean(&row.case) };
+            let command = format!("{} in {}", clean(&row.label), clean(lane));
+            results.extend(run(command, parameters, level));
+        }
+    }
+    let mut text = crate::json::escaped(&Results { results });
+    text.push('\n');
+    text.into_bytes()
+}
+
+/// None where a level's values are no numbers: hyperfine's readers know no others.
+fn run(command: String, parameters: Parameters, level: &Level) -> Option<Run> {
+    let spread = spread(level).filter(|_| level.median.is_finite())?;
+    let seconds = |ns: f64| ns / NANOSECONDS_A_SECOND;
+    Some(Run {
+        command,
+        mean: seconds(spread.mean),
+        stddev: spread.deviation.map(seconds),
+        median: seconds(level.median),
+        user: None,
+        system: None,
+        min: seconds(spread.least),
+        max: seconds(spread.most),
+        times: level.values.iter().copied().map(seconds).collect(),
+        exit_codes: vec![0; level.values.len()],
+        parameters,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::specimen;
+
+    #[test]
+    fn times_are_in_seconds_and_rates_are_left_out() {
+        let (session, mut findings) = (specimen::session(1), specimen::findings(1));
+        findings.rows[1].metric.unit = Unit::PerSecond;
+        let bytes = render(&Source { session: &session, findings: &findings, gate: None });
+        let read: Value = serde_json::from_slice(&bytes).unwrap();
+        let results = read["results"].as_array().unwrap();
+        assert_eq!(results.len(), 6 * 3, "six times, in reference, control and subject");
+        assert_eq!(results[0]["command"], "system call in native");
+        assert!((results[0]["median"].as_f64().unwrap() - 173.4e-9).abs() < 1e-15);
+        assert_eq!(results[0]["times"].as_array().unwrap().len(), 18);
+        assert_eq!(results[0]["user"], Value::Null);
+    }
+}

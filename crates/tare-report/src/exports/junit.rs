@@ -1,0 +1,153 @@
+//! JUnit XML: a test case a headline cell, for the test views of forges and build servers.
+
+use std::fmt::Write;
+
+use tare_analysis::findings::Cell;
+use tare_analysis::gate::Answer;
+
+use super::{Export, Headline, Source, Writing};
+use crate::number::{Figure, ratio, ratio_interval};
+use crate::text::clean;
+use crate::words;
+
+pub static EXPORT: Export = Export {
+    name: "junit",
+    summary: "JUnit XML: a test case a cell; failed where a gate is tripped, skipped where there is no comparison",
+    writing: Writing::Whole,
+    render,
+};
+
+/// How a test case ended.
+enum Result {
+    Passed,
+    /// Why, in one line.
+    Failed(String),
+    Skipped(String),
+}
+
+/// A suite a lane. Without a gate nothing fails: a cost is a finding, not a fault.
+fn render(source: &Source) -> Vec<u8> {
+    let cells: Vec<(Headline, Result)> =
+        source.headlines().map(|cell| (cell, result(source, &cell))).collect();
+    let mut xml = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+    let name = attribute(&format!("tare {}", source.session.plan.study));
+    let _ = writeln!(xml, "<testsuites name=\"{name}\" {}>", counts(cells.iter()));
+    for (at, lane) in source.findings.subjects.iter().enumerate() {
+        let of_lane = || cells.iter().filter(|(cell, _)| cell.at.1 == at);
+        let _ = writeln!(
+            xml,
+            "  <testsuite name=\"{}\" {} timestamp=\"{}\">",
+            attribute(lane),
+            counts(of_lane()),
+            attribute(&source.session.header.started)
+        );
+        of_lane().for_each(|(cell, result)| test_case(&mut xml, source, cell, result));
+        xml.push_str("  </testsuite>\n");
+    }
+    xml.push_str("</testsuites>\n");
+    xml.into_bytes()
+}
+
+fn counts<'a, 'b: 'a>(cells: impl Iterator<Item = &'a (Headline<'b>, Result)>) -> String {
+    let (mut tests, mut failures, mut skipped) = (0, 0, 0);
+    for (_, result) in cells {
+        tests += 1;
+        failures += usize::from(matches!(result, Result::Failed(_)));
+        skipped += usize::from(matches!(result, Result::Skipped(_)));
+    }
+    format!("tests=\"{tests}\" failures=\"{failures}\" errors=\"0\" skipped=\"{skipped}\"")
+}
+
+fn result(source: &Source, cell: &Headline) -> Result {
+    let judged = source.gate.and_then(|gate| gate.of(cell.at.0, cell.at.1));
+    match judged.filter(|judged| judged.answer == Answer::Trips) {
+        Some(judged) => Result::Failed(format!("{}: {}", judged.condition, said(source, cell))),
+        None if words::comparison(cell.cell).is_none() => Result::Skipped(said(source, cell)),
+        None => Result::Passed,
+    }
+}
+
+/// What was found, in one line.
+fn said(source: &Source, cell: &Headline) -> String {
+    match cell.cell {
+        Cell::Compared(c) => format!(
+            "{} of {}, {} {}",
+            ratio(c.ratio),
+            clean(&source.findings.reference),
+            ratio_interval(c.low, c.high, c.ratio),
+            words::verdict(c.verdict)
+        ),
+        Cell::Observed(level) => {
+            format!("{}, observed and not judged", Figure::plain(level.median, cell.row.metric.unit).text())
+        }
+        Cell::Gap(gap) => match words::gap(gap) {
+            (word, Some(reason)) if !reason.trim().is_empty() => format!("{word}: {}", clean(reason)),
+            (word, _) => word.to_owned(),
+        },
+    }
+}
+
+fn test_case(xml: &mut String, source: &Source, cell: &Headline, result: &Result) {
+    let label = attribute(&cell.row.label);
+    let (lane, case) = (attribute(cell.lane), attribute(&cell.row.case));
+    let _ = writeln!(xml, "    <testcase classname=\"{lane}\" name=\"{label} ({case})\">");
+    let _ = match result {
+        Result::Passed => Ok(()),
+        Result::Failed(why) => writeln!(xml, "      <failure message=\"{}\"/>", attribute(why)),
+        Result::Skipped(why) => writeln!(xml, "      <skipped message=\"{}\"/>", attribute(why)),
+    };
+    let _ = writeln!(xml, "      <system-out>{}</system-out>", attribute(&said(source, cell)));
+    xml.push_str("    </testcase>\n");
+}
+
+/// Text as it may stand in an attribute or an element.
+fn attribute(text: &str) -> String {
+    let mut out = String::new();
+    for c in clean(text).chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            // XML 1.0 has no place for these, escaped or not.
+            '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use tare_analysis::gate::{LaneNames, judge};
+
+    use super::*;
+    use crate::specimen;
+
+    fn shown(condition: Option<&str>) -> String {
+        let (session, findings) = (specimen::session(3), specimen::findings(3));
+        let lanes: Vec<LaneNames> =
+            findings.subjects.iter().map(|name| LaneNames { name, specification: name }).collect();
+        let gate = condition.map(|text| judge(&findings, &lanes, &[text.parse().unwrap()]));
+        let source = Source { session: &session, findings: &findings, gate: gate.as_ref() };
+        String::from_utf8(render(&source)).unwrap()
+    }
+
+    #[test]
+    fn a_cost_is_no_failure_unless_a_gate_says_so() {
+        assert!(shown(None).contains("tests=\"21\" failures=\"0\" errors=\"0\" skipped=\"2\""));
+        let gated = shown(Some("slower:gvisor>10"));
+        assert_eq!(gated.matches("<failure").count(), 3);
+        assert!(
+            gated.contains("message=\"slower:gvisor&gt;10: 24.1x of native, [23.9, 24.4] slower\""),
+            "{gated}"
+        );
+        assert!(gated.contains("<skipped message=\"not comparable: emulated processor (TCG)"), "{gated}");
+        assert_eq!(shown(Some("gap")).matches("<failure").count(), 2);
+    }
+
+    #[test]
+    fn the_document_keeps_its_shape() {
+        insta::assert_snapshot!(shown(Some("slower:gvisor:sys.*")));
+    }
+}
