@@ -8,6 +8,8 @@
 pub mod assemble;
 pub mod attribution;
 pub mod binomial;
+pub mod change;
+pub mod changed_facts;
 pub mod comparable;
 pub mod compare;
 pub mod curve;

@@ -1,8 +1,11 @@
 //! The answer of a gate in words.
 
-use tare_analysis::gate::{Answer, Outcome};
+use tare_analysis::findings::{Cell, Findings};
+use tare_analysis::gate::{Answer, Judged, Outcome};
 
-use crate::number::counted;
+use crate::number::{counted, ratio, ratio_interval};
+use crate::text::clean;
+use crate::words;
 
 /// One line: whether the gate is shut, by how many cells, and how many could not be decided or compared.
 pub fn line(outcome: &Outcome) -> String {
@@ -26,10 +29,32 @@ pub fn line(outcome: &Outcome) -> String {
     format!("{head}; {undecided}{missing}")
 }
 
+/// Tripped cells beyond this many are counted, not listed.
+const MOST_LISTED: usize = 20;
+
+/// A line for each cell that trips the gate: where, what, how much, by which condition.
+pub fn tripped(findings: &Findings, outcome: &Outcome) -> Vec<String> {
+    let cells = || outcome.cells.iter().filter(|cell| cell.answer == Answer::Trips);
+    let line = |judged: &Judged| {
+        let row = findings.rows.get(judged.row)?;
+        let said = match row.cells.get(judged.lane)? {
+            Cell::Compared(c) => {
+                format!("{} {}", ratio(c.ratio), ratio_interval(c.low, c.high, c.ratio))
+            }
+            Cell::Observed(_) => "observed".into(),
+            Cell::Gap(gap) => words::gap(gap).0.into(),
+        };
+        let lane = clean(findings.subjects.get(judged.lane)?);
+        Some(format!("{lane}: {} {said} ({})", clean(&row.label), judged.condition))
+    };
+    let mut lines: Vec<String> = cells().filter_map(line).take(MOST_LISTED).collect();
+    let more = cells().count().saturating_sub(MOST_LISTED);
+    lines.extend((more > 0).then(|| format!("and {more} more")));
+    lines
+}
+
 #[cfg(test)]
 mod tests {
-    use tare_analysis::gate::Judged;
-
     use super::*;
 
     #[test]

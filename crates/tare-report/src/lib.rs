@@ -4,6 +4,7 @@
 //! [`tare_analysis::findings::Findings`], and how it is shown in the options that the caller passes.
 //! A record is untrusted: every text from it goes through [`text::clean`] before it is shown.
 
+pub mod diff;
 pub mod exports;
 pub mod facts;
 pub mod gate;

@@ -3,23 +3,26 @@
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
+use tare_analysis::gate::Condition;
+use tare_report::exports::{self, EXPORTS, Export};
 
 /// Weighs the layers between a program and the hardware.
 ///
 /// tare copies itself into each environment, runs the same probes in random order in one session until
 /// each comparison is decided, and says which layer costs what.
 #[derive(Debug, Parser)]
-#[command(name = "tare", version, max_term_width = 100, subcommand_required = true)]
+#[command(name = "tare", version, max_term_width = 100)]
 #[command(after_help = "Examples:
   tare run                                weigh every environment that is ready here
   tare run --in native,gvisor --only 'sys.*,proc.*'
   tare check                              what is ready, and what would make the rest so
   tare report tare-2026-01-31T12-00.tare  read a session again
 
-Exit codes: 0 done, 1 internal, 2 usage, 3 environment, 4 storage, 5 record, 130 interrupted.")]
+Exit codes: 0 done, 1 internal, 2 usage, 3 environment, 4 storage, 5 record, 6 gate shut, 130 interrupted.")]
 pub struct Args {
+    /// None says what to do first.
     #[command(subcommand)]
-    pub command: Command,
+    pub command: Option<Command>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -27,12 +30,15 @@ pub enum Command {
     Run(Box<Run>),
     Report(Report),
     Import(Import),
+    Diff(Diff),
     List(List),
     Show(Show),
     Check(Check),
     Serve(Serve),
     Clean(Clean),
     Environment(Environment),
+    Completions(Completions),
+    Man(Man),
 }
 
 /// Measure: run a study in several environments and say what each layer costs.
@@ -44,7 +50,8 @@ pub enum Command {
   tare run --only file.seq --place own,ext4,btrfs   file systems made for the session
   tare run filesystems --quick --in gvisor          a shipped study, in five minutes
   tare run full --budget 20m                        everything, for twenty minutes
-  tare run --resume tare-2026-01-31T12-00.tare      go on where a session broke off")]
+  tare run --resume tare-2026-01-31T12-00.tare      go on where a session broke off
+  tare run --fail-if 'slower:gvisor:sys.*>30'       exit with 6 where a layer costs too much")]
 pub struct Run {
     /// A shipped study, or a TOML file. 'quick' unless --only selects from all probes ('full').
     pub study: Option<String>,
@@ -105,7 +112,8 @@ pub struct Run {
   tare report --view unixbench FILE                 twelve scores and their index
   tare report --json FILE | jq '.rows[] | {case, cells}'
   tare report --serve FILE                          a page that follows a session while it runs
-  tare report --markdown FILE >> \"$GITHUB_STEP_SUMMARY\"")]
+  tare report --export parquet=trials.parquet --export junit=cells.xml FILE
+  tare report --fail-if slower:container FILE       exit with 6 if the container is slower")]
 pub struct Report {
     /// The record. May be left out with --published, which then shows what follows from the articles' own figures.
     #[arg(required_unless_present = "published")]
@@ -113,10 +121,10 @@ pub struct Report {
     /// Show the page on 127.0.0.1 instead, also while the session still runs: it says how far that is. Prints its address,
     /// which holds a secret; Ctrl-C ends. Takes any free port unless one is given, as in --serve=8080.
     #[arg(long, value_name = "PORT", num_args = 0..=1, require_equals = true, default_missing_value = "0")]
-    #[arg(requires = "record", conflicts_with_all = ["json", "markdown", "csv", "html", "view", "wide"])]
+    #[arg(requires = "record", conflicts_with_all = ["json", "markdown", "csv", "html", "view", "wide", "exports", "fail_if"])]
     pub serve: Option<u16>,
     /// A record that 'tare import' made: its figures beside the session's own, as another tool's.
-    #[arg(long, value_name = "RECORD", requires = "record", conflicts_with_all = ["csv", "html", "view", "serve"])]
+    #[arg(long, value_name = "RECORD", requires = "record", conflicts_with_all = ["csv", "html", "view", "serve", "exports", "fail_if"])]
     pub beside: Option<PathBuf>,
     #[command(flatten)]
     pub view: View,
@@ -177,6 +185,41 @@ pub struct View {
     /// Holm's correction for many cells instead of Benjamini and Hochberg's.
     #[arg(long)]
     pub strict: bool,
+    /// Write the findings in another format, to a file or, where none is named, to standard output. Can be
+    /// given several times; 'tare list exports' names the formats.
+    #[arg(long = "export", value_name = "FORMAT[=FILE]", value_parser = parse_export)]
+    pub exports: Vec<Wanted>,
+    /// Exit with 6 if a cell is so: slower, undecided or gap, as KIND[:ENVIRONMENT[:CASE]][>RATIO] with * for
+    /// any part of a name. Can be given several times.
+    #[arg(long, value_name = "CONDITION", value_parser = Condition::of_one)]
+    pub fail_if: Vec<Condition>,
+}
+
+/// A format, and where it goes.
+#[derive(Clone)]
+pub struct Wanted {
+    pub export: &'static Export,
+    /// Standard output where none is named.
+    pub file: Option<PathBuf>,
+}
+
+impl std::fmt::Debug for Wanted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}={:?}", self.export.name, self.file)
+    }
+}
+
+fn parse_export(text: &str) -> Result<Wanted, String> {
+    let (name, file) = match text.split_once('=') {
+        Some((_, "")) => return Err("a file's name follows '='".into()),
+        Some((name, file)) => (name, Some(PathBuf::from(file))),
+        None => (text, None),
+    };
+    let Some(export) = exports::find(name) else {
+        let names: Vec<&str> = EXPORTS.iter().map(|export| export.name).collect();
+        return Err(format!("there is no format '{name}'; there are {}", names.join(", ")));
+    };
+    Ok(Wanted { export, file })
 }
 
 /// A tool whose report is known.
@@ -195,6 +238,32 @@ pub enum ToolView {
     CrystalDiskMark,
 }
 
+/// Compare two records over time: what each layer cost then and costs now, and which facts differ.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  tare diff before.tare after.tare
+  tare diff --fail-if dearer before.tare after.tare         exit with 6 if a layer has become dearer
+  tare diff --fail-if 'dearer:gvisor:net.*>1.1' OLD NEW     by more than a tenth")]
+pub struct Diff {
+    /// The older record.
+    pub old: PathBuf,
+    /// The newer record.
+    pub new: PathBuf,
+    /// One JSON document on standard output.
+    #[arg(long, conflicts_with = "markdown")]
+    pub json: bool,
+    /// Markdown, for a pull request.
+    #[arg(long, alias = "md")]
+    pub markdown: bool,
+    /// Every metric, and every fact that differs.
+    #[arg(long)]
+    pub wide: bool,
+    /// Exit with 6 if a cell is so: dearer, undecided or gap, as KIND[:ENVIRONMENT[:CASE]][>RATIO] with * for
+    /// any part of a name. Can be given several times.
+    #[arg(long, value_name = "CONDITION", value_parser = Condition::of_two)]
+    pub fail_if: Vec<Condition>,
+}
+
 /// Name everything of a kind.
 #[derive(Debug, clap::Args)]
 pub struct List {
@@ -210,6 +279,7 @@ pub enum Listed {
     Environments,
     Studies,
     Published,
+    Exports,
 }
 
 /// Describe one probe, environment, study or article, or in what the environments of a record differ.
@@ -306,6 +376,24 @@ pub enum EnvironmentAction {
     Prepare { environment: String },
     /// Take away what 'prepare' made.
     Remove { environment: String },
+}
+
+/// Print the completions of a shell, for its startup file.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  tare completions bash > ~/.local/share/bash-completion/completions/tare
+  tare completions fish > ~/.config/fish/completions/tare.fish")]
+pub struct Completions {
+    pub shell: clap_complete::Shell,
+}
+
+/// Write the manual's pages, one a command, into a folder.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  tare man ~/.local/share/man/man1")]
+pub struct Man {
+    /// A folder that is there.
+    pub folder: PathBuf,
 }
 
 fn parse_seed(text: &str) -> Result<u64, String> {

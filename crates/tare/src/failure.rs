@@ -19,6 +19,8 @@ pub enum Exit {
     Storage = 4,
     /// A record, or a file to import, cannot be read.
     Record = 5,
+    /// A condition of `--fail-if` holds, or nothing that it chose could be compared.
+    Gate = 6,
     /// The user stopped the session; what was measured is in the record.
     Interrupted = 130,
 }

@@ -3,6 +3,7 @@
 mod args;
 mod commands;
 mod failure;
+mod outputs;
 mod page_server;
 mod paths;
 mod ui;
@@ -27,15 +28,19 @@ fn main() -> ExitCode {
 }
 
 fn dispatch(args: Args) -> anyhow::Result<ExitCode> {
-    match args.command {
+    let Some(command) = args.command else { return Ok(commands::first::run()) };
+    match command {
         Command::Run(run) => commands::run::run(*run),
         Command::Report(report) => commands::report::run(report),
         Command::Import(import) => commands::import::run(import),
+        Command::Diff(diff) => commands::diff::run(diff),
         Command::List(list) => commands::list::run(list),
         Command::Show(show) => commands::show::run(show),
         Command::Check(check) => commands::check::run(check),
         Command::Serve(serve) => commands::serve::run(serve),
         Command::Environment(environment) => commands::environment::run(environment),
         Command::Clean(clean) => commands::clean::run(clean),
+        Command::Completions(completions) => commands::completions::run(completions),
+        Command::Man(man) => commands::man::run(man),
     }
 }

@@ -23,10 +23,10 @@ pub fn colour() -> bool {
     anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never
 }
 
-/// Prints a whole text. A reader that went away (`| head`) is no error.
-pub fn print(text: &str) -> io::Result<()> {
+/// Prints a whole text, or what else goes to standard output. A reader that went away (`| head`) is no error.
+pub fn print(text: impl AsRef<[u8]>) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    match out.write_all(text.as_ref()).and_then(|()| out.flush()) {
         Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         other => other,
     }

@@ -9,16 +9,17 @@ use tare_record::Contents;
 use tare_report::imported;
 
 use crate::args::{Report, View};
-use crate::commands::report::{findings, show};
+use crate::commands::report::{document, findings};
 use crate::ui;
 
 /// Figures of other tools as the view asks for them.
 pub fn alone(imported: &[Imported], record: &Path, args: &Report) -> Result<String, LabError> {
-    let View { json, markdown, csv, html, view, published, .. } = &args.view;
-    if args.beside.is_some() || html.is_some() || view.is_some() || !published.is_empty() {
+    let View { json, markdown, csv, html, view, published, exports, fail_if, .. } = &args.view;
+    let wants_session = !exports.is_empty() || !fail_if.is_empty();
+    if wants_session || args.beside.is_some() || html.is_some() || view.is_some() || !published.is_empty() {
         let what = format!("{} holds figures of other tools, and no session", record.display());
         return Err(LabError::new(ErrorKind::Usage, what)
-            .because("pages, views, articles and --beside are of a session")
+            .because("pages, views, articles, exports, gates and --beside are of a session")
             .hint("tare report SESSION --beside RECORD, or --json, --markdown, --csv"));
     }
     Ok(match (json, markdown, csv) {
@@ -42,7 +43,7 @@ pub fn beside(session: &Session, record: &Path, args: &Report, other: &Path) -> 
     if args.view.json {
         return Ok(tare_report::json::render_beside(session, &findings, &found));
     }
-    let own = show(session, &args.view, record, None)?;
+    let own = document(session, &findings, &args.view, record, None);
     Ok(own
         + &match args.view.markdown {
             true => imported::beside_markdown(&found),

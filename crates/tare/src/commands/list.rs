@@ -9,6 +9,7 @@ use tare_lab::error::LabError;
 use tare_lab::presets::PRESETS;
 use tare_lab::published;
 use tare_lab::study::{SHIPPED, Study, probes};
+use tare_report::exports::EXPORTS;
 
 use crate::args::{List, Listed};
 use crate::ui;
@@ -39,6 +40,7 @@ fn rows(what: Listed) -> Result<Vec<(String, String)>, LabError> {
         Listed::Published => {
             published::shipped()?.into_iter().map(|article| (article.id, article.title)).collect()
         }
+        Listed::Exports => EXPORTS.iter().map(|e| (e.name.to_owned(), e.summary.to_owned())).collect(),
     })
 }
 

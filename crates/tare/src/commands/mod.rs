@@ -2,10 +2,14 @@
 
 pub mod check;
 pub mod clean;
+pub mod completions;
+pub mod diff;
 pub mod environment;
+pub mod first;
 pub mod import;
 pub mod imported;
 pub mod list;
+pub mod man;
 pub mod report;
 pub mod run;
 pub mod serve;

@@ -4,21 +4,24 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use tare_analysis::findings::Findings;
+use tare_analysis::gate::{Condition, LaneNames, Outcome};
 use tare_analysis::published::{Published, place_beside};
 use tare_data::session::{Role, Session};
 use tare_lab::error::{ErrorKind, LabError};
 use tare_lab::published;
 use tare_lab::study::Study;
 use tare_record::Contents;
+use tare_report::exports::Source;
 use tare_report::views::Tool;
 
 use crate::args::{Report, ToolView, View};
 use crate::commands::imported;
-use crate::{page_server, ui};
+use crate::{outputs, page_server, ui};
 
 pub fn run(args: Report) -> anyhow::Result<ExitCode> {
+    outputs::check(&args.view)?;
     let Some(record) = &args.record else {
-        ui::print(&articles(&args.view)?)?;
+        ui::print(articles(&args.view)?)?;
         return Ok(ExitCode::SUCCESS);
     };
     if let Some(port) = args.serve {
@@ -34,11 +37,10 @@ pub fn run(args: Report) -> anyhow::Result<ExitCode> {
     if let Some(line) = recording.torn_line {
         anstream::eprintln!("note: the record breaks off in line {line}; what stands before it is shown");
     }
-    let text = match &args.beside {
-        Some(other) => imported::beside(&recording.session, record, &args, other)?,
-        None => show(&recording.session, &args.view, record, None)?,
+    let Some(other) = &args.beside else {
+        return show(&recording.session, &args.view, record, None);
     };
-    ui::print(&text)?;
+    ui::print(imported::beside(&recording.session, record, &args, other)?)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -50,41 +52,67 @@ pub fn findings(session: &Session, view: &View) -> Result<Findings, LabError> {
     Ok(findings)
 }
 
-/// Findings of a session as the view asks for them. The same for a session that just ended and an old record.
-///
-/// Writes the page too, where the view names a file for it.
+/// Shows findings of a session as the view asks for them, writes what it wants to have written, and puts its
+/// conditions. The same for a session that just ended and an old record.
 pub fn show(
     session: &Session,
     view: &View,
     record: &Path,
     elapsed_s: Option<f64>,
-) -> Result<String, LabError> {
+) -> anyhow::Result<ExitCode> {
     let findings = findings(session, view)?;
-    let again = format!("tare {}", again(session));
-    let record = record.display().to_string();
+    let outcome = gate(session, &findings, &view.fail_if)?;
     if let Some(file) = &view.html {
+        let (again, record) = (format!("tare {}", again(session)), record.display().to_string());
         let options = tare_report::html::Options { record: Some(&record), again: Some(&again), live: false };
-        std::fs::write(file, tare_report::html::render(session, &findings, &options)).map_err(|e| {
-            LabError::new(ErrorKind::Storage, format!("cannot write the page {}", file.display()))
-                .because(e)
-                .hint("name a file in a folder you may write with --html FILE")
-        })?;
+        outputs::write(file, tare_report::html::render(session, &findings, &options).as_bytes())?;
     }
+    let source = Source { session, findings: &findings, gate: outcome.as_ref() };
+    match outputs::export(&source, &view.exports)? {
+        Some(exported) => ui::print(exported)?,
+        None => ui::print(document(session, &findings, view, record, elapsed_s))?,
+    }
+    Ok(match &outcome {
+        Some(outcome) => outputs::tell(outcome, &tare_report::gate::tripped(&findings, outcome)),
+        None => ExitCode::SUCCESS,
+    })
+}
+
+/// What goes to standard output where no export does.
+pub fn document(
+    session: &Session,
+    findings: &Findings,
+    view: &View,
+    record: &Path,
+    elapsed_s: Option<f64>,
+) -> String {
     if view.facts {
-        return Ok(facts(session, view.json));
+        return facts(session, view.json);
     }
     if view.json {
-        return Ok(tare_report::json::render(session, &findings));
+        return tare_report::json::render(session, findings);
     }
     if view.markdown {
-        return Ok(tare_report::markdown::render(session, &findings));
+        return tare_report::markdown::render(session, findings);
     }
     if view.csv {
-        return Ok(tare_report::exports::csv::render(session, &findings));
+        return tare_report::exports::csv::render(session, findings);
     }
-    if let Some(tool) = view.view {
-        return Ok(tare_report::views::render(followed(tool), session, &findings));
+    match view.view {
+        Some(tool) => tare_report::views::render(followed(tool), session, findings),
+        None => table(session, findings, view, record, elapsed_s),
     }
+}
+
+fn table(
+    session: &Session,
+    findings: &Findings,
+    view: &View,
+    record: &Path,
+    elapsed_s: Option<f64>,
+) -> String {
+    let again = format!("tare {}", again(session));
+    let record = record.display().to_string();
     let html = view.html.as_ref().map(|file| file.display().to_string());
     let options = tare_report::terminal::Options {
         width: ui::width(),
@@ -95,17 +123,37 @@ pub fn show(
         again: Some(&again),
         elapsed_s,
     };
-    Ok(tare_report::terminal::render(session, &findings, &options))
+    tare_report::terminal::render(session, findings, &options)
+}
+
+/// What the conditions say; none where there are none. A condition that chooses no cell is a slip.
+fn gate(
+    session: &Session,
+    findings: &Findings,
+    conditions: &[Condition],
+) -> Result<Option<Outcome>, LabError> {
+    if conditions.is_empty() {
+        return Ok(None);
+    }
+    let subjects = session.plan.lanes.iter().filter(|lane| lane.role == Role::Subject);
+    let lanes: Vec<LaneNames> =
+        subjects.map(|lane| LaneNames { name: &lane.name, specification: &lane.specification }).collect();
+    let outcome = tare_analysis::gate::judge(findings, &lanes, conditions);
+    match outcome.idle.first() {
+        None => Ok(Some(outcome)),
+        Some(idle) => Err(outputs::chooses_nothing(idle, &findings.subjects)),
+    }
 }
 
 /// What follows from the figures of articles alone.
 fn articles(view: &View) -> Result<String, LabError> {
-    if view.csv || view.view.is_some() || view.html.is_some() {
+    let wants_record = !view.exports.is_empty() || !view.fail_if.is_empty();
+    if wants_record || view.csv || view.view.is_some() || view.html.is_some() {
         return Err(LabError::new(
             ErrorKind::Usage,
             "articles alone are shown as text, --json or --markdown",
         )
-        .hint("name a record to have it as CSV, as a page or in another tool's words"));
+        .hint("name a record to have it as CSV, as a page, exported or in another tool's words"));
     }
     let articles = view.published.iter().map(|name| published::named(name));
     let show = |article: Published| match (view.json, view.markdown) {

@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use tare_analysis::gate::{Condition, LaneNames};
 use tare_data::session::{Ending, Header, Lane, PlannedCase, Role};
 use tare_lab::clean;
 use tare_lab::environments::{self, PROVIDERS};
@@ -30,7 +31,7 @@ use tare_record::{Entry, Writer};
 use super::report::{quoted, show};
 use crate::args::Run;
 use crate::failure::Exit;
-use crate::{paths, ui};
+use crate::{outputs, paths, ui};
 
 /// What a session keeps back of its budget for leaving the environments and reading the record.
 const RESERVE_S: f64 = 4.0;
@@ -39,6 +40,7 @@ const QUICK_S: f64 = 300.0;
 
 pub fn run(args: Run) -> anyhow::Result<ExitCode> {
     let began = Instant::now();
+    outputs::check(&args.view)?;
     let interrupted = watch_signals()?;
     let state = paths::state()?;
     for outcome in clean::clean(&state)? {
@@ -60,13 +62,13 @@ pub fn run(args: Run) -> anyhow::Result<ExitCode> {
     // Whoever asks for another form, or for a page elsewhere, gets that alone.
     let mut view = args.view.clone();
     view.published.extend(articles);
-    if !(view.json || view.markdown || view.csv) {
+    if !(view.json || view.markdown || view.csv || outputs::prints(&view)) {
         view.html.get_or_insert_with(|| record.with_extension("html"));
     }
-    ui::print(&show(&recording.session, &view, &record, Some(elapsed_s))?)?;
+    let shown = show(&recording.session, &view, &record, Some(elapsed_s))?;
     Ok(match ending {
         Ending::Interrupted => Exit::Interrupted.into(),
-        _ => ExitCode::SUCCESS,
+        _ => shown,
     })
 }
 
@@ -98,6 +100,7 @@ impl Session<'_> {
         let args = self.args;
         let (study, asked) = self.asked()?;
         let lanes = lanes(&args.against, &self.subjects()?)?;
+        self.check_conditions(&lanes, &asked)?;
         check_ready(&lanes)?;
         let budget_s = match (&args.budget, args.rounds) {
             (_, Some(_)) => None,
@@ -223,6 +226,25 @@ impl Session<'_> {
             return Ok(self.args.environments.clone());
         }
         ready_by_default(&paths::programs()?)
+    }
+
+    /// A condition that will choose no cell is a slip, and better known before the session than after it.
+    fn check_conditions(&self, lanes: &[Lane], asked: &[AskedCase]) -> Result<(), LabError> {
+        let subjects = || lanes.iter().filter(|lane| lane.role == Role::Subject);
+        let chooses = |condition: &Condition| {
+            subjects().any(|lane| {
+                let names = LaneNames { name: &lane.name, specification: &lane.specification };
+                let selector = &condition.selector;
+                asked.iter().any(|a| selector.chooses(&names, &a.case.to_string(), &a.case.probe))
+            })
+        };
+        match self.args.view.fail_if.iter().find(|condition| !chooses(condition)) {
+            None => Ok(()),
+            Some(idle) => {
+                let subjects: Vec<String> = subjects().map(|lane| lane.name.clone()).collect();
+                Err(outputs::chooses_nothing(&idle.to_string(), &subjects))
+            }
+        }
     }
 
     fn setting(&self, wanted: Wanted) -> Result<Setting, LabError> {

@@ -1,0 +1,291 @@
+//! Two records beside each other, for a terminal, as Markdown and as JSON.
+
+use serde::Serialize;
+use tare_analysis::change::{Change, ChangedCell, ChangedRow, Changes, Cost};
+use tare_analysis::changed_facts::ChangedFact;
+use tare_analysis::gate::{Answer, Outcome};
+use tare_data::session::Session;
+
+use crate::number::{ratio, ratio_interval};
+use crate::text::{clean, columns, listed, wrap};
+
+/// Name of the JSON document's format, and its version: raised when a field is changed or removed.
+const SCHEMA: &str = "tare-diff";
+const VERSION: u32 = 1;
+/// Facts beyond this many are counted, unless all are asked for.
+const MOST_FACTS: usize = 16;
+/// Tripped cells beyond this many are counted.
+const MOST_LISTED: usize = 20;
+
+/// Two records: their sessions and files, and what they say together.
+#[derive(Clone, Copy)]
+pub struct Diff<'a> {
+    pub old: (&'a Session, &'a str),
+    pub new: (&'a Session, &'a str),
+    pub changes: &'a Changes,
+    /// Every metric, and every fact.
+    pub wide: bool,
+    /// Columns of the terminal.
+    pub width: usize,
+}
+
+/// The word of a change.
+pub fn word(change: Change) -> &'static str {
+    match change {
+        Change::Dearer => "dearer",
+        Change::Cheaper => "cheaper",
+        Change::Within => "within both intervals",
+        Change::CannotTell => "cannot tell",
+    }
+}
+
+const NOTE: &str = "Each ratio was paired within its own session; figures of the two sessions never are. dearer, \
+cheaper = the intervals are apart by more than the margin; within both intervals = no change was seen, which is not \
+proof that there is none; [ ] = 95 % interval.";
+
+fn cost(cost: &Cost) -> String {
+    format!("{} {}", ratio(cost.ratio), ratio_interval(cost.low, cost.high, cost.ratio))
+}
+
+/// Label, then, now, and what is said of it.
+fn line(row: &ChangedRow, cell: &ChangedCell) -> [String; 4] {
+    let label = if row.headline {
+        clean(&row.label)
+    } else {
+        format!("{}, {}", clean(&row.label), clean(&row.metric))
+    };
+    let shown = |one: &Option<Cost>| one.as_ref().map_or("-".into(), cost);
+    match cell {
+        ChangedCell::Compared { old, new, change, apart } => {
+            let apart = apart.filter(|_| matches!(change, Change::Dearer | Change::Cheaper));
+            let apart = apart.map(|factor| format!(", {} or more", ratio(factor))).unwrap_or_default();
+            [label, cost(old), cost(new), format!("{}{apart}", word(*change))]
+        }
+        ChangedCell::NotComparable { reason, old, new } => {
+            [label, shown(old), shown(new), format!("not comparable: {}", clean(reason))]
+        }
+    }
+}
+
+impl Diff<'_> {
+    fn rows(&self) -> impl Iterator<Item = &ChangedRow> {
+        self.changes.rows.iter().filter(|row| self.wide || row.headline)
+    }
+
+    /// What each record is.
+    fn heads(&self) -> [String; 2] {
+        [("old", self.old), ("new", self.new)].map(|(which, (session, file))| {
+            let (study, started) = (clean(&session.plan.study), clean(&session.header.started));
+            format!(
+                "{which}  {}  {study}, begun {started}, tare {}",
+                clean(file),
+                clean(&session.header.tare)
+            )
+        })
+    }
+
+    /// Facts to show, and how many more there are.
+    fn facts(&self) -> (&[ChangedFact], usize) {
+        let all = &self.changes.facts;
+        let shown = if self.wide { all.len() } else { all.len().min(MOST_FACTS) };
+        (&all[..shown], all.len() - shown)
+    }
+}
+
+fn fact(fact: &ChangedFact) -> String {
+    let of: Vec<String> = fact.of.iter().map(|name| clean(name)).collect();
+    let value = |value: &Option<String>| value.as_deref().map_or("(unknown)".into(), clean);
+    format!("{}: {} -> {} ({})", clean(&fact.key), value(&fact.old), value(&fact.new), listed(&of))
+}
+
+/// A table a lane, then the facts that differ.
+pub fn terminal(diff: &Diff) -> String {
+    let mut out = diff.heads().join("\n") + "\n";
+    let lanes = diff.changes.lanes.iter().enumerate();
+    for (at, lane) in lanes {
+        let lines: Vec<[String; 4]> = diff.rows().map(|row| line(row, &row.cells[at])).collect();
+        let width = |column: usize| lines.iter().map(|line| columns(&line[column])).max().unwrap_or(0);
+        let (label, then, now) = (width(0).max(4), width(1).max(3), width(2).max(3));
+        out.push_str(&format!("\n{}\n", clean(&lane.name)));
+        let pad = |text: &str, width: usize| " ".repeat(width.saturating_sub(columns(text)));
+        let mut put = |cells: [&str; 4]| {
+            let head = format!(
+                "  {}{}  {}{}  {}{}  ",
+                cells[0],
+                pad(cells[0], label),
+                cells[1],
+                pad(cells[1], then),
+                cells[2],
+                pad(cells[2], now)
+            );
+            let room = diff.width.saturating_sub(columns(&head)).max(16);
+            for (i, said) in wrap(cells[3], room).into_iter().enumerate() {
+                let head = if i == 0 { head.clone() } else { " ".repeat(columns(&head)) };
+                out.push_str(format!("{head}{said}").trim_end());
+                out.push('\n');
+            }
+        };
+        put(["", "old", "new", ""]);
+        lines.iter().for_each(|line| put([&line[0], &line[1], &line[2], &line[3]]));
+    }
+    out.push('\n');
+    wrap(NOTE, diff.width).iter().for_each(|line| out.push_str(&format!("{line}\n")));
+    let (facts, more) = diff.facts();
+    out.push_str(if facts.is_empty() { "\nNo fact differs.\n" } else { "\nfacts that differ\n" });
+    for known in facts {
+        for (i, line) in wrap(&fact(known), diff.width.saturating_sub(4)).into_iter().enumerate() {
+            out.push_str(&format!("{}{line}\n", if i == 0 { "  " } else { "    " }));
+        }
+    }
+    if more > 0 {
+        out.push_str(&format!("  and {more} more; --wide shows them\n"));
+    }
+    out
+}
+
+/// The same as one table.
+pub fn markdown(diff: &Diff) -> String {
+    let literal = crate::markdown::literal;
+    let heads = diff.heads().map(|head| format!("- {}", literal(&head)));
+    let mut out =
+        format!("{}\n\n| environment | probe | old | new | |\n|---|---|---|---|---|\n", heads.join("\n"));
+    for (at, lane) in diff.changes.lanes.iter().enumerate() {
+        for row in diff.rows() {
+            let [label, then, now, said] = line(row, &row.cells[at]).map(|text| literal(&text));
+            let loud = matches!(
+                row.cells[at],
+                ChangedCell::Compared { change: Change::Dearer | Change::Cheaper, .. }
+            );
+            let said = if loud { format!("**{said}**") } else { said };
+            let lane = literal(&clean(&lane.name));
+            out.push_str(&format!("| {lane} | {label} | {then} | {now} | {said} |\n"));
+        }
+    }
+    out.push_str(&format!("\n<sub>{}</sub>\n", literal(NOTE)));
+    let (facts, more) = diff.facts();
+    if !facts.is_empty() {
+        out.push_str("\nFacts that differ:\n\n");
+        facts.iter().for_each(|known| out.push_str(&format!("- {}\n", literal(&fact(known)))));
+    }
+    if more > 0 {
+        out.push_str(&format!("- and {more} more\n"));
+    }
+    out
+}
+
+/// One record in the JSON document.
+#[derive(Serialize)]
+struct Record<'a> {
+    file: &'a str,
+    study: &'a str,
+    started: &'a str,
+    tare: &'a str,
+    binary: &'a str,
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: &'static str,
+    version: u32,
+    old: Record<'a>,
+    new: Record<'a>,
+    lanes: &'a [tare_analysis::change::Lane],
+    rows: &'a [ChangedRow],
+    facts: &'a [ChangedFact],
+}
+
+/// One JSON document on one line: every metric and every fact.
+pub fn json(diff: &Diff) -> String {
+    let document = Document {
+        schema: SCHEMA,
+        version: VERSION,
+        old: record_of(diff.old),
+        new: record_of(diff.new),
+        lanes: &diff.changes.lanes,
+        rows: &diff.changes.rows,
+        facts: &diff.changes.facts,
+    };
+    crate::json::escaped(&document) + "\n"
+}
+
+fn record_of<'a>((session, file): (&'a Session, &'a str)) -> Record<'a> {
+    let header = &session.header;
+    Record {
+        file,
+        study: &session.plan.study,
+        started: &header.started,
+        tare: &header.tare,
+        binary: &header.binary,
+    }
+}
+
+/// A line for each cell that trips a gate.
+pub fn tripped(changes: &Changes, outcome: &Outcome) -> Vec<String> {
+    let cells = || outcome.cells.iter().filter(|cell| cell.answer == Answer::Trips);
+    let mut lines: Vec<String> = cells()
+        .take(MOST_LISTED)
+        .filter_map(|judged| {
+            let row = changes.rows.get(judged.row)?;
+            let [label, then, now, said] = line(row, row.cells.get(judged.lane)?);
+            let lane = clean(&changes.lanes.get(judged.lane)?.name);
+            Some(format!("{lane}: {label} {then} -> {now} {said} ({})", judged.condition))
+        })
+        .collect();
+    let more = cells().count().saturating_sub(MOST_LISTED);
+    lines.extend((more > 0).then(|| format!("and {more} more")));
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use tare_analysis::change::{Side, changes};
+    use tare_analysis::findings::Cell;
+
+    use super::*;
+    use crate::specimen;
+
+    /// gvisor's system calls have become dearer, the definition of exec is another, the kernel as well.
+    fn shown(show: fn(&Diff) -> String) -> String {
+        let (old, then) = (specimen::session(2), specimen::findings(2));
+        let (mut new, mut now) = (specimen::session(2), specimen::findings(2));
+        now.rows[0].cells[1] = Cell::Compared(Box::new(specimen::comparison(173.4, 29.0, 1)));
+        now.rows[1].cells[1] = Cell::Compared(Box::new(specimen::comparison(74_210.0, 8.0, 1)));
+        new.plan.cases[2].definition = "d1".into();
+        new.facts[2].inside.note("kernel.release", "6.19");
+        new.facts[3].inside.note("kernel.release", "6.19");
+        let changes =
+            changes(Side { session: &old, findings: &then }, Side { session: &new, findings: &now });
+        let diff = Diff {
+            old: (&old, "before.tare"),
+            new: (&new, "after.tare"),
+            changes: &changes,
+            wide: false,
+            width: 100,
+        };
+        show(&diff)
+    }
+
+    #[test]
+    fn records_stand_side_by_side() {
+        insta::assert_snapshot!(shown(terminal));
+    }
+
+    #[test]
+    fn markdown_has_a_row_a_cell() {
+        let text = shown(markdown);
+        assert!(text.contains("| gvisor | system call | 24.1x \\[23.9, 24.4\\] | 29.0x"), "{text}");
+        assert_eq!(text.lines().filter(|line| line.starts_with("| ")).count(), 1 + 2 * 7);
+    }
+
+    #[test]
+    fn json_has_every_cell_and_fact() {
+        let read: serde_json::Value = serde_json::from_str(&shown(json)).unwrap();
+        assert_eq!((&read["schema"], &read["version"]), (&"tare-diff".into(), &1.into()));
+        assert_eq!(read["rows"][0]["cells"][1]["compared"]["change"], "dearer");
+        assert!(
+            read["rows"][2]["cells"][0]["not_comparable"]["reason"].as_str().unwrap().contains("definitions")
+        );
+        assert_eq!(read["facts"].as_array().unwrap().len(), 2);
+        assert_eq!(read["facts"][0]["key"], "kernel.release");
+    }
+}
