@@ -108,7 +108,7 @@ pub fn terminal(diff: &Diff) -> String {
         let (label, then, now) = (width(0).max(4), width(1).max(3), width(2).max(3));
         out.push_str(&format!("\n{}\n", clean(&lane.name)));
         let pad = |text: &str, width: usize| " ".repeat(width.saturating_sub(columns(text)));
-        let mut put = |cells: [&str; 4]| {
+        let mut put = |cells: [&str; 4], reason: Option<&str>| {
             let head = format!(
                 "  {}{}  {}{}  {}{}  ",
                 cells[0],
@@ -124,9 +124,16 @@ pub fn terminal(diff: &Diff) -> String {
                 out.push_str(format!("{head}{said}").trim_end());
                 out.push('\n');
             }
+            for reason in reason.iter().flat_map(|reason| wrap(reason, diff.width.saturating_sub(4))) {
+                out.push_str(&format!("    {reason}\n"));
+            }
         };
-        put(["", "old", "new", ""]);
-        lines.iter().for_each(|line| put([&line[0], &line[1], &line[2], &line[3]]));
+        put(["", "old", "new", ""], None);
+        for [label, then, now, said] in &lines {
+            // A reason has a line of its own: it may be long.
+            let (said, reason) = said.split_once(": ").map_or((said.as_str(), None), |(s, r)| (s, Some(r)));
+            put([label, then, now, said], reason);
+        }
     }
     out.push('\n');
     wrap(NOTE, diff.width).iter().for_each(|line| out.push_str(&format!("{line}\n")));

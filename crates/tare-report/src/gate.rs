@@ -18,15 +18,15 @@ pub fn line(outcome: &Outcome) -> String {
             format!("gate shut: {tripped} of {all} {}", if tripped == 1 { "trips it" } else { "trip it" })
         }
     };
+    let missing = match count(Answer::Missing) {
+        0 => String::new(),
+        some => format!("{some} could not be compared, "),
+    };
     let undecided = match count(Answer::Undecided) {
         0 => "all others are decided".to_owned(),
         some => format!("{some} could not be decided"),
     };
-    let missing = match count(Answer::Missing) {
-        0 => String::new(),
-        some => format!(", {some} could not be compared"),
-    };
-    format!("{head}; {undecided}{missing}")
+    format!("{head}; {missing}{undecided}")
 }
 
 /// Tripped cells beyond this many are counted, not listed.
@@ -67,7 +67,7 @@ mod tests {
         assert_eq!(of(&[Passes, Passes]), "gate open: none of 2 cells trips it; all others are decided");
         assert_eq!(
             of(&[Passes, Undecided, Undecided, Missing]),
-            "gate open: none of 4 cells trips it; 2 could not be decided, 1 could not be compared"
+            "gate open: none of 4 cells trips it; 1 could not be compared, 2 could not be decided"
         );
         assert_eq!(of(&[Trips, Undecided]), "gate shut: 1 of 2 cells trips it; 1 could not be decided");
         assert_eq!(of(&[Missing, Missing]), "gate shut: none of 2 cells could be compared");

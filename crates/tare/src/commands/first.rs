@@ -7,11 +7,11 @@ use crate::failure::Exit;
 const FIRST: &str = "\
 tare weighs the layers between a program and the hardware.
 
-  tare check            what is ready on this machine, and what would make the rest so
-  tare run              weigh everything that is ready, in three minutes; nothing is left behind
+  tare check           what is ready here, and what would make the rest so
+  tare run             weigh all that is ready, in three minutes
   tare run --in native,container --only 'sys.*,proc.*' --budget 60s
-  tare report FILE      read a session again; --json, --html PAGE, --export FORMAT
-  tare diff OLD NEW     what has become dearer between two sessions
+  tare report FILE     read a session again; --html PAGE, --export FORMAT
+  tare diff OLD NEW    what has become dearer between two sessions
 
 tare --help names every command, tare run --help its options.
 ";

@@ -1,13 +1,13 @@
 //! Console examples: what a document shows after `$ tare ...` is what the program says.
 //!
 //! A fence `console` is run in a folder of its own. Fences of the same document whose opening names a file
-//! (`toml mine.toml`) lie in that folder. What depends on the machine stands in a fence `text`, which is not run.
+//! (`toml mine.toml`) lie in that folder, and so do the records `before.tare` and `after.tare`. What depends on the machine stands in a fence `text`, which is not run.
 
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::{book, examples};
+use crate::{book, costs, examples};
 
 /// Beginning of a line that is typed.
 const PROMPT: &str = "$ ";
@@ -51,10 +51,14 @@ fn examples_say_what_the_program_says() {
     let _lock = book::lock();
     // The record that an example reports on is itself generated.
     examples::keep_record();
+    let records = costs::records();
     let mut run = 0;
     for path in book::documents() {
         let text = fs::read_to_string(&path).unwrap();
         let folder = tempfile::tempdir().unwrap();
+        for (name, lines) in &records {
+            fs::write(folder.path().join(name), lines).unwrap();
+        }
         for fence in book::fences(&text) {
             if let (_, Some(name)) = fence.words()
                 && name.contains('.')

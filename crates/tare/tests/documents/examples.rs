@@ -45,7 +45,8 @@ fn noise() -> Noise {
     }
 }
 
-fn warm(operations: u64, elapsed_ns: u64) -> Batch {
+/// Warm operations, timed together.
+pub fn warm(operations: u64, elapsed_ns: u64) -> Batch {
     let sample = Sample::Throughput { operations, bytes: 0, elapsed_ns };
     Batch { series: "call".into(), phase: Phase::Warm, started_ns: 88_120_004_511, sample }
 }
@@ -82,7 +83,8 @@ fn plan() -> Plan {
     }
 }
 
-fn opening() -> Vec<Entry> {
+/// The lines that a record of two lanes begins with.
+pub fn opening() -> Vec<Entry> {
     let header = Header {
         tare: VERSION.into(),
         binary: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08".into(),
@@ -102,7 +104,8 @@ fn opening() -> Vec<Entry> {
     ]
 }
 
-fn trial(trial: u64, lane: &str, attempt: u32, steal_ns: u64, batches: Vec<Batch>) -> Vec<Entry> {
+/// A trial of the example's case, beginning and end included.
+pub fn trial(trial: u64, lane: &str, attempt: u32, steal_ns: u64, batches: Vec<Batch>) -> Vec<Entry> {
     let begin = Begin {
         trial,
         case: CASE.into(),

@@ -7,6 +7,7 @@ mod book;
 mod cli;
 mod console;
 mod constants;
+mod costs;
 mod environments;
 mod examples;
 mod links;

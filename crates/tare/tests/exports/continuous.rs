@@ -1,0 +1,106 @@
+//! The examples of `docs/ci.md`: what their services would refuse, and whether tare understands its commands in them.
+
+use std::fs;
+use std::process::Command;
+
+use clap::Parser;
+
+use crate::program::Program;
+use crate::reading::{reader, root, said};
+
+#[path = "../../src/args.rs"]
+#[allow(dead_code)]
+mod args;
+
+/// The examples of the document: name of the file, and its text.
+fn examples() -> Vec<(String, String)> {
+    let page = fs::read_to_string(root().join("docs/ci.md")).unwrap();
+    let fences = page.split("\n```yaml ").skip(1);
+    let parts = fences.map(|fence| {
+        let (name, rest) = fence.split_once('\n').unwrap();
+        (name.to_owned(), rest.split("\n```").next().unwrap().to_owned() + "\n")
+    });
+    parts.collect()
+}
+
+/// Splits a line as a shell does: blanks, and both kinds of quotes.
+fn words(line: &str) -> Vec<String> {
+    let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
+    for c in line.chars() {
+        match (quote, c) {
+            (Some(open), c) if c == open => quote = None,
+            (None, '\'' | '"') => {
+                quote = Some(c);
+                word.get_or_insert_default();
+            }
+            (None, ' ') => words.extend(word.take()),
+            (_, c) => word.get_or_insert_default().push(c),
+        }
+    }
+    assert_eq!(quote, None, "an open quote in {line}");
+    words.extend(word);
+    words
+}
+
+/// Every command of tare's in a text: what follows a blank, a dash or the beginning of a line.
+fn commands(text: &str) -> Vec<Vec<String>> {
+    let joined = text.replace("\\\n", " ");
+    let lines = joined.lines().map(|line| line.trim().trim_start_matches("- ").trim_start_matches("run: "));
+    lines.filter(|line| line.starts_with("tare ")).map(words).collect()
+}
+
+#[test]
+fn tare_understands_its_commands_in_the_examples() {
+    let examples = examples();
+    assert_eq!(examples.len(), 2, "one for GitHub, one for GitLab");
+    let page = fs::read_to_string(root().join("docs/ci.md")).unwrap();
+    for (name, text) in &examples {
+        let commands = commands(text);
+        assert!(commands.len() >= 2, "{name} runs tare: {commands:?}");
+        assert!(commands.iter().flatten().any(|word| word == "--fail-if"), "{name} sets a gate");
+    }
+    // Those outside the examples as well.
+    for command in commands(&page) {
+        if let Err(error) = args::Args::try_parse_from(&command) {
+            panic!("{command:?}: {error}");
+        }
+    }
+}
+
+#[test]
+fn the_services_accept_the_examples() {
+    let test = "the_services_accept_the_examples";
+    let Some(checker) = reader(test, "check-jsonschema") else { return };
+    let program = Program::new();
+    for (name, text) in examples() {
+        let path = program.path(&name);
+        fs::write(&path, text).unwrap();
+        let schema = if name.contains("gitlab") { "vendor.gitlab-ci" } else { "vendor.github-workflows" };
+        let mut command = Command::new(&checker);
+        command.args(["--builtin-schema", schema]).arg(&path);
+        if schema == "vendor.gitlab-ci" {
+            command.args(["--data-transform", "gitlab-ci"]);
+        }
+        said(command);
+        if schema == "vendor.github-workflows"
+            && let Some(actionlint) = reader(test, "actionlint")
+        {
+            let mut command = Command::new(actionlint);
+            // Other linters that it would call are not ours to require.
+            command.args(["-no-color", "-shellcheck=", "-pyflakes="]).arg(&path);
+            assert_eq!(said(command), "");
+        }
+    }
+}
+
+#[test]
+fn words_are_split_as_a_shell_does() {
+    assert_eq!(
+        words("tare run --fail-if 'slower:a>2' --x \"b c\""),
+        ["tare", "run", "--fail-if", "slower:a>2", "--x", "b c"]
+    );
+    assert_eq!(
+        commands("  - tare x\nrun: tare y \\\n  z\nbare"),
+        [vec!["tare", "x"], vec!["tare", "y", "z"]]
+    );
+}

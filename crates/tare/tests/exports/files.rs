@@ -1,0 +1,90 @@
+//! Where exports go: a file whole or not at all, standard output, behind what a file holds.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use crate::records::{Made, USUAL, with_record};
+
+#[test]
+fn several_files_are_written_and_the_table_is_printed_still() {
+    let program = with_record(USUAL);
+    fs::write(program.path("a.csv"), "what was here before").unwrap();
+    std::os::unix::fs::symlink("a.csv", program.path("link.csv")).unwrap();
+    let said = program.run(&["report", "--export", "csv=link.csv", "--export", "junit=b.xml", "s.tare"]);
+    assert!(said.out.contains("system call") && said.out.contains("A/A lane"), "{said:?}");
+    assert!(fs::read_to_string(program.path("a.csv")).unwrap().starts_with("study,started,"));
+    assert!(fs::symlink_metadata(program.path("link.csv")).unwrap().is_symlink());
+    assert!(fs::read_to_string(program.path("b.xml")).unwrap().ends_with("</testsuites>\n"));
+    let mode = fs::metadata(program.path("b.xml")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o600, 0o600);
+    let left = program.remains().into_iter().filter(|path| path.to_str().unwrap().contains("/.tare-"));
+    assert_eq!(left.count(), 0, "nothing half-written is left");
+}
+
+#[test]
+fn without_a_file_an_export_is_all_that_is_printed() {
+    let program = with_record(USUAL);
+    let said = program.run(&["report", "--export", "bencher", "s.tare"]);
+    assert_eq!(said.json()["native/sys.getppid"]["latency"]["value"].as_f64().map(f64::round), Some(1000.0));
+    for two in [&["--json", "--export", "csv"][..], &["--export", "csv", "--export", "junit"]] {
+        let said = program.run(&[&["report", "s.tare"], two].concat());
+        assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{said:?}");
+        assert!(said.err.contains("only one document can go to standard output"), "{said:?}");
+    }
+    let said = program.run(&["run", "--json", "--export", "csv", "--record", "new.tare"]);
+    assert_eq!(said.code, Some(2), "before anything is measured: {said:?}");
+    assert!(!program.path("new.tare").exists());
+}
+
+#[test]
+fn what_cannot_be_written_leaves_what_was_there() {
+    let program = with_record(USUAL);
+    let said = program.run(&["report", "--export", "csv=/proc/x.csv", "s.tare"]);
+    assert_eq!(said.code, Some(4), "{said:?}");
+    assert!(said.err.contains("cannot write /proc/x.csv") && said.err.contains("hint: "), "{said:?}");
+    let said = program.run(&["report", "--export", "excel=x", "s.tare"]);
+    assert_eq!(said.code, Some(2));
+    assert!(said.err.contains("there is no format 'excel'") && said.err.contains("parquet"), "{said:?}");
+    let said = program.run(&["report", "--export", "csv=", "s.tare"]);
+    assert!(said.err.contains("a file's name follows '='"), "{said:?}");
+}
+
+#[test]
+fn a_job_s_summary_is_added_to() {
+    let program = with_record(Made { hostile: true, ..USUAL });
+    let summary = program.path("summary.md");
+    fs::write(&summary, "# Earlier\n").unwrap();
+    let mut command =
+        program.command(&["report", "--export", "github-summary", "--fail-if", "slower", "s.tare"]);
+    let output = command.env("GITHUB_STEP_SUMMARY", &summary).output().unwrap();
+    assert_eq!(output.status.code(), Some(6));
+    let table = String::from_utf8(output.stdout).unwrap();
+    assert!(table.contains("A/A lane"), "the table is printed beside it: {table}");
+    let text = fs::read_to_string(&summary).unwrap();
+    assert!(text.starts_with("# Earlier\n> [!CAUTION]\n> gate shut: 2 of 3 cells trip it; "), "{text}");
+    assert!(text.contains("| probe | native | container |"), "{text}");
+    let mut command = program.command(&["report", "--export", "github-summary", "s.tare"]);
+    let output = command.env_remove("GITHUB_STEP_SUMMARY").output().unwrap();
+    let printed = String::from_utf8(output.stdout).unwrap();
+    assert!(printed.contains("| probe | native | container |"), "without a summary it is printed: {printed}");
+}
+
+#[test]
+fn annotations_are_one_command_a_line() {
+    let program = with_record(Made { hostile: true, ..USUAL });
+    let said = program.run(&["report", "--export", "github-annotations", "--fail-if", "slower>2", "s.tare"]);
+    let lines: Vec<&str> = said.out.lines().collect();
+    assert!(lines.iter().all(|line| {
+        ["::error title=", "::warning title=", "::notice title="].iter().any(|l| line.starts_with(l))
+    }));
+    assert_eq!(lines.iter().filter(|line| line.starts_with("::error ")).count(), 3, "{lines:?}");
+    // The label's own colons and commas are escaped in the title, and its line break is taken out.
+    let label = "a \"b\" <c> & 50 %25%3A d%2Ce\\f\u{fffd}%3A%3Aerror%3A%3Ag`|h ]]> {i}";
+    let title = format!("::error title=tare%3A {label} in container::");
+    assert!(lines.iter().any(|line| line.starts_with(&title)), "{lines:?}");
+    assert!(
+        lines
+            .iter()
+            .any(|line| line.starts_with("::notice ") && line.contains("no primes here, 100 %25 sure"))
+    );
+}

@@ -1,0 +1,80 @@
+//! Gates: exit codes, and the line that says what could not be decided.
+
+use crate::records::{Made, USUAL, with_record};
+
+fn gated(made: Made, conditions: &[&str]) -> (Option<i32>, String) {
+    let program = with_record(made);
+    let mut arguments = vec!["report", "s.tare"];
+    conditions.iter().for_each(|condition| arguments.extend(["--fail-if", condition]));
+    let said = program.run(&arguments);
+    assert!(said.out.contains("system call") || said.code == Some(2), "the table is shown: {said:?}");
+    (said.code, said.err)
+}
+
+#[test]
+fn a_gate_has_an_exit_code_of_its_own() {
+    let (code, err) = gated(USUAL, &["slower"]);
+    assert_eq!(code, Some(6), "{err}");
+    let line = "gate shut: 2 of 3 cells trip it; 1 could not be compared, all others are decided\n";
+    assert!(err.starts_with(line), "{err}");
+    assert!(err.contains("\n  container: system call 3.00x ["), "{err}");
+    assert_eq!(gated(USUAL, &["slower:container:sys.*>2.5"]).0, Some(6));
+    assert_eq!(gated(USUAL, &["slower:container:*>5"]).0, Some(0));
+    assert_eq!(gated(Made { cost: 1.0, ..USUAL }, &["slower"]).0, Some(0));
+    assert_eq!(gated(USUAL, &["gap"]).0, Some(6));
+    assert_eq!(gated(USUAL, &["gap:container:sys.*"]).0, Some(0));
+}
+
+#[test]
+fn what_is_beyond_the_reference_may_be_within_the_ratio() {
+    let (code, err) = gated(Made { cost: 1.1, ..USUAL }, &["slower>1.2", "undecided"]);
+    assert_eq!(code, Some(0), "{err}");
+    assert!(
+        err.starts_with("gate open: none of 3 cells trips it; 1 could not be compared, all others"),
+        "{err}"
+    );
+}
+
+#[test]
+fn a_condition_that_chooses_nothing_is_a_slip() {
+    let (code, err) = gated(USUAL, &["slower:gvisor"]);
+    assert_eq!(code, Some(2));
+    assert!(
+        err.contains("'slower:gvisor' chooses no cell") && err.contains("its environments are container"),
+        "{err}"
+    );
+    let (code, err) = gated(USUAL, &["slowr"]);
+    assert_eq!(code, Some(2));
+    assert!(err.contains("'slowr' is no condition; there are slower, undecided, gap"), "{err}");
+}
+
+#[test]
+fn a_session_ends_with_its_gate_and_a_wrong_gate_begins_none() {
+    let program = crate::program::Program::new();
+    let run = |condition: &str, record: &str| {
+        program.run(&[
+            "run",
+            "--in",
+            "container",
+            "--only",
+            "null",
+            "--rounds",
+            "2",
+            "--record",
+            record,
+            "--fail-if",
+            condition,
+        ])
+    };
+    // Two rounds decide nothing, so that this cannot depend on the machine.
+    let said = run("undecided", "a.tare");
+    assert_eq!(said.code, Some(6), "{said:?}");
+    assert!(said.err.contains("gate shut: 1 of 1 cell trips it"), "{said:?}");
+    assert!(said.out.contains("page") && said.out.contains("a.html"), "the page is named: {said:?}");
+    let said = run("slower", "b.tare");
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(said.err.contains("gate open: none of 1 cell trips it; 1 could not be decided"), "{said:?}");
+    let said = run("slower:gvisor", "c.tare");
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(!program.path("c.tare").exists());
+}

@@ -1,0 +1,13 @@
+//! Exports, each read back by the program that it is meant for; gates and comparisons over time, by their exit codes.
+
+mod continuous;
+mod diffs;
+mod files;
+mod gates;
+mod manual;
+#[path = "../commands/program.rs"]
+#[allow(dead_code)]
+mod program;
+mod readers;
+mod reading;
+mod records;

@@ -1,0 +1,86 @@
+//! Completions and the manual, read by shells and by formatters.
+
+use std::fs;
+use std::process::Command;
+
+use crate::program::Program;
+use crate::reading::{reader, said};
+
+#[test]
+fn completions_are_read_by_their_shells() {
+    let program = Program::new();
+    for (shell, arguments) in [("bash", &["-n"][..]), ("zsh", &["-n"]), ("fish", &["--no-execute"])] {
+        let script = program.run(&["completions", shell]);
+        assert!(script.out.contains("report") && script.out.contains("export"), "{shell}: {script:?}");
+        let path = program.path(&format!("tare.{shell}"));
+        fs::write(&path, &script.out).unwrap();
+        let Some(shell) = reader("completions_are_read_by_their_shells", shell) else { continue };
+        let mut command = Command::new(shell);
+        command.args(arguments).arg(&path);
+        said(command);
+    }
+    assert_eq!(program.run(&["completions", "cmd"]).code, Some(2));
+}
+
+#[test]
+fn bash_completes_commands_and_options() {
+    let Some(bash) = reader("bash_completes_commands_and_options", "bash") else { return };
+    let program = Program::new();
+    fs::write(program.path("tare.bash"), program.run(&["completions", "bash"]).out).unwrap();
+    let complete = |words: &str, at: usize| {
+        let script = format!(
+            "source '{}'; COMP_WORDS=({words}); COMP_CWORD={at}; cur=\"${{COMP_WORDS[{at}]}}\"; \
+             _tare tare \"$cur\" \"${{COMP_WORDS[{at}-1]}}\"; printf '%s\\n' \"${{COMPREPLY[@]}}\"",
+            program.path("tare.bash").display()
+        );
+        let mut command = Command::new(&bash);
+        command.arg("-c").arg(script);
+        said(command)
+    };
+    assert_eq!(complete("tare rep", 1), "report\n");
+    assert_eq!(complete("tare report --exp", 2), "--export\n");
+}
+
+#[test]
+fn the_manual_has_a_page_a_command_without_a_fault() {
+    let program = Program::new();
+    fs::create_dir(program.path("man")).unwrap();
+    let said_by_tare = program.run(&["man", "man"]);
+    assert_eq!(said_by_tare.code, Some(0), "{said_by_tare:?}");
+    let pages: Vec<_> = fs::read_dir(program.path("man")).unwrap().map(|e| e.unwrap().path()).collect();
+    for name in ["tare.1", "tare-run.1", "tare-report.1", "tare-diff.1", "tare-environment.1"] {
+        assert!(pages.iter().any(|page| page.ends_with(name)), "no {name} in {pages:?}");
+    }
+    for page in &pages {
+        if let Some(mandoc) = reader("the_manual_has_a_page_a_command_without_a_fault", "mandoc") {
+            let mut command = Command::new(mandoc);
+            command.args(["-T", "lint", "-W", "error"]).arg(page);
+            assert_eq!(said(command), "", "{}", page.display());
+        }
+        if let Some(groff) = reader("the_manual_has_a_page_a_command_without_a_fault", "groff") {
+            let mut command = Command::new(groff);
+            command.args(["-man", "-Tutf8", "-ww"]).arg(page);
+            let output = command.output().unwrap();
+            assert_eq!(
+                (output.status.success(), output.stderr.as_slice()),
+                (true, &b""[..]),
+                "{}",
+                page.display()
+            );
+            assert!(output.stdout.len() > 500, "{}", page.display());
+        }
+    }
+    let said = program.run(&["man", "nowhere"]);
+    assert_eq!(said.code, Some(4), "{said:?}");
+}
+
+#[test]
+fn tare_alone_says_what_to_do_first() {
+    let said = Program::new().run(&[]);
+    assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "nothing was asked for: {said:?}");
+    assert!((8..=12).contains(&said.err.lines().count()), "{}", said.err);
+    assert!(said.err.lines().all(|line| line.chars().count() <= 80), "{}", said.err);
+    for words in ["tare check", "tare run", "tare report", "--help"] {
+        assert!(said.err.contains(words), "{}", said.err);
+    }
+}

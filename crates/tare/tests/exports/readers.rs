@@ -1,0 +1,211 @@
+//! Every format is read by its reader, and says there what the JSON document says.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::program::Program;
+use crate::reading::{keeps_to, reader, said, script};
+use crate::records::{HOSTILE, Made, USUAL, with_record};
+
+/// The record in a format, and the JSON document of the same record.
+fn exported(made: Made, format: &str, file: &str) -> (Program, PathBuf, Value) {
+    let program = with_record(made);
+    let said = program.run(&["report", "--json", "--export", &format!("{format}={file}"), "s.tare"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let (path, document) = (program.path(file), said.json());
+    (program, path, document)
+}
+
+/// Row of the system call's headline.
+fn system_call(document: &Value) -> &Value {
+    let rows = document["rows"].as_array().unwrap();
+    rows.iter().find(|row| row["probe"] == "sys.getppid" && row["headline"] == true).unwrap()
+}
+
+fn close(a: &Value, b: &Value) {
+    let (a, b) = (a.as_f64().unwrap(), b.as_f64().unwrap());
+    assert!((a / b - 1.0).abs() < 1e-9, "{a} and {b}");
+}
+
+const HOSTILE_RECORD: Made = Made { hostile: true, ..USUAL };
+
+#[test]
+fn parquet_and_csv_are_read_by_duckdb_and_pyarrow() {
+    let Some(python) = reader("parquet_and_csv_are_read_by_duckdb_and_pyarrow", "python") else { return };
+    let (program, parquet, document) = exported(HOSTILE_RECORD, "parquet", "trials.parquet");
+    program.run(&["report", "--export", "csv=cells.csv", "s.tare"]);
+    let csv = program.path("cells.csv");
+    let read =
+        script(&python, "parquet.py", &[parquet.to_str().unwrap(), csv.to_str().unwrap(), "sys.getppid"]);
+    let session = tare_record::read(&program.path("s.tare")).unwrap().session;
+    let metrics = |case: &str| session.plan.cases.iter().find(|c| c.id == case).unwrap().metrics.len();
+    let rows: usize = session.trials.iter().map(|trial| metrics(&trial.case)).sum();
+    assert_eq!((&read["rows"], &read["duckdb_rows"]), (&rows.into(), &rows.into()));
+    assert_eq!(read["labels"], serde_json::json!([HOSTILE]), "texts are kept as they are");
+    for (column, kind) in [("value", "double"), ("round", "int64"), ("counted", "bool"), ("lane", "string")] {
+        assert_eq!(read["types"][column], kind, "{column}");
+    }
+    let lanes = read["lanes"].as_array().unwrap();
+    let of = |lane: &str| lanes.iter().find(|row| row[0] == lane).unwrap();
+    assert_eq!(lanes.len(), 3, "native, native again, container: {lanes:?}");
+    assert_eq!((&of("native again")[1], &of("container")[3]), (&"control".into(), &12.into()));
+    let row = system_call(&document);
+    close(&of("native")[2], &row["reference"]["median"]);
+    close(&of("container")[2], &row["cells"][0]["comparison"]["level"]["median"]);
+    let cell = read["cells"].as_array().unwrap().iter().find(|cell| cell[0] == "container").unwrap();
+    assert_eq!(cell[1], "slower");
+    close(&cell[2], &row["cells"][0]["comparison"]["estimate"]);
+}
+
+#[test]
+fn junit_is_read_by_junitparser() {
+    let Some(python) = reader("junit_is_read_by_junitparser", "python") else { return };
+    for (made, label) in
+        [(USUAL, "system call"), (HOSTILE_RECORD, "a \"b\" <c> & 50 %: d,e\\f\u{fffd}::error::g`|h ]]>")]
+    {
+        let program = with_record(made);
+        program.run(&["report", "--export", "junit=free.xml", "s.tare"]);
+        let said = program.run(&["report", "--export", "junit=gated.xml", "--fail-if", "slower>2", "s.tare"]);
+        assert_eq!(said.code, Some(6), "{said:?}");
+        let read = |file: &str| script(&python, "junit.py", &[program.path(file).to_str().unwrap()]);
+        let (free, gated) = (read("free.xml"), read("gated.xml"));
+        let counts =
+            |read: &Value| [&read["tests"], &read["failures"], &read["skipped"]].map(|n| n.as_u64().unwrap());
+        assert_eq!((counts(&free), counts(&gated)), ([3, 0, 1], [3, 2, 1]));
+        let case = &gated["cases"][0];
+        assert_eq!((&case["suite"], &case["lane"]), (&"container".into(), &"container".into()));
+        assert!(case["name"].as_str().unwrap().starts_with(label), "{case}");
+        assert!(case["failed"][0].as_str().unwrap().starts_with("slower>2: 3.00x of native, ["), "{case}");
+        let cases = gated["cases"].as_array().unwrap();
+        let skipped =
+            cases.iter().find(|case| case["skipped"].as_array().is_some_and(|s| !s.is_empty())).unwrap();
+        assert_eq!(skipped["skipped"][0], "not supported: no primes here, 100 % sure");
+    }
+}
+
+#[test]
+fn openmetrics_is_read_by_the_parser_of_prometheus() {
+    let Some(python) = reader("openmetrics_is_read_by_the_parser_of_prometheus", "python") else { return };
+    let (_program, path, document) = exported(HOSTILE_RECORD, "openmetrics", "tare.prom");
+    let read = script(&python, "openmetrics.py", &[path.to_str().unwrap()]);
+    let sample = |family: &str, lane: &str| {
+        let samples = read[family]["samples"].as_array().unwrap();
+        let wanted =
+            |s: &&Value| s[1]["lane"] == lane && s[1]["probe"] == "sys.getppid" && s[1]["headline"] == "true";
+        samples.iter().find(wanted).unwrap_or_else(|| panic!("no {family} of {lane}"))[2].clone()
+    };
+    let row = system_call(&document);
+    close(&sample("tare_cost_ratio", "container"), &row["cells"][0]["comparison"]["estimate"]);
+    let seconds = row["reference"]["median"].as_f64().unwrap() * 1e-9;
+    close(&sample("tare_time_seconds", "native"), &seconds.into());
+    assert_eq!(
+        (&read["tare_time_seconds"]["type"], &read["tare_time_seconds"]["unit"]),
+        (&"gauge".into(), &"seconds".into())
+    );
+    assert_eq!(
+        (&read["tare_verdict"]["type"], &read["tare_session"]["type"]),
+        (&"stateset".into(), &"info".into())
+    );
+    let states = read["tare_verdict"]["samples"].as_array().unwrap();
+    let true_states = states.iter().filter(|s| s[1]["lane"] == "container" && s[2] == 1.0);
+    assert!(true_states.clone().any(|s| s[1]["tare_verdict"] == "slower"), "{states:?}");
+    assert_eq!(true_states.count() * 6, states.len(), "one state of six is true");
+}
+
+#[test]
+fn benchstat_makes_the_same_medians_of_the_trials() {
+    let Some(benchstat) = reader("benchstat_makes_the_same_medians_of_the_trials", "benchstat") else {
+        return;
+    };
+    let (_program, path, document) = exported(HOSTILE_RECORD, "benchstat", "bench.txt");
+    let mut command = Command::new(benchstat);
+    command.args(["-format", "csv", "-col", "/lane", "-filter", "/metric:time"]).arg(&path);
+    let csv = said(command);
+    let lines: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
+    let unit = lines
+        .iter()
+        .position(|line| line.contains(&"sec/op"))
+        .unwrap_or_else(|| panic!("no sec/op in {csv}"));
+    // Above the units stand the lanes, each with its median, interval and, but for the first, change and p.
+    let at =
+        |lane: &str| lines[unit - 1].iter().position(|cell| *cell == lane).unwrap_or_else(|| panic!("{csv}"));
+    let row = lines.iter().find(|line| line[0].starts_with("Sys.getppid")).unwrap_or_else(|| panic!("{csv}"));
+    let seconds = |lane: &str| row[at(lane)].parse::<f64>().unwrap() * 1e9;
+    let found = system_call(&document);
+    close(&seconds("native").into(), &found["reference"]["median"]);
+    close(&seconds("container").into(), &found["cells"][0]["comparison"]["level"]["median"]);
+    assert!(csv.contains("n=12"), "every trial is a line: {csv}");
+}
+
+#[test]
+fn what_hyperfine_s_readers_want_is_there() {
+    let Some(hyperfine) = reader("what_hyperfine_s_readers_want_is_there", "hyperfine") else { return };
+    let (program, path, document) = exported(HOSTILE_RECORD, "hyperfine", "ours.json");
+    let theirs = program.path("theirs.json");
+    let mut command = Command::new(hyperfine);
+    command.args([
+        "--runs",
+        "2",
+        "--style",
+        "none",
+        "--parameter-list",
+        "lane",
+        "true",
+        "{lane}",
+        "--export-json",
+    ]);
+    said({
+        command.arg(&theirs);
+        command
+    });
+    let read = |path: PathBuf| -> Value { serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap() };
+    let (ours, theirs) = (read(path), read(theirs));
+    let names = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    assert_eq!(names(&ours), names(&theirs));
+    let (ours, theirs) = (&ours["results"][0], &theirs["results"][0]);
+    assert_eq!(names(ours), names(theirs));
+    for name in names(theirs) {
+        let kind = std::mem::discriminant::<Value>;
+        // What tare does not measure is null, never zero.
+        let same = kind(&ours[&name]) == kind(&theirs[&name])
+            || (["user", "system"].contains(&&*name) && ours[&name].is_null());
+        assert!(same, "{name}: {} and {}", ours[&name], theirs[&name]);
+    }
+    assert!(ours["parameters"]["lane"].is_string() && theirs["parameters"]["lane"].is_string());
+    let found = system_call(&document);
+    close(&(ours["median"].as_f64().unwrap() * 1e9).into(), &found["reference"]["median"]);
+    assert_eq!(ours["times"].as_array().unwrap().len(), 12);
+}
+
+#[test]
+fn json_documents_keep_to_their_schemas() {
+    let Some(checker) = reader("json_documents_keep_to_their_schemas", "check-jsonschema") else { return };
+    for (format, schema) in [
+        ("json", "docs/report.schema.json"),
+        ("bencher", "fixtures/formats/bmf.schema.json"),
+        ("github-benchmark-smaller", "fixtures/formats/github-benchmark.schema.json"),
+        ("github-benchmark-bigger", "fixtures/formats/github-benchmark.schema.json"),
+    ] {
+        for made in [USUAL, HOSTILE_RECORD] {
+            let (_program, path, document) = exported(made, format, "out.json");
+            keeps_to(&checker, schema, &path);
+            let read: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+            let found = system_call(&document);
+            let estimate = &found["cells"][0]["comparison"]["estimate"];
+            match format {
+                "bencher" => close(&read["container/sys.getppid"]["cost-ratio"]["value"], estimate),
+                "github-benchmark-smaller" => {
+                    let cost = |b: &&Value| b["name"] == "container: cost of sys.getppid";
+                    close(&read.as_array().unwrap().iter().find(cost).unwrap()["value"], estimate);
+                }
+                "github-benchmark-bigger" => {
+                    assert!(read[0]["name"].as_str().unwrap().starts_with("native: file.seq"), "{read}");
+                }
+                _ => assert_eq!(read, document),
+            }
+        }
+    }
+}

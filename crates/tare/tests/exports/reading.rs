@@ -1,0 +1,45 @@
+//! The programs that read what tare writes, where they are installed: `./test` puts them into `target/readers`.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Root of the repository.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+/// A reader by name: one of ours, else one of the system's. Says that the test is skipped where there is none.
+pub fn reader(test: &str, name: &str) -> Option<PathBuf> {
+    let ours = root().join("target/readers/bin").join(name);
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    // A Python of the system's has none of the packages.
+    let system = (name != "python").then(|| std::env::split_paths(&path).map(|folder| folder.join(name)));
+    let found = std::iter::once(ours).chain(system.into_iter().flatten()).find(|path| path.is_file());
+    if found.is_none() {
+        println!("SKIPPED {test}: {name} is not installed; ./test does it");
+    }
+    found
+}
+
+/// What a reader says; it must not object.
+pub fn said(mut command: Command) -> String {
+    let output = command.stdin(Stdio::null()).output().unwrap();
+    let err = String::from_utf8_lossy(&output.stderr);
+    let out = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{command:?}: {out}{err}");
+    out
+}
+
+/// What one of our scripts for Python says, as JSON.
+pub fn script(python: &Path, name: &str, arguments: &[&str]) -> serde_json::Value {
+    let mut command = Command::new(python);
+    command.arg(root().join("crates/tare/tests/exports/readers").join(name)).args(arguments);
+    serde_json::from_str(&said(command)).unwrap()
+}
+
+/// Whether a document keeps to a schema, by `check-jsonschema`.
+pub fn keeps_to(checker: &Path, schema: &str, document: &Path) {
+    let mut command = Command::new(checker);
+    command.arg("--schemafile").arg(root().join(schema)).arg(document);
+    said(command);
+}

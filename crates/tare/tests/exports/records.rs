@@ -1,0 +1,112 @@
+//! Records with known costs: one real session, its figures replaced by a rule, its texts by hostile ones.
+
+use std::fs;
+use std::path::Path;
+use std::sync::OnceLock;
+
+use tare_data::batch::{Phase, Sample};
+use tare_data::failure::{Failure, FailureKind};
+use tare_record::Entry;
+use tare_record::entry::{from_line, to_line};
+
+use crate::program::Program;
+
+/// Cases that measure a time, a rate of bytes, and one that will be a gap.
+const ONLY: &str = "sys.getppid,cpu.primes?max_prime=20000&threads=1,file.seq?bs=4KiB*loop=plain*op=write*size=32MiB*sync=fdatasync*";
+const ROUNDS: &str = "12";
+/// A label that every format must escape.
+pub const HOSTILE: &str = "a \"b\" <c> & 50 %: d,e\\f\n::error::g`|h ]]> {i}";
+
+/// Lines of a real session of native and a container.
+fn real() -> &'static [Entry] {
+    static REAL: OnceLock<Vec<Entry>> = OnceLock::new();
+    REAL.get_or_init(|| {
+        let program = Program::new();
+        let said = program.run(&[
+            "run",
+            "--in",
+            "container",
+            "--only",
+            ONLY,
+            "--rounds",
+            ROUNDS,
+            "--record",
+            "real.tare",
+        ]);
+        assert_eq!(said.code, Some(0), "{said:?}");
+        let bytes = fs::read(program.path("real.tare")).unwrap();
+        bytes.split_inclusive(|byte| *byte == b'\n').map(|line| from_line(line).unwrap()).collect()
+    })
+}
+
+/// What a made-up session is like.
+#[derive(Clone, Copy)]
+pub struct Made {
+    /// What the container costs.
+    pub cost: f64,
+    /// How far its rounds lie apart, as a share.
+    pub spread: f64,
+    pub hostile: bool,
+    /// Definition of every case, where it is another.
+    pub definition: Option<&'static str>,
+    pub kernel: &'static str,
+}
+
+pub const USUAL: Made = Made { cost: 3.0, spread: 0.004, hostile: false, definition: None, kernel: "6.1" };
+
+/// Writes a record in which native takes a microsecond an operation, and primes cannot be found in the container.
+pub fn make(path: &Path, made: Made) {
+    let mut lane_of_trial = (String::new(), 0);
+    let mut left_out = None;
+    let mut text = String::new();
+    for entry in real() {
+        let mut entry = entry.clone();
+        match &mut entry {
+            Entry::Record { header, .. } => header.host.note("kernel.release", made.kernel),
+            Entry::Plan(plan) => {
+                for case in &mut plan.cases {
+                    case.definition = made.definition.map_or(case.definition.clone(), Into::into);
+                    if made.hostile {
+                        case.label = HOSTILE.into();
+                    }
+                    if case.case.probe == "cpu.primes" {
+                        let failure = Failure::new(FailureKind::NotSupported, "no primes here, 100 % sure");
+                        case.gaps.insert("container".into(), failure);
+                    }
+                }
+            }
+            Entry::Begin(begin) => {
+                lane_of_trial = (begin.lane.clone(), begin.round);
+                let is_gap = begin.lane == "container" && begin.case.starts_with("cpu.primes");
+                left_out = is_gap.then_some(begin.trial);
+            }
+            Entry::Batch { batch, .. } => {
+                if let Sample::Throughput { operations, elapsed_ns, .. } = &mut batch.sample
+                    && batch.phase == Phase::Warm
+                {
+                    let (lane, round) = &lane_of_trial;
+                    let cost = if lane == "container" { made.cost } else { 1.0 };
+                    let place = (f64::from(*round) * 0.618).fract() - 0.5;
+                    *elapsed_ns = (*operations as f64 * 1000.0 * cost * (1.0 + place * made.spread)) as u64;
+                }
+            }
+            Entry::Facts(_)
+            | Entry::End(_)
+            | Entry::Repeated(_)
+            | Entry::Resumed { .. }
+            | Entry::Ended { .. } => {}
+        }
+        // A lane without a case has no trials of it.
+        if left_out.is_none() || !matches!(entry, Entry::Begin(_) | Entry::Batch { .. } | Entry::End(_)) {
+            text.push_str(&to_line(&entry));
+        }
+    }
+    fs::write(path, text).unwrap();
+}
+
+/// A program whose folder holds such a record, `s.tare`.
+pub fn with_record(made: Made) -> Program {
+    let program = Program::new();
+    make(&program.path("s.tare"), made);
+    program
+}
