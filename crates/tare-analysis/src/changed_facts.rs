@@ -6,8 +6,10 @@ use serde::Serialize;
 use tare_data::facts::Facts;
 use tare_data::session::{LaneFacts, Session};
 
-/// Facts that are readings: they differ from one session to the next where nothing has changed.
-const READINGS: [&str; 3] = ["clock.read_ns", "clock.step_ns", "file_system.free_bytes"];
+use crate::facts::PASSING;
+
+/// Passes with its session and is compared all the same: the flags of a runtime stand in it.
+const COMMAND: &str = "runtime.command";
 
 /// From so many hex digits on a word is the name of a session, as in folders and commands.
 const SESSION_DIGITS: usize = 16;
@@ -57,7 +59,7 @@ fn all(facts: &LaneFacts) -> Facts {
     }
     for (place, facts) in &facts.places {
         for (key, value) in &facts.0 {
-            all.note(format!("{place}.{key}"), value);
+            all.note(format!("place.{place}.{key}"), value);
         }
     }
     all
@@ -67,7 +69,7 @@ fn differing(old: &Facts, new: &Facts) -> Vec<(String, Option<String>, Option<St
     let mut keys: Vec<&String> = old.0.keys().chain(new.0.keys()).collect();
     keys.sort();
     keys.dedup();
-    let is_reading = |key: &str| READINGS.iter().any(|reading| key.ends_with(reading));
+    let is_reading = |key: &str| PASSING.iter().any(|passing| *passing != COMMAND && key.ends_with(passing));
     let differs = |key: &&String| {
         !is_reading(key) && old.get(key).map(without_session) != new.get(key).map(without_session)
     };

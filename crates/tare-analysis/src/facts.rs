@@ -7,7 +7,7 @@ use tare_data::session::{LaneFacts, Role, Session};
 
 /// Facts that differ from one moment, or one start, to the next, and say nothing of an environment: they are
 /// measured, counted down or made up anew each time.
-const PASSING: [&str; 5] =
+pub(crate) const PASSING: [&str; 5] =
     ["clock.read_ns", "clock.step_ns", "file_system.free_bytes", "mount.upper", "runtime.command"];
 /// Facts that are lists of words in no order.
 const WORDS: [&str; 2] = ["cpu.flags", "kernel.command_line"];

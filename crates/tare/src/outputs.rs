@@ -23,8 +23,10 @@ pub fn prints(view: &View) -> bool {
 
 /// Two documents on standard output would be none. Checked before anything is measured.
 pub fn check(view: &View) -> Result<(), LabError> {
-    let own =
-        [view.json || view.facts, view.markdown, view.csv, view.view.is_some()].iter().filter(|asked| **asked).count();
+    let own = [view.json || view.facts, view.markdown, view.csv, view.view.is_some()]
+        .iter()
+        .filter(|asked| **asked)
+        .count();
     let exported = view.exports.iter().filter(|wanted| destination(wanted).is_none()).count();
     if own + exported < 2 {
         return Ok(());
