@@ -7,7 +7,7 @@ mod beside;
 use serde::Serialize;
 use tare_data::imported::{Imported, ImportedFigure, Stated};
 
-use crate::csv;
+use crate::exports::csv;
 use crate::json::escaped;
 use crate::markdown::literal;
 use crate::number::{Figure, counted};

@@ -94,7 +94,8 @@ pub fn make(path: &Path, made: Made) {
             | Entry::End(_)
             | Entry::Repeated(_)
             | Entry::Resumed { .. }
-            | Entry::Ended { .. } => {}
+            | Entry::Ended { .. }
+            | Entry::Imported(_) => {}
         }
         // A lane without a case has no trials of it.
         if left_out.is_none() || !matches!(entry, Entry::Begin(_) | Entry::Batch { .. } | Entry::End(_)) {
