@@ -141,6 +141,10 @@ impl Driven {
                 request.send_width = 1;
                 request.congestion_control = Text::new(congestion.as_deref().unwrap_or_default());
             }
+            Flow::Hops => {
+                let reason = "hops are not visible: a netserver tells no times of its own";
+                return Err(Failure::new(FailureKind::NotSupported, reason));
+            }
         }
         Ok(request)
     }
