@@ -88,7 +88,7 @@ fn datagrams_that_went_astray_are_a_caveat() {
     }
     let findings = found(&session);
     let astray = Caveat::DatagramsAstray { lost: 24, late: 0, duplicated: 12, reordered: 0 };
-    assert_eq!(comparison(&findings.rows[0].cells[0]).caveats, [astray.clone()]);
+    assert_eq!(comparison(&findings.rows[0].cells[0]).caveats, std::slice::from_ref(&astray));
     let of_reference = findings.caveats.iter().filter(|(_, caveat)| *caveat == astray);
     assert_eq!(of_reference.count(), 1, "said of the reference too");
 }

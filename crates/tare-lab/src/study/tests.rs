@@ -29,17 +29,6 @@ fn lists_multiply() {
 }
 
 #[test]
-fn hops_are_added_to_each_peer_once() {
-    let text = "name='x'\ntitle='x'\nabout=''\nbudget='1m'\n[[case]]\nprobe='null'\n\
-                [[case]]\nprobe='net.rr'\npeers=['loopback','host']\nparameters={burst=[1,2]}";
-    let asked = with_hops(Study::parse(text, "x").unwrap().asked(None, None).unwrap()).unwrap();
-    let hops = asked.iter().filter(|asked| asked.probe.name == "net.hops");
-    let peers: Vec<_> = hops.map(|asked| asked.case.peer.as_deref().unwrap()).collect();
-    assert_eq!(peers, ["loopback", "host"]);
-    assert_eq!(asked.len(), 1 + 4 + 2);
-}
-
-#[test]
 fn the_rows_of_a_place_stand_together() {
     let text = "name='x'\ntitle='x'\nabout=''\nbudget='1m'\n\
                 [[case]]\nprobe='file.seq'\nparameters={bs=['1K','4K']}\n\

@@ -68,7 +68,7 @@ pub fn run(args: Check) -> anyhow::Result<ExitCode> {
             })
             .collect();
         let all = json!({ "environments": all, "peers": peers, "machine": machine });
-        ui::print(&format!("{all:#}\n"))?;
+        ui::print(format!("{all:#}\n"))?;
         return Ok(code);
     }
     let mut text = String::from("Environments\n");

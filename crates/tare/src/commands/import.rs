@@ -26,10 +26,10 @@ pub fn run(args: Import) -> anyhow::Result<ExitCode> {
     let record = args.out.unwrap_or_else(fresh_record);
     write(&record, &imported)?;
     if args.json {
-        ui::print(&tare_report::imported::json(&imported))?;
+        ui::print(tare_report::imported::json(&imported))?;
     } else {
         let table = tare_report::imported::terminal(&imported, ui::width(), ui::colour());
-        ui::print(&format!("{table}\nrecord  {}\n", record.display()))?;
+        ui::print(format!("{table}\nrecord  {}\n", record.display()))?;
     }
     Ok(ExitCode::SUCCESS)
 }

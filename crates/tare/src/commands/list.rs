@@ -18,10 +18,10 @@ pub fn run(args: List) -> anyhow::Result<ExitCode> {
     let rows = rows(args.what)?;
     if args.json {
         let all: Vec<_> = rows.iter().map(|(name, about)| json!({ "name": name, "about": about })).collect();
-        ui::print(&format!("{:#}\n", serde_json::Value::Array(all)))?;
+        ui::print(format!("{:#}\n", serde_json::Value::Array(all)))?;
         return Ok(ExitCode::SUCCESS);
     }
-    ui::print(&text(rows))?;
+    ui::print(text(rows))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -58,10 +58,10 @@ pub fn run(args: Serve) -> anyhow::Result<ExitCode> {
         let listening = server.address().to_string();
         let document =
             json!({ "listening": listening, "data_port": data_port, "peer": peer, "expires_s": expires_s });
-        ui::print(&format!("{document:#}\n"))?;
+        ui::print(format!("{document:#}\n"))?;
     } else {
         let listening = server.address();
-        ui::print(&format!(
+        ui::print(format!(
             "listening on {listening}, data on {data} (TCP and UDP), for {}; Ctrl-C ends it\n\n  tare run rtt --peer {}\n",
             args.expires,
             quoted(&peer)
@@ -94,10 +94,10 @@ fn netperf(args: &Serve, listen: SocketAddr, expires: Duration) -> anyhow::Resul
     if args.json {
         let expires_s = expires.as_secs_f64();
         let document = json!({ "listening": listening.to_string(), "peer": peer, "expires_s": expires_s });
-        ui::print(&format!("{document:#}\n"))?;
+        ui::print(format!("{document:#}\n"))?;
     } else {
         let (ip, port) = (listening.ip(), listening.port());
-        ui::print(&format!(
+        ui::print(format!(
             "listening on {listening} for netperf 2.7, for {}; whoever reaches it may measure; Ctrl-C ends it\n\n  \
              netperf -H {ip} -p {port} -t TCP_RR\n  tare run rtt --peer {}\n",
             args.expires,

@@ -74,7 +74,7 @@ pub fn run(record: &Path, port: u16, view: View) -> anyhow::Result<ExitCode> {
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         signal_hook::flag::register(signal, Arc::clone(&ended))?;
     }
-    ui::print(&format!("http://127.0.0.1:{}/{}/\n", server.port, server.token))?;
+    ui::print(format!("http://127.0.0.1:{}/{}/\n", server.port, server.token))?;
     anstream::eprintln!("note: shows {} as it grows; Ctrl-C ends", server.record);
     let mut looked = Instant::now();
     while !ended.load(Ordering::Relaxed) {
