@@ -10,7 +10,7 @@ use tare_data::failure::{Failure, FailureKind};
 use super::flow::{Pace, Starts, Transport};
 use super::ledger::{Ledger, MOST_LOST, answer};
 use super::serving::{TOKEN_BYTES, Token, same, shown_back};
-use super::sockets;
+use super::sockets::{self, Wait};
 use crate::stopwatch::{Laps, now_ns};
 use crate::syscall::{recv, send};
 use crate::trial::broken;
@@ -175,7 +175,7 @@ pub fn met(
     loop {
         let left = end.checked_duration_since(Instant::now()).ok_or(Errno::TIMEDOUT)?;
         let left = left.max(Duration::from_millis(1));
-        net::sockopt::set_socket_timeout(socket, net::sockopt::Timeout::Recv, Some(left))?;
+        sockets::wait_at_most(socket, Wait::Receive, Some(left))?;
         let (length, _, sender) = match net::recvfrom(socket, &mut bytes, net::RecvFlags::empty()) {
             Ok((length, whole, sender)) => (length, whole, sender),
             Err(Errno::AGAIN) => return Err(Errno::TIMEDOUT),
@@ -194,7 +194,7 @@ pub fn met(
 
 fn meet(socket: &OwnedFd, sender: &SocketAddrAny, token: &Token) -> Result<(), Errno> {
     net::connect(socket, sender)?;
-    net::sockopt::set_socket_timeout(socket, net::sockopt::Timeout::Recv, None)?;
+    sockets::wait_at_most(socket, Wait::Receive, None)?;
     net::send(socket, &shown_back(token), net::SendFlags::empty())?;
     Ok(())
 }

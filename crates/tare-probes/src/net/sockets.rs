@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
-use rustix::net::sockopt::{self, Timeout};
-use rustix::net::{self, AddressFamily, SocketFlags, SocketType};
+use rustix::net::{self, AddressFamily, SocketFlags, SocketType, sockopt};
 use tare_data::failure::{Failure, FailureKind};
 
 use super::flow::Transport;
@@ -77,9 +76,45 @@ pub fn connected(address: SocketAddr, no_delay: bool) -> Result<(OwnedFd, Stopwa
 
 /// Bounds every wait of a blocking socket, connecting too.
 pub fn deadline(socket: &impl AsFd, longest: Duration) -> Result<(), Failure> {
-    sockopt::set_socket_timeout(socket, Timeout::Recv, Some(longest))
-        .and_then(|()| sockopt::set_socket_timeout(socket, Timeout::Send, Some(longest)))
+    wait_at_most(socket, Wait::Receive, Some(longest))
+        .and_then(|()| wait_at_most(socket, Wait::Send, Some(longest)))
         .map_err(|e| broken("a deadline on a socket", e))
+}
+
+/// What a blocking socket may be waited for.
+#[derive(Clone, Copy, Debug)]
+pub enum Wait {
+    Receive,
+    Send,
+}
+
+/// Bounds waits of one kind; None waits for ever (socket(7), SO_RCVTIMEO).
+///
+/// By the options' old numbers: gVisor takes the new ones for a UDP socket, which rustix would use, and ignores them.
+pub fn wait_at_most(socket: &impl AsFd, wait: Wait, longest: Option<Duration>) -> Result<(), Errno> {
+    let option = match wait {
+        Wait::Receive => libc::SO_RCVTIMEO,
+        Wait::Send => libc::SO_SNDTIMEO,
+    };
+    let longest = longest.unwrap_or_default();
+    let time = libc::timeval {
+        tv_sec: longest.as_secs() as libc::time_t,
+        tv_usec: longest.subsec_micros() as libc::suseconds_t,
+    };
+    // SAFETY: the kernel reads the time, which lives through the call and has the length that is told.
+    let set = unsafe {
+        libc::setsockopt(
+            socket.as_fd().as_raw_fd(),
+            libc::SOL_SOCKET,
+            option,
+            (&raw const time).cast(),
+            size_of::<libc::timeval>() as libc::socklen_t,
+        )
+    };
+    match set {
+        0 => Ok(()),
+        _ => Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::INVAL)),
+    }
 }
 
 /// Chooses the congestion control of a connection by its name, e.g. `cubic`.

@@ -25,7 +25,7 @@ use crate::agent::{set_alarm, wake_on_alarm};
 use crate::buffer::Buffer;
 use crate::child::Child;
 use crate::net::Transport;
-use crate::net::sockets;
+use crate::net::sockets::{self, Wait};
 use crate::stopwatch::now_ns;
 
 /// A client speaks first; one that says nothing for so long is sent away.
@@ -50,6 +50,8 @@ const LOOK: Duration = Duration::from_millis(250);
 const LOOK_AT_CLIENT: Duration = Duration::from_secs(1);
 /// How often it looks while it serves as many clients as it may.
 const LOOK_WHEN_FULL: Duration = Duration::from_millis(20);
+/// A test that has told its results is over in less.
+const TURN_COMES: Duration = Duration::from_millis(500);
 /// Connections of a test that wait to be accepted; netserver has 5.
 const BACKLOG: i32 = 5;
 /// Where the socket's own buffer size is meant but not known, as a transfer.
@@ -148,11 +150,23 @@ impl Control<'_> {
         }
     }
 
+    /// One test at a time. A test that is about to end is waited for; otherwise the client is told that the server is
+    /// busy.
+    fn take_turn(&self) -> Result<(), Errno> {
+        let end = Instant::now() + TURN_COMES;
+        while fcntl_lock(self.turn, FlockOperation::NonBlockingLockExclusive).is_err() {
+            if Instant::now() > end {
+                return Err(Errno::BUSY);
+            }
+            std::thread::sleep(TURN_COMES / 50);
+        }
+        Ok(())
+    }
+
     /// Runs one test: an answer, data, results. An error ends the control connection.
     fn test(&mut self, request: &OmniRequest, here: IpAddr) -> io::Result<()> {
         let ready = admit(request, here, self.limits.longest_test).and_then(|admitted| {
-            // One test at a time; another client is told that the server is busy.
-            fcntl_lock(self.turn, FlockOperation::NonBlockingLockExclusive).map_err(|_| Errno::BUSY)?;
+            self.take_turn()?;
             Ready::prepare(admitted, here)
         });
         let done = match ready {
@@ -284,7 +298,7 @@ impl Ready {
 
     /// The client's one data connection.
     fn accept(&self, from: IpAddr, end: End<'_>) -> Option<OwnedFd> {
-        sockopt::set_socket_timeout(&self.socket, sockopt::Timeout::Recv, Some(DATA_COMES)).ok()?;
+        sockets::wait_at_most(&self.socket, Wait::Receive, Some(DATA_COMES)).ok()?;
         let end = End { at_ns: now_ns() + DATA_COMES.as_nanos() as u64, ..end };
         let connection = answering::accept(&self.socket, from, &end)?;
         if self.admitted.no_delay {

@@ -39,7 +39,7 @@ fn an_unknown_study_probe_environment_and_name() {
     says(
         &program.run(&["show", "file.sqe"]),
         2,
-        "no probe, environment or study",
+        "no probe, environment, study or article",
         "",
         "did you mean 'file.seq'?",
     );

@@ -129,7 +129,10 @@ fn figures_stand_beside_a_session_and_are_marked() {
     assert!(markdown.contains("| probe | metric | tare | another tool |"), "{markdown}");
     for (arguments, cause) in [
         (["report", "s.tare", "--beside", "s.tare"], "two sessions are not paired"),
-        (["report", "i.tare", "--beside", "i.tare"], "pages, views, articles and --beside are of a session"),
+        (
+            ["report", "i.tare", "--beside", "i.tare"],
+            "pages, views, articles, exports, gates and --beside are of a session",
+        ),
     ] {
         let said = program.run(&arguments);
         assert_eq!(said.code, Some(2), "{said:?}");
