@@ -347,9 +347,10 @@ mod tests {
     fn beside_article() -> Findings {
         let mut session = specimen::session(3);
         let mut findings = specimen::findings(3);
-        // The third lane stands for the guest, and the article's figure for processes is put beside fork + wait.
+        // The third lane goes by a preset's name, and the article's figure for processes is put beside fork + wait.
         let subject = session.plan.lanes.iter_mut().filter(|lane| lane.role == Role::Subject).nth(1).unwrap();
-        subject.specification = "wsl1-like".into();
+        subject.name = "wsl1-like".into();
+        findings.subjects[1] = subject.name.clone();
         let text = ARTICLE.replace("proc.fork_hold", "proc.spawn").replace("{ ballast = \"none\" }", "{}");
         let article: Published = toml::from_str(&text).unwrap();
         tare_analysis::published::place_beside(&mut findings, &session, &[article]);
