@@ -114,12 +114,12 @@ fn banned_calls_are_not_made() {
 
 #[test]
 fn nothing_is_left_unfinished() {
-    let words = ["todo!", "unimplemented!", "#[ignore", "dbg!", "FIXME"].map(|word| format!("{word}("));
-    let words: Vec<&str> = words.iter().map(|word| word.trim_end_matches('(')).collect();
+    // This file, which holds the words themselves, is left out.
+    let words = ["todo!", "unimplemented!", "#[ignore", "dbg!", "FIXME"];
     for folder in crates().values() {
         for path in sources(folder).into_iter().filter(|path| !path.ends_with("tests/rules.rs")) {
             let text = fs::read_to_string(&path).unwrap();
-            for word in &words {
+            for word in words {
                 assert!(!text.contains(word), "{} holds {word}", path.display());
             }
         }

@@ -62,7 +62,7 @@ impl Formatter for Escaping {
     }
 }
 
-/// Writes part of a JSON string with `\\uXXXX` for every character that is not plain writing or means something in HTML.
+/// Writes part of a JSON string; what is not plain writing, or means something in HTML, becomes a four-digit escape.
 pub(crate) fn write_escaped<W: ?Sized + io::Write>(writer: &mut W, fragment: &str) -> io::Result<()> {
     let mut rest = fragment;
     while let Some(at) = rest.find(must_escape) {
