@@ -192,14 +192,15 @@ impl<'a> Judge<'a> {
         if metric.reading == Reading::Maximum || is_count {
             return Cell::Observed(level).into();
         }
-        if reference.values.is_empty() {
-            return Cell::Gap(Gap::NoReference(level)).into();
-        }
         let not_comparable =
             |reason: String, level: Level| Cell::Gap(Gap::NotComparable { reason, level }).into();
+        // Before the reference is looked at: a figure that misleads does so beside nothing as well.
         let of_reference = self.reference.and_then(|reference| self.facts(reference));
         if let Some(reason) = comparable::objection(&planned.case, metric, self.facts(lane), of_reference) {
             return not_comparable(reason, level);
+        }
+        if reference.values.is_empty() {
+            return Cell::Gap(Gap::NoReference(level)).into();
         }
         let operations = series.least_operations.min(reference.least_operations);
         if let Some(reason) = comparable::too_few(metric, operations) {
