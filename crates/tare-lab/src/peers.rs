@@ -10,6 +10,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tare_data::names::Case;
 use tare_data::peer::{HOST, LOOPBACK, Peer};
+use tare_probes::netperf;
 use tare_probes::peer::Secret;
 use tare_probes::peer::process::{PEER, Says, Told};
 use tare_probes::probe::Size;
@@ -26,8 +27,6 @@ pub const TARE: &str = "tare://";
 pub const NETPERF: &str = "netperf://";
 /// What stands before the path of a file that holds the secret.
 const SECRET_FILE: &str = "?secret-file=";
-/// Control port of a netserver that names none.
-const NETPERF_PORT: u16 = 12865;
 /// A session is shorter than this, in seconds: a day.
 const SESSION_MOST_S: u64 = 86_400;
 /// A peer says where it listens within so many seconds.
@@ -148,8 +147,11 @@ fn read(text: &str) -> Result<(String, Option<Peer>), LabError> {
         if address.is_empty() {
             return Err(wrong("its host is missing"));
         }
-        let address =
-            if has_port(address) { address.to_owned() } else { format!("{address}:{NETPERF_PORT}") };
+        let address = match address.parse::<Ipv6Addr>() {
+            Ok(ip) => SocketAddr::from((ip, netperf::PORT)).to_string(),
+            Err(_) if has_port(address) => address.to_owned(),
+            Err(_) => format!("{address}:{}", netperf::PORT),
+        };
         return Ok((format!("{NETPERF}{address}"), Some(Peer::Netperf { address })));
     }
     Err(wrong("it is neither a name of tare's nor an address"))

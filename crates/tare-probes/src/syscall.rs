@@ -203,6 +203,43 @@ pub fn recv(fd: BorrowedFd<'_>, into: &mut [u8]) -> Result<usize, Errno> {
     })
 }
 
+/// sendto(2), to an address as the kernel reads it.
+#[inline(always)]
+pub fn send_to(fd: BorrowedFd<'_>, from: &[u8], address: &[u8]) -> Result<usize, Errno> {
+    let fd = fd.as_raw_fd() as usize;
+    // SAFETY: the kernel reads within `from` and `address`.
+    counted(unsafe {
+        call!(
+            libc::SYS_sendto,
+            "rdi" = fd,
+            "rsi" = from.as_ptr(),
+            "rdx" = from.len(),
+            "r10" = 0usize,
+            "r8" = address.as_ptr(),
+            "r9" = address.len()
+        )
+    })
+}
+
+/// recvfrom(2); notes where the bytes came from, as the kernel writes it.
+#[inline(always)]
+pub fn recv_from(fd: BorrowedFd<'_>, into: &mut [u8], address: &mut [u8]) -> Result<usize, Errno> {
+    let fd = fd.as_raw_fd() as usize;
+    let mut length = address.len() as libc::socklen_t;
+    // SAFETY: the kernel writes within `into`, no more than `length` bytes of an address, and that one's length.
+    counted(unsafe {
+        call!(
+            libc::SYS_recvfrom,
+            "rdi" = fd,
+            "rsi" = into.as_mut_ptr(),
+            "rdx" = into.len(),
+            "r10" = 0usize,
+            "r8" = address.as_mut_ptr(),
+            "r9" = &raw mut length
+        )
+    })
+}
+
 /// futex(2), FUTEX_WAIT of this process: sleeps while the word holds `value`, at most so many seconds.
 #[inline(always)]
 pub fn futex_wait(word: &AtomicU32, value: u32, seconds: i64) -> Result<usize, Errno> {

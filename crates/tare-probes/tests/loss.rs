@@ -1,7 +1,6 @@
 //! Datagrams that are dropped, held up, doubled and swapped on the way are counted, each as what it was.
 
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
-use std::os::fd::AsFd;
 use std::thread;
 use std::time::Instant;
 
@@ -91,13 +90,13 @@ fn run(
     fate: impl Fn(u64) -> Fate + Send + 'static,
 ) -> (Counts, Laps) {
     let (address, token) = lossy(size, fate);
-    let socket = datagrams::greet(address, &token).unwrap();
+    let line = datagrams::greet(address, &token).unwrap();
     let (mut request, mut response) = (vec![0; size as usize], vec![0; size as usize + 1]);
     let (mut ledger, mut laps) = (Ledger::new(size as usize, size as usize), Laps::new());
     let messages = (&mut request[..], &mut response[..]);
     let pace = Pace { burst, interval_ns: 0 };
-    datagrams::request(operations, socket.as_fd(), messages, pace, &mut ledger, &mut laps).unwrap();
-    datagrams::listen_on(&socket, &mut response, &mut ledger).unwrap();
+    datagrams::request(operations, &line, messages, pace, &mut ledger, &mut laps).unwrap();
+    datagrams::listen_on(&line, &mut response, &mut ledger).unwrap();
     (ledger.counts, laps)
 }
 
@@ -150,10 +149,10 @@ fn a_loss_among_many_in_flight_holds_nobody_up_for_ever() {
 #[test]
 fn a_way_that_loses_too_much_fails_the_trial() {
     let (address, token) = lossy(1, |_| Fate::Dropped);
-    let socket = datagrams::greet(address, &token).unwrap();
+    let line = datagrams::greet(address, &token).unwrap();
     let (mut ledger, mut laps) = (Ledger::new(1, 1), Laps::new());
     let pace = Pace { burst: 64, interval_ns: 0 };
     let messages = (&mut [0][..], &mut [0; 2][..]);
-    let failure = datagrams::request(1_000, socket.as_fd(), messages, pace, &mut ledger, &mut laps);
+    let failure = datagrams::request(1_000, &line, messages, pace, &mut ledger, &mut laps);
     assert!(failure.unwrap_err().reason.starts_with(&format!("more than {MOST_LOST} requests")));
 }

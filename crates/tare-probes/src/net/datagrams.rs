@@ -1,19 +1,19 @@
 //! Requests and responses as numbered datagrams: the timed loops of both ends, and how they find each other.
 
+use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 
-use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fd::OwnedFd;
 use rustix::io::Errno;
-use rustix::net::{self, SocketAddrAny};
+use rustix::net;
 use tare_data::failure::{Failure, FailureKind};
 
 use super::flow::{Pace, Starts, Transport};
 use super::ledger::{Ledger, MOST_LOST, answer};
+use super::line::Line;
 use super::serving::{TOKEN_BYTES, Token, same, shown_back};
 use super::sockets::{self, Wait};
 use crate::stopwatch::{Laps, now_ns};
-use crate::syscall::{recv, send};
-use crate::trial::broken;
 
 /// A request that is not answered for so long is given up: some thirty times a slow round trip in a place, and
 /// longer than one around the Earth.
@@ -31,7 +31,7 @@ crate::timed! {
     /// So many requests, each answered or given up.
     fn rounds(
         operations: u64,
-        socket: BorrowedFd<'_>,
+        line: &Line<OwnedFd>,
         outgoing: &mut [u8],
         incoming: &mut [u8],
         pace: Pace,
@@ -49,16 +49,16 @@ crate::timed! {
                 let number = ledger.send(outgoing);
                 moved_ns = pace.start_ns(first_ns, sent);
                 starts.set(number, moved_ns);
-                if send(socket, outgoing)? != outgoing.len() {
+                if line.send(outgoing)? != outgoing.len() {
                     return Err(Errno::MSGSIZE);
                 }
                 sent += 1;
             }
-            let arrived = recv(socket, incoming);
+            let arrived = line.receive(incoming);
             let ended_ns = now_ns();
             match arrived {
                 Ok(length) => {
-                    if let Some(number) = ledger.arrived(&incoming[..length]) {
+                    if let Some(number) = length.and_then(|length| ledger.arrived(&incoming[..length])) {
                         laps.add(starts.get(number), ended_ns);
                         moved_ns = ended_ns;
                         settled += 1;
@@ -95,13 +95,13 @@ crate::timed! {
 /// The near end: so many requests, each answered and timed or given up and counted.
 pub fn request(
     operations: u64,
-    socket: BorrowedFd<'_>,
+    line: &Line<OwnedFd>,
     (outgoing, incoming): (&mut [u8], &mut [u8]),
     pace: Pace,
     ledger: &mut Ledger,
     laps: &mut Laps,
 ) -> Result<(), Failure> {
-    rounds(operations, socket, outgoing, incoming, pace, ledger, laps).map_err(|e| match e {
+    rounds(operations, line, outgoing, incoming, pace, ledger, laps).map_err(|e| match e {
         Errno::TIMEDOUT => {
             let reason = format!("more than {MOST_LOST} requests were not answered: the way loses datagrams");
             Failure::new(FailureKind::Broken, reason)
@@ -111,13 +111,14 @@ pub fn request(
 }
 
 /// Listens for what comes after the last answer: answers that come twice, or to requests that were given up.
-pub fn listen_on(socket: &OwnedFd, incoming: &mut [u8], ledger: &mut Ledger) -> Result<(), Failure> {
+pub fn listen_on(line: &Line<OwnedFd>, incoming: &mut [u8], ledger: &mut Ledger) -> Result<(), Failure> {
     let longest = if ledger.counts.lost > 0 { GIVEN_UP_AFTER } else { ECHOES };
-    sockets::deadline(socket, longest)?;
+    sockets::deadline(line.socket(), longest)?;
     let end = Instant::now() + longest;
     for _ in 0..MOST_ECHOES {
-        match net::recv(socket, &mut *incoming, net::RecvFlags::empty()) {
-            Ok((length, _)) => drop(ledger.arrived(&incoming[..length])),
+        match line.receive(incoming) {
+            Ok(Some(length)) => drop(ledger.arrived(&incoming[..length])),
+            Ok(None) => {}
             Err(_) => break,
         }
         if Instant::now() > end {
@@ -127,24 +128,19 @@ pub fn listen_on(socket: &OwnedFd, incoming: &mut [u8], ledger: &mut Ledger) -> 
     Ok(())
 }
 
-/// A socket connected to the far end, which has been shown the token and has answered.
-pub fn greet(address: std::net::SocketAddr, token: &Token) -> Result<OwnedFd, Failure> {
-    let socket = sockets::socket(Transport::Udp, address.ip())?;
-    net::connect(&socket, &address).map_err(|e| broken(&format!("connecting to {address}"), e))?;
-    sockets::deadline(&socket, GREET_AGAIN)?;
+/// A line to the far end, which has been shown the token and has answered.
+pub fn greet(address: SocketAddr, token: &Token) -> Result<Line<OwnedFd>, Failure> {
+    let line = ungreeted(address)?;
+    sockets::deadline(line.socket(), GREET_AGAIN)?;
     let mut answer = [0u8; TOKEN_BYTES + 1];
     for _ in 0..MOST_GREETINGS {
-        // A refusal of an earlier greeting may be reported here.
-        let _ = net::send(&socket, token, net::SendFlags::empty());
-        match net::recv(&socket, &mut answer, net::RecvFlags::empty()) {
-            Ok((length, _)) if answer[..length] == shown_back(token) => {
-                sockets::deadline(&socket, GIVEN_UP_AFTER)?;
-                return Ok(socket);
-            }
-            Err(Errno::CONNREFUSED) => {
-                return Err(broken("greeting the peer over UDP", format!("nothing listens on {address}")));
-            }
-            _ => {}
+        // One that is lost or refused is why there are several.
+        let _ = line.send(token);
+        if let Ok(Some(length)) = line.receive(&mut answer)
+            && answer[..length] == shown_back(token)
+        {
+            sockets::deadline(line.socket(), GIVEN_UP_AFTER)?;
+            return Ok(line);
         }
     }
     let seconds = (GREET_AGAIN * MOST_GREETINGS).as_secs();
@@ -152,24 +148,23 @@ pub fn greet(address: std::net::SocketAddr, token: &Token) -> Result<OwnedFd, Fa
     Err(Failure::new(FailureKind::Broken, reason))
 }
 
-/// A socket connected to a far end that knows no greeting.
-pub fn ungreeted(address: std::net::SocketAddr) -> Result<OwnedFd, Failure> {
+/// A line to a far end that knows no greeting.
+pub fn ungreeted(address: SocketAddr) -> Result<Line<OwnedFd>, Failure> {
     let socket = sockets::socket(Transport::Udp, address.ip())?;
-    net::connect(&socket, &address).map_err(|e| broken(&format!("connecting to {address}"), e))?;
     sockets::deadline(&socket, GIVEN_UP_AFTER)?;
-    Ok(socket)
+    Ok(Line::new(socket, address))
 }
 
 /// Waits for a datagram with the token, and talks from then on to where it came from and to nobody else.
 ///
 /// A datagram without the token gets no answer. `from`, where it is given, is the one address that a token is
 /// taken from: it has proved by a connection that it receives what is sent there.
-pub fn met(
-    socket: &OwnedFd,
+pub fn met<'s>(
+    socket: &'s OwnedFd,
     token: &Token,
-    from: Option<std::net::IpAddr>,
+    from: Option<IpAddr>,
     patience: Duration,
-) -> Result<(), Errno> {
+) -> Result<Line<&'s OwnedFd>, Errno> {
     let end = Instant::now() + patience;
     let mut bytes = [0u8; TOKEN_BYTES + 1];
     loop {
@@ -179,48 +174,43 @@ pub fn met(
         let (length, _, sender) = match net::recvfrom(socket, &mut bytes, net::RecvFlags::empty()) {
             Ok((length, whole, sender)) => (length, whole, sender),
             Err(Errno::AGAIN) => return Err(Errno::TIMEDOUT),
-            Err(Errno::INTR | Errno::CONNREFUSED) => continue,
+            Err(Errno::INTR) => continue,
             Err(other) => return Err(other),
         };
-        let Some(sender) = sender else { continue };
-        let address = std::net::SocketAddr::try_from(sender.clone());
-        let welcome = from.is_none_or(|from| address.is_ok_and(|address| address.ip() == from));
+        let Some(sender) = sender.and_then(|sender| SocketAddr::try_from(sender).ok()) else { continue };
+        let welcome = from.is_none_or(|from| sender.ip() == from);
         let shown = bytes.first_chunk().is_some_and(|shown| same(shown, token));
         if length == TOKEN_BYTES && shown && welcome {
-            return meet(socket, &sender, token);
+            sockets::wait_at_most(socket, Wait::Receive, None)?;
+            let line = Line::new(socket, sender);
+            line.send(&shown_back(token))?;
+            return Ok(line);
         }
     }
 }
 
-fn meet(socket: &OwnedFd, sender: &SocketAddrAny, token: &Token) -> Result<(), Errno> {
-    net::connect(socket, sender)?;
-    sockets::wait_at_most(socket, Wait::Receive, None)?;
-    net::send(socket, &shown_back(token), net::SendFlags::empty())?;
-    Ok(())
-}
-
 crate::timed! {
     /// Answers requests of the right length, for ever: whoever forked this process ends it.
-    fn serve(socket: BorrowedFd<'_>, request: usize, incoming: &mut [u8], outgoing: &mut [u8], token: &Token) -> i32 {
+    fn serve(line: &Line<&OwnedFd>, request: usize, incoming: &mut [u8], outgoing: &mut [u8], token: &Token) -> i32 {
         loop {
-            let length = match recv(socket, incoming) {
-                Ok(length) => length,
-                // An answer found nobody: the near end is gone, or its answer crossed with its end.
-                Err(Errno::CONNREFUSED | Errno::INTR) => continue,
+            let length = match line.receive(incoming) {
+                Ok(Some(length)) => length,
+                Ok(None) => continue,
+                Err(Errno::INTR) => continue,
                 Err(_) => return 5,
             };
             let answered = if length == TOKEN_BYTES && incoming[..TOKEN_BYTES] == *token {
                 // The first answer to the greeting was lost.
-                send(socket, &shown_back(token))
+                line.send(&shown_back(token))
             } else if length == request {
                 answer(&incoming[..length], outgoing);
-                send(socket, outgoing)
+                line.send(outgoing)
             } else {
                 continue;
             };
             match answered {
                 // No room on the way is a datagram lost on the way.
-                Ok(_) | Err(Errno::CONNREFUSED | Errno::INTR | Errno::NOBUFS | Errno::AGAIN) => {}
+                Ok(_) | Err(Errno::INTR | Errno::NOBUFS | Errno::AGAIN) => {}
                 Err(_) => return 7,
             }
         }
@@ -229,11 +219,11 @@ crate::timed! {
 
 /// The far end, which has met the near one; gives the process's exit code.
 pub fn respond(
-    socket: &OwnedFd,
+    line: &Line<&OwnedFd>,
     request: usize,
     incoming: &mut [u8],
     outgoing: &mut [u8],
     token: &Token,
 ) -> i32 {
-    serve(socket.as_fd(), request, incoming, outgoing, token)
+    serve(line, request, incoming, outgoing, token)
 }

@@ -11,6 +11,7 @@ use tare_data::failure::{Failure, FailureKind};
 use tare_data::peer::Peer;
 
 use super::flow::{Flow, Rounds, Transport};
+use super::line::Line;
 use super::serving::{Serving, TOKEN_BYTES, Token, shown_back};
 use super::{datagrams, sockets, streams};
 use crate::child::Child;
@@ -85,11 +86,11 @@ impl Far {
     }
 
     /// Ends what was begun, where the far end counts for itself: it has to have seen at least what was answered
-    /// and at most what was sent. `part` is the socket of a flow over UDP, which nothing else would end.
-    pub fn settle(&mut self, answered: u64, sent: u64, part: Option<&OwnedFd>) -> Result<(), Failure> {
+    /// and at most what was sent. `part` is the line of a flow over UDP, which nothing else would end.
+    pub fn settle(&mut self, answered: u64, sent: u64, part: Option<&Line<OwnedFd>>) -> Result<(), Failure> {
         let Held::Netserver(driven) = &mut self.held else { return Ok(()) };
-        if let Some(socket) = part {
-            driven.part(socket);
+        if let Some(line) = part {
+            driven.part(line);
         }
         let counted = driven.counted()?;
         if (answered..=sent).contains(&counted) {
@@ -156,16 +157,16 @@ impl Far {
         Ok((socket, stopwatch))
     }
 
-    /// A socket that the far end knows and answers; timed from the greeting to its answer.
-    pub fn greet(&self) -> Result<(OwnedFd, Stopwatch), Failure> {
+    /// A line that the far end knows and answers; timed from the greeting to its answer.
+    pub fn greet(&self) -> Result<(Line<OwnedFd>, Stopwatch), Failure> {
         if let Held::Netserver(driven) = &self.held {
             return Ok((datagrams::ungreeted(self.address)?, driven.exchange()));
         }
         let mut stopwatch = Stopwatch::default();
         stopwatch.start();
-        let socket = datagrams::greet(self.address, &self.token)?;
+        let line = datagrams::greet(self.address, &self.token)?;
         stopwatch.stop();
-        Ok((socket, stopwatch))
+        Ok((line, stopwatch))
     }
 
     /// Ends the far end, and fails where it did not do its part. All connections to it are closed before.

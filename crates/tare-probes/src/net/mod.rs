@@ -9,6 +9,8 @@ pub mod far;
 pub mod flow;
 pub mod hops;
 pub mod ledger;
+pub mod line;
+pub mod reaching;
 pub mod serving;
 pub mod sockets;
 pub mod stamps;
@@ -17,3 +19,4 @@ pub mod transfer;
 
 pub use far::Far;
 pub use flow::{Flow, Rounds, Transfer, Transport};
+pub use line::Line;

@@ -91,8 +91,8 @@ impl Serving {
             }
             Flow::Rounds(Rounds { transport: Transport::Udp, request, .. }) => {
                 match datagrams::met(&self.socket, &self.token, self.from, PATIENCE) {
-                    Ok(()) => datagrams::respond(
-                        &self.socket,
+                    Ok(line) => datagrams::respond(
+                        &line,
                         *request as usize,
                         &mut self.incoming,
                         &mut self.outgoing,
@@ -103,7 +103,8 @@ impl Serving {
                 }
             }
             Flow::Hops => match datagrams::met(&self.socket, &self.token, self.from, PATIENCE) {
-                Ok(()) => hops::respond(&self.socket, &self.token),
+                Ok(line) if line.connect().is_ok() => hops::respond(&self.socket, &self.token),
+                Ok(_) => SOCKETS_FAILED,
                 Err(_) => NOBODY_CAME,
             },
             Flow::Connections { .. } => {

@@ -4,8 +4,9 @@ use std::net::{IpAddr, SocketAddr};
 
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
-use rustix::net::{self, RecvFlags, SendFlags, SocketFlags};
+use rustix::net::{self, RecvFlags, SocketFlags};
 
+use crate::net::line::Line;
 use crate::stopwatch::now_ns;
 use crate::syscall::{recv, send};
 
@@ -155,61 +156,59 @@ fn is_from(address: &net::SocketAddrAny, from: IpAddr) -> bool {
 
 /// UDP_RR: a response to each request of the client, and to nobody else. An empty datagram ends it.
 ///
-/// The first datagram that comes from the client's address fixes the port: from then on the kernel takes datagrams from
-/// nowhere else, and sends them nowhere else. What others sent before that is not answered.
+/// The first datagram that comes from the client's address fixes the port: from then on datagrams from nowhere else are
+/// taken, and none are sent anywhere else. What others sent is not answered.
 pub fn datagram_rounds(socket: &OwnedFd, from: IpAddr, messages: Messages<'_>, end: End<'_>) -> Counted {
     let mut counted = Counted::default();
-    if end.most == 0 || !meet(socket, from, &messages, &end, &mut counted) {
+    if end.most == 0 {
         return counted;
     }
-    answer(socket.as_fd(), messages.incoming, messages.outgoing, &end, &mut counted);
+    if let Some(line) = meet(socket, from, &messages, &end, &mut counted) {
+        answer(&line, messages.incoming, messages.outgoing, &end, &mut counted);
+    }
     counted
 }
 
-/// Waits for the client's first request and answers it; false when there is none.
-fn meet(
-    socket: &OwnedFd,
+/// Waits for the client's first request and answers it; none when there is none.
+fn meet<'s>(
+    socket: &'s OwnedFd,
     from: IpAddr,
     messages: &Messages<'_>,
     end: &End<'_>,
     counted: &mut Counted,
-) -> bool {
+) -> Option<Line<&'s OwnedFd>> {
     // One byte more than any request: nothing longer passes for one.
     let mut first = vec![0u8; messages.incoming.len() + 1];
     while !end.is_over() {
         let (length, sender) = match net::recvfrom(socket, &mut first[..], RecvFlags::empty()) {
-            Ok((length, _, Some(sender))) => (length, sender),
-            Ok(_) | Err(Errno::INTR) => continue,
-            Err(_) => return false,
+            Ok((length, _, sender)) => (length, sender.and_then(|sender| SocketAddr::try_from(sender).ok())),
+            Err(Errno::INTR) => continue,
+            Err(_) => return None,
         };
-        if !is_from(&sender, from) {
-            continue;
-        }
+        let Some(sender) = sender.filter(|sender| sender.ip() == from) else { continue };
         if length == 0 {
-            return false;
+            return None;
         }
         if length != messages.incoming.len() - 1 {
             continue;
         }
-        if net::connect(socket, &sender).is_err() {
-            return false;
-        }
+        let line = Line::new(socket, sender);
         counted.receive_calls += 1;
         counted.bytes_received += length as u64;
-        if net::send(socket, messages.outgoing, SendFlags::empty()).is_ok() {
+        if line.send(messages.outgoing).is_ok() {
             counted.send_calls += 1;
             counted.bytes_sent += messages.outgoing.len() as u64;
             counted.transactions += 1;
         }
-        return true;
+        return Some(line);
     }
-    false
+    None
 }
 
 crate::timed! {
     /// Answers requests of the right length. `incoming` has room for one byte more than a request.
     fn answer(
-        socket: BorrowedFd<'_>,
+        line: &Line<&OwnedFd>,
         incoming: &mut [u8],
         outgoing: &[u8],
         end: &End<'_>,
@@ -217,16 +216,16 @@ crate::timed! {
     ) {
         let request = incoming.len() - 1;
         while counted.transactions < end.most {
-            match recv(socket, incoming) {
-                Ok(0) => return,
-                Ok(length) if length == request => counted.bytes_received += length as u64,
+            match line.receive(incoming) {
+                Ok(Some(0)) => return,
+                Ok(Some(length)) if length == request => counted.bytes_received += length as u64,
                 Ok(_) => continue,
                 Err(Errno::INTR) if !end.is_over() => continue,
                 // The client is gone, or the time is up.
                 Err(_) => return,
             }
             counted.receive_calls += 1;
-            match send(socket, outgoing) {
+            match line.send(outgoing) {
                 Ok(sent) => counted.bytes_sent += sent as u64,
                 // No room on the way is a datagram lost on the way.
                 Err(Errno::NOBUFS | Errno::AGAIN | Errno::INTR) => counted.failed_sends += 1,

@@ -1,27 +1,28 @@
 //! Driving a stock netserver 2.7: the control connection, the tests it is asked for, and what it counted.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::time::Duration;
 
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
-use rustix::net::{self, SendFlags};
+use rustix::net::{self, RecvFlags, SendFlags};
 use tare_data::failure::{Failure, FailureKind};
 
+use super::FILL;
 use super::admission::LONGEST_TEST;
 use super::codec::{
     self, BOTH, CONNECT_TEST, DATAGRAM, IPV4, IPV6, NO_DELAY, OMNI_RESPONSE, OmniRequest, OmniResponse,
     OmniResults, RECEIVE, ROUTING_ALLOWED, STREAM, TCP, TRANSMIT, Text, UDP,
 };
 use super::server::{read_message, write_message};
-use super::{FILL, PORT};
 use crate::net::flow::{Direction, Flow, Rounds, Transfer, Transport};
+use crate::net::line::Line;
+use crate::net::reaching::{Listener, reach};
+use crate::net::sockets;
 use crate::stopwatch::Stopwatch;
-use crate::trial::broken;
+use crate::trial::{broken, prove};
 
-/// netserver listens or it does not.
-const CONNECTS: Duration = Duration::from_secs(10);
 /// It answers a request at once; a program that is no netserver says nothing.
 const ANSWERS: Duration = Duration::from_secs(10);
 /// Results come when data has ended. A stock netserver that waits for a lost end of a test is not waited for.
@@ -42,22 +43,11 @@ pub struct Driven {
 }
 
 impl Driven {
-    /// Connects to `HOST[:PORT]`. `longest` is how long a test without a count may last.
+    /// Connects to `HOST:PORT`. `longest` is how long a test without a count may last.
     pub fn open(address: &str, flow: &Flow, longest: Duration) -> Result<Driven, Failure> {
-        let what = format!("the control connection to {address}");
-        let candidates = resolve(address).map_err(|e| broken(&what, e))?;
-        let mut last = io::Error::from(io::ErrorKind::NotFound);
-        for candidate in candidates {
-            match TcpStream::connect_timeout(&candidate, CONNECTS) {
-                Ok(control) => {
-                    let longest = longest.clamp(Duration::from_secs(1), LONGEST_TEST);
-                    let exchange = Stopwatch::default();
-                    return Ok(Driven { control, flow: flow.clone(), longest, exchange });
-                }
-                Err(e) => last = e,
-            }
-        }
-        Err(broken(&what, format!("{last}; is netserver running there?")))
+        let (control, _) = reach(address, Listener::Netserver)?;
+        let longest = longest.clamp(Duration::from_secs(1), LONGEST_TEST);
+        Ok(Driven { control, flow: flow.clone(), longest, exchange: Stopwatch::default() })
     }
 
     /// Asks for a test: of so many transactions or bytes, or for as long as the trial may take.
@@ -154,11 +144,11 @@ impl Driven {
         self.exchange
     }
 
-    /// Tells the far end of a UDP test that it is over, from the socket that it knows.
-    pub fn part(&self, socket: &OwnedFd) {
+    /// Tells the far end of a UDP test that it is over, by the line that it knows.
+    pub fn part(&self, line: &Line<OwnedFd>) {
         for _ in 0..FAREWELLS {
             // One that is lost or refused is why there are several.
-            let _ = net::send(socket, &[], SendFlags::NOSIGNAL);
+            let _ = line.send(&[]);
         }
     }
 
@@ -184,22 +174,26 @@ impl Driven {
     }
 }
 
+/// Has a netserver answer one request over TCP, and gives where its data went: what stands in the way is found before
+/// a session finds it.
+pub fn try_out(address: &str) -> Result<SocketAddr, Failure> {
+    let flow = Flow::Rounds(Rounds { transport: Transport::Tcp, request: 1, response: 1, no_delay: false });
+    let mut driven = Driven::open(address, &flow, ANSWERS)?;
+    let data = driven.begin(Some(1))?;
+    let (socket, _) = sockets::connected(data, false)?;
+    let mut response = [0];
+    let answered = net::send(&socket, &FILL[..1], SendFlags::NOSIGNAL)
+        .and_then(|_| net::recv(&socket, &mut response, RecvFlags::empty()));
+    let (bytes, _) = answered.map_err(|e| sockets::stream_failure("a request", e))?;
+    prove("bytes of a response", bytes as u64, 1)?;
+    drop(socket);
+    prove("what netserver counted", driven.counted()?, 1)?;
+    Ok(data)
+}
+
 fn rounds(request: &mut OmniRequest, to: u32, back: u32) {
     (request.request_size, request.response_size) = (to as i32, back as i32);
     (request.send_width, request.receive_width) = (1, 1);
-}
-
-/// `HOST`, `HOST:PORT`, `ADDRESS` and `[ADDRESS]:PORT`; netserver's own port unless one is named.
-fn resolve(address: &str) -> io::Result<Vec<SocketAddr>> {
-    if let Ok(ip) = address.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>() {
-        return Ok(vec![SocketAddr::new(ip, PORT)]);
-    }
-    let has_port = address.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
-    let found = match has_port {
-        true => address.to_socket_addrs()?,
-        false => (address, PORT).to_socket_addrs()?,
-    };
-    Ok(found.collect())
 }
 
 fn not_netserver(what: &str) -> Failure {
@@ -226,16 +220,6 @@ mod tests {
     use std::thread;
 
     use super::*;
-
-    #[test]
-    fn addresses_have_netservers_port_unless_they_name_one() {
-        let one = |address: &str| resolve(address).unwrap()[0].to_string();
-        assert_eq!(one("127.0.0.1"), "127.0.0.1:12865");
-        assert_eq!(one("127.0.0.1:7"), "127.0.0.1:7");
-        assert_eq!(one("::1"), "[::1]:12865");
-        assert_eq!(one("[::1]"), "[::1]:12865");
-        assert_eq!(one("[::1]:7"), "[::1]:7");
-    }
 
     /// What a program that answers a request with this message is taken for.
     fn taken_for(answer: Option<codec::Message>) -> Failure {

@@ -1,7 +1,7 @@
 //! The client's side of a peer: reaching it, proving the secret, asking for a flow, and saying what went wrong.
 
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
 use tare_data::failure::{Failure, FailureKind};
@@ -9,17 +9,14 @@ use tare_data::failure::{Failure, FailureKind};
 use super::message::{Answer, Ask, PROTOCOL};
 use super::noise::{Channel, Frames, Opening, Secret, hex_bytes};
 use crate::net::Flow;
+use crate::net::reaching::{Listener, reach};
 use crate::net::serving::Token;
 use crate::trial::broken;
 
-/// A connection that is not there after so long is dropped on the way: one lost packet is sent again after 1 s and 3 s.
-const CONNECT_PATIENCE: Duration = Duration::from_secs(5);
 /// A peer answers within so long; while others come first, it says so.
 const ANSWER_PATIENCE: Duration = Duration::from_secs(5);
 /// Longest wait for other sessions to end; a trial's own deadline is usually shorter.
 const QUEUE_PATIENCE: Duration = Duration::from_secs(600);
-/// Most addresses of a name that are tried.
-const MOST_ADDRESSES: usize = 4;
 
 /// A session at a peer. The peer ends the flow when this is dropped.
 pub struct Session {
@@ -38,7 +35,7 @@ pub struct Ready {
 impl Session {
     /// Connects to a peer and proves the secret both ways.
     pub fn open(address: &str, secret: &Secret) -> Result<Session, Failure> {
-        let (stream, far) = reach(address)?;
+        let (stream, far) = reach(address, Listener::Tare)?;
         let (opening, first) = Opening::new(secret).map_err(|e| broken("the handshake", e))?;
         let failed = |e: io::Error| broken(&format!("talking to {address}"), e);
         stream.set_nodelay(true).map_err(failed)?;
@@ -144,58 +141,6 @@ fn unexpected(answer: &Answer) -> Failure {
         Answer::Done { code } => broken("the peer", format!("its flow ended early, with exit code {code}")),
         _ => broken("the peer", "it answered something else than was asked"),
     }
-}
-
-/// Connects; a failure says which of the ways it can fail this is, and what mends it.
-fn reach(address: &str) -> Result<(TcpStream, SocketAddr), Failure> {
-    let addresses = address.to_socket_addrs().map_err(|e| match e.kind() {
-        ErrorKind::InvalidInput => broken(&format!("the address {address}"), "it is not HOST:PORT"),
-        _ => broken(
-            "name not found",
-            format!("{address}: {e}; check its spelling, or give the peer's address in numbers"),
-        ),
-    })?;
-    let mut last = broken("name not found", format!("{address} has no address"));
-    for far in addresses.take(MOST_ADDRESSES) {
-        match TcpStream::connect_timeout(&far, CONNECT_PATIENCE) {
-            Ok(stream) => return Ok((stream, far)),
-            Err(e) => last = not_reached(far, &e),
-        }
-    }
-    Err(last)
-}
-
-fn not_reached(far: SocketAddr, cause: &io::Error) -> Failure {
-    let (kind, reason) = match (cause.kind(), cause.raw_os_error()) {
-        (ErrorKind::ConnectionRefused, _) => (
-            FailureKind::Broken,
-            format!("refused: nothing listens on {far}; start a peer there: tare serve --listen {far}"),
-        ),
-        (ErrorKind::TimedOut | ErrorKind::WouldBlock, _) | (_, Some(libc::EINPROGRESS)) => {
-            let (port, next) = (far.port(), far.port().saturating_add(1));
-            let open = format!(
-                "nft add rule inet filter input meta l4proto {{ tcp, udp }} th dport {port}-{next} accept"
-            );
-            (
-                FailureKind::Broken,
-                format!(
-                    "filtered: no answer from {far} in {} s; a firewall drops it, or the machine is off. \
-                     On the peer's machine: {open}",
-                    CONNECT_PATIENCE.as_secs()
-                ),
-            )
-        }
-        (ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable, _)
-        | (_, Some(libc::EHOSTUNREACH | libc::ENETUNREACH | libc::EADDRNOTAVAIL)) => (
-            FailureKind::NotSupported,
-            format!("no route to {far}: {cause}; ip route get {} says more", far.ip()),
-        ),
-        (ErrorKind::PermissionDenied, _) => {
-            (FailureKind::NotPermitted, format!("not permitted to connect to {far}: {cause}"))
-        }
-        _ => (FailureKind::Broken, format!("connecting to {far}: {cause}")),
-    };
-    Failure::new(kind, reason)
 }
 
 /// Why no frame came.

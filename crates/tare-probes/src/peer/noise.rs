@@ -120,12 +120,16 @@ pub struct Channel(TransportState);
 impl Channel {
     /// A message as a frame.
     pub fn seal(&mut self, message: &impl Serialize) -> Option<Vec<u8>> {
-        let plain = serde_json::to_vec(message).ok()?;
+        self.seal_bytes(&serde_json::to_vec(message).ok()?)
+    }
+
+    /// Bytes as a frame; none where they are too many for one.
+    pub fn seal_bytes(&mut self, plain: &[u8]) -> Option<Vec<u8>> {
         if plain.len() + TAG > LONGEST_FRAME {
             return None;
         }
         let mut sealed = vec![0; plain.len() + TAG];
-        let length = self.0.write_message(&plain, &mut sealed).ok()?;
+        let length = self.0.write_message(plain, &mut sealed).ok()?;
         Some(frame(&sealed[..length]))
     }
 

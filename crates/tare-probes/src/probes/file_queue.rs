@@ -6,7 +6,10 @@
 //! or pwrite, for environments without io_uring. They are not the same measurement, so that one never stands
 //! in for the other unasked. The latency of a request is from its submission to its answer. io_uring(7).
 
-use std::sync::Barrier;
+use std::io;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Barrier};
+use std::thread::Scope;
 
 use io_uring::{IoUring, opcode, types};
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd};
@@ -50,7 +53,7 @@ pub static PROBE: Probe = Probe {
     ],
     // io_uring is needed by one engine only: a trial without it fails with that reason.
     needs: &[Need::Place],
-    revision: 2,
+    revision: 3,
     label: |parameters| {
         let block = parameters.integer("bs").map(files::size_words).unwrap_or_default();
         let text = |key| parameters.text(key).unwrap_or_default();
@@ -67,21 +70,28 @@ pub static PROBE: Probe = Probe {
         let file = files::open(directory, "queue", OFlags::DIRECT)?;
         let mut generator = Generator::for_part(trial.seed(), "file.queue");
         let mut next = 0;
-        trial.repeat(|operations, report| {
-            let requests = operations.saturating_mul(job.requests_an_operation());
-            let places: Vec<u64> = (0..requests).map(|_| job.place(&mut generator, &mut next)).collect();
-            let (laps, bytes) = all_threads(&job, file.as_fd(), &places)?;
-            prove("requests answered", laps.operations(), requests)?;
-            prove("bytes moved", bytes, requests * job.block as u64)?;
-            report.latency("request", bytes, laps);
-            Ok(())
+        std::thread::scope(|scope| {
+            let crew = Crew::start(scope, &job, file.as_fd());
+            trial.repeat(|operations, report| {
+                let requests = operations.saturating_mul(job.requests_an_operation());
+                let places: Vec<u64> = (0..requests).map(|_| job.place(&mut generator, &mut next)).collect();
+                let (laps, bytes) = crew.answer_all(&places)?;
+                prove("requests answered", laps.operations(), requests)?;
+                prove("bytes moved", bytes, requests * job.block as u64)?;
+                report.latency("request", bytes, laps);
+                Ok(())
+            })
         })
     },
 };
 
 const DEEPEST: u64 = 4_096;
-/// Times that an operation fills the queue: a queue that is filled once is measured while it drains.
-const FILLS: u64 = 4;
+/// Times that an operation fills the queue: one that is filled once is measured while it drains.
+const FEWEST_FILLS: u64 = 4;
+/// Draining is less than a sixtieth of so many fillings...
+const MOST_FILLS: u64 = 32;
+/// ...which an operation has where they are no more bytes than this: a slow share takes a second for them.
+const FILLED_BYTES: u64 = 16 << 20;
 const MOST_THREADS: u64 = 256;
 
 #[derive(Clone, Copy, PartialEq)]
@@ -103,7 +113,18 @@ struct Job {
 impl Job {
     /// One operation is several fillings of all queues, so that the depth asked for is the depth measured.
     fn requests_an_operation(&self) -> u64 {
-        FILLS * self.depth as u64 * self.threads as u64
+        let one = self.depth as u64 * self.threads as u64;
+        let fills = FILLED_BYTES / one.saturating_mul(self.block as u64);
+        fills.clamp(FEWEST_FILLS, MOST_FILLS) * one
+    }
+
+    /// One for each queue; with plain calls a thread has one request outstanding, so that there are as many as the
+    /// queues hold.
+    fn workers(&self) -> usize {
+        match self.engine {
+            Engine::Uring => self.threads,
+            Engine::Threads => self.threads * self.depth,
+        }
     }
 
     fn of(parameters: &Parameters) -> Result<Job, Failure> {
@@ -142,41 +163,57 @@ impl Job {
     }
 }
 
-/// Shares the requests among the threads, each with its own queue, and adds up their laps and bytes.
-fn all_threads(job: &Job, file: BorrowedFd<'_>, places: &[u64]) -> Result<(Laps, u64), Failure> {
-    // With plain calls a thread has one request outstanding, so that there are as many as the queues hold.
-    let workers = match job.engine {
-        Engine::Uring => job.threads,
-        Engine::Threads => job.threads * job.depth,
-    };
-    let share = |worker: usize| places.iter().copied().skip(worker).step_by(workers).collect::<Vec<_>>();
-    let together = Barrier::new(workers);
-    std::thread::scope(|scope| {
-        let work = |worker: usize| {
-            let mine = share(worker);
-            let ready = Queue::new(job, mine.len());
-            // Every worker comes to the barrier, also one that has failed: the others wait for it there.
-            together.wait();
-            match ready? {
-                Queue::Ring(ring, buffers) => through_ring(job, file, ring, buffers, &mine),
-                Queue::Calls(mut buffer) => {
-                    let mut laps = Laps::new();
-                    let bytes = one_by_one(file, job.write, &mut buffer, &mine, &mut laps)
-                        .map_err(|e| refused(e, job.block))?;
-                    Ok((laps, bytes))
+/// What a worker found: its times, and the bytes that it moved.
+type Answered = Result<(Laps, u64), Failure>;
+
+/// Threads with a queue each, kept from batch to batch: a kernel takes some hundredths of a second to take a ring
+/// down. They end when this is dropped.
+struct Crew {
+    workers: Vec<(Sender<Vec<u64>>, Receiver<Answered>)>,
+}
+
+impl Crew {
+    fn start<'s>(scope: &'s Scope<'s, '_>, job: &'s Job, file: BorrowedFd<'s>) -> Crew {
+        let together = Arc::new(Barrier::new(job.workers()));
+        let worker = |_| {
+            let (asks, asked) = channel::<Vec<u64>>();
+            let (answers, answered) = channel();
+            let together = Arc::clone(&together);
+            scope.spawn(move || {
+                // A ring belongs to the thread that makes it.
+                let mut queue = Queue::new(job);
+                for places in asked {
+                    // Every worker comes to the barrier, also one that has failed: the others wait for it there.
+                    together.wait();
+                    let answer = match &mut queue {
+                        Ok(queue) => queue.answer_all(job, file, &places),
+                        Err(failure) => Err(failure.clone()),
+                    };
+                    if answers.send(answer).is_err() {
+                        return;
+                    }
                 }
-            }
+            });
+            (asks, answered)
         };
-        let running: Vec<_> = (0..workers).map(|i| scope.spawn(move || work(i))).collect();
+        Crew { workers: (0..job.workers()).map(worker).collect() }
+    }
+
+    /// Shares the requests among the workers, and adds up their laps and bytes.
+    fn answer_all(&self, places: &[u64]) -> Answered {
+        let panicked = || broken("a thread", "it panicked");
+        for (at, (asks, _)) in self.workers.iter().enumerate() {
+            let share = places.iter().copied().skip(at).step_by(self.workers.len()).collect();
+            asks.send(share).map_err(|_| panicked())?;
+        }
         let (mut laps, mut bytes) = (Laps::new(), 0);
-        for worker in running {
-            let (its_laps, its_bytes): (Laps, u64) =
-                worker.join().map_err(|_| broken("a thread", "it panicked"))??;
+        for (_, answered) in &self.workers {
+            let (its_laps, its_bytes) = answered.recv().map_err(|_| panicked())??;
             laps.merge(&its_laps);
             bytes += its_bytes;
         }
         Ok((laps, bytes))
-    })
+    }
 }
 
 /// What a worker needs, made before the clock runs.
@@ -186,13 +223,12 @@ enum Queue {
 }
 
 impl Queue {
-    fn new(job: &Job, requests: usize) -> Result<Queue, Failure> {
+    fn new(job: &Job) -> Result<Queue, Failure> {
         let buffer = || Buffer::random(job.block, 9);
         if job.engine == Engine::Threads {
             return buffer().map(Queue::Calls);
         }
-        let depth = job.depth.min(requests).max(1);
-        let ring = IoUring::new(depth as u32).map_err(|e| {
+        let ring = ring(job.depth as u32).map_err(|e| {
             let kind = match e.raw_os_error() {
                 Some(libc::EPERM | libc::EACCES) => FailureKind::NotPermitted,
                 Some(libc::ENOMEM) => FailureKind::Broken,
@@ -200,8 +236,31 @@ impl Queue {
             };
             Failure::new(kind, format!("io_uring: {e}"))
         })?;
-        let buffers = (0..depth).map(|_| buffer()).collect::<Result<_, _>>()?;
+        let buffers = (0..job.depth).map(|_| buffer()).collect::<Result<_, _>>()?;
         Ok(Queue::Ring(Box::new(ring), buffers))
+    }
+
+    fn answer_all(&mut self, job: &Job, file: BorrowedFd<'_>, places: &[u64]) -> Answered {
+        match self {
+            Queue::Ring(ring, buffers) => through_ring(job, file, ring, buffers, places),
+            Queue::Calls(buffer) => {
+                let mut laps = Laps::new();
+                let bytes = one_by_one(file, job.write, buffer, places, &mut laps)
+                    .map_err(|e| refused(e, job.block))?;
+                Ok((laps, bytes))
+            }
+        }
+    }
+}
+
+/// A ring that is told of answers when it waits for them, and not by an interrupt for each; as fio's is. Kernels before
+/// 6.1 know only the other kind.
+fn ring(depth: u32) -> io::Result<IoUring> {
+    let mut builder = IoUring::builder();
+    builder.setup_coop_taskrun().setup_single_issuer().setup_defer_taskrun();
+    match builder.build(depth) {
+        Err(e) if e.raw_os_error() == Some(libc::EINVAL) => IoUring::new(depth),
+        other => other,
     }
 }
 
@@ -209,10 +268,10 @@ impl Queue {
 fn through_ring(
     job: &Job,
     file: BorrowedFd<'_>,
-    mut ring: Box<IoUring>,
-    mut buffers: Vec<Buffer>,
+    ring: &mut IoUring,
+    buffers: &mut Vec<Buffer>,
     places: &[u64],
-) -> Result<(Laps, u64), Failure> {
+) -> Answered {
     let file = types::Fd(file.as_raw_fd());
     let mut laps = Laps::new();
     let mut started_ns = vec![0u64; buffers.len()];
@@ -235,12 +294,18 @@ fn through_ring(
             if let Err(e) = unsafe { ring.submission().push(&entry.user_data(slot as u64)) } {
                 return Err(leak(buffers, broken("a full ring", e)));
             }
-            asked += 1;
+            // One by one, as fio and DiskSpd do: of several at once the device sees none before the last is prepared.
+            match ring.submit() {
+                Err(e) if e.kind() != io::ErrorKind::Interrupted => {
+                    return Err(leak(buffers, broken("io_uring", e)));
+                }
+                _ => asked += 1,
+            }
         }
         // An interrupted wait leaves all as it was; the deadline of the trial bounds it.
         match ring.submit_and_wait(1) {
             Ok(_) => {}
-            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => continue,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
             Err(e) => return Err(leak(buffers, broken("io_uring", e))),
         }
         let now = now_ns();
@@ -259,8 +324,8 @@ fn through_ring(
 }
 
 /// Gives up the buffers, which requests that were not answered may still fill.
-fn leak(buffers: Vec<Buffer>, failure: Failure) -> Failure {
-    std::mem::forget(buffers);
+fn leak(buffers: &mut Vec<Buffer>, failure: Failure) -> Failure {
+    std::mem::forget(std::mem::take(buffers));
     failure
 }
 

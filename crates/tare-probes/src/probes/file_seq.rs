@@ -175,6 +175,8 @@ fn write_file(trial: &mut Trial<'_>, job: &Job, sync: Sync) -> Result<(), Failur
         _ => OFlags::empty(),
     };
     let file = files::open(trial.directory()?, "written", OFlags::TRUNC | flags)?;
+    // What emptying the last trial's file left in the journal is not this one's to write out.
+    syscall::fsync(file.as_fd()).map_err(|e| broken("writing out an empty file", e))?;
     let pool = job.pool(trial.seed())?;
     let source = if job.both { Some(Source::open(job, &pool)?) } else { None };
     let mut copy = Buffer::zeroed(job.block)?;

@@ -11,7 +11,7 @@ use crate::handover::{PIN, Placement};
 use crate::net::hops::{Hops, Near};
 use crate::net::{Far, Flow};
 use crate::probe::{MetricDescription, Need, Probe};
-use crate::trial::prove;
+use crate::trial::{broken, prove};
 
 /// A mean: means of parts add up to the mean of the whole.
 const fn mean(name: &'static str) -> MetricDescription {
@@ -46,8 +46,9 @@ pub static PROBE: Probe = Probe {
         let placement = Placement::of(trial.parameters().text(PIN.name)?)?;
         placement.here()?;
         let far = Far::open(trial, &Flow::Hops, placement)?;
-        let (socket, _) = far.greet()?;
-        let mut near = Near::new(socket)?;
+        let (line, _) = far.greet()?;
+        line.connect().map_err(|e| broken("connecting to the far end", e))?;
+        let mut near = Near::new(line.into_socket())?;
         trial.repeat(|operations, report| {
             let mut hops = Hops::default();
             near.rounds(operations, &mut hops)?;

@@ -68,7 +68,7 @@ pub static PROBE: Probe = Probe {
         MetricDescription::gauge("reordered", "reordered", Unit::Count),
     ],
     needs: &[Need::Peer],
-    revision: 2,
+    revision: 3,
     label: |parameters| {
         let text = |key| parameters.text(key).unwrap_or_default();
         let protocol = if text("protocol") == "udp" { "UDP" } else { "TCP" };
@@ -137,14 +137,14 @@ fn over_udp(trial: &mut Trial<'_>, mut far: Far, flow: &Rounds, pace: Pace) -> R
     let mut incoming = Buffer::zeroed(flow.response as usize + 1)?;
     let ledger = if far.is_netserver() { Ledger::unnumbered } else { Ledger::new };
     let mut ledger = ledger(flow.request as usize, flow.response as usize);
-    let (socket, stopwatch) = far.greet()?;
+    let (line, stopwatch) = far.greet()?;
     let mut greeting = Some(stopwatch);
     let (mut sent, mut all_answered) = (0, 0);
     trial.repeat(|operations, report| {
         greeting.take().iter().for_each(|stopwatch| report.throughput("connect", 1, stopwatch));
         let mut laps = Laps::new();
         let messages = (&mut outgoing[..], &mut incoming[..]);
-        datagrams::request(operations, socket.as_fd(), messages, pace, &mut ledger, &mut laps)?;
+        datagrams::request(operations, &line, messages, pace, &mut ledger, &mut laps)?;
         let answered = laps.operations();
         sent += operations;
         all_answered += answered;
@@ -153,9 +153,9 @@ fn over_udp(trial: &mut Trial<'_>, mut far: Far, flow: &Rounds, pace: Pace) -> R
         }
         Ok(())
     })?;
-    datagrams::listen_on(&socket, &mut incoming, &mut ledger)?;
-    far.settle(all_answered, sent, Some(&socket))?;
-    drop(socket);
+    datagrams::listen_on(&line, &mut incoming, &mut ledger)?;
+    far.settle(all_answered, sent, Some(&line))?;
+    drop(line);
     far.finish()?;
     tell(trial, ledger.counts)
 }

@@ -11,6 +11,7 @@ use tare_data::failure::{Failure, FailureKind};
 use tare_data::names::Case;
 use tare_data::peer::Peer;
 use tare_data::request::{Amount, TrialRequest};
+use tare_probes::netperf::client::try_out;
 use tare_probes::probe::Size;
 use tare_probes::trial::Trial;
 
@@ -123,6 +124,23 @@ fn a_stock_netserver_serves_every_flow_over_ipv6() {
 #[test]
 fn tares_own_server_serves_tares_own_client() {
     every_flow(Served::at(V4).address);
+}
+
+#[test]
+fn a_netserver_is_tried_out_with_one_request() {
+    let served = Served::at(V4);
+    try_out(&served.address.to_string()).unwrap();
+    let Some(program) = stock("netserver", "netserver.tried") else { return };
+    let stock = Stock::start(&program, V4);
+    let data = try_out(&stock.address.to_string()).unwrap();
+    assert!(data.ip() == stock.address.ip() && data.port() != stock.address.port(), "{data}");
+    // What answers there is another program.
+    let other = TcpListener::bind((V4, 0)).unwrap();
+    let address = other.local_addr().unwrap();
+    let hangs_up = std::thread::spawn(move || drop(other.accept().unwrap()));
+    let failure = try_out(&address.to_string()).unwrap_err();
+    hangs_up.join().unwrap();
+    assert!(failure.reason.contains("no netserver 2.7"), "{failure}");
 }
 
 #[test]

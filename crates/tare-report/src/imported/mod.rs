@@ -15,7 +15,7 @@ use crate::terminal::NARROWEST;
 use crate::terminal::grid::{Entry, Part, layout, natural_width, span};
 use crate::text::{clean, columns, paragraph};
 
-pub use beside::{Beside, beside, beside_markdown, beside_terminal};
+pub use beside::{Beside, Own, beside, beside_markdown, beside_terminal};
 
 /// Name of the JSON document.
 pub const SCHEMA: &str = "tare-imported";

@@ -7,6 +7,7 @@ use tare_data::failure::{Failure, FailureKind};
 use tare_data::session::RepeatedRound;
 
 use super::*;
+use crate::imported::Own;
 use crate::specimen;
 
 fn document(lanes: usize) -> Value {
@@ -58,6 +59,30 @@ fn documents_keep_to_the_published_schema() {
     assert_eq!(complaint(&read), None);
     assert_eq!(read["rows"][0]["reference_gap"]["kind"], "not_permitted");
     assert_eq!(read["repeated"][0]["reason"], "steal above 5 %");
+}
+
+#[test]
+fn figures_of_other_tools_keep_to_the_schema_too() {
+    let (session, findings) = (specimen::session(2), specimen::findings(2));
+    let row = &findings.rows[0];
+    let beside = Beside {
+        case: row.case.clone(),
+        label: row.label.clone(),
+        metric: row.metric.name.clone(),
+        unit: row.metric.unit,
+        own: vec![Own { lane: "native".into(), median: 60.0, low: 59.0, high: f64::NAN }],
+        origin: "sysbench 1.0.20".into(),
+        environment: None,
+        figure: "events".into(),
+        statistic: "mean".into(),
+        value: 61.5,
+        written: "61.50".into(),
+        open: vec!["threads=1".into()],
+    };
+    let mut read: Value = serde_json::from_str(&render_beside(&session, &findings, &[beside])).unwrap();
+    assert_eq!(complaint(&read), None);
+    read["beside"][0].as_object_mut().unwrap().remove("origin");
+    assert!(complaint(&read).is_some());
 }
 
 #[test]

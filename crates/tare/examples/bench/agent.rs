@@ -171,16 +171,18 @@ impl Agent<'_> {
         let ran = self.trial(case, Amount::Calibrate)?;
         let first =
             pace(&ran.trial.batches, ran.trial.host_elapsed_ns).ok_or("a calibration without batches")?;
-        let short = Amount::Duration { batch: batch(first.operation_ns), seconds: SHORT_S };
-        let ran = self.trial(case, short)?;
+        let asked = batch(first.operation_ns);
+        let ran = self.trial(case, Amount::Duration { batch: asked, seconds: SHORT_S })?;
         // By the headline: the first batch may be of what happens once, as connecting does.
         let series = tare_probes::find(&case.probe).map_or("", |probe| probe.metrics[0].series);
         let headline = |batch: &&Batch| batch.phase == Phase::Warm && batch.series == series;
         let last = ran.trial.batches.iter().rev().find(headline);
         let last = last.ok_or("a short run without a batch of the headline's series")?;
         let operation_ns = match last.sample {
-            Sample::Throughput { operations, elapsed_ns, .. }
-            | Sample::Latency { operations, elapsed_ns, .. } => elapsed_ns as f64 / operations.max(1) as f64,
+            // By what was asked for: an operation may be several samples, as one that fills a queue is.
+            Sample::Throughput { elapsed_ns, .. } | Sample::Latency { elapsed_ns, .. } => {
+                elapsed_ns as f64 / asked as f64
+            }
             Sample::Gauge { .. } => first.operation_ns,
         };
         Ok(Amount::Duration { batch: batch(operation_ns), seconds })

@@ -8,6 +8,7 @@ use crate::agent::Ground;
 use crate::document::{self, Document, Lines, line};
 use crate::duel::{Duel, Figure, Found, Placement, fight};
 use crate::duels;
+use crate::interrupt;
 use crate::machine;
 use crate::progress::Progress;
 use crate::ratio::{Holds, Ratio};
@@ -92,6 +93,7 @@ pub fn run(setting: &Setting, choice: &Choice, unixbench: Option<PathBuf>) -> Re
     for duel in &mut wanted {
         println!("{} {}", progress.row(), duel.name());
         let found = fight(duel.as_mut(), &ground, setting, &progress);
+        interrupt::check()?;
         progress.done(found.is_ok());
         print(duel.as_ref(), &found);
         all_hold &= found.iter().flatten().all(|(figure, ratio)| ratio.holds(figure.required) != Holds::No);

@@ -6,7 +6,7 @@ use crate::agent::{Agent, Ground};
 use crate::progress::Progress;
 use crate::ratio::{Ratio, Requirement};
 use crate::veth::Veth;
-use crate::{Setting, machine};
+use crate::{Setting, interrupt, machine};
 
 /// A figure that both sides give.
 #[derive(Clone, Copy, Debug)]
@@ -90,6 +90,7 @@ fn rounds(duel: &mut dyn Duel, ground: &Ground, setting: &Setting, progress: &Pr
     let mut rounds: Vec<Vec<(f64, f64)>> = vec![Vec::new(); figures.len()];
     let mut orders = Orders::new(setting.seed, &duel.name());
     for round in 0..setting.rounds() {
+        interrupt::check()?;
         progress.round(&duel.name(), round);
         let mut sides = [Vec::new(), Vec::new()];
         for side in orders.next(&[0, 1]) {

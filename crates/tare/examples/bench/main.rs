@@ -9,6 +9,7 @@ mod delay;
 mod document;
 mod duel;
 mod duels;
+mod interrupt;
 mod kills;
 mod machine;
 mod overhead;
@@ -19,6 +20,7 @@ mod truths;
 mod veth;
 
 use std::ffi::OsString;
+use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -128,7 +130,10 @@ fn kill(asked: &Kill) -> Result<bool, String> {
         asked.environments.is_empty() || asked.environments.iter().any(|e| e == target)
     };
     let targets: Vec<_> = kills::TARGETS.into_iter().filter(wanted).collect();
-    let targets = kills::ready(&tare, &targets).map_err(|e| format!("tare check: {e}"))?;
+    let (targets, absent) = kills::ready(&tare, &targets).map_err(|e| format!("tare check: {e}"))?;
+    absent
+        .iter()
+        .for_each(|target| println!("{target} is not ready here, and not killed: tare check says why"));
     if targets.is_empty() {
         return Err("none of these environments is ready: tare check says why".into());
     }
@@ -140,7 +145,11 @@ fn kill(asked: &Kill) -> Result<bool, String> {
         seed: asked.seed,
         alone: !asked.shared,
     };
-    let found = kills.run(&mut |line| println!("{line}")).map_err(|e| e.to_string())?;
+    let tell = &mut |line: &str| {
+        println!("{line}");
+        interrupt::check().map_err(io::Error::other)
+    };
+    let found = kills.run(tell).map_err(|e| e.to_string())?;
     println!("{} sessions killed, seed {}: something was left of {}", asked.rounds, asked.seed, found.len());
     found.iter().for_each(|one| println!("{one}"));
     Ok(found.is_empty())
@@ -203,7 +212,14 @@ impl Setting {
 }
 
 fn main() -> ExitCode {
-    let done = match Arguments::parse().command {
+    let command = Arguments::parse().command;
+    // A program that is entered ends as its session says.
+    if !matches!(command, Command::Delayed { .. })
+        && let Err(reason) = interrupt::watch()
+    {
+        eprintln!("warning: {reason}");
+    }
+    let done = match command {
         Command::Agreement { family, row, resume, unixbench, setting } => {
             let unixbench = unixbench.or_else(|| std::env::var_os("UNIXBENCH").map(PathBuf::from));
             agreement::run(&setting, &agreement::Choice { families: family, rows: row, resume }, unixbench)
@@ -227,7 +243,7 @@ fn main() -> ExitCode {
         Ok(false) => ExitCode::from(1),
         Err(reason) => {
             eprintln!("error: {reason}");
-            ExitCode::from(2)
+            ExitCode::from(if interrupt::check().is_err() { interrupt::EXIT as u8 } else { 2 })
         }
     }
 }

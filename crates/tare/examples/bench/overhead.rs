@@ -13,6 +13,7 @@ use crate::Setting;
 use crate::agent::{Agent, Ground, case};
 use crate::agreement::number;
 use crate::document::{self, Document, Lines, line};
+use crate::interrupt;
 use crate::machine;
 use crate::ratio::Ratio;
 use crate::tool;
@@ -140,6 +141,7 @@ pub fn run(setting: &Setting) -> Result<(), String> {
     let mut orders = Orders::new(setting.seed, "overhead");
     let all: Vec<usize> = (0..MEASURED.len()).collect();
     for _ in 0..setting.rounds() {
+        interrupt::check()?;
         for which in orders.next(&all) {
             let Ok(known) = &mut values[which] else { continue };
             match bench.measure(which) {

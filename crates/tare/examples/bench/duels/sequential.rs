@@ -1,7 +1,8 @@
 //! file.seq and dd: one file from beginning to end, in every block size, written and read.
 
-use std::fs;
-use std::path::PathBuf;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use tare_data::names::{Case, parse_size};
@@ -122,10 +123,7 @@ impl Duel for Sequential {
     fn run_tool(&mut self, site: &mut Site<'_, '_>) -> Result<Vec<f64>, String> {
         let ready = self.ready.as_ref().ok_or("not prepared")?;
         if self.operation == Operation::Read {
-            // As tare does it: written, then read once, then read with the clock running.
-            fs::write(&ready.file, vec![0; ready.bytes as usize])
-                .map_err(|e| format!("writing a file: {e}"))?;
-            fs::read(&ready.file).map_err(|e| format!("reading a file: {e}"))?;
+            lay_out(&ready.file, ready.bytes, self.block).map_err(|e| format!("a file to read: {e}"))?;
         } else {
             rustix::fs::sync();
         }
@@ -138,6 +136,19 @@ impl Duel for Sequential {
         }
         Ok(vec![bytes as f64 / seconds / 1e6])
     }
+}
+
+/// Makes a file as tare does before it reads one: written in the same pieces, in which the kernel caches it, written
+/// out, and read once.
+fn lay_out(path: &Path, bytes: u64, block: &str) -> io::Result<()> {
+    let piece = parse_size(block).unwrap_or_default().max(1 << 20).min(bytes);
+    let piece = vec![0; piece as usize];
+    let mut file = File::create(path)?;
+    for _ in 0..bytes / piece.len() as u64 {
+        file.write_all(&piece)?;
+    }
+    file.sync_data()?;
+    fs::read(path).map(drop)
 }
 
 /// Bytes and seconds of `33554432 bytes (34 MB, 32 MiB) copied, 0.0431625 s, 777 MB/s`.

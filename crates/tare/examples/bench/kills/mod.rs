@@ -57,8 +57,9 @@ impl fmt::Display for Found {
 }
 
 impl Kills<'_> {
-    /// Kills one session a round; returns the rounds in which something was left. `tell` hears of every round.
-    pub fn run(&self, tell: &mut dyn FnMut(&str)) -> io::Result<Vec<Found>> {
+    /// Kills one session a round; returns the rounds in which something was left. `tell` hears of every round, and
+    /// ends it all with an error.
+    pub fn run(&self, tell: &mut dyn FnMut(&str) -> io::Result<()>) -> io::Result<Vec<Found>> {
         for name in ["state", "scratch"] {
             fs::create_dir_all(self.folder.join(name))?;
         }
@@ -75,7 +76,7 @@ impl Kills<'_> {
                 round + 1,
                 self.rounds,
                 words(&what)
-            ));
+            ))?;
             if !what.is_empty() {
                 all.push(Found { round, target: target.to_owned(), after_ms, what });
             }
@@ -137,8 +138,11 @@ fn words(what: &[String]) -> String {
     if what.is_empty() { "nothing is left".to_owned() } else { what.join("; ") }
 }
 
-/// Those of the targets that are ready here, as `tare check` says.
-pub fn ready<'a>(tare: &Path, targets: &[(&'a str, u64)]) -> io::Result<Vec<(&'a str, u64)>> {
+/// A target of [`TARGETS`].
+type Target<'a> = (&'a str, u64);
+
+/// Those of the targets that are ready here, as `tare check` says, and the names of the others.
+pub fn ready<'a>(tare: &Path, targets: &[Target<'a>]) -> io::Result<(Vec<Target<'a>>, Vec<&'a str>)> {
     let said = Command::new(tare).args(["check", "--json"]).stdin(Stdio::null()).output()?;
     let document: serde_json::Value = serde_json::from_slice(&said.stdout)?;
     let rows = document["environments"].as_array().cloned().unwrap_or_default();
@@ -148,5 +152,7 @@ pub fn ready<'a>(tare: &Path, targets: &[(&'a str, u64)]) -> io::Result<Vec<(&'a
         .filter_map(|row| row["environment"].as_str())
         .collect();
     let name = |target: &str| target.split('?').next().unwrap_or_default().to_owned();
-    Ok(targets.iter().copied().filter(|(target, _)| ready.contains(name(target).as_str())).collect())
+    let (ready, absent): (Vec<_>, Vec<_>) =
+        targets.iter().copied().partition(|(target, _)| ready.contains(name(target).as_str()));
+    Ok((ready, absent.into_iter().map(|(target, _)| target).collect()))
 }

@@ -4,6 +4,7 @@
 
 mod importers;
 mod netperf;
+mod peer;
 mod record;
 
 /// A reader of foreign data.
@@ -19,7 +20,7 @@ pub struct Target {
 }
 
 /// Every target.
-pub static TARGETS: &[&Target] = &[&importers::TARGET, &netperf::TARGET, &record::TARGET];
+pub static TARGETS: &[&Target] = &[&importers::TARGET, &netperf::TARGET, &peer::TARGET, &record::TARGET];
 
 /// A message without its numbers: the same answer about another line is not a new one.
 pub fn without_numbers(message: &str) -> String {

@@ -1,0 +1,111 @@
+//! Reaching whoever listens on another machine: the ways in which it fails, each with what mends it.
+
+use std::io::{self, ErrorKind};
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::time::Duration;
+
+use tare_data::failure::{Failure, FailureKind};
+
+use crate::trial::broken;
+
+/// A connection that is not there after so long is dropped on the way: one lost packet is sent again after 1 s and 3 s.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Most addresses of a name that are tried.
+const MOST_ADDRESSES: usize = 4;
+
+/// What is hoped to listen there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Listener {
+    /// `tare serve`: for data on the next port.
+    Tare,
+    /// netserver: for data on any port.
+    Netserver,
+}
+
+impl Listener {
+    /// The command that starts it.
+    fn start(self, far: SocketAddr) -> String {
+        match self {
+            Listener::Tare => format!("tare serve --listen {far}"),
+            Listener::Netserver => format!("netserver -p {}", far.port()),
+        }
+    }
+
+    /// The command that lets others in to it.
+    fn admit(self, far: SocketAddr) -> String {
+        let port = far.port();
+        let ports = match self {
+            Listener::Tare => {
+                format!("meta l4proto {{ tcp, udp }} th dport {port}-{}", port.saturating_add(1))
+            }
+            Listener::Netserver => format!("tcp dport {port}"),
+        };
+        format!("nft add rule inet filter input {ports} accept")
+    }
+}
+
+/// Connects to `HOST:PORT`; a failure says which of the ways it can fail this is, and what mends it.
+pub fn reach(address: &str, listener: Listener) -> Result<(TcpStream, SocketAddr), Failure> {
+    let addresses = address.to_socket_addrs().map_err(|e| match e.kind() {
+        ErrorKind::InvalidInput => broken(&format!("the address {address}"), "it is not HOST:PORT"),
+        _ => broken(
+            "name not found",
+            format!("{address}: {e}; check its spelling, or give the peer's address in numbers"),
+        ),
+    })?;
+    let mut last = broken("name not found", format!("{address} has no address"));
+    for far in addresses.take(MOST_ADDRESSES) {
+        match TcpStream::connect_timeout(&far, PATIENCE) {
+            Ok(stream) => return Ok((stream, far)),
+            Err(e) => last = not_reached(far, listener, &e),
+        }
+    }
+    Err(last)
+}
+
+fn not_reached(far: SocketAddr, listener: Listener, cause: &io::Error) -> Failure {
+    let (kind, reason) = match (cause.kind(), cause.raw_os_error()) {
+        (ErrorKind::ConnectionRefused, _) => (
+            FailureKind::Broken,
+            format!("refused: nothing listens on {far}; start a peer there: {}", listener.start(far)),
+        ),
+        (ErrorKind::TimedOut | ErrorKind::WouldBlock, _) | (_, Some(libc::EINPROGRESS)) => (
+            FailureKind::Broken,
+            format!(
+                "filtered: no answer from {far} in {} s; a firewall drops it, or the machine is off. \
+                 On the peer's machine: {}",
+                PATIENCE.as_secs(),
+                listener.admit(far)
+            ),
+        ),
+        (ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable, _)
+        | (_, Some(libc::EHOSTUNREACH | libc::ENETUNREACH | libc::EADDRNOTAVAIL)) => (
+            FailureKind::NotSupported,
+            format!("no route to {far}: {cause}; ip route get {} says more", far.ip()),
+        ),
+        (ErrorKind::PermissionDenied, _) => {
+            (FailureKind::NotPermitted, format!("not permitted to connect to {far}: {cause}"))
+        }
+        _ => (FailureKind::Broken, format!("connecting to {far}: {cause}")),
+    };
+    Failure::new(kind, reason)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    #[test]
+    fn where_nobody_listens_the_command_that_starts_it_is_named() {
+        let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        for (listener, command) in [
+            (Listener::Tare, format!("tare serve --listen {free}")),
+            (Listener::Netserver, format!("netserver -p {}", free.port())),
+        ] {
+            let failure = reach(&free.to_string(), listener).unwrap_err();
+            assert!(failure.reason.contains("refused") && failure.reason.ends_with(&command), "{failure}");
+        }
+    }
+}
