@@ -44,11 +44,15 @@ pub fn open(directory: &Path, name: &str, flags: OFlags) -> Result<OwnedFd, Fail
 }
 
 /// Writes `pool` again and again until the file has `size` bytes, and has it written out.
-pub fn fill(file: BorrowedFd<'_>, pool: &[u8], size: u64) -> Result<(), Failure> {
+///
+/// In pieces of so many bytes, and the choice counts: a kernel caches a file in the pieces in which it was written, and
+/// a later write of 4 KiB into a piece of 1 MiB takes several times as long as one into a piece of its own size.
+pub fn fill(file: BorrowedFd<'_>, pool: &[u8], piece: usize, size: u64) -> Result<(), Failure> {
     let mut done = 0;
     while done < size {
         let from = (done % pool.len() as u64) as usize;
-        let until = pool.len().min(from.saturating_add((size - done).try_into().unwrap_or(usize::MAX)));
+        let left = (size - done).try_into().unwrap_or(usize::MAX);
+        let until = pool.len().min(from.saturating_add(piece.min(left)));
         let written = syscall::pwrite(file, &pool[from..until], done);
         done += written.map_err(|e| broken("writing a file to read", e))? as u64;
     }

@@ -84,7 +84,7 @@ fn note(facts: &mut Facts, key: &str, outcome: Option<String>) {
 fn sync(directory: &Path) -> Option<String> {
     let file = files::open(directory, "sync", OFlags::TRUNC).ok()?;
     let data = Buffer::random(4096, 1).ok()?;
-    files::fill(file.as_fd(), &data, TRIAL_BYTES as u64).ok()?;
+    files::fill(file.as_fd(), &data, TRIAL_BYTES, TRIAL_BYTES as u64).ok()?;
     let (mut writes_ns, mut syncs_ns) = (Vec::new(), Vec::new());
     let end_ns = now_ns() + LONGEST_SYNCS_NS;
     for i in 0..SYNCS {
@@ -156,7 +156,7 @@ fn cache_is_visible(directory: &Path) -> bool {
 fn cache(directory: &Path) -> Option<String> {
     let file = files::open(directory, "cache", OFlags::TRUNC).ok()?;
     let data = Buffer::random(TRIAL_BYTES, 4).ok()?;
-    files::fill(file.as_fd(), &data, TRIAL_BYTES as u64).ok()?;
+    files::fill(file.as_fd(), &data, TRIAL_BYTES, TRIAL_BYTES as u64).ok()?;
     Some(match files::drop_cache(file.as_fd(), TRIAL_BYTES as u64) {
         Ok(()) => OK.to_owned(),
         Err(failure) => failure.reason,

@@ -37,7 +37,7 @@ pub static PROBE: Probe = Probe {
         MetricDescription::time("block", "block"),
     ],
     needs: &[Need::Place],
-    revision: 1,
+    revision: 2,
     label: |parameters| format!("copy, {} blocks", block_words(parameters)),
     run: |trial| {
         let (block, size) = (trial.parameters().integer("bs")?, trial.parameters().integer("size")?);
@@ -49,8 +49,8 @@ pub static PROBE: Probe = Probe {
         let from = files::open(directory, "from", OFlags::TRUNC)?;
         let to = files::open(directory, "to", OFlags::TRUNC)?;
         let content = Buffer::random(size as usize, trial.seed())?;
-        files::fill(from.as_fd(), &content, size)?;
-        files::fill(to.as_fd(), &Buffer::zeroed(size as usize)?, size)?;
+        files::fill(from.as_fd(), &content, block as usize, size)?;
+        files::fill(to.as_fd(), &Buffer::zeroed(size as usize)?, block as usize, size)?;
         let mut buffer = Buffer::zeroed(block as usize)?;
         let mut place = 0;
         trial.repeat(|operations, report| {

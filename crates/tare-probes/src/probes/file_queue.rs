@@ -65,7 +65,7 @@ pub static PROBE: Probe = Probe {
         let directory = trial.directory()?;
         files::room(directory, job.size)?;
         let file = files::open(directory, "queue", OFlags::TRUNC)?;
-        files::fill(file.as_fd(), &Buffer::random(1 << 20, trial.seed())?, job.size)?;
+        files::fill(file.as_fd(), &Buffer::random(POOL, trial.seed())?, POOL, job.size)?;
         drop(file);
         let file = files::open(directory, "queue", OFlags::DIRECT)?;
         let mut generator = Generator::for_part(trial.seed(), "file.queue");
@@ -85,6 +85,8 @@ pub static PROBE: Probe = Probe {
     },
 };
 
+/// Incompressible data repeat only after this much.
+const POOL: usize = 1 << 20;
 const DEEPEST: u64 = 4_096;
 /// Times that an operation fills the queue: one that is filled once is measured while it drains.
 const FEWEST_FILLS: u64 = 4;

@@ -70,12 +70,11 @@ pub static PROBE: Probe = Probe {
         let job = Job::of(trial.parameters())?;
         let directory = trial.directory()?;
         files::room(directory, job.files * job.file_bytes)?;
-        // Block by block, as sysbench makes them: a kernel caches a file in the pieces in which it was written, and
-        // a write into a piece of 1 MiB took five times as long as one into a piece of its own size.
+        // Block by block, as sysbench makes them.
         let block = Buffer::random(job.block, trial.seed())?;
         let make = |number: u64| {
             let file = files::open(directory, &format!("file.{number}"), OFlags::TRUNC)?;
-            files::fill(file.as_fd(), &block, job.file_bytes).map(|()| file)
+            files::fill(file.as_fd(), &block, job.block, job.file_bytes).map(|()| file)
         };
         let files: Vec<OwnedFd> = (0..job.files).map(make).collect::<Result<_, _>>()?;
         let generator = Generator::for_part(trial.seed(), "file.random");

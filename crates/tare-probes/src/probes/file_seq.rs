@@ -60,7 +60,7 @@ pub static PROBE: Probe = Probe {
         MetricDescription::time("sync", "sync"),
     ],
     needs: &[Need::Place],
-    revision: 1,
+    revision: 2,
     label,
     run: |trial| {
         let job = Job::of(trial.parameters())?;
@@ -202,7 +202,7 @@ fn read_file(trial: &mut Trial<'_>, job: &Job, cache: Cache) -> Result<(), Failu
     let directory = trial.directory()?;
     let filled = files::open(directory, "read", OFlags::TRUNC)?;
     let pool = job.pool(trial.seed())?;
-    files::fill(filled.as_fd(), &pool, job.size)?;
+    files::fill(filled.as_fd(), &pool, pool.len(), job.size)?;
     let flags = if cache == Cache::Direct { OFlags::DIRECT } else { OFlags::empty() };
     let file = files::open(directory, "read", flags)?;
     let mut block = Buffer::zeroed(job.block)?;
@@ -260,7 +260,7 @@ impl Source {
         }
         let file = rustix::fs::memfd_create("tare-source", MemfdFlags::CLOEXEC);
         let file = file.map_err(|e| Failure::new(FailureKind::NotSupported, format!("memfd_create: {e}")))?;
-        files::fill(file.as_fd(), pool, pool.len() as u64)?;
+        files::fill(file.as_fd(), pool, pool.len(), pool.len() as u64)?;
         Ok(Source { file, endless: false })
     }
 }

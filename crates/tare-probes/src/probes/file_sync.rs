@@ -44,7 +44,7 @@ pub static PROBE: Probe = Probe {
         let directory = trial.directory()?;
         files::room(directory, size)?;
         let file = files::open(directory, "log", OFlags::TRUNC)?;
-        files::fill(file.as_fd(), &Buffer::zeroed(BLOCK)?, size)?;
+        files::fill(file.as_fd(), &Buffer::zeroed(BLOCK)?, BLOCK, size)?;
         let mut data = Buffer::random(BLOCK, trial.seed())?;
         let mut next = 0u64;
         trial.repeat(|operations, report| {
