@@ -214,13 +214,21 @@ fn beside_row(row: &Row, beside: &Beside) -> BesideRow {
         (Some(value), ..) => format!("{}, no interval yet", ratio(value)),
         _ => String::new(),
     };
-    let lane = beside.lane.as_deref().map(|lane| format!("{} ", clean(lane))).unwrap_or_default();
+    let lanes = [&beside.lane, &beside.against_lane].map(|lane| lane.as_deref().map(clean));
+    let lane = match lanes {
+        [Some(lane), Some(against)] => format!("{lane} over {against} "),
+        _ => String::new(),
+    };
     BesideRow {
         label: format!("{}{metric}", clean(&row.label)),
         source: clean(&beside.source),
         printed: if printed.is_empty() { pair } else { printed.join(", ") },
         ratio: beside.ratio.map_or("-".into(), ratio),
-        session: if session.is_empty() { "no such pair".into() } else { format!("{lane}{session}") },
+        session: match &beside.lane {
+            _ if !session.is_empty() => format!("{lane}{session}"),
+            Some(lane) => format!("{} is not compared", clean(lane)),
+            None => "no such pair".into(),
+        },
         holds: match beside.contained {
             Some(true) => "the interval holds its ratio".into(),
             Some(false) => "the interval does not hold its ratio".into(),

@@ -4,8 +4,10 @@ use serde::Serialize;
 use tare_data::names::parse_size;
 use tare_data::session::{Lane, LaneFacts, PlannedCase, Role, Session};
 
+use super::lane_pairs::{LanePairs, Ratio};
 use super::{EnvironmentKind, Published, Subject};
-use crate::findings::{Cell, Findings, Row};
+use crate::findings::{Cell, Comparison, Findings, Row};
+use crate::rows::Options;
 
 /// What an article says of a row. It was measured on another machine, on another day.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -25,7 +27,9 @@ pub struct Beside {
     pub ratio: Option<f64>,
     /// The lane of the session that stands for `environment`.
     pub lane: Option<String>,
-    /// Ratio of that lane and its interval, where the session's reference stands for the article's.
+    /// The lane that stands for the article's `reference`: the session's own, or another of its subjects.
+    pub against_lane: Option<String>,
+    /// Ratio of the one lane over the other and its interval.
     pub session_ratio: Option<f64>,
     pub session_ratio_low: Option<f64>,
     pub session_ratio_high: Option<f64>,
@@ -35,12 +39,62 @@ pub struct Beside {
 
 /// Puts what articles say beside the rows that they speak of.
 pub fn place_beside(findings: &mut Findings, session: &Session, articles: &[Published]) {
+    if articles.is_empty() {
+        return;
+    }
+    let options = Options::default();
+    let mut pairs = LanePairs::new(session, &options);
     let lanes = session.plan.lanes.iter();
     let lanes: Vec<Standing> = lanes.map(|lane| Standing::of(lane, session)).collect();
     for row in &mut findings.rows {
-        let Some(case) = session.plan.cases.iter().find(|case| case.id == row.case) else { continue };
-        row.published =
-            articles.iter().flat_map(|article| article_beside(article, row, case, &lanes)).collect();
+        let Some(at) = session.plan.cases.iter().position(|case| case.id == row.case) else { continue };
+        let case = &session.plan.cases[at];
+        let Some(metric) = case.metrics.iter().position(|metric| metric.name == row.metric.name) else {
+            continue;
+        };
+        let mut place = Place { row, lanes: &lanes, pairs: &mut pairs, case: at, metric };
+        let published =
+            articles.iter().flat_map(|article| article_beside(article, &mut place, case)).collect();
+        row.published = published;
+    }
+}
+
+/// A row of a session, and what its lanes stand for.
+struct Place<'p, 's> {
+    row: &'p Row,
+    lanes: &'p [Standing<'s>],
+    pairs: &'p mut LanePairs<'s>,
+    /// Indices in the plan.
+    case: usize,
+    metric: usize,
+}
+
+impl Place<'_, '_> {
+    /// The lane of a role that stands for what an article measured in.
+    fn standing(&self, role: Role, kind: EnvironmentKind) -> Option<usize> {
+        self.lanes.iter().position(|s| s.lane.role == role && s.kind == Some(kind))
+    }
+
+    /// A subject's comparison with the session's reference, by its index in the plan.
+    fn comparison(&self, lane: usize) -> Option<&Comparison> {
+        let before = self.lanes[..lane].iter().filter(|s| s.lane.role == Role::Subject).count();
+        match self.row.cells.get(before) {
+            Some(Cell::Compared(comparison)) => Some(comparison),
+            _ => None,
+        }
+    }
+
+    /// A subject over the lane that stands for the article's reference, and that lane.
+    fn ratio(&mut self, lane: usize, against: EnvironmentKind) -> Option<(usize, Ratio)> {
+        // What may not be compared with the session's reference is not compared with others either.
+        let comparison = self.comparison(lane)?;
+        if let Some(reference) = self.standing(Role::Reference, against) {
+            let Comparison { ratio, low, high, .. } = *comparison;
+            return Some((reference, Ratio { ratio, low, high }));
+        }
+        let other = self.standing(Role::Subject, against).filter(|other| *other != lane)?;
+        self.comparison(other)?;
+        Some((other, self.pairs.ratio(self.case, self.metric, lane, other)?))
     }
 }
 
@@ -82,8 +136,9 @@ fn stands_for(lane: &Lane, facts: Option<&LaneFacts>) -> Option<EnvironmentKind>
     Some(if second { EnvironmentKind::Wsl2 } else { EnvironmentKind::Wsl1 })
 }
 
-fn article_beside(article: &Published, row: &Row, case: &PlannedCase, lanes: &[Standing<'_>]) -> Vec<Beside> {
-    let session_reference = lanes.iter().find(|s| s.lane.role == Role::Reference).and_then(|s| s.kind);
+fn article_beside(article: &Published, place: &mut Place<'_, '_>, case: &PlannedCase) -> Vec<Beside> {
+    let row = place.row;
+    let session_reference = place.lanes.iter().find(|s| s.lane.role == Role::Reference).and_then(|s| s.kind);
     // The article's environment that the session's reference stands for, or else its own reference.
     let mut environments = article.environments.iter();
     let shared = session_reference.and_then(|kind| environments.find(|e| e.kind == kind));
@@ -104,15 +159,16 @@ fn article_beside(article: &Published, row: &Row, case: &PlannedCase, lanes: &[S
             entry.value = figure.mean(&environment.id);
             entry.reference_value = against.and_then(|against| figure.mean(against));
             entry.unit = Some(figure.unit.name().into());
-            entry.compare(environment.kind, shared.is_some(), row, lanes);
+            let reference = against.and_then(|against| article.environment(against));
+            entry.compare(environment.kind, reference.map(|reference| reference.kind), place);
             beside.push(entry);
         }
     }
     for stated in article.ratios.iter().filter(|ratio| speaks_of(ratio.subject(), row, case)) {
         let Some(environment) = article.environment(&stated.environment) else { continue };
         let mut entry = Beside::new(article, &stated.environment, Some(&stated.against), stated.cost_ratio());
-        let paired = shared.is_some_and(|shared| shared.id == stated.against);
-        entry.compare(environment.kind, paired, row, lanes);
+        let reference = article.environment(&stated.against);
+        entry.compare(environment.kind, reference.map(|reference| reference.kind), place);
         beside.push(entry);
     }
     beside
@@ -130,6 +186,7 @@ impl Beside {
             unit: None,
             ratio,
             lane: None,
+            against_lane: None,
             session_ratio: None,
             session_ratio_low: None,
             session_ratio_high: None,
@@ -137,21 +194,27 @@ impl Beside {
         }
     }
 
-    /// Names the lane of the session, and sets its ratio beside the article's, where both have one reference.
-    fn compare(&mut self, kind: EnvironmentKind, paired: bool, row: &Row, lanes: &[Standing<'_>]) {
-        let subjects = lanes.iter().filter(|s| s.lane.role == Role::Subject);
-        let Some((at, standing)) = subjects.enumerate().find(|(_, s)| s.kind == Some(kind)) else { return };
-        self.lane = Some(standing.lane.name.clone());
-        if !paired {
+    /// Names the lanes of the session that stand for the article's two, and sets their ratio beside the article's.
+    fn compare(
+        &mut self,
+        kind: EnvironmentKind,
+        against: Option<EnvironmentKind>,
+        place: &mut Place<'_, '_>,
+    ) {
+        let Some(lane) = place.standing(Role::Subject, kind) else { return };
+        self.lane = Some(place.lanes[lane].lane.name.clone());
+        let Some((other, Ratio { ratio, low, high })) =
+            against.and_then(|against| place.ratio(lane, against))
+        else {
             return;
-        }
-        let Some(Cell::Compared(comparison)) = row.cells.get(at) else { return };
-        self.session_ratio = Some(comparison.ratio);
+        };
+        self.against_lane = Some(place.lanes[other].lane.name.clone());
+        self.session_ratio = Some(ratio);
         // Too few rounds leave the interval open: it would hold anything.
-        if comparison.low > 0.0 && comparison.high.is_finite() {
-            self.session_ratio_low = Some(comparison.low);
-            self.session_ratio_high = Some(comparison.high);
-            self.contained = self.ratio.map(|ratio| comparison.low <= ratio && ratio <= comparison.high);
+        if low > 0.0 && high.is_finite() {
+            self.session_ratio_low = Some(low);
+            self.session_ratio_high = Some(high);
+            self.contained = self.ratio.map(|ratio| low <= ratio && ratio <= high);
         }
     }
 }

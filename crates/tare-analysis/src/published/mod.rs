@@ -4,6 +4,7 @@
 //! them. [`recompute`] draws an article's own conclusions again, [`beside`] finds the rows that an article speaks of.
 
 mod beside;
+mod lane_pairs;
 mod recompute;
 
 use std::collections::BTreeMap;

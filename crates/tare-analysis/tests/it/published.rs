@@ -1,6 +1,11 @@
 //! What articles conclude, recomputed from their own figures.
 
-use tare_analysis::published::{Checked, Conclusion, Published, recompute};
+use tare_analysis::findings::{Cell, Gap};
+use tare_analysis::published::{Checked, Conclusion, Published, place_beside, recompute};
+use tare_analysis::{Options, findings};
+use tare_data::metric::Reading;
+
+use crate::sessions::{Outcome, case, jitter, metric, run, session};
 
 fn article(text: &str) -> Published {
     let article: Published = toml::from_str(text).unwrap();
@@ -73,6 +78,44 @@ fn round_trips_of_wsl2_are_twice_those_of_wsl1() {
     let checks = checks(&article);
     assert_eq!(checks.len(), 7);
     assert!(checks.iter().all(|(.., conclusion)| *conclusion == Conclusion::Follows), "{checks:?}");
+}
+
+#[test]
+fn two_subjects_are_compared_where_an_article_compares_what_they_stand_for() {
+    let article = article(include_str!("../../../../published/qiita-wsl-rtt.toml"));
+    let mean = metric("mean", Reading::TimePerOperation);
+    let mut session = session(
+        &["wsl2-like", "wsl1-like"],
+        vec![case("net.rr", &[("protocol", "tcp")], None, vec![mean])],
+        18,
+    );
+    run(&mut session, 18, |_, lane, round| {
+        let cost = match lane {
+            "wsl2-like" => 20.6,
+            "wsl1-like" => 10.0,
+            _ => 1.0,
+        };
+        Outcome::Time(1_000.0 * cost * jitter(lane, round))
+    });
+    let mut findings = findings(&session, &Options::default());
+    place_beside(&mut findings, &session, &[article]);
+    let said = |environment: &str| {
+        let row = findings.rows[0].published.iter();
+        row.clone().find(|beside| beside.environment.as_deref() == Some(environment)).unwrap().clone()
+    };
+    let beside = said("wsl2");
+    assert_eq!(beside.lane.as_deref(), Some("wsl2-like"));
+    assert_eq!(beside.against_lane.as_deref(), Some("wsl1-like"), "the article does not know of native");
+    assert!((beside.session_ratio.unwrap() - 2.06).abs() < 0.02, "{beside:?}");
+    assert_eq!(beside.contained, Some(true), "236.77 / 114.97: {beside:?}");
+    // A lane that may not be compared with the reference is compared with nothing.
+    let lanes = &mut findings.rows[0].cells;
+    let Cell::Compared(comparison) = lanes[1].clone() else { panic!("{lanes:?}") };
+    lanes[1] = Cell::Gap(Gap::NotComparable { reason: "a test".into(), level: comparison.level });
+    let article = self::article(include_str!("../../../../published/qiita-wsl-rtt.toml"));
+    place_beside(&mut findings, &session, &[article]);
+    let row = &findings.rows[0].published;
+    assert!(row.iter().all(|beside| beside.session_ratio.is_none()), "{row:?}");
 }
 
 #[test]

@@ -1,0 +1,41 @@
+//! One subject of a session against another, where an article compares what the two stand for.
+
+use tare_data::session::Session;
+
+use crate::compare::Nulls;
+use crate::judge::{judge, pair};
+use crate::rows::{Judge, MARGIN, Options, Progress};
+use crate::summary::series;
+use crate::verdict::Margin;
+
+/// A cost ratio and its interval; 0 and infinity while there are too few rounds for one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ratio {
+    pub ratio: f64,
+    pub low: f64,
+    pub high: f64,
+}
+
+/// A session whose lanes can be compared with each other.
+pub struct LanePairs<'a> {
+    judge: Judge<'a>,
+    nulls: Nulls,
+}
+
+impl<'a> LanePairs<'a> {
+    pub fn new(session: &'a Session, options: &'a Options) -> Self {
+        LanePairs { judge: Judge::new(Progress::of(session), options, |_| true), nulls: Nulls::default() }
+    }
+
+    /// The cost of `lane` over that of `against`, by the rounds that both have. All are indices in the plan.
+    pub fn ratio(&mut self, case: usize, metric: usize, lane: usize, against: usize) -> Option<Ratio> {
+        let metrics = &self.judge.progress.plan.cases.get(case)?.metrics;
+        let of = |lane| series(self.judge.trials(case, lane), metrics);
+        let pairs =
+            pair(of(against).get(metric)?, of(lane).get(metric)?, metrics.get(metric)?.direction).ok()?;
+        let (schedule, engine) = (&self.judge.schedule, Default::default());
+        let judgement = judge(&pairs, schedule, engine, Margin::plain(MARGIN), &mut self.nulls)?;
+        let interval = judgement.interval;
+        Some(Ratio { ratio: judgement.estimate.exp(), low: interval.low.exp(), high: interval.high.exp() })
+    }
+}
