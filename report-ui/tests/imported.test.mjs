@@ -131,7 +131,7 @@ test("text of an import stays text", { skip }, async () => {
     const { tab, wrongs, close } = await open(name);
     await drawAll(tab);
     await tab.locator("main .readable").first().hover();
-    for (const fold of await tab.locator("main details:not([open]) summary").all()) await fold.click();
+    await tab.evaluate(() => { for (const fold of document.querySelectorAll("main details")) fold.open = true; });
     assert.equal(await tab.evaluate(() => globalThis.hacked), undefined, name);
     assert.equal(await tab.locator("img").count(), 0, name);
     assert.ok((await tab.locator("main").textContent()).includes("</script><img src=x onerror=\"window.hacked=1\">"), name);
