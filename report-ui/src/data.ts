@@ -91,10 +91,39 @@ export interface Page {
   report: Report; record: string | null; again: string | null; live: boolean; noise: Noise;
   /** By row: of the reference and of each cell, in hundred-thousandths apart from the median; none where left out. */
   rounds: (number | null)[][][]; timeline: Timeline; tails: Tail[]; modes: Modes[];
+  /** Figures of other tools; null where nobody asked for them. */
+  beside: { figures: BesideRow[]; left_out: number } | null;
+}
+
+/** What another tool stated of a row's metric, in its unit. */
+export interface BesideRow {
+  row: number; tool: string; origin: string; environment: string | null;
+  figure: string; statistic: string; value: Figure; written: string;
+  /** Parameters of the case that the tool's output does not fix. */
+  open: string[];
 }
 
 /** The page of a session that has no plan yet. */
 export interface Waiting { report: null; record: string | null; live: true }
+
+export interface Stated { statistic: string; value: Figure; unit: Unit | null; written: string; metric: string | null }
+
+export interface ImportedFigure { name: string; parameters: Record<string, string>; probe: string | null; values: Stated[] }
+
+/** What one file of another tool's output says. */
+export interface ImportedFile {
+  tool: string; version: string | null; environment: string | null;
+  source: { name: string; bytes: number; sha256: string };
+  parameters: Record<string, string>; figures: ImportedFigure[]; left_out: number;
+}
+
+/** The page of figures that other tools stated, without a session. */
+export interface ImportedPage {
+  report: null; record: string; live: false; tare: string; started: string;
+  imported: { files: ImportedFile[]; left_out: number };
+}
+
+export type AnyPage = Page | Waiting | ImportedPage;
 
 const PARTS = 100_000;
 
@@ -125,16 +154,16 @@ function opener({ shapes, texts }: PackedPage): (value: Packed) => unknown {
 }
 
 /** What is read first does without these. */
-const LATER = ["rounds", "timeline", "tails", "modes"];
+const LATER = ["rounds", "timeline", "tails", "modes", "beside"];
 
 /** Reads the data that stands in the page; `complete` adds the rest, after the first paint. */
-export function load(): { page: Page | Waiting; complete: () => void } {
+export function load(): { page: AnyPage; complete: () => void } {
   const packed = JSON.parse(document.getElementById("tare-data")?.textContent ?? "") as PackedPage;
   const open = opener(packed);
   const keys = packed.shapes[packed.root[0] as number];
   const fields = (wanted: (key: string) => boolean) =>
     Object.fromEntries(keys.flatMap((key, i) => (wanted(key) ? [[key, open(packed.root[i + 1])]] : [])));
-  const page = fields((key) => !LATER.includes(key)) as unknown as Page | Waiting;
+  const page = fields((key) => !LATER.includes(key)) as unknown as AnyPage;
   return {
     page,
     complete: () => {

@@ -1,12 +1,14 @@
 // The page of a report: reads its data and lays out its parts, plots last, when they come into view.
-import type { Page } from "./data";
+import type { ImportedPage, Page } from "./data";
 import { load } from "./data";
 import { details } from "./detail";
 import { h } from "./dom";
 import { facts } from "./facts";
+import { importedFoot, importedHead, sources, statedTables } from "./imported";
 import { live } from "./live";
 import { alarms, certificate, foot, head, layers, waiting } from "./overview";
 import { plots } from "./plot/all";
+import { importedPlots } from "./plot/imported";
 import "./style.css";
 import { table } from "./table";
 
@@ -39,8 +41,20 @@ function show(page: Page, place: HTMLElement): void {
   });
 }
 
+/** Figures of other tools alone. */
+function showImported(page: ImportedPage, place: HTMLElement): void {
+  place.append(importedHead(page), main);
+  add([sources(page)]);
+  afterPaint(() => {
+    add([importedPlots(page), statedTables(page)]);
+    place.append(importedFoot(page));
+  });
+}
+
 const place = document.getElementById("page") ?? document.body;
-if (page.report === null) {
+if ("imported" in page) {
+  showImported(page, place);
+} else if (page.report === null) {
   place.append(waiting(page), main);
   add([live()]);
 } else {

@@ -29,7 +29,8 @@ export function waiting({ record }: Waiting): HTMLElement {
     h("p", { class: "subtitle" }, record ?? ""));
 }
 
-function themeSwitch(): HTMLElement {
+/** A button that goes through light, dark and what the system says. */
+export function themeSwitch(): HTMLElement {
   const themes = ["auto", "light", "dark"];
   let current = 0;
   const button = h("button", {
@@ -127,13 +128,11 @@ function noiseWords({ stolen_ms, elapsed_ms, canary_least_ns: least, canary_most
 }
 
 /** Where the record is and how to measure the same again. */
-export function foot({ report, record, again }: Page): HTMLElement {
-  const { session } = report;
-  const lines: [string, string | null][] = [
-    ["Record", record],
-    ["Again", again],
-    ["Measured by", `tare ${session.tare}, SHA-256 ${session.binary}`],
-  ];
+export const foot = ({ report: { session }, record, again }: Page): HTMLElement =>
+  footer([["Record", record], ["Again", again], ["Measured by", `tare ${session.tare}, SHA-256 ${session.binary}`]]);
+
+/** The end of a page: lines with a name. */
+export function footer(lines: [string, string | null][]): HTMLElement {
   return h("footer", {}, h("dl", {}, lines.filter(([, value]) => value !== null).map(([name, value]) =>
     h("div", {}, h("dt", {}, name), h("dd", {}, h("code", {}, value))))));
 }

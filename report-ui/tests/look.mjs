@@ -36,9 +36,12 @@ for (const [name, options] of views) {
     await section.screenshot({ path: `${folder}/${name}-${i}.png` });
   }
   await tab.screenshot({ path: `${folder}/${name}-top.png` });
-  await tab.locator("button.cell.v-slower").first().click();
-  await tab.waitForTimeout(300);
-  await tab.screenshot({ path: `${folder}/${name}-detail.png` });
+  const cell = tab.locator("button.cell.v-slower").first();
+  if (await cell.count() > 0) {
+    await cell.click();
+    await tab.waitForTimeout(300);
+    await tab.screenshot({ path: `${folder}/${name}-detail.png` });
+  }
   await context.close();
 }
 await browser.close();

@@ -1,91 +1,18 @@
 // The page in a real browser: npm test FOLDER is run with PAGES naming the folder that the example `pages` wrote.
 import assert from "node:assert/strict";
-import { readFileSync, statSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
+import { statSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { pathToFileURL } from "node:url";
-import { chromium } from "playwright-core";
-import { chromiumPath, launchOptions } from "./browser.mjs";
+import { altered, drawAll, folder, launch, misplacedLetters, open, packedAnew, picture, quit, saved, seriousViolations, skip } from "./pages.mjs";
 
-const folder = process.env.PAGES;
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const MOST_BYTES = 1_000_000;
 
-if (folder === undefined) throw new Error("set PAGES to the folder of: cargo run -p tare-report --example pages -- FOLDER");
-const skip = chromiumPath === undefined ? "no Chromium here" : false;
 if (skip) console.log(`SKIPPED report page in a browser: ${skip}`);
-
-let browser;
-before(async () => { if (!skip) browser = await chromium.launch(launchOptions); });
-after(async () => { await browser?.close(); });
-
-/** Opens a page and notes everything that it should not do. */
-async function open(name, options = {}) {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
-  const tab = await context.newPage();
-  const wrongs = [];
-  tab.on("console", (message) => { if (["error", "warning"].includes(message.type())) wrongs.push(message.text()); });
-  tab.on("pageerror", (error) => wrongs.push(String(error)));
-  tab.on("request", (request) => { if (!/^(file|data|blob):/.test(request.url())) wrongs.push(`asked for ${request.url()}`); });
-  await tab.goto(pathToFileURL(join(folder, name)).href);
-  await tab.locator("footer").waitFor();
-  return { tab, wrongs, close: () => context.close() };
-}
-
-/** Writes a page anew with other data, and names the file. */
-function altered(name, as, change) {
-  const page = readFileSync(join(folder, name), "utf8");
-  const from = page.indexOf("id=\"tare-data\">") + "id=\"tare-data\">".length;
-  const to = page.indexOf("</script>", from);
-  const packed = JSON.parse(page.slice(from, to));
-  const changed = change(packed) ?? packed;
-  writeFileSync(join(folder, as), page.slice(0, from) + JSON.stringify(changed).replaceAll("<", "\\u003c") + page.slice(to));
-  return as;
-}
-
-/** What crates/tare-report/src/html/pack.rs does to a value, but that nothing is said once. */
-function packedAnew(packed, change) {
-  const { shapes, texts } = packed;
-  const open = (value) => {
-    if (typeof value === "string") return texts[Number.parseInt(value, 36)];
-    if (!Array.isArray(value)) return value;
-    const values = value.slice(1).map(open);
-    return value[0] === -1 ? values : Object.fromEntries(shapes[value[0]].map((key, i) => [key, values[i]]));
-  };
-  const root = open(packed.root);
-  change(root);
-  const out = { shapes: [], texts: [], root: null };
-  const pack = (value) => {
-    if (typeof value === "string") return (out.texts.push(value) - 1).toString(36);
-    if (value === null || typeof value !== "object") return value;
-    if (Array.isArray(value)) return [-1, ...value.map(pack)];
-    return [out.shapes.push(Object.keys(value)) - 1, ...Object.values(value).map(pack)];
-  };
-  out.root = pack(root);
-  return out;
-}
-
-/** Scrolls through the page, so that every plot is drawn. */
-async function drawAll(tab) {
-  await tab.evaluate(async () => {
-    for (let y = 0; y <= document.body.scrollHeight; y += 400) {
-      window.scrollTo({ top: y, behavior: "instant" });
-      await new Promise((done) => requestAnimationFrame(() => setTimeout(done, 20)));
-    }
-    window.scrollTo({ top: 0, behavior: "instant" });
-  });
-}
+before(launch);
+after(quit);
 
 /** Text of the first column, row by row. */
 const labels = (tab) => tab.locator("#table tbody th[scope=row] span").allTextContents();
-
-async function seriousViolations(tab) {
-  await tab.evaluate(axe);
-  const found = await tab.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
-  return found.violations.filter(({ impact }) => impact === "serious" || impact === "critical")
-    .map(({ id, nodes }) => `${id}: ${nodes.map((node) => `${node.target} ${node.failureSummary}`).slice(0, 3).join(" | ")}`);
-}
 
 for (const name of ["rich.html", "big.html", "empty.html", "reference.html"]) {
   test(`${name} opens offline without an error or a request`, { skip }, async () => {
@@ -249,19 +176,7 @@ test("no letters of a plot overlap or leave it", { skip }, async () => {
   for (const viewport of [{ width: 1280, height: 900 }, { width: 390, height: 844 }]) {
     const { tab, close } = await open(withPublished(), { viewport });
     await drawAll(tab);
-    const wrongs = await tab.evaluate(() => [...document.querySelectorAll(".chart")].flatMap((chart) => {
-      const frame = chart.getBoundingClientRect();
-      const texts = [...chart.querySelectorAll("svg text")].map((text) => ({ text: text.textContent, box: text.getBoundingClientRect() }))
-        .filter(({ box }) => box.width > 0);
-      const out = texts.filter(({ box }) => box.left < frame.left || box.right > frame.right + 0.5).map(({ text }) => `${chart.id}: ${text} leaves`);
-      texts.forEach((a, i) => texts.slice(i + 1).forEach((b) => {
-        const across = Math.min(a.box.right, b.box.right) - Math.max(a.box.left, b.box.left);
-        const along = Math.min(a.box.bottom, b.box.bottom) - Math.max(a.box.top, b.box.top);
-        // Boxes of letters have air above and below; what counts is the letters.
-        if (across > 1 && along > 4) out.push(`${chart.id}: ${a.text} over ${b.text}`);
-      }));
-      return out;
-    }));
+    const wrongs = await misplacedLetters(tab);
     assert.deepEqual(wrongs, [], `at ${viewport.width} pixels`);
     await close();
   }
@@ -280,28 +195,16 @@ test("a mark says its figure on hover and on focus", { skip }, async () => {
   await close();
 });
 
-/** Whether a picture can be drawn, and its size. */
-const picture = (tab, kind, content) => tab.evaluate(async ([kind, base64]) => {
-  const image = new Image();
-  image.src = `data:${kind};base64,${base64}`;
-  await image.decode();
-  return [image.naturalWidth, image.naturalHeight];
-}, [kind, content.toString("base64")]);
-
 test("every plot saves as SVG and as PNG", { skip }, async () => {
   const { tab, wrongs, close } = await open(withPublished(), { acceptDownloads: true });
   await drawAll(tab);
   for (const id of Object.keys(AXES)) {
-    const saved = async (kind) => {
-      const [download] = await Promise.all([tab.waitForEvent("download"), tab.locator(`#${id}`).getByText(kind, { exact: true }).click()]);
-      return { name: download.suggestedFilename(), content: readFileSync(await download.path()) };
-    };
-    const svg = await saved("SVG");
+    const svg = await saved(tab, id, "SVG");
     assert.equal(svg.name, `tare-${id}.svg`);
     assert.match(svg.content.toString(), /^<svg[^>]* xmlns="http:\/\/www\.w3\.org\/2000\/svg"/);
     assert.ok(!svg.content.toString().includes("var(--"), "a saved file knows no property of the page");
     const [width, height] = await picture(tab, "image/svg+xml", svg.content);
-    const png = await saved("PNG");
+    const png = await saved(tab, id, "PNG");
     assert.equal(png.name, `tare-${id}.png`);
     const [pixels] = await picture(tab, "image/png", png.content);
     assert.ok(width > 300 && height > 100 && Math.abs(pixels - 2 * width) <= 4, `${id}: ${width} x ${height}, ${pixels} pixels`);

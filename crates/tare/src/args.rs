@@ -123,8 +123,9 @@ pub struct Report {
     #[arg(long, value_name = "PORT", num_args = 0..=1, require_equals = true, default_missing_value = "0")]
     #[arg(requires = "record", conflicts_with_all = ["json", "markdown", "csv", "html", "view", "wide", "exports", "fail_if"])]
     pub serve: Option<u16>,
-    /// A record that 'tare import' made: its figures beside the session's own, as another tool's.
-    #[arg(long, value_name = "RECORD", requires = "record", conflicts_with_all = ["csv", "html", "view", "serve", "exports", "fail_if"])]
+    /// A record that 'tare import' made: its figures beside the session's own, as another tool's; with --html on the
+    /// page too.
+    #[arg(long, value_name = "RECORD", requires = "record", conflicts_with_all = ["csv", "view", "serve", "exports", "fail_if"])]
     pub beside: Option<PathBuf>,
     #[command(flatten)]
     pub view: View,
@@ -138,7 +139,9 @@ pub struct Report {
 #[command(after_help = "Examples:
   tare import rr.txt cpu.txt                           into tare-imported-DATE.tare
   tare import --environment gvisor --out g.tare *.txt  where the tools ran, and the record's name
-  tare report session.tare --beside g.tare             beside a session's own figures")]
+  tare import --environment native,gvisor n.txt g.txt  where each of them ran
+  tare report session.tare --beside g.tare             beside a session's own figures
+  tare report g.tare --html g.html                     tables and plots as one page")]
 pub struct Import {
     /// Outputs of other tools.
     #[arg(required = true, value_name = "FILE")]
@@ -146,9 +149,10 @@ pub struct Import {
     /// Where the record goes. tare-imported-DATE.tare in this folder unless given.
     #[arg(long, value_name = "RECORD")]
     pub out: Option<PathBuf>,
-    /// The environment that the tools ran in, as its lane is named in a session.
-    #[arg(long, value_name = "NAME")]
-    pub environment: Option<String>,
+    /// The environment that the tools ran in, as its lane is named in a session: one for all files, or one for each
+    /// in their order, comma-separated.
+    #[arg(long = "environment", value_name = "NAMES", value_delimiter = ',')]
+    pub environments: Vec<String>,
     /// One JSON document on standard output.
     #[arg(long)]
     pub json: bool,

@@ -2,6 +2,7 @@
 import type { Page } from "../data";
 import { h } from "../dom";
 import { memory, processes } from "./bars";
+import { beside } from "./beside";
 import { curves } from "./curves";
 import { distribution } from "./distribution";
 import type { Chart } from "./frame";
@@ -25,7 +26,8 @@ function framed(page: Page, make: Choosable): HTMLElement | null {
   return made.element;
 }
 
-function section(id: string, title: string, charts: (HTMLElement | null)[], kind = "stacked"): HTMLElement | null {
+/** A part of the page with a title; nothing where there is nothing in it. */
+export function section(id: string, title: string, charts: (HTMLElement | null)[], kind = "stacked"): HTMLElement | null {
   const drawn = charts.filter((chart) => chart !== null);
   if (drawn.length === 0) return null;
   return h("section", { "aria-labelledby": id }, h("h2", { id }, title), h("div", { class: `charts ${kind}` }, drawn));
@@ -38,6 +40,7 @@ export function plots(page: Page): (HTMLElement | null)[] {
   return [
     section("intervals-title", "Intervals", charts.map((chart) => frame(chart).element), charts.length % 3 === 0 ? "threes" : "twos"),
     section("published-title", "Published and measured", [claims === null ? null : frame(claims).element, publishedTable(page)]),
+    section("beside-title", "Beside: figures of other tools", beside(page)),
     section("curves-title", "Sizes and places", [framed(page, curves)]),
     section("processes-title", "Processes and memory", [framed(page, processes), framed(page, memory)], "twos"),
     section("rounds-title", "Rounds and tails", [framed(page, series), framed(page, roundsChart), framed(page, distribution), framed(page, tails), framed(page, tailRatios)]),

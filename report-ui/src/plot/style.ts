@@ -20,8 +20,11 @@ export function laneStyle(page: Page, lane: string): LaneStyle {
   // The reference entered once more has no colour of its own.
   if (lane !== reference && subject < 0) return { colour: colour("--muted"), symbol: "circle" };
   const place = subject + 1;
-  return { colour: colour(`--lane-${place % COLOURS}`), symbol: SYMBOLS[place % SYMBOLS.length] };
+  return { colour: placeColour(place), symbol: SYMBOLS[place % SYMBOLS.length] };
 }
+
+/** The colour of what stands at a place: 0 is the reference's. */
+export const placeColour = (place: number): string => colour(`--lane-${place % COLOURS}`);
 
 /** Options that every plot has. */
 export function base(width: number): { width: number; style: Record<string, string> } {
@@ -128,6 +131,9 @@ const UNIT_NAMES: Record<Unit, string> = {
   bytes_per_second: "bytes a second", bits_per_second: "bits a second", bytes: "bytes",
   mwips: "Whetstone instructions a second", percent: "per cent", count: "count",
 };
+
+/** What an axis of a unit measures, where a figure is not of single operations. */
+export const unitName = (unit: Unit): string => (unit === "nanoseconds" ? "time" : UNIT_NAMES[unit]);
 
 /** What an axis of a unit measures, with which way is better. */
 export function unitLabel(unit: Unit, better: "lower" | "higher"): string {

@@ -4,44 +4,70 @@
 #[allow(dead_code)]
 mod specimen;
 
+mod imports;
 mod rich;
 
 use std::path::PathBuf;
 use std::{env, fs, process};
 
 use tare_analysis::findings::{Cell, Findings, Gap};
+use tare_data::imported::Imported;
 use tare_data::session::{Ending, Session};
-use tare_report::html::{Options, render};
+use tare_report::html::{Options, render, render_imported};
+use tare_report::imported;
+
+/// What a page could trip over.
+const HOSTILE: &str =
+    "</script><img src=x onerror=\"window.hacked=1\">'\"`&amp;${window.hacked=1}\u{202e}\u{0}";
 
 fn main() {
     let Some(folder) = env::args_os().nth(1).map(PathBuf::from) else {
         eprintln!("usage: pages FOLDER");
         process::exit(2);
     };
+    let header = specimen::session(0).header;
+    let alone = |imports: &[Imported]| render_imported(imports, &header, "tools.tare");
+    let (session, findings) = hostile();
     let pages = [
-        ("rich.html", rich::page(3)),
-        ("big.html", rich::big()),
-        ("hostile.html", hostile()),
-        ("empty.html", empty()),
-        ("reference.html", (specimen::session(0), specimen::findings(0))),
+        ("rich.html", page(rich::page(3), None)),
+        ("big.html", page(rich::big(), None)),
+        ("hostile.html", page((session.clone(), findings.clone()), None)),
+        ("empty.html", page(empty(), None)),
+        ("reference.html", page((specimen::session(0), specimen::findings(0)), None)),
+        ("beside.html", {
+            let (session, findings, imports) = imports::beside();
+            page((session, findings), Some(&imports))
+        }),
+        ("beside-nothing.html", page(rich::page(2), Some(&[]))),
+        ("beside-hostile.html", page((session, findings), Some(&imports::hostile(HOSTILE, HOSTILE)))),
+        ("imports-many.html", alone(&imports::many())),
+        ("imports-hostile.html", alone(&imports::hostile(HOSTILE, HOSTILE))),
+        ("imports-none.html", alone(&[])),
     ];
-    let options = Options {
-        record: Some("tare-2026-11-21T20-41.tare"),
-        again: Some("tare run quick --seed 7f3a91c2 --in native,container,gvisor,wsl2-like"),
-        live: false,
-    };
-    for (name, (session, findings)) in pages {
+    for (name, text) in pages {
         let path = folder.join(name);
-        if let Err(error) = fs::write(&path, render(&session, &findings, &options)) {
+        if let Err(error) = fs::write(&path, text) {
             eprintln!("{}: {error}", path.display());
             process::exit(1);
         }
     }
 }
 
+/// The page of a session, with figures of other tools where some are given.
+fn page((session, findings): (Session, Findings), imports: Option<&[Imported]>) -> String {
+    let found = imports.map(|imports| imported::beside(&session, &findings, imports));
+    let options = Options {
+        record: Some("tare-2026-11-21T20-41.tare"),
+        again: Some("tare run quick --seed 7f3a91c2 --in native,container,gvisor,wsl2-like"),
+        live: false,
+        beside: found.as_deref(),
+    };
+    render(&session, &findings, &options)
+}
+
 /// Every text of a record filled with markup, quotes and what else a page could trip over.
 fn hostile() -> (Session, Findings) {
-    let text = "</script><img src=x onerror=\"window.hacked=1\">'\"`&amp;${window.hacked=1}\u{202e}\u{0}";
+    let text = HOSTILE;
     let (mut session, mut findings) = rich::page(3);
     session.plan.study = text.into();
     session.header.started = text.into();

@@ -88,7 +88,7 @@ pub fn big() -> (Session, Findings) {
 }
 
 /// A further metric of a row, at the same costs.
-fn further(like: &Row, name: &str, unit: Unit, reference: f64) -> Row {
+pub fn further(like: &Row, name: &str, unit: Unit, reference: f64) -> Row {
     let cells = like.cells.iter().enumerate().map(|(i, cell)| match cell {
         Cell::Compared(c) => {
             let mut comparison = specimen::comparison(reference, c.ratio, i as u64 + 77);

@@ -9,13 +9,14 @@ use tare_analysis::modes::groups;
 use tare_data::session::{Session, Trial};
 
 use super::Options;
+use super::imported::BesideRows;
 use crate::json::{Document, Level, Row};
 
 /// Trials beyond this many are thinned out evenly: a timeline has fewer pixels, and a page a bound of 1 MB.
 const MOST_TRIALS: usize = 2_000;
 /// Rounds beyond this many are left out where they belong to further metrics: at four to five letters each, what is
-/// here takes a quarter of the page's bound. The JSON document has them all.
-const MOST_ROUNDS: usize = 50_000;
+/// here takes a fifth of the page's bound. The JSON document has them all.
+const MOST_ROUNDS: usize = 40_000;
 /// Rounds are written as parts of this apart from their lane's median: half the letters of the figure itself.
 const PARTS: f64 = 100_000.0;
 
@@ -36,6 +37,8 @@ pub struct Page<'a> {
     tails: Vec<Tail>,
     /// Lanes of rows whose rounds fall into groups; all others have one.
     modes: Vec<Modes>,
+    /// Figures of other tools; null where nobody asked for them.
+    beside: Option<BesideRows<'a>>,
 }
 
 /// Rounds of a level in hundred-thousandths apart from its median; null for what is no number.
@@ -49,6 +52,7 @@ impl<'a> Page<'a> {
         // Of the reference against itself the page shows the comparison; the document has its rounds.
         report.rows.iter_mut().filter_map(Row::control_level).for_each(|level| level.values = &[]);
         Page {
+            beside: options.beside.map(|found| BesideRows::of(found, &report)),
             rounds,
             report: Some(report),
             record: options.record,
@@ -73,6 +77,7 @@ impl<'a> Page<'a> {
             timeline: Timeline::default(),
             tails: Vec::new(),
             modes: Vec::new(),
+            beside: None,
         }
     }
 }

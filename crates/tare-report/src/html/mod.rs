@@ -5,6 +5,7 @@
 //! puts them into text nodes. A content security policy in the page allows its own script alone, by hash.
 
 mod data;
+mod imported;
 pub mod live;
 mod pack;
 
@@ -13,10 +14,13 @@ use std::io;
 
 use serde::Serialize;
 use tare_analysis::findings::Findings;
-use tare_data::session::Session;
+use tare_data::imported::Imported;
+use tare_data::session::{Header, Session};
 
 use self::data::Page;
+use self::imported::ImportedPage;
 use self::pack::pack;
+use crate::imported::Beside;
 use crate::json::write_escaped;
 use crate::text::clean;
 
@@ -41,6 +45,8 @@ pub struct Options<'a> {
     pub again: Option<&'a str>,
     /// Served while the session may still run: the page asks its own server, at `events`, how it stands.
     pub live: bool,
+    /// Figures of other tools beside the session's own; none where nobody asked for them.
+    pub beside: Option<&'a [Beside]>,
 }
 
 /// The page, complete.
@@ -54,7 +60,12 @@ pub fn waiting(record: &str) -> String {
     fill("tare", &Page::waiting(record), true)
 }
 
-fn fill(title: &str, page: &Page, live: bool) -> String {
+/// The page of figures that other tools stated, without any session; `header` is that of their record.
+pub fn render_imported(imported: &[Imported], header: &Header, record: &str) -> String {
+    fill("Figures of other tools · tare", &ImportedPage::of(imported, header, record), false)
+}
+
+fn fill(title: &str, page: &impl Serialize, live: bool) -> String {
     let data = compact(&pack(page));
     let (before, after) = TEMPLATE.split_once(DATA_PLACE).expect("the template has a place for its data");
     let mut before = before.replacen(TITLE_PLACE, &as_text(title), 1);
@@ -103,7 +114,7 @@ mod tests {
     use super::*;
     use crate::specimen;
 
-    fn data_of(page: &str) -> serde_json::Value {
+    pub(super) fn data_of(page: &str) -> serde_json::Value {
         let open = "<script type=\"application/json\" id=\"tare-data\">";
         let from = page.find(open).expect("the page has data") + open.len();
         let to = from + page[from..].find("</script>").expect("the data ends");

@@ -27,6 +27,7 @@ pub struct Beside {
     pub unit: Unit,
     /// Medians over rounds, in the session's order of lanes; a lane without a figure is left out.
     pub own: Vec<Own>,
+    pub tool: String,
     /// Who states the other figure: tool, version, environment and file.
     pub origin: String,
     /// Where the tool ran, as the person says who imported it.
@@ -77,6 +78,7 @@ pub fn beside(session: &Session, findings: &Findings, imported: &[Imported]) -> 
                 metric: row.metric.name.clone(),
                 unit: row.metric.unit,
                 own: own(findings, row),
+                tool: file.tool.clone(),
                 origin: origin(file),
                 environment: file.environment.clone(),
                 figure: figure.name.clone(),

@@ -55,7 +55,7 @@ fn probe(figure: &ImportedFigure) -> String {
 }
 
 /// The same in words that a narrow column can break: `net.rr request=1 response=1`.
-fn corresponding(figure: &ImportedFigure) -> String {
+pub(crate) fn corresponding(figure: &ImportedFigure) -> String {
     let Some(counterpart) = &figure.counterpart else { return String::new() };
     let parameters = counterpart.parameters.0.iter().map(|(key, value)| format!(" {key}={value}"));
     clean(&format!("{}{}", counterpart.probe, parameters.collect::<String>()))

@@ -19,10 +19,11 @@ use crate::commands::report::quoted;
 use crate::{paths, ui};
 
 pub fn run(args: Import) -> anyhow::Result<ExitCode> {
-    let environment = args.environment.as_deref();
+    let environments = environments(&args)?;
     // Everything is read before anything is written: a record is whole, or is not there.
+    let files = args.files.iter().zip(environments);
     let imported: Vec<Imported> =
-        args.files.iter().map(|file| import(file, environment)).collect::<Result<_, LabError>>()?;
+        files.map(|(file, environment)| import(file, environment)).collect::<Result<_, LabError>>()?;
     let record = args.out.unwrap_or_else(fresh_record);
     write(&record, &imported)?;
     if args.json {
@@ -32,6 +33,23 @@ pub fn run(args: Import) -> anyhow::Result<ExitCode> {
         ui::print(format!("{table}\nrecord  {}\n", record.display()))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Where each file's tool ran, as the person says; an empty name says nothing.
+fn environments(args: &Import) -> Result<Vec<Option<&str>>, LabError> {
+    let files = args.files.len();
+    let named: Vec<Option<&str>> =
+        args.environments.iter().map(|name| Some(name.as_str()).filter(|name| !name.is_empty())).collect();
+    match named.as_slice() {
+        [] => Ok(vec![None; files]),
+        [one] => Ok(vec![*one; files]),
+        each if each.len() == files => Ok(named),
+        each => {
+            let what = format!("--environment names {} environments for {files} files", each.len());
+            Err(LabError::new(ErrorKind::Usage, what)
+                .hint("name one for all files, or one for each in their order"))
+        }
+    }
 }
 
 fn import(file: &Path, environment: Option<&str>) -> Result<Imported, LabError> {

@@ -2,35 +2,41 @@
 
 use std::path::Path;
 
-use tare_data::imported::Imported;
 use tare_data::session::Session;
 use tare_lab::error::{ErrorKind, LabError};
-use tare_record::Contents;
-use tare_report::imported;
+use tare_record::{Contents, ImportedRecord};
+use tare_report::{html, imported};
 
 use crate::args::{Report, View};
-use crate::commands::report::{document, findings};
-use crate::ui;
+use crate::commands::report::{document, findings, write_page};
+use crate::{outputs, ui};
 
-/// Figures of other tools as the view asks for them.
-pub fn alone(imported: &[Imported], record: &Path, args: &Report) -> Result<String, LabError> {
+/// Figures of other tools as the view asks for them; writes their page where it wants one.
+pub fn alone(imports: &ImportedRecord, record: &Path, args: &Report) -> Result<String, LabError> {
     let View { json, markdown, csv, html, view, published, exports, fail_if, .. } = &args.view;
     let wants_session = !exports.is_empty() || !fail_if.is_empty();
-    if wants_session || args.beside.is_some() || html.is_some() || view.is_some() || !published.is_empty() {
+    if wants_session || args.beside.is_some() || view.is_some() || !published.is_empty() {
         let what = format!("{} holds figures of other tools, and no session", record.display());
         return Err(LabError::new(ErrorKind::Usage, what)
-            .because("pages, views, articles, exports, gates and --beside are of a session")
-            .hint("tare report SESSION --beside RECORD, or --json, --markdown, --csv"));
+            .because("views, articles, exports, gates and --beside are of a session")
+            .hint("tare report SESSION --beside RECORD, or --html, --json, --markdown, --csv"));
     }
+    let imported = &imports.imported;
+    if let Some(file) = html {
+        let page = html::render_imported(imported, &imports.header, &record.display().to_string());
+        outputs::write(file, page.as_bytes())?;
+    }
+    let page = html.as_ref().map(|file| format!("\npage    {}\n", file.display())).unwrap_or_default();
     Ok(match (json, markdown, csv) {
         (true, ..) => imported::json(imported),
         (_, true, _) => imported::markdown(imported),
         (.., true) => imported::csv(imported),
-        _ => imported::terminal(imported, ui::width(), ui::colour()),
+        _ => imported::terminal(imported, ui::width(), ui::colour()) + &page,
     })
 }
 
-/// A session's findings, and below them what another record holds of the same metrics.
+/// A session's findings, and below them what another record holds of the same metrics; on its page too, where one is
+/// asked for.
 pub fn beside(session: &Session, record: &Path, args: &Report, other: &Path) -> Result<String, LabError> {
     let Contents::Imported(imports) = tare_record::open(other)? else {
         let what = format!("{} is a session, and no import", other.display());
@@ -40,6 +46,9 @@ pub fn beside(session: &Session, record: &Path, args: &Report, other: &Path) -> 
     };
     let findings = findings(session, &args.view)?;
     let found = imported::beside(session, &findings, &imports.imported);
+    if let Some(file) = &args.view.html {
+        write_page(file, session, &findings, record, Some(&found))?;
+    }
     if args.view.json {
         return Ok(tare_report::json::render_beside(session, &findings, &found));
     }

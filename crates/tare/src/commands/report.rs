@@ -12,6 +12,8 @@ use tare_lab::published;
 use tare_lab::study::Study;
 use tare_record::Contents;
 use tare_report::exports::Source;
+use tare_report::html::Options;
+use tare_report::imported::Beside;
 use tare_report::views::Tool;
 
 use crate::args::{Report, ToolView, View};
@@ -30,7 +32,7 @@ pub fn run(args: Report) -> anyhow::Result<ExitCode> {
     let recording = match tare_record::open(record).map_err(LabError::from)? {
         Contents::Session(recording) => recording,
         Contents::Imported(imports) => {
-            ui::print(&imported::alone(&imports.imported, record, &args)?)?;
+            ui::print(imported::alone(&imports, record, &args)?)?;
             return Ok(ExitCode::SUCCESS);
         }
     };
@@ -63,9 +65,7 @@ pub fn show(
     let findings = findings(session, view)?;
     let outcome = gate(session, &findings, &view.fail_if)?;
     if let Some(file) = &view.html {
-        let (again, record) = (format!("tare {}", again(session)), record.display().to_string());
-        let options = tare_report::html::Options { record: Some(&record), again: Some(&again), live: false };
-        outputs::write(file, tare_report::html::render(session, &findings, &options).as_bytes())?;
+        write_page(file, session, &findings, record, None)?;
     }
     let source = Source { session, findings: &findings, gate: outcome.as_ref() };
     match outputs::export(&source, &view.exports)? {
@@ -76,6 +76,19 @@ pub fn show(
         Some(outcome) => outputs::tell(outcome, &tare_report::gate::tripped(&findings, outcome)),
         None => ExitCode::SUCCESS,
     })
+}
+
+/// Writes the page of a session, with figures of other tools beside its own where somebody asked for them.
+pub fn write_page(
+    file: &Path,
+    session: &Session,
+    findings: &Findings,
+    record: &Path,
+    beside: Option<&[Beside]>,
+) -> Result<(), LabError> {
+    let (again, record) = (format!("tare {}", again(session)), record.display().to_string());
+    let options = Options { record: Some(&record), again: Some(&again), live: false, beside };
+    outputs::write(file, tare_report::html::render(session, findings, &options).as_bytes())
 }
 
 /// What goes to standard output where no export does.

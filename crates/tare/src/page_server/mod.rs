@@ -189,7 +189,8 @@ fn page(server: &Server) -> Result<String, LabError> {
     let Some(session) = session else { return Ok(html::waiting(&server.record)) };
     let findings = report::findings(&session, &server.view)?;
     let again = format!("tare {}", report::again(&session));
-    let options = html::Options { record: Some(&server.record), again: Some(&again), live: goes_on };
+    let options =
+        html::Options { record: Some(&server.record), again: Some(&again), live: goes_on, beside: None };
     Ok(html::render(&session, &findings, &options))
 }
 

@@ -131,13 +131,48 @@ fn figures_stand_beside_a_session_and_are_marked() {
         (["report", "s.tare", "--beside", "s.tare"], "two sessions are not paired"),
         (
             ["report", "i.tare", "--beside", "i.tare"],
-            "pages, views, articles, exports, gates and --beside are of a session",
+            "views, articles, exports, gates and --beside are of a session",
         ),
     ] {
         let said = program.run(&arguments);
         assert_eq!(said.code, Some(2), "{said:?}");
         assert!(said.err.contains(cause), "{}", said.err);
     }
+}
+
+#[test]
+fn pages_hold_what_was_imported() {
+    let program = Program::new();
+    let files = [fixture("netperf-keys.txt"), fixture("dd-c.txt"), fixture("netperf-keys-all.txt")];
+    let environments = ["--environment", "native,,gvisor", "--out", "i.tare"];
+    let arguments: Vec<&str> =
+        ["import"].into_iter().chain(files.iter().map(String::as_str)).chain(environments).collect();
+    ok(program.run(&arguments));
+    let json: Value = serde_json::from_str(&ok(program.run(&["report", "i.tare", "--json"]))).unwrap();
+    let named: Vec<_> = (0..3).map(|at| json["imported"][at]["environment"].as_str()).collect();
+    assert_eq!(named, [Some("native"), None, Some("gvisor")]);
+    let plain = ok(program.run(&["report", "i.tare"]));
+    let said = ok(program.run(&["report", "i.tare", "--html", "i.html"]));
+    assert_eq!(said, format!("{plain}\npage    i.html\n"));
+    let alone = fs::read_to_string(program.path("i.html")).unwrap();
+    assert!(alone.contains("<title>Figures of other tools · tare</title>"));
+    assert!(alone.contains("\"netperf-keys.txt\"") && alone.contains("\"gvisor\""), "its data");
+
+    ok(program.run(&["run", "--only", "net.rr", "--in", "native", "--rounds", "1", "--record", "s.tare"]));
+    ok(program.run(&["report", "s.tare", "--html", "plain.html"]));
+    let said = ok(program.run(&["report", "s.tare", "--beside", "i.tare", "--html", "both.html"]));
+    assert!(said.contains("page    both.html") && said.contains("Beside: figures of other tools."), "{said}");
+    let pages = ["plain.html", "both.html"].map(|name| fs::read_to_string(program.path(name)).unwrap());
+    assert_eq!(
+        pages.map(|page| page.contains("netperf · in gvisor · netperf-keys-all.txt")),
+        [false, true],
+        "only where somebody asks"
+    );
+
+    let said = program.run(&["import", &files[0], &files[1], "--environment", "a,b,c", "--out", "j.tare"]);
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(said.err.contains("--environment names 3 environments for 2 files"), "{}", said.err);
+    assert!(!program.path("j.tare").exists());
 }
 
 /// What importers call a counterpart is a probe, with that parameter and that metric in that unit.

@@ -1,0 +1,90 @@
+// Figures that other tools stated, without a session: which files they came from, and each of them in a table.
+import type { ImportedFigure, ImportedFile, ImportedPage } from "./data";
+import { broken, h } from "./dom";
+import { counted, figure } from "./number";
+import { footer, themeSwitch } from "./overview";
+
+/** Tables are folded from the file on with which they have more lines than this. */
+const MOST_OPEN = 120;
+
+const tool = (file: ImportedFile): string => (file.version === null ? file.tool : `${file.tool} ${file.version}`);
+
+const words = (parameters: Record<string, string>): string =>
+  Object.entries(parameters).map(([key, value]) => `${key} ${value}`).join(", ");
+
+/** Title, what such figures are, theme. */
+export function importedHead({ imported: { files }, started }: ImportedPage): HTMLElement {
+  const figures = files.reduce((sum, file) => sum + file.figures.length + file.left_out, 0);
+  return h("header", { class: "head" },
+    h("div", { class: "brand" }, h("span", { class: "mark", "aria-hidden": "true" }, "tare"), themeSwitch()),
+    h("h1", {}, "Figures of other tools"),
+    h("p", { class: "subtitle" }, `${counted(files.length, "file", "files")} · ${counted(figures, "figure", "figures")} · imported `,
+      h("time", { datetime: started }, started.replace("T", " "))),
+    h("p", { class: "alarm" }, h("strong", {}, "Other tools stated these. "),
+      "tare did not measure them: they are not paired with anything, have no interval of tare's, and there is no verdict between them."));
+}
+
+/** Which files the figures came from. */
+export function sources({ imported: { files, left_out } }: ImportedPage): HTMLElement {
+  const heads = ["File", "Tool", "Environment, as the person says", "Figures", "SHA-256"];
+  const cell = (i: number, ...children: (Node | string | null)[]): HTMLElement => h("td", { "data-lane": heads[i] }, h("span", {}, ...children));
+  const line = (file: ImportedFile): HTMLElement => h("tr", {},
+    h("th", { scope: "row" }, h("span", {}, broken(file.source.name)), h("small", {}, figure(file.source.bytes, "bytes"))),
+    cell(1, tool(file)),
+    cell(2, file.environment ?? h("span", { class: "none" }, "not said")),
+    cell(3, counted(file.figures.length, "figure", "figures"), file.left_out === 0 ? null : h("small", {}, ` and ${file.left_out} left out`)),
+    cell(4, h("code", {}, file.source.sha256)));
+  return h("section", { "aria-labelledby": "sources-title" },
+    h("h2", { id: "sources-title" }, "What was imported"),
+    files.length === 0 ? h("p", { class: "nothing" }, "Nothing was imported.")
+      : h("div", { class: "scroller", tabindex: 0, role: "region", "aria-label": "Imported files" },
+        h("table", { class: "facts stacking sources" },
+          h("thead", {}, h("tr", {}, heads.map((name) => h("th", { scope: "col" }, name)))), h("tbody", {}, files.map(line)))),
+    left_out === 0 ? null : h("p", { class: "advice" }, `${counted(left_out, "further file is", "further files are")} left out of a page of this size; tare report --json has them.`));
+}
+
+/** Lines that a figure takes in its table. */
+const linesOf = ({ values }: ImportedFigure): number => Math.max(values.length, 1);
+
+/** A table a file, as `tare report` prints them. */
+export function statedTables({ imported: { files } }: ImportedPage): HTMLElement | null {
+  let lines = 0;
+  const tables = files.map((file) => {
+    lines += file.figures.reduce((sum, stated) => sum + linesOf(stated), 0);
+    const where = file.environment === null ? "" : ` · in ${file.environment}`;
+    return h("details", { class: "file", open: lines <= MOST_OPEN },
+      h("summary", {}, h("strong", {}, file.source.name), ` · ${tool(file)}${where} · ${counted(file.figures.length, "figure", "figures")}`),
+      Object.keys(file.parameters).length === 0 ? null : h("p", { class: "advice" }, words(file.parameters)),
+      file.figures.length === 0 ? null : h("div", { class: "scroller", tabindex: 0, role: "region", "aria-label": `Figures of ${file.source.name}` }, table(file)),
+      file.left_out === 0 ? null : h("p", { class: "advice" }, `${counted(file.left_out, "further figure is", "further figures are")} left out of a page of this size; tare report --json has them.`));
+  });
+  return tables.length === 0 ? null : h("section", { "aria-labelledby": "table" }, h("h2", { id: "table" }, "Every figure"), tables);
+}
+
+const HEADS = ["Figure", "Statistic", "Value", "As written", "Metric", "tare's probe"];
+
+function table(file: ImportedFile): HTMLElement {
+  return h("table", { class: "facts stated-figures" },
+    h("thead", {}, h("tr", {}, HEADS.map((name, i) => h("th", { scope: "col", class: i === 2 || i === 3 ? "stated" : null }, name)))),
+    file.figures.map((stated) => h("tbody", {}, rows(stated))));
+}
+
+/** The lines of a figure: its name and the probe of tare stand beside all of them. */
+function rows(stated: ImportedFigure): HTMLElement[] {
+  const high = linesOf(stated);
+  const said = words(stated.parameters);
+  const name = h("th", { scope: "rowgroup", rowspan: high }, h("span", {}, stated.name), said === "" ? null : h("small", {}, said));
+  const probe = h("td", { rowspan: high, class: "probe" }, stated.probe === null ? null : broken(stated.probe));
+  const values = stated.values.map((value) => [
+    h("td", {}, value.statistic),
+    h("td", { class: "stated" }, value.unit === null ? value.written : figure(value.value, value.unit)),
+    h("td", { class: "stated written" }, value.written),
+    h("td", { class: "metric" }, value.metric ?? ""),
+  ]);
+  if (values.length === 0) values.push([h("td", { colspan: 4, class: "nothing" }, "no value")]);
+  return values.map((cells, i) => h("tr", {}, i === 0 ? name : null, ...cells, i === 0 ? probe : null));
+}
+
+/** Where the record is. */
+export const importedFoot = ({ record, tare }: ImportedPage): HTMLElement =>
+  footer([["Record", record], ["Imported by", `tare ${tare}`]]);

@@ -1,0 +1,195 @@
+// Beside: figures of other tools over the session's own medians of the same metric. Nothing pairs them, so nothing is judged.
+import { dot, plot, ruleX, ruleY } from "@observablehq/plot";
+import type { BesideRow, Level, Page, Row } from "../data";
+import { levelOf, rowLabel, uniqueLabels, where } from "../data";
+import { colour, h } from "../dom";
+import { counted, figure, half, ratio } from "../number";
+import type { Chart } from "./frame";
+import { frame } from "./frame";
+import { legend } from "./legend";
+import { base, fitted, labelRoom, laneStyle, placeColour, ratioAxis } from "./style";
+
+/** A plot of more figures than this is no plot. */
+const MOST_DRAWN = 60;
+/** A table longer than this is folded: the plot above it says most of it. */
+const MOST_OPEN = 12;
+/** Ratios beyond this, or below its inverse, would leave an axis to themselves. */
+const MOST_RATIO = 1e9;
+/** Marks of tools: none of them is a lane's. */
+const OPEN_MARKS = ["hexagon", "times", "asterisk", "plus", "diamond2", "square2"];
+/** Pixels between the marks of a row, and above and below them. */
+const [SLOT, PADDING] = [12, 9];
+
+interface Measured { lane: string; level: Level }
+/** A row of the plot: the lanes' own medians over the reference's, and the figures that are drawn beside them. */
+interface Line { label: string; words: string[]; row: Row; median: number; lanes: Measured[]; others: BesideRow[] }
+
+const rowOf = (page: Page, other: BesideRow): Row => page.report.rows[other.row];
+
+const lanesOf = (page: Page, row: Row): { lane: string; level: Level | null }[] => [
+  { lane: page.report.reference, level: row.reference }, ...row.cells.map((cell) => ({ lane: cell.lane, level: levelOf(cell) })),
+];
+
+/** Why a figure has no place on the axis; null where it has one. */
+function undrawable(page: Page, other: BesideRow): string | null {
+  const median = rowOf(page, other).reference?.median ?? null;
+  if (median === null || median <= 0) return `${page.report.reference} has no figure of it`;
+  return inRange((other.value ?? 0) / median) ? null : "no place on a log axis";
+}
+
+const inRange = (value: number): boolean => value <= MOST_RATIO && value >= 1 / MOST_RATIO;
+
+/** Tool and environment, as the person says who imported it. */
+const who = (other: BesideRow): string => (other.environment === null ? other.tool : `${other.tool} in ${other.environment}`);
+
+/** A tool has a mark, an environment a colour: a lane's own where it has the name of a lane. */
+function markOf(page: Page, all: BesideRow[], other: BesideRow): { symbol: string; colour: string } {
+  const { reference, subjects } = page.report;
+  const tools = [...new Set(all.map(({ tool }) => tool))];
+  const symbol = OPEN_MARKS[tools.indexOf(other.tool) % OPEN_MARKS.length];
+  const lanes = [reference, ...subjects];
+  const unknown = [...new Set(all.map(({ environment }) => environment))].filter((name) => name !== null && !lanes.includes(name));
+  if (other.environment === null) return { symbol, colour: colour("--muted") };
+  const lane = lanes.indexOf(other.environment);
+  return { symbol, colour: placeColour(lane >= 0 ? lane : lanes.length + unknown.indexOf(other.environment)) };
+}
+
+function linesOf(page: Page, drawn: BesideRow[]): Line[] {
+  const labels = uniqueLabels(page.report.rows);
+  return [...new Set(drawn.map((other) => other.row))].map((at) => {
+    const row = page.report.rows[at];
+    const median = row.reference?.median ?? Number.NaN;
+    const label = labels.get(row) ?? rowLabel(row);
+    // Place or peer stand in a label only where they tell it from others.
+    const words = [row.label, label === rowLabel(row) ? row.metric.name : `${row.metric.name}, ${row.place ?? row.peer ?? ""}`];
+    return {
+      row, median, label, words, others: drawn.filter((other) => other.row === at),
+      lanes: lanesOf(page, row).filter((own): own is Measured => own.level !== null && inRange((own.level.median ?? 0) / median)),
+    };
+  });
+}
+
+function chart(page: Page, drawn: BesideRow[]): Chart {
+  const { reference } = page.report;
+  return {
+    id: "beside",
+    title: "Other tools and this session",
+    about: `Every figure over ${reference}'s own median. Filled marks are medians of this session with their 95 % intervals, open marks what other tools stated. They are not paired: there is no verdict between them.`,
+    draw: (width) => draw(page, drawn, width),
+  };
+}
+
+interface Mark { x: number; low: number; high: number; y: number; symbol: string; colour: string | undefined; title: string }
+
+/** The marks of a row whose top is `top` pixels down: of the lanes, then of the others. */
+function marksOf(page: Page, all: BesideRow[], line: Line, top: number): { lanes: Mark[]; others: Mark[] } {
+  const { label, median, row: { metric } } = line;
+  const place = (slot: number): number => top + PADDING + (slot + 0.5) * SLOT;
+  const over = (value: number): string => `${ratio(value)} of ${page.report.reference}'s own median`;
+  const lanes = line.lanes.map(({ lane, level }, i): Mark => {
+    const [x, low, high] = [level.median, level.low, level.high].map((value) => (value ?? 0) / median);
+    const { colour, symbol } = laneStyle(page, lane);
+    const text = `${figure(level.median, metric.unit)} ${half(level.median, level.low, level.high, metric.unit)}`;
+    return { x, low: inRange(low) ? low : x, high: inRange(high) ? high : x, y: place(i), symbol, colour, title: `${label}, ${lane}: ${text}, ${over(x)}` };
+  });
+  const others = line.others.map((other, i): Mark => {
+    const x = (other.value ?? 0) / median;
+    const said = `${figure(other.value, metric.unit)} (${other.statistic} of ${other.figure}; as written ${other.written})`;
+    return { x, low: x, high: x, y: place(lanes.length + i), ...markOf(page, all, other), title: `${label}, ${who(other)}: ${said}, ${over(x)}` };
+  });
+  return { lanes, others };
+}
+
+function draw(page: Page, drawn: BesideRow[], width: number): SVGSVGElement {
+  const lines = linesOf(page, drawn);
+  const room = labelRoom(lines.flatMap(({ words }) => words), width);
+  const tops: number[] = [];
+  let height = 0;
+  for (const line of lines) {
+    tops.push(height);
+    height += 2 * PADDING + SLOT * (line.lanes.length + line.others.length);
+  }
+  const middles = tops.map((top, i) => (top + (tops[i + 1] ?? height)) / 2);
+  const marks = lines.map((line, i) => marksOf(page, drawn, line, tops[i]));
+  const lanes = marks.flatMap((mark) => mark.lanes);
+  const others = marks.flatMap((mark) => mark.others);
+  const shown = [page.report.reference, ...page.report.subjects].filter((lane) => lines.some((line) => line.lanes.some((own) => own.lane === lane)));
+  const tools = [...new Map(drawn.map((other) => [who(other), other]))];
+  const keys = legend([
+    { title: "this session", keys: shown.map((name) => ({ name, ...laneStyle(page, name), open: false })) },
+    { title: "other tools", keys: tools.map(([name, other]) => ({ name, ...markOf(page, drawn, other), open: true })) },
+  ], width, room);
+  const top = keys.height + 6;
+  return plot({
+    ...base(width), height: height + top + 48, marginLeft: room, marginRight: 26, marginBottom: 44, marginTop: top,
+    x: ratioAxis([...lanes, ...others].flatMap(({ low, high }) => [low, high]), width - room - 26, fitted(`figure over ${page.report.reference}'s own median, log scale`, width)),
+    y: { domain: [0, height], reverse: true, label: null, ticks: middles, tickSize: 0, tickFormat: (at: number) => lines[middles.indexOf(at)]?.words.map((words) => fitted(words, room)).join("\n") ?? "" },
+    symbol: { type: "identity" },
+    marks: [
+      ruleY(tops.slice(1), { stroke: colour("--line") }),
+      ruleX([1], { stroke: colour("--ink"), strokeOpacity: 0.55 }),
+      ruleY(lanes, { x1: "low", x2: "high", y: "y", stroke: "colour", strokeWidth: 2, strokeLinecap: "round" }),
+      dot(lanes, { x: "x", y: "y", r: 4, symbol: "symbol", fill: "colour", title: "title" }),
+      // Nearly no filling instead of none: the middle of an open mark is part of it for the pointer.
+      dot(others, { x: "x", y: "y", r: 5, symbol: "symbol", stroke: "colour", strokeWidth: 1.8, fill: "colour", fillOpacity: 0.001, title: "title" }),
+      ...keys.marks,
+    ],
+    color: { type: "identity" },
+  }) as SVGSVGElement;
+}
+
+/** All of it as a table: a line a figure of another tool. */
+function table(page: Page, figures: BesideRow[]): HTMLElement {
+  const { reference, subjects } = page.report;
+  const heads = ["Probe and metric", reference, ...subjects, "Another tool", "What it is", "What it does not say"];
+  const cell = (i: number, kind: string | null, ...children: (Node | string | null)[]): HTMLElement =>
+    h("td", { "data-lane": heads[i], class: kind }, h("span", {}, ...children));
+  const own = (row: Row): HTMLElement[] => lanesOf(page, row).map(({ level }, i) => (level === null
+    ? cell(i + 1, "stated", h("span", { class: "none" }, i === 0 ? row.reference_gap?.words ?? "none" : row.cells[i - 1].gap?.words ?? "none"))
+    : cell(i + 1, "stated", figure(level.median, row.metric.unit), h("small", {}, ` ${half(level.median, level.low, level.high, row.metric.unit)}`))));
+  const after = subjects.length + 2;
+  const line = (other: BesideRow): HTMLElement => {
+    const row = rowOf(page, other);
+    const reason = undrawable(page, other);
+    return h("tr", {},
+      h("th", { scope: "row" }, h("span", {}, `${row.label}: ${row.metric.name}`), h("small", {}, where(row)),
+        reason === null ? null : h("small", { class: "none" }, `not in the plot: ${reason}`)),
+      ...own(row),
+      cell(after, "stated", figure(other.value, row.metric.unit), h("small", {}, ` as written ${other.written}`)),
+      cell(after + 1, null, `${other.statistic} of ${other.figure}`, h("small", {}, ` ${other.origin}`)),
+      cell(after + 2, null, other.open.length === 0 ? h("span", { class: "none" }, "nothing") : other.open.join(", ")));
+  };
+  return h("table", { class: "facts stacking beside" },
+    h("thead", {}, h("tr", {}, heads.map((name, i) => h("th", { scope: "col", class: i > 0 && i <= after ? "stated" : null }, name)))),
+    h("tbody", {}, figures.map(line)));
+}
+
+/** What is not in the plot, or not on the page. */
+function missing(page: Page, drawn: number, drawable: number): string[] {
+  const { figures, left_out } = page.beside ?? { figures: [], left_out: 0 };
+  const undrawn = figures.length - drawable;
+  return [
+    undrawn > 0 ? `${counted(undrawn, "figure stands", "figures stand")} in the table alone; it says why.` : null,
+    drawn < drawable ? `The plot has the first ${drawn} of ${drawable} figures, the table all.` : null,
+    left_out > 0 ? `${counted(left_out, "further figure is", "further figures are")} left out of a page of this size; tare report --beside RECORD --json has them.` : null,
+  ].filter((words) => words !== null);
+}
+
+/** The plot, its table and what is missing; nothing where nobody asked. */
+export function beside(page: Page): HTMLElement[] {
+  if (page.beside === null) return [];
+  const { figures } = page.beside;
+  const drawable = figures.filter((other) => undrawable(page, other) === null);
+  const drawn = drawable.slice(0, MOST_DRAWN);
+  const intro = "What other tools stated of the same metrics, as far as their outputs tell what they measured. It is not of this session's rounds and not paired with them, so there is no verdict between the columns.";
+  const notes = figures.length === 0
+    ? ["Nothing that was imported corresponds to a case and metric of this session."]
+    : missing(page, drawn.length, drawable.length);
+  const whole = figures.length === 0 ? null : h("details", { open: figures.length <= MOST_OPEN },
+    h("summary", {}, `All ${counted(figures.length, "figure of another tool", "figures of other tools")}`),
+    h("div", { class: "scroller", tabindex: 0, role: "region", "aria-label": "Figures of other tools" }, table(page, figures)));
+  return [
+    h("p", { class: "advice" }, intro), drawn.length === 0 ? null : frame(chart(page, drawn)).element,
+    ...notes.map((words) => h("p", { class: "advice" }, words)), whole,
+  ].filter((part) => part !== null);
+}
