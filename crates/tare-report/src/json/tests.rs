@@ -71,6 +71,7 @@ fn figures_of_other_tools_keep_to_the_schema_too() {
         metric: row.metric.name.clone(),
         unit: row.metric.unit,
         own: vec![Own { lane: "native".into(), median: 60.0, low: 59.0, high: f64::NAN }],
+        tool: "sysbench".into(),
         origin: "sysbench 1.0.20".into(),
         environment: None,
         figure: "events".into(),
