@@ -203,6 +203,8 @@ pub enum Family {
     Time,
     File,
     Network,
+    /// An environment's own: being entered, and being there.
+    Start,
     Other,
 }
 
@@ -218,6 +220,7 @@ impl Family {
             "time" => Family::Time,
             "file" => Family::File,
             "net" => Family::Network,
+            "env" => Family::Start,
             _ => Family::Other,
         }
     }

@@ -94,6 +94,7 @@ pub fn family(family: Family) -> &'static str {
         Family::Time => "reading the clock",
         Family::File => "files",
         Family::Network => "the network",
+        Family::Start => "coming up",
         Family::Other => "other work",
     }
 }
@@ -109,6 +110,7 @@ pub fn family_name(family: Family) -> &'static str {
         Family::Time => "time",
         Family::File => "file",
         Family::Network => "network",
+        Family::Start => "start",
         Family::Other => "other",
     }
 }

@@ -149,7 +149,12 @@ function spread(files: ImportedFile[], { unit, lines }: Group, width: number): S
 function bars(files: ImportedFile[], { unit, statistics, lines }: Group, width: number): SVGSVGElement {
   const { room, y } = rowsOf(lines, width);
   const colourOf = colours(files);
-  const all = lines.flatMap((line) => line.values.map((known) => ({ id: line.id, value: known.value, colour: colourOf(line.file), title: said(line, known), words: figure(known.value, unit) })));
+  const all = lines.flatMap((line) => line.values.map((known) => ({ id: line.id, value: known.value, colour: colourOf(line.file), title: said(line, known) })));
+  // A tool may state a statistic twice.
+  const ends = lines.map((line) => ({
+    id: line.id, x: Math.max(...line.values.map(({ value }) => value), 0),
+    words: [...new Set(line.values.map(({ value }) => figure(value, unit)))].slice(0, 2).join(", "),
+  }));
   const values = all.map(({ value }) => value);
   const [least, most] = [Math.min(...values, 0), Math.max(...values, 0)];
   const pad = (most - least || 1) * 0.02;
@@ -164,7 +169,7 @@ function bars(files: ImportedFile[], { unit, statistics, lines }: Group, width: 
     marks: [
       // Both ends are given: bars from one end alone would be stacked where a tool states a statistic twice.
       barX(all, { x1: 0, x2: "value", y: "id", fill: "colour", fillOpacity: 0.8, title: "title" }),
-      text(all, { x: (bar: { value: number }) => Math.max(bar.value, 0), y: "id", dx: 7, textAnchor: "start", text: "words" }),
+      text(ends, { x: "x", y: "id", dx: 7, textAnchor: "start", text: "words" }),
       ruleX([0], { stroke: colour("--ink"), strokeOpacity: 0.55 }),
     ],
   }) as SVGSVGElement;
