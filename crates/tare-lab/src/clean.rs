@@ -87,7 +87,7 @@ fn clean_session(session: &Abandoned) -> Vec<Outcome> {
 /// `mark` is the value of [`crate::processes::MARK`] that its processes carry; `folder` is where it works.
 pub fn take_away(mark: &str, folder: &Path, things: &[Owned]) -> Vec<Outcome> {
     let mut outcomes = end_processes(mark, folder, things, "");
-    outcomes.extend(things.iter().rev().filter_map(delete_container));
+    outcomes.extend(things.iter().rev().filter_map(|thing| delete_container(thing, folder)));
     let called: Vec<Option<Outcome>> = things.iter().rev().map(call_back).collect();
     if things.iter().any(|thing| matches!(thing, Owned::Container { .. } | Owned::Foreign { .. })) {
         // Their helpers go by the name, and only now: an engine wants to hear from its own of a container's end.
@@ -135,7 +135,10 @@ fn end_processes(mark: &str, folder: &Path, things: &[Owned], name: &str) -> Vec
         .collect()
 }
 
-fn delete_container(thing: &Owned) -> Option<Outcome> {
+/// What Go's reader of JSON says of a file that ends too early; all runtimes but crun are written in Go.
+const HALF_WRITTEN: &str = "unexpected end of JSON input";
+
+fn delete_container(thing: &Owned, folder: &Path) -> Option<Outcome> {
     let Owned::Container { runtime, arguments, id, known_by } = thing else { return None };
     if known_by.as_ref().is_some_and(|path| !path.exists()) {
         return None;
@@ -147,6 +150,14 @@ fn delete_container(thing: &Owned) -> Option<Outcome> {
         Ok(ended) if ended.status.success() => Some(Outcome::gone(what)),
         // With the state gone the runtime knows nothing of it any more, whatever it says.
         Ok(_) if known_by.as_ref().is_some_and(|path| !path.exists()) => Some(Outcome::gone(what)),
+        // Killed while it wrote its state, a runtime cannot read it any more. The container's processes have been ended
+        // by their signs, its mounts and groups are taken away as ours, and the state goes with our folder.
+        Ok(ended)
+            if [&ended.errors, &ended.output].iter().any(|text| text.contains(HALF_WRITTEN))
+                && known_by.as_ref().is_some_and(|path| mounts::inside(path, folder)) =>
+        {
+            Some(Outcome::gone(what))
+        }
         Ok(ended) => Some(Outcome::left(what, format!("{}: {}", runtime.display(), ended.first_line()))),
         Err(e) => Some(Outcome::left(what, format!("{}: {e}", runtime.display()))),
     }
@@ -279,4 +290,35 @@ fn remove_folder(path: &PathBuf, scratch: &Path) -> Option<Outcome> {
         Err(e) if e.kind() == io::ErrorKind::NotFound => Outcome::gone(what),
         Err(e) => Outcome::left(what, e),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn a_container_whose_state_was_half_written_goes_with_the_folder() {
+        let scratch = tempfile::tempdir().unwrap();
+        let (runtime, state) = (scratch.path().join("runtime"), scratch.path().join("state"));
+        fs::write(&state, "{\"id\":").unwrap();
+        let container = |known_by: &Path| Owned::Container {
+            runtime: runtime.clone(),
+            arguments: Vec::new(),
+            id: "tare-1".into(),
+            known_by: Some(known_by.to_owned()),
+        };
+        for (says, known_by, gone) in [
+            ("reading: unexpected end of JSON input", state.as_path(), true),
+            ("container is running", state.as_path(), false),
+            // A state elsewhere would be left.
+            ("reading: unexpected end of JSON input", Path::new("/proc/self/stat"), false),
+        ] {
+            fs::write(&runtime, format!("#!/bin/sh\necho '{says}' >&2\nexit 1\n")).unwrap();
+            fs::set_permissions(&runtime, fs::Permissions::from_mode(0o755)).unwrap();
+            let outcome = delete_container(&container(known_by), scratch.path()).unwrap();
+            assert_eq!(outcome.left_because.is_none(), gone, "{says}: {outcome:?}");
+        }
+    }
 }
