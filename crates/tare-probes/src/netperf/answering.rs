@@ -21,7 +21,7 @@ pub struct Counted {
     pub transactions: u64,
 }
 
-/// A sender looks at the clock after so many writes: a write that does not wait sees no alarm.
+/// The clock is looked at after so many calls: one that does not wait sees no alarm.
 const LOOK_EVERY: u64 = 16;
 
 /// Where a test ends, whichever comes first: by the monotonic clock, or after so many transactions or bytes.
@@ -215,10 +215,14 @@ crate::timed! {
         counted: &mut Counted,
     ) {
         let request = incoming.len() - 1;
-        while counted.transactions < end.most {
+        while counted.transactions < end.most
+            && (!counted.transactions.is_multiple_of(LOOK_EVERY) || !end.is_late())
+        {
             match line.receive(incoming) {
                 Ok(Some(0)) => return,
                 Ok(Some(length)) if length == request => counted.bytes_received += length as u64,
+                // Where anybody sends without a pause, nothing waits, and no alarm is seen.
+                Ok(_) if end.is_over() => return,
                 Ok(_) => continue,
                 Err(Errno::INTR) if !end.is_over() => continue,
                 // The client is gone, or the time is up.
@@ -281,4 +285,53 @@ pub fn transmit(socket: &OwnedFd, outgoing: &[u8], end: End<'_>) -> Counted {
     let mut counted = Counted::default();
     give(socket.as_fd(), outgoing, &end, &mut counted);
     counted
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{Ipv4Addr, UdpSocket};
+    use std::os::unix::net::UnixStream;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::thread;
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    /// A flood ends by itself after this: the test fails then, and does not hang.
+    const FLOOD: Duration = Duration::from_secs(20);
+
+    #[test]
+    fn a_test_ends_on_time_whoever_floods_its_port() {
+        let bound = || UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let (server, client, stranger) = (bound(), bound(), bound());
+        let to = server.local_addr().unwrap();
+        server.set_read_timeout(Some(FLOOD)).unwrap();
+        let (control, _open) = UnixStream::pair().unwrap();
+        // The client's requests are taken, the stranger's are not: neither may keep the test from its end.
+        for (flooding, bytes) in [(&client, 1), (&client, 7), (&stranger, 1)] {
+            client.send_to(&[b'n'], to).unwrap();
+            let stop = AtomicBool::new(false);
+            let flooded_to_the_end = thread::scope(|scope| {
+                let flood = scope.spawn(|| {
+                    let end = Instant::now() + FLOOD;
+                    while !stop.load(Ordering::Relaxed) && Instant::now() < end {
+                        let _ = flooding.send_to(&[b'n'; 8][..bytes], to);
+                    }
+                    !stop.load(Ordering::Relaxed)
+                });
+                let end = End { at_ns: now_ns() + 50_000_000, most: u64::MAX, control: control.as_fd() };
+                let messages = Messages { incoming: &mut [0; 2], outgoing: b"n" };
+                let socket = OwnedFd::from(server.try_clone().unwrap());
+                let counted = datagram_rounds(&socket, Ipv4Addr::LOCALHOST.into(), messages, end);
+                stop.store(true, Ordering::Relaxed);
+                assert!(counted.transactions > 0);
+                flood.join().unwrap()
+            });
+            assert!(!flooded_to_the_end, "{bytes} bytes");
+            // What is left of the flood is not the next one's.
+            server.set_nonblocking(true).unwrap();
+            while server.recv(&mut [0; 8]).is_ok() {}
+            server.set_nonblocking(false).unwrap();
+        }
+    }
 }
