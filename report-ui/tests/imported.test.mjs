@@ -4,9 +4,10 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { statSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { before } from "node:test";
 import { fileURLToPath } from "node:url";
-import { drawAll, folder, launch, misplacedLetters, open, picture, quit, saved, seriousViolations, skip } from "./pages.mjs";
+import { drawAll, folder, misplacedLetters, open, picture, saved, seriousViolations } from "./pages.mjs";
+import { browse, pageTest } from "./browser.mjs";
 
 const program = process.env.TARE;
 if (program === undefined) throw new Error("set TARE to the program: cargo build -p tare");
@@ -20,15 +21,13 @@ const OUTPUTS = [
   ["dd-two.txt", "native"], ["crystaldiskmark-8.txt", "wsl2"], ["unixbench.txt", "native"],
 ];
 
-if (skip) console.log(`SKIPPED figures of other tools in a browser: ${skip}`);
-before(launch);
+browse("figures of other tools in a browser");
 before(() => {
   const [record, page] = [join(folder, "tools.tare"), join(folder, "imports.html")];
   const files = OUTPUTS.map(([name]) => join(fixtures, name));
   execFileSync(program, ["import", ...files, "--environment", OUTPUTS.map(([, where]) => where).join(","), "--out", record], { stdio: "ignore" });
   execFileSync(program, ["report", record, "--html", page], { stdio: "ignore" });
 });
-after(quit);
 
 const PAGES = ["imports.html", "beside.html"];
 /** Pages of what is hardly there, or too much. */
@@ -38,7 +37,7 @@ const texts = (tab, selector) => tab.locator(selector).allTextContents();
 const names = (tab, chart) => tab.locator(`#${chart} svg .readable`).evaluateAll((marks) => marks.map((mark) => mark.getAttribute("aria-label")));
 
 for (const name of [...PAGES, ...EDGES]) {
-  test(`${name} opens offline without an error or a request, and fits a phone`, { skip }, async () => {
+  pageTest(`${name} opens offline without an error or a request, and fits a phone`, async () => {
     for (const options of [{}, { viewport: { width: 390, height: 844 }, isMobile: true }]) {
       const { tab, wrongs, close } = await open(name, options);
       await drawAll(tab);
@@ -51,7 +50,7 @@ for (const name of [...PAGES, ...EDGES]) {
   });
 }
 
-test("figures beside a session stand at its medians, as marks of their own", { skip }, async () => {
+pageTest("figures beside a session stand at its medians, as marks of their own", async () => {
   const { tab, close } = await open("beside.html");
   await drawAll(tab);
   const plot = await tab.locator("#beside svg").textContent();
@@ -74,7 +73,7 @@ test("figures beside a session stand at its medians, as marks of their own", { s
   await close();
 });
 
-test("a page without figures of other tools has no such part", { skip }, async () => {
+pageTest("a page without figures of other tools has no such part", async () => {
   const { tab, close } = await open("rich.html");
   await drawAll(tab);
   assert.equal(await tab.locator("#beside-title").count(), 0);
@@ -84,7 +83,7 @@ test("a page without figures of other tools has no such part", { skip }, async (
   await asked.close();
 });
 
-test("figures of one name stand side by side, whichever file they come from", { skip }, async () => {
+pageTest("figures of one name stand side by side, whichever file they come from", async () => {
   const { tab, close } = await open("imports.html");
   await drawAll(tab);
   assert.equal(await tab.locator("h1").textContent(), "Figures of other tools");
@@ -104,7 +103,7 @@ test("figures of one name stand side by side, whichever file they come from", { 
   await close();
 });
 
-test("every figure of every file is in a table, with what the tool wrote", { skip }, async () => {
+pageTest("every figure of every file is in a table, with what the tool wrote", async () => {
   const { tab, close } = await open("imports.html");
   await drawAll(tab);
   assert.equal(await tab.locator("table.sources tbody tr").count(), OUTPUTS.length);
@@ -116,7 +115,7 @@ test("every figure of every file is in a table, with what the tool wrote", { ski
   await close();
 });
 
-test("too many figures are bounded, and the page says what it leaves out", { skip }, async () => {
+pageTest("too many figures are bounded, and the page says what it leaves out", async () => {
   const { tab, close } = await open("imports-many.html");
   await drawAll(tab);
   assert.equal(await tab.locator("figure.chart").count(), 24);
@@ -126,7 +125,7 @@ test("too many figures are bounded, and the page says what it leaves out", { ski
   await close();
 });
 
-test("text of an import stays text", { skip }, async () => {
+pageTest("text of an import stays text", async () => {
   for (const name of ["imports-hostile.html", "beside-hostile.html"]) {
     const { tab, wrongs, close } = await open(name);
     await drawAll(tab);
@@ -141,7 +140,7 @@ test("text of an import stays text", { skip }, async () => {
 });
 
 for (const name of PAGES) {
-  test(`the plots of ${name} save as SVG and PNG, and no letters overlap`, { skip }, async () => {
+  pageTest(`the plots of ${name} save as SVG and PNG, and no letters overlap`, async () => {
     for (const viewport of [{ width: 1280, height: 900 }, { width: 390, height: 844 }]) {
       const { tab, wrongs, close } = await open(name, { viewport, acceptDownloads: true });
       await drawAll(tab);
@@ -159,7 +158,7 @@ for (const name of PAGES) {
   });
 
   for (const colorScheme of ["light", "dark"]) {
-    test(`axe finds nothing serious in ${name} (${colorScheme})`, { skip }, async () => {
+    pageTest(`axe finds nothing serious in ${name} (${colorScheme})`, async () => {
       const { tab, close } = await open(name, { colorScheme });
       await drawAll(tab);
       assert.deepEqual(await seriousViolations(tab), []);

@@ -5,18 +5,11 @@ import { execFileSync, spawn } from "node:child_process";
 import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
-import { chromium } from "playwright-core";
-import { chromiumPath, launchOptions } from "./browser.mjs";
+import { browse, browser, pageTest } from "./browser.mjs";
 
 const program = process.env.TARE;
 if (program === undefined) throw new Error("set TARE to the program: cargo build -p tare");
-const skip = chromiumPath === undefined ? "no Chromium here" : false;
-if (skip) console.log(`SKIPPED report page that follows a session: ${skip}`);
-
-let browser;
-before(async () => { if (!skip) browser = await chromium.launch(launchOptions); });
-after(async () => { await browser?.close(); });
+browse("report page that follows a session");
 
 /** The lines of a whole record of a small session. */
 function recorded(folder) {
@@ -37,7 +30,7 @@ async function serve(record) {
   return { address, end: async () => { child.kill("SIGINT"); return ended; } };
 }
 
-test("progress moves while the record grows, and the figures come at its end", { skip }, async () => {
+pageTest("progress moves while the record grows, and the figures come at its end", async () => {
   const folder = mkdtempSync(join(tmpdir(), "tare-live-"));
   try {
     const lines = recorded(folder);

@@ -3,20 +3,13 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { chromium } from "playwright-core";
-import { chromiumPath, launchOptions } from "./browser.mjs";
+import { browser } from "./browser.mjs";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 /** The folder that the example `pages` wrote. */
 export const folder = process.env.PAGES;
 if (folder === undefined) throw new Error("set PAGES to the folder of: cargo run -p tare-report --example pages -- FOLDER");
-/** Why there is no browser; false where there is one. */
-export const skip = chromiumPath === undefined ? "no Chromium here" : false;
-
-let browser;
-export async function launch() { if (!skip) browser = await chromium.launch(launchOptions); }
-export async function quit() { await browser?.close(); }
 
 /** Opens a page and notes everything that it should not do. */
 export async function open(name, options = {}) {
@@ -69,7 +62,10 @@ export async function drawAll(tab) {
   await tab.evaluate(async () => {
     for (let y = 0; y <= document.body.scrollHeight; y += 400) {
       window.scrollTo({ top: y, behavior: "instant" });
-      await new Promise((done) => requestAnimationFrame(() => setTimeout(done, 20)));
+      await new Promise((done, failed) => {
+        setTimeout(() => failed(new Error("no frame in 10 s")), 10_000);
+        requestAnimationFrame(() => setTimeout(done, 20));
+      });
     }
     window.scrollTo({ top: 0, behavior: "instant" });
   });

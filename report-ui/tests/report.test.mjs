@@ -2,20 +2,18 @@
 import assert from "node:assert/strict";
 import { statSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
-import { altered, drawAll, folder, launch, misplacedLetters, open, packedAnew, picture, quit, saved, seriousViolations, skip } from "./pages.mjs";
+import { altered, drawAll, folder, misplacedLetters, open, packedAnew, picture, saved, seriousViolations } from "./pages.mjs";
+import { browse, pageTest } from "./browser.mjs";
 
 const MOST_BYTES = 1_000_000;
 
-if (skip) console.log(`SKIPPED report page in a browser: ${skip}`);
-before(launch);
-after(quit);
+browse("report page in a browser");
 
 /** Text of the first column, row by row. */
 const labels = (tab) => tab.locator("#table tbody th[scope=row] span").allTextContents();
 
 for (const name of ["rich.html", "big.html", "empty.html", "reference.html"]) {
-  test(`${name} opens offline without an error or a request`, { skip }, async () => {
+  pageTest(`${name} opens offline without an error or a request`, async () => {
     const { tab, wrongs, close } = await open(name);
     await drawAll(tab);
     assert.equal(await tab.locator("h1").textContent(), "quick");
@@ -24,7 +22,7 @@ for (const name of ["rich.html", "big.html", "empty.html", "reference.html"]) {
   });
 }
 
-test("the table sorts by an environment, dearest first, and back", { skip }, async () => {
+pageTest("the table sorts by an environment, dearest first, and back", async () => {
   const { tab, close } = await open("rich.html");
   const planned = await labels(tab);
   const sort = tab.getByRole("button", { name: "gvisor", exact: true });
@@ -41,7 +39,7 @@ test("the table sorts by an environment, dearest first, and back", { skip }, asy
   await close();
 });
 
-test("the table filters by name, family, verdict and place", { skip }, async () => {
+pageTest("the table filters by name, family, verdict and place", async () => {
   const { tab, close } = await open("rich.html");
   await tab.getByRole("searchbox").fill("PIPE");
   assert.deepEqual(await labels(tab), ["pipe, 512 B"]);
@@ -61,7 +59,7 @@ test("the table filters by name, family, verdict and place", { skip }, async () 
   await close();
 });
 
-test("a cell is reached, opened and closed by keyboard", { skip }, async () => {
+pageTest("a cell is reached, opened and closed by keyboard", async () => {
   const { tab, wrongs, close } = await open("rich.html");
   await tab.locator("button.cell[tabindex='0']").focus();
   await tab.keyboard.press("ArrowRight");
@@ -85,7 +83,7 @@ test("a cell is reached, opened and closed by keyboard", { skip }, async () => {
   await close();
 });
 
-test("dark and light follow the system and the switch", { skip }, async () => {
+pageTest("dark and light follow the system and the switch", async () => {
   const brightness = (tab) => tab.evaluate(() => {
     const [r, g, b] = getComputedStyle(document.body).backgroundColor.match(/[\d.]+/g).map(Number);
     return (r + g + b) / 3;
@@ -98,7 +96,7 @@ test("dark and light follow the system and the switch", { skip }, async () => {
 });
 
 for (const name of ["rich.html", "big.html", "hostile.html"]) {
-  test(`${name} needs no sideways scroll at 390 pixels`, { skip }, async () => {
+  pageTest(`${name} needs no sideways scroll at 390 pixels`, async () => {
     const { tab, close } = await open(name, { viewport: { width: 390, height: 844 }, isMobile: true });
     await drawAll(tab);
     const [inner, wide] = await tab.evaluate(() => [window.innerWidth, document.documentElement.scrollWidth]);
@@ -137,7 +135,7 @@ function withPublished() {
   }));
 }
 
-test("every plot is there with the titles of its axes", { skip }, async () => {
+pageTest("every plot is there with the titles of its axes", async () => {
   const { tab, wrongs, close } = await open(withPublished());
   await drawAll(tab);
   const drawn = await tab.locator("main figure.chart").evaluateAll((charts) => charts.map((chart) => chart.id));
@@ -151,7 +149,7 @@ test("every plot is there with the titles of its axes", { skip }, async () => {
   await close();
 });
 
-test("what was published stands beside the interval, also where it says little", { skip }, async () => {
+pageTest("what was published stands beside the interval, also where it says little", async () => {
   const { tab, close } = await open(withPublished());
   const rows = await tab.locator("table.published tbody tr:not(.family)").allTextContents();
   assert.match(rows[0], /20\.0x 4\.2 µs\[23\.9, 24\.4\]✗ outside the interval/);
@@ -162,7 +160,7 @@ test("what was published stands beside the interval, also where it says little",
   await close();
 });
 
-test("runs have their spans, and groups of rounds are told apart", { skip }, async () => {
+pageTest("runs have their spans, and groups of rounds are told apart", async () => {
   const { tab, close } = await open("rich.html");
   await drawAll(tab);
   assert.match(await tab.locator("#series svg .readable").first().getAttribute("aria-label"), /^native, round 1: .* \(shortest .*, longest .*\)$/);
@@ -172,7 +170,7 @@ test("runs have their spans, and groups of rounds are told apart", { skip }, asy
   await close();
 });
 
-test("no letters of a plot overlap or leave it", { skip }, async () => {
+pageTest("no letters of a plot overlap or leave it", async () => {
   for (const viewport of [{ width: 1280, height: 900 }, { width: 390, height: 844 }]) {
     const { tab, close } = await open(withPublished(), { viewport });
     await drawAll(tab);
@@ -182,7 +180,7 @@ test("no letters of a plot overlap or leave it", { skip }, async () => {
   }
 });
 
-test("a mark says its figure on hover and on focus", { skip }, async () => {
+pageTest("a mark says its figure on hover and on focus", async () => {
   const { tab, close } = await open("rich.html");
   await tab.locator("#forest-1").scrollIntoViewIfNeeded();
   const mark = tab.locator("#forest-1 svg .readable").first();
@@ -195,7 +193,7 @@ test("a mark says its figure on hover and on focus", { skip }, async () => {
   await close();
 });
 
-test("every plot saves as SVG and as PNG", { skip }, async () => {
+pageTest("every plot saves as SVG and as PNG", async () => {
   const { tab, wrongs, close } = await open(withPublished(), { acceptDownloads: true });
   await drawAll(tab);
   for (const id of Object.keys(AXES)) {
@@ -214,7 +212,7 @@ test("every plot saves as SVG and as PNG", { skip }, async () => {
 });
 
 for (const colorScheme of ["light", "dark"]) {
-  test(`axe finds nothing serious (${colorScheme})`, { skip }, async () => {
+  pageTest(`axe finds nothing serious (${colorScheme})`, async () => {
     const { tab, close } = await open(withPublished(), { colorScheme });
     await drawAll(tab);
     assert.deepEqual(await seriousViolations(tab), []);
@@ -239,7 +237,7 @@ function poison(value, key = "") {
   return Object.fromEntries(Object.entries(value).map(([name, item]) => [named ? `${HOSTILE}${name}` : name, poison(item, name)]));
 }
 
-test("a page in which every text is hostile stays text and runs nothing", { skip }, async () => {
+pageTest("a page in which every text is hostile stays text and runs nothing", async () => {
   const name = altered(withPublished(), "poisoned.html", (packed) => packedAnew(packed, (page) => {
     Object.assign(page, poison(page));
   }));
@@ -261,7 +259,7 @@ test("a page in which every text is hostile stays text and runs nothing", { skip
   }
 });
 
-test("it prints on paper with its plots, a plot on no two pages", { skip }, async () => {
+pageTest("it prints on paper with its plots, a plot on no two pages", async () => {
   const { tab, close } = await open("rich.html");
   await tab.emulateMedia({ media: "print" });
   await tab.evaluate(() => window.dispatchEvent(new Event("beforeprint")));
@@ -273,7 +271,7 @@ test("it prints on paper with its plots, a plot on no two pages", { skip }, asyn
   await close();
 });
 
-test("the policy of the page runs no script but its own", { skip }, async () => {
+pageTest("the policy of the page runs no script but its own", async () => {
   const { tab, close } = await open("rich.html");
   await tab.evaluate(() => {
     const script = document.createElement("script");
@@ -284,7 +282,7 @@ test("the policy of the page runs no script but its own", { skip }, async () => 
   await close();
 });
 
-test("a full session stays under a megabyte; its first paint is printed", { skip }, async () => {
+pageTest("a full session stays under a megabyte; its first paint is printed", async () => {
   const bytes = statSync(join(folder, "big.html")).size;
   const { tab, wrongs, close } = await open("big.html");
   const paint_ms = await tab.evaluate(() => new Promise((done) => {
