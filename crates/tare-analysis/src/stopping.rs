@@ -13,8 +13,8 @@ use crate::sign;
 pub const ALPHA: f64 = 0.05;
 
 /// Looks of a session, in rounds: each half as many again as the one before, from the fewest at which alpha's share
-/// leaves signed ranks some resolution.
-const LOOKS: [u32; 6] = [12, 18, 27, 40, 60, 90];
+/// leaves signed ranks some resolution, to as many as a session of cheap cases has time for.
+pub const LOOKS: [u32; 9] = [12, 18, 27, 40, 60, 90, 135, 200, 300];
 
 /// Most looks that are taken; a plan that lists more is not ours, and the rest of its alpha stays unspent.
 const MOST_LOOKS: usize = 64;
@@ -34,18 +34,7 @@ pub enum Engine {
 
 /// Rounds after which a session of at most `most` rounds looks; the last is `most`.
 pub fn planned_looks(most: u32) -> Vec<u32> {
-    let mut looks: Vec<u32> = LOOKS.into_iter().filter(|look| *look < most).collect();
-    // Beyond the list the pattern goes on: half as many again.
-    while let Some(next) =
-        looks.last().filter(|last| **last >= 90).map(|last| last.saturating_mul(3).div_ceil(2))
-    {
-        if next >= most || looks.len() >= MOST_LOOKS - 1 {
-            break;
-        }
-        looks.push(next);
-    }
-    looks.extend(Some(most).filter(|most| *most > 0));
-    looks
+    LOOKS.into_iter().filter(|look| *look < most).chain(Some(most).filter(|most| *most > 0)).collect()
 }
 
 /// The looks of a session and what it may spend on each.
@@ -169,13 +158,12 @@ mod tests {
 
     #[test]
     fn looks_are_cut_at_the_budget() {
-        assert_eq!(planned_looks(90), LOOKS);
+        assert_eq!(planned_looks(300), LOOKS);
         assert_eq!(planned_looks(60), [12, 18, 27, 40, 60]);
         assert_eq!(planned_looks(50), [12, 18, 27, 40, 50]);
         assert_eq!(planned_looks(5), [5]);
-        assert_eq!(planned_looks(200), [12, 18, 27, 40, 60, 90, 135, 200]);
+        assert_eq!(planned_looks(400), [12, 18, 27, 40, 60, 90, 135, 200, 300, 400]);
         assert!(planned_looks(0).is_empty());
-        assert!(planned_looks(u32::MAX).len() <= MOST_LOOKS);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use tare_analysis::stopping::{LOOKS, planned_looks};
 use tare_data::facts::Facts;
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::metric::Reading;
@@ -19,8 +20,6 @@ use crate::progress::{Event, Observer};
 use crate::startup;
 use crate::study::AskedCase;
 
-/// Rounds after which the stopping rule looks; see docs/statistics.md.
-pub const LOOKS: [u32; 6] = [12, 18, 27, 40, 60, 90];
 /// A calibration may take this long: a kernel in a VM on an emulated processor is slow, not dead.
 const CALIBRATION_DEADLINE_MS: u64 = 20_000;
 /// The slowest disk that a large file is made on, bytes a millisecond: 20 MB/s, as behind an emulated kernel.
@@ -29,8 +28,14 @@ const SLOWEST_DISK: u64 = 20_000;
 const CALIBRATION_MOST_MS: u64 = 1_800_000;
 /// Trials are made shorter, step by step, until the budget has room for the first look...
 const SHORTER: [f64; 4] = [1.0, 0.5, 0.25, 0.1];
-/// ...and longer where it has room for the last look even so: more rounds there are not.
+/// ...and longer where it has room for [`MANY_ROUNDS`] even so. What is left then pays for more rounds.
 const LONGER: [f64; 3] = [8.0, 4.0, 2.0];
+/// Rounds that come before longer trials: what differs from round to round, no longer trial averages away.
+const MANY_ROUNDS: u32 = 90;
+/// A lane whose calibration is this many times the reference's is decided early and leaves...
+const FAR: f64 = 3.0;
+/// ...by this look at the latest, for the plan.
+const FAR_LEAVES: u32 = LOOKS[2];
 /// Racing frees time: cells that are decided leave. The plan counts on this much more than a full table allows.
 const RACING_GAIN: f64 = 1.25;
 /// Starts of environments may take this share of the budget; beyond it rounds share starts.
@@ -223,10 +228,15 @@ impl Calibrated {
         })
     }
 
-    /// Time of one round.
-    fn round_ns(&self, scale: f64) -> f64 {
-        let Some(amount) = self.amount(scale) else { return 0.0 };
-        self.paces.iter().flatten().map(|pace| cost_ns(*pace, amount)).sum()
+    /// Time of one round: of all lanes, and without those that are so far from the reference that they leave early.
+    fn round_ns(&self, scale: f64) -> (f64, f64) {
+        let Some(amount) = self.amount(scale) else { return (0.0, 0.0) };
+        let reference_ns = self.paces.first().and_then(|pace| Some(pace.as_ref().ok()?.operation_ns));
+        let is_far = |pace: &Pace| reference_ns.is_some_and(|ns| pace.operation_ns > FAR * ns);
+        self.paces.iter().flatten().fold((0.0, 0.0), |(all, near), pace| {
+            let ns = cost_ns(*pace, amount);
+            (all + ns, if is_far(pace) { near } else { near + ns })
+        })
     }
 
     fn plan(
@@ -309,7 +319,8 @@ fn way(name: &str, started: &Started) -> Result<Peer, Failure> {
         return Ok(Peer::Loopback);
     }
     started.peers.get(name).cloned().ok_or_else(|| {
-        let reason = format!("this environment has no way to the peer '{name}'");
+        let reason =
+            format!("this environment has no way to the peer '{name}'; where it can have one, its option net= gives it");
         Failure::new(FailureKind::NotSupported, reason)
     })
 }
@@ -353,19 +364,22 @@ fn calibration_deadline_ms(case: &tare_data::names::Case) -> u64 {
     (CALIBRATION_DEADLINE_MS + bytes / SLOWEST_DISK + commands_ms).min(CALIBRATION_MOST_MS)
 }
 
-/// The largest scale at which the budget has room for the last look, or else for the first, and the looks that it has room for.
+/// The largest scale at which the budget has room for many rounds, or else for the first look, and the looks that it
+/// has room for.
 fn rounds_within(cases: &[Calibrated], left_s: f64) -> (f64, Vec<u32>) {
     let affordable = |scale: f64| {
-        let round_s: f64 = cases.iter().map(|case| case.round_ns(scale)).sum::<f64>() / 1e9;
-        left_s * (1.0 - STARTS_SHARE) / round_s.max(1e-6)
+        let rounds = cases.iter().map(|case| case.round_ns(scale));
+        let (all_ns, near_ns) = rounds.fold((0.0, 0.0), |sum, round| (sum.0 + round.0, sum.1 + round.1));
+        let (all_s, near_s) = ((all_ns / 1e9).max(1e-6), (near_ns / 1e9).max(1e-6));
+        let trials_s = left_s * (1.0 - STARTS_SHARE);
+        let whole = (trials_s / all_s).min(f64::from(FAR_LEAVES));
+        whole + (trials_s - whole * all_s) / near_s
     };
-    let (first, last) = (f64::from(LOOKS[0]), f64::from(LOOKS[LOOKS.len() - 1]));
-    let longer = LONGER.into_iter().find(|scale| affordable(*scale) >= last);
-    let shorter = || SHORTER.into_iter().find(|scale| affordable(*scale) >= first);
+    let longer = LONGER.into_iter().find(|scale| affordable(*scale) >= f64::from(MANY_ROUNDS));
+    let shorter = || SHORTER.into_iter().find(|scale| affordable(*scale) >= f64::from(LOOKS[0]));
     let scale = longer.or_else(shorter).unwrap_or(SHORTER[SHORTER.len() - 1]);
-    let rounds = affordable(scale) * RACING_GAIN;
-    let looks: Vec<u32> = LOOKS.into_iter().filter(|look| f64::from(*look) <= rounds).collect();
-    (scale, if looks.is_empty() { vec![LOOKS[0]] } else { looks })
+    let has_room = |look: &u32| f64::from(*look) <= affordable(scale) * RACING_GAIN;
+    (scale, planned_looks(LOOKS.into_iter().rev().find(has_room).unwrap_or(LOOKS[0])))
 }
 
 /// How many rounds share a start, lane by lane. One each where all starts together fit into their share of the
