@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use tare_data::caveat::Caveat;
-use tare_data::session::{Ending, Plan, Role, Session};
+use tare_data::session::{Ending, Plan, PlannedCase, Role, Session};
 
 use crate::attribution::layer_cost;
 use crate::binomial::at_least;
@@ -27,10 +27,8 @@ pub fn decide(progress: Progress<'_>, case: &str, rounds: u32, options: &Options
     let Some(planned) = planned.filter(|_| judge.schedule.is_look(rounds)) else {
         return vec![false; lanes];
     };
-    let Some(headline) = judge.rows(planned, 1, &BTreeMap::new()).pop() else {
-        // A case without a metric has nothing to wait for.
-        return vec![true; lanes];
-    };
+    let metrics = deciding(&progress.plan.cases[planned]);
+    let rows = judge.rows(planned, metrics.last().map_or(0, |last| last + 1), &BTreeMap::new());
     let is_look = |rounds| judge.schedule.is_look(rounds);
     let is_done = |judged: &Judged| match &judged.cell {
         // A lane that missed rounds is judged where it stands, but a verdict between looks stops nothing.
@@ -38,9 +36,21 @@ pub fn decide(progress: Progress<'_>, case: &str, rounds: u32, options: &Options
         Cell::Gap(Gap::NotReached) => false,
         Cell::Observed(_) | Cell::Gap(_) => true,
     };
-    let done: Vec<Option<bool>> = headline.lanes.iter().map(|cell| cell.as_ref().map(is_done)).collect();
+    let done_in = |lane: usize| -> Option<bool> {
+        let cells = metrics.iter().map(|metric| rows[*metric].lanes[lane].as_ref().map(is_done));
+        cells.collect::<Option<Vec<bool>>>().map(|done| done.into_iter().all(|done| done))
+    };
+    // A case without a metric has nothing to wait for.
+    let done: Vec<Option<bool>> = (0..lanes).map(done_in).collect();
     let others = done.iter().flatten().all(|done| *done);
     done.into_iter().map(|done| done.unwrap_or(others)).collect()
+}
+
+/// The metrics of a case that say when a lane leaves it, in their order: those that the plan names, or the headline.
+fn deciding(case: &PlannedCase) -> Vec<usize> {
+    let named = |at: &usize| case.decide.contains(&case.metrics[*at].name);
+    let metrics: Vec<usize> = (0..case.metrics.len()).filter(named).collect();
+    if metrics.is_empty() { (0..case.metrics.len().min(1)).collect() } else { metrics }
 }
 
 /// What a session found.

@@ -1,8 +1,10 @@
 //! When the analysis looks, at which level, and what the looks together say.
 //!
-//! Group-sequential with linear spending: a look after n_k of at most n_max rounds spends alpha (n_k - n_{k-1}) / n_max,
-//! so that all looks together spend at most alpha (Bonferroni over looks), and the interval shown is what all looks
-//! taken say together (repeated confidence intervals, Jennison and Turnbull 1989). One look at the end spends it all.
+//! Group-sequential: up to n of at most n_max rounds, alpha sqrt(n / n_max) is spent, a look what lies between it and
+//! the one before, so that all looks together spend at most alpha (Bonferroni over looks), and the interval shown is
+//! what all looks taken say together (repeated confidence intervals, Jennison and Turnbull 1989). The root leaves a
+//! first look enough to decide what is plain even where hundreds of rounds may follow (a power family of spending
+//! functions: Kim and DeMets 1987). One look at the end spends it all.
 
 use tare_data::session::Plan;
 
@@ -14,7 +16,7 @@ pub const ALPHA: f64 = 0.05;
 
 /// Looks of a session, in rounds: each half as many again as the one before, from the fewest at which alpha's share
 /// leaves signed ranks some resolution, to as many as a session of cheap cases has time for.
-pub const LOOKS: [u32; 9] = [12, 18, 27, 40, 60, 90, 135, 200, 300];
+pub const LOOKS: [u32; 12] = [12, 18, 27, 40, 60, 90, 135, 200, 300, 450, 675, 1000];
 
 /// Most looks that are taken; a plan that lists more is not ours, and the rest of its alpha stays unspent.
 const MOST_LOOKS: usize = 64;
@@ -76,16 +78,16 @@ impl Schedule {
     /// The looks taken when `reached` rounds have run, with what each may spend.
     ///
     /// A session that ends between looks, because its time is up or its user stops it, takes one more there, and
-    /// spends on it what lies between: alpha (n - n_last) / n_max. That is valid because the moment was not chosen
+    /// spends on it what lies between. That is valid because the moment was not chosen
     /// by the figures of the cell. Rounds beyond n_max find nothing left to spend and change no verdict.
     pub fn taken(&self, reached: u32) -> Vec<(u32, f64)> {
         let reached = reached.min(self.most);
         let planned = self.looks.iter().copied().filter(|look| *look <= reached);
         let unplanned = Some(reached).filter(|reached| *reached > 0 && !self.is_look(*reached));
-        let mut last = 0;
+        let mut before = 0.0;
         let spend = |look: u32| {
-            let alpha = ALPHA * f64::from(look - last) / f64::from(self.most);
-            last = look;
+            let spent = ALPHA * (f64::from(look) / f64::from(self.most)).sqrt();
+            let alpha = spent - std::mem::replace(&mut before, spent);
             (look, alpha)
         };
         planned.chain(unplanned).map(spend).collect()
@@ -158,18 +160,18 @@ mod tests {
 
     #[test]
     fn looks_are_cut_at_the_budget() {
-        assert_eq!(planned_looks(300), LOOKS);
+        assert_eq!(planned_looks(1000), LOOKS);
         assert_eq!(planned_looks(60), [12, 18, 27, 40, 60]);
         assert_eq!(planned_looks(50), [12, 18, 27, 40, 50]);
         assert_eq!(planned_looks(5), [5]);
-        assert_eq!(planned_looks(400), [12, 18, 27, 40, 60, 90, 135, 200, 300, 400]);
+        assert_eq!(planned_looks(100), [12, 18, 27, 40, 60, 90, 100]);
         assert!(planned_looks(0).is_empty());
     }
 
     #[test]
     fn alpha_is_spent_by_rounds_and_never_more_than_whole() {
         let spent = Schedule::new(&planned_looks(90), 90).taken(90);
-        let expected = [0.006667, 0.003333, 0.005, 0.007222, 0.011111, 0.016667];
+        let expected = [0.018257, 0.004103, 0.005025, 0.005948, 0.007492, 0.009175];
         assert_eq!(spent.len(), expected.len());
         for ((_, alpha), expected) in spent.iter().zip(expected) {
             assert!((alpha - expected).abs() < 1e-6, "{alpha} is not {expected}");
@@ -177,7 +179,7 @@ mod tests {
         for reached in 0..=100 {
             let whole: f64 =
                 Schedule::new(&planned_looks(90), 90).taken(reached).iter().map(|(_, alpha)| alpha).sum();
-            assert!((whole - ALPHA * f64::from(reached.min(90)) / 90.0).abs() < 1e-12);
+            assert!((whole - ALPHA * (f64::from(reached.min(90)) / 90.0).sqrt()).abs() < 1e-12);
         }
     }
 

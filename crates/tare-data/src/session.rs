@@ -58,6 +58,9 @@ pub struct PlannedCase {
     pub label: String,
     /// The first is the headline.
     pub metrics: Vec<Metric>,
+    /// Names of the metrics whose verdicts must all be decided before a lane leaves; the headline's where none is named.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub decide: Vec<String>,
     /// Hash of the probe's definition and these parameters; figures of different ones are never compared.
     pub definition: String,
     /// The same in every lane.

@@ -6,6 +6,7 @@
 pub mod amount;
 pub mod arena;
 pub mod bring_up;
+mod budget;
 mod bundle;
 pub mod clean;
 pub mod command;

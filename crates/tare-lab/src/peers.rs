@@ -113,7 +113,7 @@ pub fn with_hops(mut asked: Vec<AskedCase>) -> Result<Vec<AskedCase>, LabError> 
         let parameters = probe.defaults(Size::Quick);
         let case = Case { probe: probe.name.into(), parameters, place: None, peer };
         if case.peer.is_some() && asked.iter().all(|other| other.case != case) {
-            asked.push(AskedCase { probe, case, margin, seconds: None });
+            asked.push(AskedCase { probe, case, margin, seconds: None, decide: Vec::new() });
         }
     }
     Ok(asked)

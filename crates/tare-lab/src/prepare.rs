@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tare_analysis::stopping::{LOOKS, planned_looks};
+use tare_analysis::stopping::LOOKS;
 use tare_data::facts::Facts;
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::metric::Reading;
@@ -14,6 +14,7 @@ use tare_record::{Entry, Writer};
 
 use crate::amount::{LEAST_FOR_QUANTILES, Pace, amount, cost_ns, pace};
 use crate::arena::{Arena, Started};
+use crate::budget::{self, RoundTime, Start};
 use crate::error::{ErrorKind, LabError};
 use crate::places::{self, OWN};
 use crate::progress::{Event, Observer};
@@ -26,20 +27,6 @@ const CALIBRATION_DEADLINE_MS: u64 = 20_000;
 const SLOWEST_DISK: u64 = 20_000;
 /// Longest calibration, however large the files: half an hour.
 const CALIBRATION_MOST_MS: u64 = 1_800_000;
-/// Trials are made shorter, step by step, until the budget has room for the first look...
-const SHORTER: [f64; 4] = [1.0, 0.5, 0.25, 0.1];
-/// ...and longer where it has room for [`MANY_ROUNDS`] even so. What is left then pays for more rounds.
-const LONGER: [f64; 3] = [8.0, 4.0, 2.0];
-/// Rounds that come before longer trials: what differs from round to round, no longer trial averages away.
-const MANY_ROUNDS: u32 = 90;
-/// A lane whose calibration is this many times the reference's is decided early and leaves...
-const FAR: f64 = 3.0;
-/// ...by this look at the latest, for the plan.
-const FAR_LEAVES: u32 = LOOKS[2];
-/// Racing frees time: cells that are decided leave. The plan counts on this much more than a full table allows.
-const RACING_GAIN: f64 = 1.25;
-/// Starts of environments may take this share of the budget; beyond it rounds share starts.
-const STARTS_SHARE: f64 = 0.2;
 
 /// What to plan.
 pub struct Wish<'a> {
@@ -139,14 +126,20 @@ pub fn prepare(
     anything_to_compare_with(&cases, &wish.lanes[0].name)?;
     let spent_s = arena.now_ns() as f64 / 1e9;
     let left_s = wish.budget_s.map(|budget_s| (budget_s - spent_s).max(1.0));
+    let starts = starts(&started, |lane| {
+        let mut cases = cases.iter().filter_map(|case| case.is_far(lane)).peekable();
+        cases.peek().is_some() && cases.all(|is_far| is_far)
+    });
     let (scale, looks) = match (wish.rounds, left_s) {
         (Some(rounds), _) => (1.0, vec![rounds]),
         (None, None) => (1.0, LOOKS.to_vec()),
-        (None, Some(left_s)) => rounds_within(&cases, left_s),
+        (None, Some(left_s)) => {
+            budget::rounds_within(left_s, &starts, |scale| cases.iter().map(|case| case.round(scale)).sum())
+        }
     };
     let rounds = *looks.last().expect("there is always a look");
-    let mut ground =
-        Groundwork { rounds_a_start: rounds_a_start(&started, rounds, left_s), ..Default::default() };
+    let rounds_a_start = budget::rounds_a_start(&starts, rounds, left_s);
+    let mut ground = Groundwork { rounds_a_start, ..Default::default() };
     if cases.iter().all(|case| startup::is_start(&case.asked.case)) {
         // Each trial is a start of its own.
         ground.rounds_a_start.fill(rounds);
@@ -167,6 +160,14 @@ pub fn prepare(
     writer.append(&Entry::Plan(plan.clone()))?;
     writer.sync()?;
     Ok(Prepared { plan, ground })
+}
+
+/// What a start of each lane takes.
+fn starts(started: &[Result<Started, Failure>], is_far: impl Fn(usize) -> bool) -> Vec<Start> {
+    let seconds = |started: &Result<Started, Failure>| {
+        started.as_ref().map_or(0.0, |started| started.elapsed_ns as f64 / 1e9)
+    };
+    started.iter().enumerate().map(|(lane, one)| Start { s: seconds(one), is_far: is_far(lane) }).collect()
 }
 
 /// Refuses a session whose reference has no room for a case, or cannot do a single one: the user can mend the
@@ -208,7 +209,8 @@ impl Groundwork {
             let longest = cost_ns.entry((trial.case.clone(), trial.lane.clone())).or_default();
             *longest = longest.max(trial.host_elapsed_ns as f64);
         }
-        let rounds_a_start = rounds_a_start(&started, session.plan.rounds, left_s);
+        let starts = starts(&started, |_| false);
+        let rounds_a_start = budget::rounds_a_start(&starts, session.plan.rounds, left_s);
         Groundwork { started, cost_ns, rounds_a_start }
     }
 }
@@ -228,15 +230,20 @@ impl Calibrated {
         })
     }
 
-    /// Time of one round: of all lanes, and without those that are so far from the reference that they leave early.
-    fn round_ns(&self, scale: f64) -> (f64, f64) {
-        let Some(amount) = self.amount(scale) else { return (0.0, 0.0) };
-        let reference_ns = self.paces.first().and_then(|pace| Some(pace.as_ref().ok()?.operation_ns));
-        let is_far = |pace: &Pace| reference_ns.is_some_and(|ns| pace.operation_ns > FAR * ns);
-        self.paces.iter().flatten().fold((0.0, 0.0), |(all, near), pace| {
-            let ns = cost_ns(*pace, amount);
-            (all + ns, if is_far(pace) { near } else { near + ns })
+    /// Time of one round: of all lanes, and of those that are near the reference.
+    fn round(&self, scale: f64) -> RoundTime {
+        let Some(amount) = self.amount(scale) else { return RoundTime::default() };
+        let known =
+            self.paces.iter().enumerate().filter_map(|(lane, pace)| Some((lane, pace.as_ref().ok()?)));
+        known.fold(RoundTime::default(), |time, (lane, pace)| {
+            time.with(cost_ns(*pace, amount) / 1e9, self.is_far(lane) == Some(true))
         })
+    }
+
+    /// Whether a lane is so far from the reference that it is decided early; none where it is not measured.
+    fn is_far(&self, lane: usize) -> Option<bool> {
+        let reference = self.paces[0].as_ref().ok()?;
+        Some(self.paces[lane].as_ref().ok()?.operation_ns > budget::FAR * reference.operation_ns)
     }
 
     fn plan(
@@ -246,7 +253,7 @@ impl Calibrated {
         brief: &BTreeMap<String, String>,
         ground: &mut Groundwork,
     ) -> PlannedCase {
-        let AskedCase { probe, case, margin, .. } = &self.asked;
+        let AskedCase { probe, case, margin, decide, .. } = &self.asked;
         let id = case.to_string();
         let amount = self.amount(scale).unwrap_or(Amount::Operations { batch: 1, batches: 1 });
         let mut gaps = BTreeMap::new();
@@ -265,6 +272,7 @@ impl Calibrated {
             case: case.clone(),
             label: label(probe, case, brief),
             metrics: probe.metrics(),
+            decide: decide.clone(),
             definition: probe.definition(&case.parameters),
             amount,
             margin: *margin,
@@ -364,61 +372,12 @@ fn calibration_deadline_ms(case: &tare_data::names::Case) -> u64 {
     (CALIBRATION_DEADLINE_MS + bytes / SLOWEST_DISK + commands_ms).min(CALIBRATION_MOST_MS)
 }
 
-/// The largest scale at which the budget has room for many rounds, or else for the first look, and the looks that it
-/// has room for.
-fn rounds_within(cases: &[Calibrated], left_s: f64) -> (f64, Vec<u32>) {
-    let affordable = |scale: f64| {
-        let rounds = cases.iter().map(|case| case.round_ns(scale));
-        let (all_ns, near_ns) = rounds.fold((0.0, 0.0), |sum, round| (sum.0 + round.0, sum.1 + round.1));
-        let (all_s, near_s) = ((all_ns / 1e9).max(1e-6), (near_ns / 1e9).max(1e-6));
-        let trials_s = left_s * (1.0 - STARTS_SHARE);
-        let whole = (trials_s / all_s).min(f64::from(FAR_LEAVES));
-        whole + (trials_s - whole * all_s) / near_s
-    };
-    let longer = LONGER.into_iter().find(|scale| affordable(*scale) >= f64::from(MANY_ROUNDS));
-    let shorter = || SHORTER.into_iter().find(|scale| affordable(*scale) >= f64::from(LOOKS[0]));
-    let scale = longer.or_else(shorter).unwrap_or(SHORTER[SHORTER.len() - 1]);
-    let has_room = |look: &u32| f64::from(*look) <= affordable(scale) * RACING_GAIN;
-    (scale, planned_looks(LOOKS.into_iter().rev().find(has_room).unwrap_or(LOOKS[0])))
-}
-
-/// How many rounds share a start, lane by lane. One each where all starts together fit into their share of the
-/// budget; otherwise the lane that spends most on starts shares them more, until they fit.
-fn rounds_a_start(started: &[Result<Started, Failure>], rounds: u32, left_s: Option<f64>) -> Vec<u32> {
-    let start_s = |index: usize| started[index].as_ref().map_or(0.0, |s| s.elapsed_ns as f64 / 1e9);
-    let mut shared = vec![1u32; started.len()];
-    let Some(left_s) = left_s else { return shared };
-    let starts = |share: u32| f64::from(rounds.div_ceil(share));
-    loop {
-        let spent_s = |index: &usize| start_s(*index) * starts(shared[*index]);
-        let all_s: f64 = (0..shared.len()).map(|index| spent_s(&index)).sum();
-        let dearest = (0..shared.len()).max_by(|a, b| spent_s(a).total_cmp(&spent_s(b)));
-        match dearest {
-            Some(index) if all_s > left_s * STARTS_SHARE && shared[index] < rounds => shared[index] += 1,
-            _ => return shared,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use tare_data::names::Case;
 
     use super::*;
     use crate::study::{SHIPPED, Study};
-
-    fn lanes(seconds: &[f64]) -> Vec<Result<Started, Failure>> {
-        let started = |s: &f64| Started { elapsed_ns: (s * 1e9) as u64, ..Default::default() };
-        seconds.iter().map(|s| Ok(started(s))).collect()
-    }
-
-    #[test]
-    fn cheap_starts_are_fresh_every_round_and_dear_ones_are_shared() {
-        assert_eq!(rounds_a_start(&lanes(&[0.001, 0.15, 0.15]), 60, Some(140.0)), [1, 1, 1]);
-        assert_eq!(rounds_a_start(&lanes(&[0.001, 0.15, 3.0]), 12, Some(140.0)), [1, 1, 2]);
-        assert_eq!(rounds_a_start(&lanes(&[0.001, 90.0]), 12, Some(140.0)), [1, 12]);
-        assert_eq!(rounds_a_start(&lanes(&[0.001, 90.0]), 12, None), [1, 1]);
-    }
 
     #[test]
     fn rows_of_shipped_studies_are_told_apart_by_their_labels() {

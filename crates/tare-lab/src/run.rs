@@ -436,8 +436,9 @@ impl<'a> Rounds<'a> {
         for case in &plan.cases {
             let progress = tare_analysis::Progress::of(&self.session);
             let done = tare_analysis::decide(progress, &case.id, rounds, &options);
-            for (lane, _) in plan.lanes.iter().zip(done).filter(|(_, done)| *done) {
-                self.decided.insert((case.id.clone(), lane.name.clone()));
+            let lanes = plan.lanes.iter().map(|lane| &lane.name).zip(done);
+            for (lane, _) in lanes.filter(|(lane, done)| *done && !case.gaps.contains_key(*lane)) {
+                self.decided.insert((case.id.clone(), lane.clone()));
             }
         }
     }

@@ -92,6 +92,9 @@ pub struct StudyCase {
     pub reference: BTreeMap<String, toml::Value>,
     /// In the reference size a trial runs so many seconds, instead of a number of operations.
     pub seconds: Option<f64>,
+    /// Metrics that must all be decided before an environment leaves the case; the headline unless given.
+    #[serde(default)]
+    pub decide: Vec<String>,
 }
 
 /// A case that a study asks for.
@@ -103,6 +106,8 @@ pub struct AskedCase {
     pub margin: f64,
     /// A trial runs so long; otherwise the plan decides on a number of operations.
     pub seconds: Option<f64>,
+    /// Metrics that must all be decided; the headline where none is named.
+    pub decide: Vec<String>,
 }
 
 fn default_margin() -> f64 {
@@ -201,13 +206,15 @@ impl Study {
             let margin = (1.0 + study_case.margin.unwrap_or(self.margin)).ln();
             let combinations = combinations(probe, study_case, size)?;
             let seconds = study_case.seconds(size, &self.name)?;
+            study_case.decide.iter().try_for_each(|metric| known_metric(probe, metric))?;
             let places = everywhere.clone().map_or_else(|| read_places(&study_case.places), Ok)?;
             for place in somewhere(probe.needs(Need::Place), &places, OWN) {
                 for parameters in &combinations {
                     for peer in somewhere(probe.needs(Need::Peer), &study_case.peers, "loopback") {
                         let (parameters, place) = (parameters.clone(), place.clone());
                         let case = Case { probe: probe.name.into(), parameters, place, peer };
-                        asked.push(AskedCase { probe, case, margin, seconds });
+                        let decide = study_case.decide.clone();
+                        asked.push(AskedCase { probe, case, margin, seconds, decide });
                     }
                 }
             }
@@ -221,7 +228,7 @@ impl Study {
             for place in somewhere(true, &places, OWN) {
                 let (probe_name, parameters) = (case_name(name), parameters.clone());
                 let case = Case { probe: probe_name, parameters, place, peer: None };
-                asked.push(AskedCase { probe, case, margin, seconds: None });
+                asked.push(AskedCase { probe, case, margin, seconds: None, decide: Vec::new() });
             }
         }
         self.not_too_many(&asked)?;
@@ -347,14 +354,27 @@ fn combinations(probe: &Probe, asked: &StudyCase, size: Size) -> Result<Vec<Para
 }
 
 fn known_parameter(probe: &Probe, key: &str) -> Result<(), LabError> {
-    if probe.parameters.iter().any(|p| p.name == key) {
+    known(probe, "parameter", key, probe.parameters.iter().map(|p| p.name))
+}
+
+fn known_metric(probe: &Probe, name: &str) -> Result<(), LabError> {
+    known(probe, "metric", name, probe.metrics.iter().map(|m| m.name))
+}
+
+/// Refuses a name that a probe has not among `names`, and names the nearest.
+fn known<'a>(
+    probe: &Probe,
+    what: &str,
+    name: &str,
+    names: impl Iterator<Item = &'a str> + Clone,
+) -> Result<(), LabError> {
+    if names.clone().any(|known| known == name) {
         return Ok(());
     }
-    let what = format!("the probe {} has no parameter '{key}'", probe.name);
-    let error = LabError::new(ErrorKind::Usage, what);
-    Err(match nearest(key, probe.parameters.iter().map(|p| p.name)) {
+    let error = LabError::new(ErrorKind::Usage, format!("the probe {} has no {what} '{name}'", probe.name));
+    Err(match nearest(name, names) {
         Some(near) => error.hint(format!("did you mean '{near}'?")),
-        None => error.hint(format!("tare show {} lists its parameters", probe.name)),
+        None => error.hint(format!("tare show {} lists its {what}s", probe.name)),
     })
 }
 

@@ -50,6 +50,7 @@ pub fn schema() -> Value {
                     "places": list(place()),
                     "peers": list(json!({ "type": "string" })),
                     "margin": margin(),
+                    "decide": list(json!({ "type": "string" })),
                     "seconds": { "type": "number", "exclusiveMinimum": 0, "maximum": 300 },
                 },
                 "allOf": of_probe,

@@ -14,11 +14,11 @@ use crate::stopwatch::{Laps, Stopwatch, now_ns};
 /// A calibration doubles its operations until they take this long: long against a clock read and a timer
 /// interrupt, short against a trial.
 const CALIBRATION_NS: u64 = 2_000_000;
-/// While operations still become this much quicker from one batch to the next, a calibration goes on: the first ones
-/// in an emulated processor or a fresh sandbox take ten times as long as those that follow.
-const STILL_WARMING: f64 = 0.75;
-/// Longest that all batches of a calibration go on for becoming quicker.
-const WARMING_MOST_NS: u64 = 60_000_000;
+/// A calibration goes on until an operation takes as long as in the batch before, but for this share: the first ones in
+/// an emulated processor or a fresh sandbox take ten times as long, and a hypervisor may take the processor away.
+const STEADY: f64 = 0.75;
+/// Longest that all batches of a calibration go on for becoming steady.
+const STEADY_MOST_NS: u64 = 250_000_000;
 /// Most operations of a calibration: stops a probe whose operations take no time.
 const CALIBRATION_MOST: u64 = 1 << 30;
 /// Operations of the cold batch: the very first call.
@@ -130,12 +130,14 @@ impl<'a> Trial<'a> {
             let elapsed_ns = now_ns() - started_ns;
             all_ns += elapsed_ns;
             let each_ns = elapsed_ns as f64 / operations as f64;
-            let warming = each_ns < STILL_WARMING * before_ns && all_ns < WARMING_MOST_NS;
+            let is_steady = STEADY * before_ns <= each_ns && STEADY * each_ns <= before_ns;
             // Series may overlap, or time a part only: what the host plans with is the whole.
             let sample = Sample::Throughput { operations, bytes: 0, elapsed_ns };
             let series = CALIBRATION.to_owned();
             (self.sink)(Batch { series, phase: Phase::Warm, started_ns, sample });
-            if operations >= CALIBRATION_MOST || (elapsed_ns >= CALIBRATION_NS && !warming) {
+            if operations >= CALIBRATION_MOST
+                || (elapsed_ns >= CALIBRATION_NS && (is_steady || all_ns >= STEADY_MOST_NS))
+            {
                 return Ok(());
             }
             (operations, before_ns) = (operations * 2, each_ns);

@@ -156,6 +156,7 @@ pub fn session(lanes: usize) -> Session {
         case: case(i),
         label: WORK[i].1.into(),
         metrics: vec![metric("time")],
+        decide: Vec::new(),
         definition: "d0".into(),
         amount: Amount::Operations { batch: 1000, batches: 10 },
         margin: 1.02f64.ln(),

@@ -3,9 +3,10 @@
 use tare_analysis::verdict::is_decided;
 use tare_analysis::{Options, Progress, decide, findings};
 use tare_data::failure::{Failure, FailureKind};
+use tare_data::metric::Reading;
 
 use crate::findings::comparison;
-use crate::sessions::{Outcome, jitter, run, session, timed};
+use crate::sessions::{Outcome, case, jitter, metric, run, session, timed};
 
 #[test]
 fn lanes_are_decided_at_looks_only() {
@@ -46,6 +47,29 @@ fn what_is_decided_is_what_the_findings_say() {
             assert_eq!(said, [true, false, false, true], "{} after {rounds}", row.case);
         }
     }
+}
+
+#[test]
+fn a_lane_stays_until_every_metric_that_the_plan_names_is_decided() {
+    let decided = |names: &[&str]| {
+        let metrics = vec![metric("time", Reading::TimePerOperation), metric("min", Reading::Minimum)];
+        let mut planned = case("sys.getppid", &[], None, metrics);
+        planned.decide = names.iter().map(|name| name.to_string()).collect();
+        let mut session = session(&["slow"], vec![planned], 60);
+        run(&mut session, 12, |_, lane, round| {
+            let each_ns = if lane == "slow" { 1_300_000.0 } else { 1_000_000.0 } * jitter(lane, round);
+            let mut times = vec![each_ns as u64; 50];
+            // Scattered widely, and nothing beside the others.
+            times[0] = (10_000.0 * (1.0 + 60.0 * (jitter(lane, round + 50) - 1.0))) as u64;
+            Outcome::Times(times)
+        });
+        decide(Progress::of(&session), "sys.getppid", 12, &Options::default())
+    };
+    assert_eq!(decided(&[]), [true; 3]);
+    assert_eq!(decided(&["time"]), [true; 3]);
+    assert_eq!(decided(&["min"]), [false; 3]);
+    assert_eq!(decided(&["min", "time"]), [false; 3]);
+    assert_eq!(decided(&["of another probe"]), [true; 3]);
 }
 
 #[test]

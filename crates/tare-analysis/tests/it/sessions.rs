@@ -41,6 +41,7 @@ pub fn case(
         label: probe.to_owned(),
         case,
         metrics,
+        decide: Vec::new(),
         definition: String::new(),
         amount: Amount::Calibrate,
         margin: MARGIN,

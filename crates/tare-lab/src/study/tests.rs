@@ -93,6 +93,15 @@ fn a_case_may_say_what_only_one_size_has() {
 }
 
 #[test]
+fn a_case_may_say_which_metrics_decide() {
+    let case = "[[case]]\nprobe='net.rr'\ndecide=['min','p99.9']";
+    assert_eq!(study(case).unwrap().asked(None, None).unwrap()[0].decide, ["min", "p99.9"]);
+    let error = study(&case.replace("p99.9", "p99.99")).unwrap().asked(None, None).err().unwrap();
+    assert_eq!(error.to_string(), "the probe net.rr has no metric 'p99.99'");
+    assert_eq!(error.hint.as_deref(), Some("did you mean 'p99.9'?"));
+}
+
+#[test]
 fn each_size_has_its_budget() {
     let both = study("reference_budget='2h'\n[[case]]\nprobe='null'").unwrap();
     assert_eq!(

@@ -309,7 +309,7 @@ mod tests {
         let (control, _open) = UnixStream::pair().unwrap();
         // The client's requests are taken, the stranger's are not: neither may keep the test from its end.
         for (flooding, bytes) in [(&client, 1), (&client, 7), (&stranger, 1)] {
-            client.send_to(&[b'n'], to).unwrap();
+            client.send_to(b"n", to).unwrap();
             let stop = AtomicBool::new(false);
             let flooded_to_the_end = thread::scope(|scope| {
                 let flood = scope.spawn(|| {

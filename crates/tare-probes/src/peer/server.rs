@@ -202,6 +202,8 @@ impl Server {
                 Err(_) => continue,
             };
             let Some(from) = from else { continue };
+            // What is granted follows what was answered, in a frame of its own that Nagle's algorithm would hold back.
+            let _ = net::sockopt::set_tcp_nodelay(&socket, true);
             if self.connections.values().filter(|c| c.is_stranger()).count() >= MOST_STRANGERS {
                 self.drop_oldest_stranger();
             }

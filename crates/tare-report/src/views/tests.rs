@@ -38,6 +38,7 @@ fn case(probe: &str, parameters: &[(&str, &str)], somewhere: (Option<&str>, Opti
         label: probe.into(),
         case,
         metrics: Vec::new(),
+        decide: Vec::new(),
         definition: "d0".into(),
         amount: Amount::Calibrate,
         margin: 1.02f64.ln(),

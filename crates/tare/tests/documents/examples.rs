@@ -67,6 +67,7 @@ fn plan() -> Plan {
         case: case(),
         label: (probe.label)(&Parameters::default()),
         metrics: probe.metrics(),
+        decide: Vec::new(),
         definition: probe.definition(&Parameters::default()),
         amount: Amount::Operations { batch: 23_000, batches: 1 },
         margin: 1.02f64.ln(),
