@@ -8,7 +8,7 @@
 
 use tare_data::session::Plan;
 
-use crate::compare::{self, Interval, Nulls};
+use crate::compare::{self, Interval, Nulls, hodges_lehmann, median};
 use crate::sign;
 
 /// Chance that a cell's interval misses the truth at any look.
@@ -140,18 +140,27 @@ pub fn follow(
 impl Look {
     fn add_ranks_and_signs(&mut self, units: &[f64], alpha: f64, nulls: &mut Nulls) {
         let null = nulls.of(units.len());
-        self.ranks = self.ranks.narrowed(compare::interval(units, null, alpha));
-        self.signs = self.signs.narrowed(sign::interval(units, alpha));
         // A p at level alpha_k counts at level alpha as p alpha / alpha_k; the least over looks is valid as a whole.
-        self.ranks_p = self.ranks_p.min(compare::p_value(units, null) * ALPHA / alpha);
-        self.signs_p = self.signs_p.min(sign::p_value(units) * ALPHA / alpha);
+        let ranks = (compare::interval(units, null, alpha), compare::p_value(units, null) * ALPHA / alpha);
+        let signs = (sign::interval(units, alpha), sign::p_value(units) * ALPHA / alpha);
+        (self.ranks, self.ranks_p) = together((self.ranks, self.ranks_p), ranks, hodges_lehmann(units));
+        (self.signs, self.signs_p) = together((self.signs, self.signs_p), signs, median(units));
     }
 
     fn add_evidence(&mut self, units: &[f64]) {
-        self.signs = self.signs.narrowed(sign::anytime_interval(units, ALPHA));
-        self.signs_p = self.signs_p.min(1.0 / sign::evidence_against_zero(units));
+        let signs = (sign::anytime_interval(units, ALPHA), 1.0 / sign::evidence_against_zero(units));
+        (self.signs, self.signs_p) = together((self.signs, self.signs_p), signs, median(units));
         (self.ranks, self.ranks_p) = (self.signs, self.signs_p);
     }
+}
+
+/// An interval and its p, of the looks so far and of one more.
+///
+/// All hold the truth at once unless one of them has missed it. Where they leave no room for the estimate, one of them
+/// seems to have; the last, which has seen the most, is then shown alone. It holds the truth as often.
+fn together(so_far: (Interval, f64), look: (Interval, f64), estimate: f64) -> (Interval, f64) {
+    let both = so_far.0.intersection(look.0);
+    if both.holds(estimate) { (both, so_far.1.min(look.1)) } else { look }
 }
 
 #[cfg(test)]
@@ -198,6 +207,15 @@ mod tests {
         assert!(Schedule::new(&looks, 500).taken(u32::MAX).len() <= MOST_LOOKS + 1);
         assert!(Schedule::new(&[0, 5, 5, 900], 10).taken(7).iter().map(|(rounds, _)| *rounds).eq([5, 7]));
         assert!(Schedule::new(&[], 0).taken(12).is_empty());
+    }
+
+    #[test]
+    fn looks_that_leave_no_room_for_the_estimate_are_forgotten() {
+        let interval = |low, high| Interval { low, high };
+        let early = (interval(-0.3, -0.1), 0.01);
+        assert_eq!(together(early, (interval(-0.4, -0.05), 0.02), -0.2), (interval(-0.3, -0.1), 0.01));
+        assert_eq!(together(early, (interval(-0.2, 0.3), 0.4), 0.05), (interval(-0.2, 0.3), 0.4));
+        assert_eq!(together(early, (interval(0.1, 0.3), 0.03), 0.2), (interval(0.1, 0.3), 0.03));
     }
 
     #[test]
