@@ -17,6 +17,10 @@ pub const FAR: f64 = 3.0;
 const FAR_LEAVES: u32 = LOOKS[2];
 /// Racing frees time: cells that are decided leave. The plan counts on this much more than a full table allows.
 const RACING_GAIN: f64 = 1.25;
+/// Rounds after which most cells are decided...
+const MOST_HAVE_LEFT: u32 = LOOKS[5];
+/// ...so that those beyond take less than half of a full table's time.
+const LATE_GAIN: f64 = 2.5;
 /// Starts of environments may take this share of the budget; beyond it rounds share starts.
 const STARTS_SHARE: f64 = 0.2;
 /// More rounds than these are planned only where each can have a start of its own: rounds that share one are fewer
@@ -74,7 +78,9 @@ pub fn rounds_within(left_s: f64, starts: &[Start], round: impl Fn(f64) -> Round
         LONGER.into_iter().find(|scale| affordable(*scale) >= own_starts.min(f64::from(MANY_ROUNDS)));
     let shorter = || SHORTER.into_iter().find(|scale| affordable(*scale) >= f64::from(LOOKS[0]));
     let scale = longer.or_else(shorter).unwrap_or(SHORTER[SHORTER.len() - 1]);
-    let most = (affordable(scale) * RACING_GAIN).min(own_starts);
+    let early = f64::from(MOST_HAVE_LEFT);
+    let raced = affordable(scale) * RACING_GAIN;
+    let most = (raced.min(early) + (raced - early).max(0.0) * LATE_GAIN).min(own_starts);
     let last = LOOKS.into_iter().rev().find(|look| f64::from(*look) <= most);
     (scale, planned_looks(last.unwrap_or(LOOKS[0])))
 }
@@ -136,8 +142,8 @@ mod tests {
         assert_eq!(planned(100.0, &cheap, 100.0, 0.0), (0.1, 12), "nothing fits");
         assert_eq!(planned(100.0, &cheap, 20.0, 0.0), (0.25, 18));
         assert_eq!(planned(100.0, &cheap, 1.0, 0.0), (1.0, 90));
-        assert_eq!(planned(100.0, &cheap, 0.2, 0.0), (1.0, 450));
-        assert_eq!(planned(100.0, &cheap, 0.1, 0.0), (2.0, 450));
+        assert_eq!(planned(100.0, &cheap, 0.4, 0.0), (1.0, 450));
+        assert_eq!(planned(100.0, &cheap, 0.1, 0.0), (2.0, 1000));
         assert_eq!(planned(100.0, &cheap, 0.001, 0.0), (8.0, 1000));
     }
 
@@ -145,7 +151,7 @@ mod tests {
     fn a_lane_that_is_far_counts_until_it_leaves() {
         let cheap = near(&[0.001]);
         assert_eq!(planned(100.0, &cheap, 2.2, 0.0), (1.0, 40));
-        assert_eq!(planned(100.0, &cheap, 0.2, 2.0), (1.0, 135));
+        assert_eq!(planned(100.0, &cheap, 0.2, 2.0), (1.0, 200));
     }
 
     #[test]
