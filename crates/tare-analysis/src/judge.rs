@@ -66,7 +66,7 @@ pub fn pair(reference: &Series, lane: &Series, direction: Direction) -> Result<P
 }
 
 /// Fewest starts that a session must have room for before they, not rounds, are compared: the fewest whose signs can
-/// reject at the last look of 90 rounds (2 in 2^8 is below 1.7 %).
+/// reject at a last look, which spends 0.9 % or a little less however many rounds there are (2 in 2^8 is 0.8 %).
 const FEWEST_STARTS: u32 = 8;
 
 /// The differences that are compared after so many rounds, sorted: one a round, or one a start of the environment
