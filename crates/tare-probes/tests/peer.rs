@@ -246,7 +246,8 @@ fn a_data_flow_without_its_token_gets_no_byte() {
                 for shown in [&wrong[..], b"GET / HTTP/1.1\r\n\r\n", &ready.token[..15]] {
                     let mut data = TcpStream::connect(ready.address).unwrap();
                     let _ = data.write_all(shown);
-                    data.shutdown(std::net::Shutdown::Write).unwrap();
+                    // The peer may have closed already.
+                    let _ = data.shutdown(std::net::Shutdown::Write);
                     data.set_read_timeout(Some(WAIT)).unwrap();
                     assert_eq!(all_of(data), b"");
                 }
