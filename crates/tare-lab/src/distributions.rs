@@ -8,6 +8,7 @@ use std::time::Duration;
 use tare_data::facts::Facts;
 
 use crate::mounts::{self, Mount};
+use crate::processes::MARK;
 use crate::programs::{self, Programs};
 
 /// Under this name, or here, as every WSL mounts the first drive unless told otherwise.
@@ -131,11 +132,21 @@ pub fn is_drive(mount: &Mount) -> bool {
 }
 
 /// Writes a distribution out and reads it in again under another name and version, in a folder on a drive of
-/// Windows. The archive is gone afterwards; the folder and the name are the caller's to own.
-pub fn copy(program: &Path, from: &str, to: &str, version: u8, folder: &Path) -> Result<(), String> {
+/// Windows. The archive is gone afterwards; the folder and the name are the caller's to own, as what runs meanwhile is
+/// by its `mark`.
+pub fn copy(
+    program: &Path,
+    from: &str,
+    to: &str,
+    version: u8,
+    folder: &Path,
+    mark: &str,
+) -> Result<(), String> {
     // Names without a path: wsl.exe works in this folder too, and has another word for it.
     let archive = format!("{to}.tar");
-    let run = |arguments: &[&str]| ask(Command::new(program).args(arguments).current_dir(folder), COPY_WAIT);
+    let run = |arguments: &[&str]| {
+        ask(Command::new(program).args(arguments).current_dir(folder).env(MARK, mark), COPY_WAIT)
+    };
     let done = run(&["--export", from, &archive]).and_then(|_| {
         run(&["--import", to, &format!("{to}-disk"), &archive, "--version", &version.to_string()])
     });

@@ -16,6 +16,7 @@ use crate::error::{ErrorKind, LabError};
 use crate::mounts;
 use crate::nearest::nearest;
 use crate::ownership::Owned;
+use crate::processes::MARK;
 use crate::programs::{self, Programs};
 use crate::specification::Specification;
 
@@ -233,7 +234,8 @@ impl Line<'_> {
         ground.own_for_session(Owned::Folder(folder.clone()))?;
         fs::create_dir_all(&folder).map_err(|e| self.failed(format!("{}: {e}", folder.display())))?;
         ground.own_for_session(Owned::Distribution { program: self.program.clone(), name: copy.clone() })?;
-        distributions::copy(&self.program, &found.name, &copy, wanted, &folder)
+        let mark = ground.mark().to_owned();
+        distributions::copy(&self.program, &found.name, &copy, wanted, &folder, &mark)
             .map_err(|e| self.failed(format!("copying it: {e}")))?;
         fs::write(&made, "").map_err(|e| self.failed(format!("{}: {e}", made.display())))?;
         Ok(copy)
@@ -263,6 +265,8 @@ impl Line<'_> {
              test $(wc -c < {base}/agent) -eq {size_bytes} || exit 1; wslinfo --networking-mode 2>/dev/null || true"
         );
         let mut command = self.command(distribution, &["sh", "-c", &script]);
+        // By its mark it is found and ended, should this process be killed meanwhile, before what it made is removed.
+        command.env(MARK, ground.mark());
         let mode = match programs::run_with(&mut command, Stdio::from(agent), UPLOAD_WAIT) {
             Ok(ended) if ended.status.success() => word(&ended.output),
             Ok(ended) => {
