@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::findings::{Cell, Comparison, Family, FamilyCost, LayerCost, Row, Verdict};
-use crate::verdict::is_decided;
+use crate::verdicts::verdict::is_decided;
 
 /// Sums up one subject lane over the headline rows. `column` is its place among the subjects.
 pub fn layer_cost(lane: &str, column: usize, rows: &[Row]) -> LayerCost {

@@ -5,10 +5,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::compare::Nulls;
-use crate::judge::{Judgement, Pair, Pairs, judge};
-use crate::stopping::{Engine, Schedule};
-use crate::verdict::Margin;
+use crate::statistics::signed_ranks::Nulls;
+use crate::verdicts::judge::{Judgement, Pair, Pairs, judge};
+use crate::verdicts::stopping::{Engine, Schedule};
+use crate::verdicts::verdict::Margin;
 
 /// A case of the index: its weight and, where it could be compared, its paired rounds.
 #[derive(Clone, Debug)]

@@ -8,7 +8,7 @@ use tare_data::batch::{Histogram, Phase, Sample};
 use tare_data::metric::Metric;
 use tare_data::session::{PlannedCase, Session, Trial};
 
-use crate::summary::{counted, series, values};
+use crate::verdicts::summary::{counted, series, values};
 
 /// What one series counted, over all trials.
 #[derive(Clone, Debug, Default, PartialEq)]

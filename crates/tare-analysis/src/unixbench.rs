@@ -10,8 +10,8 @@ use tare_data::metric::{Metric, Reading};
 use tare_data::names::Case;
 use tare_data::session::{PlannedCase, Session, Trial};
 
-use crate::comparable;
-use crate::summary::{counted, series, values};
+use crate::verdicts::comparable;
+use crate::verdicts::summary::{counted, series, values};
 
 /// One of the twelve tests: what it is called, what a result is divided by, and which case stands for it.
 #[derive(Debug)]

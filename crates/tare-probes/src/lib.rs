@@ -3,29 +3,20 @@
 //! This crate needs nothing of the environment beyond the kernel's system calls: no /proc, no /tmp, no
 //! dynamic library. What is missing becomes a named gap.
 
-pub mod affinity;
 pub mod agent;
-pub mod applets;
-pub mod buffer;
+
 pub mod carried;
-pub mod child;
+
 pub mod facts;
-pub mod files;
-pub mod folder;
-pub mod handover;
-pub mod kept;
+pub mod harness;
+
 pub mod net;
 pub mod netlink;
 pub mod netperf;
-pub mod noise;
-pub mod output;
+
 pub mod peer;
 pub mod probe;
 pub mod probes;
-pub mod stopwatch;
-pub mod syscall;
-pub mod trial;
-pub mod workloads;
 
 pub use probe::Probe;
 pub use probes::PROBES;

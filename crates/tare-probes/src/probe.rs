@@ -5,7 +5,7 @@ use tare_data::metric::{Metric, Reading};
 use tare_data::names::Parameters;
 use tare_data::unit::{Direction, Unit};
 
-use crate::trial::Trial;
+use crate::harness::trial::Trial;
 
 /// One thing that is measured: what it is called, how it is described, what it does.
 pub struct Probe {

@@ -11,13 +11,13 @@ use tare_data::batch::Batch;
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::names::Case;
 use tare_data::request::{Amount, TrialRequest};
+use tare_probes::harness::trial::Trial;
 use tare_probes::net::{Flow, Rounds, Transport};
 use tare_probes::peer::Secret;
 use tare_probes::peer::client::Session;
 use tare_probes::peer::noise::{FIRST_FRAME, Opening};
 use tare_probes::peer::process::{PEER, Says, Told};
 use tare_probes::probe::Size;
-use tare_probes::trial::Trial;
 
 /// Far longer than anything here takes: only a defect waits so long.
 const WAIT: Duration = Duration::from_secs(60);

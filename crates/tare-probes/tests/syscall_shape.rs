@@ -2,7 +2,7 @@
 //!
 //! `mov $number,%eax` right before `syscall`, or `xor %eax,%eax` for read, whose number is 0: gVisor's systrap
 //! makes a cheap jump of the first shape only, so that with any other figure tare would see another gVisor
-//! than the programs that it stands for. See `tare_probes::syscall`.
+//! than the programs that it stands for. See `tare_probes::harness::syscall`.
 
 #![cfg(target_arch = "x86_64")]
 
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use iced_x86::{Code, Decoder, DecoderOptions, Instruction, Mnemonic, Register};
-use tare_probes::syscall::SECTION;
+use tare_probes::harness::syscall::SECTION;
 
 /// The release build of the example, which holds the same probes as tare itself and builds faster.
 fn release_binary() -> PathBuf {

@@ -1,8 +1,8 @@
 //! Two records beside each other, for a terminal, as Markdown and as JSON.
 
 use serde::Serialize;
+use tare_analysis::change::facts::ChangedFact;
 use tare_analysis::change::{Change, ChangedCell, ChangedRow, Changes, Cost};
-use tare_analysis::changed_facts::ChangedFact;
 use tare_analysis::gate::{Answer, Outcome};
 use tare_data::session::Session;
 

@@ -4,7 +4,7 @@ use std::env;
 use std::path::PathBuf;
 
 use tare_lab::error::{ErrorKind, LabError};
-use tare_lab::programs::Programs;
+use tare_lab::host::programs::Programs;
 
 /// Folder of the journals that say what sessions have made: `$XDG_STATE_HOME/tare`, else `~/.local/state/tare`.
 pub fn state() -> Result<PathBuf, LabError> {

@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-use tare_lab::progress::{Event, Observer};
+use tare_lab::session::progress::{Event, Observer};
 use tare_report::progress::{self, State};
 
 /// Width of a table where nobody says otherwise.

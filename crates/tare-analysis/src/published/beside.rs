@@ -7,7 +7,7 @@ use tare_data::session::{Lane, LaneFacts, PlannedCase, Role, Session};
 use super::lane_pairs::{LanePairs, Ratio};
 use super::{EnvironmentKind, Published, Subject};
 use crate::findings::{Cell, Comparison, Findings, Row};
-use crate::rows::Options;
+use crate::verdicts::rows::Options;
 
 /// What an article says of a row. It was measured on another machine, on another day.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -2,11 +2,11 @@
 
 use tare_data::session::Session;
 
-use crate::compare::Nulls;
-use crate::judge::{judge, pair};
-use crate::rows::{Judge, MARGIN, Options, Progress};
-use crate::summary::series;
-use crate::verdict::Margin;
+use crate::statistics::signed_ranks::Nulls;
+use crate::verdicts::judge::{judge, pair};
+use crate::verdicts::rows::{Judge, MARGIN, Options, Progress};
+use crate::verdicts::summary::series;
+use crate::verdicts::verdict::Margin;
 
 /// A cost ratio and its interval; 0 and infinity while there are too few rounds for one.
 #[derive(Clone, Copy, Debug, PartialEq)]

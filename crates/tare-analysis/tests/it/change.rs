@@ -2,12 +2,12 @@
 
 use tare_analysis::Options;
 use tare_analysis::change::*;
-use tare_analysis::compare::Nulls;
 use tare_analysis::findings::Verdict;
 use tare_analysis::gate::{Answer, Condition};
-use tare_analysis::judge::judge as judge_pairs;
-use tare_analysis::stopping::{Engine, Schedule, planned_looks};
-use tare_analysis::verdict::Margin;
+use tare_analysis::statistics::signed_ranks::Nulls;
+use tare_analysis::verdicts::judge::judge as judge_pairs;
+use tare_analysis::verdicts::stopping::{Engine, Schedule, planned_looks};
+use tare_analysis::verdicts::verdict::Margin;
 use tare_data::session::{Role, Session};
 
 use crate::noise_models::{SYMMETRIC, simulate};

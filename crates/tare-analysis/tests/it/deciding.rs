@@ -1,7 +1,10 @@
 //! The running session asks which lanes are done, and gets what the findings would say.
 
-use tare_analysis::verdict::is_decided;
-use tare_analysis::{Options, Progress, decide, findings};
+use tare_analysis::Options;
+use tare_analysis::Progress;
+use tare_analysis::decide;
+use tare_analysis::findings;
+use tare_analysis::verdicts::verdict::is_decided;
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::metric::Reading;
 

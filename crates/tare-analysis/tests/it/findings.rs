@@ -1,8 +1,9 @@
 //! What the findings say of sessions whose truth is known.
 
+use tare_analysis::Options;
+use tare_analysis::findings;
 use tare_analysis::findings::{Cell, Comparison, Family, Leading, Row, Verdict};
-use tare_analysis::stopping::Engine;
-use tare_analysis::{Options, findings};
+use tare_analysis::verdicts::stopping::Engine;
 use tare_data::caveat::Caveat;
 use tare_data::metric::Reading;
 use tare_data::session::{Ending, RepeatedRound, Session};

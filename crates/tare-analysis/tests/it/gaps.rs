@@ -1,7 +1,8 @@
 //! Cells without a comparison, each with its reason.
 
+use tare_analysis::Options;
+use tare_analysis::findings;
 use tare_analysis::findings::{Cell, Findings, Gap};
-use tare_analysis::{Options, findings};
 use tare_data::batch::{Batch, Phase, Sample};
 use tare_data::caveat::Caveat;
 use tare_data::failure::{Failure, FailureKind};

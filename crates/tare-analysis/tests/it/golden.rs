@@ -1,7 +1,7 @@
 //! Figures that other programs print for the same numbers.
 
-use tare_analysis::compare::{Null, hodges_lehmann, interval, p_value, sorted};
-use tare_analysis::sign;
+use tare_analysis::statistics::sign_test;
+use tare_analysis::statistics::signed_ranks::{Null, hodges_lehmann, interval, p_value, sorted};
 use tare_data::generator::Generator;
 
 fn is_near(value: f64, expected: f64) -> bool {
@@ -50,7 +50,7 @@ fn scipy_gives_the_same_p() {
         let (d, null) = (sorted(d), Null::new(d.len()));
         assert!(is_near(p_value(&d, &null), signed_rank), "{}", p_value(&d, &null));
         assert!(is_near(hodges_lehmann(&d), centre), "{}", hodges_lehmann(&d));
-        assert!(is_near(sign::p_value(&d), signs), "{}", sign::p_value(&d));
+        assert!(is_near(sign_test::p_value(&d), signs), "{}", sign_test::p_value(&d));
     }
 }
 

@@ -1,7 +1,10 @@
 //! Records that no session wrote: the analysis says something, or nothing, but never panics or runs away.
 
-use tare_analysis::stopping::Engine;
-use tare_analysis::{Options, Progress, decide, findings};
+use tare_analysis::Options;
+use tare_analysis::Progress;
+use tare_analysis::decide;
+use tare_analysis::findings;
+use tare_analysis::verdicts::stopping::Engine;
 use tare_data::generator::Generator;
 use tare_data::metric::Reading;
 use tare_data::session::{RepeatedRound, Role, Session};

@@ -1,7 +1,7 @@
 //! Kinds of noise that machines make, as simulated sessions of a reference and a lane.
 
-use tare_analysis::judge::{Pair, Pairs};
-use tare_analysis::order::Orders;
+use tare_analysis::verdicts::judge::{Pair, Pairs};
+use tare_analysis::verdicts::order::Orders;
 use tare_data::generator::Generator;
 
 /// A kind of noise. All but `SkewedLane` are alike for both lanes, so that differences lie symmetrically around the

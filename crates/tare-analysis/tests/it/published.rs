@@ -1,8 +1,9 @@
 //! What articles conclude, recomputed from their own figures.
 
+use tare_analysis::Options;
+use tare_analysis::findings;
 use tare_analysis::findings::{Cell, Gap};
 use tare_analysis::published::{Checked, Conclusion, Published, place_beside, recompute};
-use tare_analysis::{Options, findings};
 use tare_data::metric::Reading;
 
 use crate::sessions::{Outcome, case, jitter, metric, run, session};

@@ -1,6 +1,6 @@
 //! How the value of a trial is read from its samples.
 
-use tare_analysis::summary::values;
+use tare_analysis::verdicts::summary::values;
 use tare_data::batch::{Batch, EncodedHistogram, Phase, Sample};
 use tare_data::metric::Reading;
 

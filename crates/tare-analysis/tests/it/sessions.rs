@@ -78,7 +78,7 @@ pub fn session(subjects: &[&str], cases: Vec<PlannedCase>, rounds: u32) -> Sessi
             study: "test".into(),
             seed: 1,
             rounds,
-            looks: tare_analysis::stopping::planned_looks(rounds),
+            looks: tare_analysis::verdicts::stopping::planned_looks(rounds),
             budget_s: None,
             lanes,
             cases,

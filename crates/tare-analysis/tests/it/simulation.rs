@@ -1,11 +1,11 @@
 //! The promises, kept under noise: how often a difference is found where there is none, how often the interval holds
 //! the truth, how often a difference that is there is found. Seeds are fixed, so that the counts are facts.
 
-use tare_analysis::compare::Nulls;
-use tare_analysis::judge::{Judgement, Pairs, judge};
-use tare_analysis::stopping::{Engine, Schedule, planned_looks};
-use tare_analysis::verdict::Margin;
-use tare_analysis::verdict::{is_decided, names_direction, smallest_effect};
+use tare_analysis::statistics::signed_ranks::Nulls;
+use tare_analysis::verdicts::judge::{Judgement, Pairs, judge};
+use tare_analysis::verdicts::stopping::{Engine, Schedule, planned_looks};
+use tare_analysis::verdicts::verdict::Margin;
+use tare_analysis::verdicts::verdict::{is_decided, names_direction, smallest_effect};
 
 use crate::noise_models::{NoiseModel, SYMMETRIC, fixed_order, simulate};
 use crate::sessions::MARGIN;
@@ -99,7 +99,8 @@ fn the_median_of_a_skewed_lane_is_held_by_its_signs() {
     // The median of the lane's difference, from 20,000 rounds of it.
     let long = simulate(NoiseModel::SkewedLane, 20_000, 0.0, u64::MAX);
     let d: Vec<f64> = long.pairs.iter().map(|pair| pair.d).collect();
-    let truth = tare_analysis::compare::median(&tare_analysis::compare::sorted(&d));
+    let truth =
+        tare_analysis::statistics::signed_ranks::median(&tare_analysis::statistics::signed_ranks::sorted(&d));
     let held = count(NoiseModel::SkewedLane, 0.0, Engine::GroupSequential, |j| j.signs.holds(truth));
     println!("SkewedLane: {:.2} % held by signs", 100.0 * held as f64 / SESSIONS as f64);
     assert!(held as f64 >= 0.935 * SESSIONS as f64, "{held} of {SESSIONS}");

@@ -4,12 +4,12 @@ use std::process::Command;
 
 use tare_data::facts::Facts;
 
-use crate::container_network::{self, NET};
-use crate::environments::{Entrance, Ground, NotReady, OptionDescription, Provider};
+use crate::containers::root::{AGENT, Root};
 use crate::error::{ErrorKind, LabError};
-use crate::programs::{self, Programs};
-use crate::root::{AGENT, Root};
-use crate::specification::Specification;
+use crate::host::programs::{self, Programs};
+use crate::network::container::{self, NET};
+use crate::provider::specification::Specification;
+use crate::provider::{Entrance, Ground, NotReady, OptionDescription, Provider};
 
 pub struct Bwrap;
 
@@ -36,7 +36,7 @@ impl Provider for Bwrap {
     }
 
     fn ready(&self, specification: &Specification, programs: &Programs) -> Result<Facts, NotReady> {
-        container_network::ready(NET.value(specification), programs)?;
+        container::ready(NET.value(specification), programs)?;
         let program = programs
             .find("bwrap")
             .ok_or_else(|| NotReady::missing("bubblewrap", "apt-get install bubblewrap"))?;
@@ -55,7 +55,7 @@ impl Provider for Bwrap {
             .find("bwrap")
             .ok_or_else(|| LabError::new(ErrorKind::Environment, "bubblewrap is not installed"))?;
         let mut outside = Facts::default();
-        let network = container_network::prepare(specification, ground, &mut outside)?;
+        let network = container::prepare(specification, ground, &mut outside)?;
         let root = Root::build(ground)?;
         let mut command = Command::new(&program);
         // The environment passes through bubblewrap to the agent, so it is emptied here.

@@ -15,14 +15,14 @@ use rustix::thread::{UnshareFlags, unshare_unsafe};
 use serde::{Deserialize, Serialize};
 use tare_data::facts::Facts;
 
-use crate::container_network::{self, NET};
-use crate::environments::{Entrance, Ground, NotReady, OptionDescription, Provider};
+use crate::containers::root::{AGENT, Root};
 use crate::error::LabError;
-use crate::loopback;
-use crate::processes::MARK;
-use crate::programs::Programs;
-use crate::root::{AGENT, Root};
-use crate::specification::Specification;
+use crate::host::loopback;
+use crate::host::programs::Programs;
+use crate::network::container::{self, NET};
+use crate::ownership::owned::MARK;
+use crate::provider::specification::Specification;
+use crate::provider::{Entrance, Ground, NotReady, OptionDescription, Provider};
 
 /// First argument under which the program makes the namespaces and becomes the agent in them.
 pub const ENTER: &str = "enter-container";
@@ -58,7 +58,7 @@ impl Provider for Container {
     }
 
     fn ready(&self, specification: &Specification, programs: &Programs) -> Result<Facts, NotReady> {
-        container_network::ready(NET.value(specification), programs)?;
+        container::ready(NET.value(specification), programs)?;
         let mut facts = Facts::default();
         let rootless = rootless();
         if rootless {
@@ -71,7 +71,7 @@ impl Provider for Container {
 
     fn enter(&self, specification: &Specification, ground: &mut dyn Ground) -> Result<Entrance, LabError> {
         let mut outside = Facts::default();
-        let network = container_network::prepare(specification, ground, &mut outside)?;
+        let network = container::prepare(specification, ground, &mut outside)?;
         let root = Root::build(ground)?;
         let plan = Plan {
             root: root.folder.clone(),

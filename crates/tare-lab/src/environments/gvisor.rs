@@ -6,18 +6,18 @@ use std::process::Command;
 
 use tare_data::facts::Facts;
 
-use crate::bundle;
-use crate::container_network::{self, ContainerNetwork};
-use crate::control_groups;
-use crate::environments::{Entrance, Ground, NotReady, OptionDescription, Provider};
+use crate::containers::bundle;
+use crate::containers::control_groups;
+use crate::containers::private_mounts;
+use crate::containers::root::Root;
 use crate::error::{ErrorKind, LabError};
-use crate::kvm;
-use crate::lab_network;
-use crate::ownership::Owned;
-use crate::private_mounts;
-use crate::programs::{self, Programs};
-use crate::root::Root;
-use crate::specification::Specification;
+use crate::guests::kvm;
+use crate::host::programs::{self, Programs};
+use crate::network::container::{self, ContainerNetwork};
+use crate::network::lab;
+use crate::ownership::owned::Owned;
+use crate::provider::specification::Specification;
+use crate::provider::{Entrance, Ground, NotReady, OptionDescription, Provider};
 
 /// Installs a runsc of our day. Debian's own is of 2022, has no systrap and runs no bundles.
 const INSTALL: &str = "CGO_ENABLED=0 go install -ldflags='-s -w' \
@@ -85,7 +85,7 @@ impl Provider for Gvisor {
             ));
         }
         if NET.value(specification) == "sandbox" {
-            lab_network::ready()?;
+            lab::ready()?;
         }
         let platform = PLATFORM.value(specification);
         if platform == "kvm" {
@@ -145,7 +145,7 @@ fn network(
     outside: &mut Facts,
 ) -> Result<ContainerNetwork, LabError> {
     match NET.value(specification) {
-        "sandbox" => container_network::attach("veth", ground, outside),
+        "sandbox" => container::attach("veth", ground, outside),
         "host" => {
             Ok(ContainerNetwork { is_own: false, namespace: None, host: Some(Ipv4Addr::LOCALHOST.into()) })
         }

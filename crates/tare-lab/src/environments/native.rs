@@ -7,11 +7,11 @@ use std::process::Command;
 
 use tare_data::facts::Facts;
 
-use crate::environments::{Entrance, Ground, NotReady, OptionDescription, Provider};
 use crate::error::{ErrorKind, LabError};
-use crate::mounts;
-use crate::programs::Programs;
-use crate::specification::Specification;
+use crate::host::mounts;
+use crate::host::programs::Programs;
+use crate::provider::specification::Specification;
+use crate::provider::{Entrance, Ground, NotReady, OptionDescription, Provider};
 
 pub struct Native;
 

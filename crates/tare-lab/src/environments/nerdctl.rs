@@ -2,11 +2,11 @@
 
 use tare_data::facts::Facts;
 
-use crate::engine::{Engine, OPTIONS};
-use crate::environments::{Entrance, Ground, NotReady, OptionDescription, Provider};
+use crate::containers::engine::{Engine, OPTIONS};
 use crate::error::LabError;
-use crate::programs::Programs;
-use crate::specification::Specification;
+use crate::host::programs::Programs;
+use crate::provider::specification::Specification;
+use crate::provider::{Entrance, Ground, NotReady, OptionDescription, Provider};
 
 const ENGINE: Engine = Engine {
     program: "nerdctl",

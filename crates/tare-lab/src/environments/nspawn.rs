@@ -5,15 +5,15 @@ use std::process::Command;
 
 use tare_data::facts::Facts;
 
-use crate::container_network::{self, NET};
-use crate::control_groups;
-use crate::environments::{Entrance, Ground, NotReady, OptionDescription, Provider};
+use crate::containers::control_groups;
+use crate::containers::private_mounts;
+use crate::containers::root::{AGENT, Root};
 use crate::error::{ErrorKind, LabError};
-use crate::private_mounts;
-use crate::processes::MARK;
-use crate::programs::{self, Programs};
-use crate::root::{AGENT, Root};
-use crate::specification::Specification;
+use crate::host::programs::{self, Programs};
+use crate::network::container::{self, NET};
+use crate::ownership::owned::MARK;
+use crate::provider::specification::Specification;
+use crate::provider::{Entrance, Ground, NotReady, OptionDescription, Provider};
 
 const PROGRAM: &str = "systemd-nspawn";
 
@@ -55,7 +55,7 @@ impl Provider for Nspawn {
         if !private_mounts::permitted() {
             return Err(NotReady::because("systemd-nspawn needs root"));
         }
-        container_network::ready(NET.value(specification), programs)?;
+        container::ready(NET.value(specification), programs)?;
         let version = programs::version(&program, &["--version"])
             .map_err(|e| NotReady::because(format!("{}: {e}", program.display())))?;
         let mut facts = Facts::default();
@@ -72,7 +72,7 @@ impl Provider for Nspawn {
             .find(PROGRAM)
             .ok_or_else(|| LabError::new(ErrorKind::Environment, format!("{PROGRAM} is not installed")))?;
         let mut outside = Facts::default();
-        let network = container_network::prepare(specification, ground, &mut outside)?;
+        let network = container::prepare(specification, ground, &mut outside)?;
         let root = Root::build(ground)?;
         // It refuses a root folder that does not look like a system's.
         let release = root.outside("/etc/os-release");

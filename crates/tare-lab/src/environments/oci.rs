@@ -6,16 +6,16 @@ use std::process::Command;
 
 use tare_data::facts::Facts;
 
-use crate::bundle;
-use crate::container_network::{self, NET};
-use crate::control_groups;
-use crate::environments::{Entrance, Ground, NotReady, OptionDescription, Provider};
+use crate::containers::bundle;
+use crate::containers::control_groups;
+use crate::containers::private_mounts;
+use crate::containers::root::Root;
 use crate::error::{ErrorKind, LabError};
-use crate::ownership::Owned;
-use crate::private_mounts;
-use crate::programs::{self, Programs};
-use crate::root::Root;
-use crate::specification::Specification;
+use crate::host::programs::{self, Programs};
+use crate::network::container::{self, NET};
+use crate::ownership::owned::Owned;
+use crate::provider::specification::Specification;
+use crate::provider::{Entrance, Ground, NotReady, OptionDescription, Provider};
 
 /// The runtime when the specification names none.
 const RUNTIME: &str = "runc";
@@ -53,7 +53,7 @@ impl Provider for Oci {
                 "crun refuses hosts with both versions of control groups, and only root can hide one",
             ));
         }
-        container_network::ready(NET.value(specification), programs)?;
+        container::ready(NET.value(specification), programs)?;
         let version = programs::version(&program, &["--version"])
             .map_err(|e| NotReady::because(format!("{}: {e}", program.display())))?;
         let mut facts = Facts::default();
@@ -71,7 +71,7 @@ impl Provider for Oci {
             .find(name)
             .ok_or_else(|| LabError::new(ErrorKind::Environment, format!("{name} is not installed")))?;
         let mut outside = Facts::default();
-        let network = container_network::prepare(specification, ground, &mut outside)?;
+        let network = container::prepare(specification, ground, &mut outside)?;
         let root = Root::build(ground)?;
         let bundle = bundle::write(ground, &root, &network)?;
         let state = ground.folder().join("state");

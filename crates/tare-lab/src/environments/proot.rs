@@ -5,11 +5,11 @@ use std::process::Command;
 
 use tare_data::facts::Facts;
 
-use crate::environments::{Entrance, Ground, NotReady, OptionDescription, Provider};
+use crate::containers::root::{AGENT, Root};
 use crate::error::{ErrorKind, LabError};
-use crate::programs::{self, Programs};
-use crate::root::{AGENT, Root};
-use crate::specification::Specification;
+use crate::host::programs::{self, Programs};
+use crate::provider::specification::Specification;
+use crate::provider::{Entrance, Ground, NotReady, OptionDescription, Provider};
 
 const SECCOMP: OptionDescription = OptionDescription {
     key: "seccomp",

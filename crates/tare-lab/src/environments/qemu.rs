@@ -6,22 +6,22 @@ use std::process::Command;
 
 use tare_data::facts::Facts;
 
-use crate::counter;
-use crate::disk;
-use crate::environments::{Entrance, Ground, NotReady, OptionDescription, Provider};
+use crate::containers::root::{AGENT, OWN, Root};
 use crate::error::{ErrorKind, LabError};
-use crate::guest::{self, Ending, Guest, GuestMount, Stream};
-use crate::guest_network::{self, GuestNetwork};
-use crate::initrd::Initrd;
-use crate::kernel;
-use crate::kvm;
-use crate::mounts;
-use crate::netem::{self, DELAY, DUPLICATE, LOSS, Netem, REORDER};
-use crate::processes::MARK;
-use crate::programs::{self, Programs};
-use crate::root::{AGENT, OWN, Root};
-use crate::share_server;
-use crate::specification::Specification;
+use crate::guests::disk;
+use crate::guests::init::{self, Ending, Guest, GuestMount, Stream};
+use crate::guests::initrd::Initrd;
+use crate::guests::kernel;
+use crate::guests::kvm;
+use crate::guests::share_server;
+use crate::guests::tsc_rate;
+use crate::host::mounts;
+use crate::host::programs::{self, Programs};
+use crate::network::guest::{self, GuestNetwork};
+use crate::network::netem::{self, DELAY, DUPLICATE, LOSS, Netem, REORDER};
+use crate::ownership::owned::MARK;
+use crate::provider::specification::Specification;
+use crate::provider::{Entrance, Ground, NotReady, OptionDescription, Provider};
 
 /// Name of the port that is the stream.
 const PORT: &str = "tare";
@@ -95,7 +95,7 @@ impl Provider for Qemu {
         let program = programs.find(PROGRAM).ok_or_else(|| NotReady::missing(PROGRAM, INSTALL))?;
         disk::ready(programs)?;
         memory_mib(specification).map_err(|e| NotReady::because(e.what))?;
-        guest_network::ready(&NET, specification)?;
+        guest::ready(&NET, specification)?;
         let [share, cache, net] = [SHARE, CACHE, NET].map(|option| option.value(specification));
         share_server::ready(share, cache, net, programs)?;
         let kernel = kernel::find(programs)?;
@@ -142,7 +142,7 @@ impl Provider for Qemu {
         let mut outside = Facts::default();
         root.note_places(&mut outside);
         mounts::note(&mut outside, "own", &disk);
-        let network = guest_network::prepare(&NET, DEVICE, specification, ground, &mut outside)?;
+        let network = guest::prepare(&NET, DEVICE, specification, ground, &mut outside)?;
         let bus = if is_microvm(specification) { "device" } else { "pci" };
         let mut command = Command::new(&program);
         command.env_clear().current_dir(ground.folder());
@@ -280,7 +280,7 @@ fn initial_disk(modules: &[&Path], guest: &Guest, agent: &Path) -> std::io::Resu
         initrd.file(&path, &fs::read(module)?);
         guest.modules.push(PathBuf::from(path));
     }
-    initrd.file(guest::PLAN, &serde_json::to_vec(&guest)?);
+    initrd.file(init::PLAN, &serde_json::to_vec(&guest)?);
     Ok(initrd.finish())
 }
 
@@ -290,10 +290,10 @@ fn words(accelerator: &str) -> String {
     let mut words = vec!["console=ttyS0".to_owned(), "quiet".to_owned(), "panic=-1".to_owned()];
     words.push("tsc=reliable".to_owned());
     if accelerator == "tcg" {
-        words.extend(counter::rate_khz().map(|rate| format!("tsc_early_khz={rate}")));
+        words.extend(tsc_rate::rate_khz().map(|rate| format!("tsc_early_khz={rate}")));
     }
     // A word that the kernel does not know goes to the first process.
-    format!("{} rdinit={AGENT} {}", words.join(" "), guest::INIT)
+    format!("{} rdinit={AGENT} {}", words.join(" "), init::INIT)
 }
 
 fn accelerator(specification: &Specification, programs: &Programs) -> &'static str {

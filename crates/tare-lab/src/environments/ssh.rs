@@ -10,11 +10,11 @@ use std::time::Duration;
 use sha2::{Digest, Sha256};
 use tare_data::facts::Facts;
 
-use crate::environments::{Entrance, Ground, NotReady, OptionDescription, Provider};
 use crate::error::{ErrorKind, LabError};
-use crate::processes::MARK;
-use crate::programs::{self, Ended, Programs};
-use crate::specification::Specification;
+use crate::host::programs::{self, Ended, Programs};
+use crate::ownership::owned::MARK;
+use crate::provider::specification::Specification;
+use crate::provider::{Entrance, Ground, NotReady, OptionDescription, Provider};
 
 /// Time in which a connection must be there and a short command done.
 const ANSWER_WAIT: Duration = Duration::from_secs(20);

@@ -7,20 +7,20 @@ use std::process::Command;
 
 use tare_data::facts::Facts;
 
-use crate::disk;
-use crate::environments::{Entrance, Ground, NotReady, OptionDescription, Provider};
+use crate::containers::root::{AGENT, OWN, Root};
 use crate::error::{ErrorKind, LabError};
-use crate::extended_state;
-use crate::guest::{self, Ending, Guest, GuestMount, Stream};
-use crate::guest_network::{self, GuestNetwork};
-use crate::kernel;
-use crate::mounts;
-use crate::netem::{self, DELAY, DUPLICATE, LOSS, Netem, REORDER};
-use crate::processes::MARK;
-use crate::programs::{self, Programs};
-use crate::root::{AGENT, OWN, Root};
-use crate::share_server;
-use crate::specification::Specification;
+use crate::guests::disk;
+use crate::guests::extended_state;
+use crate::guests::init::{self, Ending, Guest, GuestMount, Stream};
+use crate::guests::kernel;
+use crate::guests::share_server;
+use crate::host::mounts;
+use crate::host::programs::{self, Programs};
+use crate::network::guest::{self, GuestNetwork};
+use crate::network::netem::{self, DELAY, DUPLICATE, LOSS, Netem, REORDER};
+use crate::ownership::owned::MARK;
+use crate::provider::specification::Specification;
+use crate::provider::{Entrance, Ground, NotReady, OptionDescription, Provider};
 
 /// The kernel under Debian's name, and under that of a build from source.
 const KERNELS: [&str; 2] = ["linux.uml", "linux"];
@@ -91,7 +91,7 @@ impl Provider for Uml {
             disk::ready(programs)?;
         }
         memory_mib(specification).map_err(|e| NotReady::because(e.what))?;
-        guest_network::ready(&NET, specification)?;
+        guest::ready(&NET, specification)?;
         let [share, cache, net] = [SHARE, CACHE, NET].map(|option| option.value(specification));
         share_server::ready(share, cache, net, programs)?;
         let version = programs::version(&program, &["--version"])
@@ -120,7 +120,7 @@ impl Provider for Uml {
         command.env_clear().current_dir(ground.folder());
         command.arg(format!("mem={}M", memory_mib(specification)?));
         command.arg("root=none").arg("rootfstype=hostfs").arg(argument("rootflags", &root.folder)?).arg("rw");
-        let network = guest_network::prepare(&NET, DEVICE, specification, ground, &mut outside)?;
+        let network = guest::prepare(&NET, DEVICE, specification, ground, &mut outside)?;
         if let Some(network) = &network {
             network.inherit(&mut command)?;
             let tap = network.tap.as_deref().unwrap_or_default();
@@ -160,12 +160,12 @@ impl Provider for Uml {
         }
         // A word that the kernel does not know goes to the first process. After "--" all would, and
         // user-mode Linux appends words of its own.
-        command.arg(format!("init={AGENT}")).arg(guest::INIT);
+        command.arg(format!("init={AGENT}")).arg(init::INIT);
         let stream = Stream::Serial("/dev/ttyS0".into());
         let host = GuestNetwork::host(network.as_ref());
         let network = network.map(|network| network.inside);
         let guest = Guest { modules, mounts, network, stream, environment, ending: Ending::PowerOff };
-        write_plan(&guest, &root.outside(guest::PLAN))?;
+        write_plan(&guest, &root.outside(init::PLAN))?;
         Ok(Entrance { command, host, places: root.places, outside })
     }
 }

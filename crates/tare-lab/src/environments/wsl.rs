@@ -9,16 +9,16 @@ use std::time::Duration;
 use sha2::{Digest, Sha256};
 use tare_data::facts::Facts;
 
-use crate::clean::PREFIX;
-use crate::distributions::{self, Distribution};
-use crate::environments::{Entrance, Ground, NotReady, OptionDescription, Provider};
 use crate::error::{ErrorKind, LabError};
-use crate::mounts;
+use crate::host::mounts;
+use crate::host::programs::{self, Programs};
+use crate::host::wsl_distributions::{self, Distribution};
 use crate::nearest::nearest;
-use crate::ownership::Owned;
-use crate::processes::MARK;
-use crate::programs::{self, Programs};
-use crate::specification::Specification;
+use crate::ownership::owned::MARK;
+use crate::ownership::owned::Owned;
+use crate::ownership::owned::PREFIX;
+use crate::provider::specification::Specification;
+use crate::provider::{Entrance, Ground, NotReady, OptionDescription, Provider};
 
 /// Time that starting a distribution and sending the agent into it may take: WSL2 boots in some seconds.
 const UPLOAD_WAIT: Duration = Duration::from_secs(90);
@@ -83,7 +83,7 @@ impl Provider for Wsl {
     }
 
     fn ready(&self, specification: &Specification, programs: &Programs) -> Result<Facts, NotReady> {
-        let program = distributions::program(programs).ok_or_else(|| {
+        let program = wsl_distributions::program(programs).ok_or_else(|| {
             NotReady::because("there is no wsl.exe: this is for tare inside a distribution of WSL")
         })?;
         let found = chosen(specification, &program)?;
@@ -114,12 +114,12 @@ impl Provider for Wsl {
         } else {
             facts.note("wsl.version", found.version.to_string());
         }
-        distributions::note_wsl(&mut facts, &program, programs);
+        wsl_distributions::note_wsl(&mut facts, &program, programs);
         Ok(facts)
     }
 
     fn enter(&self, specification: &Specification, ground: &mut dyn Ground) -> Result<Entrance, LabError> {
-        let program = distributions::program(ground.programs())
+        let program = wsl_distributions::program(ground.programs())
             .ok_or_else(|| LabError::new(ErrorKind::Environment, "there is no wsl.exe"))?;
         let folder = FOLDER.value(specification);
         if !super::ssh::is_plain(folder) {
@@ -141,7 +141,7 @@ impl Provider for Wsl {
         outside.note("wsl.network_mode", mode);
         let mut places = BTreeMap::from([("own".to_owned(), own)]);
         for (place, path) in ground.shares() {
-            if mounts::holding(path).as_ref().is_some_and(distributions::is_drive) {
+            if mounts::holding(path).as_ref().is_some_and(wsl_distributions::is_drive) {
                 mounts::note(&mut outside, place, path);
                 places.insert(place.clone(), path.to_string_lossy().into_owned());
             }
@@ -161,7 +161,7 @@ fn target(specification: &Specification) -> Result<&str, NotReady> {
 /// The distribution that is named, as wsl.exe lists it.
 fn chosen(specification: &Specification, program: &Path) -> Result<Distribution, NotReady> {
     let name = target(specification)?;
-    let all = distributions::list(program).map_err(|e| NotReady::because(format!("wsl.exe: {e}")))?;
+    let all = wsl_distributions::list(program).map_err(|e| NotReady::because(format!("wsl.exe: {e}")))?;
     let near = nearest(name, all.iter().map(|found| found.name.as_str())).map(str::to_owned);
     // Windows does not tell letters apart by their case.
     all.into_iter().find(|found| found.name.eq_ignore_ascii_case(name)).ok_or_else(|| NotReady {
@@ -176,7 +176,7 @@ fn chosen(specification: &Specification, program: &Path) -> Result<Distribution,
 /// Folder on a drive of Windows in which copies are kept.
 fn store(specification: &Specification, programs: &Programs) -> Result<PathBuf, String> {
     let store = match STORE.value(specification) {
-        "" => distributions::windows_folder(programs, "LOCALAPPDATA")
+        "" => wsl_distributions::windows_folder(programs, "LOCALAPPDATA")
             .ok_or("no folder of Windows is found for the copy: name one with store=/mnt/c/...")?,
         path => PathBuf::from(path),
     };
@@ -235,7 +235,7 @@ impl Line<'_> {
         fs::create_dir_all(&folder).map_err(|e| self.failed(format!("{}: {e}", folder.display())))?;
         ground.own_for_session(Owned::Distribution { program: self.program.clone(), name: copy.clone() })?;
         let mark = ground.mark().to_owned();
-        distributions::copy(&self.program, &found.name, &copy, wanted, &folder, &mark)
+        wsl_distributions::copy(&self.program, &found.name, &copy, wanted, &folder, &mark)
             .map_err(|e| self.failed(format!("copying it: {e}")))?;
         fs::write(&made, "").map_err(|e| self.failed(format!("{}: {e}", made.display())))?;
         Ok(copy)

@@ -140,7 +140,7 @@ fn starts_stand_alone_in_a_study() {
 fn shipped_studies_name_articles_that_there_are() {
     for (name, _) in SHIPPED {
         for article in Study::named(name).unwrap().published {
-            crate::published::named(&article).unwrap_or_else(|e| panic!("{name}: {e}"));
+            crate::study::published::named(&article).unwrap_or_else(|e| panic!("{name}: {e}"));
         }
     }
 }

@@ -14,10 +14,10 @@ use tare_data::failure::{Failure, FailureKind};
 use tare_data::frame::{Frame, Line, PROTOCOL, Splitter, encode};
 use tare_data::request::{Request, TrialRequest};
 
-use crate::carried::Carried;
-use crate::kept;
+use crate::carried::user_files::Carried;
+use crate::carried::kept;
+use crate::harness::stopwatch::now_ns;
 use crate::peer::process;
-use crate::stopwatch::now_ns;
 
 mod trial_process;
 

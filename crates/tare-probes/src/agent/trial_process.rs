@@ -9,11 +9,11 @@ use tare_data::noise::Noise;
 use tare_data::request::TrialRequest;
 
 use super::{LONGEST_DEADLINE_MS, send, set_alarm};
-use crate::child::die_with_parent;
-use crate::folder::Folder;
-use crate::noise::Watch;
-use crate::stopwatch::now_ns;
-use crate::trial::Trial;
+use crate::harness::child::die_with_parent;
+use crate::harness::folder::Folder;
+use crate::harness::interference::Watch;
+use crate::harness::stopwatch::now_ns;
+use crate::harness::trial::Trial;
 
 /// Runs the trial of a request in this process and sends its frames. `carried` holds the files of the user's commands.
 pub fn run(program: &Path, carried: Option<&Path>) -> io::Result<()> {

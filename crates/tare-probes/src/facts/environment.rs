@@ -3,9 +3,9 @@
 use tare_data::facts::Facts;
 
 use super::{mounts, network, read_text};
-use crate::affinity;
+use crate::harness::affinity;
+use crate::harness::stopwatch::now_ns;
 use crate::probes::smallest_step_ns;
-use crate::stopwatch::now_ns;
 
 /// Clock reads that the cost of one is taken from.
 const CLOCK_READS: u64 = 2_000;

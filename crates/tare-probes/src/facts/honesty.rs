@@ -14,12 +14,12 @@ use tare_data::facts::Facts;
 use tare_data::failure::FailureKind;
 
 use super::{meminfo_bytes, mounts, read_text};
-use crate::buffer::Buffer;
-use crate::files;
-use crate::folder::Folder;
-use crate::noise::rusage;
-use crate::stopwatch::now_ns;
-use crate::syscall;
+use crate::harness::buffer::Buffer;
+use crate::harness::files;
+use crate::harness::folder::Folder;
+use crate::harness::interference::rusage;
+use crate::harness::stopwatch::now_ns;
+use crate::harness::syscall;
 
 /// What an honest environment gets.
 const OK: &str = "ok";

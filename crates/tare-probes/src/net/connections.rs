@@ -9,8 +9,8 @@ use rustix::net::{self, AddressFamily, SocketFlags, SocketType};
 use super::serving::{TOKEN_BYTES, Token, same};
 use super::sockets;
 use super::streams::REQUEST;
-use crate::stopwatch::{Laps, now_ns};
-use crate::syscall::{recv, send};
+use crate::harness::stopwatch::{Laps, now_ns};
+use crate::harness::syscall::{recv, send};
 
 /// What one end needs to make connections.
 pub struct Connections<'a> {

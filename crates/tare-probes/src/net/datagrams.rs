@@ -13,7 +13,7 @@ use super::ledger::{Ledger, MOST_LOST, answer};
 use super::line::Line;
 use super::serving::{TOKEN_BYTES, Token, same, shown_back};
 use super::sockets::{self, Wait};
-use crate::stopwatch::{Laps, now_ns};
+use crate::harness::stopwatch::{Laps, now_ns};
 
 /// A request that is not answered for so long is given up: some thirty times a slow round trip in a place, and
 /// longer than one around the Earth.

@@ -14,13 +14,13 @@ use super::flow::{Flow, Rounds, Transport};
 use super::line::Line;
 use super::serving::{Serving, TOKEN_BYTES, Token, shown_back};
 use super::{datagrams, sockets, streams};
-use crate::child::Child;
-use crate::handover::Placement;
+use crate::harness::child::Child;
+use crate::harness::handover::Placement;
+use crate::harness::stopwatch::Stopwatch;
+use crate::harness::trial::{Trial, broken, prove};
 use crate::netperf::client::{self, Driven};
 use crate::peer::Secret;
 use crate::peer::client::Session;
-use crate::stopwatch::Stopwatch;
-use crate::trial::{Trial, broken, prove};
 
 /// The far end; it ends when this is dropped.
 pub struct Far {

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use tare_data::failure::Failure;
 use tare_data::names::Parameters;
 
-use crate::trial::broken;
+use crate::harness::trial::broken;
 
 /// Beyond this the socket buffers fill and both ends of a stream wait for each other.
 pub const LARGEST_MESSAGE: u64 = 1 << 16;
@@ -145,14 +145,14 @@ impl Pace {
     /// When request `index` of a schedule that began at `first_ns` starts; waits for that time at a fixed rate.
     #[inline(always)]
     pub fn start_ns(&self, first_ns: u64, index: u64) -> u64 {
-        let now_ns = crate::stopwatch::now_ns();
+        let now_ns = crate::harness::stopwatch::now_ns();
         if self.interval_ns == 0 {
             return now_ns;
         }
         let intended_ns = first_ns + index * self.interval_ns;
         if now_ns < intended_ns {
             // Woken early by a signal, the request goes out early; its time still counts from the intended one.
-            let _ = crate::syscall::sleep_until(intended_ns);
+            let _ = crate::harness::syscall::sleep_until(intended_ns);
         }
         intended_ns
     }

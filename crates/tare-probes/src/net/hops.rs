@@ -13,8 +13,8 @@ use tare_data::failure::{Failure, FailureKind};
 use super::serving::{TOKEN_BYTES, Token, shown_back};
 use super::stamps::{self, Sent};
 use super::{ledger, sockets};
-use crate::stopwatch::Laps;
-use crate::trial::broken;
+use crate::harness::stopwatch::Laps;
+use crate::harness::trial::broken;
 
 /// Bytes of a request and of a response: a number, and in a response the far end's spans of the round before.
 pub const MESSAGE: usize = 64;

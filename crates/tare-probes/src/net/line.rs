@@ -10,7 +10,7 @@ use rustix::fd::AsFd;
 use rustix::io::Errno;
 use rustix::net;
 
-use crate::syscall::{recv_from, send_to};
+use crate::harness::syscall::{recv_from, send_to};
 
 /// Bytes of the longer of the two kinds of addresses, `struct sockaddr_in6`.
 pub const ADDRESS_BYTES: usize = 28;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tare_data::failure::{Failure, FailureKind};
 
-use crate::trial::broken;
+use crate::harness::trial::broken;
 
 /// A connection that is not there after so long is dropped on the way: one lost packet is sent again after 1 s and 3 s.
 const PATIENCE: Duration = Duration::from_secs(5);

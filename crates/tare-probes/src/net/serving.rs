@@ -12,7 +12,7 @@ use tare_data::failure::Failure;
 use super::connections::{self, Welcome};
 use super::flow::{Flow, Rounds, Transfer, Transport};
 use super::{datagrams, hops, sockets, streams, transfer};
-use crate::buffer::Buffer;
+use crate::harness::buffer::Buffer;
 
 /// Bytes of a flow's token.
 pub const TOKEN_BYTES: usize = 16;

@@ -9,8 +9,8 @@ use rustix::net::{self, AddressFamily, SocketFlags, SocketType, sockopt};
 use tare_data::failure::{Failure, FailureKind};
 
 use super::flow::Transport;
-use crate::stopwatch::Stopwatch;
-use crate::trial::broken;
+use crate::harness::stopwatch::Stopwatch;
+use crate::harness::trial::broken;
 
 /// A stream whose far end says nothing for so long has lost it.
 pub const SILENCE: Duration = Duration::from_secs(10);

@@ -4,8 +4,8 @@ use rustix::fd::BorrowedFd;
 use rustix::io::Errno;
 
 use super::flow::{Pace, Starts};
-use crate::stopwatch::{Laps, now_ns};
-use crate::syscall::{recv, send};
+use crate::harness::stopwatch::{Laps, now_ns};
+use crate::harness::syscall::{recv, send};
 
 /// What requests and responses are full of; different, so that an echo is not taken for a response.
 pub const REQUEST: u8 = b'q';

@@ -11,8 +11,8 @@ use rustix::net::{self, SendFlags, sockopt};
 
 use super::flow::Direction;
 use super::sockets;
-use crate::stopwatch::Stopwatch;
-use crate::syscall::{recv, send};
+use crate::harness::stopwatch::Stopwatch;
+use crate::harness::syscall::{recv, send};
 
 /// Most bytes of one batch: a header that asks for more is not the near end's.
 pub const LARGEST_BATCH: u64 = 1 << 40;

@@ -6,9 +6,9 @@ use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::{self, RecvFlags, SocketFlags};
 
+use crate::harness::stopwatch::now_ns;
+use crate::harness::syscall::{recv, send};
 use crate::net::line::Line;
-use crate::stopwatch::now_ns;
-use crate::syscall::{recv, send};
 
 /// What a test counted, as results say it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

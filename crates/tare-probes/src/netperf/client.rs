@@ -16,12 +16,12 @@ use super::codec::{
     OmniResults, RECEIVE, ROUTING_ALLOWED, STREAM, TCP, TRANSMIT, Text, UDP,
 };
 use super::server::{read_message, write_message};
+use crate::harness::stopwatch::Stopwatch;
+use crate::harness::trial::{broken, prove};
 use crate::net::flow::{Direction, Flow, Rounds, Transfer, Transport};
 use crate::net::line::Line;
 use crate::net::reaching::{Listener, reach};
 use crate::net::sockets;
-use crate::stopwatch::Stopwatch;
-use crate::trial::{broken, prove};
 
 /// It answers a request at once; a program that is no netserver says nothing.
 const ANSWERS: Duration = Duration::from_secs(10);

@@ -22,11 +22,11 @@ use super::admission::{Admitted, LONGEST_TEST, Length, Test, admit};
 use super::answering::{self, Counted, End, Messages};
 use super::codec::{self, MESSAGE_BYTES, Message, OmniRequest, OmniResponse, OmniResults};
 use crate::agent::{set_alarm, wake_on_alarm};
-use crate::buffer::Buffer;
-use crate::child::Child;
+use crate::harness::buffer::Buffer;
+use crate::harness::child::Child;
+use crate::harness::stopwatch::now_ns;
 use crate::net::Transport;
 use crate::net::sockets::{self, Wait};
-use crate::stopwatch::now_ns;
 
 /// A client speaks first; one that says nothing for so long is sent away.
 const FIRST_WORD: Duration = Duration::from_secs(10);
@@ -213,10 +213,10 @@ impl Ready {
     fn prepare(admitted: Admitted, here: IpAddr) -> Result<Ready, Errno> {
         if let Some(processor) = admitted.processor {
             // Only one that exists can be asked for: a set has bounds.
-            if !crate::affinity::allowed().contains(&processor) {
+            if !crate::harness::affinity::allowed().contains(&processor) {
                 return Err(Errno::INVAL);
             }
-            crate::affinity::pin(processor).map_err(|_| Errno::PERM)?;
+            crate::harness::affinity::pin(processor).map_err(|_| Errno::PERM)?;
         }
         let transport = match admitted.test {
             Test::DatagramRounds { .. } => Transport::Udp,

@@ -14,12 +14,12 @@ use tare_data::failure::Failure;
 use super::connection::{Connection, Event, HandshakeKey, PATIENCE};
 use super::message::Answer;
 use super::noise::{Secret, hex};
-use crate::child::Child;
+use crate::harness::child::Child;
+use crate::harness::trial::broken;
 use crate::net::far::fresh_token;
 use crate::net::flow::{Flow, Transport};
 use crate::net::serving::Serving;
 use crate::net::sockets;
-use crate::trial::broken;
 
 /// Strangers at a time; one more, and the oldest makes room.
 const MOST_STRANGERS: usize = 128;

@@ -10,9 +10,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tare_data::failure::Failure;
 use tare_data::metric::Reading;
 
+use crate::harness::stopwatch::{Laps, now_ns};
+use crate::harness::trial::{broken, prove};
 use crate::probe::{MetricDescription, Parameter, Probe};
-use crate::stopwatch::{Laps, now_ns};
-use crate::trial::{broken, prove};
 
 pub static PROBE: Probe = Probe {
     name: "cpu.primes",

@@ -11,9 +11,9 @@ use std::hint::black_box;
 use tare_data::metric::Reading;
 use tare_data::unit::{Direction, Unit};
 
+use crate::harness::stopwatch::Stopwatch;
+use crate::harness::trial::prove;
 use crate::probe::{MetricDescription, Probe};
-use crate::stopwatch::Stopwatch;
-use crate::trial::prove;
 
 pub static PROBE: Probe = Probe {
     name: "cpu.whetstone",

@@ -9,12 +9,12 @@ use rustix::fs::OFlags;
 use rustix::io::Errno;
 use tare_data::names::Parameters;
 
-use crate::buffer::Buffer;
-use crate::files;
+use crate::harness::buffer::Buffer;
+use crate::harness::files;
+use crate::harness::stopwatch::Stopwatch;
+use crate::harness::syscall::{pread, read, rewind, write};
+use crate::harness::trial::{broken, prove};
 use crate::probe::{MetricDescription, Need, Parameter, Probe};
-use crate::stopwatch::Stopwatch;
-use crate::syscall::{pread, read, rewind, write};
-use crate::trial::{broken, prove};
 
 pub static PROBE: Probe = Probe {
     name: "file.copy",

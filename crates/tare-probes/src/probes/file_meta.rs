@@ -12,11 +12,11 @@ use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use rustix::io::Errno;
 use tare_data::failure::Failure;
 
-use crate::files;
+use crate::harness::files;
+use crate::harness::stopwatch::Stopwatch;
+use crate::harness::syscall;
+use crate::harness::trial::{broken, prove};
 use crate::probe::{MetricDescription, Need, Probe};
-use crate::stopwatch::Stopwatch;
-use crate::syscall;
-use crate::trial::{broken, prove};
 
 const FILES_A_FOLDER: u64 = 100;
 const BYTES: usize = 1024;

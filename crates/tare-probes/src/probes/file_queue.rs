@@ -20,12 +20,12 @@ use tare_data::generator::Generator;
 use tare_data::metric::Reading;
 use tare_data::names::Parameters;
 
-use crate::buffer::Buffer;
-use crate::files;
+use crate::harness::buffer::Buffer;
+use crate::harness::files;
+use crate::harness::stopwatch::{Laps, now_ns};
+use crate::harness::syscall::{pread, pwrite};
+use crate::harness::trial::{broken, prove};
 use crate::probe::{MetricDescription, Need, Parameter, Probe};
-use crate::stopwatch::{Laps, now_ns};
-use crate::syscall::{pread, pwrite};
-use crate::trial::{broken, prove};
 
 pub static PROBE: Probe = Probe {
     name: "file.queue",

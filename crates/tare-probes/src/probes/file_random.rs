@@ -16,12 +16,12 @@ use tare_data::failure::Failure;
 use tare_data::generator::Generator;
 use tare_data::names::Parameters;
 
-use crate::buffer::Buffer;
-use crate::files;
+use crate::harness::buffer::Buffer;
+use crate::harness::files;
+use crate::harness::stopwatch::{Laps, Stopwatch, now_ns};
+use crate::harness::syscall::{fsync, pread, pwrite};
+use crate::harness::trial::{Report, broken, prove};
 use crate::probe::{MetricDescription, Need, Parameter, Probe};
-use crate::stopwatch::{Laps, Stopwatch, now_ns};
-use crate::syscall::{fsync, pread, pwrite};
-use crate::trial::{Report, broken, prove};
 
 pub static PROBE: Probe = Probe {
     name: "file.random",

@@ -11,12 +11,12 @@ use rustix::io::Errno;
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::names::{BadParameter, Parameters};
 
-use crate::buffer::Buffer;
-use crate::files;
+use crate::harness::buffer::Buffer;
+use crate::harness::files;
+use crate::harness::stopwatch::{Stopwatch, now_ns};
+use crate::harness::syscall;
+use crate::harness::trial::{Report, Trial, broken, prove};
 use crate::probe::{MetricDescription, Need, Parameter, Probe};
-use crate::stopwatch::{Stopwatch, now_ns};
-use crate::syscall;
-use crate::trial::{Report, Trial, broken, prove};
 
 pub static PROBE: Probe = Probe {
     name: "file.seq",

@@ -8,12 +8,12 @@ use rustix::fs::OFlags;
 use rustix::io::Errno;
 use tare_data::metric::Reading;
 
-use crate::buffer::Buffer;
-use crate::files;
+use crate::harness::buffer::Buffer;
+use crate::harness::files;
+use crate::harness::stopwatch::{Laps, now_ns};
+use crate::harness::syscall::{fdatasync, pread, pwrite};
+use crate::harness::trial::{broken, prove};
 use crate::probe::{MetricDescription, Need, Probe};
-use crate::stopwatch::{Laps, now_ns};
-use crate::syscall::{fdatasync, pread, pwrite};
-use crate::trial::{broken, prove};
 
 const BLOCK: usize = 4096;
 /// Blocks of the file: 1 MiB.

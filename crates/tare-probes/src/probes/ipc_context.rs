@@ -4,9 +4,9 @@
 //! two wake-ups. On one processor that is two context switches; on two it is two wake-ups across them.
 //! Where the processes run is worth a factor of four, so it is a parameter. pipe(7), sched_setaffinity(2).
 
-use crate::handover::{Ends, PIN, run};
+use crate::harness::handover::{Ends, PIN, run};
+use crate::harness::trial::broken;
 use crate::probe::{MetricDescription, Probe};
-use crate::trial::broken;
 
 pub static PROBE: Probe = Probe {
     name: "ipc.context",

@@ -7,11 +7,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use rustix::io::Errno;
 
-use crate::handover::{PIN, Placement};
+use crate::harness::handover::{PIN, Placement};
+use crate::harness::stopwatch::Stopwatch;
+use crate::harness::syscall::{futex_wait, futex_wake};
+use crate::harness::trial::{broken, prove};
 use crate::probe::{MetricDescription, Probe};
-use crate::stopwatch::Stopwatch;
-use crate::syscall::{futex_wait, futex_wake};
-use crate::trial::{broken, prove};
 
 pub static PROBE: Probe = Probe {
     name: "ipc.futex",

@@ -6,11 +6,11 @@
 use rustix::fd::{AsFd, BorrowedFd};
 use rustix::io::Errno;
 
-use crate::buffer::Buffer;
+use crate::harness::buffer::Buffer;
+use crate::harness::stopwatch::Stopwatch;
+use crate::harness::syscall::{read, write};
+use crate::harness::trial::{broken, prove};
 use crate::probe::{MetricDescription, Probe};
-use crate::stopwatch::Stopwatch;
-use crate::syscall::{read, write};
-use crate::trial::{broken, prove};
 
 /// UnixBench's size.
 const BYTES: usize = 512;

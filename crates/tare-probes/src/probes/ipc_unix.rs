@@ -7,9 +7,9 @@ use rustix::fd::OwnedFd;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use tare_data::failure::Failure;
 
-use crate::handover::{Ends, PIN, run};
+use crate::harness::handover::{Ends, PIN, run};
+use crate::harness::trial::broken;
 use crate::probe::{MetricDescription, Probe};
-use crate::trial::broken;
 
 pub static PROBE: Probe = Probe {
     name: "ipc.unix",

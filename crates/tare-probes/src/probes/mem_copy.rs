@@ -4,11 +4,11 @@
 //! which picks the best instructions that the processor says it has: what an environment hides of the
 //! processor (CPUID) shows here. memcpy(3).
 
-use crate::buffer::Buffer;
-use crate::files::size_words;
+use crate::harness::buffer::Buffer;
+use crate::harness::files::size_words;
+use crate::harness::stopwatch::Stopwatch;
+use crate::harness::trial::{broken, prove};
 use crate::probe::{MetricDescription, Parameter, Probe};
-use crate::stopwatch::Stopwatch;
-use crate::trial::{broken, prove};
 
 pub static PROBE: Probe = Probe {
     name: "mem.copy",

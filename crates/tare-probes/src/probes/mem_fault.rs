@@ -3,10 +3,10 @@
 //! Memory is mapped in pieces of 4,096 pages, with huge pages called off, one byte of each page is written,
 //! and the piece is given back. Zeroing the page is part of the fault. mmap(2), madvise(2).
 
-use crate::buffer::Buffer;
+use crate::harness::buffer::Buffer;
+use crate::harness::stopwatch::Stopwatch;
+use crate::harness::trial::prove;
 use crate::probe::{MetricDescription, Probe};
-use crate::stopwatch::Stopwatch;
-use crate::trial::prove;
 
 /// Pages touched before they are given back: 16 MiB of 4 KiB pages fits everywhere.
 const PIECE_PAGES: u64 = 4_096;

@@ -8,11 +8,11 @@
 use tare_data::failure::Failure;
 use tare_data::generator::Generator;
 
-use crate::buffer::Buffer;
-use crate::files::size_words;
+use crate::harness::buffer::Buffer;
+use crate::harness::files::size_words;
+use crate::harness::stopwatch::Stopwatch;
+use crate::harness::trial::{broken, prove};
 use crate::probe::{MetricDescription, Parameter, Probe};
-use crate::stopwatch::Stopwatch;
-use crate::trial::{broken, prove};
 
 /// Bytes of a cache line on every machine that tare is built for.
 const LINE: usize = 64;

@@ -5,11 +5,11 @@
 
 use rustix::io::Errno;
 
-use crate::files::size_words;
+use crate::harness::files::size_words;
+use crate::harness::stopwatch::Stopwatch;
+use crate::harness::syscall::{map, unmap};
+use crate::harness::trial::{broken, prove};
 use crate::probe::{MetricDescription, Parameter, Probe};
-use crate::stopwatch::Stopwatch;
-use crate::syscall::{map, unmap};
-use crate::trial::{broken, prove};
 
 pub static PROBE: Probe = Probe {
     name: "mem.map",

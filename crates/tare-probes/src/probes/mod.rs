@@ -3,9 +3,9 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use crate::applets;
+use crate::carried::applets;
+use crate::carried::workloads;
 use crate::probe::Probe;
-use crate::workloads;
 
 mod cpu_dhrystone;
 mod cpu_primes;

@@ -7,14 +7,14 @@
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::metric::Reading;
 
-use crate::buffer::Buffer;
-use crate::handover::{PIN, Placement};
+use crate::harness::buffer::Buffer;
+use crate::harness::handover::{PIN, Placement};
+use crate::harness::stopwatch::Laps;
+use crate::harness::trial::prove;
 use crate::net::connections::{self, Connections};
 use crate::net::serving::TOKEN_BYTES;
 use crate::net::{Far, Flow, sockets, streams};
 use crate::probe::{MetricDescription, Need, Parameter, Probe};
-use crate::stopwatch::Laps;
-use crate::trial::prove;
 
 pub static PROBE: Probe = Probe {
     name: "net.connect",
@@ -94,7 +94,7 @@ pub static PROBE: Probe = Probe {
 mod tests {
     use super::super::tests::{request, run};
     use super::*;
-    use crate::trial::broken;
+    use crate::harness::trial::broken;
 
     #[test]
     fn requests_of_any_size_are_answered_on_a_connection_each() {

@@ -7,11 +7,11 @@
 
 use tare_data::metric::Reading;
 
-use crate::handover::{PIN, Placement};
+use crate::harness::handover::{PIN, Placement};
+use crate::harness::trial::{broken, prove};
 use crate::net::hops::{Hops, Near};
 use crate::net::{Far, Flow};
 use crate::probe::{MetricDescription, Need, Probe};
-use crate::trial::{broken, prove};
 
 /// A mean: means of parts add up to the mean of the whole.
 const fn mean(name: &'static str) -> MetricDescription {
@@ -61,7 +61,7 @@ pub static PROBE: Probe = Probe {
     },
 };
 
-fn report_all(hops: Hops, report: &mut crate::trial::Report) {
+fn report_all(hops: Hops, report: &mut crate::harness::trial::Report) {
     let Hops { round, call, device, way, far_arrival, far_turn, far_leave, arrival } = hops;
     for (series, laps) in [
         ("round", round),

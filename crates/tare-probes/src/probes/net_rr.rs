@@ -13,14 +13,14 @@ use tare_data::failure::Failure;
 use tare_data::metric::Reading;
 use tare_data::unit::Unit;
 
-use crate::buffer::Buffer;
-use crate::handover::{PIN, Placement};
+use crate::harness::buffer::Buffer;
+use crate::harness::handover::{PIN, Placement};
+use crate::harness::stopwatch::Laps;
+use crate::harness::trial::{Trial, broken, prove};
 use crate::net::flow::Pace;
 use crate::net::ledger::{Counts, Ledger};
 use crate::net::{Far, Flow, Rounds, Transport, datagrams, sockets, streams};
 use crate::probe::{MetricDescription, Need, Parameter, Probe};
-use crate::stopwatch::Laps;
-use crate::trial::{Trial, broken, prove};
 
 pub static PROBE: Probe = Probe {
     name: "net.rr",

@@ -8,14 +8,14 @@ use rustix::fd::{AsFd, OwnedFd};
 use tare_data::metric::Reading;
 use tare_data::unit::Unit;
 
-use crate::buffer::Buffer;
-use crate::handover::{PIN, Placement};
+use crate::harness::buffer::Buffer;
+use crate::harness::handover::{PIN, Placement};
+use crate::harness::stopwatch::Stopwatch;
+use crate::harness::trial::{broken, prove};
 use crate::net::flow::Direction;
 use crate::net::transfer::{self, LARGEST_BATCH};
 use crate::net::{Far, Flow, Transfer, sockets};
 use crate::probe::{MetricDescription, Need, Parameter, Probe};
-use crate::stopwatch::Stopwatch;
-use crate::trial::{broken, prove};
 
 /// The value of `congestion` that leaves the choice to each end's system.
 const SYSTEM: &str = "system";

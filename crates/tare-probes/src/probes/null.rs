@@ -1,8 +1,8 @@
 //! `null`: nothing at all, timed; what the harness itself costs.
 
+use crate::harness::stopwatch::Stopwatch;
+use crate::harness::trial::prove;
 use crate::probe::{MetricDescription, Probe};
-use crate::stopwatch::Stopwatch;
-use crate::trial::prove;
 
 pub static PROBE: Probe = Probe {
     name: "null",

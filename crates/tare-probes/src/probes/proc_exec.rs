@@ -16,10 +16,10 @@ use rustix::fd::{AsFd, AsRawFd, OwnedFd};
 use rustix::fs::{CWD, Mode, OFlags};
 use tare_data::failure::{Failure, FailureKind};
 
-use crate::child::Child;
+use crate::harness::child::Child;
+use crate::harness::stopwatch::{Stopwatch, now_ns};
+use crate::harness::trial::{broken, prove};
 use crate::probe::{MetricDescription, Parameter, Probe};
-use crate::stopwatch::{Stopwatch, now_ns};
-use crate::trial::{broken, prove};
 
 pub static PROBE: Probe = Probe {
     name: "proc.exec",

@@ -14,13 +14,13 @@ use tare_data::batch::{HELD, OUTSIDE};
 use tare_data::failure::Failure;
 use tare_data::unit::Unit;
 
-use crate::buffer::Buffer;
-use crate::child::Child;
 use crate::facts::{available_bytes, meminfo_bytes, read_text};
-use crate::files::size_words;
+use crate::harness::buffer::Buffer;
+use crate::harness::child::Child;
+use crate::harness::files::size_words;
+use crate::harness::stopwatch::{Laps, Stopwatch, now_ns};
+use crate::harness::trial::{Report, Trial, broken, prove};
 use crate::probe::{MetricDescription, Parameter, Probe};
-use crate::stopwatch::{Laps, Stopwatch, now_ns};
-use crate::trial::{Report, Trial, broken, prove};
 
 pub static PROBE: Probe = Probe {
     name: "proc.fork_hold",

@@ -14,12 +14,12 @@ use tare_data::generator::Generator;
 use tare_data::metric::Reading;
 use tare_data::unit::{Direction, Unit};
 
-use crate::applets;
-use crate::files;
-use crate::kept;
+use crate::carried::applets;
+use crate::carried::kept;
+use crate::harness::files;
+use crate::harness::stopwatch::Stopwatch;
+use crate::harness::trial::{broken, prove};
 use crate::probe::{MetricDescription, Need, Parameter, Probe};
-use crate::stopwatch::Stopwatch;
-use crate::trial::{broken, prove};
 
 pub static PROBE: Probe = Probe {
     name: "proc.shell",

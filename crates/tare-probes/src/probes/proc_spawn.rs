@@ -2,9 +2,9 @@
 //!
 //! UnixBench's process creation and lmbench's fork time the same three calls. fork(2), _exit(2), wait4(2).
 
+use crate::harness::stopwatch::{Laps, now_ns};
+use crate::harness::trial::{broken, prove};
 use crate::probe::{MetricDescription, Probe};
-use crate::stopwatch::{Laps, now_ns};
-use crate::trial::{broken, prove};
 use tare_data::failure::Failure;
 
 pub static PROBE: Probe = Probe {

@@ -12,10 +12,10 @@ use tare_data::unit::Unit;
 
 use super::proc_fork_hold::{LONGEST_LOOK_MS, each, pss_bytes, say_held};
 use crate::facts::available_bytes;
+use crate::harness::stopwatch::{Laps, Stopwatch, now_ns};
+use crate::harness::syscall::futex_wait;
+use crate::harness::trial::{Trial, broken, prove};
 use crate::probe::{MetricDescription, Parameter, Probe};
-use crate::stopwatch::{Laps, Stopwatch, now_ns};
-use crate::syscall::futex_wait;
-use crate::trial::{Trial, broken, prove};
 
 pub static PROBE: Probe = Probe {
     name: "proc.thread_hold",

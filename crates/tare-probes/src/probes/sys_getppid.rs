@@ -3,10 +3,10 @@
 //! getppid is used because no library caches it and every kernel, real or translated, has to look it up.
 //! See getppid(2).
 
+use crate::harness::stopwatch::Stopwatch;
+use crate::harness::syscall::getppid;
+use crate::harness::trial::prove;
 use crate::probe::{MetricDescription, Probe};
-use crate::stopwatch::Stopwatch;
-use crate::syscall::getppid;
-use crate::trial::prove;
 
 pub static PROBE: Probe = Probe {
     name: "sys.getppid",

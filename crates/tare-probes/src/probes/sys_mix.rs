@@ -6,10 +6,10 @@
 use rustix::fd::{AsFd, BorrowedFd};
 use rustix::io::Errno;
 
+use crate::harness::stopwatch::Stopwatch;
+use crate::harness::syscall::{close, dup, getpid, getuid, umask};
+use crate::harness::trial::{broken, prove};
 use crate::probe::{MetricDescription, Probe};
-use crate::stopwatch::Stopwatch;
-use crate::syscall::{close, dup, getpid, getuid, umask};
-use crate::trial::{broken, prove};
 
 /// Calls a turn.
 const CALLS: u64 = 5;

@@ -9,10 +9,11 @@ use tare_data::names::{Case, Parameters};
 use tare_data::peer::Peer;
 use tare_data::request::{Amount, TrialRequest};
 
-use crate::folder::Folder;
+use crate::PROBES;
+use crate::find;
+use crate::harness::folder::Folder;
+use crate::harness::trial::Trial;
 use crate::probe::{Need, Probe, Size};
-use crate::trial::Trial;
-use crate::{PROBES, find};
 
 /// A request for a trial of a probe, small: 23 operations a batch.
 pub fn request(probe: &Probe, parameters: &[(&str, &str)]) -> TrialRequest {

@@ -5,9 +5,9 @@
 
 use tare_data::unit::Unit;
 
+use crate::harness::stopwatch::{Stopwatch, now_ns};
+use crate::harness::trial::prove;
 use crate::probe::{MetricDescription, Probe};
-use crate::stopwatch::{Stopwatch, now_ns};
-use crate::trial::prove;
 
 /// Reads that the smallest step is looked for in.
 const STEP_READS: usize = 1_000;

@@ -6,8 +6,8 @@
 
 use tare_data::unit::Unit;
 
+use crate::harness::stopwatch::{Stopwatch, now_ns};
 use crate::probe::{MetricDescription, Parameter, Probe};
-use crate::stopwatch::{Stopwatch, now_ns};
 
 /// Gaps above this are time stolen: beyond what an interrupt takes, below any time slice.
 const GAP_NS: u64 = 20_000;

@@ -6,10 +6,10 @@
 use rustix::io::Errno;
 use tare_data::metric::Reading;
 
+use crate::harness::stopwatch::{Laps, now_ns};
+use crate::harness::syscall::sleep_until;
+use crate::harness::trial::{broken, prove};
 use crate::probe::{MetricDescription, Parameter, Probe};
-use crate::stopwatch::{Laps, now_ns};
-use crate::syscall::sleep_until;
-use crate::trial::{broken, prove};
 
 pub static PROBE: Probe = Probe {
     name: "time.wakeup",

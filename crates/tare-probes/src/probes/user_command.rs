@@ -19,13 +19,13 @@ use tare_data::frame::MARKER;
 use tare_data::names::Parameters;
 use tare_data::unit::Unit;
 
-use crate::carried;
-use crate::folder::Folder;
-use crate::kept;
-use crate::output::{Kept, Watcher};
+use crate::carried::user_files;
+use crate::carried::kept;
+use crate::harness::folder::Folder;
+use crate::harness::output::{Kept, Watcher};
+use crate::harness::stopwatch::{Stopwatch, now_ns};
+use crate::harness::trial::{Trial, broken};
 use crate::probe::{MetricDescription, Need, Parameter, Probe};
-use crate::stopwatch::{Stopwatch, now_ns};
-use crate::trial::{Trial, broken};
 
 /// What the name of a case begins with.
 pub const USER: &str = "user.";
@@ -181,8 +181,8 @@ impl<'a> Asked<'a> {
     fn run(&self, stopwatch: &mut Stopwatch) -> Result<libc::rusage, Failure> {
         let folder = Folder::fresh(self.directory)?;
         if self.files > 0 {
-            let copied = carried::copy(self.carried, self.name, folder.path())?;
-            crate::trial::prove("files carried along", copied, self.files)?;
+            let copied = user_files::copy(self.carried, self.name, folder.path())?;
+            crate::harness::trial::prove("files carried along", copied, self.files)?;
         }
         if !self.prepare.is_empty() {
             self.execute(&self.prepare, folder.path(), 0, &mut Stopwatch::default())?;

@@ -11,9 +11,9 @@ use tare_data::failure::{Failure, FailureKind};
 use tare_data::names::Case;
 use tare_data::peer::Peer;
 use tare_data::request::{Amount, TrialRequest};
+use tare_probes::harness::trial::Trial;
 use tare_probes::netperf::client::try_out;
 use tare_probes::probe::Size;
-use tare_probes::trial::Trial;
 
 use crate::stand::{Served, V4, V6, stock};
 

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
-use tare_probes::child::Child;
+use tare_probes::harness::child::Child;
 use tare_probes::netperf::codec::{MESSAGE_BYTES, Message};
 use tare_probes::netperf::server::{Limits, serve};
 

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use tare_analysis::findings::Level;
-use tare_analysis::spread::spread;
+use tare_analysis::statistics::spread::spread;
 use tare_data::unit::Unit;
 
 use super::{Export, Source, Writing};

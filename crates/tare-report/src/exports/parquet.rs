@@ -9,7 +9,7 @@ use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::Type;
-use tare_analysis::summary::{counted, values};
+use tare_analysis::verdicts::summary::{counted, values};
 use tare_data::metric::Metric;
 use tare_data::session::{PlannedCase, Role, Trial};
 use tare_data::unit::Direction;

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use serde::Serialize;
-use tare_analysis::curve::{TailCurve, tail_curves};
 use tare_analysis::findings::Findings;
-use tare_analysis::modes::groups;
+use tare_analysis::statistics::modes::groups;
+use tare_analysis::verdicts::curve::{TailCurve, tail_curves};
 use tare_data::session::{Session, Trial};
 
 use super::Options;

@@ -12,13 +12,13 @@ use tare_data::noise::Noise;
 use tare_data::peer::Peer;
 use tare_data::request::{Amount, TrialRequest};
 use tare_data::session::{Lane, Role, Trial};
-use tare_lab::amount::pace;
-use tare_lab::arena::{Arena, Started};
-use tare_lab::ground::{SessionGround, Setting as GroundSetting};
-use tare_lab::live::LiveArena;
-use tare_lab::places::Wanted;
-use tare_lab::prepare;
-use tare_lab::programs::Programs;
+use tare_lab::host::programs::Programs;
+use tare_lab::ownership::workspace::{SessionGround, Setting as GroundSetting};
+use tare_lab::session::amount::pace;
+use tare_lab::session::arena::{Arena, Started};
+use tare_lab::session::live::LiveArena;
+use tare_lab::session::prepare;
+use tare_lab::storage::places::Wanted;
 use tare_probes::probe::{Need, Size};
 
 use crate::Setting;
@@ -49,7 +49,7 @@ impl Ran {
         let probe = self.trial.case.split(['?', '@', '-']).next().unwrap_or_default();
         let probe = tare_probes::find(probe).ok_or("a probe that is not there")?;
         let metrics: Vec<Metric> = probe.metrics().into_iter().filter(|m| m.name == metric).collect();
-        let value = tare_analysis::summary::values(&self.trial, &metrics).pop().flatten();
+        let value = tare_analysis::verdicts::summary::values(&self.trial, &metrics).pop().flatten();
         value.map(|v| v.value).ok_or_else(|| format!("{} gave no {metric}", probe.name))
     }
 }

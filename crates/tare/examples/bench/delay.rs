@@ -108,7 +108,7 @@ fn control<T>(calls: &impl AsFd, request: libc::Ioctl, value: &mut T) -> io::Res
 }
 
 fn share_a_processor(pid: u32) -> io::Result<()> {
-    let last = tare_probes::affinity::allowed().pop().ok_or(io::ErrorKind::NotFound)?;
+    let last = tare_probes::harness::affinity::allowed().pop().ok_or(io::ErrorKind::NotFound)?;
     let mut one = CpuSet::new();
     one.set(last);
     sched_setaffinity(None, &one)?;

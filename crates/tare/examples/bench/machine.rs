@@ -74,7 +74,7 @@ impl Pinned {
     fn to(processor: Option<&usize>) -> Result<Pinned, String> {
         let before = sched_getaffinity(None).map_err(|e| format!("reading the affinity: {e}"))?;
         let processor = processor.ok_or("no processor to run on")?;
-        tare_probes::affinity::pin(*processor).map_err(|failure| failure.to_string())?;
+        tare_probes::harness::affinity::pin(*processor).map_err(|failure| failure.to_string())?;
         Ok(Pinned { before })
     }
 }
@@ -82,7 +82,7 @@ impl Pinned {
 /// The processors that this program could run on when it was first asked, which is before it stays on any.
 fn processors() -> &'static [usize] {
     static ALL: OnceLock<Vec<usize>> = OnceLock::new();
-    ALL.get_or_init(tare_probes::affinity::allowed)
+    ALL.get_or_init(tare_probes::harness::affinity::allowed)
 }
 
 impl Drop for Pinned {

@@ -1,10 +1,10 @@
 //! The ratio tare/tool over rounds, with the interval that a session would give it, and what must hold of it.
 
-use tare_analysis::compare::{Nulls, median, sorted};
-use tare_analysis::judge::{Pair, Pairs, judge};
-use tare_analysis::rows::MARGIN;
-use tare_analysis::stopping::{Engine, Schedule};
-use tare_analysis::verdict::Margin;
+use tare_analysis::statistics::signed_ranks::{Nulls, median, sorted};
+use tare_analysis::verdicts::judge::{Pair, Pairs, judge};
+use tare_analysis::verdicts::rows::MARGIN;
+use tare_analysis::verdicts::stopping::{Engine, Schedule};
+use tare_analysis::verdicts::verdict::Margin;
 
 /// What must hold of a ratio tare/tool.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use tare_lab::programs::{self, Ended};
+use tare_lab::host::programs::{self, Ended};
 
 /// The path of a program, or that it is not installed.
 pub fn find(name: &str) -> Result<PathBuf, String> {

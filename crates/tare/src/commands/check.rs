@@ -6,9 +6,10 @@ use std::process::ExitCode;
 use serde_json::json;
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::peer::Peer;
-use tare_lab::environments::{self, NotReady, PROVIDERS};
-use tare_lab::peers::Peers;
-use tare_lab::presets::PRESETS;
+use tare_lab::environments::presets::PRESETS;
+use tare_lab::environments::{self, PROVIDERS};
+use tare_lab::provider::NotReady;
+use tare_lab::session::peers::Peers;
 use tare_probes::facts;
 use tare_probes::netperf;
 use tare_probes::peer::Secret;
@@ -50,7 +51,7 @@ pub fn run(args: Check) -> anyhow::Result<ExitCode> {
         rows.push((preset.name, ready.map(|_| preset.specification.to_owned())));
     }
     let mut machine = facts::environment();
-    machine.0.extend(tare_lab::machine::noise().0);
+    machine.0.extend(tare_lab::host::machine::noise().0);
     if args.json {
         let all: Vec<_> = rows
             .iter()

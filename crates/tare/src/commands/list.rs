@@ -5,9 +5,9 @@ use std::process::ExitCode;
 
 use serde_json::json;
 use tare_lab::environments::PROVIDERS;
+use tare_lab::environments::presets::PRESETS;
 use tare_lab::error::LabError;
-use tare_lab::presets::PRESETS;
-use tare_lab::published;
+use tare_lab::study::published;
 use tare_lab::study::{SHIPPED, Study, probes};
 use tare_report::exports::EXPORTS;
 

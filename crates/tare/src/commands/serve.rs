@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use tare_lab::error::{ErrorKind, LabError};
-use tare_lab::peers::{NETPERF, TARE, secret_in};
+use tare_lab::session::peers::{NETPERF, TARE, secret_in};
 use tare_lab::study::parse_duration_s;
 use tare_probes::netperf::server;
 use tare_probes::peer::server::{Account, Ending};

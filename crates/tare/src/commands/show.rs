@@ -4,11 +4,12 @@ use std::fmt::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
-use tare_lab::environments::{PROVIDERS, Provider};
+use tare_lab::environments::PROVIDERS;
+use tare_lab::environments::presets::{self, PRESETS, Preset};
 use tare_lab::error::{ErrorKind, LabError};
 use tare_lab::nearest::nearest;
-use tare_lab::presets::{self, PRESETS, Preset};
-use tare_lab::published;
+use tare_lab::provider::Provider;
+use tare_lab::study::published;
 use tare_lab::study::{SHIPPED, Study, probes};
 use tare_probes::Probe;
 

@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use tare_data::imported::Imported;
-use tare_lab::programs::{self, Programs};
+use tare_lab::host::programs::{self, Programs};
 use tare_record::importers::import;
 
 /// A tool that takes longer hangs.

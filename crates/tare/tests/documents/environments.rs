@@ -2,9 +2,10 @@
 
 use std::fmt::Write;
 
-use tare_lab::environments::{PROVIDERS, Provider};
-use tare_lab::file_systems::FILE_SYSTEMS;
-use tare_lab::presets::PRESETS;
+use tare_lab::environments::PROVIDERS;
+use tare_lab::environments::presets::PRESETS;
+use tare_lab::provider::Provider;
+use tare_lab::storage::file_systems::FILE_SYSTEMS;
 
 use crate::book;
 

@@ -61,7 +61,7 @@ fn as_json(text: &str) -> serde_json::Value {
 fn complaint(text: &str) -> Option<String> {
     let mut schemas = boon::Schemas::new();
     let mut compiler = boon::Compiler::new();
-    compiler.add_resource("file:///study.schema.json", tare_lab::study_schema::schema()).unwrap();
+    compiler.add_resource("file:///study.schema.json", tare_lab::study::schema::schema()).unwrap();
     let index = compiler.compile("file:///study.schema.json", &mut schemas).unwrap();
     schemas.validate(&as_json(text), index).err().map(|e| e.to_string())
 }
@@ -69,7 +69,7 @@ fn complaint(text: &str) -> Option<String> {
 #[test]
 fn the_schema_for_editors_takes_every_shipped_study_and_refuses_slips() {
     let _lock = book::lock();
-    let schema = format!("{:#}\n", tare_lab::study_schema::schema());
+    let schema = format!("{:#}\n", tare_lab::study::schema::schema());
     book::keep(&book::root().join("docs/study.schema.json"), &schema);
     for (name, text) in tare_lab::study::SHIPPED {
         assert_eq!(complaint(text), None, "{name}");

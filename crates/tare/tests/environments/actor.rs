@@ -5,7 +5,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use tare_lab::ground::SessionGround;
+use tare_lab::ownership::workspace::SessionGround;
 
 use crate::bench::{Bench, Spoken, ready};
 

@@ -12,17 +12,17 @@ use tare_data::frame::Frame;
 use tare_data::names::Case;
 use tare_data::peer::Peer;
 use tare_data::request::{Amount, Request, TrialRequest};
-use tare_lab::clean::Outcome;
-use tare_lab::command::UserCommand;
-use tare_lab::entered::{self, Entered};
 use tare_lab::environments;
-use tare_lab::ground::{SessionGround, Setting};
-use tare_lab::link::{Link, LinkError};
-use tare_lab::mounts;
-use tare_lab::places::Wanted;
-use tare_lab::processes::Signs;
-use tare_lab::programs::Programs;
-use tare_lab::specification::Specification;
+use tare_lab::host::mounts;
+use tare_lab::host::processes::Signs;
+use tare_lab::host::programs::Programs;
+use tare_lab::ownership::clean::Outcome;
+use tare_lab::ownership::workspace::{SessionGround, Setting};
+use tare_lab::provider::specification::Specification;
+use tare_lab::session::entered::{self, Entered};
+use tare_lab::session::link::{Link, LinkError};
+use tare_lab::storage::places::Wanted;
+use tare_lab::study::user_command::UserCommand;
 use tare_probes::probe::Size;
 
 /// The program under test.
@@ -260,7 +260,7 @@ impl Spoken {
     pub fn command(&mut self, number: u64, text: &str, folder: &Path) -> Option<Failure> {
         let command: UserCommand = toml::from_str(text).unwrap();
         let (parameters, files) = command.case("tried", folder).unwrap();
-        tare_lab::command::carry(&mut self.link, self.entered.places.get("own"), &files).unwrap();
+        tare_lab::study::user_command::carry(&mut self.link, self.entered.places.get("own"), &files).unwrap();
         self.send(&Request::Trial(TrialRequest {
             trial: number,
             case: Case { probe: "user.tried".into(), parameters, place: Some("own".into()), peer: None },

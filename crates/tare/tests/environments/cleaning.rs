@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::time::Duration;
 
-use tare_lab::clean::clean;
 use tare_lab::environments;
-use tare_lab::ground::SessionGround;
-use tare_lab::programs::Programs;
-use tare_lab::specification::Specification;
+use tare_lab::host::programs::Programs;
+use tare_lab::ownership::clean::clean;
+use tare_lab::ownership::workspace::SessionGround;
+use tare_lab::provider::specification::Specification;
 
 use crate::actor::Actor;
 use crate::bench::{Bench, Spoken, ready};
@@ -136,7 +136,7 @@ fn a_session_that_is_dropped_leaves_nothing() {
 #[test]
 fn the_scratch_folder_must_be_on_a_disk() {
     let bench = Bench::new();
-    let setting = tare_lab::ground::Setting { scratch: "/dev/shm".into(), ..bench.setting() };
+    let setting = tare_lab::ownership::workspace::Setting { scratch: "/dev/shm".into(), ..bench.setting() };
     let refused = SessionGround::make(&setting).unwrap_err();
     assert!(refused.what.contains("/dev/shm is not on a disk"), "{refused}");
     assert_eq!(bench.remains(), [""; 0]);
@@ -156,9 +156,10 @@ fn a_runtime_that_is_missing_is_named_with_the_command_that_installs_it() {
         assert!(not_ready.reason.contains("not installed"), "{not_ready:?}");
         assert!(not_ready.command.unwrap().contains(command));
         let bench = Bench::new();
-        let setting = tare_lab::ground::Setting { programs: Programs::default(), ..bench.setting() };
+        let setting =
+            tare_lab::ownership::workspace::Setting { programs: Programs::default(), ..bench.setting() };
         let session = SessionGround::make(&setting).unwrap();
-        let refused = tare_lab::entered::enter(provider, &specification, &session).unwrap_err();
+        let refused = tare_lab::session::entered::enter(provider, &specification, &session).unwrap_err();
         assert!(refused.what.contains("not installed"), "{refused}");
     }
 }

@@ -3,11 +3,11 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use tare_lab::clean::clean;
 use tare_lab::environments;
-use tare_lab::ground::{SessionGround, Setting};
-use tare_lab::programs::Programs;
-use tare_lab::specification::Specification;
+use tare_lab::host::programs::Programs;
+use tare_lab::ownership::clean::clean;
+use tare_lab::ownership::workspace::{SessionGround, Setting};
+use tare_lab::provider::specification::Specification;
 
 use crate::bench::{Bench, Spoken, programs};
 

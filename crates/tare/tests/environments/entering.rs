@@ -131,7 +131,7 @@ fn qemu_shares() {
 #[test]
 fn kvm_is_proven_or_refused_in_time() {
     // Either is right, depending on the machine: what counts is an answer.
-    match tare_lab::kvm::proven(&programs()) {
+    match tare_lab::guests::kvm::proven(&programs()) {
         Ok(()) => println!("KVM runs real code here"),
         Err(not) => assert!(not.reason.starts_with("KVM: "), "{not:?}"),
     }

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use tare_lab::ground::SessionGround;
-use tare_lab::network_namespace::{path, within};
+use tare_lab::host::network_namespace::{path, within};
+use tare_lab::ownership::workspace::SessionGround;
 
 use crate::bench::{Bench, Spoken, ready};
 
@@ -94,7 +94,7 @@ fn close(session: SessionGround, bench: &Bench) {
 
 /// Names of the network namespaces of a session.
 pub fn namespaces(session: &str) -> Vec<String> {
-    let folder = std::fs::read_dir(tare_lab::network_namespace::FOLDER).into_iter().flatten().flatten();
+    let folder = std::fs::read_dir(tare_lab::host::network_namespace::FOLDER).into_iter().flatten().flatten();
     let names = folder.map(|entry| entry.file_name().to_string_lossy().into_owned());
     names.filter(|name| name.contains(session)).collect()
 }

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use tare_lab::environments;
-use tare_lab::specification::Specification;
+use tare_lab::provider::specification::Specification;
 
 use crate::bench::{Bench, Spoken, WAIT, programs};
 
@@ -163,6 +163,6 @@ fn a_machine_that_does_not_answer_is_told_with_the_command_to_try() {
     assert!(not_ready.reason.contains("Connection refused"), "{not_ready:?}");
     assert_eq!(not_ready.command.as_deref(), Some("ssh far true"));
     let session = bench.session();
-    let refused = tare_lab::entered::enter(provider, &specification, &session).unwrap_err();
+    let refused = tare_lab::session::entered::enter(provider, &specification, &session).unwrap_err();
     assert!(refused.what.contains("cannot enter ssh:far"), "{refused}");
 }

@@ -9,13 +9,14 @@ use std::time::{Duration, Instant};
 
 use tare_data::frame::Frame;
 use tare_data::request::Request;
-use tare_lab::clean::clean;
-use tare_lab::environments::{self, NotReady};
-use tare_lab::extended_state;
-use tare_lab::ground::{SessionGround, Setting};
-use tare_lab::processes::Signs;
-use tare_lab::programs::Programs;
-use tare_lab::specification::Specification;
+use tare_lab::environments;
+use tare_lab::guests::extended_state;
+use tare_lab::host::processes::Signs;
+use tare_lab::host::programs::Programs;
+use tare_lab::ownership::clean::clean;
+use tare_lab::ownership::workspace::{SessionGround, Setting};
+use tare_lab::provider::NotReady;
+use tare_lab::provider::specification::Specification;
 
 use crate::actor::Actor;
 use crate::bench::{Bench, Spoken, TARE, programs};

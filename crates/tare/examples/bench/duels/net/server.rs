@@ -43,7 +43,7 @@ impl Position {
 
     /// `0,1`, where a tool puts both ends on processors of their own. Over a pair of cards the ends are started there.
     pub fn processors(self) -> Option<String> {
-        let allowed = tare_probes::affinity::allowed();
+        let allowed = tare_probes::harness::affinity::allowed();
         match (self.is_for_tools(), &allowed[..]) {
             (true, [first, second, ..]) => Some(format!("{first},{second}")),
             _ => None,

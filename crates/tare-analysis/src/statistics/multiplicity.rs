@@ -1,0 +1,87 @@
+//! Many cells at once: which verdicts survive being chosen among many.
+//!
+//! The family is every headline cell of a subject lane that was compared: every cell that may get a colour. A cell is
+//! coloured when its verdict names a direction and the procedure here keeps it. Cells share the reference, so their
+//! tests are positively dependent, under which Benjamini and Hochberg's procedure holds (Benjamini and Yekutieli 2001).
+
+/// Share of the coloured cells that may be false.
+pub const FALSE_SHARE: f64 = 0.05;
+
+/// Which of these p keep the false discovery rate at `q` (Benjamini and Hochberg 1995).
+pub fn benjamini_hochberg(p: &[f64], q: f64) -> Vec<bool> {
+    let family = p.len() as f64;
+    let sorted = crate::statistics::signed_ranks::sorted(p);
+    let limit =
+        sorted.iter().enumerate().rev().find(|(i, p)| **p <= q * (*i as f64 + 1.0) / family).map(|(_, p)| *p);
+    p.iter().map(|p| limit.is_some_and(|limit| *p <= limit)).collect()
+}
+
+/// Which of these p keep the chance of any false one at `alpha` (Holm 1979): for gates and `--strict`.
+pub fn holm(p: &[f64], alpha: f64) -> Vec<bool> {
+    let sorted = crate::statistics::signed_ranks::sorted(p);
+    let left = |i: usize| (p.len() - i) as f64;
+    let kept = sorted.iter().enumerate().take_while(|(i, p)| **p <= alpha / left(*i)).count();
+    let limit = kept.checked_sub(1).map(|last| sorted[last]);
+    p.iter().map(|p| limit.is_some_and(|limit| *p <= limit)).collect()
+}
+
+/// Which of these e-values keep the false discovery rate at `q`, under any dependence (Wang and Ramdas 2022).
+pub fn e_benjamini_hochberg(e: &[f64], q: f64) -> Vec<bool> {
+    let inverse: Vec<f64> = e.iter().map(|e| 1.0 / e).collect();
+    benjamini_hochberg(&inverse, q)
+}
+
+/// Level at which intervals of `selected` out of `family` cells must be drawn so that, on average, at most a share
+/// `q` of those shown misses (false coverage rate; Benjamini and Yekutieli 2005): 1 - q R / M.
+///
+/// The intervals beside verdicts are each at 95 % of their own. Whoever quotes the coloured cells only, and means
+/// all of them at once, draws them again at this level.
+pub fn selected_level(q: f64, selected: usize, family: usize) -> f64 {
+    if family == 0 { 1.0 - q } else { 1.0 - q * selected as f64 / family as f64 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // The worked example of Benjamini and Hochberg 1995, section 3.1.
+    const P: [f64; 15] = [
+        0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344, 0.0459, 0.3240, 0.4262, 0.5719,
+        0.6528, 0.7590, 1.0000,
+    ];
+
+    #[test]
+    fn the_worked_example_of_1995_is_reproduced() {
+        assert_eq!(benjamini_hochberg(&P, 0.05).iter().filter(|kept| **kept).count(), 4);
+        assert_eq!(holm(&P, 0.05).iter().filter(|kept| **kept).count(), 3);
+    }
+
+    #[test]
+    fn order_does_not_matter() {
+        let mut reversed = P;
+        reversed.reverse();
+        let mut kept = benjamini_hochberg(&reversed, 0.05);
+        kept.reverse();
+        assert_eq!(kept, benjamini_hochberg(&P, 0.05));
+    }
+
+    #[test]
+    fn e_values_need_m_over_q_k() {
+        // M = 4, q = 5 %: k = 2 needs both at 40 or more.
+        assert_eq!(e_benjamini_hochberg(&[41.0, 2.0, 40.0, 0.5], 0.05), [true, false, true, false]);
+        assert_eq!(e_benjamini_hochberg(&[41.0, 2.0, 39.0, 0.5], 0.05), [false; 4]);
+        assert_eq!(e_benjamini_hochberg(&[80.0, 2.0, 39.0, 0.5], 0.05), [true, false, false, false]);
+    }
+
+    #[test]
+    fn an_empty_family_keeps_nothing() {
+        assert!(benjamini_hochberg(&[], 0.05).is_empty());
+        assert!(holm(&[], 0.05).is_empty());
+    }
+
+    #[test]
+    fn fewer_selected_means_wider() {
+        assert_eq!(selected_level(0.05, 10, 10), 0.95);
+        assert!((selected_level(0.05, 1, 10) - 0.995).abs() < 1e-12);
+    }
+}

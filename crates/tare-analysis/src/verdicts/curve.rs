@@ -1,0 +1,99 @@
+//! Tail curves: quantiles over all timed operations of a case in a lane, as far out as there are operations for.
+
+use std::collections::BTreeMap;
+
+use tare_data::batch::{EncodedHistogram, Histogram, Phase, Sample};
+use tare_data::session::Session;
+
+use crate::statistics::tails::least_operations;
+
+/// Where a curve is read, from the first hundredth to the last hundred-thousandth.
+const QUANTILES: [f64; 17] = [
+    0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975, 0.99, 0.995, 0.9975, 0.999, 0.9995, 0.9999, 0.99995,
+    0.99999,
+];
+
+/// The quantiles of one kind of operation in one lane, over every round that counted.
+///
+/// Operations of a trial are no independent rounds: a curve is looked at, and never tested.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TailCurve {
+    /// `PlannedCase::id`.
+    pub case: String,
+    pub series: String,
+    pub lane: String,
+    /// Timed operations.
+    pub operations: u64,
+    /// Quantile and time in nanoseconds, rising; only quantiles that so many operations can tell.
+    pub points: Vec<(f64, u64)>,
+    /// Longest time seen, in nanoseconds: an observation, not a quantile.
+    pub longest_ns: u64,
+}
+
+/// The curves of a session, in the order of its plan. Histograms that cannot be opened are left out.
+pub fn tail_curves(session: &Session) -> Vec<TailCurve> {
+    let case_places: BTreeMap<&str, usize> =
+        session.plan.cases.iter().enumerate().map(|(i, case)| (case.id.as_str(), i)).collect();
+    let lane_places: BTreeMap<&str, usize> =
+        session.plan.lanes.iter().enumerate().map(|(i, lane)| (lane.name.as_str(), i)).collect();
+    let mut grouped: BTreeMap<(usize, &str, usize), Vec<&EncodedHistogram>> = BTreeMap::new();
+    for trial in session.trials.iter().filter(|trial| session.counts(trial)) {
+        let places = (case_places.get(trial.case.as_str()), lane_places.get(trial.lane.as_str()));
+        let (Some(case), Some(lane)) = places else { continue };
+        for batch in trial.batches.iter().filter(|batch| batch.phase == Phase::Warm) {
+            if let Sample::Latency { histogram, .. } = &batch.sample {
+                grouped.entry((*case, &batch.series, *lane)).or_default().push(histogram);
+            }
+        }
+    }
+    // One merged histogram is open at a time: each takes about 200 kB.
+    let curve = |((case, series, lane), parts): ((usize, &str, usize), Vec<&EncodedHistogram>)| {
+        let merged = merge(&parts);
+        (!merged.0.is_empty()).then(|| TailCurve {
+            case: session.plan.cases[case].id.clone(),
+            series: series.to_owned(),
+            lane: session.plan.lanes[lane].name.clone(),
+            operations: merged.0.len(),
+            points: points(&merged),
+            longest_ns: merged.0.max(),
+        })
+    };
+    grouped.into_iter().filter_map(curve).collect()
+}
+
+fn merge(parts: &[&EncodedHistogram]) -> Histogram {
+    let mut merged = Histogram::new();
+    for part in parts.iter().filter_map(|part| part.decode().ok()) {
+        // The bounds are the same by construction, and a sum that overflows saturates.
+        let _ = merged.0.add(&part.0);
+    }
+    merged
+}
+
+fn points(histogram: &Histogram) -> Vec<(f64, u64)> {
+    let operations = histogram.0.len();
+    let is_known = |q: &f64| least_operations(*q).is_some_and(|least| least <= operations);
+    QUANTILES.into_iter().filter(is_known).map(|q| (q, histogram.0.value_at_quantile(q))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_curve_goes_as_far_as_its_operations_tell() {
+        let mut histogram = Histogram::new();
+        (1..=1000).for_each(|ns| histogram.record(ns));
+        let merged = merge(&[&histogram.encode(), &EncodedHistogram("damaged".into())]);
+        let points = points(&merged);
+        assert_eq!(merged.0.len(), 1000);
+        // 0.995 needs 736 operations, 0.9975 needs 1474.
+        assert_eq!(points.last(), Some(&(0.995, 995)));
+        assert_eq!(points.iter().find(|(q, _)| *q == 0.5), Some(&(0.5, 500)));
+    }
+
+    #[test]
+    fn without_operations_there_is_no_point() {
+        assert_eq!(points(&merge(&[])), []);
+    }
+}

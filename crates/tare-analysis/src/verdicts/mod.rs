@@ -1,0 +1,12 @@
+//! From raw samples to verdicts: a value a trial, pairs of values a round, a verdict a cell.
+
+pub mod assemble;
+pub mod comparable;
+pub mod curve;
+pub mod judge;
+pub mod order;
+pub mod rows;
+pub mod stability;
+pub mod stopping;
+pub mod summary;
+pub mod verdict;

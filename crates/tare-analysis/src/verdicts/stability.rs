@@ -1,0 +1,105 @@
+//! Doubts about a comparison: skewed tails, shared starts, a canary that differs, clocks that disagree.
+
+use std::collections::BTreeMap;
+
+use tare_data::session::Trial;
+
+use crate::findings::SharedStarts;
+use crate::statistics::sign_test;
+use crate::statistics::signed_ranks::{Interval, median, sorted};
+use crate::verdicts::judge::Pair;
+use crate::verdicts::stopping::ALPHA;
+
+/// Whether centre and median are so far apart that it matters which one is meant.
+///
+/// Hodges-Lehmann aims at the pseudo-median and signs at the median; they are one for symmetric differences.
+pub fn is_skewed(hodges_lehmann: f64, median: f64, margin: f64) -> bool {
+    (hodges_lehmann - median).abs() > margin
+}
+
+/// How rounds hang together within starts; none when no start holds two rounds.
+pub fn shared_starts(pairs: &[Pair]) -> Option<SharedStarts> {
+    let mut groups: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+    for pair in pairs {
+        groups.entry(pair.start).or_default().push(pair.d);
+    }
+    if groups.len() == pairs.len() {
+        return None;
+    }
+    let groups: Vec<Vec<f64>> = groups.into_values().collect();
+    let between = intraclass_correlation(&groups);
+    let a_start = pairs.len() as f64 / groups.len() as f64;
+    Some(SharedStarts {
+        starts: groups.len() as u32,
+        between,
+        design_effect: between.map(|share| 1.0 + (a_start - 1.0) * share),
+    })
+}
+
+/// Share of the variance between groups, from one-way analysis of variance, 0 where it comes out below; none when
+/// there is a single group, no group of two, or no variance at all (Shrout and Fleiss 1979, case 1).
+pub fn intraclass_correlation(groups: &[Vec<f64>]) -> Option<f64> {
+    let (count, all) = (groups.len() as f64, groups.iter().map(Vec::len).sum::<usize>() as f64);
+    if count < 2.0 || all <= count {
+        return None;
+    }
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    let grand = groups.iter().flatten().sum::<f64>() / all;
+    let square = |x: f64| x * x;
+    let between: f64 =
+        groups.iter().map(|g| g.len() as f64 * square(mean(g) - grand)).sum::<f64>() / (count - 1.0);
+    let within: f64 = groups.iter().map(|g| g.iter().map(|d| square(d - mean(g))).sum::<f64>()).sum::<f64>()
+        / (all - count);
+    // The size of a group that unequal groups amount to.
+    let size = (all - groups.iter().map(|g| square(g.len() as f64)).sum::<f64>() / all) / (count - 1.0);
+    let share = (between - within) / (between + (size - 1.0) * within);
+    share.is_finite().then(|| share.clamp(0.0, 1.0))
+}
+
+/// How many times as long the canary took in the lane as in the reference, over trials of the same case and round;
+/// none when the two do not differ by more than the margin, or too few trials tell.
+pub fn canary_outside(reference: &[&Trial], lane: &[&Trial], margin: f64) -> Option<f64> {
+    let canary = |trial: &Trial| trial.inside.canary_ns.filter(|ns| *ns > 0).map(|ns| (ns as f64).ln());
+    let of_reference: BTreeMap<(&str, u32), f64> =
+        reference.iter().filter_map(|t| Some(((t.case.as_str(), t.round), canary(t)?))).collect();
+    let d: Vec<f64> = lane
+        .iter()
+        .filter_map(|t| Some(canary(t)? - of_reference.get(&(t.case.as_str(), t.round))?))
+        .collect();
+    outside(&sorted(&d), margin).map(f64::exp)
+}
+
+/// The median, where it is further than the margin from zero and the signs say that this is no accident.
+fn outside(sorted: &[f64], margin: f64) -> Option<f64> {
+    let interval = sign_test::interval(sorted, ALPHA);
+    if interval == Interval::EVERYTHING || interval.holds(0.0) {
+        return None;
+    }
+    Some(median(sorted)).filter(|median| median.abs() > margin)
+}
+
+/// Smallest disagreement of clocks that is worth a word, in parts per million: a tenth of the smallest usual margin,
+/// and ten times what an undisciplined crystal drifts.
+const CLOCK_LIMIT_PPM: f64 = 1_000.0;
+
+/// By how much the lane's clock runs faster than the host's, in parts per million; none when the two agree.
+///
+/// What the host times includes entering the environment, which the agent cannot see. Slopes between a short and a
+/// long trial are free of that constant; each trial is used in one slope only, so that signs may be counted
+/// (Theil 1950, the incomplete method).
+pub fn clock_disagreement(lane: &[&Trial]) -> Option<f64> {
+    let mut times: Vec<(u64, u64)> = lane
+        .iter()
+        .filter(|t| t.failure.is_none())
+        .filter_map(|t| Some((t.host_elapsed_ns, t.agent_elapsed_ns?)))
+        .collect();
+    times.sort_unstable();
+    let half = times.len() / 2;
+    let slope = |((host, agent), (longer_host, longer_agent)): ((u64, u64), (u64, u64))| {
+        let (rise, run) = (longer_agent as f64 - agent as f64, longer_host as f64 - host as f64);
+        // Trials of like length tell nothing but noise.
+        (longer_host / 2 >= host && run > 0.0).then(|| (rise / run - 1.0) * 1e6)
+    };
+    let pairs = times.iter().copied().zip(times[times.len() - half..].iter().copied()).take(half);
+    outside(&sorted(&pairs.filter_map(slope).collect::<Vec<_>>()), CLOCK_LIMIT_PPM)
+}

@@ -1,0 +1,232 @@
+//! When the analysis looks, at which level, and what the looks together say.
+//!
+//! Group-sequential: up to n of at most n_max rounds, alpha sqrt(n / n_max) is spent, a look what lies between it and
+//! the one before, so that all looks together spend at most alpha (Bonferroni over looks), and the interval shown is
+//! what all looks taken say together (repeated confidence intervals, Jennison and Turnbull 1989). The root leaves a
+//! first look enough to decide what is plain even where hundreds of rounds may follow (a power family of spending
+//! functions: Kim and DeMets 1987). One look at the end spends it all.
+
+use tare_data::session::Plan;
+
+use crate::statistics::sign_test;
+use crate::statistics::signed_ranks::{self, Interval, Nulls, hodges_lehmann, median};
+
+/// Chance that a cell's interval misses the truth at any look.
+pub const ALPHA: f64 = 0.05;
+
+/// Looks of a session, in rounds: each half as many again as the one before, from the fewest at which alpha's share
+/// leaves signed ranks some resolution, to as many as a session of cheap cases has time for.
+pub const LOOKS: [u32; 12] = [12, 18, 27, 40, 60, 90, 135, 200, 300, 450, 675, 1000];
+
+/// Most looks that are taken; a plan that lists more is not ours, and the rest of its alpha stays unspent.
+const MOST_LOOKS: usize = 64;
+
+/// Fewest units whose signs can reject at 5 %: two in 2^6.
+pub const FEWEST_TO_TELL: u32 = 6;
+
+/// Which engine draws the interval: the one that decides when to stop.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Engine {
+    /// Signed ranks at planned looks: sharper, for sessions with an end.
+    #[default]
+    GroupSequential,
+    /// The sign e-process: valid whenever one looks, for sessions that are interrupted, resumed or pooled.
+    AnytimeValid,
+}
+
+/// Rounds after which a session of at most `most` rounds looks; the last is `most`.
+pub fn planned_looks(most: u32) -> Vec<u32> {
+    LOOKS.into_iter().filter(|look| *look < most).chain(Some(most).filter(|most| *most > 0)).collect()
+}
+
+/// The looks of a session and what it may spend on each.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Schedule {
+    looks: Vec<u32>,
+    most: u32,
+}
+
+impl Schedule {
+    /// Looks in any order; those of 0 rounds or of more than `most` are left out.
+    pub fn new(looks: &[u32], most: u32) -> Self {
+        let mut looks: Vec<u32> = looks.iter().copied().filter(|look| (1..=most).contains(look)).collect();
+        looks.sort_unstable();
+        looks.dedup();
+        looks.truncate(MOST_LOOKS);
+        Schedule { looks, most }
+    }
+
+    pub fn of(plan: &Plan) -> Self {
+        Schedule::new(&plan.looks, plan.rounds)
+    }
+
+    /// Most rounds that a case gets.
+    pub fn most(&self) -> u32 {
+        self.most
+    }
+
+    /// Whether the rule looks after so many rounds.
+    pub fn is_look(&self, rounds: u32) -> bool {
+        self.looks.binary_search(&rounds).is_ok()
+    }
+
+    /// The next look after so many rounds.
+    pub fn look_after(&self, rounds: u32) -> Option<u32> {
+        self.looks.iter().copied().find(|look| *look > rounds)
+    }
+
+    /// The looks taken when `reached` rounds have run, with what each may spend.
+    ///
+    /// A session that ends between looks, because its time is up or its user stops it, takes one more there, and
+    /// spends on it what lies between. That is valid because the moment was not chosen
+    /// by the figures of the cell. Rounds beyond n_max find nothing left to spend and change no verdict.
+    pub fn taken(&self, reached: u32) -> Vec<(u32, f64)> {
+        let reached = reached.min(self.most);
+        let planned = self.looks.iter().copied().filter(|look| *look <= reached);
+        let unplanned = Some(reached).filter(|reached| *reached > 0 && !self.is_look(*reached));
+        let mut before = 0.0;
+        let spend = |look: u32| {
+            let spent = ALPHA * (f64::from(look) / f64::from(self.most)).sqrt();
+            let alpha = spent - std::mem::replace(&mut before, spent);
+            (look, alpha)
+        };
+        planned.chain(unplanned).map(spend).collect()
+    }
+}
+
+/// What all looks up to one say together.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Look {
+    /// After so many rounds.
+    pub rounds: u32,
+    /// By signed ranks; by the e-process too where that is the engine.
+    pub ranks: Interval,
+    pub ranks_p: f64,
+    /// By signs.
+    pub signs: Interval,
+    pub signs_p: f64,
+}
+
+/// Follows a cell through its looks. `units_at` gives the sorted differences known after so many rounds.
+pub fn follow(
+    schedule: &Schedule,
+    reached: u32,
+    engine: Engine,
+    nulls: &mut Nulls,
+    mut units_at: impl FnMut(u32) -> Vec<f64>,
+) -> Vec<Look> {
+    let mut so_far = Look {
+        rounds: 0,
+        ranks: Interval::EVERYTHING,
+        ranks_p: 1.0,
+        signs: Interval::EVERYTHING,
+        signs_p: 1.0,
+    };
+    let mut looks = Vec::new();
+    for (rounds, alpha) in schedule.taken(reached) {
+        let units = units_at(rounds);
+        so_far.rounds = rounds;
+        if !units.is_empty() {
+            match engine {
+                Engine::GroupSequential => so_far.add_ranks_and_signs(&units, alpha, nulls),
+                Engine::AnytimeValid => so_far.add_evidence(&units),
+            }
+        }
+        looks.push(so_far);
+    }
+    looks
+}
+
+impl Look {
+    fn add_ranks_and_signs(&mut self, units: &[f64], alpha: f64, nulls: &mut Nulls) {
+        let null = nulls.of(units.len());
+        // A p at level alpha_k counts at level alpha as p alpha / alpha_k; the least over looks is valid as a whole.
+        let ranks =
+            (signed_ranks::interval(units, null, alpha), signed_ranks::p_value(units, null) * ALPHA / alpha);
+        let signs = (sign_test::interval(units, alpha), sign_test::p_value(units) * ALPHA / alpha);
+        (self.ranks, self.ranks_p) = together((self.ranks, self.ranks_p), ranks, hodges_lehmann(units));
+        (self.signs, self.signs_p) = together((self.signs, self.signs_p), signs, median(units));
+    }
+
+    fn add_evidence(&mut self, units: &[f64]) {
+        let signs =
+            (sign_test::anytime_interval(units, ALPHA), 1.0 / sign_test::evidence_against_zero(units));
+        (self.signs, self.signs_p) = together((self.signs, self.signs_p), signs, median(units));
+        (self.ranks, self.ranks_p) = (self.signs, self.signs_p);
+    }
+}
+
+/// An interval and its p, of the looks so far and of one more.
+///
+/// All hold the truth at once unless one of them has missed it. Where they leave no room for the estimate, one of them
+/// seems to have; the last, which has seen the most, is then shown alone. It holds the truth as often.
+fn together(so_far: (Interval, f64), look: (Interval, f64), estimate: f64) -> (Interval, f64) {
+    let both = so_far.0.intersection(look.0);
+    if both.holds(estimate) { (both, so_far.1.min(look.1)) } else { look }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn looks_are_cut_at_the_budget() {
+        assert_eq!(planned_looks(1000), LOOKS);
+        assert_eq!(planned_looks(60), [12, 18, 27, 40, 60]);
+        assert_eq!(planned_looks(50), [12, 18, 27, 40, 50]);
+        assert_eq!(planned_looks(5), [5]);
+        assert_eq!(planned_looks(100), [12, 18, 27, 40, 60, 90, 100]);
+        assert!(planned_looks(0).is_empty());
+    }
+
+    #[test]
+    fn alpha_is_spent_by_rounds_and_never_more_than_whole() {
+        let spent = Schedule::new(&planned_looks(90), 90).taken(90);
+        let expected = [0.018257, 0.004103, 0.005025, 0.005948, 0.007492, 0.009175];
+        assert_eq!(spent.len(), expected.len());
+        for ((_, alpha), expected) in spent.iter().zip(expected) {
+            assert!((alpha - expected).abs() < 1e-6, "{alpha} is not {expected}");
+        }
+        for reached in 0..=100 {
+            let whole: f64 =
+                Schedule::new(&planned_looks(90), 90).taken(reached).iter().map(|(_, alpha)| alpha).sum();
+            assert!((whole - ALPHA * (f64::from(reached.min(90)) / 90.0).sqrt()).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn a_session_cut_short_takes_one_more_look_there() {
+        let schedule = Schedule::new(&planned_looks(60), 60);
+        let rounds: Vec<u32> = schedule.taken(20).iter().map(|(rounds, _)| *rounds).collect();
+        assert_eq!(rounds, [12, 18, 20]);
+        assert_eq!(schedule.look_after(20), Some(27));
+        assert_eq!(schedule.look_after(60), None);
+    }
+
+    #[test]
+    fn a_plan_that_is_not_ours_is_tamed() {
+        let looks: Vec<u32> = (0..10_000).collect();
+        assert!(Schedule::new(&looks, 500).taken(u32::MAX).len() <= MOST_LOOKS + 1);
+        assert!(Schedule::new(&[0, 5, 5, 900], 10).taken(7).iter().map(|(rounds, _)| *rounds).eq([5, 7]));
+        assert!(Schedule::new(&[], 0).taken(12).is_empty());
+    }
+
+    #[test]
+    fn looks_that_leave_no_room_for_the_estimate_are_forgotten() {
+        let interval = |low, high| Interval { low, high };
+        let early = (interval(-0.3, -0.1), 0.01);
+        assert_eq!(together(early, (interval(-0.4, -0.05), 0.02), -0.2), (interval(-0.3, -0.1), 0.01));
+        assert_eq!(together(early, (interval(-0.2, 0.3), 0.4), 0.05), (interval(-0.2, 0.3), 0.4));
+        assert_eq!(together(early, (interval(0.1, 0.3), 0.03), 0.2), (interval(0.1, 0.3), 0.03));
+    }
+
+    #[test]
+    fn one_look_spends_all() {
+        let d: Vec<f64> = (1..=6).map(f64::from).collect();
+        let looks =
+            follow(&Schedule::new(&[6], 6), 6, Engine::GroupSequential, &mut Nulls::default(), |_| d.clone());
+        assert_eq!(looks.len(), 1);
+        assert_eq!(looks[0].ranks, Interval { low: 1.0, high: 6.0 });
+        assert!((looks[0].ranks_p - 2.0 / 64.0).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,304 @@
+//! From raw samples to one value a trial, and from trials to a series of values a lane.
+
+use std::collections::HashSet;
+
+use tare_data::batch::{Batch, Histogram, Phase, Sample};
+use tare_data::failure::{Failure, FailureKind};
+use tare_data::metric::{Metric, Reading};
+use tare_data::session::{RepeatedRound, Trial};
+
+use crate::findings::Level;
+use crate::statistics::sign_test;
+use crate::statistics::signed_ranks::{median, sorted};
+use crate::verdicts::stopping::ALPHA;
+
+/// Times of single operations, as sorted points with counts; each point is the middle of its bucket.
+#[derive(Default)]
+struct Times {
+    points: Vec<(u64, u64)>,
+    total: u64,
+}
+
+impl Times {
+    /// The smallest time that a share `q` of the operations does not exceed.
+    fn quantile(&self, q: f64) -> Option<f64> {
+        let wanted = ((q.clamp(0.0, 1.0) * self.total as f64).ceil() as u64).max(1);
+        let mut seen: u64 = 0;
+        self.points
+            .iter()
+            .find(|(_, count)| {
+                seen = seen.saturating_add(*count);
+                seen >= wanted
+            })
+            .map(|(value, _)| *value as f64)
+    }
+
+    /// Mean and standard deviation.
+    fn moments(&self) -> Option<(f64, f64)> {
+        if self.total == 0 {
+            return None;
+        }
+        let total = self.total as f64;
+        let mean =
+            self.points.iter().map(|(value, count)| *value as f64 * *count as f64).sum::<f64>() / total;
+        let square = |value: u64| (value as f64 - mean).powi(2);
+        let variance =
+            self.points.iter().map(|(value, count)| square(*value) * *count as f64).sum::<f64>() / total;
+        Some((mean, variance.sqrt()))
+    }
+
+    fn read(&self, reading: Reading) -> Option<f64> {
+        match reading {
+            Reading::Quantile(q) => self.quantile(q),
+            Reading::Minimum => self.points.first().map(|(value, _)| *value as f64),
+            Reading::Maximum => self.points.last().map(|(value, _)| *value as f64),
+            Reading::Mean => self.moments().map(|(mean, _)| mean),
+            Reading::StandardDeviation => self.moments().map(|(_, deviation)| deviation),
+            _ => None,
+        }
+    }
+}
+
+/// Whether a reading is of single operations' times, so that the step of the clock bounds it.
+pub fn reads_single_operations(reading: Reading) -> bool {
+    match reading {
+        Reading::Quantile(_)
+        | Reading::Minimum
+        | Reading::Maximum
+        | Reading::Mean
+        | Reading::StandardDeviation => true,
+        Reading::Cold => true,
+        Reading::TimePerOperation
+        | Reading::OperationsPerSecond
+        | Reading::OperationsPerMinute
+        | Reading::BytesPerSecond
+        | Reading::BitsPerSecond
+        | Reading::Gauge => false,
+    }
+}
+
+/// Totals of timed samples: operations, bytes, elapsed nanoseconds.
+#[derive(Clone, Copy, Default)]
+struct Totals {
+    operations: u128,
+    bytes: u128,
+    elapsed_ns: u128,
+}
+
+impl Totals {
+    fn of<'a>(batches: impl Iterator<Item = &'a Batch>) -> Self {
+        batches.fold(Totals::default(), |sum, batch| match batch.sample {
+            Sample::Throughput { operations, bytes, elapsed_ns }
+            | Sample::Latency { operations, bytes, elapsed_ns, .. } => Totals {
+                operations: sum.operations + u128::from(operations),
+                bytes: sum.bytes + u128::from(bytes),
+                elapsed_ns: sum.elapsed_ns + u128::from(elapsed_ns),
+            },
+            Sample::Gauge { .. } => sum,
+        })
+    }
+
+    fn time_per_operation(self) -> f64 {
+        self.elapsed_ns as f64 / self.operations as f64
+    }
+
+    fn per_second(self, amount: u128) -> f64 {
+        amount as f64 * 1e9 / self.elapsed_ns as f64
+    }
+}
+
+/// A value of a trial, and how many operations were timed one by one for it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TrialValue {
+    pub value: f64,
+    pub operations: u64,
+}
+
+/// The values of these metrics in a trial; none where its samples do not give the figure, or none that is a number.
+pub fn values(trial: &Trial, metrics: &[Metric]) -> Vec<Option<TrialValue>> {
+    // Metrics of one series share its times: p50, p90, p99 and mean are read from one pass.
+    let mut read: Vec<(&str, Times)> = Vec::new();
+    let mut values = Vec::with_capacity(metrics.len());
+    for metric in metrics {
+        let (value, operations) = match metric.reading {
+            Reading::Quantile(_)
+            | Reading::Minimum
+            | Reading::Maximum
+            | Reading::Mean
+            | Reading::StandardDeviation => {
+                let known = read.iter().position(|(series, _)| *series == metric.series);
+                let at = known.unwrap_or(read.len());
+                if known.is_none() {
+                    read.push((&metric.series, times(trial, metric)));
+                }
+                (read[at].1.read(metric.reading), read[at].1.total)
+            }
+            _ => (total(trial, metric), 0),
+        };
+        let finite = value.filter(|value| value.is_finite());
+        values.push(finite.map(|value| TrialValue { value, operations }));
+    }
+    values
+}
+
+/// A value that is not read from single operations; not a number where there is nothing to divide by.
+fn total(trial: &Trial, metric: &Metric) -> Option<f64> {
+    let of_series = |b: &&Batch| b.series == metric.series;
+    let batches = |phase: Phase| trial.batches.iter().filter(of_series).filter(move |b| b.phase == phase);
+    let warm = || Totals::of(batches(Phase::Warm));
+    match metric.reading {
+        Reading::TimePerOperation => Some(warm().time_per_operation()),
+        Reading::OperationsPerSecond => Some(warm().per_second(warm().operations)),
+        Reading::OperationsPerMinute => Some(60.0 * warm().per_second(warm().operations)),
+        Reading::BytesPerSecond => Some(warm().per_second(warm().bytes)),
+        Reading::BitsPerSecond => Some(8.0 * warm().per_second(warm().bytes)),
+        Reading::Gauge => gauge(batches(Phase::Warm)),
+        Reading::Cold => match Totals::of(batches(Phase::Cold)) {
+            Totals { operations: 0, .. } => gauge(batches(Phase::Cold)),
+            cold => Some(cold.time_per_operation()),
+        },
+        _ => None,
+    }
+}
+
+/// The warm times of a metric's series; empty when a histogram is damaged, so that no part of it passes for the whole.
+fn times(trial: &Trial, metric: &Metric) -> Times {
+    let warm = trial.batches.iter().filter(|b| b.series == metric.series && b.phase == Phase::Warm);
+    let encoded = warm.filter_map(|batch| match &batch.sample {
+        Sample::Latency { histogram, .. } => Some(histogram),
+        Sample::Throughput { .. } | Sample::Gauge { .. } => None,
+    });
+    let mut points: Vec<(u64, u64)> = Vec::new();
+    for encoded in encoded {
+        let Ok(Histogram(histogram)) = encoded.decode() else {
+            return Times::default();
+        };
+        let middle = |value| histogram.median_equivalent(value);
+        points.extend(histogram.iter_recorded().map(|p| (middle(p.value_iterated_to()), p.count_at_value())));
+    }
+    points.sort_unstable();
+    let total = points.iter().fold(0, |sum: u64, (_, count)| sum.saturating_add(*count));
+    Times { points, total }
+}
+
+/// Median of the gauges among these batches.
+fn gauge<'a>(batches: impl Iterator<Item = &'a Batch>) -> Option<f64> {
+    let values: Vec<f64> = batches
+        .filter_map(|batch| match batch.sample {
+            Sample::Gauge { value } if value.is_finite() => Some(value),
+            _ => None,
+        })
+        .collect();
+    (!values.is_empty()).then(|| median(&sorted(&values)))
+}
+
+/// The value of one round.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RoundValue {
+    pub round: u32,
+    pub start: u32,
+    pub value: f64,
+}
+
+/// One metric of one case in one lane, over the rounds that counted.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Series {
+    /// In order of rounds.
+    pub values: Vec<RoundValue>,
+    /// Rounds that were run: one more than the last one's number, failed or not.
+    pub reached: u32,
+    /// Trials that counted, and how many of them gave no value.
+    pub trials: u32,
+    pub failed: u32,
+    /// The failure that came most often.
+    pub failure: Option<Failure>,
+    /// Fewest operations that a trial with a value timed one by one.
+    pub least_operations: u64,
+}
+
+impl Series {
+    pub fn plain(&self) -> Vec<f64> {
+        self.values.iter().map(|v| v.value).collect()
+    }
+}
+
+/// Reads every metric of a case from the trials of a lane that counted, one a round, in order of rounds.
+pub fn series(trials: &[&Trial], metrics: &[Metric]) -> Vec<Series> {
+    let mut all = vec![Series { least_operations: u64::MAX, ..Series::default() }; metrics.len()];
+    let mut failures: Vec<(&Failure, usize)> = Vec::new();
+    for trial in trials {
+        let read = match trial.failure {
+            Some(_) => vec![None; metrics.len()],
+            None => values(trial, metrics),
+        };
+        for ((series, metric), value) in all.iter_mut().zip(metrics).zip(read) {
+            series.trials += 1;
+            series.reached = series.reached.max(trial.round.saturating_add(1));
+            match value {
+                Some(TrialValue { value, operations }) => {
+                    series.values.push(RoundValue { round: trial.round, start: trial.start, value });
+                    if let Reading::Quantile(_) = metric.reading {
+                        series.least_operations = series.least_operations.min(operations);
+                    }
+                }
+                None => series.failed += 1,
+            }
+        }
+        if let Some(failure) = &trial.failure {
+            match failures.iter_mut().find(|(known, _)| *known == failure) {
+                Some((_, count)) => *count += 1,
+                None => failures.push((failure, 1)),
+            }
+        }
+    }
+    // The earliest among equals: later failures often follow from it.
+    let most = failures.iter().rev().max_by_key(|(_, count)| *count).map(|(failure, _)| (*failure).clone());
+    for (series, metric) in all.iter_mut().zip(metrics) {
+        series.failure = most.clone().or_else(|| {
+            // A gauge is read where an environment has it to show; what is timed must be there.
+            let sent = |trial: &&Trial| trial.batches.iter().any(|batch| batch.series == metric.series);
+            let (kind, reason) = if metric.reading == Reading::Gauge && !trials.iter().any(sent) {
+                (FailureKind::NotSupported, format!("its {} does not show here", metric.name))
+            } else {
+                (FailureKind::WrongWork, format!("its samples give no {}", metric.name))
+            };
+            (series.failed > 0).then(|| Failure::new(kind, reason))
+        });
+    }
+    all
+}
+
+/// The trials that count, one for each case, lane and round: repeated attempts do not; of several that do, the last.
+/// Those that are wanted, in order of case, lane, round.
+pub fn counted<'a>(
+    trials: &'a [Trial],
+    repeated: &[RepeatedRound],
+    wanted: impl Fn(&Trial) -> bool,
+) -> Vec<&'a Trial> {
+    let disturbed: HashSet<(&str, u32, u32)> =
+        repeated.iter().map(|r| (r.case.as_str(), r.round, r.attempt)).collect();
+    let counts = |t: &&Trial| wanted(t) && !disturbed.contains(&(t.case.as_str(), t.round, t.attempt));
+    let mut counted: Vec<&Trial> = trials.iter().filter(counts).collect();
+    let name = |t: &'a Trial| (t.case.as_str(), t.lane.as_str(), t.round);
+    // Stable: trials of the same attempt stay in the order in which they ran.
+    counted.sort_by(|a, b| (name(a), a.attempt).cmp(&(name(b), b.attempt)));
+    counted.reverse();
+    counted.dedup_by_key(|t| name(t));
+    counted.reverse();
+    counted
+}
+
+/// The typical value of a series; none when it has none.
+pub fn level(series: &Series) -> Option<Level> {
+    let values = series.plain();
+    let sorted = sorted(&values);
+    let (first, last) = (*sorted.first()?, *sorted.last()?);
+    let interval = sign_test::interval(&sorted, ALPHA);
+    Some(Level {
+        median: median(&sorted),
+        low: interval.low.max(first),
+        high: interval.high.min(last),
+        rounds: values.len() as u32,
+        values,
+    })
+}

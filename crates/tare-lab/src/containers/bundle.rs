@@ -1,0 +1,114 @@
+//! An OCI bundle: the config.json that tells a runtime what to run, with nothing in it but the agent.
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use crate::containers::root::{AGENT, Root};
+use crate::error::{ErrorKind, LabError};
+use crate::network::container::ContainerNetwork;
+use crate::ownership::owned::MARK;
+use crate::provider::Ground;
+
+/// What Docker and Podman leave to root in a container.
+const CAPABILITIES: [&str; 14] = [
+    "CAP_AUDIT_WRITE",
+    "CAP_CHOWN",
+    "CAP_DAC_OVERRIDE",
+    "CAP_FOWNER",
+    "CAP_FSETID",
+    "CAP_KILL",
+    "CAP_MKNOD",
+    "CAP_NET_BIND_SERVICE",
+    "CAP_NET_RAW",
+    "CAP_SETFCAP",
+    "CAP_SETGID",
+    "CAP_SETPCAP",
+    "CAP_SETUID",
+    "CAP_SYS_CHROOT",
+];
+
+/// Writes the bundle of a start into its folder; returns the bundle's path.
+///
+/// Without root the container gets a user namespace in which the user is root.
+pub fn write(ground: &dyn Ground, root: &Root, network: &ContainerNetwork) -> Result<PathBuf, LabError> {
+    let folder = ground.folder().join("bundle");
+    let file = folder.join("config.json");
+    let config = config(ground, root, network).to_string();
+    fs::create_dir(&folder).and_then(|()| fs::write(&file, config)).map_err(|e| {
+        LabError::new(ErrorKind::Storage, format!("cannot write {}", file.display())).because(e)
+    })?;
+    Ok(folder)
+}
+
+fn config(ground: &dyn Ground, root: &Root, network: &ContainerNetwork) -> Value {
+    let user = rustix::process::geteuid();
+    json!({
+        "ociVersion": "1.0.2",
+        "process": {
+            "terminal": false,
+            "user": { "uid": 0, "gid": 0 },
+            "args": [AGENT, tare_probes::agent::AGENT],
+            "env": [format!("{MARK}={}", ground.mark())],
+            "cwd": "/",
+            "capabilities": {
+                "bounding": CAPABILITIES,
+                "effective": CAPABILITIES,
+                "permitted": CAPABILITIES,
+            },
+            "noNewPrivileges": true,
+        },
+        "root": { "path": root.folder, "readonly": false },
+        "hostname": "tare",
+        "mounts": mounts(root),
+        "linux": linux(ground, network, (!user.is_root()).then_some(user.as_raw())),
+    })
+}
+
+fn mounts(root: &Root) -> Vec<Value> {
+    let mut mounts = vec![
+        json!({ "destination": "/proc", "type": "proc", "source": "proc" }),
+        json!({
+            "destination": "/dev",
+            "type": "tmpfs",
+            "source": "tmpfs",
+            "options": ["nosuid", "strictatime", "mode=755", "size=65536k"],
+        }),
+        json!({
+            "destination": "/dev/shm",
+            "type": "tmpfs",
+            "source": "shm",
+            "options": ["nosuid", "noexec", "nodev", "mode=1777", "size=65536k"],
+        }),
+        json!({
+            "destination": "/sys",
+            "type": "sysfs",
+            "source": "sysfs",
+            "options": ["nosuid", "noexec", "nodev", "ro"],
+        }),
+    ];
+    mounts.extend(root.shares.iter().map(|(path, inside)| {
+        json!({ "destination": inside, "type": "bind", "source": path, "options": ["rbind", "rw"] })
+    }));
+    mounts
+}
+
+fn linux(ground: &dyn Ground, network: &ContainerNetwork, user: Option<u32>) -> Value {
+    let mut namespaces = vec!["pid", "ipc", "uts", "mount"];
+    namespaces.extend(network.is_own.then_some("network"));
+    namespaces.extend(user.map(|_| "user"));
+    let mut namespaces: Vec<Value> = namespaces.iter().map(|kind| json!({ "type": kind })).collect();
+    namespaces.extend(network.namespace.as_ref().map(|path| json!({ "type": "network", "path": path })));
+    let mut linux = json!({ "namespaces": namespaces });
+    match user {
+        // Only root may make control groups wherever it likes.
+        None => linux["cgroupsPath"] = json!(format!("/{}", ground.name())),
+        Some(user) => {
+            let group = rustix::process::getegid().as_raw();
+            linux["uidMappings"] = json!([{ "containerID": 0, "hostID": user, "size": 1 }]);
+            linux["gidMappings"] = json!([{ "containerID": 0, "hostID": group, "size": 1 }]);
+        }
+    }
+    linux
+}

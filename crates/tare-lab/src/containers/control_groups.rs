@@ -1,0 +1,112 @@
+//! Control groups: which versions a host has, and one of tare's own for programs that make more below theirs.
+
+use std::ffi::CString;
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::fs::{Mode, OFlags};
+
+use crate::error::{ErrorKind, LabError};
+use crate::host::mounts::{self, Mount};
+use crate::host::processes;
+use crate::ownership::owned::Owned;
+use crate::provider::Ground;
+
+/// Deepest that groups below one of tare's are looked for: runtimes make one level or two.
+const DEEPEST: usize = 8;
+/// Time in which a group whose processes were killed must be empty.
+const EMPTY_WAIT: Duration = Duration::from_secs(5);
+/// Pause between two looks at whether it is.
+const LOOK_AGAIN: Duration = Duration::from_millis(1);
+
+/// Which versions this host has: `1`, `2` or `hybrid`; empty when none is mounted.
+pub fn versions() -> &'static str {
+    let has = |kind: &str| mounts::all().is_ok_and(|all| all.iter().any(|mount| mount.filesystem == kind));
+    match (has("cgroup"), has("cgroup2")) {
+        (true, true) => "hybrid",
+        (true, false) => "1",
+        (false, true) => "2",
+        (false, false) => "",
+    }
+}
+
+/// Lets the command start in a group of its own, in the hierarchies that systemd keeps processes apart by.
+/// Below that it may make what it likes: all goes away with it. Needs root.
+pub fn join(command: &mut Command, ground: &mut dyn Ground) -> Result<(), LabError> {
+    ground.own(Owned::ControlGroup(ground.name().to_owned()))?;
+    let mut lists: Vec<CString> = Vec::new();
+    for mount in mounts::all().unwrap_or_default().iter().filter(|mount| keeps_apart(mount)) {
+        let group = mount.point.join(ground.name());
+        fs::create_dir(&group).map_err(|e| {
+            let what = format!("cannot make the control group {}", group.display());
+            LabError::new(ErrorKind::Environment, what).because(e)
+        })?;
+        lists.extend(CString::new(group.join("cgroup.procs").as_os_str().as_bytes()));
+    }
+    let enter = move || -> io::Result<()> {
+        for list in &lists {
+            let list = rustix::fs::open(list.as_c_str(), OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
+            // Zero is whoever writes.
+            rustix::io::write(&list, b"0")?;
+        }
+        Ok(())
+    };
+    // SAFETY: between fork and exec only system calls are made, and nothing is allocated.
+    unsafe { command.pre_exec(enter) };
+    Ok(())
+}
+
+fn keeps_apart(mount: &Mount) -> bool {
+    mount.filesystem == "cgroup2"
+        || mount.filesystem == "cgroup" && mount.options.split(',').any(|option| option == "name=systemd")
+}
+
+/// Removes the groups of a name in every hierarchy, with those below them. Whether there were any.
+pub fn remove(name: &str) -> io::Result<bool> {
+    let mut any = false;
+    for mount in mounts::all()?.iter().filter(|mount| mount.filesystem.starts_with("cgroup")) {
+        any |= remove_with_below(&mount.point.join(name), 0)?;
+    }
+    Ok(any)
+}
+
+fn remove_with_below(group: &Path, depth: usize) -> io::Result<bool> {
+    let entries = match fs::read_dir(group) {
+        Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Ok(false);
+        }
+        entries => entries?,
+    };
+    let below: Vec<PathBuf> = entries
+        .filter_map(|entry| entry.ok().filter(|e| e.file_type().is_ok_and(|kind| kind.is_dir())))
+        .map(|entry| entry.path())
+        .collect();
+    for group in below.iter().filter(|_| depth < DEEPEST) {
+        remove_with_below(group, depth + 1)?;
+    }
+    let end = Instant::now() + EMPTY_WAIT;
+    loop {
+        match fs::remove_dir(group) {
+            // Who is in a group of tare's is of tare's; and the dead are in it until their parent has seen them.
+            Err(e) if e.kind() == io::ErrorKind::ResourceBusy && Instant::now() < end => {
+                members(group).for_each(|(pid, started)| drop(processes::kill(pid, started)));
+                thread::sleep(LOOK_AGAIN);
+            }
+            Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
+            _ => return Ok(true),
+        }
+    }
+}
+
+/// Processes in a group, with their start times.
+fn members(group: &Path) -> impl Iterator<Item = (u32, u64)> {
+    let list = fs::read_to_string(group.join("cgroup.procs")).unwrap_or_default();
+    let pids: Vec<u32> = list.lines().filter_map(|line| line.parse().ok()).collect();
+    pids.into_iter().filter_map(|pid| Some((pid, processes::started_ticks(pid)?)))
+}

@@ -1,0 +1,7 @@
+//! What container providers share: the root folder, the OCI bundle, engines, control groups, private mounts.
+
+pub mod bundle;
+pub mod control_groups;
+pub mod engine;
+pub mod private_mounts;
+pub mod root;

@@ -1,0 +1,66 @@
+//! Private mounts: lets a program start in a mount namespace of its own, so that what it mounts ends with it.
+
+use std::ffi::{CStr, CString};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+
+use rustix::mount::{
+    MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_bind, mount_change, unmount,
+};
+use rustix::thread::{UnshareFlags, unshare_unsafe};
+
+use crate::host::mounts;
+
+/// Where the second hierarchy of control groups is mounted on hosts that have both versions.
+const UNIFIED: &str = "/sys/fs/cgroup/unified";
+
+/// Whether this user may make a mount namespace without a user namespace.
+pub fn permitted() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+/// Starts the command in a mount namespace of its own. Needs root: see [`permitted`].
+pub fn apply(command: &mut Command) {
+    prepare(command, || Ok(()));
+}
+
+/// The same, with an empty folder in memory in place of one of the host's.
+pub fn apply_with_fresh(command: &mut Command, folder: &'static CStr) {
+    prepare(command, move || Ok(mount(c"tmpfs", folder, c"tmpfs", MountFlags::empty(), Some(c"mode=755"))?));
+}
+
+/// The same, with a file in place of one of the host's.
+pub fn apply_with_file(command: &mut Command, file: &Path, over: &'static CStr) -> io::Result<()> {
+    let file = CString::new(file.as_os_str().as_bytes())?;
+    prepare(command, move || Ok(mount_bind(file.as_c_str(), over)?));
+    Ok(())
+}
+
+/// The same, and hides the second hierarchy of control groups where there are both: crun refuses such
+/// hosts ("cgroups in hybrid mode not supported").
+pub fn apply_without_hybrid_groups(command: &mut Command) {
+    let hybrid = mounts::all().is_ok_and(|all| {
+        all.iter().any(|mount| mount.filesystem == "cgroup2" && mount.point.as_os_str() == UNIFIED)
+    });
+    let point = hybrid.then(|| CString::new(UNIFIED).expect("no NUL in it"));
+    prepare(command, move || match &point {
+        Some(point) => Ok(unmount(point.as_c_str(), UnmountFlags::DETACH)?),
+        None => Ok(()),
+    });
+}
+
+/// Lets the command, before it starts, leave the host's mounts and then do what `change` says. Like all
+/// that happens between fork and exec, that may make system calls and nothing else.
+fn prepare(command: &mut Command, change: impl Fn() -> io::Result<()> + Send + Sync + 'static) {
+    let prepare = move || -> io::Result<()> {
+        // SAFETY: only the namespace of mounts is left, and no thread shares anything with this process.
+        unsafe { unshare_unsafe(UnshareFlags::NEWNS)? };
+        mount_change(c"/", MountPropagationFlags::REC | MountPropagationFlags::PRIVATE)?;
+        change()
+    };
+    // SAFETY: between fork and exec only system calls are made, and nothing is allocated.
+    unsafe { command.pre_exec(prepare) };
+}

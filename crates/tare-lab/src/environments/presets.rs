@@ -1,0 +1,100 @@
+//! Presets: specifications under the names of what they stand for, with what they share with it and what not.
+
+use crate::provider::specification::Specification;
+
+/// A specification with a name of its own.
+#[derive(Clone, Copy, Debug)]
+pub struct Preset {
+    /// What it is called on the command line, and what heads its column.
+    pub name: &'static str,
+    /// What is entered; options that a user adds replace its own.
+    pub specification: &'static str,
+    /// One sentence: what it is.
+    pub summary: &'static str,
+    /// What it has in common with what it stands for.
+    pub alike: &'static str,
+    /// What it has not.
+    pub unlike: &'static str,
+}
+
+/// All presets, in the order in which they are listed. Adding one is an entry here and nothing else.
+pub const PRESETS: &[Preset] = &[
+    Preset {
+        name: "wsl1-like",
+        specification: "gvisor?platform=systrap",
+        summary: "a translator of system calls, as WSL1 is one: gVisor on its systrap platform",
+        alike: "System calls never reach a Linux kernel: a translator answers them, so that many small calls \
+                are dear and computing costs nothing. Files are opened through it on the host's own file \
+                system, as WSL1 opens them on NTFS; /proc and the network stack are the translator's too, and \
+                both lack parts (io_uring, perf, some of TCP_INFO).",
+        unlike: "WSL1 translates in the Windows kernel, entered by an ordinary trap; gVisor in a process, entered \
+                 by a signal and left through shared memory, which is several times dearer. Below gVisor is a \
+                 Linux kernel and its file systems, below WSL1 NTFS with its filters (and Windows Defender): \
+                 what WSL1 pays for opening many small files is not here. The shape carries over, no figure does.",
+    },
+    Preset {
+        name: "wsl2-like",
+        specification: "qemu?cache=mmap",
+        summary: "a full kernel in a virtual machine with the host's folders by 9P, as WSL2 is one: QEMU",
+        alike: "A Linux kernel of its own in a light virtual machine, with ext4 on a virtual disk as its own \
+                place and the host's folders by 9P with cache=mmap, as WSL2 mounts /mnt/c. With KVM its system \
+                calls are a real kernel's on real hardware.",
+        unlike: "WSL2's hypervisor is Hyper-V, its disk a VHDX on NTFS, its 9P server Windows behind a socket of \
+                 the hypervisor's and not virtio, its network a switch with NAT, its kernel Microsoft's. Without \
+                 KVM the processor is emulated: figures of the processor are then not comparable, and all others \
+                 show a shape only. User-mode Linux is no stand-in: its system calls cost what ptrace costs, a \
+                 hundred times a virtual machine's.",
+    },
+    Preset {
+        name: "guest",
+        specification: "qemu",
+        summary: "a full virtual machine with a disk of its own, as VirtualBox and its kin run guests: QEMU",
+        alike: "A guest with a kernel and a virtual disk of its own on virtual hardware: what a desktop's virtual \
+                machine or a cloud's is made of. With KVM it is what clouds run.",
+        unlike: "VirtualBox, VMware and Hyper-V emulate other devices, and share folders by drivers of their own, \
+                 not 9P. Without KVM the processor is emulated, as for wsl2-like. The guest has nothing but tare in \
+                 it: no services that compete for its processors.",
+    },
+];
+
+/// The preset of a name.
+pub fn find(name: &str) -> Option<&'static Preset> {
+    PRESETS.iter().find(|preset| preset.name == name)
+}
+
+/// What a specification stands for: the preset's own, with the options that were added to its name.
+/// Any other is given back as it is.
+pub fn resolve(named: Specification) -> Result<Specification, String> {
+    let Some(preset) = find(&named.provider) else { return Ok(named) };
+    if let Some(target) = &named.target {
+        return Err(format!("{} takes no target, and '{target}' was given", preset.name));
+    }
+    let mut specification = Specification::parse(preset.specification)?;
+    specification.options.extend(named.options);
+    Ok(specification)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::environments::{self, PROVIDERS};
+
+    #[test]
+    fn every_preset_is_entered_by_a_provider_and_takes_no_name_of_one() {
+        for preset in PRESETS {
+            let specification = environments::parse(preset.name).unwrap();
+            assert_eq!(specification, environments::parse(preset.specification).unwrap());
+            assert!(PROVIDERS.iter().all(|provider| provider.name() != preset.name), "{}", preset.name);
+        }
+    }
+
+    #[test]
+    fn options_are_added_to_a_preset_and_replace_its_own() {
+        let parsed = |text| environments::parse(text).unwrap().to_string();
+        assert_eq!(parsed("wsl1-like?overlay=self"), "gvisor?overlay=self&platform=systrap");
+        assert_eq!(parsed("wsl2-like?cache=none&memory=512"), "qemu?cache=none&memory=512");
+        for wrong in ["wsl1-like:x", "guest?nonsense=1", "wsl3-like"] {
+            assert!(environments::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+}

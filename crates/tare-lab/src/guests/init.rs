@@ -1,0 +1,244 @@
+//! A guest: what tare does as the first process of a kernel of its own, and how it is told.
+
+use std::collections::BTreeMap;
+use std::ffi::{CStr, CString};
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::io::Errno;
+use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
+use rustix::process::{Pid, WaitOptions, wait as wait_for_any};
+use rustix::system::{RebootCommand, finit_module, reboot};
+use serde::{Deserialize, Serialize};
+
+use crate::containers::root::AGENT;
+use crate::host::loopback;
+use crate::network::guest::Inside;
+
+/// First argument under which the program is the first process of a guest.
+pub const INIT: &str = "guest-init";
+/// Where a guest's first process finds out what to do.
+pub const PLAN: &str = "/guest.json";
+
+/// Time in which a device must appear: an emulated bus is scanned in some 100 ms.
+const DEVICE_WAIT: Duration = Duration::from_secs(10);
+/// Pause between two looks at whether it has.
+const LOOK_AGAIN: Duration = Duration::from_millis(1);
+/// Where network devices have their names.
+const DEVICES: &str = "/sys/class/net";
+/// Where ports of a virtio console have their names.
+const PORTS: &str = "/sys/class/virtio-ports";
+
+/// What a guest's first process does.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Guest {
+    /// Kernel modules to load, in this order.
+    pub modules: Vec<PathBuf>,
+    pub mounts: Vec<GuestMount>,
+    /// Its network, if it has one but loopback.
+    pub network: Option<Inside>,
+    pub stream: Stream,
+    /// The agent's environment.
+    pub environment: BTreeMap<String, String>,
+    pub ending: Ending,
+}
+
+/// One file system to mount. A source below /dev is waited for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GuestMount {
+    pub kind: String,
+    pub source: String,
+    pub target: String,
+    pub options: String,
+}
+
+/// Where the agent's standard streams are.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stream {
+    /// A serial line: its path.
+    Serial(PathBuf),
+    /// A port of a virtio console: its name.
+    Port(String),
+}
+
+/// How the machine goes away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ending {
+    PowerOff,
+    /// For machines that cannot switch themselves off, and are told not to start again.
+    Restart,
+}
+
+/// Is the first process: prepares, runs the agent, and ends the machine. Does not come back where it is one.
+pub fn init_main() -> i32 {
+    if !rustix::process::getpid().is_init() {
+        eprintln!("guest: this is for the first process of a guest alone");
+        return 1;
+    }
+    let mut ending = Ending::PowerOff;
+    let done =
+        fs::read(PLAN).and_then(|json| Ok(serde_json::from_slice::<Guest>(&json)?)).and_then(|guest| {
+            ending = guest.ending;
+            live(&guest)
+        });
+    if let Err(e) = done {
+        eprintln!("guest: {e}");
+    }
+    rustix::fs::sync();
+    let command = match ending {
+        Ending::PowerOff => RebootCommand::PowerOff,
+        Ending::Restart => RebootCommand::Restart,
+    };
+    let _ = reboot(command);
+    1
+}
+
+fn live(guest: &Guest) -> io::Result<()> {
+    for (kind, target) in [(c"proc", "/proc"), (c"sysfs", "/sys"), (c"devtmpfs", "/dev")] {
+        match mount(kind, target, kind, MountFlags::empty(), None::<&CStr>) {
+            // Many kernels mount devtmpfs by themselves.
+            Ok(()) | Err(Errno::BUSY) => {}
+            Err(e) => return Err(told(&format!("mounting {target}"), e)),
+        }
+    }
+    for module in &guest.modules {
+        load(module).map_err(|e| told(&format!("loading {}", module.display()), e))?;
+    }
+    rustix::system::sethostname(b"tare").map_err(|e| told("setting the host name", e))?;
+    loopback::raise().map_err(|e| told("raising the loopback device", e))?;
+    if let Some(network) = &guest.network {
+        appears(&Path::new(DEVICES).join(&network.device))?;
+        network.settle().map_err(|e| told("settling the network", e))?;
+    }
+    for entry in &guest.mounts {
+        attach(entry).map_err(|e| told(&format!("mounting {}", entry.target), e))?;
+    }
+    let stream = open(&guest.stream).map_err(|e| told("opening the stream", e))?;
+    let agent = Command::new(AGENT)
+        .arg(tare_probes::agent::AGENT)
+        .env_clear()
+        .envs(&guest.environment)
+        .stdin(stream.try_clone()?)
+        .stdout(stream)
+        .spawn()
+        .map_err(|e| told("starting the agent", e))?;
+    wait(&agent);
+    for entry in guest.mounts.iter().rev() {
+        let _ = unmount(entry.target.as_str(), UnmountFlags::empty());
+    }
+    Ok(())
+}
+
+fn load(module: &Path) -> io::Result<()> {
+    match finit_module(File::open(module)?, c"", 0) {
+        // Built in, or loaded with another.
+        Ok(()) | Err(Errno::EXIST) => Ok(()),
+        Err(e) => Err(e.into()),
+    }
+}
+
+fn attach(entry: &GuestMount) -> io::Result<()> {
+    if entry.source.starts_with("/dev/") {
+        appears(Path::new(&entry.source))?;
+    }
+    fs::create_dir_all(&entry.target)?;
+    let options = CString::new(entry.options.as_str())?;
+    let (source, target, kind) = (entry.source.as_str(), entry.target.as_str(), entry.kind.as_str());
+    Ok(mount(source, target, kind, MountFlags::empty(), Some(options.as_c_str()))?)
+}
+
+fn appears(path: &Path) -> io::Result<()> {
+    let end = Instant::now() + DEVICE_WAIT;
+    while !path.exists() {
+        if Instant::now() > end {
+            return Err(io::Error::new(io::ErrorKind::TimedOut, format!("there is no {}", path.display())));
+        }
+        thread::sleep(LOOK_AGAIN);
+    }
+    Ok(())
+}
+
+fn open(stream: &Stream) -> io::Result<File> {
+    let both =
+        |path: &Path| OpenOptions::new().read(true).write(true).custom_flags(libc::O_NOCTTY).open(path);
+    match stream {
+        Stream::Serial(path) => {
+            let line = both(path)?;
+            make_raw(&line)?;
+            Ok(line)
+        }
+        Stream::Port(name) => {
+            let device = port(name)?;
+            appears(&device)?;
+            both(&device)
+        }
+    }
+}
+
+/// The device of the port with a name.
+fn port(name: &str) -> io::Result<PathBuf> {
+    let end = Instant::now() + DEVICE_WAIT;
+    loop {
+        for entry in fs::read_dir(PORTS).into_iter().flatten().flatten() {
+            if fs::read_to_string(entry.path().join("name")).is_ok_and(|found| found.trim() == name) {
+                return Ok(Path::new("/dev").join(entry.file_name()));
+            }
+        }
+        if Instant::now() > end {
+            return Err(io::Error::new(io::ErrorKind::TimedOut, format!("there is no port '{name}'")));
+        }
+        thread::sleep(LOOK_AGAIN);
+    }
+}
+
+/// Switches off everything that a line discipline does to bytes.
+fn make_raw(line: &File) -> io::Result<()> {
+    // SAFETY: the structure is plain data, filled by the first call and read by the others, and the
+    // descriptor is open throughout.
+    unsafe {
+        let mut settings: libc::termios = std::mem::zeroed();
+        if libc::tcgetattr(line.as_raw_fd(), &mut settings) != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        libc::cfmakeraw(&mut settings);
+        match libc::tcsetattr(line.as_raw_fd(), libc::TCSANOW, &settings) {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+}
+
+/// Waits for the agent, and takes away what other processes leave behind, as a first process must.
+fn wait(agent: &Child) {
+    let agent = Pid::from_raw(agent.id() as i32);
+    loop {
+        match wait_for_any(WaitOptions::empty()) {
+            Ok(Some((pid, _))) if Some(pid) == agent => return,
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(_) => return,
+        }
+    }
+}
+
+fn told(what: &str, cause: impl Into<io::Error>) -> io::Error {
+    let cause = cause.into();
+    io::Error::new(cause.kind(), format!("{what}: {cause}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_that_is_not_the_first_ends_no_machine() {
+        assert_eq!(init_main(), 1);
+    }
+}

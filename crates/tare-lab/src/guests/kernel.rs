@@ -1,0 +1,357 @@
+//! A kernel for guests: the distribution's own, downloaded by its package manager and unpacked, not installed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use crate::error::{ErrorKind, LabError};
+use crate::host::programs::{self, Programs};
+use crate::provider::NotReady;
+
+/// The package that depends on the newest kernel: Debian's name. Its cloud kernels have no 9P.
+const META_PACKAGE: &str = "linux-image-amd64";
+/// What a guest needs, where it is not built in: disks, streams, shares, and what ext4 asks for by name.
+const MODULES: [&str; 12] = [
+    "virtio_pci",
+    "virtio_mmio",
+    "virtio_console",
+    "virtio_blk",
+    "virtio_net",
+    "9pnet_virtio",
+    "9p",
+    "crc32c_generic",
+    "ext4",
+    "9pnet_fd",
+    "virtiofs",
+    "sch_netem",
+];
+/// Those that a guest loads only when it is told to: shares and delays of other kinds than the usual.
+const ON_DEMAND: [&str; 4] = ["9pnet_fd", "fuse", "virtiofs", "sch_netem"];
+/// Time that a download may take: 70 MB over a line of 2 Mbit/s.
+const DOWNLOAD_WAIT: Duration = Duration::from_secs(300);
+/// Time that unpacking may take: seconds, on any disk.
+const UNPACK_WAIT: Duration = Duration::from_secs(120);
+/// Time that a question to the package manager may take.
+const ANSWER_WAIT: Duration = Duration::from_secs(20);
+/// Most folders and files that are looked at for modules: Debian has some 5000.
+const MOST_FILES: usize = 100_000;
+
+/// A kernel that was prepared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kernel {
+    /// An ELF file: booting it by PVH spares a guest the unpacking.
+    pub image: PathBuf,
+    /// Modules in the order in which they are to be loaded.
+    pub modules: Vec<PathBuf>,
+    /// As `uname -r` will say.
+    pub release: String,
+}
+
+impl Kernel {
+    /// The modules that a guest is to load, with these on demand. A module that is built in is not among them.
+    pub fn modules_with(&self, wanted: &[&str]) -> Vec<&Path> {
+        let fits = |path: &&PathBuf| {
+            let name = module_name(path).unwrap_or_default();
+            let name = name.split_once('_').map_or("", |(_, name)| name);
+            !ON_DEMAND.contains(&name) || wanted.contains(&name)
+        };
+        self.modules.iter().filter(fits).map(PathBuf::as_path).collect()
+    }
+}
+
+/// The modules of these names in a folder of modules, each after those that it depends on, with their contents.
+pub fn modules_in(
+    programs: &Programs,
+    folder: &Path,
+    names: &[&str],
+) -> Result<Vec<(String, Vec<u8>)>, LabError> {
+    let files = module_files(folder);
+    let order = load_order(&files, names, &mut |path| content(programs, path))?;
+    order.iter().map(|path| Ok((module_name(path).unwrap_or_default(), content(programs, path)?))).collect()
+}
+
+fn folder(programs: &Programs) -> PathBuf {
+    programs.prepared.join("kernel")
+}
+
+/// The kernel that was prepared, if one was.
+pub fn find(programs: &Programs) -> Result<Kernel, NotReady> {
+    let folder = folder(programs);
+    let release = fs::read_to_string(folder.join("release"));
+    let mut modules: Vec<PathBuf> = match (release.is_ok(), fs::read_dir(folder.join("modules"))) {
+        (true, Ok(entries)) => entries.filter_map(|entry| Some(entry.ok()?.path())).collect(),
+        _ => {
+            return Err(NotReady {
+                reason: "no kernel is prepared for guests".to_owned(),
+                command: Some("tare environment prepare qemu".to_owned()),
+            });
+        }
+    };
+    // Their names begin with their number.
+    modules.sort();
+    if fs::read_to_string(folder.join("asked")).unwrap_or_default() != MODULES.join(" ") {
+        return Err(NotReady {
+            reason: "the kernel that was prepared lacks modules that this version needs".to_owned(),
+            command: Some("tare environment prepare qemu".to_owned()),
+        });
+    }
+    let release = release.unwrap_or_default().trim().to_owned();
+    Ok(Kernel { image: folder.join("vmlinux"), modules, release })
+}
+
+/// Downloads and unpacks the newest kernel of the distribution. `tell` hears what happens.
+pub fn prepare(programs: &Programs, tell: &mut dyn FnMut(&str)) -> Result<(), LabError> {
+    fs::create_dir_all(&programs.prepared).map_err(|e| failed("making a folder", e))?;
+    let work = tempfile::Builder::new()
+        .prefix("kernel-")
+        .tempdir_in(&programs.prepared)
+        .map_err(|e| failed("making a folder", e))?;
+    let package = newest_package(programs)?;
+    tell(&format!("downloading {package}"));
+    let mut download = command(programs, "apt-get")?;
+    download.args(["download", &package]).current_dir(work.path());
+    must(&mut download, DOWNLOAD_WAIT)?;
+    let archive = first_with_ending(work.path(), ".deb").map_err(|e| failed("finding the package", e))?;
+    tell(&format!("unpacking {package}"));
+    let unpacked = work.path().join("unpacked");
+    must(command(programs, "dpkg-deb")?.arg("-x").arg(&archive).arg(&unpacked), UNPACK_WAIT)?;
+    let made = work.path().join("kernel");
+    build(programs, &unpacked, &made)?;
+    let target = folder(programs);
+    let _ = fs::remove_dir_all(&target);
+    fs::rename(&made, &target).map_err(|e| failed("keeping the kernel", e))
+}
+
+/// Takes the prepared kernel away.
+pub fn remove(programs: &Programs) -> Result<(), LabError> {
+    match fs::remove_dir_all(folder(programs)) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(failed("removing the kernel", e)),
+        _ => Ok(()),
+    }
+}
+
+fn newest_package(programs: &Programs) -> Result<String, LabError> {
+    let asked = must(command(programs, "apt-cache")?.args(["depends", META_PACKAGE]), ANSWER_WAIT)?;
+    let package = asked.lines().find_map(|line| line.trim().strip_prefix("Depends: linux-image-"));
+    package.map(|rest| format!("linux-image-{rest}")).ok_or_else(|| {
+        LabError::new(ErrorKind::Environment, "cannot find a kernel to download")
+            .because(format!("the package manager knows no {META_PACKAGE}"))
+            .hint("run: apt-get update")
+    })
+}
+
+fn build(programs: &Programs, unpacked: &Path, made: &Path) -> Result<(), LabError> {
+    let image = first_with_prefix(&unpacked.join("boot"), "vmlinuz-");
+    let image = image.map_err(|e| failed("finding the kernel", e))?;
+    let name = image.file_name().unwrap_or_default().to_string_lossy();
+    let release = name.trim_start_matches("vmlinuz-").to_owned();
+    let modules = made.join("modules");
+    fs::create_dir_all(&modules).map_err(|e| failed("making a folder", e))?;
+    let payload = fs::read(&image).map_err(|e| failed("reading the kernel", e))?;
+    let payload = payload_of(&payload)
+        .ok_or_else(|| failed("reading the kernel", "it is not in the boot protocol's format"))?;
+    uncompress(programs, payload, &made.join("vmlinux"))?;
+    let mut roots = vec![unpacked.join("lib/modules").join(&release)];
+    roots.push(unpacked.join("usr/lib/modules").join(&release));
+    let files = roots.iter().flat_map(|root| module_files(root)).collect();
+    for (number, path) in
+        load_order(&files, &MODULES, &mut |path| content(programs, path))?.iter().enumerate()
+    {
+        let name = format!("{number:02}-{}.ko", module_name(path).unwrap_or_default());
+        fs::write(modules.join(name), content(programs, path)?).map_err(|e| failed("keeping a module", e))?;
+    }
+    fs::write(made.join("asked"), MODULES.join(" ")).map_err(|e| failed("keeping the kernel", e))?;
+    fs::write(made.join("release"), release).map_err(|e| failed("keeping the kernel", e))
+}
+
+/// The compressed kernel in a bzImage: Linux/x86 boot protocol 2.08, `payload_offset` and `payload_length`
+/// count from the protected-mode code, which comes after the setup sectors. Its last four bytes are the size.
+fn payload_of(image: &[u8]) -> Option<&[u8]> {
+    const SECTOR: usize = 512;
+    let number = |at: usize| Some(u32::from_le_bytes(image.get(at..at + 4)?.try_into().ok()?) as usize);
+    if image.get(0x202..0x206)? != b"HdrS" {
+        return None;
+    }
+    // Zero means four, for kernels of the eighties.
+    let sectors = match *image.get(0x1f1)? {
+        0 => 4,
+        sectors => usize::from(sectors),
+    };
+    let start = (sectors + 1) * SECTOR + number(0x248)?;
+    image.get(start..start.checked_add(number(0x24c)?)?.checked_sub(4)?)
+}
+
+/// Uncompresses by the program for the format that the first bytes tell.
+fn uncompress(programs: &Programs, bytes: &[u8], to: &Path) -> Result<(), LabError> {
+    let program = match bytes {
+        [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => "xz",
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => "zstd",
+        [0x1f, 0x8b, ..] => "gzip",
+        _ => return Err(failed("uncompressing", "its format is none of xz, zstd, gzip")),
+    };
+    let packed = to.with_extension("packed");
+    fs::write(&packed, bytes).map_err(|e| failed("uncompressing", e))?;
+    let open = || Ok((File::open(&packed)?, File::create(to)?));
+    let (input, output): (File, File) = open().map_err(|e: io::Error| failed("uncompressing", e))?;
+    let mut command = command(programs, program)?;
+    command.args(["-d", "-c"]);
+    let ended = programs::run_between(&mut command, Stdio::from(input), Stdio::from(output), UNPACK_WAIT);
+    let ended = ended.map_err(|e| failed(program, e))?;
+    let _ = fs::remove_file(&packed);
+    if ended.status.success() { Ok(()) } else { Err(failed(program, ended.first_line())) }
+}
+
+/// A module's bytes, uncompressed where the distribution compresses them.
+fn content(programs: &Programs, path: &Path) -> Result<Vec<u8>, LabError> {
+    let bytes = fs::read(path).map_err(|e| failed("reading a module", e))?;
+    if bytes.starts_with(b"\x7fELF") {
+        return Ok(bytes);
+    }
+    let plain = path.with_extension("plain");
+    uncompress(programs, &bytes, &plain)?;
+    fs::read(&plain).map_err(|e| failed("reading a module", e))
+}
+
+/// Modules by name; file names have hyphens where names have underscores.
+fn module_files(root: &Path) -> BTreeMap<String, PathBuf> {
+    let (mut files, mut folders, mut seen) = (BTreeMap::new(), vec![root.to_owned()], 0);
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            seen += 1;
+            if seen > MOST_FILES {
+                return files;
+            }
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => folders.push(entry.path()),
+                Ok(kind) if kind.is_file() => {
+                    files.extend(module_name(&entry.path()).map(|name| (name, entry.path())));
+                }
+                _ => {}
+            }
+        }
+    }
+    files
+}
+
+fn module_name(path: &Path) -> Option<String> {
+    let name = path.file_name()?.to_str()?;
+    let end = name.find(".ko")?;
+    Some(name[..end].replace('-', "_"))
+}
+
+/// The modules that are needed, each after those that it depends on. What is not there is built in.
+fn load_order(
+    files: &BTreeMap<String, PathBuf>,
+    names: &[&str],
+    content: &mut dyn FnMut(&Path) -> Result<Vec<u8>, LabError>,
+) -> Result<Vec<PathBuf>, LabError> {
+    let (mut order, mut begun) = (Vec::new(), BTreeSet::new());
+    // A name is pushed again under its dependencies, and comes up when they are done.
+    let mut stack: Vec<String> = names.iter().rev().map(|name| (*name).to_owned()).collect();
+    while let Some(name) = stack.pop() {
+        let Some(path) = files.get(&name) else { continue };
+        if !begun.insert(name.clone()) {
+            if !order.contains(path) {
+                order.push(path.clone());
+            }
+            continue;
+        }
+        stack.push(name);
+        stack.extend(dependencies(&content(path)?).into_iter().filter(|other| !begun.contains(other)));
+    }
+    Ok(order)
+}
+
+/// What a module says of itself: `depends=a,b`, between zero bytes.
+fn dependencies(module: &[u8]) -> Vec<String> {
+    const KEY: &[u8] = b"\0depends=";
+    let Some(at) = module.windows(KEY.len()).position(|window| window == KEY) else { return Vec::new() };
+    let value = module[at + KEY.len()..].split(|&b| b == 0).next().unwrap_or_default();
+    let names = String::from_utf8_lossy(value).replace('-', "_");
+    names.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect()
+}
+
+fn first_with_prefix(folder: &Path, prefix: &str) -> io::Result<PathBuf> {
+    first(folder, |name| name.starts_with(prefix))
+}
+
+fn first_with_ending(folder: &Path, ending: &str) -> io::Result<PathBuf> {
+    first(folder, |name| name.ends_with(ending))
+}
+
+fn first(folder: &Path, fits: impl Fn(&str) -> bool) -> io::Result<PathBuf> {
+    fs::read_dir(folder)?
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .find(|path| path.file_name().and_then(|name| name.to_str()).is_some_and(&fits))
+        .ok_or_else(|| io::ErrorKind::NotFound.into())
+}
+
+fn command(programs: &Programs, name: &str) -> Result<Command, LabError> {
+    let missing = || failed("looking for what unpacks it", format!("{name} is not installed"));
+    programs.find(name).map(Command::new).ok_or_else(missing)
+}
+
+/// Runs a program that must end well; returns what it printed.
+fn must(command: &mut Command, wait: Duration) -> Result<String, LabError> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let ended = programs::run(command, wait).map_err(|e| failed(&name, e))?;
+    if ended.status.success() { Ok(ended.output) } else { Err(failed(&name, ended.errors.trim())) }
+}
+
+fn failed(what: &str, cause: impl std::fmt::Display) -> LabError {
+    LabError::new(ErrorKind::Environment, "cannot prepare a kernel for guests")
+        .because(format!("{what}: {cause}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modules_come_after_what_they_depend_on() {
+        let files: BTreeMap<String, PathBuf> = ["9p", "9pnet", "9pnet_virtio", "netfs", "fscache", "ext4"]
+            .iter()
+            .map(|name| ((*name).to_owned(), PathBuf::from(name)))
+            .collect();
+        let mut content = |path: &Path| {
+            let depends = match path.to_str().unwrap() {
+                "9p" => "9pnet,netfs",
+                "9pnet-virtio" | "9pnet_virtio" => "9pnet,virtio",
+                // A circle must not hang it.
+                "netfs" => "fscache",
+                "fscache" => "netfs",
+                _ => "",
+            };
+            Ok(format!("x\0depends={depends}\0y").into_bytes())
+        };
+        let order = load_order(&files, &MODULES, &mut content).unwrap();
+        let at = |name: &str| order.iter().position(|path| path == Path::new(name)).unwrap();
+        assert!(at("9pnet") < at("9pnet_virtio") && at("9pnet") < at("9p") && at("netfs") < at("9p"));
+        assert_eq!(order.len(), files.len());
+    }
+
+    #[test]
+    fn a_payload_is_found_by_the_header_and_never_beyond_the_file() {
+        let mut image = vec![0u8; 4096];
+        image[0x1f1] = 1;
+        image[0x202..0x206].copy_from_slice(b"HdrS");
+        image[0x248..0x24c].copy_from_slice(&16u32.to_le_bytes());
+        image[0x24c..0x250].copy_from_slice(&12u32.to_le_bytes());
+        image[1040..1048].copy_from_slice(b"payload!");
+        assert_eq!(payload_of(&image), Some(&b"payload!"[..]));
+        image[0x24c..0x250].copy_from_slice(&u32::MAX.to_le_bytes());
+        assert_eq!(payload_of(&image), None);
+        assert_eq!(payload_of(&image[..100]), None);
+    }
+
+    #[test]
+    fn names_and_dependencies_are_read() {
+        assert_eq!(module_name(Path::new("/x/virtio-pci.ko.xz")).as_deref(), Some("virtio_pci"));
+        assert_eq!(module_name(Path::new("/x/modules.dep")), None);
+        assert_eq!(dependencies(b"a\0depends=\0"), [""; 0]);
+        assert_eq!(dependencies(b"no such key"), [""; 0]);
+    }
+}

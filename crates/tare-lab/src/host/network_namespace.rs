@@ -1,0 +1,69 @@
+//! Network namespaces: made under a name, worked in by a thread, inherited by a program.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread;
+
+use rustix::mount::mount_bind;
+use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space, unshare_unsafe};
+
+use crate::host::loopback;
+
+/// Where named network namespaces are, as for iproute2.
+pub const FOLDER: &str = "/run/netns";
+
+/// Whether this user may make network namespaces and devices without a user namespace.
+pub fn permitted() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+/// Where a namespace of a name is.
+pub fn path(name: &str) -> PathBuf {
+    Path::new(FOLDER).join(name)
+}
+
+/// Makes a namespace of a name, with its loopback device up. It lives until its file is unmounted.
+pub fn make(name: &str) -> io::Result<PathBuf> {
+    let path = path(name);
+    fs::create_dir_all(FOLDER)?;
+    OpenOptions::new().write(true).create_new(true).open(&path)?;
+    apart(|| {
+        // SAFETY: only the namespace of the network is left, which nothing in this process relies on.
+        unsafe { unshare_unsafe(UnshareFlags::NEWNET)? };
+        loopback::raise()?;
+        // What is mounted keeps the namespace, also when no process is in it any more.
+        Ok(mount_bind("/proc/thread-self/ns/net", &path)?)
+    })?;
+    Ok(path)
+}
+
+/// Does something within a namespace; this thread stays where it is.
+pub fn within<T: Send>(namespace: &Path, work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
+    let namespace = File::open(namespace)?;
+    apart(move || {
+        enter(&namespace)?;
+        work()
+    })
+}
+
+/// Lets a program start within a namespace.
+pub fn inherit(command: &mut Command, namespace: &Path) -> io::Result<()> {
+    let namespace = File::open(namespace)?;
+    // SAFETY: between fork and exec only a system call is made, and nothing is allocated.
+    unsafe { command.pre_exec(move || enter(&namespace)) };
+    Ok(())
+}
+
+fn enter(namespace: &File) -> io::Result<()> {
+    Ok(move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Network))?)
+}
+
+/// In a thread of its own, which ends with the work: a namespace is a thread's.
+fn apart<T: Send>(work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
+    thread::scope(|scope| scope.spawn(work).join())
+        .unwrap_or_else(|_| Err(io::Error::other("the thread in the namespace died")))
+}

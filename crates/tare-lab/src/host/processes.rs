@@ -1,0 +1,266 @@
+//! Processes: finding those of a session by what they carry, and ending them and no other.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::ownership::owned::MARK;
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_signal};
+
+/// Environment variable of programs that are better let finish: they write to a storage that is not tare's
+/// alone, and leave it damaged when they are killed.
+pub const FINISHES: &str = "TARE_FINISHES";
+
+/// Time that such a program has: an engine makes an image in less than a second.
+const FINISH_WAIT: Duration = Duration::from_secs(10);
+/// Time in which a killed process must be gone; longer means that it hangs in the kernel.
+const KILL_WAIT: Duration = Duration::from_secs(5);
+/// Pause between two looks at dying processes.
+const LOOK_AGAIN: Duration = Duration::from_millis(1);
+
+/// A process as /proc/PID/stat has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Stat {
+    parent: u32,
+    /// `Z` and `X` are dead already: only their parent can take them away.
+    dead: bool,
+    /// Whether it belongs to a terminal, and thus perhaps to a person.
+    terminal: bool,
+    started_ticks: u64,
+}
+
+impl Stat {
+    fn parse(text: &str) -> Option<Stat> {
+        // The name in parentheses may hold anything, parentheses and spaces too.
+        let fields: Vec<&str> = text.get(text.rfind(')')? + 1..)?.split_ascii_whitespace().collect();
+        Some(Stat {
+            dead: matches!(*fields.first()?, "Z" | "X"),
+            parent: fields.get(1)?.parse().ok()?,
+            terminal: *fields.get(4)? != "0",
+            started_ticks: fields.get(19)?.parse().ok()?,
+        })
+    }
+
+    fn of(pid: u32) -> Option<Stat> {
+        Stat::parse(&String::from_utf8_lossy(&fs::read(format!("/proc/{pid}/stat")).ok()?))
+    }
+}
+
+/// When a process was started, in ticks since boot; tells it from a later one with the same number.
+pub fn started_ticks(pid: u32) -> Option<u64> {
+    Stat::of(pid).map(|stat| stat.started_ticks)
+}
+
+/// By what the processes of a session, or of one start in it, are known.
+#[derive(Clone, Debug)]
+pub struct Signs {
+    /// Value of [`MARK`]: equal to it, or going on with `/`.
+    pub mark: String,
+    /// The scratch folder: a process that was started from there or lives in it.
+    pub folder: PathBuf,
+    /// The name that is given to containers and the like: a process that was started with it, or with a name
+    /// that begins with it and `-`.
+    pub name: String,
+    /// Processes by number and start time; their descendants count too.
+    pub roots: Vec<(u32, u64)>,
+}
+
+impl Signs {
+    /// Living processes that carry a sign, and their descendants; never this one nor its ancestors.
+    pub fn find(&self) -> BTreeMap<u32, u64> {
+        let mut all = all();
+        // Taken out before descendants are looked for: the other children of this process are not meant.
+        lineage(&all).iter().for_each(|pid| {
+            all.remove(pid);
+        });
+        let mut found: BTreeSet<u32> =
+            all.iter().filter(|(pid, stat)| self.fits(**pid, stat)).map(|(pid, _)| *pid).collect();
+        // Descendants: as many passes as the tree is deep, and it cannot be deeper than it has members.
+        loop {
+            let before = found.len();
+            found.extend(
+                all.iter().filter(|(_, s)| found.contains(&s.parent)).map(|(p, _)| *p).collect::<Vec<_>>(),
+            );
+            if found.len() == before {
+                break;
+            }
+        }
+        found
+            .into_iter()
+            .filter_map(|pid| all.get(&pid).filter(|s| !s.dead).map(|s| (pid, s.started_ticks)))
+            .collect()
+    }
+
+    fn fits(&self, pid: u32, stat: &Stat) -> bool {
+        if self.roots.contains(&(pid, stat.started_ticks)) {
+            return true;
+        }
+        let of = |file: &str| PathBuf::from(format!("/proc/{pid}/{file}"));
+        if fs::read(of("environ")).is_ok_and(|environment| self.marked(&environment)) {
+            return true;
+        }
+        let lives = |file| fs::read_link(of(file)).is_ok_and(|path| path.starts_with(&self.folder));
+        if lives("exe") || lives("root") {
+            return true;
+        }
+        // A person's shell may stand in the folder, and their pager may read a file of it; what tare
+        // starts has no terminal.
+        !stat.terminal && (lives("cwd") || fs::read(of("cmdline")).is_ok_and(|line| self.called(&line)))
+    }
+
+    /// Whether the words of a command speak of the session.
+    fn called(&self, line: &[u8]) -> bool {
+        let folder = self.folder.as_os_str().as_bytes();
+        contains(line, folder, b"-_.") || contains(line, self.name.as_bytes(), b"")
+    }
+
+    fn marked(&self, environment: &[u8]) -> bool {
+        environment.split(|&b| b == 0).any(|variable| {
+            variable
+                .strip_prefix(MARK.as_bytes())
+                .and_then(|rest| rest.strip_prefix(b"="))
+                .and_then(|value| value.strip_prefix(self.mark.as_bytes()))
+                .is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
+        })
+    }
+
+    /// Kills what carries a sign until nothing does. Returns the numbers of those killed, and of those left.
+    pub fn kill(&self) -> (Vec<u32>, Vec<u32>) {
+        let began = Instant::now();
+        let mut killed = BTreeSet::new();
+        loop {
+            let found = self.find();
+            if found.is_empty() {
+                return (killed.into_iter().collect(), Vec::new());
+            }
+            let waits = began.elapsed() < FINISH_WAIT;
+            let (patient, doomed): (Vec<_>, Vec<_>) =
+                found.iter().partition(|(pid, _)| waits && finishes(**pid));
+            for (&pid, &started_ticks) in doomed {
+                // What is gone by now, or not ours to kill, shows in the next look.
+                if kill(pid, started_ticks).is_ok() {
+                    killed.insert(pid);
+                }
+            }
+            if patient.is_empty() && began.elapsed() > if waits { KILL_WAIT } else { FINISH_WAIT + KILL_WAIT }
+            {
+                return (killed.into_iter().collect(), found.into_keys().collect());
+            }
+            thread::sleep(LOOK_AGAIN);
+        }
+    }
+}
+
+/// Kills a process if it is still the one that was started then.
+pub fn kill(pid: u32, started: u64) -> io::Result<()> {
+    let number = Pid::from_raw(pid as i32).ok_or(io::ErrorKind::InvalidInput)?;
+    let same = || started_ticks(pid) == Some(started);
+    match pidfd_open(number, PidfdFlags::empty()) {
+        // The descriptor holds on to the process: after the check the number cannot change its owner.
+        Ok(process) if same() => Ok(pidfd_send_signal(process, Signal::KILL)?),
+        // Kernels before 5.3, and WSL1, have no such descriptors.
+        Err(rustix::io::Errno::NOSYS) if same() => Ok(kill_process(number, Signal::KILL)?),
+        _ => Ok(()),
+    }
+}
+
+fn all() -> BTreeMap<u32, Stat> {
+    let Ok(entries) = fs::read_dir("/proc") else { return BTreeMap::new() };
+    entries
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+        .filter_map(|pid: u32| Some((pid, Stat::of(pid)?)))
+        .collect()
+}
+
+/// This process and its ancestors.
+fn lineage(all: &BTreeMap<u32, Stat>) -> BTreeSet<u32> {
+    let mut line = BTreeSet::new();
+    let mut pid = std::process::id();
+    // A number that comes again ends the walk, whatever /proc says.
+    while line.insert(pid) {
+        match all.get(&pid) {
+            Some(stat) => pid = stat.parent,
+            None => break,
+        }
+    }
+    line
+}
+
+/// Whether a word stands in this text as a whole: what follows is no letter, digit nor one of `more`.
+fn contains(text: &[u8], word: &[u8], more: &[u8]) -> bool {
+    let ends = |next: &u8| !next.is_ascii_alphanumeric() && !more.contains(next);
+    !word.is_empty()
+        && text
+            .windows(word.len())
+            .enumerate()
+            .any(|(at, window)| window == word && text.get(at + word.len()).is_none_or(ends))
+}
+
+/// Whether a process is better let finish.
+fn finishes(pid: u32) -> bool {
+    let variable = [FINISHES.as_bytes(), b"="].concat();
+    fs::read(format!("/proc/{pid}/environ"))
+        .is_ok_and(|environment| environment.split(|&b| b == 0).any(|each| each.starts_with(&variable)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn signs(mark: &str) -> Signs {
+        Signs {
+            mark: mark.to_owned(),
+            folder: "/var/tmp/tare-a1".into(),
+            name: "tare-a1".into(),
+            roots: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_name_with_parentheses_does_not_shift_the_fields() {
+        let mut text = "7 (a) b (c)) S 1 7 7 34816 7".to_owned();
+        text.push_str(&" 0".repeat(13));
+        text.push_str(" 4242 0 0");
+        let stat = Stat::parse(&text).unwrap();
+        assert_eq!(stat, Stat { parent: 1, dead: false, terminal: true, started_ticks: 4242 });
+        assert_eq!(Stat::parse("7 (a"), None);
+        assert_eq!(Stat::parse("7 (a) S 1"), None);
+    }
+
+    #[test]
+    fn a_mark_is_the_whole_session_or_one_start_of_it() {
+        let environment = b"PATH=/bin\0TARE_SESSION=a1/00002\0";
+        assert!(signs("a1").marked(environment));
+        assert!(signs("a1/00002").marked(environment));
+        assert!(!signs("a1/0000").marked(environment));
+        assert!(!signs("a").marked(environment));
+        assert!(!signs("a1").marked(b"NOT_TARE_SESSION=a1\0"));
+    }
+
+    #[test]
+    fn a_command_speaks_of_the_session_by_its_folder_or_name() {
+        let called = |line: &[u8]| signs("a1").called(line);
+        assert!(called(b"runsc\0--root=/var/tmp/tare-a1/1\0"));
+        assert!(called(b"root=/var/tmp/tare-a1"));
+        assert!(called(b"conmon\0-n\0tare-a1-00000\0"));
+        assert!(!called(b"/var/tmp/tare-a11/x"));
+        assert!(!called(b"conmon\0-n\0tare-a11-00000\0"));
+        assert!(!called(b"a1"));
+        let start = Signs { name: "tare-a1-00001".into(), folder: "/s/tare-a1/00001".into(), ..signs("") };
+        assert!(start.called(b"-n tare-a1-00001") && !start.called(b"-n tare-a1-00002"));
+        assert!(start.called(b"/s/tare-a1/00001/x") && !start.called(b"/s/tare-a1/00001.x"));
+    }
+
+    #[test]
+    fn this_process_and_its_ancestors_are_never_found() {
+        let own = std::process::id();
+        let parent = Stat::of(own).unwrap().parent;
+        let roots = vec![(own, started_ticks(own).unwrap()), (parent, started_ticks(parent).unwrap())];
+        let found = Signs { roots, ..signs("no such session") }.find();
+        assert!(!found.contains_key(&own) && !found.contains_key(&parent));
+    }
+}

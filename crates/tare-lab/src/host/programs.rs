@@ -1,0 +1,189 @@
+//! Foreign programs: where they lie, and what they print when run to their end within a deadline.
+
+use std::io::{self, Read};
+use std::os::fd::AsFd;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, Signal, kill_process_group};
+
+use crate::host::windows_text;
+
+/// Most that is read of a program's standard output and of its errors; the rest is dropped.
+const LONGEST_OUTPUT: usize = 64 * 1024;
+/// Time that asking a program for its version may take. runsc, 83 MB of Go, takes 0.1 s when cold.
+pub const VERSION_WAIT: Duration = Duration::from_secs(5);
+/// Pause between two looks at a process that has closed its output but not ended.
+const LOOK_AGAIN: Duration = Duration::from_millis(1);
+
+/// Where programs are, and what was prepared for them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Programs {
+    /// Folders in which foreign programs are looked for, the first first.
+    pub folders: Vec<PathBuf>,
+    /// tare itself, which answers to inner verbs.
+    pub tare: PathBuf,
+    /// Where what is slow to make is kept from one session to the next: kernels.
+    pub prepared: PathBuf,
+}
+
+impl Programs {
+    /// The path of a program by its name, or of a path to one.
+    pub fn find(&self, name: &str) -> Option<PathBuf> {
+        let runnable =
+            |path: &Path| path.metadata().is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0);
+        if name.contains('/') {
+            return Some(PathBuf::from(name)).filter(|path| path.is_absolute() && runnable(path));
+        }
+        self.folders.iter().map(|folder| folder.join(name)).find(|path| runnable(path))
+    }
+}
+
+/// What a program that ran to its end left behind.
+#[derive(Clone, Debug)]
+pub struct Ended {
+    pub status: ExitStatus,
+    pub output: String,
+    pub errors: String,
+}
+
+impl Ended {
+    /// The first line that it printed, wherever.
+    pub fn first_line(&self) -> &str {
+        [&self.output, &self.errors]
+            .into_iter()
+            .flat_map(|text| text.lines())
+            .map(str::trim)
+            .find(|line| !line.is_empty())
+            .unwrap_or_default()
+    }
+}
+
+/// Runs a program to its end with nothing on its standard input; kills it when the time is up.
+pub fn run(command: &mut Command, wait: Duration) -> io::Result<Ended> {
+    run_with(command, Stdio::null(), wait)
+}
+
+/// The same with a file, say, on its standard input.
+pub fn run_with(command: &mut Command, input: Stdio, wait: Duration) -> io::Result<Ended> {
+    run_between(command, input, Stdio::piped(), wait)
+}
+
+/// The same from a file to a file, say: only what goes to a pipe is kept as output.
+pub fn run_between(command: &mut Command, input: Stdio, output: Stdio, wait: Duration) -> io::Result<Ended> {
+    let end = Instant::now() + wait;
+    command.stdin(input).stdout(output).stderr(Stdio::piped()).process_group(0);
+    let mut child = command.spawn()?;
+    let (mut out, mut err) = (child.stdout.take(), child.stderr.take());
+    let (mut output, mut errors) = (Vec::new(), Vec::new());
+    let finished = loop {
+        if out.is_none() && err.is_none() {
+            match child.try_wait()? {
+                Some(status) => break Some(status),
+                None => thread::sleep(LOOK_AGAIN),
+            }
+        }
+        let left = end.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            break None;
+        }
+        wait_for_bytes(out.as_ref(), err.as_ref(), left)?;
+        take(&mut out, &mut output);
+        take(&mut err, &mut errors);
+    };
+    let text = |bytes: Vec<u8>| windows_text::decode(&bytes);
+    match finished {
+        Some(status) => Ok(Ended { status, output: text(output), errors: text(errors) }),
+        None => {
+            if let Some(group) = Pid::from_raw(child.id() as i32) {
+                let _ = kill_process_group(group, Signal::KILL);
+            }
+            child.wait()?;
+            Err(io::Error::new(
+                io::ErrorKind::TimedOut,
+                format!("gave no answer in {} s", wait.as_secs_f64()),
+            ))
+        }
+    }
+}
+
+/// Asks a program for its version: the first line that it prints.
+pub fn version(program: &Path, question: &[&str]) -> io::Result<String> {
+    let ended = run(Command::new(program).args(question), VERSION_WAIT)?;
+    Ok(ended.first_line().to_owned())
+}
+
+fn wait_for_bytes(out: Option<&impl AsFd>, err: Option<&impl AsFd>, left: Duration) -> io::Result<()> {
+    let mut pipes: Vec<PollFd> = Vec::with_capacity(2);
+    pipes.extend(out.map(|pipe| PollFd::from_borrowed_fd(pipe.as_fd(), PollFlags::IN)));
+    pipes.extend(err.map(|pipe| PollFd::from_borrowed_fd(pipe.as_fd(), PollFlags::IN)));
+    if pipes.is_empty() {
+        return Ok(());
+    }
+    let wait = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() };
+    match poll(&mut pipes, Some(&wait)) {
+        Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+        Err(e) => Err(e.into()),
+    }
+}
+
+/// Reads what a pipe has now; at its end the pipe is dropped.
+fn take<P: AsFd + Read>(pipe: &mut Option<P>, bytes: &mut Vec<u8>) {
+    let Some(reader) = pipe else { return };
+    let mut ready = [PollFd::new(reader, PollFlags::IN)];
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    if !matches!(poll(&mut ready, Some(&now)), Ok(1..)) {
+        return;
+    }
+    let mut buffer = [0u8; 4096];
+    match reader.read(&mut buffer) {
+        Ok(0) | Err(_) => *pipe = None,
+        Ok(read) => bytes.extend_from_slice(&buffer[..read.min(LONGEST_OUTPUT.saturating_sub(bytes.len()))]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn system() -> Programs {
+        let folders = vec!["/no/such".into(), "/usr/bin".into(), "/bin".into()];
+        Programs { folders, ..Programs::default() }
+    }
+
+    #[test]
+    fn a_program_is_found_by_name_or_by_whole_path() {
+        let found = system().find("sh").unwrap();
+        assert_eq!(system().find(found.to_str().unwrap()), Some(found));
+        assert_eq!(system().find("no-such-program"), None);
+        assert_eq!(system().find("./sh"), None);
+    }
+
+    #[test]
+    fn output_and_errors_are_kept_apart_and_bounded() {
+        let ended = run(
+            Command::new("/bin/sh").args(["-c", "echo out; echo err >&2; head -c 200000 /dev/zero; exit 3"]),
+            Duration::from_secs(20),
+        )
+        .unwrap();
+        assert_eq!(
+            (ended.status.code(), ended.first_line(), ended.errors.as_str()),
+            (Some(3), "out", "err\n")
+        );
+        assert_eq!(ended.output.len(), LONGEST_OUTPUT);
+    }
+
+    #[test]
+    fn one_that_hangs_is_ended() {
+        let late = run(Command::new("/bin/sleep").arg("1000"), Duration::from_millis(50)).unwrap_err();
+        assert_eq!(late.kind(), io::ErrorKind::TimedOut);
+        let closed =
+            run(Command::new("/bin/sh").args(["-c", "exec >&- 2>&-; sleep 1000"]), Duration::from_millis(50));
+        assert_eq!(closed.unwrap_err().kind(), io::ErrorKind::TimedOut);
+    }
+}

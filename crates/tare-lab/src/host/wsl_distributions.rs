@@ -1,0 +1,242 @@
+//! Distributions of WSL: what wsl.exe says of them, and copies of them that a session makes and takes away.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use tare_data::facts::Facts;
+
+use crate::host::mounts::{self, Mount};
+use crate::host::programs::{self, Programs};
+use crate::ownership::owned::MARK;
+
+/// Under this name, or here, as every WSL mounts the first drive unless told otherwise.
+const PROGRAMS: [&str; 2] = ["wsl.exe", "/mnt/c/Windows/System32/wsl.exe"];
+const SHELLS: [&str; 2] = ["cmd.exe", "/mnt/c/Windows/System32/cmd.exe"];
+/// Time that wsl.exe has for a question: the first one starts its service.
+const ANSWER_WAIT: Duration = Duration::from_secs(20);
+/// Time that writing a distribution out, or reading one in, may take: some GB through an archive.
+const COPY_WAIT: Duration = Duration::from_secs(30 * 60);
+/// Most distributions that are read of a list.
+const MOST: usize = 256;
+/// Most that is read of the user's .wslconfig, a page of settings.
+const LONGEST_CONFIG: usize = 64 * 1024;
+
+/// A distribution as `wsl.exe --list --verbose` has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Distribution {
+    pub name: String,
+    /// In the language of the user's Windows.
+    pub state: String,
+    /// 1 or 2.
+    pub version: u8,
+    /// Whether it is the one that `wsl.exe` alone enters.
+    pub default: bool,
+}
+
+/// Where wsl.exe is: on the path, or where Windows keeps it.
+pub fn program(programs: &Programs) -> Option<PathBuf> {
+    PROGRAMS.iter().find_map(|name| programs.find(name))
+}
+
+/// All distributions, or why wsl.exe does not say.
+pub fn list(program: &Path) -> Result<Vec<Distribution>, String> {
+    ask(Command::new(program).args(["--list", "--verbose"]), ANSWER_WAIT).map(|text| parse(&text))
+}
+
+/// Reads the table: columns NAME, STATE and VERSION apart by at least two spaces, headings in any language, a
+/// star before the default. What is no row is passed over.
+fn parse(text: &str) -> Vec<Distribution> {
+    text.lines().filter_map(row).take(MOST).collect()
+}
+
+fn row(line: &str) -> Option<Distribution> {
+    let line = line.trim_end();
+    let default = line.trim_start().starts_with("* ");
+    let line = line.trim_start().trim_start_matches("* ").trim_start();
+    let (rest, version) = line.rsplit_once(char::is_whitespace)?;
+    let version = version.parse().ok().filter(|version| [1, 2].contains(version))?;
+    // A name may hold single spaces, and so may a state.
+    let (name, state) = rest.split_once("  ").or_else(|| rest.split_once(char::is_whitespace))?;
+    let plain = !name.is_empty() && !name.chars().any(char::is_control);
+    let [name, state] = [name, state].map(|part| part.trim().to_owned());
+    plain.then_some(Distribution { name, state, version, default })
+}
+
+/// Facts of WSL itself: versions of its parts, and the user's settings for it.
+pub fn note_wsl(facts: &mut Facts, program: &Path, programs: &Programs) {
+    // The WSL that came with Windows itself does not know the question.
+    if let Ok(text) = ask(Command::new(program).arg("--version"), ANSWER_WAIT) {
+        // `Name: version`, the name in any language: they are known by their place, and Windows comes last.
+        let versions: Vec<&str> =
+            text.lines().filter_map(|line| line.rsplit(": ").next()).map(str::trim).collect();
+        for (key, version) in [("runtime.version", versions.first()), ("wsl.kernel", versions.get(1))] {
+            facts.note(key, version.copied().unwrap_or_default());
+        }
+        facts.note("wsl.windows", versions.get(2..).and_then(<[_]>::last).copied().unwrap_or_default());
+    }
+    let profile = windows_folder(programs, "USERPROFILE");
+    let config = profile.and_then(|folder| fs::read(folder.join(".wslconfig")).ok()).unwrap_or_default();
+    note_config(facts, &String::from_utf8_lossy(&config[..config.len().min(LONGEST_CONFIG)]));
+}
+
+/// Notes the settings of .wslconfig, `[section]` and `key=value`, as `wsl.config.SECTION.KEY`.
+fn note_config(facts: &mut Facts, text: &str) {
+    let mut section = String::new();
+    let plain = |name: &str| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric());
+    for line in text.lines().map(str::trim).filter(|line| !line.starts_with('#')) {
+        if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+            section = name.trim().to_lowercase();
+        } else if let Some((key, value)) =
+            line.split_once('=').filter(|(key, _)| plain(key.trim()) && plain(&section))
+        {
+            facts.note(format!("wsl.config.{section}.{}", key.trim().to_lowercase()), value.trim());
+        }
+    }
+}
+
+/// A folder of the user's on Windows that an environment variable names there, as a path here.
+pub fn windows_folder(programs: &Programs, variable: &str) -> Option<PathBuf> {
+    let shell = SHELLS.iter().find_map(|name| programs.find(name))?;
+    let question = format!("echo %{variable}%");
+    let mut command = Command::new(&shell);
+    // In a folder of Windows' own it complains about no other.
+    command.args(["/d", "/c", &question]).current_dir(shell.parent()?);
+    let path = ask(&mut command, ANSWER_WAIT).ok()?;
+    here(path.lines().next()?.trim(), &mounts::all().ok()?).filter(|path| path.is_dir())
+}
+
+/// Where a path of Windows is mounted.
+fn here(path: &str, all: &[Mount]) -> Option<PathBuf> {
+    let (drive, rest) = path.split_once(":\\").filter(|(drive, _)| drive.len() == 1)?;
+    let holds = |mount: &&Mount| {
+        is_drive(mount)
+            && (mount.source.get(..2)).is_some_and(|source| source.eq_ignore_ascii_case(&format!("{drive}:")))
+    };
+    let point = &all.iter().rev().find(holds)?.point;
+    Some(rest.split('\\').fold(point.clone(), |path, part| path.join(part)))
+}
+
+/// Whether a mount shows a drive of Windows: drvfs in WSL1, 9P or virtiofs in WSL2.
+pub fn is_drive(mount: &Mount) -> bool {
+    match mount.filesystem.as_str() {
+        "drvfs" => true,
+        "9p" | "virtiofs" => {
+            mount.options.contains("drvfs")
+                || mount.source.starts_with("drvfs")
+                || mount.source.get(1..2) == Some(":")
+        }
+        _ => false,
+    }
+}
+
+/// Writes a distribution out and reads it in again under another name and version, in a folder on a drive of
+/// Windows. The archive is gone afterwards; the folder and the name are the caller's to own, as what runs meanwhile is
+/// by its `mark`.
+pub fn copy(
+    program: &Path,
+    from: &str,
+    to: &str,
+    version: u8,
+    folder: &Path,
+    mark: &str,
+) -> Result<(), String> {
+    // Names without a path: wsl.exe works in this folder too, and has another word for it.
+    let archive = format!("{to}.tar");
+    let run = |arguments: &[&str]| {
+        ask(Command::new(program).args(arguments).current_dir(folder).env(MARK, mark), COPY_WAIT)
+    };
+    let done = run(&["--export", from, &archive]).and_then(|_| {
+        run(&["--import", to, &format!("{to}-disk"), &archive, "--version", &version.to_string()])
+    });
+    let _ = fs::remove_file(folder.join(&archive));
+    done.map(drop)
+}
+
+/// Takes a distribution away with all that is in it. None when there is none of that name.
+pub fn unregister(program: &Path, name: &str) -> Result<Option<()>, String> {
+    if list(program)?.iter().all(|distribution| distribution.name != name) {
+        return Ok(None);
+    }
+    // One that does not run cannot be stopped, and need not.
+    let _ = ask(Command::new(program).args(["--terminate", name]), ANSWER_WAIT);
+    ask(Command::new(program).args(["--unregister", name]), ANSWER_WAIT).map(|_| Some(()))
+}
+
+/// What wsl.exe answers, or its own words on why it does not: it writes those to standard output.
+fn ask(command: &mut Command, wait: Duration) -> Result<String, String> {
+    match programs::run(command, wait) {
+        Ok(ended) if ended.status.success() => Ok(ended.output),
+        Ok(ended) if !ended.first_line().is_empty() => Err(ended.first_line().to_owned()),
+        Ok(ended) => Err(format!("it failed without a word ({})", ended.status)),
+        Err(e) => Err(e.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TABLE: &str = "  NAME              STATE            VERSION\r\n\
+                         * Ubuntu-24.04      Wird ausgeführt  2\r\n  My own one        Stopped          1\r\n";
+
+    #[test]
+    fn a_table_is_read_in_any_language() {
+        let [ubuntu, own] = parse(TABLE).try_into().unwrap();
+        let expected = ["Ubuntu-24.04", "Wird ausgeführt"].map(str::to_owned);
+        assert_eq!(([ubuntu.name, ubuntu.state], ubuntu.version, ubuntu.default), (expected, 2, true));
+        assert_eq!((own.name.as_str(), own.version, own.default), ("My own one", 1, false));
+    }
+
+    #[test]
+    fn hostile_tables_are_read_as_far_as_they_are_tables() {
+        for end in (0..TABLE.len()).filter(|end| TABLE.is_char_boundary(*end)) {
+            assert!(parse(&TABLE[..end]).len() <= 2);
+        }
+        for text in [
+            "",
+            "*",
+            "* ",
+            "* 2",
+            "2",
+            "a 2",
+            "  a  3",
+            "\u{1b}[2J  x  1",
+            "* * * 1",
+            "\u{fffd}  \u{fffd}  9",
+        ] {
+            assert!(parse(text).len() <= 1, "{text:?}");
+        }
+        assert_eq!(parse("\u{1b}[2J  x  1"), []);
+        assert_eq!(parse(&"  a  b  1\n".repeat(100_000)).len(), MOST);
+    }
+
+    #[test]
+    fn settings_become_facts() {
+        let mut facts = Facts::default();
+        note_config(
+            &mut facts,
+            "[wsl2]\r\nmemory = 4GB\n# processors=1\nnetworkingMode=mirrored\n[\n=\nx y=1\n",
+        );
+        let all: Vec<(&str, &str)> =
+            facts.0.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
+        assert_eq!(all, [("wsl.config.wsl2.memory", "4GB"), ("wsl.config.wsl2.networkingmode", "mirrored")]);
+    }
+
+    #[test]
+    fn a_path_of_windows_is_found_where_its_drive_is_mounted() {
+        let mount = |point: &str, filesystem: &str, source: &str, options: &str| Mount {
+            point: point.into(),
+            filesystem: filesystem.into(),
+            source: source.into(),
+            options: options.into(),
+        };
+        let all =
+            [mount("/", "ext4", "/dev/sdc", "rw"), mount("/mnt/c", "9p", "C:\\", "rw,aname=drvfs;path=C:\\")];
+        assert_eq!(here("c:\\Users\\me", &all), Some("/mnt/c/Users/me".into()));
+        assert_eq!(here("D:\\x", &all), None);
+        assert_eq!(here("%LOCALAPPDATA%", &all), None);
+        assert!(is_drive(&mount("/mnt/c", "drvfs", "C:", "rw")) && !is_drive(&all[0]));
+    }
+}

@@ -1,0 +1,6 @@
+//! Networks: the session's own namespace, and the ways into it for containers and guests.
+
+pub mod container;
+pub mod guest;
+pub mod lab;
+pub mod netem;

@@ -1,0 +1,155 @@
+//! Netem: a known delay, loss, duplication or disorder of what a guest sends, by the kernel's discipline of
+//! that name (tc-netem(8)). It is a truth to measure against, and a way to try a bad line.
+
+use std::io;
+
+use serde::{Deserialize, Serialize};
+use tare_probes::netlink::{Message, Netlink};
+
+use crate::error::{ErrorKind, LabError};
+use crate::host::network_device;
+use crate::provider::OptionDescription;
+use crate::provider::specification::Specification;
+
+/// The kernel module.
+pub const MODULE: &str = "sch_netem";
+
+pub const DELAY: OptionDescription = OptionDescription {
+    key: "delay",
+    default: "",
+    values: &[],
+    about: "known delay of every packet that the guest sends, e.g. 1ms or 250us",
+};
+pub const LOSS: OptionDescription = OptionDescription {
+    key: "loss",
+    default: "",
+    values: &[],
+    about: "share of packets that the guest sends and that are lost, e.g. 1%",
+};
+pub const DUPLICATE: OptionDescription = OptionDescription {
+    key: "duplicate",
+    default: "",
+    values: &[],
+    about: "share of them that arrive twice",
+};
+pub const REORDER: OptionDescription = OptionDescription {
+    key: "reorder",
+    default: "",
+    values: &[],
+    about: "share of them that overtake those before, which are delayed: needs delay",
+};
+
+/// linux/rtnetlink.h, linux/pkt_sched.h.
+const TCA_KIND: u16 = 1;
+const TCA_OPTIONS: u16 = 2;
+const TCA_NETEM_REORDER: u16 = 3;
+const TCA_NETEM_LATENCY64: u16 = 10;
+const ROOT: u32 = 0xffff_ffff;
+/// Packets that wait for their time at most: a line of 10 Gbit/s with 100 ms holds some 80,000.
+const LIMIT: u32 = 100_000;
+/// Longest delay: above this a probe's trial would end before its first answer.
+const LONGEST_DELAY_NS: u64 = 1_000_000_000;
+
+/// What is done to packets. Shares are of 2^32 - 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Netem {
+    pub delay_ns: u64,
+    pub loss: u32,
+    pub duplicate: u32,
+    pub reorder: u32,
+}
+
+impl Netem {
+    /// What a specification asks for, if anything.
+    pub fn of(specification: &Specification) -> Result<Option<Netem>, LabError> {
+        let refuse = |option: &OptionDescription, expected: &str| {
+            let (provider, text) = (&specification.provider, option.value(specification));
+            let what = format!("{provider}: '{}' cannot be '{text}'", option.key);
+            LabError::new(ErrorKind::Usage, what).hint(format!("give {expected}"))
+        };
+        let portion = |option: &OptionDescription| match option.value(specification) {
+            "" => Ok(0),
+            text => share(text).ok_or_else(|| refuse(option, "a percentage from 0% to 100%, e.g. 1%")),
+        };
+        let delay_ns = match DELAY.value(specification) {
+            "" => 0,
+            text => duration_ns(text)
+                .filter(|ns| *ns <= LONGEST_DELAY_NS)
+                .ok_or_else(|| refuse(&DELAY, "a time of up to 1 s, e.g. 1ms or 250us"))?,
+        };
+        let netem = Netem {
+            delay_ns,
+            loss: portion(&LOSS)?,
+            duplicate: portion(&DUPLICATE)?,
+            reorder: portion(&REORDER)?,
+        };
+        if netem.reorder > 0 && delay_ns == 0 {
+            return Err(refuse(&REORDER, "a delay as well: nothing overtakes what does not wait"));
+        }
+        Ok((netem != Netem::default()).then_some(netem))
+    }
+
+    /// Does it to all that a device sends from now on.
+    pub fn apply(&self, device: &str) -> io::Result<()> {
+        // `struct tcmsg`: family, padding, index, handle, parent, info.
+        let mut fixed = [0; 20];
+        fixed[4..8].copy_from_slice(&network_device::index(device)?.to_ne_bytes());
+        fixed[12..16].copy_from_slice(&ROOT.to_ne_bytes());
+        // `struct tc_netem_qopt`: delay (in steps of the kernel's; in ns below), limit, loss, gap, duplicate,
+        // jitter. With a gap of one every packet may overtake.
+        let gap = u32::from(self.reorder > 0);
+        let options = [0, LIMIT, self.loss, gap, self.duplicate, 0].map(u32::to_ne_bytes).concat();
+        let message = Message::new(libc::RTM_NEWQDISC, &fixed).replaces().text(TCA_KIND, "netem");
+        let message = message.nest(TCA_OPTIONS, &options, |inner| {
+            let inner = inner.attribute(TCA_NETEM_LATENCY64, &self.delay_ns.to_ne_bytes());
+            // `struct tc_netem_reorder`: probability, correlation.
+            let reorder = [self.reorder, 0].map(u32::to_ne_bytes).concat();
+            if self.reorder > 0 { inner.attribute(TCA_NETEM_REORDER, &reorder) } else { inner }
+        });
+        Netlink::open()?.change(message)
+    }
+}
+
+/// `1ms`, `0.5ms`, `250us`, `1s`, `1000ns` in nanoseconds.
+fn duration_ns(text: &str) -> Option<u64> {
+    let units = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)];
+    let (number, unit_ns) = units.iter().find_map(|(unit, ns)| Some((text.strip_suffix(unit)?, ns)))?;
+    let number: f64 = number.parse().ok()?;
+    let ns = number * unit_ns;
+    (ns.is_finite() && ns >= 1.0).then_some(ns.round() as u64)
+}
+
+/// A percentage as a share of 2^32 - 1.
+fn share(text: &str) -> Option<u32> {
+    let percent: f64 = text.strip_suffix('%')?.parse().ok()?;
+    (0.0..=100.0).contains(&percent).then(|| (percent / 100.0 * f64::from(u32::MAX)).round() as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str) -> Result<Option<Netem>, LabError> {
+        Netem::of(&Specification::parse(text).unwrap())
+    }
+
+    #[test]
+    fn what_is_asked_for_is_read() {
+        assert_eq!(of("uml?net=tap").unwrap(), None);
+        let netem = of("uml?delay=1ms&loss=1%").unwrap().unwrap();
+        assert_eq!((netem.delay_ns, netem.loss, netem.duplicate), (1_000_000, 42_949_673, 0));
+        assert_eq!(of("uml?delay=0.25ms&reorder=100%").unwrap().unwrap().reorder, u32::MAX);
+        assert_eq!(of("uml?delay=250us").unwrap().unwrap().delay_ns, 250_000);
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_by_its_name() {
+        for text in ["delay=1", "delay=-1ms", "delay=2s", "delay=NaNms", "loss=1", "loss=101%", "reorder=1%"]
+        {
+            let refused = of(&format!("uml?{text}")).unwrap_err();
+            let key = text.split('=').next().unwrap();
+            assert!(refused.what.contains(&format!("'{key}'")), "{text}: {refused}");
+            assert!(refused.hint.is_some());
+        }
+    }
+}

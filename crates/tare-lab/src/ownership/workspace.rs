@@ -1,0 +1,401 @@
+//! The ground of a session: its scratch folder, the agent's binary in it, and what each start made.
+
+use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::net::IpAddr;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::rc::Rc;
+
+use rustix::rand::{GetRandomFlags, getrandom};
+use sha2::{Digest, Sha256};
+use tare_data::failure::Failure;
+
+use crate::error::{ErrorKind, LabError};
+use crate::host::mounts;
+use crate::host::network_namespace;
+use crate::host::processes;
+use crate::host::programs::Programs;
+use crate::network::lab;
+use crate::ownership::clean::{Outcome, take_away};
+use crate::ownership::journal::Journal;
+use crate::ownership::owned::MARK;
+use crate::ownership::owned::Owned;
+use crate::ownership::owned::PREFIX;
+use crate::provider::Ground;
+use crate::session::entered;
+use crate::storage::file_systems::Site;
+use crate::storage::places::{SHARE, Wanted};
+
+/// File systems that keep files in memory: a place on one would be no disk's.
+const IN_MEMORY: [&str; 3] = ["tmpfs", "ramfs", "hugetlbfs"];
+
+/// What is said of a folder of the user's that cannot be a place.
+const PLACE: &str = "cannot write in the place";
+const PLACE_HINT: &str = "name a folder that you may write, on a disk with room";
+
+/// What a session is given to work with.
+#[derive(Clone, Debug)]
+pub struct Setting {
+    /// Where journals are kept; the same for all sessions of a user.
+    pub state: PathBuf,
+    /// Folder on a disk in which the scratch folder is made.
+    pub scratch: PathBuf,
+    /// tare's own binary, which is copied in.
+    pub binary: PathBuf,
+    /// What is shared in, and what is made for it.
+    pub wanted: Wanted,
+    /// Where foreign programs are looked for.
+    pub programs: Programs,
+}
+
+/// The ground of one session. Dropped, it takes away what it made.
+#[derive(Debug)]
+pub struct SessionGround {
+    shared: Rc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    id: String,
+    folder: PathBuf,
+    agent: PathBuf,
+    /// Of the agent; set once it is copied.
+    sha256: OnceCell<String>,
+    shares: BTreeMap<String, PathBuf>,
+    /// Places that could not be made.
+    missing: BTreeMap<String, Failure>,
+    programs: Programs,
+    /// None after the end.
+    journal: RefCell<Option<Journal>>,
+    /// Entries of the journal that belong to no start.
+    entries: RefCell<Vec<Owned>>,
+    starts: Cell<u32>,
+}
+
+impl SessionGround {
+    /// Begins the journal, makes the scratch folder and copies the binary into it.
+    pub fn make(setting: &Setting) -> Result<Self, LabError> {
+        let root = setting
+            .scratch
+            .canonicalize()
+            .map_err(|e| storage("cannot use the scratch folder", &setting.scratch, e))?;
+        let mount = mounts::holding(&root);
+        if let Some(mount) = mount.filter(|mount| IN_MEMORY.contains(&mount.filesystem.as_str())) {
+            let what = format!("the scratch folder {} is not on a disk", root.display());
+            return Err(LabError::new(ErrorKind::Storage, what)
+                .because(format!(
+                    "{} at {} keeps its files in memory",
+                    mount.filesystem,
+                    mount.point.display()
+                ))
+                .hint("choose a folder on a disk with --scratch"));
+        }
+        let id = fresh_id().map_err(|e| storage("cannot name a scratch folder in", &root, e))?;
+        let folder = root.join(format!("{PREFIX}{id}"));
+        // In each of the user's folders too the session works in one of its own.
+        let shares = setting.wanted.folders.iter().map(|(name, path)| match path.canonicalize() {
+            Ok(path) => Ok((name.clone(), path.join(format!("{PREFIX}{id}")))),
+            Err(e) => Err(storage(PLACE, path, e).hint(PLACE_HINT)),
+        });
+        let shares: BTreeMap<String, PathBuf> = shares.collect::<Result<_, _>>()?;
+        let mut journal = Journal::begin(&setting.state, &id, &folder)?;
+        let folders: BTreeSet<PathBuf> = shares.values().chain([&folder]).cloned().collect();
+        let entries: Vec<Owned> = folders.iter().cloned().map(Owned::Folder).collect();
+        for entry in &entries {
+            journal.own(entry.clone())?;
+        }
+        let entries = RefCell::new(entries);
+        let agent = folder.join("agent");
+        let (programs, journal) = (setting.programs.clone(), RefCell::new(Some(journal)));
+        let (sha256, starts, missing) = (OnceCell::new(), Cell::new(0), BTreeMap::new());
+        let shared =
+            Shared { id, folder, agent, sha256, shares, missing, programs, journal, entries, starts };
+        let mut ground = SessionGround { shared: Rc::new(shared) };
+        make_folder(&ground.shared.folder)?;
+        for share in ground.shared.shares.values() {
+            let parent = share.parent().unwrap_or(share);
+            fs::create_dir(share).map_err(|e| storage(PLACE, parent, e).hint(PLACE_HINT))?;
+        }
+        Rc::get_mut(&mut ground.shared).expect("no start holds it yet").make_places(&setting.wanted)?;
+        let sha256 = copy_program(&setting.binary, ground.agent())
+            .map_err(|e| storage("cannot copy the agent to", ground.agent(), e))?;
+        ground.shared.sha256.get_or_init(|| sha256);
+        Ok(ground)
+    }
+
+    /// Tells this session from every other: 16 hex digits.
+    pub fn id(&self) -> &str {
+        &self.shared.id
+    }
+
+    /// The scratch folder.
+    pub fn folder(&self) -> &Path {
+        &self.shared.folder
+    }
+
+    /// The binary that is copied in.
+    pub fn agent(&self) -> &Path {
+        &self.shared.agent
+    }
+
+    /// SHA-256 of the binary, in hex.
+    pub fn agent_sha256(&self) -> &str {
+        self.shared.agent_sha256()
+    }
+
+    pub fn programs(&self) -> &Programs {
+        &self.shared.programs
+    }
+
+    /// The network namespace in which the host's peer listens on an address that lanes report: the lab's, which
+    /// is there from the first start on that needs it. None: the host's own.
+    pub fn namespace_of(&self, address: IpAddr) -> Option<PathBuf> {
+        let of_lab = address == IpAddr::from(lab::ADDRESS);
+        of_lab.then(|| network_namespace::path(&lab::name(self.id())))
+    }
+
+    /// Places that could not be made, with the reasons.
+    pub fn missing(&self) -> &BTreeMap<String, Failure> {
+        &self.shared.missing
+    }
+
+    /// Ground for one start of an environment.
+    pub fn start(&self) -> Result<StartGround, LabError> {
+        let number = self.shared.starts.get();
+        self.shared.starts.set(number + 1);
+        let folder = self.shared.folder.join(format!("{number:05}"));
+        let mark = format!("{}/{number:05}", self.shared.id);
+        let name = format!("{PREFIX}{}-{number:05}", self.shared.id);
+        let mut ground = StartGround {
+            shared: Rc::clone(&self.shared),
+            folder,
+            mark,
+            name,
+            number,
+            companions: Vec::new(),
+            owned: Vec::new(),
+            left: false,
+        };
+        ground.own(Owned::Folder(ground.folder.clone()))?;
+        make_folder(&ground.folder)?;
+        Ok(ground)
+    }
+
+    /// Takes everything away and ends the journal. All starts must have been left.
+    pub fn close(self) -> Vec<Outcome> {
+        self.shared.close()
+    }
+}
+
+impl Drop for SessionGround {
+    fn drop(&mut self) {
+        self.shared.close();
+    }
+}
+
+impl Shared {
+    /// Writes down what is about to be made; returns the number of the entry.
+    fn write_down(&self, thing: &Owned) -> Result<u64, LabError> {
+        let mut journal = self.journal.borrow_mut();
+        let ended = || LabError::new(ErrorKind::Environment, "the session has ended already");
+        journal.as_mut().ok_or_else(ended)?.own(thing.clone())
+    }
+
+    fn agent_sha256(&self) -> &str {
+        self.sha256.get().map_or("", String::as_str)
+    }
+
+    /// Makes what the session is to have in its scratch folder. What cannot be made is missing, with the reason.
+    fn make_places(&mut self, wanted: &Wanted) -> Result<(), LabError> {
+        if !wanted.share && wanted.file_systems.is_empty() {
+            return Ok(());
+        }
+        let (points, images) = (self.folder.join("places"), self.folder.join("images"));
+        make_folder(&points)?;
+        make_folder(&images)?;
+        if wanted.share {
+            let path = points.join(SHARE);
+            make_folder(&path)?;
+            self.shares.insert(SHARE.to_owned(), path);
+        }
+        for file_system in &wanted.file_systems {
+            let (name, point) = (file_system.name.to_owned(), points.join(file_system.name));
+            self.own(Owned::Mount(point.clone()))?;
+            make_folder(&point)?;
+            let (room_bytes, programs) = (wanted.room_bytes, &self.programs);
+            let site = Site { folder: &images, room_bytes, programs, mark: &self.id };
+            match file_system.make(site, &point) {
+                Ok(()) => drop(self.shares.insert(name, point)),
+                Err(failure) => drop(self.missing.insert(name, failure)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes down what is about to be made for the whole session.
+    fn own(&self, thing: Owned) -> Result<(), LabError> {
+        self.write_down(&thing)?;
+        self.entries.borrow_mut().push(thing);
+        Ok(())
+    }
+
+    fn close(&self) -> Vec<Outcome> {
+        let Some(journal) = self.journal.take() else { return Vec::new() };
+        let outcomes = take_away(&self.id, &self.folder, &self.entries.borrow());
+        // What is left stays in the journal, for `tare clean`.
+        if outcomes.iter().all(|outcome| outcome.left_because.is_none()) {
+            let _ = journal.end();
+        }
+        outcomes
+    }
+}
+
+/// The ground of one start of an environment. Dropped, it takes away what was made on it.
+#[derive(Debug)]
+pub struct StartGround {
+    shared: Rc<Shared>,
+    folder: PathBuf,
+    mark: String,
+    name: String,
+    number: u32,
+    /// Programs that serve the environment.
+    companions: Vec<Child>,
+    owned: Vec<(u64, Owned)>,
+    left: bool,
+}
+
+impl StartGround {
+    /// Ends every process of this start and takes away everything that it made. In bounded time.
+    pub fn leave(&mut self) -> Vec<Outcome> {
+        self.left = true;
+        let (numbers, things): (Vec<u64>, Vec<Owned>) = self.owned.drain(..).unzip();
+        let outcomes = take_away(&self.mark, &self.folder, &things);
+        // Dead by now; this takes away their last trace, the entry in the process table.
+        for mut companion in self.companions.drain(..) {
+            let _ = companion.try_wait();
+        }
+        // One thing that stays keeps all entries: taking away what is gone costs nothing.
+        if outcomes.iter().all(|outcome| outcome.left_because.is_none())
+            && let Some(journal) = self.shared.journal.borrow_mut().as_mut()
+        {
+            // A release that cannot be written makes the next cleaning look once more.
+            let _ = journal.release(numbers);
+        } else {
+            self.shared.entries.borrow_mut().extend(things);
+        }
+        outcomes
+    }
+}
+
+impl Drop for StartGround {
+    fn drop(&mut self) {
+        if !self.left {
+            self.leave();
+        }
+    }
+}
+
+impl Ground for StartGround {
+    fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    fn agent(&self) -> &Path {
+        &self.shared.agent
+    }
+
+    fn agent_sha256(&self) -> &str {
+        self.shared.agent_sha256()
+    }
+
+    fn session_folder(&self) -> &Path {
+        &self.shared.folder
+    }
+
+    fn session_mark(&self) -> &str {
+        &self.shared.id
+    }
+
+    fn shares(&self) -> &BTreeMap<String, PathBuf> {
+        &self.shared.shares
+    }
+
+    fn programs(&self) -> &Programs {
+        &self.shared.programs
+    }
+
+    fn mark(&self) -> &str {
+        &self.mark
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn number(&self) -> u32 {
+        self.number
+    }
+
+    fn accompany(&mut self, name: &str, mut command: Command) -> Result<PathBuf, LabError> {
+        let path = self.folder.join(format!("{name}.log"));
+        let log = File::create(&path).map_err(|e| storage("cannot write", &path, e))?;
+        let both = log.try_clone().map_err(|e| storage("cannot write", &path, e))?;
+        command.env(MARK, &self.mark).stdin(Stdio::null()).stdout(log).stderr(both);
+        entered::die_with_parent(&mut command);
+        let child = command.spawn().map_err(|e| {
+            let what = format!("cannot start {}", command.get_program().display());
+            LabError::new(ErrorKind::Environment, what).because(e)
+        })?;
+        let pid = child.id();
+        self.companions.push(child);
+        // A program that clears its environment is still known by its number.
+        match processes::started_ticks(pid) {
+            Some(started_ticks) => self.own(Owned::Process { pid, started_ticks }).map(|()| path),
+            None => Ok(path),
+        }
+    }
+
+    fn own(&mut self, thing: Owned) -> Result<(), LabError> {
+        let number = self.shared.write_down(&thing)?;
+        self.owned.push((number, thing));
+        Ok(())
+    }
+
+    fn own_for_session(&mut self, thing: Owned) -> Result<(), LabError> {
+        self.shared.own(thing)
+    }
+}
+
+/// Copies a program, readable and runnable by all; returns its SHA-256 in hex.
+fn copy_program(from: &Path, to: &Path) -> io::Result<String> {
+    let mut source = File::open(from)?;
+    let mut copy = fs::OpenOptions::new().write(true).create_new(true).mode(0o755).open(to)?;
+    let (mut hash, mut buffer) = (Sha256::new(), vec![0u8; 256 * 1024]);
+    loop {
+        let read = source.read(&mut buffer)?;
+        if read == 0 {
+            break;
+        }
+        hash.update(&buffer[..read]);
+        copy.write_all(&buffer[..read])?;
+    }
+    Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+fn make_folder(path: &Path) -> Result<(), LabError> {
+    fs::create_dir(path).map_err(|e| storage("cannot make the folder", path, e))
+}
+
+fn fresh_id() -> io::Result<String> {
+    let mut bytes = [0u8; 8];
+    getrandom(&mut bytes, GetRandomFlags::empty())?;
+    Ok(format!("{:016x}", u64::from_le_bytes(bytes)))
+}
+
+fn storage(what: &str, path: &Path, cause: io::Error) -> LabError {
+    LabError::new(ErrorKind::Storage, format!("{what} {}", path.display())).because(cause)
+}

@@ -1,0 +1,72 @@
+//! Bringing up: how long an environment takes from being entered to the agent's first word.
+
+use tare_data::failure::Failure;
+use tare_data::session::Lane;
+
+use crate::session::arena::Arena;
+
+/// How an environment came up.
+#[derive(Clone, Debug)]
+pub struct BringUp {
+    pub name: String,
+    pub specification: String,
+    /// One a start, in the order in which they were made.
+    pub times_ns: Vec<u64>,
+    /// Why it was not brought up any more.
+    pub failure: Option<Failure>,
+}
+
+impl BringUp {
+    /// Least, median and most; None when it never came up. The median of an even number is the upper of two.
+    pub fn summary_ns(&self) -> Option<[u64; 3]> {
+        let mut sorted = self.times_ns.clone();
+        sorted.sort_unstable();
+        Some([*sorted.first()?, sorted[sorted.len() / 2], *sorted.last()?])
+    }
+}
+
+/// Enters every environment so many times, in turn, so that what passes on the machine meets all of them. One that
+/// fails is not entered again. `tell` hears what comes next, and says whether to go on.
+pub fn bring_up(
+    lanes: &[Lane],
+    times: u32,
+    arena: &mut dyn Arena,
+    tell: &mut dyn FnMut(&str, u32) -> bool,
+) -> Vec<BringUp> {
+    let of = |lane: &Lane| {
+        let (name, specification) = (lane.name.clone(), lane.specification.clone());
+        BringUp { name, specification, times_ns: Vec::new(), failure: None }
+    };
+    let mut all: Vec<BringUp> = lanes.iter().map(of).collect();
+    for time in 1..=times {
+        for (index, one) in all.iter_mut().enumerate().filter(|(_, one)| one.failure.is_none()) {
+            if !tell(&one.name, time) {
+                return all;
+            }
+            match arena.start(index) {
+                Ok(started) => one.times_ns.push(started.elapsed_ns),
+                Err(failure) => one.failure = Some(failure),
+            }
+            arena.leave(index);
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_is_one_of_the_times() {
+        let one = |times_ns: &[u64]| BringUp {
+            name: String::new(),
+            specification: String::new(),
+            times_ns: times_ns.to_vec(),
+            failure: None,
+        };
+        assert_eq!(one(&[]).summary_ns(), None);
+        assert_eq!(one(&[7]).summary_ns(), Some([7, 7, 7]));
+        assert_eq!(one(&[9, 1, 5]).summary_ns(), Some([1, 5, 9]));
+    }
+}

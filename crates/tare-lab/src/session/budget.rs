@@ -1,0 +1,163 @@
+//! What a budget has room for: how long trials are, how many rounds there are, and how many of them share a start.
+
+use std::iter::Sum;
+use std::ops::Add;
+
+use tare_analysis::verdicts::stopping::{LOOKS, planned_looks};
+
+/// Trials are made shorter, step by step, until the budget has room for the first look...
+const SHORTER: [f64; 4] = [1.0, 0.5, 0.25, 0.1];
+/// ...and longer where it has room for [`MANY_ROUNDS`] even so. What is left then pays for more rounds.
+const LONGER: [f64; 3] = [8.0, 4.0, 2.0];
+/// Rounds that come before longer trials: what differs from round to round, no longer trial averages away.
+const MANY_ROUNDS: u32 = 300;
+/// A lane whose calibration is this many times the reference's is decided early and leaves...
+pub const FAR: f64 = 3.0;
+/// ...by this look at the latest, for the plan.
+const FAR_LEAVES: u32 = LOOKS[2];
+/// Racing frees time: cells that are decided leave. The plan counts on this much more than a full table allows.
+const RACING_GAIN: f64 = 1.25;
+/// Rounds after which most cells are decided...
+const MOST_HAVE_LEFT: u32 = LOOKS[5];
+/// ...so that those beyond take less than half of a full table's time.
+const LATE_GAIN: f64 = 2.5;
+/// Starts of environments may take this share of the budget; beyond it rounds share starts.
+const STARTS_SHARE: f64 = 0.2;
+/// More rounds than these are planned only where each can have a start of its own: rounds that share one are fewer
+/// figures than they look.
+const ROUNDS_THAT_SHARE: u32 = 90;
+
+/// Time of one round, in seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RoundTime {
+    pub all_s: f64,
+    /// Without the lanes that are far from the reference.
+    pub near_s: f64,
+}
+
+impl RoundTime {
+    /// With a trial more.
+    pub fn with(self, s: f64, is_far: bool) -> RoundTime {
+        RoundTime { all_s: self.all_s + s, near_s: self.near_s + if is_far { 0.0 } else { s } }
+    }
+}
+
+impl Add for RoundTime {
+    type Output = RoundTime;
+
+    fn add(self, other: RoundTime) -> RoundTime {
+        RoundTime { all_s: self.all_s + other.all_s, near_s: self.near_s + other.near_s }
+    }
+}
+
+impl Sum for RoundTime {
+    fn sum<I: Iterator<Item = RoundTime>>(rounds: I) -> RoundTime {
+        rounds.fold(RoundTime::default(), Add::add)
+    }
+}
+
+/// What a start of a lane takes, in seconds, and whether the lane leaves early.
+#[derive(Clone, Copy, Debug)]
+pub struct Start {
+    pub s: f64,
+    pub is_far: bool,
+}
+
+/// The largest scale of trials at which the budget has room for many rounds, or else for the first look, and the looks
+/// that it has room for. `round` says what a round takes at a scale.
+pub fn rounds_within(left_s: f64, starts: &[Start], round: impl Fn(f64) -> RoundTime) -> (f64, Vec<u32>) {
+    let affordable = |scale: f64| {
+        let RoundTime { all_s, near_s } = round(scale);
+        let trials_s = left_s * (1.0 - STARTS_SHARE);
+        let whole = (trials_s / all_s.max(1e-6)).min(f64::from(FAR_LEAVES));
+        whole + (trials_s - whole * all_s) / near_s.max(1e-6)
+    };
+    let near_starts_s: f64 = starts.iter().filter(|start| !start.is_far).map(|start| start.s).sum();
+    let own_starts = (left_s * STARTS_SHARE / near_starts_s.max(1e-6)).max(f64::from(ROUNDS_THAT_SHARE));
+    let longer =
+        LONGER.into_iter().find(|scale| affordable(*scale) >= own_starts.min(f64::from(MANY_ROUNDS)));
+    let shorter = || SHORTER.into_iter().find(|scale| affordable(*scale) >= f64::from(LOOKS[0]));
+    let scale = longer.or_else(shorter).unwrap_or(SHORTER[SHORTER.len() - 1]);
+    let early = f64::from(MOST_HAVE_LEFT);
+    let raced = affordable(scale) * RACING_GAIN;
+    let most = (raced.min(early) + (raced - early).max(0.0) * LATE_GAIN).min(own_starts);
+    let last = LOOKS.into_iter().rev().find(|look| f64::from(*look) <= most);
+    (scale, planned_looks(last.unwrap_or(LOOKS[0])))
+}
+
+/// How many rounds share a start, lane by lane. One each where all starts together fit into their share of the
+/// budget; otherwise the lane that spends most on starts shares them more, until they fit.
+pub fn rounds_a_start(starts: &[Start], rounds: u32, left_s: Option<f64>) -> Vec<u32> {
+    let mut shared = vec![1u32; starts.len()];
+    let Some(left_s) = left_s else { return shared };
+    let expected = |lane: usize| if starts[lane].is_far { rounds.min(FAR_LEAVES) } else { rounds };
+    loop {
+        let spent_s = |lane: &usize| starts[*lane].s * f64::from(expected(*lane).div_ceil(shared[*lane]));
+        let all_s: f64 = (0..shared.len()).map(|lane| spent_s(&lane)).sum();
+        let dearest = (0..shared.len()).max_by(|a, b| spent_s(a).total_cmp(&spent_s(b)));
+        match dearest {
+            Some(lane) if all_s > left_s * STARTS_SHARE && shared[lane] < expected(lane) => shared[lane] += 1,
+            _ => return shared,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn near(seconds: &[f64]) -> Vec<Start> {
+        seconds.iter().map(|s| Start { s: *s, is_far: false }).collect()
+    }
+
+    fn far(s: f64) -> Start {
+        Start { s, is_far: true }
+    }
+
+    #[test]
+    fn cheap_starts_are_fresh_every_round_and_dear_ones_are_shared() {
+        assert_eq!(rounds_a_start(&near(&[0.001, 0.15, 0.15]), 60, Some(140.0)), [1, 1, 1]);
+        assert_eq!(rounds_a_start(&near(&[0.001, 0.15, 3.0]), 12, Some(140.0)), [1, 1, 2]);
+        assert_eq!(rounds_a_start(&near(&[0.001, 90.0]), 12, Some(140.0)), [1, 12]);
+        assert_eq!(rounds_a_start(&near(&[0.001, 90.0]), 12, None), [1, 1]);
+    }
+
+    #[test]
+    fn a_lane_that_leaves_early_shares_its_starts_less() {
+        let starts = |last| [near(&[0.001, 0.01]), vec![last]].concat();
+        assert_eq!(rounds_a_start(&starts(Start { s: 2.5, is_far: false }), 450, Some(350.0)), [1, 1, 18]);
+        assert_eq!(rounds_a_start(&starts(far(2.5)), 450, Some(350.0)), [1, 1, 2]);
+    }
+
+    /// Of lanes that take so long a round at scale 1.
+    fn planned(left_s: f64, starts: &[Start], near_s: f64, far_s: f64) -> (f64, u32) {
+        let round = |scale| RoundTime::default().with(near_s * scale, false).with(far_s * scale, true);
+        let (scale, looks) = rounds_within(left_s, starts, round);
+        (scale, *looks.last().unwrap())
+    }
+
+    #[test]
+    fn rounds_come_before_longer_trials_and_both_after_the_first_look() {
+        let cheap = near(&[0.001]);
+        assert_eq!(planned(100.0, &cheap, 100.0, 0.0), (0.1, 12), "nothing fits");
+        assert_eq!(planned(100.0, &cheap, 20.0, 0.0), (0.25, 18));
+        assert_eq!(planned(100.0, &cheap, 1.0, 0.0), (1.0, 90));
+        assert_eq!(planned(100.0, &cheap, 0.4, 0.0), (1.0, 450));
+        assert_eq!(planned(100.0, &cheap, 0.1, 0.0), (2.0, 1000));
+        assert_eq!(planned(100.0, &cheap, 0.001, 0.0), (8.0, 1000));
+    }
+
+    #[test]
+    fn a_lane_that_is_far_counts_until_it_leaves() {
+        let cheap = near(&[0.001]);
+        assert_eq!(planned(100.0, &cheap, 2.2, 0.0), (1.0, 40));
+        assert_eq!(planned(100.0, &cheap, 0.2, 2.0), (1.0, 200));
+    }
+
+    #[test]
+    fn rounds_that_would_share_starts_are_no_more_than_ninety() {
+        assert_eq!(planned(100.0, &near(&[0.001, 0.15]), 0.001, 0.0), (8.0, 90));
+        assert_eq!(planned(100.0, &near(&[0.001, 0.09]), 0.001, 0.0), (8.0, 200));
+        assert_eq!(planned(100.0, &[near(&[0.001]), vec![far(9.0)]].concat(), 0.001, 0.0), (8.0, 1000));
+    }
+}

@@ -1,0 +1,136 @@
+//! Entering: starts what a provider prepared, and ends it again with all that belongs to it.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::IpAddr;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Signal, getppid, set_parent_process_death_signal, setsid};
+use tare_data::facts::Facts;
+
+use crate::environments;
+use crate::error::{ErrorKind, LabError};
+use crate::host::processes::{self, Signs};
+use crate::ownership::clean::Outcome;
+use crate::ownership::owned::MARK;
+use crate::ownership::owned::Owned;
+use crate::ownership::workspace::{SessionGround, StartGround};
+use crate::provider::specification::Specification;
+use crate::provider::{Entrance, Ground, Provider};
+
+/// Time that an environment usually needs to end by itself after the agent's last frame: podman takes
+/// 60 ms, runsc 30 ms, a full kernel some 200 ms.
+pub const PATIENCE: Duration = Duration::from_secs(2);
+/// Shortest and longest pause between two looks at whether it has ended.
+const LOOKS: (Duration, Duration) = (Duration::from_micros(200), Duration::from_millis(10));
+
+/// An environment that was entered. Dropped, it is left at once.
+#[derive(Debug)]
+pub struct Entered {
+    /// Its standard streams are pipes: requests go in, frames come out, errors are notes.
+    pub child: Child,
+    /// Address at which the environment reaches this machine.
+    pub host: Option<IpAddr>,
+    /// Places by name with their paths inside.
+    pub places: BTreeMap<String, String>,
+    /// Facts taken from outside.
+    pub outside: Facts,
+    ground: StartGround,
+    left: bool,
+}
+
+/// Enters an environment. Waits for nothing: the agent's first frame is the caller's to await.
+pub fn enter(
+    provider: &dyn Provider,
+    specification: &Specification,
+    session: &SessionGround,
+) -> Result<Entered, LabError> {
+    environments::check_options(provider, specification)?;
+    let mut ground = session.start()?;
+    let Entrance { mut command, host, places, mut outside } = provider.enter(specification, &mut ground)?;
+    command.env(MARK, ground.mark()).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    outside.note("runtime.command", words(&command));
+    die_with_parent(&mut command);
+    let child = command.spawn().map_err(|e| {
+        let what = format!("cannot enter {specification}");
+        LabError::new(ErrorKind::Environment, what)
+            .because(format!("{}: {e}", command.get_program().display()))
+    })?;
+    let mut entered = Entered { child, host, places, outside, ground, left: false };
+    let pid = entered.child.id();
+    // A program that clears its environment is still known as a descendant.
+    if let Some(started_ticks) = processes::started_ticks(pid) {
+        entered.ground.own(Owned::Process { pid, started_ticks })?;
+    }
+    Ok(entered)
+}
+
+impl Entered {
+    /// Its living processes, by number and start time, as far as this machine sees them.
+    pub fn processes(&self) -> BTreeMap<u32, u64> {
+        let pid = self.child.id();
+        let roots = processes::started_ticks(pid).map(|started_ticks| (pid, started_ticks));
+        let folder = self.ground.folder().to_owned();
+        let (mark, name) = (self.ground.mark().to_owned(), self.ground.name().to_owned());
+        Signs { mark, folder, name, roots: roots.into_iter().collect() }.find()
+    }
+
+    /// The folder in which this start was made.
+    pub fn folder(&self) -> &Path {
+        self.ground.folder()
+    }
+
+    /// Leaves: waits so long for it to end by itself, then ends what is left and takes everything away.
+    pub fn leave(mut self, patience: Duration) -> Vec<Outcome> {
+        self.end(patience)
+    }
+
+    fn end(&mut self, patience: Duration) -> Vec<Outcome> {
+        self.left = true;
+        // The end of the stream tells the agent to go, and nobody reads what it still says.
+        drop((self.child.stdin.take(), self.child.stdout.take(), self.child.stderr.take()));
+        let end = Instant::now() + patience;
+        let mut pause = LOOKS.0;
+        while matches!(self.child.try_wait(), Ok(None)) && Instant::now() < end {
+            thread::sleep(pause);
+            pause = (pause * 2).min(LOOKS.1);
+        }
+        let outcomes = self.ground.leave();
+        // Dead by now; this takes away its last trace, the entry in the process table.
+        let _ = self.child.try_wait();
+        outcomes
+    }
+}
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        if !self.left {
+            self.end(Duration::ZERO);
+        }
+    }
+}
+
+/// The command as words, for the record.
+fn words(command: &Command) -> String {
+    let program = std::iter::once(command.get_program());
+    let words: Vec<_> = program.chain(command.get_args()).map(|word| word.to_string_lossy()).collect();
+    words.join(" ")
+}
+
+/// Gives a command a session of its own (no terminal, no Ctrl-C) and lets it die with the thread that
+/// starts it.
+pub(crate) fn die_with_parent(command: &mut Command) {
+    let parent = rustix::process::getpid();
+    let prepare = move || -> io::Result<()> {
+        setsid()?;
+        set_parent_process_death_signal(Some(Signal::KILL))?;
+        // Who died before that call sends no signal.
+        if getppid() == Some(parent) { Ok(()) } else { Err(io::ErrorKind::BrokenPipe.into()) }
+    };
+    // SAFETY: between fork and exec only system calls are made, and nothing is allocated.
+    unsafe { command.pre_exec(prepare) };
+}

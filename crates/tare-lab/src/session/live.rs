@@ -1,0 +1,433 @@
+//! The live arena: trials in environments that are really entered.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use tare_data::batch::{Batch, HELD, OUTSIDE, Sample};
+use tare_data::facts::Facts;
+use tare_data::failure::{Failure, FailureKind};
+use tare_data::frame::{Frame, PROTOCOL};
+use tare_data::peer::{HOST, Peer};
+use tare_data::request::{Request, TrialRequest};
+use tare_data::session::Lane;
+use tare_probes::facts::available_bytes;
+use tare_probes::harness::interference::Watch;
+
+use crate::environments;
+use crate::error::LabError;
+use crate::host::mounts;
+use crate::ownership::clean;
+use crate::ownership::workspace::SessionGround;
+use crate::provider::Provider;
+use crate::provider::specification::Specification;
+use crate::session::arena::{Arena, Outcome, Started};
+use crate::session::entered::{self, Entered, PATIENCE};
+use crate::session::link::{Arrived, Link, LinkError};
+use crate::session::peers::{HostPeers, Peers};
+use crate::session::startup;
+use crate::storage::places::OWN;
+use crate::study::user_command::{CarriedFile, carry};
+
+/// An environment may take this long to say its first word: QEMU boots in 3 s on an emulated processor,
+/// and a loaded machine is several times slower.
+const START_DEADLINE: Duration = Duration::from_secs(60);
+/// Describing takes measurements of the clock and of every place.
+const DESCRIBE_DEADLINE: Duration = Duration::from_secs(30);
+/// The trial ends itself at its own deadline; the host gives the news this long to arrive.
+const NEWS_GRACE: Duration = Duration::from_secs(3);
+/// Most batches of a trial; a study's longest has a few hundred.
+const MOST_BATCHES: usize = 100_000;
+
+/// Environments that are really entered, one a lane.
+pub struct LiveArena<'a> {
+    ground: &'a SessionGround,
+    interrupted: &'a AtomicBool,
+    began: Instant,
+    lanes: Vec<LiveLane<'a>>,
+    peers: Peers,
+    host_peers: HostPeers<'a>,
+    /// Files of the user's commands, which every start is given.
+    carried: Vec<CarriedFile>,
+    /// What could not be taken away.
+    left: Vec<clean::Outcome>,
+}
+
+struct LiveLane<'a> {
+    provider: &'static dyn Provider,
+    specification: Specification,
+    inside: Option<Inside<'a>>,
+    /// What the provider knows of its runtime: version, path, options. Asked once a session.
+    runtime: Option<Facts>,
+    /// Facts are taken once a session: they do not change from start to start.
+    described: Option<(Facts, BTreeMap<String, Facts>)>,
+}
+
+struct Inside<'a> {
+    entered: Entered,
+    link: Link<'a>,
+}
+
+impl<'a> LiveArena<'a> {
+    /// An arena for these lanes. `began` is the beginning of the session's clock.
+    pub fn new(
+        lanes: &[Lane],
+        ground: &'a SessionGround,
+        interrupted: &'a AtomicBool,
+        began: Instant,
+    ) -> Result<Self, LabError> {
+        let lane = |lane: &Lane| {
+            let specification = environments::parse(&lane.specification)?;
+            let provider = environments::find(&specification)?;
+            Ok(LiveLane { provider, specification, inside: None, runtime: None, described: None })
+        };
+        let lanes = lanes.iter().map(lane).collect::<Result<_, LabError>>()?;
+        let (peers, host_peers, left) = (Peers::default(), HostPeers::new(ground), Vec::new());
+        let carried = Vec::new();
+        Ok(LiveArena { ground, interrupted, began, lanes, peers, host_peers, carried, left })
+    }
+
+    /// The same, with ways to the peers that the user named.
+    pub fn reaching(mut self, peers: Peers) -> Self {
+        self.peers = peers;
+        self
+    }
+
+    /// Gives every start from now on these files of the user's commands.
+    pub fn carry(&mut self, files: Vec<CarriedFile>) {
+        self.carried = files;
+    }
+
+    /// Enters a lane afresh, has it do nothing once, and weighs it.
+    fn first_sample(
+        &mut self,
+        index: usize,
+        request: &TrialRequest,
+        sink: &mut dyn FnMut(&Batch),
+    ) -> Outcome {
+        self.leave(index);
+        let began = Instant::now();
+        let started = match self.start(index) {
+            Ok(started) => started,
+            Err(failure) => return Outcome { failure: Some(failure), lost: true, ..Default::default() },
+        };
+        let mut sample = None;
+        let mut outcome = self.trial(index, &startup::first_trial(request), &mut |_| {
+            sample.get_or_insert_with(Instant::now);
+        });
+        if let (Some(sample), None, Some(inside)) = (sample, &outcome.failure, &self.lanes[index].inside) {
+            let hello = began + Duration::from_nanos(started.elapsed_ns);
+            let memory = startup::memory_bytes(&inside.entered.processes());
+            let disk = startup::disk_bytes(inside.entered.folder());
+            startup::batches(startup::Moments { began, hello, sample }, memory, disk).iter().for_each(sink);
+            outcome.host_elapsed_ns = (sample - began).as_nanos() as u64;
+            // No clock inside saw the whole stretch.
+            outcome.agent_elapsed_ns = None;
+        }
+        outcome
+    }
+
+    /// Leaves every lane; returns what could not be taken away.
+    pub fn leave_all(&mut self) -> Vec<clean::Outcome> {
+        (0..self.lanes.len()).for_each(|lane| self.leave(lane));
+        std::mem::take(&mut self.left)
+    }
+}
+
+impl Arena for LiveArena<'_> {
+    fn now_ns(&self) -> u64 {
+        self.began.elapsed().as_nanos() as u64
+    }
+
+    fn start(&mut self, index: usize) -> Result<Started, Failure> {
+        self.leave(index);
+        let programs = self.ground.programs();
+        let lane = &mut self.lanes[index];
+        // Before the clock of the start begins; what cannot be told here, entering tells better.
+        let runtime = lane
+            .runtime
+            .get_or_insert_with(|| lane.provider.ready(&lane.specification, programs).unwrap_or_default())
+            .clone();
+        let died = |e: LabError| Failure::new(FailureKind::Died, e.to_string());
+        let began = Instant::now();
+        let mut entered = entered::enter(lane.provider, &lane.specification, self.ground).map_err(died)?;
+        let (Some(input), Some(output), Some(errors)) =
+            (entered.child.stdin.take(), entered.child.stdout.take(), entered.child.stderr.take())
+        else {
+            return Err(Failure::new(FailureKind::Died, "the environment has no streams"));
+        };
+        let mut link = Link::new(input.into(), output.into(), Some(errors.into()), self.interrupted);
+        let own = entered.places.get(OWN);
+        let greeted = greet(&mut link).and_then(|at| carry(&mut link, own, &self.carried).map(|()| at));
+        let hello = greeted.and_then(|at| match &lane.described {
+            Some(described) => Ok((at, described.clone())),
+            None => describe(&mut link, &entered.places).map(|described| (at, described)),
+        });
+        match hello {
+            Ok((at, described)) => {
+                let mut places = described.1.clone();
+                let mut outside = divide(&entered.outside, &mut places);
+                for (key, value) in &runtime.0 {
+                    outside.0.entry(key.clone()).or_insert_with(|| value.clone());
+                }
+                let peers = ways(&self.peers, &mut self.host_peers, entered.host, &mut outside);
+                let started = Started {
+                    inside: described.0.clone(),
+                    outside,
+                    places,
+                    paths: entered.places.clone(),
+                    peers,
+                    missing: self.ground.missing().clone(),
+                    elapsed_ns: (at - began).as_nanos() as u64,
+                };
+                lane.described = Some(described);
+                lane.inside = Some(Inside { entered, link });
+                Ok(started)
+            }
+            Err(mut failure) => {
+                if let Some(note) = link.take_notes().pop() {
+                    failure.reason = format!("{} ({note})", failure.reason);
+                }
+                self.left.extend(stuck(entered.leave(Duration::ZERO)));
+                Err(failure)
+            }
+        }
+    }
+
+    fn trial(&mut self, index: usize, request: &TrialRequest, sink: &mut dyn FnMut(&Batch)) -> Outcome {
+        if startup::is_start(&request.case) {
+            return self.first_sample(index, request, sink);
+        }
+        let Some(inside) = &mut self.lanes[index].inside else {
+            let failure = Failure::new(FailureKind::Died, "the environment is not entered");
+            return Outcome { failure: Some(failure), lost: true, ..Default::default() };
+        };
+        inside.link.take_notes();
+        let watch = Watch::start();
+        let mut trial = Listening {
+            request,
+            sink,
+            batches: 0,
+            memory: HeldMemory::default(),
+            begun: None,
+            outcome: Outcome::default(),
+        };
+        let result = trial.listen(&mut inside.link);
+        let mut outcome = trial.outcome;
+        outcome.outside = watch.stop();
+        outcome.notes = inside.link.take_notes();
+        if let Err(error) = result {
+            outcome.interrupted = error == LinkError::Interrupted;
+            outcome.failure = Some(error.failure("last frame of the trial"));
+            outcome.lost = true;
+        }
+        outcome
+    }
+
+    fn leave(&mut self, index: usize) {
+        let Some(Inside { entered, mut link }) = self.lanes[index].inside.take() else { return };
+        // A lane that does not take the word gets no patience.
+        let told = link.send(&Request::Leave, Instant::now() + Duration::from_millis(100));
+        drop(link);
+        let patience = if told.is_ok() { PATIENCE } else { Duration::ZERO };
+        self.left.extend(stuck(entered.leave(patience)));
+    }
+}
+
+/// Gives every place what the host says of it, as `outside.*`; returns what is left.
+fn divide(outside: &Facts, places: &mut BTreeMap<String, Facts>) -> Facts {
+    let mut rest = Facts::default();
+    for (key, value) in &outside.0 {
+        let of_place = key.strip_prefix(mounts::PLACE).and_then(|key| key.rsplit_once('.'));
+        match of_place.and_then(|(place, fact)| Some((places.get_mut(place)?, fact))) {
+            Some((facts, fact)) => facts.note(format!("outside.{fact}"), value),
+            None => rest.note(key, value),
+        }
+    }
+    rest
+}
+
+/// Ways to the peers that a lane can reach; where this machine is met is a fact.
+fn ways(
+    named: &Peers,
+    host_peers: &mut HostPeers<'_>,
+    reached_at: Option<IpAddr>,
+    outside: &mut Facts,
+) -> BTreeMap<String, Peer> {
+    let mut ways = named.ways().clone();
+    let Some(reached_at) = reached_at.filter(|_| named.wants_host()) else { return ways };
+    match host_peers.way(reached_at) {
+        Ok(way) => {
+            outside.note("peer.host", format!("{way:?}"));
+            ways.insert(HOST.to_owned(), way);
+        }
+        Err(error) => outside.note("peer.host", error.to_string()),
+    }
+    ways
+}
+
+/// Waits for the agent's first word, and checks that it is the same agent.
+fn greet(link: &mut Link<'_>) -> Result<Instant, Failure> {
+    let arrived = link.receive(Instant::now() + START_DEADLINE).map_err(|e| e.failure("first frame"))?;
+    match arrived.frame {
+        Frame::Hello { protocol, version, .. } => {
+            let ours = env!("CARGO_PKG_VERSION");
+            if protocol == PROTOCOL && version == ours {
+                return Ok(arrived.at);
+            }
+            let reason =
+                format!("the agent inside is tare {version}, protocol {protocol}; this is tare {ours}");
+            Err(Failure::new(FailureKind::NotSupported, reason))
+        }
+        _ => Err(Failure::new(FailureKind::Broken, "the first frame was no greeting")),
+    }
+}
+
+/// Asks for the facts of the environment and of its places.
+fn describe(
+    link: &mut Link<'_>,
+    places: &BTreeMap<String, String>,
+) -> Result<(Facts, BTreeMap<String, Facts>), Failure> {
+    let deadline = Instant::now() + DESCRIBE_DEADLINE;
+    let described = link
+        .send(&Request::Describe { places: places.clone() }, deadline)
+        .and_then(|()| link.receive(deadline))
+        .map_err(|e| e.failure("description"))?;
+    match described.frame {
+        Frame::Description { facts, places } => Ok((facts, places)),
+        _ => Err(Failure::new(FailureKind::Broken, "the answer was no description")),
+    }
+}
+
+/// A trial as the host hears it.
+struct Listening<'t> {
+    request: &'t TrialRequest,
+    sink: &'t mut dyn FnMut(&Batch),
+    batches: usize,
+    memory: HeldMemory,
+    /// The first frame: the agent's clock, and when it arrived.
+    begun: Option<(u64, Instant)>,
+    outcome: Outcome,
+}
+
+impl Listening<'_> {
+    /// Sends the request and takes frames until the last one of this trial.
+    fn listen(&mut self, link: &mut Link<'_>) -> Result<(), LinkError> {
+        let deadline = Instant::now() + Duration::from_millis(self.request.deadline_ms) + NEWS_GRACE;
+        link.send(&Request::Trial(self.request.clone()), deadline)?;
+        loop {
+            let Arrived { frame, at } = link.receive(deadline)?;
+            let ours = |trial: u64| trial == self.request.trial;
+            match frame {
+                Frame::Begun { trial, clock_ns } if ours(trial) => self.begun = Some((clock_ns, at)),
+                Frame::Batch { trial, batch } if ours(trial) => {
+                    self.batches += 1;
+                    if self.batches > MOST_BATCHES {
+                        return Err(LinkError::Unruly(format!("more than {MOST_BATCHES} batches")));
+                    }
+                    if batch.series == OUTSIDE {
+                        return Err(LinkError::Unruly("a figure that only the host takes".into()));
+                    }
+                    (self.sink)(&batch);
+                    if let Some(taken) = self.memory.look(&batch, available_bytes) {
+                        (self.sink)(&taken);
+                    }
+                }
+                Frame::Done { trial, noise, clock_ns } if ours(trial) => {
+                    self.outcome.inside = noise;
+                    self.end(clock_ns, at);
+                    return Ok(());
+                }
+                Frame::Failed { trial, failure, clock_ns } if ours(trial) => {
+                    self.outcome.failure = Some(failure);
+                    self.end(clock_ns, at);
+                    return Ok(());
+                }
+                Frame::Bye => return Err(LinkError::Ended),
+                // A late frame of an earlier trial.
+                _ => {}
+            }
+        }
+    }
+
+    fn end(&mut self, clock_ns: u64, at: Instant) {
+        if let Some((begun_ns, begun)) = self.begun {
+            self.outcome.host_elapsed_ns = (at - begun).as_nanos() as u64;
+            self.outcome.agent_elapsed_ns = Some(clock_ns.saturating_sub(begun_ns));
+        }
+    }
+}
+
+/// What this machine's memory says of the processes that a trial holds.
+#[derive(Default)]
+struct HeldMemory {
+    /// Available bytes when nothing was held yet.
+    before: Option<u64>,
+}
+
+impl HeldMemory {
+    /// Looks when a trial says how many it holds; gives the bytes for each once they are all there.
+    ///
+    /// What did not grow is not known, and not zero: a guest's memory may have been given to it before.
+    fn look(&mut self, batch: &Batch, available: impl Fn() -> Option<u64>) -> Option<Batch> {
+        let Sample::Gauge { value: held } = batch.sample else { return None };
+        if batch.series != HELD {
+            return None;
+        }
+        if held.is_nan() || held < 1.0 {
+            self.before = available();
+            return None;
+        }
+        let grown = self.before.take()?.checked_sub(available()?).filter(|&bytes| bytes > 0)?;
+        let sample = Sample::Gauge { value: grown as f64 / held };
+        Some(Batch { series: OUTSIDE.into(), sample, ..batch.clone() })
+    }
+}
+
+/// What could not be taken away.
+fn stuck(outcomes: Vec<clean::Outcome>) -> Vec<clean::Outcome> {
+    outcomes.into_iter().filter(|outcome| outcome.left_because.is_some()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tare_data::batch::Phase;
+
+    #[test]
+    fn places_get_their_own_facts_from_outside() {
+        let mut outside = Facts::default();
+        let names = ["own", "/a", "/a.b"];
+        names.iter().for_each(|name| outside.note(format!("place.{name}.filesystem"), *name));
+        outside.note("place.unknown.filesystem", "ext4");
+        outside.note("runtime.version", "1");
+        let mut places = names.map(|name| (name.to_owned(), Facts::default())).into();
+        let rest = divide(&outside, &mut places);
+        for name in names {
+            assert_eq!(places[name].get("outside.filesystem"), Some(name));
+        }
+        assert_eq!(rest.0.len(), 2);
+    }
+
+    #[test]
+    fn held_processes_are_weighed_from_outside() {
+        let says = |held: f64| Batch {
+            series: HELD.into(),
+            phase: Phase::Warm,
+            started_ns: 0,
+            sample: Sample::Gauge { value: held },
+        };
+        let mut memory = HeldMemory::default();
+        assert_eq!(memory.look(&says(100.0), || Some(1)), None, "nothing is known of before");
+        assert_eq!(memory.look(&says(0.0), || Some(9_000_000)), None);
+        let other = Batch { series: "process".into(), ..says(100.0) };
+        assert_eq!(memory.look(&other, || Some(1)), None);
+        let taken = memory.look(&says(100.0), || Some(1_000_000)).unwrap();
+        assert_eq!((taken.series.as_str(), taken.sample), (OUTSIDE, Sample::Gauge { value: 80_000.0 }));
+        memory.look(&says(0.0), || Some(5));
+        assert_eq!(memory.look(&says(100.0), || Some(6)), None, "what shrank is no figure");
+        memory.look(&says(0.0), || Some(5));
+        assert_eq!(memory.look(&says(f64::NAN), || Some(1)), None);
+    }
+}

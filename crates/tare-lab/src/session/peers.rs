@@ -1,0 +1,336 @@
+//! Peers: how a person names the other end of network cases, and the peer that a session runs on this machine.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Write};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use tare_data::names::Case;
+use tare_data::peer::{HOST, LOOPBACK, Peer};
+use tare_probes::netperf;
+use tare_probes::peer::Secret;
+use tare_probes::peer::process::{PEER, Says, Told};
+use tare_probes::probe::Size;
+
+use crate::error::{ErrorKind, LabError};
+use crate::host::network_namespace;
+use crate::ownership::owned::MARK;
+use crate::ownership::workspace::SessionGround;
+use crate::study::{AskedCase, probe_named};
+
+/// How a peer of tare's own is named: `tare://HOST:PORT/#SECRET`.
+pub const TARE: &str = "tare://";
+/// How a netserver is named: `netperf://HOST[:PORT]`.
+pub const NETPERF: &str = "netperf://";
+/// What stands before the path of a file that holds the secret.
+const SECRET_FILE: &str = "?secret-file=";
+/// A session is shorter than this, in seconds: a day.
+const SESSION_MOST_S: u64 = 86_400;
+/// A peer says where it listens within so many seconds.
+const LISTENS_WITHIN_S: i64 = 10;
+/// Most that is read of a file that should hold 64 hex digits.
+const LONGEST_SECRET_FILE: u64 = 1024;
+
+const HINT: &str = "write loopback, host, tare://HOST:PORT/#SECRET or netperf://HOST";
+
+/// The peers that a person names, in order.
+#[derive(Clone, Debug, Default)]
+pub struct Peers {
+    names: Vec<String>,
+    /// Ways to those that are the same from everywhere.
+    ways: BTreeMap<String, Peer>,
+    /// Whether a case needs a peer on this machine.
+    host: bool,
+}
+
+impl Peers {
+    /// Reads what was typed. Names in a record hold no secret.
+    pub fn read(texts: &[String]) -> Result<Peers, LabError> {
+        let mut peers = Peers::default();
+        for text in texts {
+            let (name, way) = read(text)?;
+            if !peers.names.contains(&name) {
+                peers.names.push(name.clone());
+            }
+            peers.ways.extend(way.map(|way| (name, way)));
+        }
+        Ok(peers)
+    }
+
+    /// The cases with these peers for each that has one; as they are where no peer was named.
+    pub fn instead(&self, asked: Vec<AskedCase>) -> Vec<AskedCase> {
+        if self.names.is_empty() {
+            return asked;
+        }
+        let mut replaced: Vec<AskedCase> = Vec::new();
+        for asked in asked {
+            let with = |name: &String| Case { peer: Some(name.clone()), ..asked.case.clone() };
+            let cases = match asked.case.peer {
+                Some(_) => self.names.iter().map(with).collect(),
+                None => vec![asked.case.clone()],
+            };
+            for case in cases {
+                if replaced.iter().all(|other| other.case != case) {
+                    replaced.push(AskedCase { case, ..asked.clone() });
+                }
+            }
+        }
+        replaced
+    }
+
+    /// The same, knowing the cases that are measured: only where one needs it does a session run a peer.
+    pub fn for_cases<'a>(mut self, cases: impl Iterator<Item = &'a Case>) -> Result<Peers, LabError> {
+        for name in cases.filter_map(|case| case.peer.as_deref()) {
+            self.host |= name == HOST;
+            if ![LOOPBACK, HOST].contains(&name) && !self.ways.contains_key(name) {
+                return Err(LabError::new(ErrorKind::Usage, format!("no way to the peer '{name}'"))
+                    .because("neither a study nor a record holds secrets")
+                    .hint(format!("name it again: --peer '{name}/#SECRET'")));
+            }
+        }
+        Ok(self)
+    }
+
+    /// Whether a case needs a peer on this machine.
+    pub fn wants_host(&self) -> bool {
+        self.host
+    }
+
+    /// Ways by name to those that are the same from everywhere.
+    pub fn ways(&self) -> &BTreeMap<String, Peer> {
+        &self.ways
+    }
+}
+
+/// The cases, and one of `net.hops` to each of their peers, which says where round trips go.
+pub fn with_hops(mut asked: Vec<AskedCase>) -> Result<Vec<AskedCase>, LabError> {
+    let probe = probe_named("net.hops")?;
+    for at in 0..asked.len() {
+        let AskedCase { case: Case { peer, .. }, margin, .. } = asked[at].clone();
+        let parameters = probe.defaults(Size::Quick);
+        let case = Case { probe: probe.name.into(), parameters, place: None, peer };
+        if case.peer.is_some() && asked.iter().all(|other| other.case != case) {
+            asked.push(AskedCase { probe, case, margin, seconds: None, decide: Vec::new() });
+        }
+    }
+    Ok(asked)
+}
+
+/// The name of a peer, and the way to it where that is the same from everywhere.
+fn read(text: &str) -> Result<(String, Option<Peer>), LabError> {
+    let wrong = |why: &str| {
+        let what = format!("'{}' is no peer", redacted(text));
+        LabError::new(ErrorKind::Usage, what).because(why).hint(HINT)
+    };
+    if [LOOPBACK, HOST].contains(&text) {
+        return Ok((text.to_owned(), None));
+    }
+    if let Some(rest) = text.strip_prefix(TARE) {
+        let (address, secret) = match (rest.split_once('#'), rest.split_once(SECRET_FILE)) {
+            (Some((address, secret)), _) => (address, secret.to_owned()),
+            (None, Some((address, file))) => (address, secret_in(Path::new(file))?),
+            (None, None) => return Err(wrong("its secret is missing")),
+        };
+        let address = address.trim_end_matches('/');
+        if !has_port(address) {
+            return Err(wrong("its port is missing"));
+        }
+        let secret = Secret::parse(&secret).ok_or_else(|| wrong("its secret is not 64 hex digits"))?;
+        let (address, secret) = (address.to_owned(), secret.hex());
+        return Ok((format!("{TARE}{address}"), Some(Peer::Tare { address, secret })));
+    }
+    if let Some(address) = text.strip_prefix(NETPERF) {
+        let address = address.trim_end_matches('/');
+        if address.is_empty() {
+            return Err(wrong("its host is missing"));
+        }
+        let address = match address.parse::<Ipv6Addr>() {
+            Ok(ip) => SocketAddr::from((ip, netperf::PORT)).to_string(),
+            Err(_) if has_port(address) => address.to_owned(),
+            Err(_) => format!("{address}:{}", netperf::PORT),
+        };
+        return Ok((format!("{NETPERF}{address}"), Some(Peer::Netperf { address })));
+    }
+    Err(wrong("it is neither a name of tare's nor an address"))
+}
+
+/// Whether an address ends in a port: `HOST:PORT`, `[ADDRESS]:PORT`.
+fn has_port(address: &str) -> bool {
+    let Some((host, port)) = address.rsplit_once(':') else { return false };
+    let bracketed = host.starts_with('[') && host.ends_with(']');
+    !host.is_empty() && (bracketed || !host.contains(':')) && port.parse::<u16>().is_ok()
+}
+
+/// The secret in a file.
+pub fn secret_in(path: &Path) -> Result<String, LabError> {
+    let read = std::fs::File::open(path).and_then(|file| {
+        let mut text = String::new();
+        std::io::Read::read_to_string(&mut std::io::Read::take(file, LONGEST_SECRET_FILE), &mut text)?;
+        Ok(text.trim().to_owned())
+    });
+    read.map_err(|e| {
+        let what = format!("cannot read the secret in {}", path.display());
+        LabError::new(ErrorKind::Storage, what).because(e)
+    })
+}
+
+/// A word of a command line without the secret that it may hold.
+pub fn redacted(word: &str) -> String {
+    match word.find(TARE).and_then(|at| Some(at + word[at..].find('#')?)) {
+        Some(at) => format!("{}#...", &word[..at]),
+        None => word.to_owned(),
+    }
+}
+
+/// The peers that a session runs on this machine, one an address; killed when dropped.
+pub struct HostPeers<'a> {
+    ground: &'a SessionGround,
+    running: BTreeMap<IpAddr, HostPeer>,
+}
+
+struct HostPeer {
+    child: Child,
+    port: u16,
+    secret: Secret,
+}
+
+impl Drop for HostPeer {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl<'a> HostPeers<'a> {
+    pub fn new(ground: &'a SessionGround) -> Self {
+        HostPeers { ground, running: BTreeMap::new() }
+    }
+
+    /// The way to a peer that listens where an environment reaches this machine; started at the first call.
+    ///
+    /// An address that is none of this machine's (the inside of a user-mode network) leads to its loopback.
+    pub fn way(&mut self, reached_at: IpAddr) -> Result<Peer, LabError> {
+        let loopback = match reached_at {
+            IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::LOCALHOST),
+            IpAddr::V6(_) => IpAddr::V6(Ipv6Addr::LOCALHOST),
+        };
+        let is_ours = self.ground.namespace_of(reached_at).is_some()
+            || std::net::UdpSocket::bind((reached_at, 0)).is_ok();
+        let listen = if is_ours { reached_at } else { loopback };
+        let alive = |peer: &mut HostPeer| matches!(peer.child.try_wait(), Ok(None));
+        let running = match self.running.remove(&listen).and_then(|mut p| alive(&mut p).then_some(p)) {
+            Some(running) => running,
+            None => start(self.ground, listen)?,
+        };
+        let address = SocketAddr::new(reached_at, running.port).to_string();
+        let secret = running.secret.hex();
+        self.running.insert(listen, running);
+        Ok(Peer::Tare { address, secret })
+    }
+}
+
+/// Starts a peer of the session's own. It carries the session's mark, by which cleaning knows it.
+fn start(ground: &SessionGround, listen: IpAddr) -> Result<HostPeer, LabError> {
+    let failed = |cause: String| {
+        LabError::new(ErrorKind::Environment, format!("cannot run a peer on {listen}")).because(cause)
+    };
+    let secret = Secret::fresh().map_err(failed)?;
+    let mut command = Command::new(ground.agent());
+    command.arg(PEER).env_clear().env(MARK, ground.id()).current_dir("/");
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0);
+    if let Some(namespace) = ground.namespace_of(listen) {
+        network_namespace::inherit(&mut command, &namespace).map_err(|e| failed(e.to_string()))?;
+    }
+    let child = command.spawn().map_err(|e| failed(e.to_string()))?;
+    let mut peer = HostPeer { child, port: 0, secret };
+    let told =
+        Told { listen: SocketAddr::new(listen, 0), secret: peer.secret.hex(), expires_s: SESSION_MOST_S };
+    let line = serde_json::to_string(&told).expect("tare's own types always serialise");
+    let (Some(mut input), Some(output)) = (peer.child.stdin.take(), peer.child.stdout.take()) else {
+        return Err(failed("it has no streams".into()));
+    };
+    writeln!(input, "{line}").map_err(|e| failed(e.to_string()))?;
+    match says(output) {
+        Ok(Says::Listening(address)) => peer.port = address.port(),
+        Ok(Says::Failed(reason)) | Err(reason) => return Err(failed(reason)),
+    }
+    Ok(peer)
+}
+
+/// The one line that a peer says.
+fn says(output: ChildStdout) -> Result<Says, String> {
+    let wait = Timespec { tv_sec: LISTENS_WITHIN_S, tv_nsec: 0 };
+    match poll(&mut [PollFd::new(&output, PollFlags::IN)], Some(&wait)) {
+        Ok(0) => return Err(format!("it said nothing for {LISTENS_WITHIN_S} s")),
+        Ok(_) => {}
+        Err(e) => return Err(e.to_string()),
+    }
+    let mut line = String::new();
+    BufReader::new(output).read_line(&mut line).map_err(|e| e.to_string())?;
+    serde_json::from_str(&line).map_err(|e| format!("it said no address: {e}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::study::Study;
+
+    fn secret() -> String {
+        "ab".repeat(32)
+    }
+
+    #[test]
+    fn peers_are_named_without_their_secrets() {
+        let text = format!("{TARE}example.org:7/#{}", secret());
+        let peers = Peers::read(&[text, "host".into(), "netperf://[::1]:9".into(), "netperf://h".into()]);
+        let peers = peers.unwrap();
+        assert_eq!(peers.names, ["tare://example.org:7", "host", "netperf://[::1]:9", "netperf://h:12865"]);
+        assert!(peers.ways.contains_key("tare://example.org:7") && !peers.ways.contains_key("host"));
+        assert!(!format!("{peers:?}").contains(&secret()));
+    }
+
+    #[test]
+    fn what_is_no_peer_is_refused_and_its_secret_not_repeated() {
+        let short = format!("tare://h:7/#{}", &secret()[1..]);
+        for wrong in ["there", "tare://h:7", "tare://h/#00", "tare://::1:7/#00", "netperf://", &short] {
+            let error = Peers::read(&[wrong.to_owned()]).unwrap_err();
+            assert_eq!(error.kind, ErrorKind::Usage, "{wrong}");
+            assert!(!format!("{error:?}").contains(&secret()[1..]), "{wrong}");
+        }
+        assert_eq!(redacted("--peer=tare://h:7/#secret"), "--peer=tare://h:7/#...");
+        assert_eq!(redacted("tare://h:7/?secret-file=/f"), "tare://h:7/?secret-file=/f");
+        assert_eq!(redacted("file#1"), "file#1");
+    }
+
+    #[test]
+    fn hops_are_added_to_each_peer_once() {
+        let text = "name='x'\ntitle='x'\nabout=''\nbudget='1m'\n[[case]]\nprobe='null'\n\
+                    [[case]]\nprobe='net.rr'\npeers=['loopback','host']\nparameters={burst=[1,2]}";
+        let asked = with_hops(Study::parse(text, "x").unwrap().asked(None, None).unwrap()).unwrap();
+        let hops = asked.iter().filter(|asked| asked.probe.name == "net.hops");
+        let peers: Vec<_> = hops.map(|asked| asked.case.peer.as_deref().unwrap()).collect();
+        assert_eq!(peers, ["loopback", "host"]);
+        assert_eq!(asked.len(), 1 + 4 + 2);
+    }
+
+    #[test]
+    fn named_peers_replace_those_of_cases_that_have_one() {
+        let text = "name='x'\ntitle='x'\nabout=''\nbudget='1m'\n[[case]]\nprobe='net.rr'\n\
+                    peers=['loopback','host']\n[[case]]\nprobe='null'";
+        let asked = || Study::parse(text, "x").unwrap().asked(None, None).unwrap();
+        let names = |peers: &Peers| -> Vec<Option<String>> {
+            peers.instead(asked()).into_iter().map(|asked| asked.case.peer).collect()
+        };
+        let some = |name: &str| Some(name.to_owned());
+        assert_eq!(names(&Peers::default()), [some("loopback"), some("host"), None]);
+        let peers = Peers::read(&["host".into(), "netperf://h".into()]).unwrap();
+        assert_eq!(names(&peers), [some("host"), some("netperf://h:12865"), None]);
+        let named = Peers::read(&["netperf://h".into()]).unwrap().instead(asked());
+        let cases = || named.iter().map(|asked| &asked.case);
+        assert!(!peers.clone().for_cases(cases()).unwrap().wants_host());
+        assert!(Peers::default().for_cases(cases()).is_err());
+    }
+}

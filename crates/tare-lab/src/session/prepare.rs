@@ -1,0 +1,400 @@
+//! Preparing a session: every lane entered and described, every case calibrated, the plan written down.
+
+use std::collections::BTreeMap;
+
+use tare_analysis::verdicts::stopping::LOOKS;
+use tare_data::facts::Facts;
+use tare_data::failure::{Failure, FailureKind};
+use tare_data::metric::Reading;
+use tare_data::peer::{LOOPBACK, Peer};
+use tare_data::request::{Amount, TrialRequest};
+use tare_data::session::{Lane, LaneFacts, Plan, PlannedCase, Role, Session};
+use tare_probes::probe::MetricDescription;
+use tare_record::{Entry, Writer};
+
+use crate::error::{ErrorKind, LabError};
+use crate::session::amount::{LEAST_FOR_QUANTILES, Pace, amount, cost_ns, pace};
+use crate::session::arena::{Arena, Started};
+use crate::session::budget::{self, RoundTime, Start};
+use crate::session::progress::{Event, Observer};
+use crate::session::startup;
+use crate::storage::places::{self, OWN};
+use crate::study::AskedCase;
+
+/// A calibration may take this long: a kernel in a VM on an emulated processor is slow, not dead.
+const CALIBRATION_DEADLINE_MS: u64 = 20_000;
+/// The slowest disk that a large file is made on, bytes a millisecond: 20 MB/s, as behind an emulated kernel.
+const SLOWEST_DISK: u64 = 20_000;
+/// Longest calibration, however large the files: half an hour.
+const CALIBRATION_MOST_MS: u64 = 1_800_000;
+
+/// What to plan.
+pub struct Wish<'a> {
+    pub study: &'a str,
+    pub asked: Vec<AskedCase>,
+    pub lanes: Vec<Lane>,
+    pub seed: u64,
+    /// A fixed number of rounds, with one look at the end.
+    pub rounds: Option<u32>,
+    /// Seconds for the whole session, preparation included; none with `rounds`.
+    pub budget_s: Option<f64>,
+}
+
+/// A plan, with what the loop needs besides it.
+#[derive(Debug)]
+pub struct Prepared {
+    pub plan: Plan,
+    pub ground: Groundwork,
+}
+
+/// What preparation found out of the lanes and is not part of the plan.
+#[derive(Debug, Default)]
+pub struct Groundwork {
+    /// What a lane's start brought; the failure where it could not be entered.
+    pub started: Vec<Result<Started, Failure>>,
+    /// Expected time of a trial, by case and lane.
+    pub cost_ns: BTreeMap<(String, String), f64>,
+    /// How many rounds of a lane share a start.
+    pub rounds_a_start: Vec<u32>,
+}
+
+/// Enters and describes every lane, and writes its facts down.
+pub fn enter_all(
+    lanes: &[Lane],
+    arena: &mut dyn Arena,
+    writer: &mut Writer,
+    observer: &mut dyn Observer,
+) -> Result<Vec<Result<Started, Failure>>, LabError> {
+    let mut all = Vec::new();
+    for (index, lane) in lanes.iter().enumerate() {
+        observer.event(Event::Entering { lane: &lane.name });
+        let started = arena.start(index);
+        match &started {
+            Ok(started) => writer.append(&Entry::Facts(LaneFacts {
+                lane: lane.name.clone(),
+                inside: started.inside.clone(),
+                outside: started.outside.clone(),
+                places: started.places.clone(),
+            }))?,
+            Err(failure) if lane.role == Role::Reference => {
+                return Err(LabError::new(
+                    ErrorKind::Environment,
+                    format!("cannot enter the reference '{}'", lane.name),
+                )
+                .because(failure)
+                .hint("tare check says what each environment needs"));
+            }
+            Err(failure) => {
+                observer.event(Event::Note(format!("{} cannot be entered: {failure}", lane.name)));
+                let mut outside = Facts::default();
+                outside.note("failure", failure.to_string());
+                let (inside, places) = Default::default();
+                writer.append(&Entry::Facts(LaneFacts {
+                    lane: lane.name.clone(),
+                    inside,
+                    outside,
+                    places,
+                }))?;
+            }
+        }
+        all.push(started);
+    }
+    Ok(all)
+}
+
+/// Enters every lane, calibrates every case in each, and writes facts and plan down.
+pub fn prepare(
+    wish: Wish<'_>,
+    arena: &mut dyn Arena,
+    writer: &mut Writer,
+    observer: &mut dyn Observer,
+) -> Result<Prepared, LabError> {
+    let started = enter_all(&wish.lanes, arena, writer, observer)?;
+    let mut cases: Vec<Calibrated> = Vec::new();
+    let of = wish.asked.len() * wish.lanes.len();
+    for asked in wish.asked {
+        let mut paces = Vec::new();
+        for (index, started) in started.iter().enumerate() {
+            observer.event(Event::Calibrating { done: cases.len() * wish.lanes.len() + index, of });
+            paces.push(match started {
+                Ok(started) => calibrate(&asked, index, started, wish.seed, arena)?,
+                Err(failure) => Err(failure.clone()),
+            });
+        }
+        cases.push(Calibrated { asked, paces });
+    }
+    anything_to_compare_with(&cases, &wish.lanes[0].name)?;
+    let spent_s = arena.now_ns() as f64 / 1e9;
+    let left_s = wish.budget_s.map(|budget_s| (budget_s - spent_s).max(1.0));
+    let starts = starts(&started, |lane| {
+        let mut cases = cases.iter().filter_map(|case| case.is_far(lane)).peekable();
+        cases.peek().is_some() && cases.all(|is_far| is_far)
+    });
+    let (scale, looks) = match (wish.rounds, left_s) {
+        (Some(rounds), _) => (1.0, vec![rounds]),
+        (None, None) => (1.0, LOOKS.to_vec()),
+        (None, Some(left_s)) => {
+            budget::rounds_within(left_s, &starts, |scale| cases.iter().map(|case| case.round(scale)).sum())
+        }
+    };
+    let rounds = *looks.last().expect("there is always a look");
+    let rounds_a_start = budget::rounds_a_start(&starts, rounds, left_s);
+    let mut ground = Groundwork { rounds_a_start, ..Default::default() };
+    if cases.iter().all(|case| startup::is_start(&case.asked.case)) {
+        // Each trial is a start of its own.
+        ground.rounds_a_start.fill(rounds);
+    }
+    let lanes = &wish.lanes;
+    let brief = places::brief(cases.iter().filter_map(|case| case.asked.case.place.as_deref()));
+    let planned = cases.iter().map(|case| case.plan(scale, lanes, &brief, &mut ground)).collect();
+    ground.started = started;
+    let plan = Plan {
+        study: wish.study.to_owned(),
+        seed: wish.seed,
+        rounds,
+        looks,
+        budget_s: wish.budget_s,
+        lanes: wish.lanes,
+        cases: planned,
+    };
+    writer.append(&Entry::Plan(plan.clone()))?;
+    writer.sync()?;
+    Ok(Prepared { plan, ground })
+}
+
+/// What a start of each lane takes.
+fn starts(started: &[Result<Started, Failure>], is_far: impl Fn(usize) -> bool) -> Vec<Start> {
+    let seconds = |started: &Result<Started, Failure>| {
+        started.as_ref().map_or(0.0, |started| started.elapsed_ns as f64 / 1e9)
+    };
+    started.iter().enumerate().map(|(lane, one)| Start { s: seconds(one), is_far: is_far(lane) }).collect()
+}
+
+/// Refuses a session whose reference has no room for a case, or cannot do a single one: the user can mend the
+/// first, and a table of gaps helps nobody.
+fn anything_to_compare_with(cases: &[Calibrated], reference: &str) -> Result<(), LabError> {
+    let of_reference = |case: &Calibrated| Some(case.paces.first()?.as_ref().err()?.clone());
+    let failures: Vec<(&AskedCase, Failure)> =
+        cases.iter().filter_map(|case| Some((&case.asked, of_reference(case)?))).collect();
+    if let Some((asked, failure)) = failures.iter().find(|(_, failure)| failure.is_full_disk()) {
+        let place = asked.case.place.as_deref().unwrap_or("own");
+        return Err(LabError::new(ErrorKind::Storage, format!("no room in the place '{place}'"))
+            .because(format!("{}: {failure}", asked.case))
+            .hint("make room there, name another place with --place, or other cases with --only"));
+    }
+    let [(asked, failure), ..] = failures.as_slice() else { return Ok(()) };
+    if failures.len() < cases.len() {
+        return Ok(());
+    }
+    let kind = if asked.case.place.is_some() { ErrorKind::Storage } else { ErrorKind::Environment };
+    Err(LabError::new(kind, format!("no case can be measured in the reference '{reference}'"))
+        .because(format!("{}: {failure}", asked.case))
+        .hint(match &asked.case.place {
+            Some(_) => "name another place with --place: own always is one",
+            None => "tare check says what this machine allows",
+        }))
+}
+
+/// A case with the pace of every lane, or why it has none there.
+struct Calibrated {
+    asked: AskedCase,
+    paces: Vec<Result<Pace, Failure>>,
+}
+
+impl Groundwork {
+    /// The groundwork of a session that is resumed: its trials say what trials cost.
+    pub fn resumed(session: &Session, started: Vec<Result<Started, Failure>>, left_s: Option<f64>) -> Self {
+        let mut cost_ns: BTreeMap<(String, String), f64> = BTreeMap::new();
+        for trial in &session.trials {
+            let longest = cost_ns.entry((trial.case.clone(), trial.lane.clone())).or_default();
+            *longest = longest.max(trial.host_elapsed_ns as f64);
+        }
+        let starts = starts(&started, |_| false);
+        let rounds_a_start = budget::rounds_a_start(&starts, session.plan.rounds, left_s);
+        Groundwork { started, cost_ns, rounds_a_start }
+    }
+}
+
+impl Calibrated {
+    /// The amount at a scale: from the reference's pace, or the slowest lane's where the reference has none.
+    fn amount(&self, scale: f64) -> Option<Amount> {
+        let known: Vec<Pace> = self.paces.iter().flatten().copied().collect();
+        let reference = self.paces.first()?.as_ref().ok().or(known.first())?;
+        let quantile = |m: &MetricDescription| matches!(m.reading, Reading::Quantile(_));
+        let least =
+            self.asked.probe.metrics.first().filter(|m| quantile(m)).map_or(1, |_| LEAST_FOR_QUANTILES);
+        let amount = amount(*reference, &known, scale, least);
+        Some(match (amount, self.asked.seconds) {
+            (Amount::Operations { batch, .. }, Some(seconds)) => Amount::Duration { batch, seconds },
+            (amount, _) => amount,
+        })
+    }
+
+    /// Time of one round: of all lanes, and of those that are near the reference.
+    fn round(&self, scale: f64) -> RoundTime {
+        let Some(amount) = self.amount(scale) else { return RoundTime::default() };
+        let known =
+            self.paces.iter().enumerate().filter_map(|(lane, pace)| Some((lane, pace.as_ref().ok()?)));
+        known.fold(RoundTime::default(), |time, (lane, pace)| {
+            time.with(cost_ns(*pace, amount) / 1e9, self.is_far(lane) == Some(true))
+        })
+    }
+
+    /// Whether a lane is so far from the reference that it is decided early; none where it is not measured.
+    fn is_far(&self, lane: usize) -> Option<bool> {
+        let reference = self.paces[0].as_ref().ok()?;
+        Some(self.paces[lane].as_ref().ok()?.operation_ns > budget::FAR * reference.operation_ns)
+    }
+
+    fn plan(
+        &self,
+        scale: f64,
+        lanes: &[Lane],
+        brief: &BTreeMap<String, String>,
+        ground: &mut Groundwork,
+    ) -> PlannedCase {
+        let AskedCase { probe, case, margin, decide, .. } = &self.asked;
+        let id = case.to_string();
+        let amount = self.amount(scale).unwrap_or(Amount::Operations { batch: 1, batches: 1 });
+        let mut gaps = BTreeMap::new();
+        for (lane, pace) in lanes.iter().zip(&self.paces) {
+            match pace {
+                Ok(pace) => {
+                    ground.cost_ns.insert((id.clone(), lane.name.clone()), cost_ns(*pace, amount));
+                }
+                Err(failure) => {
+                    gaps.insert(lane.name.clone(), failure.clone());
+                }
+            }
+        }
+        PlannedCase {
+            id,
+            case: case.clone(),
+            label: label(probe, case, brief),
+            metrics: probe.metrics(),
+            decide: decide.clone(),
+            definition: probe.definition(&case.parameters),
+            amount,
+            margin: *margin,
+            gaps,
+        }
+    }
+}
+
+/// What the row is headed with: the probe's label, and the place or peer where it is not the usual one.
+///
+/// `brief` has a short name for every place.
+fn label(
+    probe: &tare_probes::Probe,
+    case: &tare_data::names::Case,
+    brief: &BTreeMap<String, String>,
+) -> String {
+    let mut label = (probe.label)(&case.parameters);
+    if let Some(place) = case.place.as_ref().filter(|place| *place != OWN) {
+        label.push_str(&format!(" @{}", brief.get(place).unwrap_or(place)));
+    }
+    if let Some(peer) = case.peer.as_deref().filter(|peer| *peer != LOOPBACK) {
+        label.push_str(&format!(" >{peer}"));
+    }
+    label
+}
+
+/// Makes the request of a trial; the failure says that the lane has no such place.
+pub fn request(
+    trial: u64,
+    case: &tare_data::names::Case,
+    amount: Amount,
+    started: &Started,
+    seed: u64,
+    deadline_ms: u64,
+) -> Result<TrialRequest, Failure> {
+    let directory = match &case.place {
+        None => None,
+        Some(place) => Some(started.paths.get(place).cloned().ok_or_else(|| {
+            let none = || {
+                Failure::new(FailureKind::NotSupported, format!("this environment has no place '{place}'"))
+            };
+            started.missing.get(place).cloned().unwrap_or_else(none)
+        })?),
+    };
+    let peer = case.peer.as_deref().map(|name| way(name, started)).transpose()?;
+    Ok(TrialRequest { trial, case: case.clone(), amount, directory, peer, seed, deadline_ms })
+}
+
+/// The way from inside to a peer.
+fn way(name: &str, started: &Started) -> Result<Peer, Failure> {
+    if name == LOOPBACK {
+        return Ok(Peer::Loopback);
+    }
+    started.peers.get(name).cloned().ok_or_else(|| {
+        let reason =
+            format!("this environment has no way to the peer '{name}'; where it can have one, its option net= gives it");
+        Failure::new(FailureKind::NotSupported, reason)
+    })
+}
+
+fn calibrate(
+    asked: &AskedCase,
+    lane: usize,
+    started: &Started,
+    seed: u64,
+    arena: &mut dyn Arena,
+) -> Result<Result<Pace, Failure>, LabError> {
+    let deadline_ms = calibration_deadline_ms(&asked.case);
+    let request = match request(0, &asked.case, Amount::Calibrate, started, seed, deadline_ms) {
+        Ok(request) => request,
+        Err(failure) => return Ok(Err(failure)),
+    };
+    let mut batches = Vec::new();
+    let began_ns = arena.now_ns();
+    let outcome = arena.trial(lane, &request, &mut |batch| batches.push(batch.clone()));
+    let elapsed_ns = arena.now_ns() - began_ns;
+    if outcome.interrupted {
+        return Err(LabError::interrupted());
+    }
+    if outcome.lost {
+        // The next case deserves a living environment; if it cannot be had, its own calibration says so.
+        let _ = arena.start(lane);
+    }
+    Ok(match outcome.failure {
+        Some(failure) => Err(failure),
+        None => pace(&batches, elapsed_ns)
+            .ok_or_else(|| Failure::new(FailureKind::Broken, "the calibration sent no figures")),
+    })
+}
+
+/// How long a calibration may take: files must be made first, and a command of the user's has a time of its own.
+fn calibration_deadline_ms(case: &tare_data::names::Case) -> u64 {
+    let number = |key: &str| case.parameters.integer(key).unwrap_or(0);
+    let bytes = number("size").max(number("total"));
+    // Prepare, the command and clean.
+    let commands_ms = number("timeout_s").saturating_mul(3_000);
+    (CALIBRATION_DEADLINE_MS + bytes / SLOWEST_DISK + commands_ms).min(CALIBRATION_MOST_MS)
+}
+
+#[cfg(test)]
+mod tests {
+    use tare_data::names::Case;
+
+    use super::*;
+    use crate::study::{SHIPPED, Study};
+
+    #[test]
+    fn rows_of_shipped_studies_are_told_apart_by_their_labels() {
+        let places = ["own", "share", "ext4", "/mnt/data", "/srv/data"].map(str::to_owned);
+        let brief = places::brief(places.iter().map(String::as_str));
+        for (name, _) in SHIPPED {
+            // As if these folders were there.
+            let asked = Study::named(name).unwrap().asked(None, None).unwrap();
+            let mut labels = BTreeMap::new();
+            for AskedCase { probe, case, .. } in &asked {
+                for place in &places {
+                    let somewhere = case.place.is_some().then(|| place.clone());
+                    let case = Case { place: somewhere, ..case.clone() };
+                    let other = labels.insert(label(probe, &case, &brief), case.to_string());
+                    assert!(other.is_none_or(|other| other == case.to_string()), "{name}: {case}");
+                }
+            }
+        }
+    }
+}

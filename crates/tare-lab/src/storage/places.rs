@@ -1,0 +1,211 @@
+//! Places: where the files of a case live, what the user may call them, and what they are called inside.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Component, Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+use tare_data::names::Case;
+
+use crate::error::{ErrorKind, LabError};
+use crate::nearest::nearest;
+use crate::storage::file_systems::{self, FILE_SYSTEMS, FileSystem};
+
+/// The environment's own file system.
+pub const OWN: &str = "own";
+/// A folder of the host's on the scratch disk.
+pub const SHARE: &str = "share";
+/// Parameters in which probes say how many bytes their files hold.
+const SIZES: [&str; 2] = ["size", "total"];
+/// Longest name of a folder inside; file systems allow 255 bytes.
+const LONGEST_FOLDER: usize = 120;
+/// Longest brief name of a folder in a table, in characters.
+const LONGEST_BRIEF: usize = 20;
+
+/// What a session makes or shares in, besides what environments have of their own.
+#[derive(Clone, Debug, Default)]
+pub struct Wanted {
+    /// Folders of the user's by the name of the place; the session works in a fresh folder below each.
+    pub folders: BTreeMap<String, PathBuf>,
+    /// Whether a folder of the scratch folder is shared in as `share`.
+    pub share: bool,
+    /// File systems to be made, each a place of its name.
+    pub file_systems: Vec<&'static FileSystem>,
+    /// Bytes that the largest case has in its files.
+    pub room_bytes: u64,
+}
+
+impl Wanted {
+    /// What these cases want. Their places must have been read by [`read`].
+    pub fn by<'a>(cases: impl Iterator<Item = &'a Case>) -> Wanted {
+        let mut wanted = Wanted::default();
+        for case in cases {
+            let Some(place) = case.place.as_deref() else { continue };
+            let size = SIZES.iter().filter_map(|key| case.parameters.integer(key).ok()).max();
+            wanted.room_bytes = wanted.room_bytes.max(size.unwrap_or(0));
+            match place {
+                OWN => {}
+                SHARE => wanted.share = true,
+                path if path.contains('/') => {
+                    wanted.folders.insert(path.to_owned(), path.into());
+                }
+                name => {
+                    let known = |file_system: &&FileSystem| file_system.name == name;
+                    if !wanted.file_systems.iter().any(known) {
+                        wanted.file_systems.extend(FILE_SYSTEMS.iter().find(known));
+                    }
+                }
+            }
+        }
+        wanted
+    }
+}
+
+/// Reads a place as a person writes it. A folder becomes its absolute path; everything else is one of the names.
+pub fn read(text: &str) -> Result<String, LabError> {
+    if text.contains('/') || text == "." || text == ".." {
+        let path = Path::new(text).canonicalize().map_err(|e| no_folder(text, e))?;
+        return match path.to_str() {
+            Some(path) if path != "/" && Path::new(path).is_dir() => Ok(path.to_owned()),
+            Some("/") => Err(no_folder(text, "the root folder is nobody's to fill")),
+            Some(_) => Err(no_folder(text, "it is no folder")),
+            None => Err(no_folder(text, "its path is not UTF-8")),
+        };
+    }
+    if names().any(|name| name == text) {
+        return Ok(text.to_owned());
+    }
+    let error = LabError::new(ErrorKind::Usage, format!("there is no place '{text}'"));
+    Err(match nearest(text, names()) {
+        Some(near) => error.hint(format!("did you mean '{near}'?")),
+        None => error.hint(format!(
+            "there are {}; a folder of yours has a / in its name, such as ./{text}",
+            names().collect::<Vec<_>>().join(", ")
+        )),
+    })
+}
+
+fn no_folder(text: &str, cause: impl std::fmt::Display) -> LabError {
+    LabError::new(ErrorKind::Storage, format!("cannot use the place {text}"))
+        .because(cause)
+        .hint("name a folder that you may write, on a disk with room")
+}
+
+/// The names that places have; a folder's path is one too.
+pub fn names() -> impl Iterator<Item = &'static str> + Clone {
+    [OWN, SHARE].into_iter().chain(file_systems::FILE_SYSTEMS.iter().map(|file_system| file_system.name))
+}
+
+/// Name of the folder inside at which a place is: a plain path component, another for every place.
+///
+/// A path has its slashes as `-`; a `-` of its own is doubled, and what a command line or a mount table would
+/// trip over stands as `_` and two hex digits.
+pub fn folder_inside(place: &str) -> String {
+    let Some(path) = place.strip_prefix('/') else { return place.to_owned() };
+    let mut name = "path".to_owned();
+    for byte in [b'/'].into_iter().chain(path.bytes()) {
+        match byte {
+            b'/' => name.push('-'),
+            b'-' => name.push_str("--"),
+            b'.' => name.push('.'),
+            plain if plain.is_ascii_alphanumeric() => name.push(char::from(plain)),
+            other => name.push_str(&format!("_{other:02x}")),
+        }
+    }
+    if name.len() > LONGEST_FOLDER {
+        let digest = Sha256::digest(place.as_bytes());
+        let digest: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+        name = format!("path-{}-{digest}", &name[name.len() - LONGEST_FOLDER / 2..]);
+    }
+    name
+}
+
+/// Short names of places for the headings of rows. Folders end in a slash, and have as many of their parents
+/// as tell them apart.
+pub fn brief<'a>(places: impl Iterator<Item = &'a str>) -> BTreeMap<String, String> {
+    let places: BTreeSet<&str> = places.collect();
+    let is_path = |place: &&&str| place.starts_with('/');
+    let paths: Vec<&str> = places.iter().filter(is_path).copied().collect();
+    let names =
+        places.iter().filter(|place| !is_path(place)).map(|name| (name.to_string(), name.to_string()));
+    let mut brief: BTreeMap<String, String> = names.collect();
+    for path in &paths {
+        let depth = Path::new(path).components().count();
+        let alone =
+            |count: &usize| paths.iter().filter(|other| end(other, *count) == end(path, *count)).count() == 1;
+        let count = (1..depth).find(alone).unwrap_or(depth);
+        brief.insert(path.to_string(), end(path, count));
+    }
+    brief
+}
+
+/// The last so many parts of a path.
+fn end(path: &str, count: usize) -> String {
+    let parts: Vec<&str> = Path::new(path)
+        .components()
+        .filter_map(|part| match part {
+            Component::Normal(name) => name.to_str(),
+            _ => None,
+        })
+        .collect();
+    let end = parts[parts.len().saturating_sub(count)..].join("/");
+    let length = end.chars().count();
+    if count == 1 && length > LONGEST_BRIEF {
+        let kept: String = end.chars().skip(length - LONGEST_BRIEF + 1).collect();
+        return format!("…{kept}/");
+    }
+    format!("{end}/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_a_name_or_a_folder() {
+        assert_eq!(read("btrfs").unwrap(), "btrfs");
+        assert_eq!(read("/usr/../usr/").unwrap(), "/usr");
+        assert_eq!(read("brtfs").unwrap_err().hint.as_deref(), Some("did you mean 'btrfs'?"));
+        assert!(read("zzz").unwrap_err().hint.unwrap().contains("./zzz"));
+        for text in ["/no/such/folder", "/etc/passwd", "/"] {
+            let error = read(text).unwrap_err();
+            assert_eq!((error.kind, error.causes.len()), (ErrorKind::Storage, 1), "{text}");
+        }
+    }
+
+    #[test]
+    fn cases_say_what_is_wanted() {
+        let case = |place: &str, size: &str| Case {
+            probe: "file.seq".into(),
+            parameters: tare_data::names::Parameters([("size".to_owned(), size.to_owned())].into()),
+            place: Some(place.into()),
+            peer: None,
+        };
+        let cases = [case("own", "1GiB"), case("xfs", "4KiB"), case("xfs", "1MiB"), case("/mnt", "1")];
+        let wanted = Wanted::by(cases.iter());
+        assert_eq!((wanted.room_bytes, wanted.share, wanted.folders.len()), (1 << 30, false, 1));
+        assert_eq!(wanted.file_systems.iter().map(|f| f.name).collect::<Vec<_>>(), ["xfs"]);
+    }
+
+    #[test]
+    fn folders_inside_are_plain_and_differ() {
+        assert_eq!(folder_inside("ext4"), "ext4");
+        assert_eq!(folder_inside("/mnt/data"), "path-mnt-data");
+        let long = format!("/{}", "x".repeat(300));
+        let places = ["/mnt-data", "/mnt/data", "/mnt_data", "/ext4", "/a b:c,d", "/a b:c_d", "/ä", &long];
+        let inside: BTreeSet<String> = places.iter().map(|place| folder_inside(place)).collect();
+        assert_eq!(inside.len(), places.len());
+        for name in inside {
+            assert!(name.len() <= LONGEST_FOLDER, "{name}");
+            assert!(name.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b)), "{name}");
+        }
+    }
+
+    #[test]
+    fn brief_names_are_told_apart() {
+        let brief = brief(["own", "/mnt/a/data", "/mnt/b/data", "/srv", "/x/ext4", "ext4"].into_iter());
+        let texts: Vec<&str> = brief.values().map(String::as_str).collect();
+        assert_eq!(texts, ["a/data/", "b/data/", "srv/", "ext4/", "ext4", "own"]);
+        let long = super::brief(["/a-very-long-name-of-a-folder-of-mine"].into_iter());
+        assert_eq!(long.values().next().unwrap().chars().count(), LONGEST_BRIEF + 1);
+    }
+}

@@ -1,0 +1,439 @@
+//! A study: which cases are measured, where, and what they show; a TOML file, shipped or the user's own.
+
+pub mod published;
+pub mod schema;
+pub mod user_command;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use tare_data::names::{Case, Parameters, matches};
+use tare_probes::probe::{Need, Probe, Size};
+use tare_probes::probes::{USER, USER_COMMAND};
+
+use crate::error::{ErrorKind, LabError};
+use crate::nearest::nearest;
+use crate::session::startup;
+use crate::storage::places::{OWN, read as read_place};
+use crate::study::user_command::{CarriedFile, UserCommand, case_name};
+
+/// The shipped studies, by name.
+pub static SHIPPED: &[(&str, &str)] = &[
+    ("quick", include_str!("../../../../studies/quick.toml")),
+    ("full", include_str!("../../../../studies/full.toml")),
+    ("unixbench", include_str!("../../../../studies/unixbench.toml")),
+    ("sysbench", include_str!("../../../../studies/sysbench.toml")),
+    ("rtt", include_str!("../../../../studies/rtt.toml")),
+    ("filesystems", include_str!("../../../../studies/filesystems.toml")),
+    ("share", include_str!("../../../../studies/share.toml")),
+    ("process-creation", include_str!("../../../../studies/process-creation.toml")),
+    ("page-cache", include_str!("../../../../studies/page-cache.toml")),
+    ("startup", include_str!("../../../../studies/startup.toml")),
+    ("developer", include_str!("../../../../studies/developer.toml")),
+    ("cdm8-default", include_str!("../../../../studies/cdm8-default.toml")),
+    ("cdm8-nvme", include_str!("../../../../studies/cdm8-nvme.toml")),
+];
+
+/// Most cases that a study can have: lists of parameters multiply.
+const MOST_CASES: usize = 1000;
+/// Longest trial by time: what a trial's deadline has room for.
+const LONGEST_TRIAL_S: f64 = 300.0;
+
+/// A study, as it stands in its file.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Study {
+    pub name: String,
+    /// One line.
+    pub title: String,
+    /// Prose: what it shows, what it does not, what distorts it.
+    pub about: String,
+    /// How long a session may take, e.g. `150s`, `8m`.
+    pub budget: String,
+    /// The largest relative difference that still counts as the same; 0.02 unless given.
+    #[serde(default = "default_margin")]
+    pub margin: f64,
+    /// `quick` or `reference`.
+    #[serde(default = "default_size")]
+    pub size: String,
+    /// Articles whose figures stand beside the session's: names, or paths of files.
+    #[serde(default)]
+    pub published: Vec<String>,
+    /// How long a session in the reference size may take; `budget` unless given.
+    pub reference_budget: Option<String>,
+    #[serde(rename = "case", default)]
+    pub cases: Vec<StudyCase>,
+    /// Commands of the user's own, by name.
+    #[serde(rename = "probe", default)]
+    pub commands: BTreeMap<String, UserCommand>,
+    /// Where the study's file lies: what it carries along is beside it.
+    #[serde(skip)]
+    pub folder: PathBuf,
+}
+
+/// Cases of one probe: every combination of the listed parameters, places and peers.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StudyCase {
+    pub probe: String,
+    /// A value or a list of values a parameter.
+    #[serde(default)]
+    pub parameters: BTreeMap<String, toml::Value>,
+    /// `own` unless given; for probes that need a place. See docs/places.md.
+    #[serde(default)]
+    pub places: Vec<String>,
+    /// `loopback` unless given; for probes that need a peer.
+    #[serde(default)]
+    pub peers: Vec<String>,
+    /// Where this case's margin differs from the study's.
+    pub margin: Option<f64>,
+    /// Parameters that it has in the quick size alone, over `parameters`.
+    #[serde(default)]
+    pub quick: BTreeMap<String, toml::Value>,
+    /// Parameters that it has in the reference size alone, over `parameters`.
+    #[serde(default)]
+    pub reference: BTreeMap<String, toml::Value>,
+    /// In the reference size a trial runs so many seconds, instead of a number of operations.
+    pub seconds: Option<f64>,
+    /// Metrics that must all be decided before an environment leaves the case; the headline unless given.
+    #[serde(default)]
+    pub decide: Vec<String>,
+}
+
+/// A case that a study asks for.
+#[derive(Clone)]
+pub struct AskedCase {
+    pub probe: &'static Probe,
+    pub case: Case,
+    /// ln(1 + margin).
+    pub margin: f64,
+    /// A trial runs so long; otherwise the plan decides on a number of operations.
+    pub seconds: Option<f64>,
+    /// Metrics that must all be decided; the headline where none is named.
+    pub decide: Vec<String>,
+}
+
+fn default_margin() -> f64 {
+    0.02
+}
+
+fn default_size() -> String {
+    "quick".into()
+}
+
+impl Study {
+    /// A shipped study by name, or a file's text by path.
+    pub fn named(name: &str) -> Result<Study, LabError> {
+        if let Some((_, text)) = SHIPPED.iter().find(|(shipped, _)| *shipped == name) {
+            return Study::parse(text, name);
+        }
+        if name.ends_with(".toml") {
+            let text = std::fs::read_to_string(name).map_err(|e| {
+                LabError::new(ErrorKind::Usage, format!("cannot read the study {name}")).because(e)
+            })?;
+            let mut study = Study::parse(&text, name)?;
+            study.folder = Path::new(name).parent().unwrap_or(Path::new("")).to_owned();
+            return Ok(study);
+        }
+        let names = || SHIPPED.iter().map(|(name, _)| *name);
+        let hint = match nearest(name, names()) {
+            Some(near) => format!("did you mean '{near}'?"),
+            None => format!(
+                "shipped are {}; a file of your own ends in .toml",
+                names().collect::<Vec<_>>().join(", ")
+            ),
+        };
+        Err(LabError::new(ErrorKind::Usage, format!("there is no study '{name}'")).hint(hint))
+    }
+
+    /// The shipped study of a name; None when it is a user's own.
+    pub fn shipped(name: &str) -> Result<Option<Study>, LabError> {
+        let found = SHIPPED.iter().find(|(shipped, _)| *shipped == name);
+        found.map(|(name, text)| Study::parse(text, name)).transpose()
+    }
+
+    /// Reads a study; `origin` names it in errors.
+    pub fn parse(text: &str, origin: &str) -> Result<Study, LabError> {
+        let study: Study = toml::from_str(text).map_err(|e| {
+            let error = LabError::new(ErrorKind::Usage, format!("cannot read the study {origin}"))
+                .because(e.to_string().trim_end());
+            match unknown_key_hint(e.message()) {
+                Some(hint) => error.hint(hint),
+                None => error.hint("docs/study-format.md lists every key"),
+            }
+        })?;
+        study.size()?;
+        [Size::Quick, Size::Reference].into_iter().try_for_each(|size| study.budget_s(size).map(drop))?;
+        Ok(study)
+    }
+
+    /// The size whose defaults the cases start from.
+    pub fn size(&self) -> Result<Size, LabError> {
+        match self.size.as_str() {
+            "quick" => Ok(Size::Quick),
+            "reference" => Ok(Size::Reference),
+            other => Err(LabError::new(
+                ErrorKind::Usage,
+                format!("size '{other}' of the study {} is unknown", self.name),
+            )
+            .hint("size is 'quick' or 'reference'")),
+        }
+    }
+
+    /// The budget of a size in seconds.
+    pub fn budget_s(&self, size: Size) -> Result<f64, LabError> {
+        let reference = self.reference_budget.as_ref().filter(|_| size == Size::Reference);
+        let budget = reference.unwrap_or(&self.budget);
+        parse_duration_s(budget).ok_or_else(|| {
+            LabError::new(
+                ErrorKind::Usage,
+                format!("budget '{budget}' of the study {} is no time", self.name),
+            )
+            .hint("write 150s, 8m or 1h")
+        })
+    }
+
+    /// The files that its commands carry along.
+    pub fn carried(&self) -> Result<Vec<CarriedFile>, LabError> {
+        let files = self.commands.iter().map(|(name, command)| Ok(command.case(name, &self.folder)?.1));
+        Ok(files.collect::<Result<Vec<_>, LabError>>()?.concat())
+    }
+
+    /// Every case, in the order of the file. `places` and `size` override the study's.
+    pub fn asked(&self, places: Option<&[String]>, size: Option<Size>) -> Result<Vec<AskedCase>, LabError> {
+        let size = size.map_or_else(|| self.size(), Ok)?;
+        let everywhere = places.map(read_places).transpose()?;
+        let mut asked: Vec<AskedCase> = Vec::new();
+        for study_case in &self.cases {
+            let probe = probe_named(&study_case.probe)?;
+            let margin = (1.0 + study_case.margin.unwrap_or(self.margin)).ln();
+            let combinations = combinations(probe, study_case, size)?;
+            let seconds = study_case.seconds(size, &self.name)?;
+            study_case.decide.iter().try_for_each(|metric| known_metric(probe, metric))?;
+            let places = everywhere.clone().map_or_else(|| read_places(&study_case.places), Ok)?;
+            for place in somewhere(probe.needs(Need::Place), &places, OWN) {
+                for parameters in &combinations {
+                    for peer in somewhere(probe.needs(Need::Peer), &study_case.peers, "loopback") {
+                        let (parameters, place) = (parameters.clone(), place.clone());
+                        let case = Case { probe: probe.name.into(), parameters, place, peer };
+                        let decide = study_case.decide.clone();
+                        asked.push(AskedCase { probe, case, margin, seconds, decide });
+                    }
+                }
+            }
+            self.not_too_many(&asked)?;
+        }
+        for (name, command) in &self.commands {
+            let (parameters, _) = command.case(name, &self.folder)?;
+            let probe = probe_named(USER_COMMAND)?;
+            let margin = (1.0 + command.margin.unwrap_or(self.margin)).ln();
+            let places = everywhere.clone().map_or_else(|| read_places(&command.places), Ok)?;
+            for place in somewhere(true, &places, OWN) {
+                let (probe_name, parameters) = (case_name(name), parameters.clone());
+                let case = Case { probe: probe_name, parameters, place, peer: None };
+                asked.push(AskedCase { probe, case, margin, seconds: None, decide: Vec::new() });
+            }
+        }
+        self.not_too_many(&asked)?;
+        once_each(&mut asked);
+        place_by_place(&mut asked);
+        starts_stand_alone(&asked)?;
+        Ok(asked)
+    }
+
+    fn not_too_many(&self, asked: &[AskedCase]) -> Result<(), LabError> {
+        if asked.len() <= MOST_CASES {
+            return Ok(());
+        }
+        let what = format!("the study {} asks for more than {MOST_CASES} cases", self.name);
+        Err(LabError::new(ErrorKind::Usage, what))
+    }
+}
+
+impl StudyCase {
+    /// How long a trial runs in a size, if by time.
+    fn seconds(&self, size: Size, study: &str) -> Result<Option<f64>, LabError> {
+        match self.seconds {
+            Some(seconds) if !(seconds > 0.0 && seconds <= LONGEST_TRIAL_S) => {
+                let what = format!("{seconds} seconds of {} in the study {study}", self.probe);
+                Err(LabError::new(ErrorKind::Usage, what)
+                    .because(format!("a trial takes more than 0 and at most {LONGEST_TRIAL_S} seconds")))
+            }
+            seconds => Ok(seconds.filter(|_| size == Size::Reference)),
+        }
+    }
+}
+
+fn read_places(names: &[String]) -> Result<Vec<String>, LabError> {
+    names.iter().map(|name| read_place(name)).collect()
+}
+
+/// Keeps the first of several cases that are one.
+fn once_each(asked: &mut Vec<AskedCase>) {
+    let mut seen = BTreeSet::new();
+    asked.retain(|asked| seen.insert(asked.case.clone()));
+}
+
+/// Refuses starts among other cases: a start takes the environment away in which the others run.
+fn starts_stand_alone(asked: &[AskedCase]) -> Result<(), LabError> {
+    let starts = asked.iter().filter(|asked| startup::is_start(&asked.case)).count();
+    if starts == 0 || starts == asked.len() {
+        return Ok(());
+    }
+    let what = format!("{} stands in a study beside other cases", startup::PROBE.name);
+    Err(LabError::new(ErrorKind::Usage, what)
+        .because("each of its trials enters the environment afresh")
+        .hint("measure it in a study of its own: tare run startup"))
+}
+
+/// Puts the rows of a place together within each run of a probe's cases; both keep the order of the study.
+fn place_by_place(asked: &mut [AskedCase]) {
+    for cases in asked.chunk_by_mut(|a, b| a.case.probe == b.case.probe) {
+        let places: Vec<Option<String>> = cases.iter().map(|asked| asked.case.place.clone()).collect();
+        cases.sort_by_key(|asked| places.iter().position(|place| *place == asked.case.place));
+    }
+}
+
+/// Every probe: those that run inside an environment, and the start of one, which the host measures.
+pub fn probes() -> impl Iterator<Item = &'static Probe> + Clone {
+    tare_probes::PROBES.iter().copied().chain([&startup::PROBE])
+}
+
+/// The probe of a name, or which one was probably meant.
+pub fn probe_named(name: &str) -> Result<&'static Probe, LabError> {
+    probes().find(|probe| probe.name == name).ok_or_else(|| {
+        let error = LabError::new(ErrorKind::Usage, format!("there is no probe '{name}'"));
+        match nearest(name, probes().map(|p| p.name)) {
+            _ if name.starts_with(USER) => error.hint("a command of yours is [probe.NAME], not a case"),
+            Some(near) => error.hint(format!("did you mean '{near}'?")),
+            None => error.hint("tare list probes names them all"),
+        }
+    })
+}
+
+/// Reads `90`, `90s`, `8m`, `1h` as seconds.
+pub fn parse_duration_s(text: &str) -> Option<f64> {
+    let (number, factor) = match text.as_bytes().last()? {
+        b's' => (&text[..text.len() - 1], 1.0),
+        b'm' => (&text[..text.len() - 1], 60.0),
+        b'h' => (&text[..text.len() - 1], 3600.0),
+        _ => (text, 1.0),
+    };
+    number.parse::<f64>().ok().map(|n| n * factor).filter(|s| s.is_finite() && *s > 0.0)
+}
+
+/// Every combination of the listed parameter values over the probe's defaults.
+fn combinations(probe: &Probe, asked: &StudyCase, size: Size) -> Result<Vec<Parameters>, LabError> {
+    let mut all = vec![probe.defaults(size)];
+    let of_size = match size {
+        Size::Quick => &asked.quick,
+        Size::Reference => &asked.reference,
+    };
+    // What the other size says must be right as well: a slip there would show a year later.
+    let other = asked.quick.keys().chain(asked.reference.keys()).filter(|key| !of_size.contains_key(*key));
+    other.into_iter().try_for_each(|key| known_parameter(probe, key))?;
+    let common = asked.parameters.iter().filter(|(key, _)| !of_size.contains_key(*key));
+    for (key, value) in common.chain(of_size) {
+        known_parameter(probe, key)?;
+        let values = texts(value).ok_or_else(|| {
+            LabError::new(
+                ErrorKind::Usage,
+                format!("parameter '{key}' of {} is neither a value nor a list of values", probe.name),
+            )
+        })?;
+        all = all
+            .iter()
+            .flat_map(|base| {
+                values.iter().map(|value| {
+                    let mut parameters = base.clone();
+                    parameters.0.insert(key.clone(), value.clone());
+                    parameters
+                })
+            })
+            .take(MOST_CASES + 1)
+            .collect();
+    }
+    Ok(all)
+}
+
+fn known_parameter(probe: &Probe, key: &str) -> Result<(), LabError> {
+    known(probe, "parameter", key, probe.parameters.iter().map(|p| p.name))
+}
+
+fn known_metric(probe: &Probe, name: &str) -> Result<(), LabError> {
+    known(probe, "metric", name, probe.metrics.iter().map(|m| m.name))
+}
+
+/// Refuses a name that a probe has not among `names`, and names the nearest.
+fn known<'a>(
+    probe: &Probe,
+    what: &str,
+    name: &str,
+    names: impl Iterator<Item = &'a str> + Clone,
+) -> Result<(), LabError> {
+    if names.clone().any(|known| known == name) {
+        return Ok(());
+    }
+    let error = LabError::new(ErrorKind::Usage, format!("the probe {} has no {what} '{name}'", probe.name));
+    Err(match nearest(name, names) {
+        Some(near) => error.hint(format!("did you mean '{near}'?")),
+        None => error.hint(format!("tare show {} lists its {what}s", probe.name)),
+    })
+}
+
+fn texts(value: &toml::Value) -> Option<Vec<String>> {
+    let text = |value: &toml::Value| match value {
+        toml::Value::String(text) => Some(text.clone()),
+        toml::Value::Integer(number) => Some(number.to_string()),
+        toml::Value::Float(number) => Some(number.to_string()),
+        _ => None,
+    };
+    match value {
+        toml::Value::Array(values) => values.iter().map(text).collect(),
+        value => text(value).map(|text| vec![text]),
+    }
+}
+
+fn somewhere(needed: bool, named: &[String], default: &str) -> Vec<Option<String>> {
+    match (needed, named) {
+        (false, _) => vec![None],
+        (true, []) => vec![Some(default.to_owned())],
+        (true, named) => named.iter().cloned().map(Some).collect(),
+    }
+}
+
+/// From serde's "unknown field `x`, expected one of `a`, `b`": the nearest of those expected.
+pub(crate) fn unknown_key_hint(message: &str) -> Option<String> {
+    let rest = message.strip_prefix("unknown field `")?;
+    let (key, expected) = rest.split_once("`, expected")?;
+    let known: Vec<&str> = expected.split('`').skip(1).step_by(2).collect();
+    Some(match nearest(key, known.iter().copied()) {
+        Some(near) => format!("did you mean '{near}'?"),
+        None => format!("known here are {}", known.join(", ")),
+    })
+}
+
+/// Those cases whose probe (or whole name) one of the patterns names; all when there are no patterns.
+///
+/// `*` stands for any part of a name. A pattern that names nothing is an error: it is a slip.
+pub fn select(asked: Vec<AskedCase>, patterns: &[String]) -> Result<Vec<AskedCase>, LabError> {
+    for pattern in patterns {
+        if !asked.iter().any(|a| names(pattern, a)) {
+            let error = LabError::new(ErrorKind::Usage, format!("'{pattern}' names no probe of this study"));
+            return Err(match nearest(pattern, asked.iter().map(|a| a.case.probe.as_str())) {
+                Some(near) => error.hint(format!("did you mean '{near}'?")),
+                None => error.hint("tare list probes names them all"),
+            });
+        }
+    }
+    let wanted = |a: &AskedCase| patterns.is_empty() || patterns.iter().any(|pattern| names(pattern, a));
+    Ok(asked.into_iter().filter(wanted).collect())
+}
+
+fn names(pattern: &str, asked: &AskedCase) -> bool {
+    matches(pattern, &asked.case.probe) || matches(pattern, &asked.case.to_string())
+}
+
+#[cfg(test)]
+mod tests;

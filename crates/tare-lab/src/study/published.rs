@@ -1,0 +1,109 @@
+//! Articles that are shipped: their figures as TOML, built into the program; and files of the user's own.
+
+use tare_analysis::published::Published;
+
+use crate::error::{ErrorKind, LabError};
+use crate::nearest::nearest;
+use crate::study::unknown_key_hint;
+
+/// Shipped articles: name and file. A test compares this list with the folder.
+pub const SHIPPED: &[(&str, &str)] = &[
+    ("qiita-wsl-rtt", include_str!("../../../../published/qiita-wsl-rtt.toml")),
+    ("mynavi-wsl-filesystems", include_str!("../../../../published/mynavi-wsl-filesystems.toml")),
+    ("ascii-wsl2-unixbench", include_str!("../../../../published/ascii-wsl2-unixbench.toml")),
+    ("qiita-wsl-guest-native", include_str!("../../../../published/qiita-wsl-guest-native.toml")),
+    ("tuni-wsl2-linux", include_str!("../../../../published/tuni-wsl2-linux.toml")),
+];
+
+/// Longest file that is read as an article: the shipped ones have 5 kB.
+const LONGEST_FILE: u64 = 1 << 20;
+
+/// A shipped article by name, or a file by a path that ends in `.toml`.
+pub fn named(name: &str) -> Result<Published, LabError> {
+    if let Some((_, text)) = SHIPPED.iter().find(|(shipped, _)| *shipped == name) {
+        return parse(text, name);
+    }
+    if name.ends_with(".toml") {
+        let cannot = || LabError::new(ErrorKind::Usage, format!("cannot read the published figures {name}"));
+        let length = std::fs::metadata(name).map_err(|e| cannot().because(e))?.len();
+        if length > LONGEST_FILE {
+            return Err(cannot().because(format!("it has {length} bytes, and may have {LONGEST_FILE}")));
+        }
+        return parse(&std::fs::read_to_string(name).map_err(|e| cannot().because(e))?, name);
+    }
+    let error = LabError::new(ErrorKind::Usage, format!("no published figures are called '{name}'"));
+    Err(match nearest(name, SHIPPED.iter().map(|(name, _)| *name)) {
+        Some(near) => error.hint(format!("did you mean '{near}'?")),
+        None => error.hint("tare list published names them all; a file of your own ends in .toml"),
+    })
+}
+
+/// Reads an article; `origin` names it in errors.
+pub fn parse(text: &str, origin: &str) -> Result<Published, LabError> {
+    let cannot = || LabError::new(ErrorKind::Usage, format!("cannot read the published figures {origin}"));
+    let article: Published = toml::from_str(text).map_err(|e| {
+        let error = cannot().because(e.to_string().trim_end());
+        match unknown_key_hint(e.message()) {
+            Some(hint) => error.hint(hint),
+            None => error.hint("docs/published.md lists every key"),
+        }
+    })?;
+    article
+        .check()
+        .map_err(|reason| cannot().because(reason).hint("docs/published.md says how it must be"))?;
+    Ok(article)
+}
+
+/// Every shipped article.
+pub fn shipped() -> Result<Vec<Published>, LabError> {
+    SHIPPED.iter().map(|(name, text)| parse(text, name)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::study::probe_named;
+
+    #[test]
+    fn every_shipped_article_is_read_and_every_file_is_shipped() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../published");
+        let mut files: Vec<String> = std::fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        files.sort();
+        let mut listed: Vec<String> = SHIPPED.iter().map(|(name, _)| format!("{name}.toml")).collect();
+        listed.sort();
+        assert_eq!(files, listed);
+        for (article, (name, _)) in shipped().unwrap().iter().zip(SHIPPED) {
+            assert_eq!(article.id, *name);
+        }
+    }
+
+    #[test]
+    fn articles_speak_of_probes_parameters_and_metrics_that_there_are() {
+        for article in shipped().unwrap() {
+            let figures = article.figures.iter().map(|f| (&f.probe, &f.parameters, f.metric.as_deref()));
+            let ratios = article.ratios.iter().map(|r| (&r.probe, &r.parameters, Some(r.metric.as_str())));
+            for (probe, parameters, metric) in figures.chain(ratios) {
+                let probe = probe_named(probe).unwrap();
+                for key in parameters.keys() {
+                    assert!(probe.parameters.iter().any(|p| p.name == key), "{}: {key}", article.id);
+                }
+                if let Some(metric) = metric {
+                    assert!(probe.metrics.iter().any(|m| m.name == metric), "{}: {metric}", article.id);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_wrong_key_names_the_nearest_and_a_wrong_reference_is_refused() {
+        let (_, text) = SHIPPED.last().unwrap();
+        let error = parse(&text.replace("reference =", "referense ="), "x").unwrap_err();
+        assert_eq!(error.hint.as_deref(), Some("did you mean 'reference'?"));
+        let error = parse(&text.replace("reference = \"linux\"", "reference = \"minix\""), "x").unwrap_err();
+        assert!(error.to_string().contains("no environment is called 'minix'"), "{error}");
+        assert_eq!(named("tuni-wsl2").unwrap_err().hint.as_deref(), Some("did you mean 'tuni-wsl2-linux'?"));
+    }
+}

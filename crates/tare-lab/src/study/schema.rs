@@ -1,0 +1,119 @@
+//! The keys of a study as a JSON Schema: what an editor completes and marks. Generated from the probes.
+
+use serde_json::{Map, Value, json};
+use tare_probes::Probe;
+use tare_probes::probes::USER_COMMAND;
+
+use crate::storage::places;
+use crate::study::probes;
+use crate::study::published;
+
+/// The schema, as docs/study.schema.json holds it.
+pub fn schema() -> Value {
+    let probes = || probes().filter(|probe| probe.name != USER_COMMAND);
+    let names: Vec<&str> = probes().map(|probe| probe.name).collect();
+    let of_probe: Vec<Value> = probes()
+        .map(|probe| {
+            let tables = ["parameters", "quick", "reference"].map(|key| (key.to_owned(), parameters(probe)));
+            json!({
+                "if": { "properties": { "probe": { "const": probe.name } }, "required": ["probe"] },
+                "then": { "properties": Map::from_iter(tables) },
+            })
+        })
+        .collect();
+    let articles: Vec<&str> = published::SHIPPED.iter().map(|(name, _)| *name).collect();
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "A study of tare",
+        "type": "object",
+        "required": ["name", "title", "about", "budget"],
+        "anyOf": [{ "required": ["case"] }, { "required": ["probe"] }],
+        "additionalProperties": false,
+        "properties": {
+            "name": text("stands in the record and above the table"),
+            "title": text("one line"),
+            "about": text("what it shows, what it does not, what distorts it"),
+            "budget": time("time for a session"),
+            "reference_budget": time("time for a session in the reference size"),
+            "margin": margin(),
+            "size": { "enum": ["quick", "reference"] },
+            "published": list(json!({ "anyOf": [{ "enum": articles }, { "pattern": "\\.toml$", "type": "string" }] })),
+            "case": list(json!({
+                "type": "object",
+                "required": ["probe"],
+                "additionalProperties": false,
+                "properties": {
+                    "probe": { "enum": names },
+                    "parameters": { "type": "object" },
+                    "quick": { "type": "object" },
+                    "reference": { "type": "object" },
+                    "places": list(place()),
+                    "peers": list(json!({ "type": "string" })),
+                    "margin": margin(),
+                    "decide": list(json!({ "type": "string" })),
+                    "seconds": { "type": "number", "exclusiveMinimum": 0, "maximum": 300 },
+                },
+                "allOf": of_probe,
+            })),
+            "probe": {
+                "type": "object",
+                "propertyNames": { "pattern": "^[a-z0-9_-]{1,22}$" },
+                "additionalProperties": command(),
+            },
+        },
+    })
+}
+
+/// What a command of the user's may say.
+fn command() -> Value {
+    let words = || list(json!({ "type": "string" }));
+    json!({
+        "type": "object",
+        "required": ["command"],
+        "additionalProperties": false,
+        "properties": {
+            "command": { "type": "array", "minItems": 1, "items": { "type": "string" } },
+            "prepare": words(),
+            "clean": words(),
+            "carry": words(),
+            "environment": { "type": "object", "additionalProperties": { "type": "string" } },
+            "timeout": time("how long a run may take"),
+            "expect_exit": { "type": "integer" },
+            "places": list(place()),
+            "margin": margin(),
+        },
+    })
+}
+
+/// The parameters of a probe: each a value or a list of values.
+fn parameters(probe: &Probe) -> Value {
+    let value = || json!({ "type": ["string", "number"] });
+    let each = probe.parameters.iter().map(|parameter| {
+        let about =
+            format!("{} (quick {}, reference {})", parameter.about, parameter.quick, parameter.reference);
+        let schema = json!({ "description": about, "anyOf": [value(), list(value())] });
+        (parameter.name.to_owned(), schema)
+    });
+    json!({ "type": "object", "additionalProperties": false, "properties": Map::from_iter(each) })
+}
+
+fn text(about: &str) -> Value {
+    json!({ "type": "string", "description": about })
+}
+
+fn time(about: &str) -> Value {
+    json!({ "type": "string", "pattern": "^[0-9.]+[smh]?$", "description": about })
+}
+
+fn margin() -> Value {
+    json!({ "type": "number", "exclusiveMinimum": 0, "description": "largest relative difference that counts as the same" })
+}
+
+fn place() -> Value {
+    let names: Vec<&str> = places::names().collect();
+    json!({ "anyOf": [{ "enum": names }, { "type": "string", "pattern": "/" }] })
+}
+
+fn list(items: Value) -> Value {
+    json!({ "type": "array", "items": items })
+}

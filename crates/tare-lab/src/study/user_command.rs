@@ -1,0 +1,273 @@
+//! Commands of the user's own: what a study says of them, the case they become, and the files that go along.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Component, Path};
+use std::time::{Duration, Instant};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
+use serde::Deserialize;
+use sha2::{Digest, Sha256};
+use tare_data::failure::{Failure, FailureKind};
+use tare_data::frame::Frame;
+use tare_data::names::Parameters;
+use tare_data::request::{LONGEST_CARRIED_NAME, LONGEST_PIECE, MOST_CARRIED, Piece, Request};
+use tare_probes::probes::{LONGEST_TIMEOUT_S, USER, is_name};
+
+use crate::error::{ErrorKind, LabError};
+use crate::session::link::Link;
+use crate::study::parse_duration_s;
+
+/// A piece is written to a file and answered; an emulated kernel takes some milliseconds.
+const PIECE_DEADLINE: Duration = Duration::from_secs(10);
+/// Most files that a study carries along.
+const MOST_FILES: usize = 1000;
+/// Deepest folder that is carried along.
+const DEEPEST: usize = 16;
+/// Most bytes of a case's parameters: with them a request still fits its line.
+const LONGEST_PARAMETERS: usize = 900;
+/// Hex digits of the hash of what is carried along: enough to tell versions of files apart.
+const HASH_DIGITS: usize = 16;
+
+/// `[probe.NAME]`: a command that is measured.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct UserCommand {
+    /// The program and its arguments; `@tare` as the program is tare itself.
+    pub command: Vec<String>,
+    /// Run before each run, in the same folder, not timed.
+    #[serde(default)]
+    pub prepare: Vec<String>,
+    /// Run after each run, not timed.
+    #[serde(default)]
+    pub clean: Vec<String>,
+    /// Files and folders that each run finds in its folder, relative to the study's file.
+    #[serde(default)]
+    pub carry: Vec<String>,
+    /// Variables of its environment, which has no others but PATH, HOME and LANG.
+    #[serde(default)]
+    pub environment: BTreeMap<String, String>,
+    /// How long a run may take.
+    #[serde(default = "default_timeout")]
+    pub timeout: String,
+    /// The exit code of a run that did its work.
+    #[serde(default)]
+    pub expect_exit: i32,
+    /// `own` unless given.
+    #[serde(default)]
+    pub places: Vec<String>,
+    /// Where its margin differs from the study's.
+    pub margin: Option<f64>,
+}
+
+/// A file on its way into every environment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CarriedFile {
+    /// Name of the command that needs it.
+    pub command: String,
+    /// Path below the folder that the command runs in.
+    pub name: String,
+    pub executable: bool,
+    pub bytes: Vec<u8>,
+}
+
+fn default_timeout() -> String {
+    "60s".into()
+}
+
+/// The name of a command's case.
+pub fn case_name(name: &str) -> String {
+    format!("{USER}{name}")
+}
+
+impl UserCommand {
+    /// The parameters of the case, and the files that its runs need. `folder` is where the study's file lies.
+    pub fn case(&self, name: &str, folder: &Path) -> Result<(Parameters, Vec<CarriedFile>), LabError> {
+        let wrong =
+            |why: String| LabError::new(ErrorKind::Usage, format!("cannot use [probe.{name}]")).because(why);
+        if !is_name(name) {
+            return Err(wrong(
+                "its name has other characters than a-z, 0-9, - and _, or more than 22".into(),
+            ));
+        }
+        if self.command.is_empty() || self.command[0].is_empty() {
+            return Err(wrong("its command has no words".into()).hint("command = [\"make\", \"-j4\"]"));
+        }
+        let timeout = parse_duration_s(&self.timeout).filter(|s| *s >= 1.0 && *s <= LONGEST_TIMEOUT_S as f64);
+        let timeout = timeout.ok_or_else(|| {
+            wrong(format!("its timeout '{}' is no time from 1s to {LONGEST_TIMEOUT_S}s", self.timeout))
+        })?;
+        let files = self.files(name, folder)?;
+        let json = |words: &[String]| serde_json::to_string(words).expect("texts always serialise");
+        let variables = serde_json::to_string(&self.environment).expect("texts always serialise");
+        let parameters = BTreeMap::from([
+            ("name", name.to_owned()),
+            ("command", json(&self.command)),
+            ("prepare", json(&self.prepare)),
+            ("clean", json(&self.clean)),
+            ("environment", variables),
+            ("carry", format!("{}:{}", files.len(), hash(&files))),
+            ("timeout_s", format!("{}", timeout.ceil())),
+            ("expect_exit", self.expect_exit.to_string()),
+        ]);
+        let length: usize = parameters.values().map(|value| value.escape_debug().count()).sum();
+        if length > LONGEST_PARAMETERS {
+            return Err(wrong(format!("its words take {length} bytes, and may take {LONGEST_PARAMETERS}"))
+                .hint("put them into a script, and carry the script"));
+        }
+        let parameters = parameters.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+        Ok((Parameters(parameters), files))
+    }
+
+    /// Reads what is carried along.
+    fn files(&self, command: &str, folder: &Path) -> Result<Vec<CarriedFile>, LabError> {
+        let mut files = Vec::new();
+        for name in &self.carry {
+            let path = Path::new(name);
+            let plain = path.components().all(|part| matches!(part, Component::Normal(_)));
+            let cannot = || LabError::new(ErrorKind::Usage, format!("cannot carry '{name}' along"));
+            if name.is_empty() || !plain {
+                return Err(cannot()
+                    .because("it is no path below the study's folder")
+                    .hint("put it beside the study's file"));
+            }
+            read(command, folder, name, 0, &mut files)
+                .map_err(|e| cannot().because(e).hint("paths are relative to the study's file"))?;
+        }
+        let bytes: u64 = files.iter().map(|file| file.bytes.len() as u64).sum();
+        if files.len() > MOST_FILES || bytes > MOST_CARRIED {
+            let what = format!("[probe.{command}] carries {} files with {bytes} bytes", files.len());
+            return Err(LabError::new(ErrorKind::Usage, what)
+                .because(format!("a session carries at most {MOST_FILES} files with {MOST_CARRIED} bytes"))
+                .hint("share a folder instead: places = [\"/its/path\"]"));
+        }
+        files.sort_by(|a, b| a.name.cmp(&b.name));
+        files.dedup_by(|a, b| a.name == b.name);
+        Ok(files)
+    }
+}
+
+/// Reads a file, or all files of a folder; stops before it has read far more than may be carried.
+fn read(
+    command: &str,
+    folder: &Path,
+    name: &str,
+    depth: usize,
+    files: &mut Vec<CarriedFile>,
+) -> std::io::Result<()> {
+    let path = folder.join(name);
+    let about = path.metadata()?;
+    if about.is_dir() {
+        if depth > DEEPEST {
+            return Err(std::io::Error::other("its folders are too deep"));
+        }
+        for entry in path.read_dir()? {
+            let entry = entry?.file_name();
+            let entry = entry.to_str().ok_or_else(|| std::io::Error::other("a name is not UTF-8"))?;
+            if files.len() <= MOST_FILES {
+                read(command, folder, &format!("{name}/{entry}"), depth + 1, files)?;
+            }
+        }
+        return Ok(());
+    }
+    if name.len() > LONGEST_CARRIED_NAME {
+        return Err(std::io::Error::other(format!("{name} has more than {LONGEST_CARRIED_NAME} characters")));
+    }
+    if !about.is_file() || about.len() > MOST_CARRIED {
+        return Err(std::io::Error::other(format!("{name} is no file of at most {MOST_CARRIED} bytes")));
+    }
+    let executable = about.permissions().mode() & 0o100 != 0;
+    files.push(CarriedFile {
+        command: command.into(),
+        name: name.into(),
+        executable,
+        bytes: std::fs::read(path)?,
+    });
+    Ok(())
+}
+
+/// Sends files into an environment, piece by piece, each answered. `own` is the path of its own place.
+pub fn carry(link: &mut Link<'_>, own: Option<&String>, files: &[CarriedFile]) -> Result<(), Failure> {
+    let none = || Failure::new(FailureKind::NotSupported, "there is no place 'own' to carry files into");
+    for file in files {
+        let directory = own.ok_or_else(none)?;
+        // A file without a byte has one piece, too.
+        let offsets = (0..file.bytes.len().max(1)).step_by(LONGEST_PIECE);
+        for offset in offsets {
+            let end = file.bytes.len().min(offset + LONGEST_PIECE);
+            let piece = Piece {
+                directory: directory.clone(),
+                command: file.command.clone(),
+                name: file.name.clone(),
+                offset: offset as u64,
+                executable: file.executable,
+                bytes: STANDARD_NO_PAD.encode(&file.bytes[offset..end]),
+            };
+            let deadline = Instant::now() + PIECE_DEADLINE;
+            let sent = link.send(&Request::Carry(piece), deadline).and_then(|()| link.receive(deadline));
+            match sent.map_err(|e| e.failure("answer to a file carried along"))?.frame {
+                Frame::Carried { failure: None } => {}
+                Frame::Carried { failure: Some(failure) } => return Err(failure),
+                _ => return Err(Failure::new(FailureKind::Broken, "the answer was not about a file")),
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A hash over names, modes and contents: with other files a case is another case.
+fn hash(files: &[CarriedFile]) -> String {
+    let mut digest = Sha256::new();
+    for file in files {
+        digest.update(format!("{}\0{}\0{}\0", file.name, file.executable, file.bytes.len()));
+        digest.update(&file.bytes);
+    }
+    let digest = digest.finalize();
+    let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    if files.is_empty() { String::new() } else { hex[..HASH_DIGITS].to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn command(text: &str) -> UserCommand {
+        toml::from_str(text).unwrap()
+    }
+
+    #[test]
+    fn a_command_becomes_a_case_whose_files_are_part_of_it() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("src")).unwrap();
+        std::fs::write(folder.path().join("src/a.c"), "int a;").unwrap();
+        std::fs::write(folder.path().join("build.sh"), "#!/bin/sh\n").unwrap();
+        let build = command("command = ['./build.sh']\ncarry = ['build.sh', 'src']\ntimeout = '2m'");
+        let (parameters, files) = build.case("build", folder.path()).unwrap();
+        let names: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
+        assert_eq!(names, ["build.sh", "src/a.c"]);
+        assert_eq!(parameters.text("timeout_s").unwrap(), "120");
+        assert_eq!(parameters.text("command").unwrap(), "[\"./build.sh\"]");
+        let before = parameters.text("carry").unwrap().to_owned();
+        assert!(before.starts_with("2:"), "{before}");
+        std::fs::write(folder.path().join("src/a.c"), "int b;").unwrap();
+        let (after, _) = build.case("build", folder.path()).unwrap();
+        assert_ne!(before, after.text("carry").unwrap(), "another source is another case");
+    }
+
+    #[test]
+    fn what_cannot_be_carried_or_run_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text, why) in [
+            ("b", "command = []", "no words"),
+            ("B", "command = ['x']", "other characters"),
+            ("b", "command = ['x']\ntimeout = '2h'", "no time from 1s"),
+            ("b", "command = ['x']\ncarry = ['../x']", "no path below"),
+            ("b", "command = ['x']\ncarry = ['missing']", "No such file"),
+            ("b", &format!("command = ['{}']", "x".repeat(1000)), "may take"),
+        ] {
+            let error = command(text).case(name, folder.path()).unwrap_err();
+            assert!(error.to_string().contains(why), "{error}");
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! A buffer for file and memory probes: whole pages of its own, mapped before the clock runs.
+
+use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
+
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
+use tare_data::failure::Failure;
+use tare_data::generator::Generator;
+
+use crate::harness::trial::broken;
+
+/// Page-aligned memory, as O_DIRECT wants it; unmapped when dropped.
+#[derive(Debug)]
+pub struct Buffer {
+    start: NonNull<u8>,
+    length: usize,
+}
+
+impl Buffer {
+    /// Zeroed memory of `length` bytes. Its pages are not there until they are touched.
+    pub fn untouched(length: usize) -> Result<Buffer, Failure> {
+        let length = length.max(1);
+        // SAFETY: asks for new memory at no particular address.
+        let start = unsafe {
+            mmap_anonymous(
+                std::ptr::null_mut(),
+                length,
+                ProtFlags::READ | ProtFlags::WRITE,
+                MapFlags::PRIVATE | MapFlags::NORESERVE,
+            )
+        };
+        let start = start.map_err(|e| broken(&format!("mapping {length} bytes"), e))?;
+        let start = NonNull::new(start.cast()).ok_or_else(|| broken("mapping", "it lies at address 0"))?;
+        Ok(Buffer { start, length })
+    }
+
+    /// Zeroed memory whose pages are there.
+    pub fn zeroed(length: usize) -> Result<Buffer, Failure> {
+        let mut buffer = Buffer::untouched(length)?;
+        buffer.fill(0);
+        Ok(buffer)
+    }
+
+    /// Bytes that no compression makes smaller, the same for a seed everywhere.
+    pub fn random(length: usize, seed: u64) -> Result<Buffer, Failure> {
+        let mut buffer = Buffer::untouched(length)?;
+        let mut generator = Generator::for_part(seed, "buffer");
+        for piece in buffer.chunks_mut(8) {
+            piece.copy_from_slice(&generator.next_u64().to_le_bytes()[..piece.len()]);
+        }
+        Ok(buffer)
+    }
+
+    /// Asks for pages of the usual size; a kernel that knows no others may refuse.
+    pub fn small_pages(&self) {
+        // SAFETY: the advice changes how the memory is mapped, not what it holds.
+        let _ = unsafe { madvise(self.start.as_ptr().cast(), self.length, Advice::LinuxNoHugepage) };
+    }
+
+    /// Where the memory begins.
+    pub fn start(&self) -> NonNull<u8> {
+        self.start
+    }
+}
+
+impl Deref for Buffer {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        // SAFETY: the memory is mapped, ours and initialised by the kernel for as long as `self` lives.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.length) }
+    }
+}
+
+impl DerefMut for Buffer {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as above, and borrowed mutably.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.length) }
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is whole, ours, and nothing borrows it any more.
+        let _ = unsafe { munmap(self.start.as_ptr().cast(), self.length) };
+    }
+}
+
+// SAFETY: the memory belongs to this value alone.
+unsafe impl Send for Buffer {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn random_bytes_are_the_same_for_a_seed() {
+        let (one, two, other) = (
+            Buffer::random(5_001, 7).unwrap(),
+            Buffer::random(5_001, 7).unwrap(),
+            Buffer::random(5_001, 8).unwrap(),
+        );
+        assert_eq!(*one, *two);
+        assert_ne!(*one, *other);
+        assert_eq!(one.start().as_ptr() as usize % 4096, 0);
+    }
+
+    #[test]
+    fn memory_that_cannot_be_had_is_a_failure() {
+        assert!(Buffer::untouched(usize::MAX / 2).is_err());
+    }
+}

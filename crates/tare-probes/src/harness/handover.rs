@@ -1,0 +1,140 @@
+//! A counter handed back and forth between two processes, over any two pairs of file descriptors.
+
+use std::panic::AssertUnwindSafe;
+
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::io::Errno;
+use tare_data::failure::{Failure, FailureKind};
+
+use crate::harness::affinity;
+use crate::harness::child::Child;
+use crate::harness::stopwatch::Stopwatch;
+use crate::harness::syscall::{read, write};
+use crate::harness::trial::{Trial, broken, prove};
+use crate::probe::Parameter;
+
+/// Where the two processes run: the parameter of every probe that hands over.
+pub const PIN: Parameter = Parameter {
+    name: "pin",
+    quick: "none",
+    reference: "none",
+    about: "none: as the scheduler likes; same: both on one processor; cross: one on each of two",
+};
+
+/// The two ends of a way between two processes.
+pub struct Ends {
+    /// Written and read by this process.
+    pub here: (OwnedFd, OwnedFd),
+    /// Written and read by the other.
+    pub there: (OwnedFd, OwnedFd),
+}
+
+/// Forks the other process, and hands an 8-byte counter over and back as often as the trial says.
+pub fn run(trial: &mut Trial<'_>, ends: Ends) -> Result<(), Failure> {
+    let placement = Placement::of(trial.parameters().text(PIN.name)?)?;
+    placement.here()?;
+    let Ends { here: (to_there, from_there), there: (to_here, from_here) } = ends;
+    let ours = [to_there.as_fd(), from_there.as_fd()];
+    let other = Child::fork(
+        &ours,
+        AssertUnwindSafe(move || match placement.there() {
+            Ok(()) => hand_back(from_here.as_fd(), to_here.as_fd()),
+            Err(_) => 1,
+        }),
+    )?;
+    let mut counter = 0u64;
+    trial.repeat(|operations, report| {
+        let before = counter;
+        let stopwatch = hand_over(operations, to_there.as_fd(), from_there.as_fd(), &mut counter)
+            .map_err(|e| broken("handing the counter over", e))?;
+        prove("hands that the counter went through", counter - before, 2 * operations)?;
+        report.throughput("round", operations, &stopwatch);
+        Ok(())
+    })?;
+    drop((to_there, from_there));
+    prove("exit code of the other process", other.wait().unwrap_or(-1) as u64, 0)
+}
+
+/// On which processors two threads of work run.
+#[derive(Clone, Copy, Debug)]
+pub enum Placement {
+    Free,
+    Pinned { here: usize, there: usize },
+}
+
+impl Placement {
+    /// Reads the value of [`PIN`].
+    pub fn of(text: &str) -> Result<Placement, Failure> {
+        let allowed = affinity::allowed();
+        match (text, &allowed[..]) {
+            ("none", _) => Ok(Placement::Free),
+            ("same", [first, ..]) => Ok(Placement::Pinned { here: *first, there: *first }),
+            ("cross", [first, second, ..]) => Ok(Placement::Pinned { here: *first, there: *second }),
+            ("same" | "cross", few) => {
+                let reason = format!("pin={text} needs more than {} processors", few.len());
+                Err(Failure::new(FailureKind::NotSupported, reason))
+            }
+            _ => Err(broken("pin", format!("{text} is neither none, same nor cross"))),
+        }
+    }
+
+    /// Pins the calling thread as this side.
+    pub fn here(self) -> Result<(), Failure> {
+        match self {
+            Placement::Free => Ok(()),
+            Placement::Pinned { here, .. } => affinity::pin(here),
+        }
+    }
+
+    /// Pins the calling thread as the other side.
+    pub fn there(self) -> Result<(), Failure> {
+        match self {
+            Placement::Free => Ok(()),
+            Placement::Pinned { there, .. } => affinity::pin(there),
+        }
+    }
+}
+
+crate::timed! {
+    /// Sends the counter and takes it back, one higher each time it changes hands.
+    fn hand_over(
+        operations: u64,
+        there: BorrowedFd<'_>,
+        back: BorrowedFd<'_>,
+        counter: &mut u64,
+    ) -> Result<Stopwatch, Errno> {
+        let mut stopwatch = Stopwatch::default();
+        stopwatch.start();
+        for _ in 0..operations {
+            let sent = *counter + 1;
+            if write(there, &sent.to_le_bytes())? != 8 {
+                return Err(Errno::PIPE);
+            }
+            let mut bytes = [0; 8];
+            if read(back, &mut bytes)? != 8 {
+                return Err(Errno::PIPE);
+            }
+            *counter = u64::from_le_bytes(bytes);
+        }
+        stopwatch.stop();
+        Ok(stopwatch)
+    }
+}
+
+crate::timed! {
+    /// The other process: adds one and sends back, until the way is closed. Gives its exit code.
+    fn hand_back(from: BorrowedFd<'_>, back: BorrowedFd<'_>) -> i32 {
+        let mut bytes = [0; 8];
+        loop {
+            match read(from, &mut bytes) {
+                Ok(8) => {}
+                Ok(0) => return 0,
+                _ => return 2,
+            }
+            let next = u64::from_le_bytes(bytes).wrapping_add(1);
+            if write(back, &next.to_le_bytes()) != Ok(8) {
+                return 3;
+            }
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! Noise: what else went on while a trial ran, as far as the environment tells.
+
+use tare_data::noise::Noise;
+
+use crate::facts::read_text;
+use crate::harness::stopwatch::now_ns;
+
+/// Length of the canary's chain: about 0.35 ms at 3 GHz, long against a clock read, short against a trial.
+const CANARY_ADDITIONS: u64 = 1 << 20;
+/// Ticks a second in /proc/stat: the kernel's interface to programs has always had 100 on Linux.
+const TICKS_PER_SECOND: u64 = 100;
+
+/// Counters at the beginning of a trial.
+#[derive(Debug)]
+pub struct Watch {
+    canary_ns: u64,
+    before: Counters,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Counters {
+    steal_ns: Option<u64>,
+    pressure_cpu_ns: Option<u64>,
+    pressure_io_ns: Option<u64>,
+    usage: Option<Usage>,
+}
+
+/// What getrusage(2) counts, of this process and of the children that it has waited for.
+#[derive(Clone, Copy, Debug)]
+struct Usage {
+    switches_voluntary: u64,
+    switches_forced: u64,
+    faults_minor: u64,
+    faults_major: u64,
+}
+
+impl Watch {
+    /// Times the canary, then reads the counters.
+    pub fn start() -> Watch {
+        let canary_ns = canary();
+        Watch { canary_ns, before: Counters::read() }
+    }
+
+    /// What was counted since the start.
+    pub fn stop(self) -> Noise {
+        let (before, after) = (self.before, Counters::read());
+        let usage = |field: fn(&Usage) -> u64| {
+            let (before, after) = (before.usage.as_ref().map(field), after.usage.as_ref().map(field));
+            increase(before, after)
+        };
+        Noise {
+            steal_ns: increase(before.steal_ns, after.steal_ns),
+            pressure_cpu_ns: increase(before.pressure_cpu_ns, after.pressure_cpu_ns),
+            pressure_io_ns: increase(before.pressure_io_ns, after.pressure_io_ns),
+            switches_voluntary: usage(|u| u.switches_voluntary),
+            switches_forced: usage(|u| u.switches_forced),
+            faults_minor: usage(|u| u.faults_minor),
+            faults_major: usage(|u| u.faults_major),
+            canary_ns: Some(self.canary_ns),
+        }
+    }
+}
+
+/// How much a counter went up; absent where it is not told, or went down.
+fn increase(before: Option<u64>, after: Option<u64>) -> Option<u64> {
+    after?.checked_sub(before?)
+}
+
+impl Counters {
+    fn read() -> Counters {
+        Counters {
+            steal_ns: read_text("/proc/stat").and_then(|text| steal_ns(&text)),
+            pressure_cpu_ns: read_text("/proc/pressure/cpu").and_then(|text| pressure_ns(&text)),
+            pressure_io_ns: read_text("/proc/pressure/io").and_then(|text| pressure_ns(&text)),
+            usage: usage(),
+        }
+    }
+}
+
+/// Steal of all processors: the eighth number of the first line (proc_stat(5)).
+fn steal_ns(text: &str) -> Option<u64> {
+    let line = text.lines().next()?.strip_prefix("cpu ")?;
+    let ticks: Vec<u64> = line.split_ascii_whitespace().map_while(|text| text.parse().ok()).collect();
+    // A kernel that has never been idle nor busy does not count (gVisor).
+    let counts = ticks.iter().any(|&ticks| ticks > 0);
+    ticks.get(7).filter(|_| counts)?.checked_mul(1_000_000_000 / TICKS_PER_SECOND)
+}
+
+/// Microseconds in which some task waited, after `total=` on the line `some` (PSI, the kernel's psi.rst).
+fn pressure_ns(text: &str) -> Option<u64> {
+    let line = text.lines().find(|line| line.starts_with("some "))?;
+    let total: u64 = line.rsplit_once("total=")?.1.trim().parse().ok()?;
+    total.checked_mul(1_000)
+}
+
+fn usage() -> Option<Usage> {
+    let own = rusage(libc::RUSAGE_SELF)?;
+    let children = rusage(libc::RUSAGE_CHILDREN)?;
+    // No process comes to life without a page fault: a kernel that says so does not count (gVisor).
+    if own.ru_minflt == 0 {
+        return None;
+    }
+    let both = |field: fn(&libc::rusage) -> libc::c_long| {
+        u64::try_from(field(&own)).unwrap_or(0) + u64::try_from(field(&children)).unwrap_or(0)
+    };
+    Some(Usage {
+        switches_voluntary: both(|u| u.ru_nvcsw),
+        switches_forced: both(|u| u.ru_nivcsw),
+        faults_minor: both(|u| u.ru_minflt),
+        faults_major: both(|u| u.ru_majflt),
+    })
+}
+
+pub(crate) fn rusage(of: libc::c_int) -> Option<libc::rusage> {
+    // SAFETY: an all-zero rusage is valid.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: the struct lives through the call.
+    (unsafe { libc::getrusage(of, &mut usage) } == 0).then_some(usage)
+}
+
+/// Times a chain of additions in which each waits for the one before: only the processor's clock matters.
+pub fn canary() -> u64 {
+    let mut sum = 0u64;
+    let started_ns = now_ns();
+    for _ in 0..CANARY_ADDITIONS {
+        sum = add_one(sum);
+    }
+    let ended_ns = now_ns();
+    assert_eq!(sum, CANARY_ADDITIONS, "the processor cannot count");
+    ended_ns.saturating_sub(started_ns)
+}
+
+/// One addition that the compiler can neither remove nor fold with the next.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn add_one(mut sum: u64) -> u64 {
+    // SAFETY: adds within a register.
+    unsafe { core::arch::asm!("add {0}, 1", inout(reg) sum, options(pure, nomem, nostack)) };
+    sum
+}
+
+#[cfg(target_arch = "aarch64")]
+#[inline(always)]
+fn add_one(mut sum: u64) -> u64 {
+    // SAFETY: adds within a register.
+    unsafe { core::arch::asm!("add {0}, {0}, 1", inout(reg) sum, options(pure, nomem, nostack)) };
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steal_is_the_eighth_number() {
+        assert_eq!(steal_ns("cpu  1 2 3 4 5 6 7 80 9 10\ncpu0 1\n"), Some(800_000_000));
+        assert_eq!(steal_ns("cpu  1 2 3\n"), None);
+        assert_eq!(steal_ns(""), None);
+        assert_eq!(steal_ns("cpu  0 0 0 0 0 0 0 0 0 0\n"), None);
+    }
+
+    #[test]
+    fn pressure_is_what_some_task_waited() {
+        let text = "some avg10=0.00 avg60=0.00 avg300=0.00 total=41\nfull avg10=0.00 total=7\n";
+        assert_eq!(pressure_ns(text), Some(41_000));
+        assert_eq!(pressure_ns("nonsense"), None);
+    }
+
+    #[test]
+    fn a_counter_that_goes_back_is_not_told() {
+        assert_eq!(increase(Some(3), Some(5)), Some(2));
+        assert_eq!(increase(Some(5), Some(3)), None);
+        assert_eq!(increase(None, Some(3)), None);
+    }
+
+    #[test]
+    fn the_canary_counts_right() {
+        assert!(canary() > 0);
+    }
+}

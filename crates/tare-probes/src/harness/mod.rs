@@ -1,0 +1,13 @@
+//! What a probe is made with: the trial, the stopwatch, timed system calls, files, children, buffers.
+
+pub mod affinity;
+pub mod buffer;
+pub mod child;
+pub mod files;
+pub mod folder;
+pub mod handover;
+pub mod interference;
+pub mod output;
+pub mod stopwatch;
+pub mod syscall;
+pub mod trial;

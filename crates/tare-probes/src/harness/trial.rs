@@ -1,0 +1,203 @@
+//! A trial as the probe sees it: its parameters, its folder, and how samples leave it.
+
+use std::path::Path;
+use std::time::Duration;
+
+use tare_data::batch::{Batch, CALIBRATION, Phase, Sample};
+use tare_data::failure::{Failure, FailureKind};
+use tare_data::names::Parameters;
+use tare_data::peer::Peer;
+use tare_data::request::{Amount, TrialRequest};
+
+use crate::harness::stopwatch::{Laps, Stopwatch, now_ns};
+
+/// A calibration doubles its operations until they take this long: long against a clock read and a timer
+/// interrupt, short against a trial.
+const CALIBRATION_NS: u64 = 2_000_000;
+/// A calibration goes on until an operation takes as long as in the batch before, but for this share: the first ones in
+/// an emulated processor or a fresh sandbox take ten times as long, and a hypervisor may take the processor away.
+const STEADY: f64 = 0.75;
+/// Longest that all batches of a calibration go on for becoming steady.
+const STEADY_MOST_NS: u64 = 250_000_000;
+/// Most operations of a calibration: stops a probe whose operations take no time.
+const CALIBRATION_MOST: u64 = 1 << 30;
+/// Operations of the cold batch: the very first call.
+const COLD_OPERATIONS: u64 = 1;
+
+/// One trial, from inside.
+pub struct Trial<'a> {
+    request: &'a TrialRequest,
+    program: &'a Path,
+    directory: Option<&'a Path>,
+    carried: Option<&'a Path>,
+    sink: &'a mut dyn FnMut(Batch),
+}
+
+impl<'a> Trial<'a> {
+    /// A trial that works in `directory`, which is fresh and its own, and gives its batches to `sink`.
+    ///
+    /// `program` is the path of a binary that answers to the agent's subcommands.
+    pub fn new(
+        request: &'a TrialRequest,
+        program: &'a Path,
+        directory: Option<&'a Path>,
+        sink: &'a mut dyn FnMut(Batch),
+    ) -> Self {
+        Trial { request, program, directory, carried: None, sink }
+    }
+
+    /// With a folder that holds the files of the user's commands.
+    pub fn carrying(mut self, carried: Option<&'a Path>) -> Self {
+        self.carried = carried;
+        self
+    }
+
+    /// The folder of the user's files, one folder a command below it; none where nothing was carried along.
+    pub fn carried(&self) -> Option<&'a Path> {
+        self.carried
+    }
+
+    pub fn parameters(&self) -> &'a Parameters {
+        &self.request.case.parameters
+    }
+
+    /// The same in every environment of a round.
+    pub fn seed(&self) -> u64 {
+        self.request.seed
+    }
+
+    /// The path under which this binary can be started again.
+    pub fn program(&self) -> &'a Path {
+        self.program
+    }
+
+    /// The other end of a network probe.
+    pub fn peer(&self) -> Result<&'a Peer, Failure> {
+        self.request.peer.as_ref().ok_or_else(|| Failure::new(FailureKind::Broken, "the case names no peer"))
+    }
+
+    /// After this long the trial's process ends itself.
+    pub fn deadline(&self) -> Duration {
+        Duration::from_millis(self.request.deadline_ms)
+    }
+
+    /// A fresh folder of the trial's own in the place asked for; removed after the trial.
+    pub fn directory(&self) -> Result<&'a Path, Failure> {
+        self.directory.ok_or_else(|| Failure::new(FailureKind::Broken, "the case names no place"))
+    }
+
+    /// Runs `work` as often as the request says: once cold with one operation, then warm in batches.
+    ///
+    /// `work` does so many operations, times them, proves them, and reports its samples to the [`Report`].
+    /// For probes whose single operation is short enough to be counted out.
+    pub fn repeat<F>(&mut self, mut work: F) -> Result<(), Failure>
+    where
+        F: FnMut(u64, &mut Report) -> Result<(), Failure>,
+    {
+        match self.request.amount {
+            Amount::Calibrate => self.calibrate(&mut work),
+            Amount::Operations { batch, batches } => {
+                self.batch(Phase::Cold, COLD_OPERATIONS, &mut work)?;
+                (0..batches).try_for_each(|_| self.batch(Phase::Warm, batch, &mut work))
+            }
+            Amount::Duration { batch, seconds } => {
+                self.batch(Phase::Cold, COLD_OPERATIONS, &mut work)?;
+                let end_ns = now_ns() + (seconds * 1e9) as u64;
+                while now_ns() < end_ns {
+                    self.batch(Phase::Warm, batch, &mut work)?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Runs `work` once, whatever the amount: for probes whose parameters say how much they do.
+    pub fn once<F>(&mut self, mut work: F) -> Result<(), Failure>
+    where
+        F: FnMut(&mut Report) -> Result<(), Failure>,
+    {
+        self.batch(Phase::Warm, 1, &mut |_, report| work(report))
+    }
+
+    fn calibrate<F>(&mut self, work: &mut F) -> Result<(), Failure>
+    where
+        F: FnMut(u64, &mut Report) -> Result<(), Failure>,
+    {
+        let (mut operations, mut all_ns, mut before_ns) = (1, 0, f64::INFINITY);
+        loop {
+            let started_ns = now_ns();
+            self.batch(Phase::Warm, operations, work)?;
+            let elapsed_ns = now_ns() - started_ns;
+            all_ns += elapsed_ns;
+            let each_ns = elapsed_ns as f64 / operations as f64;
+            let is_steady = STEADY * before_ns <= each_ns && STEADY * each_ns <= before_ns;
+            // Series may overlap, or time a part only: what the host plans with is the whole.
+            let sample = Sample::Throughput { operations, bytes: 0, elapsed_ns };
+            let series = CALIBRATION.to_owned();
+            (self.sink)(Batch { series, phase: Phase::Warm, started_ns, sample });
+            if operations >= CALIBRATION_MOST
+                || (elapsed_ns >= CALIBRATION_NS && (is_steady || all_ns >= STEADY_MOST_NS))
+            {
+                return Ok(());
+            }
+            (operations, before_ns) = (operations * 2, each_ns);
+        }
+    }
+
+    /// Runs and sends one batch.
+    fn batch<F>(&mut self, phase: Phase, operations: u64, work: &mut F) -> Result<(), Failure>
+    where
+        F: FnMut(u64, &mut Report) -> Result<(), Failure>,
+    {
+        let mut report = Report { started_ns: now_ns(), samples: Vec::new() };
+        work(operations, &mut report)?;
+        for (series, sample) in report.samples {
+            (self.sink)(Batch { series: series.to_owned(), phase, started_ns: report.started_ns, sample });
+        }
+        Ok(())
+    }
+}
+
+/// Where a probe puts the samples of one batch. Filled after the clock has stopped.
+pub struct Report {
+    started_ns: u64,
+    samples: Vec<(&'static str, Sample)>,
+}
+
+impl Report {
+    /// Operations timed together.
+    pub fn throughput(&mut self, series: &'static str, operations: u64, stopwatch: &Stopwatch) {
+        self.moved(series, operations, 0, stopwatch);
+    }
+
+    /// Operations timed together that moved bytes.
+    pub fn moved(&mut self, series: &'static str, operations: u64, bytes: u64, stopwatch: &Stopwatch) {
+        let elapsed_ns = stopwatch.elapsed_ns();
+        self.samples.push((series, Sample::Throughput { operations, bytes, elapsed_ns }));
+    }
+
+    /// Operations timed one by one; `bytes` moved in all, or 0 where bytes are not what is counted.
+    pub fn latency(&mut self, series: &'static str, bytes: u64, laps: Laps) {
+        let (operations, elapsed_ns) = (laps.operations(), laps.elapsed_ns());
+        let histogram = laps.into_histogram().encode();
+        self.samples.push((series, Sample::Latency { operations, bytes, elapsed_ns, histogram }));
+    }
+
+    /// A figure that is read, not timed.
+    pub fn gauge(&mut self, series: &'static str, value: f64) {
+        self.samples.push((series, Sample::Gauge { value }));
+    }
+}
+
+/// Fails a trial whose own count of its work is not what it should be.
+pub fn prove(what: &str, counted: u64, expected: u64) -> Result<(), Failure> {
+    if counted == expected {
+        return Ok(());
+    }
+    Err(Failure::new(FailureKind::WrongWork, format!("{what}: counted {counted}, expected {expected}")))
+}
+
+/// A failure of an operation, with what was tried and the system's own words.
+pub fn broken(what: &str, cause: impl std::fmt::Display) -> Failure {
+    Failure::new(FailureKind::Broken, format!("{what}: {cause}"))
+}
