@@ -1,7 +1,7 @@
 // The page's data: the JSON document of a report (docs/report-json.md), the trials in time, the tails and the modes.
 
 export type Verdict =
-  | "slower" | "faster" | "same" | "slower_unclear" | "faster_unclear" | "cannot_tell" | "observed" | "gap";
+  | "slower" | "faster" | "same" | "slower_unclear" | "faster_unclear" | "inconclusive" | "observed" | "missing";
 
 export type Unit =
   | "nanoseconds" | "per_second" | "per_minute" | "bytes_per_second" | "bits_per_second"
@@ -11,35 +11,35 @@ export type Unit =
 export type Figure = number | null;
 
 export interface Level { median: Figure; low: Figure; high: Figure; rounds: number; values: Figure[] }
-export interface Caveat { kind: string; words: string; advice: string }
-export interface Gap { kind: string; words: string; reason: string | null; level: Level | null }
+export interface Warning { kind: string; words: string; advice: string }
+export interface Missing { kind: string; words: string; reason: string | null; level: Level | null }
 
 export interface Comparison {
   estimate: Figure; low: Figure; high: Figure; sign_low: Figure; sign_high: Figure;
   leading: "hodges_lehmann" | "sign"; p: Figure; coloured: boolean; rounds: number;
   decided_at: number | null; rounds_to_tell: number | null; difference: Figure;
   starts: { starts: number; between: Figure; design_effect: Figure } | null;
-  level: Level; caveats: Caveat[];
+  level: Level; warnings: Warning[];
 }
 
 export interface Cell {
-  lane: string; verdict: Verdict;
-  comparison: Comparison | null; observed: Level | null; gap: Gap | null;
+  environment: string; verdict: Verdict;
+  comparison: Comparison | null; observed: Level | null; missing: Missing | null;
 }
 
 /** What an article or another tool published for this row, beside what the session found. */
 export interface Published {
   source: string; title: string; environment: string | null; reference: string | null;
   value: Figure; reference_value?: Figure; unit: string | null; ratio: Figure;
-  /** The lane that stands for `environment`, and its ratio: none where the reference is another. */
-  lane?: string | null; session_ratio?: Figure; session_ratio_low: Figure; session_ratio_high: Figure; contained: boolean | null;
+  /** The environment that stands for `environment`, and its ratio: none where the baseline is another. */
+  session_environment?: string | null; session_ratio?: Figure; session_ratio_low: Figure; session_ratio_high: Figure; contained: boolean | null;
 }
 
 export interface Row {
   case: string; probe: string; family: string; label: string; parameters: Record<string, string>;
   place: string | null; peer: string | null; definition: string | null; margin: Figure;
   metric: { name: string; unit: Unit; better: "lower" | "higher" };
-  headline: boolean; reference: Level | null; reference_gap: Gap | null;
+  headline: boolean; baseline: Level | null; baseline_missing: Missing | null;
   cells: Cell[]; control: Cell | null;
   published?: Published[] | null;
 }
@@ -54,42 +54,42 @@ export interface Report {
   };
   plan: {
     study: string; seed: string; rounds: number; looks: number[]; budget_s: Figure;
-    lanes: { name: string; specification: string; role: "reference" | "control" | "subject" }[];
+    environments: { name: string; specification: string; role: "baseline" | "control" | "subject" }[];
   };
-  reference: string; subjects: string[];
+  baseline: string; subjects: string[];
   certificate: {
     control_cells: number; control_coloured: number; banner: boolean; smallest_effect: Figure;
     decided: number; compared: number; repeated: number;
   };
-  caveats: { lane: string | null; caveat: Caveat }[];
-  sentences: { lane: string; sentence: string }[];
+  warnings: { environment: string | null; warning: Warning }[];
+  sentences: { environment: string; sentence: string }[];
   rows: Row[];
-  facts: { host: Facts; lanes: { lane: string; inside: Facts; outside: Facts; places: Record<string, Facts> }[] };
-  failures: { trial: number; case: string; lane: string; round: number; attempt: number; kind: string; reason: string }[];
+  facts: { host: Facts; environments: { environment: string; inside: Facts; outside: Facts; places: Record<string, Facts> }[] };
+  failures: { trial: number; case: string; environment: string; round: number; attempt: number; kind: string; reason: string }[];
   repeated: { case: string; round: number; attempt: number; reason: string }[];
 }
 
 export interface Timeline {
-  of: number; cases: string[]; case: number[]; lane: number[]; round: number[];
+  of: number; cases: string[]; case: number[]; environment: number[]; round: number[];
   /** Of each trial since the start of the one before; `started_ms` is made of it. */
   after_ms: number[]; started_ms: number[]; elapsed_ms: number[]; outcome: number[];
   steal_us: (number | null)[]; canary_100ns: (number | null)[];
 }
 
-/** Over all trials: what the hypervisor took, and the shortest and longest canary of the reference. */
+/** Over all trials: what the hypervisor took, and the shortest and longest canary of the baseline. */
 export interface Noise { stolen_ms: Figure; elapsed_ms: number; canary_least_ns: Figure; canary_most_ns: Figure }
 
-/** A level whose rounds fall into groups: lane 0 is the reference; sizes from the least figures to the greatest. */
-export interface Modes { row: number; lane: number; sizes: number[] }
+/** A level whose rounds fall into groups: environment 0 is the baseline; sizes from the least figures to the greatest. */
+export interface Modes { row: number; environment: number; sizes: number[] }
 
 export interface Tail {
-  case: string; series: string; lane: string; operations: number;
+  case: string; series: string; environment: string; operations: number;
   points: [number, number][]; longest_ns: number;
 }
 
 export interface Page {
   report: Report; record: string | null; again: string | null; live: boolean; noise: Noise;
-  /** By row: of the reference and of each cell, in hundred-thousandths apart from the median; none where left out. */
+  /** By row: of the baseline and of each cell, in hundred-thousandths apart from the median; none where left out. */
   rounds: (number | null)[][][]; timeline: Timeline; tails: Tail[]; modes: Modes[];
   /** Figures of other tools; null where nobody asked for them. */
   beside: { figures: BesideRow[]; left_out: number } | null;
@@ -129,7 +129,7 @@ const PARTS = 100_000;
 
 /** The level of a cell, whichever way it is shown. */
 export const levelOf = (cell: Cell): Level | null =>
-  cell.comparison?.level ?? cell.observed ?? cell.gap?.level ?? null;
+  cell.comparison?.level ?? cell.observed ?? cell.missing?.level ?? null;
 
 type Packed = null | boolean | number | string | Packed[];
 
@@ -176,7 +176,7 @@ export function load(): { page: AnyPage; complete: () => void } {
 /** Puts the rounds back where the document has them, and times since the beginning where the page has steps. */
 function complete(page: Page): void {
   page.report.rows.forEach((row, i) => {
-    [row.reference, ...row.cells.map(levelOf)].forEach((level, j) => {
+    [row.baseline, ...row.cells.map(levelOf)].forEach((level, j) => {
       const median = level?.median ?? null;
       if (level === null || median === null) return;
       level.values = (page.rounds[i][j] ?? []).map((part) => (part === null ? null : median * (1 + part / PARTS)));

@@ -25,25 +25,25 @@ export function details(page: Page): { dialog: HTMLElement; open: (row: Row, cel
 
 function parts(page: Page, row: Row, cell: Cell): HTMLElement[] {
   const out: HTMLElement[] = [
-    h("h2", { id: "detail-title" }, `${rowLabel(row)} in ${cell.lane}`),
+    h("h2", { id: "detail-title" }, `${rowLabel(row)} in ${cell.environment}`),
     h("p", { class: "where" }, where(row)),
     h("p", { class: `verdict v-${cell.verdict}` }, h("span", { class: "sign", "aria-hidden": "true" }, VERDICTS[cell.verdict].sign),
       ` ${headline(cell, row)} `, h("small", {}, VERDICTS[cell.verdict].meaning)),
   ];
-  if (cell.gap?.reason) out.push(h("p", { class: "reason" }, cell.gap.reason));
+  if (cell.missing?.reason) out.push(h("p", { class: "reason" }, cell.missing.reason));
   out.push(figures(page, row, cell));
   const level = levelOf(cell);
-  const levels = [level, row.reference].filter((known): known is Level => known !== null);
-  if (levels.some((known) => known.values.length > 0)) out.push(rounds(page, row, [cell.lane]));
+  const levels = [level, row.baseline].filter((known): known is Level => known !== null);
+  if (levels.some((known) => known.values.length > 0)) out.push(rounds(page, row, [cell.environment]));
   else if (levels.some((known) => known.rounds > 0)) {
     out.push(h("p", { class: "advice" }, "A page of this size leaves out the rounds of further metrics; tare report --json has them."));
   }
-  const caveats = cell.comparison?.caveats ?? [];
-  if (caveats.length > 0) {
-    out.push(h("h3", {}, "Caveats"), h("ul", { class: "caveats" }, caveats.map((c) =>
+  const warnings = cell.comparison?.warnings ?? [];
+  if (warnings.length > 0) {
+    out.push(h("h3", {}, "Warnings"), h("ul", { class: "warnings" }, warnings.map((c) =>
       h("li", {}, `${c.words}. `, h("span", { class: "advice" }, `${c.advice}.`)))));
   }
-  out.push(...rawRounds(page, row, cell), ...differingFacts(page, row, cell.lane));
+  out.push(...rawRounds(page, row, cell), ...differingFacts(page, row, cell.environment));
   out.push(h("h3", {}, "Measure this alone"), h("p", {}, h("code", { class: "command" }, command(page, row, cell))));
   return out;
 }
@@ -53,9 +53,9 @@ function figures(page: Page, row: Row, cell: Cell): HTMLElement {
   const of = (level: Level): string =>
     `${figure(level.median, unit)} ${half(level.median, level.low, level.high, unit)} (${level.rounds} rounds)`;
   const lines: [string, string][] = [];
-  if (row.reference !== null) lines.push([page.report.reference, of(row.reference)]);
+  if (row.baseline !== null) lines.push([page.report.baseline, of(row.baseline)]);
   const own = levelOf(cell);
-  if (own !== null) lines.push([cell.lane, of(own)]);
+  if (own !== null) lines.push([cell.environment, of(own)]);
   const c = cell.comparison;
   if (c !== null) {
     const method = c.leading === "sign" ? "signs" : "Hodges-Lehmann";
@@ -68,7 +68,7 @@ function figures(page: Page, row: Row, cell: Cell): HTMLElement {
     lines.push(["paired rounds", c.decided_at === null ? String(c.rounds) : `${c.rounds}, decided after ${c.decided_at}`]);
     if (c.rounds_to_tell !== null) lines.push(["rounds it would take", `about ${c.rounds_to_tell}`]);
     const again = row.control?.comparison ?? null;
-    if (again !== null) lines.push([`${page.report.reference} against itself`, `${ratio(again.estimate)} ${interval(again.low, again.high, again.estimate)}`]);
+    if (again !== null) lines.push([`${page.report.baseline} against itself`, `${ratio(again.estimate)} ${interval(again.low, again.high, again.estimate)}`]);
     if (c.starts !== null) lines.push(["starts of the environment", String(c.starts.starts)]);
   }
   return h("dl", { class: "figures" }, lines.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
@@ -82,7 +82,7 @@ function difference(value: number | null, row: Row): string {
 /** The figure of every round, to read and to copy. */
 function rawRounds(page: Page, row: Row, cell: Cell): HTMLElement[] {
   const { unit } = row.metric;
-  const levels: [string, Level | null][] = [[page.report.reference, row.reference], [cell.lane, levelOf(cell)]];
+  const levels: [string, Level | null][] = [[page.report.baseline, row.baseline], [cell.environment, levelOf(cell)]];
   const columns = levels.filter((column): column is [string, Level] => column[1] !== null);
   const most = Math.max(...columns.map(([, level]) => level.values.length), 0);
   if (most === 0) return [];
@@ -93,20 +93,20 @@ function rawRounds(page: Page, row: Row, cell: Cell): HTMLElement[] {
         columns.map(([, level]) => h("td", {}, level.values[i] === undefined ? "" : figure(level.values[i], unit))))))))];
 }
 
-/** Facts of the lane, and of the place that the row's files lie in, that the reference does not share. */
-function differingFacts(page: Page, row: Row, lane: string): HTMLElement[] {
-  const of = (name: string) => page.report.facts.lanes.find((facts) => facts.lane === name);
-  const [own, reference] = [of(lane), of(page.report.reference)];
-  if (own === undefined || reference === undefined) return [];
+/** Facts of the environment, and of the place that the row's files lie in, that the baseline does not share. */
+function differingFacts(page: Page, row: Row, environment: string): HTMLElement[] {
+  const of = (name: string) => page.report.facts.environments.find((facts) => facts.environment === name);
+  const [own, baseline] = [of(environment), of(page.report.baseline)];
+  if (own === undefined || baseline === undefined) return [];
   const place = row.place ?? "";
-  const sides: [string, Facts, Facts][] = [["", own.inside, reference.inside], [`${place}: `, own.places[place] ?? {}, reference.places[place] ?? {}]];
+  const sides: [string, Facts, Facts][] = [["", own.inside, baseline.inside], [`${place}: `, own.places[place] ?? {}, baseline.places[place] ?? {}]];
   const lines = sides.flatMap(([prefix, mine, theirs]) => [...new Set([...Object.keys(mine), ...Object.keys(theirs)])].sort()
     .filter((key) => mine[key] !== theirs[key])
     .map((key) => h("tr", {}, h("th", { scope: "row" }, prefix, broken(key)), h("td", {}, mine[key] ?? "unknown"), h("td", {}, theirs[key] ?? "unknown"))));
   if (lines.length === 0) return [];
-  return [h("h3", {}, `Where it differs from ${page.report.reference}`),
+  return [h("h3", {}, `Where it differs from ${page.report.baseline}`),
     h("table", { class: "raw facts-here" },
-      h("thead", {}, h("tr", {}, ["Fact", lane, page.report.reference].map((name) => h("th", { scope: "col" }, name)))),
+      h("thead", {}, h("tr", {}, ["Fact", environment, page.report.baseline].map((name) => h("th", { scope: "col" }, name)))),
       h("tbody", {}, lines))];
 }
 
@@ -116,9 +116,9 @@ function quoted(word: string): string {
 }
 
 function command(page: Page, row: Row, cell: Cell): string {
-  const { lanes, study, seed } = page.report.plan;
-  const specification = (name: string): string => lanes.find((lane) => lane.name === name)?.specification ?? name;
-  const both = `${specification(page.report.reference)},${specification(cell.lane)}`;
+  const { environments, study, seed } = page.report.plan;
+  const specification = (name: string): string => environments.find((environment) => environment.name === name)?.specification ?? name;
+  const both = `${specification(page.report.baseline)},${specification(cell.environment)}`;
   const place = row.place === null ? "" : ` --place ${quoted(row.place)}`;
   return `tare run ${quoted(study)} --only ${quoted(row.probe)}${place} --in ${quoted(both)} --seed ${seed}`;
 }

@@ -27,7 +27,7 @@ export function importedHead({ imported: { files }, started }: ImportedPage): HT
 /** Which files the figures came from. */
 export function sources({ imported: { files, left_out } }: ImportedPage): HTMLElement {
   const heads = ["File", "Tool", "Environment, as the person says", "Figures", "SHA-256"];
-  const cell = (i: number, ...children: (Node | string | null)[]): HTMLElement => h("td", { "data-lane": heads[i] }, h("span", {}, ...children));
+  const cell = (i: number, ...children: (Node | string | null)[]): HTMLElement => h("td", { "data-environment": heads[i] }, h("span", {}, ...children));
   const line = (file: ImportedFile): HTMLElement => h("tr", {},
     h("th", { scope: "row" }, h("span", {}, broken(file.source.name)), h("small", {}, figure(file.source.bytes, "bytes"))),
     cell(1, tool(file)),

@@ -5,7 +5,7 @@ import { counted, duration } from "./number";
 /** As crates/tare-report/src/html/live.rs writes it. */
 interface Standing {
   planned: boolean; trials: number; failures: number; repeated: number; round: number; rounds: number;
-  elapsed_s: number; budget_s: number | null; label: string | null; lane: string | null;
+  elapsed_s: number; budget_s: number | null; label: string | null; environment: string | null;
   ending: "complete" | "interrupted" | "broken_off" | null;
 }
 
@@ -35,7 +35,7 @@ export function live(): HTMLElement {
     bar.value = share(standing);
     title.textContent = standing.planned ? "The session runs" : "Environments are entered and cases calibrated";
     counts.textContent = words(standing);
-    now.textContent = standing.lane === null ? "" : `${standing.lane}: ${standing.label ?? ""}`;
+    now.textContent = standing.environment === null ? "" : `${standing.environment}: ${standing.label ?? ""}`;
     status.textContent = "";
   });
   events.addEventListener("error", () => { status.textContent = "The server does not answer; the session may still run."; });

@@ -4,17 +4,17 @@ import { h } from "./dom";
 import { counted, duration, figure, percent, ratio } from "./number";
 import { VERDICTS } from "./words";
 
-const SHARES: Verdict[] = ["slower", "slower_unclear", "cannot_tell", "same", "faster_unclear", "faster", "gap"];
+const SHARES: Verdict[] = ["slower", "slower_unclear", "inconclusive", "same", "faster_unclear", "faster", "missing"];
 
 /** Title, origin, theme. */
 export function head({ report }: Page): HTMLElement {
   const { session, plan } = report;
-  const environments = plan.lanes.filter((lane) => lane.role !== "control").length;
+  const environments = plan.environments.filter((environment) => environment.role !== "control").length;
   return h("header", { class: "head" },
     h("div", { class: "brand" }, h("span", { class: "mark", "aria-hidden": "true" }, "tare"), themeSwitch()),
     h("h1", {}, plan.study),
     h("p", { class: "subtitle" },
-      `Against ${report.reference} · ${counted(environments, "environment", "environments")} · ` +
+      `Against ${report.baseline} · ${counted(environments, "environment", "environments")} · ` +
       `${counted(session.trials, "trial", "trials")}${session.measured_s === null ? "" : ` in ${duration(session.measured_s)}`} · `,
       h("time", { datetime: session.started }, session.started.replace("T", " ")),
     ),
@@ -51,7 +51,7 @@ export function alarms({ report, live }: Page): HTMLElement | null {
   const alarms: HTMLElement[] = [];
   if (certificate.banner) {
     alarms.push(h("p", { class: "alarm bad" }, h("strong", {}, "This session cannot be trusted. "),
-      `${report.reference} differs from itself in ${certificate.control_coloured} of ` +
+      `${report.baseline} differs from itself in ${certificate.control_coloured} of ` +
       `${counted(certificate.control_cells, "cell", "cells")}, more than chance allows. ` +
       "Quieten the machine (tare check names what is loud) and run again."));
   }
@@ -65,13 +65,13 @@ export function alarms({ report, live }: Page): HTMLElement | null {
 /** A card a layer: its sentence, and how its verdicts fall. */
 export function layers({ report }: Page): HTMLElement | null {
   if (report.subjects.length === 0) return null;
-  const cards = report.subjects.map((lane, index) => {
-    const sentence = report.sentences.find((s) => s.lane === lane)?.sentence ?? "";
+  const cards = report.subjects.map((environment, index) => {
+    const sentence = report.sentences.find((s) => s.environment === environment)?.sentence ?? "";
     const cells = report.rows.filter((row) => row.headline).map((row) => row.cells[index]);
     const counts = SHARES.map((verdict) => ({ verdict, count: cells.filter((c) => c?.verdict === verdict).length }))
       .filter(({ count }) => count > 0);
     return h("li", { class: "card" },
-      h("h3", {}, lane),
+      h("h3", {}, environment),
       h("div", { class: "shares", "aria-hidden": "true" }, counts.map(({ verdict, count }) => {
         const share = h("span", { class: `share v-${verdict}` });
         share.style.flexGrow = String(count);
@@ -89,17 +89,17 @@ export function layers({ report }: Page): HTMLElement | null {
     h("h2", { id: "layers-title" }, "What each layer costs"), h("ul", { class: "cards" }, cards));
 }
 
-/** What the session says of its own power, and its caveats. */
+/** What the session says of its own power, and its warnings. */
 export function certificate({ report, noise, live }: Page): HTMLElement {
   // A session that runs has not broken off, whatever its record looks like.
-  const caveats = report.caveats.filter(({ caveat }) => !live || caveat.kind !== "broken_off");
+  const warnings = report.warnings.filter(({ warning }) => !live || warning.kind !== "broken_off");
   const { certificate: c, plan } = report;
   const effect = c.smallest_effect === null ? "unknown" : percent(Math.abs(c.smallest_effect - 1));
   const tiles: [string, string, string][] = [
     ["Verdicts decided", `${c.decided} of ${c.compared}`, "headline cells that are no gaps"],
     ["Smallest effect", effect, c.smallest_effect === null ? "too few rounds" : "that a typical cell could have shown"],
-    ["A/A lane", c.control_cells === 0 ? "none" : `${c.control_coloured} of ${c.control_cells}`,
-      c.control_cells === 0 ? "the session did not check itself" : "cells where the reference differs from itself"],
+    ["A/An environment", c.control_cells === 0 ? "none" : `${c.control_coloured} of ${c.control_cells}`,
+      c.control_cells === 0 ? "the session did not check itself" : "cells where the baseline differs from itself"],
     ["Noise", ...noiseWords(noise)],
     ["Rounds run again", String(c.repeated), "because they were disturbed"],
     ["Seed", plan.seed, "of the random order"],
@@ -108,9 +108,9 @@ export function certificate({ report, noise, live }: Page): HTMLElement {
     h("h2", { id: "trust-title" }, "How far to trust it"),
     h("dl", { class: "tiles" }, tiles.map(([name, value, about]) =>
       h("div", { class: "tile" }, h("dt", {}, name), h("dd", {}, h("strong", {}, value), h("span", {}, about))))),
-    caveats.length === 0 ? null : h("ul", { class: "caveats" }, caveats.map(({ lane, caveat }) =>
-      h("li", {}, h("strong", {}, lane ?? "The session"), `: ${caveat.words}. `,
-        h("span", { class: "advice" }, sentence(caveat.advice))))),
+    warnings.length === 0 ? null : h("ul", { class: "warnings" }, warnings.map(({ environment, warning }) =>
+      h("li", {}, h("strong", {}, environment ?? "The session"), `: ${warning.words}. `,
+        h("span", { class: "advice" }, sentence(warning.advice))))),
   );
 }
 

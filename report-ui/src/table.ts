@@ -7,7 +7,7 @@ import { FAMILIES, VERDICTS, headline } from "./words";
 
 interface State {
   search: string; family: string; verdict: string; place: string; everyMetric: boolean;
-  /** Column of lanes that rows are sorted by; -1 by label; null in the plan's order. */
+  /** Column of environments that rows are sorted by; -1 by label; null in the plan's order. */
   sort: number | null; descending: boolean;
 }
 
@@ -55,7 +55,7 @@ export function table(page: Page, open: (row: Row, cell: Cell) => void): HTMLEle
   });
   const grid = h("table", { id: "table", class: "stacking", role: "table", "aria-label": "Costs by probe and environment" },
     h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, heads[0],
-      h("th", { scope: "col", role: "columnheader", class: "reference" }, report.reference), heads.slice(1))),
+      h("th", { scope: "col", role: "columnheader", class: "baseline" }, report.baseline), heads.slice(1))),
     body);
   grid.addEventListener("keydown", walk);
   draw();
@@ -66,7 +66,7 @@ export function table(page: Page, open: (row: Row, cell: Cell) => void): HTMLEle
 
 /** Sorting where the table has no head: on a phone. */
 function sorter(subjects: string[], sortTo: (value: string) => void): HTMLElement {
-  const element = choice("Sort", [["", "as planned"], ["-1", "by name"], ...subjects.map((lane, i): [string, string] => [String(i), `dearest in ${lane}`])], sortTo);
+  const element = choice("Sort", [["", "as planned"], ["-1", "by name"], ...subjects.map((environment, i): [string, string] => [String(i), `dearest in ${environment}`])], sortTo);
   element.classList.add("narrow");
   return element;
 }
@@ -128,8 +128,8 @@ function bodyRows(rows: Row[], page: Page, grouped: boolean, open: (row: Row, ce
     }
     out.push(h("tr", { role: "row", class: row.headline ? null : "further" },
       h("th", { scope: "row", role: "rowheader" }, h("span", {}, rowLabel(row)), h("small", {}, where(row))),
-      referenceCell(row, page.report.reference),
-      row.cells.map((cell) => h("td", { role: "cell", "data-lane": cell.lane }, button(row, cell, open)))));
+      baselineCell(row, page.report.baseline),
+      row.cells.map((cell) => h("td", { role: "cell", "data-environment": cell.environment }, button(row, cell, open)))));
   }
   if (out.length === 0) {
     out.push(h("tr", { role: "row" }, h("td", { role: "cell", class: "nothing", colspan: page.report.subjects.length + 2 },
@@ -138,31 +138,31 @@ function bodyRows(rows: Row[], page: Page, grouped: boolean, open: (row: Row, ce
   return out;
 }
 
-function referenceCell(row: Row, reference: string): HTMLElement {
-  const { reference: level, metric } = row;
-  return h("td", { role: "cell", class: "reference", "data-lane": reference },
+function baselineCell(row: Row, baseline: string): HTMLElement {
+  const { baseline: level, metric } = row;
+  return h("td", { role: "cell", class: "baseline", "data-environment": baseline },
     level === null
-      ? h("span", { class: "none", title: row.reference_gap?.reason }, row.reference_gap?.words ?? "none")
+      ? h("span", { class: "none", title: row.baseline_missing?.reason }, row.baseline_missing?.words ?? "none")
       : [h("span", {}, figure(level.median, metric.unit)), h("small", {}, half(level.median, level.low, level.high, metric.unit))]);
 }
 
 function button(row: Row, cell: Cell, open: (row: Row, cell: Cell) => void): HTMLElement {
-  const { comparison, gap } = cell;
+  const { comparison, missing } = cell;
   const bounds = comparison === null ? "" : interval(comparison.low, comparison.high, comparison.estimate);
-  const about = bounds === "" ? gap?.reason ?? "" : bounds;
+  const about = bounds === "" ? missing?.reason ?? "" : bounds;
   const uncorrected = comparison !== null && !comparison.coloured && (cell.verdict === "slower" || cell.verdict === "faster");
-  const doubts = comparison?.caveats.length ?? 0;
+  const doubts = comparison?.warnings.length ?? 0;
   const element = h("button", {
     type: "button", tabindex: -1,
     class: `cell v-${cell.verdict}${uncorrected ? " uncorrected" : ""}`,
     click: () => open(row, cell),
   },
-    h("span", { class: "unseen" }, `${rowLabel(row)} in ${cell.lane}: `),
+    h("span", { class: "unseen" }, `${rowLabel(row)} in ${cell.environment}: `),
     h("span", { class: "sign", "aria-hidden": "true" }, VERDICTS[cell.verdict].sign),
     h("span", { class: "what" }, headline(cell, row), uncorrected ? "†" : null),
     h("small", {}, about === "" ? null : h("span", { class: "unseen" }, ", "), about, doubts === 0 ? null : [
-      h("span", { class: "doubt", "aria-hidden": "true", title: comparison?.caveats.map((c) => c.words).join("; ") }, ` ${"!".repeat(Math.min(doubts, 3))}`),
-      h("span", { class: "unseen" }, `, ${counted(doubts, "caveat", "caveats")}`),
+      h("span", { class: "doubt", "aria-hidden": "true", title: comparison?.warnings.map((c) => c.words).join("; ") }, ` ${"!".repeat(Math.min(doubts, 3))}`),
+      h("span", { class: "unseen" }, `, ${counted(doubts, "warning", "warnings")}`),
     ]));
   if (comparison?.estimate != null && comparison.estimate > 0 && comparison.coloured) {
     const depth = Math.min(Math.abs(Math.log(comparison.estimate)) / Math.log(DEEPEST_RATIO), 1);

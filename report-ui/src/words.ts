@@ -9,9 +9,9 @@ export const VERDICTS: Record<Verdict, { sign: string; word: string; meaning: st
   same: { sign: "=", word: "same", meaning: "shown to lie within the margin" },
   slower_unclear: { sign: "△", word: "slower?", meaning: "direction known, size not" },
   faster_unclear: { sign: "▽", word: "faster?", meaning: "direction known, size not" },
-  cannot_tell: { sign: "?", word: "cannot tell", meaning: "more rounds are needed" },
+  inconclusive: { sign: "?", word: "inconclusive", meaning: "more rounds are needed" },
   observed: { sign: "·", word: "observed", meaning: "shown, never judged" },
-  gap: { sign: "–", word: "gap", meaning: "no comparison, for the reason given" },
+  missing: { sign: "–", word: "missing", meaning: "no comparison, for the reason given" },
 };
 
 export const FAMILIES: Record<string, string> = {
@@ -28,8 +28,8 @@ export const FAMILIES: Record<string, string> = {
 
 /** The first words of a cell: `24.1x slower`. */
 export function headline(cell: Cell, row: Row): string {
-  if (cell.gap !== null) return cell.gap.words;
+  if (cell.missing !== null) return cell.missing.words;
   if (cell.observed !== null) return figure(cell.observed.median, row.metric.unit);
-  if (cell.verdict === "cannot_tell" || cell.comparison === null) return VERDICTS[cell.verdict].word;
+  if (cell.verdict === "inconclusive" || cell.comparison === null) return VERDICTS[cell.verdict].word;
   return `${ratio(cell.comparison.estimate)} ${VERDICTS[cell.verdict].word}`;
 }

@@ -12,7 +12,7 @@ browse("report page in a browser");
 /** Text of the first column, row by row. */
 const labels = (tab) => tab.locator("#table tbody th[scope=row] span").allTextContents();
 
-for (const name of ["rich.html", "big.html", "empty.html", "reference.html"]) {
+for (const name of ["rich.html", "big.html", "empty.html", "baseline.html"]) {
   pageTest(`${name} opens offline without an error or a request`, async () => {
     const { tab, wrongs, close } = await open(name);
     await drawAll(tab);
@@ -29,7 +29,7 @@ pageTest("the table sorts by an environment, dearest first, and back", async () 
   await sort.click();
   assert.equal((await labels(tab))[0], "system call");
   assert.equal(await tab.locator("th", { has: sort }).getAttribute("aria-sort"), "descending");
-  const ratios = (await tab.locator("#table td[data-lane=gvisor] .what").allTextContents())
+  const ratios = (await tab.locator("#table td[data-environment=gvisor] .what").allTextContents())
     .map((text) => Number.parseFloat(text)).filter((ratio) => !Number.isNaN(ratio));
   assert.deepEqual(ratios, [...ratios].sort((a, b) => b - a));
   await sort.click();
@@ -115,8 +115,8 @@ const AXES = {
   processes: ["time an operation (lower is better)"],
   memory: ["bytes (lower is better)"],
   series: ["round", "time an operation (lower is better)"],
-  rounds: ["apart from the lane's own median"],
-  distribution: ["apart from the lane's own median", "rounds"],
+  rounds: ["apart from the environment's own median"],
+  distribution: ["apart from the environment's own median", "rounds"],
   tails: ["quantile of operations", "time of an operation (lower is better)"],
   "tail-ratios": ["quantile of operations", "ratio of quantiles, log scale (lower is better)"],
   timeline: ["time since the session began"],
@@ -126,12 +126,12 @@ const AXES = {
 /** The rich page with what an article says of its first row. */
 function withPublished() {
   const claim = (of) => ({
-    source: "https://example.org/article", title: "An article", environment: "gvisor", reference: "native",
+    source: "https://example.org/article", title: "An article", environment: "gvisor", baseline: "native",
     value: 4.2, unit: "µs", ratio: 20, session_ratio_low: 23.9, session_ratio_high: 24.4, contained: false, ...of,
   });
   return altered("rich.html", "published.html", (packed) => packedAnew(packed, ({ report }) => {
     report.rows[0].published = [claim({}), claim({ environment: "container", ratio: 1, session_ratio_low: 0.99, session_ratio_high: 1.01, contained: true })];
-    report.rows[1].published = [claim({ environment: null, reference: null, value: null, unit: null, ratio: null, session_ratio_low: null, session_ratio_high: null, contained: null })];
+    report.rows[1].published = [claim({ environment: null, baseline: null, value: null, unit: null, ratio: null, session_ratio_low: null, session_ratio_high: null, contained: null })];
   }));
 }
 

@@ -1,44 +1,44 @@
-//! What a lane costs, kind of work by kind of work: the facts behind the sentences.
+//! What an environment costs, kind of work by kind of work: the facts behind the sentences.
 
 use std::collections::BTreeMap;
 
 use crate::findings::{Cell, Comparison, Family, FamilyCost, LayerCost, Row, Verdict};
 use crate::verdicts::verdict::is_decided;
 
-/// Sums up one subject lane over the headline rows. `column` is its place among the subjects.
-pub fn layer_cost(lane: &str, column: usize, rows: &[Row]) -> LayerCost {
+/// Sums up one subject environment over the headline rows. `column` is its place among the subjects.
+pub fn layer_cost(target: &str, column: usize, rows: &[Row]) -> LayerCost {
     let mut families: BTreeMap<Family, Vec<(&str, &Comparison)>> = BTreeMap::new();
-    let mut gaps = 0;
+    let mut missing = 0;
     for row in rows.iter().filter(|row| row.headline) {
         match row.cells.get(column) {
             Some(Cell::Compared(comparison)) => {
                 families.entry(Family::of(&row.probe)).or_default().push((&row.label, comparison));
             }
-            Some(Cell::Gap(_)) => gaps += 1,
+            Some(Cell::Missing(_)) => missing += 1,
             Some(Cell::Observed(_)) | None => {}
         }
     }
-    let mut dear = costs(&families, Verdict::Slower);
-    dear.sort_by(|a, b| b.most.total_cmp(&a.most));
+    let mut slower = costs(&families, Verdict::Slower);
+    slower.sort_by(|a, b| b.most.total_cmp(&a.most));
     let mut faster = costs(&families, Verdict::Faster);
     faster.sort_by(|a, b| a.least.total_cmp(&b.least));
     let all = || families.values().flatten();
     let decided = all().filter(|(_, c)| is_decided(c.verdict)).count();
     LayerCost {
-        lane: lane.to_owned(),
-        dear,
+        target: target.to_owned(),
+        slower,
         free: families.iter().filter(|(_, rows)| costs_nothing(rows)).map(|(family, _)| *family).collect(),
         faster,
         decided,
         undecided: all().count() - decided,
-        gaps,
+        missing,
     }
 }
 
 /// Whether some row is shown to be the same and none has a direction, decided or not.
 fn costs_nothing(rows: &[(&str, &Comparison)]) -> bool {
     let same = |(_, c): &(&str, &Comparison)| c.verdict == Verdict::Same;
-    let open = |(_, c): &(&str, &Comparison)| c.verdict == Verdict::CannotTell;
+    let open = |(_, c): &(&str, &Comparison)| c.verdict == Verdict::Inconclusive;
     rows.iter().any(same) && rows.iter().all(|row| same(row) || open(row))
 }
 

@@ -1,9 +1,9 @@
-//! Facts beside the reference's: in what a lane differs, fact by fact.
+//! Facts beside the baseline's: in what an environment differs, fact by fact.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use tare_data::facts::Facts;
-use tare_data::session::{LaneFacts, Role, Session};
+use tare_data::session::{Role, Session, TargetFacts};
 
 /// Facts that differ from one moment, or one start, to the next, and say nothing of an environment: they are
 /// measured, counted down or made up anew each time.
@@ -12,10 +12,10 @@ pub(crate) const PASSING: [&str; 5] =
 /// Facts that are lists of words in no order.
 const WORDS: [&str; 2] = ["cpu.flags", "kernel.command_line"];
 
-/// What is known of one lane and is otherwise, or not known, in the reference.
+/// What is known of one environment and is otherwise, or not known, in the baseline.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LaneDifferences {
-    pub lane: String,
+pub struct TargetDifferences {
+    pub target: String,
     pub differences: Vec<Difference>,
 }
 
@@ -23,31 +23,31 @@ pub struct LaneDifferences {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
     pub key: String,
-    /// None where the lane does not know it.
+    /// None where the environment does not know it.
     pub here: Option<String>,
-    /// None where the reference does not know it.
-    pub reference: Option<String>,
-    /// For facts that are lists of words: which the lane has and the reference has not, and the other way round.
+    /// None where the baseline does not know it.
+    pub baseline: Option<String>,
+    /// For facts that are lists of words: which the environment has and the baseline has not, and the other way round.
     pub words: Option<(Vec<String>, Vec<String>)>,
 }
 
-/// Every subject beside the reference, in the order of the plan.
-pub fn differences(session: &Session) -> Vec<LaneDifferences> {
-    let of = |name: &str| session.facts.iter().rev().find(|facts| facts.lane == name).map(all);
-    let lanes = &session.plan.lanes;
-    let reference = lanes.iter().find(|lane| lane.role == Role::Reference);
-    let reference = reference.and_then(|lane| of(&lane.name)).unwrap_or_default();
-    let subjects = lanes.iter().filter(|lane| lane.role == Role::Subject);
+/// Every subject beside the baseline, in the order of the plan.
+pub fn differences(session: &Session) -> Vec<TargetDifferences> {
+    let of = |name: &str| session.facts.iter().rev().find(|facts| facts.target == name).map(all);
+    let targets = &session.plan.targets;
+    let baseline = targets.iter().find(|target| target.role == Role::Baseline);
+    let baseline = baseline.and_then(|target| of(&target.name)).unwrap_or_default();
+    let subjects = targets.iter().filter(|target| target.role == Role::Subject);
     subjects
-        .filter_map(|lane| {
-            let differences = compare(&of(&lane.name)?, &reference);
-            Some(LaneDifferences { lane: lane.name.clone(), differences })
+        .filter_map(|target| {
+            let differences = compare(&of(&target.name)?, &baseline);
+            Some(TargetDifferences { target: target.name.clone(), differences })
         })
         .collect()
 }
 
-/// All that is known of a lane, under keys that tell where it is from.
-fn all(facts: &LaneFacts) -> BTreeMap<String, String> {
+/// All that is known of an environment, under keys that tell where it is from.
+fn all(facts: &TargetFacts) -> BTreeMap<String, String> {
     let prefixed = |prefix: String, facts: &Facts| -> Vec<(String, String)> {
         let lasting = facts.0.iter().filter(|(key, _)| !PASSING.contains(&key.as_str()));
         lasting.map(|(key, value)| (format!("{prefix}{key}"), value.clone())).collect()
@@ -57,19 +57,19 @@ fn all(facts: &LaneFacts) -> BTreeMap<String, String> {
     inside.into_iter().chain(prefixed("outside.".to_owned(), &facts.outside)).chain(places).collect()
 }
 
-fn compare(lane: &BTreeMap<String, String>, reference: &BTreeMap<String, String>) -> Vec<Difference> {
-    let keys: BTreeSet<&String> = lane.keys().chain(reference.keys()).collect();
-    let differ = keys.into_iter().filter(|key| lane.get(*key) != reference.get(*key));
+fn compare(target: &BTreeMap<String, String>, baseline: &BTreeMap<String, String>) -> Vec<Difference> {
+    let keys: BTreeSet<&String> = target.keys().chain(baseline.keys()).collect();
+    let differ = keys.into_iter().filter(|key| target.get(*key) != baseline.get(*key));
     differ
         .map(|key| {
-            let (here, reference) = (lane.get(key).cloned(), reference.get(key).cloned());
-            let words = match (&here, &reference) {
-                (Some(here), Some(reference)) if WORDS.contains(&key.as_str()) => {
-                    Some((lacking(here, reference), lacking(reference, here)))
+            let (here, baseline) = (target.get(key).cloned(), baseline.get(key).cloned());
+            let words = match (&here, &baseline) {
+                (Some(here), Some(baseline)) if WORDS.contains(&key.as_str()) => {
+                    Some((lacking(here, baseline), lacking(baseline, here)))
                 }
                 _ => None,
             };
-            Difference { key: key.clone(), here, reference, words }
+            Difference { key: key.clone(), here, baseline, words }
         })
         .collect()
 }
@@ -90,14 +90,14 @@ mod tests {
 
     #[test]
     fn what_is_the_same_is_no_difference_and_what_is_missing_is_one() {
-        let reference = known(&[("kernel.release", "6.1"), ("cpu.count", "2"), ("cpu.flags", "fpu sse avx")]);
-        let lane = known(&[("kernel.release", "4.4"), ("cpu.flags", "sse amx fpu"), ("wsl.version", "1")]);
-        let found = compare(&lane, &reference);
+        let baseline = known(&[("kernel.release", "6.1"), ("cpu.count", "2"), ("cpu.flags", "fpu sse avx")]);
+        let target = known(&[("kernel.release", "4.4"), ("cpu.flags", "sse amx fpu"), ("wsl.version", "1")]);
+        let found = compare(&target, &baseline);
         let keys: Vec<&str> = found.iter().map(|difference| difference.key.as_str()).collect();
         assert_eq!(keys, ["cpu.count", "cpu.flags", "kernel.release", "wsl.version"]);
-        assert_eq!((&found[0].here, found[0].reference.as_deref()), (&None, Some("2")));
+        assert_eq!((&found[0].here, found[0].baseline.as_deref()), (&None, Some("2")));
         assert_eq!(found[1].words, Some((vec!["amx".to_owned()], vec!["avx".to_owned()])));
-        assert_eq!(compare(&lane, &lane), []);
+        assert_eq!(compare(&target, &target), []);
     }
 
     #[test]
@@ -107,8 +107,8 @@ mod tests {
         place.note("file_system.free_bytes", "1");
         let mut outside = Facts::default();
         outside.note("runtime.version", "1.1");
-        let (lane, inside) = ("x".to_owned(), Facts::default());
-        let facts = LaneFacts { lane, inside, outside, places: [("own".to_owned(), place)].into() };
+        let (target, inside) = ("x".to_owned(), Facts::default());
+        let facts = TargetFacts { target, inside, outside, places: [("own".to_owned(), place)].into() };
         let keys: Vec<String> = all(&facts).into_keys().collect();
         assert_eq!(keys, ["outside.runtime.version", "place.own.file_system.type"]);
     }

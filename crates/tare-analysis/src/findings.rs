@@ -1,31 +1,31 @@
 //! Findings: what the analysis says of a session, ready to be shown.
 
 use serde::Serialize;
-use tare_data::caveat::Caveat;
 use tare_data::failure::Failure;
 use tare_data::metric::Metric;
 use tare_data::session::Ending;
+use tare_data::warning::Warning;
 
 use crate::published::Beside;
 
 /// What a session found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Findings {
-    /// Name of the reference lane.
-    pub reference: String,
-    /// Names of the subject lanes, in the order of the plan; cells of a row stand in this order.
+    /// Name of the baseline environment.
+    pub baseline: String,
+    /// Names of the subject environments, in the order of the plan; cells of a row stand in this order.
     pub subjects: Vec<String>,
     /// One row a case and metric, in the order of the plan; the headline metric of a case comes first.
     pub rows: Vec<Row>,
     pub certificate: Certificate,
-    /// Caveats of a lane as a whole (lane name) or of the session (None).
-    pub caveats: Vec<(Option<String>, Caveat)>,
-    /// What each subject lane costs, for the sentences; in the order of `subjects`.
+    /// Warnings of an environment as a whole (environment name) or of the session (None).
+    pub warnings: Vec<(Option<String>, Warning)>,
+    /// What each subject environment costs, for the sentences; in the order of `subjects`.
     pub costs: Vec<LayerCost>,
     pub ending: Ending,
 }
 
-/// One metric of one case, in every lane.
+/// One metric of one case, in every environment.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
     /// `PlannedCase::id`.
@@ -37,10 +37,10 @@ pub struct Row {
     pub peer: Option<String>,
     pub metric: Metric,
     pub headline: bool,
-    /// The reference's own figure; none when the case could not be measured there.
-    pub reference: Option<Level>,
+    /// The baseline's own figure; none when the case could not be measured there.
+    pub baseline: Option<Level>,
     pub cells: Vec<Cell>,
-    /// The reference against itself; none when the session has no control lane.
+    /// The baseline against itself; none when the session has no control environment.
     pub control: Option<Cell>,
     /// What articles say of this row, measured on other machines; empty unless they were put beside it.
     pub published: Vec<Beside>,
@@ -58,37 +58,37 @@ pub struct Level {
     pub values: Vec<f64>,
 }
 
-/// A case in a lane: compared, or a gap with its reason.
+/// A case in an environment: compared, or a gap with its reason.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cell {
     Compared(Box<Comparison>),
     /// Shown, never judged: a maximum is an observation, not a parameter.
     Observed(Level),
-    Gap(Gap),
+    Missing(Missing),
 }
 
 /// Why a cell has no comparison.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Gap {
-    /// The lane or the probe in it said why.
+pub enum Missing {
+    /// The environment or the probe in it said why.
     Failed(Failure),
     /// It can be measured, but the session ended before it was.
     NotReached,
-    /// The reference has no figure to compare with; the lane's own figure is here.
-    NoReference(Level),
+    /// The baseline has no figure to compare with; the environment's own figure is here.
+    NoBaseline(Level),
     /// There are figures, but comparing them would mislead.
     NotComparable { reason: String, level: Level },
 }
 
-/// A lane's cost against the reference, over paired rounds.
+/// An environment's cost against the baseline, over paired rounds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
     pub level: Level,
     /// Paired rounds.
     pub rounds: u32,
-    /// Cost ratio: above 1 the lane is dearer (slower, or less a second), whatever the metric's direction.
+    /// Cost ratio: above 1 the environment is slower (slower, or less a second), whatever the metric's direction.
     pub ratio: f64,
     /// Interval of the ratio; 0 and infinity while there are too few rounds for one.
     pub low: f64,
@@ -102,17 +102,17 @@ pub struct Comparison {
     pub p: f64,
     pub verdict: Verdict,
     /// The verdict names a direction, the row is a headline, and it survives the correction for many cells.
-    /// Cells of the control lane are not corrected: they are counted against chance as a whole.
+    /// Cells of the control environment are not corrected: they are counted against chance as a whole.
     pub coloured: bool,
     /// The rounds after which the verdict first stood as it stands now; none while undecided.
     pub decided_at: Option<u32>,
     /// Rounds it would take to tell, when the verdict is that nobody can.
     pub rounds_to_tell: Option<u32>,
-    /// Median over rounds of lane minus reference, in the metric's unit.
+    /// Median over rounds of environment minus baseline, in the metric's unit.
     pub difference: f64,
-    /// How rounds hang together where several share a start of the lane's environment; none where none do.
+    /// How rounds hang together where several share a start of the environment's environment; none where none do.
     pub starts: Option<SharedStarts>,
-    pub caveats: Vec<Caveat>,
+    pub warnings: Vec<Warning>,
 }
 
 /// Rounds that share starts of an environment.
@@ -144,13 +144,13 @@ pub enum Verdict {
     /// Direction known, size not: the interval excludes 1 but reaches into the margin.
     SlowerUnclear,
     FasterUnclear,
-    CannotTell,
+    Inconclusive,
 }
 
 /// What the session says of its own power to tell.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Certificate {
-    /// Cells of the control lane, and how many of them have a coloured verdict of a difference.
+    /// Cells of the control environment, and how many of them have a coloured verdict of a difference.
     pub control_cells: usize,
     pub control_coloured: usize,
     /// More of them coloured than chance allows at 5 % (Binomial): the report carries a banner.
@@ -164,20 +164,21 @@ pub struct Certificate {
     pub repeated: u32,
 }
 
-/// What a lane costs, kind of work by kind of work.
+/// What an environment costs, kind of work by kind of work.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LayerCost {
-    pub lane: String,
+    #[serde(rename = "environment")]
+    pub target: String,
     /// Headline rows that are slower (verdict slower), by family, dearest first.
-    pub dear: Vec<FamilyCost>,
+    pub slower: Vec<FamilyCost>,
     /// Families of which every decided headline row is the same.
     pub free: Vec<Family>,
-    /// Families that are faster than the reference in some row: worth a second look.
+    /// Families that are faster than the baseline in some row: worth a second look.
     pub faster: Vec<FamilyCost>,
     /// Decided and undecided headline cells, and gaps.
     pub decided: usize,
     pub undecided: usize,
-    pub gaps: usize,
+    pub missing: usize,
 }
 
 /// The range of cost ratios over the rows of a family.

@@ -10,53 +10,53 @@ use crate::findings::{Cell, Comparison, Findings, Row, Verdict};
 /// What a condition is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A cell is shown to be slower than the reference.
+    /// A cell is shown to be slower than the baseline.
     Slower,
     /// A cell is compared, and whether it is slower cannot be said.
     Undecided,
     /// A cell has no comparison.
-    Gap,
-    /// A cell is dearer than it was in an older record.
-    Dearer,
+    Missing,
+    /// A cell is slower than it was in an older record.
+    Regressed,
 }
 
 impl Kind {
     /// Kinds that are asked of one record, and of two.
-    const OF_ONE: [Kind; 3] = [Kind::Slower, Kind::Undecided, Kind::Gap];
-    const OF_TWO: [Kind; 3] = [Kind::Dearer, Kind::Undecided, Kind::Gap];
+    const OF_ONE: [Kind; 3] = [Kind::Slower, Kind::Undecided, Kind::Missing];
+    const OF_TWO: [Kind; 3] = [Kind::Regressed, Kind::Undecided, Kind::Missing];
 
     /// The word of the grammar.
     pub fn word(self) -> &'static str {
         match self {
             Kind::Slower => "slower",
             Kind::Undecided => "undecided",
-            Kind::Gap => "gap",
-            Kind::Dearer => "dearer",
+            Kind::Missing => "missing",
+            Kind::Regressed => "regressed",
         }
     }
 }
 
-/// Which cells of which lanes: `ENV`, `ENV:CASE` or everything, with `*` for any part of either.
+/// Which cells of which environments: `ENV`, `ENV:CASE` or everything, with `*` for any part of either.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Selector(Option<String>);
 
 impl Selector {
-    /// Whether a cell is chosen. A lane may be named as its column is headed, or as it is entered (`oci:crun`);
+    /// Whether a cell is chosen. An environment may be named as its column is headed, or as it is entered (`oci:crun`);
     /// a case by its probe or by all that fixes it.
-    pub fn chooses(&self, lane: &LaneNames, case: &str, probe: &str) -> bool {
+    pub fn chooses(&self, target: &TargetNames, case: &str, probe: &str) -> bool {
         let Some(pattern) = &self.0 else { return true };
-        let chosen = |lane: &str| {
-            matches(pattern, lane)
-                || matches(pattern, &format!("{lane}:{case}"))
-                || matches(pattern, &format!("{lane}:{probe}"))
+        let chosen = |target: &str| {
+            matches(pattern, target)
+                || matches(pattern, &format!("{target}:{case}"))
+                || matches(pattern, &format!("{target}:{probe}"))
         };
-        chosen(lane.name) || chosen(lane.specification)
+        chosen(target.name) || chosen(target.specification)
     }
 }
 
-/// What a lane can be called.
+/// What an environment can be called.
 #[derive(Clone, Copy, Debug)]
-pub struct LaneNames<'a> {
+pub struct TargetNames<'a> {
     pub name: &'a str,
     pub specification: &'a str,
 }
@@ -97,7 +97,7 @@ impl Condition {
         if selector == Some("") {
             return Err(format!("an environment follows '{word}:', e.g. {word}:gvisor"));
         }
-        if beyond.is_some() && matches!(kind, Kind::Undecided | Kind::Gap) {
+        if beyond.is_some() && matches!(kind, Kind::Undecided | Kind::Missing) {
             return Err(format!("'{word}' has no ratio"));
         }
         Ok(Condition { kind, selector: Selector(selector.map(str::to_owned)), beyond })
@@ -145,17 +145,17 @@ impl Condition {
     /// What this condition says of a cell of one record.
     pub fn answer(&self, cell: &Cell) -> Answer {
         let Cell::Compared(comparison) = cell else {
-            return if self.kind == Kind::Gap { Answer::Trips } else { Answer::Missing };
+            return if self.kind == Kind::Missing { Answer::Trips } else { Answer::Missing };
         };
         match self.kind {
-            Kind::Gap => Answer::Passes,
+            Kind::Missing => Answer::Passes,
             Kind::Slower => is_slower(comparison, self.beyond),
             Kind::Undecided => match is_slower(comparison, None) {
                 Answer::Undecided => Answer::Trips,
                 Answer::Trips | Answer::Passes | Answer::Missing => Answer::Passes,
             },
             // Asked of two records only; one says nothing of it.
-            Kind::Dearer => Answer::Missing,
+            Kind::Regressed => Answer::Missing,
         }
     }
 }
@@ -169,7 +169,7 @@ fn is_slower(comparison: &Comparison, beyond: Option<f64>) -> Answer {
         None => match comparison.verdict {
             Verdict::Slower if shown => Answer::Trips,
             Verdict::Same | Verdict::Faster | Verdict::FasterUnclear => Answer::Passes,
-            Verdict::Slower | Verdict::SlowerUnclear | Verdict::CannotTell => Answer::Undecided,
+            Verdict::Slower | Verdict::SlowerUnclear | Verdict::Inconclusive => Answer::Undecided,
         },
         Some(ratio) if comparison.high <= ratio => Answer::Passes,
         Some(ratio) if shown && comparison.low > ratio => Answer::Trips,
@@ -180,9 +180,9 @@ fn is_slower(comparison: &Comparison, beyond: Option<f64>) -> Answer {
 /// What all conditions of a gate say of one cell.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judged {
-    /// Index of the row, and of the subject lane.
+    /// Index of the row, and of the subject environment.
     pub row: usize,
-    pub lane: usize,
+    pub target: usize,
     /// Tripped if any condition is; else undecided if any is, else missing if any is.
     pub answer: Answer,
     /// The first condition that gave the answer, as it was written.
@@ -192,7 +192,7 @@ pub struct Judged {
 /// What a gate says.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
-    /// One for each cell that some condition chose, in the order of the rows, then of the lanes.
+    /// One for each cell that some condition chose, in the order of the rows, then of the environments.
     pub cells: Vec<Judged>,
     /// Conditions that chose no cell at all: a name is wrong.
     pub idle: Vec<String>,
@@ -211,41 +211,41 @@ impl Outcome {
     }
 
     /// What is said of a cell; none where no condition chose it.
-    pub fn of(&self, row: usize, lane: usize) -> Option<&Judged> {
-        self.cells.iter().find(|cell| (cell.row, cell.lane) == (row, lane))
+    pub fn of(&self, row: usize, target: usize) -> Option<&Judged> {
+        self.cells.iter().find(|cell| (cell.row, cell.target) == (row, target))
     }
 }
 
-/// Puts conditions to every headline cell of a session. `lanes` are its subjects, in the order of the findings.
-pub fn judge(findings: &Findings, lanes: &[LaneNames<'_>], conditions: &[Condition]) -> Outcome {
+/// Puts conditions to every headline cell of a session. `environments` are its subjects, in the order of the findings.
+pub fn judge(findings: &Findings, targets: &[TargetNames<'_>], conditions: &[Condition]) -> Outcome {
     let headlines = findings.rows.iter().enumerate().filter(|(_, row)| row.headline);
     let cells = headlines.flat_map(|(at, row)| {
-        let lanes = row.cells.iter().zip(lanes).enumerate();
-        lanes.map(move |(lane, (cell, names))| (at, lane, row, cell, names))
+        let targets = row.cells.iter().zip(targets).enumerate();
+        targets.map(move |(target, (cell, names))| (at, target, row, cell, names))
     });
     let mut outcome = Outcome::default();
     let mut used = vec![false; conditions.len()];
-    for (at, lane, row, cell, names) in cells {
+    for (at, target, row, cell, names) in cells {
         let chosen = conditions.iter().enumerate().filter(|(_, c)| chooses(c, names, row));
         let answers = chosen.map(|(i, condition)| {
             used[i] = true;
             (condition.answer(cell), condition)
         });
-        outcome.cells.extend(strongest(at, lane, answers));
+        outcome.cells.extend(strongest(at, target, answers));
     }
     let idle = conditions.iter().zip(used).filter(|(_, used)| !used);
     outcome.idle = idle.map(|(condition, _)| condition.to_string()).collect();
     outcome
 }
 
-fn chooses(condition: &Condition, lane: &LaneNames<'_>, row: &Row) -> bool {
-    condition.selector.chooses(lane, &row.case, &row.probe)
+fn chooses(condition: &Condition, target: &TargetNames<'_>, row: &Row) -> bool {
+    condition.selector.chooses(target, &row.case, &row.probe)
 }
 
 /// Of what several conditions say of a cell, the answer that a person must hear first.
 pub fn strongest<'a>(
     row: usize,
-    lane: usize,
+    target: usize,
     answers: impl Iterator<Item = (Answer, &'a Condition)>,
 ) -> Option<Judged> {
     let weight = |answer: Answer| match answer {
@@ -260,5 +260,5 @@ pub fn strongest<'a>(
             first = Some((answer, condition));
         }
     }
-    first.map(|(answer, condition)| Judged { row, lane, answer, condition: condition.to_string() })
+    first.map(|(answer, condition)| Judged { row, target, answer, condition: condition.to_string() })
 }

@@ -1,4 +1,4 @@
-//! An index: the weighted geometric mean of a lane's cost ratios over several cases, with an interval.
+//! An index: the weighted geometric mean of an environment's cost ratios over several cases, with an interval.
 //!
 //! It is made round by round, so that cases which are slow together widen the interval as they should. An index is
 //! only as wide as the set of cases in it: the missing ones are named, and indices over other sets are not compared.
@@ -19,7 +19,7 @@ pub struct Part<'a> {
     pub pairs: Option<Pairs>,
 }
 
-/// A geometric-mean index of one lane against the reference.
+/// A geometric-mean index of one environment against the baseline.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Index {
     /// Judged like a cell; none when no round has every case.

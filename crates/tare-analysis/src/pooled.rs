@@ -1,4 +1,4 @@
-//! All trials of a case in a lane taken together, as one run of a tool that went on for as long as all of them.
+//! All trials of a case in an environment taken together, as one run of a tool that went on for as long as all of them.
 //!
 //! The views of tools that run once (sysbench, dd, netperf) show these; tare's own figures never pool trials.
 
@@ -21,7 +21,7 @@ pub struct PooledSeries {
     pub histogram: Option<Histogram>,
 }
 
-/// What the trials of a case did in a lane, together. First calls, which are kept apart, are not in it.
+/// What the trials of a case did in an environment, together. First calls, which are kept apart, are not in it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Pooled {
     /// Trials that gave samples, and those that failed.
@@ -166,11 +166,11 @@ pub fn middle<'s>(trials: &[&'s Trial], metric: &Metric) -> Option<Middle<'s>> {
     Some(Middle { trial, value, least, most, trials: known.len() })
 }
 
-/// The trials of a case in a lane.
+/// The trials of a case in an environment.
 #[derive(Clone, Debug)]
 pub struct Runs<'s> {
     pub case: &'s PlannedCase,
-    pub lane: &'s str,
+    pub target: &'s str,
     /// In order of rounds; some may have failed.
     pub trials: Vec<&'s Trial>,
 }
@@ -179,22 +179,22 @@ impl Runs<'_> {
     /// Why there is nothing to show, when there is nothing.
     pub fn absence(&self) -> String {
         let known = || series(&self.trials, &self.case.metrics).into_iter().find_map(|series| series.failure);
-        let failure = self.case.gaps.get(self.lane).cloned().or_else(known);
+        let failure = self.case.missing.get(self.target).cloned().or_else(known);
         failure.map_or("no trial was run".into(), |failure| failure.to_string())
     }
 }
 
-/// The trials that count, of the cases of some probes: case by case in the order of the plan, lane by lane.
+/// The trials that count, of the cases of some probes: case by case in the order of the plan, environment by environment.
 pub fn runs<'s>(session: &'s Session, probes: &[&str]) -> Vec<Runs<'s>> {
     let cases = || session.plan.cases.iter().filter(|planned| probes.contains(&planned.case.probe.as_str()));
     let names: BTreeSet<&str> = cases().map(|planned| planned.id.as_str()).collect();
     let all = counted(&session.trials, &session.repeated, |trial| names.contains(trial.case.as_str()));
     let mut runs = Vec::new();
     for case in cases() {
-        for lane in &session.plan.lanes {
-            let ours = |trial: &&&Trial| trial.case == case.id && trial.lane == lane.name;
+        for target in &session.plan.targets {
+            let ours = |trial: &&&Trial| trial.case == case.id && trial.target == target.name;
             let trials = all.iter().filter(ours).copied().collect();
-            runs.push(Runs { case, lane: &lane.name, trials });
+            runs.push(Runs { case, target: &target.name, trials });
         }
     }
     runs

@@ -108,27 +108,28 @@ impl Test {
         Some(2 * rank + usize::from(elsewhere))
     }
 
-    /// The case of a session that stands for the test in every lane, and the metric that is its result: of several
-    /// the one that most lanes could measure, then the one that is nearest to UnixBench's test.
+    /// The case of a session that stands for the test in every environment, and the metric that is its result: of several
+    /// the one that most environments could measure, then the one that is nearest to UnixBench's test.
     pub fn case<'s>(&self, session: &'s Session) -> Option<(&'s PlannedCase, &'s Metric)> {
         let fit = |planned: &'s PlannedCase| {
             let metric = planned.metrics.iter().find(|metric| metric.reading == self.reading)?;
             let fitness = self.fitness(&planned.case)?;
-            Some(((lanes_without(session, &planned.id), fitness), planned, metric))
+            Some(((targets_without(session, &planned.id), fitness), planned, metric))
         };
         let best = session.plan.cases.iter().filter_map(fit).min_by_key(|(rank, ..)| *rank);
         best.map(|(_, planned, metric)| (planned, metric))
     }
 }
 
-/// Lanes in which no trial of a case went well.
-fn lanes_without(session: &Session, case: &str) -> usize {
+/// Environments in which no trial of a case went well.
+fn targets_without(session: &Session, case: &str) -> usize {
     let well = |trial: &&Trial| trial.case == case && trial.failure.is_none();
-    let lanes: BTreeSet<&str> = session.trials.iter().filter(well).map(|trial| trial.lane.as_str()).collect();
-    session.plan.lanes.iter().filter(|lane| !lanes.contains(lane.name.as_str())).count()
+    let targets: BTreeSet<&str> =
+        session.trials.iter().filter(well).map(|trial| trial.target.as_str()).collect();
+    session.plan.targets.iter().filter(|target| !targets.contains(target.name.as_str())).count()
 }
 
-/// A test's result in a lane.
+/// A test's result in an environment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Score {
     /// Trials that were taken as passes, at most [`Test::passes`], and how many of them were kept.
@@ -137,11 +138,11 @@ pub struct Score {
     /// Geometric mean of the kept passes, in the test's unit.
     pub result: f64,
     pub score: f64,
-    /// Why the figure should not be compared with another lane's.
+    /// Why the figure should not be compared with another environment's.
     pub objection: Option<String>,
 }
 
-/// What a lane has for a test.
+/// What an environment has for a test.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Entry {
     Scored(Score),
@@ -149,18 +150,18 @@ pub enum Entry {
     Missing(String),
 }
 
-/// A lane's scores, in the order of [`TESTS`].
+/// An environment's scores, in the order of [`TESTS`].
 #[derive(Clone, Debug, PartialEq)]
-pub struct LaneScores {
-    pub lane: String,
+pub struct TargetScores {
+    pub target: String,
     pub entries: Vec<Entry>,
     /// Only where all twelve tests have a score.
     pub index: Option<f64>,
 }
 
-/// The scores of every lane of a session.
-pub fn scores(session: &Session) -> Vec<LaneScores> {
-    let lane = |name: &String| {
+/// The scores of every environment of a session.
+pub fn scores(session: &Session) -> Vec<TargetScores> {
+    let target = |name: &String| {
         let entries: Vec<Entry> = TESTS.iter().map(|test| entry(session, test, name)).collect();
         let scored: Vec<f64> = entries
             .iter()
@@ -170,16 +171,16 @@ pub fn scores(session: &Session) -> Vec<LaneScores> {
             })
             .collect();
         let index = (scored.len() == TESTS.len()).then(|| geometric_mean(&scored));
-        LaneScores { lane: name.clone(), entries, index }
+        TargetScores { target: name.clone(), entries, index }
     };
-    session.plan.lanes.iter().map(|of| lane(&of.name)).collect()
+    session.plan.targets.iter().map(|of| target(&of.name)).collect()
 }
 
-fn entry(session: &Session, test: &Test, lane: &str) -> Entry {
+fn entry(session: &Session, test: &Test, target: &str) -> Entry {
     let Some((planned, metric)) = test.case(session) else {
         return Entry::Missing("not in this session".into());
     };
-    let ours = |trial: &Trial| trial.case == planned.id && trial.lane == lane;
+    let ours = |trial: &Trial| trial.case == planned.id && trial.target == target;
     let trials = counted(&session.trials, &session.repeated, ours);
     let value = |trial: &&Trial| values(trial, std::slice::from_ref(metric)).pop().flatten();
     let passes: Vec<f64> = trials
@@ -191,12 +192,13 @@ fn entry(session: &Session, test: &Test, lane: &str) -> Entry {
         .take(test.passes)
         .collect();
     if passes.is_empty() {
-        let planned_gap = planned.gaps.get(lane).cloned();
-        let failure = planned_gap.or_else(|| series(&trials, std::slice::from_ref(metric)).pop()?.failure);
+        let planned_missing = planned.missing.get(target).cloned();
+        let failure =
+            planned_missing.or_else(|| series(&trials, std::slice::from_ref(metric)).pop()?.failure);
         return Entry::Missing(failure.map_or("no trial was run".into(), |failure| failure.to_string()));
     }
     let (result, kept) = result(&passes);
-    let facts = session.facts.iter().find(|facts| facts.lane == lane);
+    let facts = session.facts.iter().find(|facts| facts.target == target);
     Entry::Scored(Score {
         passes: passes.len(),
         kept,

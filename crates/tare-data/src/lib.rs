@@ -3,16 +3,16 @@
 //! Nothing here does I/O or reads a clock.
 
 pub mod batch;
-pub mod caveat;
 pub mod facts;
 pub mod failure;
 pub mod frame;
 pub mod generator;
 pub mod imported;
+pub mod interference;
 pub mod metric;
 pub mod names;
-pub mod noise;
 pub mod peer;
 pub mod request;
 pub mod session;
 pub mod unit;
+pub mod warning;

@@ -1,4 +1,4 @@
-//! A session as it stands in a record: its plan, the facts of its lanes, and every trial. No conclusions.
+//! A session as it stands in a record: its plan, the facts of its environments, and every trial. No conclusions.
 
 use std::collections::BTreeMap;
 
@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 use crate::batch::Batch;
 use crate::facts::Facts;
 use crate::failure::Failure;
+use crate::interference::Interference;
 use crate::metric::Metric;
 use crate::names::Case;
-use crate::noise::Noise;
 use crate::request::Amount;
 
 /// Who measured, with what, when.
@@ -27,20 +27,20 @@ pub struct Header {
     pub host: Facts,
 }
 
-/// What a lane is for.
+/// What an environment is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
     /// What the others are compared with.
-    Reference,
-    /// The reference entered once more: shows what this session calls a difference where there is none.
+    Baseline,
+    /// The baseline entered once more: shows what this session calls a difference where there is none.
     Control,
     Subject,
 }
 
-/// One environment of a session. A session has exactly one reference and at most one control.
+/// One environment of a session. A session has exactly one baseline and at most one control.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Lane {
+pub struct Target {
     /// Unique in the session: what columns are headed with.
     pub name: String,
     /// How it is entered: `gvisor?platform=ptrace`.
@@ -58,17 +58,17 @@ pub struct PlannedCase {
     pub label: String,
     /// The first is the headline.
     pub metrics: Vec<Metric>,
-    /// Names of the metrics whose verdicts must all be decided before a lane leaves; the headline's where none is named.
+    /// Names of the metrics whose verdicts must all be decided before an environment leaves; the headline's where none is named.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub decide: Vec<String>,
     /// Hash of the probe's definition and these parameters; figures of different ones are never compared.
     pub definition: String,
-    /// The same in every lane.
+    /// The same in every environment.
     pub amount: Amount,
     /// The largest ratio that still counts as the same, as ln: ln(1.02) unless the study says otherwise.
     pub margin: f64,
-    /// Lanes where this case cannot be measured, with the reason; found before the first round.
-    pub gaps: BTreeMap<String, Failure>,
+    /// Environments where this case cannot be measured, with the reason; found before the first round.
+    pub missing: BTreeMap<String, Failure>,
 }
 
 /// What a session set out to do.
@@ -83,14 +83,16 @@ pub struct Plan {
     pub looks: Vec<u32>,
     /// Time that the session may take, in seconds; none with `--rounds`.
     pub budget_s: Option<f64>,
-    pub lanes: Vec<Lane>,
+    #[serde(rename = "environments")]
+    pub targets: Vec<Target>,
     pub cases: Vec<PlannedCase>,
 }
 
-/// Facts of a lane, taken at its first start.
+/// Facts of an environment, taken at its first start.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct LaneFacts {
-    pub lane: String,
+pub struct TargetFacts {
+    #[serde(rename = "environment")]
+    pub target: String,
     /// As the agent sees it.
     pub inside: Facts,
     /// As the host sees it: runtime and its version, flags.
@@ -99,12 +101,13 @@ pub struct LaneFacts {
     pub places: BTreeMap<String, Facts>,
 }
 
-/// One trial: a case in a lane in a round, in a process of its own.
+/// One trial: a case in an environment in a round, in a process of its own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
     pub number: u64,
     pub case: String,
-    pub lane: String,
+    #[serde(rename = "environment")]
+    pub target: String,
     pub round: u32,
     /// 0 for the first; a round that was disturbed is run again as a whole.
     pub attempt: u32,
@@ -119,8 +122,8 @@ pub struct Trial {
     /// The same stretch by the agent's clock; none when the trial ended without a last frame.
     pub agent_elapsed_ns: Option<u64>,
     pub batches: Vec<Batch>,
-    pub inside: Noise,
-    pub outside: Noise,
+    pub inside: Interference,
+    pub outside: Interference,
     pub failure: Option<Failure>,
     /// Lines that were no frames.
     pub notes: Vec<String>,
@@ -153,7 +156,7 @@ pub enum Ending {
 pub struct Session {
     pub header: Header,
     pub plan: Plan,
-    pub facts: Vec<LaneFacts>,
+    pub facts: Vec<TargetFacts>,
     /// In the order in which they ran.
     pub trials: Vec<Trial>,
     pub repeated: Vec<RepeatedRound>,
@@ -161,9 +164,9 @@ pub struct Session {
 }
 
 impl Session {
-    /// The reference lane.
-    pub fn reference(&self) -> Option<&Lane> {
-        self.plan.lanes.iter().find(|lane| lane.role == Role::Reference)
+    /// The baseline environment.
+    pub fn baseline(&self) -> Option<&Target> {
+        self.plan.targets.iter().find(|target| target.role == Role::Baseline)
     }
 
     /// Whether this attempt at a round counts: disturbed attempts do not.

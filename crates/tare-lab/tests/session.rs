@@ -10,21 +10,21 @@ use tare_data::facts::Facts;
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::generator::Generator;
 use tare_data::request::{Amount, TrialRequest};
-use tare_data::session::{Ending, Header, Lane, Role, Session};
+use tare_data::session::{Ending, Header, Role, Session, Target};
 use tare_lab::session::arena::{Arena, Outcome, Started};
-use tare_lab::session::prepare::{Groundwork, Prepared, Wish, enter_all, prepare};
+use tare_lab::session::prepare::{Pilot, PlanRequest, Prepared, enter_all, prepare};
 use tare_lab::session::progress::Unobserved;
 use tare_lab::session::rounds::Rounds;
 use tare_lab::study::Study;
 use tare_record::entry::SCHEMA;
 use tare_record::{Entry, Writer, read};
 
-/// Cost of an operation in the reference.
+/// Cost of an operation in the baseline.
 const OPERATION_NS: f64 = 200.0;
 /// Process start and frames of a trial.
 const OVERHEAD_NS: u64 = 1_000_000;
 
-/// Lanes whose operations cost a known multiple of the reference's, with 1 % of noise a trial.
+/// Environments whose operations cost a known multiple of the baseline's, with 1 % of noise a trial.
 struct FakeArena {
     now_ns: u64,
     noise: Generator,
@@ -57,9 +57,9 @@ impl FakeArena {
         }
     }
 
-    fn batch(&mut self, lane: usize, operations: u64, started_ns: u64) -> Batch {
+    fn batch(&mut self, target: usize, operations: u64, started_ns: u64) -> Batch {
         let noise = 1.0 + 0.01 * (self.noise.unit() + self.noise.unit() + self.noise.unit() - 1.5);
-        let elapsed_ns = (OPERATION_NS * self.ratios[lane] * noise * operations as f64) as u64;
+        let elapsed_ns = (OPERATION_NS * self.ratios[target] * noise * operations as f64) as u64;
         self.now_ns += elapsed_ns;
         let sample = Sample::Throughput { operations, bytes: 0, elapsed_ns };
         Batch { series: "turn".into(), phase: Phase::Warm, started_ns, sample }
@@ -71,21 +71,21 @@ impl Arena for FakeArena {
         self.now_ns
     }
 
-    fn start(&mut self, lane: usize) -> Result<Started, Failure> {
+    fn start(&mut self, target: usize) -> Result<Started, Failure> {
         self.now_ns += self.start_ns;
-        if self.refuse_starts == Some(lane) && self.starts[lane] > 0 {
+        if self.refuse_starts == Some(target) && self.starts[target] > 0 {
             return Err(Failure::new(FailureKind::Died, "does not start any more"));
         }
-        self.starts[lane] += 1;
+        self.starts[target] += 1;
         Ok(Started { elapsed_ns: self.start_ns, ..Default::default() })
     }
 
-    fn trial(&mut self, lane: usize, request: &TrialRequest, sink: &mut dyn FnMut(&Batch)) -> Outcome {
+    fn trial(&mut self, target: usize, request: &TrialRequest, sink: &mut dyn FnMut(&Batch)) -> Outcome {
         self.now_ns += OVERHEAD_NS;
         let mut outcome = Outcome { host_elapsed_ns: 21_000_000, ..Default::default() };
         match request.amount {
             Amount::Operations { batch, batches } => {
-                match (self.fault)(lane, request.trial) {
+                match (self.fault)(target, request.trial) {
                     Fault::None => {}
                     Fault::Steal => outcome.outside.steal_ns = Some(30_000_000),
                     Fault::Interrupt => return Outcome { interrupted: true, ..outcome },
@@ -94,11 +94,11 @@ impl Arena for FakeArena {
                         return Outcome { failure, lost: true, ..outcome };
                     }
                 }
-                (0..batches).for_each(|i| sink(&self.batch(lane, batch, u64::from(i))));
+                (0..batches).for_each(|i| sink(&self.batch(target, batch, u64::from(i))));
             }
             _ => {
                 for operations in [1, 16_384] {
-                    let batch = self.batch(lane, operations, operations);
+                    let batch = self.batch(target, operations, operations);
                     sink(&batch);
                     sink(&Batch { series: CALIBRATION.into(), ..batch });
                 }
@@ -110,11 +110,12 @@ impl Arena for FakeArena {
     fn leave(&mut self, _: usize) {}
 }
 
-fn lanes(subjects: usize) -> Vec<Lane> {
-    let lane = |name: String, role| Lane { specification: name.clone(), name, role };
-    let mut lanes = vec![lane("native".into(), Role::Reference), lane("native again".into(), Role::Control)];
-    lanes.extend((0..subjects).map(|i| lane(format!("layer{i}"), Role::Subject)));
-    lanes
+fn targets(subjects: usize) -> Vec<Target> {
+    let target = |name: String, role| Target { specification: name.clone(), name, role };
+    let mut targets =
+        vec![target("native".into(), Role::Baseline), target("native again".into(), Role::Control)];
+    targets.extend((0..subjects).map(|i| target(format!("layer{i}"), Role::Subject)));
+    targets
 }
 
 fn header() -> Header {
@@ -137,11 +138,11 @@ fn session(
     let record = folder.join("session.tare");
     let mut writer = Writer::create(&record).unwrap();
     writer.append(&Entry::Record { schema: SCHEMA, header: header() }).unwrap();
-    let asked = Study::named("quick").unwrap().asked(None, None).unwrap();
-    let asked = tare_lab::study::select(asked, &["null".into()]).unwrap();
-    let lanes = lanes(arena.ratios.len() - 2);
-    let wish = Wish { study: "test", asked, lanes, seed: 7, rounds, budget_s };
-    let Prepared { plan, ground } = prepare(wish, arena, &mut writer, &mut Unobserved).unwrap();
+    let selected = Study::named("quick").unwrap().selected(None, None).unwrap();
+    let selected = tare_lab::study::select(selected, &["null".into()]).unwrap();
+    let targets = targets(arena.ratios.len() - 2);
+    let plan_request = PlanRequest { study: "test", selected, targets, seed: 7, rounds, budget_s };
+    let Prepared { plan, pilot } = prepare(plan_request, arena, &mut writer, &mut Unobserved).unwrap();
     let session = Session {
         header: header(),
         plan,
@@ -151,20 +152,20 @@ fn session(
         ending: Ending::BrokenOff,
     };
     let until_ns = budget_s.map(|s| (s * 1e9) as u64);
-    let ending = Rounds::new(arena, &mut writer, &mut Unobserved, session, ground, until_ns)
+    let ending = Rounds::new(arena, &mut writer, &mut Unobserved, session, pilot, until_ns)
         .run(&|| "now".into())
         .unwrap();
     (record, ending)
 }
 
-/// Goes on with a record, in an arena of the same lanes.
+/// Goes on with a record, in an arena of the same environments.
 fn resume(arena: &mut FakeArena, record: &Path) -> Ending {
     let recording = read(record).unwrap();
     let mut writer = Writer::resume(record, recording.whole_bytes).unwrap();
     writer.append(&Entry::Resumed { at: "later".into(), command: vec![] }).unwrap();
-    let started = enter_all(&recording.session.plan.lanes, arena, &mut writer, &mut Unobserved).unwrap();
-    let ground = Groundwork::resumed(&recording.session, started, None);
-    Rounds::new(arena, &mut writer, &mut Unobserved, recording.session, ground, None)
+    let started = enter_all(&recording.session.plan.targets, arena, &mut writer, &mut Unobserved).unwrap();
+    let pilot = Pilot::resumed(&recording.session, started, None);
+    Rounds::new(arena, &mut writer, &mut Unobserved, recording.session, pilot, None)
         .run(&|| "now".into())
         .unwrap()
 }
@@ -208,7 +209,7 @@ fn a_decided_metric_leaves_later_rounds() {
 }
 
 #[test]
-fn a_lane_that_is_far_leaves_its_time_to_the_others() {
+fn a_target_that_is_far_leaves_its_time_to_the_others() {
     let folder = tempfile::tempdir().unwrap();
     let mut arena = FakeArena::new(&[1.0, 1.0, 1.0, 100.0]);
     arena.start_ns = 1_000_000;
@@ -217,8 +218,8 @@ fn a_lane_that_is_far_leaves_its_time_to_the_others() {
     // Were it to stay, the budget would have room for 60 rounds of such trials.
     assert_eq!(session.plan.rounds, 675);
     let Amount::Operations { batch, batches: 5 } = session.plan.cases[0].amount else { panic!() };
-    assert!((1_500..1_700).contains(&batch), "twice as long as the slowest lane allows: {batch}");
-    let far = session.trials.iter().filter(|trial| trial.lane == "layer1").map(|trial| trial.round);
+    assert!((1_500..1_700).contains(&batch), "twice as long as the slowest environment allows: {batch}");
+    let far = session.trials.iter().filter(|trial| trial.target == "layer1").map(|trial| trial.round);
     assert_eq!(far.max(), Some(11));
     assert!(arena.now_ns < 12_100_000_000, "{}", arena.now_ns);
 }
@@ -234,22 +235,22 @@ fn a_budget_is_kept() {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_order_and_every_lane_every_position() {
+fn the_same_seed_gives_the_same_order_and_every_target_every_position() {
     let order = || {
         let folder = tempfile::tempdir().unwrap();
         let (record, _) = session(&mut FakeArena::new(&[1.0; 4]), folder.path(), Some(12), None);
         let trials = read(&record).unwrap().session.trials;
-        trials.into_iter().map(|t| (t.round, t.position, t.lane)).collect::<Vec<_>>()
+        trials.into_iter().map(|t| (t.round, t.position, t.target)).collect::<Vec<_>>()
     };
     let first = order();
     assert_eq!(first, order());
     let seen: BTreeSet<(u32, &str)> =
-        first.iter().map(|(_, position, lane)| (*position, lane.as_str())).collect();
+        first.iter().map(|(_, position, target)| (*position, target.as_str())).collect();
     assert_eq!(seen.len(), 16);
 }
 
 #[test]
-fn each_round_of_a_cheap_lane_has_its_own_start() {
+fn each_round_of_a_cheap_target_has_its_own_start() {
     let folder = tempfile::tempdir().unwrap();
     let mut arena = FakeArena::new(&[1.0, 1.0, 1.0]);
     let (record, _) = session(&mut arena, folder.path(), Some(12), None);
@@ -274,10 +275,10 @@ fn a_disturbed_round_is_run_again_whole() {
 }
 
 #[test]
-fn a_lane_that_dies_is_started_again_and_the_trial_is_shown_as_failed() {
+fn a_target_that_dies_is_started_again_and_the_trial_is_shown_as_failed() {
     let folder = tempfile::tempdir().unwrap();
     let mut arena = FakeArena::new(&[1.0, 1.0, 1.3]);
-    arena.fault = Box::new(|lane, trial| if lane == 2 && trial < 6 { Fault::Lost } else { Fault::None });
+    arena.fault = Box::new(|target, trial| if target == 2 && trial < 6 { Fault::Lost } else { Fault::None });
     let (record, _) = session(&mut arena, folder.path(), Some(12), None);
     let session = read(&record).unwrap().session;
     let failed: Vec<u32> = session.trials.iter().filter(|t| t.failure.is_some()).map(|t| t.round).collect();
@@ -286,14 +287,15 @@ fn a_lane_that_dies_is_started_again_and_the_trial_is_shown_as_failed() {
 }
 
 #[test]
-fn a_lane_that_does_not_start_any_more_is_given_up_and_the_others_go_on() {
+fn a_target_that_does_not_start_any_more_is_given_up_and_the_others_go_on() {
     let folder = tempfile::tempdir().unwrap();
     let mut arena = FakeArena::new(&[1.0, 1.0, 1.3, 1.3]);
     arena.refuse_starts = Some(2);
     let (record, ending) = session(&mut arena, folder.path(), Some(12), None);
     assert_eq!(ending, Ending::Complete);
     let session = read(&record).unwrap().session;
-    let good = |lane: &str| session.trials.iter().filter(|t| t.lane == lane && t.failure.is_none()).count();
+    let good =
+        |target: &str| session.trials.iter().filter(|t| t.target == target && t.failure.is_none()).count();
     assert_eq!((good("layer0"), good("layer1")), (1, 12));
 }
 
@@ -324,13 +326,13 @@ fn a_session_killed_at_any_line_goes_on_to_a_whole_one() {
     }
 }
 
-/// Every lane has every round exactly once among the trials that count, and the numbers are unique.
+/// Every environment has every round exactly once among the trials that count, and the numbers are unique.
 fn whole(record: &Path) {
     let session = read(record).unwrap().session;
     let counted: Vec<_> =
         session.trials.iter().filter(|t| session.counts(t) && t.failure.is_none()).collect();
-    let unique: BTreeSet<(u32, &str)> = counted.iter().map(|t| (t.round, t.lane.as_str())).collect();
-    let expected = session.plan.rounds as usize * session.plan.lanes.len();
+    let unique: BTreeSet<(u32, &str)> = counted.iter().map(|t| (t.round, t.target.as_str())).collect();
+    let expected = session.plan.rounds as usize * session.plan.targets.len();
     assert_eq!((counted.len(), unique.len()), (expected, expected));
     let numbers: BTreeSet<u64> = session.trials.iter().map(|t| t.number).collect();
     assert_eq!(numbers.len(), session.trials.len());

@@ -7,8 +7,8 @@ use std::process::{Child, Command, Stdio};
 use tare_data::batch::{Batch, HELD, Phase};
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::frame::{Frame, Line, PROTOCOL, Splitter, encode};
+use tare_data::interference::Interference;
 use tare_data::names::Case;
-use tare_data::noise::Noise;
 use tare_data::peer::Peer;
 use tare_data::request::{Amount, Request, TrialRequest};
 use tare_probes::probe::{Need, Size};
@@ -64,7 +64,7 @@ impl Agent {
         }
     }
 
-    fn trial(&mut self, request: TrialRequest) -> Result<(Vec<Batch>, Noise), Failure> {
+    fn trial(&mut self, request: TrialRequest) -> Result<(Vec<Batch>, Interference), Failure> {
         let number = request.trial;
         self.ask(&Request::Trial(request));
         let mut batches = Vec::new();

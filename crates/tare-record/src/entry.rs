@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 use tare_data::batch::Batch;
 use tare_data::failure::Failure;
 use tare_data::imported::Imported;
-use tare_data::noise::Noise;
-use tare_data::session::{Ending, Header, LaneFacts, Plan, RepeatedRound};
+use tare_data::interference::Interference;
+use tare_data::session::{Ending, Header, Plan, RepeatedRound, TargetFacts};
 
 /// Schema that is written. A reader reads this one and every earlier one.
 pub const SCHEMA: u32 = 1;
@@ -16,8 +16,8 @@ pub const SCHEMA: u32 = 1;
 pub enum Entry {
     /// The first line.
     Record { schema: u32, header: Header },
-    /// What is known of a lane; once a lane, before the plan.
-    Facts(LaneFacts),
+    /// What is known of an environment; once an environment, before the plan.
+    Facts(TargetFacts),
     /// What the session set out to do; once, before the first trial.
     Plan(Plan),
     /// A trial begins.
@@ -41,7 +41,8 @@ pub enum Entry {
 pub struct Begin {
     pub trial: u64,
     pub case: String,
-    pub lane: String,
+    #[serde(rename = "environment")]
+    pub target: String,
     pub round: u32,
     pub attempt: u32,
     pub position: u32,
@@ -55,8 +56,8 @@ pub struct End {
     pub trial: u64,
     pub host_elapsed_ns: u64,
     pub agent_elapsed_ns: Option<u64>,
-    pub inside: Noise,
-    pub outside: Noise,
+    pub inside: Interference,
+    pub outside: Interference,
     pub failure: Option<Failure>,
     pub notes: Vec<String>,
 }

@@ -9,8 +9,8 @@ use std::path::Path;
 
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::imported::Imported;
-use tare_data::noise::Noise;
-use tare_data::session::{Ending, Header, LaneFacts, Plan, RepeatedRound, Session, Trial};
+use tare_data::interference::Interference;
+use tare_data::session::{Ending, Header, Plan, RepeatedRound, Session, TargetFacts, Trial};
 
 use crate::entry::{Begin, End, Entry, SCHEMA, from_line};
 use crate::error::RecordError;
@@ -92,7 +92,7 @@ pub fn open(path: &Path) -> Result<Contents, RecordError> {
 pub(crate) struct Assembly {
     pub(crate) header: Option<Header>,
     pub(crate) plan: Option<Plan>,
-    facts: Vec<LaneFacts>,
+    facts: Vec<TargetFacts>,
     pub(crate) trials: Vec<Trial>,
     /// The trial that has begun and not ended.
     pub(crate) open: Option<Trial>,
@@ -171,7 +171,7 @@ fn begun(begin: Begin) -> Trial {
     Trial {
         number: begin.trial,
         case: begin.case,
-        lane: begin.lane,
+        target: begin.target,
         round: begin.round,
         attempt: begin.attempt,
         position: begin.position,
@@ -180,8 +180,8 @@ fn begun(begin: Begin) -> Trial {
         host_elapsed_ns: 0,
         agent_elapsed_ns: None,
         batches: Vec::new(),
-        inside: Noise::default(),
-        outside: Noise::default(),
+        inside: Interference::default(),
+        outside: Interference::default(),
         failure: None,
         notes: Vec::new(),
     }

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use tare_data::batch::{Batch, Phase, Sample};
 use tare_data::facts::Facts;
-use tare_data::noise::Noise;
-use tare_data::session::{Ending, Header, Lane, Plan, Role};
+use tare_data::interference::Interference;
+use tare_data::session::{Ending, Header, Plan, Role, Target};
 use tare_record::entry::{Begin, End, SCHEMA, to_line};
 use tare_record::{Entry, Follower, RecordError, Writer, read};
 
@@ -18,14 +18,14 @@ fn entries() -> Vec<Entry> {
         command: vec!["run".into()],
         host: Facts::default(),
     };
-    let lane = Lane { name: "native".into(), specification: "native".into(), role: Role::Reference };
+    let target = Target { name: "native".into(), specification: "native".into(), role: Role::Baseline };
     let plan = Plan {
         study: "quick".into(),
         seed: 7,
         rounds: 12,
         looks: vec![12],
         budget_s: None,
-        lanes: vec![lane],
+        targets: vec![target],
         cases: vec![],
     };
     let mut entries = vec![Entry::Record { schema: SCHEMA, header }, Entry::Plan(plan)];
@@ -33,7 +33,7 @@ fn entries() -> Vec<Entry> {
         entries.push(Entry::Begin(Begin {
             trial,
             case: "null".into(),
-            lane: "native".into(),
+            target: "native".into(),
             round: trial as u32,
             attempt: 0,
             position: 0,
@@ -47,8 +47,8 @@ fn entries() -> Vec<Entry> {
             trial,
             host_elapsed_ns: 200,
             agent_elapsed_ns: Some(150),
-            inside: Noise::default(),
-            outside: Noise::default(),
+            inside: Interference::default(),
+            outside: Interference::default(),
             failure: None,
             notes: vec![],
         }));

@@ -32,15 +32,15 @@ pub struct Diff<'a> {
 /// The word of a change.
 pub fn word(change: Change) -> &'static str {
     match change {
-        Change::Dearer => "dearer",
-        Change::Cheaper => "cheaper",
+        Change::Regressed => "regressed",
+        Change::Improved => "improved",
         Change::Within => "within both intervals",
-        Change::CannotTell => "cannot tell",
+        Change::Inconclusive => "inconclusive",
     }
 }
 
-const NOTE: &str = "Each ratio was paired within its own session; figures of the two sessions never are. dearer, \
-cheaper = the intervals are apart by more than the margin; within both intervals = no change was seen, which is not \
+const NOTE: &str = "Each ratio was paired within its own session; figures of the two sessions never are. regressed, \
+improved = the intervals are apart by more than the margin; within both intervals = no change was seen, which is not \
 proof that there is none; [ ] = 95 % interval.";
 
 fn cost(cost: &Cost) -> String {
@@ -57,7 +57,7 @@ fn line(row: &ChangedRow, cell: &ChangedCell) -> [String; 4] {
     let shown = |one: &Option<Cost>| one.as_ref().map_or("-".into(), cost);
     match cell {
         ChangedCell::Compared { old, new, change, apart } => {
-            let apart = apart.filter(|_| matches!(change, Change::Dearer | Change::Cheaper));
+            let apart = apart.filter(|_| matches!(change, Change::Regressed | Change::Improved));
             let apart = apart.map(|factor| format!(", {} or more", ratio(factor))).unwrap_or_default();
             [label, cost(old), cost(new), format!("{}{apart}", word(*change))]
         }
@@ -98,15 +98,15 @@ fn fact(fact: &ChangedFact) -> String {
     format!("{}: {} -> {} ({})", clean(&fact.key), value(&fact.old), value(&fact.new), listed(&of))
 }
 
-/// A table a lane, then the facts that differ.
+/// A table an environment, then the facts that differ.
 pub fn terminal(diff: &Diff) -> String {
     let mut out = diff.heads().join("\n") + "\n";
-    let lanes = diff.changes.lanes.iter().enumerate();
-    for (at, lane) in lanes {
+    let targets = diff.changes.targets.iter().enumerate();
+    for (at, target) in targets {
         let lines: Vec<[String; 4]> = diff.rows().map(|row| line(row, &row.cells[at])).collect();
         let width = |column: usize| lines.iter().map(|line| columns(&line[column])).max().unwrap_or(0);
         let (label, then, now) = (width(0).max(4), width(1).max(3), width(2).max(3));
-        out.push_str(&format!("\n{}\n", clean(&lane.name)));
+        out.push_str(&format!("\n{}\n", clean(&target.name)));
         let pad = |text: &str, width: usize| " ".repeat(width.saturating_sub(columns(text)));
         let mut put = |cells: [&str; 4], reason: Option<&str>| {
             let head = format!(
@@ -156,16 +156,16 @@ pub fn markdown(diff: &Diff) -> String {
     let heads = diff.heads().map(|head| format!("- {}", literal(&head)));
     let mut out =
         format!("{}\n\n| environment | probe | old | new | |\n|---|---|---|---|---|\n", heads.join("\n"));
-    for (at, lane) in diff.changes.lanes.iter().enumerate() {
+    for (at, target) in diff.changes.targets.iter().enumerate() {
         for row in diff.rows() {
             let [label, then, now, said] = line(row, &row.cells[at]).map(|text| literal(&text));
             let loud = matches!(
                 row.cells[at],
-                ChangedCell::Compared { change: Change::Dearer | Change::Cheaper, .. }
+                ChangedCell::Compared { change: Change::Regressed | Change::Improved, .. }
             );
             let said = if loud { format!("**{said}**") } else { said };
-            let lane = literal(&clean(&lane.name));
-            out.push_str(&format!("| {lane} | {label} | {then} | {now} | {said} |\n"));
+            let target = literal(&clean(&target.name));
+            out.push_str(&format!("| {target} | {label} | {then} | {now} | {said} |\n"));
         }
     }
     out.push_str(&format!("\n<sub>{}</sub>\n", literal(NOTE)));
@@ -196,7 +196,7 @@ struct Document<'a> {
     version: u32,
     old: Record<'a>,
     new: Record<'a>,
-    lanes: &'a [tare_analysis::change::Lane],
+    targets: &'a [tare_analysis::change::Target],
     rows: &'a [ChangedRow],
     facts: &'a [ChangedFact],
 }
@@ -208,7 +208,7 @@ pub fn json(diff: &Diff) -> String {
         version: VERSION,
         old: record_of(diff.old),
         new: record_of(diff.new),
-        lanes: &diff.changes.lanes,
+        targets: &diff.changes.targets,
         rows: &diff.changes.rows,
         facts: &diff.changes.facts,
     };
@@ -233,9 +233,9 @@ pub fn tripped(changes: &Changes, outcome: &Outcome) -> Vec<String> {
         .take(MOST_LISTED)
         .filter_map(|judged| {
             let row = changes.rows.get(judged.row)?;
-            let [label, then, now, said] = line(row, row.cells.get(judged.lane)?);
-            let lane = clean(&changes.lanes.get(judged.lane)?.name);
-            Some(format!("{lane}: {label} {then} -> {now} {said} ({})", judged.condition))
+            let [label, then, now, said] = line(row, row.cells.get(judged.target)?);
+            let target = clean(&changes.targets.get(judged.target)?.name);
+            Some(format!("{target}: {label} {then} -> {now} {said} ({})", judged.condition))
         })
         .collect();
     let more = cells().count().saturating_sub(MOST_LISTED);
@@ -251,7 +251,7 @@ mod tests {
     use super::*;
     use crate::specimen;
 
-    /// gvisor's system calls have become dearer, the definition of exec is another, the kernel as well.
+    /// gvisor's system calls have become slower, the definition of exec is another, the kernel as well.
     fn shown(show: fn(&Diff) -> String) -> String {
         let (old, then) = (specimen::session(2), specimen::findings(2));
         let (mut new, mut now) = (specimen::session(2), specimen::findings(2));
@@ -288,7 +288,7 @@ mod tests {
     fn json_has_every_cell_and_fact() {
         let read: serde_json::Value = serde_json::from_str(&shown(json)).unwrap();
         assert_eq!((&read["schema"], &read["version"]), (&"tare-diff".into(), &1.into()));
-        assert_eq!(read["rows"][0]["cells"][1]["compared"]["change"], "dearer");
+        assert_eq!(read["rows"][0]["cells"][1]["compared"]["change"], "regressed");
         assert!(
             read["rows"][2]["cells"][0]["not_comparable"]["reason"].as_str().unwrap().contains("definitions")
         );

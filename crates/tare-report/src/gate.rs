@@ -37,15 +37,15 @@ pub fn tripped(findings: &Findings, outcome: &Outcome) -> Vec<String> {
     let cells = || outcome.cells.iter().filter(|cell| cell.answer == Answer::Trips);
     let line = |judged: &Judged| {
         let row = findings.rows.get(judged.row)?;
-        let said = match row.cells.get(judged.lane)? {
+        let said = match row.cells.get(judged.target)? {
             Cell::Compared(c) => {
                 format!("{} {}", ratio(c.ratio), ratio_interval(c.low, c.high, c.ratio))
             }
             Cell::Observed(_) => "observed".into(),
-            Cell::Gap(gap) => words::gap(gap).0.into(),
+            Cell::Missing(missing) => words::missing(missing).0.into(),
         };
-        let lane = clean(findings.subjects.get(judged.lane)?);
-        Some(format!("{lane}: {} {said} ({})", clean(&row.label), judged.condition))
+        let target = clean(findings.subjects.get(judged.target)?);
+        Some(format!("{target}: {} {said} ({})", clean(&row.label), judged.condition))
     };
     let mut lines: Vec<String> = cells().filter_map(line).take(MOST_LISTED).collect();
     let more = cells().count().saturating_sub(MOST_LISTED);
@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_told_is_never_passed_over() {
-        let cell = |answer| Judged { row: 0, lane: 0, answer, condition: "slower".into() };
+        let cell = |answer| Judged { row: 0, target: 0, answer, condition: "slower".into() };
         let of = |answers: &[Answer]| {
             line(&Outcome { cells: answers.iter().map(|a| cell(*a)).collect(), idle: vec![] })
         };

@@ -1,10 +1,10 @@
 //! The findings as Markdown, for pull requests and issues on the usual forges.
 
-use tare_analysis::findings::{Cell, Comparison, Findings, Gap, Row, Verdict};
+use tare_analysis::findings::{Cell, Comparison, Findings, Missing, Row, Verdict};
 use tare_data::session::Session;
 use tare_data::unit::Unit;
 
-use crate::notes::{CellCaveats, Notes, reference_gap};
+use crate::notes::{CellWarnings, Notes, baseline_missing};
 use crate::number::{Figure, ratio, ratio_interval};
 use crate::text::clean;
 use crate::{published, view, words};
@@ -28,7 +28,7 @@ pub fn render(session: &Session, findings: &Findings) -> String {
         push(&mut out, &table(session, findings, &rows, &mut notes));
     }
     let sentences = view::sentences(findings);
-    let sentence = |(lane, cost): &(String, String)| format!("- **{}** {}", literal(lane), literal(cost));
+    let sentence = |(target, cost): &(String, String)| format!("- **{}** {}", literal(target), literal(cost));
     push(&mut out, &sentences.iter().map(sentence).collect::<Vec<_>>().join("\n"));
     push(&mut out, &judgement(session, findings, &rows, &notes));
     push(&mut out, &published_table(findings));
@@ -48,26 +48,26 @@ fn push(out: &mut String, paragraph: &str) {
 }
 
 fn table(session: &Session, findings: &Findings, rows: &[&Row], notes: &mut Notes) -> String {
-    let caveats = CellCaveats::of(rows, false);
+    let warnings = CellWarnings::of(rows, false);
     let names = findings.subjects.iter().map(|name| literal(&clean(name)));
     let mut lines = vec![
-        line(["probe".to_owned(), literal(&clean(&findings.reference))].into_iter().chain(names)),
+        line(["probe".to_owned(), literal(&clean(&findings.baseline))].into_iter().chain(names)),
         line(["---", "---:"].into_iter().chain(findings.subjects.iter().map(|_| "---")).map(str::to_owned)),
     ];
     for row in rows {
         let unit = row.metric.unit;
         let label =
             format!("{}<br><sub>{}</sub>", literal(&clean(&row.label)), literal(&view::where_it_runs(row)));
-        let reference = match &row.reference {
+        let baseline = match &row.baseline {
             Some(level) => Figure::with_interval(level.median, level.low, level.high, unit).text_with_half(),
-            None => gap(&reference_gap(session, row, &findings.reference), unit, notes),
+            None => missing(&baseline_missing(session, row, &findings.baseline), unit, notes),
         };
         let cells = row.cells.iter().map(|cell| match cell {
-            Cell::Compared(comparison) => compared(comparison, &caveats, notes),
+            Cell::Compared(comparison) => compared(comparison, &warnings, notes),
             Cell::Observed(level) => Figure::plain(level.median, unit).text(),
-            Cell::Gap(found) => gap(found, unit, notes),
+            Cell::Missing(found) => missing(found, unit, notes),
         });
-        lines.push(line([label, reference].into_iter().chain(cells)));
+        lines.push(line([label, baseline].into_iter().chain(cells)));
     }
     lines.join("\n")
 }
@@ -76,32 +76,32 @@ fn line(cells: impl Iterator<Item = String>) -> String {
     format!("| {} |", cells.collect::<Vec<_>>().join(" | "))
 }
 
-fn compared(comparison: &Comparison, caveats: &CellCaveats, notes: &mut Notes) -> String {
+fn compared(comparison: &Comparison, warnings: &CellWarnings, notes: &mut Notes) -> String {
     let word = words::verdict(comparison.verdict);
     let mark = if words::is_uncorrected(comparison) { words::UNCORRECTED.to_string() } else { String::new() };
     let head = match comparison.verdict {
-        Verdict::CannotTell => word.to_owned(),
+        Verdict::Inconclusive => word.to_owned(),
         Verdict::Slower | Verdict::Faster if comparison.coloured => {
             format!("**{} {word}**", ratio(comparison.ratio))
         }
         _ => format!("{} {word}{mark}", ratio(comparison.ratio)),
     };
     let marks: Vec<String> = comparison
-        .caveats
+        .warnings
         .iter()
-        .filter_map(|caveat| caveats.note(caveat))
+        .filter_map(|warning| warnings.note(warning))
         .map(|note| notes.mark(&note))
         .collect();
     let interval = literal(&ratio_interval(comparison.low, comparison.high, comparison.ratio));
     format!("{head}<br><sub>{interval}</sub>{}", marks.join("·"))
 }
 
-fn gap(gap: &Gap, unit: Unit, notes: &mut Notes) -> String {
-    let (word, reason) = words::gap(gap);
+fn missing(missing: &Missing, unit: Unit, notes: &mut Notes) -> String {
+    let (word, reason) = words::missing(missing);
     let mark = reason.filter(|r| !r.trim().is_empty()).map(|reason| notes.mark(reason));
     let text = format!("_{word}_{}", mark.map(|mark| format!(" {mark}")).unwrap_or_default());
-    match gap {
-        Gap::NoReference(level) => format!("{}<br>{text}", Figure::plain(level.median, unit).text()),
+    match missing {
+        Missing::NoBaseline(level) => format!("{}<br>{text}", Figure::plain(level.median, unit).text()),
         _ => text,
     }
 }
@@ -126,16 +126,16 @@ fn published_table(findings: &Findings) -> String {
     lines.join("\n")
 }
 
-/// Legend, certificate, notes and caveats, folded away but for what casts doubt.
+/// Legend, certificate, notes and warnings, folded away but for what casts doubt.
 fn judgement(session: &Session, findings: &Findings, rows: &[&Row], notes: &Notes) -> String {
     let mut lines: Vec<String> =
-        view::caveats(findings).iter().map(|c| format!("- {}", literal(c))).collect();
+        view::warnings(findings).iter().map(|c| format!("- {}", literal(c))).collect();
     let (shown, more) = notes.shown();
     lines.extend(shown.iter().map(|(mark, note)| format!("- {mark} {}", literal(note))));
     if more > 0 {
         lines.push(format!("- {more} more notes"));
     }
-    let legend = view::legend(session, rows, &findings.reference).join("; ");
+    let legend = view::legend(session, rows, &findings.baseline).join("; ");
     lines.push(String::new());
     let legend = if legend.is_empty() { legend } else { format!("{}. ", literal(&legend)) };
     lines.push(format!("<sub>{legend}{}</sub>", literal(&view::certificate(findings).join(" "))));
@@ -145,7 +145,7 @@ fn judgement(session: &Session, findings: &Findings, rows: &[&Row], notes: &Note
     lines.join("\n")
 }
 
-/// Text in which no character means anything to Markdown, to HTML or to a forge (mentions, references, links).
+/// Text in which no character means anything to Markdown, to HTML or to a forge (mentions, baselines, links).
 pub(crate) fn literal(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -153,7 +153,7 @@ pub(crate) fn literal(text: &str) -> String {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
-            // A backslash does not stop a mention or a reference; an empty comment does.
+            // A backslash does not stop a mention or a baseline; an empty comment does.
             '@' | '#' => {
                 out.push(c);
                 out.push_str("<!-- -->");

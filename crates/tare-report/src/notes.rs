@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::mem::{Discriminant, discriminant};
 
-use tare_analysis::findings::{Gap, Row};
-use tare_data::caveat::Caveat;
+use tare_analysis::findings::{Missing, Row};
 use tare_data::failure::Failure;
 use tare_data::session::{Session, Trial};
+use tare_data::warning::Warning;
 
 use crate::text::clean;
 use crate::words;
@@ -49,52 +49,52 @@ pub fn superscript(number: usize) -> String {
 
 /// The doubts about cells as notes: each one's own words, or what a kind has in common when they differ.
 #[derive(Debug)]
-pub struct CellCaveats<'a> {
-    /// The first caveat of each kind, and whether any other of the kind says something else.
-    kinds: HashMap<Discriminant<Caveat>, (&'a Caveat, bool)>,
+pub struct CellWarnings<'a> {
+    /// The first warning of each kind, and whether any other of the kind says something else.
+    kinds: HashMap<Discriminant<Warning>, (&'a Warning, bool)>,
     each: bool,
 }
 
-impl<'a> CellCaveats<'a> {
+impl<'a> CellWarnings<'a> {
     /// Of the rows of a view. With `each`, no doubt is merged with others of its kind or left out.
     pub fn of(rows: &[&'a Row], each: bool) -> Self {
         let cells = rows.iter().flat_map(|row| &row.cells).filter_map(words::comparison);
         let mut kinds = HashMap::new();
-        for caveat in cells.flat_map(|cell| &cell.caveats) {
-            let (first, differ) = kinds.entry(discriminant(caveat)).or_insert((caveat, false));
-            *differ |= *first != caveat;
+        for warning in cells.flat_map(|cell| &cell.warnings) {
+            let (first, differ) = kinds.entry(discriminant(warning)).or_insert((warning, false));
+            *differ |= *first != warning;
         }
-        CellCaveats { kinds, each }
+        CellWarnings { kinds, each }
     }
 
     /// The note of a doubt; none where the session as a whole already says it.
-    pub fn note(&self, caveat: &Caveat) -> Option<String> {
-        if !self.each && matches!(caveat, Caveat::RoundsRepeated { .. }) {
+    pub fn note(&self, warning: &Warning) -> Option<String> {
+        if !self.each && matches!(warning, Warning::RoundsRepeated { .. }) {
             return None;
         }
-        let differ = self.kinds.get(&discriminant(caveat)).is_some_and(|(_, differ)| *differ);
-        let said = if differ && !self.each { words::caveat_kind(caveat).into() } else { caveat.words() };
-        Some(format!("{said}; {}", caveat.advice()))
+        let differ = self.kinds.get(&discriminant(warning)).is_some_and(|(_, differ)| *differ);
+        let said = if differ && !self.each { words::warning_kind(warning).into() } else { warning.words() };
+        Some(format!("{said}; {}", warning.advice()))
     }
 }
 
-/// Why the reference itself has no figure for a row: what was found before the first round, or its last failure.
+/// Why the baseline itself has no figure for a row: what was found before the first round, or its last failure.
 ///
 /// None where it was not reached.
-pub fn reference_failure<'a>(session: &'a Session, row: &Row, reference: &str) -> Option<&'a Failure> {
+pub fn baseline_failure<'a>(session: &'a Session, row: &Row, baseline: &str) -> Option<&'a Failure> {
     let planned = session.plan.cases.iter().find(|case| case.id == row.case);
-    let found_before = planned.and_then(|case| case.gaps.get(reference));
+    let found_before = planned.and_then(|case| case.missing.get(baseline));
     found_before.or_else(|| {
-        let of_reference = |trial: &&Trial| trial.case == row.case && trial.lane == reference;
-        session.trials.iter().rev().filter(of_reference).find_map(|trial| trial.failure.as_ref())
+        let of_baseline = |trial: &&Trial| trial.case == row.case && trial.target == baseline;
+        session.trials.iter().rev().filter(of_baseline).find_map(|trial| trial.failure.as_ref())
     })
 }
 
 /// The same as a gap.
-pub fn reference_gap(session: &Session, row: &Row, reference: &str) -> Gap {
-    match reference_failure(session, row, reference) {
-        Some(failure) => Gap::Failed(failure.clone()),
-        None => Gap::NotReached,
+pub fn baseline_missing(session: &Session, row: &Row, baseline: &str) -> Missing {
+    match baseline_failure(session, row, baseline) {
+        Some(failure) => Missing::Failed(failure.clone()),
+        None => Missing::NotReached,
     }
 }
 

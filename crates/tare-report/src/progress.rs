@@ -11,8 +11,8 @@ const BAR: usize = 12;
 pub struct State {
     /// Label of the case that runs now; empty before the first.
     pub label: String,
-    /// Lane that it runs in.
-    pub lane: String,
+    /// Environment that it runs in.
+    pub target: String,
     /// Finished rounds, and the most that any case gets.
     pub rounds: u32,
     pub rounds_planned: u32,
@@ -66,11 +66,11 @@ pub fn plain(state: &State) -> String {
 
 /// `gvisor: TCP round trip`
 fn running(state: &State) -> String {
-    match (state.lane.is_empty(), state.label.is_empty()) {
+    match (state.target.is_empty(), state.label.is_empty()) {
         (true, true) => String::new(),
-        (false, true) => clean(&state.lane),
+        (false, true) => clean(&state.target),
         (true, false) => clean(&state.label),
-        (false, false) => format!("{}: {}", clean(&state.lane), clean(&state.label)),
+        (false, false) => format!("{}: {}", clean(&state.target), clean(&state.label)),
     }
 }
 
@@ -105,7 +105,7 @@ mod tests {
     fn state() -> State {
         State {
             label: "TCP round trip".into(),
-            lane: "gvisor".into(),
+            target: "gvisor".into(),
             rounds: 7,
             rounds_planned: 60,
             decided: 9,

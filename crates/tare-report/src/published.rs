@@ -214,9 +214,9 @@ fn beside_row(row: &Row, beside: &Beside) -> BesideRow {
         (Some(value), ..) => format!("{}, no interval yet", ratio(value)),
         _ => String::new(),
     };
-    let lanes = [&beside.lane, &beside.against_lane].map(|lane| lane.as_deref().map(clean));
-    let lane = match lanes {
-        [Some(lane), Some(against)] => format!("{lane} over {against} "),
+    let targets = [&beside.target, &beside.against_target].map(|target| target.as_deref().map(clean));
+    let target = match targets {
+        [Some(target), Some(against)] => format!("{target} over {against} "),
         _ => String::new(),
     };
     BesideRow {
@@ -224,9 +224,9 @@ fn beside_row(row: &Row, beside: &Beside) -> BesideRow {
         source: clean(&beside.source),
         printed: if printed.is_empty() { pair } else { printed.join(", ") },
         ratio: beside.ratio.map_or("-".into(), ratio),
-        session: match &beside.lane {
-            _ if !session.is_empty() => format!("{lane}{session}"),
-            Some(lane) => format!("{} is not compared", clean(lane)),
+        session: match &beside.target {
+            _ if !session.is_empty() => format!("{target}{session}"),
+            Some(target) => format!("{} is not compared", clean(target)),
             None => "no such pair".into(),
         },
         holds: match beside.contained {
@@ -355,8 +355,9 @@ mod tests {
     fn beside_article() -> Findings {
         let mut session = specimen::session(3);
         let mut findings = specimen::findings(3);
-        // The third lane goes by a preset's name, and the article's figure for processes is put beside fork + wait.
-        let subject = session.plan.lanes.iter_mut().filter(|lane| lane.role == Role::Subject).nth(1).unwrap();
+        // The third environment goes by a preset's name, and the article's figure for processes is put beside fork + wait.
+        let subject =
+            session.plan.targets.iter_mut().filter(|target| target.role == Role::Subject).nth(1).unwrap();
         subject.name = "wsl1-like".into();
         findings.subjects[1] = subject.name.clone();
         let text = ARTICLE.replace("proc.fork_hold", "proc.spawn").replace("{ ballast = \"none\" }", "{}");
@@ -374,7 +375,11 @@ mod tests {
         assert_eq!(wsl.contained, Some(false));
         assert_eq!(wsl.ratio.map(f64::round), Some(101.0));
         let guest = spawn.published.iter().find(|b| b.environment.as_deref() == Some("guest")).unwrap();
-        assert_eq!((guest.lane.as_deref(), guest.contained), (None, None), "no lane stands for a guest");
+        assert_eq!(
+            (guest.target.as_deref(), guest.contained),
+            (None, None),
+            "no environment stands for a guest"
+        );
     }
 
     #[test]

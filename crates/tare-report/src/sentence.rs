@@ -6,15 +6,15 @@ use crate::number::{counted, ratio_range};
 use crate::text::{clean, listed};
 use crate::words;
 
-/// What a lane costs, without its name: `pays for system calls (24.1x); nothing for computing.`
+/// What an environment costs, without its name: `pays for system calls (24.1x); nothing for computing.`
 pub fn cost(cost: &LayerCost) -> String {
     let mut clauses = Vec::new();
     if cost.decided + cost.undecided == 0 {
         clauses.push(nothing_compared(cost));
-    } else if cost.dear.is_empty() && cost.faster.is_empty() && cost.undecided == 0 {
+    } else if cost.slower.is_empty() && cost.faster.is_empty() && cost.undecided == 0 {
         clauses.push("costs nothing that this session could see".to_owned());
     } else {
-        clauses.extend(dear(&cost.dear));
+        clauses.extend(slower(&cost.slower));
         clauses.extend(free(&cost.free, clauses.is_empty()));
         clauses.extend(faster(&cost.faster));
     }
@@ -26,12 +26,12 @@ pub fn cost(cost: &LayerCost) -> String {
 }
 
 fn nothing_compared(cost: &LayerCost) -> String {
-    let reason = if cost.gaps > 0 { "every figure of it is a gap" } else { "it was not measured" };
+    let reason = if cost.missing > 0 { "every figure of it is a gap" } else { "it was not measured" };
     format!("cannot be judged: {reason}")
 }
 
-fn dear(dear: &[FamilyCost]) -> Option<String> {
-    let items: Vec<String> = dear.iter().map(family_cost).collect();
+fn slower(slower: &[FamilyCost]) -> Option<String> {
+    let items: Vec<String> = slower.iter().map(family_cost).collect();
     (!items.is_empty()).then(|| format!("pays for {}", listed(&items)))
 }
 
@@ -48,7 +48,7 @@ fn faster(faster: &[FamilyCost]) -> Option<String> {
         .map(|f| format!("{} ({})", words::family(f.family), ratio_range(f.least, f.most)))
         .collect();
     (!items.is_empty())
-        .then(|| format!("is faster than the reference for {}, which is worth a second look", listed(&items)))
+        .then(|| format!("is faster than the baseline for {}, which is worth a second look", listed(&items)))
 }
 
 fn free(free: &[Family], is_first: bool) -> Option<String> {
@@ -63,8 +63,8 @@ fn left_open(cost: &LayerCost) -> Option<String> {
         let all = cost.undecided + cost.decided;
         open.push(format!("{} of {} undecided", cost.undecided, counted(all, "verdict", "verdicts")));
     }
-    if cost.gaps > 0 && cost.decided + cost.undecided > 0 {
-        open.push(counted(cost.gaps, "gap", "gaps"));
+    if cost.missing > 0 && cost.decided + cost.undecided > 0 {
+        open.push(counted(cost.missing, "missing", "missing"));
     }
     (!open.is_empty()).then(|| listed(&open))
 }
@@ -77,25 +77,25 @@ mod tests {
         FamilyCost { family, least, most, most_label: "fork + wait".into(), rows }
     }
 
-    fn lane() -> LayerCost {
+    fn target() -> LayerCost {
         LayerCost {
-            lane: "gvisor".into(),
-            dear: vec![],
+            target: "gvisor".into(),
+            slower: vec![],
             free: vec![],
             faster: vec![],
             decided: 7,
             undecided: 0,
-            gaps: 0,
+            missing: 0,
         }
     }
 
     #[test]
-    fn a_dear_layer_names_its_work_dearest_first() {
+    fn a_slow_layer_names_its_work_slowest_first() {
         let cost = cost(&LayerCost {
-            dear: vec![family(Family::SystemCall, 24.1, 24.1, 1), family(Family::Process, 8.71, 12.3, 2)],
+            slower: vec![family(Family::SystemCall, 24.1, 24.1, 1), family(Family::Process, 8.71, 12.3, 2)],
             free: vec![Family::Cpu],
-            gaps: 1,
-            ..lane()
+            missing: 1,
+            ..target()
         });
         assert_eq!(
             cost,
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn a_free_layer_says_only_what_the_session_could_see() {
-        let free = LayerCost { free: vec![Family::Cpu, Family::File], ..lane() };
+        let free = LayerCost { free: vec![Family::Cpu, Family::File], ..target() };
         assert_eq!(cost(&free), "costs nothing that this session could see.");
         let undecided = LayerCost { undecided: 2, ..free };
         assert_eq!(cost(&undecided), "pays nothing for computing and files; 2 of 9 verdicts undecided.");
@@ -114,20 +114,20 @@ mod tests {
 
     #[test]
     fn what_was_not_compared_is_not_judged() {
-        let gaps = LayerCost { decided: 0, gaps: 7, ..lane() };
-        assert_eq!(cost(&gaps), "cannot be judged: every figure of it is a gap.");
-        let nothing = LayerCost { decided: 0, ..lane() };
+        let missing = LayerCost { decided: 0, missing: 7, ..target() };
+        assert_eq!(cost(&missing), "cannot be judged: every figure of it is a gap.");
+        let nothing = LayerCost { decided: 0, ..target() };
         assert_eq!(cost(&nothing), "cannot be judged: it was not measured.");
-        let open = LayerCost { decided: 0, undecided: 1, ..lane() };
+        let open = LayerCost { decided: 0, undecided: 1, ..target() };
         assert_eq!(cost(&open), "shows no cost yet; 1 of 1 verdict undecided.");
     }
 
     #[test]
-    fn faster_than_the_reference_is_worth_a_second_look() {
-        let faster = LayerCost { faster: vec![family(Family::File, 0.28, 0.28, 1)], ..lane() };
+    fn faster_than_the_baseline_is_worth_a_second_look() {
+        let faster = LayerCost { faster: vec![family(Family::File, 0.28, 0.28, 1)], ..target() };
         assert_eq!(
             cost(&faster),
-            "is faster than the reference for files (0.28x), which is worth a second look."
+            "is faster than the baseline for files (0.28x), which is worth a second look."
         );
     }
 }

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use tare_analysis::findings::*;
-use tare_data::caveat::Caveat;
 use tare_data::facts::Facts;
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::generator::Generator;
@@ -12,11 +11,12 @@ use tare_data::names::{Case, Parameters};
 use tare_data::request::Amount;
 use tare_data::session::*;
 use tare_data::unit::{Direction, Unit};
+use tare_data::warning::Warning;
 
 /// Rounds of a specimen.
 const ROUNDS: u32 = 18;
 
-/// A case of the specimens: probe, label, place, peer, and the reference's figure in nanoseconds.
+/// A case of the specimens: probe, label, place, peer, and the baseline's figure in nanoseconds.
 type Work = (&'static str, &'static str, Option<&'static str>, Option<&'static str>, f64);
 
 const WORK: &[Work] = &[
@@ -29,10 +29,10 @@ const WORK: &[Work] = &[
     ("net.rr", "TCP round trip", None, Some("loopback"), 20_613.0),
 ];
 
-/// What a specimen's lane costs at each work; `None` is a gap.
+/// What a specimen's environment costs at each work; `None` is a gap.
 type Costs = [Option<f64>; 7];
 
-const LANES: &[(&str, Costs)] = &[
+const TARGETS: &[(&str, Costs)] = &[
     ("container", [Some(1.001), Some(1.004), Some(0.998), Some(1.0), Some(1.002), Some(0.997), Some(1.019)]),
     ("gvisor", [Some(24.13), Some(12.31), Some(8.71), Some(19.5), Some(1.003), None, Some(5.41)]),
     ("wsl2-like", [Some(1.09), Some(9.83), Some(7.12), Some(1.42), None, Some(0.43), Some(156.4)]),
@@ -59,17 +59,17 @@ pub fn level(median: f64, seed: u64) -> Level {
 }
 
 /// A comparison at a ratio, with the verdict that follows from a half interval of one in a hundred.
-pub fn comparison(reference: f64, ratio: f64, seed: u64) -> Comparison {
+pub fn comparison(baseline: f64, ratio: f64, seed: u64) -> Comparison {
     let (low, high) = (ratio * 0.99, ratio * 1.012);
     let verdict = match (low, high) {
         (low, _) if low > 1.02 => Verdict::Slower,
         (_, high) if high < 0.98 => Verdict::Faster,
         (low, high) if low > 0.98 && high < 1.02 => Verdict::Same,
         (low, _) if low > 1.0 => Verdict::SlowerUnclear,
-        _ => Verdict::CannotTell,
+        _ => Verdict::Inconclusive,
     };
     Comparison {
-        level: level(reference * ratio, seed),
+        level: level(baseline * ratio, seed),
         rounds: ROUNDS,
         ratio,
         low,
@@ -80,34 +80,34 @@ pub fn comparison(reference: f64, ratio: f64, seed: u64) -> Comparison {
         p: if verdict == Verdict::Slower { 0.0004 } else { 0.3 },
         verdict,
         coloured: matches!(verdict, Verdict::Slower | Verdict::Faster | Verdict::SlowerUnclear),
-        decided_at: (verdict != Verdict::CannotTell).then_some(12),
-        rounds_to_tell: (verdict == Verdict::CannotTell).then_some(212),
-        difference: reference * (ratio - 1.0),
+        decided_at: (verdict != Verdict::Inconclusive).then_some(12),
+        rounds_to_tell: (verdict == Verdict::Inconclusive).then_some(212),
+        difference: baseline * (ratio - 1.0),
         starts: None,
-        caveats: vec![],
+        warnings: vec![],
     }
 }
 
-fn gap(probe: &str) -> Cell {
-    Cell::Gap(match probe {
-        "cpu.primes" => Gap::NotComparable {
+fn missing(probe: &str) -> Cell {
+    Cell::Missing(match probe {
+        "cpu.primes" => Missing::NotComparable {
             reason: "emulated processor (TCG): no KVM that works here".into(),
             level: level(4e6, 3),
         },
-        _ => Gap::Failed(Failure::new(
+        _ => Missing::Failed(Failure::new(
             FailureKind::NotComparable,
             "fsync costs nothing in this place: memory overlay",
         )),
     })
 }
 
-fn row(index: usize, lanes: usize) -> Row {
-    let (probe, label, place, peer, reference) = WORK[index];
+fn row(index: usize, targets: usize) -> Row {
+    let (probe, label, place, peer, baseline) = WORK[index];
     let cell = |(_, costs): &(&str, Costs)| match costs[index] {
         Some(ratio) => {
-            Cell::Compared(Box::new(comparison(reference, ratio, index as u64 * 31 + ratio as u64)))
+            Cell::Compared(Box::new(comparison(baseline, ratio, index as u64 * 31 + ratio as u64)))
         }
-        None => gap(probe),
+        None => missing(probe),
     };
     Row {
         case: case(index).to_string(),
@@ -117,9 +117,9 @@ fn row(index: usize, lanes: usize) -> Row {
         peer: peer.map(Into::into),
         metric: metric("time"),
         headline: true,
-        reference: Some(level(reference, index as u64)),
-        cells: LANES[..lanes].iter().map(cell).collect(),
-        control: Some(Cell::Compared(Box::new(comparison(reference, 1.001, 7)))),
+        baseline: Some(level(baseline, index as u64)),
+        cells: TARGETS[..targets].iter().map(cell).collect(),
+        control: Some(Cell::Compared(Box::new(comparison(baseline, 1.001, 7)))),
         published: Vec::new(),
     }
 }
@@ -129,7 +129,7 @@ fn longest(row: &Row) -> Row {
     Row {
         metric: metric("max"),
         headline: false,
-        reference: Some(level(91_000.0, 3)),
+        baseline: Some(level(91_000.0, 3)),
         cells: (0..row.cells.len()).map(|i| Cell::Observed(level(92_000.0, i as u64))).collect(),
         control: None,
         ..row.clone()
@@ -146,11 +146,11 @@ fn case(index: usize) -> Case {
     }
 }
 
-/// A session of `lanes` subjects (at most six).
-pub fn session(lanes: usize) -> Session {
-    let lane = |name: &str, role| Lane { name: name.into(), specification: name.into(), role };
-    let mut all = vec![lane("native", Role::Reference), lane("native (again)", Role::Control)];
-    all.extend(LANES[..lanes].iter().map(|(name, _)| lane(name, Role::Subject)));
+/// A session of `environments` subjects (at most six).
+pub fn session(targets: usize) -> Session {
+    let target = |name: &str, role| Target { name: name.into(), specification: name.into(), role };
+    let mut all = vec![target("native", Role::Baseline), target("native (again)", Role::Control)];
+    all.extend(TARGETS[..targets].iter().map(|(name, _)| target(name, Role::Subject)));
     let cases = (0..WORK.len()).map(|i| PlannedCase {
         id: case(i).to_string(),
         case: case(i),
@@ -160,7 +160,7 @@ pub fn session(lanes: usize) -> Session {
         definition: "d0".into(),
         amount: Amount::Operations { batch: 1000, batches: 10 },
         margin: 1.02f64.ln(),
-        gaps: BTreeMap::new(),
+        missing: BTreeMap::new(),
     });
     let facts = |kernel: &str| Facts([("kernel.release".into(), kernel.into())].into());
     Session {
@@ -178,13 +178,13 @@ pub fn session(lanes: usize) -> Session {
             looks: vec![12, 18],
             budget_s: Some(160.0),
             cases: cases.collect(),
-            lanes: all.clone(),
+            targets: all.clone(),
         },
         facts: all
             .iter()
-            .map(|lane| LaneFacts {
-                lane: lane.name.clone(),
-                inside: facts(if lane.name == "gvisor" { "4.4.0" } else { "6.18.44" }),
+            .map(|target| TargetFacts {
+                target: target.name.clone(),
+                inside: facts(if target.name == "gvisor" { "4.4.0" } else { "6.18.44" }),
                 outside: facts("6.18.44"),
                 places: BTreeMap::new(),
             })
@@ -196,29 +196,29 @@ pub fn session(lanes: usize) -> Session {
 }
 
 /// Findings that go with [`session`].
-pub fn findings(lanes: usize) -> Findings {
-    let mut rows: Vec<Row> = (0..WORK.len()).map(|i| row(i, lanes)).collect();
+pub fn findings(targets: usize) -> Findings {
+    let mut rows: Vec<Row> = (0..WORK.len()).map(|i| row(i, targets)).collect();
     if let Some(Cell::Compared(cell)) = rows[3].cells.get_mut(1) {
-        cell.caveats = vec![Caveat::Modal { modes: 2 }, Caveat::RoundsRepeated { repeated: 1, kept: 2 }];
+        cell.warnings = vec![Warning::Modal { modes: 2 }, Warning::RoundsRepeated { repeated: 1, kept: 2 }];
     }
-    rows.extend((lanes > 0).then(|| longest(&rows[6])));
+    rows.extend((targets > 0).then(|| longest(&rows[6])));
     let compared = rows.iter().flat_map(|r| &r.cells).filter(|c| matches!(c, Cell::Compared(_))).count();
     Findings {
-        reference: "native".into(),
-        subjects: LANES[..lanes].iter().map(|(name, _)| (*name).into()).collect(),
-        costs: (0..lanes).map(|lane| layer(&rows, lane)).collect(),
+        baseline: "native".into(),
+        subjects: TARGETS[..targets].iter().map(|(name, _)| (*name).into()).collect(),
+        costs: (0..targets).map(|target| layer(&rows, target)).collect(),
         rows,
         certificate: Certificate {
             control_cells: 7,
             control_coloured: 0,
             banner: false,
-            smallest_effect: (lanes > 0).then_some(1.026),
+            smallest_effect: (targets > 0).then_some(1.026),
             decided: compared.saturating_sub(1),
             compared,
             repeated: 2,
         },
-        caveats: if lanes > 1 {
-            vec![(Some("gvisor".into()), Caveat::ClockDisagrees { parts_per_million: 41.0 })]
+        warnings: if targets > 1 {
+            vec![(Some("gvisor".into()), Warning::ClockDisagrees { parts_per_million: 41.0 })]
         } else {
             vec![]
         },
@@ -226,12 +226,12 @@ pub fn findings(lanes: usize) -> Findings {
     }
 }
 
-fn layer(rows: &[Row], lane: usize) -> LayerCost {
-    let cells = || rows.iter().map(|row| (row, &row.cells[lane]));
+fn layer(rows: &[Row], target: usize) -> LayerCost {
+    let cells = || rows.iter().map(|row| (row, &row.cells[target]));
     let compared = || {
         cells().filter_map(|(row, cell)| match cell {
             Cell::Compared(c) => Some((row, &**c)),
-            Cell::Observed(_) | Cell::Gap(_) => None,
+            Cell::Observed(_) | Cell::Missing(_) => None,
         })
     };
     let cost = |(row, c): (&Row, &Comparison)| FamilyCost {
@@ -241,9 +241,9 @@ fn layer(rows: &[Row], lane: usize) -> LayerCost {
         most_label: row.label.clone(),
         rows: 1,
     };
-    let mut dear: Vec<FamilyCost> = Vec::new();
+    let mut slower: Vec<FamilyCost> = Vec::new();
     for next in compared().filter(|(_, c)| c.verdict == Verdict::Slower).map(cost) {
-        match dear.iter_mut().find(|known| known.family == next.family) {
+        match slower.iter_mut().find(|known| known.family == next.family) {
             Some(known) => {
                 known.rows += 1;
                 known.least = known.least.min(next.least);
@@ -251,14 +251,14 @@ fn layer(rows: &[Row], lane: usize) -> LayerCost {
                     (known.most, known.most_label) = (next.most, next.most_label);
                 }
             }
-            None => dear.push(next),
+            None => slower.push(next),
         }
     }
-    dear.sort_by(|a, b| b.most.total_cmp(&a.most));
-    let undecided = |c: &Comparison| matches!(c.verdict, Verdict::CannotTell | Verdict::SlowerUnclear);
+    slower.sort_by(|a, b| b.most.total_cmp(&a.most));
+    let undecided = |c: &Comparison| matches!(c.verdict, Verdict::Inconclusive | Verdict::SlowerUnclear);
     LayerCost {
-        lane: LANES[lane].0.into(),
-        dear,
+        target: TARGETS[target].0.into(),
+        slower,
         free: compared()
             .filter(|(_, c)| c.verdict == Verdict::Same)
             .map(|(row, _)| Family::of(&row.probe))
@@ -271,6 +271,6 @@ fn layer(rows: &[Row], lane: usize) -> LayerCost {
         faster: compared().filter(|(_, c)| c.verdict == Verdict::Faster).map(cost).collect(),
         decided: compared().filter(|(_, c)| !undecided(c)).count(),
         undecided: compared().filter(|(_, c)| undecided(c)).count(),
-        gaps: cells().filter(|(_, cell)| matches!(cell, Cell::Gap(_))).count(),
+        missing: cells().filter(|(_, cell)| matches!(cell, Cell::Missing(_))).count(),
     }
 }

@@ -19,7 +19,7 @@ pub struct Options<'a> {
     pub width: usize,
     /// Whether verdicts are coloured. The caller knows of `NO_COLOR` and whether this is a terminal.
     pub colour: bool,
-    /// Every metric, with the lane's own figure and the distribution of its rounds.
+    /// Every metric, with the environment's own figure and the distribution of its rounds.
     pub wide: bool,
     /// Path of the record.
     pub record: Option<&'a str>,
@@ -60,11 +60,11 @@ pub fn where_it_runs(row: &Row) -> String {
 
 /// What was compared, where, with which seed, for how long: the parts of the first line.
 pub fn heading(session: &Session, findings: &Findings, elapsed_s: Option<f64>) -> Vec<String> {
-    let environments = session.plan.lanes.iter().filter(|lane| lane.role != Role::Control).count();
+    let environments = session.plan.targets.iter().filter(|target| target.role != Role::Control).count();
     let elapsed_s = elapsed_s.or_else(|| measured_s(session));
     let mut parts = vec![
         clean(&session.plan.study),
-        format!("against {}", clean(&findings.reference)),
+        format!("against {}", clean(&findings.baseline)),
         counted(environments, "environment", "environments"),
         format!("seed {:x}", session.plan.seed),
     ];
@@ -82,7 +82,7 @@ pub fn measured_s(session: &Session) -> Option<f64> {
 /// `18 rounds`, or `12-18 rounds` where racing let some cases leave early.
 fn rounds(findings: &Findings) -> String {
     let counts = || {
-        let levels = findings.rows.iter().filter_map(|row| row.reference.as_ref());
+        let levels = findings.rows.iter().filter_map(|row| row.baseline.as_ref());
         levels.map(|level| level.rounds).filter(|rounds| *rounds > 0)
     };
     match (counts().min(), counts().max()) {
@@ -92,14 +92,14 @@ fn rounds(findings: &Findings) -> String {
     }
 }
 
-/// The banner of a session whose reference differs from itself.
+/// The banner of a session whose baseline differs from itself.
 pub fn banner(findings: &Findings) -> Option<String> {
     let certificate = &findings.certificate;
     certificate.banner.then(|| {
         format!(
             "This session cannot be trusted: {} differs from itself in {} of {} cells, more than chance \
              allows. Quieten the machine (tare check names what is loud) and run again.",
-            clean(&findings.reference),
+            clean(&findings.baseline),
             certificate.control_coloured,
             certificate.control_cells
         )
@@ -107,18 +107,18 @@ pub fn banner(findings: &Findings) -> Option<String> {
 }
 
 /// What the words in the table mean: only those that stand in it.
-pub fn legend(session: &Session, rows: &[&Row], reference: &str) -> Vec<String> {
+pub fn legend(session: &Session, rows: &[&Row], baseline: &str) -> Vec<String> {
     let cells = || rows.iter().flat_map(|row| &row.cells).filter_map(words::comparison);
     if cells().next().is_none() {
         return Vec::new();
     }
     let margin = margins(&session.plan.cases);
-    let reference = clean(reference);
+    let baseline = clean(baseline);
     let meanings: [(&[Verdict], String); 4] = [
-        (&[Verdict::Slower, Verdict::Faster], format!("beyond {margin} of {reference}")),
+        (&[Verdict::Slower, Verdict::Faster], format!("beyond {margin} of {baseline}")),
         (&[Verdict::Same], format!("shown to lie within {margin}")),
         (&[Verdict::SlowerUnclear, Verdict::FasterUnclear], "direction known, size not".into()),
-        (&[Verdict::CannotTell], "more rounds are needed".into()),
+        (&[Verdict::Inconclusive], "more rounds are needed".into()),
     ];
     let mut parts = Vec::new();
     for (verdicts, meaning) in meanings {
@@ -148,14 +148,14 @@ fn margins(cases: &[PlannedCase]) -> String {
     }
 }
 
-/// What the session says of its own power: A/A lane, smallest effect, verdicts, disturbed rounds.
+/// What the session says of its own power: A/An environment, smallest effect, verdicts, disturbed rounds.
 pub fn certificate(findings: &Findings) -> Vec<String> {
     let certificate = &findings.certificate;
     let mut lines = vec![match certificate.control_cells {
-        0 => "No A/A lane: the session did not check itself.".to_owned(),
+        0 => "No A/An environment: the session did not check itself.".to_owned(),
         cells => {
             format!(
-                "A/A lane: {} of {} coloured.",
+                "A/An environment: {} of {} coloured.",
                 certificate.control_coloured,
                 counted(cells, "cell", "cells")
             )
@@ -186,7 +186,7 @@ fn undecided(findings: &Findings) -> Option<String> {
     let cells = findings.rows.iter().filter(|row| row.headline).flat_map(|row| &row.cells);
     let needed: Vec<u32> = cells
         .filter_map(words::comparison)
-        .filter(|c| c.verdict == Verdict::CannotTell)
+        .filter(|c| c.verdict == Verdict::Inconclusive)
         .filter_map(|c| c.rounds_to_tell)
         .collect();
     let within = needed.iter().copied().filter(|rounds| *rounds <= MOST_ROUNDS_OFFERED).max()?;
@@ -195,29 +195,29 @@ fn undecided(findings: &Findings) -> Option<String> {
     Some(format!("About {within} rounds would tell{rest} the others (--rounds {within})."))
 }
 
-/// Doubts about a whole lane or the session, each with its advice. The banner stands for the control lane's.
-pub fn caveats(findings: &Findings) -> Vec<String> {
+/// Doubts about a whole environment or the session, each with its advice. The banner stands for the control environment's.
+pub fn warnings(findings: &Findings) -> Vec<String> {
     let mut by_words: BTreeMap<(usize, String, &'static str), Vec<String>> = BTreeMap::new();
     let mut order = Vec::new();
-    for (lane, caveat) in &findings.caveats {
-        let said = clean(&caveat.words());
+    for (target, warning) in &findings.warnings {
+        let said = clean(&warning.words());
         let place = order.iter().position(|known| *known == said).unwrap_or_else(|| {
             order.push(said.clone());
             order.len() - 1
         });
-        let lanes = by_words.entry((place, said, caveat.advice())).or_default();
-        lanes.extend(lane.as_deref().map(clean));
+        let targets = by_words.entry((place, said, warning.advice())).or_default();
+        targets.extend(target.as_deref().map(clean));
     }
-    let line = |((_, said, advice), lanes): ((usize, String, &str), Vec<String>)| {
-        let who = if lanes.is_empty() { "session".to_owned() } else { listed(&lanes) };
+    let line = |((_, said, advice), targets): ((usize, String, &str), Vec<String>)| {
+        let who = if targets.is_empty() { "session".to_owned() } else { listed(&targets) };
         format!("{who}: {said}; {advice}.")
     };
     by_words.into_iter().map(line).collect()
 }
 
-/// A sentence a lane: its name and what it costs.
+/// A sentence an environment: its name and what it costs.
 pub fn sentences(findings: &Findings) -> Vec<(String, String)> {
-    findings.costs.iter().map(|cost| (clean(&cost.lane), sentence::cost(cost))).collect()
+    findings.costs.iter().map(|cost| (clean(&cost.target), sentence::cost(cost))).collect()
 }
 
 /// How the session ended, when it did not end by itself, with what goes on from there.

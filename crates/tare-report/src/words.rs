@@ -1,9 +1,9 @@
-//! The words that stand for verdicts, gaps, families of work, caveats and endings.
+//! The words that stand for verdicts, gaps, families of work, warnings and endings.
 
-use tare_analysis::findings::{Cell, Comparison, Family, Gap, Verdict};
-use tare_data::caveat::Caveat;
+use tare_analysis::findings::{Cell, Comparison, Family, Missing, Verdict};
 use tare_data::failure::FailureKind;
 use tare_data::session::Ending;
+use tare_data::warning::Warning;
 
 /// Marks a difference that does not survive the correction for many cells.
 pub const UNCORRECTED: char = '†';
@@ -16,7 +16,7 @@ pub fn verdict(verdict: Verdict) -> &'static str {
         Verdict::Same => "same",
         Verdict::SlowerUnclear => "slower?",
         Verdict::FasterUnclear => "faster?",
-        Verdict::CannotTell => "cannot tell",
+        Verdict::Inconclusive => "inconclusive",
     }
 }
 
@@ -28,7 +28,7 @@ pub fn verdict_name(verdict: Verdict) -> &'static str {
         Verdict::Same => "same",
         Verdict::SlowerUnclear => "slower_unclear",
         Verdict::FasterUnclear => "faster_unclear",
-        Verdict::CannotTell => "cannot_tell",
+        Verdict::Inconclusive => "inconclusive",
     }
 }
 
@@ -38,12 +38,12 @@ pub fn is_uncorrected(comparison: &Comparison) -> bool {
 }
 
 /// What a gap is called in a cell, and its reason, which stands below the table.
-pub fn gap(gap: &Gap) -> (&'static str, Option<&str>) {
-    match gap {
-        Gap::Failed(failure) => (failure_kind(failure.kind), Some(&failure.reason)),
-        Gap::NotReached => ("not reached", None),
-        Gap::NoReference(_) => ("no reference", None),
-        Gap::NotComparable { reason, .. } => ("not comparable", Some(reason)),
+pub fn missing(missing: &Missing) -> (&'static str, Option<&str>) {
+    match missing {
+        Missing::Failed(failure) => (failure_kind(failure.kind), Some(&failure.reason)),
+        Missing::NotReached => ("not reached", None),
+        Missing::NoBaseline(_) => ("no baseline", None),
+        Missing::NotComparable { reason, .. } => ("not comparable", Some(reason)),
     }
 }
 
@@ -74,12 +74,12 @@ pub fn failure_name(kind: FailureKind) -> &'static str {
 }
 
 /// The name of a gap in files that programs read.
-pub fn gap_name(gap: &Gap) -> &'static str {
-    match gap {
-        Gap::Failed(failure) => failure_name(failure.kind),
-        Gap::NotReached => "not_reached",
-        Gap::NoReference(_) => "no_reference",
-        Gap::NotComparable { .. } => "not_comparable",
+pub fn missing_name(missing: &Missing) -> &'static str {
+    match missing {
+        Missing::Failed(failure) => failure_name(failure.kind),
+        Missing::NotReached => "not_reached",
+        Missing::NoBaseline(_) => "no_reference",
+        Missing::NotComparable { .. } => "not_comparable",
     }
 }
 
@@ -115,39 +115,39 @@ pub fn family_name(family: Family) -> &'static str {
     }
 }
 
-/// What every caveat of a kind has in common, for a note that stands for several of them.
-pub fn caveat_kind(caveat: &Caveat) -> &'static str {
-    match caveat {
-        Caveat::ControlColoured { .. } => "the reference differs from itself",
-        Caveat::SkewedTail { .. } => "differences are skewed: their centre and their median disagree",
-        Caveat::Modal { .. } => "rounds fall into separate groups",
-        Caveat::CanaryOutside { .. } => "a fixed piece of arithmetic took another time than in the reference",
-        Caveat::ClockDisagrees { .. } => "its clock and the host's disagree",
-        Caveat::CoarseClock { .. } => "its clock moves in coarse steps",
-        Caveat::RoundsRepeated { .. } => "rounds were disturbed and run again",
-        Caveat::TrialsFailed { .. } => "some trials failed",
-        Caveat::SharedStarts { .. } => "rounds share starts of the environment",
-        Caveat::BrokenOff { .. } => "the session broke off early",
-        Caveat::EmulatedProcessor => "the processor is emulated",
-        Caveat::DatagramsAstray { .. } => "datagrams were lost, late, doubled or out of order",
+/// What every warning of a kind has in common, for a note that stands for several of them.
+pub fn warning_kind(warning: &Warning) -> &'static str {
+    match warning {
+        Warning::ControlColoured { .. } => "the baseline differs from itself",
+        Warning::SkewedTail { .. } => "differences are skewed: their centre and their median disagree",
+        Warning::Modal { .. } => "rounds fall into separate groups",
+        Warning::CanaryOutside { .. } => "a fixed piece of arithmetic took another time than in the baseline",
+        Warning::ClockDisagrees { .. } => "its clock and the host's disagree",
+        Warning::CoarseClock { .. } => "its clock moves in coarse steps",
+        Warning::RoundsRepeated { .. } => "rounds were disturbed and run again",
+        Warning::TrialsFailed { .. } => "some trials failed",
+        Warning::SharedStarts { .. } => "rounds share starts of the environment",
+        Warning::BrokenOff { .. } => "the session broke off early",
+        Warning::EmulatedProcessor => "the processor is emulated",
+        Warning::DatagramsAstray { .. } => "datagrams were lost, late, doubled or out of order",
     }
 }
 
-/// The name of a caveat in files that programs read.
-pub fn caveat_name(caveat: &Caveat) -> &'static str {
-    match caveat {
-        Caveat::ControlColoured { .. } => "control_coloured",
-        Caveat::SkewedTail { .. } => "skewed_tail",
-        Caveat::Modal { .. } => "modal",
-        Caveat::CanaryOutside { .. } => "canary_outside",
-        Caveat::ClockDisagrees { .. } => "clock_disagrees",
-        Caveat::CoarseClock { .. } => "coarse_clock",
-        Caveat::RoundsRepeated { .. } => "rounds_repeated",
-        Caveat::TrialsFailed { .. } => "trials_failed",
-        Caveat::SharedStarts { .. } => "shared_starts",
-        Caveat::BrokenOff { .. } => "broken_off",
-        Caveat::EmulatedProcessor => "emulated_processor",
-        Caveat::DatagramsAstray { .. } => "datagrams_astray",
+/// The name of a warning in files that programs read.
+pub fn warning_name(warning: &Warning) -> &'static str {
+    match warning {
+        Warning::ControlColoured { .. } => "control_coloured",
+        Warning::SkewedTail { .. } => "skewed_tail",
+        Warning::Modal { .. } => "modal",
+        Warning::CanaryOutside { .. } => "canary_outside",
+        Warning::ClockDisagrees { .. } => "clock_disagrees",
+        Warning::CoarseClock { .. } => "coarse_clock",
+        Warning::RoundsRepeated { .. } => "rounds_repeated",
+        Warning::TrialsFailed { .. } => "trials_failed",
+        Warning::SharedStarts { .. } => "shared_starts",
+        Warning::BrokenOff { .. } => "broken_off",
+        Warning::EmulatedProcessor => "emulated_processor",
+        Warning::DatagramsAstray { .. } => "datagrams_astray",
     }
 }
 
@@ -173,6 +173,6 @@ pub fn ending_name(ending: Ending) -> &'static str {
 pub fn comparison(cell: &Cell) -> Option<&Comparison> {
     match cell {
         Cell::Compared(comparison) => Some(comparison),
-        Cell::Observed(_) | Cell::Gap(_) => None,
+        Cell::Observed(_) | Cell::Missing(_) => None,
     }
 }

@@ -149,7 +149,7 @@ pub struct Import {
     /// Where the record goes. tare-imported-DATE.tare in this folder unless given.
     #[arg(long, value_name = "RECORD")]
     pub out: Option<PathBuf>,
-    /// The environment that the tools ran in, as its lane is named in a session: one for all files, or one for each
+    /// The environment that the tools ran in, as its environment is named in a session: one for all files, or one for each
     /// in their order, comma-separated.
     #[arg(long = "environment", value_name = "NAMES", value_delimiter = ',')]
     pub environments: Vec<String>,
@@ -246,8 +246,8 @@ pub enum ToolView {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   tare diff before.tare after.tare
-  tare diff --fail-if dearer before.tare after.tare         exit with 6 if a layer has become dearer
-  tare diff --fail-if 'dearer:gvisor:net.*>1.1' OLD NEW     by more than a tenth")]
+  tare diff --fail-if regressed before.tare after.tare         exit with 6 if a layer has become regressed
+  tare diff --fail-if 'regressed:gvisor:net.*>1.1' OLD NEW     by more than a tenth")]
 pub struct Diff {
     /// The older record.
     pub old: PathBuf,
@@ -262,7 +262,7 @@ pub struct Diff {
     /// Every metric, and every fact that differs.
     #[arg(long)]
     pub wide: bool,
-    /// Exit with 6 if a cell is so: dearer, undecided or gap, as KIND[:ENVIRONMENT[:CASE]][>RATIO] with * for
+    /// Exit with 6 if a cell is so: slower, undecided or gap, as KIND[:ENVIRONMENT[:CASE]][>RATIO] with * for
     /// any part of a name. Can be given several times.
     #[arg(long, value_name = "CONDITION", value_parser = Condition::of_two)]
     pub fail_if: Vec<Condition>,

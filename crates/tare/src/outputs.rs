@@ -101,12 +101,12 @@ pub fn tell(outcome: &Outcome, tripped: &[String]) -> ExitCode {
 }
 
 /// A condition that no cell of the session answers to.
-pub fn chooses_nothing(condition: &str, lanes: &[String]) -> LabError {
+pub fn chooses_nothing(condition: &str, targets: &[String]) -> LabError {
     let error = LabError::new(ErrorKind::Usage, format!("'{condition}' chooses no cell of this session"));
-    match lanes {
-        [] => error.hint("there is no environment beside the reference"),
-        lanes => {
-            error.hint(format!("its environments are {}; tare list probes names cases", lanes.join(", ")))
+    match targets {
+        [] => error.hint("there is no environment beside the baseline"),
+        targets => {
+            error.hint(format!("its environments are {}; tare list probes names cases", targets.join(", ")))
         }
     }
 }

@@ -87,8 +87,8 @@ impl Observer for Progress {
                 self.clear();
                 let _ = writeln!(io::stderr(), "note: {note}");
             }
-            Event::Entering { lane } => {
-                let text = format!("entering {lane}");
+            Event::Entering { target } => {
+                let text = format!("entering {target}");
                 self.draw(|_| text.clone(), || text.clone());
             }
             Event::Calibrating { done, of } => {
@@ -99,7 +99,7 @@ impl Observer for Progress {
             Event::Trial(standing) => {
                 let state = State {
                     label: standing.case.to_owned(),
-                    lane: standing.lane.to_owned(),
+                    target: standing.target.to_owned(),
                     rounds: standing.round - 1,
                     rounds_planned: standing.rounds,
                     decided: standing.decided,

@@ -5,11 +5,11 @@ import { levelOf, uniqueLabels } from "../data";
 import { choice, colour } from "../dom";
 import { counted, figure, half } from "../number";
 import type { Chart } from "./frame";
-import { base, fitted, labelRoom, laneStyle, short, unitLabel, zeroTicks } from "./style";
+import { base, fitted, labelRoom, environmentStyle, short, unitLabel, zeroTicks } from "./style";
 
-interface Bar { row: string; lane: string; value: number; low: number; high: number; label: string; title: string }
-/** A lane without a bar, and why. */
-interface Missing { row: string; lane: string; words: string }
+interface Bar { row: string; environment: string; value: number; low: number; high: number; label: string; title: string }
+/** An environment without a bar, and why. */
+interface Missing { row: string; environment: string; words: string }
 interface Group { name: string; rows: Row[] }
 
 /** Rows of one probe and metric: they have a scale in common. */
@@ -24,12 +24,12 @@ function groups(rows: Row[], of: (row: Row) => boolean): Group[] {
   return [...found.values()];
 }
 
-const barsOf = (rows: Row[]): boolean => rows.some((row) => row.reference !== null || row.cells.some((cell) => levelOf(cell) !== null));
+const barsOf = (rows: Row[]): boolean => rows.some((row) => row.baseline !== null || row.cells.some((cell) => levelOf(cell) !== null));
 
 function chart(page: Page, redraw: () => void, id: string, title: string, about: string, of: (row: Row) => boolean): Chart | null {
   const all = groups(page.report.rows, of);
   if (all.length === 0) return null;
-  // One bar a lane says little: a probe with several cases is shown first.
+  // One bar an environment says little: a probe with several cases is shown first.
   let chosen = Math.max(all.findIndex((group) => group.rows.length > 1), 0);
   return {
     id, title, about,
@@ -54,33 +54,33 @@ function draw(page: Page, rows: Row[], width: number): SVGSVGElement | null {
   const labels = uniqueLabels(rows);
   const { unit, better } = rows[0].metric;
   const bars = rows.flatMap((row): Bar[] => {
-    const levels = [{ lane: page.report.reference, level: row.reference }, ...row.cells.map((cell) => ({ lane: cell.lane, level: levelOf(cell) }))];
-    return levels.flatMap(({ lane, level }) => {
+    const levels = [{ environment: page.report.baseline, level: row.baseline }, ...row.cells.map((cell) => ({ environment: cell.environment, level: levelOf(cell) }))];
+    return levels.flatMap(({ environment, level }) => {
       if (level === null || level.median === null) return [];
       const text = `${figure(level.median, unit)} ${half(level.median, level.low, level.high, unit)}`;
-      return [{ row: labels.get(row) ?? row.label, lane, value: level.median, low: level.low ?? level.median, high: level.high ?? level.median,
-        label: figure(level.median, unit), title: `${labels.get(row) ?? row.label}, ${lane}: ${text}, ${counted(level.rounds, "round", "rounds")}` }];
+      return [{ row: labels.get(row) ?? row.label, environment, value: level.median, low: level.low ?? level.median, high: level.high ?? level.median,
+        label: figure(level.median, unit), title: `${labels.get(row) ?? row.label}, ${environment}: ${text}, ${counted(level.rounds, "round", "rounds")}` }];
     });
   });
   if (bars.length === 0) return null;
-  const missing = rows.flatMap((row): Missing[] => row.cells.filter((cell) => levelOf(cell) === null && cell.gap !== null)
-    .map((cell) => ({ row: labels.get(row) ?? row.label, lane: cell.lane, words: cell.gap?.words ?? "" })));
-  const names = [page.report.reference, ...page.report.subjects].filter((lane) => [...bars, ...missing].some((bar) => bar.lane === lane));
+  const missing = rows.flatMap((row): Missing[] => row.cells.filter((cell) => levelOf(cell) === null && cell.missing !== null)
+    .map((cell) => ({ row: labels.get(row) ?? row.label, environment: cell.environment, words: cell.missing?.words ?? "" })));
+  const names = [page.report.baseline, ...page.report.subjects].filter((environment) => [...bars, ...missing].some((bar) => bar.environment === environment));
   const cases = [...new Set(bars.map((bar) => bar.row))];
   const room = labelRoom(names, width);
-  const fill = (bar: Bar): string => laneStyle(page, bar.lane).colour;
+  const fill = (bar: Bar): string => environmentStyle(page, bar.environment).colour;
   const most = Math.max(...bars.map((bar) => bar.high), 0);
   return plot({
     ...base(width), height: cases.length * (names.length * 19 + 34) + 50, marginLeft: room, marginRight: 84, marginBottom: 44, marginTop: 20,
     x: { domain: [0, most * 1.02 || 1], label: unitLabel(unit, better), labelArrow: "none", grid: true, ticks: zeroTicks(most, unit, Math.floor((width - room - 84) / 90)), tickFormat: (value: number) => (value === 0 ? "0" : short(figure(value, unit))) },
     fy: { domain: cases, label: null, axis: null, padding: 0.24 },
-    y: { type: "band", domain: names, label: null, tickSize: 0, padding: 0.14, tickFormat: (lane: string) => fitted(lane, room) },
+    y: { type: "band", domain: names, label: null, tickSize: 0, padding: 0.14, tickFormat: (environment: string) => fitted(environment, room) },
     marks: [
       text(cases, { fy: (name: string) => name, frameAnchor: "top-left", dx: 2, dy: -14, text: (name: string) => fitted(name, width - room), fontWeight: 600 }),
-      barX(bars, { x: "value", y: "lane", fy: "row", fill, fillOpacity: 0.8, title: "title" }),
-      ruleY(bars, { x1: "low", x2: "high", y: "lane", fy: "row", stroke: colour("--ink"), strokeWidth: 1.6 }),
-      text(bars, { x: "high", y: "lane", fy: "row", dx: 7, textAnchor: "start", text: "label" }),
-      text(missing, { x: 0, y: "lane", fy: "row", dx: 7, textAnchor: "start", text: "words", fill: colour("--muted"), fontStyle: "italic" }),
+      barX(bars, { x: "value", y: "environment", fy: "row", fill, fillOpacity: 0.8, title: "title" }),
+      ruleY(bars, { x1: "low", x2: "high", y: "environment", fy: "row", stroke: colour("--ink"), strokeWidth: 1.6 }),
+      text(bars, { x: "high", y: "environment", fy: "row", dx: 7, textAnchor: "start", text: "label" }),
+      text(missing, { x: 0, y: "environment", fy: "row", dx: 7, textAnchor: "start", text: "words", fill: colour("--muted"), fontStyle: "italic" }),
       ruleX([0], { stroke: colour("--ink"), strokeOpacity: 0.55 }),
     ],
   }) as SVGSVGElement;

@@ -7,7 +7,7 @@ import { counted, figure, half, ratio } from "../number";
 import type { Chart } from "./frame";
 import { frame } from "./frame";
 import { legend } from "./legend";
-import { base, fitted, labelRoom, laneStyle, placeColour, ratioAxis } from "./style";
+import { base, fitted, labelRoom, environmentStyle, placeColour, ratioAxis } from "./style";
 
 /** A plot of more figures than this is no plot. */
 const MOST_DRAWN = 60;
@@ -15,25 +15,25 @@ const MOST_DRAWN = 60;
 const MOST_OPEN = 12;
 /** Ratios beyond this, or below its inverse, would leave an axis to themselves. */
 const MOST_RATIO = 1e9;
-/** Marks of tools: none of them is a lane's. */
+/** Marks of tools: none of them is an environment's. */
 const OPEN_MARKS = ["hexagon", "times", "asterisk", "plus", "diamond2", "square2"];
 /** Pixels between the marks of a row, and above and below them. */
 const [SLOT, PADDING] = [12, 9];
 
-interface Measured { lane: string; level: Level }
-/** A row of the plot: the lanes' own medians over the reference's, and the figures that are drawn beside them. */
-interface Line { label: string; words: string[]; row: Row; median: number; lanes: Measured[]; others: BesideRow[] }
+interface Measured { environment: string; level: Level }
+/** A row of the plot: the environments' own medians over the baseline's, and the figures that are drawn beside them. */
+interface Line { label: string; words: string[]; row: Row; median: number; environments: Measured[]; others: BesideRow[] }
 
 const rowOf = (page: Page, other: BesideRow): Row => page.report.rows[other.row];
 
-const lanesOf = (page: Page, row: Row): { lane: string; level: Level | null }[] => [
-  { lane: page.report.reference, level: row.reference }, ...row.cells.map((cell) => ({ lane: cell.lane, level: levelOf(cell) })),
+const environmentsOf = (page: Page, row: Row): { environment: string; level: Level | null }[] => [
+  { environment: page.report.baseline, level: row.baseline }, ...row.cells.map((cell) => ({ environment: cell.environment, level: levelOf(cell) })),
 ];
 
 /** Why a figure has no place on the axis; null where it has one. */
 function undrawable(page: Page, other: BesideRow): string | null {
-  const median = rowOf(page, other).reference?.median ?? null;
-  if (median === null || median <= 0) return `${page.report.reference} has no figure of it`;
+  const median = rowOf(page, other).baseline?.median ?? null;
+  if (median === null || median <= 0) return `${page.report.baseline} has no figure of it`;
   return inRange((other.value ?? 0) / median) ? null : "no place on a log axis";
 }
 
@@ -42,62 +42,62 @@ const inRange = (value: number): boolean => value <= MOST_RATIO && value >= 1 / 
 /** Tool and environment, as the person says who imported it. */
 const who = (other: BesideRow): string => (other.environment === null ? other.tool : `${other.tool} in ${other.environment}`);
 
-/** A tool has a mark, an environment a colour: a lane's own where it has the name of a lane. */
+/** A tool has a mark, an environment a colour: an environment's own where it has the name of an environment. */
 function markOf(page: Page, all: BesideRow[], other: BesideRow): { symbol: string; colour: string } {
-  const { reference, subjects } = page.report;
+  const { baseline, subjects } = page.report;
   const tools = [...new Set(all.map(({ tool }) => tool))];
   const symbol = OPEN_MARKS[tools.indexOf(other.tool) % OPEN_MARKS.length];
-  const lanes = [reference, ...subjects];
-  const unknown = [...new Set(all.map(({ environment }) => environment))].filter((name) => name !== null && !lanes.includes(name));
+  const environments = [baseline, ...subjects];
+  const unknown = [...new Set(all.map(({ environment }) => environment))].filter((name) => name !== null && !environments.includes(name));
   if (other.environment === null) return { symbol, colour: colour("--muted") };
-  const lane = lanes.indexOf(other.environment);
-  return { symbol, colour: placeColour(lane >= 0 ? lane : lanes.length + unknown.indexOf(other.environment)) };
+  const environment = environments.indexOf(other.environment);
+  return { symbol, colour: placeColour(environment >= 0 ? environment : environments.length + unknown.indexOf(other.environment)) };
 }
 
 function linesOf(page: Page, drawn: BesideRow[]): Line[] {
   const labels = uniqueLabels(page.report.rows);
   return [...new Set(drawn.map((other) => other.row))].map((at) => {
     const row = page.report.rows[at];
-    const median = row.reference?.median ?? Number.NaN;
+    const median = row.baseline?.median ?? Number.NaN;
     const label = labels.get(row) ?? rowLabel(row);
     // Place or peer stand in a label only where they tell it from others.
     const words = [row.label, label === rowLabel(row) ? row.metric.name : `${row.metric.name}, ${row.place ?? row.peer ?? ""}`];
     return {
       row, median, label, words, others: drawn.filter((other) => other.row === at),
-      lanes: lanesOf(page, row).filter((own): own is Measured => own.level !== null && inRange((own.level.median ?? 0) / median)),
+      environments: environmentsOf(page, row).filter((own): own is Measured => own.level !== null && inRange((own.level.median ?? 0) / median)),
     };
   });
 }
 
 function chart(page: Page, drawn: BesideRow[]): Chart {
-  const { reference } = page.report;
+  const { baseline } = page.report;
   return {
     id: "beside",
     title: "Other tools and this session",
-    about: `Every figure over ${reference}'s own median. Filled marks are medians of this session with their 95 % intervals, open marks what other tools stated. They are not paired: there is no verdict between them.`,
+    about: `Every figure over ${baseline}'s own median. Filled marks are medians of this session with their 95 % intervals, open marks what other tools stated. They are not paired: there is no verdict between them.`,
     draw: (width) => draw(page, drawn, width),
   };
 }
 
 interface Mark { x: number; low: number; high: number; y: number; symbol: string; colour: string | undefined; title: string }
 
-/** The marks of a row whose top is `top` pixels down: of the lanes, then of the others. */
-function marksOf(page: Page, all: BesideRow[], line: Line, top: number): { lanes: Mark[]; others: Mark[] } {
+/** The marks of a row whose top is `top` pixels down: of the environments, then of the others. */
+function marksOf(page: Page, all: BesideRow[], line: Line, top: number): { environments: Mark[]; others: Mark[] } {
   const { label, median, row: { metric } } = line;
   const place = (slot: number): number => top + PADDING + (slot + 0.5) * SLOT;
-  const over = (value: number): string => `${ratio(value)} of ${page.report.reference}'s own median`;
-  const lanes = line.lanes.map(({ lane, level }, i): Mark => {
+  const over = (value: number): string => `${ratio(value)} of ${page.report.baseline}'s own median`;
+  const environments = line.environments.map(({ environment, level }, i): Mark => {
     const [x, low, high] = [level.median, level.low, level.high].map((value) => (value ?? 0) / median);
-    const { colour, symbol } = laneStyle(page, lane);
+    const { colour, symbol } = environmentStyle(page, environment);
     const text = `${figure(level.median, metric.unit)} ${half(level.median, level.low, level.high, metric.unit)}`;
-    return { x, low: inRange(low) ? low : x, high: inRange(high) ? high : x, y: place(i), symbol, colour, title: `${label}, ${lane}: ${text}, ${over(x)}` };
+    return { x, low: inRange(low) ? low : x, high: inRange(high) ? high : x, y: place(i), symbol, colour, title: `${label}, ${environment}: ${text}, ${over(x)}` };
   });
   const others = line.others.map((other, i): Mark => {
     const x = (other.value ?? 0) / median;
     const said = `${figure(other.value, metric.unit)} (${other.statistic} of ${other.figure}; as written ${other.written})`;
-    return { x, low: x, high: x, y: place(lanes.length + i), ...markOf(page, all, other), title: `${label}, ${who(other)}: ${said}, ${over(x)}` };
+    return { x, low: x, high: x, y: place(environments.length + i), ...markOf(page, all, other), title: `${label}, ${who(other)}: ${said}, ${over(x)}` };
   });
-  return { lanes, others };
+  return { environments, others };
 }
 
 function draw(page: Page, drawn: BesideRow[], width: number): SVGSVGElement {
@@ -107,29 +107,29 @@ function draw(page: Page, drawn: BesideRow[], width: number): SVGSVGElement {
   let height = 0;
   for (const line of lines) {
     tops.push(height);
-    height += 2 * PADDING + SLOT * (line.lanes.length + line.others.length);
+    height += 2 * PADDING + SLOT * (line.environments.length + line.others.length);
   }
   const middles = tops.map((top, i) => (top + (tops[i + 1] ?? height)) / 2);
   const marks = lines.map((line, i) => marksOf(page, drawn, line, tops[i]));
-  const lanes = marks.flatMap((mark) => mark.lanes);
+  const environments = marks.flatMap((mark) => mark.environments);
   const others = marks.flatMap((mark) => mark.others);
-  const shown = [page.report.reference, ...page.report.subjects].filter((lane) => lines.some((line) => line.lanes.some((own) => own.lane === lane)));
+  const shown = [page.report.baseline, ...page.report.subjects].filter((environment) => lines.some((line) => line.environments.some((own) => own.environment === environment)));
   const tools = [...new Map(drawn.map((other) => [who(other), other]))];
   const keys = legend([
-    { title: "this session", keys: shown.map((name) => ({ name, ...laneStyle(page, name), open: false })) },
+    { title: "this session", keys: shown.map((name) => ({ name, ...environmentStyle(page, name), open: false })) },
     { title: "other tools", keys: tools.map(([name, other]) => ({ name, ...markOf(page, drawn, other), open: true })) },
   ], width, room);
   const top = keys.height + 6;
   return plot({
     ...base(width), height: height + top + 48, marginLeft: room, marginRight: 26, marginBottom: 44, marginTop: top,
-    x: ratioAxis([...lanes, ...others].flatMap(({ low, high }) => [low, high]), width - room - 26, fitted(`figure over ${page.report.reference}'s own median, log scale`, width)),
+    x: ratioAxis([...environments, ...others].flatMap(({ low, high }) => [low, high]), width - room - 26, fitted(`figure over ${page.report.baseline}'s own median, log scale`, width)),
     y: { domain: [0, height], reverse: true, label: null, ticks: middles, tickSize: 0, tickFormat: (at: number) => lines[middles.indexOf(at)]?.words.map((words) => fitted(words, room)).join("\n") ?? "" },
     symbol: { type: "identity" },
     marks: [
       ruleY(tops.slice(1), { stroke: colour("--line") }),
       ruleX([1], { stroke: colour("--ink"), strokeOpacity: 0.55 }),
-      ruleY(lanes, { x1: "low", x2: "high", y: "y", stroke: "colour", strokeWidth: 2, strokeLinecap: "round" }),
-      dot(lanes, { x: "x", y: "y", r: 4, symbol: "symbol", fill: "colour", title: "title" }),
+      ruleY(environments, { x1: "low", x2: "high", y: "y", stroke: "colour", strokeWidth: 2, strokeLinecap: "round" }),
+      dot(environments, { x: "x", y: "y", r: 4, symbol: "symbol", fill: "colour", title: "title" }),
       // Nearly no filling instead of none: the middle of an open mark is part of it for the pointer.
       dot(others, { x: "x", y: "y", r: 5, symbol: "symbol", stroke: "colour", strokeWidth: 1.8, fill: "colour", fillOpacity: 0.001, title: "title" }),
       ...keys.marks,
@@ -140,12 +140,12 @@ function draw(page: Page, drawn: BesideRow[], width: number): SVGSVGElement {
 
 /** All of it as a table: a line a figure of another tool. */
 function table(page: Page, figures: BesideRow[]): HTMLElement {
-  const { reference, subjects } = page.report;
-  const heads = ["Probe and metric", reference, ...subjects, "Another tool", "What it is", "What it does not say"];
+  const { baseline, subjects } = page.report;
+  const heads = ["Probe and metric", baseline, ...subjects, "Another tool", "What it is", "What it does not say"];
   const cell = (i: number, kind: string | null, ...children: (Node | string | null)[]): HTMLElement =>
-    h("td", { "data-lane": heads[i], class: kind }, h("span", {}, ...children));
-  const own = (row: Row): HTMLElement[] => lanesOf(page, row).map(({ level }, i) => (level === null
-    ? cell(i + 1, "stated", h("span", { class: "none" }, i === 0 ? row.reference_gap?.words ?? "none" : row.cells[i - 1].gap?.words ?? "none"))
+    h("td", { "data-environment": heads[i], class: kind }, h("span", {}, ...children));
+  const own = (row: Row): HTMLElement[] => environmentsOf(page, row).map(({ level }, i) => (level === null
+    ? cell(i + 1, "stated", h("span", { class: "none" }, i === 0 ? row.baseline_missing?.words ?? "none" : row.cells[i - 1].missing?.words ?? "none"))
     : cell(i + 1, "stated", figure(level.median, row.metric.unit), h("small", {}, ` ${half(level.median, level.low, level.high, row.metric.unit)}`))));
   const after = subjects.length + 2;
   const line = (other: BesideRow): HTMLElement => {

@@ -4,10 +4,10 @@ import type { Level, Page, Row } from "../data";
 import { choice } from "../dom";
 import { figure, half } from "../number";
 import type { Chart } from "./frame";
-import { base, curveNames, figureAxis, laneStyle, logScale, nameRoom, short, unitLabel } from "./style";
+import { base, curveNames, figureAxis, environmentStyle, logScale, nameRoom, short, unitLabel } from "./style";
 
 interface Family { name: string; parameter: string; rows: { row: Row; size: number }[] }
-interface Point { lane: string; curve: string; place: string; size: number; value: number; low: number; high: number; title: string }
+interface Point { environment: string; curve: string; place: string; size: number; value: number; low: number; high: number; title: string }
 
 const LEAST_POINTS = 3;
 const SUFFIXES: Record<string, number> = { "": 1, B: 1, K: 1024, KiB: 1024, M: 1024 ** 2, MiB: 1024 ** 2, G: 1024 ** 3, GiB: 1024 ** 3 };
@@ -56,13 +56,13 @@ export function curves(page: Page, redraw: () => void): Chart | null {
 
 function pointsOf(page: Page, family: Family): Point[] {
   return family.rows.flatMap(({ row, size: bytes }) => {
-    const levels: [string, Level | null][] = [[page.report.reference, row.reference],
-      ...row.cells.map((cell): [string, Level | null] => [cell.lane, cell.comparison?.level ?? null])];
-    return levels.flatMap(([lane, level]) => {
+    const levels: [string, Level | null][] = [[page.report.baseline, row.baseline],
+      ...row.cells.map((cell): [string, Level | null] => [cell.environment, cell.comparison?.level ?? null])];
+    return levels.flatMap(([environment, level]) => {
       if (level === null || level.median === null) return [];
       const place = row.place ?? "own";
-      const curve = place === "own" ? lane : `${lane}, ${place}`;
-      return [{ lane, curve, place, size: bytes, value: level.median, low: level.low ?? level.median, high: level.high ?? level.median,
+      const curve = place === "own" ? environment : `${environment}, ${place}`;
+      return [{ environment, curve, place, size: bytes, value: level.median, low: level.low ?? level.median, high: level.high ?? level.median,
         title: `${curve}, ${figure(bytes, "bytes")}: ${figure(level.median, row.metric.unit)} ${half(level.median, level.low, level.high, row.metric.unit)}` }];
     });
   }).sort((a, b) => a.size - b.size);
@@ -74,7 +74,7 @@ function draw(page: Page, family: Family, width: number): SVGSVGElement | null {
   const { unit, better } = family.rows[0].row.metric;
   const names = [...new Set(points.map((point) => point.curve))];
   const ends = names.map((name) => points.filter((point) => point.curve === name).at(-1) as Point);
-  const styles = new Map(points.map((point) => [point.lane, laneStyle(page, point.lane)]));
+  const styles = new Map(points.map((point) => [point.environment, environmentStyle(page, point.environment)]));
   const sizes = [...new Set(points.map((point) => point.size))].sort((a, b) => a - b);
   const room = nameRoom(names, width);
   const options = {
@@ -83,7 +83,7 @@ function draw(page: Page, family: Family, width: number): SVGSVGElement | null {
     y: figureAxis(points.flatMap((p) => [p.low, p.high]), unit, 6, unitLabel(unit, better)),
     symbol: { type: "identity" as const },
   };
-  const stroke = (point: Point): string | undefined => styles.get(point.lane)?.colour;
+  const stroke = (point: Point): string | undefined => styles.get(point.environment)?.colour;
   return plot({
     ...options,
     marks: [
@@ -92,7 +92,7 @@ function draw(page: Page, family: Family, width: number): SVGSVGElement | null {
         return line(own, { x: "size", y: "value", stroke: stroke(own[0]), strokeWidth: 2, strokeDasharray: own[0].place === "own" ? undefined : "5 4" });
       }),
       ruleX(points, { x: "size", y1: "low", y2: "high", stroke, strokeWidth: 1.5 }),
-      dot(points, { x: "size", y: "value", r: 3.6, fill: stroke, symbol: (p: Point) => styles.get(p.lane)?.symbol, title: "title" }),
+      dot(points, { x: "size", y: "value", r: 3.6, fill: stroke, symbol: (p: Point) => styles.get(p.environment)?.symbol, title: "title" }),
       ...curveNames(options, ends.map((end) => ({ name: end.curve, colour: stroke(end), x: end.size, y: end.value })), room),
     ],
   }) as SVGSVGElement;

@@ -5,9 +5,9 @@ import { levelOf, rowLabel, uniqueLabels } from "../data";
 import { choice, colour } from "../dom";
 import { counted, figure } from "../number";
 import type { Chart } from "./frame";
-import { base, fitted, labelRoom, laneStyle } from "./style";
+import { base, fitted, labelRoom, environmentStyle } from "./style";
 
-interface Bin { lane: string; x1: number; x2: number; y1: number; y2: number; group: number; title: string }
+interface Bin { environment: string; x1: number; x2: number; y1: number; y2: number; group: number; title: string }
 
 const FEWEST_ROUNDS = 6;
 /** Shades of groups next to each other. */
@@ -25,16 +25,16 @@ export function distribution(page: Page, redraw: () => void): Chart | null {
   return {
     id: "distribution",
     title: "Distributions",
-    about: "How many rounds fell where, apart from their lane's median. Groups that the dip test tells apart differ in shade and are counted.",
+    about: "How many rounds fell where, apart from their environment's median. Groups that the dip test tells apart differ in shade and are counted.",
     controls: choice("Probe", ordered.map(({ row, i }, place) => [String(place), `${labels.get(row) ?? rowLabel(row)}${grouped.has(i) ? " (groups)" : ""}`]),
       (value) => { chosen = Number(value); redraw(); }),
     draw: (width) => draw(page, ordered[chosen].row, ordered[chosen].i, width),
   };
 }
 
-function levels(page: Page, row: Row): { lane: string; place: number; level: Level }[] {
-  return [{ lane: page.report.reference, place: 0, level: row.reference }, ...row.cells.map((cell, i) => ({ lane: cell.lane, place: i + 1, level: levelOf(cell) }))]
-    .flatMap(({ lane, place, level }) => (level === null || level.median === null || level.median === 0 || level.values.length === 0 ? [] : [{ lane, place, level }]));
+function levels(page: Page, row: Row): { environment: string; place: number; level: Level }[] {
+  return [{ environment: page.report.baseline, place: 0, level: row.baseline }, ...row.cells.map((cell, i) => ({ environment: cell.environment, place: i + 1, level: levelOf(cell) }))]
+    .flatMap(({ environment, place, level }) => (level === null || level.median === null || level.median === 0 || level.values.length === 0 ? [] : [{ environment, place, level }]));
 }
 
 /** Values in the order of their size, each with its group. */
@@ -45,39 +45,39 @@ function grouped(level: Level, sizes: number[]): { value: number; group: number 
 }
 
 function draw(page: Page, row: Row, index: number, width: number): SVGSVGElement | null {
-  const lanes = levels(page, row);
-  if (lanes.length === 0) return null;
+  const environments = levels(page, row);
+  if (environments.length === 0) return null;
   const { unit } = row.metric;
-  const values = lanes.map(({ lane, place, level }) => {
-    const sizes = page.modes.find((modes) => modes.row === index && modes.lane === place)?.sizes ?? [level.values.length];
+  const values = environments.map(({ environment, place, level }) => {
+    const sizes = page.modes.find((modes) => modes.row === index && modes.environment === place)?.sizes ?? [level.values.length];
     const median = level.median as number;
-    return { lane, median, sizes, points: grouped(level, sizes).map(({ value, group }) => ({ value, group, x: (value / median - 1) * 100 })) };
+    return { environment, median, sizes, points: grouped(level, sizes).map(({ value, group }) => ({ value, group, x: (value / median - 1) * 100 })) };
   });
   const reach = values.flatMap(({ points }) => points.map((point) => point.x));
   const [least, most] = [Math.min(...reach, -0.5), Math.max(...reach, 0.5)];
   const bins = Math.max(Math.min(Math.floor(width / 22), 40), 12);
   const step = (most - least) / bins;
-  const shapes = values.flatMap(({ lane, median, sizes, points }) => histogram(points, least, step, bins).map((bin): Bin => ({
-    lane, group: bin.group, x1: least + bin.at * step, x2: least + (bin.at + 1) * step, y1: bin.from, y2: bin.from + bin.count,
-    title: `${lane}: ${counted(bin.count, "round", "rounds")} from ${figure(median * (1 + (least + bin.at * step) / 100), unit)} to ${figure(median * (1 + (least + (bin.at + 1) * step) / 100), unit)}` +
+  const shapes = values.flatMap(({ environment, median, sizes, points }) => histogram(points, least, step, bins).map((bin): Bin => ({
+    environment, group: bin.group, x1: least + bin.at * step, x2: least + (bin.at + 1) * step, y1: bin.from, y2: bin.from + bin.count,
+    title: `${environment}: ${counted(bin.count, "round", "rounds")} from ${figure(median * (1 + (least + bin.at * step) / 100), unit)} to ${figure(median * (1 + (least + (bin.at + 1) * step) / 100), unit)}` +
       `${sizes.length > 1 ? `, group ${bin.group + 1} of ${sizes.length}` : ""}`,
   })));
-  const names = values.map(({ lane }) => lane);
-  const notes = new Map(values.map(({ lane, median, sizes }) => [lane, sizes.length > 1 ? `groups: ${sizes.join(" + ")}` : figure(median, unit)]));
+  const names = values.map(({ environment }) => environment);
+  const notes = new Map(values.map(({ environment, median, sizes }) => [environment, sizes.length > 1 ? `groups: ${sizes.join(" + ")}` : figure(median, unit)]));
   const room = labelRoom([...names, ...notes.values()], width);
   return plot({
     ...base(width), height: names.length * 84 + 64, marginLeft: room, marginRight: 44, marginBottom: 42, marginTop: 22,
     x: {
-      domain: [least - step / 2, most + step / 2], label: "apart from the lane's own median", labelArrow: "none", grid: true, ticks: Math.max(Math.floor((width - room) / 100), 3),
+      domain: [least - step / 2, most + step / 2], label: "apart from the environment's own median", labelArrow: "none", grid: true, ticks: Math.max(Math.floor((width - room) / 100), 3),
       tickFormat: (x: number) => `${x > 0 ? "+" : x < 0 ? "−" : ""}${Number(Math.abs(x).toPrecision(3))} %`,
     },
     y: { axis: "right", label: "rounds", labelArrow: "none", ticks: 2, tickSize: 3, tickFormat: (count: number) => (Number.isInteger(count) ? String(count) : "") },
     fy: { domain: names, label: null, axis: null, padding: 0.2 },
     marks: [
-      text(names, { fy: (name: string) => name, frameAnchor: "left", dx: -room + 4, dy: -7, textAnchor: "start", text: (name: string) => fitted(name, room), fontWeight: 600, fill: (name: string) => laneStyle(page, name).colour }),
+      text(names, { fy: (name: string) => name, frameAnchor: "left", dx: -room + 4, dy: -7, textAnchor: "start", text: (name: string) => fitted(name, room), fontWeight: 600, fill: (name: string) => environmentStyle(page, name).colour }),
       text(names, { fy: (name: string) => name, frameAnchor: "left", dx: -room + 4, dy: 8, textAnchor: "start", text: (name: string) => notes.get(name) ?? "", fillOpacity: 0.8 }),
       ruleX([0], { stroke: colour("--ink"), strokeOpacity: 0.4, strokeDasharray: "3 3" }),
-      rect(shapes, { x1: "x1", x2: "x2", y1: "y1", y2: "y2", fy: "lane", fill: (bin: Bin) => laneStyle(page, bin.lane).colour, fillOpacity: (bin: Bin) => SHADES[bin.group % SHADES.length], insetLeft: 0.6, insetRight: 0.6, title: "title" }),
+      rect(shapes, { x1: "x1", x2: "x2", y1: "y1", y2: "y2", fy: "environment", fill: (bin: Bin) => environmentStyle(page, bin.environment).colour, fillOpacity: (bin: Bin) => SHADES[bin.group % SHADES.length], insetLeft: 0.6, insetRight: 0.6, title: "title" }),
     ],
   }) as SVGSVGElement;
 }

@@ -10,24 +10,24 @@ import { base, fitted, labelRoom, ratioAxis } from "./style";
 
 interface Mark { id: string; label: string; estimate: number; low: number; high: number; verdict: keyof typeof VERDICTS; margin: number }
 
-function marksOf(page: Page, lane: number): Mark[] {
+function marksOf(page: Page, environment: number): Mark[] {
   const rows = page.report.rows.filter((row) => row.headline);
   const labels = uniqueLabels(rows);
   return rows.flatMap((row) => {
-    const cell = row.cells[lane];
+    const cell = row.cells[environment];
     const c = cell?.comparison;
     if (c == null || c.estimate === null || c.low === null || c.high === null || c.low <= 0 || c.estimate <= 0) return [];
     return [{ id: rowId(row), label: labels.get(row) ?? row.label, estimate: c.estimate, low: c.low, high: c.high, verdict: cell.verdict, margin: row.margin ?? 1 }];
   });
 }
 
-/** One chart a lane that has ratios. */
+/** One chart an environment that has ratios. */
 export function forests(page: Page): Chart[] {
-  const lanes = page.report.subjects.map((lane, i) => ({ lane, marks: marksOf(page, i) }));
-  return lanes.filter(({ marks }) => marks.length > 0).map(({ lane, marks }, i) => ({
+  const environments = page.report.subjects.map((environment, i) => ({ environment, marks: marksOf(page, i) }));
+  return environments.filter(({ marks }) => marks.length > 0).map(({ environment, marks }, i) => ({
     id: `forest-${i}`,
-    title: lane,
-    about: `Cost ratios against ${page.report.reference} with 95 % intervals, on a scale of its own; the band is the margin of “same”.`,
+    title: environment,
+    about: `Cost ratios against ${page.report.baseline} with 95 % intervals, on a scale of its own; the band is the margin of “same”.`,
     draw: (width) => draw(marks, width),
   }));
 }

@@ -82,7 +82,7 @@ function nameApart(lines: Line[]): void {
   }
 }
 
-/** An environment has its colour in every plot: native the reference's, others theirs in the order of the files. */
+/** An environment has its colour in every plot: native the baseline's, others theirs in the order of the files. */
 function colours(files: ImportedFile[]): (file: ImportedFile) => string {
   const others = [...new Set(files.map(({ environment }) => environment))].filter((environment) => environment !== "native");
   const of = new Map(others.map((environment, i) => [environment, placeColour(i + 1)]));

@@ -15,7 +15,7 @@ const MOST_OPEN = 12;
 const ANSWERS: { sign: string; words: string; colour: string }[] = [
   { sign: "✓", words: "inside the interval", colour: "--v-faster" },
   { sign: "✗", words: "outside the interval", colour: "--v-slower" },
-  { sign: "?", words: "not comparable", colour: "--v-cannot_tell" },
+  { sign: "?", words: "not comparable", colour: "--v-inconclusive" },
 ];
 
 const answer = (claim: Claim) => ANSWERS[claim.contained === true ? 0 : claim.contained === false ? 1 : 2];
@@ -77,12 +77,12 @@ export function publishedTable(page: Page): HTMLElement | null {
   const all = claims(page);
   if (all.length === 0) return null;
   const heads = ["Probe", "Environments", "Published", "This session", "Answer"];
-  const cell = (i: number, ...children: (Node | string | null)[]): HTMLElement => h("td", { "data-lane": heads[i] }, h("span", {}, ...children));
+  const cell = (i: number, ...children: (Node | string | null)[]): HTMLElement => h("td", { "data-environment": heads[i] }, h("span", {}, ...children));
   const row = (claim: Claim): HTMLElement => h("tr", {},
     h("th", { scope: "row" }, rowLabel(claim.row)),
     cell(1, claim.reference === null ? claim.environment ?? "?" : `${claim.environment ?? "?"} against ${claim.reference}`),
     cell(2, claim.ratio === null ? "" : `${ratio(claim.ratio)} `, h("small", {}, values(claim))),
-    cell(3, bounds(claim), claim.lane == null ? null : h("small", {}, ` ${claim.lane}`)),
+    cell(3, bounds(claim), claim.session_environment == null ? null : h("small", {}, ` ${claim.session_environment}`)),
     cell(4, `${answer(claim).sign} ${answer(claim).words}`));
   const sources = [...new Map(all.map((claim) => [claim.source, claim.title]))];
   const table = h("table", { class: "facts stacking published" },

@@ -5,15 +5,15 @@ import { levelOf, rowLabel, uniqueLabels } from "../data";
 import { choice } from "../dom";
 import { figure } from "../number";
 import type { Chart } from "./frame";
-import { base, curveNames, figureAxis, laneStyle, nameRoom, unitLabel } from "./style";
+import { base, curveNames, figureAxis, environmentStyle, nameRoom, unitLabel } from "./style";
 
-interface Point { lane: string; round: number; value: number; low: number | null; high: number | null; x: number; title: string }
+interface Point { environment: string; round: number; value: number; low: number | null; high: number | null; x: number; title: string }
 
 /** A row, with the rows of its shortest and longest operation where its probe timed them one by one. */
 interface Run { row: Row; name: string; shortest: Row | null; longest: Row | null }
 
 function valuesOf(row: Row, place: number): (number | null)[] {
-  const level = place === 0 ? row.reference : row.cells[place - 1] === undefined ? null : levelOf(row.cells[place - 1]);
+  const level = place === 0 ? row.baseline : row.cells[place - 1] === undefined ? null : levelOf(row.cells[place - 1]);
   return level?.values ?? [];
 }
 
@@ -31,16 +31,16 @@ function runs(page: Page): Run[] {
 }
 
 function pointsOf(page: Page, { row, shortest, longest }: Run): Point[] {
-  const lanes = [page.report.reference, ...page.report.subjects];
+  const environments = [page.report.baseline, ...page.report.subjects];
   const { unit } = row.metric;
-  return lanes.flatMap((lane, place) => {
+  return environments.flatMap((environment, place) => {
     const [low, high] = [shortest, longest].map((other) => (other === null ? [] : valuesOf(other, place)));
-    // Lanes of one round stand side by side, so that their spans are told apart.
-    const aside = shortest === null ? 0 : (place - (lanes.length - 1) / 2) * Math.min(0.7 / lanes.length, 0.18);
+    // Environments of one round stand side by side, so that their spans are told apart.
+    const aside = shortest === null ? 0 : (place - (environments.length - 1) / 2) * Math.min(0.7 / environments.length, 0.18);
     return valuesOf(row, place).flatMap((value, i) => {
       if (value === null) return [];
       const span = low[i] == null || high[i] == null ? "" : ` (shortest ${figure(low[i], unit)}, longest ${figure(high[i], unit)})`;
-      return [{ lane, round: i + 1, value, low: low[i] ?? null, high: high[i] ?? null, x: i + 1 + aside, title: `${lane}, round ${i + 1}: ${figure(value, unit)}${span}` }];
+      return [{ environment, round: i + 1, value, low: low[i] ?? null, high: high[i] ?? null, x: i + 1 + aside, title: `${environment}, round ${i + 1}: ${figure(value, unit)}${span}` }];
     });
   });
 }
@@ -60,11 +60,11 @@ export function series(page: Page, redraw: () => void): Chart | null {
 }
 
 function draw(page: Page, row: Row, points: Point[], width: number): SVGSVGElement {
-  const names = [...new Set(points.map((point) => point.lane))];
-  const styles = new Map(names.map((name) => [name, laneStyle(page, name)]));
+  const names = [...new Set(points.map((point) => point.environment))];
+  const styles = new Map(names.map((name) => [name, environmentStyle(page, name)]));
   const last = Math.max(...points.map((point) => point.round));
   const room = nameRoom(names, width);
-  const stroke = (point: Point): string | undefined => styles.get(point.lane)?.colour;
+  const stroke = (point: Point): string | undefined => styles.get(point.environment)?.colour;
   const spans = points.filter((point) => point.low !== null && point.high !== null);
   const options = {
     ...base(width), height: Math.min(Math.max(width * 0.45, 240), 360), marginLeft: 66, marginRight: room, marginBottom: 44, marginTop: 24,
@@ -72,14 +72,14 @@ function draw(page: Page, row: Row, points: Point[], width: number): SVGSVGEleme
     y: figureAxis(points.flatMap((point) => [point.value, point.low ?? point.value, point.high ?? point.value]), row.metric.unit, 6, unitLabel(row.metric.unit, row.metric.better)),
     symbol: { type: "identity" as const },
   };
-  const ends = names.map((name) => points.filter((point) => point.lane === name).at(-1) as Point);
+  const ends = names.map((name) => points.filter((point) => point.environment === name).at(-1) as Point);
   return plot({
     ...options,
     marks: [
       ruleX(spans, { x: "x", y1: "low", y2: "high", stroke, strokeOpacity: 0.45, strokeWidth: 1.5 }),
-      line(points, { x: "x", y: "value", z: "lane", stroke, strokeOpacity: 0.45, strokeWidth: 1.2 }),
-      dot(points, { x: "x", y: "value", r: 3, fill: stroke, symbol: (p: Point) => styles.get(p.lane)?.symbol, title: "title" }),
-      ...curveNames(options, ends.map((end) => ({ name: end.lane, colour: stroke(end), x: last + 0.3, y: end.value })), room),
+      line(points, { x: "x", y: "value", z: "environment", stroke, strokeOpacity: 0.45, strokeWidth: 1.2 }),
+      dot(points, { x: "x", y: "value", r: 3, fill: stroke, symbol: (p: Point) => styles.get(p.environment)?.symbol, title: "title" }),
+      ...curveNames(options, ends.map((end) => ({ name: end.environment, colour: stroke(end), x: last + 0.3, y: end.value })), room),
     ],
   }) as SVGSVGElement;
 }

@@ -1,4 +1,4 @@
-// What all plots share: the lanes' colours and symbols, axes of ratios and of figures, margins for labels.
+// What all plots share: the environments' colours and symbols, axes of ratios and of figures, margins for labels.
 import type { PlotOptions } from "@observablehq/plot";
 import { plot, text } from "@observablehq/plot";
 import type { Page, Unit } from "../data";
@@ -11,20 +11,20 @@ const COLOURS = 7;
 /** Names of curves stand at least so far apart, in pixels. */
 const LABEL_HEIGHT = 14;
 
-export interface LaneStyle { colour: string; symbol: (typeof SYMBOLS)[number] }
+export interface EnvironmentStyle { colour: string; symbol: (typeof SYMBOLS)[number] }
 
-/** The look of a lane: the reference first, then the subjects in their order. */
-export function laneStyle(page: Page, lane: string): LaneStyle {
-  const { reference, subjects } = page.report;
-  const subject = subjects.indexOf(lane);
-  // The reference entered once more has no colour of its own.
-  if (lane !== reference && subject < 0) return { colour: colour("--muted"), symbol: "circle" };
+/** The look of an environment: the baseline first, then the subjects in their order. */
+export function environmentStyle(page: Page, environment: string): EnvironmentStyle {
+  const { baseline, subjects } = page.report;
+  const subject = subjects.indexOf(environment);
+  // The baseline entered once more has no colour of its own.
+  if (environment !== baseline && subject < 0) return { colour: colour("--muted"), symbol: "circle" };
   const place = subject + 1;
   return { colour: placeColour(place), symbol: SYMBOLS[place % SYMBOLS.length] };
 }
 
-/** The colour of what stands at a place: 0 is the reference's. */
-export const placeColour = (place: number): string => colour(`--lane-${place % COLOURS}`);
+/** The colour of what stands at a place: 0 is the baseline's. */
+export const placeColour = (place: number): string => colour(`--environment-${place % COLOURS}`);
 
 /** Options that every plot has. */
 export function base(width: number): { width: number; style: Record<string, string> } {

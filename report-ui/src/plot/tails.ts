@@ -4,20 +4,20 @@ import type { Page, Tail } from "../data";
 import { choice, colour } from "../dom";
 import { counted, figure, ratio } from "../number";
 import type { Chart } from "./frame";
-import { base, curveNames, figureAxis, laneStyle, nameRoom, ratioAxis } from "./style";
+import { base, curveNames, figureAxis, environmentStyle, nameRoom, ratioAxis } from "./style";
 
-interface Point { lane: string; x: number; y: number; title: string }
+interface Point { environment: string; x: number; y: number; title: string }
 interface Operation { id: string; name: string; curves: Tail[] }
 
 /** Where a quantile stands: every nine is one step, as HdrHistogram draws it. */
 const step = (quantile: number): number => -Math.log10(1 - quantile);
 const TICKS = [0.5, 0.75, 0.9, 0.99, 0.999, 0.9999, 0.99999];
 
-/** What was timed one by one, with the curves of the lanes that are shown. */
+/** What was timed one by one, with the curves of the environments that are shown. */
 function operations(page: Page): Operation[] {
-  const lanes = [page.report.reference, ...page.report.subjects];
+  const environments = [page.report.baseline, ...page.report.subjects];
   const found = new Map<string, Operation>();
-  for (const tail of page.tails.filter((tail) => tail.points.length > 1 && lanes.includes(tail.lane))) {
+  for (const tail of page.tails.filter((tail) => tail.points.length > 1 && environments.includes(tail.environment))) {
     const id = `${tail.case}\n${tail.series}`;
     const label = page.report.rows.find((row) => row.case === tail.case)?.label ?? tail.case;
     const operation = found.get(id) ?? { id, name: label, curves: [] };
@@ -46,23 +46,23 @@ export function tails(page: Page, redraw: () => void): Chart | null {
     controls: chooser(all, (index) => { chosen = index; redraw(); }),
     draw: (width) => {
       const points = all[chosen].curves.flatMap((curve) => curve.points.map(([quantile, ns]): Point => ({
-        lane: curve.lane, x: step(quantile), y: ns,
-        title: `${curve.lane}, ${percentile(quantile)}: ${figure(ns, "nanoseconds")} (${counted(curve.operations, "operation", "operations")}, longest ${figure(curve.longest_ns, "nanoseconds")})`,
+        environment: curve.environment, x: step(quantile), y: ns,
+        title: `${curve.environment}, ${percentile(quantile)}: ${figure(ns, "nanoseconds")} (${counted(curve.operations, "operation", "operations")}, longest ${figure(curve.longest_ns, "nanoseconds")})`,
       })));
       return draw(page, points, figureAxis(points.map((point) => point.y), "nanoseconds", 7, "time of an operation (lower is better)"), width);
     },
   };
 }
 
-/** The same curves over the reference's: what a layer costs a typical operation, and what it costs a rare one. */
+/** The same curves over the baseline's: what a layer costs a typical operation, and what it costs a rare one. */
 export function tailRatios(page: Page, redraw: () => void): Chart | null {
   const all = operations(page).map((operation) => ({ operation, points: ratiosOf(page, operation) })).filter(({ points }) => points.length > 1);
   if (all.length === 0) return null;
   let chosen = 0;
   return {
     id: "tail-ratios",
-    title: "Tails against the reference",
-    about: `Each quantile over the same quantile of ${page.report.reference}. A level curve costs every operation alike; one that rises costs the rare ones more.`,
+    title: "Tails against the baseline",
+    about: `Each quantile over the same quantile of ${page.report.baseline}. A level curve costs every operation alike; one that rises costs the rare ones more.`,
     controls: chooser(all.map(({ operation }) => operation), (index) => { chosen = index; redraw(); }),
     draw: (width) => {
       const { points } = all[chosen];
@@ -72,12 +72,12 @@ export function tailRatios(page: Page, redraw: () => void): Chart | null {
 }
 
 function ratiosOf(page: Page, { curves }: Operation): Point[] {
-  const reference = new Map(curves.find((curve) => curve.lane === page.report.reference)?.points ?? []);
-  return curves.filter((curve) => curve.lane !== page.report.reference).flatMap((curve) => curve.points.flatMap(([quantile, ns]) => {
-    const own = reference.get(quantile);
+  const baseline = new Map(curves.find((curve) => curve.environment === page.report.baseline)?.points ?? []);
+  return curves.filter((curve) => curve.environment !== page.report.baseline).flatMap((curve) => curve.points.flatMap(([quantile, ns]) => {
+    const own = baseline.get(quantile);
     if (own === undefined || own <= 0 || ns <= 0) return [];
-    return [{ lane: curve.lane, x: step(quantile), y: ns / own,
-      title: `${curve.lane}, ${percentile(quantile)}: ${ratio(ns / own)} (${figure(ns, "nanoseconds")} to ${figure(own, "nanoseconds")})` }];
+    return [{ environment: curve.environment, x: step(quantile), y: ns / own,
+      title: `${curve.environment}, ${percentile(quantile)}: ${ratio(ns / own)} (${figure(ns, "nanoseconds")} to ${figure(own, "nanoseconds")})` }];
   }));
 }
 
@@ -85,11 +85,11 @@ const percentile = (quantile: number): string => `p${Number((quantile * 100).toP
 
 function draw(page: Page, points: Point[], y: object, width: number, even: number | null = null): SVGSVGElement | null {
   if (points.length === 0) return null;
-  const names = [...new Set(points.map((point) => point.lane))];
-  const styles = new Map(names.map((name) => [name, laneStyle(page, name)]));
+  const names = [...new Set(points.map((point) => point.environment))];
+  const styles = new Map(names.map((name) => [name, environmentStyle(page, name)]));
   const furthest = Math.max(...points.map((point) => point.x));
   const room = nameRoom(names, width);
-  const stroke = (point: Point): string | undefined => styles.get(point.lane)?.colour;
+  const stroke = (point: Point): string | undefined => styles.get(point.environment)?.colour;
   const options = {
     ...base(width), height: Math.min(Math.max(width * 0.5, 260), 400), marginLeft: 62, marginRight: room, marginBottom: 44, marginTop: 24,
     x: {
@@ -101,14 +101,14 @@ function draw(page: Page, points: Point[], y: object, width: number, even: numbe
     y,
     symbol: { type: "identity" as const },
   };
-  const ends = names.map((name) => points.filter((point) => point.lane === name).at(-1) as Point);
+  const ends = names.map((name) => points.filter((point) => point.environment === name).at(-1) as Point);
   return plot({
     ...options,
     marks: [
       even === null ? null : ruleY([even], { stroke: colour("--ink"), strokeOpacity: 0.55 }),
-      line(points, { x: "x", y: "y", z: "lane", stroke, strokeWidth: 2, curve: "monotone-x" }),
-      dot(points, { x: "x", y: "y", r: 3.4, fill: stroke, symbol: (p: Point) => styles.get(p.lane)?.symbol, title: "title" }),
-      ...curveNames(options, ends.map((end) => ({ name: end.lane, colour: stroke(end), x: end.x, y: end.y })), room),
+      line(points, { x: "x", y: "y", z: "environment", stroke, strokeWidth: 2, curve: "monotone-x" }),
+      dot(points, { x: "x", y: "y", r: 3.4, fill: stroke, symbol: (p: Point) => styles.get(p.environment)?.symbol, title: "title" }),
+      ...curveNames(options, ends.map((end) => ({ name: end.environment, colour: stroke(end), x: end.x, y: end.y })), room),
     ],
   }) as SVGSVGElement;
 }

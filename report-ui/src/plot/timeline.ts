@@ -4,23 +4,23 @@ import type { Page } from "../data";
 import { colour } from "../dom";
 import { duration, figure, percent } from "../number";
 import type { Chart } from "./frame";
-import { base, durationTicks, figureAxis, fitted, labelRoom, laneStyle } from "./style";
+import { base, durationTicks, figureAxis, fitted, labelRoom, environmentStyle } from "./style";
 
-interface Bar { lane: string; from: number; to: number; outcome: number; title: string }
+interface Bar { environment: string; from: number; to: number; outcome: number; title: string }
 
 const OUTCOMES = ["", ", disturbed and run again", ", failed"];
 
-/** The trials, and the processor's canary where any lane has one. */
+/** The trials, and the processor's canary where any environment has one. */
 export function timeline(page: Page): Chart[] {
   const { timeline: t, report } = page;
   if (t.case.length === 0) return [];
   const label = new Map(report.rows.map((row) => [row.case, row.label]));
   const bars: Bar[] = t.case.map((place, i) => {
-    const lane = report.plan.lanes[t.lane[i]].name;
+    const environment = report.plan.environments[t.environment[i]].name;
     const steal = t.steal_us[i] === null || t.elapsed_ms[i] === 0 ? "" : `, ${percent((t.steal_us[i] as number) / 1000 / t.elapsed_ms[i])} stolen`;
     return {
-      lane, from: t.started_ms[i] / 1000, to: (t.started_ms[i] + Math.max(t.elapsed_ms[i], 1)) / 1000, outcome: t.outcome[i],
-      title: `${lane}, round ${t.round[i] + 1}: ${label.get(t.cases[place]) ?? t.cases[place]}, ${figure(t.elapsed_ms[i] * 1e6, "nanoseconds")} after ${duration(t.started_ms[i] / 1000)}${steal}${OUTCOMES[t.outcome[i]] ?? ""}`,
+      environment, from: t.started_ms[i] / 1000, to: (t.started_ms[i] + Math.max(t.elapsed_ms[i], 1)) / 1000, outcome: t.outcome[i],
+      title: `${environment}, round ${t.round[i] + 1}: ${label.get(t.cases[place]) ?? t.cases[place]}, ${figure(t.elapsed_ms[i] * 1e6, "nanoseconds")} after ${duration(t.started_ms[i] / 1000)}${steal}${OUTCOMES[t.outcome[i]] ?? ""}`,
     };
   });
   const thinned = bars.length < t.of ? ` ${bars.length} of ${t.of} trials are drawn.` : "";
@@ -31,7 +31,7 @@ export function timeline(page: Page): Chart[] {
     draw: (width) => drawTrials(page, bars, width),
   }];
   const canary = t.canary_100ns.flatMap((tenths, i) => tenths === null ? [] : [{
-    lane: report.plan.lanes[t.lane[i]].name, at: t.started_ms[i] / 1000, ns: tenths * 100,
+    environment: report.plan.environments[t.environment[i]].name, at: t.started_ms[i] / 1000, ns: tenths * 100,
   }]);
   if (canary.length > 1) {
     charts.push({
@@ -52,26 +52,26 @@ function timeAxis(end: number, width: number) {
 }
 
 function drawTrials(page: Page, bars: Bar[], width: number): SVGSVGElement {
-  const lanes = page.report.plan.lanes.map((lane) => lane.name);
-  const room = labelRoom(lanes, width);
-  const styles = new Map(lanes.map((lane) => [lane, laneStyle(page, lane)]));
-  const of = (bar: Bar): string => styles.get(bar.lane)?.colour ?? "currentColor";
+  const environments = page.report.plan.environments.map((environment) => environment.name);
+  const room = labelRoom(environments, width);
+  const styles = new Map(environments.map((environment) => [environment, environmentStyle(page, environment)]));
+  const of = (bar: Bar): string => styles.get(bar.environment)?.colour ?? "currentColor";
   const whole = bars.filter((bar) => bar.outcome === 0);
   const failed = bars.filter((bar) => bar.outcome === 2);
   return plot({
-    ...base(width), height: lanes.length * 26 + 56, marginLeft: room, marginRight: 24, marginBottom: 42, marginTop: 6,
+    ...base(width), height: environments.length * 26 + 56, marginLeft: room, marginRight: 24, marginBottom: 42, marginTop: 6,
     x: timeAxis(Math.max(...bars.map((bar) => bar.to)), width - room),
-    y: { type: "band", domain: lanes, label: null, tickSize: 0, padding: 0.2, tickFormat: (lane: string) => fitted(lane, room) },
+    y: { type: "band", domain: environments, label: null, tickSize: 0, padding: 0.2, tickFormat: (environment: string) => fitted(environment, room) },
     marks: [
-      barX(whole, { x1: "from", x2: "to", y: "lane", fill: of, fillOpacity: 0.75, stroke: of, strokeWidth: 0.6, title: "title" }),
-      barX(bars.filter((bar) => bar.outcome !== 0), { x1: "from", x2: "to", y: "lane", fill: colour("--surface"), stroke: of, strokeWidth: 1.2, title: "title" }),
-      dot(failed, { x: "from", y: "lane", symbol: "times", stroke: colour("--v-slower"), r: 5, strokeWidth: 2, title: "title" }),
+      barX(whole, { x1: "from", x2: "to", y: "environment", fill: of, fillOpacity: 0.75, stroke: of, strokeWidth: 0.6, title: "title" }),
+      barX(bars.filter((bar) => bar.outcome !== 0), { x1: "from", x2: "to", y: "environment", fill: colour("--surface"), stroke: of, strokeWidth: 1.2, title: "title" }),
+      dot(failed, { x: "from", y: "environment", symbol: "times", stroke: colour("--v-slower"), r: 5, strokeWidth: 2, title: "title" }),
     ],
   }) as SVGSVGElement;
 }
 
-function drawCanary(page: Page, points: { lane: string; at: number; ns: number }[], width: number): SVGSVGElement {
-  const styles = new Map(page.report.plan.lanes.map((lane) => [lane.name, laneStyle(page, lane.name)]));
+function drawCanary(page: Page, points: { environment: string; at: number; ns: number }[], width: number): SVGSVGElement {
+  const styles = new Map(page.report.plan.environments.map((environment) => [environment.name, environmentStyle(page, environment.name)]));
   return plot({
     ...base(width), height: 220, marginLeft: 66, marginRight: 24, marginBottom: 42, marginTop: 12,
     x: timeAxis(Math.max(...points.map((point) => point.at)), width),
@@ -80,8 +80,8 @@ function drawCanary(page: Page, points: { lane: string; at: number; ns: number }
     marks: [
       line(points, { x: "at", y: "ns", stroke: colour("--ink"), strokeOpacity: 0.25 }),
       dot(points, {
-        x: "at", y: "ns", r: 2.6, fill: (p: { lane: string }) => styles.get(p.lane)?.colour, symbol: (p: { lane: string }) => styles.get(p.lane)?.symbol,
-        title: (p: { lane: string; at: number; ns: number }) => `${p.lane} after ${duration(p.at)}: ${figure(p.ns, "nanoseconds")}`,
+        x: "at", y: "ns", r: 2.6, fill: (p: { environment: string }) => styles.get(p.environment)?.colour, symbol: (p: { environment: string }) => styles.get(p.environment)?.symbol,
+        title: (p: { environment: string; at: number; ns: number }) => `${p.environment} after ${duration(p.at)}: ${figure(p.ns, "nanoseconds")}`,
       }),
     ],
   }) as SVGSVGElement;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use tare_data::facts::Facts;
-use tare_data::session::{LaneFacts, Session};
+use tare_data::session::{Session, TargetFacts};
 
 use crate::facts::PASSING;
 
@@ -21,11 +21,11 @@ pub struct ChangedFact {
     /// None where it was not known.
     pub old: Option<String>,
     pub new: Option<String>,
-    /// Whose it is: lanes by name, `this machine` or `tare`.
+    /// Whose it is: environments by name, `this machine` or `tare`.
     pub of: Vec<String>,
 }
 
-/// Facts of two records that differ, by key; what several lanes share is said once.
+/// Facts of two records that differ, by key; what several environments share is said once.
 pub fn changed_facts(old: &Session, new: &Session) -> Vec<ChangedFact> {
     let mut found: BTreeMap<(String, Option<String>, Option<String>), Vec<String>> = BTreeMap::new();
     let mut note = |of: &str, old: &Facts, new: &Facts| {
@@ -35,9 +35,9 @@ pub fn changed_facts(old: &Session, new: &Session) -> Vec<ChangedFact> {
     };
     note("tare", &program(old), &program(new));
     note("this machine", &old.header.host, &new.header.host);
-    for lane in &new.facts {
-        if let Some(then) = old.facts.iter().find(|facts| facts.lane == lane.lane) {
-            note(&lane.lane, &all(then), &all(lane));
+    for target in &new.facts {
+        if let Some(then) = old.facts.iter().find(|facts| facts.target == target.target) {
+            note(&target.target, &all(then), &all(target));
         }
     }
     let fact = |((key, old, new), of)| ChangedFact { key, old, new, of };
@@ -51,8 +51,8 @@ fn program(session: &Session) -> Facts {
     facts
 }
 
-/// Every fact of a lane, by where it was taken.
-fn all(facts: &LaneFacts) -> Facts {
+/// Every fact of an environment, by where it was taken.
+fn all(facts: &TargetFacts) -> Facts {
     let mut all = facts.inside.clone();
     for (key, value) in &facts.outside.0 {
         all.note(format!("outside.{key}"), value);

@@ -11,8 +11,8 @@ use serde::Serialize;
 use tare_data::session::{Plan, Role, Session};
 
 use crate::change::facts::{ChangedFact, changed_facts};
-use crate::findings::{Cell, Comparison, Findings, Gap, Row, Verdict};
-use crate::gate::{Answer, Condition, Kind, LaneNames, Outcome, strongest};
+use crate::findings::{Cell, Comparison, Findings, Missing, Row, Verdict};
+use crate::gate::{Answer, Condition, Kind, Outcome, TargetNames, strongest};
 use crate::verdicts::rows::MARGIN;
 use crate::verdicts::verdict::Margin;
 
@@ -28,12 +28,12 @@ pub struct Side<'a> {
 #[serde(rename_all = "snake_case")]
 pub enum Change {
     /// The new interval lies above the old one by more than the margin.
-    Dearer,
+    Regressed,
     /// The new interval lies below the old one by more than the margin.
-    Cheaper,
+    Improved,
     /// Each estimate lies within the other's interval, or both intervals together span no more than the margin.
     Within,
-    CannotTell,
+    Inconclusive,
 }
 
 /// A layer's cost in one record.
@@ -49,14 +49,15 @@ pub struct Cost {
 /// Two records beside each other.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Changes {
-    /// Lanes of either record, the newer one's first; the cells of every row stand in this order.
-    pub lanes: Vec<Lane>,
+    /// Environments of either record, the newer one's first; the cells of every row stand in this order.
+    #[serde(rename = "environments")]
+    pub targets: Vec<Target>,
     pub rows: Vec<ChangedRow>,
     pub facts: Vec<ChangedFact>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Lane {
+pub struct Target {
     pub name: String,
     pub specification: String,
 }
@@ -90,18 +91,18 @@ pub enum ChangedCell {
 pub fn change(old: &Cost, new: &Cost, margin: Margin) -> Change {
     let is_interval = |cost: &Cost| cost.low > 0.0 && cost.low <= cost.high && cost.high.is_finite();
     if !is_interval(old) || !is_interval(new) {
-        return Change::CannotTell;
+        return Change::Inconclusive;
     }
     let holds = |cost: &Cost, ratio: f64| (cost.low..=cost.high).contains(&ratio);
     let span = (old.high.max(new.high) / old.low.min(new.low)).ln();
     if (new.low / old.high).ln() > margin.beyond {
-        Change::Dearer
+        Change::Regressed
     } else if (old.low / new.high).ln() > margin.beyond {
-        Change::Cheaper
+        Change::Improved
     } else if span <= margin.within || (holds(old, new.ratio) && holds(new, old.ratio)) {
         Change::Within
     } else {
-        Change::CannotTell
+        Change::Inconclusive
     }
 }
 
@@ -113,7 +114,7 @@ fn apart(old: &Cost, new: &Cost) -> Option<f64> {
 
 /// Puts two records beside each other.
 pub fn changes(old: Side<'_>, new: Side<'_>) -> Changes {
-    let lanes = lanes(old.session, new.session);
+    let targets = targets(old.session, new.session);
     let keyed = |findings: &'_ Findings| -> BTreeMap<(String, String), usize> {
         let rows = findings.rows.iter().enumerate();
         rows.map(|(at, row)| ((row.case.clone(), row.metric.name.clone()), at)).collect()
@@ -123,23 +124,25 @@ pub fn changes(old: Side<'_>, new: Side<'_>) -> Changes {
     let mut rows: Vec<ChangedRow> = Vec::new();
     for row in &new.findings.rows {
         let of_old = old_rows.get(&key(row)).map(|at| &old.findings.rows[*at]);
-        rows.push(changed_row(old, new, of_old, Some(row), &lanes));
+        rows.push(changed_row(old, new, of_old, Some(row), &targets));
     }
     for row in old.findings.rows.iter().filter(|row| !new_rows.contains_key(&key(row))) {
-        rows.push(changed_row(old, new, Some(row), None, &lanes));
+        rows.push(changed_row(old, new, Some(row), None, &targets));
     }
-    Changes { lanes, rows, facts: changed_facts(old.session, new.session) }
+    Changes { targets, rows, facts: changed_facts(old.session, new.session) }
 }
 
 /// Subjects of either record, by name; the newer record's order first.
-fn lanes(old: &Session, new: &Session) -> Vec<Lane> {
-    let mut lanes: Vec<Lane> = Vec::new();
-    for lane in new.plan.lanes.iter().chain(&old.plan.lanes).filter(|lane| lane.role == Role::Subject) {
-        if lanes.iter().all(|known| known.name != lane.name) {
-            lanes.push(Lane { name: lane.name.clone(), specification: lane.specification.clone() });
+fn targets(old: &Session, new: &Session) -> Vec<Target> {
+    let mut targets: Vec<Target> = Vec::new();
+    for target in
+        new.plan.targets.iter().chain(&old.plan.targets).filter(|target| target.role == Role::Subject)
+    {
+        if targets.iter().all(|known| known.name != target.name) {
+            targets.push(Target { name: target.name.clone(), specification: target.specification.clone() });
         }
     }
-    lanes
+    targets
 }
 
 fn changed_row(
@@ -147,14 +150,14 @@ fn changed_row(
     new: Side,
     old_row: Option<&Row>,
     new_row: Option<&Row>,
-    lanes: &[Lane],
+    targets: &[Target],
 ) -> ChangedRow {
     let row = new_row.or(old_row).expect("a row stands in one of the records");
     let objection = objection(old, new, old_row, new_row);
     let margin = margin(old, new, old_row, new_row);
-    let cells = lanes.iter().map(|lane| {
-        let of_old = cell(old, old_row, &lane.name);
-        let of_new = cell(new, new_row, &lane.name);
+    let cells = targets.iter().map(|target| {
+        let of_old = cell(old, old_row, &target.name);
+        let of_new = cell(new, new_row, &target.name);
         changed_cell(of_old, of_new, objection.as_deref(), margin)
     });
     ChangedRow {
@@ -167,9 +170,9 @@ fn changed_row(
     }
 }
 
-/// A lane's cell of a row; none where the record has no such row or lane.
-fn cell<'a>(side: Side<'a>, row: Option<&'a Row>, lane: &str) -> Option<&'a Cell> {
-    let at = side.findings.subjects.iter().position(|name| name == lane)?;
+/// An environment's cell of a row; none where the record has no such row or environment.
+fn cell<'a>(side: Side<'a>, row: Option<&'a Row>, target: &str) -> Option<&'a Cell> {
+    let at = side.findings.subjects.iter().position(|name| name == target)?;
     row?.cells.get(at)
 }
 
@@ -203,10 +206,10 @@ fn missing(cell: Option<&Cell>, record: &str) -> Option<String> {
     let why = match cell {
         None => return Some(format!("not in the {record} record")),
         Some(Cell::Compared(_) | Cell::Observed(_)) => return None,
-        Some(Cell::Gap(Gap::Failed(failure))) => failure.reason.clone(),
-        Some(Cell::Gap(Gap::NotReached)) => "not reached".into(),
-        Some(Cell::Gap(Gap::NoReference(_))) => "the reference has no figure".into(),
-        Some(Cell::Gap(Gap::NotComparable { reason, .. })) => reason.clone(),
+        Some(Cell::Missing(Missing::Failed(failure))) => failure.reason.clone(),
+        Some(Cell::Missing(Missing::NotReached)) => "not reached".into(),
+        Some(Cell::Missing(Missing::NoBaseline(_))) => "the baseline has no figure".into(),
+        Some(Cell::Missing(Missing::NotComparable { reason, .. })) => reason.clone(),
     };
     Some(format!("in the {record} record: {why}"))
 }
@@ -214,11 +217,11 @@ fn missing(cell: Option<&Cell>, record: &str) -> Option<String> {
 /// Why the ratios of a row do not mean the same in both records.
 fn objection(old: Side, new: Side, old_row: Option<&Row>, new_row: Option<&Row>) -> Option<String> {
     let (old_row, new_row) = (old_row?, new_row?);
-    let reference = |side: Side<'_>| side.session.reference().map(|lane| lane.specification.clone());
-    let (then, now) = (reference(old), reference(new));
+    let baseline = |side: Side<'_>| side.session.baseline().map(|target| target.specification.clone());
+    let (then, now) = (baseline(old), baseline(new));
     if then != now {
-        let named = |reference: Option<String>| reference.unwrap_or_else(|| "nothing".into());
-        return Some(format!("the reference was {} and is {}", named(then), named(now)));
+        let named = |baseline: Option<String>| baseline.unwrap_or_else(|| "nothing".into());
+        return Some(format!("the baseline was {} and is {}", named(then), named(now)));
     }
     let planned = |plan: &'_ Plan| -> Option<String> {
         plan.cases.iter().find(|case| case.id == new_row.case).map(|case| case.definition.clone())
@@ -251,21 +254,21 @@ impl ChangedCell {
     /// What a condition says of a cell of two records.
     pub fn answer(&self, condition: &Condition) -> Answer {
         let ChangedCell::Compared { old, new, change, .. } = self else {
-            return if condition.kind == Kind::Gap { Answer::Trips } else { Answer::Missing };
+            return if condition.kind == Kind::Missing { Answer::Trips } else { Answer::Missing };
         };
         match (condition.kind, condition.beyond) {
-            (Kind::Gap, _) => Answer::Passes,
-            (Kind::Undecided, _) if *change == Change::CannotTell => Answer::Trips,
+            (Kind::Missing, _) => Answer::Passes,
+            (Kind::Undecided, _) if *change == Change::Inconclusive => Answer::Trips,
             (Kind::Undecided, _) => Answer::Passes,
-            (Kind::Dearer, Some(ratio)) if new.high / old.low <= ratio => Answer::Passes,
-            (Kind::Dearer, Some(ratio)) if *change == Change::Dearer && new.low / old.high > ratio => {
+            (Kind::Regressed, Some(ratio)) if new.high / old.low <= ratio => Answer::Passes,
+            (Kind::Regressed, Some(ratio)) if *change == Change::Regressed && new.low / old.high > ratio => {
                 Answer::Trips
             }
-            (Kind::Dearer, Some(_)) => Answer::Undecided,
-            (Kind::Dearer, None) => match change {
-                Change::Dearer => Answer::Trips,
-                Change::Cheaper | Change::Within => Answer::Passes,
-                Change::CannotTell => Answer::Undecided,
+            (Kind::Regressed, Some(_)) => Answer::Undecided,
+            (Kind::Regressed, None) => match change {
+                Change::Regressed => Answer::Trips,
+                Change::Improved | Change::Within => Answer::Passes,
+                Change::Inconclusive => Answer::Undecided,
             },
             // Asked of one record only; two say nothing of it.
             (Kind::Slower, _) => Answer::Missing,
@@ -278,15 +281,15 @@ pub fn judge(changes: &Changes, conditions: &[Condition]) -> Outcome {
     let mut outcome = Outcome::default();
     let mut used = vec![false; conditions.len()];
     for (at, row) in changes.rows.iter().enumerate().filter(|(_, row)| row.headline) {
-        for (of_lane, (lane, cell)) in changes.lanes.iter().zip(&row.cells).enumerate() {
-            let names = LaneNames { name: &lane.name, specification: &lane.specification };
+        for (of_target, (target, cell)) in changes.targets.iter().zip(&row.cells).enumerate() {
+            let names = TargetNames { name: &target.name, specification: &target.specification };
             let chosen = conditions.iter().enumerate();
             let chosen = chosen.filter(|(_, c)| c.selector.chooses(&names, &row.case, &row.probe));
             let answers = chosen.map(|(i, condition)| {
                 used[i] = true;
                 (cell.answer(condition), condition)
             });
-            outcome.cells.extend(strongest(at, of_lane, answers));
+            outcome.cells.extend(strongest(at, of_target, answers));
         }
     }
     let idle = conditions.iter().zip(used).filter(|(_, used)| !used);

@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 use tare_data::names::parse_size;
-use tare_data::session::{Lane, LaneFacts, PlannedCase, Role, Session};
+use tare_data::session::{PlannedCase, Role, Session, Target, TargetFacts};
 
-use super::lane_pairs::{LanePairs, Ratio};
+use super::target_pairs::{Ratio, TargetPairs};
 use super::{EnvironmentKind, Published, Subject};
 use crate::findings::{Cell, Comparison, Findings, Row};
 use crate::verdicts::rows::Options;
@@ -23,13 +23,15 @@ pub struct Beside {
     /// The same for `reference`.
     pub reference_value: Option<f64>,
     pub unit: Option<String>,
-    /// Cost ratio of the article's own figures: above 1 `environment` is dearer than `reference`.
+    /// Cost ratio of the article's own figures: above 1 `environment` is slower than `reference`.
     pub ratio: Option<f64>,
-    /// The lane of the session that stands for `environment`.
-    pub lane: Option<String>,
-    /// The lane that stands for the article's `reference`: the session's own, or another of its subjects.
-    pub against_lane: Option<String>,
-    /// Ratio of the one lane over the other and its interval.
+    /// The environment of the session that stands for `environment`.
+    #[serde(rename = "session_environment")]
+    pub target: Option<String>,
+    /// The environment that stands for the article's `reference`: the session's own, or another of its subjects.
+    #[serde(rename = "session_baseline")]
+    pub against_target: Option<String>,
+    /// Ratio of the one environment over the other and its interval.
     pub session_ratio: Option<f64>,
     pub session_ratio_low: Option<f64>,
     pub session_ratio_high: Option<f64>,
@@ -43,71 +45,71 @@ pub fn place_beside(findings: &mut Findings, session: &Session, articles: &[Publ
         return;
     }
     let options = Options::default();
-    let mut pairs = LanePairs::new(session, &options);
-    let lanes = session.plan.lanes.iter();
-    let lanes: Vec<Standing> = lanes.map(|lane| Standing::of(lane, session)).collect();
+    let mut pairs = TargetPairs::new(session, &options);
+    let targets = session.plan.targets.iter();
+    let targets: Vec<Standing> = targets.map(|target| Standing::of(target, session)).collect();
     for row in &mut findings.rows {
         let Some(at) = session.plan.cases.iter().position(|case| case.id == row.case) else { continue };
         let case = &session.plan.cases[at];
         let Some(metric) = case.metrics.iter().position(|metric| metric.name == row.metric.name) else {
             continue;
         };
-        let mut place = Place { row, lanes: &lanes, pairs: &mut pairs, case: at, metric };
+        let mut place = Place { row, targets: &targets, pairs: &mut pairs, case: at, metric };
         let published =
             articles.iter().flat_map(|article| article_beside(article, &mut place, case)).collect();
         row.published = published;
     }
 }
 
-/// A row of a session, and what its lanes stand for.
+/// A row of a session, and what its environments stand for.
 struct Place<'p, 's> {
     row: &'p Row,
-    lanes: &'p [Standing<'s>],
-    pairs: &'p mut LanePairs<'s>,
+    targets: &'p [Standing<'s>],
+    pairs: &'p mut TargetPairs<'s>,
     /// Indices in the plan.
     case: usize,
     metric: usize,
 }
 
 impl Place<'_, '_> {
-    /// The lane of a role that stands for what an article measured in.
+    /// The environment of a role that stands for what an article measured in.
     fn standing(&self, role: Role, kind: EnvironmentKind) -> Option<usize> {
-        self.lanes.iter().position(|s| s.lane.role == role && s.kind == Some(kind))
+        self.targets.iter().position(|s| s.target.role == role && s.kind == Some(kind))
     }
 
     /// A subject's comparison with the session's reference, by its index in the plan.
-    fn comparison(&self, lane: usize) -> Option<&Comparison> {
-        let before = self.lanes[..lane].iter().filter(|s| s.lane.role == Role::Subject).count();
+    fn comparison(&self, target: usize) -> Option<&Comparison> {
+        let before = self.targets[..target].iter().filter(|s| s.target.role == Role::Subject).count();
         match self.row.cells.get(before) {
             Some(Cell::Compared(comparison)) => Some(comparison),
             _ => None,
         }
     }
 
-    /// A subject over the lane that stands for the article's reference, and that lane.
-    fn ratio(&mut self, lane: usize, against: EnvironmentKind) -> Option<(usize, Ratio)> {
+    /// A subject over the environment that stands for the article's reference, and that environment.
+    fn ratio(&mut self, target: usize, against: EnvironmentKind) -> Option<(usize, Ratio)> {
         // What may not be compared with the session's reference is not compared with others either.
-        let comparison = self.comparison(lane)?;
-        if let Some(reference) = self.standing(Role::Reference, against) {
+        let comparison = self.comparison(target)?;
+        if let Some(reference) = self.standing(Role::Baseline, against) {
             let Comparison { ratio, low, high, .. } = *comparison;
             return Some((reference, Ratio { ratio, low, high }));
         }
-        let other = self.standing(Role::Subject, against).filter(|other| *other != lane)?;
+        let other = self.standing(Role::Subject, against).filter(|other| *other != target)?;
         self.comparison(other)?;
-        Some((other, self.pairs.ratio(self.case, self.metric, lane, other)?))
+        Some((other, self.pairs.ratio(self.case, self.metric, target, other)?))
     }
 }
 
-/// A lane and what it stands for.
+/// An environment and what it stands for.
 struct Standing<'a> {
-    lane: &'a Lane,
+    target: &'a Target,
     kind: Option<EnvironmentKind>,
 }
 
 impl<'a> Standing<'a> {
-    fn of(lane: &'a Lane, session: &Session) -> Self {
-        let facts = session.facts.iter().find(|facts| facts.lane == lane.name);
-        Standing { lane, kind: stands_for(lane, facts) }
+    fn of(target: &'a Target, session: &Session) -> Self {
+        let facts = session.facts.iter().find(|facts| facts.target == target.name);
+        Standing { target, kind: stands_for(target, facts) }
     }
 }
 
@@ -119,16 +121,16 @@ const PRESETS: [(&str, EnvironmentKind); 4] = [
     ("native", EnvironmentKind::Native),
 ];
 
-/// What a lane stands for: the presets by their names, a distribution of WSL by its kernel.
-fn stands_for(lane: &Lane, facts: Option<&LaneFacts>) -> Option<EnvironmentKind> {
-    // A lane of a preset with options goes by its name and theirs: `wsl2-like-512`.
+/// What an environment stands for: the presets by their names, a distribution of WSL by its kernel.
+fn stands_for(target: &Target, facts: Option<&TargetFacts>) -> Option<EnvironmentKind> {
+    // An environment of a preset with options goes by its name and theirs: `wsl2-like-512`.
     let called = |name: &str| {
-        lane.name.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+        target.name.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
     };
     if let Some((_, kind)) = PRESETS.iter().find(|(name, _)| called(name)) {
         return Some(*kind);
     }
-    if lane.specification.split([':', '?']).next() != Some("wsl") {
+    if target.specification.split([':', '?']).next() != Some("wsl") {
         return None;
     }
     // Microsoft's kernel of WSL2 calls itself so; that of WSL1 is called after Microsoft alone.
@@ -138,7 +140,8 @@ fn stands_for(lane: &Lane, facts: Option<&LaneFacts>) -> Option<EnvironmentKind>
 
 fn article_beside(article: &Published, place: &mut Place<'_, '_>, case: &PlannedCase) -> Vec<Beside> {
     let row = place.row;
-    let session_reference = place.lanes.iter().find(|s| s.lane.role == Role::Reference).and_then(|s| s.kind);
+    let session_reference =
+        place.targets.iter().find(|s| s.target.role == Role::Baseline).and_then(|s| s.kind);
     // The article's environment that the session's reference stands for, or else its own reference.
     let mut environments = article.environments.iter();
     let shared = session_reference.and_then(|kind| environments.find(|e| e.kind == kind));
@@ -185,8 +188,8 @@ impl Beside {
             reference_value: None,
             unit: None,
             ratio,
-            lane: None,
-            against_lane: None,
+            target: None,
+            against_target: None,
             session_ratio: None,
             session_ratio_low: None,
             session_ratio_high: None,
@@ -194,21 +197,21 @@ impl Beside {
         }
     }
 
-    /// Names the lanes of the session that stand for the article's two, and sets their ratio beside the article's.
+    /// Names the environments of the session that stand for the article's two, and sets their ratio beside the article's.
     fn compare(
         &mut self,
         kind: EnvironmentKind,
         against: Option<EnvironmentKind>,
         place: &mut Place<'_, '_>,
     ) {
-        let Some(lane) = place.standing(Role::Subject, kind) else { return };
-        self.lane = Some(place.lanes[lane].lane.name.clone());
+        let Some(target) = place.standing(Role::Subject, kind) else { return };
+        self.target = Some(place.targets[target].target.name.clone());
         let Some((other, Ratio { ratio, low, high })) =
-            against.and_then(|against| place.ratio(lane, against))
+            against.and_then(|against| place.ratio(target, against))
         else {
             return;
         };
-        self.against_lane = Some(place.lanes[other].lane.name.clone());
+        self.against_target = Some(place.targets[other].target.name.clone());
         self.session_ratio = Some(ratio);
         // Too few rounds leave the interval open: it would hold anything.
         if low > 0.0 && high.is_finite() {
@@ -239,17 +242,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lanes_stand_for_what_articles_measured_in() {
+    fn targets_stand_for_what_articles_measured_in() {
         let kind = |name: &str, specification: &str, kernel: &str| {
-            let lane = Lane { name: name.into(), specification: specification.into(), role: Role::Subject };
-            let mut facts = LaneFacts {
-                lane: name.into(),
+            let target =
+                Target { name: name.into(), specification: specification.into(), role: Role::Subject };
+            let mut facts = TargetFacts {
+                target: name.into(),
                 inside: Default::default(),
                 outside: Default::default(),
                 places: Default::default(),
             };
             facts.inside.note("kernel.release", kernel);
-            stands_for(&lane, Some(&facts))
+            stands_for(&target, Some(&facts))
         };
         assert_eq!(kind("wsl1-like", "gvisor?platform=systrap", "4.4.0"), Some(EnvironmentKind::Wsl1));
         assert_eq!(kind("wsl2-like-512", "qemu?memory=512", "6.1"), Some(EnvironmentKind::Wsl2));

@@ -4,8 +4,8 @@
 //! them. [`recompute`] draws an article's own conclusions again, [`beside`] finds the rows that an article speaks of.
 
 mod beside;
-mod lane_pairs;
 mod recompute;
+mod target_pairs;
 
 use std::collections::BTreeMap;
 
@@ -69,7 +69,7 @@ pub struct Environment {
     pub note: Option<String>,
 }
 
-/// What kind of environment it was; decides which lane it stands beside.
+/// What kind of environment it was; decides which environment it stands beside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EnvironmentKind {
@@ -142,14 +142,14 @@ impl Figure {
         Some(values.iter().sum::<f64>() / values.len() as f64)
     }
 
-    /// What an environment costs against another: above 1 it is dearer, whichever way the figure is better.
+    /// What an environment costs against another: above 1 it is slower, whichever way the figure is better.
     pub fn cost_ratio(&self, environment: &str, against: &str) -> Option<f64> {
         let ratio = self.mean(environment)? / self.mean(against)?;
         cost(ratio, self.better)
     }
 }
 
-/// A ratio of values as a cost: above 1 is dearer. None where one of the two was nothing.
+/// A ratio of values as a cost: above 1 is slower. None where one of the two was nothing.
 fn cost(ratio: f64, better: Direction) -> Option<f64> {
     let cost = match better {
         Direction::Lower => ratio,
@@ -229,7 +229,7 @@ impl StatedRatio {
         Subject { probe: &self.probe, parameters: &self.parameters, place, metric }
     }
 
-    /// As a cost: above 1 `environment` is dearer.
+    /// As a cost: above 1 `environment` is slower.
     pub fn cost_ratio(&self) -> Option<f64> {
         cost(self.value, self.better)
     }

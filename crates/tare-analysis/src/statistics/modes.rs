@@ -52,9 +52,9 @@ fn boundary(sorted: &[f64], margin: f64) -> Option<usize> {
     }
     // A group has at least a tenth of the values.
     let least = n.div_ceil(10).max(3);
-    let gap = |at: usize| sorted[at] - sorted[at - 1];
-    let at = (least..=n - least).max_by(|a, b| gap(*a).total_cmp(&gap(*b)))?;
-    (gap(at) > margin).then_some(at)
+    let missing = |at: usize| sorted[at] - sorted[at - 1];
+    let at = (least..=n - least).max_by(|a, b| missing(*a).total_cmp(&missing(*b)))?;
+    (missing(at) > margin).then_some(at)
 }
 
 /// The dip that one in a hundred uniform samples exceeds, at most.

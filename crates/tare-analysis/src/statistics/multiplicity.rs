@@ -1,7 +1,7 @@
 //! Many cells at once: which verdicts survive being chosen among many.
 //!
-//! The family is every headline cell of a subject lane that was compared: every cell that may get a colour. A cell is
-//! coloured when its verdict names a direction and the procedure here keeps it. Cells share the reference, so their
+//! The family is every headline cell of a subject environment that was compared: every cell that may get a colour. A cell is
+//! coloured when its verdict names a direction and the procedure here keeps it. Cells share the baseline, so their
 //! tests are positively dependent, under which Benjamini and Hochberg's procedure holds (Benjamini and Yekutieli 2001).
 
 /// Share of the coloured cells that may be false.

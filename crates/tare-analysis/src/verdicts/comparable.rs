@@ -3,7 +3,7 @@
 use tare_data::facts::Facts;
 use tare_data::metric::{Metric, Reading};
 use tare_data::names::Case;
-use tare_data::session::LaneFacts;
+use tare_data::session::TargetFacts;
 
 use crate::findings::Family;
 use crate::statistics::tails;
@@ -15,13 +15,13 @@ pub const COARSEST_STEP_NS: u64 = 1_000_000;
 /// File systems whose bytes stay in memory.
 const IN_MEMORY: [&str; 2] = ["tmpfs", "ramfs"];
 
-/// The step of a lane's clock, where it is too coarse to time single operations.
-pub fn coarse_step(facts: Option<&LaneFacts>) -> Option<u64> {
+/// The step of an environment's clock, where it is too coarse to time single operations.
+pub fn coarse_step(facts: Option<&TargetFacts>) -> Option<u64> {
     facts?.inside.integer("clock.step_ns").filter(|step| *step > COARSEST_STEP_NS)
 }
 
-/// Whether the processor of a lane is emulated.
-pub fn is_emulated(facts: Option<&LaneFacts>) -> bool {
+/// Whether the processor of an environment is emulated.
+pub fn is_emulated(facts: Option<&TargetFacts>) -> bool {
     facts.is_some_and(|facts| {
         [&facts.inside, &facts.outside].iter().any(|f| f.get("cpu.emulated").is_some_and(|by| by != "no"))
     })
@@ -34,24 +34,24 @@ fn times_the_processor(case: &Case) -> bool {
     Family::of(&case.probe) == Family::Cpu || OTHERS.contains(&case.probe.as_str())
 }
 
-/// Why this metric of this case, measured in the lane and in the reference, may not be compared; none if it may.
+/// Why this metric of this case, measured in the environment and in the baseline, may not be compared; none if it may.
 pub fn objection(
     case: &Case,
     metric: &Metric,
-    lane: Option<&LaneFacts>,
-    reference: Option<&LaneFacts>,
+    target: Option<&TargetFacts>,
+    baseline: Option<&TargetFacts>,
 ) -> Option<String> {
     // Where both are emulated, what lies between them is still the layer.
-    if times_the_processor(case) && is_emulated(lane) != is_emulated(reference) {
-        let whose = if is_emulated(lane) { "the processor" } else { "the reference's processor" };
+    if times_the_processor(case) && is_emulated(target) != is_emulated(baseline) {
+        let whose = if is_emulated(target) { "the processor" } else { "the baseline's processor" };
         return Some(format!("{whose} is emulated"));
     }
-    let of_lane = of_one(case, metric, lane);
-    of_lane.or_else(|| of_one(case, metric, reference).map(|reason| format!("in the reference: {reason}")))
+    let of_target = of_one(case, metric, target);
+    of_target.or_else(|| of_one(case, metric, baseline).map(|reason| format!("in the baseline: {reason}")))
 }
 
-/// What speaks against the figures of one lane, whatever they are compared with.
-fn of_one(case: &Case, metric: &Metric, facts: Option<&LaneFacts>) -> Option<String> {
+/// What speaks against the figures of one environment, whatever they are compared with.
+fn of_one(case: &Case, metric: &Metric, facts: Option<&TargetFacts>) -> Option<String> {
     let facts = facts?;
     if let Some(step_ns) = coarse_step(Some(facts)).filter(|_| reads_single_operations(metric.reading)) {
         return Some(format!("its clock moves in steps of {step_ns} ns"));

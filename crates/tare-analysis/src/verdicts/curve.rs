@@ -1,4 +1,4 @@
-//! Tail curves: quantiles over all timed operations of a case in a lane, as far out as there are operations for.
+//! Tail curves: quantiles over all timed operations of a case in an environment, as far out as there are operations for.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ const QUANTILES: [f64; 17] = [
     0.99999,
 ];
 
-/// The quantiles of one kind of operation in one lane, over every round that counted.
+/// The quantiles of one kind of operation in one environment, over every round that counted.
 ///
 /// Operations of a trial are no independent rounds: a curve is looked at, and never tested.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,7 +21,7 @@ pub struct TailCurve {
     /// `PlannedCase::id`.
     pub case: String,
     pub series: String,
-    pub lane: String,
+    pub target: String,
     /// Timed operations.
     pub operations: u64,
     /// Quantile and time in nanoseconds, rising; only quantiles that so many operations can tell.
@@ -34,25 +34,25 @@ pub struct TailCurve {
 pub fn tail_curves(session: &Session) -> Vec<TailCurve> {
     let case_places: BTreeMap<&str, usize> =
         session.plan.cases.iter().enumerate().map(|(i, case)| (case.id.as_str(), i)).collect();
-    let lane_places: BTreeMap<&str, usize> =
-        session.plan.lanes.iter().enumerate().map(|(i, lane)| (lane.name.as_str(), i)).collect();
+    let target_places: BTreeMap<&str, usize> =
+        session.plan.targets.iter().enumerate().map(|(i, target)| (target.name.as_str(), i)).collect();
     let mut grouped: BTreeMap<(usize, &str, usize), Vec<&EncodedHistogram>> = BTreeMap::new();
     for trial in session.trials.iter().filter(|trial| session.counts(trial)) {
-        let places = (case_places.get(trial.case.as_str()), lane_places.get(trial.lane.as_str()));
-        let (Some(case), Some(lane)) = places else { continue };
+        let places = (case_places.get(trial.case.as_str()), target_places.get(trial.target.as_str()));
+        let (Some(case), Some(target)) = places else { continue };
         for batch in trial.batches.iter().filter(|batch| batch.phase == Phase::Warm) {
             if let Sample::Latency { histogram, .. } = &batch.sample {
-                grouped.entry((*case, &batch.series, *lane)).or_default().push(histogram);
+                grouped.entry((*case, &batch.series, *target)).or_default().push(histogram);
             }
         }
     }
     // One merged histogram is open at a time: each takes about 200 kB.
-    let curve = |((case, series, lane), parts): ((usize, &str, usize), Vec<&EncodedHistogram>)| {
+    let curve = |((case, series, target), parts): ((usize, &str, usize), Vec<&EncodedHistogram>)| {
         let merged = merge(&parts);
         (!merged.0.is_empty()).then(|| TailCurve {
             case: session.plan.cases[case].id.clone(),
             series: series.to_owned(),
-            lane: session.plan.lanes[lane].name.clone(),
+            target: session.plan.targets[target].name.clone(),
             operations: merged.0.len(),
             points: points(&merged),
             longest_ns: merged.0.max(),

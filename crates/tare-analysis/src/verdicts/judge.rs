@@ -16,13 +16,13 @@ use crate::verdicts::stopping::{self, Engine, FEWEST_TO_TELL, Look, Schedule};
 use crate::verdicts::summary::Series;
 use crate::verdicts::verdict::{Margin, is_decided, rounds_to_tell, verdict};
 
-/// A round in which both the lane and the reference gave a value.
+/// A round in which both the environment and the baseline gave a value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pair {
     pub round: u32,
-    /// Which start of the lane's environment it ran in.
+    /// Which start of the environment's environment it ran in.
     pub start: u32,
-    /// ln of the cost ratio: above 0 the lane is dearer.
+    /// ln of the cost ratio: above 0 the environment is slower.
     pub d: f64,
 }
 
@@ -42,28 +42,28 @@ pub enum NoPairs {
     NotPositive,
 }
 
-/// Pairs a lane with the reference, round by round.
-pub fn pair(reference: &Series, lane: &Series, direction: Direction) -> Result<Pairs, NoPairs> {
-    let known: BTreeMap<u32, f64> = reference.values.iter().map(|v| (v.round, v.value)).collect();
-    let mut pairs = Vec::with_capacity(lane.values.len());
-    for of_lane in &lane.values {
-        let Some(of_reference) = known.get(&of_lane.round) else {
+/// Pairs an environment with the baseline, round by round.
+pub fn pair(baseline: &Series, target: &Series, direction: Direction) -> Result<Pairs, NoPairs> {
+    let known: BTreeMap<u32, f64> = baseline.values.iter().map(|v| (v.round, v.value)).collect();
+    let mut pairs = Vec::with_capacity(target.values.len());
+    for of_target in &target.values {
+        let Some(of_baseline) = known.get(&of_target.round) else {
             continue;
         };
-        if of_lane.value <= 0.0 || *of_reference <= 0.0 {
+        if of_target.value <= 0.0 || *of_baseline <= 0.0 {
             return Err(NoPairs::NotPositive);
         }
-        let dearer = of_lane.value.ln() - of_reference.ln();
+        let slower = of_target.value.ln() - of_baseline.ln();
         let d = match direction {
-            Direction::Lower => dearer,
-            Direction::Higher => -dearer,
+            Direction::Lower => slower,
+            Direction::Higher => -slower,
         };
-        pairs.push(Pair { round: of_lane.round, start: of_lane.start, d });
+        pairs.push(Pair { round: of_target.round, start: of_target.start, d });
     }
     if pairs.is_empty() {
         return Err(NoPairs::NoCommonRound);
     }
-    Ok(Pairs { pairs, reached: lane.reached.min(reference.reached) })
+    Ok(Pairs { pairs, reached: target.reached.min(baseline.reached) })
 }
 
 /// Fewest starts that a session must have room for before they, not rounds, are compared: the fewest whose signs can
@@ -74,8 +74,8 @@ const FEWEST_STARTS: u32 = 8;
 /// where several rounds share one and a session of `most` rounds has room for enough starts.
 ///
 /// Rounds of one start differ less from each other than starts do; taken as separate they would promise a precision
-/// that another start does not keep (Kalibera and Jones 2013). A lane with a start or two for the whole session has
-/// nothing to average over: its rounds are compared, and a caveat says that they speak of those starts.
+/// that another start does not keep (Kalibera and Jones 2013). An environment with a start or two for the whole session has
+/// nothing to average over: its rounds are compared, and a warning says that they speak of those starts.
 fn units(pairs: &[Pair], rounds: u32, most: u32) -> Vec<f64> {
     let known = pairs.iter().filter(|pair| pair.round < rounds);
     let mut starts: BTreeMap<u32, (f64, u32)> = BTreeMap::new();
@@ -181,7 +181,7 @@ fn more_rounds(
     reached: u32,
     schedule: &Schedule,
 ) -> Option<u32> {
-    if said != Verdict::CannotTell {
+    if said != Verdict::Inconclusive {
         return None;
     }
     // Without any interval yet, the next look is the least that could tell.

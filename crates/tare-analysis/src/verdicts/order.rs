@@ -1,41 +1,41 @@
-//! The order in which lanes run: rows of randomly relabelled Williams squares, and a shuffled order of cases.
+//! The order in which environments run: rows of randomly relabelled Williams squares, and a shuffled order of cases.
 //!
-//! The executed order is a pure function of the seed and of which lanes remained at each round, so that a record
+//! The executed order is a pure function of the seed and of which environments remained at each round, so that a record
 //! which holds both can be checked, and a session that is resumed goes on where it would have gone.
 //!
-//! Why: with a fresh random order the sign of "lane minus reference" is a fair coin when there is no effect,
+//! Why: with a fresh random order the sign of "environment minus baseline" is a fair coin when there is no effect,
 //! whatever drift, neighbour or warm-up there is. A fixed order turns a position effect into a finding.
 
 use tare_data::generator::Generator;
 
-/// Rows of a Williams square over `lanes` lanes, labels and rows in random order.
+/// Rows of a Williams square over `environments` environments, labels and rows in random order.
 ///
-/// Every lane stands once in every position of every `lanes` rows, and every lane follows every other equally often
-/// (Williams 1949): an even number needs `lanes` rows, an odd one the square and its mirror image. Two lanes get four
-/// rows, two each way, so that the next row cannot be told from the last one. One lane gets one row.
-pub fn rows(generator: &mut Generator, lanes: usize) -> Vec<Vec<usize>> {
-    let mut labels: Vec<usize> = (0..lanes).collect();
+/// Every environment stands once in every position of every `environments` rows, and every environment follows every other equally often
+/// (Williams 1949): an even number needs `environments` rows, an odd one the square and its mirror image. Two environments get four
+/// rows, two each way, so that the next row cannot be told from the last one. One environment gets one row.
+pub fn rows(generator: &mut Generator, targets: usize) -> Vec<Vec<usize>> {
+    let mut labels: Vec<usize> = (0..targets).collect();
     generator.shuffle(&mut labels);
     // 0, 1, k-1, 2, k-2, ...: neighbours differ by every amount once.
     let first: Vec<usize> =
-        (0..lanes).map(|i| if i % 2 == 1 { i.div_ceil(2) } else { (lanes - i / 2) % lanes }).collect();
-    let shifted = |by: usize| first.iter().map(|lane| labels[(lane + by) % lanes]).collect::<Vec<_>>();
-    let square: Vec<Vec<usize>> = (0..lanes).map(shifted).collect();
+        (0..targets).map(|i| if i % 2 == 1 { i.div_ceil(2) } else { (targets - i / 2) % targets }).collect();
+    let shifted = |by: usize| first.iter().map(|target| labels[(target + by) % targets]).collect::<Vec<_>>();
+    let square: Vec<Vec<usize>> = (0..targets).map(shifted).collect();
     let mut rows = square.clone();
-    if lanes == 2 {
+    if targets == 2 {
         rows.extend(square);
-    } else if lanes % 2 == 1 && lanes > 1 {
+    } else if targets % 2 == 1 && targets > 1 {
         rows.extend(square.into_iter().map(|row| row.into_iter().rev().collect()));
     }
     generator.shuffle(&mut rows);
     rows
 }
 
-/// The order of lanes, round by round, of one case.
+/// The order of environments, round by round, of one case.
 #[derive(Clone, Debug)]
 pub struct Orders {
     generator: Generator,
-    lanes: Vec<usize>,
+    targets: Vec<usize>,
     /// Rows of the present square that have not run, the next one last.
     rows: Vec<Vec<usize>>,
 }
@@ -45,23 +45,23 @@ impl Orders {
     pub fn new(seed: u64, case: &str) -> Self {
         Orders {
             generator: Generator::for_part(seed, &format!("order of {case}")),
-            lanes: Vec::new(),
+            targets: Vec::new(),
             rows: Vec::new(),
         }
     }
 
-    /// The order of the next round, or of the next attempt at one, over these lanes (indices into the plan, ascending).
+    /// The order of the next round, or of the next attempt at one, over these environments (indices into the plan, ascending).
     ///
-    /// A square is used up before the next is drawn; when a lane has left, a new one is begun over those that remain.
-    pub fn next(&mut self, lanes: &[usize]) -> Vec<usize> {
-        if self.lanes != lanes {
-            self.lanes = lanes.to_vec();
+    /// A square is used up before the next is drawn; when an environment has left, a new one is begun over those that remain.
+    pub fn next(&mut self, targets: &[usize]) -> Vec<usize> {
+        if self.targets != targets {
+            self.targets = targets.to_vec();
             self.rows.clear();
         }
         if self.rows.is_empty() {
-            self.rows = rows(&mut self.generator, lanes.len());
+            self.rows = rows(&mut self.generator, targets.len());
         }
-        self.rows.pop().unwrap_or_default().into_iter().map(|i| lanes[i]).collect()
+        self.rows.pop().unwrap_or_default().into_iter().map(|i| targets[i]).collect()
     }
 }
 
@@ -78,44 +78,51 @@ mod tests {
     use std::collections::BTreeMap;
 
     #[test]
-    fn every_lane_stands_everywhere_and_follows_every_other_equally_often() {
-        for lanes in 2..=9 {
-            let rows = rows(&mut Generator::new(lanes as u64), lanes);
+    fn every_target_stands_everywhere_and_follows_every_other_equally_often() {
+        for targets in 2..=9 {
+            let rows = rows(&mut Generator::new(targets as u64), targets);
             let mut stands = BTreeMap::new();
             let mut follows = BTreeMap::new();
             for row in &rows {
-                for (position, lane) in row.iter().enumerate() {
-                    *stands.entry((position, *lane)).or_insert(0) += 1;
+                for (position, target) in row.iter().enumerate() {
+                    *stands.entry((position, *target)).or_insert(0) += 1;
                 }
                 for pair in row.windows(2) {
                     *follows.entry((pair[0], pair[1])).or_insert(0) += 1;
                 }
             }
-            let each = rows.len() / lanes;
-            assert_eq!((stands.len(), follows.len()), (lanes * lanes, lanes * (lanes - 1)), "{lanes} lanes");
-            assert!(stands.values().chain(follows.values()).all(|count| *count == each), "{lanes} lanes");
+            let each = rows.len() / targets;
+            assert_eq!(
+                (stands.len(), follows.len()),
+                (targets * targets, targets * (targets - 1)),
+                "{targets} environments"
+            );
+            assert!(
+                stands.values().chain(follows.values()).all(|count| *count == each),
+                "{targets} environments"
+            );
             assert_eq!(
                 rows.len(),
-                if lanes == 2 {
+                if targets == 2 {
                     4
-                } else if lanes % 2 == 0 {
-                    lanes
+                } else if targets % 2 == 0 {
+                    targets
                 } else {
-                    2 * lanes
+                    2 * targets
                 }
             );
         }
     }
 
     #[test]
-    fn no_lane_and_one_lane_are_trivial() {
+    fn no_target_and_one_target_are_trivial() {
         assert_eq!(rows(&mut Generator::new(1), 1), [[0]]);
         assert!(rows(&mut Generator::new(1), 0).is_empty());
         assert!(Orders::new(1, "x").next(&[]).is_empty());
     }
 
     #[test]
-    fn a_square_restarts_when_a_lane_leaves() {
+    fn a_square_restarts_when_a_target_leaves() {
         let mut orders = Orders::new(7, "sys.getppid");
         let all: Vec<_> = (0..6).map(|_| orders.next(&[0, 1, 2])).collect();
         let mut first: Vec<_> = all.iter().map(|row| row[0]).collect();

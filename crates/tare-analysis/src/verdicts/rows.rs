@@ -1,15 +1,15 @@
-//! Rows: every metric of a case judged in every lane, or given its gap.
+//! Rows: every metric of a case judged in every environment, or given its gap.
 
 use std::collections::{BTreeMap, HashMap};
 
 use tare_data::batch::{ASTRAY, Batch, Sample};
-use tare_data::caveat::Caveat;
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::metric::{Metric, Reading};
-use tare_data::session::{LaneFacts, Plan, PlannedCase, RepeatedRound, Role, Session, Trial};
+use tare_data::session::{Plan, PlannedCase, RepeatedRound, Role, Session, TargetFacts, Trial};
 use tare_data::unit::Unit;
+use tare_data::warning::Warning;
 
-use crate::findings::{Cell, Comparison, Family, Gap, Level};
+use crate::findings::{Cell, Comparison, Family, Level, Missing};
 use crate::statistics::signed_ranks::{Nulls, median, sorted};
 use crate::verdicts::comparable;
 use crate::verdicts::judge::{Judgement, NoPairs, Pairs, judge, pair};
@@ -35,7 +35,7 @@ pub struct Options {
 #[derive(Clone, Copy, Debug)]
 pub struct Progress<'a> {
     pub plan: &'a Plan,
-    pub facts: &'a [LaneFacts],
+    pub facts: &'a [TargetFacts],
     pub trials: &'a [Trial],
     pub repeated: &'a [RepeatedRound],
 }
@@ -62,17 +62,17 @@ impl From<Cell> for Judged {
     }
 }
 
-/// A row before its lanes are sorted into columns.
+/// A row before its environments are sorted into columns.
 #[derive(Clone, Debug)]
 pub struct JudgedRow {
     /// Index of the case in the plan, and of the metric in the case.
     pub case: usize,
     pub metric: usize,
-    pub reference: Option<Level>,
-    /// Rounds of the case that the reference ran.
+    pub baseline: Option<Level>,
+    /// Rounds of the case that the baseline ran.
     pub reached: u32,
-    /// In the order of `plan.lanes`; none for the reference.
-    pub lanes: Vec<Option<Judged>>,
+    /// In the order of `plan.environments`; none for the baseline.
+    pub targets: Vec<Option<Judged>>,
 }
 
 /// A session laid out for judging.
@@ -80,59 +80,60 @@ pub struct Judge<'a> {
     pub progress: Progress<'a>,
     options: &'a Options,
     pub schedule: Schedule,
-    /// Trials that count, by case and lane of the plan, in order of rounds.
+    /// Trials that count, by case and environment of the plan, in order of rounds.
     trials: Vec<Vec<Vec<&'a Trial>>>,
-    pub reference: Option<usize>,
+    pub baseline: Option<usize>,
     control: Option<usize>,
     nulls: Nulls,
 }
 
 impl<'a> Judge<'a> {
-    /// Lays out the trials that are wanted and count. A trial of a case or lane that is not planned is not judged.
+    /// Lays out the trials that are wanted and count. A trial of a case or environment that is not planned is not judged.
     pub fn new(progress: Progress<'a>, options: &'a Options, wanted: impl Fn(&Trial) -> bool) -> Self {
-        let Plan { cases, lanes, .. } = progress.plan;
+        let Plan { cases, targets, .. } = progress.plan;
         let case_at = places(cases.iter().map(|case| case.id.as_str()));
-        let lane_at = places(lanes.iter().map(|lane| lane.name.as_str()));
-        let mut trials = vec![vec![Vec::new(); lanes.len()]; cases.len()];
+        let target_at = places(targets.iter().map(|target| target.name.as_str()));
+        let mut trials = vec![vec![Vec::new(); targets.len()]; cases.len()];
         for trial in counted(progress.trials, progress.repeated, wanted) {
             let case = case_at.get(trial.case.as_str());
-            if let (Some(case), Some(lane)) = (case, lane_at.get(trial.lane.as_str())) {
-                trials[*case][*lane].push(trial);
+            if let (Some(case), Some(target)) = (case, target_at.get(trial.target.as_str())) {
+                trials[*case][*target].push(trial);
             }
         }
-        let role = |role| progress.plan.lanes.iter().position(|lane| lane.role == role);
+        let role = |role| progress.plan.targets.iter().position(|target| target.role == role);
         Judge {
             progress,
             options,
             schedule: Schedule::of(progress.plan),
             trials,
-            reference: role(Role::Reference),
+            baseline: role(Role::Baseline),
             control: role(Role::Control),
             nulls: Nulls::default(),
         }
     }
 
-    /// The trials of a lane that count, of one case.
-    pub fn trials(&self, case: usize, lane: usize) -> &[&'a Trial] {
-        &self.trials[case][lane]
+    /// The trials of an environment that count, of one case.
+    pub fn trials(&self, case: usize, target: usize) -> &[&'a Trial] {
+        &self.trials[case][target]
     }
 
-    pub fn facts(&self, lane: usize) -> Option<&'a LaneFacts> {
-        let name = &self.progress.plan.lanes[lane].name;
-        self.progress.facts.iter().find(|facts| facts.lane == *name)
+    pub fn facts(&self, target: usize) -> Option<&'a TargetFacts> {
+        let name = &self.progress.plan.targets[target].name;
+        self.progress.facts.iter().find(|facts| facts.target == *name)
     }
 
-    /// The rows of a case, one for each of its first `metrics` metrics. `canaries` holds, by lane, the canary ratios
+    /// The rows of a case, one for each of its first `metrics` metrics. `canaries` holds, by environment, the canary ratios
     /// that processor cells are warned of.
     pub fn rows(&mut self, case: usize, metrics: usize, canaries: &BTreeMap<usize, f64>) -> Vec<JudgedRow> {
         let planned: &'a PlannedCase = &self.progress.plan.cases[case];
         let metrics = &planned.metrics[..metrics.min(planned.metrics.len())];
-        let lanes = self.progress.plan.lanes.len();
-        let read = |lane: usize| series(self.trials(case, lane), metrics);
-        let mut by_lane: Vec<Vec<Series>> = (0..lanes).map(read).collect();
+        let targets = self.progress.plan.targets.len();
+        let read = |target: usize| series(self.trials(case, target), metrics);
+        let mut by_target: Vec<Vec<Series>> = (0..targets).map(read).collect();
         let mut rows = Vec::with_capacity(metrics.len());
         for (at, metric) in metrics.iter().enumerate() {
-            let row: Vec<Series> = by_lane.iter_mut().map(|lane| std::mem::take(&mut lane[at])).collect();
+            let row: Vec<Series> =
+                by_target.iter_mut().map(|target| std::mem::take(&mut target[at])).collect();
             rows.push(self.row(case, at, metric, &row, canaries));
         }
         rows
@@ -143,50 +144,51 @@ impl<'a> Judge<'a> {
         case: usize,
         at: usize,
         metric: &Metric,
-        lanes: &[Series],
+        targets: &[Series],
         canaries: &BTreeMap<usize, f64>,
     ) -> JudgedRow {
         let planned: &'a PlannedCase = &self.progress.plan.cases[case];
         let nothing = Series::default();
-        let reference = self.reference.map_or(&nothing, |lane| &lanes[lane]);
+        let baseline = self.baseline.map_or(&nothing, |target| &targets[target]);
         let planned_margin = self.options.margin.unwrap_or(planned.margin);
         let usable = planned_margin.is_finite() && planned_margin > 0.0;
         let mut margin = Margin::plain(if usable { planned_margin } else { MARGIN });
-        let mut cells: Vec<Option<Judged>> = vec![None; lanes.len()];
-        // The control first: where the reference differs from itself, nothing smaller than that is a finding.
-        let (of_reference, of_control) = (self.reference, self.control);
-        let subjects = (0..lanes.len()).filter(|lane| ![of_reference, of_control].contains(&Some(*lane)));
-        for lane in of_control.into_iter().chain(subjects) {
-            let mut judged = self.cell(planned, metric, reference, &lanes[lane], lane, margin);
-            if let Some(judgement) = judged.judgement.as_ref().filter(|_| Some(lane) == of_control) {
+        let mut cells: Vec<Option<Judged>> = vec![None; targets.len()];
+        // The control first: where the baseline differs from itself, nothing smaller than that is a finding.
+        let (of_baseline, of_control) = (self.baseline, self.control);
+        let subjects =
+            (0..targets.len()).filter(|target| ![of_baseline, of_control].contains(&Some(*target)));
+        for target in of_control.into_iter().chain(subjects) {
+            let mut judged = self.cell(planned, metric, baseline, &targets[target], target, margin);
+            if let Some(judgement) = judged.judgement.as_ref().filter(|_| Some(target) == of_control) {
                 margin = floor(margin, judgement);
             }
             if let (Cell::Compared(comparison), Some(astray)) =
-                (&mut judged.cell, astray(self.trials(case, lane)))
+                (&mut judged.cell, astray(self.trials(case, target)))
             {
-                comparison.caveats.push(astray);
+                comparison.warnings.push(astray);
             }
-            if let (Cell::Compared(comparison), Some(ratio)) = (&mut judged.cell, canaries.get(&lane))
+            if let (Cell::Compared(comparison), Some(ratio)) = (&mut judged.cell, canaries.get(&target))
                 && Family::of(&planned.case.probe) == Family::Cpu
             {
-                comparison.caveats.push(Caveat::CanaryOutside { ratio: *ratio });
+                comparison.warnings.push(Warning::CanaryOutside { ratio: *ratio });
             }
-            cells[lane] = Some(judged);
+            cells[target] = Some(judged);
         }
-        JudgedRow { case, metric: at, reference: level(reference), reached: reference.reached, lanes: cells }
+        JudgedRow { case, metric: at, baseline: level(baseline), reached: baseline.reached, targets: cells }
     }
 
     fn cell(
         &mut self,
         planned: &PlannedCase,
         metric: &Metric,
-        reference: &Series,
+        baseline: &Series,
         series: &Series,
-        lane: usize,
+        target: usize,
         margin: Margin,
     ) -> Judged {
         let Some(level) = level(series) else {
-            return Cell::Gap(self.gap(planned, series, lane)).into();
+            return Cell::Missing(self.missing(planned, series, target)).into();
         };
         // Counts of what went wrong are mostly zero, and have no ratio.
         let is_count = metric.reading == Reading::Gauge && metric.unit == Unit::Count;
@@ -194,23 +196,23 @@ impl<'a> Judge<'a> {
             return Cell::Observed(level).into();
         }
         let not_comparable =
-            |reason: String, level: Level| Cell::Gap(Gap::NotComparable { reason, level }).into();
-        // Before the reference is looked at: a figure that misleads does so beside nothing as well.
-        let of_reference = self.reference.and_then(|reference| self.facts(reference));
-        if let Some(reason) = comparable::objection(&planned.case, metric, self.facts(lane), of_reference) {
+            |reason: String, level: Level| Cell::Missing(Missing::NotComparable { reason, level }).into();
+        // Before the baseline is looked at: a figure that misleads does so beside nothing as well.
+        let of_baseline = self.baseline.and_then(|baseline| self.facts(baseline));
+        if let Some(reason) = comparable::objection(&planned.case, metric, self.facts(target), of_baseline) {
             return not_comparable(reason, level);
         }
-        if reference.values.is_empty() {
-            return Cell::Gap(Gap::NoReference(level)).into();
+        if baseline.values.is_empty() {
+            return Cell::Missing(Missing::NoBaseline(level)).into();
         }
-        let operations = series.least_operations.min(reference.least_operations);
+        let operations = series.least_operations.min(baseline.least_operations);
         if let Some(reason) = comparable::too_few(metric, operations) {
             return not_comparable(reason, level);
         }
-        let pairs = match pair(reference, series, metric.direction) {
+        let pairs = match pair(baseline, series, metric.direction) {
             Ok(pairs) => pairs,
             Err(NoPairs::NoCommonRound) => {
-                return not_comparable("no round gave a figure both here and in the reference".into(), level);
+                return not_comparable("no round gave a figure both here and in the baseline".into(), level);
             }
             Err(NoPairs::NotPositive) => {
                 return not_comparable("a figure of zero or less has no ratio".into(), level);
@@ -220,25 +222,25 @@ impl<'a> Judge<'a> {
         else {
             return not_comparable("no round within the plan".into(), level);
         };
-        let comparison = comparison(level, &judgement, reference, series, pairs.pairs.len() as u32);
+        let comparison = comparison(level, &judgement, baseline, series, pairs.pairs.len() as u32);
         Judged { cell: Cell::Compared(Box::new(comparison)), judgement: Some(judgement), pairs: Some(pairs) }
     }
 
-    /// Why a lane has no figure at all.
-    fn gap(&self, planned: &PlannedCase, series: &Series, lane: usize) -> Gap {
-        let name = &self.progress.plan.lanes[lane].name;
-        match (planned.gaps.get(name), &series.failure) {
-            (Some(failure), _) | (None, Some(failure)) => Gap::Failed(failure.clone()),
+    /// Why an environment has no figure at all.
+    fn missing(&self, planned: &PlannedCase, series: &Series, target: usize) -> Missing {
+        let name = &self.progress.plan.targets[target].name;
+        match (planned.missing.get(name), &series.failure) {
+            (Some(failure), _) | (None, Some(failure)) => Missing::Failed(failure.clone()),
             (None, None) if series.trials > 0 => {
-                Gap::Failed(Failure::new(FailureKind::WrongWork, "its trials gave no figure"))
+                Missing::Failed(Failure::new(FailureKind::WrongWork, "its trials gave no figure"))
             }
-            (None, None) => Gap::NotReached,
+            (None, None) => Missing::NotReached,
         }
     }
 }
 
 /// What went astray of the datagrams of these trials, if anything did.
-fn astray(trials: &[&Trial]) -> Option<Caveat> {
+fn astray(trials: &[&Trial]) -> Option<Warning> {
     let total = |series: &str| -> u64 {
         let batches = trials.iter().flat_map(|trial| &trial.batches).filter(|batch| batch.series == series);
         let count = |batch: &Batch| match batch.sample {
@@ -250,7 +252,7 @@ fn astray(trials: &[&Trial]) -> Option<Caveat> {
     };
     let [lost, late, duplicated, reordered] = ASTRAY.map(total);
     let any = [lost, late, duplicated, reordered].iter().any(|count| *count > 0);
-    any.then_some(Caveat::DatagramsAstray { lost, late, duplicated, reordered })
+    any.then_some(Warning::DatagramsAstray { lost, late, duplicated, reordered })
 }
 
 /// Where each name stands first.
@@ -270,20 +272,20 @@ fn floor(margin: Margin, control: &Judgement) -> Margin {
 fn comparison(
     level: Level,
     judgement: &Judgement,
-    reference: &Series,
-    lane: &Series,
+    baseline: &Series,
+    target: &Series,
     rounds: u32,
 ) -> Comparison {
-    let mut caveats = Vec::new();
+    let mut warnings = Vec::new();
     if judgement.skewed {
         let Judgement { hodges_lehmann, median, .. } = *judgement;
-        caveats.push(Caveat::SkewedTail { hodges_lehmann, median });
+        warnings.push(Warning::SkewedTail { hodges_lehmann, median });
     }
     if judgement.modes > 1 {
-        caveats.push(Caveat::Modal { modes: judgement.modes });
+        warnings.push(Warning::Modal { modes: judgement.modes });
     }
-    if lane.failed > 0 {
-        caveats.push(Caveat::TrialsFailed { failed: lane.failed, of: lane.trials });
+    if target.failed > 0 {
+        warnings.push(Warning::TrialsFailed { failed: target.failed, of: target.trials });
     }
     Comparison {
         level,
@@ -299,53 +301,54 @@ fn comparison(
         coloured: false,
         decided_at: judgement.decided_at,
         rounds_to_tell: judgement.rounds_to_tell,
-        difference: difference(reference, lane),
+        difference: difference(baseline, target),
         starts: judgement.starts,
-        caveats,
+        warnings,
     }
 }
 
-/// Median over paired rounds of lane minus reference, in the metric's unit.
-fn difference(reference: &Series, lane: &Series) -> f64 {
-    let known: BTreeMap<u32, f64> = reference.values.iter().map(|v| (v.round, v.value)).collect();
-    let minus =
-        |of_lane: &crate::verdicts::summary::RoundValue| Some(of_lane.value - known.get(&of_lane.round)?);
-    median(&sorted(&lane.values.iter().filter_map(minus).collect::<Vec<_>>()))
+/// Median over paired rounds of environment minus baseline, in the metric's unit.
+fn difference(baseline: &Series, target: &Series) -> f64 {
+    let known: BTreeMap<u32, f64> = baseline.values.iter().map(|v| (v.round, v.value)).collect();
+    let minus = |of_target: &crate::verdicts::summary::RoundValue| {
+        Some(of_target.value - known.get(&of_target.round)?)
+    };
+    median(&sorted(&target.values.iter().filter_map(minus).collect::<Vec<_>>()))
 }
 
-/// Doubts about lanes as a whole: clocks, emulation, shared starts; and the canary ratios that rows need.
-pub fn lane_caveats(judge: &Judge<'_>) -> (Vec<(usize, Caveat)>, BTreeMap<usize, f64>) {
-    let lanes = judge.progress.plan.lanes.len();
-    let (mut caveats, mut canaries) = (Vec::new(), BTreeMap::new());
-    let of_lane = |lane: usize| -> Vec<&Trial> {
+/// Doubts about environments as a whole: clocks, emulation, shared starts; and the canary ratios that rows need.
+pub fn target_warnings(judge: &Judge<'_>) -> (Vec<(usize, Warning)>, BTreeMap<usize, f64>) {
+    let targets = judge.progress.plan.targets.len();
+    let (mut warnings, mut canaries) = (Vec::new(), BTreeMap::new());
+    let of_target = |target: usize| -> Vec<&Trial> {
         let cases = 0..judge.progress.plan.cases.len();
-        cases.flat_map(|case| judge.trials(case, lane)).copied().collect()
+        cases.flat_map(|case| judge.trials(case, target)).copied().collect()
     };
-    let of_reference = judge.reference.map(of_lane).unwrap_or_default();
-    for lane in 0..lanes {
-        let trials = of_lane(lane);
-        let facts = judge.facts(lane);
+    let of_baseline = judge.baseline.map(of_target).unwrap_or_default();
+    for target in 0..targets {
+        let trials = of_target(target);
+        let facts = judge.facts(target);
         if comparable::is_emulated(facts) {
-            caveats.push((lane, Caveat::EmulatedProcessor));
+            warnings.push((target, Warning::EmulatedProcessor));
         }
         if let Some(step_ns) = comparable::coarse_step(facts) {
-            caveats.push((lane, Caveat::CoarseClock { step_ns }));
+            warnings.push((target, Warning::CoarseClock { step_ns }));
         }
         if let Some(parts_per_million) = stability::clock_disagreement(&trials) {
-            caveats.push((lane, Caveat::ClockDisagrees { parts_per_million }));
+            warnings.push((target, Warning::ClockDisagrees { parts_per_million }));
         }
-        // Said of a subject beside its figures; the reference has no cells.
-        if Some(lane) == judge.reference
+        // Said of a subject beside its figures; the baseline has no cells.
+        if Some(target) == judge.baseline
             && let Some(astray) = astray(&trials)
         {
-            caveats.push((lane, astray));
+            warnings.push((target, astray));
         }
-        if Some(lane) != judge.reference
-            && let Some(ratio) = stability::canary_outside(&of_reference, &trials, MARGIN)
+        if Some(target) != judge.baseline
+            && let Some(ratio) = stability::canary_outside(&of_baseline, &trials, MARGIN)
         {
-            caveats.push((lane, Caveat::CanaryOutside { ratio }));
-            canaries.insert(lane, ratio);
+            warnings.push((target, Warning::CanaryOutside { ratio }));
+            canaries.insert(target, ratio);
         }
     }
-    (caveats, canaries)
+    (warnings, canaries)
 }

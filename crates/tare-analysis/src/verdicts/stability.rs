@@ -56,15 +56,15 @@ pub fn intraclass_correlation(groups: &[Vec<f64>]) -> Option<f64> {
     share.is_finite().then(|| share.clamp(0.0, 1.0))
 }
 
-/// How many times as long the canary took in the lane as in the reference, over trials of the same case and round;
+/// How many times as long the canary took in the environment as in the baseline, over trials of the same case and round;
 /// none when the two do not differ by more than the margin, or too few trials tell.
-pub fn canary_outside(reference: &[&Trial], lane: &[&Trial], margin: f64) -> Option<f64> {
+pub fn canary_outside(baseline: &[&Trial], target: &[&Trial], margin: f64) -> Option<f64> {
     let canary = |trial: &Trial| trial.inside.canary_ns.filter(|ns| *ns > 0).map(|ns| (ns as f64).ln());
-    let of_reference: BTreeMap<(&str, u32), f64> =
-        reference.iter().filter_map(|t| Some(((t.case.as_str(), t.round), canary(t)?))).collect();
-    let d: Vec<f64> = lane
+    let of_baseline: BTreeMap<(&str, u32), f64> =
+        baseline.iter().filter_map(|t| Some(((t.case.as_str(), t.round), canary(t)?))).collect();
+    let d: Vec<f64> = target
         .iter()
-        .filter_map(|t| Some(canary(t)? - of_reference.get(&(t.case.as_str(), t.round))?))
+        .filter_map(|t| Some(canary(t)? - of_baseline.get(&(t.case.as_str(), t.round))?))
         .collect();
     outside(&sorted(&d), margin).map(f64::exp)
 }
@@ -82,13 +82,13 @@ fn outside(sorted: &[f64], margin: f64) -> Option<f64> {
 /// and ten times what an undisciplined crystal drifts.
 const CLOCK_LIMIT_PPM: f64 = 1_000.0;
 
-/// By how much the lane's clock runs faster than the host's, in parts per million; none when the two agree.
+/// By how much the environment's clock runs faster than the host's, in parts per million; none when the two agree.
 ///
 /// What the host times includes entering the environment, which the agent cannot see. Slopes between a short and a
 /// long trial are free of that constant; each trial is used in one slope only, so that signs may be counted
 /// (Theil 1950, the incomplete method).
-pub fn clock_disagreement(lane: &[&Trial]) -> Option<f64> {
-    let mut times: Vec<(u64, u64)> = lane
+pub fn clock_disagreement(target: &[&Trial]) -> Option<f64> {
+    let mut times: Vec<(u64, u64)> = target
         .iter()
         .filter(|t| t.failure.is_none())
         .filter_map(|t| Some((t.host_elapsed_ns, t.agent_elapsed_ns?)))

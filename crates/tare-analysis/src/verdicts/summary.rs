@@ -1,4 +1,4 @@
-//! From raw samples to one value a trial, and from trials to a series of values a lane.
+//! From raw samples to one value a trial, and from trials to a series of values an environment.
 
 use std::collections::HashSet;
 
@@ -200,7 +200,7 @@ pub struct RoundValue {
     pub value: f64,
 }
 
-/// One metric of one case in one lane, over the rounds that counted.
+/// One metric of one case in one environment, over the rounds that counted.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Series {
     /// In order of rounds.
@@ -222,7 +222,7 @@ impl Series {
     }
 }
 
-/// Reads every metric of a case from the trials of a lane that counted, one a round, in order of rounds.
+/// Reads every metric of a case from the trials of an environment that counted, one a round, in order of rounds.
 pub fn series(trials: &[&Trial], metrics: &[Metric]) -> Vec<Series> {
     let mut all = vec![Series { least_operations: u64::MAX, ..Series::default() }; metrics.len()];
     let mut failures: Vec<(&Failure, usize)> = Vec::new();
@@ -268,8 +268,8 @@ pub fn series(trials: &[&Trial], metrics: &[Metric]) -> Vec<Series> {
     all
 }
 
-/// The trials that count, one for each case, lane and round: repeated attempts do not; of several that do, the last.
-/// Those that are wanted, in order of case, lane, round.
+/// The trials that count, one for each case, environment and round: repeated attempts do not; of several that do, the last.
+/// Those that are wanted, in order of case, environment, round.
 pub fn counted<'a>(
     trials: &'a [Trial],
     repeated: &[RepeatedRound],
@@ -279,7 +279,7 @@ pub fn counted<'a>(
         repeated.iter().map(|r| (r.case.as_str(), r.round, r.attempt)).collect();
     let counts = |t: &&Trial| wanted(t) && !disturbed.contains(&(t.case.as_str(), t.round, t.attempt));
     let mut counted: Vec<&Trial> = trials.iter().filter(counts).collect();
-    let name = |t: &'a Trial| (t.case.as_str(), t.lane.as_str(), t.round);
+    let name = |t: &'a Trial| (t.case.as_str(), t.target.as_str(), t.round);
     // Stable: trials of the same attempt stay in the order in which they ran.
     counted.sort_by(|a, b| (name(a), a.attempt).cmp(&(name(b), b.attempt)));
     counted.reverse();

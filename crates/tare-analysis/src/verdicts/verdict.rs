@@ -23,7 +23,7 @@ impl Margin {
         Margin { within: margin, beyond: margin }
     }
 
-    /// The margin, raised for differences to what the reference differs from itself.
+    /// The margin, raised for differences to what the baseline differs from itself.
     pub fn raised(self, floor: f64) -> Margin {
         Margin { beyond: self.beyond.max(floor), ..self }
     }
@@ -46,7 +46,7 @@ pub fn verdict(interval: Interval, margin: Margin) -> Verdict {
     } else if high < 0.0 {
         Verdict::FasterUnclear
     } else {
-        Verdict::CannotTell
+        Verdict::Inconclusive
     }
 }
 
@@ -95,7 +95,7 @@ mod tests {
         let margin = Margin::plain(0.02).raised(0.5);
         let of = |low, high| verdict(Interval { low, high }, margin);
         assert_eq!(of(0.1, 0.3), Verdict::SlowerUnclear);
-        assert_eq!(of(-0.4, 0.4), Verdict::CannotTell);
+        assert_eq!(of(-0.4, 0.4), Verdict::Inconclusive);
         assert_eq!(of(0.6, 0.9), Verdict::Slower);
         assert_eq!(of(-0.01, 0.01), Verdict::Same);
     }
@@ -108,9 +108,9 @@ mod tests {
         assert_eq!(at(0.001, 0.019), Verdict::Same, "a difference that is known to be small is the same");
         assert_eq!(at(0.001, 0.021), Verdict::SlowerUnclear);
         assert_eq!(at(-0.021, -0.001), Verdict::FasterUnclear);
-        assert_eq!(at(-0.021, 0.001), Verdict::CannotTell);
-        assert_eq!(at(0.0, 0.021), Verdict::CannotTell, "zero itself is not excluded");
-        assert_eq!(at(f64::NEG_INFINITY, f64::INFINITY), Verdict::CannotTell);
+        assert_eq!(at(-0.021, 0.001), Verdict::Inconclusive);
+        assert_eq!(at(0.0, 0.021), Verdict::Inconclusive, "zero itself is not excluded");
+        assert_eq!(at(f64::NEG_INFINITY, f64::INFINITY), Verdict::Inconclusive);
     }
 
     #[test]

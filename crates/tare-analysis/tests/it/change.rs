@@ -21,33 +21,37 @@ fn cost(low: f64, ratio: f64, high: f64) -> Cost {
 fn each_pair_of_intervals_has_its_word() {
     let of = |old, new| change(&old, &new, Margin::plain(1.02f64.ln()));
     let old = cost(1.9, 2.0, 2.1);
-    assert_eq!(of(old, cost(2.2, 2.3, 2.4)), Change::Dearer);
-    assert_eq!(of(old, cost(1.6, 1.7, 1.8)), Change::Cheaper);
+    assert_eq!(of(old, cost(2.2, 2.3, 2.4)), Change::Regressed);
+    assert_eq!(of(old, cost(1.6, 1.7, 1.8)), Change::Improved);
     assert_eq!(of(old, cost(1.9, 2.0, 2.1)), Change::Within);
-    assert_eq!(of(old, cost(2.11, 2.2, 2.3)), Change::CannotTell, "apart by less than the margin");
+    assert_eq!(of(old, cost(2.11, 2.2, 2.3)), Change::Inconclusive, "apart by less than the margin");
     assert_eq!(
         of(old, cost(2.0, 2.2, 2.4)),
-        Change::CannotTell,
+        Change::Inconclusive,
         "the estimate lies outside the old interval"
     );
     assert_eq!(of(old, cost(1.0, 2.05, 4.0)), Change::Within);
     let narrow = |ratio: f64| cost(ratio * 0.999, ratio, ratio * 1.001);
     assert_eq!(of(narrow(1.0), narrow(1.005)), Change::Within, "apart, but all of it within the margin");
-    assert_eq!(of(narrow(1.0), narrow(1.03)), Change::Dearer);
-    assert_eq!(of(old, cost(0.0, 2.0, f64::INFINITY)), Change::CannotTell, "too few rounds for an interval");
-    assert_eq!(of(old, cost(f64::NAN, f64::NAN, f64::NAN)), Change::CannotTell);
+    assert_eq!(of(narrow(1.0), narrow(1.03)), Change::Regressed);
+    assert_eq!(
+        of(old, cost(0.0, 2.0, f64::INFINITY)),
+        Change::Inconclusive,
+        "too few rounds for an interval"
+    );
+    assert_eq!(of(old, cost(f64::NAN, f64::NAN, f64::NAN)), Change::Inconclusive);
 }
 
 /// A session of two cases in which gvisor costs so much in the first, and the control so much in both.
 fn session_of(ratio: f64, control: f64) -> Session {
     let mut session = session(&["gvisor"], vec![timed("sys.getppid"), timed("net.rr")], 12);
-    run(&mut session, 12, |case, lane, round| {
-        let ratio = match (lane, case) {
+    run(&mut session, 12, |case, target, round| {
+        let ratio = match (target, case) {
             ("gvisor", "sys.getppid") => ratio,
             ("again", _) => control,
             _ => 1.0,
         };
-        Outcome::Time(100.0 * ratio * jitter(lane, round))
+        Outcome::Time(100.0 * ratio * jitter(target, round))
     });
     session
 }
@@ -68,17 +72,17 @@ fn answers(changes: &Changes, condition: &str) -> Vec<Answer> {
 }
 
 #[test]
-fn a_layer_that_has_become_dearer_trips_the_gate() {
+fn a_layer_that_has_become_slower_trips_the_gate() {
     let changes = compared(&costing(2.0), &costing(2.4));
     let ChangedCell::Compared { change, apart, .. } = changes.rows[0].cells[0] else { panic!("{changes:?}") };
-    assert_eq!(change, Change::Dearer);
+    assert_eq!(change, Change::Regressed);
     assert!((1.15..1.2).contains(&apart.unwrap()), "{apart:?}");
-    assert_eq!(answers(&changes, "dearer"), [Answer::Trips, Answer::Passes]);
-    assert_eq!(answers(&changes, "dearer>1.1"), [Answer::Trips, Answer::Passes]);
-    assert_eq!(answers(&changes, "dearer>1.3"), [Answer::Passes, Answer::Passes]);
-    assert_eq!(answers(&changes, "dearer:gvisor:sys.*>1.2"), [Answer::Undecided]);
+    assert_eq!(answers(&changes, "regressed"), [Answer::Trips, Answer::Passes]);
+    assert_eq!(answers(&changes, "regressed>1.1"), [Answer::Trips, Answer::Passes]);
+    assert_eq!(answers(&changes, "regressed>1.3"), [Answer::Passes, Answer::Passes]);
+    assert_eq!(answers(&changes, "regressed:gvisor:sys.*>1.2"), [Answer::Undecided]);
     let back = compared(&costing(2.4), &costing(2.0));
-    assert_eq!(answers(&back, "dearer"), [Answer::Passes, Answer::Passes]);
+    assert_eq!(answers(&back, "regressed"), [Answer::Passes, Answer::Passes]);
     assert_eq!(answers(&back, "undecided"), [Answer::Passes, Answer::Passes]);
 }
 
@@ -95,25 +99,25 @@ fn what_does_not_mean_the_same_is_not_compared() {
     assert!(reason(&new).contains("definitions differ"));
     let mut new = costing(3.0);
     new.plan
-        .lanes
+        .targets
         .iter_mut()
-        .filter(|lane| lane.role == Role::Reference)
+        .filter(|target| target.role == Role::Baseline)
         .for_each(|l| l.specification = "uml".into());
-    assert_eq!(reason(&new), "the reference was native and is uml");
+    assert_eq!(reason(&new), "the baseline was native and is uml");
     let mut new = costing(3.0);
     new.plan.cases.remove(0);
     new.trials.retain(|trial| trial.case != old.plan.cases[0].id);
     let changes = compared(&old, &new);
     assert_eq!((changes.rows.len(), changes.rows[1].case.as_str()), (2, "sys.getppid"));
-    assert_eq!(answers(&changes, "dearer:gvisor:sys.*"), [Answer::Missing]);
-    assert_eq!(answers(&changes, "gap"), [Answer::Passes, Answer::Trips]);
+    assert_eq!(answers(&changes, "regressed:gvisor:sys.*"), [Answer::Missing]);
+    assert_eq!(answers(&changes, "missing"), [Answer::Passes, Answer::Trips]);
 }
 
 #[test]
 fn a_session_that_differs_from_itself_widens_the_margin() {
     let changes = compared(&costing(2.0), &session_of(2.4, 1.5));
     let ChangedCell::Compared { change, .. } = changes.rows[0].cells[0] else { panic!("{changes:?}") };
-    assert_eq!(change, Change::CannotTell);
+    assert_eq!(change, Change::Inconclusive);
 }
 
 /// How often of so many pairs of sessions a change is claimed, in percent.
@@ -134,7 +138,7 @@ fn claimed(effect: f64, margin: f64) -> f64 {
         let pairs = (0..PAIRS).map(|seed| (of(0.0, seed), of(effect, seed + PAIRS)));
         let pairs: Vec<(Cost, Cost)> = pairs.collect();
         let found = pairs.iter().filter(|(old, new)| {
-            matches!(change(old, new, Margin::plain(margin)), Change::Dearer | Change::Cheaper)
+            matches!(change(old, new, Margin::plain(margin)), Change::Regressed | Change::Improved)
         });
         let percent = 100.0 * found.count() as f64 / PAIRS as f64;
         println!("{model:?}: {percent:.1} % of changes by {effect:.3} claimed at the margin {margin:.3}");

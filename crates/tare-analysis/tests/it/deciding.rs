@@ -1,4 +1,4 @@
-//! The running session asks which lanes are done, and gets what the findings would say.
+//! The running session asks which environments are done, and gets what the findings would say.
 
 use tare_analysis::Options;
 use tare_analysis::Progress;
@@ -12,14 +12,14 @@ use crate::findings::comparison;
 use crate::sessions::{Outcome, case, jitter, metric, run, session, timed};
 
 #[test]
-fn lanes_are_decided_at_looks_only() {
+fn targets_are_decided_at_looks_only() {
     let mut session = session(&["same", "slow"], vec![timed("sys.getppid")], 60);
     let options = Options::default();
     for round in 0..18 {
         let mut one = session.clone();
         one.trials.clear();
-        run(&mut one, round + 1, |_, lane, r| match r == round {
-            true => Outcome::Time(if lane == "slow" { 300.0 } else { 100.0 } * jitter(lane, r)),
+        run(&mut one, round + 1, |_, target, r| match r == round {
+            true => Outcome::Time(if target == "slow" { 300.0 } else { 100.0 } * jitter(target, r)),
             false => Outcome::Nothing,
         });
         session.trials.extend(one.trials);
@@ -35,10 +35,10 @@ fn what_is_decided_is_what_the_findings_say() {
     let names = costs.map(|(name, _)| name);
     for rounds in [12, 18, 27] {
         let mut session = session(&names, vec![timed("file.meta"), timed("ipc.pipe")], 60);
-        run(&mut session, rounds, |_, lane, round| {
-            let cost = costs.iter().find(|(name, _)| *name == lane).map_or(1.0, |(_, cost)| *cost);
-            let spread = if lane == "noisy" { 30.0 } else { 1.0 };
-            Outcome::Time(1e4 * cost * (1.0 + spread * (jitter(lane, round) - 1.0)))
+        run(&mut session, rounds, |_, target, round| {
+            let cost = costs.iter().find(|(name, _)| *name == target).map_or(1.0, |(_, cost)| *cost);
+            let spread = if target == "noisy" { 30.0 } else { 1.0 };
+            Outcome::Time(1e4 * cost * (1.0 + spread * (jitter(target, round) - 1.0)))
         });
         let options = Options::default();
         let findings = findings(&session, &options);
@@ -46,24 +46,24 @@ fn what_is_decided_is_what_the_findings_say() {
             let decided = decide(Progress::of(&session), &row.case, rounds, &options);
             let said: Vec<bool> = row.cells.iter().map(|cell| is_decided(comparison(cell).verdict)).collect();
             assert_eq!(decided[2..], said, "{} after {rounds}", row.case);
-            assert_eq!(decided[0], decided[1..].iter().all(|done| *done), "the reference waits for all");
+            assert_eq!(decided[0], decided[1..].iter().all(|done| *done), "the baseline waits for all");
             assert_eq!(said, [true, false, false, true], "{} after {rounds}", row.case);
         }
     }
 }
 
 #[test]
-fn a_lane_stays_until_every_metric_that_the_plan_names_is_decided() {
+fn a_target_stays_until_every_metric_that_the_plan_names_is_decided() {
     let decided = |names: &[&str]| {
         let metrics = vec![metric("time", Reading::TimePerOperation), metric("min", Reading::Minimum)];
         let mut planned = case("sys.getppid", &[], None, metrics);
         planned.decide = names.iter().map(|name| name.to_string()).collect();
         let mut session = session(&["slow"], vec![planned], 60);
-        run(&mut session, 12, |_, lane, round| {
-            let each_ns = if lane == "slow" { 1_300_000.0 } else { 1_000_000.0 } * jitter(lane, round);
+        run(&mut session, 12, |_, target, round| {
+            let each_ns = if target == "slow" { 1_300_000.0 } else { 1_000_000.0 } * jitter(target, round);
             let mut times = vec![each_ns as u64; 50];
             // Scattered widely, and nothing beside the others.
-            times[0] = (10_000.0 * (1.0 + 60.0 * (jitter(lane, round + 50) - 1.0))) as u64;
+            times[0] = (10_000.0 * (1.0 + 60.0 * (jitter(target, round + 50) - 1.0))) as u64;
             Outcome::Times(times)
         });
         decide(Progress::of(&session), "sys.getppid", 12, &Options::default())
@@ -76,27 +76,27 @@ fn a_lane_stays_until_every_metric_that_the_plan_names_is_decided() {
 }
 
 #[test]
-fn a_lane_that_only_fails_is_not_waited_for() {
+fn a_target_that_only_fails_is_not_waited_for() {
     let mut session = session(&["broken", "absent"], vec![timed("sys.getppid")], 60);
-    run(&mut session, 12, |_, lane, round| match lane {
+    run(&mut session, 12, |_, target, round| match target {
         "broken" => Outcome::Failed(Failure::new(FailureKind::NotSupported, "no such call")),
         "absent" => Outcome::Nothing,
-        _ => Outcome::Time(100.0 * jitter(lane, round)),
+        _ => Outcome::Time(100.0 * jitter(target, round)),
     });
     let decided = decide(Progress::of(&session), "sys.getppid", 12, &Options::default());
     assert_eq!(decided, [false, true, true, false]);
 }
 
 #[test]
-fn lanes_that_left_stay_decided_and_trials_to_come_are_not_seen() {
+fn targets_that_left_stay_decided_and_trials_to_come_are_not_seen() {
     let mut session = session(&["left", "stays"], vec![timed("sys.getppid")], 60);
-    run(&mut session, 27, |_, lane, round| match lane {
+    run(&mut session, 27, |_, target, round| match target {
         "left" if round >= 12 => Outcome::Nothing,
         // Scattered widely until round 18, steady from there on.
         "stays" => {
-            Outcome::Time(100.0 * if round < 18 { 1.0 + 60.0 * (jitter(lane, round) - 1.0) } else { 1.0 })
+            Outcome::Time(100.0 * if round < 18 { 1.0 + 60.0 * (jitter(target, round) - 1.0) } else { 1.0 })
         }
-        _ => Outcome::Time(100.0 * jitter(lane, round)),
+        _ => Outcome::Time(100.0 * jitter(target, round)),
     });
     let at = |rounds| decide(Progress::of(&session), "sys.getppid", rounds, &Options::default());
     assert_eq!(at(12), [false, true, true, false]);
@@ -108,6 +108,6 @@ fn lanes_that_left_stay_decided_and_trials_to_come_are_not_seen() {
 
 #[test]
 fn a_case_that_is_not_planned_is_never_decided() {
-    let session = session(&["lane"], vec![timed("sys.getppid")], 12);
+    let session = session(&["environment"], vec![timed("sys.getppid")], 12);
     assert_eq!(decide(Progress::of(&session), "net.rr", 12, &Options::default()), [false; 3]);
 }

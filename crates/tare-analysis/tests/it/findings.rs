@@ -4,9 +4,9 @@ use tare_analysis::Options;
 use tare_analysis::findings;
 use tare_analysis::findings::{Cell, Comparison, Family, Leading, Row, Verdict};
 use tare_analysis::verdicts::stopping::Engine;
-use tare_data::caveat::Caveat;
 use tare_data::metric::Reading;
 use tare_data::session::{Ending, RepeatedRound, Session};
+use tare_data::warning::Warning;
 
 use crate::sessions::{Outcome, case, jitter, metric, run, session, timed};
 
@@ -28,13 +28,13 @@ fn two_subjects(rounds: u32) -> Session {
         vec![timed("sys.getppid"), timed("cpu.primes"), timed("ipc.pipe")],
         18,
     );
-    run(&mut session, rounds, |case, lane, round| {
-        let cost = match (lane, case) {
+    run(&mut session, rounds, |case, target, round| {
+        let cost = match (target, case) {
             ("gvisor", "sys.getppid") => 24.0,
             ("gvisor", "ipc.pipe") => 19.0,
             _ => 1.0,
         };
-        Outcome::Time(170.0 * cost * jitter(lane, round))
+        Outcome::Time(170.0 * cost * jitter(target, round))
     });
     session
 }
@@ -42,46 +42,49 @@ fn two_subjects(rounds: u32) -> Session {
 #[test]
 fn a_layer_is_found_where_it_costs_and_only_there() {
     let findings = findings(&two_subjects(18), &Options::default());
-    assert_eq!(findings.reference, "native");
+    assert_eq!(findings.baseline, "native");
     assert_eq!(findings.subjects, ["container", "gvisor"]);
     let [getppid, primes, pipe] = &findings.rows[..] else { panic!("three rows") };
     assert_eq!(verdicts(getppid), [Verdict::Same, Verdict::Slower]);
     assert_eq!(verdicts(primes), [Verdict::Same, Verdict::Same]);
     assert_eq!(verdicts(pipe), [Verdict::Same, Verdict::Slower]);
-    let dear = comparison(&getppid.cells[1]);
-    assert!((dear.ratio / 24.0 - 1.0).abs() < 0.01 && dear.low < 24.0 && 24.0 < dear.high, "{dear:?}");
-    assert!((dear.difference / (23.0 * 170.0) - 1.0).abs() < 0.01, "{}", dear.difference);
-    assert_eq!((dear.rounds, dear.decided_at, dear.leading), (18, Some(12), Leading::HodgesLehmann));
-    assert!(dear.coloured && !comparison(&getppid.cells[0]).coloured);
+    let slower = comparison(&getppid.cells[1]);
+    assert!(
+        (slower.ratio / 24.0 - 1.0).abs() < 0.01 && slower.low < 24.0 && 24.0 < slower.high,
+        "{slower:?}"
+    );
+    assert!((slower.difference / (23.0 * 170.0) - 1.0).abs() < 0.01, "{}", slower.difference);
+    assert_eq!((slower.rounds, slower.decided_at, slower.leading), (18, Some(12), Leading::HodgesLehmann));
+    assert!(slower.coloured && !comparison(&getppid.cells[0]).coloured);
     assert_eq!(comparison(getppid.control.as_ref().unwrap()).verdict, Verdict::Same);
-    let level = getppid.reference.as_ref().unwrap();
+    let level = getppid.baseline.as_ref().unwrap();
     assert!(level.low <= level.median && level.median <= level.high && level.values.len() == 18);
 }
 
 #[test]
 fn the_sentences_have_their_facts() {
     let findings = findings(&two_subjects(18), &Options::default());
-    let [container, gvisor] = &findings.costs[..] else { panic!("two lanes") };
+    let [container, gvisor] = &findings.costs[..] else { panic!("two environments") };
     assert_eq!(container.free, [Family::Cpu, Family::SystemCall, Family::Ipc]);
-    assert!(container.dear.is_empty() && container.faster.is_empty());
+    assert!(container.slower.is_empty() && container.faster.is_empty());
     assert_eq!(gvisor.free, [Family::Cpu]);
-    let families: Vec<Family> = gvisor.dear.iter().map(|cost| cost.family).collect();
+    let families: Vec<Family> = gvisor.slower.iter().map(|cost| cost.family).collect();
     assert_eq!(families, [Family::SystemCall, Family::Ipc], "dearest first");
-    assert_eq!((gvisor.decided, gvisor.undecided, gvisor.gaps), (3, 0, 0));
+    assert_eq!((gvisor.decided, gvisor.undecided, gvisor.missing), (3, 0, 0));
     let certificate = &findings.certificate;
     assert_eq!((certificate.control_cells, certificate.control_coloured, certificate.banner), (3, 0, false));
     assert_eq!((certificate.decided, certificate.compared), (6, 6));
     let smallest = certificate.smallest_effect.unwrap();
     assert!(smallest > 1.0 && smallest < 1.02, "{smallest}");
-    assert!(findings.caveats.is_empty(), "{:?}", findings.caveats);
+    assert!(findings.warnings.is_empty(), "{:?}", findings.warnings);
 }
 
 #[test]
 fn direction_turns_rates_into_costs() {
     let rate = case("net.rr", &[], None, vec![metric("rate", Reading::OperationsPerSecond)]);
     let mut session = session(&["slow"], vec![rate], 12);
-    run(&mut session, 12, |_, lane, round| {
-        Outcome::Time(if lane == "slow" { 200.0 } else { 100.0 } * jitter(lane, round))
+    run(&mut session, 12, |_, target, round| {
+        Outcome::Time(if target == "slow" { 200.0 } else { 100.0 } * jitter(target, round))
     });
     let findings = findings(&session, &Options::default());
     let cell = comparison(&findings.rows[0].cells[0]);
@@ -93,27 +96,27 @@ fn direction_turns_rates_into_costs() {
 #[test]
 fn five_rounds_tell_nothing_and_say_how_many_would() {
     let mut session = session(&["slow"], vec![timed("sys.getppid")], 5);
-    run(&mut session, 5, |_, lane, round| {
-        Outcome::Time(if lane == "slow" { 200.0 } else { 100.0 } * jitter(lane, round))
+    run(&mut session, 5, |_, target, round| {
+        Outcome::Time(if target == "slow" { 200.0 } else { 100.0 } * jitter(target, round))
     });
     let findings = findings(&session, &Options::default());
     let cell = comparison(&findings.rows[0].cells[0]);
-    assert_eq!((cell.verdict, cell.rounds_to_tell), (Verdict::CannotTell, Some(6)));
+    assert_eq!((cell.verdict, cell.rounds_to_tell), (Verdict::Inconclusive, Some(6)));
     assert_eq!((cell.low, cell.high), (0.0, f64::INFINITY));
     assert_eq!(findings.certificate.smallest_effect, None);
 }
 
 #[test]
-fn a_reference_that_differs_from_itself_raises_the_margin() {
+fn a_baseline_that_differs_from_itself_raises_the_margin() {
     let mut session = session(&["near", "far"], vec![timed("sys.getppid")], 12);
-    run(&mut session, 12, |_, lane, round| {
-        let cost = match lane {
+    run(&mut session, 12, |_, target, round| {
+        let cost = match target {
             "again" => 1.05,
             "near" => 1.04,
             "far" => 1.20,
             _ => 1.0,
         };
-        Outcome::Time(100.0 * cost * jitter(lane, round))
+        Outcome::Time(100.0 * cost * jitter(target, round))
     });
     let findings = findings(&session, &Options::default());
     let row = &findings.rows[0];
@@ -121,14 +124,14 @@ fn a_reference_that_differs_from_itself_raises_the_margin() {
     assert_eq!(verdicts(row), [Verdict::SlowerUnclear, Verdict::Slower]);
     assert!(comparison(row.control.as_ref().unwrap()).coloured);
     assert!(findings.certificate.banner);
-    assert_eq!(findings.caveats[0], (None, Caveat::ControlColoured { coloured: 1, cells: 1 }));
+    assert_eq!(findings.warnings[0], (None, Warning::ControlColoured { coloured: 1, cells: 1 }));
 }
 
 #[test]
 fn a_wider_margin_can_be_asked_for() {
-    let mut session = session(&["lane"], vec![timed("sys.getppid")], 12);
-    run(&mut session, 12, |_, lane, round| {
-        Outcome::Time(if lane == "lane" { 104.0 } else { 100.0 } * jitter(lane, round))
+    let mut session = session(&["environment"], vec![timed("sys.getppid")], 12);
+    run(&mut session, 12, |_, target, round| {
+        Outcome::Time(if target == "environment" { 104.0 } else { 100.0 } * jitter(target, round))
     });
     let at = |margin| verdicts(&findings(&session, &Options { margin, ..Options::default() }).rows[0])[0];
     assert_eq!(at(None), Verdict::Slower);
@@ -138,8 +141,8 @@ fn a_wider_margin_can_be_asked_for() {
 
 #[test]
 fn disturbed_attempts_do_not_count() {
-    let mut session = session(&["lane"], vec![timed("sys.getppid")], 12);
-    run(&mut session, 12, |_, lane, round| Outcome::Time(100.0 * jitter(lane, round)));
+    let mut session = session(&["environment"], vec![timed("sys.getppid")], 12);
+    run(&mut session, 12, |_, target, round| Outcome::Time(100.0 * jitter(target, round)));
     let mut disturbed = session.trials.clone();
     disturbed.retain(|trial| trial.round == 3);
     for trial in &mut disturbed {
@@ -153,10 +156,10 @@ fn disturbed_attempts_do_not_count() {
         RepeatedRound { case: "sys.getppid".into(), round: 3, attempt: 0, reason: "steal 20 %".into() };
     session.repeated.push(repeated);
     let findings = findings(&session, &Options::default());
-    let level = findings.rows[0].reference.as_ref().unwrap();
+    let level = findings.rows[0].baseline.as_ref().unwrap();
     assert_eq!(level.rounds, 12);
     assert!(level.values.iter().all(|value| *value < 101.0));
-    assert!(findings.caveats.contains(&(None, Caveat::RoundsRepeated { repeated: 1, kept: 12 })));
+    assert!(findings.warnings.contains(&(None, Warning::RoundsRepeated { repeated: 1, kept: 12 })));
     assert_eq!(findings.certificate.repeated, 1);
 }
 
@@ -165,7 +168,7 @@ fn a_session_that_broke_off_says_so() {
     let mut session = two_subjects(15);
     session.ending = Ending::BrokenOff;
     let findings = findings(&session, &Options::default());
-    assert!(findings.caveats.contains(&(None, Caveat::BrokenOff { rounds: 15, planned: 18 })));
+    assert!(findings.warnings.contains(&(None, Warning::BrokenOff { rounds: 15, planned: 18 })));
     assert_eq!(comparison(&findings.rows[0].cells[1]).verdict, Verdict::Slower);
 }
 
@@ -174,8 +177,8 @@ fn further_metrics_get_a_verdict_but_no_colour() {
     let metrics =
         vec![metric("time", Reading::TimePerOperation), metric("rate", Reading::OperationsPerSecond)];
     let mut session = session(&["slow"], vec![case("sys.mix", &[], None, metrics)], 12);
-    run(&mut session, 12, |_, lane, round| {
-        Outcome::Time(if lane == "slow" { 200.0 } else { 100.0 } * jitter(lane, round))
+    run(&mut session, 12, |_, target, round| {
+        Outcome::Time(if target == "slow" { 200.0 } else { 100.0 } * jitter(target, round))
     });
     let findings = findings(&session, &Options::default());
     let cells: Vec<&Comparison> = findings.rows.iter().map(|row| comparison(&row.cells[0])).collect();
@@ -197,32 +200,32 @@ fn the_anytime_engine_leads_with_signs() {
 #[test]
 fn skewed_and_modal_differences_lead_with_signs() {
     let mut session = session(&["skewed", "modal"], vec![timed("time.wakeup")], 40);
-    run(&mut session, 40, |_, lane, round| {
-        let cost = match lane {
+    run(&mut session, 40, |_, target, round| {
+        let cost = match target {
             // A third of the rounds stalls, by ever more.
             "skewed" if round % 3 == 0 => 1.2 + f64::from(round) / 20.0,
             "modal" if round % 2 == 0 => 1.5,
             _ => 1.0,
         };
-        Outcome::Time(1000.0 * cost * jitter(lane, round))
+        Outcome::Time(1000.0 * cost * jitter(target, round))
     });
     let findings = findings(&session, &Options::default());
     let [skewed, modal] = [0, 1].map(|at| comparison(&findings.rows[0].cells[at]));
     assert_eq!(skewed.leading, Leading::Sign);
-    assert!(skewed.caveats.iter().any(|c| matches!(c, Caveat::SkewedTail { .. })), "{:?}", skewed.caveats);
+    assert!(skewed.warnings.iter().any(|c| matches!(c, Warning::SkewedTail { .. })), "{:?}", skewed.warnings);
     assert_eq!(modal.leading, Leading::Sign);
-    assert!(modal.caveats.contains(&Caveat::Modal { modes: 2 }), "{:?}", modal.caveats);
+    assert!(modal.warnings.contains(&Warning::Modal { modes: 2 }), "{:?}", modal.warnings);
 }
 
 #[test]
 fn rounds_that_share_starts_are_compared_by_start() {
     // Twelve starts of five rounds; each start is a lot faster or slower as a whole.
     let mut session = session(&["vm"], vec![timed("cpu.primes")], 60);
-    run(&mut session, 60, |_, lane, round| {
-        let of_start = if lane == "vm" { 1.0 + 8.0 * (jitter("start", round / 5) - 1.0) } else { 1.0 };
-        Outcome::Time(1000.0 * of_start * jitter(lane, round))
+    run(&mut session, 60, |_, target, round| {
+        let of_start = if target == "vm" { 1.0 + 8.0 * (jitter("start", round / 5) - 1.0) } else { 1.0 };
+        Outcome::Time(1000.0 * of_start * jitter(target, round))
     });
-    for trial in session.trials.iter_mut().filter(|trial| trial.lane == "vm") {
+    for trial in session.trials.iter_mut().filter(|trial| trial.target == "vm") {
         trial.start = trial.round / 5;
     }
     let by_start = findings(&session, &Options::default());
@@ -230,7 +233,9 @@ fn rounds_that_share_starts_are_compared_by_start() {
     let starts = cell.starts.unwrap();
     assert_eq!((starts.starts, cell.rounds), (12, 60));
     assert!(starts.between.unwrap() > 0.8 && starts.design_effect.unwrap() > 4.0, "{starts:?}");
-    assert!(by_start.caveats.contains(&(Some("vm".into()), Caveat::SharedStarts { starts: 12, rounds: 60 })));
+    assert!(
+        by_start.warnings.contains(&(Some("vm".into()), Warning::SharedStarts { starts: 12, rounds: 60 }))
+    );
     for trial in &mut session.trials {
         trial.start = trial.round;
     }
@@ -240,70 +245,72 @@ fn rounds_that_share_starts_are_compared_by_start() {
 }
 
 #[test]
-fn a_lane_started_once_is_compared_by_round_and_says_so() {
+fn a_target_started_once_is_compared_by_round_and_says_so() {
     let mut session = session(&["vm"], vec![timed("sys.getppid")], 18);
-    run(&mut session, 18, |_, lane, round| {
-        Outcome::Time(if lane == "vm" { 300.0 } else { 100.0 } * jitter(lane, round))
+    run(&mut session, 18, |_, target, round| {
+        Outcome::Time(if target == "vm" { 300.0 } else { 100.0 } * jitter(target, round))
     });
-    session.trials.iter_mut().filter(|t| t.lane == "vm").for_each(|t| t.start = 0);
+    session.trials.iter_mut().filter(|t| t.target == "vm").for_each(|t| t.start = 0);
     let findings = findings(&session, &Options::default());
     assert_eq!(verdicts(&findings.rows[0]), [Verdict::Slower]);
-    assert!(findings.caveats.contains(&(Some("vm".into()), Caveat::SharedStarts { starts: 1, rounds: 18 })));
+    assert!(
+        findings.warnings.contains(&(Some("vm".into()), Warning::SharedStarts { starts: 1, rounds: 18 }))
+    );
 }
 
 #[test]
 fn canary_and_clocks_are_watched() {
     let mut session =
         session(&["throttled", "skewed clock"], vec![timed("cpu.primes"), timed("sys.getppid")], 18);
-    run(&mut session, 18, |_, lane, round| Outcome::Time(1000.0 * jitter(lane, round)));
+    run(&mut session, 18, |_, target, round| Outcome::Time(1000.0 * jitter(target, round)));
     for trial in &mut session.trials {
         let wobble = (f64::from(trial.round % 5) - 2.0) * 1e3;
-        let throttled = if trial.lane == "throttled" { 1.3 } else { 1.0 };
+        let throttled = if trial.target == "throttled" { 1.3 } else { 1.0 };
         trial.inside.canary_ns = Some((1e6 * throttled + wobble) as u64);
         // Entering takes the host 30 ms that the agent cannot see; one clock is 5 % slow on top.
         let long = if trial.case == "cpu.primes" { 1e9 } else { 1e8 };
-        let pace = if trial.lane == "skewed clock" { 0.95 } else { 1.0 };
+        let pace = if trial.target == "skewed clock" { 0.95 } else { 1.0 };
         trial.host_elapsed_ns = (long + 3e7 + wobble) as u64;
         trial.agent_elapsed_ns = Some((long * pace) as u64);
     }
     let findings = findings(&session, &Options::default());
-    let of_lane = |lane: &str| {
+    let of_target = |target: &str| {
         findings
-            .caveats
+            .warnings
             .iter()
-            .filter(|(name, _)| name.as_deref() == Some(lane))
+            .filter(|(name, _)| name.as_deref() == Some(target))
             .map(|(_, c)| c)
             .collect::<Vec<_>>()
     };
     assert!(
-        matches!(of_lane("throttled")[..], [Caveat::CanaryOutside { ratio }] if (ratio - 1.3).abs() < 0.01)
+        matches!(of_target("throttled")[..], [Warning::CanaryOutside { ratio }] if (ratio - 1.3).abs() < 0.01)
     );
     assert!(
-        matches!(of_lane("skewed clock")[..], [Caveat::ClockDisagrees { parts_per_million }] if (parts_per_million + 50_000.0).abs() < 500.0),
+        matches!(of_target("skewed clock")[..], [Warning::ClockDisagrees { parts_per_million }] if (parts_per_million + 50_000.0).abs() < 500.0),
         "{:?}",
-        of_lane("skewed clock")
+        of_target("skewed clock")
     );
-    assert!(of_lane("native").is_empty() && of_lane("again").is_empty());
-    let warned = |row: usize| comparison(&findings.rows[row].cells[0]).caveats.len();
+    assert!(of_target("native").is_empty() && of_target("again").is_empty());
+    let warned = |row: usize| comparison(&findings.rows[row].cells[0]).warnings.len();
     assert_eq!((warned(0), warned(1)), (1, 0), "processor cells only");
 }
 
 #[test]
 fn an_index_is_over_what_was_measured_in_both() {
     let mut session = session(
-        &["lane"],
+        &["environment"],
         vec![timed("sys.getppid"), timed("ipc.pipe"), timed("net.rr"), timed("cpu.primes")],
         12,
     );
-    run(&mut session, 12, |case, lane, round| match (lane, case) {
-        ("lane", "net.rr") => Outcome::Nothing,
-        ("lane", "ipc.pipe") => Outcome::Time(400.0 * jitter(lane, round)),
-        _ => Outcome::Time(100.0 * jitter(lane, round)),
+    run(&mut session, 12, |case, target, round| match (target, case) {
+        ("environment", "net.rr") => Outcome::Nothing,
+        ("environment", "ipc.pipe") => Outcome::Time(400.0 * jitter(target, round)),
+        _ => Outcome::Time(100.0 * jitter(target, round)),
     });
     let weights = ["sys.getppid", "ipc.pipe", "net.rr"].map(|case| (case.to_string(), 1.0)).into();
     let indices = tare_analysis::indices(&session, &Options::default(), &weights);
-    let [(lane, index)] = &indices[..] else { panic!("one subject") };
-    assert_eq!((lane.as_str(), &index.missing[..]), ("lane", &["net.rr".to_string()][..]));
+    let [(target, index)] = &indices[..] else { panic!("one subject") };
+    assert_eq!((target.as_str(), &index.missing[..]), ("environment", &["net.rr".to_string()][..]));
     assert_eq!(index.cases, ["sys.getppid", "ipc.pipe"]);
     let judgement = index.judgement.as_ref().unwrap();
     assert!(

@@ -1,7 +1,7 @@
 //! Gates on findings of known verdicts.
 
 use tare_analysis::findings::*;
-use tare_analysis::gate::{Answer, Condition, Kind, LaneNames, Outcome, judge};
+use tare_analysis::gate::{Answer, Condition, Kind, Outcome, TargetNames, judge};
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::metric::{Metric, Reading};
 use tare_data::session::Ending;
@@ -28,7 +28,7 @@ fn compared(verdict: Verdict, coloured: bool, low: f64, high: f64) -> Cell {
         rounds_to_tell: None,
         difference: 0.0,
         starts: None,
-        caveats: vec![],
+        warnings: vec![],
     }))
 }
 
@@ -48,28 +48,28 @@ fn row(case: &str, cells: Vec<Cell>) -> Row {
         peer: None,
         metric,
         headline: true,
-        reference: Some(level()),
+        baseline: Some(level()),
         cells,
         control: None,
         published: Vec::new(),
     }
 }
 
-/// Two lanes; gvisor is slower by 24, oci-crun cannot be told; a file case that one lane does not have.
+/// Two environments; gvisor is slower by 24, oci-crun cannot be told; a file case that one environment does not have.
 fn findings() -> Findings {
-    let gap = Cell::Gap(Gap::Failed(Failure::new(FailureKind::NotSupported, "no io_uring")));
+    let missing = Cell::Missing(Missing::Failed(Failure::new(FailureKind::NotSupported, "no io_uring")));
     Findings {
-        reference: "native".into(),
+        baseline: "native".into(),
         subjects: vec!["gvisor".into(), "oci-crun".into()],
         rows: vec![
             row(
                 "sys.getppid",
                 vec![
                     compared(Verdict::Slower, true, 23.0, 25.0),
-                    compared(Verdict::CannotTell, false, 0.9, 1.1),
+                    compared(Verdict::Inconclusive, false, 0.9, 1.1),
                 ],
             ),
-            row("file.queue?bs=4KiB@own", vec![gap, compared(Verdict::Same, false, 0.99, 1.01)]),
+            row("file.queue?bs=4KiB@own", vec![missing, compared(Verdict::Same, false, 0.99, 1.01)]),
             Row {
                 headline: false,
                 ..row(
@@ -90,20 +90,20 @@ fn findings() -> Findings {
             compared: 3,
             repeated: 0,
         },
-        caveats: vec![],
+        warnings: vec![],
         costs: vec![],
         ending: Ending::Complete,
     }
 }
 
-const LANES: [LaneNames<'static>; 2] = [
-    LaneNames { name: "gvisor", specification: "gvisor" },
-    LaneNames { name: "oci-crun", specification: "oci:crun" },
+const TARGETS: [TargetNames<'static>; 2] = [
+    TargetNames { name: "gvisor", specification: "gvisor" },
+    TargetNames { name: "oci-crun", specification: "oci:crun" },
 ];
 
 fn outcome(conditions: &[&str]) -> Outcome {
     let conditions: Vec<Condition> = conditions.iter().map(|text| text.parse().unwrap()).collect();
-    judge(&findings(), &LANES, &conditions)
+    judge(&findings(), &TARGETS, &conditions)
 }
 
 /// Tripped, passed, undecided, missing; whether it is shut.
@@ -114,7 +114,7 @@ fn counts(conditions: &[&str]) -> ([usize; 4], bool) {
 }
 
 #[test]
-fn a_condition_chooses_lanes_and_cases() {
+fn a_condition_chooses_targets_and_cases() {
     assert_eq!(counts(&["slower"]), ([1, 1, 1, 1], true));
     assert_eq!(counts(&["slower:gvisor"]), ([1, 0, 0, 1], true));
     assert_eq!(counts(&["slower:oci:crun"]), ([0, 1, 1, 0], false));
@@ -138,10 +138,10 @@ fn a_ratio_trips_when_the_whole_interval_lies_beyond_it() {
 fn what_cannot_be_told_and_what_is_missing_are_conditions_of_their_own() {
     assert_eq!(counts(&["undecided"]), ([1, 2, 0, 1], true));
     assert_eq!(counts(&["undecided:gvisor"]), ([0, 1, 0, 1], false));
-    assert_eq!(counts(&["gap"]), ([1, 3, 0, 0], true));
+    assert_eq!(counts(&["missing"]), ([1, 3, 0, 0], true));
     assert_eq!(counts(&["slower:oci:crun", "undecided"]).0, [1, 2, 0, 1]);
-    let both = outcome(&["slower>30", "gap"]);
-    assert_eq!(both.of(1, 0).unwrap().condition, "gap");
+    let both = outcome(&["slower>30", "missing"]);
+    assert_eq!(both.of(1, 0).unwrap().condition, "missing");
     assert_eq!(both.of(0, 1).unwrap().answer, Answer::Passes);
     assert_eq!(both.of(2, 0), None, "only headlines are judged");
 }
@@ -161,7 +161,7 @@ fn a_verdict_that_may_be_chance_trips_nothing() {
     assert_eq!(answer(Verdict::FasterUnclear, true), Answer::Passes);
     let beyond: Condition = "slower>1.05".parse().unwrap();
     assert_eq!(beyond.answer(&compared(Verdict::Slower, false, 1.1, 1.2)), Answer::Undecided);
-    assert_eq!(beyond.answer(&compared(Verdict::CannotTell, false, 0.0, f64::INFINITY)), Answer::Undecided);
+    assert_eq!(beyond.answer(&compared(Verdict::Inconclusive, false, 0.0, f64::INFINITY)), Answer::Undecided);
 }
 
 #[test]
@@ -173,11 +173,11 @@ fn what_is_no_condition_says_why() {
     assert!(wrong("slower>NaN").contains("at least 1"));
     assert!(wrong("slower>inf").contains("at least 1"));
     assert!(wrong("undecided>2").contains("no ratio"));
-    assert!(wrong("dearer").contains("no condition"));
+    assert!(wrong("regressed").contains("no condition"));
     assert!(Condition::of_two("slower").is_err());
-    let read = Condition::of_two("dearer:gvisor:file.*>1.1x").unwrap();
+    let read = Condition::of_two("regressed:gvisor:file.*>1.1x").unwrap();
     assert_eq!(
         (read.kind, read.beyond, read.to_string().as_str()),
-        (Kind::Dearer, Some(1.1), "dearer:gvisor:file.*>1.1")
+        (Kind::Regressed, Some(1.1), "regressed:gvisor:file.*>1.1")
     );
 }

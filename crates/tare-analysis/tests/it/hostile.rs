@@ -19,22 +19,22 @@ fn survives(session: &Session) {
             assert_eq!(findings(session, &options).rows.len(), rows);
             for case in &session.plan.cases {
                 let decided = decide(Progress::of(session), &case.id, 12, &options);
-                assert_eq!(decided.len(), session.plan.lanes.len());
+                assert_eq!(decided.len(), session.plan.targets.len());
             }
         }
     }
 }
 
 fn usual() -> Session {
-    let mut session = session(&["lane"], vec![timed("sys.getppid")], 12);
-    run(&mut session, 12, |_, lane, round| Outcome::Time(100.0 * jitter(lane, round)));
+    let mut session = session(&["environment"], vec![timed("sys.getppid")], 12);
+    run(&mut session, 12, |_, target, round| Outcome::Time(100.0 * jitter(target, round)));
     session
 }
 
 #[test]
-fn plans_without_lanes_cases_or_metrics() {
+fn plans_without_targets_cases_or_metrics() {
     let mut empty = usual();
-    empty.plan.lanes.clear();
+    empty.plan.targets.clear();
     survives(&empty);
     let mut no_cases = usual();
     no_cases.plan.cases.clear();
@@ -48,15 +48,15 @@ fn plans_without_lanes_cases_or_metrics() {
 }
 
 #[test]
-fn several_references_controls_and_equal_names() {
+fn several_baselines_controls_and_equal_names() {
     let mut session = usual();
-    session.plan.lanes.iter_mut().for_each(|lane| lane.role = Role::Reference);
+    session.plan.targets.iter_mut().for_each(|target| target.role = Role::Baseline);
     survives(&session);
-    session.plan.lanes.iter_mut().for_each(|lane| lane.role = Role::Control);
+    session.plan.targets.iter_mut().for_each(|target| target.role = Role::Control);
     survives(&session);
-    session.plan.lanes.iter_mut().for_each(|lane| lane.role = Role::Subject);
+    session.plan.targets.iter_mut().for_each(|target| target.role = Role::Subject);
     survives(&session);
-    session.plan.lanes.iter_mut().for_each(|lane| lane.name = "one".into());
+    session.plan.targets.iter_mut().for_each(|target| target.name = "one".into());
     survives(&session);
     session.plan.cases.push(session.plan.cases[0].clone());
     survives(&session);
@@ -84,9 +84,9 @@ fn rounds_and_looks_at_the_end_of_the_numbers() {
 
 #[test]
 fn a_thousand_rounds_go_beyond_the_exact_tables() {
-    let mut session = session(&["lane"], vec![timed("sys.getppid")], 1_000);
-    run(&mut session, 1_000, |_, lane, round| {
-        Outcome::Time(if lane == "lane" { 101.0 } else { 100.0 } * jitter(lane, round))
+    let mut session = session(&["environment"], vec![timed("sys.getppid")], 1_000);
+    run(&mut session, 1_000, |_, target, round| {
+        Outcome::Time(if target == "environment" { 101.0 } else { 100.0 } * jitter(target, round))
     });
     survives(&session);
     let findings = findings(&session, &Options::default());
@@ -106,16 +106,16 @@ fn random_trials_of_random_names() {
         [0.0, -0.0, 1.0, -1.0, f64::MIN_POSITIVE, f64::MAX, f64::MIN, f64::INFINITY, f64::NAN, 1e-300];
     let mut generator = Generator::new(41);
     for _ in 0..60 {
-        let mut session = session(&["lane"], vec![case("cpu.primes", &[], None, metrics.clone())], 12);
+        let mut session = session(&["environment"], vec![case("cpu.primes", &[], None, metrics.clone())], 12);
         for _ in 0..200 {
-            let lane = ["native", "again", "lane", "nobody"][generator.below(4) as usize];
+            let target = ["native", "again", "environment", "nobody"][generator.below(4) as usize];
             let case = ["cpu.primes", "other"][generator.below(2) as usize];
             let outcome = match generator.below(3) {
                 0 => Outcome::Gauge(values[generator.below(values.len() as u64) as usize]),
                 1 => Outcome::Time(generator.unit() * 1e3),
                 _ => Outcome::Times(vec![generator.next_u64() >> generator.below(64); 3]),
             };
-            let mut trial = trial(case, lane, generator.below(20) as u32, outcome);
+            let mut trial = trial(case, target, generator.below(20) as u32, outcome);
             trial.start = generator.below(4) as u32;
             trial.inside.canary_ns = Some(generator.next_u64() >> generator.below(64));
             trial.host_elapsed_ns = generator.next_u64();

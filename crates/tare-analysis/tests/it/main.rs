@@ -3,10 +3,10 @@
 mod change;
 mod deciding;
 mod findings;
-mod gaps;
 mod gate;
 mod golden;
 mod hostile;
+mod missing;
 mod noise_models;
 mod published;
 mod reading;

@@ -1,10 +1,10 @@
-//! Kinds of noise that machines make, as simulated sessions of a reference and a lane.
+//! Kinds of noise that machines make, as simulated sessions of a baseline and an environment.
 
 use tare_analysis::verdicts::judge::{Pair, Pairs};
 use tare_analysis::verdicts::order::Orders;
 use tare_data::generator::Generator;
 
-/// A kind of noise. All but `SkewedLane` are alike for both lanes, so that differences lie symmetrically around the
+/// A kind of noise. All but `SkewedLane` are alike for both environments, so that differences lie symmetrically around the
 /// true effect whatever their shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoiseModel {
@@ -19,10 +19,10 @@ pub enum NoiseModel {
     Drift,
     /// Whoever runs second is 2 % slower.
     Position,
-    /// Each start of the lane's environment, of five rounds, is faster or slower as a whole.
+    /// Each start of the environment's environment, of five rounds, is faster or slower as a whole.
     Instance,
-    /// Only the lane stalls, in a third of its rounds.
-    SkewedLane,
+    /// Only the environment stalls, in a third of its rounds.
+    SkewedTarget,
 }
 
 pub const SYMMETRIC: [NoiseModel; 7] = [
@@ -44,7 +44,7 @@ pub fn normal(generator: &mut Generator) -> f64 {
     radius * (2.0 * std::f64::consts::PI * generator.unit()).cos()
 }
 
-/// The paired rounds of a simulated session in which the lane's time is exp(effect) times the reference's.
+/// The paired rounds of a simulated session in which the environment's time is exp(effect) times the baseline's.
 pub fn simulate(model: NoiseModel, rounds: u32, effect: f64, seed: u64) -> Pairs {
     let mut generator = Generator::for_part(seed, "noise");
     let mut orders = Orders::new(seed, "simulated");
@@ -55,8 +55,8 @@ pub fn simulate(model: NoiseModel, rounds: u32, effect: f64, seed: u64) -> Pairs
             of_start = 0.015 * normal(&mut generator);
         }
         let mut times = [0.0, effect];
-        for (position, lane) in orders.next(&[0, 1]).into_iter().enumerate() {
-            times[lane] += match model {
+        for (position, target) in orders.next(&[0, 1]).into_iter().enumerate() {
+            times[target] += match model {
                 NoiseModel::Gaussian => 0.02 * normal(&mut generator),
                 NoiseModel::HeavyTails => {
                     let squares: f64 = (0..3).map(|_| normal(&mut generator).powi(2)).sum();
@@ -74,10 +74,10 @@ pub fn simulate(model: NoiseModel, rounds: u32, effect: f64, seed: u64) -> Pairs
                 }
                 NoiseModel::Position => 0.01 * normal(&mut generator) + 0.02 * position as f64,
                 NoiseModel::Instance => {
-                    0.01 * normal(&mut generator) + if lane == 1 { of_start } else { 0.0 }
+                    0.01 * normal(&mut generator) + if target == 1 { of_start } else { 0.0 }
                 }
-                NoiseModel::SkewedLane => {
-                    let stall = lane == 1 && generator.below(3) == 0;
+                NoiseModel::SkewedTarget => {
+                    let stall = target == 1 && generator.below(3) == 0;
                     let depth = -0.3 * (1.0 - generator.unit()).ln();
                     0.01 * normal(&mut generator) + if stall { depth } else { 0.0 }
                 }
@@ -89,7 +89,7 @@ pub fn simulate(model: NoiseModel, rounds: u32, effect: f64, seed: u64) -> Pairs
     Pairs { pairs, reached: rounds }
 }
 
-/// The same noise with a fixed order: the reference always runs first.
+/// The same noise with a fixed order: the baseline always runs first.
 pub fn fixed_order(rounds: u32, seed: u64) -> Pairs {
     let mut generator = Generator::for_part(seed, "noise");
     let difference = |round| {

@@ -2,7 +2,7 @@
 
 use tare_analysis::Options;
 use tare_analysis::findings;
-use tare_analysis::findings::{Cell, Gap};
+use tare_analysis::findings::{Cell, Missing};
 use tare_analysis::published::{Checked, Conclusion, Published, place_beside, recompute};
 use tare_data::metric::Reading;
 
@@ -90,13 +90,13 @@ fn two_subjects_are_compared_where_an_article_compares_what_they_stand_for() {
         vec![case("net.rr", &[("protocol", "tcp")], None, vec![mean])],
         18,
     );
-    run(&mut session, 18, |_, lane, round| {
-        let cost = match lane {
+    run(&mut session, 18, |_, target, round| {
+        let cost = match target {
             "wsl2-like" => 20.6,
             "wsl1-like" => 10.0,
             _ => 1.0,
         };
-        Outcome::Time(1_000.0 * cost * jitter(lane, round))
+        Outcome::Time(1_000.0 * cost * jitter(target, round))
     });
     let mut findings = findings(&session, &Options::default());
     place_beside(&mut findings, &session, &[article]);
@@ -105,14 +105,14 @@ fn two_subjects_are_compared_where_an_article_compares_what_they_stand_for() {
         row.clone().find(|beside| beside.environment.as_deref() == Some(environment)).unwrap().clone()
     };
     let beside = said("wsl2");
-    assert_eq!(beside.lane.as_deref(), Some("wsl2-like"));
-    assert_eq!(beside.against_lane.as_deref(), Some("wsl1-like"), "the article does not know of native");
+    assert_eq!(beside.target.as_deref(), Some("wsl2-like"));
+    assert_eq!(beside.against_target.as_deref(), Some("wsl1-like"), "the article does not know of native");
     assert!((beside.session_ratio.unwrap() - 2.06).abs() < 0.02, "{beside:?}");
     assert_eq!(beside.contained, Some(true), "236.77 / 114.97: {beside:?}");
-    // A lane that may not be compared with the reference is compared with nothing.
-    let lanes = &mut findings.rows[0].cells;
-    let Cell::Compared(comparison) = lanes[1].clone() else { panic!("{lanes:?}") };
-    lanes[1] = Cell::Gap(Gap::NotComparable { reason: "a test".into(), level: comparison.level });
+    // An environment that may not be compared with the reference is compared with nothing.
+    let targets = &mut findings.rows[0].cells;
+    let Cell::Compared(comparison) = targets[1].clone() else { panic!("{targets:?}") };
+    targets[1] = Cell::Missing(Missing::NotComparable { reason: "a test".into(), level: comparison.level });
     let article = self::article(include_str!("../../../../published/qiita-wsl-rtt.toml"));
     place_beside(&mut findings, &session, &[article]);
     let row = &findings.rows[0].published;

@@ -7,7 +7,7 @@ use tare_data::metric::Reading;
 use crate::sessions::{Outcome, metric, trial};
 
 fn read(batches: Vec<Batch>, reading: Reading) -> Option<f64> {
-    let mut trial = trial("case", "lane", 0, Outcome::Nothing);
+    let mut trial = trial("case", "environment", 0, Outcome::Nothing);
     trial.batches = batches;
     values(&trial, &[metric("m", reading)])[0].map(|read| read.value)
 }

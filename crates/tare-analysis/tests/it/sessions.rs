@@ -1,15 +1,15 @@
-//! Sessions made up for tests: lanes, cases and a rule that says what each trial measured.
+//! Sessions made up for tests: environments, cases and a rule that says what each trial measured.
 
 use std::collections::BTreeMap;
 
 use tare_data::batch::{Batch, Histogram, Phase, Sample};
 use tare_data::facts::Facts;
 use tare_data::failure::Failure;
+use tare_data::interference::Interference;
 use tare_data::metric::{Metric, Reading};
 use tare_data::names::{Case, Parameters};
-use tare_data::noise::Noise;
 use tare_data::request::Amount;
-use tare_data::session::{Ending, Header, Lane, LaneFacts, Plan, PlannedCase, Role, Session, Trial};
+use tare_data::session::{Ending, Header, Plan, PlannedCase, Role, Session, Target, TargetFacts, Trial};
 use tare_data::unit::{Direction, Unit};
 
 /// ln 1.02.
@@ -45,7 +45,7 @@ pub fn case(
         definition: String::new(),
         amount: Amount::Calibrate,
         margin: MARGIN,
-        gaps: BTreeMap::new(),
+        missing: BTreeMap::new(),
     }
 }
 
@@ -54,13 +54,13 @@ pub fn timed(probe: &str) -> PlannedCase {
     case(probe, &[], None, vec![metric("time", Reading::TimePerOperation)])
 }
 
-/// A session with lanes `native` (reference), `again` (control) and these subjects, and no trials yet.
+/// A session with environments `native` (baseline), `again` (control) and these subjects, and no trials yet.
 pub fn session(subjects: &[&str], cases: Vec<PlannedCase>, rounds: u32) -> Session {
-    let lane = |name: &str, role| Lane { name: name.into(), specification: name.into(), role };
-    let mut lanes = vec![lane("native", Role::Reference), lane("again", Role::Control)];
-    lanes.extend(subjects.iter().map(|name| lane(name, Role::Subject)));
-    let fact = |lane: &Lane| LaneFacts {
-        lane: lane.name.clone(),
+    let target = |name: &str, role| Target { name: name.into(), specification: name.into(), role };
+    let mut targets = vec![target("native", Role::Baseline), target("again", Role::Control)];
+    targets.extend(subjects.iter().map(|name| target(name, Role::Subject)));
+    let fact = |target: &Target| TargetFacts {
+        target: target.name.clone(),
         inside: Facts::default(),
         outside: Facts::default(),
         places: BTreeMap::from([("own".to_string(), Facts::default())]),
@@ -73,14 +73,14 @@ pub fn session(subjects: &[&str], cases: Vec<PlannedCase>, rounds: u32) -> Sessi
             command: Vec::new(),
             host: Facts::default(),
         },
-        facts: lanes.iter().map(fact).collect(),
+        facts: targets.iter().map(fact).collect(),
         plan: Plan {
             study: "test".into(),
             seed: 1,
             rounds,
             looks: tare_analysis::verdicts::stopping::planned_looks(rounds),
             budget_s: None,
-            lanes,
+            targets,
             cases,
         },
         trials: Vec::new(),
@@ -105,7 +105,7 @@ fn batch(sample: Sample) -> Batch {
     Batch { series: "work".into(), phase: Phase::Warm, started_ns: 0, sample }
 }
 
-pub fn trial(case: &str, lane: &str, round: u32, outcome: Outcome) -> Trial {
+pub fn trial(case: &str, target: &str, round: u32, outcome: Outcome) -> Trial {
     let (batches, failure) = match outcome {
         // A million operations, so that a nanosecond's fraction survives the whole numbers.
         Outcome::Time(ns) => {
@@ -127,7 +127,7 @@ pub fn trial(case: &str, lane: &str, round: u32, outcome: Outcome) -> Trial {
     Trial {
         number: 0,
         case: case.into(),
-        lane: lane.into(),
+        target: target.into(),
         round,
         attempt: 0,
         position: 0,
@@ -136,30 +136,30 @@ pub fn trial(case: &str, lane: &str, round: u32, outcome: Outcome) -> Trial {
         host_elapsed_ns: 0,
         agent_elapsed_ns: None,
         batches,
-        inside: Noise::default(),
-        outside: Noise::default(),
+        inside: Interference::default(),
+        outside: Interference::default(),
         failure,
         notes: Vec::new(),
     }
 }
 
-/// Runs `rounds` rounds of every case in every lane; `measure` says what (case, lane, round) gave.
+/// Runs `rounds` rounds of every case in every environment; `measure` says what (case, environment, round) gave.
 pub fn run(session: &mut Session, rounds: u32, mut measure: impl FnMut(&str, &str, u32) -> Outcome) {
     let Session { plan, trials, .. } = session;
     for round in 0..rounds {
         for case in &plan.cases {
-            for lane in &plan.lanes {
-                match measure(&case.id, &lane.name, round) {
+            for target in &plan.targets {
+                match measure(&case.id, &target.name, round) {
                     Outcome::Nothing => {}
-                    outcome => trials.push(trial(&case.id, &lane.name, round, outcome)),
+                    outcome => trials.push(trial(&case.id, &target.name, round, outcome)),
                 }
             }
         }
     }
 }
 
-/// A repeatable spread of up to half a percent either way, another for every lane.
-pub fn jitter(lane: &str, round: u32) -> f64 {
-    let mut generator = tare_data::generator::Generator::for_part(u64::from(round), lane);
+/// A repeatable spread of up to half a percent either way, another for every environment.
+pub fn jitter(target: &str, round: u32) -> f64 {
+    let mut generator = tare_data::generator::Generator::for_part(u64::from(round), target);
     1.0 + 0.01 * (generator.unit() - 0.5)
 }

@@ -19,13 +19,13 @@ fn most_false() -> usize {
     (sessions * (0.05 + 3.0 * (0.05 * 0.95 / sessions).sqrt())) as usize
 }
 
-/// A session in which the lane stays to the end, whatever is decided.
+/// A session in which the environment stays to the end, whatever is decided.
 fn run_whole(all: &Pairs, engine: Engine, nulls: &mut Nulls) -> Judgement {
     let schedule = Schedule::new(&planned_looks(ROUNDS), ROUNDS);
     judge(all, &schedule, engine, Margin::plain(MARGIN), nulls).expect("there are rounds")
 }
 
-/// Runs a session as it is run: at each planned look, the lane leaves if the verdict is decided.
+/// Runs a session as it is run: at each planned look, the environment leaves if the verdict is decided.
 fn run(all: &Pairs, engine: Engine, nulls: &mut Nulls) -> Judgement {
     let schedule = Schedule::new(&planned_looks(ROUNDS), ROUNDS);
     let mut last = None;
@@ -95,13 +95,13 @@ fn intervals_hold_the_truth() {
 }
 
 #[test]
-fn the_median_of_a_skewed_lane_is_held_by_its_signs() {
-    // The median of the lane's difference, from 20,000 rounds of it.
-    let long = simulate(NoiseModel::SkewedLane, 20_000, 0.0, u64::MAX);
+fn the_median_of_a_skewed_target_is_held_by_its_signs() {
+    // The median of the environment's difference, from 20,000 rounds of it.
+    let long = simulate(NoiseModel::SkewedTarget, 20_000, 0.0, u64::MAX);
     let d: Vec<f64> = long.pairs.iter().map(|pair| pair.d).collect();
     let truth =
         tare_analysis::statistics::signed_ranks::median(&tare_analysis::statistics::signed_ranks::sorted(&d));
-    let held = count(NoiseModel::SkewedLane, 0.0, Engine::GroupSequential, |j| j.signs.holds(truth));
+    let held = count(NoiseModel::SkewedTarget, 0.0, Engine::GroupSequential, |j| j.signs.holds(truth));
     println!("SkewedLane: {:.2} % held by signs", 100.0 * held as f64 / SESSIONS as f64);
     assert!(held as f64 >= 0.935 * SESSIONS as f64, "{held} of {SESSIONS}");
 }

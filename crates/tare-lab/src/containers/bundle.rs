@@ -9,7 +9,7 @@ use crate::containers::root::{AGENT, Root};
 use crate::error::{ErrorKind, LabError};
 use crate::network::container::ContainerNetwork;
 use crate::ownership::owned::MARK;
-use crate::provider::Ground;
+use crate::provider::Workspace;
 
 /// What Docker and Podman leave to root in a container.
 const CAPABILITIES: [&str; 14] = [
@@ -32,17 +32,21 @@ const CAPABILITIES: [&str; 14] = [
 /// Writes the bundle of a start into its folder; returns the bundle's path.
 ///
 /// Without root the container gets a user namespace in which the user is root.
-pub fn write(ground: &dyn Ground, root: &Root, network: &ContainerNetwork) -> Result<PathBuf, LabError> {
-    let folder = ground.folder().join("bundle");
+pub fn write(
+    workspace: &dyn Workspace,
+    root: &Root,
+    network: &ContainerNetwork,
+) -> Result<PathBuf, LabError> {
+    let folder = workspace.folder().join("bundle");
     let file = folder.join("config.json");
-    let config = config(ground, root, network).to_string();
+    let config = config(workspace, root, network).to_string();
     fs::create_dir(&folder).and_then(|()| fs::write(&file, config)).map_err(|e| {
         LabError::new(ErrorKind::Storage, format!("cannot write {}", file.display())).because(e)
     })?;
     Ok(folder)
 }
 
-fn config(ground: &dyn Ground, root: &Root, network: &ContainerNetwork) -> Value {
+fn config(workspace: &dyn Workspace, root: &Root, network: &ContainerNetwork) -> Value {
     let user = rustix::process::geteuid();
     json!({
         "ociVersion": "1.0.2",
@@ -50,7 +54,7 @@ fn config(ground: &dyn Ground, root: &Root, network: &ContainerNetwork) -> Value
             "terminal": false,
             "user": { "uid": 0, "gid": 0 },
             "args": [AGENT, tare_probes::agent::AGENT],
-            "env": [format!("{MARK}={}", ground.mark())],
+            "env": [format!("{MARK}={}", workspace.mark())],
             "cwd": "/",
             "capabilities": {
                 "bounding": CAPABILITIES,
@@ -62,7 +66,7 @@ fn config(ground: &dyn Ground, root: &Root, network: &ContainerNetwork) -> Value
         "root": { "path": root.folder, "readonly": false },
         "hostname": "tare",
         "mounts": mounts(root),
-        "linux": linux(ground, network, (!user.is_root()).then_some(user.as_raw())),
+        "linux": linux(workspace, network, (!user.is_root()).then_some(user.as_raw())),
     })
 }
 
@@ -94,7 +98,7 @@ fn mounts(root: &Root) -> Vec<Value> {
     mounts
 }
 
-fn linux(ground: &dyn Ground, network: &ContainerNetwork, user: Option<u32>) -> Value {
+fn linux(workspace: &dyn Workspace, network: &ContainerNetwork, user: Option<u32>) -> Value {
     let mut namespaces = vec!["pid", "ipc", "uts", "mount"];
     namespaces.extend(network.is_own.then_some("network"));
     namespaces.extend(user.map(|_| "user"));
@@ -103,7 +107,7 @@ fn linux(ground: &dyn Ground, network: &ContainerNetwork, user: Option<u32>) -> 
     let mut linux = json!({ "namespaces": namespaces });
     match user {
         // Only root may make control groups wherever it likes.
-        None => linux["cgroupsPath"] = json!(format!("/{}", ground.name())),
+        None => linux["cgroupsPath"] = json!(format!("/{}", workspace.name())),
         Some(user) => {
             let group = rustix::process::getegid().as_raw();
             linux["uidMappings"] = json!([{ "containerID": 0, "hostID": user, "size": 1 }]);

@@ -16,7 +16,7 @@ use crate::error::{ErrorKind, LabError};
 use crate::host::mounts::{self, Mount};
 use crate::host::processes;
 use crate::ownership::owned::Owned;
-use crate::provider::Ground;
+use crate::provider::Workspace;
 
 /// Deepest that groups below one of tare's are looked for: runtimes make one level or two.
 const DEEPEST: usize = 8;
@@ -38,11 +38,11 @@ pub fn versions() -> &'static str {
 
 /// Lets the command start in a group of its own, in the hierarchies that systemd keeps processes apart by.
 /// Below that it may make what it likes: all goes away with it. Needs root.
-pub fn join(command: &mut Command, ground: &mut dyn Ground) -> Result<(), LabError> {
-    ground.own(Owned::ControlGroup(ground.name().to_owned()))?;
+pub fn join(command: &mut Command, workspace: &mut dyn Workspace) -> Result<(), LabError> {
+    workspace.own(Owned::ControlGroup(workspace.name().to_owned()))?;
     let mut lists: Vec<CString> = Vec::new();
     for mount in mounts::all().unwrap_or_default().iter().filter(|mount| keeps_apart(mount)) {
-        let group = mount.point.join(ground.name());
+        let group = mount.point.join(workspace.name());
         fs::create_dir(&group).map_err(|e| {
             let what = format!("cannot make the control group {}", group.display());
             LabError::new(ErrorKind::Environment, what).because(e)

@@ -20,7 +20,7 @@ use crate::network::lab;
 use crate::ownership::owned::MARK;
 use crate::ownership::owned::Owned;
 use crate::provider::specification::Specification;
-use crate::provider::{Entrance, Ground, NotReady, OptionDescription};
+use crate::provider::{Entrance, NotReady, OptionDescription, Workspace};
 
 /// Time that an engine has for a question, or for making an image of nothing.
 const ANSWER_WAIT: Duration = Duration::from_secs(30);
@@ -114,30 +114,30 @@ impl Engine {
     pub fn enter(
         &self,
         specification: &Specification,
-        ground: &mut dyn Ground,
+        workspace: &mut dyn Workspace,
     ) -> Result<Entrance, LabError> {
-        let program = ground.programs().find(self.program).ok_or_else(|| {
+        let program = workspace.programs().find(self.program).ok_or_else(|| {
             LabError::new(ErrorKind::Environment, format!("{} is not installed", self.program))
         })?;
         let folder = self.takes_folders && OWN_FOLDER.value(specification) == "volume";
-        let image = if folder { None } else { Some(self.image(&program, ground)?) };
-        let name = ground.name().to_owned();
+        let image = if folder { None } else { Some(self.image(&program, workspace)?) };
+        let name = workspace.name().to_owned();
         let mut outside = Facts::default();
         let mut command = Command::new(&program);
         // What it needs for a moment lies where it is taken away with the rest, however it ends.
-        command.env("TMPDIR", ground.folder());
-        let (host, namespace) = network(specification, ground, &mut command, &mut outside)?;
+        command.env("TMPDIR", workspace.folder());
+        let (host, namespace) = network(specification, workspace, &mut command, &mut outside)?;
         let words = ["rm", "--force", &name].map(str::to_owned).to_vec();
         let what = format!("container {name}");
-        ground.own(Owned::Foreign { what, program: program.clone(), words, namespace })?;
-        let runtime = runtime(specification, ground.programs());
+        workspace.own(Owned::Foreign { what, program: program.clone(), words, namespace })?;
+        let runtime = runtime(specification, workspace.programs());
         if self.is_podman && runtime.as_deref().is_some_and(is_gvisor) && is_alone(specification) {
             // Podman leaves the loopback device to the runtime; gVisor has one of its own only if told so.
             command.arg("--runtime-flag=network=none");
         }
         command.args(["run", "--interactive", "--rm", "--name", &name, "--hostname", "tare"]);
         command.arg(format!("--network={}", NET.value(specification)));
-        command.arg(format!("--env={MARK}={}", ground.mark()));
+        command.arg(format!("--env={MARK}={}", workspace.mark()));
         command.args(runtime.iter().map(|runtime| format!("--runtime={runtime}")));
         if SECCOMP.value(specification) == "unconfined" {
             command.arg("--security-opt=seccomp=unconfined");
@@ -146,10 +146,10 @@ impl Engine {
             command.args(limits());
         }
         let mut places = [("own".to_owned(), OWN.to_owned())].into();
-        self.bind_places(specification, ground, &mut command, &mut places, &mut outside)?;
+        self.bind_places(specification, workspace, &mut command, &mut places, &mut outside)?;
         match image {
-            None => command.arg("--rootfs").arg(Root::build(ground)?.folder),
-            Some(image) => command.arg(bind(ground.agent(), AGENT)).arg(image),
+            None => command.arg("--rootfs").arg(Root::build(workspace)?.folder),
+            Some(image) => command.arg(bind(workspace.agent(), AGENT)).arg(image),
         };
         command.args([AGENT, tare_probes::agent::AGENT]);
         if private_mounts::permitted() && self.is_podman {
@@ -162,13 +162,13 @@ impl Engine {
     fn bind_places(
         &self,
         specification: &Specification,
-        ground: &dyn Ground,
+        workspace: &dyn Workspace,
         command: &mut Command,
         places: &mut std::collections::BTreeMap<String, String>,
         outside: &mut Facts,
     ) -> Result<(), LabError> {
         if OWN_FOLDER.value(specification) == "volume" {
-            let own = ground.folder().join("own");
+            let own = workspace.folder().join("own");
             fs::create_dir(&own).map_err(|e| storage(&own, e))?;
             mounts::note(outside, "own", &own);
             command.arg(bind(&own, OWN));
@@ -176,7 +176,7 @@ impl Engine {
             // Made by the engine on the way to mounting something below it.
             command.arg(format!("--mount=type=tmpfs,destination={OWN}/.tare,tmpfs-size=4096"));
         }
-        for (name, path) in ground.shares() {
+        for (name, path) in workspace.shares() {
             let inside = format!("{SHARES}/{name}");
             mounts::note(outside, name, path);
             command.arg(bind(path, &inside));
@@ -186,21 +186,21 @@ impl Engine {
     }
 
     /// The session's image; there is nothing in it.
-    fn image(&self, program: &Path, ground: &mut dyn Ground) -> Result<String, LabError> {
-        let image = format!("tare-{}", ground.session_mark());
-        let made = ground.session_folder().join(format!("image-{}", self.program));
+    fn image(&self, program: &Path, workspace: &mut dyn Workspace) -> Result<String, LabError> {
+        let image = format!("tare-{}", workspace.session_mark());
+        let made = workspace.session_folder().join(format!("image-{}", self.program));
         if made.exists() {
             return Ok(image);
         }
         let words = ["rmi", "--force", &image].map(str::to_owned).to_vec();
         let what = format!("image {image}");
-        ground.own_for_session(Owned::Foreign {
+        workspace.own_for_session(Owned::Foreign {
             what,
             program: program.to_owned(),
             words,
             namespace: None,
         })?;
-        let archive = ground.session_folder().join("image.tar");
+        let archive = workspace.session_folder().join("image.tar");
         fs::write(&archive, EMPTY_ARCHIVE).map_err(|e| storage(&archive, e))?;
         // A session that is killed now must not take this with it: half an image spoils the engine's storage.
         ask(Command::new(program)
@@ -208,7 +208,7 @@ impl Engine {
             .arg(&archive)
             .arg(&image)
             .env(FINISHES, "1")
-            .env("TMPDIR", ground.session_folder()))
+            .env("TMPDIR", workspace.session_folder()))
         .map_err(|cause| {
             LabError::new(ErrorKind::Environment, format!("{} cannot make an image", self.program))
                 .because(cause)
@@ -226,7 +226,7 @@ fn is_gvisor(runtime: &str) -> bool {
 /// its networks are to be made in the lab's.
 fn network(
     specification: &Specification,
-    ground: &mut dyn Ground,
+    workspace: &mut dyn Workspace,
     command: &mut Command,
     outside: &mut Facts,
 ) -> Result<(Option<IpAddr>, Option<String>), LabError> {
@@ -234,11 +234,11 @@ fn network(
         "none" => Ok((None, None)),
         "host" => Ok((Some(Ipv4Addr::LOCALHOST.into()), None)),
         net => {
-            let lab = lab::namespace(ground)?;
+            let lab = lab::namespace(workspace)?;
             network_namespace::inherit(command, &lab)
                 .map_err(|e| lab::failed("opening a network namespace", e))?;
             lab::note(outside, net, &lab, None);
-            Ok((lab::host(), Some(lab::name(ground.session_mark()))))
+            Ok((lab::host(), Some(lab::name(workspace.session_mark()))))
         }
     }
 }

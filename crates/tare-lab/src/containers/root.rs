@@ -10,7 +10,7 @@ use tare_data::facts::Facts;
 
 use crate::error::{ErrorKind, LabError};
 use crate::host::mounts;
-use crate::provider::Ground;
+use crate::provider::Workspace;
 use crate::storage::places::folder_inside;
 
 /// Where the agent is, inside.
@@ -35,17 +35,17 @@ pub struct Root {
 
 impl Root {
     /// Builds a root folder on the ground of a start.
-    pub fn build(ground: &dyn Ground) -> Result<Root, LabError> {
-        let folder = ground.folder().join("root");
+    pub fn build(workspace: &dyn Workspace) -> Result<Root, LabError> {
+        let folder = workspace.folder().join("root");
         let mut root = Root { folder, shares: Vec::new(), places: BTreeMap::new() };
         root.places.insert("own".to_owned(), OWN.to_owned());
-        for (name, path) in ground.shares() {
+        for (name, path) in workspace.shares() {
             let inside = format!("{SHARES}/{}", folder_inside(name));
             root.places.insert(name.clone(), inside.clone());
             root.shares.push((path.clone(), inside));
         }
-        root.fill(ground.agent()).map_err(|e| {
-            let what = format!("cannot build a root folder in {}", ground.folder().display());
+        root.fill(workspace.agent()).map_err(|e| {
+            let what = format!("cannot build a root folder in {}", workspace.folder().display());
             LabError::new(ErrorKind::Storage, what).because(e)
         })?;
         Ok(root)

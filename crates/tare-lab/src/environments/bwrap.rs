@@ -9,7 +9,7 @@ use crate::error::{ErrorKind, LabError};
 use crate::host::programs::{self, Programs};
 use crate::network::container::{self, NET};
 use crate::provider::specification::Specification;
-use crate::provider::{Entrance, Ground, NotReady, OptionDescription, Provider};
+use crate::provider::{Entrance, NotReady, OptionDescription, Provider, Workspace};
 
 pub struct Bwrap;
 
@@ -49,14 +49,18 @@ impl Provider for Bwrap {
         Ok(facts)
     }
 
-    fn enter(&self, specification: &Specification, ground: &mut dyn Ground) -> Result<Entrance, LabError> {
-        let program = ground
+    fn enter(
+        &self,
+        specification: &Specification,
+        workspace: &mut dyn Workspace,
+    ) -> Result<Entrance, LabError> {
+        let program = workspace
             .programs()
             .find("bwrap")
             .ok_or_else(|| LabError::new(ErrorKind::Environment, "bubblewrap is not installed"))?;
         let mut outside = Facts::default();
-        let network = container::prepare(specification, ground, &mut outside)?;
-        let root = Root::build(ground)?;
+        let network = container::prepare(specification, workspace, &mut outside)?;
+        let root = Root::build(workspace)?;
         let mut command = Command::new(&program);
         // The environment passes through bubblewrap to the agent, so it is emptied here.
         command.env_clear().arg("--bind").arg(&root.folder).arg("/");

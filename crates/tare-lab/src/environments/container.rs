@@ -22,7 +22,7 @@ use crate::host::programs::Programs;
 use crate::network::container::{self, NET};
 use crate::ownership::owned::MARK;
 use crate::provider::specification::Specification;
-use crate::provider::{Entrance, Ground, NotReady, OptionDescription, Provider};
+use crate::provider::{Entrance, NotReady, OptionDescription, Provider, Workspace};
 
 /// First argument under which the program makes the namespaces and becomes the agent in them.
 pub const ENTER: &str = "enter-container";
@@ -69,20 +69,24 @@ impl Provider for Container {
         Ok(facts)
     }
 
-    fn enter(&self, specification: &Specification, ground: &mut dyn Ground) -> Result<Entrance, LabError> {
+    fn enter(
+        &self,
+        specification: &Specification,
+        workspace: &mut dyn Workspace,
+    ) -> Result<Entrance, LabError> {
         let mut outside = Facts::default();
-        let network = container::prepare(specification, ground, &mut outside)?;
-        let root = Root::build(ground)?;
+        let network = container::prepare(specification, workspace, &mut outside)?;
+        let root = Root::build(workspace)?;
         let plan = Plan {
             root: root.folder.clone(),
             binds: root.shares.clone(),
             own_network: network.is_own,
-            mark: ground.mark().to_owned(),
+            mark: workspace.mark().to_owned(),
         };
         let json = serde_json::to_string(&plan).map_err(|e| {
             LabError::new(crate::error::ErrorKind::Environment, "cannot describe the container").because(e)
         })?;
-        let mut command = Command::new(ground.agent());
+        let mut command = Command::new(workspace.agent());
         command.args([ENTER, &json]).env_clear();
         network.inherit(&mut command)?;
         root.note_places(&mut outside);

@@ -6,7 +6,7 @@ use crate::containers::engine::{Engine, OPTIONS};
 use crate::error::LabError;
 use crate::host::programs::Programs;
 use crate::provider::specification::Specification;
-use crate::provider::{Entrance, Ground, NotReady, OptionDescription, Provider};
+use crate::provider::{Entrance, NotReady, OptionDescription, Provider, Workspace};
 
 const ENGINE: Engine = Engine {
     program: "docker",
@@ -45,7 +45,11 @@ impl Provider for Docker {
         ENGINE.ready(specification, programs)
     }
 
-    fn enter(&self, specification: &Specification, ground: &mut dyn Ground) -> Result<Entrance, LabError> {
-        ENGINE.enter(specification, ground)
+    fn enter(
+        &self,
+        specification: &Specification,
+        workspace: &mut dyn Workspace,
+    ) -> Result<Entrance, LabError> {
+        ENGINE.enter(specification, workspace)
     }
 }

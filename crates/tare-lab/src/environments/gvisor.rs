@@ -17,7 +17,7 @@ use crate::network::container::{self, ContainerNetwork};
 use crate::network::lab;
 use crate::ownership::owned::Owned;
 use crate::provider::specification::Specification;
-use crate::provider::{Entrance, Ground, NotReady, OptionDescription, Provider};
+use crate::provider::{Entrance, NotReady, OptionDescription, Provider, Workspace};
 
 /// Installs a runsc of our day. Debian's own is of 2022, has no systrap and runs no bundles.
 const INSTALL: &str = "CGO_ENABLED=0 go install -ldflags='-s -w' \
@@ -111,26 +111,36 @@ impl Provider for Gvisor {
         Ok(facts)
     }
 
-    fn enter(&self, specification: &Specification, ground: &mut dyn Ground) -> Result<Entrance, LabError> {
-        let program = ground
+    fn enter(
+        &self,
+        specification: &Specification,
+        workspace: &mut dyn Workspace,
+    ) -> Result<Entrance, LabError> {
+        let program = workspace
             .programs()
             .find("runsc")
             .ok_or_else(|| LabError::new(ErrorKind::Environment, "runsc is not installed"))?;
-        let root = Root::build(ground)?;
+        let root = Root::build(workspace)?;
         let mut outside = Facts::default();
-        let network = network(specification, ground, &mut outside)?;
-        let bundle = bundle::write(ground, &root, &network)?;
-        let state = ground.folder().join("state");
+        let network = network(specification, workspace, &mut outside)?;
+        let bundle = bundle::write(workspace, &root, &network)?;
+        let state = workspace.folder().join("state");
         let flags = flags(specification, &state);
-        let id = ground.name().to_owned();
-        ground.own(Owned::Container {
+        let id = workspace.name().to_owned();
+        workspace.own(Owned::Container {
             runtime: program.clone(),
             arguments: flags.clone(),
             id: id.clone(),
             known_by: Some(state.join(format!("{id}_sandbox:{id}.state"))),
         })?;
         let mut command = Command::new(&program);
-        command.args(&flags).arg("run").arg("--bundle").arg(&bundle).arg(&id).env("TMPDIR", ground.folder());
+        command
+            .args(&flags)
+            .arg("run")
+            .arg("--bundle")
+            .arg(&bundle)
+            .arg(&id)
+            .env("TMPDIR", workspace.folder());
         // runsc mounts an empty network namespace in its state folder and leaves it there.
         private_mounts::apply(&mut command);
         root.note_places(&mut outside);
@@ -141,11 +151,11 @@ impl Provider for Gvisor {
 /// gVisor takes addresses and routes away from the namespace that it is given: each start has a fresh one.
 fn network(
     specification: &Specification,
-    ground: &mut dyn Ground,
+    workspace: &mut dyn Workspace,
     outside: &mut Facts,
 ) -> Result<ContainerNetwork, LabError> {
     match NET.value(specification) {
-        "sandbox" => container::attach("veth", ground, outside),
+        "sandbox" => container::attach("veth", workspace, outside),
         "host" => {
             Ok(ContainerNetwork { is_own: false, namespace: None, host: Some(Ipv4Addr::LOCALHOST.into()) })
         }

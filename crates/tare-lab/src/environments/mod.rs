@@ -2,7 +2,6 @@
 
 use std::ffi::OsString;
 
-
 use crate::error::{ErrorKind, LabError};
 use crate::guests::init;
 use crate::guests::kvm;

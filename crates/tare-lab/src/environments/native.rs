@@ -11,7 +11,7 @@ use crate::error::{ErrorKind, LabError};
 use crate::host::mounts;
 use crate::host::programs::Programs;
 use crate::provider::specification::Specification;
-use crate::provider::{Entrance, Ground, NotReady, OptionDescription, Provider};
+use crate::provider::{Entrance, NotReady, OptionDescription, Provider, Workspace};
 
 pub struct Native;
 
@@ -41,19 +41,19 @@ impl Provider for Native {
         Ok(Facts::default())
     }
 
-    fn enter(&self, _: &Specification, ground: &mut dyn Ground) -> Result<Entrance, LabError> {
-        let own = ground.folder().join("own");
+    fn enter(&self, _: &Specification, workspace: &mut dyn Workspace) -> Result<Entrance, LabError> {
+        let own = workspace.folder().join("own");
         fs::create_dir(&own).map_err(|e| {
             LabError::new(ErrorKind::Storage, format!("cannot make the folder {}", own.display())).because(e)
         })?;
         let mut outside = Facts::default();
         let mut places = BTreeMap::new();
-        let shares = ground.shares().iter().map(|(name, path)| (name.as_str(), path));
+        let shares = workspace.shares().iter().map(|(name, path)| (name.as_str(), path));
         for (name, path) in [("own", &own)].into_iter().chain(shares) {
             mounts::note(&mut outside, name, path);
             places.insert(name.to_owned(), path.to_string_lossy().into_owned());
         }
-        let mut command = Command::new(ground.agent());
+        let mut command = Command::new(workspace.agent());
         command.arg(tare_probes::agent::AGENT).env_clear().current_dir("/");
         let host = Some(Ipv4Addr::LOCALHOST.into());
         Ok(Entrance { command, host, places, outside })

@@ -13,7 +13,7 @@ use crate::host::programs::{self, Programs};
 use crate::network::container::{self, NET};
 use crate::ownership::owned::MARK;
 use crate::provider::specification::Specification;
-use crate::provider::{Entrance, Ground, NotReady, OptionDescription, Provider};
+use crate::provider::{Entrance, NotReady, OptionDescription, Provider, Workspace};
 
 const PROGRAM: &str = "systemd-nspawn";
 
@@ -66,14 +66,18 @@ impl Provider for Nspawn {
         Ok(facts)
     }
 
-    fn enter(&self, specification: &Specification, ground: &mut dyn Ground) -> Result<Entrance, LabError> {
-        let program = ground
+    fn enter(
+        &self,
+        specification: &Specification,
+        workspace: &mut dyn Workspace,
+    ) -> Result<Entrance, LabError> {
+        let program = workspace
             .programs()
             .find(PROGRAM)
             .ok_or_else(|| LabError::new(ErrorKind::Environment, format!("{PROGRAM} is not installed")))?;
         let mut outside = Facts::default();
-        let network = container::prepare(specification, ground, &mut outside)?;
-        let root = Root::build(ground)?;
+        let network = container::prepare(specification, workspace, &mut outside)?;
+        let root = Root::build(workspace)?;
         // It refuses a root folder that does not look like a system's.
         let release = root.outside("/etc/os-release");
         fs::create_dir(root.outside("/usr")).and_then(|()| fs::write(&release, "ID=tare\n")).map_err(
@@ -82,8 +86,8 @@ impl Provider for Nspawn {
         let mut command = Command::new(&program);
         command.args(["--quiet", "--pipe", "--register=no", "--keep-unit", "--link-journal=no"]);
         command.args(["--resolv-conf=off", "--timezone=off", "--as-pid2"]);
-        command.arg("-D").arg(&root.folder).arg(format!("--machine={}", ground.name()));
-        command.arg(format!("--setenv={MARK}={}", ground.mark()));
+        command.arg("-D").arg(&root.folder).arg(format!("--machine={}", workspace.name()));
+        command.arg(format!("--setenv={MARK}={}", workspace.mark()));
         if network.is_own {
             command.arg("--private-network");
         }
@@ -98,7 +102,7 @@ impl Provider for Nspawn {
         }
         command.args([AGENT, tare_probes::agent::AGENT]);
         // It makes groups below its own, and leaves them.
-        control_groups::join(&mut command, ground)?;
+        control_groups::join(&mut command, workspace)?;
         // It keeps files below /run, and leaves them.
         private_mounts::apply_with_fresh(&mut command, c"/run");
         root.note_places(&mut outside);

@@ -15,7 +15,7 @@ use crate::host::programs::{self, Programs};
 use crate::network::container::{self, NET};
 use crate::ownership::owned::Owned;
 use crate::provider::specification::Specification;
-use crate::provider::{Entrance, Ground, NotReady, OptionDescription, Provider};
+use crate::provider::{Entrance, NotReady, OptionDescription, Provider, Workspace};
 
 /// The runtime when the specification names none.
 const RUNTIME: &str = "runc";
@@ -64,24 +64,28 @@ impl Provider for Oci {
         Ok(facts)
     }
 
-    fn enter(&self, specification: &Specification, ground: &mut dyn Ground) -> Result<Entrance, LabError> {
+    fn enter(
+        &self,
+        specification: &Specification,
+        workspace: &mut dyn Workspace,
+    ) -> Result<Entrance, LabError> {
         let name = runtime(specification);
-        let program = ground
+        let program = workspace
             .programs()
             .find(name)
             .ok_or_else(|| LabError::new(ErrorKind::Environment, format!("{name} is not installed")))?;
         let mut outside = Facts::default();
-        let network = container::prepare(specification, ground, &mut outside)?;
-        let root = Root::build(ground)?;
-        let bundle = bundle::write(ground, &root, &network)?;
-        let state = ground.folder().join("state");
-        let id = ground.name().to_owned();
-        ground.own(Owned::ControlGroup(id.clone()))?;
-        ground.own(container(program.clone(), &state, &id))?;
+        let network = container::prepare(specification, workspace, &mut outside)?;
+        let root = Root::build(workspace)?;
+        let bundle = bundle::write(workspace, &root, &network)?;
+        let state = workspace.folder().join("state");
+        let id = workspace.name().to_owned();
+        workspace.own(Owned::ControlGroup(id.clone()))?;
+        workspace.own(container(program.clone(), &state, &id))?;
         let mut command = Command::new(&program);
         command.arg("--root").arg(&state).arg("run").arg("--bundle").arg(&bundle).arg(&id);
         // Runtimes put files of their own there, and leave them when they are killed.
-        command.env("XDG_RUNTIME_DIR", ground.folder()).env("TMPDIR", ground.folder());
+        command.env("XDG_RUNTIME_DIR", workspace.folder()).env("TMPDIR", workspace.folder());
         if private_mounts::permitted() {
             private_mounts::apply_without_hybrid_groups(&mut command);
         }

@@ -28,7 +28,7 @@ pub const PRESETS: &[Preset] = &[
                 system, as WSL1 opens them on NTFS; /proc and the network stack are the translator's too, and \
                 both lack parts (io_uring, perf, some of TCP_INFO).",
         unlike: "WSL1 translates in the Windows kernel, entered by an ordinary trap; gVisor in a process, entered \
-                 by a signal and left through shared memory, which is several times dearer. Below gVisor is a \
+                 by a signal and left through shared memory, which is several times slower. Below gVisor is a \
                  Linux kernel and its file systems, below WSL1 NTFS with its filters (and Windows Defender): \
                  what WSL1 pays for opening many small files is not here. The shape carries over, no figure does.",
     },

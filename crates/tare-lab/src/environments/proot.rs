@@ -9,7 +9,7 @@ use crate::containers::root::{AGENT, Root};
 use crate::error::{ErrorKind, LabError};
 use crate::host::programs::{self, Programs};
 use crate::provider::specification::Specification;
-use crate::provider::{Entrance, Ground, NotReady, OptionDescription, Provider};
+use crate::provider::{Entrance, NotReady, OptionDescription, Provider, Workspace};
 
 const SECCOMP: OptionDescription = OptionDescription {
     key: "seccomp",
@@ -57,15 +57,19 @@ impl Provider for Proot {
         Ok(facts)
     }
 
-    fn enter(&self, specification: &Specification, ground: &mut dyn Ground) -> Result<Entrance, LabError> {
-        let program = ground
+    fn enter(
+        &self,
+        specification: &Specification,
+        workspace: &mut dyn Workspace,
+    ) -> Result<Entrance, LabError> {
+        let program = workspace
             .programs()
             .find("proot")
             .ok_or_else(|| LabError::new(ErrorKind::Environment, "proot is not installed"))?;
-        let root = Root::build(ground)?;
+        let root = Root::build(workspace)?;
         let mut command = Command::new(&program);
         // Its own files go into the folder of this start, where they are taken away with it.
-        command.env_clear().env("PROOT_TMP_DIR", ground.folder());
+        command.env_clear().env("PROOT_TMP_DIR", workspace.folder());
         if SECCOMP.value(specification) == "off" {
             command.env("PROOT_NO_SECCOMP", "1");
         }

@@ -21,7 +21,7 @@ use crate::network::guest::{self, GuestNetwork};
 use crate::network::netem::{self, DELAY, DUPLICATE, LOSS, Netem, REORDER};
 use crate::ownership::owned::MARK;
 use crate::provider::specification::Specification;
-use crate::provider::{Entrance, Ground, NotReady, OptionDescription, Provider};
+use crate::provider::{Entrance, NotReady, OptionDescription, Provider, Workspace};
 
 /// Name of the port that is the stream.
 const PORT: &str = "tare";
@@ -130,25 +130,29 @@ impl Provider for Qemu {
         kernel::remove(programs)
     }
 
-    fn enter(&self, specification: &Specification, ground: &mut dyn Ground) -> Result<Entrance, LabError> {
-        let program = ground
+    fn enter(
+        &self,
+        specification: &Specification,
+        workspace: &mut dyn Workspace,
+    ) -> Result<Entrance, LabError> {
+        let program = workspace
             .programs()
             .find(PROGRAM)
             .ok_or_else(|| LabError::new(ErrorKind::Environment, "QEMU is not installed"))?;
-        let kernel = kernel::find(ground.programs())
+        let kernel = kernel::find(workspace.programs())
             .map_err(|not| LabError::new(ErrorKind::Environment, "cannot enter qemu").because(not.reason))?;
-        let root = Root::build(ground)?;
-        let disk = disk::make(ground)?;
+        let root = Root::build(workspace)?;
+        let disk = disk::make(workspace)?;
         let mut outside = Facts::default();
         root.note_places(&mut outside);
         mounts::note(&mut outside, "own", &disk);
-        let network = guest::prepare(&NET, DEVICE, specification, ground, &mut outside)?;
+        let network = guest::prepare(&NET, DEVICE, specification, workspace, &mut outside)?;
         let bus = if is_microvm(specification) { "device" } else { "pci" };
         let mut command = Command::new(&program);
-        command.env_clear().current_dir(ground.folder());
-        let accelerator = accelerator(specification, ground.programs());
+        command.env_clear().current_dir(workspace.folder());
+        let accelerator = accelerator(specification, workspace.programs());
         command.args(machine(specification)?).args(processor(accelerator));
-        let initrd = ground.folder().join("initrd");
+        let initrd = workspace.folder().join("initrd");
         command.arg("-kernel").arg(&kernel.image).arg("-initrd").arg(&initrd);
         command.arg("-append").arg(words(accelerator));
         // The console goes to standard error, where lines become notes.
@@ -165,10 +169,11 @@ impl Provider for Qemu {
             });
             command.arg("-device").arg(format!("virtio-net-{bus},netdev=net"));
         }
-        let shares = share(specification, &root, network.as_ref(), ground, &mut command)?;
+        let shares = share(specification, &root, network.as_ref(), workspace, &mut command)?;
         let host = GuestNetwork::host(network.as_ref());
-        let plan = guest(shares, network, ground);
-        let archive = initial_disk(&kernel.modules_with(&on_demand(specification)?), &plan, ground.agent());
+        let plan = guest(shares, network, workspace);
+        let archive =
+            initial_disk(&kernel.modules_with(&on_demand(specification)?), &plan, workspace.agent());
         archive.and_then(|bytes| fs::write(&initrd, bytes)).map_err(|e| {
             LabError::new(ErrorKind::Storage, format!("cannot write {}", initrd.display())).because(e)
         })?;
@@ -216,21 +221,21 @@ fn share(
     specification: &Specification,
     root: &Root,
     network: Option<&GuestNetwork>,
-    ground: &mut dyn Ground,
+    workspace: &mut dyn Workspace,
     command: &mut Command,
 ) -> Result<Vec<GuestMount>, LabError> {
     let cache = CACHE.value(specification);
     let bus = if is_microvm(specification) { "device" } else { "pci" };
     let mut mounts = Vec::new();
     match (SHARE.value(specification), network) {
-        ("diod", Some(network)) => return share_server::serve_9p(ground, root, network, cache),
+        ("diod", Some(network)) => return share_server::serve_9p(workspace, root, network, cache),
         ("diod", None) => {
             let what = "qemu: share=diod goes by the network";
             return Err(LabError::new(ErrorKind::Usage, what).hint("add net=tap"));
         }
         ("virtiofs", _) => {
             for (number, (path, inside)) in root.shares.iter().enumerate() {
-                let socket = share_server::serve_virtiofs(ground, number, path, cache)?;
+                let socket = share_server::serve_virtiofs(workspace, number, path, cache)?;
                 command.arg("-chardev").arg(format!("socket,id=fs{number},path={socket}"));
                 command.arg("-device");
                 command.arg(format!("vhost-user-fs-{bus},chardev=fs{number},tag={}", tag(number)));
@@ -252,7 +257,7 @@ fn share(
 }
 
 /// What the guest's first process does.
-fn guest(shares: Vec<GuestMount>, network: Option<GuestNetwork>, ground: &dyn Ground) -> Guest {
+fn guest(shares: Vec<GuestMount>, network: Option<GuestNetwork>, workspace: &dyn Workspace) -> Guest {
     let mut mounts = vec![mount("ext4", "/dev/vda", OWN, "")];
     mounts.extend(shares);
     Guest {
@@ -260,7 +265,7 @@ fn guest(shares: Vec<GuestMount>, network: Option<GuestNetwork>, ground: &dyn Gr
         mounts,
         network: network.map(|network| network.inside),
         stream: Stream::Port(PORT.to_owned()),
-        environment: [(MARK.to_owned(), ground.mark().to_owned())].into(),
+        environment: [(MARK.to_owned(), workspace.mark().to_owned())].into(),
         // With -no-reboot this ends QEMU on every machine, also on those without a switch.
         ending: Ending::Restart,
     }

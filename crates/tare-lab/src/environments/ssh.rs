@@ -14,7 +14,7 @@ use crate::error::{ErrorKind, LabError};
 use crate::host::programs::{self, Ended, Programs};
 use crate::ownership::owned::MARK;
 use crate::provider::specification::Specification;
-use crate::provider::{Entrance, Ground, NotReady, OptionDescription, Provider};
+use crate::provider::{Entrance, NotReady, OptionDescription, Provider, Workspace};
 
 /// Time in which a connection must be there and a short command done.
 const ANSWER_WAIT: Duration = Duration::from_secs(20);
@@ -94,8 +94,12 @@ impl Provider for Ssh {
         Ok(facts)
     }
 
-    fn enter(&self, specification: &Specification, ground: &mut dyn Ground) -> Result<Entrance, LabError> {
-        let program = ground
+    fn enter(
+        &self,
+        specification: &Specification,
+        workspace: &mut dyn Workspace,
+    ) -> Result<Entrance, LabError> {
+        let program = workspace
             .programs()
             .find("ssh")
             .ok_or_else(|| LabError::new(ErrorKind::Environment, "ssh is not installed"))?;
@@ -105,13 +109,13 @@ impl Provider for Ssh {
             let what = format!("ssh: 'folder' cannot be '{folder}'");
             return Err(LabError::new(ErrorKind::Usage, what).hint("give an absolute path of plain letters"));
         }
-        let line = Line { program, options: options(specification), socket: socket(ground), target };
-        line.connect(ground)?;
-        line.upload(ground)?;
-        let own = format!("{folder}/{}", ground.name());
-        let command = line.command(&agent_script(&own, ground));
+        let line = Line { program, options: options(specification), socket: socket(workspace), target };
+        line.connect(workspace)?;
+        line.upload(workspace)?;
+        let own = format!("{folder}/{}", workspace.name());
+        let command = line.command(&agent_script(&own, workspace));
         let places = BTreeMap::from([("own".to_owned(), own)]);
-        let host = line.here(ground)?;
+        let host = line.here(workspace)?;
         Ok(Entrance { command, host, places, outside: Facts::default() })
     }
 }
@@ -142,9 +146,9 @@ pub(super) fn is_plain(path: &str) -> bool {
 }
 
 /// Where the session's connection to a machine is shared; None where the path would be too long.
-fn socket(ground: &dyn Ground) -> Option<PathBuf> {
+fn socket(workspace: &dyn Workspace) -> Option<PathBuf> {
     // %C is a hash of both ends, 40 characters long.
-    let path = ground.session_folder().join("ssh-%C");
+    let path = workspace.session_folder().join("ssh-%C");
     (path.as_os_str().len() + 38 <= LONGEST_SOCKET).then_some(path)
 }
 
@@ -170,7 +174,7 @@ impl Line<'_> {
     }
 
     /// Opens the connection that all starts of the session share. It stays until the session ends.
-    fn connect(&self, ground: &dyn Ground) -> Result<(), LabError> {
+    fn connect(&self, workspace: &dyn Workspace) -> Result<(), LabError> {
         let Some(socket) = &self.socket else { return Ok(()) };
         let mut check = Command::new(&self.program);
         check.args(&self.options).arg("-S").arg(socket).args(["-O", "check", "--", self.target]);
@@ -179,25 +183,25 @@ impl Line<'_> {
         }
         let mut master = Command::new(&self.program);
         master.args(&self.options).args(["-M", "-N", "-f", "-oControlPersist=no", "-S"]).arg(socket);
-        master.args(["--", self.target]).env(MARK, ground.session_mark());
+        master.args(["--", self.target]).env(MARK, workspace.session_mark());
         answer(&mut master, Stdio::null(), ANSWER_WAIT).map(drop).map_err(|cause| self.failed(cause))
     }
 
     /// Sends the agent, if it is not there.
-    fn upload(&self, ground: &dyn Ground) -> Result<(), LabError> {
+    fn upload(&self, workspace: &dyn Workspace) -> Result<(), LabError> {
         // Asked once a session: each question is a round trip and a shell.
-        let sent = ground.session_folder().join(format!("ssh-sent-{}", self.digest()));
+        let sent = workspace.session_folder().join(format!("ssh-sent-{}", self.digest()));
         if sent.exists() {
             return Ok(());
         }
-        self.upload_if_missing(ground)?;
+        self.upload_if_missing(workspace)?;
         fs::write(&sent, "").map_err(|e| self.failed(format!("{}: {e}", sent.display())))
     }
 
     /// The address at which the other machine sees this one; None where it is that of a router between them.
-    fn here(&self, ground: &dyn Ground) -> Result<Option<IpAddr>, LabError> {
+    fn here(&self, workspace: &dyn Workspace) -> Result<Option<IpAddr>, LabError> {
         // Asked once a session, as for the agent.
-        let kept = ground.session_folder().join(format!("ssh-here-{}", self.digest()));
+        let kept = workspace.session_folder().join(format!("ssh-here-{}", self.digest()));
         let text = match fs::read_to_string(&kept) {
             Ok(text) => text,
             Err(_) => {
@@ -217,14 +221,14 @@ impl Line<'_> {
         Sha256::digest(words).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
     }
 
-    fn upload_if_missing(&self, ground: &dyn Ground) -> Result<(), LabError> {
-        let cached = cached(ground);
+    fn upload_if_missing(&self, workspace: &dyn Workspace) -> Result<(), LabError> {
+        let cached = cached(workspace);
         let script = format!("agent={cached}; if test -x \"$agent\"; then echo there; else echo missing; fi");
         let found = answer(&mut self.command(&script), Stdio::null(), ANSWER_WAIT);
         if found.map_err(|cause| self.failed(cause))? == "there" {
             return Ok(());
         }
-        let agent = open(ground.agent())?;
+        let agent = open(workspace.agent())?;
         let size_bytes = agent.1;
         // What is cut short must not be taken for the whole later.
         let script = format!(
@@ -248,17 +252,17 @@ fn seen_from(connection: &str) -> Option<IpAddr> {
 }
 
 /// Where the agent is kept there: in words that sh expands.
-fn cached(ground: &dyn Ground) -> String {
-    format!("\"${{XDG_CACHE_HOME:-$HOME/.cache}}/tare/{}\"", ground.agent_sha256())
+fn cached(workspace: &dyn Workspace) -> String {
+    format!("\"${{XDG_CACHE_HOME:-$HOME/.cache}}/tare/{}\"", workspace.agent_sha256())
 }
 
 /// Runs the agent, and takes its folder away when it ends, as it does when the connection breaks. It bears no
 /// mark of the session: where the far machine is this one, a cleaning would end the shell before it cleans up.
-fn agent_script(own: &str, ground: &dyn Ground) -> String {
+fn agent_script(own: &str, workspace: &dyn Workspace) -> String {
     format!(
         "agent={}; mkdir -m 700 {own} || exit 1; trap \"rm -rf {own}\" EXIT; trap \"exit 1\" HUP INT TERM; \
          env -i \"$agent\" {}",
-        cached(ground),
+        cached(workspace),
         tare_probes::agent::AGENT,
     )
 }

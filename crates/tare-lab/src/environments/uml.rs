@@ -20,7 +20,7 @@ use crate::network::guest::{self, GuestNetwork};
 use crate::network::netem::{self, DELAY, DUPLICATE, LOSS, Netem, REORDER};
 use crate::ownership::owned::MARK;
 use crate::provider::specification::Specification;
-use crate::provider::{Entrance, Ground, NotReady, OptionDescription, Provider};
+use crate::provider::{Entrance, NotReady, OptionDescription, Provider, Workspace};
 
 /// The kernel under Debian's name, and under that of a build from source.
 const KERNELS: [&str; 2] = ["linux.uml", "linux"];
@@ -106,30 +106,34 @@ impl Provider for Uml {
         Ok(facts)
     }
 
-    fn enter(&self, specification: &Specification, ground: &mut dyn Ground) -> Result<Entrance, LabError> {
-        let program = program(ground.programs())
+    fn enter(
+        &self,
+        specification: &Specification,
+        workspace: &mut dyn Workspace,
+    ) -> Result<Entrance, LabError> {
+        let program = program(workspace.programs())
             .ok_or_else(|| LabError::new(ErrorKind::Environment, "user-mode Linux is not installed"))?;
-        let root = Root::build(ground)?;
+        let root = Root::build(workspace)?;
         let mut outside = Facts::default();
         root.note_places(&mut outside);
         let version = programs::version(&program, &["--version"]).map_err(|e| {
             LabError::new(ErrorKind::Environment, format!("cannot start {}", program.display())).because(e)
         })?;
-        let mut environment = BTreeMap::from([(MARK.to_owned(), ground.mark().to_owned())]);
+        let mut environment = BTreeMap::from([(MARK.to_owned(), workspace.mark().to_owned())]);
         let mut command = Command::new(&program);
-        command.env_clear().current_dir(ground.folder());
+        command.env_clear().current_dir(workspace.folder());
         command.arg(format!("mem={}M", memory_mib(specification)?));
         command.arg("root=none").arg("rootfstype=hostfs").arg(argument("rootflags", &root.folder)?).arg("rw");
-        let network = guest::prepare(&NET, DEVICE, specification, ground, &mut outside)?;
+        let network = guest::prepare(&NET, DEVICE, specification, workspace, &mut outside)?;
         if let Some(network) = &network {
             network.inherit(&mut command)?;
             let tap = network.tap.as_deref().unwrap_or_default();
             command.arg(format!("{DEVICE}:transport=tap,ifname={tap},depth=128,gro=1"));
         }
-        let modules = modules(specification, &version, &root, ground.programs())?;
+        let modules = modules(specification, &version, &root, workspace.programs())?;
         let mut mounts: Vec<GuestMount> = Vec::new();
         if OWN_DISK.value(specification) == "disk" {
-            let disk = disk::make(ground)?;
+            let disk = disk::make(workspace)?;
             mounts::note(&mut outside, "own", &disk);
             command.arg(argument("ubd0", &disk)?);
             mounts.push(mount("ext4", "/dev/ubda", OWN, ""));
@@ -137,7 +141,7 @@ impl Provider for Uml {
         match (&network, SHARE.value(specification)) {
             (Some(network), "diod") => {
                 let cache = CACHE.value(specification);
-                mounts.extend(share_server::serve_9p(ground, &root, network, cache)?);
+                mounts.extend(share_server::serve_9p(workspace, &root, network, cache)?);
             }
             (None, "diod") => return Err(share_needs_network()),
             _ => {
@@ -148,7 +152,7 @@ impl Provider for Uml {
             }
         }
         // Its sockets and process number go where they are taken away with the rest.
-        command.arg(argument("uml_dir", ground.folder())?).arg("umid=uml");
+        command.arg(argument("uml_dir", workspace.folder())?).arg("umid=uml");
         // The console writes to standard error; the first serial line is the stream.
         command.args(["con=null", "con0=null,fd:2", "ssl=null", "ssl0=fd:0,fd:1", "quiet", "panic=-1"]);
         if hides_state(&version) {

@@ -18,7 +18,7 @@ use crate::ownership::owned::MARK;
 use crate::ownership::owned::Owned;
 use crate::ownership::owned::PREFIX;
 use crate::provider::specification::Specification;
-use crate::provider::{Entrance, Ground, NotReady, OptionDescription, Provider};
+use crate::provider::{Entrance, NotReady, OptionDescription, Provider, Workspace};
 
 /// Time that starting a distribution and sending the agent into it may take: WSL2 boots in some seconds.
 const UPLOAD_WAIT: Duration = Duration::from_secs(90);
@@ -118,8 +118,12 @@ impl Provider for Wsl {
         Ok(facts)
     }
 
-    fn enter(&self, specification: &Specification, ground: &mut dyn Ground) -> Result<Entrance, LabError> {
-        let program = wsl_distributions::program(ground.programs())
+    fn enter(
+        &self,
+        specification: &Specification,
+        workspace: &mut dyn Workspace,
+    ) -> Result<Entrance, LabError> {
+        let program = wsl_distributions::program(workspace.programs())
             .ok_or_else(|| LabError::new(ErrorKind::Environment, "there is no wsl.exe"))?;
         let folder = FOLDER.value(specification);
         if !super::ssh::is_plain(folder) {
@@ -127,10 +131,10 @@ impl Provider for Wsl {
             return Err(LabError::new(ErrorKind::Usage, what).hint("give an absolute path of plain letters"));
         }
         let line = Line { program, specification };
-        let name = line.distribution(ground)?;
-        let base = format!("{folder}/{PREFIX}{}", ground.session_mark());
-        let mode = line.arrive(&name, &base, ground)?;
-        let own = format!("{base}/{}", ground.name());
+        let name = line.distribution(workspace)?;
+        let base = format!("{folder}/{PREFIX}{}", workspace.session_mark());
+        let mode = line.arrive(&name, &base, workspace)?;
+        let own = format!("{base}/{}", workspace.name());
         // Without quotes that Windows would take for its own: interoperability makes one line of all words.
         let script = format!(
             "mkdir -m 700 {own} || exit 1; trap 'rm -rf {own}' EXIT; trap 'exit 1' HUP INT TERM; \
@@ -140,7 +144,7 @@ impl Provider for Wsl {
         let mut outside = Facts::default();
         outside.note("wsl.network_mode", mode);
         let mut places = BTreeMap::from([("own".to_owned(), own)]);
-        for (place, path) in ground.shares() {
+        for (place, path) in workspace.shares() {
             if mounts::holding(path).as_ref().is_some_and(wsl_distributions::is_drive) {
                 mounts::note(&mut outside, place, path);
                 places.insert(place.clone(), path.to_string_lossy().into_owned());
@@ -213,7 +217,7 @@ impl Line<'_> {
     }
 
     /// The distribution to enter: the one that is named, or the session's copy of it.
-    fn distribution(&self, ground: &mut dyn Ground) -> Result<String, LabError> {
+    fn distribution(&self, workspace: &mut dyn Workspace) -> Result<String, LabError> {
         let found = chosen(self.specification, &self.program).map_err(|not| self.failed(not.reason))?;
         let wanted = VERSION.value(self.specification).parse().unwrap_or(found.version);
         if CLONE.value(self.specification) != "yes" {
@@ -223,18 +227,19 @@ impl Line<'_> {
                 false => Err(self.failed(format!("it is of version {}", found.version))),
             };
         }
-        let copy = format!("{PREFIX}{}-{}", ground.session_mark(), self.digest());
-        let made = ground.session_folder().join(format!("wsl-copied-{}", self.digest()));
+        let copy = format!("{PREFIX}{}-{}", workspace.session_mark(), self.digest());
+        let made = workspace.session_folder().join(format!("wsl-copied-{}", self.digest()));
         if made.exists() {
             return Ok(copy);
         }
-        let store = store(self.specification, ground.programs()).map_err(|e| self.failed(e))?;
+        let store = store(self.specification, workspace.programs()).map_err(|e| self.failed(e))?;
         // Under the session's own name: nothing else is ever taken away.
-        let folder = store.join(format!("{PREFIX}{}", ground.session_mark()));
-        ground.own_for_session(Owned::Folder(folder.clone()))?;
+        let folder = store.join(format!("{PREFIX}{}", workspace.session_mark()));
+        workspace.own_for_session(Owned::Folder(folder.clone()))?;
         fs::create_dir_all(&folder).map_err(|e| self.failed(format!("{}: {e}", folder.display())))?;
-        ground.own_for_session(Owned::Distribution { program: self.program.clone(), name: copy.clone() })?;
-        let mark = ground.mark().to_owned();
+        workspace
+            .own_for_session(Owned::Distribution { program: self.program.clone(), name: copy.clone() })?;
+        let mark = workspace.mark().to_owned();
         wsl_distributions::copy(&self.program, &found.name, &copy, wanted, &folder, &mark)
             .map_err(|e| self.failed(format!("copying it: {e}")))?;
         fs::write(&made, "").map_err(|e| self.failed(format!("{}: {e}", made.display())))?;
@@ -242,15 +247,20 @@ impl Line<'_> {
     }
 
     /// Sends the agent, once a session; returns the network mode, where the distribution knows it.
-    fn arrive(&self, distribution: &str, base: &str, ground: &mut dyn Ground) -> Result<String, LabError> {
-        let arrived = ground.session_folder().join(format!("wsl-sent-{}", self.digest()));
+    fn arrive(
+        &self,
+        distribution: &str,
+        base: &str,
+        workspace: &mut dyn Workspace,
+    ) -> Result<String, LabError> {
+        let arrived = workspace.session_folder().join(format!("wsl-sent-{}", self.digest()));
         if let Ok(mode) = fs::read_to_string(&arrived) {
             return Ok(mode);
         }
         if CLONE.value(self.specification) != "yes" {
             let words = self.words(distribution, &["rm", "-rf", base]);
             let what = format!("folder {base} in {distribution}");
-            ground.own_for_session(Owned::Foreign {
+            workspace.own_for_session(Owned::Foreign {
                 what,
                 program: self.program.clone(),
                 words,
@@ -258,7 +268,7 @@ impl Line<'_> {
             })?;
         }
         let agent =
-            File::open(ground.agent()).and_then(|file| file.metadata().map(|data| (file, data.len())));
+            File::open(workspace.agent()).and_then(|file| file.metadata().map(|data| (file, data.len())));
         let (agent, size_bytes) = agent.map_err(|e| self.failed(format!("the agent: {e}")))?;
         let script = format!(
             "umask 077; mkdir {base} || exit 1; cat > {base}/agent && chmod 700 {base}/agent && \
@@ -266,7 +276,7 @@ impl Line<'_> {
         );
         let mut command = self.command(distribution, &["sh", "-c", &script]);
         // By its mark it is found and ended, should this process be killed meanwhile, before what it made is removed.
-        command.env(MARK, ground.mark());
+        command.env(MARK, workspace.mark());
         let mode = match programs::run_with(&mut command, Stdio::from(agent), UPLOAD_WAIT) {
             Ok(ended) if ended.status.success() => word(&ended.output),
             Ok(ended) => {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::error::{ErrorKind, LabError};
 use crate::host::programs::{self, Programs};
-use crate::provider::{Ground, NotReady};
+use crate::provider::{NotReady, Workspace};
 
 /// What a guest's disk holds at most; the file takes only what is written.
 const SIZE_BYTES: u64 = 4 << 30;
@@ -29,9 +29,9 @@ pub fn ready(programs: &Programs) -> Result<(), NotReady> {
 }
 
 /// Makes a fresh disk on the ground of a start; returns its file.
-pub fn make(ground: &dyn Ground) -> Result<PathBuf, LabError> {
-    let path = ground.folder().join("disk.ext4");
-    let maker = ground
+pub fn make(workspace: &dyn Workspace) -> Result<PathBuf, LabError> {
+    let path = workspace.folder().join("disk.ext4");
+    let maker = workspace
         .programs()
         .find(MAKER)
         .ok_or_else(|| LabError::new(ErrorKind::Environment, format!("{MAKER} is not installed")))?;

@@ -134,8 +134,8 @@ pub fn remove(programs: &Programs) -> Result<(), LabError> {
 }
 
 fn newest_package(programs: &Programs) -> Result<String, LabError> {
-    let asked = must(command(programs, "apt-cache")?.args(["depends", META_PACKAGE]), ANSWER_WAIT)?;
-    let package = asked.lines().find_map(|line| line.trim().strip_prefix("Depends: linux-image-"));
+    let selected = must(command(programs, "apt-cache")?.args(["depends", META_PACKAGE]), ANSWER_WAIT)?;
+    let package = selected.lines().find_map(|line| line.trim().strip_prefix("Depends: linux-image-"));
     package.map(|rest| format!("linux-image-{rest}")).ok_or_else(|| {
         LabError::new(ErrorKind::Environment, "cannot find a kernel to download")
             .because(format!("the package manager knows no {META_PACKAGE}"))

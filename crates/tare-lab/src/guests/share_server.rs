@@ -14,7 +14,7 @@ use crate::guests::init::GuestMount;
 use crate::host::network_namespace as namespaces;
 use crate::host::programs::Programs;
 use crate::network::guest::GuestNetwork;
-use crate::provider::{Ground, NotReady};
+use crate::provider::{NotReady, Workspace};
 
 /// The server of virtiofs, where packages put it: Rust's, and QEMU's before version 8.
 const VIRTIOFSD: [&str; 3] = ["virtiofsd", "/usr/libexec/virtiofsd", "/usr/lib/qemu/virtiofsd"];
@@ -58,18 +58,19 @@ pub fn ready(share: &str, cache: &str, net: &str, programs: &Programs) -> Result
 /// Starts a server of virtiofs for a folder. Returns its socket: a name in the start's folder, since a whole path
 /// may be too long for a socket.
 pub fn serve_virtiofs(
-    ground: &mut dyn Ground,
+    workspace: &mut dyn Workspace,
     number: usize,
     folder: &Path,
     cache: &str,
 ) -> Result<String, LabError> {
-    let program = virtiofsd(ground.programs()).ok_or_else(|| failed("virtiofsd", "it is not installed"))?;
+    let program =
+        virtiofsd(workspace.programs()).ok_or_else(|| failed("virtiofsd", "it is not installed"))?;
     let socket = format!("virtiofs{number}.socket");
     let folder = folder.to_str().filter(|path| !path.contains(',')).ok_or_else(|| {
         failed("virtiofsd", format!("{} cannot be written as its option", folder.display()))
     })?;
     let mut command = Command::new(program);
-    command.env_clear().current_dir(ground.folder());
+    command.env_clear().current_dir(workspace.folder());
     command.arg("-f").arg(format!("--socket-path={socket}"));
     // Words that both implementations take. Its own sandbox would need a user namespace.
     command.arg("-o").arg(format!("source={folder}")).args(["-o", "sandbox=chroot"]);
@@ -77,22 +78,22 @@ pub fn serve_virtiofs(
     command.arg("-o").arg(format!("cache={mode}"));
     // It keeps a file below /run, and leaves it.
     private_mounts::apply_with_fresh(&mut command, c"/run");
-    let said = ground.accompany(&format!("virtiofsd{number}"), command)?;
-    let path = ground.folder().join(&socket);
+    let said = workspace.accompany(&format!("virtiofsd{number}"), command)?;
+    let path = workspace.folder().join(&socket);
     if comes(|| path.exists()) { Ok(socket) } else { Err(failed("virtiofsd", last_line(&said))) }
 }
 
 /// Starts a server of 9P for all shares on the lab's end of a guest's network; returns what the guest mounts.
 pub fn serve_9p(
-    ground: &mut dyn Ground,
+    workspace: &mut dyn Workspace,
     root: &Root,
     network: &GuestNetwork,
     cache: &str,
 ) -> Result<Vec<GuestMount>, LabError> {
-    let program = ground.programs().find(DIOD).ok_or_else(|| failed(DIOD, "it is not installed"))?;
+    let program = workspace.programs().find(DIOD).ok_or_else(|| failed(DIOD, "it is not installed"))?;
     let wire = network.inside.wire;
     // It turns away whom it cannot find a name for.
-    let hosts = ground.folder().join("hosts");
+    let hosts = workspace.folder().join("hosts");
     fs::write(&hosts, format!("127.0.0.1 localhost\n{} lab\n{} guest\n", wire.near, wire.far))
         .map_err(|e| failed(DIOD, e))?;
     let mut command = Command::new(program);
@@ -103,7 +104,7 @@ pub fn serve_9p(
     }
     network.inherit(&mut command)?;
     private_mounts::apply_with_file(&mut command, &hosts, c"/etc/hosts").map_err(|e| failed(DIOD, e))?;
-    let said = ground.accompany(DIOD, command)?;
+    let said = workspace.accompany(DIOD, command)?;
     let address = SocketAddr::new(IpAddr::from(wire.near), DIOD_PORT);
     let listens = namespaces::within(&network.namespace, || {
         Ok(comes(|| TcpStream::connect_timeout(&address, READY_WAIT).is_ok()))

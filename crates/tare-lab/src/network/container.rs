@@ -16,7 +16,7 @@ use crate::host::network_namespace as namespaces;
 use crate::host::programs::{self, Programs};
 use crate::network::lab::{self, Wire, failed};
 use crate::provider::specification::Specification;
-use crate::provider::{Ground, NotReady, OptionDescription};
+use crate::provider::{NotReady, OptionDescription, Workspace};
 
 /// What a container's specification says of its network.
 pub const NET: OptionDescription = OptionDescription {
@@ -81,7 +81,7 @@ pub fn ready(net: &str, programs: &Programs) -> Result<(), NotReady> {
 /// Prepares the network that a specification asks for.
 pub fn prepare(
     specification: &Specification,
-    ground: &mut dyn Ground,
+    workspace: &mut dyn Workspace,
     outside: &mut Facts,
 ) -> Result<ContainerNetwork, LabError> {
     let net = NET.value(specification);
@@ -91,32 +91,36 @@ pub fn prepare(
             outside.note("path.net", net);
             Ok(ContainerNetwork { is_own: false, namespace: None, host: Some(Ipv4Addr::LOCALHOST.into()) })
         }
-        _ => attach(net, ground, outside),
+        _ => attach(net, workspace, outside),
     }
 }
 
 /// Makes a namespace with a way to the lab's network: `veth`, `bridge`, `nat`, `slirp`.
-pub fn attach(net: &str, ground: &mut dyn Ground, outside: &mut Facts) -> Result<ContainerNetwork, LabError> {
-    let lab = lab::namespace(ground)?;
-    let inside = lab::own_namespace(ground, "")?;
-    let start = ground.number();
+pub fn attach(
+    net: &str,
+    workspace: &mut dyn Workspace,
+    outside: &mut Facts,
+) -> Result<ContainerNetwork, LabError> {
+    let lab = lab::namespace(workspace)?;
+    let inside = lab::own_namespace(workspace, "")?;
+    let start = workspace.number();
     let device = lab::device(net, start);
     let wire = Wire::of(start, false);
     let mut near = Some(device.as_str());
     match net {
-        "veth" => lab::lay_wire(ground, (&lab, &device), &inside, wire)?,
+        "veth" => lab::lay_wire(workspace, (&lab, &device), &inside, wire)?,
         "bridge" => {
-            lab::join_bridge(ground, &lab, &device, &inside, Wire::bridged(start))?;
+            lab::join_bridge(workspace, &lab, &device, &inside, Wire::bridged(start))?;
             outside.note("path.bridge", "one of the session's own");
         }
         "nat" => {
-            let router = lab::own_namespace(ground, "-router")?;
-            lab::lay_wire(ground, (&lab, &device), &router, wire)?;
-            lab::lay_wire(ground, (&router, BEHIND), &inside, Wire::of(start, true))?;
-            outside.note("path.nat", translate(ground, &router)?);
+            let router = lab::own_namespace(workspace, "-router")?;
+            lab::lay_wire(workspace, (&lab, &device), &router, wire)?;
+            lab::lay_wire(workspace, (&router, BEHIND), &inside, Wire::of(start, true))?;
+            outside.note("path.nat", translate(workspace, &router)?);
         }
         _ => {
-            slirp(ground, &lab, &inside)?;
+            slirp(workspace, &lab, &inside)?;
             outside.note("path.nat", "in user space, by slirp4netns");
             near = None;
         }
@@ -133,22 +137,22 @@ pub fn attach(net: &str, ground: &mut dyn Ground, outside: &mut Facts) -> Result
 }
 
 /// Lets a router put its own address in place of those behind it; returns by what.
-fn translate(ground: &dyn Ground, router: &Path) -> Result<&'static str, LabError> {
+fn translate(workspace: &dyn Workspace, router: &Path) -> Result<&'static str, LabError> {
     namespaces::within(router, network_device::forward).map_err(|e| failed("forwarding packets", e))?;
-    let (mut command, by) = match ground.programs().find(NFT) {
+    let (mut command, by) = match workspace.programs().find(NFT) {
         Some(nft) => {
             let rules = format!(
                 "table ip tare {{ chain out {{ type nat hook postrouting priority 100; \
                  oifname \"{OUT}\" masquerade; }}; }}\n"
             );
-            let file = ground.folder().join("nat.nft");
+            let file = workspace.folder().join("nat.nft");
             std::fs::write(&file, rules).map_err(|e| failed("writing the rules", e))?;
             let mut command = Command::new(nft);
             command.arg("-f").arg(file);
             (command, "masquerade, by nftables")
         }
         None => {
-            let program = ground.programs().find(IPTABLES);
+            let program = workspace.programs().find(IPTABLES);
             let program = program.ok_or_else(|| failed("translating addresses", "there is no nft"))?;
             let mut command = Command::new(program);
             command.args(["-t", "nat", "-A", "POSTROUTING", "-o", OUT, "-j", "MASQUERADE"]);
@@ -164,8 +168,8 @@ fn translate(ground: &dyn Ground, router: &Path) -> Result<&'static str, LabErro
 }
 
 /// Starts a network stack in user space between a namespace and the lab's.
-fn slirp(ground: &mut dyn Ground, lab: &Path, inside: &Path) -> Result<(), LabError> {
-    let program = ground.programs().find(SLIRP).ok_or_else(|| failed("starting it", "no slirp4netns"))?;
+fn slirp(workspace: &mut dyn Workspace, lab: &Path, inside: &Path) -> Result<(), LabError> {
+    let program = workspace.programs().find(SLIRP).ok_or_else(|| failed("starting it", "no slirp4netns"))?;
     // The end that it writes to must be there after exec.
     let (reader, writer) = pipe_with(PipeFlags::empty()).map_err(|e| failed("making a pipe", e))?;
     rustix::io::fcntl_setfd(&reader, rustix::io::FdFlags::CLOEXEC).map_err(|e| failed("making a pipe", e))?;
@@ -173,7 +177,7 @@ fn slirp(ground: &mut dyn Ground, lab: &Path, inside: &Path) -> Result<(), LabEr
     command.args(["--configure", "--disable-dns", "--mtu", SLIRP_MTU, "--netns-type", "path"]);
     command.arg(format!("--ready-fd={}", writer.as_raw_fd())).arg(inside).arg(lab::INSIDE);
     namespaces::inherit(&mut command, lab).map_err(|e| failed("entering the lab's network", e))?;
-    let said = ground.accompany(SLIRP, command)?;
+    let said = workspace.accompany(SLIRP, command)?;
     drop(writer);
     let mut byte = [0u8];
     if wait_for(&reader, READY_WAIT) && matches!(rustix::io::read(&reader, &mut byte), Ok(1)) {

@@ -13,7 +13,7 @@ use crate::host::network_namespace as namespaces;
 use crate::network::lab::{self, Wire, failed};
 use crate::network::netem::Netem;
 use crate::provider::specification::Specification;
-use crate::provider::{Ground, NotReady, OptionDescription};
+use crate::provider::{NotReady, OptionDescription, Workspace};
 
 /// The network that QEMU's stack in user space gives a guest (QEMU's manual, "-netdev user").
 const USER: Wire = Wire { near: Ipv4Addr::new(10, 0, 2, 2), far: Ipv4Addr::new(10, 0, 2, 15), prefix: 24 };
@@ -77,7 +77,7 @@ pub fn prepare(
     net: &OptionDescription,
     device: &str,
     specification: &Specification,
-    ground: &mut dyn Ground,
+    workspace: &mut dyn Workspace,
     outside: &mut Facts,
 ) -> Result<Option<GuestNetwork>, LabError> {
     let value = net.value(specification);
@@ -89,12 +89,12 @@ pub fn prepare(
                 .hint("add net=tap")),
         };
     }
-    let namespace = lab::namespace(ground)?;
+    let namespace = lab::namespace(workspace)?;
     let (tap, wire) = match value {
         "user" => (None, USER),
         _ => {
-            let (tap, wire) = (lab::device("tap", ground.number()), Wire::of(ground.number(), false));
-            lab::make_tap(ground, &namespace, &tap, wire)?;
+            let (tap, wire) = (lab::device("tap", workspace.number()), Wire::of(workspace.number(), false));
+            lab::make_tap(workspace, &namespace, &tap, wire)?;
             (Some(tap), wire)
         }
     };

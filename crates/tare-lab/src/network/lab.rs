@@ -15,7 +15,7 @@ use crate::host::network_device::{self, Network};
 use crate::host::network_namespace as namespaces;
 use crate::ownership::owned::Owned;
 use crate::ownership::owned::PREFIX;
-use crate::provider::{Ground, NotReady};
+use crate::provider::{NotReady, Workspace};
 
 /// Where the host's peer listens in the lab's network: of 198.18.0.0/15, which RFC 2544 keeps for measuring
 /// networks. No other network knows of it.
@@ -83,14 +83,14 @@ pub fn ready() -> Result<(), NotReady> {
 }
 
 /// The lab's namespace, made when it is first asked for. It stays until the session ends.
-pub fn namespace(ground: &mut dyn Ground) -> Result<PathBuf, LabError> {
-    let name = name(ground.session_mark());
-    let made = ground.session_folder().join("lab-network");
+pub fn namespace(workspace: &mut dyn Workspace) -> Result<PathBuf, LabError> {
+    let name = name(workspace.session_mark());
+    let made = workspace.session_folder().join("lab-network");
     let path = namespaces::path(&name);
     if made.exists() {
         return Ok(path);
     }
-    ground.own_for_session(Owned::NetworkNamespace(name.clone()))?;
+    workspace.own_for_session(Owned::NetworkNamespace(name.clone()))?;
     let make = || {
         let path = namespaces::make(&name)?;
         namespaces::within(&path, || network_device::address("lo", (ADDRESS, 32)))?;
@@ -101,21 +101,21 @@ pub fn namespace(ground: &mut dyn Ground) -> Result<PathBuf, LabError> {
 }
 
 /// Makes a namespace of this start's own, named after it with an ending.
-pub fn own_namespace(ground: &mut dyn Ground, ending: &str) -> Result<PathBuf, LabError> {
-    let name = format!("{}{ending}", ground.name());
-    ground.own(Owned::NetworkNamespace(name.clone()))?;
+pub fn own_namespace(workspace: &mut dyn Workspace, ending: &str) -> Result<PathBuf, LabError> {
+    let name = format!("{}{ending}", workspace.name());
+    workspace.own(Owned::NetworkNamespace(name.clone()))?;
     namespaces::make(&name).map_err(|e| failed("making a network namespace", e))
 }
 
 /// Lays a wire between two namespaces: a pair of virtual Ethernet devices, `near` here and [`INSIDE`] there, where
 /// it is the way to everything else.
 pub fn lay_wire(
-    ground: &mut dyn Ground,
+    workspace: &mut dyn Workspace,
     (here, near): (&Path, &str),
     there: &Path,
     wire: Wire,
 ) -> Result<(), LabError> {
-    make_pair(ground, (here, near), there)?;
+    make_pair(workspace, (here, near), there)?;
     let done = namespaces::within(here, || {
         network_device::address(near, wire.near_network())?;
         network_device::raise(near)
@@ -126,15 +126,15 @@ pub fn lay_wire(
 
 /// Puts an environment on the lab's bridge.
 pub fn join_bridge(
-    ground: &mut dyn Ground,
+    workspace: &mut dyn Workspace,
     lab: &Path,
     near: &str,
     there: &Path,
     wire: Wire,
 ) -> Result<(), LabError> {
-    let made = ground.session_folder().join("lab-bridge");
+    let made = workspace.session_folder().join("lab-bridge");
     if !made.exists() {
-        ground.own_for_session(device_of(lab, BRIDGE))?;
+        workspace.own_for_session(device_of(lab, BRIDGE))?;
         let make = || {
             namespaces::within(lab, || {
                 network_device::make_bridge(BRIDGE)?;
@@ -145,7 +145,7 @@ pub fn join_bridge(
         };
         make().map_err(|e| failed("making the lab's bridge", e))?;
     }
-    make_pair(ground, (lab, near), there)?;
+    make_pair(workspace, (lab, near), there)?;
     let done = namespaces::within(lab, || {
         network_device::join(near, BRIDGE)?;
         network_device::raise(near)
@@ -155,8 +155,8 @@ pub fn join_bridge(
 }
 
 /// Makes the lab's end of a virtual machine's network.
-pub fn make_tap(ground: &mut dyn Ground, lab: &Path, device: &str, wire: Wire) -> Result<(), LabError> {
-    ground.own(device_of(lab, device))?;
+pub fn make_tap(workspace: &mut dyn Workspace, lab: &Path, device: &str, wire: Wire) -> Result<(), LabError> {
+    workspace.own(device_of(lab, device))?;
     let done = namespaces::within(lab, || {
         network_device::make_tap(device)?;
         network_device::address(device, wire.near_network())?;
@@ -198,8 +198,12 @@ pub fn host() -> Option<IpAddr> {
     Some(ADDRESS.into())
 }
 
-fn make_pair(ground: &mut dyn Ground, (here, near): (&Path, &str), there: &Path) -> Result<(), LabError> {
-    ground.own(device_of(here, near))?;
+fn make_pair(
+    workspace: &mut dyn Workspace,
+    (here, near): (&Path, &str),
+    there: &Path,
+) -> Result<(), LabError> {
+    workspace.own(device_of(here, near))?;
     let make = || {
         let there = fs::File::open(there)?;
         namespaces::within(here, || network_device::make_veth(near, INSIDE, &there))

@@ -97,8 +97,8 @@ impl Netem {
         fixed[12..16].copy_from_slice(&ROOT.to_ne_bytes());
         // `struct tc_netem_qopt`: delay (in steps of the kernel's; in ns below), limit, loss, gap, duplicate,
         // jitter. With a gap of one every packet may overtake.
-        let gap = u32::from(self.reorder > 0);
-        let options = [0, LIMIT, self.loss, gap, self.duplicate, 0].map(u32::to_ne_bytes).concat();
+        let missing = u32::from(self.reorder > 0);
+        let options = [0, LIMIT, self.loss, missing, self.duplicate, 0].map(u32::to_ne_bytes).concat();
         let message = Message::new(libc::RTM_NEWQDISC, &fixed).replaces().text(TCA_KIND, "netem");
         let message = message.nest(TCA_OPTIONS, &options, |inner| {
             let inner = inner.attribute(TCA_NETEM_LATENCY64, &self.delay_ns.to_ne_bytes());

@@ -18,8 +18,8 @@ use crate::host::processes::Signs;
 use crate::host::programs;
 use crate::host::wsl_distributions;
 use crate::ownership::journal::{self, Abandoned};
-use crate::ownership::owned::PREFIX;
 use crate::ownership::owned::Owned;
+use crate::ownership::owned::PREFIX;
 
 /// Time that a runtime has to take a container away.
 const DELETE_WAIT: Duration = Duration::from_secs(20);

@@ -25,7 +25,7 @@ use crate::ownership::journal::Journal;
 use crate::ownership::owned::MARK;
 use crate::ownership::owned::Owned;
 use crate::ownership::owned::PREFIX;
-use crate::provider::Ground;
+use crate::provider::Workspace;
 use crate::session::entered;
 use crate::storage::file_systems::Site;
 use crate::storage::places::{SHARE, Wanted};
@@ -54,7 +54,7 @@ pub struct Setting {
 
 /// The ground of one session. Dropped, it takes away what it made.
 #[derive(Debug)]
-pub struct SessionGround {
+pub struct SessionWorkspace {
     shared: Rc<Shared>,
 }
 
@@ -76,7 +76,7 @@ struct Shared {
     starts: Cell<u32>,
 }
 
-impl SessionGround {
+impl SessionWorkspace {
     /// Begins the journal, makes the scratch folder and copies the binary into it.
     pub fn make(setting: &Setting) -> Result<Self, LabError> {
         let root = setting
@@ -114,17 +114,17 @@ impl SessionGround {
         let (sha256, starts, missing) = (OnceCell::new(), Cell::new(0), BTreeMap::new());
         let shared =
             Shared { id, folder, agent, sha256, shares, missing, programs, journal, entries, starts };
-        let mut ground = SessionGround { shared: Rc::new(shared) };
-        make_folder(&ground.shared.folder)?;
-        for share in ground.shared.shares.values() {
+        let mut workspace = SessionWorkspace { shared: Rc::new(shared) };
+        make_folder(&workspace.shared.folder)?;
+        for share in workspace.shared.shares.values() {
             let parent = share.parent().unwrap_or(share);
             fs::create_dir(share).map_err(|e| storage(PLACE, parent, e).hint(PLACE_HINT))?;
         }
-        Rc::get_mut(&mut ground.shared).expect("no start holds it yet").make_places(&setting.wanted)?;
-        let sha256 = copy_program(&setting.binary, ground.agent())
-            .map_err(|e| storage("cannot copy the agent to", ground.agent(), e))?;
-        ground.shared.sha256.get_or_init(|| sha256);
-        Ok(ground)
+        Rc::get_mut(&mut workspace.shared).expect("no start holds it yet").make_places(&setting.wanted)?;
+        let sha256 = copy_program(&setting.binary, workspace.agent())
+            .map_err(|e| storage("cannot copy the agent to", workspace.agent(), e))?;
+        workspace.shared.sha256.get_or_init(|| sha256);
+        Ok(workspace)
     }
 
     /// Tells this session from every other: 16 hex digits.
@@ -151,7 +151,7 @@ impl SessionGround {
         &self.shared.programs
     }
 
-    /// The network namespace in which the host's peer listens on an address that lanes report: the lab's, which
+    /// The network namespace in which the host's peer listens on an address that environments report: the lab's, which
     /// is there from the first start on that needs it. None: the host's own.
     pub fn namespace_of(&self, address: IpAddr) -> Option<PathBuf> {
         let of_lab = address == IpAddr::from(lab::ADDRESS);
@@ -164,13 +164,13 @@ impl SessionGround {
     }
 
     /// Ground for one start of an environment.
-    pub fn start(&self) -> Result<StartGround, LabError> {
+    pub fn start(&self) -> Result<StartWorkspace, LabError> {
         let number = self.shared.starts.get();
         self.shared.starts.set(number + 1);
         let folder = self.shared.folder.join(format!("{number:05}"));
         let mark = format!("{}/{number:05}", self.shared.id);
         let name = format!("{PREFIX}{}-{number:05}", self.shared.id);
-        let mut ground = StartGround {
+        let mut workspace = StartWorkspace {
             shared: Rc::clone(&self.shared),
             folder,
             mark,
@@ -180,9 +180,9 @@ impl SessionGround {
             owned: Vec::new(),
             left: false,
         };
-        ground.own(Owned::Folder(ground.folder.clone()))?;
-        make_folder(&ground.folder)?;
-        Ok(ground)
+        workspace.own(Owned::Folder(workspace.folder.clone()))?;
+        make_folder(&workspace.folder)?;
+        Ok(workspace)
     }
 
     /// Takes everything away and ends the journal. All starts must have been left.
@@ -191,7 +191,7 @@ impl SessionGround {
     }
 }
 
-impl Drop for SessionGround {
+impl Drop for SessionWorkspace {
     fn drop(&mut self) {
         self.shared.close();
     }
@@ -256,7 +256,7 @@ impl Shared {
 
 /// The ground of one start of an environment. Dropped, it takes away what was made on it.
 #[derive(Debug)]
-pub struct StartGround {
+pub struct StartWorkspace {
     shared: Rc<Shared>,
     folder: PathBuf,
     mark: String,
@@ -268,7 +268,7 @@ pub struct StartGround {
     left: bool,
 }
 
-impl StartGround {
+impl StartWorkspace {
     /// Ends every process of this start and takes away everything that it made. In bounded time.
     pub fn leave(&mut self) -> Vec<Outcome> {
         self.left = true;
@@ -291,7 +291,7 @@ impl StartGround {
     }
 }
 
-impl Drop for StartGround {
+impl Drop for StartWorkspace {
     fn drop(&mut self) {
         if !self.left {
             self.leave();
@@ -299,7 +299,7 @@ impl Drop for StartGround {
     }
 }
 
-impl Ground for StartGround {
+impl Workspace for StartWorkspace {
     fn folder(&self) -> &Path {
         &self.folder
     }

@@ -50,8 +50,12 @@ pub trait Provider: Sync {
         Ok(())
     }
 
-    /// Prepares an entrance. Everything made on the way is given to `ground` before it is made.
-    fn enter(&self, specification: &Specification, ground: &mut dyn Ground) -> Result<Entrance, LabError>;
+    /// Prepares an entrance. Everything made on the way is given to `workspace` before it is made.
+    fn enter(
+        &self,
+        specification: &Specification,
+        workspace: &mut dyn Workspace,
+    ) -> Result<Entrance, LabError>;
 }
 
 /// An option of a provider.
@@ -95,7 +99,7 @@ impl NotReady {
 }
 
 /// Where a session builds: a scratch folder, the agent's binary, and the journal of what was made.
-pub trait Ground {
+pub trait Workspace {
     /// A folder of this start's own, empty, on a disk; removed after leaving.
     fn folder(&self) -> &std::path::Path;
 
@@ -141,7 +145,7 @@ pub trait Ground {
 #[derive(Debug)]
 pub struct Entrance {
     /// Started by the lab with pipes on all three standard streams; lines on standard error become notes.
-    /// Must die when its parent dies, or be found through what `ground` owns.
+    /// Must die when its parent dies, or be found through what `workspace` owns.
     pub command: Command,
     /// Address at which the environment reaches this machine; none where it has no network to it.
     pub host: Option<IpAddr>,

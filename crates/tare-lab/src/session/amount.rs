@@ -1,14 +1,14 @@
-//! The amount: how many operations a trial does, fixed for a session from a calibration in every lane.
+//! The amount: how many operations a trial does, fixed for a session from a calibration in every environment.
 //!
-//! Every lane does the same work. The amount is a compromise: long enough in the reference for its clock
-//! and its interrupts not to matter, short enough in the slowest lane for a round to be short.
+//! Every environment does the same work. The amount is a compromise: long enough in the baseline for its clock
+//! and its interrupts not to matter, short enough in the slowest environment for a round to be short.
 
 use tare_data::batch::{Batch, CALIBRATION, Sample};
 use tare_data::request::Amount;
 
-/// What a trial should take in the reference: a hundred timer interrupts at HZ=250 see a tenth of it.
-const REFERENCE_TARGET_NS: f64 = 20e6;
-/// What a trial may take in the slowest lane.
+/// What a trial should take in the baseline: a hundred timer interrupts at HZ=250 see a tenth of it.
+const BASELINE_TARGET_NS: f64 = 20e6;
+/// What a trial may take in the slowest environment.
 const SLOWEST_MOST_NS: f64 = 80e6;
 /// Batches of a trial: enough to see a warm-up, few enough that the record stays small.
 const BATCHES: u64 = 5;
@@ -17,7 +17,7 @@ const BATCHES: u64 = 5;
 /// room for one or two that failed.
 pub const LEAST_FOR_QUANTILES: u64 = 10;
 
-/// How long an operation takes in a lane, and what a trial costs besides its operations.
+/// How long an operation takes in an environment, and what a trial costs besides its operations.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pace {
     /// Time of an operation in all series together.
@@ -55,18 +55,18 @@ pub fn pace(batches: &[Batch], host_elapsed_ns: u64) -> Option<Pace> {
     Some(Pace { operation_ns: all_ns, overhead_ns: overhead(all_ns), fixed_ns: Some(all_ns) })
 }
 
-/// The amount for a case, from the reference's pace and every lane's. `scale` below 1 makes trials shorter;
+/// The amount for a case, from the baseline's pace and every environment's. `scale` below 1 makes trials shorter;
 /// `least` operations are done whatever they take.
-pub fn amount(reference: Pace, lanes: &[Pace], scale: f64, least: u64) -> Amount {
-    let slowest_ns = lanes.iter().map(|p| p.operation_ns).fold(reference.operation_ns, f64::max).max(0.01);
-    let wanted = REFERENCE_TARGET_NS * scale / reference.operation_ns.max(0.01);
+pub fn amount(baseline: Pace, targets: &[Pace], scale: f64, least: u64) -> Amount {
+    let slowest_ns = targets.iter().map(|p| p.operation_ns).fold(baseline.operation_ns, f64::max).max(0.01);
+    let wanted = BASELINE_TARGET_NS * scale / baseline.operation_ns.max(0.01);
     let most = SLOWEST_MOST_NS * scale / slowest_ns;
     let operations = (wanted.min(most) as u64).max(least).max(1);
     let batches = BATCHES.min(operations);
     Amount::Operations { batch: operations / batches, batches: batches as u32 }
 }
 
-/// What a trial of this amount will take in a lane.
+/// What a trial of this amount will take in an environment.
 pub fn cost_ns(pace: Pace, amount: Amount) -> f64 {
     let operations = match amount {
         Amount::Operations { batch, batches } => batch as f64 * f64::from(batches) + 1.0,
@@ -86,7 +86,7 @@ mod tests {
         Batch { series: series.into(), phase: Phase::Warm, started_ns: 0, sample }
     }
 
-    fn lane(operation_ns: f64) -> Pace {
+    fn target(operation_ns: f64) -> Pace {
         Pace { operation_ns, overhead_ns: 1e6, fixed_ns: None }
     }
 
@@ -109,17 +109,17 @@ mod tests {
     }
 
     #[test]
-    fn a_quick_call_fills_the_reference_target() {
-        let amount = amount(lane(200.0), &[lane(200.0)], 1.0, 1);
+    fn a_quick_call_fills_the_target_time() {
+        let amount = amount(target(200.0), &[target(200.0)], 1.0, 1);
         assert_eq!(amount, Amount::Operations { batch: 20_000, batches: 5 });
-        assert!((cost_ns(lane(200.0), amount) - 21e6).abs() < 1e3);
+        assert!((cost_ns(target(200.0), amount) - 21e6).abs() < 1e3);
     }
 
     #[test]
-    fn the_slowest_lane_bounds_everybody() {
-        let amount = amount(lane(200.0), &[lane(200.0), lane(40_000.0)], 1.0, 1);
+    fn the_slowest_target_bounds_everybody() {
+        let amount = amount(target(200.0), &[target(200.0), target(40_000.0)], 1.0, 1);
         assert_eq!(amount, Amount::Operations { batch: 400, batches: 5 });
-        let slow = super::amount(lane(200.0), &[lane(5e9)], 1.0, 1);
+        let slow = super::amount(target(200.0), &[target(5e9)], 1.0, 1);
         assert_eq!(slow, Amount::Operations { batch: 1, batches: 1 });
     }
 

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use tare_data::batch::Batch;
 use tare_data::facts::Facts;
 use tare_data::failure::Failure;
-use tare_data::noise::Noise;
+use tare_data::interference::Interference;
 use tare_data::peer::Peer;
 use tare_data::request::TrialRequest;
 
-/// What a start of a lane brought.
+/// What a start of an environment brought.
 #[derive(Clone, Debug, Default)]
 pub struct Started {
     pub inside: Facts,
@@ -33,8 +33,8 @@ pub struct Outcome {
     pub host_elapsed_ns: u64,
     /// The same by the agent's.
     pub agent_elapsed_ns: Option<u64>,
-    pub inside: Noise,
-    pub outside: Noise,
+    pub inside: Interference,
+    pub outside: Interference,
     pub failure: Option<Failure>,
     pub notes: Vec<String>,
     /// The environment did not survive the trial and has to be started again.
@@ -43,17 +43,17 @@ pub struct Outcome {
     pub interrupted: bool,
 }
 
-/// Where trials run, lane by lane.
+/// Where trials run, environment by environment.
 pub trait Arena {
     /// Nanoseconds since the session began, by the host's monotonic clock.
     fn now_ns(&self) -> u64;
 
-    /// Enters a lane afresh; leaves it first where it was entered before.
-    fn start(&mut self, lane: usize) -> Result<Started, Failure>;
+    /// Enters an environment afresh; leaves it first where it was entered before.
+    fn start(&mut self, target: usize) -> Result<Started, Failure>;
 
     /// Runs one trial. Each batch goes to `sink` as it arrives, before anything else sees it.
-    fn trial(&mut self, lane: usize, request: &TrialRequest, sink: &mut dyn FnMut(&Batch)) -> Outcome;
+    fn trial(&mut self, target: usize, request: &TrialRequest, sink: &mut dyn FnMut(&Batch)) -> Outcome;
 
-    /// Leaves a lane; nothing of it is left.
-    fn leave(&mut self, lane: usize);
+    /// Leaves an environment; nothing of it is left.
+    fn leave(&mut self, target: usize);
 }

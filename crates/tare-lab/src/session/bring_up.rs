@@ -1,7 +1,7 @@
 //! Bringing up: how long an environment takes from being entered to the agent's first word.
 
 use tare_data::failure::Failure;
-use tare_data::session::Lane;
+use tare_data::session::Target;
 
 use crate::session::arena::Arena;
 
@@ -28,16 +28,16 @@ impl BringUp {
 /// Enters every environment so many times, in turn, so that what passes on the machine meets all of them. One that
 /// fails is not entered again. `tell` hears what comes next, and says whether to go on.
 pub fn bring_up(
-    lanes: &[Lane],
+    targets: &[Target],
     times: u32,
     arena: &mut dyn Arena,
     tell: &mut dyn FnMut(&str, u32) -> bool,
 ) -> Vec<BringUp> {
-    let of = |lane: &Lane| {
-        let (name, specification) = (lane.name.clone(), lane.specification.clone());
+    let of = |target: &Target| {
+        let (name, specification) = (target.name.clone(), target.specification.clone());
         BringUp { name, specification, times_ns: Vec::new(), failure: None }
     };
-    let mut all: Vec<BringUp> = lanes.iter().map(of).collect();
+    let mut all: Vec<BringUp> = targets.iter().map(of).collect();
     for time in 1..=times {
         for (index, one) in all.iter_mut().enumerate().filter(|(_, one)| one.failure.is_none()) {
             if !tell(&one.name, time) {

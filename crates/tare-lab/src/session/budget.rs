@@ -11,7 +11,7 @@ const SHORTER: [f64; 4] = [1.0, 0.5, 0.25, 0.1];
 const LONGER: [f64; 3] = [8.0, 4.0, 2.0];
 /// Rounds that come before longer trials: what differs from round to round, no longer trial averages away.
 const MANY_ROUNDS: u32 = 300;
-/// A lane whose calibration is this many times the reference's is decided early and leaves...
+/// An environment whose calibration is this many times the baseline's is decided early and leaves...
 pub const FAR: f64 = 3.0;
 /// ...by this look at the latest, for the plan.
 const FAR_LEAVES: u32 = LOOKS[2];
@@ -31,7 +31,7 @@ const ROUNDS_THAT_SHARE: u32 = 90;
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RoundTime {
     pub all_s: f64,
-    /// Without the lanes that are far from the reference.
+    /// Without the environments that are far from the baseline.
     pub near_s: f64,
 }
 
@@ -56,7 +56,7 @@ impl Sum for RoundTime {
     }
 }
 
-/// What a start of a lane takes, in seconds, and whether the lane leaves early.
+/// What a start of an environment takes, in seconds, and whether the environment leaves early.
 #[derive(Clone, Copy, Debug)]
 pub struct Start {
     pub s: f64,
@@ -85,18 +85,21 @@ pub fn rounds_within(left_s: f64, starts: &[Start], round: impl Fn(f64) -> Round
     (scale, planned_looks(last.unwrap_or(LOOKS[0])))
 }
 
-/// How many rounds share a start, lane by lane. One each where all starts together fit into their share of the
-/// budget; otherwise the lane that spends most on starts shares them more, until they fit.
+/// How many rounds share a start, environment by environment. One each where all starts together fit into their share of the
+/// budget; otherwise the environment that spends most on starts shares them more, until they fit.
 pub fn rounds_a_start(starts: &[Start], rounds: u32, left_s: Option<f64>) -> Vec<u32> {
     let mut shared = vec![1u32; starts.len()];
     let Some(left_s) = left_s else { return shared };
-    let expected = |lane: usize| if starts[lane].is_far { rounds.min(FAR_LEAVES) } else { rounds };
+    let expected = |target: usize| if starts[target].is_far { rounds.min(FAR_LEAVES) } else { rounds };
     loop {
-        let spent_s = |lane: &usize| starts[*lane].s * f64::from(expected(*lane).div_ceil(shared[*lane]));
-        let all_s: f64 = (0..shared.len()).map(|lane| spent_s(&lane)).sum();
-        let dearest = (0..shared.len()).max_by(|a, b| spent_s(a).total_cmp(&spent_s(b)));
-        match dearest {
-            Some(lane) if all_s > left_s * STARTS_SHARE && shared[lane] < expected(lane) => shared[lane] += 1,
+        let spent_s =
+            |target: &usize| starts[*target].s * f64::from(expected(*target).div_ceil(shared[*target]));
+        let all_s: f64 = (0..shared.len()).map(|target| spent_s(&target)).sum();
+        let slowest = (0..shared.len()).max_by(|a, b| spent_s(a).total_cmp(&spent_s(b)));
+        match slowest {
+            Some(target) if all_s > left_s * STARTS_SHARE && shared[target] < expected(target) => {
+                shared[target] += 1
+            }
             _ => return shared,
         }
     }
@@ -115,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn cheap_starts_are_fresh_every_round_and_dear_ones_are_shared() {
+    fn cheap_starts_are_fresh_every_round_and_slow_ones_are_shared() {
         assert_eq!(rounds_a_start(&near(&[0.001, 0.15, 0.15]), 60, Some(140.0)), [1, 1, 1]);
         assert_eq!(rounds_a_start(&near(&[0.001, 0.15, 3.0]), 12, Some(140.0)), [1, 1, 2]);
         assert_eq!(rounds_a_start(&near(&[0.001, 90.0]), 12, Some(140.0)), [1, 12]);
@@ -123,13 +126,13 @@ mod tests {
     }
 
     #[test]
-    fn a_lane_that_leaves_early_shares_its_starts_less() {
+    fn a_target_that_leaves_early_shares_its_starts_less() {
         let starts = |last| [near(&[0.001, 0.01]), vec![last]].concat();
         assert_eq!(rounds_a_start(&starts(Start { s: 2.5, is_far: false }), 450, Some(350.0)), [1, 1, 18]);
         assert_eq!(rounds_a_start(&starts(far(2.5)), 450, Some(350.0)), [1, 1, 2]);
     }
 
-    /// Of lanes that take so long a round at scale 1.
+    /// Of environments that take so long a round at scale 1.
     fn planned(left_s: f64, starts: &[Start], near_s: f64, far_s: f64) -> (f64, u32) {
         let round = |scale| RoundTime::default().with(near_s * scale, false).with(far_s * scale, true);
         let (scale, looks) = rounds_within(left_s, starts, round);
@@ -148,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lane_that_is_far_counts_until_it_leaves() {
+    fn a_target_that_is_far_counts_until_it_leaves() {
         let cheap = near(&[0.001]);
         assert_eq!(planned(100.0, &cheap, 2.2, 0.0), (1.0, 40));
         assert_eq!(planned(100.0, &cheap, 0.2, 2.0), (1.0, 200));

@@ -18,9 +18,9 @@ use crate::host::processes::{self, Signs};
 use crate::ownership::clean::Outcome;
 use crate::ownership::owned::MARK;
 use crate::ownership::owned::Owned;
-use crate::ownership::workspace::{SessionGround, StartGround};
+use crate::ownership::workspace::{SessionWorkspace, StartWorkspace};
 use crate::provider::specification::Specification;
-use crate::provider::{Entrance, Ground, Provider};
+use crate::provider::{Entrance, Provider, Workspace};
 
 /// Time that an environment usually needs to end by itself after the agent's last frame: podman takes
 /// 60 ms, runsc 30 ms, a full kernel some 200 ms.
@@ -39,7 +39,7 @@ pub struct Entered {
     pub places: BTreeMap<String, String>,
     /// Facts taken from outside.
     pub outside: Facts,
-    ground: StartGround,
+    workspace: StartWorkspace,
     left: bool,
 }
 
@@ -47,12 +47,13 @@ pub struct Entered {
 pub fn enter(
     provider: &dyn Provider,
     specification: &Specification,
-    session: &SessionGround,
+    session: &SessionWorkspace,
 ) -> Result<Entered, LabError> {
     environments::check_options(provider, specification)?;
-    let mut ground = session.start()?;
-    let Entrance { mut command, host, places, mut outside } = provider.enter(specification, &mut ground)?;
-    command.env(MARK, ground.mark()).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut workspace = session.start()?;
+    let Entrance { mut command, host, places, mut outside } =
+        provider.enter(specification, &mut workspace)?;
+    command.env(MARK, workspace.mark()).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     outside.note("runtime.command", words(&command));
     die_with_parent(&mut command);
     let child = command.spawn().map_err(|e| {
@@ -60,11 +61,11 @@ pub fn enter(
         LabError::new(ErrorKind::Environment, what)
             .because(format!("{}: {e}", command.get_program().display()))
     })?;
-    let mut entered = Entered { child, host, places, outside, ground, left: false };
+    let mut entered = Entered { child, host, places, outside, workspace, left: false };
     let pid = entered.child.id();
     // A program that clears its environment is still known as a descendant.
     if let Some(started_ticks) = processes::started_ticks(pid) {
-        entered.ground.own(Owned::Process { pid, started_ticks })?;
+        entered.workspace.own(Owned::Process { pid, started_ticks })?;
     }
     Ok(entered)
 }
@@ -74,14 +75,14 @@ impl Entered {
     pub fn processes(&self) -> BTreeMap<u32, u64> {
         let pid = self.child.id();
         let roots = processes::started_ticks(pid).map(|started_ticks| (pid, started_ticks));
-        let folder = self.ground.folder().to_owned();
-        let (mark, name) = (self.ground.mark().to_owned(), self.ground.name().to_owned());
+        let folder = self.workspace.folder().to_owned();
+        let (mark, name) = (self.workspace.mark().to_owned(), self.workspace.name().to_owned());
         Signs { mark, folder, name, roots: roots.into_iter().collect() }.find()
     }
 
     /// The folder in which this start was made.
     pub fn folder(&self) -> &Path {
-        self.ground.folder()
+        self.workspace.folder()
     }
 
     /// Leaves: waits so long for it to end by itself, then ends what is left and takes everything away.
@@ -99,7 +100,7 @@ impl Entered {
             thread::sleep(pause);
             pause = (pause * 2).min(LOOKS.1);
         }
-        let outcomes = self.ground.leave();
+        let outcomes = self.workspace.leave();
         // Dead by now; this takes away its last trace, the entry in the process table.
         let _ = self.child.try_wait();
         outcomes

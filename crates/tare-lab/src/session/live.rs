@@ -11,7 +11,7 @@ use tare_data::failure::{Failure, FailureKind};
 use tare_data::frame::{Frame, PROTOCOL};
 use tare_data::peer::{HOST, Peer};
 use tare_data::request::{Request, TrialRequest};
-use tare_data::session::Lane;
+use tare_data::session::Target;
 use tare_probes::facts::available_bytes;
 use tare_probes::harness::interference::Watch;
 
@@ -19,7 +19,7 @@ use crate::environments;
 use crate::error::LabError;
 use crate::host::mounts;
 use crate::ownership::clean;
-use crate::ownership::workspace::SessionGround;
+use crate::ownership::workspace::SessionWorkspace;
 use crate::provider::Provider;
 use crate::provider::specification::Specification;
 use crate::session::arena::{Arena, Outcome, Started};
@@ -40,12 +40,12 @@ const NEWS_GRACE: Duration = Duration::from_secs(3);
 /// Most batches of a trial; a study's longest has a few hundred.
 const MOST_BATCHES: usize = 100_000;
 
-/// Environments that are really entered, one a lane.
+/// Environments that are really entered, one an environment.
 pub struct LiveArena<'a> {
-    ground: &'a SessionGround,
+    workspace: &'a SessionWorkspace,
     interrupted: &'a AtomicBool,
     began: Instant,
-    lanes: Vec<LiveLane<'a>>,
+    targets: Vec<LiveTarget<'a>>,
     peers: Peers,
     host_peers: HostPeers<'a>,
     /// Files of the user's commands, which every start is given.
@@ -54,7 +54,7 @@ pub struct LiveArena<'a> {
     left: Vec<clean::Outcome>,
 }
 
-struct LiveLane<'a> {
+struct LiveTarget<'a> {
     provider: &'static dyn Provider,
     specification: Specification,
     inside: Option<Inside<'a>>,
@@ -70,22 +70,22 @@ struct Inside<'a> {
 }
 
 impl<'a> LiveArena<'a> {
-    /// An arena for these lanes. `began` is the beginning of the session's clock.
+    /// An arena for these environments. `began` is the beginning of the session's clock.
     pub fn new(
-        lanes: &[Lane],
-        ground: &'a SessionGround,
+        targets: &[Target],
+        workspace: &'a SessionWorkspace,
         interrupted: &'a AtomicBool,
         began: Instant,
     ) -> Result<Self, LabError> {
-        let lane = |lane: &Lane| {
-            let specification = environments::parse(&lane.specification)?;
+        let target = |target: &Target| {
+            let specification = environments::parse(&target.specification)?;
             let provider = environments::find(&specification)?;
-            Ok(LiveLane { provider, specification, inside: None, runtime: None, described: None })
+            Ok(LiveTarget { provider, specification, inside: None, runtime: None, described: None })
         };
-        let lanes = lanes.iter().map(lane).collect::<Result<_, LabError>>()?;
-        let (peers, host_peers, left) = (Peers::default(), HostPeers::new(ground), Vec::new());
+        let targets = targets.iter().map(target).collect::<Result<_, LabError>>()?;
+        let (peers, host_peers, left) = (Peers::default(), HostPeers::new(workspace), Vec::new());
         let carried = Vec::new();
-        Ok(LiveArena { ground, interrupted, began, lanes, peers, host_peers, carried, left })
+        Ok(LiveArena { workspace, interrupted, began, targets, peers, host_peers, carried, left })
     }
 
     /// The same, with ways to the peers that the user named.
@@ -99,7 +99,7 @@ impl<'a> LiveArena<'a> {
         self.carried = files;
     }
 
-    /// Enters a lane afresh, has it do nothing once, and weighs it.
+    /// Enters an environment afresh, has it do nothing once, and weighs it.
     fn first_sample(
         &mut self,
         index: usize,
@@ -116,7 +116,7 @@ impl<'a> LiveArena<'a> {
         let mut outcome = self.trial(index, &startup::first_trial(request), &mut |_| {
             sample.get_or_insert_with(Instant::now);
         });
-        if let (Some(sample), None, Some(inside)) = (sample, &outcome.failure, &self.lanes[index].inside) {
+        if let (Some(sample), None, Some(inside)) = (sample, &outcome.failure, &self.targets[index].inside) {
             let hello = began + Duration::from_nanos(started.elapsed_ns);
             let memory = startup::memory_bytes(&inside.entered.processes());
             let disk = startup::disk_bytes(inside.entered.folder());
@@ -128,9 +128,9 @@ impl<'a> LiveArena<'a> {
         outcome
     }
 
-    /// Leaves every lane; returns what could not be taken away.
+    /// Leaves every environment; returns what could not be taken away.
     pub fn leave_all(&mut self) -> Vec<clean::Outcome> {
-        (0..self.lanes.len()).for_each(|lane| self.leave(lane));
+        (0..self.targets.len()).for_each(|target| self.leave(target));
         std::mem::take(&mut self.left)
     }
 }
@@ -142,16 +142,17 @@ impl Arena for LiveArena<'_> {
 
     fn start(&mut self, index: usize) -> Result<Started, Failure> {
         self.leave(index);
-        let programs = self.ground.programs();
-        let lane = &mut self.lanes[index];
+        let programs = self.workspace.programs();
+        let target = &mut self.targets[index];
         // Before the clock of the start begins; what cannot be told here, entering tells better.
-        let runtime = lane
+        let runtime = target
             .runtime
-            .get_or_insert_with(|| lane.provider.ready(&lane.specification, programs).unwrap_or_default())
+            .get_or_insert_with(|| target.provider.ready(&target.specification, programs).unwrap_or_default())
             .clone();
         let died = |e: LabError| Failure::new(FailureKind::Died, e.to_string());
         let began = Instant::now();
-        let mut entered = entered::enter(lane.provider, &lane.specification, self.ground).map_err(died)?;
+        let mut entered =
+            entered::enter(target.provider, &target.specification, self.workspace).map_err(died)?;
         let (Some(input), Some(output), Some(errors)) =
             (entered.child.stdin.take(), entered.child.stdout.take(), entered.child.stderr.take())
         else {
@@ -160,7 +161,7 @@ impl Arena for LiveArena<'_> {
         let mut link = Link::new(input.into(), output.into(), Some(errors.into()), self.interrupted);
         let own = entered.places.get(OWN);
         let greeted = greet(&mut link).and_then(|at| carry(&mut link, own, &self.carried).map(|()| at));
-        let hello = greeted.and_then(|at| match &lane.described {
+        let hello = greeted.and_then(|at| match &target.described {
             Some(described) => Ok((at, described.clone())),
             None => describe(&mut link, &entered.places).map(|described| (at, described)),
         });
@@ -178,11 +179,11 @@ impl Arena for LiveArena<'_> {
                     places,
                     paths: entered.places.clone(),
                     peers,
-                    missing: self.ground.missing().clone(),
+                    missing: self.workspace.missing().clone(),
                     elapsed_ns: (at - began).as_nanos() as u64,
                 };
-                lane.described = Some(described);
-                lane.inside = Some(Inside { entered, link });
+                target.described = Some(described);
+                target.inside = Some(Inside { entered, link });
                 Ok(started)
             }
             Err(mut failure) => {
@@ -199,7 +200,7 @@ impl Arena for LiveArena<'_> {
         if startup::is_start(&request.case) {
             return self.first_sample(index, request, sink);
         }
-        let Some(inside) = &mut self.lanes[index].inside else {
+        let Some(inside) = &mut self.targets[index].inside else {
             let failure = Failure::new(FailureKind::Died, "the environment is not entered");
             return Outcome { failure: Some(failure), lost: true, ..Default::default() };
         };
@@ -226,8 +227,8 @@ impl Arena for LiveArena<'_> {
     }
 
     fn leave(&mut self, index: usize) {
-        let Some(Inside { entered, mut link }) = self.lanes[index].inside.take() else { return };
-        // A lane that does not take the word gets no patience.
+        let Some(Inside { entered, mut link }) = self.targets[index].inside.take() else { return };
+        // An environment that does not take the word gets no patience.
         let told = link.send(&Request::Leave, Instant::now() + Duration::from_millis(100));
         drop(link);
         let patience = if told.is_ok() { PATIENCE } else { Duration::ZERO };
@@ -248,7 +249,7 @@ fn divide(outside: &Facts, places: &mut BTreeMap<String, Facts>) -> Facts {
     rest
 }
 
-/// Ways to the peers that a lane can reach; where this machine is met is a fact.
+/// Ways to the peers that an environment can reach; where this machine is met is a fact.
 fn ways(
     named: &Peers,
     host_peers: &mut HostPeers<'_>,

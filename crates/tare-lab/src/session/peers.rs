@@ -18,8 +18,8 @@ use tare_probes::probe::Size;
 use crate::error::{ErrorKind, LabError};
 use crate::host::network_namespace;
 use crate::ownership::owned::MARK;
-use crate::ownership::workspace::SessionGround;
-use crate::study::{AskedCase, probe_named};
+use crate::ownership::workspace::SessionWorkspace;
+use crate::study::{SelectedCase, probe_named};
 
 /// How a peer of tare's own is named: `tare://HOST:PORT/#SECRET`.
 pub const TARE: &str = "tare://";
@@ -61,20 +61,20 @@ impl Peers {
     }
 
     /// The cases with these peers for each that has one; as they are where no peer was named.
-    pub fn instead(&self, asked: Vec<AskedCase>) -> Vec<AskedCase> {
+    pub fn instead(&self, selected: Vec<SelectedCase>) -> Vec<SelectedCase> {
         if self.names.is_empty() {
-            return asked;
+            return selected;
         }
-        let mut replaced: Vec<AskedCase> = Vec::new();
-        for asked in asked {
-            let with = |name: &String| Case { peer: Some(name.clone()), ..asked.case.clone() };
-            let cases = match asked.case.peer {
+        let mut replaced: Vec<SelectedCase> = Vec::new();
+        for selected in selected {
+            let with = |name: &String| Case { peer: Some(name.clone()), ..selected.case.clone() };
+            let cases = match selected.case.peer {
                 Some(_) => self.names.iter().map(with).collect(),
-                None => vec![asked.case.clone()],
+                None => vec![selected.case.clone()],
             };
             for case in cases {
                 if replaced.iter().all(|other| other.case != case) {
-                    replaced.push(AskedCase { case, ..asked.clone() });
+                    replaced.push(SelectedCase { case, ..selected.clone() });
                 }
             }
         }
@@ -106,17 +106,17 @@ impl Peers {
 }
 
 /// The cases, and one of `net.hops` to each of their peers, which says where round trips go.
-pub fn with_hops(mut asked: Vec<AskedCase>) -> Result<Vec<AskedCase>, LabError> {
+pub fn with_hops(mut selected: Vec<SelectedCase>) -> Result<Vec<SelectedCase>, LabError> {
     let probe = probe_named("net.hops")?;
-    for at in 0..asked.len() {
-        let AskedCase { case: Case { peer, .. }, margin, .. } = asked[at].clone();
+    for at in 0..selected.len() {
+        let SelectedCase { case: Case { peer, .. }, margin, .. } = selected[at].clone();
         let parameters = probe.defaults(Size::Quick);
         let case = Case { probe: probe.name.into(), parameters, place: None, peer };
-        if case.peer.is_some() && asked.iter().all(|other| other.case != case) {
-            asked.push(AskedCase { probe, case, margin, seconds: None, decide: Vec::new() });
+        if case.peer.is_some() && selected.iter().all(|other| other.case != case) {
+            selected.push(SelectedCase { probe, case, margin, seconds: None, decide: Vec::new() });
         }
     }
-    Ok(asked)
+    Ok(selected)
 }
 
 /// The name of a peer, and the way to it where that is the same from everywhere.
@@ -187,7 +187,7 @@ pub fn redacted(word: &str) -> String {
 
 /// The peers that a session runs on this machine, one an address; killed when dropped.
 pub struct HostPeers<'a> {
-    ground: &'a SessionGround,
+    workspace: &'a SessionWorkspace,
     running: BTreeMap<IpAddr, HostPeer>,
 }
 
@@ -205,8 +205,8 @@ impl Drop for HostPeer {
 }
 
 impl<'a> HostPeers<'a> {
-    pub fn new(ground: &'a SessionGround) -> Self {
-        HostPeers { ground, running: BTreeMap::new() }
+    pub fn new(workspace: &'a SessionWorkspace) -> Self {
+        HostPeers { workspace, running: BTreeMap::new() }
     }
 
     /// The way to a peer that listens where an environment reaches this machine; started at the first call.
@@ -217,13 +217,13 @@ impl<'a> HostPeers<'a> {
             IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::LOCALHOST),
             IpAddr::V6(_) => IpAddr::V6(Ipv6Addr::LOCALHOST),
         };
-        let is_ours = self.ground.namespace_of(reached_at).is_some()
+        let is_ours = self.workspace.namespace_of(reached_at).is_some()
             || std::net::UdpSocket::bind((reached_at, 0)).is_ok();
         let listen = if is_ours { reached_at } else { loopback };
         let alive = |peer: &mut HostPeer| matches!(peer.child.try_wait(), Ok(None));
         let running = match self.running.remove(&listen).and_then(|mut p| alive(&mut p).then_some(p)) {
             Some(running) => running,
-            None => start(self.ground, listen)?,
+            None => start(self.workspace, listen)?,
         };
         let address = SocketAddr::new(reached_at, running.port).to_string();
         let secret = running.secret.hex();
@@ -233,15 +233,15 @@ impl<'a> HostPeers<'a> {
 }
 
 /// Starts a peer of the session's own. It carries the session's mark, by which cleaning knows it.
-fn start(ground: &SessionGround, listen: IpAddr) -> Result<HostPeer, LabError> {
+fn start(workspace: &SessionWorkspace, listen: IpAddr) -> Result<HostPeer, LabError> {
     let failed = |cause: String| {
         LabError::new(ErrorKind::Environment, format!("cannot run a peer on {listen}")).because(cause)
     };
     let secret = Secret::fresh().map_err(failed)?;
-    let mut command = Command::new(ground.agent());
-    command.arg(PEER).env_clear().env(MARK, ground.id()).current_dir("/");
+    let mut command = Command::new(workspace.agent());
+    command.arg(PEER).env_clear().env(MARK, workspace.id()).current_dir("/");
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0);
-    if let Some(namespace) = ground.namespace_of(listen) {
+    if let Some(namespace) = workspace.namespace_of(listen) {
         network_namespace::inherit(&mut command, &namespace).map_err(|e| failed(e.to_string()))?;
     }
     let child = command.spawn().map_err(|e| failed(e.to_string()))?;
@@ -309,27 +309,27 @@ mod tests {
     fn hops_are_added_to_each_peer_once() {
         let text = "name='x'\ntitle='x'\nabout=''\nbudget='1m'\n[[case]]\nprobe='null'\n\
                     [[case]]\nprobe='net.rr'\npeers=['loopback','host']\nparameters={burst=[1,2]}";
-        let asked = with_hops(Study::parse(text, "x").unwrap().asked(None, None).unwrap()).unwrap();
-        let hops = asked.iter().filter(|asked| asked.probe.name == "net.hops");
-        let peers: Vec<_> = hops.map(|asked| asked.case.peer.as_deref().unwrap()).collect();
+        let selected = with_hops(Study::parse(text, "x").unwrap().selected(None, None).unwrap()).unwrap();
+        let hops = selected.iter().filter(|selected| selected.probe.name == "net.hops");
+        let peers: Vec<_> = hops.map(|selected| selected.case.peer.as_deref().unwrap()).collect();
         assert_eq!(peers, ["loopback", "host"]);
-        assert_eq!(asked.len(), 1 + 4 + 2);
+        assert_eq!(selected.len(), 1 + 4 + 2);
     }
 
     #[test]
     fn named_peers_replace_those_of_cases_that_have_one() {
         let text = "name='x'\ntitle='x'\nabout=''\nbudget='1m'\n[[case]]\nprobe='net.rr'\n\
                     peers=['loopback','host']\n[[case]]\nprobe='null'";
-        let asked = || Study::parse(text, "x").unwrap().asked(None, None).unwrap();
+        let selected = || Study::parse(text, "x").unwrap().selected(None, None).unwrap();
         let names = |peers: &Peers| -> Vec<Option<String>> {
-            peers.instead(asked()).into_iter().map(|asked| asked.case.peer).collect()
+            peers.instead(selected()).into_iter().map(|selected| selected.case.peer).collect()
         };
         let some = |name: &str| Some(name.to_owned());
         assert_eq!(names(&Peers::default()), [some("loopback"), some("host"), None]);
         let peers = Peers::read(&["host".into(), "netperf://h".into()]).unwrap();
         assert_eq!(names(&peers), [some("host"), some("netperf://h:12865"), None]);
-        let named = Peers::read(&["netperf://h".into()]).unwrap().instead(asked());
-        let cases = || named.iter().map(|asked| &asked.case);
+        let named = Peers::read(&["netperf://h".into()]).unwrap().instead(selected());
+        let cases = || named.iter().map(|selected| &selected.case);
         assert!(!peers.clone().for_cases(cases()).unwrap().wants_host());
         assert!(Peers::default().for_cases(cases()).is_err());
     }

@@ -1,4 +1,4 @@
-//! Preparing a session: every lane entered and described, every case calibrated, the plan written down.
+//! Preparing a session: every environment entered and described, every case calibrated, the plan written down.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use tare_data::failure::{Failure, FailureKind};
 use tare_data::metric::Reading;
 use tare_data::peer::{LOOPBACK, Peer};
 use tare_data::request::{Amount, TrialRequest};
-use tare_data::session::{Lane, LaneFacts, Plan, PlannedCase, Role, Session};
+use tare_data::session::{Plan, PlannedCase, Role, Session, Target, TargetFacts};
 use tare_probes::probe::MetricDescription;
 use tare_record::{Entry, Writer};
 
@@ -19,7 +19,7 @@ use crate::session::budget::{self, RoundTime, Start};
 use crate::session::progress::{Event, Observer};
 use crate::session::startup;
 use crate::storage::places::{self, OWN};
-use crate::study::AskedCase;
+use crate::study::SelectedCase;
 
 /// A calibration may take this long: a kernel in a VM on an emulated processor is slow, not dead.
 const CALIBRATION_DEADLINE_MS: u64 = 20_000;
@@ -29,10 +29,10 @@ const SLOWEST_DISK: u64 = 20_000;
 const CALIBRATION_MOST_MS: u64 = 1_800_000;
 
 /// What to plan.
-pub struct Wish<'a> {
+pub struct PlanRequest<'a> {
     pub study: &'a str,
-    pub asked: Vec<AskedCase>,
-    pub lanes: Vec<Lane>,
+    pub selected: Vec<SelectedCase>,
+    pub targets: Vec<Target>,
     pub seed: u64,
     /// A fixed number of rounds, with one look at the end.
     pub rounds: Option<u32>,
@@ -44,53 +44,53 @@ pub struct Wish<'a> {
 #[derive(Debug)]
 pub struct Prepared {
     pub plan: Plan,
-    pub ground: Groundwork,
+    pub pilot: Pilot,
 }
 
-/// What preparation found out of the lanes and is not part of the plan.
+/// What preparation found out of the environments and is not part of the plan.
 #[derive(Debug, Default)]
-pub struct Groundwork {
-    /// What a lane's start brought; the failure where it could not be entered.
+pub struct Pilot {
+    /// What an environment's start brought; the failure where it could not be entered.
     pub started: Vec<Result<Started, Failure>>,
-    /// Expected time of a trial, by case and lane.
+    /// Expected time of a trial, by case and environment.
     pub cost_ns: BTreeMap<(String, String), f64>,
-    /// How many rounds of a lane share a start.
+    /// How many rounds of an environment share a start.
     pub rounds_a_start: Vec<u32>,
 }
 
-/// Enters and describes every lane, and writes its facts down.
+/// Enters and describes every environment, and writes its facts down.
 pub fn enter_all(
-    lanes: &[Lane],
+    targets: &[Target],
     arena: &mut dyn Arena,
     writer: &mut Writer,
     observer: &mut dyn Observer,
 ) -> Result<Vec<Result<Started, Failure>>, LabError> {
     let mut all = Vec::new();
-    for (index, lane) in lanes.iter().enumerate() {
-        observer.event(Event::Entering { lane: &lane.name });
+    for (index, target) in targets.iter().enumerate() {
+        observer.event(Event::Entering { target: &target.name });
         let started = arena.start(index);
         match &started {
-            Ok(started) => writer.append(&Entry::Facts(LaneFacts {
-                lane: lane.name.clone(),
+            Ok(started) => writer.append(&Entry::Facts(TargetFacts {
+                target: target.name.clone(),
                 inside: started.inside.clone(),
                 outside: started.outside.clone(),
                 places: started.places.clone(),
             }))?,
-            Err(failure) if lane.role == Role::Reference => {
+            Err(failure) if target.role == Role::Baseline => {
                 return Err(LabError::new(
                     ErrorKind::Environment,
-                    format!("cannot enter the reference '{}'", lane.name),
+                    format!("cannot enter the baseline '{}'", target.name),
                 )
                 .because(failure)
                 .hint("tare check says what each environment needs"));
             }
             Err(failure) => {
-                observer.event(Event::Note(format!("{} cannot be entered: {failure}", lane.name)));
+                observer.event(Event::Note(format!("{} cannot be entered: {failure}", target.name)));
                 let mut outside = Facts::default();
                 outside.note("failure", failure.to_string());
                 let (inside, places) = Default::default();
-                writer.append(&Entry::Facts(LaneFacts {
-                    lane: lane.name.clone(),
+                writer.append(&Entry::Facts(TargetFacts {
+                    target: target.name.clone(),
                     inside,
                     outside,
                     places,
@@ -102,35 +102,35 @@ pub fn enter_all(
     Ok(all)
 }
 
-/// Enters every lane, calibrates every case in each, and writes facts and plan down.
+/// Enters every environment, calibrates every case in each, and writes facts and plan down.
 pub fn prepare(
-    wish: Wish<'_>,
+    plan_request: PlanRequest<'_>,
     arena: &mut dyn Arena,
     writer: &mut Writer,
     observer: &mut dyn Observer,
 ) -> Result<Prepared, LabError> {
-    let started = enter_all(&wish.lanes, arena, writer, observer)?;
+    let started = enter_all(&plan_request.targets, arena, writer, observer)?;
     let mut cases: Vec<Calibrated> = Vec::new();
-    let of = wish.asked.len() * wish.lanes.len();
-    for asked in wish.asked {
+    let of = plan_request.selected.len() * plan_request.targets.len();
+    for selected in plan_request.selected {
         let mut paces = Vec::new();
         for (index, started) in started.iter().enumerate() {
-            observer.event(Event::Calibrating { done: cases.len() * wish.lanes.len() + index, of });
+            observer.event(Event::Calibrating { done: cases.len() * plan_request.targets.len() + index, of });
             paces.push(match started {
-                Ok(started) => calibrate(&asked, index, started, wish.seed, arena)?,
+                Ok(started) => calibrate(&selected, index, started, plan_request.seed, arena)?,
                 Err(failure) => Err(failure.clone()),
             });
         }
-        cases.push(Calibrated { asked, paces });
+        cases.push(Calibrated { selected, paces });
     }
-    anything_to_compare_with(&cases, &wish.lanes[0].name)?;
+    anything_to_compare_with(&cases, &plan_request.targets[0].name)?;
     let spent_s = arena.now_ns() as f64 / 1e9;
-    let left_s = wish.budget_s.map(|budget_s| (budget_s - spent_s).max(1.0));
-    let starts = starts(&started, |lane| {
-        let mut cases = cases.iter().filter_map(|case| case.is_far(lane)).peekable();
+    let left_s = plan_request.budget_s.map(|budget_s| (budget_s - spent_s).max(1.0));
+    let starts = starts(&started, |target| {
+        let mut cases = cases.iter().filter_map(|case| case.is_far(target)).peekable();
         cases.peek().is_some() && cases.all(|is_far| is_far)
     });
-    let (scale, looks) = match (wish.rounds, left_s) {
+    let (scale, looks) = match (plan_request.rounds, left_s) {
         (Some(rounds), _) => (1.0, vec![rounds]),
         (None, None) => (1.0, LOOKS.to_vec()),
         (None, Some(left_s)) => {
@@ -139,131 +139,135 @@ pub fn prepare(
     };
     let rounds = *looks.last().expect("there is always a look");
     let rounds_a_start = budget::rounds_a_start(&starts, rounds, left_s);
-    let mut ground = Groundwork { rounds_a_start, ..Default::default() };
-    if cases.iter().all(|case| startup::is_start(&case.asked.case)) {
+    let mut pilot = Pilot { rounds_a_start, ..Default::default() };
+    if cases.iter().all(|case| startup::is_start(&case.selected.case)) {
         // Each trial is a start of its own.
-        ground.rounds_a_start.fill(rounds);
+        pilot.rounds_a_start.fill(rounds);
     }
-    let lanes = &wish.lanes;
-    let brief = places::brief(cases.iter().filter_map(|case| case.asked.case.place.as_deref()));
-    let planned = cases.iter().map(|case| case.plan(scale, lanes, &brief, &mut ground)).collect();
-    ground.started = started;
+    let targets = &plan_request.targets;
+    let brief = places::brief(cases.iter().filter_map(|case| case.selected.case.place.as_deref()));
+    let planned = cases.iter().map(|case| case.plan(scale, targets, &brief, &mut pilot)).collect();
+    pilot.started = started;
     let plan = Plan {
-        study: wish.study.to_owned(),
-        seed: wish.seed,
+        study: plan_request.study.to_owned(),
+        seed: plan_request.seed,
         rounds,
         looks,
-        budget_s: wish.budget_s,
-        lanes: wish.lanes,
+        budget_s: plan_request.budget_s,
+        targets: plan_request.targets,
         cases: planned,
     };
     writer.append(&Entry::Plan(plan.clone()))?;
     writer.sync()?;
-    Ok(Prepared { plan, ground })
+    Ok(Prepared { plan, pilot })
 }
 
-/// What a start of each lane takes.
+/// What a start of each environment takes.
 fn starts(started: &[Result<Started, Failure>], is_far: impl Fn(usize) -> bool) -> Vec<Start> {
     let seconds = |started: &Result<Started, Failure>| {
         started.as_ref().map_or(0.0, |started| started.elapsed_ns as f64 / 1e9)
     };
-    started.iter().enumerate().map(|(lane, one)| Start { s: seconds(one), is_far: is_far(lane) }).collect()
+    started
+        .iter()
+        .enumerate()
+        .map(|(target, one)| Start { s: seconds(one), is_far: is_far(target) })
+        .collect()
 }
 
-/// Refuses a session whose reference has no room for a case, or cannot do a single one: the user can mend the
+/// Refuses a session whose baseline has no room for a case, or cannot do a single one: the user can mend the
 /// first, and a table of gaps helps nobody.
-fn anything_to_compare_with(cases: &[Calibrated], reference: &str) -> Result<(), LabError> {
-    let of_reference = |case: &Calibrated| Some(case.paces.first()?.as_ref().err()?.clone());
-    let failures: Vec<(&AskedCase, Failure)> =
-        cases.iter().filter_map(|case| Some((&case.asked, of_reference(case)?))).collect();
-    if let Some((asked, failure)) = failures.iter().find(|(_, failure)| failure.is_full_disk()) {
-        let place = asked.case.place.as_deref().unwrap_or("own");
+fn anything_to_compare_with(cases: &[Calibrated], baseline: &str) -> Result<(), LabError> {
+    let of_baseline = |case: &Calibrated| Some(case.paces.first()?.as_ref().err()?.clone());
+    let failures: Vec<(&SelectedCase, Failure)> =
+        cases.iter().filter_map(|case| Some((&case.selected, of_baseline(case)?))).collect();
+    if let Some((selected, failure)) = failures.iter().find(|(_, failure)| failure.is_full_disk()) {
+        let place = selected.case.place.as_deref().unwrap_or("own");
         return Err(LabError::new(ErrorKind::Storage, format!("no room in the place '{place}'"))
-            .because(format!("{}: {failure}", asked.case))
+            .because(format!("{}: {failure}", selected.case))
             .hint("make room there, name another place with --place, or other cases with --only"));
     }
-    let [(asked, failure), ..] = failures.as_slice() else { return Ok(()) };
+    let [(selected, failure), ..] = failures.as_slice() else { return Ok(()) };
     if failures.len() < cases.len() {
         return Ok(());
     }
-    let kind = if asked.case.place.is_some() { ErrorKind::Storage } else { ErrorKind::Environment };
-    Err(LabError::new(kind, format!("no case can be measured in the reference '{reference}'"))
-        .because(format!("{}: {failure}", asked.case))
-        .hint(match &asked.case.place {
+    let kind = if selected.case.place.is_some() { ErrorKind::Storage } else { ErrorKind::Environment };
+    Err(LabError::new(kind, format!("no case can be measured in the baseline '{baseline}'"))
+        .because(format!("{}: {failure}", selected.case))
+        .hint(match &selected.case.place {
             Some(_) => "name another place with --place: own always is one",
             None => "tare check says what this machine allows",
         }))
 }
 
-/// A case with the pace of every lane, or why it has none there.
+/// A case with the pace of every environment, or why it has none there.
 struct Calibrated {
-    asked: AskedCase,
+    selected: SelectedCase,
     paces: Vec<Result<Pace, Failure>>,
 }
 
-impl Groundwork {
+impl Pilot {
     /// The groundwork of a session that is resumed: its trials say what trials cost.
     pub fn resumed(session: &Session, started: Vec<Result<Started, Failure>>, left_s: Option<f64>) -> Self {
         let mut cost_ns: BTreeMap<(String, String), f64> = BTreeMap::new();
         for trial in &session.trials {
-            let longest = cost_ns.entry((trial.case.clone(), trial.lane.clone())).or_default();
+            let longest = cost_ns.entry((trial.case.clone(), trial.target.clone())).or_default();
             *longest = longest.max(trial.host_elapsed_ns as f64);
         }
         let starts = starts(&started, |_| false);
         let rounds_a_start = budget::rounds_a_start(&starts, session.plan.rounds, left_s);
-        Groundwork { started, cost_ns, rounds_a_start }
+        Pilot { started, cost_ns, rounds_a_start }
     }
 }
 
 impl Calibrated {
-    /// The amount at a scale: from the reference's pace, or the slowest lane's where the reference has none.
+    /// The amount at a scale: from the baseline's pace, or the slowest environment's where the baseline has none.
     fn amount(&self, scale: f64) -> Option<Amount> {
         let known: Vec<Pace> = self.paces.iter().flatten().copied().collect();
-        let reference = self.paces.first()?.as_ref().ok().or(known.first())?;
+        let baseline = self.paces.first()?.as_ref().ok().or(known.first())?;
         let quantile = |m: &MetricDescription| matches!(m.reading, Reading::Quantile(_));
         let least =
-            self.asked.probe.metrics.first().filter(|m| quantile(m)).map_or(1, |_| LEAST_FOR_QUANTILES);
-        let amount = amount(*reference, &known, scale, least);
-        Some(match (amount, self.asked.seconds) {
+            self.selected.probe.metrics.first().filter(|m| quantile(m)).map_or(1, |_| LEAST_FOR_QUANTILES);
+        let amount = amount(*baseline, &known, scale, least);
+        Some(match (amount, self.selected.seconds) {
             (Amount::Operations { batch, .. }, Some(seconds)) => Amount::Duration { batch, seconds },
             (amount, _) => amount,
         })
     }
 
-    /// Time of one round: of all lanes, and of those that are near the reference.
+    /// Time of one round: of all environments, and of those that are near the baseline.
     fn round(&self, scale: f64) -> RoundTime {
         let Some(amount) = self.amount(scale) else { return RoundTime::default() };
         let known =
-            self.paces.iter().enumerate().filter_map(|(lane, pace)| Some((lane, pace.as_ref().ok()?)));
-        known.fold(RoundTime::default(), |time, (lane, pace)| {
-            time.with(cost_ns(*pace, amount) / 1e9, self.is_far(lane) == Some(true))
+            self.paces.iter().enumerate().filter_map(|(target, pace)| Some((target, pace.as_ref().ok()?)));
+        known.fold(RoundTime::default(), |time, (target, pace)| {
+            time.with(cost_ns(*pace, amount) / 1e9, self.is_far(target) == Some(true))
         })
     }
 
-    /// Whether a lane is so far from the reference that it is decided early; none where it is not measured.
-    fn is_far(&self, lane: usize) -> Option<bool> {
-        let reference = self.paces[0].as_ref().ok()?;
-        Some(self.paces[lane].as_ref().ok()?.operation_ns > budget::FAR * reference.operation_ns)
+    /// Whether an environment is so far from the baseline that it is decided early; none where it is not measured.
+    fn is_far(&self, target: usize) -> Option<bool> {
+        let baseline = self.paces[0].as_ref().ok()?;
+        Some(self.paces[target].as_ref().ok()?.operation_ns > budget::FAR * baseline.operation_ns)
     }
 
     fn plan(
         &self,
         scale: f64,
-        lanes: &[Lane],
+        targets: &[Target],
         brief: &BTreeMap<String, String>,
-        ground: &mut Groundwork,
+        pilot: &mut Pilot,
     ) -> PlannedCase {
-        let AskedCase { probe, case, margin, decide, .. } = &self.asked;
+        let SelectedCase { probe, case, margin, decide, .. } = &self.selected;
         let id = case.to_string();
         let amount = self.amount(scale).unwrap_or(Amount::Operations { batch: 1, batches: 1 });
-        let mut gaps = BTreeMap::new();
-        for (lane, pace) in lanes.iter().zip(&self.paces) {
+        let mut missing = BTreeMap::new();
+        for (target, pace) in targets.iter().zip(&self.paces) {
             match pace {
                 Ok(pace) => {
-                    ground.cost_ns.insert((id.clone(), lane.name.clone()), cost_ns(*pace, amount));
+                    pilot.cost_ns.insert((id.clone(), target.name.clone()), cost_ns(*pace, amount));
                 }
                 Err(failure) => {
-                    gaps.insert(lane.name.clone(), failure.clone());
+                    missing.insert(target.name.clone(), failure.clone());
                 }
             }
         }
@@ -276,7 +280,7 @@ impl Calibrated {
             definition: probe.definition(&case.parameters),
             amount,
             margin: *margin,
-            gaps,
+            missing,
         }
     }
 }
@@ -299,7 +303,7 @@ fn label(
     label
 }
 
-/// Makes the request of a trial; the failure says that the lane has no such place.
+/// Makes the request of a trial; the failure says that the environment has no such place.
 pub fn request(
     trial: u64,
     case: &tare_data::names::Case,
@@ -334,27 +338,27 @@ fn way(name: &str, started: &Started) -> Result<Peer, Failure> {
 }
 
 fn calibrate(
-    asked: &AskedCase,
-    lane: usize,
+    selected: &SelectedCase,
+    target: usize,
     started: &Started,
     seed: u64,
     arena: &mut dyn Arena,
 ) -> Result<Result<Pace, Failure>, LabError> {
-    let deadline_ms = calibration_deadline_ms(&asked.case);
-    let request = match request(0, &asked.case, Amount::Calibrate, started, seed, deadline_ms) {
+    let deadline_ms = calibration_deadline_ms(&selected.case);
+    let request = match request(0, &selected.case, Amount::Calibrate, started, seed, deadline_ms) {
         Ok(request) => request,
         Err(failure) => return Ok(Err(failure)),
     };
     let mut batches = Vec::new();
     let began_ns = arena.now_ns();
-    let outcome = arena.trial(lane, &request, &mut |batch| batches.push(batch.clone()));
+    let outcome = arena.trial(target, &request, &mut |batch| batches.push(batch.clone()));
     let elapsed_ns = arena.now_ns() - began_ns;
     if outcome.interrupted {
         return Err(LabError::interrupted());
     }
     if outcome.lost {
         // The next case deserves a living environment; if it cannot be had, its own calibration says so.
-        let _ = arena.start(lane);
+        let _ = arena.start(target);
     }
     Ok(match outcome.failure {
         Some(failure) => Err(failure),
@@ -385,9 +389,9 @@ mod tests {
         let brief = places::brief(places.iter().map(String::as_str));
         for (name, _) in SHIPPED {
             // As if these folders were there.
-            let asked = Study::named(name).unwrap().asked(None, None).unwrap();
+            let selected = Study::named(name).unwrap().selected(None, None).unwrap();
             let mut labels = BTreeMap::new();
-            for AskedCase { probe, case, .. } in &asked {
+            for SelectedCase { probe, case, .. } in &selected {
                 for place in &places {
                     let somewhere = case.place.is_some().then(|| place.clone());
                     let case = Case { place: somewhere, ..case.clone() };

@@ -3,12 +3,12 @@
 /// What is going on.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event<'a> {
-    /// A lane is being entered for the first time.
-    Entering { lane: &'a str },
+    /// An environment is being entered for the first time.
+    Entering { target: &'a str },
     /// Finding out how long an operation takes.
     Calibrating { done: usize, of: usize },
     /// The plan stands; the first round begins.
-    Planned { cases: usize, lanes: usize, rounds: u32 },
+    Planned { cases: usize, targets: usize, rounds: u32 },
     /// A trial is about to run.
     Trial(Standing<'a>),
     /// Something that the user should know and that is no error.
@@ -19,7 +19,7 @@ pub enum Event<'a> {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Standing<'a> {
     pub case: &'a str,
-    pub lane: &'a str,
+    pub target: &'a str,
     /// From 1.
     pub round: u32,
     pub rounds: u32,

@@ -12,7 +12,7 @@ use tare_record::{Entry, Writer};
 
 use crate::error::LabError;
 use crate::session::arena::{Arena, Outcome};
-use crate::session::prepare::{Groundwork, request};
+use crate::session::prepare::{Pilot, request};
 use crate::session::progress::{Event, Observer, Standing};
 use crate::session::startup;
 
@@ -29,7 +29,7 @@ const STEAL_LEAST_NS: u64 = 30_000_000;
 /// One round in so many may be run again. Where more are disturbed, the disturbance is how this machine is, and
 /// running everything twice would only leave half the rounds.
 const ROUNDS_A_REPEAT: usize = 10;
-/// A lane that cannot be started again so often in a row is given up.
+/// An environment that cannot be started again so often in a row is given up.
 const MOST_LOST_STARTS: u32 = 3;
 
 /// A session in its rounds.
@@ -38,12 +38,12 @@ pub struct Rounds<'a> {
     pub writer: &'a mut Writer,
     pub observer: &'a mut dyn Observer,
     pub session: Session,
-    pub ground: Groundwork,
+    pub pilot: Pilot,
     /// When the budget is spent, by the arena's clock.
     pub until_ns: Option<u64>,
-    lanes: Vec<LaneState>,
+    targets: Vec<TargetState>,
     orders: BTreeMap<String, Orders>,
-    /// Cells (case, lane) that are decided.
+    /// Cells (case, environment) that are decided.
     decided: BTreeSet<(String, String)>,
     next_trial: u64,
     resumed: Resumed,
@@ -71,9 +71,9 @@ impl Resumed {
     }
 }
 
-/// A lane between rounds.
+/// An environment between rounds.
 #[derive(Debug, Default)]
-struct LaneState {
+struct TargetState {
     /// Number of the current start.
     start: u32,
     /// Rounds that the current start has seen.
@@ -102,14 +102,15 @@ impl<'a> Rounds<'a> {
         writer: &'a mut Writer,
         observer: &'a mut dyn Observer,
         session: Session,
-        ground: Groundwork,
+        pilot: Pilot,
         until_ns: Option<u64>,
     ) -> Self {
         let seed = session.plan.seed;
         let orders = session.plan.cases.iter().map(|c| (c.id.clone(), Orders::new(seed, &c.id))).collect();
         let next_trial = session.trials.iter().map(|t| t.number + 1).max().unwrap_or(0);
         let start = session.trials.iter().map(|t| t.start + 1).max().unwrap_or(0);
-        let lanes = session.plan.lanes.iter().map(|_| LaneState { start, ..Default::default() }).collect();
+        let targets =
+            session.plan.targets.iter().map(|_| TargetState { start, ..Default::default() }).collect();
         let resumed = Resumed::after(&session.trials);
         let decided = BTreeSet::new();
         Rounds {
@@ -117,9 +118,9 @@ impl<'a> Rounds<'a> {
             writer,
             observer,
             session,
-            ground,
+            pilot,
             until_ns,
-            lanes,
+            targets,
             orders,
             decided,
             next_trial,
@@ -130,8 +131,8 @@ impl<'a> Rounds<'a> {
     /// Runs until decided, done, out of time or stopped. The end is in the record when this returns.
     pub fn run(&mut self, now: &dyn Fn() -> String) -> Result<Ending, LabError> {
         let plan = &self.session.plan;
-        let (cases, lanes, rounds) = (plan.cases.len(), plan.lanes.len(), plan.rounds);
-        self.observer.event(Event::Planned { cases, lanes, rounds });
+        let (cases, targets, rounds) = (plan.cases.len(), plan.targets.len(), plan.rounds);
+        self.observer.event(Event::Planned { cases, targets, rounds });
         if let Some((case, attempt)) = self.resumed.broken.clone() {
             let reason = "the session broke off during this round".to_owned();
             self.repeat(RepeatedRound { case, round: self.resumed.round, attempt: attempt - 1, reason })?;
@@ -201,51 +202,51 @@ impl<'a> Rounds<'a> {
         Ok(())
     }
 
-    /// Enters lanes afresh whose starts have seen their share of rounds.
+    /// Enters environments afresh whose starts have seen their share of rounds.
     fn start_again(&mut self, round: u32) {
-        for index in 0..self.lanes.len() {
-            let share = self.ground.rounds_a_start.get(index).copied().unwrap_or(1);
-            let used = self.lanes[index].rounds >= share;
-            if round > 0 && used && self.ground.started[index].is_ok() && self.is_open(index) {
+        for index in 0..self.targets.len() {
+            let share = self.pilot.rounds_a_start.get(index).copied().unwrap_or(1);
+            let used = self.targets[index].rounds >= share;
+            if round > 0 && used && self.pilot.started[index].is_ok() && self.is_open(index) {
                 self.enter(index);
             }
-            self.lanes[index].rounds += 1;
+            self.targets[index].rounds += 1;
         }
     }
 
-    /// Enters a lane afresh; gives it up when that fails too often in a row.
+    /// Enters an environment afresh; gives it up when that fails too often in a row.
     fn enter(&mut self, index: usize) {
-        while self.lanes[index].lost < MOST_LOST_STARTS {
-            self.lanes[index].start += 1;
+        while self.targets[index].lost < MOST_LOST_STARTS {
+            self.targets[index].start += 1;
             match self.arena.start(index) {
                 Ok(started) => {
-                    self.ground.started[index] = Ok(started);
-                    self.lanes[index].rounds = 0;
-                    self.lanes[index].lost = 0;
+                    self.pilot.started[index] = Ok(started);
+                    self.targets[index].rounds = 0;
+                    self.targets[index].lost = 0;
                     return;
                 }
                 Err(failure) => {
-                    self.lanes[index].lost += 1;
-                    if self.lanes[index].lost == MOST_LOST_STARTS {
-                        let lane = &self.session.plan.lanes[index].name;
-                        self.observer.event(Event::Note(format!("{lane} is given up: {failure}")));
-                        self.ground.started[index] = Err(failure);
+                    self.targets[index].lost += 1;
+                    if self.targets[index].lost == MOST_LOST_STARTS {
+                        let target = &self.session.plan.targets[index].name;
+                        self.observer.event(Event::Note(format!("{target} is given up: {failure}")));
+                        self.pilot.started[index] = Err(failure);
                     }
                 }
             }
         }
     }
 
-    /// One round of one case: a trial in every lane that is still open, in the order of its Williams row.
+    /// One round of one case: a trial in every environment that is still open, in the order of its Williams row.
     /// Returns why the round was disturbed, if it was.
     fn case_round(&mut self, case: &PlannedCase, round: u32, attempt: u32) -> Result<Option<String>, Stop> {
         let order = self.next_order(case);
         let mut disturbed = None;
-        for (position, lane) in order.into_iter().enumerate() {
+        for (position, target) in order.into_iter().enumerate() {
             if self.until_ns.is_some_and(|until_ns| self.arena.now_ns() >= until_ns) {
                 return Err(Stop::Budget);
             }
-            let trial = self.trial(case, lane, round, attempt, position as u32)?;
+            let trial = self.trial(case, target, round, attempt, position as u32)?;
             let steal_ns = trial.outside.steal_ns.unwrap_or(0);
             if steal_ns >= STEAL_LEAST_NS && steal_ns as f64 > trial.host_elapsed_ns as f64 * STEAL_SHARE {
                 disturbed = Some(format!("the hypervisor took {} ms of a trial", steal_ns / 1_000_000));
@@ -264,18 +265,18 @@ impl<'a> Rounds<'a> {
         attempt: u32,
         position: u32,
     ) -> Result<Trial, Stop> {
-        let lane = self.session.plan.lanes[index].name.clone();
+        let target = self.session.plan.targets[index].name.clone();
         let trial = self.next_trial;
         self.next_trial += 1;
-        self.tell(case, &lane, round);
+        self.tell(case, &target, round);
         if startup::is_start(&case.case) {
-            self.lanes[index].start += 1;
+            self.targets[index].start += 1;
         }
-        let start = self.lanes[index].start;
+        let start = self.targets[index].start;
         let begin = Begin {
             trial,
             case: case.id.clone(),
-            lane: lane.clone(),
+            target: target.clone(),
             round,
             attempt,
             position,
@@ -289,7 +290,7 @@ impl<'a> Rounds<'a> {
             return Err(Stop::Interrupted);
         }
         if outcome.lost {
-            self.lanes[index].lost = 0;
+            self.targets[index].lost = 0;
             self.enter(index);
         }
         let end = End {
@@ -306,7 +307,7 @@ impl<'a> Rounds<'a> {
         Ok(Trial {
             number: trial,
             case: begin.case,
-            lane,
+            target,
             round,
             attempt,
             position,
@@ -332,12 +333,12 @@ impl<'a> Rounds<'a> {
         batches: &mut Vec<tare_data::batch::Batch>,
     ) -> Result<Outcome, Stop> {
         let gave_up = |failure: Failure| Outcome { failure: Some(failure), ..Default::default() };
-        let started = match &self.ground.started[index] {
+        let started = match &self.pilot.started[index] {
             Ok(started) => started,
             Err(failure) => return Ok(gave_up(failure.clone())),
         };
-        let lane = &self.session.plan.lanes[index].name;
-        let expected_ns = self.ground.cost_ns.get(&(case.id.clone(), lane.clone())).copied().unwrap_or(0.0);
+        let target = &self.session.plan.targets[index].name;
+        let expected_ns = self.pilot.cost_ns.get(&(case.id.clone(), target.clone())).copied().unwrap_or(0.0);
         let deadline_ms =
             ((expected_ns * DEADLINE_FACTOR / 1e6) as u64).clamp(DEADLINE_LEAST_MS, DEADLINE_MOST_MS);
         let seed = Generator::for_part(self.session.plan.seed, &format!("{} {round}", case.id)).next_u64();
@@ -356,7 +357,7 @@ impl<'a> Rounds<'a> {
         Ok(outcome)
     }
 
-    fn tell(&mut self, case: &PlannedCase, lane: &str, round: u32) {
+    fn tell(&mut self, case: &PlannedCase, target: &str, round: u32) {
         let elapsed_s = self.arena.now_ns() as f64 / 1e9;
         let rounds = self.session.plan.rounds;
         let by_rounds_s = elapsed_s * f64::from(rounds - round) / f64::from(round + 1);
@@ -366,7 +367,7 @@ impl<'a> Rounds<'a> {
         };
         self.observer.event(Event::Trial(Standing {
             case: &case.label,
-            lane,
+            target,
             round: round + 1,
             rounds,
             decided: self.decided_cells(),
@@ -380,35 +381,36 @@ impl<'a> Rounds<'a> {
 
     /// Cells of subjects that are decided.
     fn decided_cells(&self) -> usize {
-        let subject = |lane: &String| {
-            self.session.plan.lanes.iter().any(|l| l.name == *lane && l.role == Role::Subject)
+        let subject = |target: &String| {
+            self.session.plan.targets.iter().any(|l| l.name == *target && l.role == Role::Subject)
         };
-        self.decided.iter().filter(|(_, lane)| subject(lane)).count()
+        self.decided.iter().filter(|(_, target)| subject(target)).count()
     }
 
     /// Cells that can get a verdict.
     fn cells(&self) -> usize {
-        let subject =
-            |lane: &str| self.session.plan.lanes.iter().any(|l| l.name == lane && l.role == Role::Subject);
-        let subjects = self.session.plan.lanes.iter().filter(|l| l.role == Role::Subject).count();
+        let subject = |target: &str| {
+            self.session.plan.targets.iter().any(|l| l.name == target && l.role == Role::Subject)
+        };
+        let subjects = self.session.plan.targets.iter().filter(|l| l.role == Role::Subject).count();
         let cases = self.session.plan.cases.iter();
-        cases.map(|case| subjects - case.gaps.keys().filter(|lane| subject(lane)).count()).sum()
+        cases.map(|case| subjects - case.missing.keys().filter(|target| subject(target)).count()).sum()
     }
 
-    /// The order of the lanes in which a case is still open.
+    /// The order of the environments in which a case is still open.
     fn next_order(&mut self, case: &PlannedCase) -> Vec<usize> {
-        let open = self.open_lanes(case);
+        let open = self.open_targets(case);
         self.orders.get_mut(&case.id).expect("every planned case has an order").next(&open)
     }
 
-    /// Lanes where a case is still measured: reference and control as long as some subject needs them.
-    fn open_lanes(&self, case: &PlannedCase) -> Vec<usize> {
-        let lanes = &self.session.plan.lanes;
-        let usable = |index: &usize| !case.gaps.contains_key(&lanes[*index].name);
+    /// Environments where a case is still measured: baseline and control as long as some subject needs them.
+    fn open_targets(&self, case: &PlannedCase) -> Vec<usize> {
+        let targets = &self.session.plan.targets;
+        let usable = |index: &usize| !case.missing.contains_key(&targets[*index].name);
         let undecided =
-            |index: &usize| !self.decided.contains(&(case.id.clone(), lanes[*index].name.clone()));
-        let subjects = |index: &usize| lanes[*index].role == Role::Subject;
-        let all: Vec<usize> = (0..lanes.len()).filter(usable).collect();
+            |index: &usize| !self.decided.contains(&(case.id.clone(), targets[*index].name.clone()));
+        let subjects = |index: &usize| targets[*index].role == Role::Subject;
+        let all: Vec<usize> = (0..targets.len()).filter(usable).collect();
         let needed = all.iter().any(|index| subjects(index) && undecided(index))
             || all.iter().all(|index| !subjects(index)) && !all.is_empty();
         if !needed {
@@ -418,12 +420,12 @@ impl<'a> Rounds<'a> {
     }
 
     fn open_cases(&self) -> Vec<&PlannedCase> {
-        self.session.plan.cases.iter().filter(|case| !self.open_lanes(case).is_empty()).collect()
+        self.session.plan.cases.iter().filter(|case| !self.open_targets(case).is_empty()).collect()
     }
 
-    /// Whether some case is still measured in a lane.
-    fn is_open(&self, lane: usize) -> bool {
-        self.session.plan.cases.iter().any(|case| self.open_lanes(case).contains(&lane))
+    /// Whether some case is still measured in an environment.
+    fn is_open(&self, target: usize) -> bool {
+        self.session.plan.cases.iter().any(|case| self.open_targets(case).contains(&target))
     }
 
     /// Looks at the data after so many rounds, if a look is planned there.
@@ -436,9 +438,9 @@ impl<'a> Rounds<'a> {
         for case in &plan.cases {
             let progress = tare_analysis::Progress::of(&self.session);
             let done = tare_analysis::decide(progress, &case.id, rounds, &options);
-            let lanes = plan.lanes.iter().map(|lane| &lane.name).zip(done);
-            for (lane, _) in lanes.filter(|(lane, done)| *done && !case.gaps.contains_key(*lane)) {
-                self.decided.insert((case.id.clone(), lane.clone()));
+            let targets = plan.targets.iter().map(|target| &target.name).zip(done);
+            for (target, _) in targets.filter(|(target, done)| *done && !case.missing.contains_key(*target)) {
+                self.decided.insert((case.id.clone(), target.clone()));
             }
         }
     }

@@ -1,27 +1,27 @@
-//! Lanes: the environments of a session, resolved from what the user named.
+//! Environments: the environments of a session, resolved from what the user named.
 
-use tare_data::session::{Lane, Role};
+use tare_data::session::{Role, Target};
 
 use crate::environments;
 use crate::error::LabError;
 use crate::provider::specification::Specification;
 
-/// The lanes of a session: the reference, the reference once more as the control, and the subjects.
+/// The environments of a session: the baseline, the baseline once more as the control, and the subjects.
 ///
-/// A subject that is named twice, or is the reference, counts once.
-pub fn lanes(reference: &str, subjects: &[String]) -> Result<Vec<Lane>, LabError> {
-    let lane = |text: &str, addition: &str, role| -> Result<Lane, LabError> {
+/// A subject that is named twice, or is the baseline, counts once.
+pub fn targets(baseline: &str, subjects: &[String]) -> Result<Vec<Target>, LabError> {
+    let target = |text: &str, addition: &str, role| -> Result<Target, LabError> {
         let specification = environments::parse(text)?.to_string();
-        Ok(Lane { name: format!("{}{addition}", name(text)), specification, role })
+        Ok(Target { name: format!("{}{addition}", name(text)), specification, role })
     };
-    let mut lanes = vec![lane(reference, "", Role::Reference)?, lane(reference, " again", Role::Control)?];
+    let mut targets = vec![target(baseline, "", Role::Baseline)?, target(baseline, " again", Role::Control)?];
     for subject in subjects {
-        let subject = lane(subject, "", Role::Subject)?;
-        if lanes.iter().all(|other| other.specification != subject.specification) {
-            lanes.push(subject);
+        let subject = target(subject, "", Role::Subject)?;
+        if targets.iter().all(|other| other.specification != subject.specification) {
+            targets.push(subject);
         }
     }
-    Ok(lanes)
+    Ok(targets)
 }
 
 /// What a column is headed with: short, and still telling specifications of one provider apart. A preset goes by
@@ -39,10 +39,10 @@ mod tests {
     #[test]
     fn a_preset_heads_its_column_by_its_own_name() {
         let subjects = ["wsl1-like", "wsl2-like?memory=512", "guest", "qemu"].map(String::from);
-        let lanes = lanes("native", &subjects).unwrap();
-        let named = |lane: &Lane| format!("{} = {}", lane.name, lane.specification);
+        let targets = targets("native", &subjects).unwrap();
+        let named = |target: &Target| format!("{} = {}", target.name, target.specification);
         assert_eq!(
-            lanes[2..].iter().map(named).collect::<Vec<_>>(),
+            targets[2..].iter().map(named).collect::<Vec<_>>(),
             [
                 "wsl1-like = gvisor?platform=systrap",
                 "wsl2-like-512 = qemu?cache=mmap&memory=512",
@@ -53,11 +53,11 @@ mod tests {
     }
 
     #[test]
-    fn the_reference_is_entered_twice_and_nobody_else() {
+    fn the_baseline_is_entered_twice_and_nobody_else() {
         let subjects = ["native", "gvisor", "gvisor?platform=ptrace", "gvisor", "oci:crun"].map(String::from);
-        let lanes = lanes("native", &subjects).unwrap();
-        let names: Vec<&str> = lanes.iter().map(|lane| lane.name.as_str()).collect();
+        let targets = targets("native", &subjects).unwrap();
+        let names: Vec<&str> = targets.iter().map(|target| target.name.as_str()).collect();
         assert_eq!(names, ["native", "native again", "gvisor", "gvisor-ptrace", "oci-crun"]);
-        assert_eq!(lanes[1].role, Role::Control);
+        assert_eq!(targets[1].role, Role::Control);
     }
 }

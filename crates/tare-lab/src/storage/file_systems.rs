@@ -128,7 +128,7 @@ impl FileSystem {
         let bytes = image_bytes(site.room_bytes);
         let about = statvfs(site.folder).map_err(|e| broken(format!("asking for free space: {e}")))?;
         let free_bytes = about.f_bavail.saturating_mul(about.f_frsize);
-        // All lanes use the same image; the place `own` needs room beside it.
+        // All environments use the same image; the place `own` needs room beside it.
         let needed_bytes = bytes.saturating_add(site.room_bytes);
         if free_bytes < needed_bytes {
             return Err(broken(format!(
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_maker_that_is_missing_is_a_gap_with_its_package() {
+    fn a_maker_that_is_missing_is_a_missing_with_its_package() {
         if !rustix::process::geteuid().is_root() {
             return println!("SKIPPED a_maker_that_is_missing: only root gets so far");
         }

@@ -103,7 +103,7 @@ pub struct StudyCase {
 
 /// A case that a study asks for.
 #[derive(Clone)]
-pub struct AskedCase {
+pub struct SelectedCase {
     pub probe: &'static Probe,
     pub case: Case,
     /// ln(1 + margin).
@@ -201,10 +201,14 @@ impl Study {
     }
 
     /// Every case, in the order of the file. `places` and `size` override the study's.
-    pub fn asked(&self, places: Option<&[String]>, size: Option<Size>) -> Result<Vec<AskedCase>, LabError> {
+    pub fn selected(
+        &self,
+        places: Option<&[String]>,
+        size: Option<Size>,
+    ) -> Result<Vec<SelectedCase>, LabError> {
         let size = size.map_or_else(|| self.size(), Ok)?;
         let everywhere = places.map(read_places).transpose()?;
-        let mut asked: Vec<AskedCase> = Vec::new();
+        let mut selected: Vec<SelectedCase> = Vec::new();
         for study_case in &self.cases {
             let probe = probe_named(&study_case.probe)?;
             let margin = (1.0 + study_case.margin.unwrap_or(self.margin)).ln();
@@ -218,11 +222,11 @@ impl Study {
                         let (parameters, place) = (parameters.clone(), place.clone());
                         let case = Case { probe: probe.name.into(), parameters, place, peer };
                         let decide = study_case.decide.clone();
-                        asked.push(AskedCase { probe, case, margin, seconds, decide });
+                        selected.push(SelectedCase { probe, case, margin, seconds, decide });
                     }
                 }
             }
-            self.not_too_many(&asked)?;
+            self.not_too_many(&selected)?;
         }
         for (name, command) in &self.commands {
             let (parameters, _) = command.case(name, &self.folder)?;
@@ -232,18 +236,18 @@ impl Study {
             for place in somewhere(true, &places, OWN) {
                 let (probe_name, parameters) = (case_name(name), parameters.clone());
                 let case = Case { probe: probe_name, parameters, place, peer: None };
-                asked.push(AskedCase { probe, case, margin, seconds: None, decide: Vec::new() });
+                selected.push(SelectedCase { probe, case, margin, seconds: None, decide: Vec::new() });
             }
         }
-        self.not_too_many(&asked)?;
-        once_each(&mut asked);
-        place_by_place(&mut asked);
-        starts_stand_alone(&asked)?;
-        Ok(asked)
+        self.not_too_many(&selected)?;
+        once_each(&mut selected);
+        place_by_place(&mut selected);
+        starts_stand_alone(&selected)?;
+        Ok(selected)
     }
 
-    fn not_too_many(&self, asked: &[AskedCase]) -> Result<(), LabError> {
-        if asked.len() <= MOST_CASES {
+    fn not_too_many(&self, selected: &[SelectedCase]) -> Result<(), LabError> {
+        if selected.len() <= MOST_CASES {
             return Ok(());
         }
         let what = format!("the study {} asks for more than {MOST_CASES} cases", self.name);
@@ -270,15 +274,15 @@ fn read_places(names: &[String]) -> Result<Vec<String>, LabError> {
 }
 
 /// Keeps the first of several cases that are one.
-fn once_each(asked: &mut Vec<AskedCase>) {
+fn once_each(selected: &mut Vec<SelectedCase>) {
     let mut seen = BTreeSet::new();
-    asked.retain(|asked| seen.insert(asked.case.clone()));
+    selected.retain(|selected| seen.insert(selected.case.clone()));
 }
 
 /// Refuses starts among other cases: a start takes the environment away in which the others run.
-fn starts_stand_alone(asked: &[AskedCase]) -> Result<(), LabError> {
-    let starts = asked.iter().filter(|asked| startup::is_start(&asked.case)).count();
-    if starts == 0 || starts == asked.len() {
+fn starts_stand_alone(selected: &[SelectedCase]) -> Result<(), LabError> {
+    let starts = selected.iter().filter(|selected| startup::is_start(&selected.case)).count();
+    if starts == 0 || starts == selected.len() {
         return Ok(());
     }
     let what = format!("{} stands in a study beside other cases", startup::PROBE.name);
@@ -288,10 +292,10 @@ fn starts_stand_alone(asked: &[AskedCase]) -> Result<(), LabError> {
 }
 
 /// Puts the rows of a place together within each run of a probe's cases; both keep the order of the study.
-fn place_by_place(asked: &mut [AskedCase]) {
-    for cases in asked.chunk_by_mut(|a, b| a.case.probe == b.case.probe) {
-        let places: Vec<Option<String>> = cases.iter().map(|asked| asked.case.place.clone()).collect();
-        cases.sort_by_key(|asked| places.iter().position(|place| *place == asked.case.place));
+fn place_by_place(selected: &mut [SelectedCase]) {
+    for cases in selected.chunk_by_mut(|a, b| a.case.probe == b.case.probe) {
+        let places: Vec<Option<String>> = cases.iter().map(|selected| selected.case.place.clone()).collect();
+        cases.sort_by_key(|selected| places.iter().position(|place| *place == selected.case.place));
     }
 }
 
@@ -324,16 +328,17 @@ pub fn parse_duration_s(text: &str) -> Option<f64> {
 }
 
 /// Every combination of the listed parameter values over the probe's defaults.
-fn combinations(probe: &Probe, asked: &StudyCase, size: Size) -> Result<Vec<Parameters>, LabError> {
+fn combinations(probe: &Probe, selected: &StudyCase, size: Size) -> Result<Vec<Parameters>, LabError> {
     let mut all = vec![probe.defaults(size)];
     let of_size = match size {
-        Size::Quick => &asked.quick,
-        Size::Reference => &asked.reference,
+        Size::Quick => &selected.quick,
+        Size::Reference => &selected.reference,
     };
     // What the other size says must be right as well: a slip there would show a year later.
-    let other = asked.quick.keys().chain(asked.reference.keys()).filter(|key| !of_size.contains_key(*key));
+    let other =
+        selected.quick.keys().chain(selected.reference.keys()).filter(|key| !of_size.contains_key(*key));
     other.into_iter().try_for_each(|key| known_parameter(probe, key))?;
-    let common = asked.parameters.iter().filter(|(key, _)| !of_size.contains_key(*key));
+    let common = selected.parameters.iter().filter(|(key, _)| !of_size.contains_key(*key));
     for (key, value) in common.chain(of_size) {
         known_parameter(probe, key)?;
         let values = texts(value).ok_or_else(|| {
@@ -417,22 +422,22 @@ pub(crate) fn unknown_key_hint(message: &str) -> Option<String> {
 /// Those cases whose probe (or whole name) one of the patterns names; all when there are no patterns.
 ///
 /// `*` stands for any part of a name. A pattern that names nothing is an error: it is a slip.
-pub fn select(asked: Vec<AskedCase>, patterns: &[String]) -> Result<Vec<AskedCase>, LabError> {
+pub fn select(selected: Vec<SelectedCase>, patterns: &[String]) -> Result<Vec<SelectedCase>, LabError> {
     for pattern in patterns {
-        if !asked.iter().any(|a| names(pattern, a)) {
+        if !selected.iter().any(|a| names(pattern, a)) {
             let error = LabError::new(ErrorKind::Usage, format!("'{pattern}' names no probe of this study"));
-            return Err(match nearest(pattern, asked.iter().map(|a| a.case.probe.as_str())) {
+            return Err(match nearest(pattern, selected.iter().map(|a| a.case.probe.as_str())) {
                 Some(near) => error.hint(format!("did you mean '{near}'?")),
                 None => error.hint("tare list probes names them all"),
             });
         }
     }
-    let wanted = |a: &AskedCase| patterns.is_empty() || patterns.iter().any(|pattern| names(pattern, a));
-    Ok(asked.into_iter().filter(wanted).collect())
+    let wanted = |a: &SelectedCase| patterns.is_empty() || patterns.iter().any(|pattern| names(pattern, a));
+    Ok(selected.into_iter().filter(wanted).collect())
 }
 
-fn names(pattern: &str, asked: &AskedCase) -> bool {
-    matches(pattern, &asked.case.probe) || matches(pattern, &asked.case.to_string())
+fn names(pattern: &str, selected: &SelectedCase) -> bool {
+    matches(pattern, &selected.case.probe) || matches(pattern, &selected.case.to_string())
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ fn every_shipped_study_can_be_planned_in_both_sizes() {
         let study = Study::named(name).unwrap();
         assert_eq!(study.name, *name);
         for size in [Size::Quick, Size::Reference] {
-            assert!(!study.asked(None, Some(size)).unwrap().is_empty());
+            assert!(!study.selected(None, Some(size)).unwrap().is_empty());
         }
     }
 }
@@ -24,7 +24,7 @@ fn a_wrong_key_names_the_nearest() {
 fn lists_multiply() {
     let text =
         "name='x'\ntitle='x'\nabout=''\nbudget='1m'\n[[case]]\nprobe='sys.getppid'\nparameters={bs=['4K']}";
-    let error = Study::parse(text, "x").unwrap().asked(None, None).err().unwrap();
+    let error = Study::parse(text, "x").unwrap().selected(None, None).err().unwrap();
     assert!(error.to_string().contains("no parameter 'bs'"));
 }
 
@@ -34,10 +34,10 @@ fn the_rows_of_a_place_stand_together() {
                 [[case]]\nprobe='file.seq'\nparameters={bs=['1K','4K']}\n\
                 [[case]]\nprobe='file.seq'\nparameters={op='read'}\n[[case]]\nprobe='file.sync'";
     let places = ["xfs", "own"].map(str::to_owned);
-    let asked = Study::parse(text, "x").unwrap().asked(Some(&places), None).unwrap();
-    let rows: Vec<(&str, &str, &str)> = asked
+    let selected = Study::parse(text, "x").unwrap().selected(Some(&places), None).unwrap();
+    let rows: Vec<(&str, &str, &str)> = selected
         .iter()
-        .map(|AskedCase { probe, case, .. }| {
+        .map(|SelectedCase { probe, case, .. }| {
             let text = |key| case.parameters.text(key).unwrap_or_default();
             (case.place.as_deref().unwrap(), text("op"), if text("bs") == "1K" { "1K" } else { probe.name })
         })
@@ -57,9 +57,9 @@ fn stars_stand_for_anything() {
     ] {
         assert_eq!(matches(pattern, text), expected, "{pattern} {text}");
     }
-    let asked = Study::named("full").unwrap().asked(None, None).unwrap();
-    assert!(select(asked.clone(), &["nul".into()]).err().unwrap().hint.unwrap().contains("null"));
-    assert_eq!(select(asked, &["null".into()]).unwrap().len(), 1);
+    let selected = Study::named("full").unwrap().selected(None, None).unwrap();
+    assert!(select(selected.clone(), &["nul".into()]).err().unwrap().hint.unwrap().contains("null"));
+    assert_eq!(select(selected, &["null".into()]).unwrap().len(), 1);
 }
 
 #[test]
@@ -78,25 +78,25 @@ fn study(rest: &str) -> Result<Study, LabError> {
 #[test]
 fn a_case_may_say_what_only_one_size_has() {
     let case = "[[case]]\nprobe='file.seq'\nparameters={bs='4K'}\nquick={size='1MiB'}\nreference={size='2GiB',bs='64K'}\nseconds=30";
-    let asked = |size| study(case).unwrap().asked(None, Some(size)).unwrap().remove(0);
-    let text = |asked: &AskedCase, key| asked.case.parameters.text(key).unwrap().to_owned();
-    let (quick, reference) = (asked(Size::Quick), asked(Size::Reference));
+    let selected = |size| study(case).unwrap().selected(None, Some(size)).unwrap().remove(0);
+    let text = |selected: &SelectedCase, key| selected.case.parameters.text(key).unwrap().to_owned();
+    let (quick, reference) = (selected(Size::Quick), selected(Size::Reference));
     assert_eq!((text(&quick, "size").as_str(), text(&quick, "bs").as_str()), ("1MiB", "4K"));
     assert_eq!((text(&reference, "size").as_str(), text(&reference, "bs").as_str()), ("2GiB", "64K"));
     assert_eq!((quick.seconds, reference.seconds), (None, Some(30.0)));
     let wrong = study(&case.replace("quick={size", "quick={sise")).unwrap();
     for size in [Size::Quick, Size::Reference] {
-        let error = wrong.asked(None, Some(size)).err().unwrap();
+        let error = wrong.selected(None, Some(size)).err().unwrap();
         assert_eq!(error.hint.as_deref(), Some("did you mean 'size'?"), "a slip shows in either size");
     }
-    assert!(study(&case.replace("30", "3000")).unwrap().asked(None, Some(Size::Reference)).is_err());
+    assert!(study(&case.replace("30", "3000")).unwrap().selected(None, Some(Size::Reference)).is_err());
 }
 
 #[test]
 fn a_case_may_say_which_metrics_decide() {
     let case = "[[case]]\nprobe='net.rr'\ndecide=['min','p99.9']";
-    assert_eq!(study(case).unwrap().asked(None, None).unwrap()[0].decide, ["min", "p99.9"]);
-    let error = study(&case.replace("p99.9", "p99.99")).unwrap().asked(None, None).err().unwrap();
+    assert_eq!(study(case).unwrap().selected(None, None).unwrap()[0].decide, ["min", "p99.9"]);
+    let error = study(&case.replace("p99.9", "p99.99")).unwrap().selected(None, None).err().unwrap();
     assert_eq!(error.to_string(), "the probe net.rr has no metric 'p99.99'");
     assert_eq!(error.hint.as_deref(), Some("did you mean 'p99.9'?"));
 }
@@ -116,24 +116,24 @@ fn each_size_has_its_budget() {
 fn a_command_is_a_case_of_its_own_name() {
     let text =
         "[probe.build]\ncommand=['make']\nplaces=['own','share']\nmargin=0.1\n[probe.other]\ncommand=['x']";
-    let asked = study(text).unwrap().asked(None, None).unwrap();
+    let selected = study(text).unwrap().selected(None, None).unwrap();
     let names: Vec<(&str, Option<&str>)> =
-        asked.iter().map(|a| (a.case.probe.as_str(), a.case.place.as_deref())).collect();
+        selected.iter().map(|a| (a.case.probe.as_str(), a.case.place.as_deref())).collect();
     let expected = [("user.build", Some("own")), ("user.build", Some("share")), ("user.other", Some("own"))];
     assert_eq!(names, expected);
     assert!(tare_probes::find("user.build").is_some_and(|probe| probe.name == USER_COMMAND));
-    assert_eq!(select(asked, &["user.o*".into()]).unwrap().len(), 1);
+    assert_eq!(select(selected, &["user.o*".into()]).unwrap().len(), 1);
     let error = study("[probe.build]\ncomand=['make']").unwrap_err();
     assert_eq!(error.hint.as_deref(), Some("did you mean 'command'?"));
-    let error = study("[[case]]\nprobe='user.build'").unwrap().asked(None, None).err().unwrap();
+    let error = study("[[case]]\nprobe='user.build'").unwrap().selected(None, None).err().unwrap();
     assert!(error.hint.unwrap().contains("[probe.NAME]"));
 }
 
 #[test]
 fn starts_stand_alone_in_a_study() {
-    assert!(study("[[case]]\nprobe='env.start'").unwrap().asked(None, None).is_ok());
+    assert!(study("[[case]]\nprobe='env.start'").unwrap().selected(None, None).is_ok());
     let mixed = study("[[case]]\nprobe='env.start'\n[[case]]\nprobe='null'").unwrap();
-    assert!(mixed.asked(None, None).err().unwrap().to_string().contains("beside other cases"));
+    assert!(mixed.selected(None, None).err().unwrap().to_string().contains("beside other cases"));
 }
 
 #[test]

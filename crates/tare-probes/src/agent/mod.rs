@@ -14,8 +14,8 @@ use tare_data::failure::{Failure, FailureKind};
 use tare_data::frame::{Frame, Line, PROTOCOL, Splitter, encode};
 use tare_data::request::{Request, TrialRequest};
 
-use crate::carried::user_files::Carried;
 use crate::carried::kept;
+use crate::carried::user_files::Carried;
 use crate::harness::stopwatch::now_ns;
 use crate::peer::process;
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::frame::{Frame, LONGEST_REQUEST};
-use tare_data::noise::Noise;
+use tare_data::interference::Interference;
 use tare_data::request::TrialRequest;
 
 use super::{LONGEST_DEADLINE_MS, send, set_alarm};
@@ -39,7 +39,7 @@ fn measure(
     program: &Path,
     request: &TrialRequest,
     carried: Option<&Path>,
-) -> io::Result<Result<Noise, Failure>> {
+) -> io::Result<Result<Interference, Failure>> {
     let Some(probe) = crate::find(&request.case.probe) else {
         return Ok(Err(Failure::new(FailureKind::NotSupported, "this agent has no such probe")));
     };

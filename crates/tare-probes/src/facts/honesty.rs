@@ -80,7 +80,7 @@ fn note(facts: &mut Facts, key: &str, outcome: Option<String>) {
     }
 }
 
-/// Is a sync after a write dearer than the write?
+/// Is a sync after a write slower than the write?
 fn sync(directory: &Path) -> Option<String> {
     let file = files::open(directory, "sync", OFlags::TRUNC).ok()?;
     let data = Buffer::random(4096, 1).ok()?;

@@ -1,6 +1,6 @@
 //! Noise: what else went on while a trial ran, as far as the environment tells.
 
-use tare_data::noise::Noise;
+use tare_data::interference::Interference;
 
 use crate::facts::read_text;
 use crate::harness::stopwatch::now_ns;
@@ -42,13 +42,13 @@ impl Watch {
     }
 
     /// What was counted since the start.
-    pub fn stop(self) -> Noise {
+    pub fn stop(self) -> Interference {
         let (before, after) = (self.before, Counters::read());
         let usage = |field: fn(&Usage) -> u64| {
             let (before, after) = (before.usage.as_ref().map(field), after.usage.as_ref().map(field));
             increase(before, after)
         };
-        Noise {
+        Interference {
             steal_ns: increase(before.steal_ns, after.steal_ns),
             pressure_cpu_ns: increase(before.pressure_cpu_ns, after.pressure_cpu_ns),
             pressure_io_ns: increase(before.pressure_io_ns, after.pressure_io_ns),

@@ -370,7 +370,7 @@ mod tests {
                     match run(&request(&PROBE, &[&small[..], &[("threads", "2"), ("depth", "4")]].concat())) {
                         Ok(batches) => assert_eq!(batches.len(), 3),
                         // A build folder in memory has no O_DIRECT; a container may forbid io_uring.
-                        Err(gap) => assert_ne!(gap.kind, FailureKind::WrongWork, "{gap}"),
+                        Err(missing) => assert_ne!(missing.kind, FailureKind::WrongWork, "{missing}"),
                     }
                 }
             }

@@ -3,7 +3,7 @@
 //!
 //! The memory is one cycle over all its 64-byte lines (Sattolo's shuffle), so that no prefetcher knows the
 //! next. Far larger than the caches it is the latency of memory with a miss in the translation buffer, which
-//! nested paging makes dearer: what a virtual machine costs a program with big data.
+//! nested paging makes slower: what a virtual machine costs a program with big data.
 
 use tare_data::failure::Failure;
 use tare_data::generator::Generator;

@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_congestion_control_that_is_not_there_is_a_gap() {
+    fn a_congestion_control_that_is_not_there_is_a_missing() {
         let failure = run(&request(&PROBE, &[("congestion", "no_such")])).unwrap_err();
         assert_eq!(failure.kind, FailureKind::NotSupported);
     }

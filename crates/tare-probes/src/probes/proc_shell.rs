@@ -229,7 +229,7 @@ mod tests {
         request.amount = tare_data::request::Amount::Operations { batch: 2, batches: 1 };
         match run(&request) {
             Ok(batches) => assert_eq!(batches.len(), 2),
-            Err(gap) => assert_eq!(gap.kind, FailureKind::NotSupported, "{gap}"),
+            Err(missing) => assert_eq!(missing.kind, FailureKind::NotSupported, "{missing}"),
         }
     }
 }

@@ -19,8 +19,8 @@ use tare_data::frame::MARKER;
 use tare_data::names::Parameters;
 use tare_data::unit::Unit;
 
-use crate::carried::user_files;
 use crate::carried::kept;
+use crate::carried::user_files;
 use crate::harness::folder::Folder;
 use crate::harness::output::{Kept, Watcher};
 use crate::harness::stopwatch::{Stopwatch, now_ns};
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_a_gap_that_names_it() {
+    fn what_is_not_there_is_a_missing_that_names_it() {
         let missing = failure(&[("command", "[\"no-such-tool\",\"-j4\"]")]);
         assert_eq!(missing.kind, FailureKind::NotSupported);
         assert!(missing.reason.starts_with("ENOENT: no no-such-tool in /usr/local/bin:"), "{missing}");

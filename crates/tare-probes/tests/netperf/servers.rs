@@ -144,7 +144,7 @@ fn a_netserver_is_tried_out_with_one_request() {
 }
 
 #[test]
-fn what_netperfs_protocol_cannot_do_is_a_gap() {
+fn what_netperfs_protocol_cannot_do_is_a_missing() {
     let served = Served::at(V4);
     let failure = trial(served.address, "net.rr", &[("pin", "same")], AMOUNT).unwrap_err();
     assert_eq!(failure.kind, FailureKind::NotSupported);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tare_analysis::findings::{Cell, Findings, Gap};
+use tare_analysis::findings::{Cell, Findings, Missing};
 use tare_data::imported::{Counterpart, Imported, ImportedFigure, Source, Stated, Statistic};
 use tare_data::names::Parameters;
 use tare_data::session::Session;
@@ -21,9 +21,10 @@ pub fn beside() -> (Session, Findings, Vec<Imported>) {
     let round_trip = findings.rows[6].clone();
     findings.rows.push(rich::further(&round_trip, "p99", Unit::Nanoseconds, 48_200.0));
     let mut rate = rich::further(&round_trip, "rate", Unit::PerSecond, 46_900.0);
-    rate.reference = None;
-    rate.cells =
-        (0..3).map(|i| Cell::Gap(Gap::NoReference(specimen::level(9_100.0 * (i + 1) as f64, i)))).collect();
+    rate.baseline = None;
+    rate.cells = (0..3)
+        .map(|i| Cell::Missing(Missing::NoBaseline(specimen::level(9_100.0 * (i + 1) as f64, i))))
+        .collect();
     findings.rows.push(rate);
     let netperf = [("native", 1.04), ("container", 1.09), ("gvisor", 6.1)]
         .map(|(environment, cost)| file("netperf", Some(environment), vec![round_trips(cost)]));
@@ -33,7 +34,7 @@ pub fn beside() -> (Session, Findings, Vec<Imported>) {
     (session, findings, netperf.into_iter().chain([sockperf, sysbench]).collect())
 }
 
-/// What netperf says at a cost of so many times the specimens' reference.
+/// What netperf says at a cost of so many times the specimens' baseline.
 fn round_trips(cost: f64) -> ImportedFigure {
     let values = [
         (Statistic::Minimum, 18_000.0, "18", Some("min")),

@@ -10,7 +10,7 @@ mod rich;
 use std::path::PathBuf;
 use std::{env, fs, process};
 
-use tare_analysis::findings::{Cell, Findings, Gap};
+use tare_analysis::findings::{Cell, Findings, Missing};
 use tare_data::imported::Imported;
 use tare_data::session::{Ending, Session};
 use tare_report::html::{Options, render, render_imported};
@@ -33,7 +33,7 @@ fn main() {
         ("big.html", page(rich::big(), None)),
         ("hostile.html", page((session.clone(), findings.clone()), None)),
         ("empty.html", page(empty(), None)),
-        ("reference.html", page((specimen::session(0), specimen::findings(0)), None)),
+        ("baseline.html", page((specimen::session(0), specimen::findings(0)), None)),
         ("beside.html", {
             let (session, findings, imports) = imports::beside();
             page((session, findings), Some(&imports))
@@ -72,16 +72,16 @@ fn hostile() -> (Session, Findings) {
     session.plan.study = text.into();
     session.header.started = text.into();
     session.header.tare = text.into();
-    for (lane, name) in session.plan.lanes.iter_mut().zip(lane_names(text)) {
-        (lane.name, lane.specification) = (name.clone(), name);
+    for (target, name) in session.plan.targets.iter_mut().zip(target_names(text)) {
+        (target.name, target.specification) = (name.clone(), name);
     }
-    findings.reference = session.plan.lanes[0].name.clone();
+    findings.baseline = session.plan.targets[0].name.clone();
     for (i, subject) in findings.subjects.iter_mut().enumerate() {
-        subject.clone_from(&session.plan.lanes[i + 2].name);
-        findings.costs[i].lane.clone_from(subject);
+        subject.clone_from(&session.plan.targets[i + 2].name);
+        findings.costs[i].target.clone_from(subject);
     }
-    for (facts, lane) in session.facts.iter_mut().zip(&session.plan.lanes) {
-        facts.lane.clone_from(&lane.name);
+    for (facts, target) in session.facts.iter_mut().zip(&session.plan.targets) {
+        facts.target.clone_from(&target.name);
         facts.inside.note(text, text);
     }
     for row in &mut findings.rows {
@@ -89,7 +89,7 @@ fn hostile() -> (Session, Findings) {
         (row.place, row.peer) = (Some(text.into()), Some(text.into()));
         row.metric.name = text.into();
         for cell in &mut row.cells {
-            if let Cell::Gap(Gap::Failed(failure)) = cell {
+            if let Cell::Missing(Missing::Failed(failure)) = cell {
                 failure.reason = text.into();
             }
         }
@@ -97,7 +97,7 @@ fn hostile() -> (Session, Findings) {
     (session, findings)
 }
 
-fn lane_names(text: &str) -> impl Iterator<Item = String> {
+fn target_names(text: &str) -> impl Iterator<Item = String> {
     (0..).map(move |i| format!("{i}{text}"))
 }
 

@@ -4,15 +4,15 @@ use tare_analysis::findings::{Cell, Findings, Row};
 use tare_data::batch::{Batch, Histogram, Phase, Sample};
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::generator::Generator;
+use tare_data::interference::Interference;
 use tare_data::names::{Case, Parameters};
-use tare_data::noise::Noise;
 use tare_data::request::Amount;
 use tare_data::session::{PlannedCase, RepeatedRound, Session, Trial};
 use tare_data::unit::{Direction, Unit};
 
 use crate::specimen;
 
-/// Block sizes of the curves, and the reference's rate at each in MB/s.
+/// Block sizes of the curves, and the baseline's rate at each in MB/s.
 const BLOCKS: [(&str, f64); 6] = [
     ("512", 210.0),
     ("4KiB", 980.0),
@@ -21,17 +21,17 @@ const BLOCKS: [(&str, f64); 6] = [
     ("2MiB", 2400.0),
     ("16MiB", 2350.0),
 ];
-/// What each lane keeps of the rate, in its own file system and in a share.
+/// What each environment keeps of the rate, in its own file system and in a share.
 const KEPT: [(f64, f64); 3] = [(1.0, 0.99), (0.31, 0.08), (0.82, 0.05)];
 /// Operations of a latency trial.
 const OPERATIONS: u64 = 4_000;
 
-/// What a held process takes in native, and what a lane makes of it.
+/// What a held process takes in native, and what an environment makes of it.
 const HELD_BYTES: f64 = 81_920.0;
 
 /// The specimen with curves over block size, spans of runs, memory, groups, trials in time, tails and facts.
-pub fn page(lanes: usize) -> (Session, Findings) {
-    let (mut session, mut findings) = (specimen::session(lanes), specimen::findings(lanes));
+pub fn page(targets: usize) -> (Session, Findings) {
+    let (mut session, mut findings) = (specimen::session(targets), specimen::findings(targets));
     let round_trip = findings.rows[6].clone();
     findings.rows.push(further(&round_trip, "min", Unit::Nanoseconds, 19_100.0));
     findings.rows.push(further(&round_trip, "mean", Unit::Nanoseconds, 21_400.0));
@@ -42,7 +42,7 @@ pub fn page(lanes: usize) -> (Session, Findings) {
     }
     for place in ["own", "share"] {
         for (block, rate) in BLOCKS {
-            let row = block_row(&findings.rows[0], place, block, rate, lanes);
+            let row = block_row(&findings.rows[0], place, block, rate, targets);
             session.plan.cases.push(planned(&row, block, &session.plan.cases[0]));
             findings.rows.push(row);
         }
@@ -68,17 +68,17 @@ pub fn big() -> (Session, Findings) {
     let headlines: Vec<Row> = findings.rows.iter().filter(|row| row.headline).cloned().collect();
     for (name, times) in [("p50", 0.9), ("p99", 4.0)] {
         findings.rows.extend(headlines.iter().map(|row| {
-            let reference = row.reference.as_ref().map_or(1.0, |level| level.median);
-            further(row, name, row.metric.unit, reference * times)
+            let baseline = row.baseline.as_ref().map_or(1.0, |level| level.median);
+            further(row, name, row.metric.unit, baseline * times)
         }));
     }
     for row in &mut findings.rows {
         let levels = row.cells.iter_mut().filter_map(|cell| match cell {
             Cell::Compared(c) => Some(&mut c.level),
             Cell::Observed(level) => Some(level),
-            Cell::Gap(_) => None,
+            Cell::Missing(_) => None,
         });
-        for level in levels.chain(row.reference.as_mut()) {
+        for level in levels.chain(row.baseline.as_mut()) {
             level.values = level.values.iter().copied().cycle().take(60).collect();
             level.rounds = 60;
         }
@@ -88,10 +88,10 @@ pub fn big() -> (Session, Findings) {
 }
 
 /// A further metric of a row, at the same costs.
-pub fn further(like: &Row, name: &str, unit: Unit, reference: f64) -> Row {
+pub fn further(like: &Row, name: &str, unit: Unit, baseline: f64) -> Row {
     let cells = like.cells.iter().enumerate().map(|(i, cell)| match cell {
         Cell::Compared(c) => {
-            let mut comparison = specimen::comparison(reference, c.ratio, i as u64 + 77);
+            let mut comparison = specimen::comparison(baseline, c.ratio, i as u64 + 77);
             comparison.coloured = false;
             Cell::Compared(Box::new(comparison))
         }
@@ -100,28 +100,28 @@ pub fn further(like: &Row, name: &str, unit: Unit, reference: f64) -> Row {
     Row {
         metric: tare_data::metric::Metric { name: name.into(), unit, ..like.metric.clone() },
         headline: false,
-        reference: Some(specimen::level(reference, 9)),
+        baseline: Some(specimen::level(baseline, 9)),
         cells: cells.collect(),
         control: None,
         ..like.clone()
     }
 }
 
-/// Every third round a quarter dearer: on another kind of processor, say.
+/// Every third round a quarter slower: on another kind of processor, say.
 fn two_groups(level: &mut tare_analysis::findings::Level) {
     for value in level.values.iter_mut().step_by(3) {
         *value *= 1.25;
     }
 }
 
-fn block_row(like: &Row, place: &str, block: &str, rate: f64, lanes: usize) -> Row {
+fn block_row(like: &Row, place: &str, block: &str, rate: f64, targets: usize) -> Row {
     let share = place == "share";
     let rate = if share { rate * 0.97 } else { rate } * 1e6;
-    let cells = (0..lanes).map(|lane| {
-        let (own, shared) = KEPT[lane % KEPT.len()];
+    let cells = (0..targets).map(|target| {
+        let (own, shared) = KEPT[target % KEPT.len()];
         let cost = 1.0 / if share { shared } else { own };
-        let mut comparison = specimen::comparison(rate, cost, lane as u64 + block.len() as u64);
-        comparison.level = specimen::level(rate / cost, lane as u64);
+        let mut comparison = specimen::comparison(rate, cost, target as u64 + block.len() as u64);
+        comparison.level = specimen::level(rate / cost, target as u64);
         comparison.difference = rate / cost - rate;
         Cell::Compared(Box::new(comparison))
     });
@@ -138,7 +138,7 @@ fn block_row(like: &Row, place: &str, block: &str, rate: f64, lanes: usize) -> R
             ..like.metric.clone()
         },
         headline: true,
-        reference: Some(specimen::level(rate, 5)),
+        baseline: Some(specimen::level(rate, 5)),
         cells: cells.collect(),
         control: None,
         published: Vec::new(),
@@ -168,7 +168,7 @@ fn facts(session: &mut Session) {
         for (key, value) in shared {
             facts.inside.note(key, value);
         }
-        let is_sandbox = facts.lane == "gvisor";
+        let is_sandbox = facts.target == "gvisor";
         facts.inside.note("clock.source", if is_sandbox { "unknown" } else { "tsc" });
         facts.inside.note("file.overlay", if is_sandbox { "memory" } else { "" });
         facts.outside.note("runtime", if is_sandbox { "runsc 20260905 --platform=systrap" } else { "" });
@@ -181,18 +181,18 @@ fn facts(session: &mut Session) {
     }
 }
 
-/// Trials of every case in every lane for so many rounds, one after the other, with noise.
+/// Trials of every case in every environment for so many rounds, one after the other, with noise.
 fn trials(session: &mut Session, rounds: u32) {
     session.trials.clear();
     let mut generator = Generator::new(11);
     let mut now_ns = 0;
     let mut order: Vec<(usize, usize)> = (0..session.plan.cases.len())
-        .flat_map(|case| (0..session.plan.lanes.len()).map(move |lane| (case, lane)))
+        .flat_map(|case| (0..session.plan.targets.len()).map(move |target| (case, target)))
         .collect();
     for round in 0..rounds {
         generator.shuffle(&mut order);
-        for (case, lane) in &order {
-            let trial = trial(session, *case, *lane, round, now_ns, &mut generator);
+        for (case, target) in &order {
+            let trial = trial(session, *case, *target, round, now_ns, &mut generator);
             now_ns += trial.host_elapsed_ns + 2_000_000;
             session.trials.push(trial);
         }
@@ -208,41 +208,41 @@ fn trials(session: &mut Session, rounds: u32) {
 fn trial(
     session: &Session,
     case: usize,
-    lane: usize,
+    target: usize,
     round: u32,
     now_ns: u64,
     generator: &mut Generator,
 ) -> Trial {
     let planned = &session.plan.cases[case];
-    let failed = case == 5 && lane == 3 && round % 6 == 2;
+    let failed = case == 5 && target == 3 && round % 6 == 2;
     let is_latency = matches!(planned.case.probe.as_str(), "net.rr" | "file.sync");
     Trial {
         number: session.trials.len() as u64,
         case: planned.id.clone(),
-        lane: session.plan.lanes[lane].name.clone(),
+        target: session.plan.targets[target].name.clone(),
         round,
         attempt: 0,
         position: 0,
         start: 0,
         started_ns: now_ns,
-        host_elapsed_ns: 20_000_000 + generator.below(60_000_000) * (1 + lane as u64 / 2),
+        host_elapsed_ns: 20_000_000 + generator.below(60_000_000) * (1 + target as u64 / 2),
         agent_elapsed_ns: None,
-        batches: if is_latency && round < 18 { vec![latency(lane, generator)] } else { vec![] },
-        inside: Noise {
+        batches: if is_latency && round < 18 { vec![latency(target, generator)] } else { vec![] },
+        inside: Interference {
             canary_ns: Some(
                 100_000 + generator.below(4_000) + if (40..46).contains(&(round * 3)) { 22_000 } else { 0 },
             ),
-            ..Noise::default()
+            ..Interference::default()
         },
-        outside: Noise { steal_ns: Some(generator.below(400_000)), ..Noise::default() },
+        outside: Interference { steal_ns: Some(generator.below(400_000)), ..Interference::default() },
         failure: failed.then(|| Failure::new(FailureKind::Deadline, "no frame for 10 s")),
         notes: vec![],
     }
 }
 
-/// Times around 20 µs times the lane's factor, with one in a hundred ten times as long.
-fn latency(lane: usize, generator: &mut Generator) -> Batch {
-    let factor = [1.0, 1.0, 1.05, 5.4, 9.8, 3.0, 1.1, 1.2][lane % 8];
+/// Times around 20 µs times the environment's factor, with one in a hundred ten times as long.
+fn latency(target: usize, generator: &mut Generator) -> Batch {
+    let factor = [1.0, 1.0, 1.05, 5.4, 9.8, 3.0, 1.1, 1.2][target % 8];
     let mut histogram = Histogram::new();
     for _ in 0..OPERATIONS {
         let rare = if generator.below(100) == 0 { 4.0 + 12.0 * generator.unit() } else { 1.0 };

@@ -17,18 +17,18 @@ pub static EXPORT: Export = Export {
 /// Longest name of a benchmark that Bencher takes.
 const LONGEST_NAME: usize = 1024;
 
-/// Benchmark `lane/case`, with the measure of its unit and, beside the reference, the measure `cost-ratio`.
+/// Benchmark `environment/case`, with the measure of its unit and, beside the baseline, the measure `cost-ratio`.
 fn render(source: &Source) -> Vec<u8> {
     let mut benchmarks: Map<String, Value> = Map::new();
     for row in source.findings.rows.iter().filter(|row| row.headline) {
-        for (lane, level) in source.levels(row) {
+        for (target, level) in source.levels(row) {
             let figure = metric(level.median, Some((level.low, level.high)));
-            add(&mut benchmarks, lane, &row.case, measure(row.metric.unit), figure);
+            add(&mut benchmarks, target, &row.case, measure(row.metric.unit), figure);
         }
-        for (lane, cell) in source.findings.subjects.iter().zip(&row.cells) {
+        for (target, cell) in source.findings.subjects.iter().zip(&row.cells) {
             if let Some(comparison) = words::comparison(cell) {
                 let ratio = metric(comparison.ratio, bounds(comparison));
-                add(&mut benchmarks, lane, &row.case, "cost-ratio", ratio);
+                add(&mut benchmarks, target, &row.case, "cost-ratio", ratio);
             }
         }
     }
@@ -37,9 +37,9 @@ fn render(source: &Source) -> Vec<u8> {
     text.into_bytes()
 }
 
-fn add(benchmarks: &mut Map<String, Value>, lane: &str, case: &str, measure: &str, metric: Option<Value>) {
+fn add(benchmarks: &mut Map<String, Value>, target: &str, case: &str, measure: &str, metric: Option<Value>) {
     let Some(metric) = metric else { return };
-    let name: String = format!("{}/{}", clean(lane), clean(case)).chars().take(LONGEST_NAME).collect();
+    let name: String = format!("{}/{}", clean(target), clean(case)).chars().take(LONGEST_NAME).collect();
     let measures = benchmarks.entry(name).or_insert_with(|| json!({}));
     measures[measure] = metric;
 }
@@ -75,7 +75,7 @@ mod tests {
     use crate::specimen;
 
     #[test]
-    fn a_lane_has_its_figure_and_its_ratio_with_bounds() {
+    fn a_target_has_its_figure_and_its_ratio_with_bounds() {
         let (session, findings) = (specimen::session(2), specimen::findings(2));
         let bytes = render(&Source { session: &session, findings: &findings, gate: None });
         let read: Value = serde_json::from_slice(&bytes).unwrap();

@@ -12,7 +12,7 @@ use crate::text::clean;
 
 pub static EXPORT: Export = Export {
     name: "benchstat",
-    summary: "Go's benchmark format, a line a trial: benchstat -col /lane FILE compares the lanes",
+    summary: "Go's benchmark format, a line a trial: benchstat -col /environment FILE compares the environments",
     writing: Writing::Whole,
     render,
 };
@@ -31,12 +31,13 @@ fn render(source: &Source) -> Vec<u8> {
     for row in &source.findings.rows {
         let (name, unit) = (name(source, row), unit(row.metric.unit));
         let operations = operations(source, row);
-        for (lane, level) in source.levels(row) {
-            let lane = word(lane);
+        for (target, level) in source.levels(row) {
+            let target = word(target);
             for value in level.values.iter().filter(|value| value.is_finite()) {
                 // The metric last: a number at the end of a name would be read as a number of processors.
                 let metric = word(&row.metric.name);
-                let _ = writeln!(text, "{name}/lane={lane}/metric={metric} {operations} {value} {unit}");
+                let _ =
+                    writeln!(text, "{name}/environment={target}/metric={metric} {operations} {value} {unit}");
             }
         }
     }
@@ -118,9 +119,9 @@ mod tests {
         let bytes = render(&Source { session: &session, findings: &findings, gate: None });
         let text = String::from_utf8(bytes).unwrap();
         let of = |beginning: &str| text.lines().filter(|line| line.starts_with(beginning)).count();
-        assert_eq!(of("BenchmarkSys.getppid/lane=gvisor/metric=time 10000 "), 18);
-        assert_eq!(of("BenchmarkSys.getppid/lane=native__again_/metric=time "), 18);
-        assert_eq!(of("BenchmarkFile.sync/place=own/lane=gvisor"), 0, "a gap has no trials");
+        assert_eq!(of("BenchmarkSys.getppid/environment=gvisor/metric=time 10000 "), 18);
+        assert_eq!(of("BenchmarkSys.getppid/environment=native__again_/metric=time "), 18);
+        assert_eq!(of("BenchmarkFile.sync/place=own/environment=gvisor"), 0, "a gap has no trials");
         assert_eq!(of("Unit ns/op better=lower"), 1);
         assert!(text.lines().filter(|l| l.starts_with('B')).all(|l| l.split(' ').count() == 4));
     }

@@ -1,6 +1,6 @@
 //! The findings as CSV: one line a cell, for spreadsheets and data frames.
 
-use tare_analysis::findings::{Cell, Findings, Gap, Level, Row};
+use tare_analysis::findings::{Cell, Findings, Level, Missing, Row};
 use tare_data::session::Session;
 
 use super::{Export, Source, Writing};
@@ -25,7 +25,7 @@ const HEAD: [&str; 22] = [
     "metric",
     "unit",
     "headline",
-    "lane",
+    "environment",
     "verdict",
     "ratio",
     "ratio_low",
@@ -39,7 +39,7 @@ const HEAD: [&str; 22] = [
     "reason",
 ];
 
-/// A head and a line a cell, the reference's own cells first in each row; figures in the metric's own unit.
+/// A head and a line a cell, the baseline's own cells first in each row; figures in the metric's own unit.
 ///
 /// A text from the record that a spreadsheet would take for a formula begins with an apostrophe.
 pub fn render(session: &Session, findings: &Findings) -> String {
@@ -49,13 +49,13 @@ pub fn render(session: &Session, findings: &Findings) -> String {
     write(&HEAD.map(str::to_owned));
     for row in &findings.rows {
         let shared = shared(session, row);
-        let mut line = |lane: &str, own: [String; 11]| {
-            let fields: Vec<String> = shared.iter().cloned().chain([text(lane)]).chain(own).collect();
+        let mut line = |target: &str, own: [String; 11]| {
+            let fields: Vec<String> = shared.iter().cloned().chain([text(target)]).chain(own).collect();
             write(&fields);
         };
-        line(&findings.reference, reference(row.reference.as_ref()));
-        for (cell, lane) in row.cells.iter().zip(&findings.subjects) {
-            line(lane, cell_fields(cell));
+        line(&findings.baseline, baseline(row.baseline.as_ref()));
+        for (cell, target) in row.cells.iter().zip(&findings.subjects) {
+            line(target, cell_fields(cell));
         }
     }
     let bytes = writer.into_inner().expect("a vector takes every byte");
@@ -78,8 +78,8 @@ fn shared(session: &Session, row: &Row) -> [String; 10] {
     ]
 }
 
-fn reference(level: Option<&Level>) -> [String; 11] {
-    let verdict = if level.is_some() { "reference" } else { "gap" };
+fn baseline(level: Option<&Level>) -> [String; 11] {
+    let verdict = if level.is_some() { "baseline" } else { "missing" };
     fields(verdict, [None; 4], None, level.map(|l| l.rounds), level, "")
 }
 
@@ -94,13 +94,13 @@ fn cell_fields(cell: &Cell) -> [String; 11] {
             "",
         ),
         Cell::Observed(level) => fields("observed", [None; 4], None, Some(level.rounds), Some(level), ""),
-        Cell::Gap(gap) => {
-            let level = match gap {
-                Gap::NoReference(level) | Gap::NotComparable { level, .. } => Some(level),
-                Gap::Failed(_) | Gap::NotReached => None,
+        Cell::Missing(missing) => {
+            let level = match missing {
+                Missing::NoBaseline(level) | Missing::NotComparable { level, .. } => Some(level),
+                Missing::Failed(_) | Missing::NotReached => None,
             };
-            let reason = words::gap(gap).1.unwrap_or("");
-            fields(words::gap_name(gap), [None; 4], None, level.map(|l| l.rounds), level, reason)
+            let reason = words::missing(missing).1.unwrap_or("");
+            fields(words::missing_name(missing), [None; 4], None, level.map(|l| l.rounds), level, reason)
         }
     }
 }
@@ -151,15 +151,15 @@ mod tests {
         let mut reader = ::csv::Reader::from_reader(text.as_bytes());
         assert_eq!(reader.headers().unwrap(), &HEAD[..]);
         let lines: Vec<_> = reader.records().map(|line| line.unwrap()).collect();
-        assert_eq!(lines.len(), 8 * 4, "seven headlines and a maximum, in four lanes");
+        assert_eq!(lines.len(), 8 * 4, "seven headlines and a maximum, in four environments");
         let of = |name: &str| HEAD.iter().position(|head| *head == name).unwrap();
-        let gvisor = lines.iter().find(|l| &l[of("lane")] == "gvisor").unwrap();
+        let gvisor = lines.iter().find(|l| &l[of("environment")] == "gvisor").unwrap();
         assert_eq!(&gvisor[of("verdict")], "slower");
         assert_eq!(&gvisor[of("ratio")], "24.13");
         assert_eq!(&gvisor[of("unit")], "nanoseconds");
-        let gap = lines.iter().find(|l| &l[of("verdict")] == "not_comparable").unwrap();
-        assert_eq!(&gap[of("ratio")], "");
-        assert_eq!(&gap[of("reason")], "emulated processor (TCG): no KVM that works here");
+        let missing = lines.iter().find(|l| &l[of("verdict")] == "not_comparable").unwrap();
+        assert_eq!(&missing[of("ratio")], "");
+        assert_eq!(&missing[of("reason")], "emulated processor (TCG): no KVM that works here");
     }
 
     #[test]

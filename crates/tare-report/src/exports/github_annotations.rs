@@ -41,7 +41,7 @@ fn trips(source: &Source, cell: &Headline) -> bool {
 }
 
 fn title(cell: &Headline) -> String {
-    format!("tare: {} in {}", clean(&cell.row.label), clean(cell.lane))
+    format!("tare: {} in {}", clean(&cell.row.label), clean(cell.target))
 }
 
 fn errors(source: &Source) -> Level {
@@ -62,7 +62,7 @@ fn warnings(source: &Source) -> Level {
         view::banner(findings).into_iter().chain(view::ending(findings, None)).map(about).collect();
     let compared = || source.headlines().filter_map(|cell| words::comparison(cell.cell));
     let is_open =
-        |verdict| matches!(verdict, Verdict::CannotTell | Verdict::SlowerUnclear | Verdict::FasterUnclear);
+        |verdict| matches!(verdict, Verdict::Inconclusive | Verdict::SlowerUnclear | Verdict::FasterUnclear);
     let open = compared().filter(|comparison| is_open(comparison.verdict)).count();
     if open > 0 {
         all.push(about(format!(
@@ -79,8 +79,9 @@ fn warnings(source: &Source) -> Level {
 }
 
 fn notices(source: &Source) -> Level {
-    let gaps = source.headlines().filter(|cell| matches!(cell.cell, Cell::Gap(_)) && !trips(source, cell));
-    Level("notice", gaps.map(|cell| (title(&cell), said(source, &cell))).collect())
+    let missing =
+        source.headlines().filter(|cell| matches!(cell.cell, Cell::Missing(_)) && !trips(source, cell));
+    Level("notice", missing.map(|cell| (title(&cell), said(source, &cell))).collect())
 }
 
 fn said(source: &Source, cell: &Headline) -> String {
@@ -88,13 +89,13 @@ fn said(source: &Source, cell: &Headline) -> String {
         Cell::Compared(c) => format!(
             "{} of {}, {} {} ({})",
             ratio(c.ratio),
-            clean(&source.findings.reference),
+            clean(&source.findings.baseline),
             ratio_interval(c.low, c.high, c.ratio),
             words::verdict(c.verdict),
             clean(&cell.row.case),
         ),
         Cell::Observed(_) => "observed and not judged".into(),
-        Cell::Gap(gap) => match words::gap(gap) {
+        Cell::Missing(missing) => match words::missing(missing) {
             (word, Some(reason)) => format!("{word}: {}", clean(reason)),
             (word, None) => word.to_owned(),
         },
@@ -113,7 +114,7 @@ fn property(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use tare_analysis::gate::{LaneNames, judge};
+    use tare_analysis::gate::{TargetNames, judge};
 
     use super::*;
     use crate::specimen;
@@ -135,9 +136,9 @@ mod tests {
     fn shown(condition: Option<&str>, label: &str) -> Vec<(String, String, String)> {
         let (session, mut findings) = (specimen::session(3), specimen::findings(3));
         findings.rows[0].label = label.into();
-        let lanes: Vec<LaneNames> =
-            findings.subjects.iter().map(|name| LaneNames { name, specification: name }).collect();
-        let gate = condition.map(|text| judge(&findings, &lanes, &[text.parse().unwrap()]));
+        let targets: Vec<TargetNames> =
+            findings.subjects.iter().map(|name| TargetNames { name, specification: name }).collect();
+        let gate = condition.map(|text| judge(&findings, &targets, &[text.parse().unwrap()]));
         let source = Source { session: &session, findings: &findings, gate: gate.as_ref() };
         let text = String::from_utf8(render(&source)).unwrap();
         text.lines().map(|line| read(line).unwrap_or_else(|| panic!("no command: {line}"))).collect()

@@ -41,8 +41,8 @@ fn render(source: &Source, better: Direction) -> Vec<u8> {
             benches.extend(ratios(source, row));
         }
         if row.metric.direction == better {
-            benches.extend(source.levels(row).into_iter().map(|(lane, level)| Bench {
-                name: format!("{}: {}", clean(lane), clean(&row.case)),
+            benches.extend(source.levels(row).into_iter().map(|(target, level)| Bench {
+                name: format!("{}: {}", clean(target), clean(&row.case)),
                 unit: scales(row.metric.unit)[0].unit.to_owned(),
                 value: level.median,
                 range: Some(format!("{} to {}", level.low, level.high)),
@@ -56,13 +56,13 @@ fn render(source: &Source, better: Direction) -> Vec<u8> {
     text.into_bytes()
 }
 
-/// What each lane costs: a figure that another machine or day does not move, as far as both sides move together.
+/// What each environment costs: a figure that another machine or day does not move, as far as both sides move together.
 fn ratios<'a>(source: &'a Source, row: &'a tare_analysis::findings::Row) -> impl Iterator<Item = Bench> + 'a {
-    source.findings.subjects.iter().zip(&row.cells).filter_map(|(lane, cell)| {
+    source.findings.subjects.iter().zip(&row.cells).filter_map(|(target, cell)| {
         let comparison = words::comparison(cell)?;
         Some(Bench {
-            name: format!("{}: cost of {}", clean(lane), clean(&row.case)),
-            unit: format!("x {}", clean(&source.findings.reference)),
+            name: format!("{}: cost of {}", clean(target), clean(&row.case)),
+            unit: format!("x {}", clean(&source.findings.baseline)),
             value: comparison.ratio,
             range: bounds(comparison).map(|(low, high)| ratio_interval(low, high, comparison.ratio)),
             extra: Some(format!("{}: {}", clean(&row.label), words::verdict(comparison.verdict))),

@@ -43,7 +43,7 @@ struct Run {
 
 #[derive(Serialize)]
 struct Parameters {
-    lane: String,
+    target: String,
     case: String,
 }
 
@@ -51,9 +51,9 @@ fn render(source: &Source) -> Vec<u8> {
     let mut results = Vec::new();
     let times = |row: &&tare_analysis::findings::Row| row.headline && row.metric.unit == Unit::Nanoseconds;
     for row in source.findings.rows.iter().filter(times) {
-        for (lane, level) in source.levels(row) {
-            let parameters = Parameters { lane: clean(lane), case: clean(&row.case) };
-            let command = format!("{} in {}", clean(&row.label), clean(lane));
+        for (target, level) in source.levels(row) {
+            let parameters = Parameters { target: clean(target), case: clean(&row.case) };
+            let command = format!("{} in {}", clean(&row.label), clean(target));
             results.extend(run(command, parameters, level));
         }
     }
@@ -95,7 +95,7 @@ mod tests {
         let bytes = render(&Source { session: &session, findings: &findings, gate: None });
         let read: Value = serde_json::from_slice(&bytes).unwrap();
         let results = read["results"].as_array().unwrap();
-        assert_eq!(results.len(), 6 * 3, "six times, in reference, control and subject");
+        assert_eq!(results.len(), 6 * 3, "six times, in baseline, control and subject");
         assert_eq!(results[0]["command"], "system call in native");
         assert!((results[0]["median"].as_f64().unwrap() - 173.4e-9).abs() < 1e-15);
         assert_eq!(results[0]["times"].as_array().unwrap().len(), 18);

@@ -25,23 +25,23 @@ enum Result {
     Skipped(String),
 }
 
-/// A suite a lane. Without a gate nothing fails: a cost is a finding, not a fault.
+/// A suite an environment. Without a gate nothing fails: a cost is a finding, not a fault.
 fn render(source: &Source) -> Vec<u8> {
     let cells: Vec<(Headline, Result)> =
         source.headlines().map(|cell| (cell, result(source, &cell))).collect();
     let mut xml = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     let name = attribute(&format!("tare {}", source.session.plan.study));
     let _ = writeln!(xml, "<testsuites name=\"{name}\" {}>", counts(cells.iter()));
-    for (at, lane) in source.findings.subjects.iter().enumerate() {
-        let of_lane = || cells.iter().filter(|(cell, _)| cell.at.1 == at);
+    for (at, target) in source.findings.subjects.iter().enumerate() {
+        let of_target = || cells.iter().filter(|(cell, _)| cell.at.1 == at);
         let _ = writeln!(
             xml,
             "  <testsuite name=\"{}\" {} timestamp=\"{}\">",
-            attribute(lane),
-            counts(of_lane()),
+            attribute(target),
+            counts(of_target()),
             attribute(&source.session.header.started)
         );
-        of_lane().for_each(|(cell, result)| test_case(&mut xml, source, cell, result));
+        of_target().for_each(|(cell, result)| test_case(&mut xml, source, cell, result));
         xml.push_str("  </testsuite>\n");
     }
     xml.push_str("</testsuites>\n");
@@ -73,14 +73,14 @@ fn said(source: &Source, cell: &Headline) -> String {
         Cell::Compared(c) => format!(
             "{} of {}, {} {}",
             ratio(c.ratio),
-            clean(&source.findings.reference),
+            clean(&source.findings.baseline),
             ratio_interval(c.low, c.high, c.ratio),
             words::verdict(c.verdict)
         ),
         Cell::Observed(level) => {
             format!("{}, observed and not judged", Figure::plain(level.median, cell.row.metric.unit).text())
         }
-        Cell::Gap(gap) => match words::gap(gap) {
+        Cell::Missing(missing) => match words::missing(missing) {
             (word, Some(reason)) if !reason.trim().is_empty() => format!("{word}: {}", clean(reason)),
             (word, _) => word.to_owned(),
         },
@@ -89,8 +89,8 @@ fn said(source: &Source, cell: &Headline) -> String {
 
 fn test_case(xml: &mut String, source: &Source, cell: &Headline, result: &Result) {
     let label = attribute(&cell.row.label);
-    let (lane, case) = (attribute(cell.lane), attribute(&cell.row.case));
-    let _ = writeln!(xml, "    <testcase classname=\"{lane}\" name=\"{label} ({case})\">");
+    let (target, case) = (attribute(cell.target), attribute(&cell.row.case));
+    let _ = writeln!(xml, "    <testcase classname=\"{target}\" name=\"{label} ({case})\">");
     let _ = match result {
         Result::Passed => Ok(()),
         Result::Failed(why) => writeln!(xml, "      <failure message=\"{}\"/>", attribute(why)),
@@ -119,16 +119,16 @@ fn attribute(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use tare_analysis::gate::{LaneNames, judge};
+    use tare_analysis::gate::{TargetNames, judge};
 
     use super::*;
     use crate::specimen;
 
     fn shown(condition: Option<&str>) -> String {
         let (session, findings) = (specimen::session(3), specimen::findings(3));
-        let lanes: Vec<LaneNames> =
-            findings.subjects.iter().map(|name| LaneNames { name, specification: name }).collect();
-        let gate = condition.map(|text| judge(&findings, &lanes, &[text.parse().unwrap()]));
+        let targets: Vec<TargetNames> =
+            findings.subjects.iter().map(|name| TargetNames { name, specification: name }).collect();
+        let gate = condition.map(|text| judge(&findings, &targets, &[text.parse().unwrap()]));
         let source = Source { session: &session, findings: &findings, gate: gate.as_ref() };
         String::from_utf8(render(&source)).unwrap()
     }
@@ -143,7 +143,7 @@ mod tests {
             "{gated}"
         );
         assert!(gated.contains("<skipped message=\"not comparable: emulated processor (TCG)"), "{gated}");
-        assert_eq!(shown(Some("gap")).matches("<failure").count(), 2);
+        assert_eq!(shown(Some("missing")).matches("<failure").count(), 2);
     }
 
     #[test]

@@ -13,7 +13,7 @@ mod markdown;
 mod openmetrics;
 mod parquet;
 
-use tare_analysis::findings::{Cell, Comparison, Findings, Gap, Level, Row};
+use tare_analysis::findings::{Cell, Comparison, Findings, Level, Missing, Row};
 use tare_analysis::gate::Outcome;
 use tare_data::session::{PlannedCase, Role, Session};
 
@@ -67,23 +67,23 @@ pub fn find(name: &str) -> Option<&'static Export> {
     EXPORTS.iter().copied().find(|export| export.name == name)
 }
 
-/// A headline cell of a subject lane, with its place in the findings.
+/// A headline cell of a subject environment, with its place in the findings.
 #[derive(Clone, Copy)]
 struct Headline<'a> {
-    /// Index of its row, and of its lane among the subjects.
+    /// Index of its row, and of its environment among the subjects.
     at: (usize, usize),
     row: &'a Row,
-    lane: &'a str,
+    target: &'a str,
     cell: &'a Cell,
 }
 
 impl Source<'_> {
-    /// Every headline cell, lane by lane.
+    /// Every headline cell, environment by environment.
     fn headlines(&self) -> impl Iterator<Item = Headline<'_>> {
         let rows = || self.findings.rows.iter().enumerate().filter(|(_, row)| row.headline);
-        self.findings.subjects.iter().enumerate().flat_map(move |(of_lane, lane)| {
+        self.findings.subjects.iter().enumerate().flat_map(move |(of_target, target)| {
             rows().filter_map(move |(of_row, row)| {
-                Some(Headline { at: (of_row, of_lane), row, lane, cell: row.cells.get(of_lane)? })
+                Some(Headline { at: (of_row, of_target), row, target, cell: row.cells.get(of_target)? })
             })
         })
     }
@@ -93,29 +93,29 @@ impl Source<'_> {
         self.session.plan.cases.iter().find(|case| case.id == row.case)
     }
 
-    /// Name of the control lane.
+    /// Name of the control environment.
     fn control(&self) -> Option<&str> {
-        let lanes = &self.session.plan.lanes;
-        lanes.iter().find(|lane| lane.role == Role::Control).map(|lane| lane.name.as_str())
+        let targets = &self.session.plan.targets;
+        targets.iter().find(|target| target.role == Role::Control).map(|target| target.name.as_str())
     }
 
-    /// Every lane's own figure of a row: the reference's, the control's, the subjects'. Lanes without one are left out.
+    /// Every environment's own figure of a row: the baseline's, the control's, the subjects'. Environments without one are left out.
     fn levels<'a>(&'a self, row: &'a Row) -> Vec<(&'a str, &'a Level)> {
         let of_control = self.control().zip(row.control.as_ref().and_then(level_of));
         let subjects = self.findings.subjects.iter().zip(&row.cells);
-        let subjects = subjects.filter_map(|(lane, cell)| Some((lane.as_str(), level_of(cell)?)));
-        let reference = row.reference.as_ref().map(|level| (self.findings.reference.as_str(), level));
-        reference.into_iter().chain(of_control).chain(subjects).collect()
+        let subjects = subjects.filter_map(|(target, cell)| Some((target.as_str(), level_of(cell)?)));
+        let baseline = row.baseline.as_ref().map(|level| (self.findings.baseline.as_str(), level));
+        baseline.into_iter().chain(of_control).chain(subjects).collect()
     }
 }
 
-/// The lane's own figure in a cell.
+/// The environment's own figure in a cell.
 fn level_of(cell: &Cell) -> Option<&Level> {
     match cell {
         Cell::Compared(comparison) => Some(&comparison.level),
         Cell::Observed(level) => Some(level),
-        Cell::Gap(Gap::NoReference(level) | Gap::NotComparable { level, .. }) => Some(level),
-        Cell::Gap(Gap::Failed(_) | Gap::NotReached) => None,
+        Cell::Missing(Missing::NoBaseline(level) | Missing::NotComparable { level, .. }) => Some(level),
+        Cell::Missing(Missing::Failed(_) | Missing::NotReached) => None,
     }
 }
 
@@ -145,7 +145,7 @@ mod tests {
             row.metric.name = text.into();
             row.metric.direction = if i % 2 == 0 { Direction::Higher } else { Direction::Lower };
             row.place = Some(text.into());
-            if let Some(level) = &mut row.reference {
+            if let Some(level) = &mut row.baseline {
                 (level.median, level.low, level.high) = (f64::NAN, f64::NEG_INFINITY, f64::INFINITY);
                 level.values[0] = f64::NAN;
             }

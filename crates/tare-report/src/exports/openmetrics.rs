@@ -24,7 +24,7 @@ const VERDICTS: [Verdict; 6] = [
     Verdict::Same,
     Verdict::SlowerUnclear,
     Verdict::FasterUnclear,
-    Verdict::CannotTell,
+    Verdict::Inconclusive,
 ];
 
 /// A family: its name, and what it is.
@@ -68,14 +68,14 @@ fn render(source: &Source) -> Vec<u8> {
     session(&mut all, source);
     for row in &source.findings.rows {
         let (family, factor) = family(row.metric.unit);
-        for (lane, level) in source.levels(row) {
+        for (target, level) in source.levels(row) {
             let (name, unit, help) = family;
             let figure = Family { name, unit, help, kind: "gauge" };
-            all.add(figure, "", &labels(row, lane), level.median * factor);
+            all.add(figure, "", &labels(row, target), level.median * factor);
         }
-        for (lane, cell) in source.findings.subjects.iter().zip(&row.cells) {
+        for (target, cell) in source.findings.subjects.iter().zip(&row.cells) {
             if let Some(comparison) = words::comparison(cell) {
-                compared(&mut all, row, lane, comparison);
+                compared(&mut all, row, target, comparison);
             }
         }
     }
@@ -88,11 +88,11 @@ fn session(all: &mut Exposition, source: &Source) {
     let about = Family {
         name: "tare_session",
         unit: "",
-        help: "Study, start and program of the session, and its reference.",
+        help: "Study, start and program of the session, and its baseline.",
         kind: "info",
     };
     let labels = [
-        ("reference", source.findings.reference.as_str()),
+        ("baseline", source.findings.baseline.as_str()),
         ("started", &header.started),
         ("study", &source.session.plan.study),
         ("version", &header.tare),
@@ -101,16 +101,16 @@ fn session(all: &mut Exposition, source: &Source) {
     let banner = Family {
         name: "tare_untrusted",
         unit: "",
-        help: "1 where the reference differs from itself more than chance allows.",
+        help: "1 where the baseline differs from itself more than chance allows.",
         kind: "gauge",
     };
     all.add(banner, "", &[], f64::from(u8::from(source.findings.certificate.banner)));
 }
 
-fn compared(all: &mut Exposition, row: &Row, lane: &str, comparison: &Comparison) {
-    let labels = labels(row, lane);
+fn compared(all: &mut Exposition, row: &Row, target: &str, comparison: &Comparison) {
+    let labels = labels(row, target);
     let gauge = |name, help| Family { name, unit: "ratio", help, kind: "gauge" };
-    let cost = gauge("tare_cost_ratio", "Cost of the lane over the reference; above 1 it is dearer.");
+    let cost = gauge("tare_cost_ratio", "Cost of the environment over the baseline; above 1 it is slower.");
     all.add(cost, "", &labels, comparison.ratio);
     let low = gauge("tare_cost_low_ratio", "Lower end of the cost's 95 % interval.");
     all.add(low, "", &labels, comparison.low);
@@ -125,9 +125,9 @@ fn compared(all: &mut Exposition, row: &Row, lane: &str, comparison: &Comparison
     }
 }
 
-fn labels<'a>(row: &'a Row, lane: &'a str) -> Vec<(&'static str, &'a str)> {
+fn labels<'a>(row: &'a Row, target: &'a str) -> Vec<(&'static str, &'a str)> {
     vec![
-        ("lane", lane),
+        ("environment", target),
         ("case", &row.case),
         ("probe", &row.probe),
         ("metric", &row.metric.name),
@@ -179,8 +179,7 @@ mod tests {
         let (session, findings) = (specimen::session(2), specimen::findings(2));
         let bytes = render(&Source { session: &session, findings: &findings, gate: None });
         let text = String::from_utf8(bytes).unwrap();
-        let labels =
-            "lane=\"gvisor\",case=\"sys.getppid\",probe=\"sys.getppid\",metric=\"time\",headline=\"true\"";
+        let labels = "environment=\"gvisor\",case=\"sys.getppid\",probe=\"sys.getppid\",metric=\"time\",headline=\"true\"";
         assert!(text.contains(&format!("tare_cost_ratio{{{labels}}} 24.13\n")), "{text}");
         assert!(text.contains(&format!("tare_verdict{{{labels},tare_verdict=\"slower\"}} 1\n")));
         assert!(text.contains(&format!("tare_verdict{{{labels},tare_verdict=\"same\"}} 0\n")));

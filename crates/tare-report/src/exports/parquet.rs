@@ -56,7 +56,7 @@ const COLUMNS: &[(&str, Column)] = &[
     ("unit", Column::Text(|_, v| Some(unit(v.metric)))),
     ("better", Column::Text(|_, v| Some(better(v.metric).to_owned()))),
     ("headline", Column::Truth(|v| v.headline)),
-    ("lane", Column::Text(|_, v| Some(v.trial.lane.clone()))),
+    ("environment", Column::Text(|_, v| Some(v.trial.target.clone()))),
     ("role", Column::Text(|_, v| Some(v.role.to_owned()))),
     ("trial", Column::Number(|v| i64::try_from(v.trial.number).ok())),
     ("round", Column::Number(|v| Some(v.trial.round.into()))),
@@ -136,17 +136,17 @@ fn write<T: DataType>(
     column.close()
 }
 
-/// Trials in the order in which they ran; those of cases or lanes that are not planned are nobody's.
+/// Trials in the order in which they ran; those of cases or environments that are not planned are nobody's.
 fn rows<'a>(source: &Source<'a>) -> Vec<Value<'a>> {
     let session = source.session;
     let cases: BTreeMap<&str, &PlannedCase> = session.plan.cases.iter().map(|c| (c.id.as_str(), c)).collect();
     let roles: BTreeMap<&str, &str> =
-        session.plan.lanes.iter().map(|lane| (lane.name.as_str(), role(lane.role))).collect();
+        session.plan.targets.iter().map(|target| (target.name.as_str(), role(target.role))).collect();
     let counting: HashSet<*const Trial> =
         counted(&session.trials, &session.repeated, |_| true).into_iter().map(std::ptr::from_ref).collect();
     let mut rows = Vec::new();
     for trial in &session.trials {
-        let known = cases.get(trial.case.as_str()).zip(roles.get(trial.lane.as_str()));
+        let known = cases.get(trial.case.as_str()).zip(roles.get(trial.target.as_str()));
         let Some((case, role)) = known else { continue };
         let figures = match trial.failure {
             Some(_) => vec![None; case.metrics.len()],
@@ -167,7 +167,7 @@ fn rows<'a>(source: &Source<'a>) -> Vec<Value<'a>> {
 
 fn role(role: Role) -> &'static str {
     match role {
-        Role::Reference => "reference",
+        Role::Baseline => "baseline",
         Role::Control => "control",
         Role::Subject => "subject",
     }

@@ -17,7 +17,7 @@ const MOST_TRIALS: usize = 2_000;
 /// Rounds beyond this many are left out where they belong to further metrics: at four to five letters each, what is
 /// here takes a fifth of the page's bound. The JSON document has them all.
 const MOST_ROUNDS: usize = 40_000;
-/// Rounds are written as parts of this apart from their lane's median: half the letters of the figure itself.
+/// Rounds are written as parts of this apart from their environment's median: half the letters of the figure itself.
 const PARTS: f64 = 100_000.0;
 
 /// The data of a page.
@@ -30,12 +30,12 @@ pub struct Page<'a> {
     /// The page is served while the session may still run.
     live: bool,
     noise: TotalNoise,
-    /// The rounds of every row: of the reference, then of each cell; they stand here instead of in the report.
+    /// The rounds of every row: of the baseline, then of each cell; they stand here instead of in the report.
     /// Empty for rows whose rounds are left out.
     rounds: Vec<Vec<Rounds>>,
     timeline: Timeline,
     tails: Vec<Tail>,
-    /// Lanes of rows whose rounds fall into groups; all others have one.
+    /// Environments of rows whose rounds fall into groups; all others have one.
     modes: Vec<Modes>,
     /// Figures of other tools; null where nobody asked for them.
     beside: Option<BesideRows<'a>>,
@@ -49,7 +49,7 @@ impl<'a> Page<'a> {
         let mut report = Document::of(session, findings);
         let modes = modes(&mut report);
         let rounds = rounds(&mut report);
-        // Of the reference against itself the page shows the comparison; the document has its rounds.
+        // Of the baseline against itself the page shows the comparison; the document has its rounds.
         report.rows.iter_mut().filter_map(Row::control_level).for_each(|level| level.values = &[]);
         Page {
             beside: options.beside.map(|found| BesideRows::of(found, &report)),
@@ -89,7 +89,7 @@ struct TotalNoise {
     stolen_ms: Option<u64>,
     /// Time of the trials that know of it.
     elapsed_ms: u64,
-    /// Shortest and longest run of the fixed arithmetic in the reference; null without one.
+    /// Shortest and longest run of the fixed arithmetic in the baseline; null without one.
     canary_least_ns: Option<u64>,
     canary_most_ns: Option<u64>,
 }
@@ -103,9 +103,9 @@ impl TotalNoise {
                 elapsed_ns = elapsed_ns.saturating_add(trial.host_elapsed_ns);
             }
         }
-        let reference = session.reference().map(|lane| lane.name.as_str());
-        let of_reference = session.trials.iter().filter(|trial| Some(trial.lane.as_str()) == reference);
-        let canaries = || of_reference.clone().filter_map(|trial| trial.inside.canary_ns);
+        let baseline = session.baseline().map(|target| target.name.as_str());
+        let of_baseline = session.trials.iter().filter(|trial| Some(trial.target.as_str()) == baseline);
+        let canaries = || of_baseline.clone().filter_map(|trial| trial.inside.canary_ns);
         TotalNoise {
             stolen_ms: stolen_ns.map(|ns| ns / 1_000_000),
             elapsed_ms: elapsed_ns / 1_000_000,
@@ -125,8 +125,9 @@ fn stolen(trial: &Trial) -> Option<u64> {
 struct Modes {
     /// Place in the report's rows.
     row: usize,
-    /// 0 for the reference, then the subjects from 1.
-    lane: usize,
+    /// 0 for the baseline, then the subjects from 1.
+    #[serde(rename = "environment")]
+    target: usize,
     /// Rounds in each group, from the least figures to the greatest.
     sizes: Vec<usize>,
 }
@@ -135,14 +136,14 @@ fn modes(report: &mut Document) -> Vec<Modes> {
     let mut found = Vec::new();
     for (row, shown) in report.rows.iter_mut().enumerate() {
         let within = shown.margin.map_or(0.0, f64::ln);
-        for (lane, level) in shown.levels().enumerate() {
+        for (target, level) in shown.levels().enumerate() {
             let mut logs: Vec<f64> =
                 level.into_iter().flat_map(|level| level.values).map(|v| v.ln()).collect();
             if logs.iter().all(|log| log.is_finite()) {
                 logs.sort_by(f64::total_cmp);
                 let sizes = groups(&logs, within);
                 if sizes.len() > 1 {
-                    found.push(Modes { row, lane, sizes });
+                    found.push(Modes { row, target, sizes });
                 }
             }
         }
@@ -175,7 +176,7 @@ fn take_rounds(level: Option<&mut Level>) -> Rounds {
     values.iter().map(|value| part(apart(value))).collect()
 }
 
-/// Trials in the order in which they ran, a column a field; a trial whose case or lane is unknown is left out.
+/// Trials in the order in which they ran, a column a field; a trial whose case or environment is unknown is left out.
 #[derive(Debug, Default, Serialize)]
 struct Timeline {
     /// Trials of the session, of which every so many are here.
@@ -183,8 +184,9 @@ struct Timeline {
     cases: Vec<String>,
     /// Place in `cases`.
     case: Vec<usize>,
-    /// Place in the plan's lanes.
-    lane: Vec<usize>,
+    /// Place in the plan's environments.
+    #[serde(rename = "environment")]
+    target: Vec<usize>,
     round: Vec<u32>,
     /// Since the start of the trial before, which may lie after it only in a damaged record.
     after_ms: Vec<i64>,
@@ -193,7 +195,7 @@ struct Timeline {
     outcome: Vec<u8>,
     /// Processor time taken by the hypervisor while it ran, in microseconds; null where no kernel tells.
     steal_us: Vec<Option<u64>>,
-    /// Time of the fixed arithmetic just before it, inside the lane, in tenths of a microsecond.
+    /// Time of the fixed arithmetic just before it, inside the environment, in tenths of a microsecond.
     canary_100ns: Vec<Option<u64>>,
 }
 
@@ -203,7 +205,7 @@ impl Timeline {
             names.into_iter().enumerate().map(|(i, name)| (name.to_owned(), i)).collect()
         };
         let cases = place(session.plan.cases.iter().map(|case| case.id.as_str()).collect());
-        let lanes = place(session.plan.lanes.iter().map(|lane| lane.name.as_str()).collect());
+        let targets = place(session.plan.targets.iter().map(|target| target.name.as_str()).collect());
         let mut timeline = Timeline {
             of: session.trials.len(),
             cases: session.plan.cases.iter().map(|case| case.id.clone()).collect(),
@@ -212,20 +214,20 @@ impl Timeline {
         let every = session.trials.len().div_ceil(MOST_TRIALS).max(1);
         let mut before_ms = 0;
         for trial in session.trials.iter().step_by(every) {
-            if let (Some(case), Some(lane)) = (cases.get(&trial.case), lanes.get(&trial.lane)) {
+            if let (Some(case), Some(target)) = (cases.get(&trial.case), targets.get(&trial.target)) {
                 // Below 2^45, since 64 bits of nanoseconds are no more milliseconds.
                 let started_ms = (trial.started_ns / 1_000_000) as i64;
                 timeline.after_ms.push(started_ms - before_ms);
                 before_ms = started_ms;
-                timeline.push(trial, *case, *lane, session.counts(trial));
+                timeline.push(trial, *case, *target, session.counts(trial));
             }
         }
         timeline
     }
 
-    fn push(&mut self, trial: &Trial, case: usize, lane: usize, counts: bool) {
+    fn push(&mut self, trial: &Trial, case: usize, target: usize, counts: bool) {
         self.case.push(case);
-        self.lane.push(lane);
+        self.target.push(target);
         self.round.push(trial.round);
         self.elapsed_ms.push(trial.host_elapsed_ns / 1_000_000);
         self.outcome.push(match (trial.failure.is_some(), counts) {
@@ -238,12 +240,13 @@ impl Timeline {
     }
 }
 
-/// Quantiles of one kind of operation in one lane.
+/// Quantiles of one kind of operation in one environment.
 #[derive(Debug, Serialize)]
 struct Tail {
     case: String,
     series: String,
-    lane: String,
+    #[serde(rename = "environment")]
+    target: String,
     operations: u64,
     /// Quantile and nanoseconds.
     points: Vec<(f64, u64)>,
@@ -255,7 +258,7 @@ impl From<TailCurve> for Tail {
         Tail {
             case: curve.case,
             series: curve.series,
-            lane: curve.lane,
+            target: curve.target,
             operations: curve.operations,
             points: curve.points,
             longest_ns: curve.longest_ns,

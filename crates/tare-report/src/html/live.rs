@@ -25,8 +25,8 @@ pub struct Standing {
     pub budget_s: Option<f64>,
     /// Label of the case that runs now.
     pub label: Option<String>,
-    /// Lane that it runs in.
-    pub lane: Option<String>,
+    /// Environment that it runs in.
+    pub target: Option<String>,
     /// None while the session goes on.
     pub ending: Option<Ending>,
 }
@@ -43,7 +43,8 @@ struct Written<'a> {
     elapsed_s: f64,
     budget_s: Option<f64>,
     label: Option<&'a str>,
-    lane: Option<&'a str>,
+    #[serde(rename = "environment")]
+    target: Option<&'a str>,
     ending: Option<&'static str>,
 }
 
@@ -60,7 +61,7 @@ impl Standing {
             elapsed_s: self.elapsed_s,
             budget_s: self.budget_s,
             label: self.label.as_deref(),
-            lane: self.lane.as_deref(),
+            target: self.target.as_deref(),
             ending: self.ending.map(words::ending_name),
         })
     }

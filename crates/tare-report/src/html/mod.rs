@@ -130,7 +130,7 @@ mod tests {
         let data = data_of(&page);
         assert_eq!(data["report"]["rows"][0]["cells"][1]["comparison"]["estimate"], 24.13);
         let rounds = &data["rounds"][0];
-        assert_eq!(rounds.as_array().unwrap().len(), 4, "the reference and three lanes");
+        assert_eq!(rounds.as_array().unwrap().len(), 4, "the baseline and three environments");
         assert!(rounds[1].as_array().unwrap().iter().all(|part| part.as_i64().unwrap().abs() <= 1000));
         for outside in ["src=\"http", "href=\"http", "url(http", "@import"] {
             assert!(!page.contains(outside), "{outside}");

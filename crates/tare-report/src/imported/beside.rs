@@ -1,7 +1,7 @@
 //! Figures of other tools beside a session's own: where a case and a metric of the session are what the tool stated.
 
 use serde::Serialize;
-use tare_analysis::findings::{Cell, Findings, Gap, Level, Row};
+use tare_analysis::findings::{Cell, Findings, Level, Missing, Row};
 use tare_data::imported::Imported;
 use tare_data::session::Session;
 use tare_data::unit::Unit;
@@ -25,7 +25,7 @@ pub struct Beside {
     pub label: String,
     pub metric: String,
     pub unit: Unit,
-    /// Medians over rounds, in the session's order of lanes; a lane without a figure is left out.
+    /// Medians over rounds, in the session's order of environments; an environment without a figure is left out.
     pub own: Vec<Own>,
     pub tool: String,
     /// Who states the other figure: tool, version, environment and file.
@@ -41,10 +41,11 @@ pub struct Beside {
     pub open: Vec<String>,
 }
 
-/// A lane's own median.
+/// An environment's own median.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Own {
-    pub lane: String,
+    #[serde(rename = "environment")]
+    pub target: String,
     pub median: f64,
     pub low: f64,
     pub high: f64,
@@ -93,22 +94,22 @@ pub fn beside(session: &Session, findings: &Findings, imported: &[Imported]) -> 
 }
 
 fn own(findings: &Findings, row: &Row) -> Vec<Own> {
-    let of = |lane: &str, level: &Level| Own {
-        lane: lane.to_owned(),
+    let of = |target: &str, level: &Level| Own {
+        target: target.to_owned(),
         median: level.median,
         low: level.low,
         high: level.high,
     };
-    let reference = row.reference.iter().map(|level| of(&findings.reference, level));
+    let baseline = row.baseline.iter().map(|level| of(&findings.baseline, level));
     let subjects = row.cells.iter().zip(&findings.subjects);
-    reference.chain(subjects.filter_map(|(cell, lane)| level(cell).map(|level| of(lane, level)))).collect()
+    baseline.chain(subjects.filter_map(|(cell, target)| level(cell).map(|level| of(target, level)))).collect()
 }
 
 fn level(cell: &Cell) -> Option<&Level> {
     match cell {
         Cell::Compared(comparison) => Some(&comparison.level),
-        Cell::Observed(level) | Cell::Gap(Gap::NoReference(level)) => Some(level),
-        Cell::Gap(_) => None,
+        Cell::Observed(level) | Cell::Missing(Missing::NoBaseline(level)) => Some(level),
+        Cell::Missing(_) => None,
     }
 }
 
@@ -119,7 +120,7 @@ fn cells(beside: &Beside) -> [String; 4] {
         .iter()
         .map(|own| {
             let figure = Figure::with_interval(own.median, own.low, own.high, beside.unit);
-            format!("{} {}", clean(&own.lane), figure.text_with_half())
+            format!("{} {}", clean(&own.target), figure.text_with_half())
         })
         .collect();
     let open = if beside.open.is_empty() {

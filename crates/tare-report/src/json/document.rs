@@ -15,14 +15,14 @@ pub struct Document<'a> {
     pub version: u32,
     pub session: About<'a>,
     pub plan: Plan<'a>,
-    /// Name of the reference lane.
-    pub reference: &'a str,
-    /// Names of the subject lanes; cells of every row stand in this order.
+    /// Name of the baseline environment.
+    pub baseline: &'a str,
+    /// Names of the subject environments; cells of every row stand in this order.
     pub subjects: &'a [String],
     pub certificate: Certificate,
-    /// Doubts about a lane (or, without one, about the session).
-    pub caveats: Vec<LaneCaveat<'a>>,
-    /// One sentence a subject lane.
+    /// Doubts about an environment (or, without one, about the session).
+    pub warnings: Vec<TargetWarning<'a>>,
+    /// One sentence a subject environment.
     pub sentences: Vec<Sentence>,
     /// One row a case and metric.
     pub rows: Vec<Row<'a>>,
@@ -63,14 +63,15 @@ pub struct Plan<'a> {
     /// Rounds after which the stopping rule looks.
     pub looks: &'a [u32],
     pub budget_s: Option<f64>,
-    pub lanes: Vec<Lane<'a>>,
+    #[serde(rename = "environments")]
+    pub targets: Vec<Target<'a>>,
 }
 
 #[derive(Debug, Serialize)]
-pub struct Lane<'a> {
+pub struct Target<'a> {
     pub name: &'a str,
     pub specification: &'a str,
-    /// `reference`, `control` or `subject`.
+    /// `baseline`, `control` or `subject`.
     pub role: Role,
 }
 
@@ -79,7 +80,7 @@ pub struct Lane<'a> {
 pub struct Certificate {
     pub control_cells: usize,
     pub control_coloured: usize,
-    /// True when the control lane shows more differences than chance allows: do not trust the session.
+    /// True when the control environment shows more differences than chance allows: do not trust the session.
     pub banner: bool,
     /// Smallest ratio that a typical cell could have told from 1.
     pub smallest_effect: Option<f64>,
@@ -89,14 +90,15 @@ pub struct Certificate {
 }
 
 #[derive(Debug, Serialize)]
-pub struct LaneCaveat<'a> {
-    pub lane: Option<&'a str>,
-    pub caveat: Caveat,
+pub struct TargetWarning<'a> {
+    #[serde(rename = "environment")]
+    pub target: Option<&'a str>,
+    pub warning: Warning,
 }
 
 /// A reason to doubt, with advice.
 #[derive(Debug, Serialize)]
-pub struct Caveat {
+pub struct Warning {
     /// Name of its kind, e.g. `clock_disagrees`.
     pub kind: &'static str,
     pub words: String,
@@ -105,11 +107,12 @@ pub struct Caveat {
 
 #[derive(Debug, Serialize)]
 pub struct Sentence {
-    pub lane: String,
+    #[serde(rename = "environment")]
+    pub target: String,
     pub sentence: String,
 }
 
-/// One metric of one case in every lane.
+/// One metric of one case in every environment.
 #[derive(Debug, Serialize)]
 pub struct Row<'a> {
     pub case: &'a str,
@@ -127,28 +130,28 @@ pub struct Row<'a> {
     pub margin: Option<f64>,
     pub metric: Metric<'a>,
     pub headline: bool,
-    /// The reference's own figure; null when `reference_gap` says why there is none.
-    pub reference: Option<Level<'a>>,
-    pub reference_gap: Option<Gap<'a>>,
+    /// The baseline's own figure; null when `reference_gap` says why there is none.
+    pub baseline: Option<Level<'a>>,
+    pub baseline_missing: Option<Missing<'a>>,
     pub cells: Vec<Cell<'a>>,
-    /// The reference against itself; null in a session without a control lane.
+    /// The baseline against itself; null in a session without a control environment.
     pub control: Option<Cell<'a>>,
     /// What articles say of this row; measured on other machines, and part of no interval.
     pub published: &'a [Beside],
 }
 
 impl<'a> Row<'a> {
-    /// The levels of the reference and of every cell, in their order; none where a cell has no figure.
+    /// The levels of the baseline and of every cell, in their order; none where a cell has no figure.
     pub(crate) fn levels(&mut self) -> impl Iterator<Item = Option<&mut Level<'a>>> {
         let cells = self.cells.iter_mut().map(|cell| match (&mut cell.comparison, &mut cell.observed) {
             (Some(comparison), _) => Some(&mut comparison.level),
             (None, Some(level)) => Some(level),
-            (None, None) => cell.gap.as_mut().and_then(|gap| gap.level.as_mut()),
+            (None, None) => cell.missing.as_mut().and_then(|missing| missing.level.as_mut()),
         });
-        std::iter::once(self.reference.as_mut()).chain(cells)
+        std::iter::once(self.baseline.as_mut()).chain(cells)
     }
 
-    /// The level of the reference against itself.
+    /// The level of the baseline against itself.
     pub(crate) fn control_level(&mut self) -> Option<&mut Level<'a>> {
         self.control.as_mut()?.comparison.as_mut().map(|comparison| &mut comparison.level)
     }
@@ -175,22 +178,23 @@ pub struct Level<'a> {
     pub values: &'a [f64],
 }
 
-/// A lane's cell: exactly one of `comparison`, `observed` and `gap` is not null.
+/// An environment's cell: exactly one of `comparison`, `observed` and `gap` is not null.
 #[derive(Debug, Serialize)]
 pub struct Cell<'a> {
-    pub lane: &'a str,
+    #[serde(rename = "environment")]
+    pub target: &'a str,
     /// `slower`, `faster`, `same`, `slower_unclear`, `faster_unclear`, `cannot_tell`, `observed` or `gap`.
     pub verdict: &'static str,
     pub comparison: Option<Comparison<'a>>,
     /// A figure that is shown and never judged: a maximum is an observation, not a parameter.
     pub observed: Option<Level<'a>>,
-    pub gap: Option<Gap<'a>>,
+    pub missing: Option<Missing<'a>>,
 }
 
-/// A lane's cost against the reference.
+/// An environment's cost against the baseline.
 #[derive(Debug, Serialize)]
 pub struct Comparison<'a> {
-    /// Cost ratio: above 1 the lane is dearer, whichever way the metric is better.
+    /// Cost ratio: above 1 the environment is slower, whichever way the metric is better.
     pub estimate: f64,
     /// 95 % interval of the estimate, by the method that `leading` names; 0 and null with too few rounds for one.
     pub low: f64,
@@ -210,13 +214,13 @@ pub struct Comparison<'a> {
     pub decided_at: Option<u32>,
     /// Rounds that it would take to tell, where the verdict is `cannot_tell`.
     pub rounds_to_tell: Option<u32>,
-    /// Median over rounds of lane minus reference, in the metric's unit.
+    /// Median over rounds of environment minus baseline, in the metric's unit.
     pub difference: f64,
-    /// How rounds hang together that share a start of the lane's environment; null where none do.
+    /// How rounds hang together that share a start of the environment's environment; null where none do.
     pub starts: Option<SharedStarts>,
-    /// The lane's own figure.
+    /// The environment's own figure.
     pub level: Level<'a>,
-    pub caveats: Vec<Caveat>,
+    pub warnings: Vec<Warning>,
 }
 
 /// Rounds that share starts of an environment.
@@ -231,27 +235,29 @@ pub struct SharedStarts {
 
 /// Why a cell has no comparison.
 #[derive(Debug, Serialize)]
-pub struct Gap<'a> {
+pub struct Missing<'a> {
     /// Name of its kind, e.g. `not_permitted`.
     pub kind: &'static str,
     /// The same in words.
     pub words: &'static str,
     pub reason: Option<&'a str>,
-    /// The lane's own figure, where there is one that must not be compared.
+    /// The environment's own figure, where there is one that must not be compared.
     pub level: Option<Level<'a>>,
 }
 
-/// What is known of the machine and the lanes.
+/// What is known of the machine and the environments.
 #[derive(Debug, Serialize)]
 pub struct AllFacts<'a> {
     /// Of the machine that ran the session.
     pub host: &'a Facts,
-    pub lanes: Vec<LaneFacts<'a>>,
+    #[serde(rename = "environments")]
+    pub targets: Vec<TargetFacts<'a>>,
 }
 
 #[derive(Debug, Serialize)]
-pub struct LaneFacts<'a> {
-    pub lane: &'a str,
+pub struct TargetFacts<'a> {
+    #[serde(rename = "environment")]
+    pub target: &'a str,
     /// As the agent in it sees it.
     pub inside: &'a Facts,
     /// As the host sees it.
@@ -263,7 +269,8 @@ pub struct LaneFacts<'a> {
 pub struct FailedTrial<'a> {
     pub trial: u64,
     pub case: &'a str,
-    pub lane: &'a str,
+    #[serde(rename = "environment")]
+    pub target: &'a str,
     pub round: u32,
     pub attempt: u32,
     pub kind: &'static str,

@@ -15,21 +15,21 @@ impl<'a> Document<'a> {
     pub fn of(session: &'a Session, findings: &'a Findings) -> Self {
         let cases: HashMap<&str, &PlannedCase> =
             session.plan.cases.iter().map(|case| (case.id.as_str(), case)).collect();
-        let caveats = findings.caveats.iter();
+        let warnings = findings.warnings.iter();
         Document {
             schema: SCHEMA,
             version: VERSION,
             session: about(session, findings),
             plan: plan(session),
-            reference: &findings.reference,
+            baseline: &findings.baseline,
             subjects: &findings.subjects,
             certificate: certificate(&findings.certificate),
-            caveats: caveats
-                .map(|(lane, c)| LaneCaveat { lane: lane.as_deref(), caveat: caveat(c) })
+            warnings: warnings
+                .map(|(target, c)| TargetWarning { target: target.as_deref(), warning: warning(c) })
                 .collect(),
             sentences: view::sentences(findings)
                 .into_iter()
-                .map(|(lane, sentence)| Sentence { lane, sentence })
+                .map(|(target, sentence)| Sentence { target, sentence })
                 .collect(),
             rows: findings.rows.iter().map(|row| fill_row(session, findings, &cases, row)).collect(),
             facts: facts(session),
@@ -52,15 +52,19 @@ fn about<'a>(session: &'a Session, findings: &Findings) -> About<'a> {
 }
 
 fn plan(session: &Session) -> Plan<'_> {
-    let lanes = session.plan.lanes.iter();
+    let targets = session.plan.targets.iter();
     Plan {
         study: &session.plan.study,
         seed: format!("{:x}", session.plan.seed),
         rounds: session.plan.rounds,
         looks: &session.plan.looks,
         budget_s: session.plan.budget_s,
-        lanes: lanes
-            .map(|lane| Lane { name: &lane.name, specification: &lane.specification, role: lane.role })
+        targets: targets
+            .map(|target| Target {
+                name: &target.name,
+                specification: &target.specification,
+                role: target.role,
+            })
             .collect(),
     }
 }
@@ -77,8 +81,8 @@ fn certificate(certificate: &findings::Certificate) -> Certificate {
     }
 }
 
-fn caveat(caveat: &tare_data::caveat::Caveat) -> Caveat {
-    Caveat { kind: words::caveat_name(caveat), words: caveat.words(), advice: caveat.advice() }
+fn warning(warning: &tare_data::warning::Warning) -> Warning {
+    Warning { kind: words::warning_name(warning), words: warning.words(), advice: warning.advice() }
 }
 
 fn fill_row<'a>(
@@ -89,7 +93,7 @@ fn fill_row<'a>(
 ) -> Row<'a> {
     let planned = cases.get(row.case.as_str());
     let parameters = planned.map(|case| &case.case.parameters.0).into_iter().flatten();
-    let missing = || notes::reference_failure(session, row, &findings.reference);
+    let baseline_failure = || notes::baseline_failure(session, row, &findings.baseline);
     Row {
         case: &row.case,
         probe: &row.probe,
@@ -109,13 +113,18 @@ fn fill_row<'a>(
             },
         },
         headline: row.headline,
-        reference: row.reference.as_ref().map(level),
-        reference_gap: row.reference.is_none().then(|| match missing() {
+        baseline: row.baseline.as_ref().map(level),
+        baseline_missing: row.baseline.is_none().then(|| match baseline_failure() {
             Some(failure) => failed(failure),
-            None => gap(&findings::Gap::NotReached),
+            None => missing(&findings::Missing::NotReached),
         }),
-        cells: row.cells.iter().zip(&findings.subjects).map(|(cell, lane)| fill_cell(cell, lane)).collect(),
-        control: row.control.as_ref().map(|cell| fill_cell(cell, &findings.reference)),
+        cells: row
+            .cells
+            .iter()
+            .zip(&findings.subjects)
+            .map(|(cell, target)| fill_cell(cell, target))
+            .collect(),
+        control: row.control.as_ref().map(|cell| fill_cell(cell, &findings.baseline)),
         published: &row.published,
     }
 }
@@ -130,21 +139,29 @@ fn level(level: &findings::Level) -> Level<'_> {
     }
 }
 
-fn fill_cell<'a>(cell: &'a findings::Cell, lane: &'a str) -> Cell<'a> {
+fn fill_cell<'a>(cell: &'a findings::Cell, target: &'a str) -> Cell<'a> {
     match cell {
         findings::Cell::Compared(found) => Cell {
-            lane,
+            target,
             verdict: words::verdict_name(found.verdict),
             comparison: Some(comparison(found)),
             observed: None,
-            gap: None,
+            missing: None,
         },
-        findings::Cell::Observed(found) => {
-            Cell { lane, verdict: "observed", comparison: None, observed: Some(level(found)), gap: None }
-        }
-        findings::Cell::Gap(found) => {
-            Cell { lane, verdict: "gap", comparison: None, observed: None, gap: Some(gap(found)) }
-        }
+        findings::Cell::Observed(found) => Cell {
+            target,
+            verdict: "observed",
+            comparison: None,
+            observed: Some(level(found)),
+            missing: None,
+        },
+        findings::Cell::Missing(found) => Cell {
+            target,
+            verdict: "missing",
+            comparison: None,
+            observed: None,
+            missing: Some(missing(found)),
+        },
     }
 }
 
@@ -171,21 +188,23 @@ fn comparison(found: &findings::Comparison) -> Comparison<'_> {
             design_effect: shared.design_effect,
         }),
         level: level(&found.level),
-        caveats: found.caveats.iter().map(caveat).collect(),
+        warnings: found.warnings.iter().map(warning).collect(),
     }
 }
 
-fn gap(gap: &findings::Gap) -> Gap<'_> {
-    let (words, reason) = words::gap(gap);
-    let own = match gap {
-        findings::Gap::NoReference(own) | findings::Gap::NotComparable { level: own, .. } => Some(level(own)),
-        findings::Gap::Failed(_) | findings::Gap::NotReached => None,
+fn missing(missing: &findings::Missing) -> Missing<'_> {
+    let (words, reason) = words::missing(missing);
+    let own = match missing {
+        findings::Missing::NoBaseline(own) | findings::Missing::NotComparable { level: own, .. } => {
+            Some(level(own))
+        }
+        findings::Missing::Failed(_) | findings::Missing::NotReached => None,
     };
-    Gap { kind: words::gap_name(gap), words, reason, level: own }
+    Missing { kind: words::missing_name(missing), words, reason, level: own }
 }
 
-fn failed(failure: &tare_data::failure::Failure) -> Gap<'_> {
-    Gap {
+fn failed(failure: &tare_data::failure::Failure) -> Missing<'_> {
+    Missing {
         kind: words::failure_name(failure.kind),
         words: words::failure_kind(failure.kind),
         reason: Some(&failure.reason),
@@ -194,13 +213,13 @@ fn failed(failure: &tare_data::failure::Failure) -> Gap<'_> {
 }
 
 fn facts(session: &Session) -> AllFacts<'_> {
-    let lanes = session.facts.iter().map(|facts| LaneFacts {
-        lane: &facts.lane,
+    let targets = session.facts.iter().map(|facts| TargetFacts {
+        target: &facts.target,
         inside: &facts.inside,
         outside: &facts.outside,
         places: &facts.places,
     });
-    AllFacts { host: &session.header.host, lanes: lanes.collect() }
+    AllFacts { host: &session.header.host, targets: targets.collect() }
 }
 
 fn failures(session: &Session) -> Vec<FailedTrial<'_>> {
@@ -209,7 +228,7 @@ fn failures(session: &Session) -> Vec<FailedTrial<'_>> {
         Some(FailedTrial {
             trial: trial.number,
             case: &trial.case,
-            lane: &trial.lane,
+            target: &trial.target,
             round: trial.round,
             attempt: trial.attempt,
             kind: words::failure_name(failure.kind),

@@ -10,8 +10,8 @@ use super::*;
 use crate::imported::Own;
 use crate::specimen;
 
-fn document(lanes: usize) -> Value {
-    serde_json::from_str(&render(&specimen::session(lanes), &specimen::findings(lanes))).unwrap()
+fn document(targets: usize) -> Value {
+    serde_json::from_str(&render(&specimen::session(targets), &specimen::findings(targets))).unwrap()
 }
 
 /// What is wrong with a document by the published schema.
@@ -42,8 +42,8 @@ fn close(schema: &mut Value) {
 
 #[test]
 fn documents_keep_to_the_published_schema() {
-    for lanes in 0..=6 {
-        assert_eq!(complaint(&document(lanes)), None);
+    for targets in 0..=6 {
+        assert_eq!(complaint(&document(targets)), None);
     }
     let mut session = specimen::session(2);
     session.repeated.push(RepeatedRound {
@@ -52,9 +52,11 @@ fn documents_keep_to_the_published_schema() {
         attempt: 0,
         reason: "steal above 5 %".into(),
     });
-    session.plan.cases[0].gaps.insert("native".into(), Failure::new(FailureKind::NotPermitted, "needs root"));
+    session.plan.cases[0]
+        .missing
+        .insert("native".into(), Failure::new(FailureKind::NotPermitted, "needs root"));
     let mut findings = specimen::findings(2);
-    findings.rows[0].reference = None;
+    findings.rows[0].baseline = None;
     let read: Value = serde_json::from_str(&render(&session, &findings)).unwrap();
     assert_eq!(complaint(&read), None);
     assert_eq!(read["rows"][0]["reference_gap"]["kind"], "not_permitted");
@@ -70,7 +72,7 @@ fn figures_of_other_tools_keep_to_the_schema_too() {
         label: row.label.clone(),
         metric: row.metric.name.clone(),
         unit: row.metric.unit,
-        own: vec![Own { lane: "native".into(), median: 60.0, low: 59.0, high: f64::NAN }],
+        own: vec![Own { target: "native".into(), median: 60.0, low: 59.0, high: f64::NAN }],
         tool: "sysbench".into(),
         origin: "sysbench 1.0.20".into(),
         environment: None,
@@ -95,7 +97,7 @@ fn the_schema_refuses_what_is_not_such_a_document() {
     unknown["rows"][0]["cells"][0]["verdict"] = json!("slow");
     assert!(complaint(&unknown).is_some());
     let mut missing = document(1);
-    missing["rows"][0].as_object_mut().unwrap().remove("reference");
+    missing["rows"][0].as_object_mut().unwrap().remove("baseline");
     assert!(complaint(&missing).is_some());
     let mut extra = document(1);
     extra["rows"][0]["extra"] = json!(1);
@@ -106,23 +108,23 @@ fn the_schema_refuses_what_is_not_such_a_document() {
 fn a_cell_has_estimate_interval_verdict_and_raw_values() {
     let document = document(2);
     let cell = &document["rows"][0]["cells"][1];
-    assert_eq!(cell["lane"], "gvisor");
+    assert_eq!(cell["environment"], "gvisor");
     assert_eq!(cell["verdict"], "slower");
     assert_eq!(cell["comparison"]["estimate"], 24.13);
     assert!(cell["comparison"]["low"].as_f64().unwrap() < 24.13);
     assert_eq!(cell["comparison"]["level"]["values"].as_array().unwrap().len(), 18);
     assert_eq!(document["plan"]["seed"], "7f3a91c2");
-    assert_eq!(document["facts"]["lanes"][2]["inside"]["kernel.release"], "6.18.44");
+    assert_eq!(document["facts"]["environments"][2]["inside"]["kernel.release"], "6.18.44");
 }
 
 #[test]
 fn what_is_no_number_is_null_and_the_document_still_valid() {
     let mut findings = specimen::findings(1);
-    let level = findings.rows[0].reference.as_mut().unwrap();
+    let level = findings.rows[0].baseline.as_mut().unwrap();
     (level.median, level.low) = (f64::NAN, f64::NEG_INFINITY);
     let text = render(&specimen::session(1), &findings);
     let read: Value = serde_json::from_str(&text).unwrap();
-    assert_eq!(read["rows"][0]["reference"]["median"], Value::Null);
+    assert_eq!(read["rows"][0]["baseline"]["median"], Value::Null);
     assert_eq!(complaint(&read), None);
 }
 

@@ -1,11 +1,11 @@
-//! The entries of the terminal's table: a row's label, the reference's figure, a lane's comparison or gap.
+//! The entries of the terminal's table: a row's label, the baseline's figure, an environment's comparison or gap.
 
 use anstyle::{AnsiColor, Style};
-use tare_analysis::findings::{Cell, Comparison, Gap, Level, Row, Verdict};
+use tare_analysis::findings::{Cell, Comparison, Level, Missing, Row, Verdict};
 use tare_data::unit::Unit;
 
 use super::grid::{Entry, Part, span};
-use crate::notes::{CellCaveats, Notes};
+use crate::notes::{CellWarnings, Notes};
 use crate::number::{Figure, ratio, ratio_interval};
 use crate::sparkline::distribution;
 use crate::text::{GLUE, clean, columns};
@@ -29,7 +29,7 @@ fn verdict_style(comparison: &Comparison) -> Style {
         Verdict::Slower => AnsiColor::Red,
         Verdict::Faster => AnsiColor::Cyan,
         Verdict::SlowerUnclear | Verdict::FasterUnclear => AnsiColor::Yellow,
-        Verdict::Same | Verdict::CannotTell => return Style::new(),
+        Verdict::Same | Verdict::Inconclusive => return Style::new(),
     };
     let style = Style::new().fg_color(Some(colour.into()));
     if matches!(comparison.verdict, Verdict::Slower | Verdict::Faster) { style.bold() } else { style }
@@ -78,17 +78,17 @@ fn rounds(level: &Level) -> String {
 /// What the cells of a table have in common while they are made.
 pub struct Making<'a> {
     pub notes: &'a mut Notes,
-    pub caveats: &'a CellCaveats<'a>,
+    pub warnings: &'a CellWarnings<'a>,
     pub wide: bool,
 }
 
 impl Making<'_> {
-    /// A lane's cell.
+    /// An environment's cell.
     pub fn cell(&mut self, cell: &Cell, unit: Unit, ratio_width: usize) -> Entry {
         match cell {
             Cell::Compared(comparison) => self.comparison(comparison, unit, ratio_width),
             Cell::Observed(level) => self.observed(level, unit),
-            Cell::Gap(gap) => self.gap(gap, unit),
+            Cell::Missing(missing) => self.missing(missing, unit),
         }
     }
 
@@ -113,7 +113,7 @@ impl Making<'_> {
         let style = verdict_style(comparison);
         let head = match comparison.verdict {
             // The best guess at a ratio that nobody can tell would be read as an answer.
-            Verdict::CannotTell => vec![span(word, quiet())],
+            Verdict::Inconclusive => vec![span(word, quiet())],
             _ => vec![span(format!("{pad}{number} "), style), span(word, style)],
         };
         let mut second =
@@ -138,23 +138,23 @@ impl Making<'_> {
 
     /// The marks of a comparison's doubts.
     fn marks(&mut self, comparison: &Comparison) -> Vec<String> {
-        let notes: Vec<String> = comparison.caveats.iter().filter_map(|c| self.caveats.note(c)).collect();
+        let notes: Vec<String> = comparison.warnings.iter().filter_map(|c| self.warnings.note(c)).collect();
         notes.iter().map(|note| self.notes.mark(note)).collect()
     }
 
     /// A gap: what it is, the mark of its reason, and the figure that stands alone, if there is one.
-    pub fn gap(&mut self, gap: &Gap, unit: Unit) -> Entry {
-        let (word, reason) = words::gap(gap);
+    pub fn missing(&mut self, missing: &Missing, unit: Unit) -> Entry {
+        let (word, reason) = words::missing(missing);
         let mark = reason.filter(|r| !r.trim().is_empty()).map(|reason| self.notes.mark(reason));
         let text = mark.map_or(word.to_owned(), |mark| format!("{word}{GLUE}{mark}"));
         let mut entry = vec![Part::Words(span(text, quiet()))];
-        match gap {
-            Gap::NoReference(level) => {
+        match missing {
+            Missing::NoBaseline(level) => {
                 let figure = Figure::with_interval(level.median, level.low, level.high, unit);
                 entry.insert(0, Part::Line(vec![span(figure.text(), Style::new())]));
             }
             // The raw figure is one step away: beside its reason, where the view is the long one.
-            Gap::NotComparable { level, .. } if self.wide => {
+            Missing::NotComparable { level, .. } if self.wide => {
                 let figure = Figure::with_interval(level.median, level.low, level.high, unit);
                 entry.push(Part::Line(vec![span(figure.text_with_half(), quiet())]));
             }

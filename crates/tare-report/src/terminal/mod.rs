@@ -10,19 +10,19 @@ use tare_analysis::findings::{Findings, Row};
 use tare_data::session::Session;
 
 use self::grid::{Entry, GAP, Part, layout, least_width, natural_width, paint, span, total};
-use crate::notes::{CellCaveats, Notes, reference_gap};
+use crate::notes::{CellWarnings, Notes, baseline_missing};
 use crate::number::ratio;
 use crate::text::{clean, columns, paragraph, wrap};
 pub use crate::view::Options;
 use crate::{published, view, words};
 
-/// Narrower terminals are laid out as this: a label, the reference and one lane fit without breaking a word.
+/// Narrower terminals are laid out as this: a label, the baseline and one environment fit without breaking a word.
 pub const NARROWEST: usize = 68;
 /// Wider terminals are not filled: lines of prose beyond this are hard to read back from.
 const WIDEST_PROSE: usize = 100;
 /// A label is broken into lines before it takes more than this.
 const WIDEST_LABEL: usize = 24;
-/// A label keeps this much, however many lanes there are.
+/// A label keeps this much, however many environments there are.
 const NARROWEST_LABEL: usize = 16;
 /// Ends a line of a command that goes on in the next.
 const CONTINUES: &str = " \\";
@@ -106,7 +106,7 @@ impl Lines {
         }
     }
 
-    /// One table, or several below each other when the lanes do not fit side by side.
+    /// One table, or several below each other when the environments do not fit side by side.
     fn tables(
         &mut self,
         session: &Session,
@@ -116,8 +116,8 @@ impl Lines {
         width: usize,
         wide: bool,
     ) {
-        let caveats = CellCaveats::of(rows, wide);
-        let mut making = entry::Making { notes, caveats: &caveats, wide };
+        let warnings = CellWarnings::of(rows, wide);
+        let mut making = entry::Making { notes, warnings: &warnings, wide };
         let columns = Columns::of(session, findings, rows, &mut making);
         for (widths, subjects) in columns.fold(width) {
             self.blank();
@@ -134,7 +134,7 @@ impl Lines {
         }
     }
 
-    /// Legend, certificate, notes and caveats.
+    /// Legend, certificate, notes and warnings.
     fn judgement(
         &mut self,
         session: &Session,
@@ -143,7 +143,7 @@ impl Lines {
         notes: &Notes,
         width: usize,
     ) {
-        let legend = view::legend(session, rows, &findings.reference).join("; ");
+        let legend = view::legend(session, rows, &findings.baseline).join("; ");
         if !legend.is_empty() {
             self.paragraph("", &format!("{legend}."), width, entry::quiet());
         }
@@ -155,12 +155,12 @@ impl Lines {
         if more > 0 {
             self.plain(&format!("{more} more notes: tare report --json has them."));
         }
-        for caveat in view::caveats(findings) {
-            self.paragraph("! ", &caveat, width, Style::new().fg_color(Some(AnsiColor::Yellow.into())));
+        for warning in view::warnings(findings) {
+            self.paragraph("! ", &warning, width, Style::new().fg_color(Some(AnsiColor::Yellow.into())));
         }
     }
 
-    /// A sentence a lane.
+    /// A sentence an environment.
     fn sentences(&mut self, findings: &Findings, width: usize) {
         let sentences = view::sentences(findings);
         if sentences.is_empty() {
@@ -230,7 +230,7 @@ fn clean_path(text: &str) -> String {
 /// The first entry of every column is its head.
 struct Columns {
     labels: Vec<Entry>,
-    references: Vec<Entry>,
+    baselines: Vec<Entry>,
     subjects: Vec<Vec<Entry>>,
 }
 
@@ -238,11 +238,11 @@ impl Columns {
     fn of(session: &Session, findings: &Findings, rows: &[&Row], making: &mut entry::Making) -> Self {
         let head = |text: &str| -> Entry { vec![Part::Words(span(clean(text), Style::new().bold()))] };
         let mut labels = vec![head("probe")];
-        let mut references = vec![head(&findings.reference)];
+        let mut baselines = vec![head(&findings.baseline)];
         let mut subjects: Vec<Vec<Entry>> = findings.subjects.iter().map(|name| vec![head(name)]).collect();
         let number_width = rows
             .iter()
-            .filter_map(|row| row.reference.as_ref().map(|level| entry::number_width(level, row.metric.unit)))
+            .filter_map(|row| row.baseline.as_ref().map(|level| entry::number_width(level, row.metric.unit)))
             .max()
             .unwrap_or(0);
         let ratio_widths: Vec<usize> =
@@ -250,57 +250,57 @@ impl Columns {
         for row in rows {
             let unit = row.metric.unit;
             labels.push(entry::label(row));
-            references.push(match &row.reference {
+            baselines.push(match &row.baseline {
                 Some(level) => entry::level(level, unit, number_width, making.wide),
-                None => making.gap(&reference_gap(session, row, &findings.reference), unit),
+                None => making.missing(&baseline_missing(session, row, &findings.baseline), unit),
             });
             for (i, subject) in subjects.iter_mut().enumerate() {
                 let entry = row.cells.get(i).map(|cell| making.cell(cell, unit, ratio_widths[i]));
                 subject.push(entry.unwrap_or_default());
             }
         }
-        Columns { labels, references, subjects }
+        Columns { labels, baselines, subjects }
     }
 
-    /// How the lanes fall into tables of at most `width`: the widths of each table's columns, and its lanes.
+    /// How the environments fall into tables of at most `width`: the widths of each table's columns, and its environments.
     fn fold(&self, width: usize) -> Vec<(Vec<usize>, Vec<usize>)> {
-        let reference = column_width(&self.references, width / 3);
-        let lanes: Vec<usize> = self.subjects.iter().map(|s| column_width(s, width / 2)).collect();
+        let baseline = column_width(&self.baselines, width / 3);
+        let targets: Vec<usize> = self.subjects.iter().map(|s| column_width(s, width / 2)).collect();
         let natural = self.labels.iter().map(natural_width).max().unwrap_or(0);
         let label = natural.clamp(NARROWEST_LABEL, WIDEST_LABEL);
-        let beside = |lanes: &[usize]| reference + GAP + lanes.iter().map(|w| w + GAP).sum::<usize>();
-        let left_for_label = width.saturating_sub(beside(&lanes));
-        if left_for_label >= label.min(natural).max(NARROWEST_LABEL) || lanes.len() < 2 {
+        let beside = |targets: &[usize]| baseline + GAP + targets.iter().map(|w| w + GAP).sum::<usize>();
+        let left_for_label = width.saturating_sub(beside(&targets));
+        if left_for_label >= label.min(natural).max(NARROWEST_LABEL) || targets.len() < 2 {
             // One table; what is left over goes to the labels, so that fewer of them are broken.
             let label = left_for_label.min(natural).max(NARROWEST_LABEL);
-            let mut widths = self.widths(label, reference, &lanes);
+            let mut widths = self.widths(label, baseline, &targets);
             self.widen(&mut widths, width);
-            return vec![(widths, (0..lanes.len()).collect())];
+            return vec![(widths, (0..targets.len()).collect())];
         }
         if left_for_label >= NARROWEST_LABEL {
-            return vec![(self.widths(left_for_label, reference, &lanes), (0..lanes.len()).collect())];
+            return vec![(self.widths(left_for_label, baseline, &targets), (0..targets.len()).collect())];
         }
-        let widest = lanes.iter().copied().max().unwrap_or(1) + GAP;
-        let room = width.saturating_sub(reference + GAP + NARROWEST_LABEL);
+        let widest = targets.iter().copied().max().unwrap_or(1) + GAP;
+        let room = width.saturating_sub(baseline + GAP + NARROWEST_LABEL);
         let fit = (room / widest).max(1);
         // As even as possible: 3 and 3 rather than 5 and 1.
-        let each = lanes.len().div_ceil(lanes.len().div_ceil(fit));
-        let label = width.saturating_sub(reference + GAP + each * widest).min(natural).max(NARROWEST_LABEL);
-        let all: Vec<usize> = (0..lanes.len()).collect();
+        let each = targets.len().div_ceil(targets.len().div_ceil(fit));
+        let label = width.saturating_sub(baseline + GAP + each * widest).min(natural).max(NARROWEST_LABEL);
+        let all: Vec<usize> = (0..targets.len()).collect();
         let table = |part: &[usize]| {
             let own: Vec<usize> = part.iter().map(|_| widest - GAP).collect();
-            (self.widths(label, reference, &own), part.to_vec())
+            (self.widths(label, baseline, &own), part.to_vec())
         };
         all.chunks(each).map(table).collect()
     }
 
-    fn widths(&self, label: usize, reference: usize, lanes: &[usize]) -> Vec<usize> {
-        [label, reference].into_iter().chain(lanes.iter().copied()).collect()
+    fn widths(&self, label: usize, baseline: usize, targets: &[usize]) -> Vec<usize> {
+        [label, baseline].into_iter().chain(targets.iter().copied()).collect()
     }
 
     /// Gives columns what their words want, from the left, as far as the line has room.
     fn widen(&self, widths: &mut [usize], width: usize) {
-        let columns = [&self.labels, &self.references].into_iter().chain(&self.subjects);
+        let columns = [&self.labels, &self.baselines].into_iter().chain(&self.subjects);
         for (i, column) in columns.enumerate() {
             let wanted = column.iter().map(natural_width).max().unwrap_or(0);
             let room = width.saturating_sub(total(widths));
@@ -311,8 +311,8 @@ impl Columns {
     /// Lines of one of the tables, row by row; the head is the first.
     fn table(&self, subjects: &[usize], coloured: bool, widths: &[usize]) -> Vec<Vec<String>> {
         let row = |i: usize| -> Vec<Entry> {
-            let lanes = subjects.iter().map(|lane| self.subjects[*lane][i].clone());
-            [self.labels[i].clone(), self.references[i].clone()].into_iter().chain(lanes).collect()
+            let targets = subjects.iter().map(|target| self.subjects[*target][i].clone());
+            [self.labels[i].clone(), self.baselines[i].clone()].into_iter().chain(targets).collect()
         };
         (0..self.labels.len()).map(|i| layout(&row(i), widths, coloured)).collect()
     }

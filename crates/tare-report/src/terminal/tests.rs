@@ -1,15 +1,15 @@
 //! What the terminal's table looks like, and that it stays within its columns whatever a record holds.
 
 use insta::assert_snapshot;
-use tare_analysis::findings::{Cell, Findings, Gap};
+use tare_analysis::findings::{Cell, Findings, Missing};
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::session::{Ending, Session};
 
 use super::*;
 use crate::specimen;
 
-fn shown(lanes: usize, options: &Options) -> String {
-    render(&specimen::session(lanes), &specimen::findings(lanes), options)
+fn shown(targets: usize, options: &Options) -> String {
+    render(&specimen::session(targets), &specimen::findings(targets), options)
 }
 
 fn with_paths() -> Options<'static> {
@@ -23,17 +23,17 @@ fn with_paths() -> Options<'static> {
 }
 
 #[test]
-fn three_lanes_fit_eighty_columns() {
+fn three_targets_fit_eighty_columns() {
     assert_snapshot!(shown(3, &with_paths()));
 }
 
 #[test]
-fn six_lanes_fold_into_two_tables() {
+fn six_targets_fold_into_two_tables() {
     assert_snapshot!(shown(6, &with_paths()));
 }
 
 #[test]
-fn six_lanes_stand_side_by_side_on_a_wide_terminal() {
+fn six_targets_stand_side_by_side_on_a_wide_terminal() {
     assert_snapshot!(shown(6, &Options { width: 150, ..with_paths() }));
 }
 
@@ -66,37 +66,37 @@ fn colour_changes_no_letter() {
 }
 
 /// A session in which every subject's cell is a gap of some kind.
-fn all_gaps() -> (Session, Findings) {
+fn all_missing() -> (Session, Findings) {
     let mut findings = specimen::findings(2);
     let kinds = [FailureKind::NotSupported, FailureKind::Died, FailureKind::Deadline, FailureKind::WrongWork];
     for (i, row) in findings.rows.iter_mut().enumerate() {
-        row.cells[0] = Cell::Gap(Gap::Failed(Failure::new(kinds[i % 4], "runsc: exit code 128")));
+        row.cells[0] = Cell::Missing(Missing::Failed(Failure::new(kinds[i % 4], "runsc: exit code 128")));
         row.cells[1] = match i % 3 {
-            0 => Cell::Gap(Gap::NotReached),
-            1 => Cell::Gap(Gap::NoReference(specimen::level(4_200.0, 1))),
-            _ => Cell::Gap(Gap::NotComparable {
+            0 => Cell::Missing(Missing::NotReached),
+            1 => Cell::Missing(Missing::NoBaseline(specimen::level(4_200.0, 1))),
+            _ => Cell::Missing(Missing::NotComparable {
                 reason: "O_DIRECT is accepted and served from cache".into(),
                 level: specimen::level(1.0, 1),
             }),
         };
     }
-    findings.rows[1].reference = None;
+    findings.rows[1].baseline = None;
     for cost in &mut findings.costs {
-        (cost.dear, cost.free, cost.faster) = (vec![], vec![], vec![]);
-        (cost.decided, cost.undecided, cost.gaps) = (0, 0, 7);
+        (cost.slower, cost.free, cost.faster) = (vec![], vec![], vec![]);
+        (cost.decided, cost.undecided, cost.missing) = (0, 0, 7);
     }
     findings.certificate.decided = 0;
     findings.certificate.compared = 0;
     let mut session = specimen::session(2);
     session.plan.cases[1]
-        .gaps
+        .missing
         .insert("native".into(), Failure::new(FailureKind::NotPermitted, "needs root to drop caches"));
     (session, findings)
 }
 
 #[test]
-fn gaps_say_what_they_are_and_why() {
-    let (session, findings) = all_gaps();
+fn missing_say_what_they_are_and_why() {
+    let (session, findings) = all_missing();
     assert_snapshot!(render(&session, &findings, &with_paths()));
 }
 
@@ -105,19 +105,19 @@ fn a_session_that_broke_off_at_once_says_so() {
     let mut findings = specimen::findings(2);
     findings.rows.clear();
     findings.costs.iter_mut().for_each(|cost| {
-        (cost.dear, cost.free, cost.faster) = (vec![], vec![], vec![]);
-        (cost.decided, cost.undecided, cost.gaps) = (0, 0, 0);
+        (cost.slower, cost.free, cost.faster) = (vec![], vec![], vec![]);
+        (cost.decided, cost.undecided, cost.missing) = (0, 0, 0);
     });
     findings.certificate.smallest_effect = None;
     (findings.certificate.decided, findings.certificate.compared) = (0, 0);
     findings.certificate.control_cells = 0;
-    findings.caveats.clear();
+    findings.warnings.clear();
     findings.ending = Ending::BrokenOff;
     assert_snapshot!(render(&specimen::session(2), &findings, &with_paths()));
 }
 
 #[test]
-fn the_reference_alone_is_a_table_of_its_figures() {
+fn the_baseline_alone_is_a_table_of_its_figures() {
     assert_snapshot!(shown(0, &with_paths()));
 }
 
@@ -139,13 +139,13 @@ mod any_findings {
     /// Changes every number and text of findings to what a hostile record could hold.
     fn spoil(findings: &mut Findings, session: &mut Session, number: f64, text: &str) {
         session.plan.study = text.into();
-        findings.reference = text.into();
+        findings.baseline = text.into();
         findings.subjects.iter_mut().for_each(|name| *name = format!("{text}{name}"));
         for (i, row) in findings.rows.iter_mut().enumerate() {
             row.label = format!("{text} {}", row.label);
             row.probe = text.into();
             row.place = Some(text.into());
-            if let Some(level) = &mut row.reference {
+            if let Some(level) = &mut row.baseline {
                 (level.median, level.low) = (number, -number);
             }
             for cell in &mut row.cells {
@@ -155,16 +155,16 @@ mod any_findings {
                         c.coloured = i % 2 == 0;
                     }
                     Cell::Observed(level) => (level.median, level.high) = (number, number),
-                    Cell::Gap(gap) => {
-                        *gap = Gap::Failed(Failure::new(FailureKind::Died, text));
+                    Cell::Missing(missing) => {
+                        *missing = Missing::Failed(Failure::new(FailureKind::Died, text));
                     }
                 }
             }
         }
         findings.costs.iter_mut().for_each(|cost| {
-            cost.lane = text.into();
-            cost.dear.iter_mut().for_each(|dear| {
-                (dear.most, dear.most_label) = (number, text.into());
+            cost.target = text.into();
+            cost.slower.iter_mut().for_each(|slower| {
+                (slower.most, slower.most_label) = (number, text.into());
             });
         });
         findings.certificate.smallest_effect = Some(number);
@@ -175,15 +175,15 @@ mod any_findings {
 
         #[test]
         fn no_line_is_wider_than_asked_and_no_control_is_let_through(
-            lanes in 0usize..7,
+            targets in 0usize..7,
             width in 0usize..200,
             number in any::<f64>(),
             text in any::<String>(),
             wide in any::<bool>(),
             spoiled in any::<bool>(),
         ) {
-            let mut findings = specimen::findings(lanes);
-            let mut session = specimen::session(lanes);
+            let mut findings = specimen::findings(targets);
+            let mut session = specimen::session(targets);
             if spoiled {
                 spoil(&mut findings, &mut session, number, &text);
             }

@@ -22,17 +22,17 @@ pub fn render(session: &Session, findings: &Findings) -> String {
         out.blank();
         out.prose("", "This session did not measure file.queue: tare run cdm8-default does.");
     }
-    for lane in &session.plan.lanes {
+    for target in &session.plan.targets {
         for (op, head) in [("read", "[Read]"), ("write", "[Write]")] {
             let is = |run: &&Runs<'_>| {
-                run.lane == lane.name && run.case.case.parameters.text("op").is_ok_and(|text| text == op)
+                run.target == target.name && run.case.case.parameters.text("op").is_ok_and(|text| text == op)
             };
             let mut runs = all.iter().filter(is).peekable();
             if runs.peek().is_none() {
                 continue;
             }
             out.blank();
-            out.line(&format!("{head} {}", clean(&lane.name)));
+            out.line(&format!("{head} {}", clean(&target.name)));
             runs.for_each(|run| test(&mut out, session, findings, run));
         }
     }
@@ -76,5 +76,5 @@ fn test(out: &mut Lines, session: &Session, findings: &Findings, run: &Runs<'_>)
         fixed(mean.least / 1e3, 2),
         fixed(mean.most / 1e3, 2),
     ));
-    push_own(out, session, findings, (&run.case.id, &bytes.name, run.lane));
+    push_own(out, session, findings, (&run.case.id, &bytes.name, run.target));
 }

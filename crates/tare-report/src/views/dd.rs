@@ -77,7 +77,7 @@ fn command(parameters: &Parameters) -> String {
 }
 
 fn block(out: &mut Lines, session: &Session, findings: &Findings, run: &Runs<'_>) {
-    out.line(&clean(run.lane));
+    out.line(&clean(run.target));
     let rate = run.case.metrics.iter().find(|metric| metric.reading == Reading::BytesPerSecond);
     let found = rate.and_then(|rate| Some((rate, middle(&run.trials, rate)?)));
     let Some((rate, found)) = found else {
@@ -91,7 +91,7 @@ fn block(out: &mut Lines, session: &Session, findings: &Findings, run: &Runs<'_>
         let trials = counted(found.trials, "trial", "trials");
         out.line(&format!("    the middle of {trials}, {least}/s to {most}/s"));
     }
-    push_own(out, session, findings, (&run.case.id, &rate.name, run.lane));
+    push_own(out, session, findings, (&run.case.id, &rate.name, run.target));
 }
 
 /// What dd would have said of a trial.

@@ -2,7 +2,7 @@
 //!
 //! The wording follows each tool's report so that every line is recognised, and says that tare measured it.
 
-use tare_analysis::findings::{Cell, Findings, Gap, Verdict};
+use tare_analysis::findings::{Cell, Findings, Missing, Verdict};
 use tare_data::session::{Role, Session};
 
 use crate::number::{Figure, counted, ratio, ratio_interval};
@@ -70,19 +70,19 @@ impl Lines {
     }
 }
 
-/// What tare itself says of a metric of a case in a lane: median, rounds, and how it compares.
-fn own(session: &Session, findings: &Findings, case: &str, metric: &str, lane: &str) -> Option<String> {
+/// What tare itself says of a metric of a case in an environment: median, rounds, and how it compares.
+fn own(session: &Session, findings: &Findings, case: &str, metric: &str, target: &str) -> Option<String> {
     let row = findings.rows.iter().find(|row| row.case == case && row.metric.name == metric)?;
     let unit = row.metric.unit;
-    let role = session.plan.lanes.iter().find(|of| of.name == lane)?.role;
+    let role = session.plan.targets.iter().find(|of| of.name == target)?.role;
     let cell = match role {
-        Role::Reference => {
-            let level = row.reference.as_ref()?;
+        Role::Baseline => {
+            let level = row.baseline.as_ref()?;
             let figure = Figure::with_interval(level.median, level.low, level.high, unit);
             return Some(format!("{} over {}", figure.text_with_half(), rounds(level.rounds)));
         }
         Role::Control => row.control.as_ref()?,
-        Role::Subject => row.cells.get(findings.subjects.iter().position(|name| name == lane)?)?,
+        Role::Subject => row.cells.get(findings.subjects.iter().position(|name| name == target)?)?,
     };
     Some(match cell {
         Cell::Compared(comparison) => {
@@ -90,20 +90,20 @@ fn own(session: &Session, findings: &Findings, case: &str, metric: &str, lane: &
             let figure = Figure::with_interval(level.median, level.low, level.high, unit);
             let judged = match comparison.verdict {
                 // The best guess at a ratio that nobody can tell would be read as an answer.
-                Verdict::CannotTell => words::verdict(Verdict::CannotTell).to_owned(),
+                Verdict::Inconclusive => words::verdict(Verdict::Inconclusive).to_owned(),
                 verdict => {
                     let interval = ratio_interval(comparison.low, comparison.high, comparison.ratio);
                     format!("{} {} {interval}", ratio(comparison.ratio), words::verdict(verdict))
                 }
             };
-            let reference = clean(&findings.reference);
+            let baseline = clean(&findings.baseline);
             let figure = figure.text_with_half();
-            format!("{figure} over {}; against {reference} {judged}", rounds(level.rounds))
+            format!("{figure} over {}; against {baseline} {judged}", rounds(level.rounds))
         }
         Cell::Observed(level) => {
             format!("{} over {}", Figure::plain(level.median, unit).text(), rounds(level.rounds))
         }
-        Cell::Gap(gap) => gap_words(gap),
+        Cell::Missing(missing) => missing_words(missing),
     })
 }
 
@@ -111,8 +111,8 @@ fn rounds(count: u32) -> String {
     counted(count as usize, "round", "rounds")
 }
 
-fn gap_words(gap: &Gap) -> String {
-    match words::gap(gap) {
+fn missing_words(missing: &Missing) -> String {
+    match words::missing(missing) {
         (word, Some(reason)) => format!("{word}: {}", clean(reason)),
         (word, None) => word.to_owned(),
     }
@@ -123,9 +123,9 @@ fn push_own(
     out: &mut Lines,
     session: &Session,
     findings: &Findings,
-    (case, metric, lane): (&str, &str, &str),
+    (case, metric, target): (&str, &str, &str),
 ) {
-    if let Some(own) = own(session, findings, case, metric, lane) {
+    if let Some(own) = own(session, findings, case, metric, target) {
         out.prose("    tare's own: ", &own);
     }
 }
@@ -139,10 +139,10 @@ fn fixed(value: f64, decimals: usize) -> String {
     }
 }
 
-/// What a lane's block is headed with: the lane and how many trials are in it.
-fn block_head(label: &str, lane: &str, trials: usize, failed: usize) -> String {
+/// What an environment's block is headed with: the environment and how many trials are in it.
+fn block_head(label: &str, target: &str, trials: usize, failed: usize) -> String {
     let failures = if failed > 0 { format!(", {failed} failed") } else { String::new() };
-    format!("{} · {} · {}{failures}", clean(label), clean(lane), counted(trials, "trial", "trials"))
+    format!("{} · {} · {}{failures}", clean(label), clean(target), counted(trials, "trial", "trials"))
 }
 
 #[cfg(test)]

@@ -34,7 +34,7 @@ pub fn render(session: &Session, findings: &Findings) -> String {
         let pooled = Pooled::of(&run.trials);
         let peer = run.case.case.peer.as_deref().unwrap_or("?");
         let label = format!("{} · peer {}", run.case.label, clean(peer));
-        out.line(&block_head(&label, run.lane, pooled.trials, pooled.failed));
+        out.line(&block_head(&label, run.target, pooled.trials, pooled.failed));
         if pooled.trials == 0 {
             out.prose("    ", &clean(&run.absence()));
             continue;
@@ -43,7 +43,7 @@ pub fn render(session: &Session, findings: &Findings) -> String {
             out.line(&format!("{name}={value}"));
         }
         let headline = run.case.metrics.first().map_or("", |metric| metric.name.as_str());
-        push_own(&mut out, session, findings, (&run.case.id, headline, run.lane));
+        push_own(&mut out, session, findings, (&run.case.id, headline, run.target));
     }
     out.text()
 }

@@ -30,7 +30,7 @@ pub fn render(session: &Session, findings: &Findings) -> String {
     for run in &all {
         out.blank();
         let pooled = Pooled::of(&run.trials);
-        out.line(&block_head(&run.case.label, run.lane, pooled.trials, pooled.failed));
+        out.line(&block_head(&run.case.label, run.target, pooled.trials, pooled.failed));
         if pooled.trials == 0 {
             out.prose("    ", &clean(&run.absence()));
             continue;
@@ -41,7 +41,7 @@ pub fn render(session: &Session, findings: &Findings) -> String {
             fileio(&mut out, run, &pooled);
         }
         let headline = run.case.metrics.first().map_or("", |metric| metric.name.as_str());
-        push_own(&mut out, session, findings, (&run.case.id, headline, run.lane));
+        push_own(&mut out, session, findings, (&run.case.id, headline, run.target));
     }
     out.text()
 }

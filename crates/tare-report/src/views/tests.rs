@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use insta::assert_snapshot;
 use tare_data::batch::{Batch, Histogram, Phase, Sample};
 use tare_data::failure::{Failure, FailureKind};
+use tare_data::interference::Interference;
 use tare_data::metric::{Metric, Reading};
 use tare_data::names::{Case, Parameters};
-use tare_data::noise::Noise;
 use tare_data::request::Amount;
 use tare_data::session::*;
 use tare_data::unit::{Direction, Unit};
@@ -42,15 +42,15 @@ fn case(probe: &str, parameters: &[(&str, &str)], somewhere: (Option<&str>, Opti
         definition: "d0".into(),
         amount: Amount::Calibrate,
         margin: 1.02f64.ln(),
-        gaps: BTreeMap::new(),
+        missing: BTreeMap::new(),
     }
 }
 
-/// A session of these cases in a reference and one subject, without trials yet.
+/// A session of these cases in a baseline and one subject, without trials yet.
 fn session(cases: Vec<PlannedCase>) -> Session {
     let mut session = specimen::session(1);
-    session.plan.lanes.retain(|lane| lane.role != Role::Control);
-    session.plan.lanes[1].name = "gvisor".into();
+    session.plan.targets.retain(|target| target.role != Role::Control);
+    session.plan.targets[1].name = "gvisor".into();
     session.facts.clear();
     session.plan.cases = cases;
     session
@@ -69,10 +69,10 @@ fn throughput(series: &str, operations: u64, bytes: u64, elapsed_ns: u64) -> Bat
     Batch { series: series.into(), phase: Phase::Warm, started_ns: 0, sample }
 }
 
-/// Adds the next round of a case in a lane: its batches, or why it failed.
-fn add(session: &mut Session, case: usize, lane: &str, outcome: Result<Vec<Batch>, Failure>) {
+/// Adds the next round of a case in an environment: its batches, or why it failed.
+fn add(session: &mut Session, case: usize, target: &str, outcome: Result<Vec<Batch>, Failure>) {
     let id = session.plan.cases[case].id.clone();
-    let round = session.trials.iter().filter(|trial| trial.case == id && trial.lane == lane).count();
+    let round = session.trials.iter().filter(|trial| trial.case == id && trial.target == target).count();
     let (batches, failure) = match outcome {
         Ok(batches) => (batches, None),
         Err(failure) => (Vec::new(), Some(failure)),
@@ -80,7 +80,7 @@ fn add(session: &mut Session, case: usize, lane: &str, outcome: Result<Vec<Batch
     session.trials.push(Trial {
         number: session.trials.len() as u64,
         case: id,
-        lane: lane.into(),
+        target: target.into(),
         round: round as u32,
         attempt: 0,
         position: 0,
@@ -89,8 +89,8 @@ fn add(session: &mut Session, case: usize, lane: &str, outcome: Result<Vec<Batch
         host_elapsed_ns: 1,
         agent_elapsed_ns: Some(1),
         batches,
-        inside: Noise::default(),
-        outside: Noise::default(),
+        inside: Interference::default(),
+        outside: Interference::default(),
         failure,
         notes: Vec::new(),
     });
@@ -138,7 +138,7 @@ fn twelve() -> Vec<PlannedCase> {
 }
 
 /// Rounds of 1 s in which as much was done as makes every score 10, a hundred, a thousand ...
-fn with_scores(session: &mut Session, lane: &str, rounds: u32, times: u64) {
+fn with_scores(session: &mut Session, target: &str, rounds: u32, times: u64) {
     // Baselines in the order of `twelve`; what a copy moves is bytes, what a shell does is done in 60 s.
     let baselines =
         [15_000, 116_700, 55, 43, 3_960, 1_655, 5_800, 12_440, 1, 4_000, 126, 424, 6].map(|n: u64| n * times);
@@ -152,7 +152,7 @@ fn with_scores(session: &mut Session, lane: &str, rounds: u32, times: u64) {
                 12 => throughput("work", done, 0, 60_000_000_000),
                 _ => throughput("work", done, 0, 1_000_000_000),
             };
-            add(session, at, lane, Ok(vec![batch]));
+            add(session, at, target, Ok(vec![batch]));
         }
     }
 }
@@ -163,7 +163,7 @@ fn twelve_scores_have_an_index_and_eleven_have_none() {
     with_scores(&mut session, "native", 12, 100);
     with_scores(&mut session, "gvisor", 9, 10);
     let refused = Failure::new(FailureKind::NotSupported, "no \u{1b}[31mpipes here");
-    session.trials.retain(|trial| trial.lane == "native" || !trial.case.starts_with("ipc.pipe"));
+    session.trials.retain(|trial| trial.target == "native" || !trial.case.starts_with("ipc.pipe"));
     add(&mut session, 7, "gvisor", Err(refused));
     assert_snapshot!(shown(Tool::UnixBench, &session));
 }

@@ -1,7 +1,7 @@
-//! The UnixBench view: twelve scores and their index a lane, by UnixBench's definition.
+//! The UnixBench view: twelve scores and their index an environment, by UnixBench's definition.
 
 use tare_analysis::findings::Findings;
-use tare_analysis::unixbench::{Entry, LaneScores, Score, TESTS, Test, scores};
+use tare_analysis::unixbench::{Entry, Score, TESTS, TargetScores, Test, scores};
 use tare_data::names::Case;
 use tare_data::session::Session;
 
@@ -28,28 +28,28 @@ pub fn render(session: &Session, findings: &Findings) -> String {
         );
         return out.text();
     }
-    for lane in scores(session) {
+    for target in scores(session) {
         out.blank();
-        block(&mut out, session, findings, &lane);
+        block(&mut out, session, findings, &target);
     }
     out.blank();
     stand_ins(&mut out, session);
     out.text()
 }
 
-/// A lane's twelve tests and their index.
-fn block(out: &mut Lines, session: &Session, findings: &Findings, lane: &LaneScores) {
-    out.line(&clean(&lane.lane));
+/// An environment's twelve tests and their index.
+fn block(out: &mut Lines, session: &Session, findings: &Findings, target: &TargetScores) {
+    out.line(&clean(&target.target));
     out.line(&format!("{:NAME$}{:>10}{:>13} {:5}{:>11}", "", "BASELINE", "RESULT", "", "SCORE"));
     let (mut few, mut missing, mut doubts) = (Vec::new(), Vec::new(), Vec::new());
-    for (test, entry) in TESTS.iter().zip(&lane.entries) {
+    for (test, entry) in TESTS.iter().zip(&target.entries) {
         match entry {
             Entry::Scored(score) => {
                 scored(out, test, score);
                 let kept = format!("{} of {} kept", score.kept, counted(score.passes, "pass", "passes"));
-                let own = test
-                    .case(session)
-                    .and_then(|(case, metric)| own(session, findings, &case.id, &metric.name, &lane.lane));
+                let own = test.case(session).and_then(|(case, metric)| {
+                    own(session, findings, &case.id, &metric.name, &target.target)
+                });
                 let beside = own.map_or(kept.clone(), |own| format!("{kept}; tare's own: {own}"));
                 out.prose("    ", &beside);
                 if score.passes < test.passes {
@@ -63,7 +63,7 @@ fn block(out: &mut Lines, session: &Session, findings: &Findings, lane: &LaneSco
             }
         }
     }
-    index(out, lane, &missing);
+    index(out, target, &missing);
     if !few.is_empty() {
         out.prose("", &format!("Fewer passes than UnixBench makes: {}.", listed(&few)));
     }
@@ -83,8 +83,8 @@ fn scored(out: &mut Lines, test: &Test, score: &Score) {
     ));
 }
 
-fn index(out: &mut Lines, lane: &LaneScores, missing: &[(&str, String)]) {
-    if let Some(index) = lane.index {
+fn index(out: &mut Lines, target: &TargetScores, missing: &[(&str, String)]) {
+    if let Some(index) = target.index {
         let name = "Index of the twelve scores (UnixBench definition)";
         out.line(&format!("{name:67}{:>11}", fixed(index, 1)));
         return;

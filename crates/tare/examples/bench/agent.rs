@@ -6,14 +6,14 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use tare_data::batch::{Batch, Phase, Sample};
+use tare_data::interference::Interference;
 use tare_data::metric::Metric;
 use tare_data::names::Case;
-use tare_data::noise::Noise;
 use tare_data::peer::Peer;
 use tare_data::request::{Amount, TrialRequest};
-use tare_data::session::{Lane, Role, Trial};
+use tare_data::session::{Role, Target, Trial};
 use tare_lab::host::programs::Programs;
-use tare_lab::ownership::workspace::{SessionGround, Setting as GroundSetting};
+use tare_lab::ownership::workspace::{SessionWorkspace, Setting as WorkspaceSetting};
 use tare_lab::session::amount::pace;
 use tare_lab::session::arena::{Arena, Started};
 use tare_lab::session::live::LiveArena;
@@ -63,33 +63,33 @@ pub struct Agent<'a> {
 }
 
 /// The ground on which agents stand: tare's binary, copied to a scratch folder.
-pub struct Ground {
-    ground: SessionGround,
+pub struct Workspace {
+    workspace: SessionWorkspace,
     /// Kept so that it is removed last.
     _state: tempfile::TempDir,
 }
 
-impl Ground {
-    pub fn make(setting: &Setting) -> Result<Ground, String> {
+impl Workspace {
+    pub fn make(setting: &Setting) -> Result<Workspace, String> {
         let state = tempfile::tempdir().map_err(|e| format!("a temporary folder: {e}"))?;
         let binary = setting.binary()?;
         let programs =
             Programs { folders: Vec::new(), tare: binary.clone(), prepared: state.path().to_owned() };
-        let ground = SessionGround::make(&GroundSetting {
+        let workspace = SessionWorkspace::make(&WorkspaceSetting {
             state: state.path().to_owned(),
             scratch: setting.scratch.clone(),
             binary,
             wanted: Wanted::default(),
             programs,
         });
-        Ok(Ground { ground: ground.map_err(|e| e.to_string())?, _state: state })
+        Ok(Workspace { workspace: workspace.map_err(|e| e.to_string())?, _state: state })
     }
 
     /// Enters the native environment. The agent inherits where this process may run.
     pub fn enter(&self, seed: u64) -> Result<Agent<'_>, String> {
-        let lane = Lane { name: "native".into(), specification: "native".into(), role: Role::Reference };
+        let target = Target { name: "native".into(), specification: "native".into(), role: Role::Baseline };
         let mut arena =
-            LiveArena::new(&[lane], &self.ground, &QUIET, Instant::now()).map_err(|e| e.to_string())?;
+            LiveArena::new(&[target], &self.workspace, &QUIET, Instant::now()).map_err(|e| e.to_string())?;
         let started = arena.start(0).map_err(|failure| failure.to_string())?;
         Ok(Agent { arena, started, seed, next: Cell::new(0) })
     }
@@ -146,7 +146,7 @@ impl Agent<'_> {
         let trial = Trial {
             number,
             case: case.to_string(),
-            lane: "native".into(),
+            target: "native".into(),
             round: 0,
             attempt: 0,
             position: 0,
@@ -156,7 +156,7 @@ impl Agent<'_> {
             agent_elapsed_ns: outcome.agent_elapsed_ns,
             batches,
             inside: outcome.inside,
-            outside: Noise::default(),
+            outside: Interference::default(),
             failure: None,
             notes: outcome.notes,
         };
@@ -195,7 +195,7 @@ impl Drop for Agent<'_> {
     }
 }
 
-/// A case of a probe in its reference size, but for these parameters.
+/// A case of a probe in its baseline size, but for these parameters.
 pub fn case(probe: &str, parameters: &[(&str, &str)]) -> Result<Case, String> {
     let found = tare_probes::find(probe).ok_or_else(|| format!("this tare has no probe {probe}"))?;
     let mut all = found.defaults(Size::Reference);

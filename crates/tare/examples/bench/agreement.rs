@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use crate::Setting;
-use crate::agent::Ground;
+use crate::agent::Workspace;
 use crate::document::{self, Document, Lines, line};
 use crate::duel::{Duel, Figure, Found, Placement, fight};
 use crate::duels;
@@ -76,11 +76,11 @@ pub fn run(setting: &Setting, choice: &Choice, unixbench: Option<PathBuf>) -> Re
     let mut duels = duels::all(unixbench.as_deref());
     let order: Vec<String> = duels.iter().map(|duel| duel.name()).collect();
     choice.check(&order)?;
-    let ground = Ground::make(setting)?;
+    let workspace = Workspace::make(setting)?;
     let document = Document {
         path: document::path(&setting.docs, "agreement.md"),
         head: HEAD.into(),
-        machine: machine::line(&ground.enter(setting.seed)?),
+        machine: machine::line(&workspace.enter(setting.seed)?),
         tools: machine::tools(),
         columns: COLUMNS.into(),
         order,
@@ -93,7 +93,7 @@ pub fn run(setting: &Setting, choice: &Choice, unixbench: Option<PathBuf>) -> Re
     let mut all_hold = true;
     for duel in &mut wanted {
         println!("{} {}", progress.row(), duel.name());
-        let found = fight(duel.as_mut(), &ground, setting, &progress);
+        let found = fight(duel.as_mut(), &workspace, setting, &progress);
         interrupt::check()?;
         progress.done(found.is_ok());
         print(duel.as_ref(), &found);

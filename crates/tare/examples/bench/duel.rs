@@ -2,7 +2,7 @@
 
 use tare_analysis::verdicts::order::Orders;
 
-use crate::agent::{Agent, Ground};
+use crate::agent::{Agent, Workspace};
 use crate::progress::Progress;
 use crate::ratio::{Ratio, Requirement};
 use crate::veth::Veth;
@@ -66,7 +66,7 @@ pub trait Duel {
 pub type Found = Result<Vec<(Figure, Ratio)>, String>;
 
 /// Lets both sides run in turn, in random order within each round.
-pub fn fight(duel: &mut dyn Duel, ground: &Ground, setting: &Setting, progress: &Progress) -> Found {
+pub fn fight(duel: &mut dyn Duel, workspace: &Workspace, setting: &Setting, progress: &Progress) -> Found {
     let _pinned = match (duel.placement(), duel.way()) {
         (Placement::Pinned, _) => Some(machine::Pinned::last_of_all()?),
         // Over loopback, probe and tool put their two ends on two processors by themselves.
@@ -77,13 +77,13 @@ pub fn fight(duel: &mut dyn Duel, ground: &Ground, setting: &Setting, progress: 
         Way::Loopback => None,
         Way::Veth => Some(Veth::enter()?),
     };
-    let found = rounds(duel, ground, setting, progress);
+    let found = rounds(duel, workspace, setting, progress);
     duel.finish();
     found
 }
 
-fn rounds(duel: &mut dyn Duel, ground: &Ground, setting: &Setting, progress: &Progress) -> Found {
-    let mut agent = ground.enter(setting.seed)?;
+fn rounds(duel: &mut dyn Duel, workspace: &Workspace, setting: &Setting, progress: &Progress) -> Found {
+    let mut agent = workspace.enter(setting.seed)?;
     let mut site = Site { agent: &mut agent, setting };
     duel.prepare(&mut site)?;
     let figures = duel.figures();

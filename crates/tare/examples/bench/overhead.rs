@@ -10,7 +10,7 @@ use tare_data::names::Case;
 use tare_data::request::Amount;
 
 use crate::Setting;
-use crate::agent::{Agent, Ground, case};
+use crate::agent::{Agent, Workspace, case};
 use crate::agreement::number;
 use crate::document::{self, Document, Lines, line};
 use crate::interrupt;
@@ -126,8 +126,8 @@ impl Bench<'_, '_> {
 
 /// Measures every cost, round by round.
 pub fn run(setting: &Setting) -> Result<(), String> {
-    let ground = Ground::make(setting)?;
-    let mut agent = ground.enter(setting.seed)?;
+    let workspace = Workspace::make(setting)?;
+    let mut agent = workspace.enter(setting.seed)?;
     let machine = machine::line(&agent);
     let mut of = |probe: &str, parameters: &[(&str, &str)]| -> Result<(Case, Amount), String> {
         let case = case(probe, parameters)?;

@@ -31,13 +31,13 @@ struct Said {
     /// Bounds of the ratio; above 1 the subject is slower. Without an upper one there are too few rounds.
     low: f64,
     high: Option<f64>,
-    reference_ns: f64,
+    baseline_ns: f64,
     subject_ns: f64,
 }
 
 impl Said {
     fn difference_ns(&self) -> f64 {
-        self.subject_ns - self.reference_ns
+        self.subject_ns - self.baseline_ns
     }
 }
 
@@ -65,7 +65,7 @@ fn filter(setting: &Setting, folder: &Path) -> Result<bool, String> {
         "{}  Podman's filter of system calls: {} by {difference_ns:.1} ns a call ({:.1} -> {:.1} ns), interval {}",
         told(found),
         said.verdict,
-        said.reference_ns,
+        said.baseline_ns,
         said.subject_ns,
         interval(&said),
     );
@@ -89,7 +89,7 @@ fn delay(setting: &Setting, folder: &Path) -> Result<bool, String> {
         told(found),
         said.verdict,
         difference_ns / 1e3,
-        said.reference_ns / 1e3,
+        said.baseline_ns / 1e3,
         said.subject_ns / 1e3,
         error * 100.0,
         interval(&said),
@@ -109,12 +109,12 @@ fn interval(said: &Said) -> String {
 }
 
 /// A session of one case and one subject.
-fn session(setting: &Setting, folder: &Path, reference: &str, subject: &str) -> Result<Said, String> {
+fn session(setting: &Setting, folder: &Path, baseline: &str, subject: &str) -> Result<Said, String> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::iter::once(folder.to_owned()).chain(std::env::split_paths(&path));
     let path = std::env::join_paths(folders).map_err(|e| e.to_string())?;
     let output = Command::new(setting.binary()?)
-        .args(["run", "--against", reference, "--in", subject, "--only", "sys.getppid", "--json", "--rounds"])
+        .args(["run", "--against", baseline, "--in", subject, "--only", "sys.getppid", "--json", "--rounds"])
         .arg(setting.rounds().to_string())
         .args(["--seed", &format!("{:x}", setting.seed), "--scratch"])
         .arg(folder)
@@ -126,12 +126,12 @@ fn session(setting: &Setting, folder: &Path, reference: &str, subject: &str) -> 
         .output()
         .map_err(|e| format!("tare: {e}"))?;
     if !output.status.success() {
-        return Err(format!("{reference} and {subject}: {}", String::from_utf8_lossy(&output.stderr).trim()));
+        return Err(format!("{baseline} and {subject}: {}", String::from_utf8_lossy(&output.stderr).trim()));
     }
     let document: Value =
         serde_json::from_slice(&output.stdout).map_err(|e| format!("tare's document: {e}"))?;
     said(&document)
-        .ok_or_else(|| format!("{reference} and {subject}: there is no comparison: {}", document["failures"]))
+        .ok_or_else(|| format!("{baseline} and {subject}: there is no comparison: {}", document["failures"]))
 }
 
 fn said(document: &Value) -> Option<Said> {
@@ -142,7 +142,7 @@ fn said(document: &Value) -> Option<Said> {
         verdict: cell["verdict"].as_str()?.to_owned(),
         low: comparison["low"].as_f64()?,
         high: comparison["high"].as_f64(),
-        reference_ns: row["reference"]["median"].as_f64()?,
+        baseline_ns: row["baseline"]["median"].as_f64()?,
         subject_ns: comparison["level"]["median"].as_f64()?,
     })
 }
@@ -155,7 +155,7 @@ mod tests {
     fn a_document_without_a_comparison_says_nothing() {
         let mut document = serde_json::json!({ "rows": [{
             "headline": true,
-            "reference": { "median": 100.0 },
+            "baseline": { "median": 100.0 },
             "cells": [{ "verdict": "slower", "comparison": { "low": 1.2, "high": 1.4, "level": { "median": 130.0 } } }],
         }] });
         let found = said(&document).unwrap();

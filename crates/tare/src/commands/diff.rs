@@ -25,8 +25,8 @@ pub fn run(args: Diff) -> anyhow::Result<ExitCode> {
         change::changes(Side { session: &old, findings: &then }, Side { session: &new, findings: &now });
     let outcome = change::judge(&changes, &args.fail_if);
     if let Some(idle) = outcome.idle.first() {
-        let lanes: Vec<String> = changes.lanes.iter().map(|lane| lane.name.clone()).collect();
-        return Err(outputs::chooses_nothing(idle, &lanes).into());
+        let targets: Vec<String> = changes.targets.iter().map(|target| target.name.clone()).collect();
+        return Err(outputs::chooses_nothing(idle, &targets).into());
     }
     let (old_file, new_file) = (args.old.display().to_string(), args.new.display().to_string());
     let view = View {

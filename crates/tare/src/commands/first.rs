@@ -11,7 +11,7 @@ tare weighs the layers between a program and the hardware.
   tare run             weigh all that is ready, in three minutes
   tare run --in native,container --only 'sys.*,proc.*' --budget 60s
   tare report FILE     read a session again; --html PAGE, --export FORMAT
-  tare diff OLD NEW    what has become dearer between two sessions
+  tare diff OLD NEW    what has become slower between two sessions
 
 tare --help names every command, tare run --help its options.
 ";

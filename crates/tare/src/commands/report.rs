@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use tare_analysis::findings::Findings;
-use tare_analysis::gate::{Condition, LaneNames, Outcome};
+use tare_analysis::gate::{Condition, Outcome, TargetNames};
 use tare_analysis::published::{Published, place_beside};
 use tare_data::session::{Role, Session};
 use tare_lab::error::{ErrorKind, LabError};
@@ -148,10 +148,11 @@ fn gate(
     if conditions.is_empty() {
         return Ok(None);
     }
-    let subjects = session.plan.lanes.iter().filter(|lane| lane.role == Role::Subject);
-    let lanes: Vec<LaneNames> =
-        subjects.map(|lane| LaneNames { name: &lane.name, specification: &lane.specification }).collect();
-    let outcome = tare_analysis::gate::judge(findings, &lanes, conditions);
+    let subjects = session.plan.targets.iter().filter(|target| target.role == Role::Subject);
+    let targets: Vec<TargetNames> = subjects
+        .map(|target| TargetNames { name: &target.name, specification: &target.specification })
+        .collect();
+    let outcome = tare_analysis::gate::judge(findings, &targets, conditions);
     match outcome.idle.first() {
         None => Ok(Some(outcome)),
         Some(idle) => Err(outputs::chooses_nothing(idle, &findings.subjects)),
@@ -192,14 +193,14 @@ fn beside(session: &Session, view: &View) -> Result<Vec<Published>, LabError> {
     Ok(articles)
 }
 
-/// In what each environment differs from the reference.
+/// In what each environment differs from the baseline.
 pub fn facts(session: &Session, json: bool) -> String {
-    let reference = session.plan.lanes.iter().find(|lane| lane.role == Role::Reference);
-    let reference = reference.map_or("the reference", |lane| lane.name.as_str());
+    let baseline = session.plan.targets.iter().find(|target| target.role == Role::Baseline);
+    let baseline = baseline.map_or("the baseline", |target| target.name.as_str());
     let differences = tare_analysis::facts::differences(session);
     match json {
-        true => tare_report::facts::json(reference, &differences),
-        false => tare_report::facts::render(reference, &differences, ui::width()),
+        true => tare_report::facts::json(baseline, &differences),
+        false => tare_report::facts::render(baseline, &differences, ui::width()),
     }
 }
 
@@ -221,10 +222,10 @@ pub fn again(session: &Session) -> String {
         words.push(format!("--seed {:x}", session.plan.seed));
     }
     if !words.iter().any(|word| word.starts_with("--in")) {
-        let lanes = session.plan.lanes.iter();
-        let specifications: Vec<&str> = lanes
-            .filter(|lane| lane.role != tare_data::session::Role::Control)
-            .map(|lane| lane.specification.as_str())
+        let targets = session.plan.targets.iter();
+        let specifications: Vec<&str> = targets
+            .filter(|target| target.role != tare_data::session::Role::Control)
+            .map(|target| target.specification.as_str())
             .collect();
         words.push(format!("--in {}", quoted(&specifications.join(","))));
     }

@@ -7,22 +7,22 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use tare_analysis::gate::{Condition, LaneNames};
-use tare_data::session::{Ending, Header, Lane, PlannedCase, Role};
+use tare_analysis::gate::{Condition, TargetNames};
+use tare_data::session::{Ending, Header, PlannedCase, Role, Target};
 use tare_lab::environments::{self, PROVIDERS};
 use tare_lab::error::{ErrorKind, LabError};
 use tare_lab::host::programs::Programs;
 use tare_lab::ownership::clean;
-use tare_lab::ownership::workspace::{SessionGround, Setting};
+use tare_lab::ownership::workspace::{SessionWorkspace, Setting};
 use tare_lab::provider::specification::Specification;
 use tare_lab::session::live::LiveArena;
 use tare_lab::session::peers::{Peers, redacted, with_hops};
-use tare_lab::session::prepare::{self, Groundwork, Prepared, Wish};
+use tare_lab::session::prepare::{self, Pilot, PlanRequest, Prepared};
 use tare_lab::session::rounds::Rounds;
-use tare_lab::session::targets::lanes;
+use tare_lab::session::targets::targets;
 use tare_lab::storage::places::Wanted;
 use tare_lab::study::published;
-use tare_lab::study::{AskedCase, Study, parse_duration_s, select};
+use tare_lab::study::{SelectedCase, Study, parse_duration_s, select};
 use tare_probes::probe::Size;
 use tare_probes::probes::USER;
 use tare_record::entry::SCHEMA;
@@ -98,10 +98,10 @@ impl Session<'_> {
     /// Plans and runs a new session; returns its record.
     fn begin(&self, progress: &mut ui::Progress) -> Result<(PathBuf, Ending), LabError> {
         let args = self.args;
-        let (study, asked) = self.asked()?;
-        let lanes = lanes(&args.against, &self.subjects()?)?;
-        self.check_conditions(&lanes, &asked)?;
-        check_ready(&lanes)?;
+        let (study, selected) = self.selected()?;
+        let targets = targets(&args.against, &self.subjects()?)?;
+        self.check_conditions(&targets, &selected)?;
+        check_ready(&targets)?;
         let budget_s = match (&args.budget, args.rounds) {
             (_, Some(_)) => None,
             (Some(text), None) => Some(budget(text)?),
@@ -112,24 +112,24 @@ impl Session<'_> {
             }
         };
         let carried = study.carried()?;
-        let wanted = Wanted::by(asked.iter().map(|asked| &asked.case));
-        let peers = Peers::read(&args.peers)?.for_cases(asked.iter().map(|asked| &asked.case))?;
-        let ground = SessionGround::make(&self.setting(wanted)?)?;
+        let wanted = Wanted::by(selected.iter().map(|selected| &selected.case));
+        let peers = Peers::read(&args.peers)?.for_cases(selected.iter().map(|selected| &selected.case))?;
+        let workspace = SessionWorkspace::make(&self.setting(wanted)?)?;
         let record = args.record.clone().unwrap_or_else(fresh_record);
         let mut writer = Writer::create(&record)?;
-        writer.append(&Entry::Record { schema: SCHEMA, header: self.header(&ground) })?;
-        let mut arena = LiveArena::new(&lanes, &ground, self.interrupted, self.began)?.reaching(peers);
+        writer.append(&Entry::Record { schema: SCHEMA, header: self.header(&workspace) })?;
+        let mut arena = LiveArena::new(&targets, &workspace, self.interrupted, self.began)?.reaching(peers);
         arena.carry(carried);
         let seed = args.seed.unwrap_or_else(fresh_seed);
-        let wish = Wish {
+        let plan_request = PlanRequest {
             study: &study.name,
-            asked,
-            lanes,
+            selected,
+            targets,
             seed,
             rounds: args.rounds,
             budget_s: budget_s.map(|s| s - RESERVE_S),
         };
-        let prepared = prepare::prepare(wish, &mut arena, &mut writer, progress);
+        let prepared = prepare::prepare(plan_request, &mut arena, &mut writer, progress);
         let prepared = match prepared {
             Ok(prepared) => prepared,
             Err(error) => {
@@ -139,9 +139,9 @@ impl Session<'_> {
                 return Err(error);
             }
         };
-        let Prepared { plan, ground: groundwork } = prepared;
+        let Prepared { plan, pilot } = prepared;
         let session = tare_data::session::Session {
-            header: self.header(&ground),
+            header: self.header(&workspace),
             plan,
             facts: Vec::new(),
             trials: Vec::new(),
@@ -149,9 +149,9 @@ impl Session<'_> {
             ending: Ending::BrokenOff,
         };
         let until_ns = budget_s.map(|s| ((s - RESERVE_S).max(1.0) * 1e9) as u64);
-        let ending = rounds(&mut arena, &mut writer, progress, session, groundwork, until_ns)?;
+        let ending = rounds(&mut arena, &mut writer, progress, session, pilot, until_ns)?;
         leave(arena, progress);
-        tell_left(ground.close());
+        tell_left(workspace.close());
         Ok((record, ending))
     }
 
@@ -162,42 +162,42 @@ impl Session<'_> {
         let wanted = Wanted::by(session.plan.cases.iter().map(|case| &case.case));
         let peers = Peers::read(&self.args.peers)?;
         let peers = peers.for_cases(session.plan.cases.iter().map(|case| &case.case))?;
-        let ground = SessionGround::make(&self.setting(wanted)?)?;
-        if ground.agent_sha256() != session.header.binary {
+        let workspace = SessionWorkspace::make(&self.setting(wanted)?)?;
+        if workspace.agent_sha256() != session.header.binary {
             return Err(LabError::new(ErrorKind::Usage, format!("cannot go on with {}", record.display()))
                 .because("it was begun by another build of tare, and figures of two builds are never mixed")
                 .hint(format!("begin anew: tare {}", session.header.command.join(" "))));
         }
         not_carried(&session, record)?;
-        let lanes = session.plan.lanes.clone();
-        check_ready(&lanes)?;
+        let targets = session.plan.targets.clone();
+        check_ready(&targets)?;
         let mut writer = Writer::resume(record, recording.whole_bytes)?;
         let command = command_line();
         writer.append(&Entry::Resumed { at: now(), command })?;
-        let mut arena = LiveArena::new(&lanes, &ground, self.interrupted, self.began)?.reaching(peers);
-        let started = prepare::enter_all(&lanes, &mut arena, &mut writer, progress)?;
+        let mut arena = LiveArena::new(&targets, &workspace, self.interrupted, self.began)?.reaching(peers);
+        let started = prepare::enter_all(&targets, &mut arena, &mut writer, progress)?;
         let budget_s = match &self.args.budget {
             Some(text) => Some(budget(text)?),
             None => session.plan.budget_s,
         };
         let until_ns = budget_s.map(|s| ((s - RESERVE_S).max(1.0) * 1e9) as u64);
-        let groundwork = Groundwork::resumed(&session, started, budget_s);
-        let ending = rounds(&mut arena, &mut writer, progress, session, groundwork, until_ns)?;
+        let pilot = Pilot::resumed(&session, started, budget_s);
+        let ending = rounds(&mut arena, &mut writer, progress, session, pilot, until_ns)?;
         leave(arena, progress);
-        tell_left(ground.close());
+        tell_left(workspace.close());
         Ok(ending)
     }
 
     /// The study, and those of its cases that `--only` selects.
-    fn asked(&self) -> Result<(Study, Vec<AskedCase>), LabError> {
+    fn selected(&self) -> Result<(Study, Vec<SelectedCase>), LabError> {
         let args = self.args;
         // --only without a study selects from all probes.
         let usual = if args.only.is_empty() { "quick" } else { "full" };
         let study = Study::named(args.study.as_deref().unwrap_or(usual))?;
         let places = (!args.places.is_empty()).then_some(args.places.as_slice());
-        let asked = select(study.asked(places, self.size())?, &args.only)?;
-        let asked = Peers::read(&args.peers)?.instead(asked);
-        Ok((study, if args.hops { with_hops(asked)? } else { asked }))
+        let selected = select(study.selected(places, self.size())?, &args.only)?;
+        let selected = Peers::read(&args.peers)?.instead(selected);
+        Ok((study, if args.hops { with_hops(selected)? } else { selected }))
     }
 
     /// The size that the arguments ask for; otherwise the study's own.
@@ -229,19 +229,19 @@ impl Session<'_> {
     }
 
     /// A condition that will choose no cell is a slip, and better known before the session than after it.
-    fn check_conditions(&self, lanes: &[Lane], asked: &[AskedCase]) -> Result<(), LabError> {
-        let subjects = || lanes.iter().filter(|lane| lane.role == Role::Subject);
+    fn check_conditions(&self, targets: &[Target], selected: &[SelectedCase]) -> Result<(), LabError> {
+        let subjects = || targets.iter().filter(|target| target.role == Role::Subject);
         let chooses = |condition: &Condition| {
-            subjects().any(|lane| {
-                let names = LaneNames { name: &lane.name, specification: &lane.specification };
+            subjects().any(|target| {
+                let names = TargetNames { name: &target.name, specification: &target.specification };
                 let selector = &condition.selector;
-                asked.iter().any(|a| selector.chooses(&names, &a.case.to_string(), &a.case.probe))
+                selected.iter().any(|a| selector.chooses(&names, &a.case.to_string(), &a.case.probe))
             })
         };
         match self.args.view.fail_if.iter().find(|condition| !chooses(condition)) {
             None => Ok(()),
             Some(idle) => {
-                let subjects: Vec<String> = subjects().map(|lane| lane.name.clone()).collect();
+                let subjects: Vec<String> = subjects().map(|target| target.name.clone()).collect();
                 Err(outputs::chooses_nothing(&idle.to_string(), &subjects))
             }
         }
@@ -257,10 +257,10 @@ impl Session<'_> {
         })
     }
 
-    fn header(&self, ground: &SessionGround) -> Header {
+    fn header(&self, workspace: &SessionWorkspace) -> Header {
         Header {
             tare: env!("CARGO_PKG_VERSION").to_owned(),
-            binary: ground.agent_sha256().to_owned(),
+            binary: workspace.agent_sha256().to_owned(),
             started: now(),
             command: command_line(),
             host: tare_probes::facts::environment(),
@@ -273,10 +273,10 @@ fn rounds(
     writer: &mut Writer,
     progress: &mut ui::Progress,
     session: tare_data::session::Session,
-    groundwork: Groundwork,
+    pilot: Pilot,
     until_ns: Option<u64>,
 ) -> Result<Ending, LabError> {
-    Rounds::new(arena, writer, progress, session, groundwork, until_ns).run(&now)
+    Rounds::new(arena, writer, progress, session, pilot, until_ns).run(&now)
 }
 
 /// What `tare run` takes by itself: every specification that its provider lists for it and that is ready.
@@ -293,14 +293,14 @@ pub fn ready_by_default(programs: &Programs) -> Result<Vec<String>, LabError> {
 }
 
 /// An environment that somebody named and that is not ready is an error, not a gap.
-pub fn check_ready(lanes: &[Lane]) -> Result<(), LabError> {
+pub fn check_ready(targets: &[Target]) -> Result<(), LabError> {
     let programs = paths::programs()?;
-    for lane in lanes.iter().filter(|lane| lane.role != Role::Control) {
-        let specification: Specification = environments::parse(&lane.specification)?;
+    for target in targets.iter().filter(|target| target.role != Role::Control) {
+        let specification: Specification = environments::parse(&target.specification)?;
         let provider = environments::find(&specification)?;
         if let Err(not_ready) = provider.ready(&specification, &programs) {
             let error =
-                LabError::new(ErrorKind::Environment, format!("cannot enter '{}'", lane.specification))
+                LabError::new(ErrorKind::Environment, format!("cannot enter '{}'", target.specification))
                     .because(not_ready.reason);
             return Err(match not_ready.command {
                 Some(command) => error.hint(command),

@@ -124,8 +124,8 @@ fn study_text(study: &Study) -> Result<String, LabError> {
             &format!("{}: {}", article.id, article.title),
         );
     }
-    for (i, asked) in study.asked(None, None)?.iter().enumerate() {
-        paragraph(&mut text, if i == 0 { "cases" } else { "" }, &asked.case.to_string());
+    for (i, selected) in study.selected(None, None)?.iter().enumerate() {
+        paragraph(&mut text, if i == 0 { "cases" } else { "" }, &selected.case.to_string());
     }
     Ok(text)
 }

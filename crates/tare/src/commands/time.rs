@@ -6,15 +6,15 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use serde_json::json;
-use tare_data::session::{Lane, Role};
+use tare_data::session::{Role, Target};
 use tare_data::unit::Unit;
 use tare_lab::environments;
 use tare_lab::ownership::clean;
-use tare_lab::ownership::workspace::{SessionGround, Setting};
+use tare_lab::ownership::workspace::{SessionWorkspace, Setting};
 use tare_lab::session::bring_up::{BringUp, bring_up};
 use tare_lab::session::live::LiveArena;
 use tare_lab::session::progress::{Event, Observer};
-use tare_lab::session::targets::lanes;
+use tare_lab::session::targets::targets;
 use tare_lab::storage::places::Wanted;
 use tare_report::number::Figure;
 
@@ -27,8 +27,8 @@ pub fn run(args: &Check) -> anyhow::Result<ExitCode> {
     let interrupted = watch_signals()?;
     let state = paths::state()?;
     tell_left(clean::clean(&state)?);
-    let lanes = named(&args.environments)?;
-    check_ready(&lanes)?;
+    let targets = named(&args.environments)?;
+    check_ready(&targets)?;
     let setting = Setting {
         state,
         scratch: args.scratch.clone().unwrap_or_else(paths::scratch),
@@ -36,18 +36,18 @@ pub fn run(args: &Check) -> anyhow::Result<ExitCode> {
         wanted: Wanted::default(),
         programs: paths::programs()?,
     };
-    let ground = SessionGround::make(&setting)?;
-    let mut arena = LiveArena::new(&lanes, &ground, &interrupted, Instant::now())?;
+    let workspace = SessionWorkspace::make(&setting)?;
+    let mut arena = LiveArena::new(&targets, &workspace, &interrupted, Instant::now())?;
     let mut progress = ui::Progress::new();
-    let all = bring_up(&lanes, args.times, &mut arena, &mut |name, time| {
-        let lane = format!("{name}, {time} of {}", args.times);
-        progress.event(Event::Entering { lane: &lane });
+    let all = bring_up(&targets, args.times, &mut arena, &mut |name, time| {
+        let target = format!("{name}, {time} of {}", args.times);
+        progress.event(Event::Entering { target: &target });
         !interrupted.load(Ordering::Relaxed)
     });
     progress.clear();
     tell_left(arena.leave_all());
     drop(arena);
-    tell_left(ground.close());
+    tell_left(workspace.close());
     ui::print(&if args.json { document(&all) } else { table(&all) })?;
     Ok(match interrupted.load(Ordering::Relaxed) {
         true => Exit::Interrupted.into(),
@@ -57,14 +57,14 @@ pub fn run(args: &Check) -> anyhow::Result<ExitCode> {
 }
 
 /// What is named, or everything that is ready.
-fn named(environments: &[String]) -> anyhow::Result<Vec<Lane>> {
+fn named(environments: &[String]) -> anyhow::Result<Vec<Target>> {
     let texts = match environments {
         [] => ready_by_default(&paths::programs()?)?,
         some => some.to_vec(),
     };
     let Some((first, others)) = texts.split_first() else { return Ok(Vec::new()) };
     environments::parse(first)?;
-    Ok(lanes(first, others)?.into_iter().filter(|lane| lane.role != Role::Control).collect())
+    Ok(targets(first, others)?.into_iter().filter(|target| target.role != Role::Control).collect())
 }
 
 fn document(all: &[BringUp]) -> String {

@@ -84,7 +84,7 @@ fn standing(follower: &Follower) -> Standing {
         elapsed_s: trials.last().map_or(0.0, |t| t.started_ns.saturating_add(t.host_elapsed_ns) as f64 / 1e9),
         budget_s: plan.and_then(|plan| plan.budget_s),
         label: running.map(|trial| label(&trial.case)),
-        lane: running.map(|trial| trial.lane.clone()),
+        target: running.map(|trial| trial.target.clone()),
         ending: follower.ending(),
     }
 }

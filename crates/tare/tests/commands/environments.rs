@@ -37,14 +37,14 @@ fn a_preset_heads_its_column_and_the_record_holds_what_was_entered() {
     let said = program.run(&[&arguments[..], &["--record", "s.tare", "--csv"]].concat());
     assert!(said.out.contains(",wsl1-like-self,"), "{said:?}");
     let plan = tare_record::read(&program.path("s.tare")).unwrap().session.plan;
-    assert_eq!(plan.lanes[2].specification, "gvisor?overlay=self&platform=systrap");
+    assert_eq!(plan.targets[2].specification, "gvisor?overlay=self&platform=systrap");
 
     let facts = program.run(&["report", "s.tare", "--facts", "--json"]).json();
-    assert_eq!(facts["lanes"][0]["lane"], "wsl1-like-self");
-    let differences = facts["lanes"][0]["differences"].as_array().unwrap();
+    assert_eq!(facts["environments"][0]["environment"], "wsl1-like-self");
+    let differences = facts["environments"][0]["differences"].as_array().unwrap();
     let of = |fact: &str| differences.iter().find(|difference| difference["fact"] == fact);
     assert!(of("kernel.release").unwrap()["here"].as_str().unwrap().contains("gvisor"), "{facts}");
-    assert_eq!(of("outside.runtime.platform").unwrap()["reference"], serde_json::Value::Null);
+    assert_eq!(of("outside.runtime.platform").unwrap()["baseline"], serde_json::Value::Null);
     assert!(of("kernel.machine").is_none(), "what is the same is no difference");
     let text = program.run(&["show", "s.tare"]).out;
     assert!(text.starts_with("wsl1-like-self differs from native in\n"), "{text}");

@@ -33,7 +33,7 @@ fn holds(program: &Program, environment: &str) -> bool {
     recording.session.trials.last().is_some_and(|trial| {
         let thousand =
             |batch: &Batch| batch.series == HELD && batch.sample == Sample::Gauge { value: 1000.0 };
-        trial.lane == environment && trial.batches.iter().any(thousand) && trial.failure.is_some()
+        trial.target == environment && trial.batches.iter().any(thousand) && trial.failure.is_some()
     })
 }
 
@@ -41,9 +41,9 @@ fn holds(program: &Program, environment: &str) -> bool {
 fn end_in_the_midst(environment: &str, end: End) {
     let program = Program::new();
     // The control of the native session is native as well.
-    let lanes = if environment == "native" { "native".to_owned() } else { format!("native,{environment}") };
+    let targets = if environment == "native" { "native".to_owned() } else { format!("native,{environment}") };
     std::fs::write(program.path("held.toml"), STUDY).unwrap();
-    let mut command = program.command(&["run", "held.toml", "--in", &lanes]);
+    let mut command = program.command(&["run", "held.toml", "--in", &targets]);
     command.args(["--rounds", "5", "--record", "held.tare"]);
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     wait_until("a thousand are held", || holds(&program, environment));

@@ -9,18 +9,18 @@ use crate::program::Program;
 
 /// A small session of some cases in native and a subject, as a JSON document.
 fn session(program: &Program, subject: &str, only: &str, place: &str) -> Value {
-    let lanes = format!("native,{subject}");
-    let arguments = ["run", "--json", "--in", &lanes, "--only", only, "--place", place, "--rounds", "2"];
+    let targets = format!("native,{subject}");
+    let arguments = ["run", "--json", "--in", &targets, "--only", only, "--place", place, "--rounds", "2"];
     let said = program.run(&arguments);
     assert_eq!(said.code, Some(0), "{said:?}");
     said.json()
 }
 
 /// Asserts that a cell is not comparable, and why.
-fn caught(document: &Value, case: &str, lane: &str, why: &str) {
-    let cell = cell(document, case, lane);
-    assert_eq!(cell["gap"]["kind"], "not_comparable", "{cell}");
-    let reason = cell["gap"]["reason"].as_str().unwrap();
+fn caught(document: &Value, case: &str, target: &str, why: &str) {
+    let cell = cell(document, case, target);
+    assert_eq!(cell["missing"]["kind"], "not_comparable", "{cell}");
+    let reason = cell["missing"]["reason"].as_str().unwrap();
     assert!(reason.contains(why), "{reason}");
 }
 
@@ -84,9 +84,9 @@ fn gvisors_word_on_memory_does_not_count() {
     let document = session(&program, "gvisor", "proc.fork_hold*ballast=none*", "own");
     let rows = document["rows"].as_array().unwrap();
     let row = rows.iter().find(|row| row["metric"]["name"] == "memory").unwrap();
-    let gap = &row["cells"][0]["gap"];
-    assert_eq!(gap["kind"], "not_comparable", "{row}");
-    assert!(gap["reason"].as_str().unwrap().contains("meminfo"), "{gap}");
+    let missing = &row["cells"][0]["missing"];
+    assert_eq!(missing["kind"], "not_comparable", "{row}");
+    assert!(missing["reason"].as_str().unwrap().contains("meminfo"), "{missing}");
     assert!(cell(&document, "proc.fork_hold", "gvisor")["comparison"]["estimate"].is_number());
 }
 
@@ -149,6 +149,6 @@ fn a_volatile_root_syncs_nothing() {
     if gvisor_is_ready(&volatile.program, "a_volatile_root_syncs_nothing") {
         let document = session(&volatile.program, "gvisor", "file.sync", &volatile.place());
         let cell = cell(&document, "file.sync", "gvisor");
-        assert_eq!(cell["gap"]["kind"], "not_comparable", "{cell}");
+        assert_eq!(cell["missing"]["kind"], "not_comparable", "{cell}");
     }
 }

@@ -26,28 +26,28 @@ pub fn under_way(program: &Program, arguments: &[&str]) -> Child {
     child
 }
 
-fn lanes(program: &Program, test: &str) -> String {
+fn targets(program: &Program, test: &str) -> String {
     let environments = program.run(&["check", "--json"]).json();
     let ready = |name: &str| {
         let all = environments["environments"].as_array().unwrap();
         all.iter().any(|e| e["environment"] == name && e["ready"] == true)
     };
-    let mut lanes = vec!["native"];
+    let mut targets = vec!["native"];
     for name in ["container", "gvisor", "oci:runc"] {
         if ready(name) {
-            lanes.push(name);
+            targets.push(name);
         } else {
             println!("SKIPPED {test} in {name}: not ready");
         }
     }
-    lanes.join(",")
+    targets.join(",")
 }
 
 #[test]
 fn a_killed_session_is_reported_cleaned_and_resumed() {
     let program = Program::new();
-    let lanes = lanes(&program, "a_killed_session");
-    let mut child = under_way(&program, &["--in", &lanes, "--only", "sys.getppid,proc.spawn"]);
+    let targets = targets(&program, "a_killed_session");
+    let mut child = under_way(&program, &["--in", &targets, "--only", "sys.getppid,proc.spawn"]);
     child.kill().unwrap();
     child.wait().unwrap();
 

@@ -34,18 +34,21 @@ fn nothing_is_left(program: &Program) {
     assert_eq!(program.remains(), Vec::<PathBuf>::new());
 }
 
-/// The cell of a row's headline in a lane.
-pub fn cell<'a>(document: &'a Value, case: &str, lane: &str) -> &'a Value {
+/// The cell of a row's headline in an environment.
+pub fn cell<'a>(document: &'a Value, case: &str, target: &str) -> &'a Value {
     let rows = document["rows"].as_array().unwrap();
     let row = rows.iter().find(|row| row["case"].as_str().unwrap().contains(case) && row["headline"] == true);
     let row = row.unwrap_or_else(|| panic!("no row {case} in {document}"));
     let cells = row["cells"].as_array().unwrap();
-    cells.iter().find(|cell| cell["lane"] == lane).unwrap_or_else(|| panic!("no lane {lane} in {row}"))
+    cells
+        .iter()
+        .find(|cell| cell["environment"] == target)
+        .unwrap_or_else(|| panic!("no environment {target} in {row}"))
 }
 
-fn facts<'a>(document: &'a Value, lane: &str, place: &str) -> &'a Value {
-    let lanes = document["facts"]["lanes"].as_array().unwrap();
-    &lanes.iter().find(|facts| facts["lane"] == lane).unwrap()["places"][place]
+fn facts<'a>(document: &'a Value, target: &str, place: &str) -> &'a Value {
+    let targets = document["facts"]["environments"].as_array().unwrap();
+    &targets.iter().find(|facts| facts["environment"] == target).unwrap()["places"][place]
 }
 
 #[test]
@@ -75,8 +78,8 @@ fn every_file_system_is_made_used_and_taken_away() {
     for place in places.split(',') {
         let compared = &cell(&document, &format!("@{place}"), "container")["comparison"]["estimate"];
         assert!(compared.is_number(), "{place}: {document}");
-        for lane in ["native", "container"] {
-            let facts = facts(&document, lane, place);
+        for target in ["native", "container"] {
+            let facts = facts(&document, target, place);
             assert_eq!(facts["outside.filesystem"], facts["mount.type"], "{place} {facts}");
             if ["ext4", "btrfs", "xfs", "tmpfs", "overlay"].contains(&place) {
                 assert_eq!(facts["mount.type"], place);
@@ -195,7 +198,7 @@ fn a_place_that_is_none() {
 const NOBODY: u32 = 65534;
 
 #[test]
-fn what_needs_root_is_a_gap_for_everybody_else() {
+fn what_needs_root_is_a_missing_for_everybody_else() {
     let test = "what_needs_root_is_a_gap_for_everybody_else";
     if !rustix::process::geteuid().is_root() {
         return println!("SKIPPED {test}: only root can become another user");
@@ -217,7 +220,7 @@ fn what_needs_root_is_a_gap_for_everybody_else() {
     let document = said.json();
     for row in document["rows"].as_array().unwrap().iter().filter(|row| row["headline"] == true) {
         if row["place"] == "share" {
-            assert!(row["reference"]["median"].is_number(), "{row}");
+            assert!(row["baseline"]["median"].is_number(), "{row}");
         } else {
             let reason = format!("only root may mount {} (run tare as root)", row["place"].as_str().unwrap());
             assert_eq!(row["reference_gap"]["reason"], *reason, "{row}");

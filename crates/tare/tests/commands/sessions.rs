@@ -17,7 +17,7 @@ fn a_session_ends_with_a_table_and_a_record_that_says_the_same() {
         "s.tare",
     ]);
     assert_eq!(said.code, Some(0), "{said:?}");
-    for words in ["system call", "container", "A/A lane", "record  s.tare", "again   tare run"] {
+    for words in ["system call", "container", "A/An environment", "record  s.tare", "again   tare run"] {
         assert!(said.out.contains(words), "no '{words}' in {}", said.out);
     }
     assert!(said.out.lines().all(|line| line.chars().count() <= 80), "{}", said.out);
@@ -77,7 +77,7 @@ fn the_same_seed_gives_the_same_order() {
             record,
         ]);
         let trials = tare_record::read(&program.path(record)).unwrap().session.trials;
-        trials.into_iter().map(|t| (t.round, t.lane)).collect::<Vec<_>>()
+        trials.into_iter().map(|t| (t.round, t.target)).collect::<Vec<_>>()
     };
     assert_eq!(order("a.tare"), order("b.tare"));
 }

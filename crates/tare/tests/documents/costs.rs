@@ -8,7 +8,7 @@ use crate::examples::{opening, trial, warm};
 
 /// Enough rounds for an interval.
 const ROUNDS: u32 = 12;
-/// Nanoseconds in which the reference does a trial's operations.
+/// Nanoseconds in which the baseline does a trial's operations.
 const ELAPSED_NS: f64 = 4e6;
 
 /// A day's record, in which the container costs so much.
@@ -25,12 +25,12 @@ fn record(day: &str, kernel: &str, cost: f64) -> String {
         }
     }
     for round in 0..ROUNDS {
-        for (at, (lane, cost)) in [("native", 1.0), ("container", cost)].into_iter().enumerate() {
-            // A spread of a twentieth, another in each lane.
+        for (at, (target, cost)) in [("native", 1.0), ("container", cost)].into_iter().enumerate() {
+            // A spread of a twentieth, another in each environment.
             let place = (f64::from(round) * 0.618 + at as f64 * 0.3).fract() - 0.5;
             let elapsed_ns = (ELAPSED_NS * cost * (1.0 + 0.05 * place)) as u64;
             let number = u64::from(round) * 2 + at as u64;
-            for mut entry in trial(number, lane, 0, 0, vec![warm(23_000, elapsed_ns)]) {
+            for mut entry in trial(number, target, 0, 0, vec![warm(23_000, elapsed_ns)]) {
                 if let Entry::Begin(Begin { round: of, start, .. }) = &mut entry {
                     (*of, *start) = (round, 0);
                 }
@@ -42,7 +42,7 @@ fn record(day: &str, kernel: &str, cost: f64) -> String {
     entries.iter().map(to_line).collect()
 }
 
-/// Two records by name: the container's system calls have become dearer, and the kernel is another.
+/// Two records by name: the container's system calls have become slower, and the kernel is another.
 pub fn records() -> [(&'static str, String); 2] {
     [
         ("before.tare", record("2026-01-30", "6.11.2", 2.2)),

@@ -7,10 +7,12 @@ use tare_data::batch::{Batch, Histogram, Phase, Sample};
 use tare_data::facts::Facts;
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::frame::{Frame, LONGEST_REQUEST, Line, PROTOCOL, Splitter, encode};
+use tare_data::interference::Interference;
 use tare_data::names::{Case, Parameters};
-use tare_data::noise::Noise;
 use tare_data::request::{Amount, Piece, Request, TrialRequest};
-use tare_data::session::{Ending, Header, Lane, LaneFacts, Plan, PlannedCase, RepeatedRound, Role, Session};
+use tare_data::session::{
+    Ending, Header, Plan, PlannedCase, RepeatedRound, Role, Session, Target, TargetFacts,
+};
 use tare_record::entry::{Begin, End, SCHEMA, to_line};
 use tare_record::importers::import;
 use tare_record::{Contents, Entry};
@@ -33,15 +35,15 @@ fn facts(pairs: &[(&str, &str)]) -> Facts {
     Facts(pairs.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect())
 }
 
-fn noise() -> Noise {
-    Noise {
+fn noise() -> Interference {
+    Interference {
         steal_ns: Some(0),
         switches_voluntary: Some(1),
         switches_forced: Some(0),
         faults_minor: Some(9),
         faults_major: Some(0),
         canary_ns: Some(351_204),
-        ..Noise::default()
+        ..Interference::default()
     }
 }
 
@@ -61,7 +63,7 @@ fn case() -> Case {
 
 fn plan() -> Plan {
     let probe = tare_probes::find(CASE).unwrap();
-    let lane = |name: &str, role| Lane { name: name.into(), specification: name.into(), role };
+    let target = |name: &str, role| Target { name: name.into(), specification: name.into(), role };
     let planned = PlannedCase {
         id: CASE.into(),
         case: case(),
@@ -71,7 +73,7 @@ fn plan() -> Plan {
         definition: probe.definition(&Parameters::default()),
         amount: Amount::Operations { batch: 23_000, batches: 1 },
         margin: 1.02f64.ln(),
-        gaps: BTreeMap::new(),
+        missing: BTreeMap::new(),
     };
     Plan {
         study: "quick".into(),
@@ -79,12 +81,12 @@ fn plan() -> Plan {
         rounds: 1,
         looks: vec![1],
         budget_s: None,
-        lanes: vec![lane("native", Role::Reference), lane("container", Role::Subject)],
+        targets: vec![target("native", Role::Baseline), target("container", Role::Subject)],
         cases: vec![planned],
     }
 }
 
-/// The lines that a record of two lanes begins with.
+/// The lines that a record of two environments begins with.
 pub fn opening() -> Vec<Entry> {
     let header = Header {
         tare: VERSION.into(),
@@ -93,24 +95,24 @@ pub fn opening() -> Vec<Entry> {
         command: ["run", "--rounds", "1", "--only", CASE, "--in", "container"].map(str::to_owned).into(),
         host: facts(&[("cpu.count", "2"), ("kernel.release", "6.12.0")]),
     };
-    let lane = |lane: &str, inside: &[(&str, &str)], outside: &[(&str, &str)]| {
-        let (lane, inside, outside) = (lane.into(), facts(inside), facts(outside));
-        Entry::Facts(LaneFacts { lane, inside, outside, places: BTreeMap::new() })
+    let target = |target: &str, inside: &[(&str, &str)], outside: &[(&str, &str)]| {
+        let (target, inside, outside) = (target.into(), facts(inside), facts(outside));
+        Entry::Facts(TargetFacts { target, inside, outside, places: BTreeMap::new() })
     };
     vec![
         Entry::Record { schema: SCHEMA, header },
-        lane("native", &[("clock.step_ns", "1")], &[]),
-        lane("container", &[("clock.step_ns", "1")], &[("runtime.seccomp", "none")]),
+        target("native", &[("clock.step_ns", "1")], &[]),
+        target("container", &[("clock.step_ns", "1")], &[("runtime.seccomp", "none")]),
         Entry::Plan(plan()),
     ]
 }
 
 /// A trial of the example's case, beginning and end included.
-pub fn trial(trial: u64, lane: &str, attempt: u32, steal_ns: u64, batches: Vec<Batch>) -> Vec<Entry> {
+pub fn trial(trial: u64, target: &str, attempt: u32, steal_ns: u64, batches: Vec<Batch>) -> Vec<Entry> {
     let begin = Begin {
         trial,
         case: CASE.into(),
-        lane: lane.into(),
+        target: target.into(),
         round: 0,
         attempt,
         position: (trial % 2) as u32,
@@ -122,7 +124,7 @@ pub fn trial(trial: u64, lane: &str, attempt: u32, steal_ns: u64, batches: Vec<B
         host_elapsed_ns: 5_120_408,
         agent_elapsed_ns: Some(5_098_114),
         inside: noise(),
-        outside: Noise { steal_ns: Some(steal_ns), ..noise() },
+        outside: Interference { steal_ns: Some(steal_ns), ..noise() },
         failure: None,
         notes: vec![],
     };

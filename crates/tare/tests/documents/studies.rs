@@ -21,8 +21,8 @@ fn every_study_in_a_document_can_be_planned() {
                 fs::write(folder.path().join(name), "carried").unwrap();
             }
             study.folder = folder.path().to_owned();
-            let asked = study.asked(None, None).unwrap_or_else(|e| panic!("{path:?}: {e}"));
-            assert!(!asked.is_empty(), "{path:?}: {name} asks for nothing");
+            let selected = study.selected(None, None).unwrap_or_else(|e| panic!("{path:?}: {e}"));
+            assert!(!selected.is_empty(), "{path:?}: {name} asks for nothing");
             planned += 1;
         }
     }

@@ -5,7 +5,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use tare_lab::ownership::workspace::SessionGround;
+use tare_lab::ownership::workspace::SessionWorkspace;
 
 use crate::bench::{Bench, Spoken, ready};
 
@@ -74,7 +74,7 @@ impl Actor {
 fn act() {
     let (Some(folder), Ok(enters)) = (std::env::var_os(FOLDER), std::env::var(ENTERS)) else { return };
     let bench = Bench::at(PathBuf::from(folder));
-    let session = SessionGround::make(&bench.setting()).unwrap();
+    let session = SessionWorkspace::make(&bench.setting()).unwrap();
     let entered: Vec<Spoken> = enters
         .split_whitespace()
         .filter_map(|text| ready("act", text))

@@ -17,7 +17,7 @@ use tare_lab::host::mounts;
 use tare_lab::host::processes::Signs;
 use tare_lab::host::programs::Programs;
 use tare_lab::ownership::clean::Outcome;
-use tare_lab::ownership::workspace::{SessionGround, Setting};
+use tare_lab::ownership::workspace::{SessionWorkspace, Setting};
 use tare_lab::provider::specification::Specification;
 use tare_lab::session::entered::{self, Entered};
 use tare_lab::session::link::{Link, LinkError};
@@ -101,8 +101,8 @@ impl Bench {
         }
     }
 
-    pub fn session(&self) -> SessionGround {
-        SessionGround::make(&self.setting()).unwrap()
+    pub fn session(&self) -> SessionWorkspace {
+        SessionWorkspace::make(&self.setting()).unwrap()
     }
 
     /// Everything that is still there of the sessions that worked here.
@@ -178,7 +178,7 @@ impl Spoken {
     /// Enters, and waits for the agent's first frame.
     ///
     /// One boot in hundreds of a kernel on an emulated processor hangs: such a guest gets a second one.
-    pub fn enter(session: &SessionGround, specification: &Specification) -> Spoken {
+    pub fn enter(session: &SessionWorkspace, specification: &Specification) -> Spoken {
         let mut spoken = Spoken::start(session, specification);
         let mut first = spoken.link.receive(Instant::now() + WAIT);
         if matches!(first, Err(LinkError::Deadline)) && specification.provider == "qemu" {
@@ -196,7 +196,7 @@ impl Spoken {
         }
     }
 
-    fn start(session: &SessionGround, specification: &Specification) -> Spoken {
+    fn start(session: &SessionWorkspace, specification: &Specification) -> Spoken {
         let provider = environments::find(specification).unwrap();
         let mut entered = entered::enter(provider, specification, session).unwrap();
         let input = OwnedFd::from(entered.child.stdin.take().unwrap());

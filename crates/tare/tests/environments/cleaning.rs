@@ -6,7 +6,7 @@ use std::time::Duration;
 use tare_lab::environments;
 use tare_lab::host::programs::Programs;
 use tare_lab::ownership::clean::clean;
-use tare_lab::ownership::workspace::SessionGround;
+use tare_lab::ownership::workspace::SessionWorkspace;
 use tare_lab::provider::specification::Specification;
 
 use crate::actor::Actor;
@@ -137,7 +137,7 @@ fn a_session_that_is_dropped_leaves_nothing() {
 fn the_scratch_folder_must_be_on_a_disk() {
     let bench = Bench::new();
     let setting = tare_lab::ownership::workspace::Setting { scratch: "/dev/shm".into(), ..bench.setting() };
-    let refused = SessionGround::make(&setting).unwrap_err();
+    let refused = SessionWorkspace::make(&setting).unwrap_err();
     assert!(refused.what.contains("/dev/shm is not on a disk"), "{refused}");
     assert_eq!(bench.remains(), [""; 0]);
 }
@@ -158,7 +158,7 @@ fn a_runtime_that_is_missing_is_named_with_the_command_that_installs_it() {
         let bench = Bench::new();
         let setting =
             tare_lab::ownership::workspace::Setting { programs: Programs::default(), ..bench.setting() };
-        let session = SessionGround::make(&setting).unwrap();
+        let session = SessionWorkspace::make(&setting).unwrap();
         let refused = tare_lab::session::entered::enter(provider, &specification, &session).unwrap_err();
         assert!(refused.what.contains("not installed"), "{refused}");
     }

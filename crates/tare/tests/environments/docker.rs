@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use tare_lab::environments;
 use tare_lab::host::programs::Programs;
 use tare_lab::ownership::clean::clean;
-use tare_lab::ownership::workspace::{SessionGround, Setting};
+use tare_lab::ownership::workspace::{SessionWorkspace, Setting};
 use tare_lab::provider::specification::Specification;
 
 use crate::bench::{Bench, Spoken, programs};
@@ -93,7 +93,7 @@ fn docker_is_entered_and_left() {
     let specification = Specification::parse("docker?seccomp=unconfined").unwrap();
     let facts = environments::find(&specification).unwrap().ready(&specification, &setting.programs).unwrap();
     assert_eq!(facts.get("runtime.version"), Some("24.0.7"));
-    let session = SessionGround::make(&setting).unwrap();
+    let session = SessionWorkspace::make(&setting).unwrap();
     for _ in 0..2 {
         let mut inside = Spoken::enter(&session, &specification);
         inside.describe();
@@ -109,7 +109,7 @@ fn docker_is_entered_and_left() {
 #[test]
 fn what_the_daemon_still_runs_is_taken_away() {
     let Some((bench, setting)) = with_fake("what_the_daemon_still_runs_is_taken_away") else { return };
-    let session = SessionGround::make(&setting).unwrap();
+    let session = SessionWorkspace::make(&setting).unwrap();
     let inside = Spoken::enter(&session, &Specification::parse("docker").unwrap());
     assert_eq!(what_it_holds(&bench).len(), 2);
     drop(inside);

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use tare_lab::host::network_namespace::{path, within};
-use tare_lab::ownership::workspace::SessionGround;
+use tare_lab::ownership::workspace::SessionWorkspace;
 
 use crate::bench::{Bench, Spoken, ready};
 
@@ -85,7 +85,7 @@ fn talk(listener: &TcpListener, namespace: PathBuf) {
 }
 
 /// Closes the session: neither it nor its network is left.
-fn close(session: SessionGround, bench: &Bench) {
+fn close(session: SessionWorkspace, bench: &Bench) {
     let id = session.id().to_owned();
     assert!(session.close().iter().all(|outcome| outcome.left_because.is_none()));
     assert_eq!(bench.remains(), [""; 0]);

@@ -14,7 +14,7 @@ use tare_lab::guests::extended_state;
 use tare_lab::host::processes::Signs;
 use tare_lab::host::programs::Programs;
 use tare_lab::ownership::clean::clean;
-use tare_lab::ownership::workspace::{SessionGround, Setting};
+use tare_lab::ownership::workspace::{SessionWorkspace, Setting};
 use tare_lab::provider::NotReady;
 use tare_lab::provider::specification::Specification;
 
@@ -197,7 +197,7 @@ fn kernel(inside: &mut Spoken) -> String {
     }
 }
 
-fn visit(session: &SessionGround, specification: &Specification) -> String {
+fn visit(session: &SessionWorkspace, specification: &Specification) -> String {
     let mut inside = Spoken::enter(session, specification);
     inside.describe();
     inside.trial(1, Some("own"));
@@ -212,7 +212,7 @@ fn visit(session: &SessionGround, specification: &Specification) -> String {
 #[test]
 fn two_versions_are_entered_and_left() {
     let Some(wsl) = Wsl::installed("two_versions_are_entered_and_left") else { return };
-    let session = SessionGround::make(&wsl.setting).unwrap();
+    let session = SessionWorkspace::make(&wsl.setting).unwrap();
     // Twice: what the first start leaves behind would stand in the second's way.
     for _ in 0..2 {
         let [one, two] =
@@ -226,7 +226,7 @@ fn two_versions_are_entered_and_left() {
 #[test]
 fn a_copy_of_the_other_version_is_measured_and_taken_away() {
     let Some(wsl) = Wsl::installed("a_copy_of_the_other_version_is_measured_and_taken_away") else { return };
-    let session = SessionGround::make(&wsl.setting).unwrap();
+    let session = SessionWorkspace::make(&wsl.setting).unwrap();
     let copied = wsl.copied("wsl:One?version=2");
     assert_eq!(wsl.ready(&copied).unwrap().get("wsl.version"), Some("2"));
     for _ in 0..2 {
@@ -329,9 +329,9 @@ fn a_session_weighs_both_versions() {
         .unwrap();
     let text = String::from_utf8_lossy(&ended.stdout);
     assert!(ended.status.success(), "{text} {}", String::from_utf8_lossy(&ended.stderr));
-    for lane in ["wsl-One", "wsl-Two"] {
+    for target in ["wsl-One", "wsl-Two"] {
         let cell =
-            text.lines().find(|line| line.contains(&format!(",time,nanoseconds,true,{lane},"))).unwrap();
+            text.lines().find(|line| line.contains(&format!(",time,nanoseconds,true,{target},"))).unwrap();
         // Both translate, by signals and by ptrace: each call costs many times the host's.
         assert!(cell.contains(",slower,"), "{cell}");
     }

@@ -13,11 +13,11 @@ fn diff(old: Made, new: Made, arguments: &[&str]) -> Said {
 const DEARER: Made = Made { cost: 4.0, kernel: "6.2", ..USUAL };
 
 #[test]
-fn a_layer_that_has_become_dearer_is_named_with_the_facts_that_differ() {
+fn a_layer_that_has_become_slower_is_named_with_the_facts_that_differ() {
     let said = diff(USUAL, DEARER, &[]);
     assert_eq!((said.code, said.err.as_str()), (Some(0), ""), "{said:?}");
     for words in [
-        "dearer, 1.33x or more",
+        "regressed, 1.33x or more",
         "not comparable in the old record: no primes here",
         "kernel.release: 6.1 -> 6.2 (this machine)",
     ] {
@@ -26,28 +26,28 @@ fn a_layer_that_has_become_dearer_is_named_with_the_facts_that_differ() {
     }
     assert!(said.out.lines().all(|line| line.chars().count() <= 80), "{}", said.out);
     let markdown = diff(USUAL, DEARER, &["--md"]).out;
-    assert!(markdown.contains("**dearer, 1.33x or more**"), "{markdown}");
+    assert!(markdown.contains("**regressed, 1.33x or more**"), "{markdown}");
     let json = diff(DEARER, USUAL, &["--json"]).json();
-    assert_eq!(json["rows"][0]["cells"][0]["compared"]["change"], "cheaper");
+    assert_eq!(json["rows"][0]["cells"][0]["compared"]["change"], "improved");
     assert_eq!(json["facts"][0]["old"], "6.2");
 }
 
 #[test]
 fn a_gate_on_change_has_the_gate_s_exit_code() {
-    let said = diff(USUAL, DEARER, &["--fail-if", "dearer"]);
+    let said = diff(USUAL, DEARER, &["--fail-if", "regressed"]);
     assert_eq!(said.code, Some(6), "{said:?}");
     assert!(said.err.starts_with("gate shut: 2 of 3 cells trip it"), "{said:?}");
-    assert_eq!(diff(USUAL, DEARER, &["--fail-if", "dearer:container:sys.*>1.2"]).code, Some(6));
-    assert_eq!(diff(USUAL, DEARER, &["--fail-if", "dearer>1.5"]).code, Some(0));
-    assert_eq!(diff(DEARER, USUAL, &["--fail-if", "dearer"]).code, Some(0));
-    assert_eq!(diff(USUAL, USUAL, &["--fail-if", "dearer", "--fail-if", "undecided"]).code, Some(0));
+    assert_eq!(diff(USUAL, DEARER, &["--fail-if", "regressed:container:sys.*>1.2"]).code, Some(6));
+    assert_eq!(diff(USUAL, DEARER, &["--fail-if", "regressed>1.5"]).code, Some(0));
+    assert_eq!(diff(DEARER, USUAL, &["--fail-if", "regressed"]).code, Some(0));
+    assert_eq!(diff(USUAL, USUAL, &["--fail-if", "regressed", "--fail-if", "undecided"]).code, Some(0));
     assert_eq!(diff(USUAL, DEARER, &["--fail-if", "slower"]).code, Some(2));
 }
 
 #[test]
 fn another_definition_is_not_compared() {
-    let said = diff(USUAL, Made { definition: Some("another"), ..DEARER }, &["--fail-if", "dearer"]);
+    let said = diff(USUAL, Made { definition: Some("another"), ..DEARER }, &["--fail-if", "regressed"]);
     assert_eq!(said.code, Some(6), "{said:?}");
     assert!(said.err.starts_with("gate shut: none of 3 cells could be compared"), "{said:?}");
-    assert!(!said.out.contains("dearer, 1"), "{said:?}");
+    assert!(!said.out.contains("regressed, 1"), "{said:?}");
 }

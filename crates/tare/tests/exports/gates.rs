@@ -21,12 +21,12 @@ fn a_gate_has_an_exit_code_of_its_own() {
     assert_eq!(gated(USUAL, &["slower:container:sys.*>2.5"]).0, Some(6));
     assert_eq!(gated(USUAL, &["slower:container:*>5"]).0, Some(0));
     assert_eq!(gated(Made { cost: 1.0, ..USUAL }, &["slower"]).0, Some(0));
-    assert_eq!(gated(USUAL, &["gap"]).0, Some(6));
+    assert_eq!(gated(USUAL, &["missing"]).0, Some(6));
     assert_eq!(gated(USUAL, &["gap:container:sys.*"]).0, Some(0));
 }
 
 #[test]
-fn what_is_beyond_the_reference_may_be_within_the_ratio() {
+fn what_is_beyond_the_baseline_may_be_within_the_ratio() {
     let (code, err) = gated(Made { cost: 1.1, ..USUAL }, &["slower>1.2", "undecided"]);
     assert_eq!(code, Some(0), "{err}");
     assert!(

@@ -45,15 +45,17 @@ fn parquet_and_csv_are_read_by_duckdb_and_pyarrow() {
     let rows: usize = session.trials.iter().map(|trial| metrics(&trial.case)).sum();
     assert_eq!((&read["rows"], &read["duckdb_rows"]), (&rows.into(), &rows.into()));
     assert_eq!(read["labels"], serde_json::json!([HOSTILE]), "texts are kept as they are");
-    for (column, kind) in [("value", "double"), ("round", "int64"), ("counted", "bool"), ("lane", "string")] {
+    for (column, kind) in
+        [("value", "double"), ("round", "int64"), ("counted", "bool"), ("environment", "string")]
+    {
         assert_eq!(read["types"][column], kind, "{column}");
     }
-    let lanes = read["lanes"].as_array().unwrap();
-    let of = |lane: &str| lanes.iter().find(|row| row[0] == lane).unwrap();
-    assert_eq!(lanes.len(), 3, "native, native again, container: {lanes:?}");
+    let targets = read["environments"].as_array().unwrap();
+    let of = |target: &str| targets.iter().find(|row| row[0] == target).unwrap();
+    assert_eq!(targets.len(), 3, "native, native again, container: {targets:?}");
     assert_eq!((&of("native again")[1], &of("container")[3]), (&"control".into(), &12.into()));
     let row = system_call(&document);
-    close(&of("native")[2], &row["reference"]["median"]);
+    close(&of("native")[2], &row["baseline"]["median"]);
     close(&of("container")[2], &row["cells"][0]["comparison"]["level"]["median"]);
     let cell = read["cells"].as_array().unwrap().iter().find(|cell| cell[0] == "container").unwrap();
     assert_eq!(cell[1], "slower");
@@ -76,7 +78,7 @@ fn junit_is_read_by_junitparser() {
             |read: &Value| [&read["tests"], &read["failures"], &read["skipped"]].map(|n| n.as_u64().unwrap());
         assert_eq!((counts(&free), counts(&gated)), ([3, 0, 1], [3, 2, 1]));
         let case = &gated["cases"][0];
-        assert_eq!((&case["suite"], &case["lane"]), (&"container".into(), &"container".into()));
+        assert_eq!((&case["suite"], &case["environment"]), (&"container".into(), &"container".into()));
         assert!(case["name"].as_str().unwrap().starts_with(label), "{case}");
         assert!(case["failed"][0].as_str().unwrap().starts_with("slower>2: 3.00x of native, ["), "{case}");
         let cases = gated["cases"].as_array().unwrap();
@@ -91,15 +93,16 @@ fn openmetrics_is_read_by_the_parser_of_prometheus() {
     let Some(python) = reader("openmetrics_is_read_by_the_parser_of_prometheus", "python") else { return };
     let (_program, path, document) = exported(HOSTILE_RECORD, "openmetrics", "tare.prom");
     let read = script(&python, "openmetrics.py", &[path.to_str().unwrap()]);
-    let sample = |family: &str, lane: &str| {
+    let sample = |family: &str, target: &str| {
         let samples = read[family]["samples"].as_array().unwrap();
-        let wanted =
-            |s: &&Value| s[1]["lane"] == lane && s[1]["probe"] == "sys.getppid" && s[1]["headline"] == "true";
-        samples.iter().find(wanted).unwrap_or_else(|| panic!("no {family} of {lane}"))[2].clone()
+        let wanted = |s: &&Value| {
+            s[1]["environment"] == target && s[1]["probe"] == "sys.getppid" && s[1]["headline"] == "true"
+        };
+        samples.iter().find(wanted).unwrap_or_else(|| panic!("no {family} of {target}"))[2].clone()
     };
     let row = system_call(&document);
     close(&sample("tare_cost_ratio", "container"), &row["cells"][0]["comparison"]["estimate"]);
-    let seconds = row["reference"]["median"].as_f64().unwrap() * 1e-9;
+    let seconds = row["baseline"]["median"].as_f64().unwrap() * 1e-9;
     close(&sample("tare_time_seconds", "native"), &seconds.into());
     assert_eq!(
         (&read["tare_time_seconds"]["type"], &read["tare_time_seconds"]["unit"]),
@@ -110,7 +113,7 @@ fn openmetrics_is_read_by_the_parser_of_prometheus() {
         (&"stateset".into(), &"info".into())
     );
     let states = read["tare_verdict"]["samples"].as_array().unwrap();
-    let true_states = states.iter().filter(|s| s[1]["lane"] == "container" && s[2] == 1.0);
+    let true_states = states.iter().filter(|s| s[1]["environment"] == "container" && s[2] == 1.0);
     assert!(true_states.clone().any(|s| s[1]["tare_verdict"] == "slower"), "{states:?}");
     assert_eq!(true_states.count() * 6, states.len(), "one state of six is true");
 }
@@ -122,20 +125,21 @@ fn benchstat_makes_the_same_medians_of_the_trials() {
     };
     let (_program, path, document) = exported(HOSTILE_RECORD, "benchstat", "bench.txt");
     let mut command = Command::new(benchstat);
-    command.args(["-format", "csv", "-col", "/lane", "-filter", "/metric:time"]).arg(&path);
+    command.args(["-format", "csv", "-col", "/environment", "-filter", "/metric:time"]).arg(&path);
     let csv = said(command);
     let lines: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
     let unit = lines
         .iter()
         .position(|line| line.contains(&"sec/op"))
         .unwrap_or_else(|| panic!("no sec/op in {csv}"));
-    // Above the units stand the lanes, each with its median, interval and, but for the first, change and p.
-    let at =
-        |lane: &str| lines[unit - 1].iter().position(|cell| *cell == lane).unwrap_or_else(|| panic!("{csv}"));
+    // Above the units stand the environments, each with its median, interval and, but for the first, change and p.
+    let at = |target: &str| {
+        lines[unit - 1].iter().position(|cell| *cell == target).unwrap_or_else(|| panic!("{csv}"))
+    };
     let row = lines.iter().find(|line| line[0].starts_with("Sys.getppid")).unwrap_or_else(|| panic!("{csv}"));
-    let seconds = |lane: &str| row[at(lane)].parse::<f64>().unwrap() * 1e9;
+    let seconds = |target: &str| row[at(target)].parse::<f64>().unwrap() * 1e9;
     let found = system_call(&document);
-    close(&seconds("native").into(), &found["reference"]["median"]);
+    close(&seconds("native").into(), &found["baseline"]["median"]);
     close(&seconds("container").into(), &found["cells"][0]["comparison"]["level"]["median"]);
     assert!(csv.contains("n=12"), "every trial is a line: {csv}");
 }
@@ -152,9 +156,9 @@ fn what_hyperfine_s_readers_want_is_there() {
         "--style",
         "none",
         "--parameter-list",
-        "lane",
+        "environment",
         "true",
-        "{lane}",
+        "{target}",
         "--export-json",
     ]);
     said({
@@ -174,9 +178,9 @@ fn what_hyperfine_s_readers_want_is_there() {
             || (["user", "system"].contains(&&*name) && ours[&name].is_null());
         assert!(same, "{name}: {} and {}", ours[&name], theirs[&name]);
     }
-    assert!(ours["parameters"]["lane"].is_string() && theirs["parameters"]["lane"].is_string());
+    assert!(ours["parameters"]["environment"].is_string() && theirs["parameters"]["environment"].is_string());
     let found = system_call(&document);
-    close(&(ours["median"].as_f64().unwrap() * 1e9).into(), &found["reference"]["median"]);
+    close(&(ours["median"].as_f64().unwrap() * 1e9).into(), &found["baseline"]["median"]);
     assert_eq!(ours["times"].as_array().unwrap().len(), 12);
 }
 

@@ -56,7 +56,7 @@ pub const USUAL: Made = Made { cost: 3.0, spread: 0.004, hostile: false, definit
 
 /// Writes a record in which native takes a microsecond an operation, and primes cannot be found in the container.
 pub fn make(path: &Path, made: Made) {
-    let mut lane_of_trial = (String::new(), 0);
+    let mut target_of_trial = (String::new(), 0);
     let mut left_out = None;
     let mut text = String::new();
     for entry in real() {
@@ -71,21 +71,21 @@ pub fn make(path: &Path, made: Made) {
                     }
                     if case.case.probe == "cpu.primes" {
                         let failure = Failure::new(FailureKind::NotSupported, "no primes here, 100 % sure");
-                        case.gaps.insert("container".into(), failure);
+                        case.missing.insert("container".into(), failure);
                     }
                 }
             }
             Entry::Begin(begin) => {
-                lane_of_trial = (begin.lane.clone(), begin.round);
-                let is_gap = begin.lane == "container" && begin.case.starts_with("cpu.primes");
-                left_out = is_gap.then_some(begin.trial);
+                target_of_trial = (begin.target.clone(), begin.round);
+                let is_missing = begin.target == "container" && begin.case.starts_with("cpu.primes");
+                left_out = is_missing.then_some(begin.trial);
             }
             Entry::Batch { batch, .. } => {
                 if let Sample::Throughput { operations, elapsed_ns, .. } = &mut batch.sample
                     && batch.phase == Phase::Warm
                 {
-                    let (lane, round) = &lane_of_trial;
-                    let cost = if lane == "container" { made.cost } else { 1.0 };
+                    let (target, round) = &target_of_trial;
+                    let cost = if target == "container" { made.cost } else { 1.0 };
                     let place = (f64::from(*round) * 0.618).fract() - 0.5;
                     *elapsed_ns = (*operations as f64 * 1000.0 * cost * (1.0 + place * made.spread)) as u64;
                 }
@@ -97,7 +97,7 @@ pub fn make(path: &Path, made: Made) {
             | Entry::Ended { .. }
             | Entry::Imported(_) => {}
         }
-        // A lane without a case has no trials of it.
+        // An environment without a case has no trials of it.
         if left_out.is_none() || !matches!(entry, Entry::Begin(_) | Entry::Batch { .. } | Entry::End(_)) {
             text.push_str(&to_line(&entry));
         }

@@ -177,7 +177,7 @@ fn peer<'l>(lines: impl Iterator<Item = &'l [u8]>) -> io::Result<Result<String, 
     let secret = secret();
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     let address: SocketAddr = listener.local_addr()?;
-    let asked = thread::scope(|scope| {
+    let selected = thread::scope(|scope| {
         let client = scope.spawn(|| {
             let mut session = Session::open(&address.to_string(), &secret)?;
             session.request(&Flow::Hops, Duration::from_secs(1))
@@ -198,7 +198,7 @@ fn peer<'l>(lines: impl Iterator<Item = &'l [u8]>) -> io::Result<Result<String, 
         let _ = stream.write_all(&answers).and_then(|()| stream.shutdown(Shutdown::Write));
         Ok::<_, io::Error>(client.join())
     })?;
-    Ok(match asked {
+    Ok(match selected {
         Err(_) => Err("the client panicked".into()),
         Ok(Ok(ready)) if ready.address.ip() == address.ip() => Ok("a peer is ready".into()),
         Ok(Ok(ready)) => Err(format!("a peer sends its client to {}", ready.address)),

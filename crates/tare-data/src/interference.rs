@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// Counters over one trial. What a kernel does not tell is absent, never zero.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Noise {
+pub struct Interference {
     /// Processor time that the hypervisor took, over all processors.
     pub steal_ns: Option<u64>,
     /// Time in which some task waited for a processor (PSI).

@@ -1,18 +1,18 @@
-//! A caveat: a reason to doubt a figure, with advice; it travels with the figure and is shown beside it.
+//! A warning: a reason to doubt a figure, with advice; it travels with the figure and is shown beside it.
 
 use serde::{Deserialize, Serialize};
 
 /// A reason to doubt a figure or a session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Caveat {
-    /// The control lane, which is the reference entered twice, shows more colour than chance allows.
+pub enum Warning {
+    /// The control environment, which is the baseline entered twice, shows more colour than chance allows.
     ControlColoured { coloured: usize, cells: usize },
     /// Hodges-Lehmann and the median disagree by more than the margin.
     SkewedTail { hodges_lehmann: f64, median: f64 },
     /// Trial values fall into separate groups.
     Modal { modes: usize },
-    /// The processor canary of this environment differs from the reference's by more than the margin.
+    /// The processor canary of this environment differs from the baseline's by more than the margin.
     CanaryOutside { ratio: f64 },
     /// The environment's clock and the host's disagree over the same trials.
     ClockDisagrees { parts_per_million: f64 },
@@ -32,41 +32,41 @@ pub enum Caveat {
     DatagramsAstray { lost: u64, late: u64, duplicated: u64, reordered: u64 },
 }
 
-impl Caveat {
+impl Warning {
     /// What is doubtful, in one sentence.
     pub fn words(&self) -> String {
         match self {
-            Caveat::ControlColoured { coloured, cells } => format!(
-                "the reference differs from itself in {coloured} of {cells} cells: this session's noise is above its margin"
+            Warning::ControlColoured { coloured, cells } => format!(
+                "the baseline differs from itself in {coloured} of {cells} cells: this session's noise is above its margin"
             ),
-            Caveat::SkewedTail { hodges_lehmann, median } => format!(
+            Warning::SkewedTail { hodges_lehmann, median } => format!(
                 "differences are skewed: centre {:.3}x by Hodges-Lehmann, {:.3}x by the median",
                 hodges_lehmann.exp(),
                 median.exp()
             ),
-            Caveat::Modal { modes } => format!("rounds fall into {modes} groups"),
-            Caveat::CanaryOutside { ratio } => {
+            Warning::Modal { modes } => format!("rounds fall into {modes} groups"),
+            Warning::CanaryOutside { ratio } => {
                 format!(
-                    "a fixed piece of arithmetic took {ratio:.2}x the reference's time just before the trials"
+                    "a fixed piece of arithmetic took {ratio:.2}x the baseline's time just before the trials"
                 )
             }
-            Caveat::ClockDisagrees { parts_per_million } => {
+            Warning::ClockDisagrees { parts_per_million } => {
                 format!("its clock and the host's disagree by {parts_per_million:.0} parts per million")
             }
-            Caveat::CoarseClock { step_ns } => format!("its clock moves in steps of {step_ns} ns"),
-            Caveat::RoundsRepeated { repeated, kept } => {
+            Warning::CoarseClock { step_ns } => format!("its clock moves in steps of {step_ns} ns"),
+            Warning::RoundsRepeated { repeated, kept } => {
                 let rounds = if *repeated == 1 { "round was" } else { "rounds were" };
                 format!("{repeated} {rounds} disturbed and run again ({kept} kept)")
             }
-            Caveat::TrialsFailed { failed, of } => format!("{failed} of {of} trials failed"),
-            Caveat::SharedStarts { starts, rounds } => {
+            Warning::TrialsFailed { failed, of } => format!("{failed} of {of} trials failed"),
+            Warning::SharedStarts { starts, rounds } => {
                 format!("{rounds} rounds share {starts} starts of the environment")
             }
-            Caveat::BrokenOff { rounds, planned } => {
+            Warning::BrokenOff { rounds, planned } => {
                 format!("the session broke off after {rounds} of {planned} rounds")
             }
-            Caveat::EmulatedProcessor => "the processor is emulated".into(),
-            Caveat::DatagramsAstray { lost, late, duplicated, reordered } => {
+            Warning::EmulatedProcessor => "the processor is emulated".into(),
+            Warning::DatagramsAstray { lost, late, duplicated, reordered } => {
                 format!(
                     "datagrams: {lost} lost, {late} late, {duplicated} came twice, {reordered} out of order"
                 )
@@ -77,24 +77,26 @@ impl Caveat {
     /// What to do about it, in one sentence.
     pub fn advice(&self) -> &'static str {
         match self {
-            Caveat::ControlColoured { .. } => {
+            Warning::ControlColoured { .. } => {
                 "quieten the machine (tare check names what is loud) and run again"
             }
-            Caveat::SkewedTail { .. } => "read the interval of the median, which is the one shown",
-            Caveat::Modal { .. } => {
+            Warning::SkewedTail { .. } => "read the interval of the median, which is the one shown",
+            Warning::Modal { .. } => {
                 "look at the raw rounds; pinning or a longer budget may separate the groups"
             }
-            Caveat::CanaryOutside { .. } => {
+            Warning::CanaryOutside { .. } => {
                 "do not read processor figures of this environment as its own cost"
             }
-            Caveat::ClockDisagrees { .. } => "trust ratios above that size only",
-            Caveat::CoarseClock { .. } => "choose another clock source in the environment, e.g. tsc=reliable",
-            Caveat::RoundsRepeated { .. } => "run when the machine is idle",
-            Caveat::TrialsFailed { .. } => "tare report --json names each failure",
-            Caveat::SharedStarts { .. } => "a longer budget pays for more starts",
-            Caveat::BrokenOff { .. } => "tare run --resume FILE goes on",
-            Caveat::EmulatedProcessor => "read only its shape, or use a machine with KVM",
-            Caveat::DatagramsAstray { .. } => {
+            Warning::ClockDisagrees { .. } => "trust ratios above that size only",
+            Warning::CoarseClock { .. } => {
+                "choose another clock source in the environment, e.g. tsc=reliable"
+            }
+            Warning::RoundsRepeated { .. } => "run when the machine is idle",
+            Warning::TrialsFailed { .. } => "tare report --json names each failure",
+            Warning::SharedStarts { .. } => "a longer budget pays for more starts",
+            Warning::BrokenOff { .. } => "tare run --resume FILE goes on",
+            Warning::EmulatedProcessor => "read only its shape, or use a machine with KVM",
+            Warning::DatagramsAstray { .. } => {
                 "read the rate as that of the answered ones; the way to the peer loses or doubles datagrams"
             }
         }

@@ -16,23 +16,23 @@ pub struct Ratio {
     pub high: f64,
 }
 
-/// A session whose lanes can be compared with each other.
-pub struct LanePairs<'a> {
+/// A session whose environments can be compared with each other.
+pub struct TargetPairs<'a> {
     judge: Judge<'a>,
     nulls: Nulls,
 }
 
-impl<'a> LanePairs<'a> {
+impl<'a> TargetPairs<'a> {
     pub fn new(session: &'a Session, options: &'a Options) -> Self {
-        LanePairs { judge: Judge::new(Progress::of(session), options, |_| true), nulls: Nulls::default() }
+        TargetPairs { judge: Judge::new(Progress::of(session), options, |_| true), nulls: Nulls::default() }
     }
 
-    /// The cost of `lane` over that of `against`, by the rounds that both have. All are indices in the plan.
-    pub fn ratio(&mut self, case: usize, metric: usize, lane: usize, against: usize) -> Option<Ratio> {
+    /// The cost of `environment` over that of `against`, by the rounds that both have. All are indices in the plan.
+    pub fn ratio(&mut self, case: usize, metric: usize, target: usize, against: usize) -> Option<Ratio> {
         let metrics = &self.judge.progress.plan.cases.get(case)?.metrics;
-        let of = |lane| series(self.judge.trials(case, lane), metrics);
+        let of = |target| series(self.judge.trials(case, target), metrics);
         let pairs =
-            pair(of(against).get(metric)?, of(lane).get(metric)?, metrics.get(metric)?.direction).ok()?;
+            pair(of(against).get(metric)?, of(target).get(metric)?, metrics.get(metric)?.direction).ok()?;
         let (schedule, engine) = (&self.judge.schedule, Default::default());
         let judgement = judge(&pairs, schedule, engine, Margin::plain(MARGIN), &mut self.nulls)?;
         let interval = judgement.interval;

@@ -2,12 +2,12 @@
 
 use tare_analysis::Options;
 use tare_analysis::findings;
-use tare_analysis::findings::{Cell, Findings, Gap};
+use tare_analysis::findings::{Cell, Findings, Missing};
 use tare_data::batch::{Batch, Phase, Sample};
-use tare_data::caveat::Caveat;
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::metric::Reading;
 use tare_data::session::{PlannedCase, Session};
+use tare_data::warning::Warning;
 
 use crate::findings::comparison;
 use crate::sessions::{Outcome, case, jitter, metric, run, session, timed};
@@ -16,16 +16,16 @@ fn found(session: &Session) -> Findings {
     findings(session, &Options::default())
 }
 
-fn gap(cell: &Cell) -> &Gap {
+fn missing(cell: &Cell) -> &Missing {
     match cell {
-        Cell::Gap(gap) => gap,
+        Cell::Missing(missing) => missing,
         other => panic!("no gap: {other:?}"),
     }
 }
 
 fn reason(cell: &Cell) -> &str {
-    match gap(cell) {
-        Gap::NotComparable { reason, level } => {
+    match missing(cell) {
+        Missing::NotComparable { reason, level } => {
             assert!(level.rounds > 0, "the figure itself is still shown");
             reason
         }
@@ -33,98 +33,106 @@ fn reason(cell: &Cell) -> &str {
     }
 }
 
-/// One case in one subject lane, all at 100 ns.
+/// One case in one subject environment, all at 100 ns.
 fn steady(case: PlannedCase) -> Session {
-    let mut session = session(&["lane"], vec![case], 12);
-    run(&mut session, 12, |_, lane, round| Outcome::Time(100.0 * jitter(lane, round)));
+    let mut session = session(&["environment"], vec![case], 12);
+    run(&mut session, 12, |_, target, round| Outcome::Time(100.0 * jitter(target, round)));
     session
 }
 
 #[test]
-fn planned_gaps_are_shown_as_planned() {
+fn planned_missing_are_shown_as_planned() {
     let mut case = timed("file.queue");
     let failure = Failure::new(FailureKind::NotSupported, "io_uring is not there");
-    case.gaps.insert("lane".into(), failure.clone());
-    let mut session = session(&["lane"], vec![case], 12);
-    run(&mut session, 12, |_, lane, _| if lane == "lane" { Outcome::Nothing } else { Outcome::Time(1.0) });
+    case.missing.insert("environment".into(), failure.clone());
+    let mut session = session(&["environment"], vec![case], 12);
+    run(
+        &mut session,
+        12,
+        |_, target, _| if target == "environment" { Outcome::Nothing } else { Outcome::Time(1.0) },
+    );
     let findings = found(&session);
-    assert_eq!(gap(&findings.rows[0].cells[0]), &Gap::Failed(failure));
-    assert_eq!(findings.costs[0].gaps, 1);
+    assert_eq!(missing(&findings.rows[0].cells[0]), &Missing::Failed(failure));
+    assert_eq!(findings.costs[0].missing, 1);
 }
 
 #[test]
 fn the_most_frequent_failure_stands_for_all() {
-    let mut session = session(&["lane"], vec![timed("net.rr")], 12);
+    let mut session = session(&["environment"], vec![timed("net.rr")], 12);
     let often = Failure::new(FailureKind::Broken, "connection refused");
-    run(&mut session, 12, |_, lane, round| match (lane, round) {
-        ("lane", 0..=3) => Outcome::Failed(Failure::new(FailureKind::Deadline, "10 s")),
-        ("lane", _) => Outcome::Failed(often.clone()),
+    run(&mut session, 12, |_, target, round| match (target, round) {
+        ("environment", 0..=3) => Outcome::Failed(Failure::new(FailureKind::Deadline, "10 s")),
+        ("environment", _) => Outcome::Failed(often.clone()),
         _ => Outcome::Time(1.0),
     });
-    assert_eq!(gap(&found(&session).rows[0].cells[0]), &Gap::Failed(often));
+    assert_eq!(missing(&found(&session).rows[0].cells[0]), &Missing::Failed(often));
 }
 
 #[test]
-fn some_failures_are_a_caveat() {
-    let mut session = session(&["lane"], vec![timed("net.rr")], 12);
-    run(&mut session, 12, |_, lane, round| match (lane, round) {
-        ("lane", 3 | 7) => Outcome::Failed(Failure::new(FailureKind::Deadline, "10 s")),
-        _ => Outcome::Time(100.0 * jitter(lane, round)),
+fn some_failures_are_a_warning() {
+    let mut session = session(&["environment"], vec![timed("net.rr")], 12);
+    run(&mut session, 12, |_, target, round| match (target, round) {
+        ("environment", 3 | 7) => Outcome::Failed(Failure::new(FailureKind::Deadline, "10 s")),
+        _ => Outcome::Time(100.0 * jitter(target, round)),
     });
     let findings = found(&session);
     let cell = comparison(&findings.rows[0].cells[0]);
     assert_eq!(cell.rounds, 10);
-    assert_eq!(cell.caveats, [Caveat::TrialsFailed { failed: 2, of: 12 }]);
+    assert_eq!(cell.warnings, [Warning::TrialsFailed { failed: 2, of: 12 }]);
 }
 
 #[test]
-fn datagrams_that_went_astray_are_a_caveat() {
-    let mut session = session(&["lane"], vec![timed("net.rr")], 12);
-    run(&mut session, 12, |_, lane, round| Outcome::Time(100.0 * jitter(lane, round)));
-    assert!(comparison(&found(&session).rows[0].cells[0]).caveats.is_empty());
+fn datagrams_that_went_astray_are_a_warning() {
+    let mut session = session(&["environment"], vec![timed("net.rr")], 12);
+    run(&mut session, 12, |_, target, round| Outcome::Time(100.0 * jitter(target, round)));
+    assert!(comparison(&found(&session).rows[0].cells[0]).warnings.is_empty());
     for (series, value) in [("lost", 2.0), ("duplicated", 1.0), ("late", 0.0)] {
         let sample = Sample::Gauge { value };
         let batch = Batch { series: series.into(), phase: Phase::Warm, started_ns: 0, sample };
         session.trials.iter_mut().for_each(|trial| trial.batches.push(batch.clone()));
     }
     let findings = found(&session);
-    let astray = Caveat::DatagramsAstray { lost: 24, late: 0, duplicated: 12, reordered: 0 };
-    assert_eq!(comparison(&findings.rows[0].cells[0]).caveats, std::slice::from_ref(&astray));
-    let of_reference = findings.caveats.iter().filter(|(_, caveat)| *caveat == astray);
-    assert_eq!(of_reference.count(), 1, "said of the reference too");
+    let astray = Warning::DatagramsAstray { lost: 24, late: 0, duplicated: 12, reordered: 0 };
+    assert_eq!(comparison(&findings.rows[0].cells[0]).warnings, std::slice::from_ref(&astray));
+    let of_baseline = findings.warnings.iter().filter(|(_, warning)| *warning == astray);
+    assert_eq!(of_baseline.count(), 1, "said of the baseline too");
 }
 
 #[test]
 fn what_was_not_reached_says_so() {
-    let session = session(&["lane"], vec![timed("net.rr")], 12);
-    assert_eq!(gap(&found(&session).rows[0].cells[0]), &Gap::NotReached);
+    let session = session(&["environment"], vec![timed("net.rr")], 12);
+    assert_eq!(missing(&found(&session).rows[0].cells[0]), &Missing::NotReached);
 }
 
 #[test]
-fn without_a_reference_the_lane_stands_alone() {
-    let mut session = session(&["lane"], vec![timed("net.rr")], 12);
-    run(&mut session, 12, |_, lane, _| match lane {
+fn without_a_baseline_the_target_stands_alone() {
+    let mut session = session(&["environment"], vec![timed("net.rr")], 12);
+    run(&mut session, 12, |_, target, _| match target {
         "native" => Outcome::Failed(Failure::new(FailureKind::Broken, "no route")),
         _ => Outcome::Time(100.0),
     });
     let findings = found(&session);
-    assert!(matches!(gap(&findings.rows[0].cells[0]), Gap::NoReference(level) if level.median == 100.0));
-    assert_eq!(findings.rows[0].reference, None);
+    assert!(
+        matches!(missing(&findings.rows[0].cells[0]), Missing::NoBaseline(level) if level.median == 100.0)
+    );
+    assert_eq!(findings.rows[0].baseline, None);
 }
 
 #[test]
 fn zero_has_no_ratio_and_nonsense_is_no_figure() {
     let gauge = case("time.spin", &[], None, vec![metric("stolen", Reading::Gauge)]);
     for (value, is_level) in [(0.0, true), (-1.0, true), (f64::NAN, false), (f64::INFINITY, false)] {
-        let mut session = session(&["lane"], vec![gauge.clone()], 12);
-        run(&mut session, 12, |_, lane, _| Outcome::Gauge(if lane == "lane" { value } else { 5.0 }));
+        let mut session = session(&["environment"], vec![gauge.clone()], 12);
+        run(&mut session, 12, |_, target, _| {
+            Outcome::Gauge(if target == "environment" { value } else { 5.0 })
+        });
         let findings = found(&session);
         let cell = &findings.rows[0].cells[0];
         if is_level {
             assert_eq!(reason(cell), "a figure of zero or less has no ratio");
         } else {
             assert!(
-                matches!(gap(cell), Gap::Failed(failure) if failure.kind == FailureKind::WrongWork),
+                matches!(missing(cell), Missing::Failed(failure) if failure.kind == FailureKind::WrongWork),
                 "{cell:?}"
             );
         }
@@ -134,10 +142,11 @@ fn zero_has_no_ratio_and_nonsense_is_no_figure() {
 #[test]
 fn a_maximum_is_observed_never_judged() {
     let metrics = vec![metric("p50", Reading::Quantile(0.5)), metric("max", Reading::Maximum)];
-    let mut session = session(&["lane"], vec![case("net.rr", &[], None, metrics)], 12);
-    run(&mut session, 12, |_, lane, round| {
-        let times =
-            (0..100).map(|i| 1000 + i + u64::from(round) * if lane == "lane" { 50 } else { 1 }).collect();
+    let mut session = session(&["environment"], vec![case("net.rr", &[], None, metrics)], 12);
+    run(&mut session, 12, |_, target, round| {
+        let times = (0..100)
+            .map(|i| 1000 + i + u64::from(round) * if target == "environment" { 50 } else { 1 })
+            .collect();
         Outcome::Times(times)
     });
     let findings = found(&session);
@@ -148,7 +157,7 @@ fn a_maximum_is_observed_never_judged() {
 #[test]
 fn tails_need_operations() {
     let metrics = vec![metric("p50", Reading::Quantile(0.5)), metric("p99", Reading::Quantile(0.99))];
-    let mut session = session(&["lane"], vec![case("net.rr", &[], None, metrics)], 12);
+    let mut session = session(&["environment"], vec![case("net.rr", &[], None, metrics)], 12);
     run(&mut session, 12, |_, _, round| {
         Outcome::Times((0..367).map(|i| 1000 + i + u64::from(round)).collect())
     });
@@ -163,7 +172,7 @@ fn an_emulated_processor_is_not_compared_with_a_real_one() {
     session.facts[2].inside.note("cpu.emulated", "yes");
     let findings = found(&session);
     assert_eq!(reason(&findings.rows[0].cells[0]), "the processor is emulated");
-    assert!(findings.caveats.contains(&(Some("lane".into()), Caveat::EmulatedProcessor)));
+    assert!(findings.warnings.contains(&(Some("environment".into()), Warning::EmulatedProcessor)));
     let mut memory = steady(timed("mem.latency"));
     memory.facts[2].inside.note("cpu.emulated", "yes");
     assert_eq!(reason(&found(&memory).rows[0].cells[0]), "the processor is emulated");
@@ -177,7 +186,7 @@ fn an_emulated_processor_is_not_compared_with_a_real_one() {
 #[test]
 fn a_coarse_clock_times_no_single_operations() {
     let metrics = vec![metric("p50", Reading::Quantile(0.5)), metric("time", Reading::TimePerOperation)];
-    let mut session = session(&["lane"], vec![case("net.rr", &[], None, metrics)], 12);
+    let mut session = session(&["environment"], vec![case("net.rr", &[], None, metrics)], 12);
     run(&mut session, 12, |_, _, round| {
         Outcome::Times((0..40).map(|i| 9000 + i + u64::from(round)).collect())
     });
@@ -185,7 +194,11 @@ fn a_coarse_clock_times_no_single_operations() {
     let findings = found(&session);
     assert_eq!(reason(&findings.rows[0].cells[0]), "its clock moves in steps of 4000000 ns");
     comparison(&findings.rows[1].cells[0]);
-    assert!(findings.caveats.contains(&(Some("lane".into()), Caveat::CoarseClock { step_ns: 4_000_000 })));
+    assert!(
+        findings
+            .warnings
+            .contains(&(Some("environment".into()), Warning::CoarseClock { step_ns: 4_000_000 }))
+    );
 }
 
 #[test]
@@ -207,10 +220,10 @@ fn dishonest_places_are_not_compared() {
         comparison(&found(&session).rows[0].cells[0]);
         session.facts[2].places.get_mut("own").unwrap().note(key, "costs nothing here");
         assert_eq!(reason(&found(&session).rows[0].cells[0]), "costs nothing here", "{key} {}", planned.id);
-        let mut of_reference = steady(planned);
-        of_reference.facts[0].places.get_mut("own").unwrap().note(key, "costs nothing here");
-        let findings = found(&of_reference);
-        assert_eq!(reason(&findings.rows[0].cells[0]), "in the reference: costs nothing here");
+        let mut of_baseline = steady(planned);
+        of_baseline.facts[0].places.get_mut("own").unwrap().note(key, "costs nothing here");
+        let findings = found(&of_baseline);
+        assert_eq!(reason(&findings.rows[0].cells[0]), "in the baseline: costs nothing here");
     }
     for (probe, parameters) in [
         ("file.seq", [("sync", "none"), ("op", "write")]),
