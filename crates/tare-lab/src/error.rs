@@ -1,13 +1,18 @@
 //! An error of the lab: the thing, the cause and the next step.
 
+use std::error::Error;
 use std::fmt;
+use std::iter::successors;
 
 use tare_record::RecordError;
+
+/// Another error, or a text, that is the cause of one.
+pub type Cause = Box<dyn Error + Send + Sync>;
 
 /// What kind of error it is; decides the program's exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
-    /// What the user wrote cannot be understood: a study key, an environment's name, a parameter.
+    /// What was typed cannot be understood: a study key, an environment's name, a parameter.
     Usage,
     /// An environment cannot be used here and now.
     Environment,
@@ -25,19 +30,19 @@ pub struct LabError {
     pub kind: ErrorKind,
     /// One line: the thing and what failed.
     pub what: String,
-    /// Causes, the nearest first.
-    pub causes: Vec<String>,
+    /// The cause, which may have a cause of its own.
+    pub source: Option<Cause>,
     /// The next step, if there is one.
     pub hint: Option<String>,
 }
 
 impl LabError {
     pub fn new(kind: ErrorKind, what: impl Into<String>) -> Self {
-        LabError { kind, what: what.into(), causes: Vec::new(), hint: None }
+        LabError { kind, what: what.into(), source: None, hint: None }
     }
 
-    pub fn because(mut self, cause: impl fmt::Display) -> Self {
-        self.causes.push(cause.to_string());
+    pub fn because(mut self, cause: impl Into<Cause>) -> Self {
+        self.source = Some(cause.into());
         self
     }
 
@@ -45,16 +50,30 @@ impl LabError {
         self.hint = Some(hint.into());
         self
     }
+
+    /// The causes as texts, the nearest first.
+    pub fn causes(&self) -> impl Iterator<Item = String> {
+        let first: Option<&(dyn Error + 'static)> = self.source();
+        successors(first, |cause| (*cause).source()).map(|cause| match cause.downcast_ref::<LabError>() {
+            // Its own text holds the causes that follow.
+            Some(lab) => lab.what.clone(),
+            None => cause.to_string(),
+        })
+    }
 }
 
 impl fmt::Display for LabError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.what)?;
-        self.causes.iter().try_for_each(|cause| write!(f, ": {cause}"))
+        self.causes().try_for_each(|cause| write!(f, ": {cause}"))
     }
 }
 
-impl std::error::Error for LabError {}
+impl Error for LabError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.source.as_ref().map(|source| &**source as _)
+    }
+}
 
 impl LabError {
     /// The user stopped the session before there was anything to report.
@@ -86,11 +105,30 @@ impl From<RecordError> for LabError {
             RecordError::Io { .. } => ErrorKind::Storage,
             _ => ErrorKind::Record,
         };
-        let source = std::error::Error::source(&error).map(ToString::to_string);
         let lab = LabError::new(kind, error.to_string()).hint(hint);
-        match source {
-            Some(source) => lab.because(source),
-            None => lab,
+        match error {
+            RecordError::Io { source, .. } => lab.because(source),
+            _ => lab,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_source_is_kept_and_each_cause_is_printed_once() {
+        let cause = std::io::Error::from_raw_os_error(libc::ENOENT);
+        let inner = LabError::new(ErrorKind::Storage, "cannot read b").because(cause);
+        let outer = LabError::new(ErrorKind::Environment, "cannot enter a").because(inner);
+        assert_eq!(
+            outer.to_string(),
+            "cannot enter a: cannot read b: No such file or directory (os error 2)"
+        );
+        assert_eq!(outer.causes().count(), 2);
+        let source = outer.source().and_then(Error::source).unwrap();
+        let source = source.downcast_ref::<std::io::Error>().unwrap();
+        assert_eq!(source.kind(), std::io::ErrorKind::NotFound);
     }
 }

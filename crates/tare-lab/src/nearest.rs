@@ -1,5 +1,7 @@
 //! The nearest word: what somebody probably meant by a name that does not exist.
 
+use crate::error::LabError;
+
 /// How like a known word an unknown one must be to be taken for it (Jaro-Winkler, 1 is the same).
 const NEAR: f64 = 0.75;
 
@@ -11,6 +13,15 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .filter(|(likeness, _)| *likeness >= NEAR)
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, candidate)| candidate)
+}
+
+/// An error about a word that is not among the known ones, with the nearest of them as its hint.
+pub fn unknown(error: LabError, given: &str, known: &[&str]) -> LabError {
+    match nearest(given, known.iter().copied()) {
+        Some(name) => error.hint(format!("did you mean '{name}'?")),
+        None if known.is_empty() => error.hint("it has none"),
+        None => error.hint(format!("there are: {}", known.join(", "))),
+    }
 }
 
 #[cfg(test)]

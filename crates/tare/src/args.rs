@@ -55,7 +55,7 @@ pub enum Command {
 pub struct Run {
     /// A shipped study, or a TOML file. 'quick' unless --only selects from all probes ('full').
     pub study: Option<String>,
-    /// Environments, comma-separated: NAME or provider:target?key=value&key=value. All that are ready unless given.
+    /// Environments, comma-separated: NAME or provider:instance?key=value&key=value. All that are ready unless given.
     #[arg(long = "in", value_name = "ENVIRONMENTS", value_delimiter = ',')]
     pub environments: Vec<String>,
     /// The environment that the others are compared with.

@@ -52,7 +52,7 @@ pub fn show(error: &anyhow::Error) -> ExitCode {
     let _ = match error.downcast_ref::<LabError>() {
         Some(lab) => {
             let causes: String =
-                lab.causes.iter().map(|c| format!("{dim}caused by:{dim:#} {}\n", indented(c))).collect();
+                lab.causes().map(|c| format!("{dim}caused by:{dim:#} {}\n", indented(&c))).collect();
             let hint = lab.hint.iter().map(|h| format!("{dim}hint:{dim:#} {h}\n")).collect::<String>();
             write!(out, "{red}error:{red:#} {}\n{causes}{hint}", lab.what)
         }

@@ -1,8 +1,10 @@
 //! Container engines: what Podman, Docker and nerdctl have in common, by their command line.
 
+use std::collections::BTreeMap;
 use std::fs;
+use std::io;
 use std::net::{IpAddr, Ipv4Addr};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
@@ -19,50 +21,62 @@ use crate::host::programs::{self, Programs};
 use crate::network::lab;
 use crate::ownership::owned::MARK;
 use crate::ownership::owned::Owned;
+use crate::provider::options::{Choice, OptionDescription, choice};
 use crate::provider::specification::Specification;
-use crate::provider::{Entrance, NotReady, OptionDescription, Workspace};
+use crate::provider::{Entrance, Environment, NotReady, Ready, Workspace};
 
 /// Time that an engine has for a question, or for making an image of nothing.
 const ANSWER_WAIT: Duration = Duration::from_secs(30);
 /// An archive with nothing in it: two blocks of zeros.
 const EMPTY_ARCHIVE: [u8; 1024] = [0; 1024];
 
-const RUNTIME: OptionDescription = OptionDescription {
-    key: "runtime",
-    default: "",
-    values: &[],
-    about: "the runtime below the engine (runc, crun, runsc), where it is not the engine's own choice",
-};
-const NET: OptionDescription = OptionDescription {
-    key: "net",
-    default: "none",
-    values: &["none", "host"],
-    about: "none: a namespace with nothing but loopback; host: the host's network",
-};
-const PODMAN_NET: OptionDescription = OptionDescription {
-    values: &["none", "host", "bridge", "slirp4netns"],
-    about: "none: a namespace with nothing but loopback; host: the host's network; bridge: Podman's own bridge, in \
-            the session's own network, where the peer `host` is; slirp4netns: a network stack in user space",
-    ..NET
-};
-const SECCOMP: OptionDescription = OptionDescription {
-    key: "seccomp",
-    default: "default",
-    values: &["default", "unconfined"],
-    about: "default: the engine's filter of system calls; unconfined: none",
-};
-const OWN_FOLDER: OptionDescription = OptionDescription {
-    key: "own",
-    default: "volume",
-    values: &["volume", "root"],
-    about: "where the place 'own' is: volume: a folder of the host's disk; root: the container's overlay, \
-            whose fsync Podman switches off",
-};
+const RUNTIME: OptionDescription = OptionDescription::text(
+    "runtime",
+    "",
+    "the runtime below the engine (runc, crun, runsc), where it is not the engine's own choice",
+);
+
+choice! {
+    enum Net: "net", "none: a namespace with nothing but loopback; host: the host's network" {
+        None = "none",
+        Host = "host",
+    }
+}
+
+choice! {
+    enum PodmanNet: "net",
+        "none: a namespace with nothing but loopback; host: the host's network; bridge: Podman's own bridge, in the \
+         session's own network, where the peer `host` is; slirp4netns: a network stack in user space"
+    {
+        None = "none",
+        Host = "host",
+        Bridge = "bridge",
+        Slirp4netns = "slirp4netns",
+    }
+}
+
+choice! {
+    enum Seccomp: "seccomp", "default: the engine's filter of system calls; unconfined: none" {
+        Default = "default",
+        Unconfined = "unconfined",
+    }
+}
+
+choice! {
+    enum OwnPlace: "own",
+        "where the place 'own' is: volume: a folder of the host's disk; root: the container's overlay, whose fsync \
+         Podman switches off"
+    {
+        Volume = "volume",
+        Root = "root",
+    }
+}
 
 /// What a specification of an engine may say.
-pub const OPTIONS: &[OptionDescription] = &[RUNTIME, NET, SECCOMP, OWN_FOLDER];
+pub const OPTIONS: &[OptionDescription] = &[RUNTIME, Net::OPTION, Seccomp::OPTION, OwnPlace::OPTION];
 /// The same for Podman, which has no daemon and can be started in the lab's network.
-pub const PODMAN_OPTIONS: &[OptionDescription] = &[RUNTIME, PODMAN_NET, SECCOMP, OWN_FOLDER];
+pub const PODMAN_OPTIONS: &[OptionDescription] =
+    &[RUNTIME, PodmanNet::OPTION, Seccomp::OPTION, OwnPlace::OPTION];
 
 /// An engine.
 #[derive(Debug)]
@@ -70,89 +84,132 @@ pub struct Engine {
     pub program: &'static str,
     /// The command that installs it.
     pub install: &'static str,
-    /// What it is asked for its version; it must fail when the engine cannot run containers.
+    /// The question for its version; it must fail when the engine cannot run containers.
     pub version: &'static [&'static str],
-    /// What makes an image of an archive; it must not talk meanwhile, since nobody may be left to hear it.
+    /// What makes an image of an archive; it must print nothing, since nobody may be left to read it.
     pub import: &'static [&'static str],
     /// Whether it can be given a root folder in place of an image.
     pub takes_folders: bool,
-    /// Whether it is Podman, which has no daemon: containers descend from it, and its own limits hold for them.
-    pub is_podman: bool,
+    pub starts: Starts,
+}
+
+/// What starts an engine's containers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Starts {
+    /// A daemon, which knows runtimes by their names.
+    InDaemon,
+    /// The command, as Podman: containers descend from it, its limits and mounts are theirs, it takes runtimes by
+    /// their paths, and it can be started in another network.
+    InCommand,
 }
 
 impl Engine {
-    /// Whether it can be used here and now.
-    pub fn ready(&self, specification: &Specification, programs: &Programs) -> Result<Facts, NotReady> {
-        let program =
-            programs.find(self.program).ok_or_else(|| NotReady::missing(self.program, self.install))?;
-        let runtime = RUNTIME.value(specification);
+    /// The container that a specification names.
+    pub fn parse(&'static self, specification: &Specification) -> Result<Box<dyn Environment>, LabError> {
+        let net = match self.starts {
+            Starts::InCommand => PodmanNet::of(specification)?,
+            Starts::InDaemon => match Net::of(specification)? {
+                Net::None => PodmanNet::None,
+                Net::Host => PodmanNet::Host,
+            },
+        };
+        Ok(Box::new(Container {
+            engine: self,
+            runtime: RUNTIME.given(specification),
+            net,
+            seccomp: Seccomp::of(specification)?,
+            own: OwnPlace::of(specification)?,
+        }))
+    }
+}
+
+/// A container of an engine.
+#[derive(Clone)]
+struct Container {
+    engine: &'static Engine,
+    /// A name or a path.
+    runtime: Option<String>,
+    net: PodmanNet,
+    seccomp: Seccomp,
+    own: OwnPlace,
+}
+
+impl Environment for Container {
+    fn ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
+        let engine = self.engine;
+        let missing = || NotReady::missing(engine.program, engine.install);
+        let program = programs.find(engine.program).ok_or_else(missing)?;
+        let found = self.runtime.as_deref().and_then(|runtime| programs.find(runtime));
         // A runtime by name may be known to the engine alone; one by path must be there.
-        if runtime.contains('/') && programs.find(runtime).is_none() {
-            return Err(NotReady::because(format!("there is no {runtime}")));
+        if let (Some(path), None) = (self.runtime.as_deref().filter(|name| name.contains('/')), &found) {
+            return Err(NotReady::because(format!("there is no {path}")));
         }
-        match NET.value(specification) {
-            "none" | "host" => {}
-            "slirp4netns" if programs.find("slirp4netns").is_none() => {
+        match self.net {
+            PodmanNet::None | PodmanNet::Host => {}
+            PodmanNet::Bridge => lab::ready()?,
+            PodmanNet::Slirp4netns if programs.find("slirp4netns").is_none() => {
                 return Err(NotReady::missing("slirp4netns", "apt-get install slirp4netns"));
             }
-            _ => lab::ready()?,
+            PodmanNet::Slirp4netns => lab::ready()?,
         }
         let mut facts = Facts::default();
-        let version = ask(Command::new(&program).args(self.version))
-            .map_err(|reason| NotReady::because(format!("{}: {reason}", self.program)))?;
+        let version = ask(Command::new(&program).args(engine.version))
+            .map_err(|e| NotReady::because(format!("{}: {e}", engine.program)))?;
         facts.note("runtime.path", program.to_string_lossy());
         facts.note("runtime.version", version);
-        for option in OPTIONS {
-            facts.note(format!("runtime.{}", option.key), option.value(specification));
-        }
+        facts.note("runtime.runtime", self.runtime.as_deref().unwrap_or_default());
+        self.net.note(&mut facts);
+        self.seccomp.note(&mut facts);
+        self.own.note(&mut facts);
         facts.note("cgroup.version", control_groups::versions());
-        Ok(facts)
+        let mut container = self.clone();
+        if let (Starts::InCommand, Some(path)) = (engine.starts, found) {
+            container.runtime = Some(path.to_string_lossy().into_owned());
+        }
+        Ok(Ready::new(facts, move |workspace| container.enter(&program, workspace)))
     }
+}
 
-    /// Prepares a container. Its root is a folder where the engine takes one and its overlay is not asked for;
+impl Container {
+    /// Prepares a container. Its root is a folder where the engine takes one and its overlay is not wanted;
     /// otherwise an image of nothing, made once a session, into which the agent is bound.
-    pub fn enter(
-        &self,
-        specification: &Specification,
-        workspace: &mut dyn Workspace,
-    ) -> Result<Entrance, LabError> {
-        let program = workspace.programs().find(self.program).ok_or_else(|| {
-            LabError::new(ErrorKind::Environment, format!("{} is not installed", self.program))
-        })?;
-        let folder = self.takes_folders && OWN_FOLDER.value(specification) == "volume";
-        let image = if folder { None } else { Some(self.image(&program, workspace)?) };
+    fn enter(&self, program: &Path, workspace: &mut dyn Workspace) -> Result<Entrance, LabError> {
+        let engine = self.engine;
+        let folder = engine.takes_folders && self.own == OwnPlace::Volume;
+        let image = if folder { None } else { Some(engine.image(program, workspace)?) };
         let name = workspace.name().to_owned();
         let mut outside = Facts::default();
-        let mut command = Command::new(&program);
-        // What it needs for a moment lies where it is taken away with the rest, however it ends.
+        let mut command = Command::new(program);
+        // What it needs for a moment lies where it is removed with the rest, however it ends.
         command.env("TMPDIR", workspace.folder());
-        let (host, namespace) = network(specification, workspace, &mut command, &mut outside)?;
+        let (host, namespace) = self.network(workspace, &mut command, &mut outside)?;
         let words = ["rm", "--force", &name].map(str::to_owned).to_vec();
         let what = format!("container {name}");
-        workspace.own(Owned::Foreign { what, program: program.clone(), words, namespace })?;
-        let runtime = runtime(specification, workspace.programs());
-        if self.is_podman && runtime.as_deref().is_some_and(is_gvisor) && is_alone(specification) {
-            // Podman leaves the loopback device to the runtime; gVisor has one of its own only if told so.
+        workspace.own(Owned::Foreign { what, program: program.to_owned(), words, namespace })?;
+        let is_gvisor = self.runtime.as_deref().is_some_and(is_gvisor);
+        if engine.starts == Starts::InCommand && is_gvisor && self.net == PodmanNet::None {
+            // Podman leaves the loopback device to the runtime; gVisor has one of its own only with this flag.
             command.arg("--runtime-flag=network=none");
         }
         command.args(["run", "--interactive", "--rm", "--name", &name, "--hostname", "tare"]);
-        command.arg(format!("--network={}", NET.value(specification)));
+        command.arg(format!("--network={}", self.net.name()));
         command.arg(format!("--env={MARK}={}", workspace.mark()));
-        command.args(runtime.iter().map(|runtime| format!("--runtime={runtime}")));
-        if SECCOMP.value(specification) == "unconfined" {
-            command.arg("--security-opt=seccomp=unconfined");
+        command.args(self.runtime.iter().map(|runtime| format!("--runtime={runtime}")));
+        match self.seccomp {
+            Seccomp::Default => {}
+            Seccomp::Unconfined => drop(command.arg("--security-opt=seccomp=unconfined")),
         }
-        if self.is_podman {
+        if engine.starts == Starts::InCommand {
             command.args(limits());
         }
         let mut places = [("own".to_owned(), OWN.to_owned())].into();
-        self.bind_places(specification, workspace, &mut command, &mut places, &mut outside)?;
+        self.bind_places(workspace, &mut command, &mut places, &mut outside)?;
         match image {
             None => command.arg("--rootfs").arg(Root::build(workspace)?.folder),
             Some(image) => command.arg(bind(workspace.agent(), AGENT)).arg(image),
         };
         command.args([AGENT, tare_probes::agent::AGENT]);
-        if private_mounts::permitted() && self.is_podman {
+        if private_mounts::permitted() && engine.starts == Starts::InCommand {
             // Podman runs crun in this very process's descendants; Docker does so in its daemon's.
             private_mounts::apply_without_hybrid_groups(&mut command);
         }
@@ -161,20 +218,22 @@ impl Engine {
 
     fn bind_places(
         &self,
-        specification: &Specification,
         workspace: &dyn Workspace,
         command: &mut Command,
-        places: &mut std::collections::BTreeMap<String, String>,
+        places: &mut BTreeMap<String, String>,
         outside: &mut Facts,
     ) -> Result<(), LabError> {
-        if OWN_FOLDER.value(specification) == "volume" {
-            let own = workspace.folder().join("own");
-            fs::create_dir(&own).map_err(|e| storage(&own, e))?;
-            mounts::note(outside, "own", &own);
-            command.arg(bind(&own, OWN));
-        } else {
+        match self.own {
+            OwnPlace::Volume => {
+                let own = workspace.folder().join("own");
+                fs::create_dir(&own).map_err(|e| storage(&own, e))?;
+                mounts::note(outside, "own", &own);
+                command.arg(bind(&own, OWN));
+            }
             // Made by the engine on the way to mounting something below it.
-            command.arg(format!("--mount=type=tmpfs,destination={OWN}/.tare,tmpfs-size=4096"));
+            OwnPlace::Root => {
+                command.arg(format!("--mount=type=tmpfs,destination={OWN}/.tare,tmpfs-size=4096"));
+            }
         }
         for (name, path) in workspace.shares() {
             let inside = format!("{SHARES}/{name}");
@@ -185,6 +244,29 @@ impl Engine {
         Ok(())
     }
 
+    /// The address at which a container will reach the host's peer, and the namespace in which the engine works
+    /// where its networks are to be made in the lab's.
+    fn network(
+        &self,
+        workspace: &mut dyn Workspace,
+        command: &mut Command,
+        outside: &mut Facts,
+    ) -> Result<(Option<IpAddr>, Option<String>), LabError> {
+        match self.net {
+            PodmanNet::None => Ok((None, None)),
+            PodmanNet::Host => Ok((Some(Ipv4Addr::LOCALHOST.into()), None)),
+            PodmanNet::Bridge | PodmanNet::Slirp4netns => {
+                let lab = lab::namespace(workspace)?;
+                network_namespace::inherit(command, &lab)
+                    .map_err(|e| lab::failed("opening a network namespace", e))?;
+                lab::note(outside, self.net.name(), &lab, None);
+                Ok((lab::host(), Some(lab::name(workspace.session_mark()))))
+            }
+        }
+    }
+}
+
+impl Engine {
     /// The session's image; there is nothing in it.
     fn image(&self, program: &Path, workspace: &mut dyn Workspace) -> Result<String, LabError> {
         let image = format!("tare-{}", workspace.session_mark());
@@ -222,39 +304,6 @@ fn is_gvisor(runtime: &str) -> bool {
     Path::new(runtime).file_name().is_some_and(|name| name == "runsc")
 }
 
-/// The address at which a container will reach the host's peer, and the namespace in which the engine works where
-/// its networks are to be made in the lab's.
-fn network(
-    specification: &Specification,
-    workspace: &mut dyn Workspace,
-    command: &mut Command,
-    outside: &mut Facts,
-) -> Result<(Option<IpAddr>, Option<String>), LabError> {
-    match NET.value(specification) {
-        "none" => Ok((None, None)),
-        "host" => Ok((Some(Ipv4Addr::LOCALHOST.into()), None)),
-        net => {
-            let lab = lab::namespace(workspace)?;
-            network_namespace::inherit(command, &lab)
-                .map_err(|e| lab::failed("opening a network namespace", e))?;
-            lab::note(outside, net, &lab, None);
-            Ok((lab::host(), Some(lab::name(workspace.session_mark()))))
-        }
-    }
-}
-
-/// Whether the container has a network namespace of its own.
-fn is_alone(specification: &Specification) -> bool {
-    NET.value(specification) == NET.default
-}
-
-/// Podman wants a path where it has not heard of a runtime; Docker knows them by name alone.
-fn runtime(specification: &Specification, programs: &Programs) -> Option<String> {
-    let name = Some(RUNTIME.value(specification)).filter(|name| !name.is_empty())?;
-    let path: Option<PathBuf> = programs.find(name).filter(|_| specification.provider == "podman");
-    Some(path.map_or_else(|| name.to_owned(), |path| path.to_string_lossy().into_owned()))
-}
-
 fn bind(path: &Path, inside: &str) -> String {
     // In the form of fields a colon in a path needs no care, and a comma is a quoted one.
     format!("--mount=type=bind,\"source={}\",destination={inside}", path.display())
@@ -275,14 +324,11 @@ fn limits() -> Vec<String> {
 }
 
 /// Asks the engine something; the first line of its answer.
-fn ask(command: &mut Command) -> Result<String, String> {
-    match programs::run(command, ANSWER_WAIT) {
-        Ok(ended) if ended.status.success() => Ok(ended.first_line().to_owned()),
-        Ok(ended) => Err(ended.errors.lines().last().unwrap_or("it failed without a word").trim().to_owned()),
-        Err(e) => Err(e.to_string()),
-    }
+fn ask(command: &mut Command) -> io::Result<String> {
+    let answer = programs::ask(command, ANSWER_WAIT)?;
+    Ok(answer.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default().to_owned())
 }
 
-fn storage(path: &Path, cause: std::io::Error) -> LabError {
+fn storage(path: &Path, cause: io::Error) -> LabError {
     LabError::new(ErrorKind::Storage, format!("cannot write {}", path.display())).because(cause)
 }

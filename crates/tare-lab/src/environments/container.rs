@@ -16,13 +16,13 @@ use serde::{Deserialize, Serialize};
 use tare_data::facts::Facts;
 
 use crate::containers::root::{AGENT, Root};
-use crate::error::LabError;
+use crate::error::{ErrorKind, LabError};
 use crate::host::loopback;
 use crate::host::programs::Programs;
-use crate::network::container::{self, NET};
+use crate::network::container::{Net, Way};
 use crate::ownership::owned::MARK;
-use crate::provider::specification::Specification;
-use crate::provider::{Entrance, NotReady, OptionDescription, Provider, Workspace};
+use crate::provider::options::Choice;
+use crate::provider::{Entrance, Environment, NotReady, Provider, Ready, Workspace};
 
 /// First argument under which the program makes the namespaces and becomes the agent in them.
 pub const ENTER: &str = "enter-container";
@@ -32,33 +32,26 @@ const DEVICES: [&str; 5] = ["full", "null", "random", "urandom", "zero"];
 /// Exit code when the namespaces could not be made, as shells and runtimes use it for "cannot be invoked".
 const NOT_MADE: i32 = 126;
 
-pub struct Container;
+pub static PROVIDER: Provider = Provider {
+    name: "container",
+    summary: "namespaces made by tare itself: mounts, processes, network, host name, IPC",
+    stands_for: "what the kernel itself charges for a container. Engines add a system call filter, an overlay of \
+                 image layers, control groups and a bridge; none of these is here, so what they cost is the \
+                 difference to oci and podman.",
+    instance: None,
+    options: &[Net::OPTION],
+    by_default: &["container"],
+    parse: |specification| Ok(Box::new(Container { net: Net::of(specification)? })),
+    preparation: None,
+};
 
-impl Provider for Container {
-    fn name(&self) -> &'static str {
-        "container"
-    }
+struct Container {
+    net: Net,
+}
 
-    fn summary(&self) -> &'static str {
-        "namespaces made by tare itself: mounts, processes, network, host name, IPC"
-    }
-
-    fn stands_for(&self) -> &'static str {
-        "what the kernel itself charges for a container. Engines add a system call filter, an overlay of \
-         image layers, control groups and a bridge; none of these is here, so what they cost is the \
-         difference to oci and podman."
-    }
-
-    fn options(&self) -> &'static [OptionDescription] {
-        &[NET]
-    }
-
-    fn by_default(&self) -> &'static [&'static str] {
-        &["container"]
-    }
-
-    fn ready(&self, specification: &Specification, programs: &Programs) -> Result<Facts, NotReady> {
-        container::ready(NET.value(specification), programs)?;
+impl Environment for Container {
+    fn ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
+        let way = self.net.ready(programs)?;
         let mut facts = Facts::default();
         let rootless = rootless();
         if rootless {
@@ -66,39 +59,34 @@ impl Provider for Container {
         }
         facts.note("container.rootless", if rootless { "yes" } else { "no" });
         facts.note("runtime.seccomp", "none");
-        Ok(facts)
+        Ok(Ready::new(facts, move |workspace| enter(&way, workspace)))
     }
+}
 
-    fn enter(
-        &self,
-        specification: &Specification,
-        workspace: &mut dyn Workspace,
-    ) -> Result<Entrance, LabError> {
-        let mut outside = Facts::default();
-        let network = container::prepare(specification, workspace, &mut outside)?;
-        let root = Root::build(workspace)?;
-        let plan = Plan {
-            root: root.folder.clone(),
-            binds: root.shares.clone(),
-            own_network: network.is_own,
-            mark: workspace.mark().to_owned(),
-        };
-        let json = serde_json::to_string(&plan).map_err(|e| {
-            LabError::new(crate::error::ErrorKind::Environment, "cannot describe the container").because(e)
-        })?;
-        let mut command = Command::new(workspace.agent());
-        command.args([ENTER, &json]).env_clear();
-        network.inherit(&mut command)?;
-        root.note_places(&mut outside);
-        Ok(Entrance { command, host: network.host, places: root.places, outside })
-    }
+fn enter(way: &Way, workspace: &mut dyn Workspace) -> Result<Entrance, LabError> {
+    let mut outside = Facts::default();
+    let network = way.prepare(workspace, &mut outside)?;
+    let root = Root::build(workspace)?;
+    let plan = Plan {
+        root: root.folder.clone(),
+        binds: root.shares.clone(),
+        own_network: network.is_own,
+        mark: workspace.mark().to_owned(),
+    };
+    let json = serde_json::to_string(&plan)
+        .map_err(|e| LabError::new(ErrorKind::Environment, "cannot describe the container").because(e))?;
+    let mut command = Command::new(workspace.agent());
+    command.args([ENTER, &json]).env_clear();
+    network.inherit(&mut command)?;
+    root.note_places(&mut outside);
+    Ok(Entrance { command, host: network.host, places: root.places, outside })
 }
 
 fn rootless() -> bool {
     !rustix::process::geteuid().is_root()
 }
 
-/// What forbids a user to make a user namespace, as far as the kernel says so without trying.
+/// What forbids a user to make a user namespace, as far as it can be known without trying.
 fn user_namespaces_allowed() -> Result<(), NotReady> {
     let value =
         |name: &str| fs::read_to_string(format!("/proc/sys/{name}")).map(|text| text.trim().to_owned());
@@ -119,7 +107,7 @@ fn user_namespaces_allowed() -> Result<(), NotReady> {
     Ok(())
 }
 
-/// What the entering process is told.
+/// What the entering process does.
 #[derive(Debug, Serialize, Deserialize)]
 struct Plan {
     root: PathBuf,
@@ -148,18 +136,19 @@ fn make(plan: &Plan) -> io::Result<i32> {
     kinds.set(UnshareFlags::NEWNET, plan.own_network);
     kinds.set(UnshareFlags::NEWUSER, rootless());
     // SAFETY: this process has one thread, and shares nothing with another.
-    unsafe { unshare_unsafe(kinds) }.map_err(|e| told("making the namespaces", e))?;
+    unsafe { unshare_unsafe(kinds) }.map_err(|e| failed("making the namespaces", e))?;
     if kinds.contains(UnshareFlags::NEWUSER) {
         // Without this the kernel lets no unprivileged user map a group.
-        fs::write("/proc/self/setgroups", "deny").map_err(|e| told("mapping the user", e))?;
-        fs::write("/proc/self/uid_map", format!("0 {user} 1")).map_err(|e| told("mapping the user", e))?;
-        fs::write("/proc/self/gid_map", format!("0 {group} 1")).map_err(|e| told("mapping the group", e))?;
-        // A change of credentials forgets the wish to die with the parent.
+        fs::write("/proc/self/setgroups", "deny").map_err(|e| failed("mapping the user", e))?;
+        fs::write("/proc/self/uid_map", format!("0 {user} 1")).map_err(|e| failed("mapping the user", e))?;
+        fs::write("/proc/self/gid_map", format!("0 {group} 1"))
+            .map_err(|e| failed("mapping the group", e))?;
+        // A change of credentials takes back that this process dies with its parent.
         set_parent_process_death_signal(Some(Signal::KILL))?;
     }
     // SAFETY: with one thread, the child of a fork may do whatever its parent may.
     match unsafe { libc::fork() } {
-        -1 => Err(told("making the first process", io::Error::last_os_error())),
+        -1 => Err(failed("making the first process", io::Error::last_os_error())),
         0 => {
             let failed = inhabit(plan);
             eprintln!("container: {failed}");
@@ -201,30 +190,30 @@ fn inhabit(plan: &Plan) -> io::Error {
 
 fn furnish(plan: &Plan) -> io::Result<()> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
-    rustix::system::sethostname(b"tare").map_err(|e| told("setting the host name", e))?;
+    rustix::system::sethostname(b"tare").map_err(|e| failed("setting the host name", e))?;
     if plan.own_network {
-        loopback::raise().map_err(|e| told("raising the loopback device", e))?;
+        loopback::raise().map_err(|e| failed("raising the loopback device", e))?;
     }
     let private = MountPropagationFlags::REC | MountPropagationFlags::PRIVATE;
-    mount_change(c"/", private).map_err(|e| told("making mounts private", e))?;
+    mount_change(c"/", private).map_err(|e| failed("making mounts private", e))?;
     // A root must be a mount point.
-    mount_bind_recursive(&plan.root, &plan.root).map_err(|e| told("binding the root folder", e))?;
+    mount_bind_recursive(&plan.root, &plan.root).map_err(|e| failed("binding the root folder", e))?;
     for (path, inside) in &plan.binds {
         let target = plan.root.join(inside.trim_start_matches('/'));
-        mount_bind_recursive(path, &target).map_err(|e| told(&format!("binding {}", path.display()), e))?;
+        mount_bind_recursive(path, &target).map_err(|e| failed(&format!("binding {}", path.display()), e))?;
     }
-    mount_devices(&plan.root).map_err(|e| told("making /dev", e))?;
+    mount_devices(&plan.root).map_err(|e| failed("making /dev", e))?;
     let no_programs = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     optional(&plan.root, "proc", c"proc", no_programs);
     optional(&plan.root, "sys", c"sysfs", no_programs | MountFlags::RDONLY);
     std::env::set_current_dir(&plan.root)?;
     // The old root comes to lie on the new one, from where it is taken away.
-    rustix::process::pivot_root(c".", c".").map_err(|e| told("changing the root", e))?;
-    unmount(c".", UnmountFlags::DETACH).map_err(|e| told("leaving the old root", e))?;
+    rustix::process::pivot_root(c".", c".").map_err(|e| failed("changing the root", e))?;
+    unmount(c".", UnmountFlags::DETACH).map_err(|e| failed("leaving the old root", e))?;
     std::env::set_current_dir("/")
 }
 
-/// Mounts what a user namespace may be refused, when the host hides part of its own; then it is a gap.
+/// Mounts what a user namespace may be refused, when the host hides part of its own; then it is missing.
 fn optional(root: &Path, name: &str, kind: &CStr, flags: MountFlags) {
     if let Err(e) = mount(kind, root.join(name), kind, flags, None::<&CStr>) {
         eprintln!("container: there is no /{name}: {e}");
@@ -245,7 +234,7 @@ fn mount_devices(root: &Path) -> io::Result<()> {
     Ok(mount(c"shm", dev.join("shm"), c"tmpfs", flags, Some(memory.as_c_str()))?)
 }
 
-fn told(what: &str, cause: impl Into<io::Error>) -> io::Error {
+fn failed(what: &str, cause: impl Into<io::Error>) -> io::Error {
     let cause = cause.into();
     io::Error::new(cause.kind(), format!("{what}: {cause}"))
 }

@@ -1,6 +1,5 @@
 //! gVisor: a kernel in user space that answers the system calls itself.
 
-use std::net::Ipv4Addr;
 use std::path::Path;
 use std::process::Command;
 
@@ -10,89 +9,158 @@ use crate::containers::bundle;
 use crate::containers::control_groups;
 use crate::containers::private_mounts;
 use crate::containers::root::Root;
-use crate::error::{ErrorKind, LabError};
+use crate::error::LabError;
 use crate::guests::kvm;
 use crate::host::programs::{self, Programs};
-use crate::network::container::{self, ContainerNetwork};
+use crate::network::container::{Attachment, ContainerNetwork};
 use crate::network::lab;
 use crate::ownership::owned::Owned;
+use crate::provider::options::{Choice, choice};
 use crate::provider::specification::Specification;
-use crate::provider::{Entrance, NotReady, OptionDescription, Provider, Workspace};
+use crate::provider::{Entrance, Environment, NotReady, Provider, Ready, Workspace};
 
-/// Installs a runsc of our day. Debian's own is of 2022, has no systrap and runs no bundles.
+/// Installs a current runsc. Debian's own is of 2022, has no systrap and does not run bundles.
 const INSTALL: &str = "CGO_ENABLED=0 go install -ldflags='-s -w' \
                        gvisor.dev/gvisor/runsc@v0.0.0-20260905035102-160fafc42237";
 
-const PLATFORM: OptionDescription = OptionDescription {
-    key: "platform",
-    default: "systrap",
-    values: &["systrap", "ptrace", "kvm"],
-    about: "how system calls are caught: SIGSYS with patched call sites, ptrace, or a virtual machine",
+choice! {
+    enum Platform: "platform",
+        "how system calls are caught: SIGSYS with patched call sites, ptrace, or a virtual machine"
+    {
+        Systrap = "systrap",
+        Ptrace = "ptrace",
+        Kvm = "kvm",
+    }
+}
+
+choice! {
+    enum Net: "net",
+        "none: gVisor's own stack with nothing but loopback; sandbox: that stack with a way to the session's own \
+         network, where the peer `host` is; host: the host's stack, passed through"
+    {
+        None = "none",
+        Sandbox = "sandbox",
+        Host = "host",
+    }
+}
+
+choice! {
+    enum Overlay: "overlay",
+        "where writes to the root folder go: none: to the host's disk; self: to one sparse file there, which is \
+         runsc's default and answers fsync without doing it; memory: nowhere"
+    {
+        None = "none",
+        ItsOwnFile = "self",
+        Memory = "memory",
+    }
+}
+
+choice! {
+    enum Directfs: "directfs",
+        "on: the sandbox opens host files itself; off: it asks a second process for each"
+    {
+        On = "on",
+        Off = "off",
+    }
+}
+
+pub static PROVIDER: Provider = Provider {
+    name: "gvisor",
+    summary: "gVisor: system calls are answered by a kernel in user space",
+    stands_for: "translating system calls, which is WSL1's architecture: many small calls are slow, and computing \
+                 costs nothing. WSL1 translates in the Windows kernel, gVisor in user space, so only the shape \
+                 carries over. Google's cloud also runs untrusted containers in it; there, as with runsc's defaults, \
+                 the root folder has an overlay whose fsync does nothing. Here writes go to the disk unless \
+                 overlay=self is given, so that the place 'own' can be compared with the others.",
+    instance: None,
+    options: &[Platform::OPTION, Net::OPTION, Overlay::OPTION, Directfs::OPTION],
+    by_default: &["gvisor", "gvisor?platform=ptrace"],
+    parse: |specification| Ok(Box::new(Gvisor::of(specification)?)),
+    preparation: None,
 };
-const NET: OptionDescription = OptionDescription {
-    key: "net",
-    default: "none",
-    values: &["none", "sandbox", "host"],
-    about: "none: gVisor's own stack with nothing but loopback; sandbox: that stack with a way to the session's \
-            own network, where the peer `host` is; host: the host's stack, passed through",
-};
-const OVERLAY: OptionDescription = OptionDescription {
-    key: "overlay",
-    default: "none",
-    values: &["none", "self", "memory"],
-    about: "where writes to the root folder go: none: to the host's disk; self: to one sparse file there, \
-            which is runsc's default and answers fsync without doing it; memory: nowhere",
-};
-const DIRECTFS: OptionDescription = OptionDescription {
-    key: "directfs",
-    default: "on",
-    values: &["on", "off"],
-    about: "on: the sandbox opens host files itself; off: it asks a second process for each",
-};
 
-pub struct Gvisor;
+#[derive(Clone, Copy)]
+struct Gvisor {
+    platform: Platform,
+    net: Net,
+    overlay: Overlay,
+    directfs: Directfs,
+}
 
-impl Provider for Gvisor {
-    fn name(&self) -> &'static str {
-        "gvisor"
+impl Gvisor {
+    fn of(specification: &Specification) -> Result<Self, LabError> {
+        Ok(Gvisor {
+            platform: Platform::of(specification)?,
+            net: Net::of(specification)?,
+            overlay: Overlay::of(specification)?,
+            directfs: Directfs::of(specification)?,
+        })
     }
 
-    fn summary(&self) -> &'static str {
-        "gVisor: system calls are answered by a kernel in user space"
+    fn enter(self, program: &Path, workspace: &mut dyn Workspace) -> Result<Entrance, LabError> {
+        let root = Root::build(workspace)?;
+        let mut outside = Facts::default();
+        // gVisor takes addresses and routes away from the namespace that it is given: each start has a fresh one.
+        let network = match self.net {
+            Net::None => ContainerNetwork::OWN,
+            Net::Sandbox => Attachment::Veth.make(workspace, &mut outside)?,
+            Net::Host => ContainerNetwork::HOST,
+        };
+        let bundle = bundle::write(workspace, &root, &network)?;
+        let state = workspace.folder().join("state");
+        let flags = self.flags(&state);
+        let id = workspace.name().to_owned();
+        workspace.own(Owned::Container {
+            runtime: program.to_owned(),
+            arguments: flags.clone(),
+            id: id.clone(),
+            known_by: Some(state.join(format!("{id}_sandbox:{id}.state"))),
+        })?;
+        let mut command = Command::new(program);
+        command.args(&flags).arg("run").arg("--bundle").arg(&bundle).arg(&id);
+        command.env("TMPDIR", workspace.folder());
+        // runsc mounts an empty network namespace in its state folder and leaves it there.
+        private_mounts::apply(&mut command);
+        root.note_places(&mut outside);
+        Ok(Entrance { command, host: network.host, places: root.places, outside })
     }
 
-    fn stands_for(&self) -> &'static str {
-        "translating system calls, which is WSL1's architecture: many small calls are dear, computing costs \
-         nothing. WSL1 translates in the Windows kernel, gVisor in user space, so only the shape carries \
-         over. It is also what Google's cloud runs untrusted containers in; there, as with runsc's defaults, \
-         the root folder has an overlay whose fsync does nothing. Here writes go to the disk unless \
-         overlay=self is asked for, so that the place 'own' is comparable with the others."
+    fn flags(self, state: &Path) -> Vec<String> {
+        let overlay = match self.overlay {
+            Overlay::None => "none",
+            Overlay::ItsOwnFile => "root:self",
+            Overlay::Memory => "root:memory",
+        };
+        vec![
+            format!("--root={}", state.display()),
+            // Control groups limit nothing here, and runsc's needs differ from one host to the next.
+            "--ignore-cgroups".to_owned(),
+            format!("--platform={}", self.platform.name()),
+            format!("--network={}", self.net.name()),
+            format!("--overlay2={overlay}"),
+            format!("--directfs={}", self.directfs == Directfs::On),
+        ]
     }
+}
 
-    fn options(&self) -> &'static [OptionDescription] {
-        &[PLATFORM, NET, OVERLAY, DIRECTFS]
-    }
-
-    fn by_default(&self) -> &'static [&'static str] {
-        &["gvisor", "gvisor?platform=ptrace"]
-    }
-
-    fn ready(&self, specification: &Specification, programs: &Programs) -> Result<Facts, NotReady> {
+impl Environment for Gvisor {
+    fn ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
         let program = programs.find("runsc").ok_or_else(|| NotReady::missing("runsc", INSTALL))?;
         if !private_mounts::permitted() {
             return Err(NotReady::because(
                 "runsc needs root here: it makes namespaces for its own processes",
             ));
         }
-        if NET.value(specification) == "sandbox" {
-            lab::ready()?;
+        match self.net {
+            Net::None | Net::Host => {}
+            Net::Sandbox => lab::ready()?,
         }
-        let platform = PLATFORM.value(specification);
-        if platform == "kvm" {
-            kvm::proven(programs)?;
+        match self.platform {
+            Platform::Systrap | Platform::Ptrace => {}
+            Platform::Kvm => kvm::proven(programs)?,
         }
         let ended = programs::run(Command::new(&program).arg("--version"), programs::VERSION_WAIT)
-            .map_err(|e| NotReady::because(format!("{}: {e}", program.display())))?;
+            .map_err(NotReady::of(&program))?;
         let (version, specified) = versions(&ended.output);
         // The first line of the bundle format that the runsc of 2022 knew was 1.0.
         if specified.is_some_and(|version| version.starts_with("1.0")) {
@@ -104,80 +172,14 @@ impl Provider for Gvisor {
         let mut facts = Facts::default();
         facts.note("runtime.path", program.to_string_lossy());
         facts.note("runtime.version", version.unwrap_or_default());
-        for option in self.options() {
-            facts.note(format!("runtime.{}", option.key), option.value(specification));
-        }
+        self.platform.note(&mut facts);
+        self.net.note(&mut facts);
+        self.overlay.note(&mut facts);
+        self.directfs.note(&mut facts);
         facts.note("cgroup.version", control_groups::versions());
-        Ok(facts)
+        let options = *self;
+        Ok(Ready::new(facts, move |workspace| options.enter(&program, workspace)))
     }
-
-    fn enter(
-        &self,
-        specification: &Specification,
-        workspace: &mut dyn Workspace,
-    ) -> Result<Entrance, LabError> {
-        let program = workspace
-            .programs()
-            .find("runsc")
-            .ok_or_else(|| LabError::new(ErrorKind::Environment, "runsc is not installed"))?;
-        let root = Root::build(workspace)?;
-        let mut outside = Facts::default();
-        let network = network(specification, workspace, &mut outside)?;
-        let bundle = bundle::write(workspace, &root, &network)?;
-        let state = workspace.folder().join("state");
-        let flags = flags(specification, &state);
-        let id = workspace.name().to_owned();
-        workspace.own(Owned::Container {
-            runtime: program.clone(),
-            arguments: flags.clone(),
-            id: id.clone(),
-            known_by: Some(state.join(format!("{id}_sandbox:{id}.state"))),
-        })?;
-        let mut command = Command::new(&program);
-        command
-            .args(&flags)
-            .arg("run")
-            .arg("--bundle")
-            .arg(&bundle)
-            .arg(&id)
-            .env("TMPDIR", workspace.folder());
-        // runsc mounts an empty network namespace in its state folder and leaves it there.
-        private_mounts::apply(&mut command);
-        root.note_places(&mut outside);
-        Ok(Entrance { command, host: network.host, places: root.places, outside })
-    }
-}
-
-/// gVisor takes addresses and routes away from the namespace that it is given: each start has a fresh one.
-fn network(
-    specification: &Specification,
-    workspace: &mut dyn Workspace,
-    outside: &mut Facts,
-) -> Result<ContainerNetwork, LabError> {
-    match NET.value(specification) {
-        "sandbox" => container::attach("veth", workspace, outside),
-        "host" => {
-            Ok(ContainerNetwork { is_own: false, namespace: None, host: Some(Ipv4Addr::LOCALHOST.into()) })
-        }
-        _ => Ok(ContainerNetwork { is_own: true, namespace: None, host: None }),
-    }
-}
-
-fn flags(specification: &Specification, state: &Path) -> Vec<String> {
-    let overlay = match OVERLAY.value(specification) {
-        "self" => "root:self",
-        "memory" => "root:memory",
-        _ => "none",
-    };
-    vec![
-        format!("--root={}", state.display()),
-        // Control groups limit nothing here, and runsc's needs differ from one host to the next.
-        "--ignore-cgroups".to_owned(),
-        format!("--platform={}", PLATFORM.value(specification)),
-        format!("--network={}", NET.value(specification)),
-        format!("--overlay2={overlay}"),
-        format!("--directfs={}", DIRECTFS.value(specification) == "on"),
-    ]
 }
 
 /// The version of runsc and the version of the bundle format that it prints: `runsc version X`, `spec: Y`.
@@ -200,7 +202,7 @@ mod tests {
     fn options_become_flags() {
         let specification = Specification::parse("gvisor?platform=ptrace&overlay=self&directfs=off").unwrap();
         assert_eq!(
-            flags(&specification, Path::new("/s")),
+            Gvisor::of(&specification).unwrap().flags(Path::new("/s")),
             [
                 "--root=/s",
                 "--ignore-cgroups",

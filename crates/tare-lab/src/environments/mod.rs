@@ -5,9 +5,10 @@ use std::ffi::OsString;
 use crate::error::{ErrorKind, LabError};
 use crate::guests::init;
 use crate::guests::kvm;
-use crate::nearest::nearest;
-use crate::provider::Provider;
+use crate::host::programs::Programs;
+use crate::nearest::unknown;
 use crate::provider::specification::Specification;
+use crate::provider::{Environment, NotReady, Provider, Ready};
 
 pub mod bwrap;
 pub mod container;
@@ -26,72 +27,74 @@ pub mod uml;
 pub mod wsl;
 
 /// All providers, in the order in which they are listed. Adding one: its `mod` line above and its line here.
-pub const PROVIDERS: &[&dyn Provider] = &[
-    &native::Native,
-    &container::Container,
-    &bwrap::Bwrap,
-    &proot::Proot,
-    &nspawn::Nspawn,
-    &oci::Oci,
-    &podman::Podman,
-    &docker::Docker,
-    &nerdctl::Nerdctl,
-    &gvisor::Gvisor,
-    &uml::Uml,
-    &qemu::Qemu,
-    &wsl::Wsl,
-    &ssh::Ssh,
+pub const PROVIDERS: &[&Provider] = &[
+    &native::PROVIDER,
+    &container::PROVIDER,
+    &bwrap::PROVIDER,
+    &proot::PROVIDER,
+    &nspawn::PROVIDER,
+    &oci::PROVIDER,
+    &podman::PROVIDER,
+    &docker::PROVIDER,
+    &nerdctl::PROVIDER,
+    &gvisor::PROVIDER,
+    &uml::PROVIDER,
+    &qemu::PROVIDER,
+    &wsl::PROVIDER,
+    &ssh::PROVIDER,
 ];
 
-/// Reads a specification, or a preset's name for one, and checks it against its provider.
-pub fn parse(text: &str) -> Result<Specification, LabError> {
-    let specification = Specification::parse(text).and_then(presets::resolve).map_err(|cause| {
-        LabError::new(ErrorKind::Usage, format!("cannot read the environment '{text}'"))
-            .because(cause)
-            .hint("write NAME or provider:target?key=value&key=value")
-    })?;
-    find(&specification).map(|_| specification)
+/// An environment as it was named: its specification, and what its provider parsed of it.
+pub struct Named {
+    pub specification: Specification,
+    pub provider: &'static Provider,
+    environment: Box<dyn Environment>,
 }
 
-/// The provider that a specification names, with its options checked.
-pub fn find(specification: &Specification) -> Result<&'static dyn Provider, LabError> {
-    let presets = presets::PRESETS.iter().map(|preset| preset.name);
-    let names: Vec<&str> = PROVIDERS.iter().map(|provider| provider.name()).chain(presets).collect();
-    match PROVIDERS.iter().find(|provider| provider.name() == specification.provider) {
-        Some(provider) => check_options(*provider, specification).map(|()| *provider),
-        None => {
-            let what = format!("there is no environment '{}'", specification.provider);
-            Err(unknown(what, &specification.provider, &names))
+impl Named {
+    /// Whether it can be entered here and now, and all that entering needs.
+    pub fn ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
+        self.environment.ready(programs)
+    }
+}
+
+/// Parses a specification, or a preset's name for one.
+pub fn parse(text: &str) -> Result<Named, LabError> {
+    find(presets::resolve(Specification::parse(text)?)?)
+}
+
+/// The environment that a specification names.
+pub fn find(specification: Specification) -> Result<Named, LabError> {
+    let name = &specification.provider;
+    let Some(provider) = PROVIDERS.iter().find(|provider| provider.name == name) else {
+        let presets = presets::PRESETS.iter().map(|preset| preset.name);
+        let names: Vec<&str> = PROVIDERS.iter().map(|provider| provider.name).chain(presets).collect();
+        let error = LabError::new(ErrorKind::Usage, format!("there is no environment '{name}'"));
+        return Err(unknown(error, name, &names));
+    };
+    check(provider, &specification)?;
+    let environment = (provider.parse)(&specification)?;
+    Ok(Named { specification, provider, environment })
+}
+
+/// Refuses an instance of a provider that has none, and options that it does not have.
+fn check(provider: &Provider, specification: &Specification) -> Result<(), LabError> {
+    if let (Some(instance), None) = (&specification.instance, provider.instance) {
+        let what = format!("nothing may follow '{}:', and '{instance}' was given", provider.name);
+        return Err(LabError::new(ErrorKind::Usage, what).hint("give options as NAME?key=value"));
+    }
+    let keys: Vec<&str> = provider.options.iter().map(|option| option.key).collect();
+    match specification.options.keys().find(|key| !keys.contains(&key.as_str())) {
+        None => Ok(()),
+        Some(key) => {
+            let what = format!("{} has no option '{key}'", provider.name);
+            Err(unknown(LabError::new(ErrorKind::Usage, what), key, &keys))
         }
     }
 }
 
-/// Refuses options that the provider does not have, and values that they cannot take.
-pub fn check_options(provider: &dyn Provider, specification: &Specification) -> Result<(), LabError> {
-    let keys: Vec<&str> = provider.options().iter().map(|option| option.key).collect();
-    for (key, value) in &specification.options {
-        let Some(option) = provider.options().iter().find(|option| option.key == key) else {
-            return Err(unknown(format!("{} has no option '{key}'", provider.name()), key, &keys));
-        };
-        if !option.values.is_empty() && !option.values.contains(&value.as_str()) {
-            let what = format!("{}: '{key}' cannot be '{value}'", provider.name());
-            return Err(unknown(what, value, option.values));
-        }
-    }
-    Ok(())
-}
-
-fn unknown(what: String, given: &str, known: &[&str]) -> LabError {
-    let error = LabError::new(ErrorKind::Usage, what);
-    match nearest(given, known.iter().copied()) {
-        Some(name) => error.hint(format!("did you mean '{name}'?")),
-        None if known.is_empty() => error.hint("it has none"),
-        None => error.hint(format!("there are: {}", known.join(", "))),
-    }
-}
-
-/// Does what the arguments of a program ask of it as a way into an environment, and gives its exit code;
-/// None when they ask nothing.
+/// Does what the arguments of a program ask for as a way into an environment, and gives its exit code;
+/// None when they are no such arguments.
 pub fn answer(arguments: &[OsString]) -> Option<i32> {
     match (arguments.get(1)?.to_str()?, &arguments[2..]) {
         (container::ENTER, [plan]) => Some(container::enter_main(plan.to_str()?)),
@@ -106,7 +109,7 @@ mod tests {
     use super::*;
 
     fn refusal(text: &str) -> LabError {
-        find(&Specification::parse(text).unwrap()).err().unwrap()
+        parse(text).err().unwrap_or_else(|| panic!("{text} is taken"))
     }
 
     #[test]
@@ -119,20 +122,57 @@ mod tests {
     }
 
     #[test]
-    fn every_default_names_its_own_provider_and_known_options() {
+    fn an_instance_is_refused_where_there_can_be_none() {
+        for text in ["native:x", "gvisor:runsc", "wsl1-like:x"] {
+            assert_eq!(refusal(text).kind, ErrorKind::Usage);
+        }
+        parse("oci:youki").unwrap();
+    }
+
+    #[test]
+    fn every_value_of_every_option_is_parsed_and_no_other() {
         for provider in PROVIDERS {
-            for text in provider.by_default() {
-                let specification = Specification::parse(text).unwrap();
-                assert_eq!(specification.provider, provider.name());
-                find(&specification).unwrap();
-            }
-            for option in provider.options() {
-                assert!(
-                    option.values.is_empty() || option.values.contains(&option.default),
-                    "{}",
-                    option.key
+            for option in provider.options.iter().filter(|option| !option.values.is_empty()) {
+                for value in option.values {
+                    // Some values need another option beside them; the error is then about both.
+                    if let Err(e) = parse(&format!("{}?{}={value}", provider.name, option.key)) {
+                        assert!(!e.what.contains("cannot be"), "{e}");
+                    }
+                }
+                let nonsense = refusal(&format!("{}?{}=nonsense", provider.name, option.key));
+                assert_eq!(
+                    nonsense.what,
+                    format!("{}: '{}' cannot be 'nonsense'", provider.name, option.key)
                 );
             }
+        }
+    }
+
+    #[test]
+    fn every_default_names_its_own_provider() {
+        for provider in PROVIDERS {
+            for text in provider.by_default {
+                assert_eq!(parse(text).unwrap().provider.name, provider.name);
+            }
+        }
+    }
+
+    #[test]
+    fn every_preset_is_entered_by_a_provider_and_takes_no_name_of_one() {
+        for preset in presets::PRESETS {
+            let specification = parse(preset.name).unwrap().specification;
+            assert_eq!(specification, parse(preset.specification).unwrap().specification);
+            assert!(PROVIDERS.iter().all(|provider| provider.name != preset.name), "{}", preset.name);
+        }
+    }
+
+    #[test]
+    fn options_are_added_to_a_preset_and_replace_its_own() {
+        let parsed = |text| parse(text).unwrap().specification.to_string();
+        assert_eq!(parsed("wsl1-like?overlay=self"), "gvisor?overlay=self&platform=systrap");
+        assert_eq!(parsed("wsl2-like?cache=none&memory=512"), "qemu?cache=none&memory=512");
+        for wrong in ["wsl1-like:x", "guest?nonsense=1", "wsl3-like"] {
+            refusal(wrong);
         }
     }
 
@@ -142,9 +182,9 @@ mod tests {
         let mut files: Vec<String> = std::fs::read_dir(folder)
             .unwrap()
             .map(|entry| entry.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned())
-            .filter(|name| name != "mod")
+            .filter(|name| !["mod", "presets"].contains(&name.as_str()))
             .collect();
-        let mut names: Vec<&str> = PROVIDERS.iter().map(|provider| provider.name()).collect();
+        let mut names: Vec<&str> = PROVIDERS.iter().map(|provider| provider.name).collect();
         files.sort();
         names.sort_unstable();
         assert_eq!(files, names);

@@ -1,6 +1,7 @@
 //! systemd-nspawn: a container as systemd makes it.
 
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 use tare_data::facts::Facts;
@@ -10,102 +11,96 @@ use crate::containers::private_mounts;
 use crate::containers::root::{AGENT, Root};
 use crate::error::{ErrorKind, LabError};
 use crate::host::programs::{self, Programs};
-use crate::network::container::{self, NET};
+use crate::network::container::{Net, Way};
 use crate::ownership::owned::MARK;
-use crate::provider::specification::Specification;
-use crate::provider::{Entrance, NotReady, OptionDescription, Provider, Workspace};
+use crate::provider::options::{Choice, choice};
+use crate::provider::{Entrance, Environment, NotReady, Provider, Ready, Workspace};
 
 const PROGRAM: &str = "systemd-nspawn";
 
-const SECCOMP: OptionDescription = OptionDescription {
-    key: "seccomp",
-    default: "on",
-    values: &["on", "off"],
-    about: "on: systemd's filter of system calls, which costs some tens of nanoseconds a call",
+choice! {
+    enum Seccomp: "seccomp", "on: systemd's filter of system calls, which costs some tens of nanoseconds a call; off: none" {
+        On = "on",
+        Off = "off",
+    }
+}
+
+pub static PROVIDER: Provider = Provider {
+    name: "nspawn",
+    summary: "a container by systemd-nspawn, with its filter of system calls",
+    stands_for: "containers of whole systems, as machinectl starts them; here without an init inside and without \
+                 registration, so that nothing of it outlives the session.",
+    instance: None,
+    options: &[Net::OPTION, Seccomp::OPTION],
+    by_default: &[],
+    parse: |specification| {
+        Ok(Box::new(Nspawn { net: Net::of(specification)?, seccomp: Seccomp::of(specification)? }))
+    },
+    preparation: None,
 };
 
-pub struct Nspawn;
+struct Nspawn {
+    net: Net,
+    seccomp: Seccomp,
+}
 
-impl Provider for Nspawn {
-    fn name(&self) -> &'static str {
-        "nspawn"
-    }
-
-    fn summary(&self) -> &'static str {
-        "a container by systemd-nspawn, with its filter of system calls"
-    }
-
-    fn stands_for(&self) -> &'static str {
-        "containers of whole systems, as machinectl starts them; here without an init inside and without \
-         registration, so that nothing of it outlives the session."
-    }
-
-    fn options(&self) -> &'static [OptionDescription] {
-        &[NET, SECCOMP]
-    }
-
-    fn by_default(&self) -> &'static [&'static str] {
-        &[]
-    }
-
-    fn ready(&self, specification: &Specification, programs: &Programs) -> Result<Facts, NotReady> {
+impl Environment for Nspawn {
+    fn ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
         let program = programs
             .find(PROGRAM)
             .ok_or_else(|| NotReady::missing(PROGRAM, "apt-get install systemd-container"))?;
         if !private_mounts::permitted() {
             return Err(NotReady::because("systemd-nspawn needs root"));
         }
-        container::ready(NET.value(specification), programs)?;
-        let version = programs::version(&program, &["--version"])
-            .map_err(|e| NotReady::because(format!("{}: {e}", program.display())))?;
+        let way = self.net.ready(programs)?;
+        let version = programs::version(&program, &["--version"]).map_err(NotReady::of(&program))?;
         let mut facts = Facts::default();
         facts.note("runtime.path", program.to_string_lossy());
         facts.note("runtime.version", version);
-        facts.note("runtime.seccomp", SECCOMP.value(specification));
+        self.seccomp.note(&mut facts);
         facts.note("cgroup.version", control_groups::versions());
-        Ok(facts)
+        let seccomp = self.seccomp;
+        Ok(Ready::new(facts, move |workspace| enter(&program, seccomp, &way, workspace)))
     }
+}
 
-    fn enter(
-        &self,
-        specification: &Specification,
-        workspace: &mut dyn Workspace,
-    ) -> Result<Entrance, LabError> {
-        let program = workspace
-            .programs()
-            .find(PROGRAM)
-            .ok_or_else(|| LabError::new(ErrorKind::Environment, format!("{PROGRAM} is not installed")))?;
-        let mut outside = Facts::default();
-        let network = container::prepare(specification, workspace, &mut outside)?;
-        let root = Root::build(workspace)?;
-        // It refuses a root folder that does not look like a system's.
-        let release = root.outside("/etc/os-release");
-        fs::create_dir(root.outside("/usr")).and_then(|()| fs::write(&release, "ID=tare\n")).map_err(
-            |e| LabError::new(ErrorKind::Storage, format!("cannot write {}", release.display())).because(e),
-        )?;
-        let mut command = Command::new(&program);
-        command.args(["--quiet", "--pipe", "--register=no", "--keep-unit", "--link-journal=no"]);
-        command.args(["--resolv-conf=off", "--timezone=off", "--as-pid2"]);
-        command.arg("-D").arg(&root.folder).arg(format!("--machine={}", workspace.name()));
-        command.arg(format!("--setenv={MARK}={}", workspace.mark()));
-        if network.is_own {
-            command.arg("--private-network");
-        }
-        network.inherit(&mut command)?;
-        if SECCOMP.value(specification) == "off" {
-            command.env("SYSTEMD_SECCOMP", "0");
-        }
-        for (path, inside) in &root.shares {
-            // A colon parts the two, and stands for itself after a backslash.
-            let path = path.to_string_lossy().replace(':', "\\:");
-            command.arg(format!("--bind={path}:{inside}"));
-        }
-        command.args([AGENT, tare_probes::agent::AGENT]);
-        // It makes groups below its own, and leaves them.
-        control_groups::join(&mut command, workspace)?;
-        // It keeps files below /run, and leaves them.
-        private_mounts::apply_with_fresh(&mut command, c"/run");
-        root.note_places(&mut outside);
-        Ok(Entrance { command, host: network.host, places: root.places, outside })
+fn enter(
+    program: &Path,
+    seccomp: Seccomp,
+    way: &Way,
+    workspace: &mut dyn Workspace,
+) -> Result<Entrance, LabError> {
+    let mut outside = Facts::default();
+    let network = way.prepare(workspace, &mut outside)?;
+    let root = Root::build(workspace)?;
+    // It refuses a root folder that does not look like a system's.
+    let release = root.outside("/etc/os-release");
+    fs::create_dir(root.outside("/usr")).and_then(|()| fs::write(&release, "ID=tare\n")).map_err(|e| {
+        LabError::new(ErrorKind::Storage, format!("cannot write {}", release.display())).because(e)
+    })?;
+    let mut command = Command::new(program);
+    command.args(["--quiet", "--pipe", "--register=no", "--keep-unit", "--link-journal=no"]);
+    command.args(["--resolv-conf=off", "--timezone=off", "--as-pid2"]);
+    command.arg("-D").arg(&root.folder).arg(format!("--machine={}", workspace.name()));
+    command.arg(format!("--setenv={MARK}={}", workspace.mark()));
+    if network.is_own {
+        command.arg("--private-network");
     }
+    network.inherit(&mut command)?;
+    match seccomp {
+        Seccomp::On => {}
+        Seccomp::Off => drop(command.env("SYSTEMD_SECCOMP", "0")),
+    }
+    for (path, inside) in &root.shares {
+        // A colon parts the two, and stands for itself after a backslash.
+        let path = path.to_string_lossy().replace(':', "\\:");
+        command.arg(format!("--bind={path}:{inside}"));
+    }
+    command.args([AGENT, tare_probes::agent::AGENT]);
+    // It makes groups below its own, and leaves them.
+    control_groups::join(&mut command, workspace)?;
+    // It keeps files below /run, and leaves them.
+    private_mounts::apply_with_fresh(&mut command, c"/run");
+    root.note_places(&mut outside);
+    Ok(Entrance { command, host: network.host, places: root.places, outside })
 }

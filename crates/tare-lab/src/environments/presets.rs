@@ -1,5 +1,6 @@
 //! Presets: specifications under the names of what they stand for, with what they share with it and what not.
 
+use crate::error::{ErrorKind, LabError};
 use crate::provider::specification::Specification;
 
 /// A specification with a name of its own.
@@ -64,37 +65,13 @@ pub fn find(name: &str) -> Option<&'static Preset> {
 
 /// What a specification stands for: the preset's own, with the options that were added to its name.
 /// Any other is given back as it is.
-pub fn resolve(named: Specification) -> Result<Specification, String> {
+pub fn resolve(named: Specification) -> Result<Specification, LabError> {
     let Some(preset) = find(&named.provider) else { return Ok(named) };
-    if let Some(target) = &named.target {
-        return Err(format!("{} takes no target, and '{target}' was given", preset.name));
+    if let Some(instance) = &named.instance {
+        let what = format!("nothing may follow '{}:', and '{instance}' was given", preset.name);
+        return Err(LabError::new(ErrorKind::Usage, what));
     }
     let mut specification = Specification::parse(preset.specification)?;
     specification.options.extend(named.options);
     Ok(specification)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::environments::{self, PROVIDERS};
-
-    #[test]
-    fn every_preset_is_entered_by_a_provider_and_takes_no_name_of_one() {
-        for preset in PRESETS {
-            let specification = environments::parse(preset.name).unwrap();
-            assert_eq!(specification, environments::parse(preset.specification).unwrap());
-            assert!(PROVIDERS.iter().all(|provider| provider.name() != preset.name), "{}", preset.name);
-        }
-    }
-
-    #[test]
-    fn options_are_added_to_a_preset_and_replace_its_own() {
-        let parsed = |text| environments::parse(text).unwrap().to_string();
-        assert_eq!(parsed("wsl1-like?overlay=self"), "gvisor?overlay=self&platform=systrap");
-        assert_eq!(parsed("wsl2-like?cache=none&memory=512"), "qemu?cache=none&memory=512");
-        for wrong in ["wsl1-like:x", "guest?nonsense=1", "wsl3-like"] {
-            assert!(environments::parse(wrong).is_err(), "{wrong}");
-        }
-    }
 }

@@ -1,20 +1,21 @@
-//! ssh: another machine, by the system's own ssh and the user's own configuration of it.
+//! ssh: another machine, by the system's ssh with its configuration.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::net::{IpAddr, UdpSocket};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 use tare_data::facts::Facts;
 
-use crate::error::{ErrorKind, LabError};
-use crate::host::programs::{self, Ended, Programs};
+use crate::error::{Cause, ErrorKind, LabError};
+use crate::host::programs::{self, Programs};
 use crate::ownership::owned::MARK;
+use crate::provider::options::OptionDescription;
 use crate::provider::specification::Specification;
-use crate::provider::{Entrance, NotReady, OptionDescription, Provider, Workspace};
+use crate::provider::{Entrance, Environment, NotReady, Provider, Ready, Workspace};
 
 /// Time in which a connection must be there and a short command done.
 const ANSWER_WAIT: Duration = Duration::from_secs(20);
@@ -23,66 +24,69 @@ const UPLOAD_WAIT: Duration = Duration::from_secs(90);
 /// Longest path of a control socket: the kernel allows 107 bytes, of which ssh adds 17 while it makes one.
 const LONGEST_SOCKET: usize = 90;
 
-const PORT: OptionDescription = OptionDescription {
-    key: "port",
-    default: "",
-    values: &[],
-    about: "port of the other machine, where it is not what the user's configuration says",
+const PORT: OptionDescription = OptionDescription::text(
+    "port",
+    "",
+    "port of the other machine, where it is not the one in ssh's configuration",
+);
+const IDENTITY: OptionDescription = OptionDescription::text("identity", "", "file of the private key");
+const CONFIG: OptionDescription =
+    OptionDescription::text("config", "", "configuration file of ssh in place of the usual one");
+const FOLDER: OptionDescription = OptionDescription::text(
+    "folder",
+    "/var/tmp",
+    "folder on the other machine, on a disk, in which the place 'own' is made",
+);
+
+pub static PROVIDER: Provider = Provider {
+    name: "ssh",
+    summary: "another machine, named after ':' as ssh names it ([user@]host)",
+    stands_for: "whatever is at the other end: a VirtualBox, Hyper-V or VMware guest, a cloud machine, the Windows \
+                 host's neighbour. The machine differs as well as the layer, unless both run on the same hardware. \
+                 The agent is kept there in ~/.cache/tare under its content's hash, so that it is sent once.",
+    instance: Some("[user@]host"),
+    options: &[PORT, IDENTITY, CONFIG, FOLDER],
+    by_default: &[],
+    parse: |specification| Ok(Box::new(Ssh::of(specification)?)),
+    preparation: None,
 };
-const IDENTITY: OptionDescription =
-    OptionDescription { key: "identity", default: "", values: &[], about: "file of the private key" };
-const CONFIG: OptionDescription = OptionDescription {
-    key: "config",
-    default: "",
-    values: &[],
-    about: "configuration file of ssh in place of the user's",
-};
-const FOLDER: OptionDescription = OptionDescription {
-    key: "folder",
-    default: "/var/tmp",
-    values: &[],
-    about: "folder on the other machine, on a disk, in which the place 'own' is made",
-};
 
-pub struct Ssh;
+#[derive(Clone)]
+struct Ssh {
+    /// As ssh names it; none where the specification names none.
+    machine: Option<String>,
+    /// What every call of ssh is given.
+    options: Vec<String>,
+    folder: String,
+}
 
-impl Provider for Ssh {
-    fn name(&self) -> &'static str {
-        "ssh"
+impl Ssh {
+    fn of(specification: &Specification) -> Result<Self, LabError> {
+        // Nobody is there to answer questions; and a terminal would change bytes.
+        let mut options = ["-T", "-oBatchMode=yes", "-oConnectTimeout=10"].map(str::to_owned).to_vec();
+        for (flag, option) in [("-p", PORT), ("-i", IDENTITY), ("-F", CONFIG)] {
+            let given = option.given(specification);
+            options.extend(given.into_iter().flat_map(|value| [flag.to_owned(), value]));
+        }
+        let machine = specification.instance.clone().filter(|machine| !machine.starts_with('-'));
+        Ok(Ssh { machine, options, folder: FOLDER.plain_folder(specification)? })
     }
+}
 
-    fn summary(&self) -> &'static str {
-        "another machine, named after ':' as ssh names it ([user@]host)"
-    }
-
-    fn stands_for(&self) -> &'static str {
-        "whatever is at the other end: a VirtualBox, Hyper-V or VMware guest, a cloud machine, the Windows \
-         host's neighbour. The machine differs as well as the layer, unless both run on the same hardware. \
-         The agent is kept there in ~/.cache/tare under its content's hash, so that it is sent once."
-    }
-
-    fn options(&self) -> &'static [OptionDescription] {
-        &[PORT, IDENTITY, CONFIG, FOLDER]
-    }
-
-    fn by_default(&self) -> &'static [&'static str] {
-        &[]
-    }
-
-    fn ready(&self, specification: &Specification, programs: &Programs) -> Result<Facts, NotReady> {
+impl Environment for Ssh {
+    fn ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
         let program =
             programs.find("ssh").ok_or_else(|| NotReady::missing("ssh", "apt-get install openssh-client"))?;
-        let Ok(target) = target(specification) else {
-            return Err(NotReady::because("no machine is named: write ssh:host or ssh:user@host"));
-        };
+        let nobody = || NotReady::because("no machine is named: write ssh:host or ssh:user@host");
+        let target = self.machine.clone().ok_or_else(nobody)?;
         let mut command = Command::new(&program);
-        command.args(options(specification)).args(["--", target, "uname -m"]);
-        let machine = answer(&mut command, Stdio::null(), ANSWER_WAIT).map_err(|reason| NotReady {
+        command.args(&self.options).args(["--", &target, "uname -m"]);
+        let machine = programs::ask(&mut command, ANSWER_WAIT).map_err(|reason| NotReady {
             reason: format!("{target}: {reason}"),
             command: Some(format!("ssh {target} true")),
         })?;
-        if machine != std::env::consts::ARCH {
-            let ours = std::env::consts::ARCH;
+        let (machine, ours) = (machine.trim(), std::env::consts::ARCH);
+        if machine != ours {
             return Err(NotReady::because(format!(
                 "{target} is a {machine}, and this tare is built for {ours}"
             )));
@@ -90,59 +94,14 @@ impl Provider for Ssh {
         let mut facts = Facts::default();
         facts.note("runtime.path", program.to_string_lossy());
         facts.note("runtime.version", programs::version(&program, &["-V"]).unwrap_or_default());
-        facts.note("runtime.target", target);
-        Ok(facts)
+        facts.note("runtime.target", &target);
+        let Ssh { options, folder, .. } = self.clone();
+        Ok(Ready::new(facts, move |workspace| {
+            let socket = socket(workspace);
+            let connection = Connection { program: &program, options: &options, socket, target: &target };
+            connection.enter(&folder, workspace)
+        }))
     }
-
-    fn enter(
-        &self,
-        specification: &Specification,
-        workspace: &mut dyn Workspace,
-    ) -> Result<Entrance, LabError> {
-        let program = workspace
-            .programs()
-            .find("ssh")
-            .ok_or_else(|| LabError::new(ErrorKind::Environment, "ssh is not installed"))?;
-        let target = target(specification)?;
-        let folder = FOLDER.value(specification);
-        if !is_plain(folder) {
-            let what = format!("ssh: 'folder' cannot be '{folder}'");
-            return Err(LabError::new(ErrorKind::Usage, what).hint("give an absolute path of plain letters"));
-        }
-        let line = Line { program, options: options(specification), socket: socket(workspace), target };
-        line.connect(workspace)?;
-        line.upload(workspace)?;
-        let own = format!("{folder}/{}", workspace.name());
-        let command = line.command(&agent_script(&own, workspace));
-        let places = BTreeMap::from([("own".to_owned(), own)]);
-        let host = line.here(workspace)?;
-        Ok(Entrance { command, host, places, outside: Facts::default() })
-    }
-}
-
-fn target(specification: &Specification) -> Result<&str, LabError> {
-    let target = specification.target.as_deref().filter(|target| !target.starts_with('-'));
-    target.ok_or_else(|| {
-        LabError::new(ErrorKind::Usage, "ssh: no machine is named").hint("write ssh:host or ssh:user@host")
-    })
-}
-
-/// What every call of ssh is given.
-fn options(specification: &Specification) -> Vec<String> {
-    // Nobody is there to answer questions; and a terminal would change bytes.
-    let mut options = vec!["-T".to_owned(), "-oBatchMode=yes".to_owned(), "-oConnectTimeout=10".to_owned()];
-    for (flag, option) in [("-p", PORT), ("-i", IDENTITY), ("-F", CONFIG)] {
-        let value = option.value(specification);
-        if !value.is_empty() {
-            options.extend([flag.to_owned(), value.to_owned()]);
-        }
-    }
-    options
-}
-
-/// A path that needs no quoting in any shell.
-pub(super) fn is_plain(path: &str) -> bool {
-    path.starts_with('/') && path.chars().all(|c| c.is_ascii_alphanumeric() || "/_.-".contains(c))
 }
 
 /// Where the session's connection to a machine is shared; None where the path would be too long.
@@ -152,23 +111,33 @@ fn socket(workspace: &dyn Workspace) -> Option<PathBuf> {
     (path.as_os_str().len() + 38 <= LONGEST_SOCKET).then_some(path)
 }
 
-/// A way to a machine.
-struct Line<'a> {
-    program: PathBuf,
-    options: Vec<String>,
+/// The connection to a machine.
+struct Connection<'a> {
+    program: &'a Path,
+    options: &'a [String],
     socket: Option<PathBuf>,
     target: &'a str,
 }
 
-impl Line<'_> {
+impl Connection<'_> {
+    fn enter(&self, folder: &str, workspace: &mut dyn Workspace) -> Result<Entrance, LabError> {
+        self.connect(workspace)?;
+        self.upload(workspace)?;
+        let own = format!("{folder}/{}", workspace.name());
+        let command = self.command(&agent_script(&own, workspace));
+        let places = BTreeMap::from([("own".to_owned(), own)]);
+        let host = self.here(workspace)?;
+        Ok(Entrance { command, host, places, outside: Facts::default() })
+    }
+
     /// Runs a script there, by the shared connection if there is one.
     fn command(&self, script: &str) -> Command {
-        let mut command = Command::new(&self.program);
-        command.args(&self.options);
+        let mut command = Command::new(self.program);
+        command.args(self.options);
         if let Some(socket) = &self.socket {
             command.arg("-S").arg(socket);
         }
-        // The user's shell there may be any; it is only asked to start sh.
+        // The login shell there may be any; it only has to start sh.
         command.args(["--", self.target]).arg(format!("exec sh -c '{script}'"));
         command
     }
@@ -176,20 +145,20 @@ impl Line<'_> {
     /// Opens the connection that all starts of the session share. It stays until the session ends.
     fn connect(&self, workspace: &dyn Workspace) -> Result<(), LabError> {
         let Some(socket) = &self.socket else { return Ok(()) };
-        let mut check = Command::new(&self.program);
-        check.args(&self.options).arg("-S").arg(socket).args(["-O", "check", "--", self.target]);
+        let mut check = Command::new(self.program);
+        check.args(self.options).arg("-S").arg(socket).args(["-O", "check", "--", self.target]);
         if programs::run(&mut check, ANSWER_WAIT).is_ok_and(|ended| ended.status.success()) {
             return Ok(());
         }
-        let mut master = Command::new(&self.program);
-        master.args(&self.options).args(["-M", "-N", "-f", "-oControlPersist=no", "-S"]).arg(socket);
+        let mut master = Command::new(self.program);
+        master.args(self.options).args(["-M", "-N", "-f", "-oControlPersist=no", "-S"]).arg(socket);
         master.args(["--", self.target]).env(MARK, workspace.session_mark());
-        answer(&mut master, Stdio::null(), ANSWER_WAIT).map(drop).map_err(|cause| self.failed(cause))
+        programs::ask(&mut master, ANSWER_WAIT).map(drop).map_err(|cause| self.failed(cause))
     }
 
     /// Sends the agent, if it is not there.
     fn upload(&self, workspace: &dyn Workspace) -> Result<(), LabError> {
-        // Asked once a session: each question is a round trip and a shell.
+        // Once a session: each question is a round trip and a shell.
         let sent = workspace.session_folder().join(format!("ssh-sent-{}", self.digest()));
         if sent.exists() {
             return Ok(());
@@ -200,14 +169,13 @@ impl Line<'_> {
 
     /// The address at which the other machine sees this one; None where it is that of a router between them.
     fn here(&self, workspace: &dyn Workspace) -> Result<Option<IpAddr>, LabError> {
-        // Asked once a session, as for the agent.
+        // Once a session, as for the agent.
         let kept = workspace.session_folder().join(format!("ssh-here-{}", self.digest()));
         let text = match fs::read_to_string(&kept) {
             Ok(text) => text,
             Err(_) => {
                 let mut command = self.command("echo $SSH_CONNECTION");
-                let told = answer(&mut command, Stdio::null(), ANSWER_WAIT);
-                let text = told.map_err(|cause| self.failed(cause))?;
+                let text = programs::ask(&mut command, ANSWER_WAIT).map_err(|cause| self.failed(cause))?;
                 fs::write(&kept, &text).map_err(|e| self.failed(format!("{}: {e}", kept.display())))?;
                 text
             }
@@ -215,7 +183,7 @@ impl Line<'_> {
         Ok(seen_from(&text).filter(|address| UdpSocket::bind((*address, 0)).is_ok()))
     }
 
-    /// Tells this way from others: the same host may be reached by another configuration.
+    /// Distinguishes this connection from others: the same host may be reached by another configuration.
     fn digest(&self) -> String {
         let words = format!("{:?} {}", self.options, self.target);
         Sha256::digest(words).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
@@ -224,8 +192,8 @@ impl Line<'_> {
     fn upload_if_missing(&self, workspace: &dyn Workspace) -> Result<(), LabError> {
         let cached = cached(workspace);
         let script = format!("agent={cached}; if test -x \"$agent\"; then echo there; else echo missing; fi");
-        let found = answer(&mut self.command(&script), Stdio::null(), ANSWER_WAIT);
-        if found.map_err(|cause| self.failed(cause))? == "there" {
+        let found = programs::ask(&mut self.command(&script), ANSWER_WAIT);
+        if found.map_err(|cause| self.failed(cause))?.trim() == "there" {
             return Ok(());
         }
         let agent = open(workspace.agent())?;
@@ -235,11 +203,11 @@ impl Line<'_> {
             "agent={cached}; part=\"$agent.$$\"; mkdir -p \"${{agent%/*}}\" && cat > \"$part\" && \
              test \"$(wc -c < \"$part\")\" -eq {size_bytes} && chmod 700 \"$part\" && mv \"$part\" \"$agent\""
         );
-        let sent = answer(&mut self.command(&script), agent.0.into(), UPLOAD_WAIT);
+        let sent = programs::ask_with(&mut self.command(&script), agent.0.into(), UPLOAD_WAIT);
         sent.map(drop).map_err(|cause| self.failed(format!("sending the agent: {cause}")))
     }
 
-    fn failed(&self, cause: impl std::fmt::Display) -> LabError {
+    fn failed(&self, cause: impl Into<Cause>) -> LabError {
         LabError::new(ErrorKind::Environment, format!("cannot enter ssh:{}", self.target))
             .because(cause)
             .hint(format!("try: ssh {} true", self.target))
@@ -273,18 +241,6 @@ fn open(path: &Path) -> Result<(File, u64), LabError> {
         .map_err(|e| LabError::new(ErrorKind::Storage, format!("cannot read {}", path.display())).because(e))
 }
 
-/// Runs ssh to its end: the first line that it printed, or why it failed.
-fn answer(command: &mut Command, input: Stdio, wait: Duration) -> Result<String, String> {
-    match programs::run_with(command, input, wait) {
-        Ok(Ended { status, output, .. }) if status.success() => Ok(output.trim().to_owned()),
-        // The last line says why; before it come banners and warnings.
-        Ok(ended) => {
-            Err(ended.errors.lines().last().unwrap_or("ssh failed without a word").trim().to_owned())
-        }
-        Err(e) => Err(e.to_string()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::net::Ipv4Addr;
@@ -292,13 +248,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn options_become_flags_and_a_target_is_no_flag() {
-        let text = "ssh:me@host?port=2222&identity=/key";
-        let specification = Specification::parse(text).unwrap();
-        assert_eq!(options(&specification)[3..], ["-p", "2222", "-i", "/key"]);
-        assert_eq!(target(&specification).unwrap(), "me@host");
-        assert!(target(&Specification::parse("ssh:-oProxyCommand=x").unwrap()).is_err());
-        assert!(target(&Specification::parse("ssh").unwrap()).is_err());
+    fn options_become_flags_and_a_machine_is_not_one() {
+        let of = |text| Ssh::of(&Specification::parse(text).unwrap());
+        let ssh = of("ssh:me@host?port=2222&identity=/key").unwrap();
+        assert_eq!(ssh.options[3..], ["-p", "2222", "-i", "/key"]);
+        assert_eq!(ssh.machine.as_deref(), Some("me@host"));
+        for text in ["ssh:-oProxyCommand=x", "ssh"] {
+            assert_eq!(of(text).unwrap().machine, None);
+        }
+        assert!(of("ssh:host?folder=tmp").is_err());
     }
 
     #[test]
@@ -306,13 +264,5 @@ mod tests {
         assert_eq!(seen_from("127.0.0.1 40000 127.0.0.1 22"), Some(Ipv4Addr::LOCALHOST.into()));
         assert_eq!(seen_from("fe80::1%eth0 1 fe80::2%eth0 22").unwrap().to_string(), "fe80::1");
         assert_eq!(seen_from(""), None);
-    }
-
-    #[test]
-    fn a_folder_needs_no_quoting() {
-        assert!(is_plain("/var/tmp"));
-        for path in ["tmp", "/a b", "/a'b", "/$HOME", "/a;b", ""] {
-            assert!(!is_plain(path), "{path}");
-        }
     }
 }

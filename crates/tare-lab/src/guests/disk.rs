@@ -1,6 +1,7 @@
-//! A guest's own disk: a sparse file with an ext4 file system in it, as virtual machines have them.
+//! A guest's disk: a sparse file with an ext4 file system in it, as virtual machines have them.
 
 use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -20,30 +21,21 @@ pub const MAKER: &str = "mkfs.ext4";
 pub const ARGUMENTS: [&str; 4] =
     ["-q", "-F", "-E", "assume_storage_prezeroed=1,lazy_itable_init=0,lazy_journal_init=0"];
 
-/// The file systems of guests are made by e2fsprogs.
-pub fn ready(programs: &Programs) -> Result<(), NotReady> {
-    match programs.find(MAKER) {
-        Some(_) => Ok(()),
-        None => Err(NotReady::missing(MAKER, "apt-get install e2fsprogs")),
-    }
+/// Whether disks can be made: the path of the program that makes their file systems.
+pub fn maker(programs: &Programs) -> Result<PathBuf, NotReady> {
+    programs.find(MAKER).ok_or_else(|| NotReady::missing(MAKER, "apt-get install e2fsprogs"))
 }
 
-/// Makes a fresh disk on the ground of a start; returns its file.
-pub fn make(workspace: &dyn Workspace) -> Result<PathBuf, LabError> {
+/// Makes a fresh disk in the folder of a start; returns its file.
+pub fn make(maker: &Path, workspace: &dyn Workspace) -> Result<PathBuf, LabError> {
     let path = workspace.folder().join("disk.ext4");
-    let maker = workspace
-        .programs()
-        .find(MAKER)
-        .ok_or_else(|| LabError::new(ErrorKind::Environment, format!("{MAKER} is not installed")))?;
-    fill(&maker, &path).map_err(|cause| {
+    fill(maker, &path).map_err(|cause| {
         LabError::new(ErrorKind::Storage, format!("cannot make the disk {}", path.display())).because(cause)
     })?;
     Ok(path)
 }
 
-fn fill(maker: &Path, path: &Path) -> Result<(), String> {
-    File::create_new(path).and_then(|file| file.set_len(SIZE_BYTES)).map_err(|e| e.to_string())?;
-    let mut command = Command::new(maker);
-    let made = programs::run(command.args(ARGUMENTS).arg(path), MAKE_WAIT).map_err(|e| e.to_string())?;
-    if made.status.success() { Ok(()) } else { Err(made.errors.trim().to_owned()) }
+fn fill(maker: &Path, path: &Path) -> io::Result<()> {
+    File::create_new(path).and_then(|file| file.set_len(SIZE_BYTES))?;
+    programs::ask(Command::new(maker).args(ARGUMENTS).arg(path), MAKE_WAIT).map(drop)
 }

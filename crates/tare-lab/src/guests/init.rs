@@ -1,4 +1,4 @@
-//! A guest: what tare does as the first process of a kernel of its own, and how it is told.
+//! A guest: what tare does as the first process of a kernel of its own, and the plan that it follows.
 
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString};
@@ -8,8 +8,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
@@ -19,6 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::containers::root::AGENT;
 use crate::host::loopback;
+use crate::host::waiting::until_found;
 use crate::network::guest::Inside;
 
 /// First argument under which the program is the first process of a guest.
@@ -56,6 +56,13 @@ pub struct GuestMount {
     pub source: String,
     pub target: String,
     pub options: String,
+}
+
+impl GuestMount {
+    pub fn new(kind: &str, source: &str, target: &str, options: &str) -> Self {
+        let [kind, source, target, options] = [kind, source, target, options].map(str::to_owned);
+        GuestMount { kind, source, target, options }
+    }
 }
 
 /// Where the agent's standard streams are.
@@ -156,14 +163,12 @@ fn attach(entry: &GuestMount) -> io::Result<()> {
 }
 
 fn appears(path: &Path) -> io::Result<()> {
-    let end = Instant::now() + DEVICE_WAIT;
-    while !path.exists() {
-        if Instant::now() > end {
-            return Err(io::Error::new(io::ErrorKind::TimedOut, format!("there is no {}", path.display())));
-        }
-        thread::sleep(LOOK_AGAIN);
-    }
-    Ok(())
+    let found = until_found(DEVICE_WAIT, LOOK_AGAIN, || path.exists().then_some(()));
+    found.ok_or_else(|| missing(&path.display().to_string()))
+}
+
+fn missing(device: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::TimedOut, format!("there is no {device}"))
 }
 
 fn open(stream: &Stream) -> io::Result<File> {
@@ -185,18 +190,13 @@ fn open(stream: &Stream) -> io::Result<File> {
 
 /// The device of the port with a name.
 fn port(name: &str) -> io::Result<PathBuf> {
-    let end = Instant::now() + DEVICE_WAIT;
-    loop {
-        for entry in fs::read_dir(PORTS).into_iter().flatten().flatten() {
-            if fs::read_to_string(entry.path().join("name")).is_ok_and(|found| found.trim() == name) {
-                return Ok(Path::new("/dev").join(entry.file_name()));
-            }
-        }
-        if Instant::now() > end {
-            return Err(io::Error::new(io::ErrorKind::TimedOut, format!("there is no port '{name}'")));
-        }
-        thread::sleep(LOOK_AGAIN);
-    }
+    let named = |entry: &fs::DirEntry| {
+        fs::read_to_string(entry.path().join("name")).is_ok_and(|found| found.trim() == name)
+    };
+    let look = || fs::read_dir(PORTS).into_iter().flatten().flatten().find(named);
+    let found =
+        until_found(DEVICE_WAIT, LOOK_AGAIN, look).ok_or_else(|| missing(&format!("port '{name}'")))?;
+    Ok(Path::new("/dev").join(found.file_name()))
 }
 
 /// Switches off everything that a line discipline does to bytes.

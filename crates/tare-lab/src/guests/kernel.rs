@@ -46,7 +46,7 @@ pub struct Kernel {
     pub image: PathBuf,
     /// Modules in the order in which they are to be loaded.
     pub modules: Vec<PathBuf>,
-    /// As `uname -r` will say.
+    /// As `uname -r` prints it.
     pub release: String,
 }
 
@@ -102,20 +102,20 @@ pub fn find(programs: &Programs) -> Result<Kernel, NotReady> {
     Ok(Kernel { image: folder.join("vmlinux"), modules, release })
 }
 
-/// Downloads and unpacks the newest kernel of the distribution. `tell` hears what happens.
-pub fn prepare(programs: &Programs, tell: &mut dyn FnMut(&str)) -> Result<(), LabError> {
+/// Downloads and unpacks the newest kernel of the distribution. `begins` hears of each step.
+pub fn prepare(programs: &Programs, begins: &mut dyn FnMut(&str)) -> Result<(), LabError> {
     fs::create_dir_all(&programs.prepared).map_err(|e| failed("making a folder", e))?;
     let work = tempfile::Builder::new()
         .prefix("kernel-")
         .tempdir_in(&programs.prepared)
         .map_err(|e| failed("making a folder", e))?;
     let package = newest_package(programs)?;
-    tell(&format!("downloading {package}"));
+    begins(&format!("downloading {package}"));
     let mut download = command(programs, "apt-get")?;
     download.args(["download", &package]).current_dir(work.path());
     must(&mut download, DOWNLOAD_WAIT)?;
     let archive = first_with_ending(work.path(), ".deb").map_err(|e| failed("finding the package", e))?;
-    tell(&format!("unpacking {package}"));
+    begins(&format!("unpacking {package}"));
     let unpacked = work.path().join("unpacked");
     must(command(programs, "dpkg-deb")?.arg("-x").arg(&archive).arg(&unpacked), UNPACK_WAIT)?;
     let made = work.path().join("kernel");
@@ -125,7 +125,7 @@ pub fn prepare(programs: &Programs, tell: &mut dyn FnMut(&str)) -> Result<(), La
     fs::rename(&made, &target).map_err(|e| failed("keeping the kernel", e))
 }
 
-/// Takes the prepared kernel away.
+/// Removes the prepared kernel.
 pub fn remove(programs: &Programs) -> Result<(), LabError> {
     match fs::remove_dir_all(folder(programs)) {
         Err(e) if e.kind() != io::ErrorKind::NotFound => Err(failed("removing the kernel", e)),
@@ -184,7 +184,7 @@ fn payload_of(image: &[u8]) -> Option<&[u8]> {
     image.get(start..start.checked_add(number(0x24c)?)?.checked_sub(4)?)
 }
 
-/// Uncompresses by the program for the format that the first bytes tell.
+/// Uncompresses by the program for the format of the first bytes.
 fn uncompress(programs: &Programs, bytes: &[u8], to: &Path) -> Result<(), LabError> {
     let program = match bytes {
         [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => "xz",
@@ -297,8 +297,7 @@ fn command(programs: &Programs, name: &str) -> Result<Command, LabError> {
 /// Runs a program that must end well; returns what it printed.
 fn must(command: &mut Command, wait: Duration) -> Result<String, LabError> {
     let name = command.get_program().to_string_lossy().into_owned();
-    let ended = programs::run(command, wait).map_err(|e| failed(&name, e))?;
-    if ended.status.success() { Ok(ended.output) } else { Err(failed(&name, ended.errors.trim())) }
+    programs::ask(command, wait).map_err(|e| failed(&name, e))
 }
 
 fn failed(what: &str, cause: impl std::fmt::Display) -> LabError {

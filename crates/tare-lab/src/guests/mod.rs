@@ -6,5 +6,6 @@ pub mod init;
 pub mod initrd;
 pub mod kernel;
 pub mod kvm;
+pub mod memory;
 pub mod share_server;
 pub mod tsc_rate;

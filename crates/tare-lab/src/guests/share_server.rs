@@ -4,16 +4,17 @@ use std::fs;
 use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::containers::private_mounts;
 use crate::containers::root::Root;
-use crate::error::{ErrorKind, LabError};
+use crate::error::{Cause, ErrorKind, LabError};
 use crate::guests::init::GuestMount;
 use crate::host::network_namespace as namespaces;
 use crate::host::programs::Programs;
+use crate::host::waiting::until_found;
 use crate::network::guest::GuestNetwork;
+use crate::provider::options::{Choice, choice};
 use crate::provider::{NotReady, Workspace};
 
 /// The server of virtiofs, where packages put it: Rust's, and QEMU's before version 8.
@@ -35,36 +36,53 @@ const LOOK_AGAIN: Duration = Duration::from_millis(2);
 pub const DIOD_MODULES: [&str; 2] = ["9p", "9pnet_fd"];
 pub const VIRTIOFS_MODULES: [&str; 2] = ["fuse", "virtiofs"];
 
-fn virtiofsd(programs: &Programs) -> Option<PathBuf> {
-    VIRTIOFSD.iter().find_map(|name| programs.find(name))
+choice! {
+    /// What a guest keeps of the host's folders.
+    pub enum Cache: "cache",
+        "what the guest keeps of shares: none: it asks the host every time; loose, mmap (9P only): it trusts its copy"
+    {
+        None = "none",
+        Loose = "loose",
+        Mmap = "mmap",
+    }
 }
 
-/// Whether what serves a kind of share is there.
-pub fn ready(share: &str, cache: &str, net: &str, programs: &Programs) -> Result<(), NotReady> {
-    match share {
-        "virtiofs" if virtiofsd(programs).is_none() => Err(NotReady::missing("virtiofsd", INSTALL_VIRTIOFSD)),
-        "virtiofs" if cache == "mmap" => {
-            Err(NotReady::because("virtiofs has no cache=mmap: take none or loose"))
-        }
-        "virtiofs" | "diod" if !private_mounts::permitted() => {
+/// Whether virtiofs can be had: its server's path.
+pub fn virtiofsd(programs: &Programs) -> Result<PathBuf, NotReady> {
+    let found = VIRTIOFSD.iter().find_map(|name| programs.find(name));
+    let found = found.ok_or_else(|| NotReady::missing("virtiofsd", INSTALL_VIRTIOFSD))?;
+    root_only("virtiofs").map(|()| found)
+}
+
+/// Whether 9P over TCP can be had: its server's path.
+pub fn diod(programs: &Programs) -> Result<PathBuf, NotReady> {
+    root_only("diod")?;
+    programs.find(DIOD).ok_or_else(|| NotReady::missing(DIOD, INSTALL_DIOD))
+}
+
+fn root_only(share: &str) -> Result<(), NotReady> {
+    match private_mounts::permitted() {
+        true => Ok(()),
+        false => {
             Err(NotReady::because(format!("share={share} needs root: its server answers for every user")))
         }
-        "diod" if programs.find(DIOD).is_none() => Err(NotReady::missing(DIOD, INSTALL_DIOD)),
-        "diod" if net != "tap" => Err(NotReady::because("share=diod goes by the network: add net=tap")),
-        _ => Ok(()),
     }
+}
+
+/// The error of share=diod without the network that it goes by.
+pub fn needs_tap(provider: &str) -> LabError {
+    LabError::new(ErrorKind::Usage, format!("{provider}: share=diod goes by the network")).hint("add net=tap")
 }
 
 /// Starts a server of virtiofs for a folder. Returns its socket: a name in the start's folder, since a whole path
 /// may be too long for a socket.
 pub fn serve_virtiofs(
+    program: &Path,
     workspace: &mut dyn Workspace,
     number: usize,
     folder: &Path,
-    cache: &str,
+    cache: Cache,
 ) -> Result<String, LabError> {
-    let program =
-        virtiofsd(workspace.programs()).ok_or_else(|| failed("virtiofsd", "it is not installed"))?;
     let socket = format!("virtiofs{number}.socket");
     let folder = folder.to_str().filter(|path| !path.contains(',')).ok_or_else(|| {
         failed("virtiofsd", format!("{} cannot be written as its option", folder.display()))
@@ -74,23 +92,28 @@ pub fn serve_virtiofs(
     command.arg("-f").arg(format!("--socket-path={socket}"));
     // Words that both implementations take. Its own sandbox would need a user namespace.
     command.arg("-o").arg(format!("source={folder}")).args(["-o", "sandbox=chroot"]);
-    let mode = if cache == "loose" { "always" } else { "none" };
+    let mode = match cache {
+        Cache::Loose => "always",
+        // A specification with virtiofs and mmap is refused.
+        Cache::None | Cache::Mmap => "none",
+    };
     command.arg("-o").arg(format!("cache={mode}"));
     // It keeps a file below /run, and leaves it.
     private_mounts::apply_with_fresh(&mut command, c"/run");
-    let said = workspace.accompany(&format!("virtiofsd{number}"), command)?;
+    let log = workspace.accompany(&format!("virtiofsd{number}"), command)?;
     let path = workspace.folder().join(&socket);
-    if comes(|| path.exists()) { Ok(socket) } else { Err(failed("virtiofsd", last_line(&said))) }
+    if comes(|| path.exists()) { Ok(socket) } else { Err(failed("virtiofsd", last_line(&log))) }
 }
 
 /// Starts a server of 9P for all shares on the lab's end of a guest's network; returns what the guest mounts.
 pub fn serve_9p(
+    program: &Path,
     workspace: &mut dyn Workspace,
     root: &Root,
     network: &GuestNetwork,
-    cache: &str,
+    cache: Cache,
 ) -> Result<Vec<GuestMount>, LabError> {
-    let program = workspace.programs().find(DIOD).ok_or_else(|| failed(DIOD, "it is not installed"))?;
+    let cache = cache.name();
     let wire = network.inside.wire;
     // It turns away whom it cannot find a name for.
     let hosts = workspace.folder().join("hosts");
@@ -104,49 +127,38 @@ pub fn serve_9p(
     }
     network.inherit(&mut command)?;
     private_mounts::apply_with_file(&mut command, &hosts, c"/etc/hosts").map_err(|e| failed(DIOD, e))?;
-    let said = workspace.accompany(DIOD, command)?;
+    let log = workspace.accompany(DIOD, command)?;
     let address = SocketAddr::new(IpAddr::from(wire.near), DIOD_PORT);
     let listens = namespaces::within(&network.namespace, || {
         Ok(comes(|| TcpStream::connect_timeout(&address, READY_WAIT).is_ok()))
     });
     if !matches!(listens, Ok(true)) {
-        return Err(failed(DIOD, last_line(&said)));
+        return Err(failed(DIOD, last_line(&log)));
     }
     let mount = |(path, inside): &(PathBuf, String)| {
         let path = path.to_str().filter(|path| !path.contains(',')).ok_or_else(|| {
             failed(DIOD, format!("{} cannot be written as an option of a mount", path.display()))
         })?;
-        Ok(GuestMount {
-            kind: "9p".to_owned(),
-            source: wire.near.to_string(),
-            target: inside.clone(),
-            options: format!(
-                "trans=tcp,port={DIOD_PORT},version=9p2000.L,msize={MESSAGE_BYTES},uname=root,access=any,\
-                 cache={cache},aname={path}"
-            ),
-        })
+        let options = format!(
+            "trans=tcp,port={DIOD_PORT},version=9p2000.L,msize={MESSAGE_BYTES},uname=root,access=any,\
+             cache={cache},aname={path}"
+        );
+        Ok(GuestMount::new("9p", &wire.near.to_string(), inside, &options))
     };
     root.shares.iter().map(mount).collect()
 }
 
 /// Whether something comes to hold in time.
 fn comes(holds: impl Fn() -> bool) -> bool {
-    let end = Instant::now() + READY_WAIT;
-    while !holds() {
-        if Instant::now() > end {
-            return false;
-        }
-        thread::sleep(LOOK_AGAIN);
-    }
-    true
+    until_found(READY_WAIT, LOOK_AGAIN, || holds().then_some(())).is_some()
 }
 
-/// The last that a program said.
+/// The last line that a program printed.
 fn last_line(log: &Path) -> String {
-    let said = fs::read_to_string(log).unwrap_or_default();
-    said.lines().last().unwrap_or("it does not get ready").trim().to_owned()
+    let log = fs::read_to_string(log).unwrap_or_default();
+    log.lines().last().unwrap_or("it does not get ready").trim().to_owned()
 }
 
-fn failed(program: &str, cause: impl std::fmt::Display) -> LabError {
+fn failed(program: &str, cause: impl Into<Cause>) -> LabError {
     LabError::new(ErrorKind::Environment, format!("cannot share folders by {program}")).because(cause)
 }

@@ -8,5 +8,6 @@ pub mod network_device;
 pub mod network_namespace;
 pub mod processes;
 pub mod programs;
+pub mod waiting;
 pub mod windows_text;
 pub mod wsl_distributions;

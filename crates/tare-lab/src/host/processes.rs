@@ -4,15 +4,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
+use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::ownership::owned::MARK;
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_signal};
+use rustix::process::{
+    Pid, PidfdFlags, Signal, getpid, getppid, kill_process, pidfd_open, pidfd_send_signal,
+    set_parent_process_death_signal, setsid,
+};
 
-/// Environment variable of programs that are better let finish: they write to a storage that is not tare's
-/// alone, and leave it damaged when they are killed.
+use crate::ownership::owned::MARK;
+
+/// Environment variable of programs that are better let finish: they write to a storage that others use too,
+/// and leave it damaged when they are killed.
 pub const FINISHES: &str = "TARE_FINISHES";
 
 /// Time that such a program has: an engine makes an image in less than a second.
@@ -26,7 +32,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(1);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stat {
     parent: u32,
-    /// `Z` and `X` are dead already: only their parent can take them away.
+    /// `Z` and `X` are dead already: only their parent can remove them.
     dead: bool,
     /// Whether it belongs to a terminal, and thus perhaps to a person.
     terminal: bool,
@@ -50,7 +56,7 @@ impl Stat {
     }
 }
 
-/// When a process was started, in ticks since boot; tells it from a later one with the same number.
+/// When a process was started, in ticks since boot; distinguishes it from a later one with the same number.
 pub fn started_ticks(pid: u32) -> Option<u64> {
     Stat::of(pid).map(|stat| stat.started_ticks)
 }
@@ -112,7 +118,7 @@ impl Signs {
         !stat.terminal && (lives("cwd") || fs::read(of("cmdline")).is_ok_and(|line| self.called(&line)))
     }
 
-    /// Whether the words of a command speak of the session.
+    /// Whether the words of a command name the session.
     fn called(&self, line: &[u8]) -> bool {
         let folder = self.folder.as_os_str().as_bytes();
         contains(line, folder, b"-_.") || contains(line, self.name.as_bytes(), b"")
@@ -168,6 +174,20 @@ pub fn kill(pid: u32, started: u64) -> io::Result<()> {
     }
 }
 
+/// Gives a command a session of its own (no terminal, no Ctrl-C) and lets it die with the thread that
+/// starts it.
+pub fn die_with_parent(command: &mut Command) {
+    let parent = getpid();
+    let prepare = move || -> io::Result<()> {
+        setsid()?;
+        set_parent_process_death_signal(Some(Signal::KILL))?;
+        // One that died before that call sends no signal.
+        if getppid() == Some(parent) { Ok(()) } else { Err(io::ErrorKind::BrokenPipe.into()) }
+    };
+    // SAFETY: between fork and exec only system calls are made, and nothing is allocated.
+    unsafe { command.pre_exec(prepare) };
+}
+
 fn all() -> BTreeMap<u32, Stat> {
     let Ok(entries) = fs::read_dir("/proc") else { return BTreeMap::new() };
     entries
@@ -190,7 +210,7 @@ fn lineage(all: &BTreeMap<u32, Stat>) -> BTreeSet<u32> {
     line
 }
 
-/// Whether a word stands in this text as a whole: what follows is no letter, digit nor one of `more`.
+/// Whether a word stands in this text as a whole: what follows is not a letter, a digit or one of `more`.
 fn contains(text: &[u8], word: &[u8], more: &[u8]) -> bool {
     let ends = |next: &u8| !next.is_ascii_alphanumeric() && !more.contains(next);
     !word.is_empty()

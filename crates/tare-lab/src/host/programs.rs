@@ -9,9 +9,10 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags};
 use rustix::process::{Pid, Signal, kill_process_group};
 
+use crate::host::waiting::until_ready;
 use crate::host::windows_text;
 
 /// Most that is read of a program's standard output and of its errors; the rest is dropped.
@@ -62,6 +63,19 @@ impl Ended {
             .find(|line| !line.is_empty())
             .unwrap_or_default()
     }
+
+    /// What it printed, or why it failed: the last line of its errors, before which come banners and warnings.
+    fn output(self) -> io::Result<String> {
+        if self.status.success() {
+            return Ok(self.output);
+        }
+        let reason = self.errors.lines().rev().map(str::trim).find(|line| !line.is_empty());
+        Err(io::Error::other(match (reason, self.first_line()) {
+            (Some(reason), _) => reason.to_owned(),
+            (None, "") => format!("it failed and printed nothing ({})", self.status),
+            (None, printed) => printed.to_owned(),
+        }))
+    }
 }
 
 /// Runs a program to its end with nothing on its standard input; kills it when the time is up.
@@ -75,9 +89,11 @@ pub fn run_with(command: &mut Command, input: Stdio, wait: Duration) -> io::Resu
 }
 
 /// The same from a file to a file, say: only what goes to a pipe is kept as output.
+///
+/// Its messages are shown beside tare's own, and some are parsed: whatever the locale, they are in English.
 pub fn run_between(command: &mut Command, input: Stdio, output: Stdio, wait: Duration) -> io::Result<Ended> {
     let end = Instant::now() + wait;
-    command.stdin(input).stdout(output).stderr(Stdio::piped()).process_group(0);
+    command.stdin(input).stdout(output).stderr(Stdio::piped()).process_group(0).env("LC_ALL", "C");
     let mut child = command.spawn()?;
     let (mut out, mut err) = (child.stdout.take(), child.stderr.take());
     let (mut output, mut errors) = (Vec::new(), Vec::new());
@@ -112,7 +128,17 @@ pub fn run_between(command: &mut Command, input: Stdio, output: Stdio, wait: Dur
     }
 }
 
-/// Asks a program for its version: the first line that it prints.
+/// Runs a program that must succeed; returns what it printed on standard output.
+pub fn ask(command: &mut Command, wait: Duration) -> io::Result<String> {
+    ask_with(command, Stdio::null(), wait)
+}
+
+/// The same with a file, say, on its standard input.
+pub fn ask_with(command: &mut Command, input: Stdio, wait: Duration) -> io::Result<String> {
+    run_with(command, input, wait)?.output()
+}
+
+/// Asks a program for its version: the first line that it prints, wherever.
 pub fn version(program: &Path, question: &[&str]) -> io::Result<String> {
     let ended = run(Command::new(program).args(question), VERSION_WAIT)?;
     Ok(ended.first_line().to_owned())
@@ -125,19 +151,14 @@ fn wait_for_bytes(out: Option<&impl AsFd>, err: Option<&impl AsFd>, left: Durati
     if pipes.is_empty() {
         return Ok(());
     }
-    let wait = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() };
-    match poll(&mut pipes, Some(&wait)) {
-        Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
-        Err(e) => Err(e.into()),
-    }
+    until_ready(&mut pipes, left).map(drop)
 }
 
 /// Reads what a pipe has now; at its end the pipe is dropped.
 fn take<P: AsFd + Read>(pipe: &mut Option<P>, bytes: &mut Vec<u8>) {
     let Some(reader) = pipe else { return };
     let mut ready = [PollFd::new(reader, PollFlags::IN)];
-    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-    if !matches!(poll(&mut ready, Some(&now)), Ok(1..)) {
+    if !until_ready(&mut ready, Duration::ZERO).unwrap_or(false) {
         return;
     }
     let mut buffer = [0u8; 4096];

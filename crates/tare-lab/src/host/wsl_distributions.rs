@@ -1,6 +1,7 @@
-//! Distributions of WSL: what wsl.exe says of them, and copies of them that a session makes and takes away.
+//! Distributions of WSL: what wsl.exe prints about them, and copies of them that a session makes and removes.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -8,7 +9,7 @@ use std::time::Duration;
 use tare_data::facts::Facts;
 
 use crate::host::mounts::{self, Mount};
-use crate::host::programs::{self, Programs};
+use crate::host::programs::{Programs, ask};
 use crate::ownership::owned::MARK;
 
 /// Under this name, or here, as every WSL mounts the first drive unless told otherwise.
@@ -20,14 +21,14 @@ const ANSWER_WAIT: Duration = Duration::from_secs(20);
 const COPY_WAIT: Duration = Duration::from_secs(30 * 60);
 /// Most distributions that are read of a list.
 const MOST: usize = 256;
-/// Most that is read of the user's .wslconfig, a page of settings.
+/// Most that is read of .wslconfig, a page of settings.
 const LONGEST_CONFIG: usize = 64 * 1024;
 
 /// A distribution as `wsl.exe --list --verbose` has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Distribution {
     pub name: String,
-    /// In the language of the user's Windows.
+    /// In the language of that Windows.
     pub state: String,
     /// 1 or 2.
     pub version: u8,
@@ -40,8 +41,8 @@ pub fn program(programs: &Programs) -> Option<PathBuf> {
     PROGRAMS.iter().find_map(|name| programs.find(name))
 }
 
-/// All distributions, or why wsl.exe does not say.
-pub fn list(program: &Path) -> Result<Vec<Distribution>, String> {
+/// All distributions, as wsl.exe lists them.
+pub fn list(program: &Path) -> io::Result<Vec<Distribution>> {
     ask(Command::new(program).args(["--list", "--verbose"]), ANSWER_WAIT).map(|text| parse(&text))
 }
 
@@ -96,7 +97,7 @@ fn note_config(facts: &mut Facts, text: &str) {
     }
 }
 
-/// A folder of the user's on Windows that an environment variable names there, as a path here.
+/// A folder on Windows that an environment variable names there, as a path here.
 pub fn windows_folder(programs: &Programs, variable: &str) -> Option<PathBuf> {
     let shell = SHELLS.iter().find_map(|name| programs.find(name))?;
     let question = format!("echo %{variable}%");
@@ -134,14 +135,7 @@ pub fn is_drive(mount: &Mount) -> bool {
 /// Writes a distribution out and reads it in again under another name and version, in a folder on a drive of
 /// Windows. The archive is gone afterwards; the folder and the name are the caller's to own, as what runs meanwhile is
 /// by its `mark`.
-pub fn copy(
-    program: &Path,
-    from: &str,
-    to: &str,
-    version: u8,
-    folder: &Path,
-    mark: &str,
-) -> Result<(), String> {
+pub fn copy(program: &Path, from: &str, to: &str, version: u8, folder: &Path, mark: &str) -> io::Result<()> {
     // Names without a path: wsl.exe works in this folder too, and has another word for it.
     let archive = format!("{to}.tar");
     let run = |arguments: &[&str]| {
@@ -154,24 +148,14 @@ pub fn copy(
     done.map(drop)
 }
 
-/// Takes a distribution away with all that is in it. None when there is none of that name.
-pub fn unregister(program: &Path, name: &str) -> Result<Option<()>, String> {
+/// Removes a distribution with all that is in it. None when there is none of that name.
+pub fn unregister(program: &Path, name: &str) -> io::Result<Option<()>> {
     if list(program)?.iter().all(|distribution| distribution.name != name) {
         return Ok(None);
     }
     // One that does not run cannot be stopped, and need not.
     let _ = ask(Command::new(program).args(["--terminate", name]), ANSWER_WAIT);
     ask(Command::new(program).args(["--unregister", name]), ANSWER_WAIT).map(|_| Some(()))
-}
-
-/// What wsl.exe answers, or its own words on why it does not: it writes those to standard output.
-fn ask(command: &mut Command, wait: Duration) -> Result<String, String> {
-    match programs::run(command, wait) {
-        Ok(ended) if ended.status.success() => Ok(ended.output),
-        Ok(ended) if !ended.first_line().is_empty() => Err(ended.first_line().to_owned()),
-        Ok(ended) => Err(format!("it failed without a word ({})", ended.status)),
-        Err(e) => Err(e.to_string()),
-    }
 }
 
 #[cfg(test)]

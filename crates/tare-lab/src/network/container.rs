@@ -1,12 +1,12 @@
 //! The network of a container: none but its own, the host's, or a way to the lab's network.
 
 use std::net::{IpAddr, Ipv4Addr};
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags};
 use rustix::pipe::{PipeFlags, pipe_with};
 use tare_data::facts::Facts;
 
@@ -14,22 +14,29 @@ use crate::error::LabError;
 use crate::host::network_device;
 use crate::host::network_namespace as namespaces;
 use crate::host::programs::{self, Programs};
+use crate::host::waiting::until_ready;
 use crate::network::lab::{self, Wire, failed};
-use crate::provider::specification::Specification;
-use crate::provider::{NotReady, OptionDescription, Workspace};
+use crate::provider::options::{Choice, choice};
+use crate::provider::{NotReady, Workspace};
 
-/// What a container's specification says of its network.
-pub const NET: OptionDescription = OptionDescription {
-    key: "net",
-    default: "own",
-    values: &["own", "host", "veth", "bridge", "nat", "slirp"],
-    about: "own: a namespace with nothing but loopback; host: the host's network; veth: a pair of virtual \
-            Ethernet devices to the session's own network, where the peer `host` is; bridge: the same by a \
-            bridge; nat: by a router that translates addresses; slirp: by a network stack in user space \
-            (slirp4netns)",
-};
+choice! {
+    /// The network of a container, as a specification names it.
+    pub enum Net: "net",
+        "own: a namespace with nothing but loopback; host: the host's network; veth: a pair of virtual \
+         Ethernet devices to the session's own network, where the peer `host` is; bridge: the same by a \
+         bridge; nat: by a router that translates addresses; slirp: by a network stack in user space \
+         (slirp4netns)"
+    {
+        Own = "own",
+        Host = "host",
+        Veth = "veth",
+        Bridge = "bridge",
+        Nat = "nat",
+        Slirp = "slirp",
+    }
+}
 
-/// What translates addresses, and what is told to.
+/// What translates addresses.
 const NFT: &str = "nft";
 const IPTABLES: &str = "iptables";
 const INSTALL_NFT: &str = "apt-get install nftables";
@@ -55,6 +62,12 @@ pub struct ContainerNetwork {
 }
 
 impl ContainerNetwork {
+    /// A namespace that the container makes by itself, with nothing but loopback.
+    pub const OWN: ContainerNetwork = ContainerNetwork { is_own: true, namespace: None, host: None };
+    /// The host's own network.
+    pub const HOST: ContainerNetwork =
+        ContainerNetwork { is_own: false, namespace: None, host: Some(IpAddr::V4(Ipv4Addr::LOCALHOST)) };
+
     /// Lets the command start where the container's network is, unless it makes it by itself.
     pub fn inherit(&self, command: &mut Command) -> Result<(), LabError> {
         let Some(namespace) = &self.namespace else { return Ok(()) };
@@ -62,114 +75,154 @@ impl ContainerNetwork {
     }
 }
 
-/// Whether the network that a specification asks for can be had.
-pub fn ready(net: &str, programs: &Programs) -> Result<(), NotReady> {
-    match net {
-        "own" | "none" | "host" => return Ok(()),
-        "nat" if programs.find(NFT).or_else(|| programs.find(IPTABLES)).is_none() => {
-            return Err(NotReady::missing("nft (nor iptables)", INSTALL_NFT));
-        }
-        "slirp" if programs.find(SLIRP).is_none() => return Err(NotReady::missing(SLIRP, INSTALL_SLIRP)),
-        "slirp" if !network_device::taps_are_there() => {
-            return Err(NotReady::because("this kernel has no taps (/dev/net/tun)"));
-        }
-        _ => {}
-    }
-    lab::ready()
+/// A network that can be had.
+#[derive(Clone, Debug)]
+pub enum Way {
+    Own,
+    Host,
+    Lab(Attachment),
 }
 
-/// Prepares the network that a specification asks for.
-pub fn prepare(
-    specification: &Specification,
-    workspace: &mut dyn Workspace,
-    outside: &mut Facts,
-) -> Result<ContainerNetwork, LabError> {
-    let net = NET.value(specification);
-    match net {
-        "own" => Ok(ContainerNetwork { is_own: true, namespace: None, host: None }),
-        "host" => {
-            outside.note("path.net", net);
-            Ok(ContainerNetwork { is_own: false, namespace: None, host: Some(Ipv4Addr::LOCALHOST.into()) })
-        }
-        _ => attach(net, workspace, outside),
+/// How a namespace is attached to the lab's network, with the programs that this needs.
+#[derive(Clone, Debug)]
+pub enum Attachment {
+    Veth,
+    Bridge,
+    Nat(Translator),
+    Slirp(PathBuf),
+}
+
+/// What translates addresses.
+#[derive(Clone, Debug)]
+pub enum Translator {
+    Nft(PathBuf),
+    Iptables(PathBuf),
+}
+
+impl Net {
+    /// Whether this network can be had here.
+    pub fn ready(self, programs: &Programs) -> Result<Way, NotReady> {
+        let attachment = match self {
+            Net::Own => return Ok(Way::Own),
+            Net::Host => return Ok(Way::Host),
+            Net::Veth => Attachment::Veth,
+            Net::Bridge => Attachment::Bridge,
+            Net::Nat => {
+                let nft = programs.find(NFT).map(Translator::Nft);
+                let translator = nft.or_else(|| programs.find(IPTABLES).map(Translator::Iptables));
+                let missing = || NotReady::missing("nft (nor iptables)", INSTALL_NFT);
+                Attachment::Nat(translator.ok_or_else(missing)?)
+            }
+            Net::Slirp => {
+                let slirp = programs.find(SLIRP).ok_or_else(|| NotReady::missing(SLIRP, INSTALL_SLIRP))?;
+                lab::taps_ready()?;
+                Attachment::Slirp(slirp)
+            }
+        };
+        lab::ready().map(|()| Way::Lab(attachment))
     }
 }
 
-/// Makes a namespace with a way to the lab's network: `veth`, `bridge`, `nat`, `slirp`.
-pub fn attach(
-    net: &str,
-    workspace: &mut dyn Workspace,
-    outside: &mut Facts,
-) -> Result<ContainerNetwork, LabError> {
-    let lab = lab::namespace(workspace)?;
-    let inside = lab::own_namespace(workspace, "")?;
-    let start = workspace.number();
-    let device = lab::device(net, start);
-    let wire = Wire::of(start, false);
-    let mut near = Some(device.as_str());
-    match net {
-        "veth" => lab::lay_wire(workspace, (&lab, &device), &inside, wire)?,
-        "bridge" => {
-            lab::join_bridge(workspace, &lab, &device, &inside, Wire::bridged(start))?;
-            outside.note("path.bridge", "one of the session's own");
-        }
-        "nat" => {
-            let router = lab::own_namespace(workspace, "-router")?;
-            lab::lay_wire(workspace, (&lab, &device), &router, wire)?;
-            lab::lay_wire(workspace, (&router, BEHIND), &inside, Wire::of(start, true))?;
-            outside.note("path.nat", translate(workspace, &router)?);
-        }
-        _ => {
-            slirp(workspace, &lab, &inside)?;
-            outside.note("path.nat", "in user space, by slirp4netns");
-            near = None;
+impl Way {
+    /// Prepares this network for one start.
+    pub fn prepare(
+        &self,
+        workspace: &mut dyn Workspace,
+        outside: &mut Facts,
+    ) -> Result<ContainerNetwork, LabError> {
+        match self {
+            Way::Own => Ok(ContainerNetwork::OWN),
+            Way::Host => {
+                outside.note("path.net", Net::Host.name());
+                Ok(ContainerNetwork::HOST)
+            }
+            Way::Lab(attachment) => attachment.make(workspace, outside),
         }
     }
-    lab::note(outside, net, &lab, near);
-    let address = match net {
-        "bridge" => Some(Wire::bridged(start)),
-        "veth" => Some(wire),
-        "nat" => Some(Wire::of(start, true)),
-        _ => None,
-    };
-    outside.note("path.address", address.map(|wire| wire.far.to_string()).unwrap_or_default());
-    Ok(ContainerNetwork { is_own: false, namespace: Some(inside), host: lab::host() })
 }
 
-/// Lets a router put its own address in place of those behind it; returns by what.
-fn translate(workspace: &dyn Workspace, router: &Path) -> Result<&'static str, LabError> {
-    namespaces::within(router, network_device::forward).map_err(|e| failed("forwarding packets", e))?;
-    let (mut command, by) = match workspace.programs().find(NFT) {
-        Some(nft) => {
-            let rules = format!(
-                "table ip tare {{ chain out {{ type nat hook postrouting priority 100; \
-                 oifname \"{OUT}\" masquerade; }}; }}\n"
-            );
-            let file = workspace.folder().join("nat.nft");
-            std::fs::write(&file, rules).map_err(|e| failed("writing the rules", e))?;
-            let mut command = Command::new(nft);
-            command.arg("-f").arg(file);
-            (command, "masquerade, by nftables")
+impl Attachment {
+    fn net(&self) -> Net {
+        match self {
+            Attachment::Veth => Net::Veth,
+            Attachment::Bridge => Net::Bridge,
+            Attachment::Nat(_) => Net::Nat,
+            Attachment::Slirp(_) => Net::Slirp,
         }
-        None => {
-            let program = workspace.programs().find(IPTABLES);
-            let program = program.ok_or_else(|| failed("translating addresses", "there is no nft"))?;
-            let mut command = Command::new(program);
-            command.args(["-t", "nat", "-A", "POSTROUTING", "-o", OUT, "-j", "MASQUERADE"]);
-            (command, "masquerade, by iptables")
-        }
-    };
-    namespaces::inherit(&mut command, router).map_err(|e| failed("entering the router", e))?;
-    match programs::run(&mut command, READY_WAIT) {
-        Ok(ended) if ended.status.success() => Ok(by),
-        Ok(ended) => Err(failed("translating addresses", ended.first_line())),
-        Err(e) => Err(failed("translating addresses", e)),
+    }
+
+    /// Makes a namespace with a way to the lab's network.
+    pub fn make(
+        &self,
+        workspace: &mut dyn Workspace,
+        outside: &mut Facts,
+    ) -> Result<ContainerNetwork, LabError> {
+        let name = self.net().name();
+        let lab = lab::namespace(workspace)?;
+        let inside = lab::own_namespace(workspace, "")?;
+        let start = workspace.number();
+        let device = lab::device(name, start);
+        let wire = Wire::of(start, false);
+        // A stack in user space has no device in the lab, and addresses of its own.
+        let address = match self {
+            Attachment::Veth => {
+                lab::lay_wire(workspace, (&lab, &device), &inside, wire)?;
+                Some(wire)
+            }
+            Attachment::Bridge => {
+                lab::join_bridge(workspace, &lab, &device, &inside, Wire::bridged(start))?;
+                outside.note("path.bridge", "one of the session's own");
+                Some(Wire::bridged(start))
+            }
+            Attachment::Nat(translator) => {
+                let router = lab::own_namespace(workspace, "-router")?;
+                lab::lay_wire(workspace, (&lab, &device), &router, wire)?;
+                lab::lay_wire(workspace, (&router, BEHIND), &inside, Wire::of(start, true))?;
+                outside.note("path.nat", translator.translate(workspace, &router)?);
+                Some(Wire::of(start, true))
+            }
+            Attachment::Slirp(program) => {
+                slirp(program, workspace, &lab, &inside)?;
+                outside.note("path.nat", "in user space, by slirp4netns");
+                None
+            }
+        };
+        lab::note(outside, name, &lab, address.map(|_| device.as_str()));
+        outside.note("path.address", address.map(|wire| wire.far.to_string()).unwrap_or_default());
+        Ok(ContainerNetwork { is_own: false, namespace: Some(inside), host: lab::host() })
+    }
+}
+
+impl Translator {
+    /// Lets a router put its own address in place of those behind it; returns by what.
+    fn translate(&self, workspace: &dyn Workspace, router: &Path) -> Result<&'static str, LabError> {
+        namespaces::within(router, network_device::forward).map_err(|e| failed("forwarding packets", e))?;
+        let (mut command, by) = match self {
+            Translator::Nft(nft) => {
+                let rules = format!(
+                    "table ip tare {{ chain out {{ type nat hook postrouting priority 100; \
+                     oifname \"{OUT}\" masquerade; }}; }}\n"
+                );
+                let file = workspace.folder().join("nat.nft");
+                std::fs::write(&file, rules).map_err(|e| failed("writing the rules", e))?;
+                let mut command = Command::new(nft);
+                command.arg("-f").arg(file);
+                (command, "masquerade, by nftables")
+            }
+            Translator::Iptables(iptables) => {
+                let mut command = Command::new(iptables);
+                command.args(["-t", "nat", "-A", "POSTROUTING", "-o", OUT, "-j", "MASQUERADE"]);
+                (command, "masquerade, by iptables")
+            }
+        };
+        namespaces::inherit(&mut command, router).map_err(|e| failed("entering the router", e))?;
+        programs::ask(&mut command, READY_WAIT).map_err(|e| failed("translating addresses", e))?;
+        Ok(by)
     }
 }
 
 /// Starts a network stack in user space between a namespace and the lab's.
-fn slirp(workspace: &mut dyn Workspace, lab: &Path, inside: &Path) -> Result<(), LabError> {
-    let program = workspace.programs().find(SLIRP).ok_or_else(|| failed("starting it", "no slirp4netns"))?;
+fn slirp(program: &Path, workspace: &mut dyn Workspace, lab: &Path, inside: &Path) -> Result<(), LabError> {
     // The end that it writes to must be there after exec.
     let (reader, writer) = pipe_with(PipeFlags::empty()).map_err(|e| failed("making a pipe", e))?;
     rustix::io::fcntl_setfd(&reader, rustix::io::FdFlags::CLOEXEC).map_err(|e| failed("making a pipe", e))?;
@@ -177,27 +230,12 @@ fn slirp(workspace: &mut dyn Workspace, lab: &Path, inside: &Path) -> Result<(),
     command.args(["--configure", "--disable-dns", "--mtu", SLIRP_MTU, "--netns-type", "path"]);
     command.arg(format!("--ready-fd={}", writer.as_raw_fd())).arg(inside).arg(lab::INSIDE);
     namespaces::inherit(&mut command, lab).map_err(|e| failed("entering the lab's network", e))?;
-    let said = workspace.accompany(SLIRP, command)?;
+    let log = workspace.accompany(SLIRP, command)?;
     drop(writer);
-    let mut byte = [0u8];
-    if wait_for(&reader, READY_WAIT) && matches!(rustix::io::read(&reader, &mut byte), Ok(1)) {
+    let is_there = until_ready(&mut [PollFd::new(&reader, PollFlags::IN)], READY_WAIT).unwrap_or(false);
+    if is_there && matches!(rustix::io::read(&reader, &mut [0u8]), Ok(1)) {
         return Ok(());
     }
-    let said = std::fs::read_to_string(said).unwrap_or_default();
-    Err(failed("starting slirp4netns", said.lines().last().unwrap_or("it does not get ready")))
-}
-
-/// Waits for a byte, or the end; false when the time is up.
-fn wait_for(pipe: impl AsFd, wait: Duration) -> bool {
-    let end = Instant::now() + wait;
-    loop {
-        let left = end.saturating_duration_since(Instant::now());
-        let left = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() };
-        match poll(&mut [PollFd::new(&pipe, PollFlags::IN)], Some(&left)) {
-            Ok(0) => return false,
-            Ok(_) => return true,
-            Err(rustix::io::Errno::INTR) if Instant::now() < end => {}
-            Err(_) => return false,
-        }
-    }
+    let log = std::fs::read_to_string(log).unwrap_or_default();
+    Err(failed("starting slirp4netns", log.lines().last().unwrap_or("it does not get ready")))
 }

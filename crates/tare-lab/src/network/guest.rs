@@ -8,12 +8,10 @@ use serde::{Deserialize, Serialize};
 use tare_data::facts::Facts;
 
 use crate::error::{ErrorKind, LabError};
-use crate::host::network_device;
 use crate::host::network_namespace as namespaces;
 use crate::network::lab::{self, Wire, failed};
-use crate::network::netem::Netem;
-use crate::provider::specification::Specification;
-use crate::provider::{NotReady, OptionDescription, Workspace};
+use crate::network::netem::{Impairment, Netem};
+use crate::provider::{NotReady, Workspace};
 
 /// The network that QEMU's stack in user space gives a guest (QEMU's manual, "-netdev user").
 const USER: Wire = Wire { near: Ipv4Addr::new(10, 0, 2, 2), far: Ipv4Addr::new(10, 0, 2, 15), prefix: 24 };
@@ -56,60 +54,61 @@ impl GuestNetwork {
     }
 }
 
-/// Whether the network that a specification asks for can be had.
-pub fn ready(net: &OptionDescription, specification: &Specification) -> Result<(), NotReady> {
-    let value = net.value(specification);
-    let netem = Netem::of(specification).map_err(|e| NotReady::because(e.to_string()))?;
-    match value {
-        "none" if netem.is_some() => {
-            Err(NotReady::because("delay, loss, duplicate and reorder need a network: add net=tap"))
+/// A way from a guest to the lab's network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    Tap,
+    /// QEMU's network stack in user space.
+    User,
+}
+
+/// Refuses to delay or lose packets of a guest that has no network.
+pub fn check(way: Option<Way>, impairment: &Impairment, provider: &str) -> Result<(), LabError> {
+    match (way, impairment.netem) {
+        (None, Some(_)) => {
+            let what = format!("{provider}: delay, loss, duplicate and reorder need a network");
+            Err(LabError::new(ErrorKind::Usage, what).hint("add net=tap"))
         }
-        "none" => Ok(()),
-        "tap" if !network_device::taps_are_there() => {
-            Err(NotReady::because("this kernel has no taps (/dev/net/tun)"))
-        }
-        _ => lab::ready(),
+        _ => Ok(()),
     }
 }
 
-/// Prepares the network that a specification asks for; `device` is what it is called inside.
-pub fn prepare(
-    net: &OptionDescription,
-    device: &str,
-    specification: &Specification,
-    workspace: &mut dyn Workspace,
-    outside: &mut Facts,
-) -> Result<Option<GuestNetwork>, LabError> {
-    let value = net.value(specification);
-    let netem = Netem::of(specification)?;
-    if value == "none" {
-        return match netem {
-            None => Ok(None),
-            Some(_) => Err(LabError::new(ErrorKind::Usage, "a guest without a network delays nothing")
-                .hint("add net=tap")),
-        };
-    }
-    let namespace = lab::namespace(workspace)?;
-    let (tap, wire) = match value {
-        "user" => (None, USER),
-        _ => {
-            let (tap, wire) = (lab::device("tap", workspace.number()), Wire::of(workspace.number(), false));
-            lab::make_tap(workspace, &namespace, &tap, wire)?;
-            (Some(tap), wire)
+impl Way {
+    /// Whether this network can be had here.
+    pub fn ready(self) -> Result<(), NotReady> {
+        match self {
+            Way::Tap => lab::taps_ready()?,
+            Way::User => {}
         }
-    };
-    lab::note(outside, value, &namespace, tap.as_deref());
-    if tap.is_none() {
-        outside.note("path.nat", "in user space, by QEMU");
+        lab::ready()
     }
-    outside.note("path.address", wire.far.to_string());
-    for option in [
-        crate::network::netem::DELAY,
-        crate::network::netem::LOSS,
-        crate::network::netem::DUPLICATE,
-        crate::network::netem::REORDER,
-    ] {
-        outside.note(format!("path.{}", option.key), option.value(specification));
+
+    /// Prepares this network; `device` is what it is called inside, `net` what the specification calls it.
+    pub fn prepare(
+        self,
+        net: &str,
+        device: &str,
+        impairment: &Impairment,
+        workspace: &mut dyn Workspace,
+        outside: &mut Facts,
+    ) -> Result<GuestNetwork, LabError> {
+        let namespace = lab::namespace(workspace)?;
+        let (tap, wire) = match self {
+            Way::User => (None, USER),
+            Way::Tap => {
+                let (tap, wire) =
+                    (lab::device("tap", workspace.number()), Wire::of(workspace.number(), false));
+                lab::make_tap(workspace, &namespace, &tap, wire)?;
+                (Some(tap), wire)
+            }
+        };
+        lab::note(outside, net, &namespace, tap.as_deref());
+        if tap.is_none() {
+            outside.note("path.nat", "in user space, by QEMU");
+        }
+        outside.note("path.address", wire.far.to_string());
+        impairment.note(outside, "path");
+        let inside = Inside { device: device.to_owned(), wire, netem: impairment.netem };
+        Ok(GuestNetwork { namespace, tap, inside })
     }
-    Ok(Some(GuestNetwork { namespace, tap, inside: Inside { device: device.to_owned(), wire, netem } }))
 }

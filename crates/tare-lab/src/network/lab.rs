@@ -82,6 +82,14 @@ pub fn ready() -> Result<(), NotReady> {
     Err(NotReady::because("only root may make network devices here: take net=own or net=host"))
 }
 
+/// Whether this kernel has taps.
+pub fn taps_ready() -> Result<(), NotReady> {
+    match network_device::taps_are_there() {
+        true => Ok(()),
+        false => Err(NotReady::because("this kernel has no taps (/dev/net/tun)")),
+    }
+}
+
 /// The lab's namespace, made when it is first asked for. It stays until the session ends.
 pub fn namespace(workspace: &mut dyn Workspace) -> Result<PathBuf, LabError> {
     let name = name(workspace.session_mark());

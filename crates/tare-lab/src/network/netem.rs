@@ -1,43 +1,34 @@
 //! Netem: a known delay, loss, duplication or disorder of what a guest sends, by the kernel's discipline of
-//! that name (tc-netem(8)). It is a truth to measure against, and a way to try a bad line.
+//! that name (tc-netem(8)). It is a known effect to measure against, and a way to try a bad line.
 
 use std::io;
 
 use serde::{Deserialize, Serialize};
+use tare_data::facts::Facts;
 use tare_probes::netlink::{Message, Netlink};
 
-use crate::error::{ErrorKind, LabError};
+use crate::error::LabError;
 use crate::host::network_device;
-use crate::provider::OptionDescription;
+use crate::provider::options::OptionDescription;
 use crate::provider::specification::Specification;
 
 /// The kernel module.
 pub const MODULE: &str = "sch_netem";
 
-pub const DELAY: OptionDescription = OptionDescription {
-    key: "delay",
-    default: "",
-    values: &[],
-    about: "known delay of every packet that the guest sends, e.g. 1ms or 250us",
-};
-pub const LOSS: OptionDescription = OptionDescription {
-    key: "loss",
-    default: "",
-    values: &[],
-    about: "share of packets that the guest sends and that are lost, e.g. 1%",
-};
-pub const DUPLICATE: OptionDescription = OptionDescription {
-    key: "duplicate",
-    default: "",
-    values: &[],
-    about: "share of them that arrive twice",
-};
-pub const REORDER: OptionDescription = OptionDescription {
-    key: "reorder",
-    default: "",
-    values: &[],
-    about: "share of them that overtake those before, which are delayed: needs delay",
-};
+pub const DELAY: OptionDescription = OptionDescription::text(
+    "delay",
+    "",
+    "known delay of every packet that the guest sends, e.g. 1ms or 250us",
+);
+pub const LOSS: OptionDescription =
+    OptionDescription::text("loss", "", "share of packets that the guest sends and that are lost, e.g. 1%");
+pub const DUPLICATE: OptionDescription =
+    OptionDescription::text("duplicate", "", "share of them that arrive twice");
+pub const REORDER: OptionDescription = OptionDescription::text(
+    "reorder",
+    "",
+    "share of them that overtake those before, which are delayed: needs delay",
+);
 
 /// linux/rtnetlink.h, linux/pkt_sched.h.
 const TCA_KIND: u16 = 1;
@@ -59,23 +50,27 @@ pub struct Netem {
     pub reorder: u32,
 }
 
-impl Netem {
-    /// What a specification asks for, if anything.
-    pub fn of(specification: &Specification) -> Result<Option<Netem>, LabError> {
-        let refuse = |option: &OptionDescription, expected: &str| {
-            let (provider, text) = (&specification.provider, option.value(specification));
-            let what = format!("{provider}: '{}' cannot be '{text}'", option.key);
-            LabError::new(ErrorKind::Usage, what).hint(format!("give {expected}"))
+/// What a specification wants done to packets, if anything, and how it was written.
+#[derive(Clone, Debug)]
+pub struct Impairment {
+    pub netem: Option<Netem>,
+    written: [(&'static str, String); 4],
+}
+
+impl Impairment {
+    pub fn of(specification: &Specification) -> Result<Self, LabError> {
+        let refused = |option: &OptionDescription, expected: &str| {
+            option.refused(specification).hint(format!("give {expected}"))
         };
-        let portion = |option: &OptionDescription| match option.value(specification) {
+        let portion = |option: &OptionDescription| match option.of(specification) {
             "" => Ok(0),
-            text => share(text).ok_or_else(|| refuse(option, "a percentage from 0% to 100%, e.g. 1%")),
+            text => share(text).ok_or_else(|| refused(option, "a percentage from 0% to 100%, e.g. 1%")),
         };
-        let delay_ns = match DELAY.value(specification) {
+        let delay_ns = match DELAY.of(specification) {
             "" => 0,
             text => duration_ns(text)
                 .filter(|ns| *ns <= LONGEST_DELAY_NS)
-                .ok_or_else(|| refuse(&DELAY, "a time of up to 1 s, e.g. 1ms or 250us"))?,
+                .ok_or_else(|| refused(&DELAY, "a time of up to 1 s, e.g. 1ms or 250us"))?,
         };
         let netem = Netem {
             delay_ns,
@@ -84,11 +79,20 @@ impl Netem {
             reorder: portion(&REORDER)?,
         };
         if netem.reorder > 0 && delay_ns == 0 {
-            return Err(refuse(&REORDER, "a delay as well: nothing overtakes what does not wait"));
+            return Err(refused(&REORDER, "a delay as well: nothing overtakes what does not wait"));
         }
-        Ok((netem != Netem::default()).then_some(netem))
+        let written =
+            [DELAY, LOSS, DUPLICATE, REORDER].map(|option| (option.key, option.of(specification).to_owned()));
+        Ok(Impairment { netem: (netem != Netem::default()).then_some(netem), written })
     }
 
+    /// Notes the options as they were written.
+    pub fn note(&self, facts: &mut Facts, family: &str) {
+        self.written.iter().for_each(|(key, text)| facts.note(format!("{family}.{key}"), text));
+    }
+}
+
+impl Netem {
     /// Does it to all that a device sends from now on.
     pub fn apply(&self, device: &str) -> io::Result<()> {
         // `struct tcmsg`: family, padding, index, handle, parent, info.
@@ -97,8 +101,8 @@ impl Netem {
         fixed[12..16].copy_from_slice(&ROOT.to_ne_bytes());
         // `struct tc_netem_qopt`: delay (in steps of the kernel's; in ns below), limit, loss, gap, duplicate,
         // jitter. With a gap of one every packet may overtake.
-        let missing = u32::from(self.reorder > 0);
-        let options = [0, LIMIT, self.loss, missing, self.duplicate, 0].map(u32::to_ne_bytes).concat();
+        let gap = u32::from(self.reorder > 0);
+        let options = [0, LIMIT, self.loss, gap, self.duplicate, 0].map(u32::to_ne_bytes).concat();
         let message = Message::new(libc::RTM_NEWQDISC, &fixed).replaces().text(TCA_KIND, "netem");
         let message = message.nest(TCA_OPTIONS, &options, |inner| {
             let inner = inner.attribute(TCA_NETEM_LATENCY64, &self.delay_ns.to_ne_bytes());
@@ -130,11 +134,11 @@ mod tests {
     use super::*;
 
     fn of(text: &str) -> Result<Option<Netem>, LabError> {
-        Netem::of(&Specification::parse(text).unwrap())
+        Impairment::of(&Specification::parse(text).unwrap()).map(|impairment| impairment.netem)
     }
 
     #[test]
-    fn what_is_asked_for_is_read() {
+    fn options_are_parsed() {
         assert_eq!(of("uml?net=tap").unwrap(), None);
         let netem = of("uml?delay=1ms&loss=1%").unwrap().unwrap();
         assert_eq!((netem.delay_ns, netem.loss, netem.duplicate), (1_000_000, 42_949_673, 0));

@@ -1,4 +1,4 @@
-//! The ground of a session: its scratch folder, the agent's binary in it, and what each start made.
+//! The workspace of a session: its scratch folder, the agent's binary in it, and what each start made.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,14 +26,13 @@ use crate::ownership::owned::MARK;
 use crate::ownership::owned::Owned;
 use crate::ownership::owned::PREFIX;
 use crate::provider::Workspace;
-use crate::session::entered;
 use crate::storage::file_systems::Site;
 use crate::storage::places::{SHARE, Wanted};
 
-/// File systems that keep files in memory: a place on one would be no disk's.
+/// File systems that keep files in memory: a place on one would not be on a disk.
 const IN_MEMORY: [&str; 3] = ["tmpfs", "ramfs", "hugetlbfs"];
 
-/// What is said of a folder of the user's that cannot be a place.
+/// The error of a folder that was named as a place and cannot be one.
 const PLACE: &str = "cannot write in the place";
 const PLACE_HINT: &str = "name a folder that you may write, on a disk with room";
 
@@ -44,7 +43,7 @@ pub struct Setting {
     pub state: PathBuf,
     /// Folder on a disk in which the scratch folder is made.
     pub scratch: PathBuf,
-    /// tare's own binary, which is copied in.
+    /// The running binary, which is copied in.
     pub binary: PathBuf,
     /// What is shared in, and what is made for it.
     pub wanted: Wanted,
@@ -52,7 +51,7 @@ pub struct Setting {
     pub programs: Programs,
 }
 
-/// The ground of one session. Dropped, it takes away what it made.
+/// The workspace of one session. Dropped, it removes what it made.
 #[derive(Debug)]
 pub struct SessionWorkspace {
     shared: Rc<Shared>,
@@ -96,7 +95,7 @@ impl SessionWorkspace {
         }
         let id = fresh_id().map_err(|e| storage("cannot name a scratch folder in", &root, e))?;
         let folder = root.join(format!("{PREFIX}{id}"));
-        // In each of the user's folders too the session works in one of its own.
+        // In each folder that was named the session works in one of its own.
         let shares = setting.wanted.folders.iter().map(|(name, path)| match path.canonicalize() {
             Ok(path) => Ok((name.clone(), path.join(format!("{PREFIX}{id}")))),
             Err(e) => Err(storage(PLACE, path, e).hint(PLACE_HINT)),
@@ -127,7 +126,7 @@ impl SessionWorkspace {
         Ok(workspace)
     }
 
-    /// Tells this session from every other: 16 hex digits.
+    /// Distinguishes this session from every other: 16 hex digits.
     pub fn id(&self) -> &str {
         &self.shared.id
     }
@@ -163,7 +162,7 @@ impl SessionWorkspace {
         &self.shared.missing
     }
 
-    /// Ground for one start of an environment.
+    /// The workspace of one start of an environment.
     pub fn start(&self) -> Result<StartWorkspace, LabError> {
         let number = self.shared.starts.get();
         self.shared.starts.set(number + 1);
@@ -185,7 +184,7 @@ impl SessionWorkspace {
         Ok(workspace)
     }
 
-    /// Takes everything away and ends the journal. All starts must have been left.
+    /// Removes everything and ends the journal. All starts must have been left.
     pub fn close(self) -> Vec<Outcome> {
         self.shared.close()
     }
@@ -254,7 +253,7 @@ impl Shared {
     }
 }
 
-/// The ground of one start of an environment. Dropped, it takes away what was made on it.
+/// The workspace of one start of an environment. Dropped, it removes what was made in it.
 #[derive(Debug)]
 pub struct StartWorkspace {
     shared: Rc<Shared>,
@@ -269,16 +268,16 @@ pub struct StartWorkspace {
 }
 
 impl StartWorkspace {
-    /// Ends every process of this start and takes away everything that it made. In bounded time.
+    /// Ends every process of this start and removes everything that it made. In bounded time.
     pub fn leave(&mut self) -> Vec<Outcome> {
         self.left = true;
         let (numbers, things): (Vec<u64>, Vec<Owned>) = self.owned.drain(..).unzip();
         let outcomes = take_away(&self.mark, &self.folder, &things);
-        // Dead by now; this takes away their last trace, the entry in the process table.
+        // Dead by now; this removes their last trace, the entry in the process table.
         for mut companion in self.companions.drain(..) {
             let _ = companion.try_wait();
         }
-        // One thing that stays keeps all entries: taking away what is gone costs nothing.
+        // One thing that stays keeps all entries: removing what is gone costs nothing.
         if outcomes.iter().all(|outcome| outcome.left_because.is_none())
             && let Some(journal) = self.shared.journal.borrow_mut().as_mut()
         {
@@ -324,10 +323,6 @@ impl Workspace for StartWorkspace {
         &self.shared.shares
     }
 
-    fn programs(&self) -> &Programs {
-        &self.shared.programs
-    }
-
     fn mark(&self) -> &str {
         &self.mark
     }
@@ -345,7 +340,7 @@ impl Workspace for StartWorkspace {
         let log = File::create(&path).map_err(|e| storage("cannot write", &path, e))?;
         let both = log.try_clone().map_err(|e| storage("cannot write", &path, e))?;
         command.env(MARK, &self.mark).stdin(Stdio::null()).stdout(log).stderr(both);
-        entered::die_with_parent(&mut command);
+        processes::die_with_parent(&mut command);
         let child = command.spawn().map_err(|e| {
             let what = format!("cannot start {}", command.get_program().display());
             LabError::new(ErrorKind::Environment, what).because(e)

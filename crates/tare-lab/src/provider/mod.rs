@@ -1,8 +1,10 @@
-//! What a provider of environments is, and what it is given: the interface, apart from the list of those there are.
+//! What a provider of environments is, and what it is given: the interface, apart from the list of providers.
 
 use std::collections::BTreeMap;
+use std::fmt;
+use std::io;
 use std::net::IpAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use tare_data::facts::Facts;
@@ -10,72 +12,77 @@ use tare_data::facts::Facts;
 use crate::error::LabError;
 use crate::host::programs::Programs;
 use crate::ownership::owned::Owned;
+use crate::provider::options::OptionDescription;
 use crate::provider::specification::Specification;
 
+pub mod options;
 pub mod specification;
 
-/// A kind of environment: knows whether it can be entered here, and how.
-pub trait Provider: Sync {
-    /// What it is called on the command line, e.g. `gvisor`.
-    fn name(&self) -> &'static str;
-
+/// A kind of environment, described: what it is called, what it takes, and how a specification of it is parsed.
+#[derive(Debug)]
+pub struct Provider {
+    /// The name on the command line, e.g. `gvisor`.
+    pub name: &'static str,
     /// One sentence: what it is.
-    fn summary(&self) -> &'static str;
-
-    /// What people know that it stands for, and what it has in common with that and what not.
-    fn stands_for(&self) -> &'static str;
-
+    pub summary: &'static str,
+    /// What people know that it represents, and how it differs from that.
+    pub stands_for: &'static str,
+    /// What may follow the name after a colon, e.g. `[user@]host`; none where nothing may.
+    pub instance: Option<&'static str>,
     /// Options that a specification may give. Any other is refused, with the nearest named.
-    fn options(&self) -> &'static [OptionDescription];
-
+    pub options: &'static [OptionDescription],
     /// Specifications that `tare run` takes by itself where they are ready, e.g. `gvisor`, `gvisor?platform=ptrace`.
-    fn by_default(&self) -> &'static [&'static str];
-
-    /// Whether it can be entered here and now: cheap, changes nothing. Ready: facts from outside (version, path).
-    fn ready(&self, specification: &Specification, programs: &Programs) -> Result<Facts, NotReady>;
-
-    /// Does what is slow and has to be done once, like downloading a kernel; [`Programs::prepared`] is where.
-    /// `tell` hears what happens.
-    fn prepare(
-        &self,
-        _specification: &Specification,
-        _programs: &Programs,
-        _tell: &mut dyn FnMut(&str),
-    ) -> Result<(), LabError> {
-        Ok(())
-    }
-
-    /// Takes away what `prepare` made.
-    fn remove(&self, _specification: &Specification, _programs: &Programs) -> Result<(), LabError> {
-        Ok(())
-    }
-
-    /// Prepares an entrance. Everything made on the way is given to `workspace` before it is made.
-    fn enter(
-        &self,
-        specification: &Specification,
-        workspace: &mut dyn Workspace,
-    ) -> Result<Entrance, LabError>;
+    pub by_default: &'static [&'static str],
+    /// Parses a specification whose keys are known to be among `options`; refuses values that cannot be.
+    pub parse: fn(&Specification) -> Result<Box<dyn Environment>, LabError>,
+    /// What is slow and has to be done once, if anything.
+    pub preparation: Option<Preparation>,
 }
 
-/// An option of a provider.
-#[derive(Clone, Copy, Debug)]
-pub struct OptionDescription {
-    pub key: &'static str,
-    /// What holds when it is not given.
-    pub default: &'static str,
-    /// The values it can take; empty for free text.
-    pub values: &'static [&'static str],
-    pub about: &'static str,
+/// What is done once for all environments of a provider, like downloading a kernel; [`Programs::prepared`] is where.
+#[derive(Debug)]
+pub struct Preparation {
+    /// Hands each step to the second argument as it begins.
+    pub prepare: fn(&Programs, &mut dyn FnMut(&str)) -> Result<(), LabError>,
+    /// Removes what `prepare` made.
+    pub remove: fn(&Programs) -> Result<(), LabError>,
 }
 
-impl OptionDescription {
-    /// What a specification says, or the default.
-    pub fn value<'a>(&self, specification: &'a Specification) -> &'a str
-    where
-        'static: 'a,
-    {
-        specification.option(self.key).unwrap_or(self.default)
+/// An environment whose options were parsed.
+pub trait Environment {
+    /// Whether it can be entered here and now: cheap, changes nothing.
+    fn ready(&self, programs: &Programs) -> Result<Ready, NotReady>;
+}
+
+/// How an environment is entered: a command is prepared, nothing is started.
+type Enter = dyn Fn(&mut dyn Workspace) -> Result<Entrance, LabError>;
+
+/// An environment that can be entered, with all that was found on the way to knowing it.
+pub struct Ready {
+    /// Facts from outside: version, path, options.
+    pub facts: Facts,
+    enter: Box<Enter>,
+}
+
+impl Ready {
+    /// `enter` prepares an entrance, as often as it is called. Everything it makes is given to the workspace before
+    /// it is made.
+    pub fn new(
+        facts: Facts,
+        enter: impl Fn(&mut dyn Workspace) -> Result<Entrance, LabError> + 'static,
+    ) -> Self {
+        Ready { facts, enter: Box::new(enter) }
+    }
+
+    /// Prepares an entrance.
+    pub fn enter(&self, workspace: &mut dyn Workspace) -> Result<Entrance, LabError> {
+        (self.enter)(workspace)
+    }
+}
+
+impl fmt::Debug for Ready {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ready").field("facts", &self.facts).finish_non_exhaustive()
     }
 }
 
@@ -92,7 +99,12 @@ impl NotReady {
         NotReady { reason: format!("{program} is not installed"), command: Some(command.into()) }
     }
 
-    /// Something that no command of the user's changes.
+    /// A program is there and does not answer.
+    pub fn of(program: &Path) -> impl FnOnce(io::Error) -> NotReady {
+        move |cause| NotReady::because(format!("{}: {cause}", program.display()))
+    }
+
+    /// Something that no one command would change.
     pub fn because(reason: impl Into<String>) -> Self {
         NotReady { reason: reason.into(), command: None }
     }
@@ -100,26 +112,23 @@ impl NotReady {
 
 /// Where a session builds: a scratch folder, the agent's binary, and the journal of what was made.
 pub trait Workspace {
-    /// A folder of this start's own, empty, on a disk; removed after leaving.
-    fn folder(&self) -> &std::path::Path;
+    /// This start's folder, empty, on a disk; removed after leaving.
+    fn folder(&self) -> &Path;
 
     /// The static binary to copy in.
-    fn agent(&self) -> &std::path::Path;
+    fn agent(&self) -> &Path;
 
     /// SHA-256 of that binary, in hex.
     fn agent_sha256(&self) -> &str;
 
     /// The session's scratch folder, for what all starts share.
-    fn session_folder(&self) -> &std::path::Path;
+    fn session_folder(&self) -> &Path;
 
     /// What processes carry in [`crate::ownership::owned::MARK`] that outlive this start, and end with the session.
     fn session_mark(&self) -> &str;
 
     /// Host folders to share in: name of the place to path on the host. They appear as places of that name.
     fn shares(&self) -> &BTreeMap<String, PathBuf>;
-
-    /// Where foreign programs are looked for.
-    fn programs(&self) -> &Programs;
 
     /// What processes of this start carry in [`crate::ownership::owned::MARK`], so that they can be found again.
     fn mark(&self) -> &str;
@@ -137,7 +146,7 @@ pub trait Workspace {
     /// start's folder: the path is returned.
     fn accompany(&mut self, name: &str, command: Command) -> Result<PathBuf, LabError>;
 
-    /// The same as `own` for what outlives this start, and is taken away when the session ends.
+    /// The same as `own` for what outlives this start, and is removed when the session ends.
     fn own_for_session(&mut self, thing: Owned) -> Result<(), LabError>;
 }
 

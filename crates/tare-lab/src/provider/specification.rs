@@ -1,37 +1,44 @@
-//! A specification: how a person names an environment, `provider:target?key=value&key=value`.
+//! A specification: how a person names an environment, `provider:instance?key=value&key=value`.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// A provider, an optional target (a host name, a distribution, a runtime) and options.
+use crate::error::{ErrorKind, LabError};
+
+/// A provider, an optional instance of it (a host name, a distribution, a runtime) and options.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Specification {
     pub provider: String,
-    pub target: Option<String>,
+    pub instance: Option<String>,
     pub options: BTreeMap<String, String>,
 }
 
 impl Specification {
-    /// Reads `gvisor?platform=ptrace`, `oci:crun`, `ssh:user@host?port=2222`. Says what is wrong otherwise.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    /// Parses `gvisor?platform=ptrace`, `oci:crun`, `ssh:user@host?port=2222`.
+    pub fn parse(text: &str) -> Result<Self, LabError> {
+        let refused = |cause: String| {
+            LabError::new(ErrorKind::Usage, format!("cannot read the environment '{text}'"))
+                .because(cause)
+                .hint("write NAME or provider:instance?key=value&key=value")
+        };
         let (head, tail) = text.split_once('?').unwrap_or((text, ""));
-        let (provider, target) = match head.split_once(':') {
-            Some((_, "")) => return Err(format!("'{text}' names no target after ':'")),
-            Some((provider, target)) => (provider, Some(target.to_owned())),
+        let (provider, instance) = match head.split_once(':') {
+            Some((_, "")) => return Err(refused(format!("nothing follows ':' in '{head}'"))),
+            Some((provider, instance)) => (provider, Some(instance.to_owned())),
             None => (head, None),
         };
         if provider.is_empty() {
-            return Err(format!("'{text}' names no provider"));
+            return Err(refused("it does not name a provider".into()));
         }
         let mut options = BTreeMap::new();
         for pair in tail.split('&').filter(|pair| !pair.is_empty()) {
             let (key, value) =
-                pair.split_once('=').ok_or_else(|| format!("'{pair}' in '{text}' is not key=value"))?;
+                pair.split_once('=').ok_or_else(|| refused(format!("'{pair}' is not key=value")))?;
             if options.insert(key.to_owned(), value.to_owned()).is_some() {
-                return Err(format!("'{key}' stands twice in '{text}'"));
+                return Err(refused(format!("'{key}' is given twice")));
             }
         }
-        Ok(Specification { provider: provider.to_owned(), target, options })
+        Ok(Specification { provider: provider.to_owned(), instance, options })
     }
 
     /// The value of an option, if it was given.
@@ -43,8 +50,8 @@ impl Specification {
 impl fmt::Display for Specification {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.provider)?;
-        if let Some(target) = &self.target {
-            write!(f, ":{target}")?;
+        if let Some(instance) = &self.instance {
+            write!(f, ":{instance}")?;
         }
         for (i, (key, value)) in self.options.iter().enumerate() {
             write!(f, "{}{key}={value}", if i == 0 { '?' } else { '&' })?;

@@ -1,26 +1,21 @@
 //! Entering: starts what a provider prepared, and ends it again with all that belongs to it.
 
 use std::collections::BTreeMap;
-use std::io;
 use std::net::IpAddr;
-use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Signal, getppid, set_parent_process_death_signal, setsid};
 use tare_data::facts::Facts;
 
-use crate::environments;
 use crate::error::{ErrorKind, LabError};
 use crate::host::processes::{self, Signs};
 use crate::ownership::clean::Outcome;
 use crate::ownership::owned::MARK;
 use crate::ownership::owned::Owned;
 use crate::ownership::workspace::{SessionWorkspace, StartWorkspace};
-use crate::provider::specification::Specification;
-use crate::provider::{Entrance, Provider, Workspace};
+use crate::provider::{Entrance, Ready, Workspace};
 
 /// Time that an environment usually needs to end by itself after the agent's last frame: podman takes
 /// 60 ms, runsc 30 ms, a full kernel some 200 ms.
@@ -43,19 +38,14 @@ pub struct Entered {
     left: bool,
 }
 
-/// Enters an environment. Waits for nothing: the agent's first frame is the caller's to await.
-pub fn enter(
-    provider: &dyn Provider,
-    specification: &Specification,
-    session: &SessionWorkspace,
-) -> Result<Entered, LabError> {
-    environments::check_options(provider, specification)?;
+/// Enters an environment that is ready; the specification names it in errors. Waits for nothing: the agent's first
+/// frame is the caller's to await.
+pub fn enter(specification: &str, ready: &Ready, session: &SessionWorkspace) -> Result<Entered, LabError> {
     let mut workspace = session.start()?;
-    let Entrance { mut command, host, places, mut outside } =
-        provider.enter(specification, &mut workspace)?;
+    let Entrance { mut command, host, places, mut outside } = ready.enter(&mut workspace)?;
     command.env(MARK, workspace.mark()).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     outside.note("runtime.command", words(&command));
-    die_with_parent(&mut command);
+    processes::die_with_parent(&mut command);
     let child = command.spawn().map_err(|e| {
         let what = format!("cannot enter {specification}");
         LabError::new(ErrorKind::Environment, what)
@@ -85,14 +75,14 @@ impl Entered {
         self.workspace.folder()
     }
 
-    /// Leaves: waits so long for it to end by itself, then ends what is left and takes everything away.
+    /// Leaves: waits this long for it to end by itself, then ends what is left and removes everything.
     pub fn leave(mut self, patience: Duration) -> Vec<Outcome> {
         self.end(patience)
     }
 
     fn end(&mut self, patience: Duration) -> Vec<Outcome> {
         self.left = true;
-        // The end of the stream tells the agent to go, and nobody reads what it still says.
+        // The end of the stream lets the agent go, and nobody reads what it still writes.
         drop((self.child.stdin.take(), self.child.stdout.take(), self.child.stderr.take()));
         let end = Instant::now() + patience;
         let mut pause = LOOKS.0;
@@ -101,7 +91,7 @@ impl Entered {
             pause = (pause * 2).min(LOOKS.1);
         }
         let outcomes = self.workspace.leave();
-        // Dead by now; this takes away its last trace, the entry in the process table.
+        // Dead by now; this removes its last trace, the entry in the process table.
         let _ = self.child.try_wait();
         outcomes
     }
@@ -120,18 +110,4 @@ fn words(command: &Command) -> String {
     let program = std::iter::once(command.get_program());
     let words: Vec<_> = program.chain(command.get_args()).map(|word| word.to_string_lossy()).collect();
     words.join(" ")
-}
-
-/// Gives a command a session of its own (no terminal, no Ctrl-C) and lets it die with the thread that
-/// starts it.
-pub(crate) fn die_with_parent(command: &mut Command) {
-    let parent = rustix::process::getpid();
-    let prepare = move || -> io::Result<()> {
-        setsid()?;
-        set_parent_process_death_signal(Some(Signal::KILL))?;
-        // Who died before that call sends no signal.
-        if getppid() == Some(parent) { Ok(()) } else { Err(io::ErrorKind::BrokenPipe.into()) }
-    };
-    // SAFETY: between fork and exec only system calls are made, and nothing is allocated.
-    unsafe { command.pre_exec(prepare) };
 }

@@ -15,22 +15,20 @@ use tare_data::session::Target;
 use tare_probes::facts::available_bytes;
 use tare_probes::harness::interference::Watch;
 
-use crate::environments;
 use crate::error::LabError;
 use crate::host::mounts;
 use crate::ownership::clean;
 use crate::ownership::workspace::SessionWorkspace;
-use crate::provider::Provider;
-use crate::provider::specification::Specification;
 use crate::session::arena::{Arena, Outcome, Started};
 use crate::session::entered::{self, Entered, PATIENCE};
 use crate::session::link::{Arrived, Link, LinkError};
 use crate::session::peers::{HostPeers, Peers};
 use crate::session::startup;
+use crate::session::targets::Resolved;
 use crate::storage::places::OWN;
 use crate::study::user_command::{CarriedFile, carry};
 
-/// An environment may take this long to say its first word: QEMU boots in 3 s on an emulated processor,
+/// An environment may take this long to its first frame: QEMU boots in 3 s on an emulated processor,
 /// and a loaded machine is several times slower.
 const START_DEADLINE: Duration = Duration::from_secs(60);
 /// Describing takes measurements of the clock and of every place.
@@ -40,7 +38,7 @@ const NEWS_GRACE: Duration = Duration::from_secs(3);
 /// Most batches of a trial; a study's longest has a few hundred.
 const MOST_BATCHES: usize = 100_000;
 
-/// Environments that are really entered, one an environment.
+/// Environments that are really entered.
 pub struct LiveArena<'a> {
     workspace: &'a SessionWorkspace,
     interrupted: &'a AtomicBool,
@@ -48,18 +46,15 @@ pub struct LiveArena<'a> {
     targets: Vec<LiveTarget<'a>>,
     peers: Peers,
     host_peers: HostPeers<'a>,
-    /// Files of the user's commands, which every start is given.
+    /// Files of commands in a study, which every start is given.
     carried: Vec<CarriedFile>,
-    /// What could not be taken away.
+    /// What could not be removed.
     left: Vec<clean::Outcome>,
 }
 
 struct LiveTarget<'a> {
-    provider: &'static dyn Provider,
-    specification: Specification,
+    resolved: Resolved,
     inside: Option<Inside<'a>>,
-    /// What the provider knows of its runtime: version, path, options. Asked once a session.
-    runtime: Option<Facts>,
     /// Facts are taken once a session: they do not change from start to start.
     described: Option<(Facts, BTreeMap<String, Facts>)>,
 }
@@ -72,20 +67,22 @@ struct Inside<'a> {
 impl<'a> LiveArena<'a> {
     /// An arena for these environments. `began` is the beginning of the session's clock.
     pub fn new(
-        targets: &[Target],
+        targets: Vec<Resolved>,
         workspace: &'a SessionWorkspace,
         interrupted: &'a AtomicBool,
         began: Instant,
-    ) -> Result<Self, LabError> {
-        let target = |target: &Target| {
-            let specification = environments::parse(&target.specification)?;
-            let provider = environments::find(&specification)?;
-            Ok(LiveTarget { provider, specification, inside: None, runtime: None, described: None })
-        };
-        let targets = targets.iter().map(target).collect::<Result<_, LabError>>()?;
-        let (peers, host_peers, left) = (Peers::default(), HostPeers::new(workspace), Vec::new());
-        let carried = Vec::new();
-        Ok(LiveArena { workspace, interrupted, began, targets, peers, host_peers, carried, left })
+    ) -> Self {
+        let target = |resolved| LiveTarget { resolved, inside: None, described: None };
+        LiveArena {
+            workspace,
+            interrupted,
+            began,
+            targets: targets.into_iter().map(target).collect(),
+            peers: Peers::default(),
+            host_peers: HostPeers::new(workspace),
+            carried: Vec::new(),
+            left: Vec::new(),
+        }
     }
 
     /// The same, with ways to the peers that the user named.
@@ -94,12 +91,12 @@ impl<'a> LiveArena<'a> {
         self
     }
 
-    /// Gives every start from now on these files of the user's commands.
+    /// Gives every start from now on these files of a study's commands.
     pub fn carry(&mut self, files: Vec<CarriedFile>) {
         self.carried = files;
     }
 
-    /// Enters an environment afresh, has it do nothing once, and weighs it.
+    /// Enters an environment afresh, has it do nothing once, and measures what it takes.
     fn first_sample(
         &mut self,
         index: usize,
@@ -128,7 +125,7 @@ impl<'a> LiveArena<'a> {
         outcome
     }
 
-    /// Leaves every environment; returns what could not be taken away.
+    /// Leaves every environment; returns what could not be removed.
     pub fn leave_all(&mut self) -> Vec<clean::Outcome> {
         (0..self.targets.len()).for_each(|target| self.leave(target));
         std::mem::take(&mut self.left)
@@ -142,17 +139,11 @@ impl Arena for LiveArena<'_> {
 
     fn start(&mut self, index: usize) -> Result<Started, Failure> {
         self.leave(index);
-        let programs = self.workspace.programs();
         let target = &mut self.targets[index];
-        // Before the clock of the start begins; what cannot be told here, entering tells better.
-        let runtime = target
-            .runtime
-            .get_or_insert_with(|| target.provider.ready(&target.specification, programs).unwrap_or_default())
-            .clone();
+        let Resolved { target: Target { specification, .. }, ready } = &target.resolved;
         let died = |e: LabError| Failure::new(FailureKind::Died, e.to_string());
         let began = Instant::now();
-        let mut entered =
-            entered::enter(target.provider, &target.specification, self.workspace).map_err(died)?;
+        let mut entered = entered::enter(specification, ready, self.workspace).map_err(died)?;
         let (Some(input), Some(output), Some(errors)) =
             (entered.child.stdin.take(), entered.child.stdout.take(), entered.child.stderr.take())
         else {
@@ -169,7 +160,7 @@ impl Arena for LiveArena<'_> {
             Ok((at, described)) => {
                 let mut places = described.1.clone();
                 let mut outside = divide(&entered.outside, &mut places);
-                for (key, value) in &runtime.0 {
+                for (key, value) in &ready.facts.0 {
                     outside.0.entry(key.clone()).or_insert_with(|| value.clone());
                 }
                 let peers = ways(&self.peers, &mut self.host_peers, entered.host, &mut outside);
@@ -228,15 +219,15 @@ impl Arena for LiveArena<'_> {
 
     fn leave(&mut self, index: usize) {
         let Some(Inside { entered, mut link }) = self.targets[index].inside.take() else { return };
-        // An environment that does not take the word gets no patience.
-        let told = link.send(&Request::Leave, Instant::now() + Duration::from_millis(100));
+        // An environment that does not take the request is not waited for.
+        let sent = link.send(&Request::Leave, Instant::now() + Duration::from_millis(100));
         drop(link);
-        let patience = if told.is_ok() { PATIENCE } else { Duration::ZERO };
+        let patience = if sent.is_ok() { PATIENCE } else { Duration::ZERO };
         self.left.extend(stuck(entered.leave(patience)));
     }
 }
 
-/// Gives every place what the host says of it, as `outside.*`; returns what is left.
+/// Gives every place the facts that the host has of it, as `outside.*`; returns what is left.
 fn divide(outside: &Facts, places: &mut BTreeMap<String, Facts>) -> Facts {
     let mut rest = Facts::default();
     for (key, value) in &outside.0 {
@@ -268,7 +259,7 @@ fn ways(
     ways
 }
 
-/// Waits for the agent's first word, and checks that it is the same agent.
+/// Waits for the agent's first frame, and checks that it is the same agent.
 fn greet(link: &mut Link<'_>) -> Result<Instant, Failure> {
     let arrived = link.receive(Instant::now() + START_DEADLINE).map_err(|e| e.failure("first frame"))?;
     match arrived.frame {
@@ -281,7 +272,7 @@ fn greet(link: &mut Link<'_>) -> Result<Instant, Failure> {
                 format!("the agent inside is tare {version}, protocol {protocol}; this is tare {ours}");
             Err(Failure::new(FailureKind::NotSupported, reason))
         }
-        _ => Err(Failure::new(FailureKind::Broken, "the first frame was no greeting")),
+        _ => Err(Failure::new(FailureKind::Broken, "the first frame was not a greeting")),
     }
 }
 
@@ -297,11 +288,11 @@ fn describe(
         .map_err(|e| e.failure("description"))?;
     match described.frame {
         Frame::Description { facts, places } => Ok((facts, places)),
-        _ => Err(Failure::new(FailureKind::Broken, "the answer was no description")),
+        _ => Err(Failure::new(FailureKind::Broken, "the answer was not a description")),
     }
 }
 
-/// A trial as the host hears it.
+/// A trial as the host sees it.
 struct Listening<'t> {
     request: &'t TrialRequest,
     sink: &'t mut dyn FnMut(&Batch),
@@ -328,7 +319,7 @@ impl Listening<'_> {
                         return Err(LinkError::Unruly(format!("more than {MOST_BATCHES} batches")));
                     }
                     if batch.series == OUTSIDE {
-                        return Err(LinkError::Unruly("a figure that only the host takes".into()));
+                        return Err(LinkError::Unruly("a value that only the host measures".into()));
                     }
                     (self.sink)(&batch);
                     if let Some(taken) = self.memory.look(&batch, available_bytes) {
@@ -360,7 +351,7 @@ impl Listening<'_> {
     }
 }
 
-/// What this machine's memory says of the processes that a trial holds.
+/// What the processes that a trial holds take of this machine's memory.
 #[derive(Default)]
 struct HeldMemory {
     /// Available bytes when nothing was held yet.
@@ -368,7 +359,7 @@ struct HeldMemory {
 }
 
 impl HeldMemory {
-    /// Looks when a trial says how many it holds; gives the bytes for each once they are all there.
+    /// Looks when a trial reports how many it holds; gives the bytes for each once they are all there.
     ///
     /// What did not grow is not known, and not zero: a guest's memory may have been given to it before.
     fn look(&mut self, batch: &Batch, available: impl Fn() -> Option<u64>) -> Option<Batch> {
@@ -386,7 +377,7 @@ impl HeldMemory {
     }
 }
 
-/// What could not be taken away.
+/// What could not be removed.
 fn stuck(outcomes: Vec<clean::Outcome>) -> Vec<clean::Outcome> {
     outcomes.into_iter().filter(|outcome| outcome.left_because.is_some()).collect()
 }
@@ -412,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn held_processes_are_weighed_from_outside() {
+    fn memory_of_held_processes_is_measured_from_outside() {
         let says = |held: f64| Batch {
             series: HELD.into(),
             phase: Phase::Warm,
@@ -427,7 +418,7 @@ mod tests {
         let taken = memory.look(&says(100.0), || Some(1_000_000)).unwrap();
         assert_eq!((taken.series.as_str(), taken.sample), (OUTSIDE, Sample::Gauge { value: 80_000.0 }));
         memory.look(&says(0.0), || Some(5));
-        assert_eq!(memory.look(&says(100.0), || Some(6)), None, "what shrank is no figure");
+        assert_eq!(memory.look(&says(100.0), || Some(6)), None, "what shrank is not a value");
         memory.look(&says(0.0), || Some(5));
         assert_eq!(memory.look(&says(f64::NAN), || Some(1)), None);
     }

@@ -81,7 +81,7 @@ pub fn enter_all(
                     ErrorKind::Environment,
                     format!("cannot enter the baseline '{}'", target.name),
                 )
-                .because(failure)
+                .because(failure.clone())
                 .hint("tare check says what each environment needs"));
             }
             Err(failure) => {

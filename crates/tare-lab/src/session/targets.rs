@@ -1,34 +1,118 @@
-//! Environments: the environments of a session, resolved from what the user named.
+//! Targets: the environments of a session, parsed once, and found ready.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use tare_data::session::{Role, Target};
 
-use crate::environments;
-use crate::error::LabError;
+use crate::environments::{self, Named, PROVIDERS};
+use crate::error::{ErrorKind, LabError};
+use crate::host::programs::Programs;
 use crate::provider::specification::Specification;
+use crate::provider::{NotReady, Ready};
 
-/// The environments of a session: the baseline, the baseline once more as the control, and the subjects.
-///
-/// A subject that is named twice, or is the baseline, counts once.
-pub fn targets(baseline: &str, subjects: &[String]) -> Result<Vec<Target>, LabError> {
-    let target = |text: &str, addition: &str, role| -> Result<Target, LabError> {
-        let specification = environments::parse(text)?.to_string();
-        Ok(Target { name: format!("{}{addition}", name(text)), specification, role })
-    };
-    let mut targets = vec![target(baseline, "", Role::Baseline)?, target(baseline, " again", Role::Control)?];
-    for subject in subjects {
-        let subject = target(subject, "", Role::Subject)?;
-        if targets.iter().all(|other| other.specification != subject.specification) {
-            targets.push(subject);
-        }
-    }
-    Ok(targets)
+/// A target of a session that can be entered.
+#[derive(Clone, Debug)]
+pub struct Resolved {
+    /// As the record has it.
+    pub target: Target,
+    /// The baseline and its control share one.
+    pub ready: Rc<Ready>,
 }
 
-/// What a column is headed with: short, and still telling specifications of one provider apart. A preset goes by
+/// The targets of a session: the baseline, the baseline once more as the control, and the subjects.
+///
+/// A subject that is named twice, or is the baseline, counts once. One that is not ready is an error.
+pub fn resolve(baseline: &str, subjects: &[String], programs: &Programs) -> Result<Vec<Resolved>, LabError> {
+    let named = named(baseline, subjects.iter().map(String::as_str))?;
+    all_ready(named, programs)
+}
+
+/// The targets of a session whose subjects nobody named: what its provider lists as such and is ready.
+pub fn resolve_default(baseline: &str, programs: &Programs) -> Result<Vec<Resolved>, LabError> {
+    let subjects = PROVIDERS.iter().flat_map(|provider| provider.by_default).copied();
+    let mut resolved = Vec::new();
+    for (target, named) in named(baseline, subjects)? {
+        match (target.role, named.ready(programs)) {
+            (_, Ok(ready)) => with_control(&mut resolved, target, Rc::new(ready)),
+            (Role::Subject, Err(_)) => {}
+            (_, Err(not_ready)) => return Err(refused(&target, not_ready)),
+        }
+    }
+    Ok(resolved)
+}
+
+/// The targets of a record.
+pub fn resolve_recorded(targets: &[Target], programs: &Programs) -> Result<Vec<Resolved>, LabError> {
+    let mut known: BTreeMap<&str, Rc<Ready>> = BTreeMap::new();
+    let mut resolved = Vec::new();
+    for target in targets {
+        let ready = match known.get(target.specification.as_str()) {
+            Some(ready) => Rc::clone(ready),
+            None => {
+                let named = environments::parse(&target.specification)?;
+                let ready = Rc::new(named.ready(programs).map_err(|not| refused(target, not))?);
+                known.insert(&target.specification, Rc::clone(&ready));
+                ready
+            }
+        };
+        resolved.push(Resolved { target: target.clone(), ready });
+    }
+    Ok(resolved)
+}
+
+/// Baseline and subjects, each once.
+fn named<'a>(
+    baseline: &str,
+    subjects: impl Iterator<Item = &'a str>,
+) -> Result<Vec<(Target, Named)>, LabError> {
+    let parse = |text: &str, role| -> Result<(Target, Named), LabError> {
+        let named = environments::parse(text)?;
+        let specification = named.specification.to_string();
+        Ok((Target { name: heading(text), specification, role }, named))
+    };
+    let mut all = vec![parse(baseline, Role::Baseline)?];
+    for text in subjects {
+        let subject = parse(text, Role::Subject)?;
+        if all.iter().all(|(other, _)| other.specification != subject.0.specification) {
+            all.push(subject);
+        }
+    }
+    Ok(all)
+}
+
+fn all_ready(named: Vec<(Target, Named)>, programs: &Programs) -> Result<Vec<Resolved>, LabError> {
+    let mut resolved = Vec::new();
+    for (target, named) in named {
+        let ready = named.ready(programs).map_err(|not_ready| refused(&target, not_ready))?;
+        with_control(&mut resolved, target, Rc::new(ready));
+    }
+    Ok(resolved)
+}
+
+/// Adds a target; after the baseline comes its control.
+fn with_control(resolved: &mut Vec<Resolved>, target: Target, ready: Rc<Ready>) {
+    let control = (target.role == Role::Baseline).then(|| Target {
+        name: format!("{} again", target.name),
+        role: Role::Control,
+        ..target.clone()
+    });
+    for target in [Some(target), control].into_iter().flatten() {
+        resolved.push(Resolved { target, ready: Rc::clone(&ready) });
+    }
+}
+
+fn refused(target: &Target, not_ready: NotReady) -> LabError {
+    LabError::new(ErrorKind::Environment, format!("cannot enter '{}'", target.specification))
+        .because(not_ready.reason)
+        .hint(not_ready.command.unwrap_or_else(|| "tare check lists what is ready here".to_owned()))
+}
+
+/// What a column is headed with: short, and still distinguishing specifications of one provider. A preset goes by
 /// the name that it was called by.
-fn name(text: &str) -> String {
+fn heading(text: &str) -> String {
     let Ok(specification) = Specification::parse(text) else { return text.to_owned() };
-    let parts = specification.target.iter().chain(specification.options.values());
+    let parts = specification.instance.iter().chain(specification.options.values());
     parts.fold(specification.provider.clone(), |name, part| format!("{name}-{part}"))
 }
 
@@ -36,13 +120,17 @@ fn name(text: &str) -> String {
 mod tests {
     use super::*;
 
+    fn named(baseline: &str, subjects: &[&str]) -> Vec<Target> {
+        let named = super::named(baseline, subjects.iter().copied()).unwrap();
+        named.into_iter().map(|(target, _)| target).collect()
+    }
+
     #[test]
     fn a_preset_heads_its_column_by_its_own_name() {
-        let subjects = ["wsl1-like", "wsl2-like?memory=512", "guest", "qemu"].map(String::from);
-        let targets = targets("native", &subjects).unwrap();
-        let named = |target: &Target| format!("{} = {}", target.name, target.specification);
+        let targets = named("native", &["wsl1-like", "wsl2-like?memory=512", "guest", "qemu"]);
+        let described = |target: &Target| format!("{} = {}", target.name, target.specification);
         assert_eq!(
-            targets[2..].iter().map(named).collect::<Vec<_>>(),
+            targets[1..].iter().map(described).collect::<Vec<_>>(),
             [
                 "wsl1-like = gvisor?platform=systrap",
                 "wsl2-like-512 = qemu?cache=mmap&memory=512",
@@ -53,11 +141,29 @@ mod tests {
     }
 
     #[test]
-    fn the_baseline_is_entered_twice_and_nobody_else() {
-        let subjects = ["native", "gvisor", "gvisor?platform=ptrace", "gvisor", "oci:crun"].map(String::from);
-        let targets = targets("native", &subjects).unwrap();
+    fn every_environment_counts_once() {
+        let targets = named("native", &["native", "gvisor", "gvisor?platform=ptrace", "gvisor", "oci:crun"]);
         let names: Vec<&str> = targets.iter().map(|target| target.name.as_str()).collect();
-        assert_eq!(names, ["native", "native again", "gvisor", "gvisor-ptrace", "oci-crun"]);
-        assert_eq!(targets[1].role, Role::Control);
+        assert_eq!(names, ["native", "gvisor", "gvisor-ptrace", "oci-crun"]);
+    }
+
+    #[test]
+    fn the_control_is_the_baseline_and_is_found_ready_once() {
+        let resolved = resolve("native", &[], &Programs::default()).unwrap();
+        let names: Vec<&str> = resolved.iter().map(|resolved| resolved.target.name.as_str()).collect();
+        assert_eq!(names, ["native", "native again"]);
+        assert_eq!(resolved[1].target.role, Role::Control);
+        let targets: Vec<Target> = resolved.into_iter().map(|resolved| resolved.target).collect();
+        let again = resolve_recorded(&targets, &Programs::default()).unwrap();
+        assert!(Rc::ptr_eq(&again[0].ready, &again[1].ready));
+    }
+
+    #[test]
+    fn what_is_named_and_not_ready_is_an_error_and_a_default_is_left_out() {
+        let refused = resolve("native", &["proot".to_owned()], &Programs::default()).unwrap_err();
+        assert_eq!(refused.to_string(), "cannot enter 'proot': proot is not installed");
+        assert_eq!(refused.hint.as_deref(), Some("apt-get install proot"));
+        let resolved = resolve_default("native", &Programs::default()).unwrap();
+        assert!(resolved.iter().all(|resolved| resolved.target.specification != "proot"));
     }
 }

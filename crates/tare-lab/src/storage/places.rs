@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 use sha2::{Digest, Sha256};
 use tare_data::names::Case;
 
-use crate::error::{ErrorKind, LabError};
+use crate::error::{Cause, ErrorKind, LabError};
 use crate::nearest::nearest;
 use crate::storage::file_systems::{self, FILE_SYSTEMS, FileSystem};
 
@@ -84,7 +84,7 @@ pub fn read(text: &str) -> Result<String, LabError> {
     })
 }
 
-fn no_folder(text: &str, cause: impl std::fmt::Display) -> LabError {
+fn no_folder(text: &str, cause: impl Into<Cause>) -> LabError {
     LabError::new(ErrorKind::Storage, format!("cannot use the place {text}"))
         .because(cause)
         .hint("name a folder that you may write, on a disk with room")
@@ -168,7 +168,7 @@ mod tests {
         assert!(read("zzz").unwrap_err().hint.unwrap().contains("./zzz"));
         for text in ["/no/such/folder", "/etc/passwd", "/"] {
             let error = read(text).unwrap_err();
-            assert_eq!((error.kind, error.causes.len()), (ErrorKind::Storage, 1), "{text}");
+            assert_eq!((error.kind, error.causes().count()), (ErrorKind::Storage, 1), "{text}");
         }
     }
 

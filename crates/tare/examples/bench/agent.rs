@@ -18,6 +18,7 @@ use tare_lab::session::amount::pace;
 use tare_lab::session::arena::{Arena, Started};
 use tare_lab::session::live::LiveArena;
 use tare_lab::session::prepare;
+use tare_lab::session::targets::resolve_recorded;
 use tare_lab::storage::places::Wanted;
 use tare_probes::probe::{Need, Size};
 
@@ -88,8 +89,8 @@ impl Workspace {
     /// Enters the native environment. The agent inherits where this process may run.
     pub fn enter(&self, seed: u64) -> Result<Agent<'_>, String> {
         let target = Target { name: "native".into(), specification: "native".into(), role: Role::Baseline };
-        let mut arena =
-            LiveArena::new(&[target], &self.workspace, &QUIET, Instant::now()).map_err(|e| e.to_string())?;
+        let resolved = resolve_recorded(&[target], self.workspace.programs()).map_err(|e| e.to_string())?;
+        let mut arena = LiveArena::new(resolved, &self.workspace, &QUIET, Instant::now());
         let started = arena.start(0).map_err(|failure| failure.to_string())?;
         Ok(Agent { arena, started, seed, next: Cell::new(0) })
     }

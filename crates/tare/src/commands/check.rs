@@ -8,7 +8,7 @@ use tare_data::failure::{Failure, FailureKind};
 use tare_data::peer::Peer;
 use tare_lab::environments::presets::PRESETS;
 use tare_lab::environments::{self, PROVIDERS};
-use tare_lab::provider::NotReady;
+use tare_lab::provider::{NotReady, Ready};
 use tare_lab::session::peers::Peers;
 use tare_probes::facts;
 use tare_probes::netperf;
@@ -36,18 +36,18 @@ pub fn run(args: Check) -> anyhow::Result<ExitCode> {
     let programs = paths::programs()?;
     let mut rows: Vec<(&str, Result<String, NotReady>)> = Vec::new();
     for provider in PROVIDERS {
-        let texts = match provider.by_default() {
-            [] => &[provider.name()][..],
+        let texts = match provider.by_default {
+            [] => &[provider.name][..],
             texts => texts,
         };
         for text in texts {
-            let ready = provider.ready(&environments::parse(text)?, &programs);
-            rows.push((text, ready.map(|facts| facts.get("runtime.version").unwrap_or("").to_owned())));
+            let ready = environments::parse(text)?.ready(&programs);
+            let version = |ready: Ready| ready.facts.get("runtime.version").unwrap_or("").to_owned();
+            rows.push((text, ready.map(version)));
         }
     }
     for preset in PRESETS {
-        let specification = environments::parse(preset.specification)?;
-        let ready = environments::find(&specification)?.ready(&specification, &programs);
+        let ready = environments::parse(preset.specification)?.ready(&programs);
         rows.push((preset.name, ready.map(|_| preset.specification.to_owned())));
     }
     let mut machine = facts::environment();

@@ -12,17 +12,19 @@ pub fn run(args: Environment) -> anyhow::Result<ExitCode> {
     let programs = paths::programs()?;
     match args.action {
         EnvironmentAction::Prepare { environment } => {
-            let specification = environments::parse(&environment)?;
-            let provider = environments::find(&specification)?;
-            provider.prepare(&specification, &programs, &mut |step| anstream::eprintln!("{step}"))?;
-            match provider.ready(&specification, &programs) {
+            let named = environments::parse(&environment)?;
+            if let Some(preparation) = &named.provider.preparation {
+                (preparation.prepare)(&programs, &mut |step| anstream::eprintln!("{step}"))?;
+            }
+            match named.ready(&programs) {
                 Ok(_) => anstream::println!("{environment} is ready"),
                 Err(not_ready) => anstream::println!("{environment} is not ready yet: {}", not_ready.reason),
             }
         }
         EnvironmentAction::Remove { environment } => {
-            let specification = environments::parse(&environment)?;
-            environments::find(&specification)?.remove(&specification, &programs)?;
+            if let Some(preparation) = &environments::parse(&environment)?.provider.preparation {
+                (preparation.remove)(&programs)?;
+            }
             anstream::println!("nothing is prepared for {environment} any more");
         }
     }

@@ -31,7 +31,7 @@ fn rows(what: Listed) -> Result<Vec<(String, String)>, LabError> {
         Listed::Probes => probes().map(|p| (p.name.to_owned(), p.summary.to_owned())).collect(),
         Listed::Environments => {
             let presets = PRESETS.iter().map(|p| (p.name.to_owned(), p.summary.to_owned()));
-            PROVIDERS.iter().map(|p| (p.name().to_owned(), p.summary().to_owned())).chain(presets).collect()
+            PROVIDERS.iter().map(|p| (p.name.to_owned(), p.summary.to_owned())).chain(presets).collect()
         }
         Listed::Studies => SHIPPED
             .iter()

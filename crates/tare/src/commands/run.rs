@@ -9,17 +9,14 @@ use std::time::{Duration, Instant};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use tare_analysis::gate::{Condition, TargetNames};
 use tare_data::session::{Ending, Header, PlannedCase, Role, Target};
-use tare_lab::environments::{self, PROVIDERS};
 use tare_lab::error::{ErrorKind, LabError};
-use tare_lab::host::programs::Programs;
 use tare_lab::ownership::clean;
 use tare_lab::ownership::workspace::{SessionWorkspace, Setting};
-use tare_lab::provider::specification::Specification;
 use tare_lab::session::live::LiveArena;
 use tare_lab::session::peers::{Peers, redacted, with_hops};
 use tare_lab::session::prepare::{self, Pilot, PlanRequest, Prepared};
 use tare_lab::session::rounds::Rounds;
-use tare_lab::session::targets::targets;
+use tare_lab::session::targets::{resolve, resolve_default, resolve_recorded};
 use tare_lab::storage::places::Wanted;
 use tare_lab::study::published;
 use tare_lab::study::{SelectedCase, Study, parse_duration_s, select};
@@ -99,9 +96,14 @@ impl Session<'_> {
     fn begin(&self, progress: &mut ui::Progress) -> Result<(PathBuf, Ending), LabError> {
         let args = self.args;
         let (study, selected) = self.selected()?;
-        let targets = targets(&args.against, &self.subjects()?)?;
+        let programs = paths::programs()?;
+        // What `--in` names, or everything that is ready.
+        let resolved = match args.environments.as_slice() {
+            [] => resolve_default(&args.against, &programs)?,
+            named => resolve(&args.against, named, &programs)?,
+        };
+        let targets: Vec<Target> = resolved.iter().map(|resolved| resolved.target.clone()).collect();
         self.check_conditions(&targets, &selected)?;
-        check_ready(&targets)?;
         let budget_s = match (&args.budget, args.rounds) {
             (_, Some(_)) => None,
             (Some(text), None) => Some(budget(text)?),
@@ -118,7 +120,7 @@ impl Session<'_> {
         let record = args.record.clone().unwrap_or_else(fresh_record);
         let mut writer = Writer::create(&record)?;
         writer.append(&Entry::Record { schema: SCHEMA, header: self.header(&workspace) })?;
-        let mut arena = LiveArena::new(&targets, &workspace, self.interrupted, self.began)?.reaching(peers);
+        let mut arena = LiveArena::new(resolved, &workspace, self.interrupted, self.began).reaching(peers);
         arena.carry(carried);
         let seed = args.seed.unwrap_or_else(fresh_seed);
         let plan_request = PlanRequest {
@@ -170,11 +172,11 @@ impl Session<'_> {
         }
         not_carried(&session, record)?;
         let targets = session.plan.targets.clone();
-        check_ready(&targets)?;
+        let resolved = resolve_recorded(&targets, &paths::programs()?)?;
         let mut writer = Writer::resume(record, recording.whole_bytes)?;
         let command = command_line();
         writer.append(&Entry::Resumed { at: now(), command })?;
-        let mut arena = LiveArena::new(&targets, &workspace, self.interrupted, self.began)?.reaching(peers);
+        let mut arena = LiveArena::new(resolved, &workspace, self.interrupted, self.began).reaching(peers);
         let started = prepare::enter_all(&targets, &mut arena, &mut writer, progress)?;
         let budget_s = match &self.args.budget {
             Some(text) => Some(budget(text)?),
@@ -218,14 +220,6 @@ impl Session<'_> {
         let named = Study::named(study)?.published;
         named.iter().try_for_each(|name| published::named(name).map(drop))?;
         Ok(named)
-    }
-
-    /// What `--in` names, or everything that is ready.
-    fn subjects(&self) -> Result<Vec<String>, LabError> {
-        if !self.args.environments.is_empty() {
-            return Ok(self.args.environments.clone());
-        }
-        ready_by_default(&paths::programs()?)
     }
 
     /// A condition that will choose no cell is a slip, and better known before the session than after it.
@@ -277,38 +271,6 @@ fn rounds(
     until_ns: Option<u64>,
 ) -> Result<Ending, LabError> {
     Rounds::new(arena, writer, progress, session, pilot, until_ns).run(&now)
-}
-
-/// What `tare run` takes by itself: every specification that its provider lists for it and that is ready.
-pub fn ready_by_default(programs: &Programs) -> Result<Vec<String>, LabError> {
-    let mut ready = Vec::new();
-    for provider in PROVIDERS {
-        for text in provider.by_default() {
-            if provider.ready(&environments::parse(text)?, programs).is_ok() {
-                ready.push((*text).to_owned());
-            }
-        }
-    }
-    Ok(ready)
-}
-
-/// An environment that somebody named and that is not ready is an error, not a gap.
-pub fn check_ready(targets: &[Target]) -> Result<(), LabError> {
-    let programs = paths::programs()?;
-    for target in targets.iter().filter(|target| target.role != Role::Control) {
-        let specification: Specification = environments::parse(&target.specification)?;
-        let provider = environments::find(&specification)?;
-        if let Err(not_ready) = provider.ready(&specification, &programs) {
-            let error =
-                LabError::new(ErrorKind::Environment, format!("cannot enter '{}'", target.specification))
-                    .because(not_ready.reason);
-            return Err(match not_ready.command {
-                Some(command) => error.hint(command),
-                None => error.hint("tare check says what is ready here"),
-            });
-        }
-    }
-    Ok(())
 }
 
 /// Refuses to go on with a session whose commands carry files along: a record does not hold them.

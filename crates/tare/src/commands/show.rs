@@ -23,8 +23,8 @@ pub fn run(args: Show) -> anyhow::Result<ExitCode> {
     let name = args.name.as_str();
     let text = if let Some(probe) = probes().find(|probe| probe.name == name) {
         probe_text(probe)
-    } else if let Some(provider) = PROVIDERS.iter().find(|p| p.name() == name) {
-        environment_text(*provider)
+    } else if let Some(provider) = PROVIDERS.iter().find(|p| p.name == name) {
+        environment_text(provider)
     } else if let Some(preset) = presets::find(name) {
         preset_text(preset)
     } else if name.ends_with(".tare") {
@@ -43,7 +43,7 @@ pub fn run(args: Show) -> anyhow::Result<ExitCode> {
         );
         let known = probes()
             .map(|p| p.name)
-            .chain(PROVIDERS.iter().map(|p| p.name()))
+            .chain(PROVIDERS.iter().map(|p| p.name))
             .chain(PRESETS.iter().map(|preset| preset.name))
             .chain(SHIPPED.iter().chain(published::SHIPPED).map(|(name, _)| *name))
             .chain([PUBLISHED]);
@@ -85,10 +85,10 @@ fn probe_text(probe: &Probe) -> String {
     text
 }
 
-fn environment_text(provider: &dyn Provider) -> String {
-    let mut text = format!("{}: {}\n\n", provider.name(), provider.summary());
-    paragraph(&mut text, "stands for", provider.stands_for());
-    for (i, option) in provider.options().iter().enumerate() {
+fn environment_text(provider: &Provider) -> String {
+    let mut text = format!("{}: {}\n\n", provider.name, provider.summary);
+    paragraph(&mut text, "stands for", provider.stands_for);
+    for (i, option) in provider.options.iter().enumerate() {
         let values = match option.values {
             [] => String::new(),
             values => format!(" [{}]", values.join("|")),

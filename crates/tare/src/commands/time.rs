@@ -8,17 +8,16 @@ use std::time::Instant;
 use serde_json::json;
 use tare_data::session::{Role, Target};
 use tare_data::unit::Unit;
-use tare_lab::environments;
 use tare_lab::ownership::clean;
 use tare_lab::ownership::workspace::{SessionWorkspace, Setting};
 use tare_lab::session::bring_up::{BringUp, bring_up};
 use tare_lab::session::live::LiveArena;
 use tare_lab::session::progress::{Event, Observer};
-use tare_lab::session::targets::targets;
+use tare_lab::session::targets::{resolve, resolve_default};
 use tare_lab::storage::places::Wanted;
 use tare_report::number::Figure;
 
-use super::run::{check_ready, ready_by_default, tell_left, watch_signals};
+use super::run::{tell_left, watch_signals};
 use crate::args::Check;
 use crate::failure::Exit;
 use crate::{paths, ui};
@@ -27,17 +26,22 @@ pub fn run(args: &Check) -> anyhow::Result<ExitCode> {
     let interrupted = watch_signals()?;
     let state = paths::state()?;
     tell_left(clean::clean(&state)?);
-    let targets = named(&args.environments)?;
-    check_ready(&targets)?;
+    let programs = paths::programs()?;
+    let mut resolved = match args.environments.split_first() {
+        None => resolve_default("native", &programs)?,
+        Some((first, others)) => resolve(first, others, &programs)?,
+    };
+    resolved.retain(|resolved| resolved.target.role != Role::Control);
+    let targets: Vec<Target> = resolved.iter().map(|resolved| resolved.target.clone()).collect();
     let setting = Setting {
         state,
         scratch: args.scratch.clone().unwrap_or_else(paths::scratch),
         binary: paths::binary()?,
         wanted: Wanted::default(),
-        programs: paths::programs()?,
+        programs,
     };
     let workspace = SessionWorkspace::make(&setting)?;
-    let mut arena = LiveArena::new(&targets, &workspace, &interrupted, Instant::now())?;
+    let mut arena = LiveArena::new(resolved, &workspace, &interrupted, Instant::now());
     let mut progress = ui::Progress::new();
     let all = bring_up(&targets, args.times, &mut arena, &mut |name, time| {
         let target = format!("{name}, {time} of {}", args.times);
@@ -54,17 +58,6 @@ pub fn run(args: &Check) -> anyhow::Result<ExitCode> {
         false if all.iter().any(|one| one.failure.is_some()) => Exit::Environment.into(),
         false => ExitCode::SUCCESS,
     })
-}
-
-/// What is named, or everything that is ready.
-fn named(environments: &[String]) -> anyhow::Result<Vec<Target>> {
-    let texts = match environments {
-        [] => ready_by_default(&paths::programs()?)?,
-        some => some.to_vec(),
-    };
-    let Some((first, others)) = texts.split_first() else { return Ok(Vec::new()) };
-    environments::parse(first)?;
-    Ok(targets(first, others)?.into_iter().filter(|target| target.role != Role::Control).collect())
 }
 
 fn document(all: &[BringUp]) -> String {

@@ -15,7 +15,7 @@ Where probes run. Generated from the list of providers in `crates/tare-lab/src/e
 it so. `tare check` says which of them are ready on a machine, and the one command that would make each of the
 others so.
 
-An environment is named `NAME`, or `provider:target?key=value&key=value`: `gvisor`, `gvisor?platform=ptrace`,
+An environment is named `NAME`, or `provider:instance?key=value&key=value`: `gvisor`, `gvisor?platform=ptrace`,
 `oci:crun?net=host`. A shell wants quotes around `?` and `&`. `tare run` without `--in` takes every
 specification that is listed as *by default* and is ready.
 
@@ -46,19 +46,19 @@ fn file_systems() -> String {
     names.join(", ")
 }
 
-fn section(page: &mut String, provider: &dyn Provider) {
-    write!(page, "\n## {}\n{}.\n\n", provider.name(), sentence(provider.summary())).unwrap();
-    writeln!(page, "Stands for {}\n", provider.stands_for()).unwrap();
-    let defaults: Vec<String> = provider.by_default().iter().map(|text| format!("`{text}`")).collect();
+fn section(page: &mut String, provider: &Provider) {
+    write!(page, "\n## {}\n{}.\n\n", provider.name, sentence(provider.summary)).unwrap();
+    writeln!(page, "Stands for {}\n", provider.stands_for).unwrap();
+    let defaults: Vec<String> = provider.by_default.iter().map(|text| format!("`{text}`")).collect();
     match defaults.as_slice() {
         [] => page.push_str("By default: no; it must be named.\n"),
         some => writeln!(page, "By default: {}.", some.join(", ")).unwrap(),
     }
-    if provider.options().is_empty() {
+    if provider.options.is_empty() {
         return;
     }
     page.push_str("\n| option | default | values | |\n|---|---|---|---|\n");
-    for option in provider.options() {
+    for option in provider.options {
         let values: Vec<String> = option.values.iter().map(|value| format!("`{value}`")).collect();
         let values = if values.is_empty() { "any".to_owned() } else { values.join(", ") };
         let default = match option.default {
@@ -99,7 +99,7 @@ fn presets(page: &mut String) {
 fn every_environment_is_documented() {
     let _lock = book::lock();
     let mut page = OPENING.replace("FILE_SYSTEMS", &file_systems());
-    PROVIDERS.iter().for_each(|provider| section(&mut page, *provider));
+    PROVIDERS.iter().for_each(|provider| section(&mut page, provider));
     presets(&mut page);
     book::keep(&book::root().join("docs/environments.md"), &page);
 }

@@ -148,19 +148,18 @@ pub fn programs() -> Programs {
 
 /// The specification, if its environment is ready; otherwise says that the test is skipped.
 pub fn ready(test: &str, text: &str) -> Option<Specification> {
-    let specification = Specification::parse(text).unwrap();
-    let provider = environments::find(&specification).unwrap();
+    let named = environments::parse(text).unwrap();
     // One test downloads a kernel, and the others wait for it.
     let alone = PREPARING.lock().unwrap_or_else(PoisonError::into_inner);
-    if provider.ready(&specification, &programs()).is_err() {
-        let mut tell = |step: &str| println!("{test}: {step}");
-        if let Err(e) = provider.prepare(&specification, &programs(), &mut tell) {
+    if let (Err(_), Some(preparation)) = (named.ready(&programs()), &named.provider.preparation) {
+        let mut begins = |step: &str| println!("{test}: {step}");
+        if let Err(e) = (preparation.prepare)(&programs(), &mut begins) {
             println!("{test}: {e}");
         }
     }
     drop(alone);
-    match provider.ready(&specification, &programs()) {
-        Ok(_) => Some(specification),
+    match named.ready(&programs()) {
+        Ok(_) => Some(named.specification),
         Err(not) => {
             println!("SKIPPED {test}: {}", not.reason);
             None
@@ -197,8 +196,9 @@ impl Spoken {
     }
 
     fn start(session: &SessionWorkspace, specification: &Specification) -> Spoken {
-        let provider = environments::find(specification).unwrap();
-        let mut entered = entered::enter(provider, specification, session).unwrap();
+        let named = environments::find(specification.clone()).unwrap();
+        let ready = named.ready(session.programs()).unwrap();
+        let mut entered = entered::enter(&specification.to_string(), &ready, session).unwrap();
         let input = OwnedFd::from(entered.child.stdin.take().unwrap());
         let output = OwnedFd::from(entered.child.stdout.take().unwrap());
         let errors = OwnedFd::from(entered.child.stderr.take().unwrap());

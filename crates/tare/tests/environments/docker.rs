@@ -91,8 +91,8 @@ fn what_it_holds(bench: &Bench) -> Vec<String> {
 fn docker_is_entered_and_left() {
     let Some((bench, setting)) = with_fake("docker_is_entered_and_left") else { return };
     let specification = Specification::parse("docker?seccomp=unconfined").unwrap();
-    let facts = environments::find(&specification).unwrap().ready(&specification, &setting.programs).unwrap();
-    assert_eq!(facts.get("runtime.version"), Some("24.0.7"));
+    let ready = environments::find(specification.clone()).unwrap().ready(&setting.programs).unwrap();
+    assert_eq!(ready.facts.get("runtime.version"), Some("24.0.7"));
     let session = SessionWorkspace::make(&setting).unwrap();
     for _ in 0..2 {
         let mut inside = Spoken::enter(&session, &specification);
@@ -122,9 +122,8 @@ fn what_the_daemon_still_runs_is_taken_away() {
 #[test]
 fn an_engine_that_is_missing_or_does_not_answer_is_told() {
     for name in ["docker", "podman", "nerdctl"] {
-        let specification = Specification::parse(name).unwrap();
-        let provider = environments::find(&specification).unwrap();
-        let not_ready = provider.ready(&specification, &Programs::default()).unwrap_err();
+        let named = environments::parse(name).unwrap();
+        let not_ready = named.ready(&Programs::default()).unwrap_err();
         assert_eq!(not_ready.reason, format!("{name} is not installed"));
         // A client whose daemon is away.
         let folder = tempfile::tempdir().unwrap();
@@ -132,7 +131,7 @@ fn an_engine_that_is_missing_or_does_not_answer_is_told() {
         fs::write(&client, "#!/bin/sh\necho 'Cannot connect to the daemon' >&2; exit 1\n").unwrap();
         fs::set_permissions(&client, fs::Permissions::from_mode(0o755)).unwrap();
         let programs = Programs { folders: vec![folder.path().to_owned()], ..Programs::default() };
-        let not_ready = provider.ready(&specification, &programs).unwrap_err();
+        let not_ready = named.ready(&programs).unwrap_err();
         assert_eq!(not_ready.reason, format!("{name}: Cannot connect to the daemon"));
     }
 }

@@ -103,8 +103,7 @@ fn another_machine_is_entered_and_left() {
     let bench = Bench::below(Path::new("/var/tmp"));
     let Some(server) = Server::start("another_machine_is_entered_and_left", &bench) else { return };
     let specification = server.specification(&bench);
-    let provider = environments::find(&specification).unwrap();
-    provider.ready(&specification, &programs()).unwrap();
+    environments::find(specification.clone()).unwrap().ready(&programs()).unwrap();
     let session = bench.session();
     let far = bench.folder.path().join("far");
     for _ in 0..2 {
@@ -157,12 +156,14 @@ fn a_machine_that_does_not_answer_is_told_with_the_command_to_try() {
     let bench = Bench::below(Path::new("/var/tmp"));
     let Some(server) = Server::start("a_machine_that_does_not_answer", &bench) else { return };
     let specification = server.specification(&bench);
+    let named = environments::find(specification.clone()).unwrap();
+    let ready = named.ready(&programs()).unwrap();
     drop(server);
-    let provider = environments::find(&specification).unwrap();
-    let not_ready = provider.ready(&specification, &programs()).unwrap_err();
+    let not_ready = named.ready(&programs()).unwrap_err();
     assert!(not_ready.reason.contains("Connection refused"), "{not_ready:?}");
     assert_eq!(not_ready.command.as_deref(), Some("ssh far true"));
     let session = bench.session();
-    let refused = tare_lab::session::entered::enter(provider, &specification, &session).unwrap_err();
+    let refused =
+        tare_lab::session::entered::enter(&specification.to_string(), &ready, &session).unwrap_err();
     assert!(refused.what.contains("cannot enter ssh:far"), "{refused}");
 }

@@ -159,7 +159,8 @@ impl Wsl {
     }
 
     fn ready(&self, specification: &Specification) -> Result<tare_data::facts::Facts, NotReady> {
-        environments::find(specification).unwrap().ready(specification, &self.setting.programs)
+        let ready = environments::find(specification.clone()).unwrap().ready(&self.setting.programs)?;
+        Ok(ready.facts)
     }
 
     /// What sessions left: on the host, in the distributions, of distributions.
@@ -276,15 +277,13 @@ fn what_wsl_says_becomes_facts_and_reasons() {
     let other = reason("wsl:One?version=2");
     assert_eq!(other.reason, "One is of version 1, and tare converts no distribution");
     assert_eq!(other.command.as_deref(), Some("tare run --in 'wsl:One?version=2&clone=yes'"));
-    let missing = environments::find(&Specification::parse("wsl:One").unwrap()).unwrap();
-    let missing = missing.ready(&Specification::parse("wsl:One").unwrap(), &Programs::default()).unwrap_err();
+    let missing = environments::parse("wsl:One").unwrap().ready(&Programs::default()).unwrap_err();
     assert!(missing.reason.starts_with("there is no wsl.exe"), "{missing:?}");
 }
 
 #[test]
 fn a_hostile_wsl_is_refused_and_ends_nothing() {
-    let specification = Specification::parse("wsl:One").unwrap();
-    let provider = environments::find(&specification).unwrap();
+    let named = environments::parse("wsl:One").unwrap();
     for text in [
         // Cut within a character, endless names, lines without end, nothing, noise, failure without a word.
         "printf '\\377\\376*\\000 \\000O\\000n\\000e'",
@@ -298,7 +297,7 @@ fn a_hostile_wsl_is_refused_and_ends_nothing() {
         let folder = tempfile::tempdir().unwrap();
         program(folder.path(), "wsl.exe", &format!("#!/bin/sh\n{text}\n"));
         let programs = Programs { folders: vec![folder.path().to_owned()], ..Programs::default() };
-        let not_ready = provider.ready(&specification, &programs).unwrap_err();
+        let not_ready = named.ready(&programs).unwrap_err();
         assert!(not_ready.reason.len() < 70_000, "{text}");
     }
 }

@@ -1,0 +1,31 @@
+//! The memory of a guest, as a specification gives it.
+
+use crate::error::LabError;
+use crate::provider::options::OptionDescription;
+use crate::provider::specification::Specification;
+
+pub const MEMORY: OptionDescription = OptionDescription::text("memory", "1024", "memory of the guest in MiB");
+
+/// The memory in MiB; less than `least` is refused.
+pub fn of(specification: &Specification, least: u64) -> Result<u64, LabError> {
+    let mib = MEMORY.of(specification).parse().ok().filter(|mib| *mib >= least);
+    let hint = || format!("give whole MiB, {least} or more");
+    mib.ok_or_else(|| MEMORY.refused(specification).hint(hint()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn too_little_memory_is_refused() {
+        for (text, expected) in [
+            ("qemu", Some(1024)),
+            ("qemu?memory=512", Some(512)),
+            ("qemu?memory=64", None),
+            ("qemu?memory=x", None),
+        ] {
+            assert_eq!(of(&Specification::parse(text).unwrap(), 128).ok(), expected, "{text}");
+        }
+    }
+}

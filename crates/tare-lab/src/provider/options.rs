@@ -1,0 +1,132 @@
+//! Options of environments: each a key, and an enum of its values or a text that its provider parses.
+
+use tare_data::facts::Facts;
+
+use crate::error::{ErrorKind, LabError};
+use crate::nearest::unknown;
+use crate::provider::specification::Specification;
+
+/// An option of a provider.
+#[derive(Clone, Copy, Debug)]
+pub struct OptionDescription {
+    pub key: &'static str,
+    /// What holds when it is not given.
+    pub default: &'static str,
+    /// The values it can take; empty for free text.
+    pub values: &'static [&'static str],
+    pub about: &'static str,
+}
+
+impl OptionDescription {
+    /// An option with free text.
+    pub const fn text(key: &'static str, default: &'static str, about: &'static str) -> Self {
+        OptionDescription { key, default, values: &[], about }
+    }
+
+    /// The text in a specification, or the default.
+    pub fn of<'a>(&self, specification: &'a Specification) -> &'a str
+    where
+        'static: 'a,
+    {
+        specification.option(self.key).unwrap_or(self.default)
+    }
+
+    /// The text in a specification, if there is one and it is not empty.
+    pub fn given(&self, specification: &Specification) -> Option<String> {
+        Some(self.of(specification)).filter(|text| !text.is_empty()).map(str::to_owned)
+    }
+
+    /// The path of a folder that needs no quoting in any shell.
+    pub fn plain_folder(&self, specification: &Specification) -> Result<String, LabError> {
+        let path = self.of(specification);
+        match is_plain(path) {
+            true => Ok(path.to_owned()),
+            false => Err(self.refused(specification).hint("give an absolute path of plain letters")),
+        }
+    }
+
+    /// The error of a value that this option cannot take.
+    pub fn refused(&self, specification: &Specification) -> LabError {
+        let (provider, key, text) = (&specification.provider, self.key, self.of(specification));
+        LabError::new(ErrorKind::Usage, format!("{provider}: '{key}' cannot be '{text}'"))
+    }
+}
+
+/// An option whose values are an enum, declared by [`choice`].
+pub trait Choice: Copy + 'static {
+    const OPTION: OptionDescription;
+    const ALL: &'static [Self];
+
+    /// The value as a specification gives it.
+    fn name(self) -> &'static str;
+
+    /// The value in a specification, or the default.
+    fn of(specification: &Specification) -> Result<Self, LabError> {
+        let given = Self::OPTION.of(specification);
+        let named = Self::ALL.iter().find(|value| value.name() == given).copied();
+        named.ok_or_else(|| unknown(Self::OPTION.refused(specification), given, Self::OPTION.values))
+    }
+
+    /// Notes the value among the facts of the runtime.
+    fn note(self, facts: &mut Facts) {
+        facts.note(format!("runtime.{}", Self::OPTION.key), self.name());
+    }
+}
+
+/// Declares an option's values as an enum, with their names in specifications; the first is the default.
+macro_rules! choice {
+    ($(#[$meta:meta])* $visibility:vis enum $Name:ident: $key:literal, $about:literal
+        { $($Value:ident = $name:literal),+ $(,)? }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        $visibility enum $Name { $($Value),+ }
+
+        impl $crate::provider::options::Choice for $Name {
+            const OPTION: $crate::provider::options::OptionDescription =
+                $crate::provider::options::OptionDescription {
+                    key: $key,
+                    default: [$($name),+][0],
+                    values: &[$($name),+],
+                    about: $about,
+                };
+            const ALL: &'static [Self] = &[$($Name::$Value),+];
+
+            fn name(self) -> &'static str {
+                match self { $($Name::$Value => $name),+ }
+            }
+        }
+    };
+}
+pub(crate) use choice;
+
+fn is_plain(path: &str) -> bool {
+    path.starts_with('/') && path.chars().all(|c| c.is_ascii_alphanumeric() || "/_.-".contains(c))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    choice! {
+        enum Colour: "colour", "which it has" { Red = "red", Green = "green" }
+    }
+
+    #[test]
+    fn the_first_value_is_the_default_and_every_value_is_found_by_its_name() {
+        let of = |text| Colour::of(&Specification::parse(text).unwrap());
+        assert_eq!(of("x").unwrap(), Colour::Red);
+        assert_eq!(of("x?colour=green").unwrap(), Colour::Green);
+        assert_eq!(Colour::OPTION.values, ["red", "green"]);
+        let refused = of("x?colour=gren").unwrap_err();
+        assert_eq!(refused.to_string(), "x: 'colour' cannot be 'gren'");
+        assert_eq!(refused.hint.as_deref(), Some("did you mean 'green'?"));
+    }
+
+    #[test]
+    fn a_folder_needs_no_quoting() {
+        assert!(is_plain("/var/tmp"));
+        for path in ["tmp", "/a b", "/a'b", "/$HOME", "/a;b", ""] {
+            assert!(!is_plain(path), "{path}");
+        }
+    }
+}
