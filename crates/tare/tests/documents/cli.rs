@@ -1,4 +1,4 @@
-//! `docs/cli.md`: the help of every command.
+//! `docs/reference/cli.md`: the help of every command.
 
 use std::fmt::Write;
 use std::process::Command;
@@ -44,5 +44,5 @@ fn the_command_line_is_documented() {
         let text = help(&[&name]);
         write!(page, "\n## tare {name}\n```text\n{}\n```\n", text.trim_end()).unwrap();
     }
-    book::keep(&book::root().join("docs/cli.md"), &page);
+    book::keep(&book::root().join("docs/reference/cli.md"), &page);
 }

@@ -1,4 +1,4 @@
-//! `docs/environments.md`: every environment, as its provider describes it.
+//! `docs/reference/environments.md`: every environment, as its provider describes it.
 
 use std::fmt::Write;
 
@@ -101,5 +101,5 @@ fn every_environment_is_documented() {
     let mut page = OPENING.replace("FILE_SYSTEMS", &file_systems());
     PROVIDERS.iter().for_each(|provider| section(&mut page, *provider));
     presets(&mut page);
-    book::keep(&book::root().join("docs/environments.md"), &page);
+    book::keep(&book::root().join("docs/reference/environments.md"), &page);
 }

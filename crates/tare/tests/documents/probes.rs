@@ -1,4 +1,4 @@
-//! `docs/probes.md`: every probe, as the list of probes describes it.
+//! `docs/reference/probes.md`: every probe, as the list of probes describes it.
 
 use std::fmt::Write;
 
@@ -115,5 +115,5 @@ fn every_probe_is_documented() {
             .unwrap();
     }
     probes().for_each(|probe| section(&mut page, probe));
-    book::keep(&book::root().join("docs/probes.md"), &page);
+    book::keep(&book::root().join("docs/reference/probes.md"), &page);
 }
