@@ -13,8 +13,8 @@ use crate::book;
 const OPENING: &str = "\
 # Probes
 What each probe measures, to the letter. Generated from the list of probes in `crates/tare-probes/src/probes/mod.rs`;
-a test keeps it so. The words are explained in [words.md](words.md), how a session runs them in
-[methodology.md](methodology.md).
+a test keeps it so. The words are explained in [the glossary](glossary.md), how a session runs them in
+[methodology.md](../method/methodology.md).
 
 Every probe proves its work: it counts what really happened (calls answered, bytes moved, primes found), and a count
 that is wrong fails the trial. Each parameter has two defaults: *quick*, sized so that a round is short, and
