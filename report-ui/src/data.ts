@@ -1,4 +1,4 @@
-// The page's data: the JSON document of a report (docs/report-json.md), the trials in time, the tails and the modes.
+// The page's data: the JSON document of a report (docs/reference/report-json.md), the trials in time, the tails and the modes.
 
 export type Verdict =
   | "slower" | "faster" | "same" | "slower_unclear" | "faster_unclear" | "inconclusive" | "observed" | "missing";

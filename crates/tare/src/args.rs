@@ -331,7 +331,7 @@ pub struct Check {
   tare serve --listen 192.0.2.7:12866        for others too
   tare serve --listen '[::]:12866' --expires 8h --secret-file /etc/tare/secret
 
-Data flows use the port after the one that is listened on, over TCP and UDP. docs/security.md says what a peer
+Data flows use the port after the one that is listened on, over TCP and UDP. docs/internals/security.md says what a peer
 does for whom.")]
 pub struct Serve {
     /// Address and port. 127.0.0.1:12866 unless given, and 127.0.0.1:12865 with --netperf.

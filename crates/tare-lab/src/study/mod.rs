@@ -80,7 +80,7 @@ pub struct StudyCase {
     /// A value or a list of values a parameter.
     #[serde(default)]
     pub parameters: BTreeMap<String, toml::Value>,
-    /// `own` unless given; for probes that need a place. See docs/places.md.
+    /// `own` unless given; for probes that need a place. See docs/guide/places.md.
     #[serde(default)]
     pub places: Vec<String>,
     /// `loopback` unless given; for probes that need a peer.
@@ -160,7 +160,7 @@ impl Study {
                 .because(e.to_string().trim_end());
             match unknown_key_hint(e.message()) {
                 Some(hint) => error.hint(hint),
-                None => error.hint("docs/study-format.md lists every key"),
+                None => error.hint("docs/reference/study-format.md lists every key"),
             }
         })?;
         study.size()?;

@@ -45,12 +45,12 @@ pub fn parse(text: &str, origin: &str) -> Result<Published, LabError> {
         let error = cannot().because(e.to_string().trim_end());
         match unknown_key_hint(e.message()) {
             Some(hint) => error.hint(hint),
-            None => error.hint("docs/published.md lists every key"),
+            None => error.hint("docs/method/published.md lists every key"),
         }
     })?;
     article
         .check()
-        .map_err(|reason| cannot().because(reason).hint("docs/published.md says how it must be"))?;
+        .map_err(|reason| cannot().because(reason).hint("docs/method/published.md says how it must be"))?;
     Ok(article)
 }
 

@@ -8,7 +8,7 @@ use crate::storage::places;
 use crate::study::probes;
 use crate::study::published;
 
-/// The schema, as docs/study.schema.json holds it.
+/// The schema, as docs/reference/study.schema.json holds it.
 pub fn schema() -> Value {
     let probes = || probes().filter(|probe| probe.name != USER_COMMAND);
     let names: Vec<&str> = probes().map(|probe| probe.name).collect();

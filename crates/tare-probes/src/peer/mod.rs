@@ -2,7 +2,7 @@
 //!
 //! Whoever knows the secret may ask for one flow a session; everybody else gets silence. What is said in private
 //! goes over a standard handshake (Noise NNpsk0); what is measured goes beside it in plain, as other programs'
-//! traffic does, and bears a token that was told in private. docs/security.md has the threats.
+//! traffic does, and bears a token that was told in private. docs/internals/security.md has the threats.
 
 pub mod client;
 pub mod connection;

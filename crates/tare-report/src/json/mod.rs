@@ -1,4 +1,4 @@
-//! The findings as one JSON document, for programs. Its format is described in `docs/report-json.md`.
+//! The findings as one JSON document, for programs. Its format is described in `docs/reference/report-json.md`.
 
 mod document;
 mod fill;

@@ -16,8 +16,9 @@ fn document(targets: usize) -> Value {
 
 /// What is wrong with a document by the published schema.
 fn complaint(document: &Value) -> Option<String> {
-    let mut schema: Value = serde_json::from_str(include_str!("../../../../docs/report.schema.json"))
-        .expect("the schema is JSON");
+    let mut schema: Value =
+        serde_json::from_str(include_str!("../../../../docs/reference/report.schema.json"))
+            .expect("the schema is JSON");
     close(&mut schema);
     let mut schemas = Schemas::new();
     let mut compiler = Compiler::new();

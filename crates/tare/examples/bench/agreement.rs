@@ -1,4 +1,4 @@
-//! Agreement: every probe beside the tool that it stands for, row by row, printed and kept in docs/agreement.md.
+//! Agreement: every probe beside the tool that it stands for, row by row, printed and kept in docs/method/agreement.md.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;

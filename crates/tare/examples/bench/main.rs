@@ -41,7 +41,7 @@ struct Arguments {
 enum Command {
     /// Run tare and the tool that each probe stands for in turn, and compare what they measure.
     ///
-    /// Prints a table, and keeps it in docs/agreement.md unless --quick is given: rows that were not measured this
+    /// Prints a table, and keeps it in docs/method/agreement.md unless --quick is given: rows that were not measured this
     /// time stay there, as long as they are of the same machine. The machine should do nothing else meanwhile.
     /// A row is kept as soon as it is there. Rows over virtual cards make two network namespaces, and need root.
     /// Needs sysbench, fio, dd, netperf, sockperf and iperf3; UnixBench is measured where --unixbench or $UNIXBENCH says that it is.
@@ -68,7 +68,7 @@ enum Command {
     },
     /// Measure what measuring costs, beside fio's null engine and sysbench's cheapest event.
     ///
-    /// Prints a table, and keeps it in docs/overhead.md unless --quick is given.
+    /// Prints a table, and keeps it in docs/method/overhead.md unless --quick is given.
     Overhead {
         #[command(flatten)]
         setting: Setting,
@@ -187,7 +187,7 @@ struct Setting {
     #[arg(long, value_name = "FOLDER", default_value = "/var/tmp")]
     scratch: PathBuf,
     /// Folder of the documents.
-    #[arg(long, value_name = "FOLDER", default_value = "docs")]
+    #[arg(long, value_name = "FOLDER", default_value = "docs/method")]
     docs: PathBuf,
 }
 

@@ -1,4 +1,4 @@
-//! `docs/cli.md`: the help of every command.
+//! `docs/reference/cli.md`: the help of every command.
 
 use std::fmt::Write;
 use std::process::Command;
@@ -35,14 +35,26 @@ fn the_command_line_is_documented() {
     assert!(commands.iter().any(|name| name == "run"), "{commands:?}");
     let mut page = String::from(
         "# The command line\n\
-         Generated from `--help` of every command; a test keeps it so. An error is shown as `error:`, `caused by:`\n\
-         and `hint:` on standard error. What is asked for goes to standard output, progress and notes to standard\n\
-         error.\n",
+         Generated from `--help` of every command; a test compares it. What was requested goes to standard output,\n\
+         progress and notes to standard error. An error is shown as `error:`, `caused by:` and `hint:` on standard\n\
+         error.\n\
+         \n\
+         ## Exit codes\n\
+         | code | when |\n\
+         |---|---|\n\
+         | 0 | done |\n\
+         | 1 | a defect of tare |\n\
+         | 2 | an option, a name or a study is wrong |\n\
+         | 3 | an environment could not be entered |\n\
+         | 4 | a file could not be written |\n\
+         | 5 | a record could not be read |\n\
+         | 6 | a condition of `--fail-if` is met |\n\
+         | 130 | interrupted; what was measured until then is in the record |\n",
     );
     write!(page, "\n## tare\n```text\n{}```\n", all.trim_end().to_owned() + "\n").unwrap();
     for name in commands {
         let text = help(&[&name]);
         write!(page, "\n## tare {name}\n```text\n{}\n```\n", text.trim_end()).unwrap();
     }
-    book::keep(&book::root().join("docs/cli.md"), &page);
+    book::keep(&book::root().join("docs/reference/cli.md"), &page);
 }

@@ -1,7 +1,8 @@
-//! Console examples: what a document shows after `$ tare ...` is what the program says.
+//! Console examples: what a document shows after `$ tare ...` is what the program prints.
 //!
 //! A fence `console` is run in a folder of its own. Fences of the same document whose opening names a file
-//! (`toml mine.toml`) lie in that folder, and so do the records `before.tare` and `after.tare`. What depends on the machine stands in a fence `text`, which is not run.
+//! (`toml mine.toml`) lie in that folder, and so do the records `before.tare` and `after.tare`. What depends on the
+//! machine stands in a fence `text`, which is not run.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +14,7 @@ use crate::{book, costs, examples};
 const PROMPT: &str = "$ ";
 
 /// Splits a line as a shell does, as far as the examples go: blanks, and single quotes around what holds them.
-fn words(line: &str) -> Vec<String> {
+pub fn words(line: &str) -> Vec<String> {
     let quoted = line.split('\'').enumerate();
     quoted
         .flat_map(|(i, part)| match i % 2 {

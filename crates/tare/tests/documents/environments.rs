@@ -1,50 +1,31 @@
-//! `docs/environments.md`: every environment, as its provider describes it.
+//! `docs/reference/environments.md`: every environment, as its provider describes it.
 
 use std::fmt::Write;
 
 use tare_lab::environments::PROVIDERS;
 use tare_lab::environments::presets::PRESETS;
 use tare_lab::provider::Provider;
-use tare_lab::storage::file_systems::FILE_SYSTEMS;
 
 use crate::book;
 
 const OPENING: &str = "\
 # Environments
-Where probes run. Generated from the list of providers in `crates/tare-lab/src/environments/mod.rs`; a test keeps
-it so. `tare check` says which of them are ready on a machine, and the one command that would make each of the
-others so.
+Where probes run. Generated from the list of providers in `crates/tare-lab/src/environments/mod.rs`; a test compares
+it. `tare check` lists which of them are ready on a machine, and the one command that would make each of the
+others ready.
 
 An environment is named `NAME`, or `provider:instance?key=value&key=value`: `gvisor`, `gvisor?platform=ptrace`,
-`oci:crun?net=host`. A shell wants quotes around `?` and `&`. `tare run` without `--in` takes every
-specification that is listed as *by default* and is ready.
+`oci:crun?net=host`. Quote `?` and `&` in a shell. `tare run` without `--in` takes every specification that is
+listed as *by default* and is ready.
 
-tare copies its own binary into each, speaks with it over standard input and output
-([agent-protocol.md](agent-protocol.md)), and takes away afterwards whatever entering made: processes, mounts,
-containers, network namespaces, control groups, folders. Where it was killed before it could, `tare clean` or the
-next `tare run` does ([decision 11](decisions/0011-ownership-journal.md)).
+tare copies its own binary into each, exchanges requests and answers with it over standard input and output
+([agent-protocol.md](../internals/agent-protocol.md)), and afterwards removes whatever it made on the way: processes,
+mounts, containers, network namespaces, control groups, folders. If it was killed before it could, `tare clean` or
+the next `tare run` does ([decision 11](../internals/decisions/0011-ownership-journal.md)).
 
-## Places
-| place | is |
-|---|---|
-| `own` | the environment's own file system, fresh at each start |
-| `share` | a folder of the session's on the host's disk |
-| FILE_SYSTEMS | a file system that the session makes for itself (needs root) |
-| a folder's path | that folder of the host |
-
-All but `own` are shared in by the environment's own means: a bind mount, gVisor's gofer, hostfs, 9P, virtiofs.
-[places.md](places.md) says how they are made and taken away, and when the figures of one are not compared.
-
-## Networks
-The option `net` says by which way an environment reaches the peer `host` of a network probe, if by any:
-[network-paths.md](network-paths.md).
+Where files lie is a choice of its own: [places.md](../guide/places.md). The option `net` chooses the path to the
+peer `host` of a network probe: [networks.md](../guide/networks.md#paths-to-the-peer-host).
 ";
-
-/// The names of the file systems that a session can make.
-fn file_systems() -> String {
-    let names: Vec<String> = FILE_SYSTEMS.iter().map(|made| format!("`{}`", made.name)).collect();
-    names.join(", ")
-}
 
 fn section(page: &mut String, provider: &Provider) {
     write!(page, "\n## {}\n{}.\n\n", provider.name, sentence(provider.summary)).unwrap();
@@ -98,8 +79,8 @@ fn presets(page: &mut String) {
 #[test]
 fn every_environment_is_documented() {
     let _lock = book::lock();
-    let mut page = OPENING.replace("FILE_SYSTEMS", &file_systems());
+    let mut page = OPENING.to_owned();
     PROVIDERS.iter().for_each(|provider| section(&mut page, provider));
     presets(&mut page);
-    book::keep(&book::root().join("docs/environments.md"), &page);
+    book::keep(&book::root().join("docs/reference/environments.md"), &page);
 }

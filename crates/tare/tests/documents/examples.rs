@@ -187,7 +187,7 @@ pub fn keep_record() -> [String; 2] {
     let examples = [("session.tare", record()), ("imported.tare", imported_record())];
     examples.map(|(name, entries)| {
         let lines: String = entries.iter().map(to_line).collect();
-        lay("docs/record-format.md", name, &lines);
+        lay("docs/reference/record-format.md", name, &lines);
         lines
     })
 }
@@ -196,7 +196,7 @@ pub fn keep_record() -> [String; 2] {
 fn the_record_in_the_document_is_one() {
     let _lock = book::lock();
     let [lines, imported] = keep_record();
-    let page = fs::read_to_string(book::root().join("docs/record-format.md")).unwrap();
+    let page = fs::read_to_string(book::root().join("docs/reference/record-format.md")).unwrap();
     let kinds: BTreeSet<&str> = record().iter().chain(&imported_record()).map(kind).collect();
     assert_eq!(kinds.len(), 10, "the examples show every kind of entry");
     let all = lines.clone() + &imported;
@@ -287,7 +287,7 @@ fn frame_name(frame: &Frame) -> &'static str {
 #[test]
 fn the_frames_in_the_document_are_read_as_they_were_meant() {
     let _lock = book::lock();
-    let document = "docs/agent-protocol.md";
+    let document = "docs/internals/agent-protocol.md";
     let asked: String = requests().iter().map(encode).collect();
     let said: String = frames().iter().map(encode).collect();
     assert!(asked.lines().all(|line| line.len() < LONGEST_REQUEST));

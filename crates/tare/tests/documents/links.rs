@@ -91,3 +91,13 @@ fn every_document_is_reached_from_the_readme() {
     let lost: Vec<PathBuf> = docs.filter(|path| !reached.contains(path)).collect();
     assert!(lost.is_empty(), "nothing leads from README.md to {lost:?}");
 }
+
+#[test]
+fn the_table_of_contents_lists_every_page() {
+    let docs = book::root().join("docs");
+    let contents = fs::read_to_string(docs.join("SUMMARY.md")).unwrap();
+    let listed: BTreeSet<PathBuf> = targets(&contents).map(|target| docs.join(target)).collect();
+    for page in book::documents().into_iter().filter(|page| page.starts_with(&docs)) {
+        assert!(listed.contains(&page) || page.ends_with("SUMMARY.md"), "docs/SUMMARY.md lacks {page:?}");
+    }
+}

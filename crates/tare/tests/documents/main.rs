@@ -5,6 +5,7 @@
 
 mod book;
 mod cli;
+mod commands;
 mod console;
 mod constants;
 mod costs;

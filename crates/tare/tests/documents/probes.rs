@@ -1,4 +1,4 @@
-//! `docs/probes.md`: every probe, as the list of probes describes it.
+//! `docs/reference/probes.md`: every probe, as the list of probes describes it.
 
 use std::fmt::Write;
 
@@ -13,16 +13,15 @@ use crate::book;
 const OPENING: &str = "\
 # Probes
 What each probe measures, to the letter. Generated from the list of probes in `crates/tare-probes/src/probes/mod.rs`;
-a test keeps it so. The words are explained in [words.md](words.md), how a session runs them in
-[methodology.md](methodology.md).
+a test compares it. [The glossary](glossary.md) explains the words, [methodology.md](../method/methodology.md) how a
+session runs the probes.
 
-Every probe proves its work: it counts what really happened (calls answered, bytes moved, primes found), and a count
-that is wrong fails the trial. Each parameter has two defaults: *quick*, sized so that a round is short, and
-*reference*, that of the tool which the probe stands in for (`tare run --reference`). The first metric is the
-headline, which the table judges. Metrics named `first` are the first call of a fresh process, kept apart from the
-rest.
+Every probe proves its work: it counts what really happened (calls answered, bytes moved, primes found), and a wrong
+count fails the trial. Each parameter has two defaults: *quick*, sized so that a round is short, and *reference*, that
+of the tool which the probe stands for (`tare run --reference`). The first metric is the headline, on which the
+table's verdict rests. Metrics named `first` are the first call of a fresh process, kept apart from the rest.
 
-The definition of a case is a hash over probe, revision, parameters and the way its metrics are read. Figures of
+The definition of a case is a hash over probe, revision, parameters and the way its metrics are read. Results of
 different definitions are never compared.
 ";
 
@@ -115,5 +114,5 @@ fn every_probe_is_documented() {
             .unwrap();
     }
     probes().for_each(|probe| section(&mut page, probe));
-    book::keep(&book::root().join("docs/probes.md"), &page);
+    book::keep(&book::root().join("docs/reference/probes.md"), &page);
 }

@@ -38,7 +38,7 @@ fn known_keys(text: &str) -> Vec<String> {
 
 #[test]
 fn every_key_of_a_study_is_explained() {
-    let page = fs::read_to_string(book::root().join("docs/study-format.md")).unwrap();
+    let page = fs::read_to_string(book::root().join("docs/reference/study-format.md")).unwrap();
     let case = "name = 'x'\ntitle = 'x'\nabout = ''\nbudget = '1m'\n[[case]]\nnonsense = 1\n";
     let command = "name = 'x'\ntitle = 'x'\nabout = ''\nbudget = '1m'\n[probe.x]\nnonsense = 1\n";
     let keys = [known_keys("nonsense = 1"), known_keys(case), known_keys(command)].concat();
@@ -46,7 +46,7 @@ fn every_key_of_a_study_is_explained() {
         // Two keys of one kind share a line.
         assert!(
             page.contains(&format!("| `{key}`")) || page.contains(&format!(", `{key}` |")),
-            "docs/study-format.md does not explain '{key}'"
+            "docs/reference/study-format.md does not explain '{key}'"
         );
     }
 }
@@ -70,7 +70,7 @@ fn complaint(text: &str) -> Option<String> {
 fn the_schema_for_editors_takes_every_shipped_study_and_refuses_slips() {
     let _lock = book::lock();
     let schema = format!("{:#}\n", tare_lab::study::schema::schema());
-    book::keep(&book::root().join("docs/study.schema.json"), &schema);
+    book::keep(&book::root().join("docs/reference/study.schema.json"), &schema);
     for (name, text) in tare_lab::study::SHIPPED {
         assert_eq!(complaint(text), None, "{name}");
     }

@@ -1,4 +1,4 @@
-//! The examples of `docs/ci.md`: what their services would refuse, and whether tare understands its commands in them.
+//! The examples of `docs/guide/ci.md`: what their services would refuse, and whether tare understands its commands in them.
 
 use std::fs;
 use std::process::Command;
@@ -14,7 +14,7 @@ mod args;
 
 /// The examples of the document: name of the file, and its text.
 fn examples() -> Vec<(String, String)> {
-    let page = fs::read_to_string(root().join("docs/ci.md")).unwrap();
+    let page = fs::read_to_string(root().join("docs/guide/ci.md")).unwrap();
     let fences = page.split("\n```yaml ").skip(1);
     let parts = fences.map(|fence| {
         let (name, rest) = fence.split_once('\n').unwrap();
@@ -53,7 +53,7 @@ fn commands(text: &str) -> Vec<Vec<String>> {
 fn tare_understands_its_commands_in_the_examples() {
     let examples = examples();
     assert_eq!(examples.len(), 2, "one for GitHub, one for GitLab");
-    let page = fs::read_to_string(root().join("docs/ci.md")).unwrap();
+    let page = fs::read_to_string(root().join("docs/guide/ci.md")).unwrap();
     for (name, text) in &examples {
         let commands = commands(text);
         assert!(commands.len() >= 2, "{name} runs tare: {commands:?}");

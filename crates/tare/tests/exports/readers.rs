@@ -188,7 +188,7 @@ fn what_hyperfine_s_readers_want_is_there() {
 fn json_documents_keep_to_their_schemas() {
     let Some(checker) = reader("json_documents_keep_to_their_schemas", "check-jsonschema") else { return };
     for (format, schema) in [
-        ("json", "docs/report.schema.json"),
+        ("json", "docs/reference/report.schema.json"),
         ("bencher", "fixtures/formats/bmf.schema.json"),
         ("github-benchmark-smaller", "fixtures/formats/github-benchmark.schema.json"),
         ("github-benchmark-bigger", "fixtures/formats/github-benchmark.schema.json"),

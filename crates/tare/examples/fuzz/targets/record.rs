@@ -29,7 +29,7 @@ pub static TARGET: Target = Target {
 
 /// The record of the documentation, and one of an import, without their checksums.
 fn corpus() -> Vec<Vec<u8>> {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/record-format.md");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/record-format.md");
     let page = std::fs::read_to_string(page).expect("the document is there");
     let contents = |line: &str| line.split_once(' ').map_or(String::new(), |(_, json)| format!("{json}\n"));
     let is_entry = |line: &&str| line.len() > 9 && line.as_bytes()[8] == b' ' && line[9..].starts_with('{');
