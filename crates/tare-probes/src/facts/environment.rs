@@ -2,10 +2,10 @@
 
 use tare_data::facts::Facts;
 
-use super::{mounts, network, read_text};
+use super::{mounts, network};
 use crate::harness::affinity;
-use crate::harness::stopwatch::now_ns;
-use crate::probes::smallest_step_ns;
+use crate::harness::kernel_files::read_text;
+use crate::harness::stopwatch::{now_ns, smallest_step_ns};
 
 /// Clock reads that the cost of one is taken from.
 const CLOCK_READS: u64 = 2_000;

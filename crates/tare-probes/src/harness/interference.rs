@@ -2,7 +2,7 @@
 
 use tare_data::interference::Interference;
 
-use crate::facts::read_text;
+use crate::harness::kernel_files::read_text;
 use crate::harness::stopwatch::now_ns;
 
 /// Length of the canary's chain: about 0.35 ms at 3 GHz, long against a clock read, short against a trial.

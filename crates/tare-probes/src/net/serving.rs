@@ -11,13 +11,9 @@ use tare_data::failure::Failure;
 
 use super::connections::{self, Welcome};
 use super::flow::{Flow, Rounds, Transfer, Transport};
+use super::token::{TOKEN_BYTES, Token, same, shown_back};
 use super::{datagrams, hops, sockets, streams, transfer};
 use crate::harness::buffer::Buffer;
-
-/// Bytes of a flow's token.
-pub const TOKEN_BYTES: usize = 16;
-/// What a data flow bears to be let in: told to the near end in private, good for one flow.
-pub type Token = [u8; TOKEN_BYTES];
 
 /// The near end has so long to come with its token.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -203,14 +199,4 @@ impl Pending {
             (false, _) => Seen::Part,
         }
     }
-}
-
-/// What a far end answers to its token: as long, and no echo.
-pub fn shown_back(token: &Token) -> Token {
-    token.map(|byte| !byte)
-}
-
-/// Compares in a time that does not depend on where they differ.
-pub fn same(one: &Token, other: &Token) -> bool {
-    one.iter().zip(other).fold(0, |differing, (a, b)| differing | (a ^ b)) == 0
 }

@@ -9,9 +9,9 @@ use tare_data::failure::{Failure, FailureKind};
 use super::message::{Answer, Ask, PROTOCOL};
 use super::noise::{Channel, Frames, Opening, Secret, hex_bytes};
 use crate::harness::trial::broken;
-use crate::net::Flow;
+use crate::net::flow::Flow;
 use crate::net::reaching::{Listener, reach};
-use crate::net::serving::Token;
+use crate::net::token::Token;
 
 /// A peer answers within so long; while others come first, it says so.
 const ANSWER_PATIENCE: Duration = Duration::from_secs(5);

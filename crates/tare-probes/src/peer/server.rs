@@ -16,10 +16,10 @@ use super::message::Answer;
 use super::noise::{Secret, hex};
 use crate::harness::child::Child;
 use crate::harness::trial::broken;
-use crate::net::far::fresh_token;
 use crate::net::flow::{Flow, Transport};
 use crate::net::serving::Serving;
 use crate::net::sockets;
+use crate::net::token::fresh_token;
 
 /// Strangers at a time; one more, and the oldest makes room.
 const MOST_STRANGERS: usize = 128;

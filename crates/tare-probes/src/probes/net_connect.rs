@@ -12,8 +12,10 @@ use crate::harness::handover::{PIN, Placement};
 use crate::harness::stopwatch::Laps;
 use crate::harness::trial::prove;
 use crate::net::connections::{self, Connections};
-use crate::net::serving::TOKEN_BYTES;
-use crate::net::{Far, Flow, sockets, streams};
+use crate::net::far::Far;
+use crate::net::flow::Flow;
+use crate::net::token::TOKEN_BYTES;
+use crate::net::{sockets, streams};
 use crate::probe::{MetricDescription, Need, Parameter, Probe};
 
 pub static PROBE: Probe = Probe {

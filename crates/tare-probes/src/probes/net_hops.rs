@@ -9,8 +9,9 @@ use tare_data::metric::Reading;
 
 use crate::harness::handover::{PIN, Placement};
 use crate::harness::trial::{broken, prove};
+use crate::net::far::Far;
+use crate::net::flow::Flow;
 use crate::net::hops::{Hops, Near};
-use crate::net::{Far, Flow};
 use crate::probe::{MetricDescription, Need, Probe};
 
 /// A mean: means of parts add up to the mean of the whole.

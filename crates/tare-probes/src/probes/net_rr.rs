@@ -17,9 +17,10 @@ use crate::harness::buffer::Buffer;
 use crate::harness::handover::{PIN, Placement};
 use crate::harness::stopwatch::Laps;
 use crate::harness::trial::{Trial, broken, prove};
-use crate::net::flow::Pace;
+use crate::net::far::Far;
+use crate::net::flow::{Flow, Pace, Rounds, Transport};
 use crate::net::ledger::{Counts, Ledger};
-use crate::net::{Far, Flow, Rounds, Transport, datagrams, sockets, streams};
+use crate::net::{datagrams, sockets, streams};
 use crate::probe::{MetricDescription, Need, Parameter, Probe};
 
 pub static PROBE: Probe = Probe {

@@ -12,9 +12,10 @@ use crate::harness::buffer::Buffer;
 use crate::harness::handover::{PIN, Placement};
 use crate::harness::stopwatch::Stopwatch;
 use crate::harness::trial::{broken, prove};
-use crate::net::flow::Direction;
+use crate::net::far::Far;
+use crate::net::flow::{Direction, Flow, Transfer};
+use crate::net::sockets;
 use crate::net::transfer::{self, LARGEST_BATCH};
-use crate::net::{Far, Flow, Transfer, sockets};
 use crate::probe::{MetricDescription, Need, Parameter, Probe};
 
 /// The value of `congestion` that leaves the choice to each end's system.

@@ -14,10 +14,10 @@ use tare_data::batch::{HELD, OUTSIDE};
 use tare_data::failure::Failure;
 use tare_data::unit::Unit;
 
-use crate::facts::{available_bytes, meminfo_bytes, read_text};
 use crate::harness::buffer::Buffer;
 use crate::harness::child::Child;
 use crate::harness::files::size_words;
+use crate::harness::kernel_files::{available_bytes, meminfo_bytes, read_text};
 use crate::harness::stopwatch::{Laps, Stopwatch, now_ns};
 use crate::harness::trial::{Report, Trial, broken, prove};
 use crate::probe::{MetricDescription, Parameter, Probe};

@@ -11,7 +11,7 @@ use tare_data::failure::Failure;
 use tare_data::unit::Unit;
 
 use super::proc_fork_hold::{LONGEST_LOOK_MS, each, pss_bytes, say_held};
-use crate::facts::available_bytes;
+use crate::harness::kernel_files::available_bytes;
 use crate::harness::stopwatch::{Laps, Stopwatch, now_ns};
 use crate::harness::syscall::futex_wait;
 use crate::harness::trial::{Trial, broken, prove};

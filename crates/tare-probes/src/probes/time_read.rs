@@ -5,12 +5,9 @@
 
 use tare_data::unit::Unit;
 
-use crate::harness::stopwatch::{Stopwatch, now_ns};
+use crate::harness::stopwatch::{Stopwatch, now_ns, smallest_step_ns};
 use crate::harness::trial::prove;
 use crate::probe::{MetricDescription, Probe};
-
-/// Reads that the smallest step is looked for in.
-const STEP_READS: usize = 1_000;
 
 pub static PROBE: Probe = Probe {
     name: "time.read",
@@ -51,32 +48,4 @@ fn reads(operations: u64) -> (Stopwatch, u64) {
     }
     stopwatch.stop();
     (stopwatch, forward)
-}
-
-/// The smallest difference between two reads that differ. A clock that stands still, as one that counts
-/// timer ticks, is waited for.
-pub(crate) fn smallest_step_ns() -> u64 {
-    let (mut smallest, mut last_ns) = (u64::MAX, now_ns());
-    let mut steps = 0;
-    let end_ns = last_ns + LONGEST_SEARCH_NS;
-    while steps < STEP_READS && last_ns < end_ns {
-        let now = now_ns();
-        if now != last_ns {
-            smallest = smallest.min(now.abs_diff(last_ns));
-            last_ns = now;
-            steps += 1;
-        }
-    }
-    smallest
-}
-
-/// Longest search: two ticks of the coarsest clock seen (4 ms, refined-jiffies at HZ = 250), and a bit.
-const LONGEST_SEARCH_NS: u64 = 10_000_000;
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn the_clock_moves() {
-        assert!((1..super::LONGEST_SEARCH_NS).contains(&super::smallest_step_ns()));
-    }
 }
