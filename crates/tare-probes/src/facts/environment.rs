@@ -105,7 +105,6 @@ fn hypervisor_name(signature: &str) -> String {
     name.to_owned()
 }
 
-#[cfg(target_arch = "x86_64")]
 mod cpuid {
     use std::arch::x86_64::{__cpuid, CpuidResult};
 
@@ -134,17 +133,6 @@ mod cpuid {
         }
         let CpuidResult { ebx, ecx, edx, .. } = __cpuid(0x4000_0000);
         text([ebx, ecx, edx])
-    }
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-mod cpuid {
-    pub fn brand() -> Option<String> {
-        None
-    }
-
-    pub fn hypervisor() -> Option<String> {
-        None
     }
 }
 

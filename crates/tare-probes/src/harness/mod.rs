@@ -10,6 +10,7 @@ pub mod handover;
 pub mod interference;
 pub mod kernel_files;
 pub mod output;
+pub mod readiness;
 pub mod stopwatch;
 pub mod syscall;
 pub mod trial;

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::{self, RecvFlags, SendFlags, SocketFlags, sockopt};
@@ -14,6 +14,7 @@ use super::flow::{Flow, Rounds, Transfer, Transport};
 use super::token::{TOKEN_BYTES, Token, same, shown_back};
 use super::{datagrams, hops, sockets, streams, transfer};
 use crate::harness::buffer::Buffer;
+use crate::harness::readiness::wait_ready;
 
 /// The near end has so long to come with its token.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -133,11 +134,7 @@ impl Serving {
         while Instant::now() < end {
             let mut waited = vec![PollFd::new(&self.socket, PollFlags::IN)];
             waited.extend(pending.iter().flatten().map(|p| PollFd::new(&p.connection, PollFlags::IN)));
-            let look = Timespec { tv_sec: 0, tv_nsec: LOOK.as_nanos() as i64 };
-            match poll(&mut waited, Some(&look)) {
-                Ok(_) | Err(Errno::INTR) => {}
-                Err(other) => return Err(other),
-            }
+            wait_ready(&mut waited, LOOK)?;
             let is_new = waited[0].revents().contains(PollFlags::IN);
             drop(waited);
             for slot in &mut pending {

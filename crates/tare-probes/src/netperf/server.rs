@@ -11,7 +11,7 @@ use std::os::fd::AsFd;
 use std::panic::AssertUnwindSafe;
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags};
 use rustix::fd::OwnedFd;
 use rustix::fs::{FlockOperation, MemfdFlags, fcntl_lock, memfd_create};
 use rustix::io::Errno;
@@ -25,6 +25,7 @@ use super::control::{read_message, write_message};
 use crate::harness::alarm::{set_alarm, wake_on_alarm};
 use crate::harness::buffer::Buffer;
 use crate::harness::child::Child;
+use crate::harness::readiness::wait_ready;
 use crate::harness::stopwatch::now_ns;
 use crate::net::flow::Transport;
 use crate::net::sockets::{self, Wait};
@@ -86,12 +87,8 @@ pub fn serve(listener: &TcpListener, limits: Limits, stop: &dyn Fn() -> bool) ->
             std::thread::sleep(LOOK_WHEN_FULL);
             continue;
         }
-        let mut waited = [PollFd::new(listener, PollFlags::IN)];
-        let look = Timespec { tv_sec: 0, tv_nsec: LOOK.as_nanos() as i64 };
-        match poll(&mut waited, Some(&look)) {
-            Ok(0) | Err(Errno::INTR) => continue,
-            Ok(_) => {}
-            Err(other) => return Err(other.into()),
+        if wait_ready(&mut [PollFd::new(listener, PollFlags::IN)], LOOK)? == 0 {
+            continue;
         }
         let (connection, from) = match listener.accept() {
             Ok(accepted) => accepted,

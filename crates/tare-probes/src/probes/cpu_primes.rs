@@ -141,7 +141,6 @@ fn number(divisor: u64) -> f64 {
 
 /// A 64-bit division, as C compilers make it. LLVM would look whether 32 bits are enough and then divide
 /// those, which older processors do several times faster: another test than sysbench's.
-#[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn remainder(number: u64, divisor: u64) -> u64 {
     let remainder;
@@ -156,12 +155,6 @@ fn remainder(number: u64, divisor: u64) -> u64 {
         );
     }
     remainder
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-#[inline(always)]
-fn remainder(number: u64, divisor: u64) -> u64 {
-    number % divisor
 }
 
 /// The primes from 3 below `max_prime`, counted in another way, for the proof.

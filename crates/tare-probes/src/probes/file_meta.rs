@@ -115,7 +115,8 @@ crate::timed! {
             let file = syscall::openat(at, name, libc::O_CREAT | libc::O_EXCL | libc::O_WRONLY, 0o600)?;
             // SAFETY: the number was just given to us, and is closed once, below.
             let written = syscall::write(unsafe { BorrowedFd::borrow_raw(file as i32) }, content);
-            syscall::close(file)?;
+            // SAFETY: as above.
+            unsafe { syscall::close(file) }?;
             bytes += written? as u64;
         }
         stopwatch.stop();
@@ -143,7 +144,8 @@ crate::timed! {
         let (mut stopwatch, mut opened) = (Stopwatch::default(), 0);
         stopwatch.start();
         for name in names {
-            syscall::close(syscall::openat(at, name, libc::O_RDONLY, 0)?)?;
+            // SAFETY: nobody else knows the number that openat gave.
+            unsafe { syscall::close(syscall::openat(at, name, libc::O_RDONLY, 0)?) }?;
             opened += 1;
         }
         stopwatch.stop();
@@ -179,7 +181,8 @@ crate::timed! {
                 }
                 found += renamed_files(&listing[..got]);
             }
-            syscall::close(folder)?;
+            // SAFETY: as above.
+            unsafe { syscall::close(folder) }?;
         }
         stopwatch.stop();
         Ok((stopwatch, found))
