@@ -20,7 +20,7 @@ pub static PROBE: Probe = Probe {
     summary: "One event of sysbench's cpu test: count the primes below a number by trial division.",
     timed: "an event, with one clock read before and after it; threads start together",
     not_timed: "the start of threads; the check of the count",
-    distorted_by: "frequency changes; a neighbour on the same core; an emulated processor",
+    distorted_by: "frequency changes; a busy sibling on the same core; an emulated processor",
     parameters: &[
         Parameter {
             name: "max_prime",
@@ -32,7 +32,7 @@ pub static PROBE: Probe = Probe {
             name: "threads",
             quick: "1",
             reference: "1",
-            about: "threads that share the events, of which there are as many more",
+            about: "threads that share the events; the number of events grows with them",
         },
     ],
     metrics: &[

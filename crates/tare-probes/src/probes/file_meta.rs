@@ -1,4 +1,4 @@
-//! `file.meta`: the life of small files: made, looked at, opened, renamed, listed, taken away.
+//! `file.meta`: small files created, statted, opened, renamed, listed and deleted.
 //!
 //! What git status, npm install and tar do all day. Files of 1 KiB in folders of 100, each step over all of
 //! them before the next: create = open, write, close; stat = fstatat; open = open, close; rename within the
@@ -27,11 +27,11 @@ const LISTING: usize = 32 * 1024;
 
 pub static PROBE: Probe = Probe {
     name: "file.meta",
-    title: "small file's life",
-    summary: "Small files made, looked at, opened, renamed, listed and taken away: time a file for all six.",
+    title: "small file lifecycle",
+    summary: "Small files created, statted, opened, renamed, listed and deleted: time per file for all six steps.",
     timed: "each of the six steps over all files of a batch, without a clock read between files",
-    not_timed: "making and removing the folders",
-    distorted_by: "age of the folder and of the file system; journal settings; what indexes or scans the place",
+    not_timed: "creating and removing the folders",
+    distorted_by: "age of the folder and of the file system; journal settings; indexers and scanners that watch the place",
     parameters: &[],
     metrics: &[
         MetricDescription::time("time", "file"),
@@ -44,7 +44,7 @@ pub static PROBE: Probe = Probe {
     ],
     needs: &[Need::Place],
     revision: 1,
-    label: |_| "small file's life".into(),
+    label: |_| "small file lifecycle".into(),
     run: |trial| {
         let directory = trial.directory()?;
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
