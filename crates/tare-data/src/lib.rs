@@ -3,6 +3,7 @@
 //! Nothing here does I/O or reads a clock.
 
 pub mod batch;
+pub mod encoding;
 pub mod facts;
 pub mod failure;
 pub mod frame;

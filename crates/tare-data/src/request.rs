@@ -43,6 +43,9 @@ pub struct Piece {
     pub bytes: String,
 }
 
+/// Longest deadline of a trial, in ms: a day.
+pub const LONGEST_DEADLINE_MS: u64 = 86_400_000;
+
 /// One trial, with everything that fixes it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrialRequest {

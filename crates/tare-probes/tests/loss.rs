@@ -6,11 +6,11 @@ use std::time::Instant;
 
 use tare_probes::harness::stopwatch::Laps;
 use tare_probes::net::datagrams::{self, GIVEN_UP_AFTER};
-use tare_probes::net::far::fresh_token;
 use tare_probes::net::flow::Pace;
+use tare_probes::net::flow::{Flow, Rounds, Transport};
 use tare_probes::net::ledger::{Counts, Ledger, MOST_LOST};
 use tare_probes::net::serving::Serving;
-use tare_probes::net::{Flow, Rounds, Transport};
+use tare_probes::net::token::fresh_token;
 
 /// What happens to the n-th request, or to its answer.
 #[derive(Clone, Copy, PartialEq)]

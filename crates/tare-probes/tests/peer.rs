@@ -12,7 +12,7 @@ use tare_data::failure::{Failure, FailureKind};
 use tare_data::names::Case;
 use tare_data::request::{Amount, TrialRequest};
 use tare_probes::harness::trial::Trial;
-use tare_probes::net::{Flow, Rounds, Transport};
+use tare_probes::net::flow::{Flow, Rounds, Transport};
 use tare_probes::peer::Secret;
 use tare_probes::peer::client::Session;
 use tare_probes::peer::noise::{FIRST_FRAME, Opening};

@@ -4,8 +4,6 @@
 //! makes a cheap jump of the first shape only, so that with any other figure tare would see another gVisor
 //! than the programs that it stands for. See `tare_probes::harness::syscall`.
 
-#![cfg(target_arch = "x86_64")]
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

@@ -8,6 +8,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use sha2::{Digest, Sha256};
+use tare_data::encoding::hex;
 use tare_data::facts::Facts;
 
 use crate::error::{Cause, ErrorKind, LabError};
@@ -186,7 +187,7 @@ impl Connection<'_> {
     /// Distinguishes this connection from others: the same host may be reached by another configuration.
     fn digest(&self) -> String {
         let words = format!("{:?} {}", self.options, self.target);
-        Sha256::digest(words).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+        hex(&Sha256::digest(words)[..8])
     }
 
     fn upload_if_missing(&self, workspace: &dyn Workspace) -> Result<(), LabError> {

@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use sha2::{Digest, Sha256};
+use tare_data::encoding::hex;
 use tare_data::facts::Facts;
 
 use crate::error::{Cause, ErrorKind, LabError};
@@ -312,8 +313,7 @@ impl Line {
 
     /// Distinguishes this way from others of the session.
     fn digest(&self) -> String {
-        let digest = Sha256::digest(&self.options.text);
-        digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect()
+        hex(&Sha256::digest(&self.options.text)[..6])
     }
 
     fn failed(&self, cause: impl Into<Cause>) -> LabError {

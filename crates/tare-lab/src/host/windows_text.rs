@@ -1,5 +1,7 @@
 //! Text of Windows programs: UTF-16LE where they write it so, as wsl.exe does unless WSL_UTF8=1; UTF-8 otherwise.
 
+use tare_data::encoding::Utf16Order;
+
 /// Pairs of bytes that are looked at to tell which it is.
 const LOOKED_AT: usize = 512;
 
@@ -9,16 +11,13 @@ pub fn decode(bytes: &[u8]) -> String {
     if !is_utf16(bytes) {
         return String::from_utf8_lossy(bytes).into_owned();
     }
-    let units = bytes.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]]));
-    let text: String =
-        char::decode_utf16(units).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER)).collect();
-    text.trim_start_matches('\u{feff}').to_owned()
+    Utf16Order::Little.decode(bytes).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
 }
 
 /// A byte order mark, or every other byte zero in at least half of the pairs: spaces, digits and line ends are in
 /// whatever language the rest is, and UTF-8 has no zeros in text.
 fn is_utf16(bytes: &[u8]) -> bool {
-    if bytes.starts_with(&[0xff, 0xfe]) {
+    if Utf16Order::from_mark(bytes) == Some(Utf16Order::Little) {
         return true;
     }
     let pairs = bytes.chunks_exact(2).take(LOOKED_AT);

@@ -12,6 +12,7 @@ use std::rc::Rc;
 
 use rustix::rand::{GetRandomFlags, getrandom};
 use sha2::{Digest, Sha256};
+use tare_data::encoding::hex;
 use tare_data::failure::Failure;
 
 use crate::error::{ErrorKind, LabError};
@@ -378,7 +379,7 @@ fn copy_program(from: &Path, to: &Path) -> io::Result<String> {
         hash.update(&buffer[..read]);
         copy.write_all(&buffer[..read])?;
     }
-    Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(hex(&hash.finalize()))
 }
 
 fn make_folder(path: &Path) -> Result<(), LabError> {

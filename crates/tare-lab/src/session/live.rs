@@ -12,8 +12,8 @@ use tare_data::frame::{Frame, PROTOCOL};
 use tare_data::peer::{HOST, Peer};
 use tare_data::request::{Request, TrialRequest};
 use tare_data::session::Target;
-use tare_probes::facts::available_bytes;
 use tare_probes::harness::interference::Watch;
+use tare_probes::harness::kernel_files::available_bytes;
 
 use crate::error::LabError;
 use crate::host::mounts;

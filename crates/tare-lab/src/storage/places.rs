@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 
 use sha2::{Digest, Sha256};
+use tare_data::encoding::hex;
 use tare_data::names::Case;
 
 use crate::error::{Cause, ErrorKind, LabError};
@@ -113,8 +114,7 @@ pub fn folder_inside(place: &str) -> String {
     }
     if name.len() > LONGEST_FOLDER {
         let digest = Sha256::digest(place.as_bytes());
-        let digest: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
-        name = format!("path-{}-{digest}", &name[name.len() - LONGEST_FOLDER / 2..]);
+        name = format!("path-{}-{}", &name[name.len() - LONGEST_FOLDER / 2..], hex(&digest[..16]));
     }
     name
 }

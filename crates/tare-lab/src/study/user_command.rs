@@ -9,6 +9,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
+use tare_data::encoding::hex;
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::frame::Frame;
 use tare_data::names::Parameters;
@@ -223,9 +224,7 @@ fn hash(files: &[CarriedFile]) -> String {
         digest.update(format!("{}\0{}\0{}\0", file.name, file.executable, file.bytes.len()));
         digest.update(&file.bytes);
     }
-    let digest = digest.finalize();
-    let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-    if files.is_empty() { String::new() } else { hex[..HASH_DIGITS].to_owned() }
+    if files.is_empty() { String::new() } else { hex(&digest.finalize())[..HASH_DIGITS].to_owned() }
 }
 
 #[cfg(test)]

@@ -3,205 +3,33 @@
 //! The resident process only waits and starts trials, so that nothing of an earlier trial (heap, page
 //! tables, file descriptors, warmed branch predictors) is left in a later one.
 
-use std::ffi::{OsStr, OsString};
-use std::io::{self, Read, Write};
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::ffi::OsString;
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::time::Duration;
 
-use tare_data::failure::{Failure, FailureKind};
-use tare_data::frame::{Frame, Line, PROTOCOL, Splitter, encode};
-use tare_data::request::{Request, TrialRequest};
-
-use crate::carried::kept;
-use crate::carried::user_files::Carried;
-use crate::harness::stopwatch::now_ns;
 use crate::peer::process;
 
+mod frames;
+mod resident;
 mod trial_process;
 
-/// First argument under which the program is the resident agent.
-pub const AGENT: &str = "agent";
-/// First argument under which the program runs one trial; the request comes by standard input, where no list of
-/// processes shows it.
-pub const TRIAL: &str = "agent-trial";
-/// From the agent's start until its clock must be settled. gVisor took 0.9 to 1.2 s.
-const SETTLING_NS: u64 = 2_000_000_000;
-/// Clock reads that a look at its cost takes.
-const CLOCK_READS: u64 = 20;
-/// A read that costs more than this makes a system call.
-const DEAR_READ_NS: u64 = 500;
-/// How long after its deadline a trial's process may live, in ms: its own alarm comes first.
-const GRACE_MS: u64 = 2_000;
-/// Longest deadline that is kept, in ms: a day.
-const LONGEST_DEADLINE_MS: u64 = 86_400_000;
+pub use resident::AGENT;
 
-/// Does what the arguments of a program ask of an agent, and gives its exit code; None when they ask nothing.
+/// Runs the agent's subcommand that the arguments of a program name, and returns its exit code; None when they name
+/// none.
 ///
-/// The program that holds the agent calls this first: a probe times how long it takes to be started.
+/// The program that holds the agent calls this first: a probe times how long it takes to start.
 pub fn answer(arguments: &[OsString]) -> Option<i32> {
     let (program, verb) = (Path::new(arguments.first()?), arguments.get(1)?.to_str()?);
     let rest = &arguments[2..];
     let done = match verb {
-        AGENT => serve(program),
-        TRIAL => trial_process::run(program, rest.first().map(Path::new)),
+        AGENT => resident::serve(program),
+        trial_process::TRIAL => trial_process::run(program, rest.first().map(Path::new)),
         process::PEER => process::run(),
         _ => return crate::probes::answer(program, verb, rest),
     };
     Some(match done {
         Ok(()) => 0,
-        // The stream is gone: there is nobody to tell more.
+        // The stream is gone: nobody is left to report to.
         Err(_) => 1,
     })
-}
-
-/// Serves requests from standard input until told to leave or the stream ends.
-///
-/// `program` is the path under which this binary can be started again: /proc may be missing.
-pub fn serve(program: &Path) -> io::Result<()> {
-    wake_on_alarm();
-    let settled_ns = now_ns() + SETTLING_NS;
-    send(&Frame::Hello {
-        protocol: PROTOCOL,
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        clock_ns: now_ns(),
-    })?;
-    let mut splitter = Splitter::default();
-    let mut carried = Carried::default();
-    let mut bytes = [0u8; 4096];
-    loop {
-        let read = match io::stdin().lock().read(&mut bytes) {
-            Ok(0) => return Ok(()),
-            Ok(read) => read,
-            Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
-            Err(e) => return Err(e),
-        };
-        for line in splitter.push::<Request>(&bytes[..read]) {
-            match line {
-                Line::Frame(Request::Describe { places }) => {
-                    let facts = crate::facts::environment();
-                    let about = |(name, path): (String, String)| (name, crate::facts::place(path.as_ref()));
-                    let places = places.into_iter().map(about).collect();
-                    send(&Frame::Description { facts, places })?;
-                }
-                Line::Frame(Request::Trial(request)) => {
-                    settle_clock(settled_ns);
-                    start_trial(program.as_os_str(), &request, carried.folder())?;
-                }
-                Line::Frame(Request::Carry(piece)) => {
-                    let failure = carried.keep(&piece).err();
-                    send(&Frame::Carried { failure })?;
-                }
-                Line::Frame(Request::Leave) => return send(&Frame::Bye),
-                // What is not a request is not for us.
-                Line::Note(_) => {}
-            }
-        }
-    }
-}
-
-/// Waits until the clock is read without a system call, or until it is clear that this will not come.
-///
-/// gVisor measures its clock in the first second of a sandbox; until then each read is a system call of some
-/// 20 us where later ones take 40 ns, which would stand in every latency of an early trial.
-fn settle_clock(until_ns: u64) {
-    let dear = || {
-        let started_ns = now_ns();
-        (0..CLOCK_READS).for_each(|_| {
-            std::hint::black_box(now_ns());
-        });
-        now_ns().saturating_sub(started_ns) > CLOCK_READS * DEAR_READ_NS
-    };
-    while dear() && now_ns() < until_ns {
-        std::thread::sleep(Duration::from_millis(50));
-    }
-}
-
-/// Starts a trial's process, waits for it, and says so when it did not end well by itself.
-fn start_trial(program: &OsStr, request: &TrialRequest, carried: Option<&Path>) -> io::Result<()> {
-    let json = serde_json::to_string(request).expect("tare's own types always serialise");
-    let child = Command::new(program)
-        .arg(TRIAL)
-        .args(carried)
-        .env_clear()
-        .envs(kept::variables())
-        // A pipe that is closed after the request, not /dev/null: an environment may have no /dev.
-        .stdin(Stdio::piped())
-        .process_group(0)
-        .spawn();
-    let (kind, reason) = match child.map(|child| wait(child, &json, request.deadline_ms)) {
-        Err(e) => (FailureKind::Died, format!("could not start the trial's process: {e}")),
-        Ok(None) => (FailureKind::Deadline, format!("{} ms, and it had to be killed", request.deadline_ms)),
-        Ok(Some(status)) => match (status.code(), status.signal()) {
-            (Some(0), _) => return Ok(()),
-            (_, Some(libc::SIGALRM)) => (FailureKind::Deadline, format!("{} ms", request.deadline_ms)),
-            (Some(code), _) => {
-                (FailureKind::Died, format!("the trial's process ended with exit code {code}"))
-            }
-            (_, signal) => (
-                FailureKind::Died,
-                format!("the trial's process was killed by signal {}", signal.unwrap_or_default()),
-            ),
-        },
-    };
-    send(&Frame::Failed { trial: request.trial, failure: Failure::new(kind, reason), clock_ns: now_ns() })
-}
-
-/// Writes the request, all of which a pipe holds at once, and closes the pipe.
-fn tell(child: &mut Child, json: &str) {
-    if let Some(mut input) = child.stdin.take() {
-        // A process that has ended already says why by its exit code.
-        let _ = input.write_all(json.as_bytes());
-    }
-}
-
-/// Tells a trial's process its request, waits for it and ends its process group; None when it outlived its deadline.
-fn wait(mut child: Child, request: &str, deadline_ms: u64) -> Option<ExitStatus> {
-    tell(&mut child, request);
-    let pid = child.id() as libc::pid_t;
-    set_alarm(deadline_ms.min(LONGEST_DEADLINE_MS) + GRACE_MS);
-    let mut raw = 0;
-    // Not `Child::wait`, which waits on after a signal.
-    // SAFETY: `raw` lives through the call; the child is ours and nobody else waits for it.
-    let in_time = unsafe { libc::waitpid(pid, &mut raw, 0) } == pid;
-    set_alarm(0);
-    // Whatever the trial forked and left ends with it.
-    // SAFETY: kill has no memory effects; the group is the child's own.
-    unsafe { libc::kill(-pid, libc::SIGKILL) };
-    if in_time {
-        return Some(ExitStatus::from_raw(raw));
-    }
-    let _ = child.wait();
-    None
-}
-
-/// Makes SIGALRM end a wait instead of the process.
-pub(crate) fn wake_on_alarm() {
-    extern "C" fn nothing(_: libc::c_int) {}
-    let handler: extern "C" fn(libc::c_int) = nothing;
-    // SAFETY: an all-zero sigaction is valid: no flags, so that waits are not restarted, and an empty mask.
-    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
-    action.sa_sigaction = handler as libc::sighandler_t;
-    // SAFETY: the handler does nothing; the struct lives through the call.
-    unsafe { libc::sigaction(libc::SIGALRM, &action, std::ptr::null_mut()) };
-}
-
-/// Has SIGALRM sent to this process after so long, and each second from then; 0 calls it off.
-pub(crate) fn set_alarm(after_ms: u64) {
-    let value = libc::timeval {
-        tv_sec: (after_ms / 1000) as libc::time_t,
-        tv_usec: (after_ms % 1000 * 1000) as libc::suseconds_t,
-    };
-    let interval = libc::timeval { tv_sec: 1, tv_usec: 0 };
-    let timer = libc::itimerval { it_interval: interval, it_value: value };
-    // SAFETY: the struct is whole and lives through the call.
-    unsafe { libc::setitimer(libc::ITIMER_REAL, &timer, std::ptr::null_mut()) };
-}
-
-/// Writes a frame at once: the host stamps its arrival.
-fn send(frame: &Frame) -> io::Result<()> {
-    let mut out = io::stdout().lock();
-    out.write_all(encode(frame).as_bytes())?;
-    out.flush()
 }

@@ -6,16 +6,21 @@ use std::path::Path;
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::frame::{Frame, LONGEST_REQUEST};
 use tare_data::interference::Interference;
-use tare_data::request::TrialRequest;
+use tare_data::request::{LONGEST_DEADLINE_MS, TrialRequest};
 
-use super::{LONGEST_DEADLINE_MS, send, set_alarm};
+use super::frames::send;
+use crate::harness::alarm::set_alarm;
 use crate::harness::child::die_with_parent;
 use crate::harness::folder::Folder;
 use crate::harness::interference::Watch;
 use crate::harness::stopwatch::now_ns;
 use crate::harness::trial::Trial;
 
-/// Runs the trial of a request in this process and sends its frames. `carried` holds the files of the user's commands.
+/// First argument under which the program runs one trial; the request comes by standard input, where no list of
+/// processes shows it.
+pub const TRIAL: &str = "agent-trial";
+
+/// Runs the trial of a request in this process and sends its frames. `carried` holds the files of user commands.
 pub fn run(program: &Path, carried: Option<&Path>) -> io::Result<()> {
     let mut request = String::new();
     io::stdin().lock().take(LONGEST_REQUEST as u64).read_to_string(&mut request)?;

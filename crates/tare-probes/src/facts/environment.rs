@@ -2,10 +2,10 @@
 
 use tare_data::facts::Facts;
 
-use super::{mounts, network, read_text};
+use super::{mounts, network};
 use crate::harness::affinity;
-use crate::harness::stopwatch::now_ns;
-use crate::probes::smallest_step_ns;
+use crate::harness::kernel_files::read_text;
+use crate::harness::stopwatch::{now_ns, smallest_step_ns};
 
 /// Clock reads that the cost of one is taken from.
 const CLOCK_READS: u64 = 2_000;
@@ -105,7 +105,6 @@ fn hypervisor_name(signature: &str) -> String {
     name.to_owned()
 }
 
-#[cfg(target_arch = "x86_64")]
 mod cpuid {
     use std::arch::x86_64::{__cpuid, CpuidResult};
 
@@ -134,17 +133,6 @@ mod cpuid {
         }
         let CpuidResult { ebx, ecx, edx, .. } = __cpuid(0x4000_0000);
         text([ebx, ecx, edx])
-    }
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-mod cpuid {
-    pub fn brand() -> Option<String> {
-        None
-    }
-
-    pub fn hypervisor() -> Option<String> {
-        None
     }
 }
 

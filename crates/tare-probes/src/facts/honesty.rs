@@ -13,11 +13,12 @@ use rustix::io::Errno;
 use tare_data::facts::Facts;
 use tare_data::failure::FailureKind;
 
-use super::{meminfo_bytes, mounts, read_text};
+use super::mounts;
 use crate::harness::buffer::Buffer;
 use crate::harness::files;
 use crate::harness::folder::Folder;
 use crate::harness::interference::rusage;
+use crate::harness::kernel_files::{meminfo_bytes, read_text};
 use crate::harness::stopwatch::now_ns;
 use crate::harness::syscall;
 
@@ -236,14 +237,6 @@ mod tests {
         assert_eq!(judge_sync(12_000, 50_000), OK);
         assert_ne!(judge_sync(9_000, 3_600), OK);
         assert_ne!(judge_sync(26_000, 26_500), OK);
-    }
-
-    #[test]
-    fn lines_of_meminfo_are_read_in_bytes() {
-        let text = "MemTotal:  24000000 kB\nMemFree:   1000000 kB\nHugePages_Total: lots\n";
-        assert_eq!(meminfo_bytes(text, "MemFree:"), Some(1_024_000_000));
-        assert_eq!(meminfo_bytes(text, "HugePages_Total:"), None);
-        assert_eq!(meminfo_bytes(text, "PageTables:"), None);
     }
 
     #[test]

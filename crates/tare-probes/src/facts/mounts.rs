@@ -5,7 +5,7 @@ use std::path::Path;
 use rustix::fs::{CWD, Mode, OFlags};
 use tare_data::facts::Facts;
 
-use super::read_text;
+use crate::harness::kernel_files::read_text;
 
 /// Numbers of statfs(2), from the kernel's magic.h and the file systems' own sources.
 const NAMES: [(u32, &str); 24] = [

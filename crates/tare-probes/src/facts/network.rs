@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, AsRawFd};
 use rustix::net::{AddressFamily, SocketType, socket};
 use tare_data::facts::Facts;
 
-use super::read_text;
+use crate::harness::kernel_files::read_text;
 use crate::netlink::{Message, Netlink, attributes};
 
 /// Most devices that are described: a host of containers has one for each of them, all alike.

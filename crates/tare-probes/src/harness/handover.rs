@@ -1,4 +1,4 @@
-//! A counter handed back and forth between two processes, over any two pairs of file descriptors.
+//! A counter passed back and forth between two processes, over any two pairs of file descriptors.
 
 use std::panic::AssertUnwindSafe;
 
@@ -18,7 +18,7 @@ pub const PIN: Parameter = Parameter {
     name: "pin",
     quick: "none",
     reference: "none",
-    about: "none: as the scheduler likes; same: both on one processor; cross: one on each of two",
+    about: "none: wherever the scheduler places them; same: both on one processor; cross: one on each of two",
 };
 
 /// The two ends of a way between two processes.

@@ -2,7 +2,7 @@
 
 use tare_data::interference::Interference;
 
-use crate::facts::read_text;
+use crate::harness::kernel_files::read_text;
 use crate::harness::stopwatch::now_ns;
 
 /// Length of the canary's chain: about 0.35 ms at 3 GHz, long against a clock read, short against a trial.
@@ -131,19 +131,10 @@ pub fn canary() -> u64 {
 }
 
 /// One addition that the compiler can neither remove nor fold with the next.
-#[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn add_one(mut sum: u64) -> u64 {
     // SAFETY: adds within a register.
     unsafe { core::arch::asm!("add {0}, 1", inout(reg) sum, options(pure, nomem, nostack)) };
-    sum
-}
-
-#[cfg(target_arch = "aarch64")]
-#[inline(always)]
-fn add_one(mut sum: u64) -> u64 {
-    // SAFETY: adds within a register.
-    unsafe { core::arch::asm!("add {0}, {0}, 1", inout(reg) sum, options(pure, nomem, nostack)) };
     sum
 }
 

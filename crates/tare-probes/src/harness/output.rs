@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags};
+
+use crate::harness::readiness::wait_ready;
 
 /// Bytes that are kept: some screens, from which a person sees why a command failed.
 const MOST_KEPT: usize = 16 * 1024;
@@ -93,8 +95,7 @@ fn read(reader: &OwnedFd, until: Instant, pid: &AtomicU32, ended: &AtomicBool) -
             continue;
         }
         let wait = if over { Duration::ZERO } else { PIECE };
-        let timeout = Timespec { tv_sec: 0, tv_nsec: i64::from(wait.subsec_nanos()) };
-        match poll(&mut [PollFd::new(reader, PollFlags::IN)], Some(&timeout)) {
+        match wait_ready(&mut [PollFd::new(reader, PollFlags::IN)], wait) {
             Ok(0) if over => return (kept, overdue),
             Ok(0) | Err(_) => {}
             Ok(_) => match rustix::io::read(reader, &mut bytes[..]) {

@@ -10,6 +10,28 @@ pub fn now_ns() -> u64 {
     t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
 }
 
+/// Reads that the smallest step is looked for in.
+const STEP_READS: usize = 1_000;
+/// Longest search: two ticks of the coarsest clock seen (4 ms, refined-jiffies at HZ = 250), and a bit.
+const LONGEST_SEARCH_NS: u64 = 10_000_000;
+
+/// The smallest difference between two reads that differ. A clock that stands still, as one that counts
+/// timer ticks, is waited for.
+pub fn smallest_step_ns() -> u64 {
+    let (mut smallest, mut last_ns) = (u64::MAX, now_ns());
+    let mut steps = 0;
+    let end_ns = last_ns + LONGEST_SEARCH_NS;
+    while steps < STEP_READS && last_ns < end_ns {
+        let now = now_ns();
+        if now != last_ns {
+            smallest = smallest.min(now.abs_diff(last_ns));
+            last_ns = now;
+            steps += 1;
+        }
+    }
+    smallest
+}
+
 /// Times one stretch of work. Started and stopped by the probe, so that only what it means to time is timed.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Stopwatch {
@@ -135,6 +157,11 @@ mod tests {
         laps.add(1_400, 1_410);
         laps.pause(500);
         assert_eq!(laps.elapsed_ns(), 410 - 300);
+    }
+
+    #[test]
+    fn the_clock_moves() {
+        assert!((1..LONGEST_SEARCH_NS).contains(&smallest_step_ns()));
     }
 
     #[test]

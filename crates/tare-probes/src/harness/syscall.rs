@@ -31,7 +31,9 @@ macro_rules! timed {
     };
 }
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(not(target_arch = "x86_64"))]
+compile_error!("the timed system calls are written for x86-64 alone");
+
 macro_rules! call {
     ($number:expr $(, $register:tt = $argument:expr)*) => {{
         let answer: isize;
@@ -51,13 +53,6 @@ macro_rules! call {
         );
         answer
     }};
-}
-
-#[cfg(target_arch = "aarch64")]
-macro_rules! call {
-    ($number:expr $(, $register:tt = $argument:expr)*) => {
-        libc::syscall($number as libc::c_long $(, $argument)*) as isize
-    };
 }
 
 /// The number of bytes, or whatever the call counts, or its error.
@@ -94,7 +89,7 @@ pub fn umask(mask: usize) -> isize {
     unsafe { call!(libc::SYS_umask, "rdi" = mask) }
 }
 
-/// dup(2); the number is the caller's to close.
+/// dup(2); the caller has to [`close`] the number.
 #[inline(always)]
 pub fn dup(fd: BorrowedFd<'_>) -> Result<usize, Errno> {
     // SAFETY: touches no memory.
@@ -102,9 +97,12 @@ pub fn dup(fd: BorrowedFd<'_>) -> Result<usize, Errno> {
 }
 
 /// close(2) of a number that [`dup`] or [`openat`] gave.
+///
+/// # Safety
+/// The caller owns the descriptor, and nothing uses it afterwards.
 #[inline(always)]
-pub fn close(number: usize) -> Result<usize, Errno> {
-    // SAFETY: touches no memory; callers close only numbers that they were given.
+pub unsafe fn close(number: usize) -> Result<usize, Errno> {
+    // SAFETY: touches no memory; the caller's promise.
     counted(unsafe { call!(libc::SYS_close, "rdi" = number) })
 }
 
@@ -313,7 +311,7 @@ pub fn sleep_until(time_ns: u64) -> Result<usize, Errno> {
     })
 }
 
-/// openat(2); the number is the caller's to [`close`].
+/// openat(2); the caller has to [`close`] the number.
 #[inline(always)]
 pub fn openat(folder: BorrowedFd<'_>, name: &CStr, flags: i32, mode: u32) -> Result<usize, Errno> {
     let folder = folder.as_raw_fd() as usize;
@@ -330,7 +328,6 @@ pub fn openat(folder: BorrowedFd<'_>, name: &CStr, flags: i32, mode: u32) -> Res
 }
 
 /// fstatat(2), as newfstatat, never statx(2): proot 5.1 does not translate paths of statx.
-#[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub fn fstatat(folder: BorrowedFd<'_>, name: &CStr, into: &mut libc::stat) -> Result<usize, Errno> {
     let folder = folder.as_raw_fd() as usize;

@@ -6,9 +6,9 @@ use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::{self, AddressFamily, SocketFlags, SocketType};
 
-use super::serving::{TOKEN_BYTES, Token, same};
 use super::sockets;
 use super::streams::REQUEST;
+use super::token::{TOKEN_BYTES, Token, same};
 use crate::harness::stopwatch::{Laps, now_ns};
 use crate::harness::syscall::{recv, send};
 

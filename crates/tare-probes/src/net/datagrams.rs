@@ -11,8 +11,8 @@ use tare_data::failure::{Failure, FailureKind};
 use super::flow::{Pace, Starts, Transport};
 use super::ledger::{Ledger, MOST_LOST, answer};
 use super::line::Line;
-use super::serving::{TOKEN_BYTES, Token, same, shown_back};
 use super::sockets::{self, Wait};
+use super::token::{TOKEN_BYTES, Token, same, shown_back};
 use crate::harness::stopwatch::{Laps, now_ns};
 
 /// A request that is not answered for so long is given up: some thirty times a slow round trip in a place, and

@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use rustix::fd::OwnedFd;
 use rustix::net::{self, RecvFlags, SendFlags};
-use rustix::rand::{GetRandomFlags, getrandom};
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::peer::Peer;
 
 use super::flow::{Flow, Rounds, Transport};
 use super::line::Line;
-use super::serving::{Serving, TOKEN_BYTES, Token, shown_back};
+use super::serving::Serving;
+use super::token::{TOKEN_BYTES, Token, fresh_token, shown_back};
 use super::{datagrams, sockets, streams};
 use crate::harness::child::Child;
 use crate::harness::handover::Placement;
@@ -199,15 +199,5 @@ fn by_closing(flow: &Flow) -> bool {
         Flow::Rounds(Rounds { transport, .. }) => *transport == Transport::Tcp,
         Flow::Connections { .. } | Flow::Hops => false,
         Flow::Transfer(_) => true,
-    }
-}
-
-/// A token that nobody can guess.
-pub fn fresh_token() -> Result<Token, Failure> {
-    let mut token = [0; TOKEN_BYTES];
-    match getrandom(&mut token, GetRandomFlags::empty()) {
-        Ok(TOKEN_BYTES) => Ok(token),
-        Ok(_) => Err(broken("a random token", "the system gave too few bytes")),
-        Err(e) => Err(broken("a random token", e)),
     }
 }

@@ -10,8 +10,8 @@ use rustix::io::Errno;
 use rustix::net::{self, SendFlags};
 use tare_data::failure::{Failure, FailureKind};
 
-use super::serving::{TOKEN_BYTES, Token, shown_back};
 use super::stamps::{self, Sent};
+use super::token::{TOKEN_BYTES, Token, shown_back};
 use super::{ledger, sockets};
 use crate::harness::stopwatch::Laps;
 use crate::harness::trial::broken;

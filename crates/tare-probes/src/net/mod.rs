@@ -15,8 +15,5 @@ pub mod serving;
 pub mod sockets;
 pub mod stamps;
 pub mod streams;
+pub mod token;
 pub mod transfer;
-
-pub use far::Far;
-pub use flow::{Flow, Rounds, Transfer, Transport};
-pub use line::Line;

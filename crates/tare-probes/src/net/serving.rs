@@ -3,7 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::{self, RecvFlags, SendFlags, SocketFlags, sockopt};
@@ -11,13 +11,10 @@ use tare_data::failure::Failure;
 
 use super::connections::{self, Welcome};
 use super::flow::{Flow, Rounds, Transfer, Transport};
+use super::token::{TOKEN_BYTES, Token, same, shown_back};
 use super::{datagrams, hops, sockets, streams, transfer};
 use crate::harness::buffer::Buffer;
-
-/// Bytes of a flow's token.
-pub const TOKEN_BYTES: usize = 16;
-/// What a data flow bears to be let in: told to the near end in private, good for one flow.
-pub type Token = [u8; TOKEN_BYTES];
+use crate::harness::readiness::wait_ready;
 
 /// The near end has so long to come with its token.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -137,11 +134,7 @@ impl Serving {
         while Instant::now() < end {
             let mut waited = vec![PollFd::new(&self.socket, PollFlags::IN)];
             waited.extend(pending.iter().flatten().map(|p| PollFd::new(&p.connection, PollFlags::IN)));
-            let look = Timespec { tv_sec: 0, tv_nsec: LOOK.as_nanos() as i64 };
-            match poll(&mut waited, Some(&look)) {
-                Ok(_) | Err(Errno::INTR) => {}
-                Err(other) => return Err(other),
-            }
+            wait_ready(&mut waited, LOOK)?;
             let is_new = waited[0].revents().contains(PollFlags::IN);
             drop(waited);
             for slot in &mut pending {
@@ -203,14 +196,4 @@ impl Pending {
             (false, _) => Seen::Part,
         }
     }
-}
-
-/// What a far end answers to its token: as long, and no echo.
-pub fn shown_back(token: &Token) -> Token {
-    token.map(|byte| !byte)
-}
-
-/// Compares in a time that does not depend on where they differ.
-pub fn same(one: &Token, other: &Token) -> bool {
-    one.iter().zip(other).fold(0, |differing, (a, b)| differing | (a ^ b)) == 0
 }

@@ -15,7 +15,7 @@ use super::codec::{
     self, BOTH, CONNECT_TEST, DATAGRAM, IPV4, IPV6, NO_DELAY, OMNI_RESPONSE, OmniRequest, OmniResponse,
     OmniResults, RECEIVE, ROUTING_ALLOWED, STREAM, TCP, TRANSMIT, Text, UDP,
 };
-use super::server::{read_message, write_message};
+use super::control::{read_message, write_message};
 use crate::harness::stopwatch::Stopwatch;
 use crate::harness::trial::{broken, prove};
 use crate::net::flow::{Direction, Flow, Rounds, Transfer, Transport};

@@ -4,6 +4,7 @@ pub mod admission;
 mod answering;
 pub mod client;
 pub mod codec;
+pub mod control;
 pub mod server;
 
 /// Where a netserver listens unless told otherwise.

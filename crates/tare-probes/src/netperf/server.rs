@@ -5,13 +5,13 @@
 //! has proved by it that it receives what is sent there. Everything that a client names is bounded (`admission.rs`),
 //! and no wait is without a deadline.
 
-use std::io::{self, Read, Write};
+use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 use std::panic::AssertUnwindSafe;
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags};
 use rustix::fd::OwnedFd;
 use rustix::fs::{FlockOperation, MemfdFlags, fcntl_lock, memfd_create};
 use rustix::io::Errno;
@@ -20,20 +20,20 @@ use rustix::net::sockopt;
 use super::FILL;
 use super::admission::{Admitted, LONGEST_TEST, Length, Test, admit};
 use super::answering::{self, Counted, End, Messages};
-use super::codec::{self, MESSAGE_BYTES, Message, OmniRequest, OmniResponse, OmniResults};
-use crate::agent::{set_alarm, wake_on_alarm};
+use super::codec::{self, OmniRequest, OmniResponse, OmniResults};
+use super::control::{read_message, write_message};
+use crate::harness::alarm::{set_alarm, wake_on_alarm};
 use crate::harness::buffer::Buffer;
 use crate::harness::child::Child;
+use crate::harness::readiness::wait_ready;
 use crate::harness::stopwatch::now_ns;
-use crate::net::Transport;
+use crate::net::flow::Transport;
 use crate::net::sockets::{self, Wait};
 
 /// A client speaks first; one that says nothing for so long is sent away.
 const FIRST_WORD: Duration = Duration::from_secs(10);
 /// Between two tests of one client (`netperf -i`) nothing else happens than arithmetic.
 const NEXT_WORD: Duration = Duration::from_secs(60);
-/// A client that has its results closes.
-const LAST_WORD: Duration = Duration::from_secs(10);
 /// A client has so long to come for its data.
 const DATA_COMES: Duration = Duration::from_secs(10);
 /// Most tests of one control connection: netperf's own limit of `-i` is 30.
@@ -87,12 +87,8 @@ pub fn serve(listener: &TcpListener, limits: Limits, stop: &dyn Fn() -> bool) ->
             std::thread::sleep(LOOK_WHEN_FULL);
             continue;
         }
-        let mut waited = [PollFd::new(listener, PollFlags::IN)];
-        let look = Timespec { tv_sec: 0, tv_nsec: LOOK.as_nanos() as i64 };
-        match poll(&mut waited, Some(&look)) {
-            Ok(0) | Err(Errno::INTR) => continue,
-            Ok(_) => {}
-            Err(other) => return Err(other.into()),
+        if wait_ready(&mut [PollFd::new(listener, PollFlags::IN)], LOOK)? == 0 {
+            continue;
         }
         let (connection, from) = match listener.accept() {
             Ok(accepted) => accepted,
@@ -332,29 +328,4 @@ impl Ready {
 /// Bytes of a transfer where a client leaves them open: the socket's buffer, as netserver takes it.
 fn transfer(buffer: usize) -> usize {
     if (1..=super::admission::LARGEST_TRANSFER as usize).contains(&buffer) { buffer } else { PLAIN_TRANSFER }
-}
-
-/// Reads one whole message; a client that takes longer is given up, however many bytes it sends meanwhile.
-pub fn read_message(connection: &mut TcpStream, patience: Duration) -> io::Result<Message> {
-    let end = Instant::now() + patience;
-    let mut message = [0; MESSAGE_BYTES];
-    let mut filled = 0;
-    while filled < MESSAGE_BYTES {
-        let left = end.checked_duration_since(Instant::now()).filter(|left| !left.is_zero());
-        connection.set_read_timeout(Some(left.ok_or(io::ErrorKind::TimedOut)?))?;
-        match connection.read(&mut message[filled..]) {
-            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-            Ok(more) => filled += more,
-            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-            Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Err(io::ErrorKind::TimedOut.into()),
-            Err(e) => return Err(e),
-        }
-    }
-    Ok(message)
-}
-
-/// Writes one whole message, which a socket's buffer holds.
-pub fn write_message(connection: &mut TcpStream, message: &Message) -> io::Result<()> {
-    connection.set_write_timeout(Some(LAST_WORD))?;
-    connection.write_all(message)
 }

@@ -4,14 +4,15 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
+use tare_data::encoding::hex_bytes;
 use tare_data::failure::{Failure, FailureKind};
 
 use super::message::{Answer, Ask, PROTOCOL};
-use super::noise::{Channel, Frames, Opening, Secret, hex_bytes};
+use super::noise::{Channel, Frames, Opening, Secret};
 use crate::harness::trial::broken;
-use crate::net::Flow;
+use crate::net::flow::Flow;
 use crate::net::reaching::{Listener, reach};
-use crate::net::serving::Token;
+use crate::net::token::Token;
 
 /// A peer answers within so long; while others come first, it says so.
 const ANSWER_PATIENCE: Duration = Duration::from_secs(5);

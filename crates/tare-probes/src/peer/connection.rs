@@ -9,7 +9,7 @@ use rustix::net::{self, RecvFlags, SendFlags, sockopt};
 
 use super::message::{Answer, Ask, Greeting, PROTOCOL};
 use super::noise::{self, Channel, FIRST_FRAME, Frames, HANDSHAKE_BYTES, Secret};
-use crate::net::Flow;
+use crate::net::flow::Flow;
 
 /// A stranger has so long to prove the secret, and who has proved it to ask.
 pub const PATIENCE: Duration = Duration::from_secs(10);

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::net::Flow;
+use crate::net::flow::Flow;
 
 /// Raised when what is said, or what a flow does, changes.
 pub const PROTOCOL: u32 = 1;

@@ -9,6 +9,7 @@ use rustix::rand::{GetRandomFlags, getrandom};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use snow::{Builder, HandshakeState, TransportState};
+use tare_data::encoding::{hex, hex_bytes};
 
 /// Pattern and primitives; see noiseprotocol.org.
 const PATTERN: &str = "Noise_NNpsk0_25519_ChaChaPoly_SHA256";
@@ -54,23 +55,6 @@ impl Secret {
     pub fn hex(&self) -> String {
         hex(&self.0)
     }
-}
-
-/// Bytes as hex digits.
-pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// Exactly so many bytes from hex digits.
-pub fn hex_bytes<const N: usize>(text: &str) -> Option<[u8; N]> {
-    if text.len() != 2 * N || !text.bytes().all(|b| b.is_ascii_hexdigit()) {
-        return None;
-    }
-    let mut bytes = [0; N];
-    for (byte, at) in bytes.iter_mut().zip((0..).step_by(2)) {
-        *byte = u8::from_str_radix(&text[at..at + 2], 16).ok()?;
-    }
-    Some(bytes)
 }
 
 fn builder(secret: &Secret) -> Result<Builder<'_>, snow::Error> {

@@ -5,21 +5,23 @@ use std::net::SocketAddr;
 use std::panic::AssertUnwindSafe;
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::{self, SocketFlags};
+use tare_data::encoding::hex;
 use tare_data::failure::Failure;
 
 use super::connection::{Connection, Event, HandshakeKey, PATIENCE};
 use super::message::Answer;
-use super::noise::{Secret, hex};
+use super::noise::Secret;
 use crate::harness::child::Child;
+use crate::harness::readiness::wait_ready;
 use crate::harness::trial::broken;
-use crate::net::far::fresh_token;
 use crate::net::flow::{Flow, Transport};
 use crate::net::serving::Serving;
 use crate::net::sockets;
+use crate::net::token::fresh_token;
 
 /// Strangers at a time; one more, and the oldest makes room.
 const MOST_STRANGERS: usize = 128;
@@ -173,12 +175,7 @@ impl Server {
         let end = self.active.as_ref().map(|active| &active.end);
         waited.push(PollFd::new(end.unwrap_or(&self.listener), PollFlags::IN));
         waited.extend(self.connections.values().map(|c| PollFd::new(&c.socket, PollFlags::IN)));
-        let sleep = Timespec { tv_sec: sleep.as_secs() as i64, tv_nsec: i64::from(sleep.subsec_nanos()) };
-        match poll(&mut waited, Some(&sleep)) {
-            Ok(_) => {}
-            Err(Errno::INTR) => return Ok(Ready::default()),
-            Err(e) => return Err(broken("waiting for connections", e)),
-        }
+        wait_ready(&mut waited, sleep).map_err(|e| broken("waiting for connections", e))?;
         let is_ready = |fd: &PollFd<'_>| !fd.revents().is_empty();
         let with_news = self.connections.keys().zip(&waited[2..]).filter(|(_, fd)| is_ready(fd));
         Ok(Ready {

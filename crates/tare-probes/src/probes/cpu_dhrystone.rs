@@ -16,10 +16,10 @@ use crate::probe::{MetricDescription, Probe};
 pub static PROBE: Probe = Probe {
     name: "cpu.dhrystone",
     title: "Dhrystone 2.1",
-    summary: "Dhrystone 2.1: a synthetic integer program; loops a second.",
+    summary: "Dhrystone 2.1, a synthetic integer benchmark: loops per second.",
     timed: "the loop of the benchmark, without a clock read in it",
-    not_timed: "setting its variables, and checking them at the end",
-    distorted_by: "frequency changes; a neighbour on the same core; the compiler that built this binary",
+    not_timed: "initialising its variables, and checking them at the end",
+    distorted_by: "frequency changes; a busy sibling on the same core; the compiler that built this binary",
     parameters: &[],
     metrics: &[MetricDescription::time("time", "loop"), MetricDescription::per_second("rate", "loop")],
     needs: &[],

@@ -20,7 +20,7 @@ pub static PROBE: Probe = Probe {
     summary: "One event of sysbench's cpu test: count the primes below a number by trial division.",
     timed: "an event, with one clock read before and after it; threads start together",
     not_timed: "the start of threads; the check of the count",
-    distorted_by: "frequency changes; a neighbour on the same core; an emulated processor",
+    distorted_by: "frequency changes; a busy sibling on the same core; an emulated processor",
     parameters: &[
         Parameter {
             name: "max_prime",
@@ -32,7 +32,7 @@ pub static PROBE: Probe = Probe {
             name: "threads",
             quick: "1",
             reference: "1",
-            about: "threads that share the events, of which there are as many more",
+            about: "threads that share the events; the number of events grows with them",
         },
     ],
     metrics: &[
@@ -141,7 +141,6 @@ fn number(divisor: u64) -> f64 {
 
 /// A 64-bit division, as C compilers make it. LLVM would look whether 32 bits are enough and then divide
 /// those, which older processors do several times faster: another test than sysbench's.
-#[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn remainder(number: u64, divisor: u64) -> u64 {
     let remainder;
@@ -156,12 +155,6 @@ fn remainder(number: u64, divisor: u64) -> u64 {
         );
     }
     remainder
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-#[inline(always)]
-fn remainder(number: u64, divisor: u64) -> u64 {
-    number % divisor
 }
 
 /// The primes from 3 below `max_prime`, counted in another way, for the proof.

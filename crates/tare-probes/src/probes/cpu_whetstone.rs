@@ -18,10 +18,10 @@ use crate::probe::{MetricDescription, Probe};
 pub static PROBE: Probe = Probe {
     name: "cpu.whetstone",
     title: "Whetstone, double",
-    summary: "The Whetstone program in double precision: millions of its instructions a second.",
-    timed: "the eight modules, one clock read around each; a tenth of the first one's time counts",
+    summary: "The Whetstone benchmark in double precision: millions of Whetstone instructions per second.",
+    timed: "the eight modules, one clock read before and after each; a tenth of the first one's time counts",
     not_timed: "the check of the results",
-    distorted_by: "frequency changes; a neighbour on the same core; the C library's mathematics",
+    distorted_by: "frequency changes; a busy sibling on the same core; the C library's math functions",
     parameters: &[],
     metrics: &[
         MetricDescription {

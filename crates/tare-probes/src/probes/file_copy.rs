@@ -19,12 +19,12 @@ use crate::probe::{MetricDescription, Need, Parameter, Probe};
 pub static PROBE: Probe = Probe {
     name: "file.copy",
     title: "file copy",
-    summary: "Blocks read from one small file and written into another, around and around.",
-    timed: "a loop of one read and one write a block, and two lseek at the end of the file",
-    not_timed: "making the two files",
+    summary: "Blocks read from one small file and written into another, over and over.",
+    timed: "a loop of one read and one write per block, and two lseek calls at the end of the file",
+    not_timed: "creating the two files",
     distorted_by: "when the file system writes back; free memory",
     parameters: &[
-        Parameter { name: "bs", quick: "1KiB", reference: "1KiB", about: "bytes a call" },
+        Parameter { name: "bs", quick: "1KiB", reference: "1KiB", about: "bytes per call" },
         Parameter {
             name: "size",
             quick: "2000KiB",

@@ -1,4 +1,4 @@
-//! `file.meta`: the life of small files: made, looked at, opened, renamed, listed, taken away.
+//! `file.meta`: small files created, statted, opened, renamed, listed and deleted.
 //!
 //! What git status, npm install and tar do all day. Files of 1 KiB in folders of 100, each step over all of
 //! them before the next: create = open, write, close; stat = fstatat; open = open, close; rename within the
@@ -27,11 +27,11 @@ const LISTING: usize = 32 * 1024;
 
 pub static PROBE: Probe = Probe {
     name: "file.meta",
-    title: "small file's life",
-    summary: "Small files made, looked at, opened, renamed, listed and taken away: time a file for all six.",
+    title: "small file lifecycle",
+    summary: "Small files created, statted, opened, renamed, listed and deleted: time per file for all six steps.",
     timed: "each of the six steps over all files of a batch, without a clock read between files",
-    not_timed: "making and removing the folders",
-    distorted_by: "age of the folder and of the file system; journal settings; what indexes or scans the place",
+    not_timed: "creating and removing the folders",
+    distorted_by: "age of the folder and of the file system; journal settings; indexers and scanners that watch the place",
     parameters: &[],
     metrics: &[
         MetricDescription::time("time", "file"),
@@ -44,7 +44,7 @@ pub static PROBE: Probe = Probe {
     ],
     needs: &[Need::Place],
     revision: 1,
-    label: |_| "small file's life".into(),
+    label: |_| "small file lifecycle".into(),
     run: |trial| {
         let directory = trial.directory()?;
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -115,7 +115,8 @@ crate::timed! {
             let file = syscall::openat(at, name, libc::O_CREAT | libc::O_EXCL | libc::O_WRONLY, 0o600)?;
             // SAFETY: the number was just given to us, and is closed once, below.
             let written = syscall::write(unsafe { BorrowedFd::borrow_raw(file as i32) }, content);
-            syscall::close(file)?;
+            // SAFETY: as above.
+            unsafe { syscall::close(file) }?;
             bytes += written? as u64;
         }
         stopwatch.stop();
@@ -143,7 +144,8 @@ crate::timed! {
         let (mut stopwatch, mut opened) = (Stopwatch::default(), 0);
         stopwatch.start();
         for name in names {
-            syscall::close(syscall::openat(at, name, libc::O_RDONLY, 0)?)?;
+            // SAFETY: nobody else knows the number that openat gave.
+            unsafe { syscall::close(syscall::openat(at, name, libc::O_RDONLY, 0)?) }?;
             opened += 1;
         }
         stopwatch.stop();
@@ -179,7 +181,8 @@ crate::timed! {
                 }
                 found += renamed_files(&listing[..got]);
             }
-            syscall::close(folder)?;
+            // SAFETY: as above.
+            unsafe { syscall::close(folder) }?;
         }
         stopwatch.stop();
         Ok((stopwatch, found))

@@ -26,13 +26,13 @@ use crate::probe::{MetricDescription, Need, Parameter, Probe};
 pub static PROBE: Probe = Probe {
     name: "file.random",
     title: "random file access",
-    summary: "16 KiB reads and writes at random over many files, with fsync of all after every 100.",
+    summary: "16 KiB reads and writes at random offsets in many files, with an fsync of all files after every 100.",
     timed: "each request and each fsync, one clock read before and after; `request` is all of it together",
-    not_timed: "making the files",
-    distorted_by: "whether the files fit the cache (the quick size does); write caches that lie",
+    not_timed: "creating the files",
+    distorted_by: "whether the files fit into the cache (the quick size does); write caches that lie",
     parameters: &[
         Parameter { name: "mode", quick: "rndrw", reference: "rndrw", about: "rndrw, rndrd or rndwr" },
-        Parameter { name: "bs", quick: "16KiB", reference: "16KiB", about: "bytes a request" },
+        Parameter { name: "bs", quick: "16KiB", reference: "16KiB", about: "bytes per request" },
         Parameter { name: "files", quick: "16", reference: "128", about: "number of files" },
         Parameter { name: "total", quick: "32MiB", reference: "2GiB", about: "bytes of all files" },
         Parameter {

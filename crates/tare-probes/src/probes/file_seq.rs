@@ -21,12 +21,12 @@ use crate::probe::{MetricDescription, Need, Parameter, Probe};
 pub static PROBE: Probe = Probe {
     name: "file.seq",
     title: "sequential file",
-    summary: "A file written or read from beginning to end in blocks of one size, as dd does.",
-    timed: "the loop of calls and, when writing with fdatasync or fsync, that call at the end",
-    not_timed: "opening; filling and warming, or dropping, the file that is read; the check of what was read",
-    distorted_by: "where the bytes really go (see the place's facts); free memory; age of the file system",
+    summary: "A file written or read sequentially in blocks of one size, as dd does.",
+    timed: "the loop of calls, and the fdatasync or fsync at the end where there is one",
+    not_timed: "opening; filling and warming, or dropping, the file to be read; checking what was read",
+    distorted_by: "where the bytes really go (see the facts of the place); free memory; age of the file system",
     parameters: &[
-        Parameter { name: "bs", quick: "1MiB", reference: "1MiB", about: "bytes a call" },
+        Parameter { name: "bs", quick: "1MiB", reference: "1MiB", about: "bytes per call" },
         Parameter { name: "op", quick: "write", reference: "write", about: "write (a new file) or read" },
         Parameter {
             name: "sync",
@@ -38,7 +38,7 @@ pub static PROBE: Probe = Probe {
             name: "cache",
             quick: "warm",
             reference: "warm",
-            about: "reading: warm, cold (dropped, and seen to be gone) or direct (O_DIRECT)",
+            about: "reading: warm, cold (dropped from the cache, and verified) or direct (O_DIRECT)",
         },
         Parameter { name: "size", quick: "32MiB", reference: "1GiB", about: "bytes of the file" },
         Parameter {
@@ -51,7 +51,7 @@ pub static PROBE: Probe = Probe {
             name: "loop",
             quick: "plain",
             reference: "dd",
-            about: "dd: a read call and a write call a block; plain: only the one that concerns the file",
+            about: "dd: a read call and a write call per block; plain: only the call on the file",
         },
     ],
     metrics: &[

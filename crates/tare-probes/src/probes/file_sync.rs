@@ -1,4 +1,4 @@
-//! `file.sync`: 4 KiB written and made durable; what each commit of a database waits for.
+//! `file.sync`: 4 KiB written and made durable, which each commit of a database waits for.
 //!
 //! Blocks of a file that is there already are overwritten in turn, so that no metadata change with them, as
 //! in a preallocated log: pwrite(2), then fdatasync(2).
@@ -22,9 +22,9 @@ const BLOCKS: u64 = 256;
 pub static PROBE: Probe = Probe {
     name: "file.sync",
     title: "write 4K + fdatasync",
-    summary: "4 KiB overwritten in a file and made durable: the wait of every commit.",
-    timed: "pwrite and fdatasync together, and each by itself; three clock reads a commit",
-    not_timed: "making the file; the entries into the histograms",
+    summary: "4 KiB overwritten in a file and made durable, as each commit of a database does.",
+    timed: "pwrite and fdatasync together, and each by itself; three clock reads per commit",
+    not_timed: "creating the file; recording the times in the histograms",
     distorted_by: "write caches that lie; file systems in memory; journal settings; other writers on the disk",
     parameters: &[],
     metrics: &[
@@ -38,7 +38,7 @@ pub static PROBE: Probe = Probe {
     ],
     needs: &[Need::Place],
     revision: 1,
-    label: |_| "commit of 4K".into(),
+    label: |_| "commit, 4K".into(),
     run: |trial| {
         let size = BLOCKS * BLOCK as u64;
         let directory = trial.directory()?;

@@ -11,10 +11,10 @@ use crate::probe::{MetricDescription, Probe};
 pub static PROBE: Probe = Probe {
     name: "ipc.context",
     title: "context switch pair",
-    summary: "An 8-byte counter goes to another process through a pipe and comes back through another.",
+    summary: "An 8-byte counter goes to another process through one pipe and comes back through another.",
     timed: "a loop of one write and one read in each process, without a clock read between them",
     not_timed: "the fork of the other process",
-    distorted_by: "where the scheduler puts the two processes; idle states of a second processor; ptrace",
+    distorted_by: "where the scheduler places the two processes; idle states of a second processor; ptrace",
     parameters: &[PIN],
     metrics: &[
         MetricDescription::time("time", "round"),

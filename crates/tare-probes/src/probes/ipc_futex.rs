@@ -1,7 +1,7 @@
-//! `ipc.futex`: two threads wake each other in turn through a word of memory; what a contended lock costs.
+//! `ipc.futex`: two threads wake each other in turn through a word of memory: the cost of a contended lock.
 //!
 //! One operation is a round trip: a store, a wake and a wait on each side. A thread that finds the word
-//! changed already does not wait, as in every lock; both always make the wake call. futex(2).
+//! changed already does not wait, as in any lock; both always make the wake call. futex(2).
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -15,11 +15,11 @@ use crate::probe::{MetricDescription, Probe};
 
 pub static PROBE: Probe = Probe {
     name: "ipc.futex",
-    title: "futex round",
-    summary: "Two threads wake each other in turn through a futex: what handing over a lock costs.",
+    title: "futex round trip",
+    summary: "Two threads wake each other in turn through a futex: the cost of handing over a lock.",
     timed: "a loop of store, wake and wait in each thread, without a clock read between them",
     not_timed: "the start of the other thread, in each batch",
-    distorted_by: "where the scheduler puts the two threads; idle states of a second processor; ptrace",
+    distorted_by: "where the scheduler places the two threads; idle states of a second processor; ptrace",
     parameters: &[PIN],
     metrics: &[
         MetricDescription::time("time", "round"),
@@ -31,7 +31,7 @@ pub static PROBE: Probe = Probe {
     label: |parameters| match parameters.text("pin") {
         Ok("same") => "futex, 1 CPU".into(),
         Ok("cross") => "futex, 2 CPU".into(),
-        _ => "futex round".into(),
+        _ => "futex round trip".into(),
     },
     run: |trial| {
         let placement = Placement::of(trial.parameters().text(PIN.name)?)?;

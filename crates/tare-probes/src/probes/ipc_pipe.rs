@@ -18,9 +18,9 @@ const BYTES: usize = 512;
 pub static PROBE: Probe = Probe {
     name: "ipc.pipe",
     title: "pipe, 512 B",
-    summary: "512 bytes through a pipe to oneself: one write and one read that never wait.",
+    summary: "512 bytes through a pipe within one process: one write and one read that never block.",
     timed: "a loop of one write and one read of 512 bytes, without a clock read between them",
-    not_timed: "making the pipe",
+    not_timed: "creating the pipe",
     distorted_by: "seccomp filters, ptrace; speed of memory copies",
     parameters: &[],
     metrics: &[

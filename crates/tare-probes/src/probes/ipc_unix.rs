@@ -1,6 +1,6 @@
 //! `ipc.unix`: two processes hand an 8-byte counter back and forth over a pair of Unix sockets.
 //!
-//! What a local service (a database, a display server, a container runtime's API) costs a request at least.
+//! The least that a request to a local service (a database, a display server, a container runtime's API) costs.
 //! As `ipc.context`, with a stream socket in place of two pipes. unix(7), socketpair(2).
 
 use rustix::fd::OwnedFd;
@@ -13,11 +13,11 @@ use crate::probe::{MetricDescription, Probe};
 
 pub static PROBE: Probe = Probe {
     name: "ipc.unix",
-    title: "Unix socket round",
+    title: "Unix socket round trip",
     summary: "An 8-byte counter goes to another process through a Unix socket and comes back.",
     timed: "a loop of one write and one read in each process, without a clock read between them",
     not_timed: "the fork of the other process",
-    distorted_by: "where the scheduler puts the two processes; idle states of a second processor; ptrace",
+    distorted_by: "where the scheduler places the two processes; idle states of a second processor; ptrace",
     parameters: &[PIN],
     metrics: &[
         MetricDescription::time("time", "round"),
@@ -29,7 +29,7 @@ pub static PROBE: Probe = Probe {
     label: |parameters| match parameters.text("pin") {
         Ok("same") => "Unix socket, 1 CPU".into(),
         Ok("cross") => "Unix socket, 2 CPU".into(),
-        _ => "Unix socket round".into(),
+        _ => "Unix socket round trip".into(),
     },
     run: |trial| {
         let (here, there) = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)

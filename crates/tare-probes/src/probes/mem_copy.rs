@@ -13,10 +13,10 @@ use crate::probe::{MetricDescription, Parameter, Probe};
 pub static PROBE: Probe = Probe {
     name: "mem.copy",
     title: "memory copy",
-    summary: "A buffer copied into another by memcpy: bytes copied a second.",
+    summary: "memcpy from one buffer into another: bytes copied per second.",
     timed: "a loop of copies of the whole buffer",
-    not_timed: "filling the buffers; the check of the copy",
-    distorted_by: "other users of the memory bus; huge pages; sizes that fit a cache; emulated processors",
+    not_timed: "filling the buffers; checking the copy",
+    distorted_by: "other users of the memory bus; huge pages; sizes that fit into a cache; emulated processors",
     parameters: &[Parameter {
         name: "size",
         quick: "16MiB",

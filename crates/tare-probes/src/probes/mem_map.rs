@@ -1,6 +1,6 @@
-//! `mem.map`: memory asked for, touched and given back; what an allocator that goes to the kernel pays.
+//! `mem.map`: memory mapped, touched and unmapped: the cost of an allocation that goes to the kernel.
 //!
-//! One operation maps a piece of anonymous memory, writes one byte into each of its pages, and unmaps it.
+//! One operation maps a block of anonymous memory, writes one byte into each of its pages, and unmaps it.
 //! mmap(2), munmap(2).
 
 use rustix::io::Errno;
@@ -14,11 +14,11 @@ use crate::probe::{MetricDescription, Parameter, Probe};
 pub static PROBE: Probe = Probe {
     name: "mem.map",
     title: "map, touch, unmap",
-    summary: "A piece of memory mapped, touched page by page and unmapped.",
+    summary: "A block of memory mapped, touched page by page and unmapped.",
     timed: "a loop of mmap, a write to each page, and munmap",
     not_timed: "the clock reads around the loop",
-    distorted_by: "huge pages, where a piece is large enough for one; nested paging; other processors to tell",
-    parameters: &[Parameter { name: "size", quick: "64KiB", reference: "64KiB", about: "bytes of a piece" }],
+    distorted_by: "huge pages, where the block is large enough for one; nested paging; TLB flushes on other processors",
+    parameters: &[Parameter { name: "size", quick: "64KiB", reference: "64KiB", about: "bytes of a block" }],
     metrics: &[MetricDescription::time("time", "piece"), MetricDescription::first("piece")],
     needs: &[],
     revision: 1,

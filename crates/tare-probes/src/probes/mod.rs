@@ -41,7 +41,6 @@ mod time_spin;
 mod time_wakeup;
 mod user_command;
 
-pub(crate) use time_read::smallest_step_ns;
 pub use user_command::{ITSELF, LONGEST_TIMEOUT_S, USER, USER_COMMAND, is_name};
 
 /// Every probe. A test compares this list with the folder.

@@ -1,8 +1,8 @@
-//! `net.connect`: a fresh connection for each request; connect, request, response, close.
+//! `net.connect`: a new connection for each request: connect, request, response, close.
 //!
-//! As netperf's TCP_CRR: the far end closes first, so that the connection fades away there and the near end does
-//! not run out of ports. Other than netperf, the connection is not bound to a port beforehand. connect(2) is timed
-//! within and told apart. tcp(7).
+//! As netperf's TCP_CRR: the far end closes first, so that TIME_WAIT is spent there and the near end does
+//! not run out of ports. Unlike netperf, the connection is not bound to a port beforehand. connect(2) is timed
+//! within, and also by itself. tcp(7).
 
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::metric::Reading;
@@ -12,23 +12,25 @@ use crate::harness::handover::{PIN, Placement};
 use crate::harness::stopwatch::Laps;
 use crate::harness::trial::prove;
 use crate::net::connections::{self, Connections};
-use crate::net::serving::TOKEN_BYTES;
-use crate::net::{Far, Flow, sockets, streams};
+use crate::net::far::Far;
+use crate::net::flow::Flow;
+use crate::net::token::TOKEN_BYTES;
+use crate::net::{sockets, streams};
 use crate::probe::{MetricDescription, Need, Parameter, Probe};
 
 pub static PROBE: Probe = Probe {
     name: "net.connect",
-    title: "connection a request",
-    summary: "A fresh TCP connection, a request, a response, and both ends close.",
-    timed: "socket, connect, send, recv until the far end has closed, close; connect(2) again by itself",
-    not_timed: "the entry into the histogram",
-    distorted_by: "connections that fade away from earlier rounds; firewalls that track connections; SYN cookies",
+    title: "TCP connect + request",
+    summary: "A new TCP connection, one request and one response, and both ends close.",
+    timed: "socket, connect, send, recv until the far end has closed, close; connect(2) also by itself",
+    not_timed: "recording the times in the histograms",
+    distorted_by: "connections of earlier rounds in TIME_WAIT; firewalls that track connections; SYN cookies",
     parameters: &[
         Parameter {
             name: "request",
             quick: "16",
             reference: "16",
-            about: "bytes of a request; at tare's own peer it bears a token and has at least 16",
+            about: "bytes of a request; with a tare peer it carries a token and has at least 16",
         },
         Parameter { name: "response", quick: "1", reference: "1", about: "bytes of a response" },
         PIN,
@@ -51,7 +53,7 @@ pub static PROBE: Probe = Probe {
     ],
     needs: &[Need::Peer],
     revision: 1,
-    label: |_| "connection a request".into(),
+    label: |_| "TCP connect + request".into(),
     run: |trial| {
         let parameters = trial.parameters();
         let size = |key| parameters.integer(key).map(|bytes| u32::try_from(bytes).unwrap_or(u32::MAX));

@@ -1,4 +1,4 @@
-//! `net.hops`: where a round trip goes; the places that a datagram passes, by the timestamps of the stack.
+//! `net.hops`: where the time of a round trip goes, by the kernel's timestamps of the places that a datagram passes.
 //!
 //! A request and a response of 64 bytes over UDP, one at a time, with the software stamps of SO_TIMESTAMPING at both
 //! ends. Reading the stamps costs time between the rounds, so this is a probe of its own and `net.rr` stays
@@ -9,8 +9,9 @@ use tare_data::metric::Reading;
 
 use crate::harness::handover::{PIN, Placement};
 use crate::harness::trial::{broken, prove};
+use crate::net::far::Far;
+use crate::net::flow::Flow;
 use crate::net::hops::{Hops, Near};
-use crate::net::{Far, Flow};
 use crate::probe::{MetricDescription, Need, Probe};
 
 /// A mean: means of parts add up to the mean of the whole.
@@ -20,12 +21,12 @@ const fn mean(name: &'static str) -> MetricDescription {
 
 pub static PROBE: Probe = Probe {
     name: "net.hops",
-    title: "hops of a round trip",
-    summary: "Where a UDP round trip goes, by the timestamps of the stack at both ends.",
-    timed: "between the stamps: call to queue, queue to driver, the way, driver to program and program to driver at \
+    title: "round trip, by hop",
+    summary: "Where the time of a UDP round trip goes, by the kernel's timestamps at both ends.",
+    timed: "between the timestamps: call to queue, queue to driver, the path, driver to program and program to driver at \
             the far end, driver to program here",
-    not_timed: "reading the stamps, after each round",
-    distorted_by: "stamping itself, some 100 ns a stamp; what distorts net.rr",
+    not_timed: "reading the timestamps, after each round trip",
+    distorted_by: "taking the timestamps, about 100 ns each; whatever distorts net.rr",
     parameters: &[PIN],
     metrics: &[
         mean("round"),
@@ -41,7 +42,7 @@ pub static PROBE: Probe = Probe {
     ],
     needs: &[Need::Peer],
     revision: 1,
-    label: |_| "hops of a round trip".into(),
+    label: |_| "round trip, by hop".into(),
     run: |trial| {
         let placement = Placement::of(trial.parameters().text(PIN.name)?)?;
         placement.here()?;

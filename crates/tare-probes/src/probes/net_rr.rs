@@ -17,20 +17,21 @@ use crate::harness::buffer::Buffer;
 use crate::harness::handover::{PIN, Placement};
 use crate::harness::stopwatch::Laps;
 use crate::harness::trial::{Trial, broken, prove};
-use crate::net::flow::Pace;
+use crate::net::far::Far;
+use crate::net::flow::{Flow, Pace, Rounds, Transport};
 use crate::net::ledger::{Counts, Ledger};
-use crate::net::{Far, Flow, Rounds, Transport, datagrams, sockets, streams};
+use crate::net::{datagrams, sockets, streams};
 use crate::probe::{MetricDescription, Need, Parameter, Probe};
 
 pub static PROBE: Probe = Probe {
     name: "net.rr",
     title: "TCP round trip",
-    summary: "A request to a peer and a response back, one request outstanding unless told otherwise.",
-    timed: "send until the whole response is there, with one clock read before and after; at a fixed rate \
-            from the time at which it was to be sent",
-    not_timed: "connecting, which is a figure of its own; the entry into the histogram; the wait for a \
+    summary: "A request to a peer and a response back, one request outstanding unless `burst` says otherwise.",
+    timed: "from send until the whole response has arrived, with one clock read before and after; at a fixed \
+            rate, from the time at which the request was due",
+    not_timed: "connecting, which is a metric of its own; recording the time in the histogram; the wait for a \
                 datagram that is given up, which is counted as lost",
-    distorted_by: "which processors the two ends run on; idle states; offloads; firewalls on the way",
+    distorted_by: "which processors the two ends run on; idle states; offloads; firewalls on the path",
     parameters: &[
         Parameter { name: "protocol", quick: "tcp", reference: "tcp", about: "tcp or udp" },
         Parameter { name: "request", quick: "1", reference: "1", about: "bytes of a request" },
@@ -38,7 +39,7 @@ pub static PROBE: Probe = Probe {
             name: "response",
             quick: "1",
             reference: "1",
-            about: "bytes of a response; over udp no more than of a request",
+            about: "bytes of a response; over udp at most the bytes of a request",
         },
         Parameter { name: "nodelay", quick: "no", reference: "no", about: "yes: TCP_NODELAY, as netperf -D" },
         Parameter { name: "burst", quick: "1", reference: "1", about: "requests in flight" },

@@ -1,4 +1,4 @@
-//! `net.stream`: bytes one way over one TCP connection.
+//! `net.stream`: bytes in one direction over one TCP connection.
 //!
 //! As netperf's TCP_STREAM and TCP_MAERTS, with writes of 16 KiB. The size of a write is worth a factor of four and
 //! the congestion control one of 1.4 (netperf on loopback, two processors), so both are parameters, and only like is
@@ -12,9 +12,10 @@ use crate::harness::buffer::Buffer;
 use crate::harness::handover::{PIN, Placement};
 use crate::harness::stopwatch::Stopwatch;
 use crate::harness::trial::{broken, prove};
-use crate::net::flow::Direction;
+use crate::net::far::Far;
+use crate::net::flow::{Direction, Flow, Transfer};
+use crate::net::sockets;
 use crate::net::transfer::{self, LARGEST_BATCH};
-use crate::net::{Far, Flow, Transfer, sockets};
 use crate::probe::{MetricDescription, Need, Parameter, Probe};
 
 /// The value of `congestion` that leaves the choice to each end's system.
@@ -23,10 +24,10 @@ const SYSTEM: &str = "system";
 pub static PROBE: Probe = Probe {
     name: "net.stream",
     title: "TCP stream",
-    summary: "Bytes one way over one connection, in writes of one size.",
+    summary: "Bytes in one direction over one connection, in writes of one size.",
     timed: "a batch of writes, from its header until the receiving end has all of it",
-    not_timed: "connecting, which is a figure of its own",
-    distorted_by: "size of a write; congestion control; socket buffers; offloads; what else uses the way",
+    not_timed: "connecting, which is a metric of its own",
+    distorted_by: "size of a write; congestion control; socket buffers; offloads; other traffic on the path",
     parameters: &[
         Parameter { name: "direction", quick: "send", reference: "send", about: "send or receive" },
         Parameter { name: "size", quick: "16KiB", reference: "16KiB", about: "bytes of a write" },
@@ -34,7 +35,7 @@ pub static PROBE: Probe = Probe {
             name: "congestion",
             quick: SYSTEM,
             reference: SYSTEM,
-            about: "congestion control of the sending end, e.g. cubic or reno; system: its own, which is a fact",
+            about: "congestion control of the sending end, e.g. cubic or reno; system: the system's default, which is recorded as a fact",
         },
         PIN,
     ],
@@ -48,8 +49,8 @@ pub static PROBE: Probe = Probe {
     revision: 1,
     label: |parameters| {
         let text = |key| parameters.text(key).unwrap_or_default();
-        let way = if text("direction") == "receive" { "from" } else { "to" };
-        format!("TCP stream {way}, {}", text("size").trim_end_matches("iB"))
+        let direction = if text("direction") == "receive" { "receive" } else { "send" };
+        format!("TCP {direction}, {}", text("size").trim_end_matches("iB"))
     },
     run: |trial| {
         let parameters = trial.parameters();

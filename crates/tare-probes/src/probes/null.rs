@@ -1,4 +1,4 @@
-//! `null`: nothing at all, timed; what the harness itself costs.
+//! `null`: nothing at all, timed: the cost of the harness itself.
 
 use crate::harness::stopwatch::Stopwatch;
 use crate::harness::trial::prove;
@@ -6,16 +6,16 @@ use crate::probe::{MetricDescription, Probe};
 
 pub static PROBE: Probe = Probe {
     name: "null",
-    title: "nothing (harness)",
-    summary: "An empty loop, timed as every other probe is: what the harness itself costs.",
-    timed: "a counter going up, which the compiler may not remove",
+    title: "empty loop (harness)",
+    summary: "An empty loop, timed like every other probe: the cost of the harness itself.",
+    timed: "incrementing a counter, which the compiler may not remove",
     not_timed: "the two clock reads around the loop",
     distorted_by: "frequency changes; a busy neighbour",
     parameters: &[],
     metrics: &[MetricDescription::time("time", "turn")],
     needs: &[],
     revision: 1,
-    label: |_| "nothing (harness)".into(),
+    label: |_| "empty loop (harness)".into(),
     run: |trial| {
         trial.repeat(|operations, report| {
             let mut stopwatch = Stopwatch::default();

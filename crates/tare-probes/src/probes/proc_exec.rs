@@ -1,4 +1,4 @@
-//! `proc.exec`: a program that execs itself, counting up in its arguments; what starting a program costs.
+//! `proc.exec`: a program that execs itself, counting up in its arguments: the cost of starting a program.
 //!
 //! The definition is that of UnixBench's execl throughput. A child of the trial reads the clock and execs
 //! this binary, which execs itself until the count is full; the last one reads the clock as the first thing
@@ -24,16 +24,16 @@ use crate::probe::{MetricDescription, Parameter, Probe};
 pub static PROBE: Probe = Probe {
     name: "proc.exec",
     title: "exec",
-    summary: "A program replaces itself by itself: from execve() to the first line of the new program.",
-    timed: "a chain of execs of one binary, from before the first to the first line of main after the last",
-    not_timed: "the fork of the process that becomes the chain; the pipe that brings the result",
-    distorted_by: "size of the binary and of its relocations; page cache of the place that holds it; \
-                   with target=dynamic the environment's linker and libraries",
+    summary: "A program that executes itself: from execve() to the first line of main in the new process image.",
+    timed: "a chain of execs of one binary, from before the first until the first line of main after the last",
+    not_timed: "the fork of the process that becomes the chain; the pipe that returns the result",
+    distorted_by: "size of the binary and its relocations; page cache of the place that holds it; \
+                   with target=dynamic the environment's dynamic linker and libraries",
     parameters: &[Parameter {
         name: "target",
         quick: "static",
         reference: "static",
-        about: "static: this binary; dynamic: the environment's own env program, linked at each start",
+        about: "static: this binary; dynamic: the environment's own env(1), linked dynamically at each start",
     }],
     metrics: &[
         MetricDescription::time("time", "exec"),

@@ -14,35 +14,35 @@ use tare_data::batch::{HELD, OUTSIDE};
 use tare_data::failure::Failure;
 use tare_data::unit::Unit;
 
-use crate::facts::{available_bytes, meminfo_bytes, read_text};
 use crate::harness::buffer::Buffer;
 use crate::harness::child::Child;
 use crate::harness::files::size_words;
+use crate::harness::kernel_files::{available_bytes, meminfo_bytes, read_text};
 use crate::harness::stopwatch::{Laps, Stopwatch, now_ns};
 use crate::harness::trial::{Report, Trial, broken, prove};
 use crate::probe::{MetricDescription, Parameter, Probe};
 
 pub static PROBE: Probe = Probe {
     name: "proc.fork_hold",
-    title: "process that stays",
-    summary: "Many forked children kept at once: time and memory a process.",
-    timed: "each fork in the parent, one clock read before and after; killing and waiting for all at the end",
-    not_timed: "making the ballast; reading memory; the hold",
-    distorted_by: "huge pages (called off for the ballast); limits on processes; memory that others use",
+    title: "fork, kept alive",
+    summary: "Many forked children kept alive at once: time and memory per process.",
+    timed: "each fork in the parent, one clock read before and after; killing and reaping all of them at the end",
+    not_timed: "allocating the ballast; reading memory use; the hold",
+    distorted_by: "huge pages (disabled for the ballast); limits on processes; memory use of other programs",
     parameters: &[
-        Parameter { name: "n", quick: "100", reference: "1000", about: "children kept at once" },
+        Parameter { name: "n", quick: "100", reference: "1000", about: "children kept alive at once" },
         Parameter {
             name: "ballast",
             quick: "none",
             reference: "none",
-            about: "none; mapped: memory asked for only; written: a byte of each of its pages written",
+            about: "none; mapped: memory that is only mapped; written: a byte of each of its pages is written",
         },
         Parameter { name: "size", quick: "16MiB", reference: "256MiB", about: "bytes of the ballast" },
         Parameter {
             name: "hold_ms",
             quick: "50",
             reference: "1000",
-            about: "milliseconds that all children are kept, for the host to look at its memory",
+            about: "milliseconds for which all children are kept, so that the host can read its memory use",
         },
     ],
     metrics: &[
@@ -59,9 +59,9 @@ pub static PROBE: Probe = Probe {
     label: |parameters| {
         let size = parameters.integer("size").map(size_words).unwrap_or_default();
         match parameters.text("ballast") {
-            Ok("mapped") => format!("kept fork, {size} map"),
-            Ok("written") => format!("kept fork, {size} full"),
-            _ => "kept fork".into(),
+            Ok("mapped") => format!("fork, {size} mapped"),
+            Ok("written") => format!("fork, {size} written"),
+            _ => "fork, kept alive".into(),
         }
     },
     run: |trial| {

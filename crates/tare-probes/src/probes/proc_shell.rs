@@ -1,4 +1,4 @@
-//! `proc.shell`: a shell script of small programs and pipes; what a build step or a cron job is made of.
+//! `proc.shell`: a shell script of small programs and pipes, as in a build step or a cron job.
 //!
 //! The script sorts a text, dumps it in octal and sorts the dump by number, looks for a word and counts what
 //! it found through tee, and removes its four files; UnixBench runs 1 or 8 of them side by side. The text is
@@ -24,12 +24,12 @@ use crate::probe::{MetricDescription, Need, Parameter, Probe};
 pub static PROBE: Probe = Probe {
     name: "proc.shell",
     title: "shell scripts",
-    summary: "Shell scripts side by side, each eight small programs with pipes and files.",
-    timed: "from the start of the process that starts the scripts until it has waited for all",
-    not_timed: "writing the text; one run before, whose count is checked",
-    distorted_by: "with variant=host the environment's own shell and programs; the file system of the place",
+    summary: "Shell scripts in parallel, each of eight small programs with pipes and files.",
+    timed: "from the start of the process that starts the scripts until all have ended",
+    not_timed: "writing the input; one run before, whose count is checked",
+    distorted_by: "with variant=host, the environment's own shell and programs; the file system of the place",
     parameters: &[
-        Parameter { name: "parallel", quick: "1", reference: "8", about: "scripts side by side" },
+        Parameter { name: "parallel", quick: "1", reference: "8", about: "scripts that run in parallel" },
         Parameter {
             name: "variant",
             quick: "carried",
@@ -54,8 +54,8 @@ pub static PROBE: Probe = Probe {
         let count = parameters.text("parallel").unwrap_or("1");
         let scripts = if count == "1" { "script" } else { "scripts" };
         match parameters.text("variant") {
-            Ok("host") => format!("{count} {scripts}, own sh"),
-            _ => format!("{count} {scripts}, carried"),
+            Ok("host") => format!("{count} {scripts}, system sh"),
+            _ => format!("{count} shell {scripts}"),
         }
     },
     run: |trial| {

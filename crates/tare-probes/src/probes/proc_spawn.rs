@@ -1,4 +1,4 @@
-//! `proc.spawn`: fork, the child exits at once, the parent waits; what a process costs.
+//! `proc.spawn`: fork, the child exits at once, the parent waits: the cost of a process.
 //!
 //! UnixBench's process creation and lmbench's fork time the same three calls. fork(2), _exit(2), wait4(2).
 
@@ -10,10 +10,10 @@ use tare_data::failure::Failure;
 pub static PROBE: Probe = Probe {
     name: "proc.spawn",
     title: "fork + wait",
-    summary: "fork() of a small process whose child exits at once, until wait() has its answer.",
+    summary: "fork() of a small process whose child exits at once, until wait() returns.",
     timed: "fork in the parent, _exit in the child, wait in the parent; one clock read before and after each",
-    not_timed: "the entry into the histogram",
-    distorted_by: "memory that the process has mapped (here little); where the scheduler puts the child; ptrace",
+    not_timed: "recording the time in the histogram",
+    distorted_by: "memory that the process has mapped (here little); where the scheduler places the child; ptrace",
     parameters: &[],
     metrics: &[
         MetricDescription::time("time", "process"),

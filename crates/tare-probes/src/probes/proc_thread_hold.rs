@@ -11,7 +11,7 @@ use tare_data::failure::Failure;
 use tare_data::unit::Unit;
 
 use super::proc_fork_hold::{LONGEST_LOOK_MS, each, pss_bytes, say_held};
-use crate::facts::available_bytes;
+use crate::harness::kernel_files::available_bytes;
 use crate::harness::stopwatch::{Laps, Stopwatch, now_ns};
 use crate::harness::syscall::futex_wait;
 use crate::harness::trial::{Trial, broken, prove};
@@ -19,19 +19,19 @@ use crate::probe::{MetricDescription, Parameter, Probe};
 
 pub static PROBE: Probe = Probe {
     name: "proc.thread_hold",
-    title: "thread that stays",
-    summary: "Many threads kept at once: time and memory a thread.",
+    title: "thread, kept alive",
+    summary: "Many threads kept alive at once: time and memory per thread.",
     timed: "each start in the starting thread, one clock read before and after; ending all at the end",
-    not_timed: "reading memory; the hold",
-    distorted_by: "limits on threads; memory that others use",
+    not_timed: "reading memory use; the hold",
+    distorted_by: "limits on threads; memory use of other programs",
     parameters: &[
-        Parameter { name: "n", quick: "100", reference: "1000", about: "threads kept at once" },
-        Parameter { name: "stack", quick: "64KiB", reference: "default", about: "bytes, or default" },
+        Parameter { name: "n", quick: "100", reference: "1000", about: "threads kept alive at once" },
+        Parameter { name: "stack", quick: "64KiB", reference: "default", about: "bytes of a stack, or default" },
         Parameter {
             name: "hold_ms",
             quick: "50",
             reference: "1000",
-            about: "milliseconds that all threads are kept, for the host to look at its memory",
+            about: "milliseconds for which all threads are kept, so that the host can read its memory use",
         },
     ],
     metrics: &[
@@ -45,7 +45,7 @@ pub static PROBE: Probe = Probe {
     ],
     needs: &[],
     revision: 2,
-    label: |parameters| format!("kept thread, {}", parameters.text("stack").unwrap_or_default()),
+    label: |parameters| format!("thread, {} stack", parameters.text("stack").unwrap_or_default()),
     run: |trial| {
         let parameters = trial.parameters();
         let (n, hold_ms) = (parameters.integer("n")?, parameters.integer("hold_ms")?);

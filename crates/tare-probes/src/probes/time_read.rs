@@ -1,24 +1,21 @@
-//! `time.read`: reading the monotonic clock; what each timestamp of every program costs, and how fine it is.
+//! `time.read`: reading the monotonic clock: the cost of a timestamp, and its resolution.
 //!
 //! The clock is read as programs read it: through the vDSO where the kernel gives one, else by a system call.
 //! clock_gettime(2), vdso(7).
 
 use tare_data::unit::Unit;
 
-use crate::harness::stopwatch::{Stopwatch, now_ns};
+use crate::harness::stopwatch::{Stopwatch, now_ns, smallest_step_ns};
 use crate::harness::trial::prove;
 use crate::probe::{MetricDescription, Probe};
-
-/// Reads that the smallest step is looked for in.
-const STEP_READS: usize = 1_000;
 
 pub static PROBE: Probe = Probe {
     name: "time.read",
     title: "clock read",
-    summary: "One read of the monotonic clock, and the smallest step in which it moves.",
+    summary: "One read of the monotonic clock, and the smallest step by which it advances.",
     timed: "a loop of clock reads",
     not_timed: "the search for the smallest step",
-    distorted_by: "the clock source: tsc is read in the program, others by a system call or an exit to the host",
+    distorted_by: "the clock source: the TSC is read in the program, others by a system call or an exit to the host",
     parameters: &[],
     metrics: &[
         MetricDescription::time("time", "read"),
@@ -51,32 +48,4 @@ fn reads(operations: u64) -> (Stopwatch, u64) {
     }
     stopwatch.stop();
     (stopwatch, forward)
-}
-
-/// The smallest difference between two reads that differ. A clock that stands still, as one that counts
-/// timer ticks, is waited for.
-pub(crate) fn smallest_step_ns() -> u64 {
-    let (mut smallest, mut last_ns) = (u64::MAX, now_ns());
-    let mut steps = 0;
-    let end_ns = last_ns + LONGEST_SEARCH_NS;
-    while steps < STEP_READS && last_ns < end_ns {
-        let now = now_ns();
-        if now != last_ns {
-            smallest = smallest.min(now.abs_diff(last_ns));
-            last_ns = now;
-            steps += 1;
-        }
-    }
-    smallest
-}
-
-/// Longest search: two ticks of the coarsest clock seen (4 ms, refined-jiffies at HZ = 250), and a bit.
-const LONGEST_SEARCH_NS: u64 = 10_000_000;
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn the_clock_moves() {
-        assert!((1..super::LONGEST_SEARCH_NS).contains(&super::smallest_step_ns()));
-    }
 }

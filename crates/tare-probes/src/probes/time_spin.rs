@@ -14,16 +14,16 @@ const GAP_NS: u64 = 20_000;
 
 pub static PROBE: Probe = Probe {
     name: "time.spin",
-    title: "longest gap spinning",
-    summary: "A thread spins on the clock: the longest gap, and the share of time that it did not run.",
-    timed: "every difference between two clock reads in a row",
+    title: "longest interruption",
+    summary: "A thread spins on the clock: the longest gap between two reads, and the share of time in which it did not run.",
+    timed: "every difference between two consecutive clock reads",
     not_timed: "nothing",
-    distorted_by: "this is the distortion",
+    distorted_by: "nothing: distortion is what this measures",
     parameters: &[Parameter {
         name: "ms",
         quick: "40",
         reference: "1000",
-        about: "milliseconds to spin: the same time everywhere, since what is looked for happens by the clock",
+        about: "milliseconds to spin: a fixed time, since interruptions come by the clock",
     }],
     metrics: &[
         MetricDescription::gauge("longest", "longest", Unit::Nanoseconds),
@@ -32,7 +32,7 @@ pub static PROBE: Probe = Probe {
     ],
     needs: &[],
     revision: 2,
-    label: |_| "longest gap spinning".into(),
+    label: |_| "longest interruption".into(),
     run: |trial| {
         let spin_ns = trial.parameters().integer("ms")?.saturating_mul(1_000_000);
         trial.once(|report| {

@@ -1,4 +1,4 @@
-//! `time.wakeup`: sleeping until a given time; how late a program is woken.
+//! `time.wakeup`: sleeping until a given time: how late the program is woken.
 //!
 //! The lateness holds the timer's own slack (50 us by default for ordinary programs), the interrupt, the
 //! wait for a virtual processor to be scheduled, and the scheduler inside. clock_nanosleep(2), prctl(2).
@@ -13,11 +13,11 @@ use crate::probe::{MetricDescription, Parameter, Probe};
 
 pub static PROBE: Probe = Probe {
     name: "time.wakeup",
-    title: "lateness of a wake-up",
-    summary: "Sleep until an absolute time, again and again: how late the program runs on.",
-    timed: "from the time asked for to the first clock read after the sleep",
+    title: "timer wake-up latency",
+    summary: "Sleep until an absolute time, repeatedly: how late the program resumes.",
+    timed: "from the requested time to the first clock read after the sleep",
     not_timed: "the sleep itself",
-    distorted_by: "timer slack; power saving of idle processors; a host that runs other machines",
+    distorted_by: "timer slack; power saving of idle processors; a host that runs other virtual machines",
     parameters: &[Parameter {
         name: "interval_us",
         quick: "200",
@@ -32,7 +32,7 @@ pub static PROBE: Probe = Probe {
     ],
     needs: &[],
     revision: 1,
-    label: |_| "lateness of a wake-up".into(),
+    label: |_| "timer wake-up latency".into(),
     run: |trial| {
         let interval_us = trial.parameters().integer("interval_us")?;
         if !(1..=LONGEST_US).contains(&interval_us) {

@@ -1,4 +1,4 @@
-//! `user.command`: a command of the user's own, from its start until it has been waited for.
+//! `user.command`: a command that the user chooses, from its start until wait(2) returns.
 //!
 //! As hyperfine and time(1) do, with the same command in every environment. Each run has a fresh folder with the
 //! files that were carried along, an environment of stated variables alone, nothing on standard input, and its
@@ -46,17 +46,17 @@ const MOST_TOLD: (usize, usize) = (20, 300);
 pub static PROBE: Probe = Probe {
     name: USER_COMMAND,
     title: "a command",
-    summary: "A command of the user's own, the same in every environment.",
-    timed: "from the start of its process until it has been waited for",
-    not_timed: "the fresh folder, the copy of carried files, prepare and clean",
-    distorted_by: "what the environment has under the same name: another version of a program is another program",
+    summary: "A command that you choose, the same in every environment.",
+    timed: "from the start of its process until wait() returns",
+    not_timed: "creating the folder, copying carried files, prepare and clean",
+    distorted_by: "the environment's version of the program: another version is another program",
     parameters: &[
-        Parameter { name: "name", quick: "command", reference: "command", about: "what the study calls it" },
+        Parameter { name: "name", quick: "command", reference: "command", about: "its name in the study" },
         Parameter {
             name: "command",
             quick: "[\"@tare\",\"agent-applet\",\"rm\"]",
             reference: "[\"@tare\",\"agent-applet\",\"rm\"]",
-            about: "its words; @tare as the first is this program",
+            about: "its words; @tare as the first word is this program",
         },
         Parameter {
             name: "prepare",
@@ -66,13 +66,13 @@ pub static PROBE: Probe = Probe {
         },
         Parameter { name: "clean", quick: "[]", reference: "[]", about: "run after it" },
         Parameter { name: "environment", quick: "{}", reference: "{}", about: "its variables" },
-        Parameter { name: "carry", quick: "0:", reference: "0:", about: "number and hash of its files" },
+        Parameter { name: "carry", quick: "0:", reference: "0:", about: "number and hash of the files that it needs" },
         Parameter { name: "timeout_s", quick: "60", reference: "60", about: "seconds that a run may take" },
         Parameter {
             name: "expect_exit",
             quick: "0",
             reference: "0",
-            about: "the exit code of work that was done",
+            about: "the exit code of a successful run",
         },
     ],
     metrics: &[

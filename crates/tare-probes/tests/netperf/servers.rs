@@ -165,7 +165,7 @@ fn datagrams_that_are_lost_are_told() {
     // Answers the control connection as a netserver does, and every datagram but each third.
     use std::net::UdpSocket;
     use tare_probes::netperf::codec::{OmniRequest, OmniResponse, OmniResults};
-    use tare_probes::netperf::server::{read_message, write_message};
+    use tare_probes::netperf::control::{read_message, write_message};
     let listener = TcpListener::bind((V4, 0)).unwrap();
     let address = listener.local_addr().unwrap();
     let lossy = std::thread::spawn(move || {

@@ -2,9 +2,9 @@
 
 use tare_data::imported::Statistic;
 
-use super::reading::{Growing, MEGABYTES_PER_SECOND, MICROSECONDS, PER_SECOND};
+use super::importer::Importer;
+use super::output::{FigureBuilder, MEGABYTES_PER_SECOND, MICROSECONDS, PER_SECOND, ToolOutput};
 use super::text::{Refusal, Text, after, kept, labelled, until};
-use super::{Importer, Reading};
 
 /// The line that stands behind all results.
 const LAST: &str = "Date:";
@@ -14,11 +14,11 @@ pub static IMPORTER: Importer = Importer {
     about: "the text that version 8 saves or copies",
     end_mark: Some("the line 'Date:'"),
     recognises: |text| text.lines().take(20).any(|line| line.starts_with("CrystalDiskMark ")),
-    read,
+    read: read_output,
 };
 
-fn read(text: &Text) -> Result<Reading, Refusal> {
-    let mut reading = Reading::new("CrystalDiskMark");
+fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
+    let mut reading = ToolOutput::new("CrystalDiskMark");
     let mut section = None;
     let mut ended = false;
     let mut figures = Vec::new();
@@ -48,7 +48,7 @@ fn read(text: &Text) -> Result<Reading, Refusal> {
                 ended = true;
             }
         }
-        if figures.len() > super::MOST_FIGURES {
+        if figures.len() > super::output::MOST_FIGURES {
             break;
         }
     }
@@ -62,14 +62,14 @@ fn read(text: &Text) -> Result<Reading, Refusal> {
 }
 
 /// `SEQ    1MiB (Q=  8, T= 1` and `   543.188 MB/s [    518.0 IOPS] < 15407.04 us>`.
-fn measured(text: &Text, op: &str, test: &str, result: &str) -> Result<Growing, Refusal> {
+fn measured(text: &Text, op: &str, test: &str, result: &str) -> Result<FigureBuilder, Refusal> {
     let shape = || text.refuse(test, "this is not a test with its block size, queues and threads");
     let (kind, queues) = test.split_once("(Q=").ok_or_else(shape)?;
     let (depth, threads) = queues.split_once(", T=").ok_or_else(shape)?;
     let (depth, threads) = (depth.trim(), threads.trim());
     let (kind, bs) = kind.trim().split_once(char::is_whitespace).ok_or_else(shape)?;
     let bs = bs.replace(char::is_whitespace, "");
-    let mut figure = Growing::new(&format!("{kind} {bs} Q{depth}T{threads} {op}"));
+    let mut figure = FigureBuilder::new(&format!("{kind} {bs} Q{depth}T{threads} {op}"));
     let pattern = match kind {
         "SEQ" | "Sequential" => "sequential",
         "RND" | "Random" => "random",

@@ -6,16 +6,16 @@
 use tare_data::imported::Statistic;
 use tare_data::unit::Unit;
 
-use super::reading::{BYTES, Growing, SECONDS, Scale};
+use super::importer::Importer;
+use super::output::{BYTES, FigureBuilder, SECONDS, Scale, ToolOutput};
 use super::text::{Refusal, Text, shortened};
-use super::{Importer, Reading};
 
 pub static IMPORTER: Importer = Importer {
     name: "dd",
     about: "the closing lines of GNU, BusyBox and BSD dd, in any language",
     end_mark: Some("the line with bytes, seconds and rate"),
     recognises: |text| text.lines().any(|line| records(line).is_some()),
-    read,
+    read: read_output,
 };
 
 /// `200+0` in a line of records: what stands before and after it are words.
@@ -29,8 +29,8 @@ fn records(line: &str) -> Option<&str> {
     line.split_whitespace().find(is_records).filter(|_| line.chars().any(char::is_alphabetic))
 }
 
-fn read(text: &Text) -> Result<Reading, Refusal> {
-    let mut reading = Reading::new("dd");
+fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
+    let mut reading = ToolOutput::new("dd");
     let mut seen: Vec<&str> = Vec::new();
     for line in text.lines() {
         if let Some(records) = records(line) {
@@ -39,7 +39,7 @@ fn read(text: &Text) -> Result<Reading, Refusal> {
                 return Err(text.refuse(line, "records again, before the bytes and seconds of those above"));
             }
         } else if seen.len() == 2 && is_totals(line) {
-            let mut figure = Growing::new("dd");
+            let mut figure = FigureBuilder::new("dd");
             figure.note("records in", seen[0]);
             figure.note("records out", seen[1]);
             totals(text, &mut figure, line)?;
@@ -124,7 +124,7 @@ fn number(text: &str) -> &str {
     &text[..end]
 }
 
-fn totals(text: &Text, figure: &mut Growing, line: &str) -> Result<(), Refusal> {
+fn totals(text: &Text, figure: &mut FigureBuilder, line: &str) -> Result<(), Refusal> {
     text.whole(line)?;
     let found = numbers(&without_brackets(line));
     let (Some(bytes), Some(seconds)) = (found.first(), found.get(1)) else {
@@ -150,7 +150,7 @@ fn totals(text: &Text, figure: &mut Growing, line: &str) -> Result<(), Refusal> 
 
 fn state(
     text: &Text,
-    figure: &mut Growing,
+    figure: &mut FigureBuilder,
     statistic: Statistic,
     number: &Number<'_>,
     scale: Scale,

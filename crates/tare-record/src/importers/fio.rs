@@ -3,17 +3,19 @@
 use serde::Deserialize;
 use tare_data::imported::Statistic;
 
+use super::importer::Importer;
 use super::json::{self, List, Object};
-use super::reading::{BYTES_PER_SECOND, COUNT, Growing, MILLISECONDS, NANOSECONDS, PER_SECOND};
+use super::output::{
+    BYTES_PER_SECOND, COUNT, FigureBuilder, MILLISECONDS, NANOSECONDS, PER_SECOND, ToolOutput,
+};
 use super::text::{Refusal, Text, kept};
-use super::{Importer, Reading};
 
 pub static IMPORTER: Importer = Importer {
     name: "fio",
     about: "JSON (`--output-format=json`)",
     end_mark: Some("the closing brace"),
     recognises: |text| json::speaks_of(text, &["\"fio version\"", "\"jobs\""]),
-    read,
+    read: read_output,
 };
 
 #[derive(Deserialize)]
@@ -66,9 +68,9 @@ struct Latency {
     percentile: Object<f64>,
 }
 
-fn read(text: &Text) -> Result<Reading, Refusal> {
+fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
     let document: Document = json::read(text)?;
-    let mut reading = Reading::new("fio");
+    let mut reading = ToolOutput::new("fio");
     reading.version = Some(kept(document.version.strip_prefix("fio-").unwrap_or(&document.version)));
     for (key, value) in &document.global.0 {
         reading.note(key, value);
@@ -87,7 +89,7 @@ fn read(text: &Text) -> Result<Reading, Refusal> {
         if let Some(Sync { total_ios, lat_ns: Some(latency) }) = &job.sync
             && *total_ios > 0.0
         {
-            let mut figure = Growing::new(&format!("{}: sync, latency", job.jobname));
+            let mut figure = FigureBuilder::new(&format!("{}: sync, latency", job.jobname));
             state_latency(&mut figure, latency, &[]);
             reading.push(text, figure)?;
         }
@@ -110,13 +112,13 @@ impl Options<'_> {
 
 fn figures(
     text: &Text,
-    reading: &mut Reading,
+    reading: &mut ToolOutput,
     (job, name): (&Job, &str),
     direction: &Direction,
     options: &Options<'_>,
 ) -> Result<(), Refusal> {
     let named = |what: &str| {
-        let mut figure = Growing::new(&format!("{}: {name}{what}", job.jobname));
+        let mut figure = FigureBuilder::new(&format!("{}: {name}{what}", job.jobname));
         for (key, value) in &job.options.0 {
             if key != "name" {
                 figure.note(key, value);
@@ -152,7 +154,7 @@ fn figures(
 }
 
 /// States a latency; statistics that are named in `metrics` are metrics of the counterpart.
-fn state_latency(figure: &mut Growing, latency: &Latency, metrics: &[&str]) {
+fn state_latency(figure: &mut FigureBuilder, latency: &Latency, metrics: &[&str]) {
     let mut hold = |statistic: Statistic, value: Option<f64>| {
         if value.is_none() {
             return;
@@ -175,7 +177,7 @@ fn state_latency(figure: &mut Growing, latency: &Latency, metrics: &[&str]) {
 }
 
 /// file.queue, where the job does what it does: past the cache, one direction, all jobs in one report.
-fn counterpart(figure: &mut Growing, name: &str, options: &Options<'_>) {
+fn counterpart(figure: &mut FigureBuilder, name: &str, options: &Options<'_>) {
     let get = |long: &str, short: &str| options.get(long).or_else(|| options.get(short));
     let pattern = match get("rw", "readwrite") {
         Some("read" | "write") => "sequential",

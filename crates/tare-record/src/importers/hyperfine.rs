@@ -3,17 +3,17 @@
 use serde::Deserialize;
 use tare_data::imported::Statistic;
 
+use super::importer::Importer;
 use super::json::{self, List, Object};
-use super::reading::{Growing, SECONDS};
+use super::output::{FigureBuilder, SECONDS, ToolOutput};
 use super::text::{Refusal, Text};
-use super::{Importer, Reading};
 
 pub static IMPORTER: Importer = Importer {
     name: "hyperfine",
     about: "JSON (`--export-json`)",
     end_mark: Some("the closing brace"),
     recognises: |text| json::speaks_of(text, &["\"results\"", "\"command\"", "\"median\""]),
-    read,
+    read: read_output,
 };
 
 #[derive(Deserialize)]
@@ -38,11 +38,11 @@ struct Outcome {
     parameters: Object<serde_json::Value>,
 }
 
-fn read(text: &Text) -> Result<Reading, Refusal> {
+fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
     let document: Document = json::read(text)?;
-    let mut reading = Reading::new("hyperfine");
+    let mut reading = ToolOutput::new("hyperfine");
     for outcome in document.results.0 {
-        let mut figure = Growing::new(&outcome.command);
+        let mut figure = FigureBuilder::new(&outcome.command);
         for (key, value) in &outcome.parameters.0 {
             figure.note(key, value.as_str().unwrap_or_default());
         }
@@ -60,7 +60,7 @@ fn read(text: &Text) -> Result<Reading, Refusal> {
         figure.hold(Statistic::Maximum, Some(outcome.max), SECONDS);
         reading.push(text, figure)?;
         for (name, time) in [("user", outcome.user), ("system", outcome.system)] {
-            let mut figure = Growing::new(&format!("{}: {name} time", outcome.command));
+            let mut figure = FigureBuilder::new(&format!("{}: {name} time", outcome.command));
             figure.hold(Statistic::Mean, time, SECONDS);
             if !figure.is_empty() {
                 reading.push(text, figure)?;

@@ -3,17 +3,19 @@
 use serde::Deserialize;
 use tare_data::imported::Statistic;
 
+use super::importer::Importer;
 use super::json::{self, List};
-use super::reading::{BITS_PER_SECOND, BYTES, COUNT, Growing, MICROSECONDS, MILLISECONDS, PERCENT, SECONDS};
-use super::text::{Refusal, Text};
-use super::{Importer, Reading};
+use super::output::{
+    BITS_PER_SECOND, BYTES, COUNT, FigureBuilder, MICROSECONDS, MILLISECONDS, PERCENT, SECONDS, ToolOutput,
+};
+use super::text::{Refusal, Text, kept};
 
 pub static IMPORTER: Importer = Importer {
     name: "iperf3",
     about: "JSON (`-J`), TCP and UDP",
     end_mark: Some("the closing brace"),
     recognises: |text| json::speaks_of(text, &["\"start\"", "\"intervals\"", "\"end\""]),
-    read,
+    read: read_output,
 };
 
 #[derive(Deserialize)]
@@ -82,16 +84,14 @@ struct Utilisation {
     remote_total: Option<f64>,
 }
 
-fn read(text: &Text) -> Result<Reading, Refusal> {
+fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
     let document: Document = json::read(text)?;
     if let Some(error) = document.error {
-        return Err(
-            text.refuse_end(format!("iperf3 says that the test failed: {}", super::text::kept(&error)))
-        );
+        return Err(text.refuse_end(format!("iperf3 says that the test failed: {}", kept(&error))));
     }
-    let mut reading = Reading::new("iperf3");
+    let mut reading = ToolOutput::new("iperf3");
     let version = document.start.version.unwrap_or_default();
-    reading.version = version.strip_prefix("iperf ").map(super::text::kept);
+    reading.version = version.strip_prefix("iperf ").map(kept);
     let is_udp = start(&mut reading, document.start.test_start);
     let end = document.end;
     let sums = [
@@ -110,7 +110,7 @@ fn read(text: &Text) -> Result<Reading, Refusal> {
     }
     for (number, stream) in end.streams.0.iter().enumerate() {
         let Some(times) = &stream.sender else { continue };
-        let mut figure = Growing::new(&format!("round trips of stream {}, by TCP", number + 1));
+        let mut figure = FigureBuilder::new(&format!("round trips of stream {}, by TCP", number + 1));
         figure.hold(Statistic::Minimum, times.min_rtt, MICROSECONDS);
         figure.hold(Statistic::Mean, times.mean_rtt, MICROSECONDS);
         figure.hold(Statistic::Maximum, times.max_rtt, MICROSECONDS);
@@ -120,7 +120,7 @@ fn read(text: &Text) -> Result<Reading, Refusal> {
     }
     if let Some(utilisation) = end.cpu_utilization_percent {
         for (name, value) in [("local", utilisation.host_total), ("remote", utilisation.remote_total)] {
-            let mut figure = Growing::new(&format!("processor time, {name}"));
+            let mut figure = FigureBuilder::new(&format!("processor time, {name}"));
             figure.hold(Statistic::Value, value, PERCENT);
             reading.push(text, figure)?;
         }
@@ -129,7 +129,7 @@ fn read(text: &Text) -> Result<Reading, Refusal> {
 }
 
 /// Notes how the test was set up; says whether it spoke UDP.
-fn start(reading: &mut Reading, test: Option<TestStart>) -> bool {
+fn start(reading: &mut ToolOutput, test: Option<TestStart>) -> bool {
     let Some(test) = test else { return false };
     let protocol = test.protocol.unwrap_or_default();
     reading.note("protocol", &protocol);
@@ -149,8 +149,8 @@ fn start(reading: &mut Reading, test: Option<TestStart>) -> bool {
     protocol.eq_ignore_ascii_case("udp")
 }
 
-fn summed(name: &str, sum: &Sum) -> Growing {
-    let mut figure = Growing::new(name);
+fn summed(name: &str, sum: &Sum) -> FigureBuilder {
+    let mut figure = FigureBuilder::new(name);
     figure.hold(Statistic::Throughput, Some(sum.bits_per_second), BITS_PER_SECOND);
     figure.hold(Statistic::Count, sum.bytes, BYTES);
     figure.hold(Statistic::Elapsed, sum.seconds, SECONDS);
@@ -161,8 +161,8 @@ fn summed(name: &str, sum: &Sum) -> Growing {
 }
 
 /// What UDP lost on its way, and how evenly the rest arrived.
-fn lost(name: &str, sum: &Sum) -> Growing {
-    let mut figure = Growing::new(&format!("{name}: jitter and loss"));
+fn lost(name: &str, sum: &Sum) -> FigureBuilder {
+    let mut figure = FigureBuilder::new(&format!("{name}: jitter and loss"));
     figure.hold(Statistic::Mean, sum.jitter_ms, MILLISECONDS);
     figure.hold(Statistic::Value, sum.lost_percent, PERCENT);
     figure.hold(Statistic::Count, sum.packets, COUNT);

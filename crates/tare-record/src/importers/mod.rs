@@ -4,6 +4,7 @@
 //! refused with its position. An importer is one file, and two lines here.
 
 use sha2::{Digest, Sha256};
+use tare_data::encoding::hex;
 use tare_data::imported::{Imported, Source};
 
 use crate::entry::{Entry, to_line};
@@ -13,31 +14,20 @@ mod crystaldiskmark;
 mod dd;
 mod fio;
 mod hyperfine;
+mod importer;
 mod iperf3;
 mod json;
 mod netperf;
+mod output;
 mod phoronix;
-mod reading;
 mod sockperf;
 mod sysbench;
 mod text;
 mod unixbench;
 
-pub use reading::{MOST_FIGURES, Reading};
+pub use importer::Importer;
+pub use output::{MOST_FIGURES, ToolOutput};
 pub use text::{LONGEST_SOURCE, Position, Refusal, Text};
-
-/// Another tool's output: how it is recognised, and how it is read.
-pub struct Importer {
-    /// The tool.
-    pub name: &'static str,
-    /// The outputs that are read.
-    pub about: &'static str,
-    /// What tells a whole output from one that was cut at the end of a line; None where the format has no such mark.
-    pub end_mark: Option<&'static str>,
-    /// Whether a text is of this tool. Cheap; may be wrong about texts of nobody's.
-    pub recognises: fn(&Text) -> bool,
-    pub read: fn(&Text) -> Result<Reading, Refusal>,
-}
 
 /// Every importer, in the order in which they are asked: those that look for most come first.
 pub static IMPORTERS: &[&Importer] = &[
@@ -75,7 +65,7 @@ pub fn import(bytes: &[u8], name: &str, environment: Option<&str>) -> Result<Imp
             text.refuse_end(format!("this looks like {}, but there is no figure in it", importer.name))
         );
     }
-    let sha256 = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+    let sha256 = hex(&Sha256::digest(bytes));
     let imported = Imported {
         tool: reading.tool.to_owned(),
         version: reading.version,

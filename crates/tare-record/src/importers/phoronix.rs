@@ -5,9 +5,9 @@
 
 use tare_data::imported::Statistic;
 
-use super::reading::{Growing, UNNAMED};
-use super::text::{Refusal, Text, kept, shortened};
-use super::{Importer, Reading};
+use super::importer::Importer;
+use super::output::{FigureBuilder, ToolOutput, UNNAMED};
+use super::text::{Refusal, Text, csv_fields, kept, shortened};
 
 /// With this a table's head begins.
 const HEAD: &str = " ,,\"";
@@ -17,34 +17,11 @@ pub static IMPORTER: Importer = Importer {
     about: "CSV (`result-file-to-csv`)",
     end_mark: Some("the blank line behind the results"),
     recognises: |text| text.lines().any(|line| line.starts_with(HEAD)),
-    read,
+    read: read_output,
 };
 
-/// Fields of a line as slices of it, quotes taken off. Doubled quotes inside stay as they are.
-pub fn fields(line: &str) -> Vec<&str> {
-    let mut found = Vec::new();
-    let (mut quoted, mut start) = (false, 0);
-    for (at, c) in line.char_indices() {
-        match c {
-            '"' => quoted = !quoted,
-            ',' if !quoted => {
-                found.push(&line[start..at]);
-                start = at + 1;
-            }
-            _ => {}
-        }
-    }
-    found.push(&line[start..]);
-    found.into_iter().map(unquoted).collect()
-}
-
-fn unquoted(field: &str) -> &str {
-    let field = field.trim();
-    field.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(field)
-}
-
-fn read(text: &Text) -> Result<Reading, Refusal> {
-    let mut reading = Reading::new("Phoronix Test Suite");
+fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
+    let mut reading = ToolOutput::new("Phoronix Test Suite");
     reading.note("title", text.lines().next().unwrap_or_default());
     let mut heads = text.numbered().filter(|line| line.text.starts_with(HEAD));
     let head = heads.nth(1).ok_or_else(|| text.refuse_end("the table of results is missing"))?;
@@ -52,7 +29,7 @@ fn read(text: &Text) -> Result<Reading, Refusal> {
         return Err(text.refuse(third.text, "a third table begins here; a file has two"));
     }
     text.whole(head.text)?;
-    let systems = fields(head.text).split_off(2);
+    let systems = csv_fields(head.text).split_off(2);
     for line in text.numbered().skip(head.index + 1).map(|line| line.text) {
         if line.trim().is_empty() {
             text.whole(line)?;
@@ -64,8 +41,8 @@ fn read(text: &Text) -> Result<Reading, Refusal> {
 }
 
 /// `"pts/compress-7zip-1.10.0 - ",HIB,51234,47011`
-fn result(text: &Text, reading: &mut Reading, systems: &[&str], line: &str) -> Result<(), Refusal> {
-    let fields = fields(line);
+fn result(text: &Text, reading: &mut ToolOutput, systems: &[&str], line: &str) -> Result<(), Refusal> {
+    let fields = csv_fields(line);
     let [name, better, values @ ..] = &fields[..] else {
         return Err(text.refuse(line, "this is not a test, its direction and its values"));
     };
@@ -85,7 +62,7 @@ fn result(text: &Text, reading: &mut Reading, systems: &[&str], line: &str) -> R
         if value.is_empty() {
             continue;
         }
-        let mut figure = Growing::new(kept(name).trim_end_matches(" -"));
+        let mut figure = FigureBuilder::new(kept(name).trim_end_matches(" -"));
         figure.note("system", system);
         figure.note("better", better);
         figure.state(text, Statistic::Value, value, UNNAMED)?;

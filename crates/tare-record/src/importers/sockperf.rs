@@ -4,9 +4,9 @@
 
 use tare_data::imported::Statistic;
 
-use super::reading::{COUNT, Growing, MICROSECONDS, SECONDS};
+use super::importer::Importer;
+use super::output::{COUNT, FigureBuilder, MICROSECONDS, SECONDS, ToolOutput};
 use super::text::{Refusal, Text, after, kept, leading_digits, until};
-use super::{Importer, Reading};
 
 /// The line with which a server's statistics end.
 const LAST: &str = "<MIN> observation =";
@@ -17,7 +17,7 @@ pub static IMPORTER: Importer = Importer {
     about: "the summary of ping-pong and under-load, and `--full-log`",
     end_mark: Some("the line '<MIN> observation'"),
     recognises: |text| text.lines().any(|line| line.starts_with("sockperf: ")),
-    read,
+    read: read_output,
 };
 
 /// What stands before the statistics and holds for all of them.
@@ -27,10 +27,10 @@ struct Setting {
     message: Option<String>,
 }
 
-fn read(text: &Text) -> Result<Reading, Refusal> {
-    let mut reading = Reading::new("sockperf");
+fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
+    let mut reading = ToolOutput::new("sockperf");
     let mut setting = Setting::default();
-    let mut server: Option<Growing> = None;
+    let mut server: Option<FigureBuilder> = None;
     let mut log_open = false;
     for line in text.lines() {
         if let Some(version) = after(line, "== version #") {
@@ -54,7 +54,7 @@ fn read(text: &Text) -> Result<Reading, Refusal> {
             if server.is_some() {
                 return Err(text.refuse(line, format!("the server above has no '{LAST}'")));
             }
-            server = Some(Growing::new(&format!("server {number}")));
+            server = Some(FigureBuilder::new(&format!("server {number}")));
         } else if let Some(figure) = &mut server {
             statistics(text, figure, &setting, line)?;
             if line.contains(LAST)
@@ -71,7 +71,7 @@ fn read(text: &Text) -> Result<Reading, Refusal> {
     }
 }
 
-fn statistics(text: &Text, figure: &mut Growing, setting: &Setting, line: &str) -> Result<(), Refusal> {
+fn statistics(text: &Text, figure: &mut FigureBuilder, setting: &Setting, line: &str) -> Result<(), Refusal> {
     // `[Valid Duration] RunTime=0.550 sec; SentMessages=28993; ReceivedMessages=28993`
     if let Some(valid) = after(line, "[Valid Duration] RunTime=") {
         figure.state(text, Statistic::Elapsed, until(valid, &[' ']), SECONDS)?;

@@ -2,9 +2,11 @@
 
 use tare_data::imported::Statistic;
 
-use super::reading::{COUNT, Growing, MEBIBYTES_PER_SECOND, MILLISECONDS, PER_SECOND, SECONDS, Scale};
+use super::importer::Importer;
+use super::output::{
+    COUNT, FigureBuilder, MEBIBYTES_PER_SECOND, MILLISECONDS, PER_SECOND, SECONDS, Scale, ToolOutput,
+};
 use super::text::{Refusal, Text, after, kept, labelled, until};
-use super::{Importer, Reading};
 
 /// The line with which a report ends.
 const LAST: &str = "execution time (avg/stddev):";
@@ -14,11 +16,11 @@ pub static IMPORTER: Importer = Importer {
     about: "the report of `run`: cpu, fileio, memory, threads, mutex",
     end_mark: Some("the line 'execution time (avg/stddev)'"),
     recognises: |text| text.lines().any(|line| line.starts_with("sysbench 1.")),
-    read,
+    read: read_output,
 };
 
-fn read(text: &Text) -> Result<Reading, Refusal> {
-    let mut reading = Reading::new("sysbench");
+fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
+    let mut reading = ToolOutput::new("sysbench");
     let mut run: Option<Run> = None;
     for line in text.lines() {
         if let Some(version) = line.strip_prefix("sysbench 1.") {
@@ -49,14 +51,14 @@ struct Run {
     test: &'static str,
     mode: String,
     parameters: Vec<(&'static str, String)>,
-    main: Growing,
+    main: FigureBuilder,
     /// Reads, writes and fsyncs of fileio; they are figures of their own.
-    parts: Vec<(&'static str, Growing)>,
+    parts: Vec<(&'static str, FigureBuilder)>,
 }
 
 impl Default for Run {
     fn default() -> Self {
-        let main = Growing::new("events");
+        let main = FigureBuilder::new("events");
         Run { test: "events", mode: String::new(), parameters: Vec::new(), main, parts: Vec::new() }
     }
 }
@@ -125,9 +127,9 @@ impl Run {
         Ok(())
     }
 
-    fn part(&mut self, name: &'static str) -> &mut Growing {
+    fn part(&mut self, name: &'static str) -> &mut FigureBuilder {
         let at = self.parts.iter().position(|(part, _)| *part == name).unwrap_or_else(|| {
-            self.parts.push((name, Growing::new(name)));
+            self.parts.push((name, FigureBuilder::new(name)));
             self.parts.len() - 1
         });
         &mut self.parts[at].1
@@ -163,7 +165,7 @@ impl Run {
         self.parameters.push((key, kept(value)));
     }
 
-    fn figures(self) -> Vec<Growing> {
+    fn figures(self) -> Vec<FigureBuilder> {
         let mode = if self.mode.is_empty() { String::new() } else { format!(" {}", self.mode) };
         let mut main = self.main.renamed(&format!("{}{mode}", self.test));
         let of = |key: &str| {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use tare_data::encoding::Utf16Order;
 use tare_data::imported::Statistic;
 
 /// Longest file that is imported. A report is a few kilobytes; fio's JSON with all its bins is a megabyte.
@@ -39,7 +40,7 @@ pub struct Text {
 
 /// One line, without its end.
 #[derive(Clone, Copy)]
-pub struct Line<'a> {
+pub struct NumberedLine<'a> {
     pub text: &'a str,
     /// From 0.
     pub index: usize,
@@ -53,31 +54,16 @@ impl Text {
 
     /// Decodes UTF-8, or UTF-16 where the file says so by its first two bytes, as Windows programs and shells write it.
     pub fn decode(bytes: &[u8]) -> Result<Text, Refusal> {
-        let units = |of: fn([u8; 2]) -> u16| -> Vec<u16> {
-            bytes[2..].chunks_exact(2).map(|pair| of([pair[0], pair[1]])).collect()
+        let Some(order) = Utf16Order::from_mark(bytes) else {
+            let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+            return match std::str::from_utf8(bytes) {
+                Ok(text) => Ok(Text::new(text.to_owned())),
+                Err(error) => Err(undecoded(&bytes[..error.valid_up_to()], "UTF-8")),
+            };
         };
-        let units = match bytes {
-            [0xff, 0xfe, ..] => units(u16::from_le_bytes),
-            [0xfe, 0xff, ..] => units(u16::from_be_bytes),
-            _ => {
-                let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-                return match std::str::from_utf8(bytes) {
-                    Ok(text) => Ok(Text::new(text.to_owned())),
-                    Err(error) => Err(undecoded(&bytes[..error.valid_up_to()], "UTF-8")),
-                };
-            }
-        };
-        let mut text = String::with_capacity(units.len());
-        for unit in char::decode_utf16(units) {
-            match unit {
-                Ok(c) => text.push(c),
-                Err(_) => return Err(undecoded(text.as_bytes(), "UTF-16")),
-            }
-        }
-        if bytes.len() % 2 == 1 {
-            return Err(undecoded(text.as_bytes(), "UTF-16"));
-        }
-        Ok(Text::new(text))
+        let text: String = order.decode(bytes).map_while(Result::ok).collect();
+        let decoded = 2 * (text.encode_utf16().count() + 1);
+        if decoded < bytes.len() { Err(undecoded(text.as_bytes(), "UTF-16")) } else { Ok(Text::new(text)) }
     }
 
     pub fn as_str(&self) -> &str {
@@ -90,8 +76,8 @@ impl Text {
     }
 
     /// Its lines, with their numbers.
-    pub fn numbered(&self) -> impl Iterator<Item = Line<'_>> {
-        self.text.lines().enumerate().map(|(index, text)| Line { text, index })
+    pub fn numbered(&self) -> impl Iterator<Item = NumberedLine<'_>> {
+        self.text.lines().enumerate().map(|(index, text)| NumberedLine { text, index })
     }
 
     /// Position of a part of this text; the end for a text that is none of its parts.
@@ -179,6 +165,29 @@ pub fn labelled<'a>(line: &'a str, label: &str) -> Option<&'a str> {
 /// The digits with which a text begins.
 pub fn leading_digits(text: &str) -> &str {
     &text[..text.bytes().take_while(u8::is_ascii_digit).count()]
+}
+
+/// Fields of a line of CSV as slices of it, quotes taken off. Doubled quotes inside stay as they are.
+pub fn csv_fields(line: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let (mut quoted, mut start) = (false, 0);
+    for (at, c) in line.char_indices() {
+        match c {
+            '"' => quoted = !quoted,
+            ',' if !quoted => {
+                found.push(&line[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    found.push(&line[start..]);
+    found.into_iter().map(unquoted).collect()
+}
+
+fn unquoted(field: &str) -> &str {
+    let field = field.trim();
+    field.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(field)
 }
 
 /// Longest name or parameter that is kept; a command can be a whole script.

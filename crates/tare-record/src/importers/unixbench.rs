@@ -3,9 +3,9 @@
 use tare_data::imported::Statistic;
 use tare_data::unit::Unit;
 
-use super::reading::{COUNT, Growing, PER_SECOND, SECONDS, Scale, UNNAMED};
+use super::importer::Importer;
+use super::output::{COUNT, FigureBuilder, PER_SECOND, SECONDS, Scale, ToolOutput, UNNAMED};
 use super::text::{Refusal, Text, after, kept, labelled, leading_digits, shortened};
-use super::{Importer, Reading};
 
 const HEAD: &str = "BYTE UNIX Benchmarks (Version ";
 const RUN: &str = "Benchmark Run:";
@@ -16,7 +16,7 @@ pub static IMPORTER: Importer = Importer {
     about: "the report of `Run`, version 5: results and index",
     end_mark: Some("the line 'System Benchmarks Index Score' of each run"),
     recognises: |text| text.lines().any(|line| line.contains(HEAD)),
-    read,
+    read: read_output,
 };
 
 /// Most lines of results in a run; the whole suite, graphics included, has under forty.
@@ -26,11 +26,11 @@ const MOST_RESULTS: usize = 100;
 #[derive(Default)]
 struct Set {
     copies: String,
-    results: Vec<(String, Growing)>,
+    results: Vec<(String, FigureBuilder)>,
 }
 
-fn read(text: &Text) -> Result<Reading, Refusal> {
-    let mut reading = Reading::new("UnixBench");
+fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
+    let mut reading = ToolOutput::new("UnixBench");
     let mut set: Option<Set> = None;
     for line in text.lines() {
         if let Some(version) = after(line, HEAD) {
@@ -93,7 +93,7 @@ impl Set {
         if self.results.len() >= MOST_RESULTS {
             return Err(text.refuse(result, format!("a run has more than {MOST_RESULTS} results")));
         }
-        let mut figure = Growing::new(name);
+        let mut figure = FigureBuilder::new(name);
         if self.copies == "1" {
             counterpart(&mut figure, name);
         }
@@ -111,8 +111,8 @@ impl Set {
     }
 }
 
-fn finish(text: &Text, reading: &mut Reading, set: Set, score: &str) -> Result<(), Refusal> {
-    let mut index = Growing::new(INDEX);
+fn finish(text: &Text, reading: &mut ToolOutput, set: Set, score: &str) -> Result<(), Refusal> {
+    let mut index = FigureBuilder::new(INDEX);
     index.note("copies", &set.copies);
     index.state(text, Statistic::Score, score, COUNT)?;
     for (_, figure) in set.results {
@@ -134,7 +134,7 @@ fn scale(unit: &str) -> (Statistic, Scale) {
 }
 
 /// The probe that follows the definition of a test, in one copy.
-fn counterpart(figure: &mut Growing, name: &str) {
+fn counterpart(figure: &mut FigureBuilder, name: &str) {
     let (probe, parameters): (_, &[(&str, &str)]) = match name {
         "Dhrystone 2 using register variables" => ("cpu.dhrystone", &[]),
         "Double-Precision Whetstone" => ("cpu.whetstone", &[]),

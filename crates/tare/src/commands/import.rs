@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use sha2::{Digest, Sha256};
+use tare_data::encoding::hex;
 use tare_data::facts::Facts;
 use tare_data::imported::Imported;
 use tare_data::session::{Ending, Header};
@@ -99,7 +100,7 @@ fn write(record: &Path, imported: &[Imported]) -> Result<(), LabError> {
 fn binary_sha256() -> Result<String, LabError> {
     let bytes = std::fs::read(paths::binary()?)
         .map_err(|error| LabError::new(ErrorKind::Storage, "cannot read tare's own file").because(error))?;
-    Ok(Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(hex(&Sha256::digest(bytes)))
 }
 
 fn now() -> String {

@@ -102,7 +102,7 @@ fn listen(port: u16) -> Result<TcpListener, LabError> {
 fn fresh_token() -> io::Result<String> {
     let mut bytes = [0u8; 16];
     rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(tare_data::encoding::hex(&bytes))
 }
 
 /// The next connection; none where none came until the record is due to be looked at, or a signal did.

@@ -2,12 +2,15 @@
 //!
 //! Every form is brought to the names of netperf's output selectors (`MEAN_LATENCY`), which are then understood once.
 
+mod banner;
 mod names;
 mod selected;
 mod table;
 
-use super::text::{Refusal, Text, after, kept, until};
-use super::{Importer, Reading};
+use super::importer::Importer;
+use super::output::ToolOutput;
+use super::text::{Refusal, Text};
+use banner::{Banner, is_banner};
 use selected::Selected;
 
 pub static IMPORTER: Importer = Importer {
@@ -16,41 +19,11 @@ pub static IMPORTER: Importer = Importer {
     // Selectors are chosen by the user: nobody can tell from an output which are missing.
     end_mark: None,
     recognises: |text| text.lines().any(|line| is_banner(line) || selected::is_start(line)),
-    read,
+    read: read_output,
 };
 
-/// Whether a line names the test that follows: `MIGRATED TCP REQUEST/RESPONSE TEST from 0.0.0.0 ...`.
-fn is_banner(line: &str) -> bool {
-    line.contains(" TEST from ") && line.contains(" port ") && line.contains(" to ")
-}
-
-/// What a banner says.
-#[derive(Default)]
-struct Banner {
-    /// `TCP REQUEST/RESPONSE`; empty without a banner, as `-P 0` has it.
-    test: String,
-    /// Requests that are outstanding besides the one that every test has.
-    burst: Option<String>,
-    confidence: Option<String>,
-    peer: Option<String>,
-}
-
-impl Banner {
-    fn of(line: &str) -> Banner {
-        let test = line.split(" TEST from ").next().unwrap_or_default();
-        let test = test.trim().strip_prefix("MIGRATED ").unwrap_or(test.trim());
-        let field = |label| after(line, label).map(|rest| kept(until(rest, &[' '])));
-        Banner {
-            test: kept(test),
-            burst: field("first burst "),
-            confidence: after(line, " : +/-").map(|rest| kept(&format!("±{}", until(rest, &[':'])))),
-            peer: after(line, " to ").map(|rest| kept(until(rest, &[' ']))),
-        }
-    }
-}
-
 /// Lines of one run: from its banner, if there is one, to the next.
-struct Run<'a> {
+struct TestLines<'a> {
     banner: Banner,
     lines: Vec<&'a str>,
 }
@@ -58,16 +31,16 @@ struct Run<'a> {
 /// Most lines of a run that are looked at: all selectors, one a line, are under two hundred.
 const MOST_LINES: usize = 2000;
 
-fn read(text: &Text) -> Result<Reading, Refusal> {
-    let mut reading = Reading::new("netperf");
-    let mut run = Run { banner: Banner::default(), lines: Vec::new() };
+fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
+    let mut reading = ToolOutput::new("netperf");
+    let mut run = TestLines { banner: Banner::default(), lines: Vec::new() };
     let mut named = false;
     for line in text.lines() {
         if is_banner(line) {
             if named || !run.lines.is_empty() {
                 finish(text, &mut reading, &run, named)?;
             }
-            run = Run { banner: Banner::of(line), lines: Vec::new() };
+            run = TestLines { banner: Banner::parse(line), lines: Vec::new() };
             named = true;
         } else if line.starts_with("!!! Desired confidence was not achieved") {
             run.banner.confidence = Some("not reached".into());
@@ -83,7 +56,7 @@ fn read(text: &Text) -> Result<Reading, Refusal> {
 }
 
 /// Reads a run in whichever form it is. A banner with nothing behind it is a run that was cut.
-fn finish(text: &Text, reading: &mut Reading, run: &Run<'_>, named: bool) -> Result<(), Refusal> {
+fn finish(text: &Text, reading: &mut ToolOutput, run: &TestLines<'_>, named: bool) -> Result<(), Refusal> {
     let Some(first) = run.lines.iter().copied().find(|line| !line.trim().is_empty()) else {
         return if named { Err(text.refuse_end("a test is named, and nothing follows")) } else { Ok(()) };
     };

@@ -4,12 +4,11 @@ use std::collections::BTreeMap;
 
 use tare_data::imported::Statistic;
 
-use super::super::phoronix::fields;
-use super::super::reading::{
-    BITS_PER_SECOND, BYTES_PER_SECOND, Growing, MICROSECONDS, PER_SECOND, PERCENT, SECONDS, Scale,
+use super::super::output::{
+    BITS_PER_SECOND, BYTES_PER_SECOND, FigureBuilder, MICROSECONDS, PER_SECOND, PERCENT, SECONDS, Scale,
 };
-use super::super::text::{Refusal, Text, shortened};
-use super::Banner;
+use super::super::text::{Refusal, Text, csv_fields, shortened};
+use super::banner::Banner;
 use super::names::{SELECTORS, key_of, known};
 
 /// Whether a line is `KEY=value` with a key of netperf's.
@@ -20,7 +19,7 @@ pub fn is_key(line: &str) -> bool {
 
 /// Whether a line is the head of CSV: names with commas between them, one of which is understood.
 pub fn is_head(line: &str) -> bool {
-    fields(line).iter().any(|field| key_of(field).is_some()) && !line.trim_end().ends_with("  ")
+    csv_fields(line).iter().any(|field| key_of(field).is_some()) && !line.trim_end().ends_with("  ")
 }
 
 /// Whether an output without a banner begins with this line.
@@ -28,7 +27,7 @@ pub fn is_start(line: &str) -> bool {
     let key = line.split_once('=').and_then(|(key, _)| known(key));
     let telling =
         |key: &str| key.starts_with("THROUGHPUT") || key.ends_with("_LATENCY") || key.ends_with("_RATE");
-    key.is_some_and(telling) || fields(line).iter().filter_map(|field| key_of(field)).any(telling)
+    key.is_some_and(telling) || csv_fields(line).iter().filter_map(|field| key_of(field)).any(telling)
 }
 
 /// Values of selectors, each a slice of the text.
@@ -56,10 +55,10 @@ impl<'a> Selected<'a> {
     /// `-o`: a head and a line a run.
     pub fn of_csv(text: &Text, lines: &[&'a str]) -> Result<Self, Refusal> {
         let mut lines = lines.iter().copied().filter(|line| !line.trim().is_empty());
-        let head = fields(lines.next().unwrap_or_default());
+        let head = csv_fields(lines.next().unwrap_or_default());
         let mut sets = Vec::new();
         for line in lines {
-            let values = fields(line);
+            let values = csv_fields(line);
             if values.len() != head.len() {
                 let cause = format!("{} values under {} names", values.len(), head.len());
                 return Err(text.refuse(line, cause));
@@ -98,7 +97,7 @@ impl<'a> Selected<'a> {
         Ok(Selected { sets: vec![set] })
     }
 
-    pub fn figures(&self, text: &Text, banner: &Banner) -> Result<Vec<Growing>, Refusal> {
+    pub fn figures(&self, text: &Text, banner: &Banner) -> Result<Vec<FigureBuilder>, Refusal> {
         self.sets.iter().map(|set| figure(text, banner, set)).collect()
     }
 }
@@ -142,8 +141,12 @@ const FIGURES: &[(&str, Statistic, Scale, Option<&str>)] = &[
     ("REMOTE_CPU_UTIL", Statistic::Value, PERCENT, None),
 ];
 
-fn figure(text: &Text, banner: &Banner, set: &BTreeMap<&'static str, &str>) -> Result<Growing, Refusal> {
-    let mut figure = Growing::new(if banner.test.is_empty() { "netperf" } else { &banner.test });
+fn figure(
+    text: &Text,
+    banner: &Banner,
+    set: &BTreeMap<&'static str, &str>,
+) -> Result<FigureBuilder, Refusal> {
+    let mut figure = FigureBuilder::new(if banner.test.is_empty() { "netperf" } else { &banner.test });
     let get = |key: &str| set.get(key).copied();
     for (key, _) in SELECTORS {
         let is_figure = FIGURES.iter().any(|(figure, ..)| figure == key) || key.starts_with("THROUGHPUT");
@@ -151,7 +154,7 @@ fn figure(text: &Text, banner: &Banner, set: &BTreeMap<&'static str, &str>) -> R
             figure.note(&key.to_ascii_lowercase(), get(key).unwrap_or_default());
         }
     }
-    describe(&mut figure, banner);
+    banner.describe(&mut figure);
     let is_rr = get("DIRECTION") == Some("Send|Recv") || banner.test.ends_with("REQUEST/RESPONSE");
     let burst = get("BURST_SIZE").or(banner.burst.as_deref()).unwrap_or("0");
     let protocol = get("PROTOCOL").or(banner.test.split(' ').next()).unwrap_or_default().to_ascii_lowercase();
@@ -191,14 +194,6 @@ fn figure(text: &Text, banner: &Banner, set: &BTreeMap<&'static str, &str>) -> R
         return Err(text.refuse_end("no selector that is a figure stands here"));
     }
     Ok(figure)
-}
-
-/// Notes what a banner says.
-pub fn describe(figure: &mut Growing, banner: &Banner) {
-    let pairs = [("confidence", &banner.confidence), ("peer", &banner.peer), ("burst", &banner.burst)];
-    for (key, value) in pairs {
-        figure.note(key, value.as_deref().unwrap_or_default());
-    }
 }
 
 /// netperf writes -1 and not-a-number for what it did not measure.

@@ -2,13 +2,13 @@
 
 use tare_data::imported::Statistic;
 
-use super::super::reading::{COUNT, Growing, MICROSECONDS, PERCENT, SECONDS};
+use super::super::output::{COUNT, FigureBuilder, MICROSECONDS, PERCENT, SECONDS};
 use super::super::text::{Refusal, Text};
-use super::Banner;
-use super::selected::{describe, throughput};
+use super::banner::Banner;
+use super::selected::throughput;
 
 /// The figures of a classic table; None where the lines are none.
-pub fn classic(text: &Text, banner: &Banner, lines: &[&str]) -> Result<Option<Vec<Growing>>, Refusal> {
+pub fn classic(text: &Text, banner: &Banner, lines: &[&str]) -> Result<Option<Vec<FigureBuilder>>, Refusal> {
     // The last line of the head names units, and each kind of table begins it in its own way.
     let Some(at) = lines.iter().position(|line| unit_line(line).is_some()) else {
         return Ok(None);
@@ -72,7 +72,7 @@ fn columns<'a>(text: &Text, line: &'a str, least: usize) -> Result<Vec<&'a str>,
 }
 
 /// `16384  131072 1        1       1.00     121714.60`, and with `-c -C` what it cost the processors.
-fn round_trips(text: &Text, banner: &Banner, line: &str) -> Result<Growing, Refusal> {
+fn round_trips(text: &Text, banner: &Banner, line: &str) -> Result<FigureBuilder, Refusal> {
     let values = columns(text, line, 6)?;
     let mut figure = named(banner);
     for (key, value) in
@@ -110,7 +110,7 @@ fn round_trips(text: &Text, banner: &Banner, line: &str) -> Result<Growing, Refu
 /// What `-v 2` adds: `    8      0       0      0   7.275    137456.075 1.100     1.100`.
 fn latency<'a>(
     text: &Text,
-    figure: &mut Growing,
+    figure: &mut FigureBuilder,
     lines: &mut impl Iterator<Item = &'a str>,
 ) -> Result<(), Refusal> {
     if lines.any(|line| line.contains("usec/Tran")) {
@@ -123,7 +123,7 @@ fn latency<'a>(
 }
 
 /// `131072  16384  16384    1.00     34242.30`.
-fn stream(text: &Text, banner: &Banner, units: &str, line: &str) -> Result<Growing, Refusal> {
+fn stream(text: &Text, banner: &Banner, units: &str, line: &str) -> Result<FigureBuilder, Refusal> {
     let values = columns(text, line, 5)?;
     let mut figure = named(banner);
     for (key, value) in ["receive socket size", "send socket size", "message size"].iter().zip(&values) {
@@ -144,7 +144,7 @@ fn datagrams(
     units: &str,
     line: &str,
     keys: &[&str],
-) -> Result<Growing, Refusal> {
+) -> Result<FigureBuilder, Refusal> {
     let values = columns(text, line, keys.len())?;
     let sent = keys.len() == 6;
     let (elapsed, count) = if sent { (2, 3) } else { (1, 2) };
@@ -162,8 +162,8 @@ fn datagrams(
     Ok(figure)
 }
 
-fn named(banner: &Banner) -> Growing {
-    let mut figure = Growing::new(if banner.test.is_empty() { "netperf" } else { &banner.test });
-    describe(&mut figure, banner);
+fn named(banner: &Banner) -> FigureBuilder {
+    let mut figure = FigureBuilder::new(if banner.test.is_empty() { "netperf" } else { &banner.test });
+    banner.describe(&mut figure);
     figure
 }

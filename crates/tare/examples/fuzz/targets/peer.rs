@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use rustix::net::sockopt;
-use tare_probes::net::Flow;
+use tare_probes::net::flow::Flow;
 use tare_probes::net::flow::{Direction, Rounds, Transfer, Transport};
 use tare_probes::peer::Secret;
 use tare_probes::peer::client::Session;

@@ -13,20 +13,20 @@ pub const MOST_FIGURES: usize = 1000;
 
 /// What a text says.
 #[derive(Debug, PartialEq)]
-pub struct Reading {
+pub struct ToolOutput {
     pub tool: &'static str,
     pub version: Option<String>,
     pub parameters: BTreeMap<String, String>,
     pub figures: Vec<ImportedFigure>,
 }
 
-impl Reading {
-    pub fn new(tool: &'static str) -> Reading {
-        Reading { tool, version: None, parameters: BTreeMap::new(), figures: Vec::new() }
+impl ToolOutput {
+    pub fn new(tool: &'static str) -> ToolOutput {
+        ToolOutput { tool, version: None, parameters: BTreeMap::new(), figures: Vec::new() }
     }
 
     /// Adds a figure, unless there are too many of them already.
-    pub fn push(&mut self, text: &Text, figure: Growing) -> Result<(), Refusal> {
+    pub fn push(&mut self, text: &Text, figure: FigureBuilder) -> Result<(), Refusal> {
         if self.figures.len() >= MOST_FIGURES {
             return Err(text.refuse_end(format!("there are more than {MOST_FIGURES} figures")));
         }
@@ -87,17 +87,17 @@ fn scaled(value: f64, factor: f64) -> f64 {
 }
 
 /// A figure while its values are found.
-pub struct Growing {
+pub struct FigureBuilder {
     figure: ImportedFigure,
     /// Whether the value that was offered last was taken.
     took: bool,
 }
 
-impl Growing {
-    pub fn new(name: &str) -> Growing {
+impl FigureBuilder {
+    pub fn new(name: &str) -> FigureBuilder {
         let (parameters, values) = (BTreeMap::new(), Vec::new());
         let figure = ImportedFigure { name: kept(name), parameters, counterpart: None, values };
-        Growing { figure, took: false }
+        FigureBuilder { figure, took: false }
     }
 
     pub fn note(&mut self, key: &str, value: &str) {
@@ -173,7 +173,7 @@ impl Growing {
     }
 
     /// The same figure under another name.
-    pub fn renamed(mut self, name: &str) -> Growing {
+    pub fn renamed(mut self, name: &str) -> FigureBuilder {
         self.figure.name = kept(name);
         self
     }

@@ -1,0 +1,42 @@
+//! The line with which a netperf test begins: its name, and what it says of the run.
+
+use super::super::output::FigureBuilder;
+use super::super::text::{after, kept, until};
+
+/// Whether a line names the test that follows: `MIGRATED TCP REQUEST/RESPONSE TEST from 0.0.0.0 ...`.
+pub fn is_banner(line: &str) -> bool {
+    line.contains(" TEST from ") && line.contains(" port ") && line.contains(" to ")
+}
+
+/// What a banner says.
+#[derive(Default)]
+pub struct Banner {
+    /// `TCP REQUEST/RESPONSE`; empty without a banner, as `-P 0` has it.
+    pub test: String,
+    /// Requests that are outstanding besides the one that every test has.
+    pub burst: Option<String>,
+    pub confidence: Option<String>,
+    pub peer: Option<String>,
+}
+
+impl Banner {
+    pub fn parse(line: &str) -> Banner {
+        let test = line.split(" TEST from ").next().unwrap_or_default();
+        let test = test.trim().strip_prefix("MIGRATED ").unwrap_or(test.trim());
+        let field = |label| after(line, label).map(|rest| kept(until(rest, &[' '])));
+        Banner {
+            test: kept(test),
+            burst: field("first burst "),
+            confidence: after(line, " : +/-").map(|rest| kept(&format!("±{}", until(rest, &[':'])))),
+            peer: after(line, " to ").map(|rest| kept(until(rest, &[' ']))),
+        }
+    }
+
+    /// Adds what the banner says to a figure.
+    pub fn describe(&self, figure: &mut FigureBuilder) {
+        let pairs = [("confidence", &self.confidence), ("peer", &self.peer), ("burst", &self.burst)];
+        for (key, value) in pairs {
+            figure.note(key, value.as_deref().unwrap_or_default());
+        }
+    }
+}
