@@ -18,16 +18,20 @@ pub fn layer_cost(target: &str, column: usize, rows: &[Row]) -> LayerCost {
             Some(Cell::Observed(_)) | None => {}
         }
     }
-    let mut slower = costs(&families, Verdict::Slower);
-    slower.sort_by(|a, b| b.most.total_cmp(&a.most));
+    let rising = |verdict: Verdict| {
+        let mut costs = costs(&families, verdict);
+        costs.sort_by(|a, b| b.most.total_cmp(&a.most));
+        costs
+    };
     let mut faster = costs(&families, Verdict::Faster);
     faster.sort_by(|a, b| a.least.total_cmp(&b.least));
     let all = || families.values().flatten();
     let decided = all().filter(|(_, c)| is_decided(c.verdict)).count();
     LayerCost {
         target: target.to_owned(),
-        slower,
-        free: families.iter().filter(|(_, rows)| costs_nothing(rows)).map(|(family, _)| *family).collect(),
+        slower: rising(Verdict::Slower),
+        unconfirmed: rising(Verdict::SlowerUnconfirmed),
+        same: families.iter().filter(|(_, rows)| is_same(rows)).map(|(family, _)| *family).collect(),
         faster,
         decided,
         undecided: all().count() - decided,
@@ -35,17 +39,19 @@ pub fn layer_cost(target: &str, column: usize, rows: &[Row]) -> LayerCost {
     }
 }
 
-/// Whether some row is shown to be the same and none has a direction, decided or not.
-fn costs_nothing(rows: &[(&str, &Comparison)]) -> bool {
-    let same = |(_, c): &(&str, &Comparison)| c.verdict == Verdict::Same;
+/// Whether some row is shown to be within the margin and none lies beyond it, confirmed or not.
+fn is_same(rows: &[(&str, &Comparison)]) -> bool {
+    let same = |(_, c): &(&str, &Comparison)| {
+        matches!(c.verdict, Verdict::Same | Verdict::SlightlySlower | Verdict::SlightlyFaster)
+    };
     let open = |(_, c): &(&str, &Comparison)| c.verdict == Verdict::Inconclusive;
     rows.iter().any(same) && rows.iter().all(|row| same(row) || open(row))
 }
 
-/// The range of ratios of each family's rows with this verdict, where the correction for many cells keeps it.
+/// The range of ratios of each family's rows with this verdict.
 fn costs(families: &BTreeMap<Family, Vec<(&str, &Comparison)>>, verdict: Verdict) -> Vec<FamilyCost> {
     let range = |(family, rows): (&Family, &Vec<(&str, &Comparison)>)| {
-        let mut rows: Vec<_> = rows.iter().filter(|(_, c)| c.verdict == verdict && c.coloured).collect();
+        let mut rows: Vec<_> = rows.iter().filter(|(_, c)| c.verdict == verdict).collect();
         rows.sort_by(|(_, a), (_, b)| a.ratio.total_cmp(&b.ratio));
         let ((first, least), (last, most)) = (rows.first()?, rows.last()?);
         let extreme = if verdict == Verdict::Faster { first } else { last };

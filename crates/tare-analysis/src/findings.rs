@@ -68,6 +68,23 @@ pub enum Cell {
     Missing(Missing),
 }
 
+impl Cell {
+    /// The comparison; none where there is none.
+    pub fn compared(&self) -> Option<&Comparison> {
+        match self {
+            Cell::Compared(comparison) => Some(comparison),
+            Cell::Observed(_) | Cell::Missing(_) => None,
+        }
+    }
+
+    pub(crate) fn compared_mut(&mut self) -> Option<&mut Comparison> {
+        match self {
+            Cell::Compared(comparison) => Some(comparison),
+            Cell::Observed(_) | Cell::Missing(_) => None,
+        }
+    }
+}
+
 /// Why a cell has no comparison.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -100,24 +117,27 @@ pub struct Comparison {
     pub leading: Leading,
     /// Sequential p of "no effect", from the test that belongs to the leading interval.
     pub p: f64,
+    /// What may be said at the margin, among all cells: see [`Verdict`].
     pub verdict: Verdict,
-    /// The verdict names a direction, the row is a headline, and it survives the correction for many cells.
-    /// Cells of the control environment are not corrected: they are counted against chance as a whole.
-    pub coloured: bool,
     /// The rounds after which the verdict first stood as it stands now; none while undecided.
     pub decided_at: Option<u32>,
-    /// Rounds it would take to tell, when the verdict is that nobody can.
-    pub rounds_to_tell: Option<u32>,
+    /// What it would take to decide; none where it is decided.
+    pub needed: Option<Needed>,
+    /// What this cell could have found with 80 % power; none where there are too few rounds or starts to say.
+    pub smallest: Option<Smallest>,
+    /// Sequential p of each ratio of `Options::ratios`, in their order.
+    pub beyond: Vec<Beyond>,
     /// Median over rounds of environment minus baseline, in the metric's unit.
     pub difference: f64,
-    /// How rounds hang together where several share a start of the environment's environment; none where none do.
+    /// How rounds hang together where several share a start of the environment or of the baseline; none where none do.
     pub starts: Option<SharedStarts>,
     pub warnings: Vec<Warning>,
 }
 
-/// Rounds that share starts of an environment.
+/// Rounds that share starts, of the environment or of the baseline.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct SharedStarts {
+    /// Of the side that was started less often.
     pub starts: u32,
     /// Share of the variance that lies between starts (intraclass correlation); none with a single start.
     pub between: Option<f64>,
@@ -134,28 +154,66 @@ pub enum Leading {
 }
 
 /// What a comparison says at its margin.
+///
+/// Of a subject's cells, a verdict names a direction only where the correction for many cells keeps it, and
+/// nothing is decided below eight starts where rounds share them. What the data show beyond that is *unconfirmed*.
+/// Cells of the control are not corrected: they are counted against chance as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     Slower,
     Faster,
+    /// The interval excludes 1 and lies within the margin.
+    SlightlySlower,
+    SlightlyFaster,
     /// Shown to lie within the margin.
     Same,
     /// Direction known, size not: the interval excludes 1 but reaches into the margin.
     SlowerUnclear,
     FasterUnclear,
+    /// Seen in these rounds or starts. May be chance among many cells, or of these starts: see `Comparison::needed`.
+    SlowerUnconfirmed,
+    FasterUnconfirmed,
     Inconclusive,
 }
 
-/// What the session says of its own power to tell.
+/// What it would take to decide a cell, as a total and not on top of what it has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Needed {
+    Rounds(u32),
+    /// Starts of whichever side was started less often, where rounds share starts.
+    Starts(u32),
+    /// Ten times as many would not be enough at this noise.
+    LessNoise,
+}
+
+/// The smallest ratios that a cell could have found, with 80 % power.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Smallest {
+    /// ... as different from 1.
+    pub differs: f64,
+    /// ... as slower: beyond the margin.
+    pub slower: f64,
+}
+
+/// How a cell stands to a ratio that a gate names.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Beyond {
+    pub ratio: f64,
+    /// Sequential p of "the cost is this ratio", two-sided.
+    pub p: f64,
+}
+
+/// What the session says of its own power.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Certificate {
-    /// Cells of the control environment, and how many of them have a coloured verdict of a difference.
+    /// Cells of the control environment, and how many of them differ by more than the margin or by an unclear size.
     pub control_cells: usize,
     pub control_coloured: usize,
-    /// More of them coloured than chance allows at 5 % (Binomial): the report carries a banner.
+    /// More of them differ than chance allows at 5 % (Binomial): the report carries a banner.
     pub banner: bool,
-    /// Smallest ratio that the session could have told from 1 in a typical cell, e.g. 1.026; none when too few rounds.
+    /// Smallest ratio that the session could have found to differ from 1 in a typical cell, e.g. 1.026; none when too few rounds.
     pub smallest_effect: Option<f64>,
     /// Headline cells with a decided verdict, and all headline cells that are not gaps.
     pub decided: usize,
@@ -169,10 +227,12 @@ pub struct Certificate {
 pub struct LayerCost {
     #[serde(rename = "environment")]
     pub target: String,
-    /// Headline rows that are slower (verdict slower), by family, dearest first.
+    /// Headline rows that are slower (verdict slower), by family, most expensive first.
     pub slower: Vec<FamilyCost>,
-    /// Families of which every decided headline row is the same.
-    pub free: Vec<Family>,
+    /// Headline rows that were seen to be slower, unconfirmed, in the same order.
+    pub unconfirmed: Vec<FamilyCost>,
+    /// Families of which every decided headline row is within the margin.
+    pub same: Vec<Family>,
     /// Families that are faster than the baseline in some row: worth a second look.
     pub faster: Vec<FamilyCost>,
     /// Decided and undecided headline cells, and gaps.

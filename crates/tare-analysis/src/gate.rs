@@ -1,4 +1,4 @@
-//! A gate: conditions that a script sets on findings, and the cells that trip them, pass or cannot be decided.
+//! A gate: conditions that a script sets on findings, and the cells that trip them, pass or are undecided.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,6 +6,8 @@ use std::str::FromStr;
 use tare_data::names::matches;
 
 use crate::findings::{Cell, Comparison, Findings, Row, Verdict};
+use crate::statistics::multiplicity::holm;
+use crate::verdicts::stopping::ALPHA;
 
 /// What a condition is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +23,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Kinds that are asked of one record, and of two.
+    /// Kinds of conditions on one record, and on two.
     const OF_ONE: [Kind; 3] = [Kind::Slower, Kind::Undecided, Kind::Missing];
     const OF_TWO: [Kind; 3] = [Kind::Regressed, Kind::Undecided, Kind::Missing];
 
@@ -92,7 +94,7 @@ impl Condition {
         };
         let Some(kind) = kinds.iter().copied().find(|kind| kind.word() == word) else {
             let words: Vec<&str> = kinds.iter().map(|kind| kind.word()).collect();
-            return Err(format!("'{word}' is no condition; there are {}", words.join(", ")));
+            return Err(format!("'{word}' is not a condition; there are {}", words.join(", ")));
         };
         if selector == Some("") {
             return Err(format!("an environment follows '{word}:', e.g. {word}:gvisor"));
@@ -122,10 +124,10 @@ impl fmt::Display for Condition {
 
 fn parse_ratio(text: &str) -> Result<f64, String> {
     let ratio = text.trim_end_matches('x').parse::<f64>().ok();
-    // NaN is no ratio either.
+    // NaN is not a ratio either.
     ratio
         .filter(|ratio| (1.0..f64::INFINITY).contains(ratio))
-        .ok_or_else(|| format!("'{text}' is no ratio of at least 1, e.g. 1.5"))
+        .ok_or_else(|| format!("'{text}' is not a ratio of at least 1, e.g. 1.5"))
 }
 
 /// What a condition says of one cell.
@@ -135,45 +137,64 @@ pub enum Answer {
     Trips,
     /// It is shown not to hold.
     Passes,
-    /// The figures do not say.
+    /// The data do not decide it.
     Undecided,
     /// There is no comparison.
     Missing,
 }
 
 impl Condition {
-    /// What this condition says of a cell of one record.
-    pub fn answer(&self, cell: &Cell) -> Answer {
+    /// What this condition says of a cell of one record. `is_beyond`: the cell is shown to lie beyond its ratio.
+    fn answer(&self, cell: &Cell, is_beyond: bool) -> Answer {
         let Cell::Compared(comparison) = cell else {
             return if self.kind == Kind::Missing { Answer::Trips } else { Answer::Missing };
         };
-        match self.kind {
-            Kind::Missing => Answer::Passes,
-            Kind::Slower => is_slower(comparison, self.beyond),
-            Kind::Undecided => match is_slower(comparison, None) {
+        match (self.kind, self.beyond) {
+            (Kind::Missing, _) => Answer::Passes,
+            (Kind::Slower, None) => is_slower(comparison),
+            (Kind::Slower, Some(ratio)) if comparison.high <= ratio => Answer::Passes,
+            (Kind::Slower, Some(_)) if is_beyond => Answer::Trips,
+            (Kind::Slower, Some(_)) => Answer::Undecided,
+            (Kind::Undecided, _) => match is_slower(comparison) {
                 Answer::Undecided => Answer::Trips,
                 Answer::Trips | Answer::Passes | Answer::Missing => Answer::Passes,
             },
-            // Asked of two records only; one says nothing of it.
-            Kind::Regressed => Answer::Missing,
+            // It is a condition on two records; one says nothing of it.
+            (Kind::Regressed, _) => Answer::Missing,
         }
+    }
+
+    /// The p of "this cell costs no more than the ratio", for a condition that has one.
+    fn p(&self, cell: &Cell) -> Option<f64> {
+        let ratio = self.beyond?;
+        let comparison = cell.compared()?;
+        // A verdict has passed the correction, has the starts it needs, and stands above what the control is off.
+        let may_trip = matches!(comparison.verdict, Verdict::Slower | Verdict::SlightlySlower);
+        let tested = comparison.beyond.iter().find(|beyond| beyond.ratio == ratio);
+        let p = tested.filter(|_| may_trip && comparison.ratio > ratio).map(|beyond| beyond.p);
+        Some(p.unwrap_or(1.0))
     }
 }
 
-/// Whether a comparison shows a cost beyond the margin, or beyond a ratio.
-///
-/// A verdict that may be chance among so many cells trips nothing: it counts as undecided.
-fn is_slower(comparison: &Comparison, beyond: Option<f64>) -> Answer {
-    let shown = comparison.verdict == Verdict::Slower && comparison.coloured;
-    match beyond {
-        None => match comparison.verdict {
-            Verdict::Slower if shown => Answer::Trips,
-            Verdict::Same | Verdict::Faster | Verdict::FasterUnclear => Answer::Passes,
-            Verdict::Slower | Verdict::SlowerUnclear | Verdict::Inconclusive => Answer::Undecided,
-        },
-        Some(ratio) if comparison.high <= ratio => Answer::Passes,
-        Some(ratio) if shown && comparison.low > ratio => Answer::Trips,
-        Some(_) => Answer::Undecided,
+/// The ratios that conditions name, for `Options::ratios`: a ratio that findings were not tested against trips nothing.
+pub fn ratios(conditions: &[Condition]) -> Vec<f64> {
+    conditions.iter().filter_map(|condition| condition.beyond).collect()
+}
+
+/// Whether a comparison shows a cost beyond the margin.
+fn is_slower(comparison: &Comparison) -> Answer {
+    match comparison.verdict {
+        Verdict::Slower => Answer::Trips,
+        Verdict::Same
+        | Verdict::SlightlySlower
+        | Verdict::SlightlyFaster
+        | Verdict::Faster
+        | Verdict::FasterUnclear => Answer::Passes,
+        Verdict::FasterUnconfirmed if comparison.high < 1.0 => Answer::Passes,
+        Verdict::SlowerUnclear
+        | Verdict::SlowerUnconfirmed
+        | Verdict::FasterUnconfirmed
+        | Verdict::Inconclusive => Answer::Undecided,
     }
 }
 
@@ -204,7 +225,7 @@ impl Outcome {
         self.cells.iter().filter(|cell| cell.answer == answer).count()
     }
 
-    /// Whether the gate is shut: a condition holds, or nothing that was chosen could be compared at all.
+    /// Whether the gate fails: a condition holds, or nothing that was chosen could be compared at all.
     pub fn is_shut(&self) -> bool {
         self.count(Answer::Trips) > 0
             || (!self.cells.is_empty() && self.count(Answer::Missing) == self.cells.len())
@@ -216,33 +237,51 @@ impl Outcome {
     }
 }
 
-/// Puts conditions to every headline cell of a session. `environments` are its subjects, in the order of the findings.
+/// A cell and a condition that chose it.
+struct Chosen<'a> {
+    row: usize,
+    target: usize,
+    cell: &'a Cell,
+    condition: &'a Condition,
+}
+
+/// Puts conditions to every headline cell of a session. `targets` are its subjects, in the order of the findings.
+///
+/// Conditions with a ratio are tested against it, and Holm's procedure keeps the chance that any of them trips by
+/// accident at 5 %.
 pub fn judge(findings: &Findings, targets: &[TargetNames<'_>], conditions: &[Condition]) -> Outcome {
-    let headlines = findings.rows.iter().enumerate().filter(|(_, row)| row.headline);
-    let cells = headlines.flat_map(|(at, row)| {
-        let targets = row.cells.iter().zip(targets).enumerate();
-        targets.map(move |(target, (cell, names))| (at, target, row, cell, names))
-    });
-    let mut outcome = Outcome::default();
     let mut used = vec![false; conditions.len()];
-    for (at, target, row, cell, names) in cells {
-        let chosen = conditions.iter().enumerate().filter(|(_, c)| chooses(c, names, row));
-        let answers = chosen.map(|(i, condition)| {
-            used[i] = true;
-            (condition.answer(cell), condition)
-        });
-        outcome.cells.extend(strongest(at, target, answers));
+    let mut all: Vec<Chosen> = Vec::new();
+    for (row, of_row) in findings.rows.iter().enumerate().filter(|(_, row)| row.headline) {
+        for (target, (cell, names)) in of_row.cells.iter().zip(targets).enumerate() {
+            let chosen = conditions.iter().enumerate().filter(|(_, c)| chooses(c, names, of_row));
+            all.extend(chosen.map(|(at, condition)| {
+                used[at] = true;
+                Chosen { row, target, cell, condition }
+            }));
+        }
     }
+    let p: Vec<Option<f64>> = all.iter().map(|chosen| chosen.condition.p(chosen.cell)).collect();
+    let mut kept = holm(&p.iter().copied().flatten().collect::<Vec<_>>(), ALPHA).into_iter();
+    let is_beyond = p.iter().map(|p| p.is_some() && kept.next().unwrap_or(false));
+    let answers: Vec<(Answer, &Chosen)> = is_beyond
+        .zip(&all)
+        .map(|(is_beyond, chosen)| (chosen.condition.answer(chosen.cell, is_beyond), chosen))
+        .collect();
+    let cells = answers.chunk_by(|(_, a), (_, b)| (a.row, a.target) == (b.row, b.target));
+    let cells = cells.filter_map(|of_cell| {
+        let (_, first) = of_cell.first()?;
+        strongest(first.row, first.target, of_cell.iter().map(|(answer, chosen)| (*answer, chosen.condition)))
+    });
     let idle = conditions.iter().zip(used).filter(|(_, used)| !used);
-    outcome.idle = idle.map(|(condition, _)| condition.to_string()).collect();
-    outcome
+    Outcome { cells: cells.collect(), idle: idle.map(|(condition, _)| condition.to_string()).collect() }
 }
 
 fn chooses(condition: &Condition, target: &TargetNames<'_>, row: &Row) -> bool {
     condition.selector.chooses(target, &row.case, &row.probe)
 }
 
-/// Of what several conditions say of a cell, the answer that a person must hear first.
+/// Of what several conditions say of a cell, the answer that a person must read first.
 pub fn strongest<'a>(
     row: usize,
     target: usize,

@@ -9,12 +9,11 @@ pub mod change;
 pub mod facts;
 pub mod findings;
 pub mod gate;
-pub mod index;
 pub mod pooled;
 pub mod published;
 pub mod statistics;
 pub mod unixbench;
 pub mod verdicts;
 
-pub use verdicts::assemble::{decide, findings, indices};
+pub use verdicts::assemble::{decide, findings};
 pub use verdicts::rows::{Options, Progress};

@@ -81,7 +81,7 @@ fn compared(comparison: &Comparison, warnings: &CellWarnings, notes: &mut Notes)
     let mark = if words::is_uncorrected(comparison) { words::UNCORRECTED.to_string() } else { String::new() };
     let head = match comparison.verdict {
         Verdict::Inconclusive => word.to_owned(),
-        Verdict::Slower | Verdict::Faster if comparison.coloured => {
+        Verdict::Slower | Verdict::Faster => {
             format!("**{} {word}**", ratio(comparison.ratio))
         }
         _ => format!("{} {word}{mark}", ratio(comparison.ratio)),

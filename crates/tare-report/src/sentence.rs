@@ -15,7 +15,7 @@ pub fn cost(cost: &LayerCost) -> String {
         clauses.push("costs nothing that this session could see".to_owned());
     } else {
         clauses.extend(slower(&cost.slower));
-        clauses.extend(free(&cost.free, clauses.is_empty()));
+        clauses.extend(free(&cost.same, clauses.is_empty()));
         clauses.extend(faster(&cost.faster));
     }
     if clauses.is_empty() {
@@ -81,7 +81,8 @@ mod tests {
         LayerCost {
             target: "gvisor".into(),
             slower: vec![],
-            free: vec![],
+            unconfirmed: vec![],
+            same: vec![],
             faster: vec![],
             decided: 7,
             undecided: 0,
@@ -93,7 +94,8 @@ mod tests {
     fn a_slow_layer_names_its_work_slowest_first() {
         let cost = cost(&LayerCost {
             slower: vec![family(Family::SystemCall, 24.1, 24.1, 1), family(Family::Process, 8.71, 12.3, 2)],
-            free: vec![Family::Cpu],
+            unconfirmed: vec![],
+            same: vec![Family::Cpu],
             missing: 1,
             ..target()
         });
@@ -106,7 +108,7 @@ mod tests {
 
     #[test]
     fn a_free_layer_says_only_what_the_session_could_see() {
-        let free = LayerCost { free: vec![Family::Cpu, Family::File], ..target() };
+        let free = LayerCost { same: vec![Family::Cpu, Family::File], ..target() };
         assert_eq!(cost(&free), "costs nothing that this session could see.");
         let undecided = LayerCost { undecided: 2, ..free };
         assert_eq!(cost(&undecided), "pays nothing for computing and files; 2 of 9 verdicts undecided.");

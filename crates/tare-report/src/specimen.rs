@@ -79,9 +79,10 @@ pub fn comparison(baseline: f64, ratio: f64, seed: u64) -> Comparison {
         leading: Leading::HodgesLehmann,
         p: if verdict == Verdict::Slower { 0.0004 } else { 0.3 },
         verdict,
-        coloured: matches!(verdict, Verdict::Slower | Verdict::Faster | Verdict::SlowerUnclear),
         decided_at: (verdict != Verdict::Inconclusive).then_some(12),
-        rounds_to_tell: (verdict == Verdict::Inconclusive).then_some(212),
+        needed: (verdict == Verdict::Inconclusive).then_some(Needed::Rounds(212)),
+        smallest: Some(Smallest { differs: 1.026, slower: 1.046 }),
+        beyond: vec![],
         difference: baseline * (ratio - 1.0),
         starts: None,
         warnings: vec![],
@@ -259,7 +260,8 @@ fn layer(rows: &[Row], target: usize) -> LayerCost {
     LayerCost {
         target: TARGETS[target].0.into(),
         slower,
-        free: compared()
+        unconfirmed: vec![],
+        same: compared()
             .filter(|(_, c)| c.verdict == Verdict::Same)
             .map(|(row, _)| Family::of(&row.probe))
             .filter(|family| {

@@ -187,7 +187,7 @@ fn undecided(findings: &Findings) -> Option<String> {
     let needed: Vec<u32> = cells
         .filter_map(words::comparison)
         .filter(|c| c.verdict == Verdict::Inconclusive)
-        .filter_map(|c| c.rounds_to_tell)
+        .filter_map(words::rounds_needed)
         .collect();
     let within = needed.iter().copied().filter(|rounds| *rounds <= MOST_ROUNDS_OFFERED).max()?;
     let beyond = needed.len() - needed.iter().filter(|rounds| **rounds <= MOST_ROUNDS_OFFERED).count();

@@ -1,6 +1,6 @@
 //! The words that stand for verdicts, gaps, families of work, warnings and endings.
 
-use tare_analysis::findings::{Cell, Comparison, Family, Missing, Verdict};
+use tare_analysis::findings::{Cell, Comparison, Family, Missing, Needed, Verdict};
 use tare_data::failure::FailureKind;
 use tare_data::session::Ending;
 use tare_data::warning::Warning;
@@ -13,9 +13,13 @@ pub fn verdict(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Slower => "slower",
         Verdict::Faster => "faster",
+        Verdict::SlightlySlower => "slightly slower",
+        Verdict::SlightlyFaster => "slightly faster",
         Verdict::Same => "same",
         Verdict::SlowerUnclear => "slower?",
         Verdict::FasterUnclear => "faster?",
+        Verdict::SlowerUnconfirmed => "slower",
+        Verdict::FasterUnconfirmed => "faster",
         Verdict::Inconclusive => "inconclusive",
     }
 }
@@ -25,16 +29,28 @@ pub fn verdict_name(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Slower => "slower",
         Verdict::Faster => "faster",
+        Verdict::SlightlySlower => "slightly_slower",
+        Verdict::SlightlyFaster => "slightly_faster",
         Verdict::Same => "same",
         Verdict::SlowerUnclear => "slower_unclear",
         Verdict::FasterUnclear => "faster_unclear",
+        Verdict::SlowerUnconfirmed => "slower_unconfirmed",
+        Verdict::FasterUnconfirmed => "faster_unconfirmed",
         Verdict::Inconclusive => "inconclusive",
     }
 }
 
 /// Whether a comparison claims a difference that many cells together may have made by chance.
 pub fn is_uncorrected(comparison: &Comparison) -> bool {
-    matches!(comparison.verdict, Verdict::Slower | Verdict::Faster) && !comparison.coloured
+    matches!(comparison.verdict, Verdict::SlowerUnconfirmed | Verdict::FasterUnconfirmed)
+}
+
+/// Rounds that would decide a comparison, where rounds are what it lacks.
+pub fn rounds_needed(comparison: &Comparison) -> Option<u32> {
+    match comparison.needed? {
+        Needed::Rounds(rounds) => Some(rounds),
+        Needed::Starts(_) | Needed::LessNoise => None,
+    }
 }
 
 /// What a gap is called in a cell, and its reason, which stands below the table.

@@ -87,7 +87,7 @@ pub enum ChangedCell {
     NotComparable { reason: String, old: Option<Cost>, new: Option<Cost> },
 }
 
-/// What two costs say of a change. Noise makes changes harder to claim, and sameness no easier.
+/// What two costs say of a change. A control that is off makes both a change and sameness harder to claim.
 pub fn change(old: &Cost, new: &Cost, margin: Margin) -> Change {
     let is_interval = |cost: &Cost| cost.low > 0.0 && cost.low <= cost.high && cost.high.is_finite();
     if !is_interval(old) || !is_interval(new) {
@@ -95,11 +95,11 @@ pub fn change(old: &Cost, new: &Cost, margin: Margin) -> Change {
     }
     let holds = |cost: &Cost, ratio: f64| (cost.low..=cost.high).contains(&ratio);
     let span = (old.high.max(new.high) / old.low.min(new.low)).ln();
-    if (new.low / old.high).ln() > margin.beyond {
+    if (new.low / old.high).ln() > margin.beyond() {
         Change::Regressed
-    } else if (old.low / new.high).ln() > margin.beyond {
+    } else if (old.low / new.high).ln() > margin.beyond() {
         Change::Improved
-    } else if span <= margin.within || (holds(old, new.ratio) && holds(new, old.ratio)) {
+    } else if span <= margin.within() || (holds(old, new.ratio) && holds(new, old.ratio)) {
         Change::Within
     } else {
         Change::Inconclusive

@@ -3,7 +3,8 @@
 use tare_data::session::Session;
 
 use crate::statistics::signed_ranks::Nulls;
-use crate::verdicts::judge::{judge, pair};
+use crate::verdicts::judge::judge;
+use crate::verdicts::pairs::pair;
 use crate::verdicts::rows::{Judge, MARGIN, Options, Progress};
 use crate::verdicts::summary::series;
 use crate::verdicts::verdict::Margin;
@@ -33,8 +34,8 @@ impl<'a> TargetPairs<'a> {
         let of = |target| series(self.judge.trials(case, target), metrics);
         let pairs =
             pair(of(against).get(metric)?, of(target).get(metric)?, metrics.get(metric)?.direction).ok()?;
-        let (schedule, engine) = (&self.judge.schedule, Default::default());
-        let judgement = judge(&pairs, schedule, engine, Margin::plain(MARGIN), &mut self.nulls)?;
+        let schedule = &self.judge.schedule;
+        let judgement = judge(&pairs, schedule, Margin::plain(MARGIN), &mut self.nulls)?;
         let interval = judgement.interval;
         Some(Ratio { ratio: judgement.estimate.exp(), low: interval.low.exp(), high: interval.high.exp() })
     }

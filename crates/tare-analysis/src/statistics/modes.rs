@@ -22,8 +22,7 @@ pub fn count(sorted: &[f64], margin: f64) -> usize {
 
 /// How many values each group of sorted values has, from the least to the greatest.
 ///
-/// More than [`MOST`] values are one group here: no study asks for so many rounds, and the time grows with the square
-/// of their number.
+/// More than [`MOST`] values are one group here, because the time grows with the square of their number.
 pub fn groups(sorted: &[f64], margin: f64) -> Vec<usize> {
     if sorted.len() > MOST {
         return vec![sorted.len()];

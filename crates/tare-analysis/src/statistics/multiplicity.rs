@@ -25,21 +25,6 @@ pub fn holm(p: &[f64], alpha: f64) -> Vec<bool> {
     p.iter().map(|p| limit.is_some_and(|limit| *p <= limit)).collect()
 }
 
-/// Which of these e-values keep the false discovery rate at `q`, under any dependence (Wang and Ramdas 2022).
-pub fn e_benjamini_hochberg(e: &[f64], q: f64) -> Vec<bool> {
-    let inverse: Vec<f64> = e.iter().map(|e| 1.0 / e).collect();
-    benjamini_hochberg(&inverse, q)
-}
-
-/// Level at which intervals of `selected` out of `family` cells must be drawn so that, on average, at most a share
-/// `q` of those shown misses (false coverage rate; Benjamini and Yekutieli 2005): 1 - q R / M.
-///
-/// The intervals beside verdicts are each at 95 % of their own. Whoever quotes the coloured cells only, and means
-/// all of them at once, draws them again at this level.
-pub fn selected_level(q: f64, selected: usize, family: usize) -> f64 {
-    if family == 0 { 1.0 - q } else { 1.0 - q * selected as f64 / family as f64 }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -66,22 +51,8 @@ mod tests {
     }
 
     #[test]
-    fn e_values_need_m_over_q_k() {
-        // M = 4, q = 5 %: k = 2 needs both at 40 or more.
-        assert_eq!(e_benjamini_hochberg(&[41.0, 2.0, 40.0, 0.5], 0.05), [true, false, true, false]);
-        assert_eq!(e_benjamini_hochberg(&[41.0, 2.0, 39.0, 0.5], 0.05), [false; 4]);
-        assert_eq!(e_benjamini_hochberg(&[80.0, 2.0, 39.0, 0.5], 0.05), [true, false, false, false]);
-    }
-
-    #[test]
     fn an_empty_family_keeps_nothing() {
         assert!(benjamini_hochberg(&[], 0.05).is_empty());
         assert!(holm(&[], 0.05).is_empty());
-    }
-
-    #[test]
-    fn fewer_selected_means_wider() {
-        assert_eq!(selected_level(0.05, 10, 10), 0.95);
-        assert!((selected_level(0.05, 1, 10) - 0.995).abs() < 1e-12);
     }
 }

@@ -28,6 +28,16 @@ pub fn upper_tail(z: f64) -> f64 {
     density / fraction
 }
 
+/// The z at which the upper tail is this chance, between 0 and 1/2.
+pub(crate) fn upper_tail_at(chance: f64) -> f64 {
+    let (mut low, mut high) = (0.0, 40.0);
+    while high - low > 1e-9 {
+        let middle = 0.5 * (low + high);
+        if upper_tail(middle) > chance { low = middle } else { high = middle }
+    }
+    high
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -46,6 +56,13 @@ mod tests {
             (-1.5, 0.933_192_798_731_141_9),
         ] {
             assert!((upper_tail(z) / tail - 1.0).abs() < 1e-11, "{z}: {} is not {tail}", upper_tail(z));
+        }
+    }
+
+    #[test]
+    fn a_tail_is_found_from_its_chance() {
+        for z in [0.5, Z_80, Z_975, 4.0] {
+            assert!((upper_tail_at(upper_tail(z)) - z).abs() < 1e-6, "{z}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! From a session to its findings, and from a session under way to the environments that are decided.
+//! From a session to its findings, and from a session under way to the environments that may leave.
 
 use std::collections::BTreeMap;
 
@@ -6,20 +6,19 @@ use tare_data::session::{Ending, Plan, PlannedCase, Role, Session};
 use tare_data::warning::Warning;
 
 use crate::attribution::layer_cost;
-use crate::findings::{Cell, Certificate, Comparison, Findings, Missing, Row};
-use crate::index::{Index, Part, index};
+use crate::findings::{Cell, Certificate, Comparison, Findings, Missing, Row, Verdict};
 use crate::statistics::binomial::at_least;
-use crate::statistics::multiplicity::{FALSE_SHARE, benjamini_hochberg, e_benjamini_hochberg, holm};
-use crate::statistics::signed_ranks::{Nulls, median, sorted};
-use crate::verdicts::rows::{Judge, Judged, JudgedRow, MARGIN, Options, Progress, target_warnings};
-use crate::verdicts::stopping::{ALPHA, Engine, FEWEST_TO_TELL};
-use crate::verdicts::verdict::{is_decided, names_direction, smallest_effect};
+use crate::statistics::signed_ranks::{median, sorted};
+use crate::verdicts::correction::{confirm, may_leave, safe_p};
+use crate::verdicts::rows::{Judge, Judged, JudgedRow, Options, Progress, target_warnings};
+use crate::verdicts::stopping::{ALPHA, FEWEST_UNITS};
+use crate::verdicts::verdict::{is_decided, smallest_effect};
 
-/// Which environments need no more rounds of a case, in the order of `plan.environments`, after `rounds` rounds of it.
+/// Which environments need no more rounds of a case, in the order of `plan.targets`, after `rounds` rounds of it.
 ///
-/// All false between looks: the rule looks only when it was planned to. At a look, a subject or control environment is done
-/// when its headline's verdict is decided, exactly as [`findings`] would give it from the same trials, or when it has
-/// a gap that more rounds will not fill. The baseline is done when every other environment is.
+/// All false between looks: the rule looks only when it was planned to. At a look, a subject or control environment is
+/// done when its headline's verdict is decided and would be so in [`findings`] whatever the other cells show, or when it
+/// misses something that more rounds will not bring. The baseline is done when every other environment is.
 pub fn decide(progress: Progress<'_>, case: &str, rounds: u32, options: &Options) -> Vec<bool> {
     let targets = progress.plan.targets.len();
     let planned = progress.plan.cases.iter().position(|planned| planned.id == case);
@@ -30,13 +29,18 @@ pub fn decide(progress: Progress<'_>, case: &str, rounds: u32, options: &Options
     let metrics = deciding(&progress.plan.cases[planned]);
     let rows = judge.rows(planned, metrics.last().map_or(0, |last| last + 1), &BTreeMap::new());
     let is_look = |rounds| judge.schedule.is_look(rounds);
-    let is_done = |judged: &Judged| match &judged.cell {
+    let safe_p = safe_p(progress.plan);
+    let is_done = |judged: &Judged, safe_p: Option<f64>| match (&judged.cell, &judged.judgement) {
         // An environment that missed rounds is judged where it stands, but a verdict between looks stops nothing.
-        Cell::Compared(comparison) => comparison.decided_at.is_some_and(is_look),
-        Cell::Missing(Missing::NotReached) => false,
-        Cell::Observed(_) | Cell::Missing(_) => true,
+        (Cell::Compared(comparison), Some(judgement)) => {
+            comparison.decided_at.is_some_and(is_look) && may_leave(judgement, safe_p)
+        }
+        (Cell::Missing(Missing::NotReached), _) => false,
+        (Cell::Compared(_) | Cell::Observed(_) | Cell::Missing(_), _) => true,
     };
     let done_in = |target: usize| -> Option<bool> {
+        let corrected = progress.plan.targets[target].role == Role::Subject;
+        let is_done = |judged: &Judged| is_done(judged, corrected.then_some(safe_p));
         let cells = metrics.iter().map(|metric| rows[*metric].targets[target].as_ref().map(is_done));
         cells.collect::<Option<Vec<bool>>>().map(|done| done.into_iter().all(|done| done))
     };
@@ -62,7 +66,7 @@ pub fn findings(session: &Session, options: &Options) -> Findings {
     for (at, case) in plan.cases.iter().enumerate() {
         judged.extend(judge.rows(at, case.metrics.len(), &canaries));
     }
-    colour(&mut judged, plan, options);
+    confirm(&mut judged, plan, options);
     let smallest = smallest_ratio(&judged);
     let kept = judge.rounds_kept();
     let rows: Vec<Row> = judged.into_iter().map(|row| into_row(row, plan)).collect();
@@ -76,7 +80,7 @@ pub fn findings(session: &Session, options: &Options) -> Findings {
     warnings.extend(subjects.iter().enumerate().filter_map(|(at, target)| {
         Some((
             Some(target.clone()),
-            shared_starts(rows.iter().filter_map(|row| compared(row.cells.get(at)?)))?,
+            shared_starts(rows.iter().filter_map(|row| row.cells.get(at)?.compared()))?,
         ))
     }));
     Findings {
@@ -87,71 +91,6 @@ pub fn findings(session: &Session, options: &Options) -> Findings {
         certificate,
         warnings,
         ending: session.ending,
-    }
-}
-
-/// The index of every subject environment, in the order of the plan: the geometric mean of its headline ratios.
-///
-/// `weights` holds the study's weight of each case that is part of the index, by id; other cases stay out of it.
-pub fn indices(
-    session: &Session,
-    options: &Options,
-    weights: &BTreeMap<String, f64>,
-) -> Vec<(String, Index)> {
-    let plan = &session.plan;
-    let mut judge = Judge::new(Progress::of(session), options, |trial| weights.contains_key(&trial.case));
-    let mut headlines: Vec<(&str, f64, JudgedRow)> = Vec::new();
-    for (at, case) in plan.cases.iter().enumerate() {
-        let Some(weight) = weights.get(&case.id) else { continue };
-        headlines
-            .extend(judge.rows(at, 1, &BTreeMap::new()).into_iter().map(|row| (&*case.id, *weight, row)));
-    }
-    let margin = options.margin.filter(|margin| margin.is_finite() && *margin > 0.0).unwrap_or(MARGIN);
-    let of_target = |at: usize| {
-        let pairs = |row: &'_ JudgedRow| row.targets[at].as_ref().and_then(|judged| judged.pairs.clone());
-        let parts: Vec<Part<'_>> = headlines
-            .iter()
-            .map(|(case, weight, row)| Part { case, weight: *weight, pairs: pairs(row) })
-            .collect();
-        index(&parts, &judge.schedule, options.engine, margin, &mut Nulls::default())
-    };
-    let subjects = plan.targets.iter().enumerate().filter(|(_, target)| target.role == Role::Subject);
-    subjects.map(|(at, target)| (target.name.clone(), of_target(at))).collect()
-}
-
-fn compared(cell: &Cell) -> Option<&Comparison> {
-    match cell {
-        Cell::Compared(comparison) => Some(comparison),
-        Cell::Observed(_) | Cell::Missing(_) => None,
-    }
-}
-
-/// Marks the verdicts that may be coloured: headline cells of subjects by the correction for many cells, control
-/// cells by their own verdict, because they are counted against chance as a whole.
-fn colour(rows: &mut [JudgedRow], plan: &Plan, options: &Options) {
-    let mut family: Vec<(&mut Comparison, f64, f64)> = Vec::new();
-    for row in rows.iter_mut().filter(|row| row.metric == 0) {
-        for (target, judged) in plan.targets.iter().zip(&mut row.targets) {
-            let Some(Judged { cell: Cell::Compared(comparison), judgement: Some(judgement), .. }) = judged
-            else {
-                continue;
-            };
-            match target.role {
-                Role::Subject => family.push((comparison, judgement.p, judgement.e)),
-                Role::Control => comparison.coloured = names_direction(comparison.verdict),
-                Role::Baseline => {}
-            }
-        }
-    }
-    let p: Vec<f64> = family.iter().map(|(_, p, _)| *p).collect();
-    let e: Vec<f64> = family.iter().map(|(_, _, e)| *e).collect();
-    let kept = match (options.strict, options.engine) {
-        (true, _) => holm(&p, ALPHA),
-        (false, Engine::GroupSequential) => benjamini_hochberg(&p, FALSE_SHARE),
-        (false, Engine::AnytimeValid) => e_benjamini_hochberg(&e, FALSE_SHARE),
-    };
-    for ((comparison, ..), kept) in family.into_iter().zip(kept) {
-        comparison.coloured = kept && names_direction(comparison.verdict);
     }
 }
 
@@ -180,15 +119,14 @@ fn into_row(judged: JudgedRow, plan: &Plan) -> Row {
     }
 }
 
-/// The smallest ratio that the session could have told from 1 in the median headline cell, had every environment run as many
-/// rounds as the baseline did.
+/// The smallest ratio that the session could have found to differ from 1 in the median headline cell, had every
+/// environment run as many rounds as the baseline did.
 fn smallest_ratio(rows: &[JudgedRow]) -> Option<f64> {
     let effect = |row: &JudgedRow, judged: &Judged| {
         let judgement = judged.judgement.as_ref()?;
-        // Starts shared by rounds leave fewer units than rounds, in the same proportion to the end.
-        let a_round = judgement.units as f64 / judgement.rounds.max(1) as f64;
-        let units = (f64::from(row.reached) * a_round) as usize;
-        (units >= FEWEST_TO_TELL as usize).then(|| smallest_effect(units, judgement.deviation))
+        // Starts that rounds share leave fewer units than rounds, in the same proportion to the end.
+        let units = judgement.units as f64 / f64::from(judgement.reached.max(1)) * f64::from(row.reached);
+        (units >= f64::from(FEWEST_UNITS)).then(|| smallest_effect(units as usize, judgement.deviation))
     };
     let headlines = rows.iter().filter(|row| row.metric == 0);
     let effects: Vec<f64> = headlines
@@ -199,10 +137,10 @@ fn smallest_ratio(rows: &[JudgedRow]) -> Option<f64> {
 
 fn certify(rows: &[Row], smallest_effect: Option<f64>, repeated: u32) -> Certificate {
     let headlines = || rows.iter().filter(|row| row.headline);
-    let control: Vec<&Comparison> = headlines().filter_map(|row| compared(row.control.as_ref()?)).collect();
+    let control: Vec<&Comparison> = headlines().filter_map(|row| row.control.as_ref()?.compared()).collect();
     let subjects: Vec<&Comparison> =
-        headlines().flat_map(|row| row.cells.iter().filter_map(compared)).collect();
-    let control_coloured = control.iter().filter(|c| c.coloured).count();
+        headlines().flat_map(|row| row.cells.iter().filter_map(Cell::compared)).collect();
+    let control_coloured = control.iter().filter(|c| differs(c.verdict)).count();
     Certificate {
         control_cells: control.len(),
         control_coloured,
@@ -211,6 +149,19 @@ fn certify(rows: &[Row], smallest_effect: Option<f64>, repeated: u32) -> Certifi
         decided: subjects.iter().filter(|c| is_decided(c.verdict)).count(),
         compared: subjects.len(),
         repeated,
+    }
+}
+
+/// Whether a verdict of the control is a false difference that matters: not one that is known to be within the margin.
+fn differs(verdict: Verdict) -> bool {
+    match verdict {
+        Verdict::Slower | Verdict::Faster | Verdict::SlowerUnclear | Verdict::FasterUnclear => true,
+        Verdict::SlightlySlower
+        | Verdict::SlightlyFaster
+        | Verdict::Same
+        | Verdict::SlowerUnconfirmed
+        | Verdict::FasterUnconfirmed
+        | Verdict::Inconclusive => false,
     }
 }
 

@@ -1,99 +1,21 @@
-//! One cell judged: from paired rounds to an estimate, an interval and a verdict.
+//! One cell judged by itself: from paired rounds to an estimate, an interval and a verdict.
 //!
-//! The running session, the findings and the index all pass through here, so that a session stops exactly when the
-//! report will say that it may.
+//! The running session and the findings both pass through here, so that a session stops exactly when the report will
+//! say that it may.
 
-use std::collections::BTreeMap;
-
-use tare_data::unit::Direction;
-
-use crate::findings::{Leading, SharedStarts, Verdict};
+use crate::findings::{Leading, Needed, SharedStarts, Verdict};
 use crate::statistics::modes;
-use crate::statistics::sign_test;
 use crate::statistics::signed_ranks::{self, Interval, Nulls, hodges_lehmann, median, sorted};
+use crate::verdicts::pairs::{Pairs, Units};
 use crate::verdicts::stability;
-use crate::verdicts::stopping::{self, Engine, FEWEST_TO_TELL, Look, Schedule};
-use crate::verdicts::summary::Series;
-use crate::verdicts::verdict::{Margin, is_decided, rounds_to_tell, verdict};
+use crate::verdicts::stopping::{self, FEWEST_UNITS, Look, Schedule};
+use crate::verdicts::verdict::{Margin, Scatter, is_decided, needed, unconfirmed, verdict};
 
-/// A round in which both the environment and the baseline gave a value.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Pair {
-    pub round: u32,
-    /// Which start of the environment's environment it ran in.
-    pub start: u32,
-    /// ln of the cost ratio: above 0 the environment is slower.
-    pub d: f64,
-}
+/// Fewest starts that a verdict needs where rounds share them: the fewest whose signs can reject at a last look, which
+/// spends 0.9 % or a little less however many rounds there are (2 in 2^8 is 0.8 %).
+pub const FEWEST_STARTS: usize = 8;
 
-/// The paired rounds of a cell, in order, and how many rounds both have run, failures included.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Pairs {
-    pub pairs: Vec<Pair>,
-    pub reached: u32,
-}
-
-/// Why values cannot be paired.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NoPairs {
-    /// No round in which both gave a value.
-    NoCommonRound,
-    /// A value of zero or below has no ratio; leaving such rounds out would choose rounds by their outcome.
-    NotPositive,
-}
-
-/// Pairs an environment with the baseline, round by round.
-pub fn pair(baseline: &Series, target: &Series, direction: Direction) -> Result<Pairs, NoPairs> {
-    let known: BTreeMap<u32, f64> = baseline.values.iter().map(|v| (v.round, v.value)).collect();
-    let mut pairs = Vec::with_capacity(target.values.len());
-    for of_target in &target.values {
-        let Some(of_baseline) = known.get(&of_target.round) else {
-            continue;
-        };
-        if of_target.value <= 0.0 || *of_baseline <= 0.0 {
-            return Err(NoPairs::NotPositive);
-        }
-        let slower = of_target.value.ln() - of_baseline.ln();
-        let d = match direction {
-            Direction::Lower => slower,
-            Direction::Higher => -slower,
-        };
-        pairs.push(Pair { round: of_target.round, start: of_target.start, d });
-    }
-    if pairs.is_empty() {
-        return Err(NoPairs::NoCommonRound);
-    }
-    Ok(Pairs { pairs, reached: target.reached.min(baseline.reached) })
-}
-
-/// Fewest starts that a session must have room for before they, not rounds, are compared: the fewest whose signs can
-/// reject at a last look, which spends 0.9 % or a little less however many rounds there are (2 in 2^8 is 0.8 %).
-const FEWEST_STARTS: u32 = 8;
-
-/// The differences that are compared after so many rounds, sorted: one a round, or one a start of the environment
-/// where several rounds share one and a session of `most` rounds has room for enough starts.
-///
-/// Rounds of one start differ less from each other than starts do; taken as separate they would promise a precision
-/// that another start does not keep (Kalibera and Jones 2013). An environment with a start or two for the whole session has
-/// nothing to average over: its rounds are compared, and a warning says that they speak of those starts.
-fn units(pairs: &[Pair], rounds: u32, most: u32) -> Vec<f64> {
-    let known = pairs.iter().filter(|pair| pair.round < rounds);
-    let mut starts: BTreeMap<u32, (f64, u32)> = BTreeMap::new();
-    for pair in known.clone() {
-        let (sum, count) = starts.entry(pair.start).or_default();
-        *sum += pair.d;
-        *count += 1;
-    }
-    let a_start = starts.values().map(|(_, count)| *count).max().unwrap_or(1);
-    let values: Vec<f64> = if starts.len() > 1 && a_start > 1 && most / a_start >= FEWEST_STARTS {
-        starts.values().map(|(sum, count)| sum / f64::from(*count)).collect()
-    } else {
-        known.map(|pair| pair.d).collect()
-    };
-    sorted(&values)
-}
-
-/// What is said of a cell.
+/// What is known of a cell by itself: no correction for the other cells is in it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judgement {
     /// ln of the cost ratio, and its interval.
@@ -102,92 +24,164 @@ pub struct Judgement {
     pub signs: Interval,
     pub leading: Leading,
     pub p: f64,
-    /// Evidence against "no effect" as it stands now, for the anytime-valid engine's correction.
-    pub e: f64,
+    /// The least p that so many rounds or starts could have given.
+    pub least_p: f64,
     pub verdict: Verdict,
     pub decided_at: Option<u32>,
-    pub rounds_to_tell: Option<u32>,
+    pub needed: Option<Needed>,
     pub hodges_lehmann: f64,
     pub median: f64,
     pub skewed: bool,
     /// Groups into which the differences fall; 1 for none.
     pub modes: usize,
     pub starts: Option<SharedStarts>,
-    /// Rounds paired, units compared (rounds or starts), and the units' spread as a robust standard deviation.
-    pub rounds: usize,
+    /// Rounds run, failures included; units compared (rounds or starts), and the units' spread as a robust standard
+    /// deviation.
+    pub reached: u32,
     pub units: usize,
     pub deviation: f64,
 }
 
 /// Judges a cell at a margin. None when no round is within the schedule.
-pub fn judge(
-    pairs: &Pairs,
-    schedule: &Schedule,
-    engine: Engine,
-    margin: Margin,
-    nulls: &mut Nulls,
-) -> Option<Judgement> {
-    let values = units(&pairs.pairs, u32::MAX, schedule.most());
+pub fn judge(pairs: &Pairs, schedule: &Schedule, margin: Margin, nulls: &mut Nulls) -> Option<Judgement> {
+    let units = Units::of(&pairs.pairs);
+    let values = units.before(u32::MAX);
     if values.is_empty() {
         return None;
     }
-    let looks = stopping::follow(schedule, pairs.reached, engine, nulls, |rounds| {
-        units(&pairs.pairs, rounds, schedule.most())
-    });
-    let (hodges_lehmann, median) = (hodges_lehmann(&values), median(&values));
-    let skewed = stability::is_skewed(hodges_lehmann, median, margin.within);
-    let modes = modes::count(&values, margin.within);
-    let leading = match engine {
-        Engine::GroupSequential if !skewed && modes == 1 => Leading::HodgesLehmann,
-        _ => Leading::Sign,
+    let looks = stopping::follow(schedule, pairs.reached, nulls, |rounds| units.before(rounds));
+    let shape = Shape::of(&values, margin);
+    let leading = shape.leading;
+    let interval_at = |look: &Look| if leading == Leading::Sign { look.signs } else { look.ranks };
+    let last = looks.last();
+    let interval = last.map_or(Interval::EVERYTHING, interval_at);
+    let verdict_at = |look: &Look| match are_enough(&units, look.units) {
+        true => verdict(interval_at(look), margin),
+        false => Verdict::Inconclusive,
     };
-    let of = |look: &Look| match leading {
-        Leading::HodgesLehmann => (look.ranks, look.ranks_p),
-        Leading::Sign => (look.signs, look.signs_p),
+    let verdict = match last {
+        None => Verdict::Inconclusive,
+        Some(look) if are_enough(&units, look.units) => verdict_at(look),
+        Some(_) => in_these_starts(&units, &values, pairs.reached, schedule, margin, nulls),
     };
-    let (interval, p) = looks.last().map_or((Interval::EVERYTHING, 1.0), of);
-    let verdict = verdict(interval, margin);
-    Some(Judgement {
-        estimate: if leading == Leading::Sign { median } else { hodges_lehmann },
+    let judged = Judgement {
+        estimate: if leading == Leading::Sign { shape.median } else { shape.hodges_lehmann },
         interval,
-        signs: looks.last().map_or(Interval::EVERYTHING, |look| look.signs),
+        signs: last.map_or(Interval::EVERYTHING, |look| look.signs),
         leading,
-        p,
-        e: sign_test::evidence_against_zero(&values),
+        p: last.map_or(1.0, |look| if leading == Leading::Sign { look.signs_p } else { look.ranks_p }),
+        least_p: last.map_or(1.0, |look| look.least_p),
         verdict,
-        decided_at: decided_at(&looks, verdict, margin, |look| of(look).0),
-        rounds_to_tell: more_rounds(verdict, interval, margin.within, pairs.reached, schedule),
-        hodges_lehmann,
-        median,
-        skewed,
-        modes,
-        starts: stability::shared_starts(&pairs.pairs),
-        rounds: pairs.pairs.len(),
+        decided_at: decided_at(&looks, verdict, verdict_at),
+        needed: None,
+        hodges_lehmann: shape.hodges_lehmann,
+        median: shape.median,
+        skewed: shape.skewed,
+        modes: shape.modes,
+        starts: stability::shared_starts(&units),
+        reached: pairs.reached,
         units: values.len(),
         deviation: deviation(&values),
-    })
+    };
+    Some(Judgement { needed: needed_to_decide(&judged, margin, schedule), ..judged })
 }
 
-/// The first look at which the verdict was what it is at the end, where that is a decided one.
-fn decided_at(looks: &[Look], last: Verdict, margin: Margin, of: impl Fn(&Look) -> Interval) -> Option<u32> {
-    let same = |look: &&Look| verdict(of(look), margin) == last;
+/// Whether a look has enough starts for a verdict; a round with a start of its own always is a unit like any other.
+fn are_enough(units: &Units, at_look: usize) -> bool {
+    !units.are_shared() || at_look >= FEWEST_STARTS
+}
+
+/// What a few starts show: a direction where each of them, and their rounds taken together, lie beyond the margin. It
+/// holds for these starts; another may differ.
+fn in_these_starts(
+    units: &Units,
+    values: &[f64],
+    reached: u32,
+    schedule: &Schedule,
+    margin: Margin,
+    nulls: &mut Nulls,
+) -> Verdict {
+    let by_round = units.by_round();
+    let looks = stopping::follow(schedule, reached, nulls, |rounds| by_round.before(rounds));
+    let all = looks.last().map_or(Verdict::Inconclusive, |look| verdict(look.ranks, margin));
+    let agree = match all {
+        Verdict::Slower => values.iter().all(|d| *d >= margin.beyond()),
+        Verdict::Faster => values.iter().all(|d| *d <= -margin.beyond()),
+        _ => false,
+    };
+    if agree { unconfirmed(all) } else { Verdict::Inconclusive }
+}
+
+/// What the shape of the differences says of how to read them.
+struct Shape {
+    hodges_lehmann: f64,
+    median: f64,
+    skewed: bool,
+    modes: usize,
+    leading: Leading,
+}
+
+impl Shape {
+    fn of(values: &[f64], margin: Margin) -> Shape {
+        let (hodges_lehmann, median) = (hodges_lehmann(values), median(values));
+        let skewed = stability::is_skewed(hodges_lehmann, median, margin.planned);
+        let modes = modes::count(values, margin.planned);
+        let leading = if skewed || modes > 1 { Leading::Sign } else { Leading::HodgesLehmann };
+        Shape { hodges_lehmann, median, skewed, modes, leading }
+    }
+}
+
+/// The first look from which on the verdict was what it is at the end, where that is a decided one.
+fn decided_at(looks: &[Look], last: Verdict, verdict_at: impl Fn(&Look) -> Verdict) -> Option<u32> {
+    // Slightly slower is the same with a narrower interval: it was decided when that was.
+    let word = |verdict: Verdict| match verdict {
+        Verdict::SlightlySlower | Verdict::SlightlyFaster => Verdict::Same,
+        other => other,
+    };
+    let same = |look: &&Look| word(verdict_at(look)) == word(last);
     looks.iter().rev().take_while(same).last().filter(|_| is_decided(last)).map(|look| look.rounds)
 }
 
-fn more_rounds(
-    said: Verdict,
-    interval: Interval,
-    margin: f64,
-    reached: u32,
-    schedule: &Schedule,
-) -> Option<u32> {
-    if said != Verdict::Inconclusive {
+/// What it would take to decide a cell that is not decided.
+fn needed_to_decide(judged: &Judgement, margin: Margin, schedule: &Schedule) -> Option<Needed> {
+    if is_decided(judged.verdict) {
         return None;
     }
-    // Without any interval yet, the next look is the least that could tell.
-    let next =
-        || schedule.look_after(reached).unwrap_or(0).max(FEWEST_TO_TELL).max(reached.saturating_add(1));
-    Some(rounds_to_tell(reached, interval, margin).unwrap_or_else(next))
+    let are_shared = judged.starts.is_some();
+    let fewest = if are_shared { FEWEST_STARTS } else { FEWEST_UNITS as usize };
+    if judged.units < fewest {
+        // Without a usable spread yet, the next look is the least that could decide.
+        let next = schedule.look_after(judged.reached).unwrap_or(0).max(FEWEST_UNITS);
+        return Some(match are_shared {
+            true => Needed::Starts(FEWEST_STARTS as u32),
+            false => Needed::Rounds(next.max(judged.reached.saturating_add(1))),
+        });
+    }
+    Some(judged.needed(judged.scatter().units_to_decide(margin)))
+}
+
+impl Judgement {
+    pub(crate) fn scatter(&self) -> Scatter {
+        Scatter { units: self.units, estimate: self.estimate, deviation: self.deviation }
+    }
+
+    /// So many units, as rounds or as starts.
+    pub(crate) fn needed(&self, units: Option<usize>) -> Needed {
+        needed(units, f64::from(self.reached) / self.units as f64, self.starts.is_some())
+    }
+
+    /// Whether its p is one that would be no smaller at any cost: then it lacks rounds or starts, not a difference.
+    pub(crate) fn is_out_of_reach(&self) -> bool {
+        self.p >= self.least_p && self.p <= self.least_p * (1.0 + 1e-9) || self.units < FEWEST_UNITS as usize
+    }
+}
+
+/// p of "the cost is exp(`at`)", by the same looks and the same test as the judgement's own.
+pub(crate) fn p_at(at: f64, leading: Leading, pairs: &Pairs, schedule: &Schedule, nulls: &mut Nulls) -> f64 {
+    let units = Units::of(&pairs.pairs);
+    let from = |rounds| units.before(rounds).into_iter().map(|d| d - at).collect();
+    let looks = stopping::follow(schedule, pairs.reached, nulls, from);
+    looks.last().map_or(1.0, |look| if leading == Leading::Sign { look.signs_p } else { look.ranks_p })
 }
 
 /// Spread as 1.4826 times the median distance from the median: the standard deviation of normal differences, and

@@ -2,9 +2,11 @@
 
 pub mod assemble;
 pub mod comparable;
+mod correction;
 pub mod curve;
 pub mod judge;
 pub mod order;
+pub mod pairs;
 pub mod rows;
 pub mod stability;
 pub mod stopping;

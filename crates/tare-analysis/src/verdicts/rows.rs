@@ -1,20 +1,21 @@
-//! Rows: every metric of a case judged in every environment, or given its gap.
+//! Rows: every metric of a case judged in every environment, or the reason why it is not.
 
 use std::collections::{BTreeMap, HashMap};
 
 use tare_data::batch::{ASTRAY, Batch, Sample};
 use tare_data::failure::{Failure, FailureKind};
-use tare_data::metric::{Metric, Reading};
+use tare_data::metric::Reading;
 use tare_data::session::{Plan, PlannedCase, RepeatedRound, Role, Session, TargetFacts, Trial};
 use tare_data::unit::Unit;
 use tare_data::warning::Warning;
 
-use crate::findings::{Cell, Comparison, Family, Level, Missing};
+use crate::findings::{Beyond, Cell, Comparison, Family, Level, Missing, Smallest};
 use crate::statistics::signed_ranks::{Nulls, median, sorted};
 use crate::verdicts::comparable;
-use crate::verdicts::judge::{Judgement, NoPairs, Pairs, judge, pair};
+use crate::verdicts::judge::{Judgement, judge, p_at};
+use crate::verdicts::pairs::{NoPairs, Pairs, pair};
 use crate::verdicts::stability;
-use crate::verdicts::stopping::{Engine, Schedule};
+use crate::verdicts::stopping::{FEWEST_UNITS, Schedule};
 use crate::verdicts::summary::{Series, counted, level, series};
 use crate::verdicts::verdict::Margin;
 
@@ -24,11 +25,12 @@ pub const MARGIN: f64 = 0.019_802_627_296_179_71;
 /// What the reader of a record may choose.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Options {
-    /// Holm instead of Benjamini-Hochberg: the chance of any false colour, not the share of them, is at most 5 %.
+    /// Holm instead of Benjamini-Hochberg: the chance of any false direction, not the share of them, is at most 5 %.
     pub strict: bool,
     /// Instead of every case's own margin: ln of the largest ratio that still counts as the same.
     pub margin: Option<f64>,
-    pub engine: Engine,
+    /// Cost ratios that a gate names: headline cells are tested against each.
+    pub ratios: Vec<f64>,
 }
 
 /// A session, finished or under way, as far as the analysis cares.
@@ -47,36 +49,34 @@ impl<'a> Progress<'a> {
     }
 }
 
-/// A cell, and what the corrections and the index need to know of it.
+/// A cell, and what the correction needs to know of it where it was compared.
 #[derive(Clone, Debug)]
-pub struct Judged {
+pub(crate) struct Judged {
     pub cell: Cell,
     pub judgement: Option<Judgement>,
-    /// Where it was compared.
-    pub pairs: Option<Pairs>,
 }
 
 impl From<Cell> for Judged {
     fn from(cell: Cell) -> Self {
-        Judged { cell, judgement: None, pairs: None }
+        Judged { cell, judgement: None }
     }
 }
 
 /// A row before its environments are sorted into columns.
 #[derive(Clone, Debug)]
-pub struct JudgedRow {
+pub(crate) struct JudgedRow {
     /// Index of the case in the plan, and of the metric in the case.
     pub case: usize,
     pub metric: usize,
     pub baseline: Option<Level>,
     /// Rounds of the case that the baseline ran.
     pub reached: u32,
-    /// In the order of `plan.environments`; none for the baseline.
+    /// In the order of `plan.targets`; none for the baseline.
     pub targets: Vec<Option<Judged>>,
 }
 
 /// A session laid out for judging.
-pub struct Judge<'a> {
+pub(crate) struct Judge<'a> {
     pub progress: Progress<'a>,
     options: &'a Options,
     pub schedule: Schedule,
@@ -131,10 +131,10 @@ impl<'a> Judge<'a> {
         let read = |target: usize| series(self.trials(case, target), metrics);
         let mut by_target: Vec<Vec<Series>> = (0..targets).map(read).collect();
         let mut rows = Vec::with_capacity(metrics.len());
-        for (at, metric) in metrics.iter().enumerate() {
+        for at in 0..metrics.len() {
             let row: Vec<Series> =
                 by_target.iter_mut().map(|target| std::mem::take(&mut target[at])).collect();
-            rows.push(self.row(case, at, metric, &row, canaries));
+            rows.push(self.row(case, at, &row, canaries));
         }
         rows
     }
@@ -143,7 +143,6 @@ impl<'a> Judge<'a> {
         &mut self,
         case: usize,
         at: usize,
-        metric: &Metric,
         targets: &[Series],
         canaries: &BTreeMap<usize, f64>,
     ) -> JudgedRow {
@@ -159,7 +158,8 @@ impl<'a> Judge<'a> {
         let subjects =
             (0..targets.len()).filter(|target| ![of_baseline, of_control].contains(&Some(*target)));
         for target in of_control.into_iter().chain(subjects) {
-            let mut judged = self.cell(planned, metric, baseline, &targets[target], target, margin);
+            let series = [baseline, &targets[target]];
+            let mut judged = self.cell(planned, at, series, target, margin);
             if let Some(judgement) = judged.judgement.as_ref().filter(|_| Some(target) == of_control) {
                 margin = floor(margin, judgement);
             }
@@ -181,12 +181,12 @@ impl<'a> Judge<'a> {
     fn cell(
         &mut self,
         planned: &PlannedCase,
-        metric: &Metric,
-        baseline: &Series,
-        series: &Series,
+        metric_at: usize,
+        [baseline, series]: [&Series; 2],
         target: usize,
         margin: Margin,
     ) -> Judged {
+        let metric = &planned.metrics[metric_at];
         let Some(level) = level(series) else {
             return Cell::Missing(self.missing(planned, series, target)).into();
         };
@@ -218,12 +218,25 @@ impl<'a> Judge<'a> {
                 return not_comparable("a figure of zero or less has no ratio".into(), level);
             }
         };
-        let Some(judgement) = judge(&pairs, &self.schedule, self.options.engine, margin, &mut self.nulls)
-        else {
+        let Some(judgement) = judge(&pairs, &self.schedule, margin, &mut self.nulls) else {
             return not_comparable("no round within the plan".into(), level);
         };
-        let comparison = comparison(level, &judgement, baseline, series, pairs.pairs.len() as u32);
-        Judged { cell: Cell::Compared(Box::new(comparison)), judgement: Some(judgement), pairs: Some(pairs) }
+        let beyond = if metric_at == 0 { self.beyond(&pairs, &judgement) } else { Vec::new() };
+        let comparison = Comparison {
+            rounds: pairs.pairs.len() as u32,
+            smallest: smallest(&judgement, margin),
+            beyond,
+            ..comparison(level, &judgement, baseline, series)
+        };
+        Judged { cell: Cell::Compared(Box::new(comparison)), judgement: Some(judgement) }
+    }
+
+    /// How a cell stands to the ratios that a gate names.
+    fn beyond(&mut self, pairs: &Pairs, judgement: &Judgement) -> Vec<Beyond> {
+        let Judge { options, schedule, nulls, .. } = self;
+        let p = |ratio: f64| p_at(ratio.ln(), judgement.leading, pairs, schedule, nulls);
+        let p: Vec<f64> = options.ratios.iter().copied().map(p).collect();
+        options.ratios.iter().zip(p).map(|(ratio, p)| Beyond { ratio: *ratio, p }).collect()
     }
 
     /// Why an environment has no figure at all.
@@ -269,13 +282,14 @@ fn floor(margin: Margin, control: &Judgement) -> Margin {
     if control.interval.holds(0.0) { margin } else { margin.raised(control.estimate.abs()) }
 }
 
-fn comparison(
-    level: Level,
-    judgement: &Judgement,
-    baseline: &Series,
-    target: &Series,
-    rounds: u32,
-) -> Comparison {
+/// What a cell could have found.
+fn smallest(judgement: &Judgement, margin: Margin) -> Option<Smallest> {
+    let effect = judgement.scatter().smallest_effect();
+    (judgement.units >= FEWEST_UNITS as usize)
+        .then(|| Smallest { differs: effect.exp(), slower: (margin.beyond() + effect).exp() })
+}
+
+fn comparison(level: Level, judgement: &Judgement, baseline: &Series, target: &Series) -> Comparison {
     let mut warnings = Vec::new();
     if judgement.skewed {
         let Judgement { hodges_lehmann, median, .. } = *judgement;
@@ -289,7 +303,7 @@ fn comparison(
     }
     Comparison {
         level,
-        rounds,
+        rounds: 0,
         ratio: judgement.estimate.exp(),
         low: judgement.interval.low.exp(),
         high: judgement.interval.high.exp(),
@@ -298,9 +312,10 @@ fn comparison(
         leading: judgement.leading,
         p: judgement.p,
         verdict: judgement.verdict,
-        coloured: false,
         decided_at: judgement.decided_at,
-        rounds_to_tell: judgement.rounds_to_tell,
+        needed: judgement.needed,
+        smallest: None,
+        beyond: Vec::new(),
         difference: difference(baseline, target),
         starts: judgement.starts,
         warnings,
@@ -317,7 +332,7 @@ fn difference(baseline: &Series, target: &Series) -> f64 {
 }
 
 /// Doubts about environments as a whole: clocks, emulation, shared starts; and the canary ratios that rows need.
-pub fn target_warnings(judge: &Judge<'_>) -> (Vec<(usize, Warning)>, BTreeMap<usize, f64>) {
+pub(crate) fn target_warnings(judge: &Judge<'_>) -> (Vec<(usize, Warning)>, BTreeMap<usize, f64>) {
     let targets = judge.progress.plan.targets.len();
     let (mut warnings, mut canaries) = (Vec::new(), BTreeMap::new());
     let of_target = |target: usize| -> Vec<&Trial> {

@@ -7,7 +7,7 @@ use tare_data::session::Trial;
 use crate::findings::SharedStarts;
 use crate::statistics::sign_test;
 use crate::statistics::signed_ranks::{Interval, median, sorted};
-use crate::verdicts::judge::Pair;
+use crate::verdicts::pairs::Units;
 use crate::verdicts::stopping::ALPHA;
 
 /// Whether centre and median are so far apart that it matters which one is meant.
@@ -18,17 +18,14 @@ pub fn is_skewed(hodges_lehmann: f64, median: f64, margin: f64) -> bool {
 }
 
 /// How rounds hang together within starts; none when no start holds two rounds.
-pub fn shared_starts(pairs: &[Pair]) -> Option<SharedStarts> {
-    let mut groups: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
-    for pair in pairs {
-        groups.entry(pair.start).or_default().push(pair.d);
-    }
-    if groups.len() == pairs.len() {
+pub(crate) fn shared_starts(units: &Units) -> Option<SharedStarts> {
+    if !units.are_shared() {
         return None;
     }
-    let groups: Vec<Vec<f64>> = groups.into_values().collect();
+    let groups = units.groups();
+    let rounds: usize = groups.iter().map(Vec::len).sum();
     let between = intraclass_correlation(&groups);
-    let a_start = pairs.len() as f64 / groups.len() as f64;
+    let a_start = rounds as f64 / groups.len() as f64;
     Some(SharedStarts {
         starts: groups.len() as u32,
         between,

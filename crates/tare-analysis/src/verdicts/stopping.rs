@@ -22,17 +22,7 @@ pub const LOOKS: [u32; 12] = [12, 18, 27, 40, 60, 90, 135, 200, 300, 450, 675, 1
 const MOST_LOOKS: usize = 64;
 
 /// Fewest units whose signs can reject at 5 %: two in 2^6.
-pub const FEWEST_TO_TELL: u32 = 6;
-
-/// Which engine draws the interval: the one that decides when to stop.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Engine {
-    /// Signed ranks at planned looks: sharper, for sessions with an end.
-    #[default]
-    GroupSequential,
-    /// The sign e-process: valid whenever one looks, for sessions that are interrupted, resumed or pooled.
-    AnytimeValid,
-}
+pub(crate) const FEWEST_UNITS: u32 = 6;
 
 /// Rounds after which a session of at most `most` rounds looks; the last is `most`.
 pub fn planned_looks(most: u32) -> Vec<u32> {
@@ -78,8 +68,7 @@ impl Schedule {
     /// The looks taken when `reached` rounds have run, with what each may spend.
     ///
     /// A session that ends between looks, because its time is up or its user stops it, takes one more there, and
-    /// spends on it what lies between. That is valid because the moment was not chosen
-    /// by the figures of the cell. Rounds beyond n_max find nothing left to spend and change no verdict.
+    /// spends on it what lies between. That is valid because the moment was not chosen by what the cell showed. Rounds beyond n_max find nothing left to spend and change no verdict.
     pub fn taken(&self, reached: u32) -> Vec<(u32, f64)> {
         let reached = reached.min(self.most);
         let planned = self.looks.iter().copied().filter(|look| *look <= reached);
@@ -96,41 +85,53 @@ impl Schedule {
 
 /// What all looks up to one say together.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Look {
-    /// After so many rounds.
+pub(crate) struct Look {
+    /// After so many rounds, and of so many units: rounds, or starts that rounds share.
     pub rounds: u32,
-    /// By signed ranks; by the e-process too where that is the engine.
+    pub units: usize,
+    /// By signed ranks.
     pub ranks: Interval,
     pub ranks_p: f64,
     /// By signs.
     pub signs: Interval,
     pub signs_p: f64,
+    /// The least p that so many units could have given at these looks, whatever the environment costs.
+    pub least_p: f64,
 }
 
 /// Follows a cell through its looks. `units_at` gives the sorted differences known after so many rounds.
-pub fn follow(
+///
+/// A look with too few units to reject anything at its level spends nothing and leaves its share to the next: how many
+/// there are does not depend on what they are.
+pub(crate) fn follow(
     schedule: &Schedule,
     reached: u32,
-    engine: Engine,
     nulls: &mut Nulls,
     mut units_at: impl FnMut(u32) -> Vec<f64>,
 ) -> Vec<Look> {
     let mut so_far = Look {
         rounds: 0,
+        units: 0,
         ranks: Interval::EVERYTHING,
         ranks_p: 1.0,
         signs: Interval::EVERYTHING,
         signs_p: 1.0,
+        least_p: 1.0,
     };
     let mut looks = Vec::new();
+    let mut unspent = 0.0;
     for (rounds, alpha) in schedule.taken(reached) {
         let units = units_at(rounds);
-        so_far.rounds = rounds;
-        if !units.is_empty() {
-            match engine {
-                Engine::GroupSequential => so_far.add_ranks_and_signs(&units, alpha, nulls),
-                Engine::AnytimeValid => so_far.add_evidence(&units),
-            }
+        (so_far.rounds, so_far.units) = (rounds, units.len());
+        let alpha = alpha + unspent;
+        // Of one sign all: two in 2^n.
+        let least_p = 2.0 * 0.5f64.powi(units.len() as i32);
+        if least_p > alpha {
+            unspent = alpha;
+        } else {
+            unspent = 0.0;
+            so_far.least_p = so_far.least_p.min(least_p * ALPHA / alpha);
+            so_far.add(&units, alpha, nulls);
         }
         looks.push(so_far);
     }
@@ -138,21 +139,14 @@ pub fn follow(
 }
 
 impl Look {
-    fn add_ranks_and_signs(&mut self, units: &[f64], alpha: f64, nulls: &mut Nulls) {
+    fn add(&mut self, units: &[f64], alpha: f64, nulls: &mut Nulls) {
         let null = nulls.of(units.len());
         // A p at level alpha_k counts at level alpha as p alpha / alpha_k; the least over looks is valid as a whole.
-        let ranks =
-            (signed_ranks::interval(units, null, alpha), signed_ranks::p_value(units, null) * ALPHA / alpha);
-        let signs = (sign_test::interval(units, alpha), sign_test::p_value(units) * ALPHA / alpha);
+        let p = |p: f64| (p * ALPHA / alpha).min(1.0);
+        let ranks = (signed_ranks::interval(units, null, alpha), p(signed_ranks::p_value(units, null)));
+        let signs = (sign_test::interval(units, alpha), p(sign_test::p_value(units)));
         (self.ranks, self.ranks_p) = together((self.ranks, self.ranks_p), ranks, hodges_lehmann(units));
         (self.signs, self.signs_p) = together((self.signs, self.signs_p), signs, median(units));
-    }
-
-    fn add_evidence(&mut self, units: &[f64]) {
-        let signs =
-            (sign_test::anytime_interval(units, ALPHA), 1.0 / sign_test::evidence_against_zero(units));
-        (self.signs, self.signs_p) = together((self.signs, self.signs_p), signs, median(units));
-        (self.ranks, self.ranks_p) = (self.signs, self.signs_p);
     }
 }
 
@@ -223,10 +217,22 @@ mod tests {
     #[test]
     fn one_look_spends_all() {
         let d: Vec<f64> = (1..=6).map(f64::from).collect();
-        let looks =
-            follow(&Schedule::new(&[6], 6), 6, Engine::GroupSequential, &mut Nulls::default(), |_| d.clone());
+        let looks = follow(&Schedule::new(&[6], 6), 6, &mut Nulls::default(), |_| d.clone());
         assert_eq!(looks.len(), 1);
         assert_eq!(looks[0].ranks, Interval { low: 1.0, high: 6.0 });
         assert!((looks[0].ranks_p - 2.0 / 64.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_look_that_cannot_reject_leaves_its_share_to_the_next() {
+        // Five rounds a start: 3, 4, 6, 8 starts at the first four looks of 450 rounds.
+        let schedule = Schedule::new(&planned_looks(450), 450);
+        let starts = |rounds: u32| (1..=rounds.div_ceil(5)).map(|i| 2.3 + f64::from(i) / 1e3).collect();
+        let looks = follow(&schedule, 40, &mut Nulls::default(), starts);
+        assert!(looks[..3].iter().all(|look| look.ranks == Interval::EVERYTHING && look.least_p == 1.0));
+        let spent = ALPHA * (40.0f64 / 450.0).sqrt();
+        assert!((looks[3].ranks_p - ALPHA / spent / 128.0).abs() < 1e-12, "{:?}", looks[3]);
+        assert_eq!((looks[3].units, looks[3].least_p), (8, looks[3].ranks_p));
+        assert!(looks[3].ranks.low > 2.3);
     }
 }

@@ -1,46 +1,63 @@
-//! A verdict: what an interval says at a margin, and how many more rounds it would take to say more.
+//! A verdict: what an interval says at a margin, and how many more rounds or starts it would take to say more.
 
-use crate::findings::Verdict;
-use crate::statistics::normal::{Z_80, Z_975};
+use crate::findings::{Needed, Verdict};
+use crate::statistics::normal::{Z_80, Z_975, upper_tail, upper_tail_at};
 use crate::statistics::signed_ranks::Interval;
 
 /// Rounds that signed ranks need beyond the normal formula, for skewed and heavy-tailed differences and for
 /// looking more than once; found by simulation over the noise models of the tests.
 const RANK_FACTOR: f64 = 1.35;
 
-/// What counts as the same and what as a difference, as logarithms of ratios, both positive.
+/// Beyond this many times what a cell has, no session of the kind will decide it.
+const MOST_TIMES: usize = 10;
+
+/// What counts as the same and what as a difference, as logarithms of ratios.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Margin {
-    /// Within this it is the same: what the study says, whatever the noise.
-    pub within: f64,
-    /// Beyond this it is a difference: never less than what the session calls one where there is none.
-    pub beyond: f64,
+    /// What the study says, above 0.
+    pub planned: f64,
+    /// What the session calls a difference where there is none, at least 0.
+    floor: f64,
 }
 
 impl Margin {
-    /// A margin that noise has not raised.
+    /// A margin beside a control that is not off.
     pub fn plain(margin: f64) -> Margin {
-        Margin { within: margin, beyond: margin }
+        Margin { planned: margin, floor: 0.0 }
     }
 
-    /// The margin, raised for differences to what the baseline differs from itself.
+    /// The margin beside a control that is off by so much.
     pub fn raised(self, floor: f64) -> Margin {
-        Margin { beyond: self.beyond.max(floor), ..self }
+        Margin { floor: self.floor.max(floor), ..self }
+    }
+
+    /// Within this it is the same: what the control is off may hide as much of a cost as it may feign.
+    pub fn within(self) -> f64 {
+        self.planned - self.floor
+    }
+
+    /// Beyond this it is a difference.
+    pub fn beyond(self) -> f64 {
+        self.planned.max(self.floor)
     }
 }
 
-/// The three regions at once: slower, faster, the same. Asking all three costs no further error, because the truth
+/// The three regions at once: slower, faster, the same. Testing all three costs no further error, because the truth
 /// lies in one of them only (Goeman, Solari and Stijnen 2010).
 ///
 /// `interval` and `margin` are logarithms of the cost ratio.
 pub fn verdict(interval: Interval, margin: Margin) -> Verdict {
     let Interval { low, high } = interval;
-    if low >= margin.beyond {
+    if low >= margin.beyond() {
         Verdict::Slower
-    } else if high <= -margin.beyond {
+    } else if high <= -margin.beyond() {
         Verdict::Faster
-    } else if -margin.within <= low && high <= margin.within {
-        Verdict::Same
+    } else if -margin.within() <= low && high <= margin.within() {
+        match (low > margin.floor, high < -margin.floor) {
+            (true, _) => Verdict::SlightlySlower,
+            (_, true) => Verdict::SlightlyFaster,
+            _ => Verdict::Same,
+        }
     } else if low > 0.0 {
         Verdict::SlowerUnclear
     } else if high < 0.0 {
@@ -50,36 +67,118 @@ pub fn verdict(interval: Interval, margin: Margin) -> Verdict {
     }
 }
 
+/// A verdict that the correction for many cells, or the number of starts, does not bear out: a direction stays what
+/// was seen, a slight one is within the margin all the same.
+pub(crate) fn unconfirmed(verdict: Verdict) -> Verdict {
+    match verdict {
+        Verdict::Slower | Verdict::SlowerUnclear | Verdict::SlowerUnconfirmed => Verdict::SlowerUnconfirmed,
+        Verdict::Faster | Verdict::FasterUnclear | Verdict::FasterUnconfirmed => Verdict::FasterUnconfirmed,
+        Verdict::SlightlySlower | Verdict::SlightlyFaster | Verdict::Same => Verdict::Same,
+        Verdict::Inconclusive => Verdict::Inconclusive,
+    }
+}
+
+/// How the units of a cell lie: how many, their centre and their spread.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Scatter {
+    pub units: usize,
+    pub estimate: f64,
+    pub deviation: f64,
+}
+
+impl Scatter {
+    /// Standard error of the estimate after so many units.
+    fn error(&self, units: usize) -> f64 {
+        self.deviation * (RANK_FACTOR / units as f64).sqrt()
+    }
+
+    /// Chance that one look after so many units decides at a margin, if the truth is the estimate.
+    fn power(&self, units: usize, margin: Margin) -> f64 {
+        let error = self.error(units).max(f64::MIN_POSITIVE);
+        let above = |edge: f64| upper_tail(Z_975 - (self.estimate.abs() - edge) / error);
+        let inside = |edge: f64| upper_tail(Z_975 - edge / error);
+        let size = self.estimate.abs();
+        let same = inside(margin.within() - size) + inside(margin.within() + size) - 1.0;
+        above(margin.beyond()) + same.max(0.0)
+    }
+
+    /// Units with which one look decides with 80 % power; none where ten times these would not.
+    pub fn units_to_decide(&self, margin: Margin) -> Option<usize> {
+        self.least(|units| self.power(units, margin) >= 0.8)
+    }
+
+    /// Units with which one look has 80 % power to exclude "no effect" at a level; none where ten times these would not.
+    pub fn units_to_pass(&self, level: f64) -> Option<usize> {
+        let size = self.estimate.abs();
+        self.least(|units| size >= (upper_tail_at(level / 2.0) + Z_80) * self.error(units))
+    }
+
+    fn least(&self, is_enough: impl Fn(usize) -> bool) -> Option<usize> {
+        let (mut too_few, mut enough) = (self.units, self.units * MOST_TIMES);
+        if !is_enough(enough) {
+            return None;
+        }
+        while enough - too_few > 1 {
+            let middle = too_few + (enough - too_few) / 2;
+            if is_enough(middle) { enough = middle } else { too_few = middle }
+        }
+        Some(enough)
+    }
+
+    /// The smallest difference of logarithms that so many units find with 80 % power at 5 %.
+    pub fn smallest_effect(&self) -> f64 {
+        smallest_effect(self.units, self.deviation)
+    }
+}
+
+/// Units from which all of one sign can exclude "no effect" at a level: two in 2^n.
+pub(crate) fn units_that_can(level: f64) -> usize {
+    (1.0 - level.log2()).ceil().max(1.0) as usize
+}
+
+/// What is needed, where a unit is a round or a start that rounds share.
+pub(crate) fn needed(units: Option<usize>, rounds_a_unit: f64, are_shared: bool) -> Needed {
+    match units {
+        None => Needed::LessNoise,
+        Some(units) if are_shared => Needed::Starts(units as u32),
+        Some(units) => Needed::Rounds((units as f64 * rounds_a_unit).ceil() as u32),
+    }
+}
+
 /// Whether more rounds are needless: never because something has become significant, only because size is known.
 pub fn is_decided(verdict: Verdict) -> bool {
-    matches!(verdict, Verdict::Slower | Verdict::Faster | Verdict::Same)
-}
-
-/// Whether it names a direction.
-pub fn names_direction(verdict: Verdict) -> bool {
-    matches!(verdict, Verdict::Slower | Verdict::Faster | Verdict::SlowerUnclear | Verdict::FasterUnclear)
-}
-
-/// About how many rounds it would take until the interval is as narrow as the margin: widths shrink with the root
-/// of the rounds. None when the interval has no width to go by.
-pub fn rounds_to_tell(rounds: u32, interval: Interval, margin: f64) -> Option<u32> {
-    let half = interval.half();
-    if !half.is_finite() || margin <= 0.0 {
-        return None;
+    match verdict {
+        Verdict::Slower
+        | Verdict::Faster
+        | Verdict::SlightlySlower
+        | Verdict::SlightlyFaster
+        | Verdict::Same => true,
+        Verdict::SlowerUnclear
+        | Verdict::FasterUnclear
+        | Verdict::SlowerUnconfirmed
+        | Verdict::FasterUnconfirmed
+        | Verdict::Inconclusive => false,
     }
-    let needed = f64::from(rounds) * (half / margin).powi(2);
-    // Narrower than the margin already, and astride its edge: more rounds is all that can be said.
-    Some((needed.ceil().min(f64::from(u32::MAX)) as u32).max(rounds.saturating_add(1)))
+}
+
+/// Whether it claims that there is a difference: not where the difference is unconfirmed.
+pub fn names_direction(verdict: Verdict) -> bool {
+    match verdict {
+        Verdict::Slower
+        | Verdict::Faster
+        | Verdict::SlightlySlower
+        | Verdict::SlightlyFaster
+        | Verdict::SlowerUnclear
+        | Verdict::FasterUnclear => true,
+        Verdict::Same | Verdict::SlowerUnconfirmed | Verdict::FasterUnconfirmed | Verdict::Inconclusive => {
+            false
+        }
+    }
 }
 
 /// The smallest difference of logarithms that n units of this spread find with 80 % power at 5 %.
 pub fn smallest_effect(units: usize, deviation: f64) -> f64 {
     (Z_975 + Z_80) * deviation * (RANK_FACTOR / units as f64).sqrt()
-}
-
-/// Units needed to find this difference of logarithms with 80 % power at 5 %.
-pub fn units_needed(effect: f64, deviation: f64) -> f64 {
-    ((Z_975 + Z_80) * deviation / effect).powi(2) * RANK_FACTOR
 }
 
 #[cfg(test)]
@@ -91,13 +190,19 @@ mod tests {
     }
 
     #[test]
-    fn noise_makes_differences_harder_to_claim_and_sameness_no_easier() {
+    fn a_control_that_is_off_makes_both_claims_harder() {
+        let margin = Margin::plain(0.02).raised(0.015);
+        let of = |low, high| verdict(Interval { low, high }, margin);
+        assert_eq!(of(-0.004, 0.004), Verdict::Same);
+        assert_eq!(of(-0.01, 0.01), Verdict::Inconclusive, "the control hides up to 0.015");
+        assert_eq!(of(0.001, 0.004), Verdict::Same);
+        assert_eq!(of(0.021, 0.03), Verdict::Slower);
         let margin = Margin::plain(0.02).raised(0.5);
         let of = |low, high| verdict(Interval { low, high }, margin);
         assert_eq!(of(0.1, 0.3), Verdict::SlowerUnclear);
         assert_eq!(of(-0.4, 0.4), Verdict::Inconclusive);
         assert_eq!(of(0.6, 0.9), Verdict::Slower);
-        assert_eq!(of(-0.01, 0.01), Verdict::Same);
+        assert_eq!(of(-0.001, 0.001), Verdict::Inconclusive, "nothing is the same beside such a control");
     }
 
     #[test]
@@ -105,7 +210,8 @@ mod tests {
         assert_eq!(at(0.02, 0.5), Verdict::Slower);
         assert_eq!(at(-0.5, -0.02), Verdict::Faster);
         assert_eq!(at(-0.02, 0.02), Verdict::Same);
-        assert_eq!(at(0.001, 0.019), Verdict::Same, "a difference that is known to be small is the same");
+        assert_eq!(at(0.001, 0.019), Verdict::SlightlySlower);
+        assert_eq!(at(-0.019, -0.001), Verdict::SlightlyFaster);
         assert_eq!(at(0.001, 0.021), Verdict::SlowerUnclear);
         assert_eq!(at(-0.021, -0.001), Verdict::FasterUnclear);
         assert_eq!(at(-0.021, 0.001), Verdict::Inconclusive);
@@ -114,16 +220,21 @@ mod tests {
     }
 
     #[test]
-    fn a_twice_too_wide_interval_takes_four_times_the_rounds() {
-        assert_eq!(rounds_to_tell(20, Interval { low: -0.04, high: 0.04 }, 0.02), Some(80));
-        assert_eq!(rounds_to_tell(20, Interval { low: -0.001, high: 0.021 }, 0.02), Some(21));
-        assert_eq!(rounds_to_tell(20, Interval::EVERYTHING, 0.02), None);
+    fn the_distance_to_the_nearest_edge_says_how_many_are_needed() {
+        let needed = |estimate| {
+            let scatter = Scatter { units: 20, estimate, deviation: 0.04 };
+            scatter.units_to_decide(Margin::plain(0.02))
+        };
+        // Normal theory: 1.35 (1.96 + 1.28)^2 (0.04/0.02)^2 for the same, 0.84 in place of 1.28 on one side.
+        assert_eq!(needed(0.0), Some(57));
+        assert_eq!(needed(0.05), Some(21), "as many as there are, and one");
+        assert_eq!(needed(0.035), Some(76));
+        assert_eq!(needed(-0.035), Some(76));
+        assert_eq!(needed(0.011), None, "beside the edge, at this noise, none will do");
     }
 
     #[test]
-    fn effect_and_units_are_inverse() {
-        let units = units_needed(0.02, 0.028);
-        assert!((smallest_effect(1, 0.028) / units.sqrt() - 0.02).abs() < 1e-12);
-        assert!((units - 20.77).abs() < 0.01, "{units}");
+    fn units_that_can_pass_a_level_follow_from_their_signs() {
+        assert_eq!([0.05, 0.01, 0.05 / 180.0].map(units_that_can), [6, 8, 13]);
     }
 }

@@ -6,7 +6,7 @@ use tare_analysis::findings::Verdict;
 use tare_analysis::gate::{Answer, Condition};
 use tare_analysis::statistics::signed_ranks::Nulls;
 use tare_analysis::verdicts::judge::judge as judge_pairs;
-use tare_analysis::verdicts::stopping::{Engine, Schedule, planned_looks};
+use tare_analysis::verdicts::stopping::{Schedule, planned_looks};
 use tare_analysis::verdicts::verdict::Margin;
 use tare_data::session::{Role, Session};
 
@@ -130,8 +130,7 @@ fn claimed(effect: f64, margin: f64) -> f64 {
     for model in SYMMETRIC {
         let mut of = |effect: f64, seed: u64| {
             let pairs = simulate(model, ROUNDS, effect, seed);
-            let j =
-                judge_pairs(&pairs, &schedule, Engine::GroupSequential, Margin::plain(MARGIN), &mut nulls);
+            let j = judge_pairs(&pairs, &schedule, Margin::plain(MARGIN), &mut nulls);
             let j = j.expect("there are rounds");
             cost(j.interval.low.exp(), j.estimate.exp(), j.interval.high.exp())
         };

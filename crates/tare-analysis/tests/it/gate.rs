@@ -11,7 +11,9 @@ fn level() -> Level {
     Level { median: 1.0, low: 1.0, high: 1.0, rounds: 12, values: vec![1.0; 12] }
 }
 
-fn compared(verdict: Verdict, coloured: bool, low: f64, high: f64) -> Cell {
+/// Compared, and tested against ratios that lie below the interval's lower end with such a p, against others in vain.
+fn compared_with(verdict: Verdict, p: f64, low: f64, high: f64) -> Cell {
+    let beyond = |ratio: f64| Beyond { ratio, p: if ratio < low { p } else { 0.3 } };
     Cell::Compared(Box::new(Comparison {
         level: level(),
         rounds: 12,
@@ -23,13 +25,18 @@ fn compared(verdict: Verdict, coloured: bool, low: f64, high: f64) -> Cell {
         leading: Leading::HodgesLehmann,
         p: 0.01,
         verdict,
-        coloured,
         decided_at: None,
-        rounds_to_tell: None,
+        needed: None,
+        smallest: None,
+        beyond: [1.05, 1.2, 20.0, 24.0, 25.0, 30.0].map(beyond).into(),
         difference: 0.0,
         starts: None,
         warnings: vec![],
     }))
+}
+
+fn compared(verdict: Verdict, low: f64, high: f64) -> Cell {
+    compared_with(verdict, 1e-6, low, high)
 }
 
 fn row(case: &str, cells: Vec<Cell>) -> Row {
@@ -64,20 +71,14 @@ fn findings() -> Findings {
         rows: vec![
             row(
                 "sys.getppid",
-                vec![
-                    compared(Verdict::Slower, true, 23.0, 25.0),
-                    compared(Verdict::Inconclusive, false, 0.9, 1.1),
-                ],
+                vec![compared(Verdict::Slower, 23.0, 25.0), compared(Verdict::Inconclusive, 0.9, 1.1)],
             ),
-            row("file.queue?bs=4KiB@own", vec![missing, compared(Verdict::Same, false, 0.99, 1.01)]),
+            row("file.queue?bs=4KiB@own", vec![missing, compared(Verdict::Same, 0.99, 1.01)]),
             Row {
                 headline: false,
                 ..row(
                     "sys.getppid",
-                    vec![
-                        compared(Verdict::Slower, true, 90.0, 99.0),
-                        compared(Verdict::Slower, true, 90.0, 99.0),
-                    ],
+                    vec![compared(Verdict::Slower, 90.0, 99.0), compared(Verdict::Slower, 90.0, 99.0)],
                 )
             },
         ],
@@ -151,29 +152,59 @@ fn a_gate_before_which_nothing_could_be_compared_is_shut() {
     assert_eq!(counts(&["slower:gvisor:file.*"]), ([0, 0, 0, 1], true));
 }
 
+/// What a condition says of a session of these cells of `gvisor`.
+fn answers(condition: &str, cells: Vec<Cell>) -> Vec<Answer> {
+    let rows = cells.into_iter().map(|cell| row("sys.getppid", vec![cell])).collect();
+    let findings = Findings { rows, ..findings() };
+    let outcome = judge(&findings, &TARGETS[..1], &[condition.parse().unwrap()]);
+    outcome.cells.iter().map(|cell| cell.answer).collect()
+}
+
 #[test]
 fn a_verdict_that_may_be_chance_trips_nothing() {
-    let condition: Condition = "slower".parse().unwrap();
-    let answer = |verdict, coloured| condition.answer(&compared(verdict, coloured, 1.1, 1.2));
-    assert_eq!(answer(Verdict::Slower, true), Answer::Trips);
-    assert_eq!(answer(Verdict::Slower, false), Answer::Undecided);
-    assert_eq!(answer(Verdict::SlowerUnclear, true), Answer::Undecided);
-    assert_eq!(answer(Verdict::FasterUnclear, true), Answer::Passes);
-    let beyond: Condition = "slower>1.05".parse().unwrap();
-    assert_eq!(beyond.answer(&compared(Verdict::Slower, false, 1.1, 1.2)), Answer::Undecided);
-    assert_eq!(beyond.answer(&compared(Verdict::Inconclusive, false, 0.0, f64::INFINITY)), Answer::Undecided);
+    let answer = |verdict, low, high| answers("slower", vec![compared(verdict, low, high)])[0];
+    assert_eq!(answer(Verdict::Slower, 1.1, 1.2), Answer::Trips);
+    assert_eq!(answer(Verdict::SlowerUnconfirmed, 9.9, 10.1), Answer::Undecided);
+    assert_eq!(answer(Verdict::SlowerUnclear, 1.01, 1.2), Answer::Undecided);
+    assert_eq!(answer(Verdict::SlightlySlower, 1.01, 1.015), Answer::Passes);
+    assert_eq!(answer(Verdict::FasterUnclear, 0.9, 0.99), Answer::Passes);
+    assert_eq!(answer(Verdict::FasterUnconfirmed, 0.9, 0.99), Answer::Passes);
+    assert_eq!(answer(Verdict::FasterUnconfirmed, 0.0, f64::INFINITY), Answer::Undecided, "too few starts");
+    let beyond = |verdict, low, high| answers("slower>1.05", vec![compared(verdict, low, high)])[0];
+    assert_eq!(beyond(Verdict::Slower, 1.1, 1.2), Answer::Trips);
+    assert_eq!(beyond(Verdict::SlowerUnconfirmed, 1.1, 1.2), Answer::Undecided);
+    assert_eq!(beyond(Verdict::Inconclusive, 0.0, f64::INFINITY), Answer::Undecided);
+}
+
+#[test]
+fn a_ratio_is_corrected_for_all_cells_of_the_gate() {
+    // A p of 2 % against the ratio: enough for one cell, too much for one of five.
+    let near = || compared_with(Verdict::Slower, 0.02, 1.1, 1.2);
+    assert_eq!(answers("slower>1.05", vec![near()]), [Answer::Trips]);
+    let far = || compared_with(Verdict::Slower, 1e-6, 3.0, 4.0);
+    let same = || compared(Verdict::Same, 0.99, 1.01);
+    let five = answers("slower>1.05", vec![near(), far(), same(), same(), same()]);
+    assert_eq!(five[..2], [Answer::Undecided, Answer::Trips]);
+    assert_eq!(five[2..], [Answer::Passes; 3]);
+}
+
+#[test]
+fn a_ratio_that_was_not_tested_trips_nothing() {
+    assert_eq!(answers("slower>1.06", vec![compared(Verdict::Slower, 1.1, 1.2)]), [Answer::Undecided]);
+    let conditions = ["slower>1.06", "slower", "undecided"].map(|text| text.parse().unwrap());
+    assert_eq!(tare_analysis::gate::ratios(&conditions), [1.06]);
 }
 
 #[test]
 fn what_is_no_condition_says_why() {
     let wrong = |text: &str| text.parse::<Condition>().unwrap_err();
-    assert!(wrong("slow").contains("slower, undecided, gap"));
+    assert!(wrong("slow").contains("slower, undecided, missing"));
     assert!(wrong("slower:").contains("slower:gvisor"));
     assert!(wrong("slower>0.9").contains("at least 1"));
     assert!(wrong("slower>NaN").contains("at least 1"));
     assert!(wrong("slower>inf").contains("at least 1"));
     assert!(wrong("undecided>2").contains("no ratio"));
-    assert!(wrong("regressed").contains("no condition"));
+    assert!(wrong("regressed").contains("not a condition"));
     assert!(Condition::of_two("slower").is_err());
     let read = Condition::of_two("regressed:gvisor:file.*>1.1x").unwrap();
     assert_eq!(

@@ -4,7 +4,6 @@ use tare_analysis::Options;
 use tare_analysis::Progress;
 use tare_analysis::decide;
 use tare_analysis::findings;
-use tare_analysis::verdicts::stopping::Engine;
 use tare_data::generator::Generator;
 use tare_data::metric::Reading;
 use tare_data::session::{RepeatedRound, Role, Session};
@@ -12,15 +11,13 @@ use tare_data::session::{RepeatedRound, Role, Session};
 use crate::sessions::{Outcome, case, jitter, metric, run, session, timed, trial};
 
 fn survives(session: &Session) {
-    for engine in [Engine::GroupSequential, Engine::AnytimeValid] {
-        for strict in [false, true] {
-            let options = Options { strict, engine, margin: None };
-            let rows: usize = session.plan.cases.iter().map(|case| case.metrics.len()).sum();
-            assert_eq!(findings(session, &options).rows.len(), rows);
-            for case in &session.plan.cases {
-                let decided = decide(Progress::of(session), &case.id, 12, &options);
-                assert_eq!(decided.len(), session.plan.targets.len());
-            }
+    for strict in [false, true] {
+        let options = Options { strict, ratios: vec![1.5], ..Options::default() };
+        let rows: usize = session.plan.cases.iter().map(|case| case.metrics.len()).sum();
+        assert_eq!(findings(session, &options).rows.len(), rows);
+        for case in &session.plan.cases {
+            let decided = decide(Progress::of(session), &case.id, 12, &options);
+            assert_eq!(decided.len(), session.plan.targets.len());
         }
     }
 }

@@ -1,10 +1,10 @@
 //! Kinds of noise that machines make, as simulated sessions of a baseline and an environment.
 
-use tare_analysis::verdicts::judge::{Pair, Pairs};
 use tare_analysis::verdicts::order::Orders;
+use tare_analysis::verdicts::pairs::{Pair, Pairs};
 use tare_data::generator::Generator;
 
-/// A kind of noise. All but `SkewedLane` are alike for both environments, so that differences lie symmetrically around the
+/// A kind of noise. All but `SkewedTarget` are alike for both environments, so that differences lie symmetrically around the
 /// true effect whatever their shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoiseModel {
@@ -19,7 +19,7 @@ pub enum NoiseModel {
     Drift,
     /// Whoever runs second is 2 % slower.
     Position,
-    /// Each start of the environment's environment, of five rounds, is faster or slower as a whole.
+    /// Each start of the environment, of five rounds, is faster or slower as a whole.
     Instance,
     /// Only the environment stalls, in a third of its rounds.
     SkewedTarget,
@@ -84,7 +84,7 @@ pub fn simulate(model: NoiseModel, rounds: u32, effect: f64, seed: u64) -> Pairs
             };
         }
         let start = if model == NoiseModel::Instance { round / ROUNDS_A_START } else { round };
-        pairs.push(Pair { round, start, d: times[1] - times[0] });
+        pairs.push(Pair { round, baseline_start: round, start, d: times[1] - times[0] });
     }
     Pairs { pairs, reached: rounds }
 }
@@ -94,7 +94,7 @@ pub fn fixed_order(rounds: u32, seed: u64) -> Pairs {
     let mut generator = Generator::for_part(seed, "noise");
     let difference = |round| {
         let noise = 0.01 * (normal(&mut generator) - normal(&mut generator));
-        Pair { round, start: round, d: noise + 0.02 }
+        Pair { round, baseline_start: round, start: round, d: noise + 0.02 }
     };
     Pairs { pairs: (0..rounds).map(difference).collect(), reached: rounds }
 }

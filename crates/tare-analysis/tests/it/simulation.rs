@@ -2,8 +2,9 @@
 //! the truth, how often a difference that is there is found. Seeds are fixed, so that the counts are facts.
 
 use tare_analysis::statistics::signed_ranks::Nulls;
-use tare_analysis::verdicts::judge::{Judgement, Pairs, judge};
-use tare_analysis::verdicts::stopping::{Engine, Schedule, planned_looks};
+use tare_analysis::verdicts::judge::{Judgement, judge};
+use tare_analysis::verdicts::pairs::Pairs;
+use tare_analysis::verdicts::stopping::{Schedule, planned_looks};
 use tare_analysis::verdicts::verdict::Margin;
 use tare_analysis::verdicts::verdict::{is_decided, names_direction, smallest_effect};
 
@@ -20,19 +21,18 @@ fn most_false() -> usize {
 }
 
 /// A session in which the environment stays to the end, whatever is decided.
-fn run_whole(all: &Pairs, engine: Engine, nulls: &mut Nulls) -> Judgement {
+fn run_whole(all: &Pairs, nulls: &mut Nulls) -> Judgement {
     let schedule = Schedule::new(&planned_looks(ROUNDS), ROUNDS);
-    judge(all, &schedule, engine, Margin::plain(MARGIN), nulls).expect("there are rounds")
+    judge(all, &schedule, Margin::plain(MARGIN), nulls).expect("there are rounds")
 }
 
 /// Runs a session as it is run: at each planned look, the environment leaves if the verdict is decided.
-fn run(all: &Pairs, engine: Engine, nulls: &mut Nulls) -> Judgement {
+fn run(all: &Pairs, nulls: &mut Nulls) -> Judgement {
     let schedule = Schedule::new(&planned_looks(ROUNDS), ROUNDS);
     let mut last = None;
     for look in planned_looks(ROUNDS) {
         let so_far = Pairs { pairs: all.pairs[..look as usize].to_vec(), reached: look };
-        let judgement =
-            judge(&so_far, &schedule, engine, Margin::plain(MARGIN), nulls).expect("there are rounds");
+        let judgement = judge(&so_far, &schedule, Margin::plain(MARGIN), nulls).expect("there are rounds");
         let is_decided = is_decided(judgement.verdict);
         last = Some(judgement);
         if is_decided {
@@ -42,53 +42,36 @@ fn run(all: &Pairs, engine: Engine, nulls: &mut Nulls) -> Judgement {
     last.expect("there are looks")
 }
 
-fn count(
-    model: NoiseModel,
-    effect: f64,
-    engine: Engine,
-    mut matches: impl FnMut(&Judgement) -> bool,
-) -> usize {
+fn count(model: NoiseModel, effect: f64, mut matches: impl FnMut(&Judgement) -> bool) -> usize {
     let mut nulls = Nulls::default();
-    (0..SESSIONS)
-        .filter(|seed| matches(&run(&simulate(model, ROUNDS, effect, *seed), engine, &mut nulls)))
-        .count()
+    (0..SESSIONS).filter(|seed| matches(&run(&simulate(model, ROUNDS, effect, *seed), &mut nulls))).count()
 }
 
-fn false_differences(engine: Engine) {
+#[test]
+fn sessions_rarely_find_what_is_not_there() {
     let mut nulls = Nulls::default();
     for model in SYMMETRIC {
         let (mut raced, mut whole) = (0, 0);
         for seed in 0..SESSIONS {
             let pairs = simulate(model, ROUNDS, 0.0, seed);
-            for (found, judgement) in [
-                (&mut raced, run(&pairs, engine, &mut nulls)),
-                (&mut whole, run_whole(&pairs, engine, &mut nulls)),
-            ] {
+            for (found, judgement) in
+                [(&mut raced, run(&pairs, &mut nulls)), (&mut whole, run_whole(&pairs, &mut nulls))]
+            {
                 assert_eq!(judgement.p <= 0.05, !judgement.interval.holds(0.0), "{judgement:?}");
                 *found += usize::from(judgement.p <= 0.05);
             }
         }
         let percent = |found| 100.0 * found as f64 / SESSIONS as f64;
-        println!("{model:?} {engine:?}: {:.2} % false, {:.2} % to the end", percent(raced), percent(whole));
+        println!("{model:?}: {:.2} % false, {:.2} % to the end", percent(raced), percent(whole));
         assert!(raced.max(whole) <= most_false(), "{model:?}: {raced}, {whole} of {SESSIONS} are false");
     }
-}
-
-#[test]
-fn group_sequential_sessions_rarely_find_what_is_not_there() {
-    false_differences(Engine::GroupSequential);
-}
-
-#[test]
-fn anytime_valid_sessions_rarely_find_what_is_not_there() {
-    false_differences(Engine::AnytimeValid);
 }
 
 #[test]
 fn intervals_hold_the_truth() {
     let truth = 1.03f64.ln();
     for model in SYMMETRIC {
-        let held = count(model, truth, Engine::GroupSequential, |judgement| judgement.interval.holds(truth));
+        let held = count(model, truth, |judgement| judgement.interval.holds(truth));
         println!("{model:?}: {:.2} % held", 100.0 * held as f64 / SESSIONS as f64);
         assert!(held as f64 >= 0.935 * SESSIONS as f64, "{model:?}: {held} of {SESSIONS}");
     }
@@ -101,8 +84,8 @@ fn the_median_of_a_skewed_target_is_held_by_its_signs() {
     let d: Vec<f64> = long.pairs.iter().map(|pair| pair.d).collect();
     let truth =
         tare_analysis::statistics::signed_ranks::median(&tare_analysis::statistics::signed_ranks::sorted(&d));
-    let held = count(NoiseModel::SkewedTarget, 0.0, Engine::GroupSequential, |j| j.signs.holds(truth));
-    println!("SkewedLane: {:.2} % held by signs", 100.0 * held as f64 / SESSIONS as f64);
+    let held = count(NoiseModel::SkewedTarget, 0.0, |j| j.signs.holds(truth));
+    println!("SkewedTarget: {:.2} % held by signs", 100.0 * held as f64 / SESSIONS as f64);
     assert!(held as f64 >= 0.935 * SESSIONS as f64, "{held} of {SESSIONS}");
 }
 
@@ -116,8 +99,7 @@ fn differences_that_are_there_are_found() {
             let pairs = simulate(NoiseModel::Gaussian, ROUNDS, effect, seed);
             let first = planned_looks(ROUNDS).into_iter().find(|look| {
                 let so_far = Pairs { pairs: pairs.pairs[..*look as usize].to_vec(), reached: *look };
-                let judgement =
-                    judge(&so_far, &schedule, Engine::GroupSequential, Margin::plain(MARGIN), &mut nulls);
+                let judgement = judge(&so_far, &schedule, Margin::plain(MARGIN), &mut nulls);
                 judgement.is_some_and(|judgement| judgement.p <= 0.05)
             });
             found += usize::from(first.is_some());
@@ -139,11 +121,8 @@ fn differences_that_are_there_are_found() {
 #[test]
 fn a_fixed_order_would_turn_position_into_a_finding() {
     let mut nulls = Nulls::default();
-    let found = (0..200)
-        .filter(|seed| {
-            names_direction(run(&fixed_order(ROUNDS, *seed), Engine::GroupSequential, &mut nulls).verdict)
-        })
-        .count();
+    let found =
+        (0..200).filter(|seed| names_direction(run(&fixed_order(ROUNDS, *seed), &mut nulls).verdict)).count();
     assert!(found >= 195, "{found} of 200");
 }
 
@@ -159,8 +138,7 @@ fn rounds_of_one_start_taken_as_separate_would_promise_too_much() {
                 if as_rounds {
                     pairs.pairs.iter_mut().for_each(|pair| pair.start = pair.round);
                 }
-                let judgement =
-                    judge(&pairs, &schedule, Engine::GroupSequential, Margin::plain(MARGIN), &mut nulls);
+                let judgement = judge(&pairs, &schedule, Margin::plain(MARGIN), &mut nulls);
                 judgement.is_some_and(|judgement| judgement.interval.holds(truth))
             })
             .count() as f64

@@ -90,11 +90,7 @@ pub fn big() -> (Session, Findings) {
 /// A further metric of a row, at the same costs.
 pub fn further(like: &Row, name: &str, unit: Unit, baseline: f64) -> Row {
     let cells = like.cells.iter().enumerate().map(|(i, cell)| match cell {
-        Cell::Compared(c) => {
-            let mut comparison = specimen::comparison(baseline, c.ratio, i as u64 + 77);
-            comparison.coloured = false;
-            Cell::Compared(Box::new(comparison))
-        }
+        Cell::Compared(c) => Cell::Compared(Box::new(specimen::comparison(baseline, c.ratio, i as u64 + 77))),
         other => other.clone(),
     });
     Row {

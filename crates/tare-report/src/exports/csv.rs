@@ -1,6 +1,7 @@
 //! The findings as CSV: one line a cell, for spreadsheets and data frames.
 
 use tare_analysis::findings::{Cell, Findings, Level, Missing, Row};
+use tare_analysis::verdicts::verdict::names_direction;
 use tare_data::session::Session;
 
 use super::{Export, Source, Writing};
@@ -88,7 +89,7 @@ fn cell_fields(cell: &Cell) -> [String; 11] {
         Cell::Compared(c) => fields(
             words::verdict_name(c.verdict),
             [Some(c.ratio), Some(c.low), Some(c.high), Some(c.p)],
-            Some(c.coloured),
+            Some(names_direction(c.verdict)),
             Some(c.rounds),
             Some(&c.level),
             "",

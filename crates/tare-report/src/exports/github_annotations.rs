@@ -71,8 +71,7 @@ fn warnings(source: &Source) -> Level {
         )));
     }
     let slower = source.headlines().filter(|cell| {
-        words::comparison(cell.cell).is_some_and(|c| c.verdict == Verdict::Slower && c.coloured)
-            && !trips(source, cell)
+        words::comparison(cell.cell).is_some_and(|c| c.verdict == Verdict::Slower) && !trips(source, cell)
     });
     all.extend(slower.map(|cell| (title(&cell), said(source, &cell))));
     Level("warning", all)

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use tare_analysis::findings::{self, Family, Findings, Leading};
+use tare_analysis::verdicts::verdict::names_direction;
 use tare_data::session::{PlannedCase, Session};
 use tare_data::unit::Direction;
 
@@ -177,10 +178,10 @@ fn comparison(found: &findings::Comparison) -> Comparison<'_> {
             Leading::Sign => "sign",
         },
         p: found.p,
-        coloured: found.coloured,
+        coloured: names_direction(found.verdict),
         rounds: found.rounds,
         decided_at: found.decided_at,
-        rounds_to_tell: found.rounds_to_tell,
+        rounds_to_tell: words::rounds_needed(found),
         difference: found.difference,
         starts: found.starts.map(|shared| SharedStarts {
             starts: shared.starts,

@@ -25,10 +25,13 @@ pub fn quiet() -> Style {
 /// Colours that stay apart for most colour-blind readers; the words say the same without them.
 fn verdict_style(comparison: &Comparison) -> Style {
     let colour = match comparison.verdict {
-        _ if !comparison.coloured => return Style::new(),
         Verdict::Slower => AnsiColor::Red,
         Verdict::Faster => AnsiColor::Cyan,
         Verdict::SlowerUnclear | Verdict::FasterUnclear => AnsiColor::Yellow,
+        Verdict::SlightlySlower
+        | Verdict::SlightlyFaster
+        | Verdict::SlowerUnconfirmed
+        | Verdict::FasterUnconfirmed => return Style::new(),
         Verdict::Same | Verdict::Inconclusive => return Style::new(),
     };
     let style = Style::new().fg_color(Some(colour.into()));

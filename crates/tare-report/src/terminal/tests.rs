@@ -1,7 +1,7 @@
 //! What the terminal's table looks like, and that it stays within its columns whatever a record holds.
 
 use insta::assert_snapshot;
-use tare_analysis::findings::{Cell, Findings, Missing};
+use tare_analysis::findings::{Cell, Findings, Missing, Verdict};
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::session::{Ending, Session};
 
@@ -82,7 +82,7 @@ fn all_missing() -> (Session, Findings) {
     }
     findings.rows[1].baseline = None;
     for cost in &mut findings.costs {
-        (cost.slower, cost.free, cost.faster) = (vec![], vec![], vec![]);
+        (cost.slower, cost.same, cost.faster) = (vec![], vec![], vec![]);
         (cost.decided, cost.undecided, cost.missing) = (0, 0, 7);
     }
     findings.certificate.decided = 0;
@@ -105,7 +105,7 @@ fn a_session_that_broke_off_at_once_says_so() {
     let mut findings = specimen::findings(2);
     findings.rows.clear();
     findings.costs.iter_mut().for_each(|cost| {
-        (cost.slower, cost.free, cost.faster) = (vec![], vec![], vec![]);
+        (cost.slower, cost.same, cost.faster) = (vec![], vec![], vec![]);
         (cost.decided, cost.undecided, cost.missing) = (0, 0, 0);
     });
     findings.certificate.smallest_effect = None;
@@ -152,7 +152,7 @@ mod any_findings {
                 match cell {
                     Cell::Compared(c) => {
                         (c.ratio, c.low, c.level.high) = (number, number * 0.9, number);
-                        c.coloured = i % 2 == 0;
+                        c.verdict = if i % 2 == 0 { c.verdict } else { Verdict::SlowerUnconfirmed };
                     }
                     Cell::Observed(level) => (level.median, level.high) = (number, number),
                     Cell::Missing(missing) => {

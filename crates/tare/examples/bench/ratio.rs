@@ -1,9 +1,10 @@
 //! The ratio tare/tool over rounds, with the interval that a session would give it, and what must hold of it.
 
 use tare_analysis::statistics::signed_ranks::{Nulls, median, sorted};
-use tare_analysis::verdicts::judge::{Pair, Pairs, judge};
+use tare_analysis::verdicts::judge::judge;
+use tare_analysis::verdicts::pairs::{Pair, Pairs};
 use tare_analysis::verdicts::rows::MARGIN;
-use tare_analysis::verdicts::stopping::{Engine, Schedule};
+use tare_analysis::verdicts::stopping::Schedule;
 use tare_analysis::verdicts::verdict::Margin;
 
 /// What must hold of a ratio tare/tool.
@@ -51,13 +52,12 @@ impl Ratio {
         let pair = |(at, (tare, tool)): (usize, &(f64, f64))| {
             // A run of either side is a process of its own: every round is a start.
             let round = at as u32;
-            Pair { round, start: round, d: tare.ln() - tool.ln() }
+            Pair { round, baseline_start: round, start: round, d: tare.ln() - tool.ln() }
         };
         let reached = rounds.len() as u32;
         let pairs = Pairs { pairs: rounds.iter().enumerate().map(pair).collect(), reached };
         let schedule = Schedule::new(&[reached], reached);
-        let judged =
-            judge(&pairs, &schedule, Engine::GroupSequential, Margin::plain(MARGIN), &mut Nulls::default())?;
+        let judged = judge(&pairs, &schedule, Margin::plain(MARGIN), &mut Nulls::default())?;
         let middle =
             |side: fn(&(f64, f64)) -> f64| median(&sorted(&rounds.iter().map(side).collect::<Vec<_>>()));
         Some(Ratio {

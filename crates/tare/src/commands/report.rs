@@ -48,7 +48,8 @@ pub fn run(args: Report) -> anyhow::Result<ExitCode> {
 
 /// Findings of a session, with what articles say beside them.
 pub fn findings(session: &Session, view: &View) -> Result<Findings, LabError> {
-    let options = tare_analysis::Options { strict: view.strict, ..Default::default() };
+    let ratios = tare_analysis::gate::ratios(&view.fail_if);
+    let options = tare_analysis::Options { strict: view.strict, ratios, ..Default::default() };
     let mut findings = tare_analysis::findings(session, &options);
     place_beside(&mut findings, session, &beside(session, view)?);
     Ok(findings)

@@ -1,0 +1,75 @@
+//! The correction for many cells: which directions a session bears out, and when an environment may leave with one.
+//!
+//! Headline cells of subjects are one family, their further metrics another. In each, a direction is a verdict only
+//! where Benjamini and Hochberg's procedure keeps it; what it does not keep is unconfirmed.
+
+use tare_data::session::{Plan, Role};
+
+use crate::findings::{Comparison, Needed, Verdict};
+use crate::statistics::multiplicity::{FALSE_SHARE, benjamini_hochberg, holm};
+use crate::verdicts::judge::{FEWEST_STARTS, Judgement};
+use crate::verdicts::rows::{Judged, JudgedRow, Options};
+use crate::verdicts::stopping::{ALPHA, FEWEST_UNITS};
+use crate::verdicts::verdict::{is_decided, names_direction, unconfirmed, units_that_can};
+
+/// The p with which a cell passes the correction whatever the other cells show: the procedure's share over the
+/// headline cells that the plan can compare.
+pub(crate) fn safe_p(plan: &Plan) -> f64 {
+    let subjects = || plan.targets.iter().filter(|target| target.role == Role::Subject);
+    let measured =
+        plan.cases.iter().map(|case| subjects().filter(|s| !case.missing.contains_key(&s.name)).count());
+    FALSE_SHARE / measured.sum::<usize>().max(1) as f64
+}
+
+/// Whether an environment may leave a case with this judgement: one that is decided and would stay a verdict whatever
+/// the other cells show. `safe_p` is that of the plan; none for the control, which is not corrected.
+pub(crate) fn may_leave(judged: &Judgement, safe_p: Option<f64>) -> bool {
+    match judged.verdict {
+        // Within the margin it is the same, whether or not a slight difference is confirmed.
+        Verdict::Same | Verdict::SlightlySlower | Verdict::SlightlyFaster => true,
+        verdict => is_decided(verdict) && safe_p.is_none_or(|safe_p| judged.p <= safe_p),
+    }
+}
+
+/// Leaves the directions of subjects that their family bears out, and makes the others unconfirmed.
+pub(crate) fn confirm(rows: &mut [JudgedRow], plan: &Plan, options: &Options) {
+    for headline in [true, false] {
+        let mut family: Vec<(&mut Comparison, &Judgement)> = Vec::new();
+        for row in rows.iter_mut().filter(|row| (row.metric == 0) == headline) {
+            for (target, judged) in plan.targets.iter().zip(&mut row.targets) {
+                if let (Role::Subject, Some(Judged { cell, judgement: Some(judgement) })) =
+                    (target.role, judged)
+                {
+                    family.extend(cell.compared_mut().map(|comparison| (comparison, &*judgement)));
+                }
+            }
+        }
+        let p: Vec<f64> = family.iter().map(|(_, judgement)| judgement.p).collect();
+        let kept = if options.strict { holm(&p, ALPHA) } else { benjamini_hochberg(&p, FALSE_SHARE) };
+        let safe_p = FALSE_SHARE / p.len().max(1) as f64;
+        for ((comparison, judgement), kept) in family.into_iter().zip(kept) {
+            settle(comparison, judgement, kept, safe_p);
+        }
+    }
+}
+
+fn settle(comparison: &mut Comparison, judged: &Judgement, kept: bool, safe_p: f64) {
+    if !kept && names_direction(judged.verdict) {
+        comparison.verdict = unconfirmed(judged.verdict);
+    }
+    if matches!(comparison.verdict, Verdict::SlowerUnconfirmed | Verdict::FasterUnconfirmed) {
+        comparison.decided_at = None;
+        comparison.needed = Some(needed_to_confirm(judged, safe_p));
+    }
+}
+
+/// What it would take to confirm a direction.
+fn needed_to_confirm(judged: &Judgement, safe_p: f64) -> Needed {
+    if !judged.is_out_of_reach() {
+        return judged.needed(judged.scatter().units_to_pass(safe_p));
+    }
+    let fewest = if judged.starts.is_some() { FEWEST_STARTS } else { FEWEST_UNITS as usize };
+    // How many times larger than of a single look a p is, for the looks taken.
+    let looks = (judged.least_p * 2f64.powi(judged.units as i32 - 1)).max(1.0);
+    judged.needed(Some(units_that_can(safe_p / looks).max(fewest).max(judged.units + 1)))
+}

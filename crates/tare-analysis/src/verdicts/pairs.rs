@@ -1,0 +1,154 @@
+//! Pairs: rounds in which an environment and the baseline both gave a value, and the units that are compared.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tare_data::unit::Direction;
+
+use crate::statistics::signed_ranks::sorted;
+use crate::verdicts::summary::Series;
+
+/// A round in which both the environment and the baseline gave a value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pair {
+    pub round: u32,
+    /// Which start of the baseline, and which of the environment, it ran in.
+    pub baseline_start: u32,
+    pub start: u32,
+    /// ln of the cost ratio: above 0 the environment is slower.
+    pub d: f64,
+}
+
+/// The paired rounds of a cell, in order, and how many rounds both have run, failures included.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Pairs {
+    pub pairs: Vec<Pair>,
+    pub reached: u32,
+}
+
+/// Why values cannot be paired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NoPairs {
+    /// No round in which both gave a value.
+    NoCommonRound,
+    /// A value of zero or below has no ratio; leaving such rounds out would choose rounds by their outcome.
+    NotPositive,
+}
+
+/// Pairs an environment with the baseline, round by round.
+pub(crate) fn pair(baseline: &Series, target: &Series, direction: Direction) -> Result<Pairs, NoPairs> {
+    let known: BTreeMap<u32, (u32, f64)> =
+        baseline.values.iter().map(|v| (v.round, (v.start, v.value))).collect();
+    let mut pairs = Vec::with_capacity(target.values.len());
+    for of_target in &target.values {
+        let Some((baseline_start, of_baseline)) = known.get(&of_target.round).copied() else {
+            continue;
+        };
+        if of_target.value <= 0.0 || of_baseline <= 0.0 {
+            return Err(NoPairs::NotPositive);
+        }
+        let slower = of_target.value.ln() - of_baseline.ln();
+        let d = match direction {
+            Direction::Lower => slower,
+            Direction::Higher => -slower,
+        };
+        pairs.push(Pair { round: of_target.round, baseline_start, start: of_target.start, d });
+    }
+    if pairs.is_empty() {
+        return Err(NoPairs::NoCommonRound);
+    }
+    Ok(Pairs { pairs, reached: target.reached.min(baseline.reached) })
+}
+
+/// The differences of a cell by what is independent: rounds, or the starts that several rounds share.
+///
+/// Rounds of one start differ less from each other than starts do; taken as separate they would promise a precision
+/// that another start does not keep (Kalibera and Jones 2013). That holds for starts of the baseline as well: the unit
+/// is a start of the side that was started less often.
+#[derive(Clone, Debug)]
+pub(crate) struct Units {
+    /// Round, number of the unit, difference; in order of rounds.
+    rounds: Vec<(u32, usize, f64)>,
+    /// How many units there are.
+    count: usize,
+}
+
+impl Units {
+    pub fn of(pairs: &[Pair]) -> Units {
+        let distinct = |start: fn(&Pair) -> u32| pairs.iter().map(start).collect::<BTreeSet<u32>>();
+        let (of_baseline, of_target) = (distinct(|pair| pair.baseline_start), distinct(|pair| pair.start));
+        let (starts, start): (_, fn(&Pair) -> u32) = if of_baseline.len() < of_target.len() {
+            (of_baseline, |pair| pair.baseline_start)
+        } else {
+            (of_target, |pair| pair.start)
+        };
+        let numbers: BTreeMap<u32, usize> = starts.into_iter().zip(0..).collect();
+        let rounds: Vec<_> = pairs.iter().map(|pair| (pair.round, numbers[&start(pair)], pair.d)).collect();
+        Units { rounds, count: numbers.len() }
+    }
+
+    /// Every round as if it had a start of its own: what it says holds for these starts only.
+    pub fn by_round(&self) -> Units {
+        let rounds = self.rounds.iter().enumerate().map(|(at, (round, _, d))| (*round, at, *d));
+        Units { rounds: rounds.collect(), count: self.rounds.len() }
+    }
+
+    /// Whether rounds share starts.
+    pub fn are_shared(&self) -> bool {
+        self.count < self.rounds.len()
+    }
+
+    /// The mean difference of each unit, over its rounds before this one, sorted.
+    pub fn before(&self, round: u32) -> Vec<f64> {
+        let known = self.rounds.iter().filter(|(at, ..)| *at < round);
+        if !self.are_shared() {
+            return sorted(&known.map(|(.., d)| *d).collect::<Vec<_>>());
+        }
+        let mut sums = vec![(0.0, 0u32); self.count];
+        for (_, unit, d) in known {
+            sums[*unit].0 += d;
+            sums[*unit].1 += 1;
+        }
+        let there = sums.iter().filter(|(_, rounds)| *rounds > 0);
+        sorted(&there.map(|(sum, rounds)| sum / f64::from(*rounds)).collect::<Vec<_>>())
+    }
+
+    /// The differences of each unit, unit by unit.
+    pub fn groups(&self) -> Vec<Vec<f64>> {
+        let mut groups = vec![Vec::new(); self.count];
+        self.rounds.iter().for_each(|(_, unit, d)| groups[*unit].push(*d));
+        groups
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pairs(starts: impl Fn(u32) -> (u32, u32)) -> Vec<Pair> {
+        let pair = |round| {
+            let (baseline_start, start) = starts(round);
+            Pair { round, baseline_start, start, d: f64::from(round) }
+        };
+        (0..12).map(pair).collect()
+    }
+
+    #[test]
+    fn the_side_that_was_started_less_often_makes_the_units() {
+        let units = |starts: fn(u32) -> (u32, u32)| Units::of(&pairs(starts)).before(u32::MAX).len();
+        assert_eq!(units(|round| (round, round)), 12);
+        assert_eq!(units(|round| (round, round / 4)), 3);
+        assert_eq!(units(|round| (round / 6, round)), 2);
+        assert_eq!(units(|round| (round / 6, round / 4)), 2);
+        assert_eq!(units(|round| (round / 4, round / 6)), 2);
+        assert_eq!(units(|_| (7, 9)), 1);
+    }
+
+    #[test]
+    fn a_unit_is_the_mean_of_its_rounds_so_far() {
+        let units = Units::of(&pairs(|round| (round / 4, round)));
+        assert_eq!(units.before(12), [1.5, 5.5, 9.5]);
+        assert_eq!(units.before(6), [1.5, 4.5]);
+        assert_eq!(units.by_round().before(3), [0.0, 1.0, 2.0]);
+        assert!(units.are_shared() && !units.by_round().are_shared());
+    }
+}
