@@ -1,1 +1,13 @@
-//! Tests that keep the rules of the house; see `tests/`. There is nothing here to call.
+//! The rules of the house that a compiler does not know, each a function from a tree of sources to what breaks it.
+//!
+//! `tests/rules.rs` holds them against this repository; the tests of each rule, against trees with a planted fault.
+
+pub mod arrows;
+pub mod cycles;
+pub mod lists;
+mod modules;
+#[cfg(test)]
+mod planted;
+
+pub mod shape;
+pub mod tree;

@@ -4,8 +4,12 @@ use std::io::{self, Read};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
+use httparse::{EMPTY_HEADER, Request};
+
 /// Longest head of a request. A browser's is below 2 KiB.
 const LONGEST_HEAD: usize = 8 << 10;
+/// Most headers of a request. A browser sends about twenty.
+const MOST_HEADERS: usize = 64;
 /// A head that is not there after so long is not waited for: bytes that trickle in do not keep a thread.
 pub const HEAD_DEADLINE: Duration = Duration::from_secs(5);
 
@@ -57,7 +61,7 @@ pub fn read_head(stream: &mut TcpStream) -> Result<Vec<u8>, Refusal> {
     let until = Instant::now() + HEAD_DEADLINE;
     let mut head = Vec::new();
     let mut part = [0; 1024];
-    while !ends(&head) {
+    while !is_whole(&head)? {
         let left = until.saturating_duration_since(Instant::now());
         if left.is_zero() {
             return Err(Refusal::TooSlow);
@@ -77,31 +81,29 @@ pub fn read_head(stream: &mut TcpStream) -> Result<Vec<u8>, Refusal> {
     Ok(head)
 }
 
-fn ends(head: &[u8]) -> bool {
-    head.windows(4).any(|four| four == b"\r\n\r\n")
+fn is_whole(head: &[u8]) -> Result<bool, Refusal> {
+    let mut headers = [EMPTY_HEADER; MOST_HEADERS];
+    let parsed = Request::new(&mut headers).parse(head).map_err(|_| Refusal::Malformed)?;
+    Ok(parsed.is_complete())
 }
 
 /// What a head asks for, if it may: the host first, so that a foreign one learns nothing more.
 pub fn asked(head: &[u8], port: u16, token: &str) -> Result<Asked, Refusal> {
-    let head = std::str::from_utf8(head).map_err(|_| Refusal::Malformed)?;
-    let mut lines = head.split("\r\n");
-    let mut words = lines.next().unwrap_or("").split(' ');
-    let (method, target, version) = (words.next(), words.next(), words.next());
-    if words.next().is_some() || !version.is_some_and(|version| version.starts_with("HTTP/1.")) {
+    let mut headers = [EMPTY_HEADER; MOST_HEADERS];
+    let mut request = Request::new(&mut headers);
+    if !request.parse(head).is_ok_and(|parsed| parsed.is_complete()) {
         return Err(Refusal::Malformed);
     }
-    let mut hosts = lines
-        .filter_map(|line| line.split_once(':'))
-        .filter(|(name, _)| name.eq_ignore_ascii_case("host"))
-        .map(|(_, value)| value.trim());
+    let hosts = request.headers.iter().filter(|header| header.name.eq_ignore_ascii_case("host"));
+    let mut hosts = hosts.map(|header| std::str::from_utf8(header.value).unwrap_or_default());
     match (hosts.next(), hosts.next()) {
         (Some(host), None) if is_own(host, port) => {}
         _ => return Err(Refusal::ForeignHost),
     }
-    if method != Some("GET") {
+    if request.method != Some("GET") {
         return Err(Refusal::OtherMethod);
     }
-    let path = target.and_then(|target| target.strip_prefix('/')).ok_or(Refusal::Malformed)?;
+    let path = request.path.and_then(|path| path.strip_prefix('/')).ok_or(Refusal::Malformed)?;
     let (first, rest) = path.split_once('/').ok_or(Refusal::NotFound)?;
     if !is_same(first.as_bytes(), token.as_bytes()) {
         return Err(Refusal::NotFound);
@@ -178,5 +180,20 @@ mod tests {
         let none = format!("GET /{TOKEN}/ HTTP/1.1\r\n\r\n");
         assert_eq!(asked(none.as_bytes(), 4711, TOKEN), Err(Refusal::ForeignHost));
         assert_eq!(asked(b"\xff\xfe\r\n\r\n", 4711, TOKEN), Err(Refusal::Malformed));
+    }
+
+    #[test]
+    fn a_head_is_read_on_until_it_is_whole_or_broken() {
+        let whole = head(&format!("GET /{TOKEN}/ HTTP/1.1"), "127.0.0.1:4711");
+        for length in 0..whole.len() {
+            assert_eq!(is_whole(&whole[..length]), Ok(false), "{length} bytes");
+            assert_eq!(asked(&whole[..length], 4711, TOKEN), Err(Refusal::Malformed), "{length} bytes");
+        }
+        assert_eq!(is_whole(&whole), Ok(true));
+        let headers = |number: usize| format!("GET / HTTP/1.1\r\n{}\r\n", "A: b\r\n".repeat(number));
+        assert_eq!(is_whole(headers(MOST_HEADERS).as_bytes()), Ok(true));
+        for broken in [headers(MOST_HEADERS + 1), "GET / HTTP/1.1\r\nno header\r\n".to_owned()] {
+            assert_eq!(is_whole(broken.as_bytes()), Err(Refusal::Malformed));
+        }
     }
 }

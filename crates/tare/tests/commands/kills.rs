@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::kills_bench::{Kills, TARGETS, ready};
+use tare_bench::kills::{Kills, TARGETS, ready};
 
 #[test]
 fn nothing_is_left_of_sessions_that_are_killed_at_random() {

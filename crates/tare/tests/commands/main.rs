@@ -7,8 +7,6 @@ mod honesty;
 mod importing;
 mod kill;
 mod kills;
-#[path = "../../examples/bench/kills/mod.rs"]
-mod kills_bench;
 mod peers;
 mod places;
 mod program;

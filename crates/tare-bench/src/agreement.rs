@@ -1,0 +1,224 @@
+//! Agreement: every probe beside the tool that it stands for, row by row, printed and kept in docs/method/agreement.md.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use crate::agent::Workspace;
+use crate::document::{self, Document, Lines, line};
+use crate::duel::{Duel, Figure, Found, Placement, fight};
+use crate::duels;
+use crate::interrupt;
+use crate::machine;
+use crate::progress::Progress;
+use crate::ratio::{Holds, Ratio};
+use crate::setting::Setting;
+
+const HEAD: &str = "\
+# Agreement with the tools that tare replaces
+Written by `./bench/agreement`, which says with `--help` how it is used; a row is one measurement of it.
+
+Tare's probe and the tool run in turn on one machine, with the same parameters, on the same file system and, where the
+row says so, both on one processor. In each round both run once, in random order, each in a process of its own:
+tare through the agent of the release binary, as in a session. The ratio is tare's figure over the tool's, by the
+engine of a session with one look at the end: the Hodges-Lehmann estimate over rounds, or the median where the rounds
+are skewed or fall into groups, with a 95 % interval. tare's and the tool's own columns are medians over rounds.
+
+`Holds` says *yes* where the whole interval lies where it must, *reached* where the interval reaches what is required
+and goes beyond it too, **no** where it lies outside. What is only shown has no requirement: unpinned round trips sit
+in one of two regimes for a whole run, by where the scheduler put the two ends. UnixBench is compared where somebody has
+built it; it is under the GPL, and nothing here builds or fetches it. Its dhrystone and whetstone are another
+compiler's code than tare's, which is why they may differ by a quarter: gcc does whetstone's fourth module while it
+compiles, and puts the procedures of the second, sixth and seventh in place where tare calls them. Its spawn is linked with the C library at run time, tare's
+is static, and a fork has less to copy: against UnixBench's own source linked statically the ratio was 1.071
+[1.029, 1.134] in twelve rounds.
+";
+
+const COLUMNS: &str = "\
+| row | tool | figure | tare | tool's | tare / tool | must be | holds | rounds | day |
+|---|---|---|---:|---:|---|---|---|---:|---|";
+
+/// Which rows are wanted; all when nothing is named.
+pub struct Choice {
+    pub families: Vec<String>,
+    /// Names, in which `*` stands for anything.
+    pub rows: Vec<String>,
+    /// Rows that a run which broke off has measured are left out.
+    pub resume: bool,
+}
+
+impl Choice {
+    fn wants(&self, name: &str) -> bool {
+        let all = self.families.is_empty() && self.rows.is_empty();
+        all || self.rows.iter().any(|row| matches(row, name))
+            || self.families.iter().any(|family| name.starts_with(family.as_str()))
+    }
+
+    /// A name that means nothing is a slip.
+    fn check(&self, names: &[String]) -> Result<(), String> {
+        let unknown = |row: &&String| !names.iter().any(|name| matches(row, name));
+        let means_nothing = |family: &&String| !names.iter().any(|name| name.starts_with(family.as_str()));
+        match self.rows.iter().find(unknown).or(self.families.iter().find(means_nothing)) {
+            Some(name) => Err(format!("no row is named '{name}'; there are\n{}", names.join("\n"))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Whether a name matches a pattern in which `*` stands for anything.
+fn matches(pattern: &str, name: &str) -> bool {
+    let Some((head, tail)) = pattern.split_once('*') else { return pattern == name };
+    let Some(rest) = name.strip_prefix(head) else { return false };
+    (0..=rest.len()).filter(|at| rest.is_char_boundary(*at)).any(|at| matches(tail, &rest[at..]))
+}
+
+/// Measures the rows wanted; whether all that were measured hold.
+pub fn run(setting: &Setting, choice: &Choice, unixbench: Option<PathBuf>) -> Result<bool, String> {
+    let mut duels = duels::all(unixbench.as_deref());
+    let order: Vec<String> = duels.iter().map(|duel| duel.name()).collect();
+    choice.check(&order)?;
+    let workspace = Workspace::make(setting)?;
+    let document = Document {
+        path: document::path(&setting.docs, "agreement.md"),
+        head: HEAD.into(),
+        machine: machine::line(&workspace.enter(setting.seed)?),
+        tools: machine::tools(),
+        columns: COLUMNS.into(),
+        order,
+    };
+    println!("{}\n{}\n", document.machine, document.tools);
+    let known = if choice.resume { recent(&document, setting.rounds()) } else { BTreeSet::new() };
+    let is_wanted = |name: &str| choice.wants(name) && !known.contains(name);
+    let mut wanted: Vec<_> = duels.iter_mut().filter(|duel| is_wanted(&duel.name())).collect();
+    let mut progress = Progress::new(wanted.len(), setting.rounds(), setting.seconds());
+    let mut all_hold = true;
+    for duel in &mut wanted {
+        println!("{} {}", progress.row(), duel.name());
+        let found = fight(duel.as_mut(), &workspace, setting, &progress);
+        interrupt::check()?;
+        progress.done(found.is_ok());
+        print(duel.as_ref(), &found);
+        all_hold &= found.iter().flatten().all(|(figure, ratio)| ratio.holds(figure.required) != Holds::No);
+        // Kept at once: a run that breaks off loses nothing but the row that it was at.
+        if !setting.quick {
+            document.write(&BTreeMap::from([(duel.name(), lines(duel.as_ref(), found))]))?;
+        }
+    }
+    if setting.quick {
+        println!("\n--quick: nothing is kept");
+        return Ok(true);
+    }
+    println!("\nkept in {}", document.path.display());
+    Ok(all_hold)
+}
+
+/// Rows that stand in the document and were measured today or yesterday, on this machine, in as many rounds.
+fn recent(document: &Document, rounds: u32) -> BTreeSet<String> {
+    let days = [machine::today(), machine::yesterday()];
+    let is_recent = |line: &String| {
+        let mut cells = line.trim_end_matches('|').rsplit('|').map(str::trim);
+        let (day, counted) =
+            (cells.next().unwrap_or_default(), cells.next().and_then(|n| n.parse::<u32>().ok()));
+        days.iter().any(|known| known == day) && counted.is_some_and(|counted| counted >= rounds)
+    };
+    let measured = document.kept().into_iter().filter_map(|(name, lines)| match lines {
+        Lines::Measured(lines) if lines.iter().all(is_recent) => Some(name),
+        _ => None,
+    });
+    measured.collect()
+}
+
+/// Says at once what a row found.
+fn print(duel: &dyn Duel, found: &Found) {
+    let name = duel.name();
+    match found {
+        Err(reason) => println!("{name:32} not measured: {reason}"),
+        Ok(figures) => {
+            for (figure, ratio) in figures {
+                println!(
+                    "{name:32} {:20} {:>24} {:>12} / {:<12} {:14} {}",
+                    figure.name,
+                    ratio.text(),
+                    number(ratio.tare),
+                    format!("{} {}", number(ratio.tool), figure.unit),
+                    figure.required.text(),
+                    ratio.holds(figure.required).text(),
+                );
+            }
+        }
+    }
+}
+
+fn lines(duel: &dyn Duel, found: Found) -> Lines {
+    match found {
+        Err(reason) => Lines::Absent(reason.lines().collect::<Vec<_>>().join(" ")),
+        Ok(figures) => {
+            let tool = match duel.placement() {
+                Placement::Free => duel.tool(),
+                Placement::Pinned => format!("{}; both on one processor", duel.tool()),
+                Placement::Apart => format!("{}; an end on each of two processors", duel.tool()),
+            };
+            let row = |(figure, ratio): &(Figure, Ratio)| {
+                line([
+                    format!("`{}`", duel.name()).as_str(),
+                    &tool,
+                    figure.name,
+                    &number(ratio.tare),
+                    &format!("{} {}", number(ratio.tool), figure.unit),
+                    &ratio.text(),
+                    &figure.required.text(),
+                    ratio.holds(figure.required).text(),
+                    &ratio.rounds.to_string(),
+                    &machine::today(),
+                ])
+            };
+            Lines::Measured(figures.iter().map(row).collect())
+        }
+    }
+}
+
+/// Four significant digits.
+pub fn number(value: f64) -> String {
+    let digits = if value == 0.0 { 0 } else { value.abs().log10().floor() as i32 };
+    format!("{value:.*}", (3 - digits).clamp(0, 6) as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_has_a_name_of_its_own() {
+        let mut names: Vec<String> = duels::all(None).iter().map(|duel| duel.name()).collect();
+        let count = names.len();
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), count);
+        assert!(names.iter().all(|name| !name.contains('`') && !name.contains('|')));
+    }
+
+    #[test]
+    fn rows_are_chosen_by_family_or_name() {
+        let choice = |families: &[&str], rows: &[&str]| Choice {
+            families: families.iter().map(|f| (*f).to_owned()).collect(),
+            rows: rows.iter().map(|r| (*r).to_owned()).collect(),
+            resume: false,
+        };
+        assert!(choice(&[], &[]).wants("sys.mix"));
+        assert!(choice(&["file"], &[]).wants("file.seq write 4KiB"));
+        assert!(!choice(&["file"], &[]).wants("sys.mix"));
+        assert!(!choice(&[], &["sys.mix"]).wants("sys.mix 2"));
+        assert!(choice(&[], &["net.*1 CPU"]).wants("net.rr UDP, veth, 1 CPU"));
+        assert!(!choice(&[], &["net.*1 CPU"]).wants("net.rr UDP, 2 CPUs"));
+        let names = ["sys.mix".to_owned()];
+        assert!(choice(&["net"], &[]).check(&names).is_err());
+        assert!(choice(&["sys"], &["sys.mix"]).check(&names).is_ok());
+    }
+
+    #[test]
+    fn numbers_have_four_digits() {
+        assert_eq!(
+            [0.0, 0.66123, 1512.34, 145_374.7, 25.8].map(number),
+            ["0.000", "0.6612", "1512", "145375", "25.80"]
+        );
+    }
+}

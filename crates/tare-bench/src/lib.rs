@@ -1,0 +1,3 @@
+//! What the tests of the program share with `bench`: sessions that are killed, and what is left of them.
+
+pub mod kills;

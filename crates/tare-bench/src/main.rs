@@ -1,0 +1,192 @@
+//! bench: tare beside the tools that it replaces, one after the other on one machine; and tare beside the truth.
+//!
+//! `agreement` asks whether tare measures what the tool measures, `overhead` what measuring itself costs. Both
+//! alternate tare and tool, judge the ratio by the same statistics as a session, and write what they found into docs/.
+
+mod agent;
+mod agreement;
+mod document;
+mod duel;
+mod duels;
+mod interrupt;
+mod machine;
+mod overhead;
+mod progress;
+mod ratio;
+mod setting;
+mod tool;
+mod truths;
+mod veth;
+
+use std::ffi::OsString;
+use std::io;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::{Parser, Subcommand};
+use tare_bench::kills;
+
+use crate::setting::{Setting, binary};
+
+#[derive(Debug, Parser)]
+#[command(name = "bench", about = "tare beside the tools that it replaces", subcommand_required = true)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run tare and the tool that each probe stands for in turn, and compare what they measure.
+    ///
+    /// Prints a table, and keeps it in docs/agreement.md unless --quick is given: rows that were not measured this
+    /// time stay there, as long as they are of the same machine. The machine should do nothing else meanwhile.
+    /// A row is kept as soon as it is there. Rows over virtual cards make two network namespaces, and need root.
+    /// Needs sysbench, fio, dd, netperf, sockperf and iperf3; UnixBench is measured where --unixbench or $UNIXBENCH says that it is.
+    #[command(after_help = "Examples:
+  ./bench/agreement                          every row, about 20 minutes
+  ./bench/agreement file                     the rows of files
+  ./bench/agreement --row 'file.seq write 4KiB' --row 'net.*, 1 CPU'
+  ./bench/agreement --resume                 the rows that a run which broke off has not measured
+  ./bench/agreement --quick                  see that every row works; measures nothing worth keeping")]
+    Agreement {
+        /// Rows whose names begin so: cpu, file, net, sys, ipc, proc.
+        family: Vec<String>,
+        /// A row by its whole name, in which * stands for anything.
+        #[arg(long, value_name = "PATTERN")]
+        row: Vec<String>,
+        /// Leave out rows that were measured today or yesterday in as many rounds.
+        #[arg(long)]
+        resume: bool,
+        /// Folder of a UnixBench that was built, the one that holds pgms/. $UNIXBENCH unless given.
+        #[arg(long, value_name = "FOLDER")]
+        unixbench: Option<PathBuf>,
+        #[command(flatten)]
+        setting: Setting,
+    },
+    /// Measure what measuring costs, beside fio's null engine and sysbench's cheapest event.
+    ///
+    /// Prints a table, and keeps it in docs/overhead.md unless --quick is given.
+    Overhead {
+        #[command(flatten)]
+        setting: Setting,
+    },
+    /// Kill sessions at random moments, and look for what is left of them after tare clean.
+    ///
+    /// Looks at processes, mounts, network namespaces and devices, loop devices, control groups, states of runtimes,
+    /// Podman's containers and images, temporary files, the session's own folders; and whether the record can be read.
+    /// Ends with 1 when anything was left. Nothing else should enter environments meanwhile, or say --shared.
+    Kills(Kill),
+    /// Measure differences whose size is known: what tare says of them must be true.
+    ///
+    /// Podman's default filter of system calls against none must be slower by tens of nanoseconds a call, with an
+    /// interval that excludes no difference; 200 us that are injected into each call must be found within 2 %. Ends
+    /// with 1 when a truth is missed. Needs podman, two processors and a machine that does nothing else.
+    Truths {
+        #[command(flatten)]
+        setting: Setting,
+    },
+    /// Run a program whose getppid takes so much longer: what truths enters.
+    #[command(hide = true)]
+    Delayed {
+        #[arg(long, value_name = "US")]
+        delay_us: u64,
+        #[arg(last = true)]
+        words: Vec<OsString>,
+    },
+}
+
+/// Sessions to be killed.
+#[derive(Clone, Debug, clap::Args)]
+struct Kill {
+    /// Sessions to start and kill.
+    #[arg(long, value_name = "N", default_value_t = 200)]
+    rounds: u32,
+    /// Seed of the moments, to repeat them.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Environments to kill sessions of, comma-separated. All of them unless given.
+    #[arg(long = "in", value_name = "ENVIRONMENTS", value_delimiter = ',')]
+    environments: Vec<String>,
+    /// Other programs enter environments meanwhile: what is new on the machine and has no sign of tare is theirs.
+    #[arg(long)]
+    shared: bool,
+    /// The tare that is killed. The one built beside this program unless given.
+    #[arg(long, value_name = "FILE")]
+    tare: Option<PathBuf>,
+    /// Folder on a disk in which sessions build.
+    #[arg(long, value_name = "FOLDER", default_value = "/var/tmp")]
+    scratch: PathBuf,
+}
+
+/// Kills sessions; false when something was left.
+fn kill(asked: &Kill) -> Result<bool, String> {
+    let tare = binary(asked.tare.as_deref())?;
+    let folder =
+        tempfile::Builder::new().prefix("kills-").tempdir_in(&asked.scratch).map_err(|e| e.to_string())?;
+    let wanted = |(target, _): &(&str, u64)| {
+        asked.environments.is_empty() || asked.environments.iter().any(|e| e == target)
+    };
+    let targets: Vec<_> = kills::TARGETS.into_iter().filter(wanted).collect();
+    let (targets, absent) = kills::ready(&tare, &targets).map_err(|e| format!("tare check: {e}"))?;
+    absent
+        .iter()
+        .for_each(|target| println!("{target} is not ready here, and not killed: tare check says why"));
+    if targets.is_empty() {
+        return Err("none of these environments is ready: tare check says why".into());
+    }
+    let kills = kills::Kills {
+        tare: &tare,
+        folder: folder.path(),
+        targets: &targets,
+        rounds: asked.rounds,
+        seed: asked.seed,
+        alone: !asked.shared,
+    };
+    let tell = &mut |line: &str| {
+        println!("{line}");
+        interrupt::check().map_err(io::Error::other)
+    };
+    let found = kills.run(tell).map_err(|e| e.to_string())?;
+    println!("{} sessions killed, seed {}: something was left of {}", asked.rounds, asked.seed, found.len());
+    found.iter().for_each(|one| println!("{one}"));
+    Ok(found.is_empty())
+}
+
+fn main() -> ExitCode {
+    let command = Arguments::parse().command;
+    // A program that is entered ends as its session says.
+    if !matches!(command, Command::Delayed { .. })
+        && let Err(reason) = interrupt::watch()
+    {
+        eprintln!("warning: {reason}");
+    }
+    let done = match command {
+        Command::Agreement { family, row, resume, unixbench, setting } => {
+            let unixbench = unixbench.or_else(|| std::env::var_os("UNIXBENCH").map(PathBuf::from));
+            agreement::run(&setting, &agreement::Choice { families: family, rows: row, resume }, unixbench)
+        }
+        Command::Overhead { setting } => overhead::run(&setting).map(|()| true),
+        Command::Kills(asked) => kill(&asked),
+        Command::Truths { setting } => truths::run(&setting),
+        Command::Delayed { delay_us, words } => {
+            let ended = truths::delay::run(Duration::from_micros(delay_us), &words);
+            return ended.map_or_else(
+                |reason| {
+                    eprintln!("error: {reason}");
+                    ExitCode::from(2)
+                },
+                |code| ExitCode::from(code as u8),
+            );
+        }
+    };
+    match done {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(1),
+        Err(reason) => {
+            eprintln!("error: {reason}");
+            ExitCode::from(if interrupt::check().is_err() { interrupt::EXIT as u8 } else { 2 })
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! How a run is set up: how long, where, and with which binary of tare.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Rounds of a full run: the fewest with which signed ranks have an interval worth showing.
+const ROUNDS: u32 = 12;
+
+/// How long, where and with which binary.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Setting {
+    /// Rounds; in each tare and the tool run once, in random order.
+    #[arg(long, value_name = "N", default_value_t = ROUNDS, value_parser = clap::value_parser!(u32).range(1..=400))]
+    rounds: u32,
+    /// Seconds of a run, for what runs for a time.
+    #[arg(long, value_name = "S", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=60))]
+    seconds: u32,
+    /// Three rounds of a second, small files, nothing written: to see that it works.
+    #[arg(long)]
+    pub quick: bool,
+    /// Seed of the order.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// The tare that is measured. The one built beside this program unless given.
+    #[arg(long, value_name = "FILE")]
+    tare: Option<PathBuf>,
+    /// Folder on a disk in which files are written.
+    #[arg(long, value_name = "FOLDER", default_value = "/var/tmp")]
+    pub scratch: PathBuf,
+    /// Folder of the documents.
+    #[arg(long, value_name = "FOLDER", default_value = "docs/method")]
+    pub docs: PathBuf,
+}
+
+impl Setting {
+    pub fn rounds(&self) -> u32 {
+        if self.quick { self.rounds.min(3) } else { self.rounds }
+    }
+
+    pub fn seconds(&self) -> u32 {
+        if self.quick { 1 } else { self.seconds }
+    }
+
+    /// Longest that a tool may take for one run: preparation, measuring, cleaning up on a slow disk.
+    pub fn patience(&self) -> Duration {
+        Duration::from_secs(120 + 10 * u64::from(self.seconds()))
+    }
+
+    /// tare's binary: the one named, or the one that cargo puts beside this program.
+    pub fn binary(&self) -> Result<PathBuf, String> {
+        binary(self.tare.as_deref())
+    }
+}
+
+/// tare's binary: the one named, or the one that cargo puts beside this program.
+pub fn binary(named: Option<&Path>) -> Result<PathBuf, String> {
+    if let Some(tare) = named {
+        return tare.canonicalize().map_err(|e| format!("{}: {e}", tare.display()));
+    }
+    let own = std::env::current_exe().map_err(|e| format!("this program's own path: {e}"))?;
+    let beside = own.parent().map(|folder| folder.join("tare"));
+    beside.filter(|path| path.is_file()).ok_or("there is no tare beside this program: --tare FILE".into())
+}

@@ -1,0 +1,97 @@
+//! Importers: any bytes are imported or refused where they are wrong, and what is imported can be written and shown.
+
+use std::path::Path;
+
+use tare_record::Entry;
+use tare_record::entry::{from_line, to_line};
+use tare_record::importers::import;
+
+use crate::target::{Target, without_numbers};
+
+pub static TARGET: Target = Target {
+    name: "importers",
+    corpus,
+    words: &[
+        "sysbench 1.0.20",
+        "execution time (avg/stddev):",
+        "th percentile:",
+        " TEST from ",
+        " port ",
+        " to ",
+        "THROUGHPUT=",
+        "THROUGHPUT_UNITS=",
+        "MEAN_LATENCY=",
+        "bytes  Bytes  bytes    bytes   secs.    per sec",
+        "sockperf: ",
+        "---> percentile 99.000 =",
+        "<MIN> observation =",
+        "Benchmark Run:",
+        "; running 1 parallel copy",
+        "System Benchmarks Index Score",
+        " lps   (10.0 s, 7 samples)",
+        "BYTE UNIX Benchmarks (Version ",
+        "CrystalDiskMark 8.0.4",
+        "[Read]",
+        "[Mix]",
+        " MB/s [ ",
+        " IOPS] < ",
+        " us>",
+        "Date:",
+        " ,,\"",
+        "HIB",
+        "LIB",
+        "200+0 records in\n",
+        " s, 1.0 GB/s",
+        "\"fio version\"",
+        "\"jobs\"",
+        "\"intervals\"",
+        "\"results\"",
+        "null",
+    ],
+    run,
+};
+
+fn corpus() -> Vec<Vec<u8>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/imported");
+    let entries = std::fs::read_dir(folder).expect("the fixtures are there");
+    let mut paths: Vec<_> = entries.map(|entry| entry.expect("a folder can be read").path()).collect();
+    paths.sort();
+    let outputs = paths.iter().filter(|path| path.extension().is_none_or(|kind| kind != "md"));
+    outputs.map(|path| std::fs::read(path).expect("a fixture can be read")).collect()
+}
+
+fn run(input: &[u8]) -> Result<String, String> {
+    let imported = match import(input, "input", None) {
+        Ok(imported) => imported,
+        Err(refusal) => {
+            // UTF-16 grows by half when it is decoded.
+            let end = input.len() + input.len() / 2 + 3;
+            if refusal.position.byte > end || refusal.position.line == 0 || refusal.position.column == 0 {
+                return Err(format!("it is refused at {}, which is not in it", refusal.position));
+            }
+            return Ok(without_numbers(&refusal.cause));
+        }
+    };
+    if imported.figures.is_empty() {
+        return Err("it is imported, and holds no figure".into());
+    }
+    let values = || imported.figures.iter().flat_map(|figure| &figure.values);
+    if let Some(value) = values().find(|value| !value.value.is_finite()) {
+        return Err(format!("{value:?} is no number"));
+    }
+    let entry = Entry::Imported(imported.clone());
+    if from_line(to_line(&entry).as_bytes()) != Some(entry) {
+        return Err("it is not read as it was written".into());
+    }
+    let all = [imported];
+    let shown = tare_report::imported::terminal(&all, 80, false);
+    if shown.chars().any(|c| c.is_control() && c != '\n') {
+        return Err("a control character reaches the terminal".into());
+    }
+    tare_report::imported::markdown(&all);
+    tare_report::imported::csv(&all);
+    tare_report::imported::json(&all);
+    let [imported] = all;
+    let values: usize = imported.figures.iter().map(|figure| figure.values.len()).sum();
+    Ok(format!("{}: {} {values}", imported.tool, imported.figures.len()))
+}

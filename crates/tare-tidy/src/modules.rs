@@ -1,0 +1,226 @@
+//! The modules of one target (a library, a program, a test program): which file has each, and what a path in it names.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use syn::{Attribute, Ident, Item, ItemMod, UseTree, Visibility};
+
+use crate::tree::{Crate, Source, is_of_tests, plain};
+
+/// A use of a use of a use: longer chains are circles.
+const LONGEST_CHAIN: usize = 16;
+
+/// A module, in a file or in braces.
+#[derive(Default)]
+pub struct Module<'t> {
+    /// Names from the root; none for the root itself.
+    pub path: Vec<String>,
+    /// The file, as an index into the crate's sources.
+    pub file: usize,
+    pub parent: Option<usize>,
+    pub children: BTreeMap<String, usize>,
+    pub items: Vec<&'t Item>,
+    /// Names that are defined here.
+    pub defined: BTreeSet<String>,
+    /// Names that are brought in: the whole path, and whether it is handed on.
+    pub brought: BTreeMap<String, Vec<String>>,
+    /// Modules and enums of which every name is brought in.
+    pub globs: Vec<Vec<String>>,
+    pub is_public: bool,
+}
+
+/// The modules of a target, the root first.
+pub struct Modules<'t> {
+    pub all: Vec<Module<'t>>,
+    krate: &'t Crate,
+}
+
+/// What a path names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Named {
+    Module(usize),
+    /// Something that is defined in this module.
+    Item(usize),
+}
+
+/// The files from which cargo begins to compile.
+pub fn roots(krate: &Crate) -> Vec<usize> {
+    let is_root = |source: &Source| {
+        let below = source.path.strip_prefix(&krate.folder).unwrap_or(&source.path);
+        let parts: Vec<&str> = below.iter().filter_map(|part| part.to_str()).collect();
+        matches!(
+            parts[..],
+            ["src", "lib.rs" | "main.rs"]
+                | ["tests" | "examples" | "benches", _]
+                | ["tests" | "examples" | "benches", _, "main.rs"]
+                | ["build.rs"]
+        )
+    };
+    (0..krate.sources.len()).filter(|&at| is_root(&krate.sources[at])).collect()
+}
+
+impl<'t> Modules<'t> {
+    /// The modules below a root; what is compiled for tests alone is left out.
+    pub fn of(krate: &'t Crate, root: usize) -> Modules<'t> {
+        let mut modules = Modules { all: Vec::new(), krate };
+        let source = &krate.sources[root];
+        let folder = source.path.parent().unwrap_or(Path::new("")).to_owned();
+        modules.add(None, None, root, &folder, true, &source.syntax.items);
+        modules
+    }
+
+    /// Adds a module and all below it. `folder` is where the files of its children are.
+    fn add(
+        &mut self,
+        parent: Option<usize>,
+        name: Option<&Ident>,
+        file: usize,
+        folder: &Path,
+        is_public: bool,
+        items: &'t [Item],
+    ) -> usize {
+        let own = self.all.len();
+        let mut path = parent.map_or(Vec::new(), |parent| self.all[parent].path.clone());
+        path.extend(name.map(plain));
+        self.all.push(Module { path, file, parent, is_public, ..Module::default() });
+        for item in items.iter().filter(|item| !is_of_tests(attributes(item))) {
+            match item {
+                Item::Mod(module) => self.add_child(own, file, folder, module),
+                Item::Use(used) => self.bring(own, Vec::new(), &used.tree),
+                _ => {}
+            }
+            self.all[own].defined.extend(name_of(item).map(plain));
+            self.all[own].items.push(item);
+        }
+        own
+    }
+
+    fn add_child(&mut self, parent: usize, file: usize, folder: &Path, module: &'t ItemMod) {
+        let name = plain(&module.ident);
+        let is_public = matches!(module.vis, Visibility::Public(_));
+        let child = if let Some((_, items)) = &module.content {
+            self.add(Some(parent), Some(&module.ident), file, &folder.join(&name), is_public, items)
+        } else {
+            let beside = |path: PathBuf| self.krate.sources.iter().position(|source| source.path == path);
+            let found = match path_attribute(&module.attrs) {
+                // Another target's file: it has its own modules.
+                Some(_) => None,
+                None => beside(folder.join(format!("{name}.rs")))
+                    .or_else(|| beside(folder.join(&name).join("mod.rs"))),
+            };
+            let Some(found) = found else { return };
+            let source = &self.krate.sources[found];
+            let folder = folder.join(&name);
+            self.add(Some(parent), Some(&module.ident), found, &folder, is_public, &source.syntax.items)
+        };
+        self.all[parent].children.insert(name, child);
+    }
+
+    /// Notes what a `use` brings into a module.
+    pub fn bring(&mut self, module: usize, before: Vec<String>, tree: &UseTree) {
+        leaves(before, tree, &mut |name, path| match name {
+            Some(name) => drop(self.all[module].brought.insert(name, path)),
+            None => self.all[module].globs.push(path),
+        });
+    }
+
+    /// What a path names, seen from a module; none where it is no name of this target.
+    pub fn resolve(&self, from: usize, path: &[String]) -> Option<Named> {
+        self.resolve_within(from, path, LONGEST_CHAIN)
+    }
+
+    fn resolve_within(&self, from: usize, path: &[String], left: usize) -> Option<Named> {
+        let left = left.checked_sub(1)?;
+        let (first, rest) = path.split_first()?;
+        match first.as_str() {
+            "crate" => self.below(0, rest, left),
+            "self" => self.below(from, rest, left),
+            "super" => {
+                let parent = self.all[from].parent?;
+                match rest.first().is_some_and(|next| next == "super") {
+                    true => self.resolve_within(parent, rest, left),
+                    false => self.below(parent, rest, left),
+                }
+            }
+            _ => self.below(from, path, left),
+        }
+    }
+
+    /// Walks names down from a module.
+    fn below(&self, module: usize, path: &[String], left: usize) -> Option<Named> {
+        let Some((first, rest)) = path.split_first() else { return Some(Named::Module(module)) };
+        let here = &self.all[module];
+        if let Some(&child) = here.children.get(first) {
+            return self.below(child, rest, left);
+        }
+        if here.defined.contains(first) {
+            return Some(Named::Item(module));
+        }
+        if let Some(brought) = here.brought.get(first).filter(|brought| brought[..] != path[..1]) {
+            let whole: Vec<String> = brought.iter().chain(rest).cloned().collect();
+            return self.resolve_within(module, &whole, left);
+        }
+        let mut globs = here.globs.iter();
+        globs.find_map(|glob| match self.resolve_within(module, glob, left)? {
+            Named::Module(other) if other != module => {
+                let left = left.checked_sub(1)?;
+                self.below(other, path, left)
+            }
+            // The variants of an enum are found by nothing but their use.
+            _ => None,
+        })
+    }
+}
+
+/// Calls back with every name that a `use` brings, and its whole path; without a name for `*`.
+pub fn leaves(before: Vec<String>, tree: &UseTree, found: &mut dyn FnMut(Option<String>, Vec<String>)) {
+    let with = |ident: &Ident| [before.as_slice(), &[plain(ident)]].concat();
+    match tree {
+        UseTree::Path(path) => leaves(with(&path.ident), &path.tree, found),
+        UseTree::Name(name) if name.ident == "self" => found(before.last().cloned(), before),
+        UseTree::Name(name) => found(Some(plain(&name.ident)), with(&name.ident)),
+        UseTree::Rename(rename) if rename.ident == "self" => found(Some(plain(&rename.rename)), before),
+        UseTree::Rename(rename) => found(Some(plain(&rename.rename)), with(&rename.ident)),
+        UseTree::Glob(_) => found(None, before),
+        UseTree::Group(group) => group.items.iter().for_each(|item| leaves(before.clone(), item, found)),
+    }
+}
+
+fn path_attribute(attributes: &[Attribute]) -> Option<&Attribute> {
+    attributes.iter().find(|attribute| attribute.path().is_ident("path"))
+}
+
+/// The name that an item defines in its module; a `use` and a module are told of otherwise.
+pub fn name_of(item: &Item) -> Option<&Ident> {
+    match item {
+        Item::Const(item) => Some(&item.ident),
+        Item::Enum(item) => Some(&item.ident),
+        Item::Fn(item) => Some(&item.sig.ident),
+        Item::Macro(item) => item.ident.as_ref(),
+        Item::Static(item) => Some(&item.ident),
+        Item::Struct(item) => Some(&item.ident),
+        Item::Trait(item) => Some(&item.ident),
+        Item::TraitAlias(item) => Some(&item.ident),
+        Item::Type(item) => Some(&item.ident),
+        Item::Union(item) => Some(&item.ident),
+        _ => None,
+    }
+}
+
+pub fn attributes(item: &Item) -> &[Attribute] {
+    match item {
+        Item::Const(item) => &item.attrs,
+        Item::Enum(item) => &item.attrs,
+        Item::Fn(item) => &item.attrs,
+        Item::Impl(item) => &item.attrs,
+        Item::Macro(item) => &item.attrs,
+        Item::Mod(item) => &item.attrs,
+        Item::Static(item) => &item.attrs,
+        Item::Struct(item) => &item.attrs,
+        Item::Trait(item) => &item.attrs,
+        Item::Type(item) => &item.attrs,
+        Item::Union(item) => &item.attrs,
+        Item::Use(item) => &item.attrs,
+        _ => &[],
+    }
+}

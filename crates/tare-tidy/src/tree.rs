@@ -1,0 +1,113 @@
+//! The tree that rules look at: the crates of a workspace, and their files, read and split into tokens.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use proc_macro2::{TokenStream, TokenTree};
+
+/// The crates below `crates/` of a workspace.
+pub struct Tree {
+    pub root: PathBuf,
+    pub crates: Vec<Crate>,
+}
+
+/// A crate: a folder with a manifest.
+pub struct Crate {
+    pub name: String,
+    pub folder: PathBuf,
+    pub manifest: String,
+    pub sources: Vec<Source>,
+}
+
+/// A file of Rust.
+pub struct Source {
+    /// Below the workspace's folder, as it is named in what a rule says.
+    pub name: String,
+    pub path: PathBuf,
+    pub text: String,
+    pub tokens: TokenStream,
+    pub syntax: syn::File,
+}
+
+impl Tree {
+    /// Reads a workspace; a file that is not Rust ends it.
+    pub fn read(root: &Path) -> Result<Tree, String> {
+        let mut crates = Vec::new();
+        for folder in entries(&root.join("crates")).into_iter().filter(|path| path.is_dir()) {
+            let manifest = read(&folder.join("Cargo.toml"))?;
+            let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let sources = files(&folder, "rs").into_iter().map(|path| Source::read(root, path));
+            let sources = sources.collect::<Result<_, _>>()?;
+            crates.push(Crate { name, folder, manifest, sources });
+        }
+        Ok(Tree { root: root.to_owned(), crates })
+    }
+
+    pub fn sources(&self) -> impl Iterator<Item = &Source> {
+        self.crates.iter().flat_map(|one| &one.sources)
+    }
+}
+
+impl Source {
+    fn read(root: &Path, path: PathBuf) -> Result<Source, String> {
+        let text = read(&path)?;
+        let failed = |e: &dyn std::fmt::Display| format!("{}: {e}", path.display());
+        let tokens = text.parse().map_err(|e| failed(&e))?;
+        let syntax = syn::parse_file(&text).map_err(|e| failed(&e))?;
+        let name = path.strip_prefix(root).unwrap_or(&path).to_string_lossy().into_owned();
+        Ok(Source { name, path, text, tokens, syntax })
+    }
+}
+
+/// Files with an ending below a folder, in order; what was built is left out.
+pub fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
+    let mut all = Vec::new();
+    for path in entries(folder) {
+        let name = path.file_name().unwrap_or_default();
+        if path.is_dir() && name != "target" && name != "node_modules" {
+            all.extend(files(&path, ending));
+        } else if path.extension().is_some_and(|found| found == ending) {
+            all.push(path);
+        }
+    }
+    all
+}
+
+pub fn read(path: &Path) -> Result<String, String> {
+    fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))
+}
+
+/// Paths in a folder, in order; none where there is no such folder.
+pub fn entries(folder: &Path) -> Vec<PathBuf> {
+    let mut all: Vec<PathBuf> =
+        fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+    all.sort();
+    all
+}
+
+/// Calls back with every identifier, those in macros included.
+pub fn identifiers(tokens: &TokenStream, found: &mut dyn FnMut(String)) {
+    for token in tokens.clone() {
+        match token {
+            TokenTree::Ident(ident) => found(plain(&ident)),
+            TokenTree::Group(group) => identifiers(&group.stream(), found),
+            TokenTree::Punct(_) | TokenTree::Literal(_) => {}
+        }
+    }
+}
+
+/// An identifier without the mark of a raw one.
+pub fn plain(ident: &proc_macro2::Ident) -> String {
+    ident.to_string().trim_start_matches("r#").to_owned()
+}
+
+/// Whether an item is compiled for tests alone.
+pub fn is_of_tests(attributes: &[syn::Attribute]) -> bool {
+    attributes.iter().any(|attribute| match &attribute.meta {
+        syn::Meta::Path(path) => path.is_ident("test"),
+        syn::Meta::List(list) if list.path.is_ident("cfg") => {
+            list.tokens.clone().into_iter().next().is_some_and(|first| first.to_string() == "test")
+        }
+        _ => false,
+    })
+}
