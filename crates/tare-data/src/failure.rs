@@ -45,9 +45,10 @@ impl Failure {
     }
 }
 
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let kind = match self.kind {
+impl FailureKind {
+    /// What it is called.
+    pub fn words(self) -> &'static str {
+        match self {
             FailureKind::NotSupported => "not supported",
             FailureKind::NotPermitted => "not permitted",
             FailureKind::NotComparable => "not comparable",
@@ -55,8 +56,13 @@ impl fmt::Display for Failure {
             FailureKind::Broken => "failed",
             FailureKind::Deadline => "deadline passed",
             FailureKind::Died => "died",
-        };
-        write!(f, "{kind}: {}", self.reason)
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.kind.words(), self.reason)
     }
 }
 

@@ -1,9 +1,9 @@
-//! Two records beside each other, for a terminal, as Markdown and as JSON.
+//! Two records side by side, for a terminal, as Markdown and as JSON.
 
 use serde::Serialize;
 use tare_analysis::change::facts::ChangedFact;
 use tare_analysis::change::{Change, ChangedCell, ChangedRow, Changes, Cost};
-use tare_analysis::gate::{Answer, Outcome};
+use tare_analysis::gate::Outcome;
 use tare_data::session::Session;
 
 use crate::number::{ratio, ratio_interval};
@@ -12,12 +12,10 @@ use crate::text::{clean, columns, listed, wrap};
 /// Name of the JSON document's format, and its version: raised when a field is changed or removed.
 const SCHEMA: &str = "tare-diff";
 const VERSION: u32 = 1;
-/// Facts beyond this many are counted, unless all are asked for.
+/// Facts beyond this many are counted, unless all are wanted.
 const MOST_FACTS: usize = 16;
-/// Tripped cells beyond this many are counted.
-const MOST_LISTED: usize = 20;
 
-/// Two records: their sessions and files, and what they say together.
+/// Two records: their sessions and files, and how they differ.
 #[derive(Clone, Copy)]
 pub struct Diff<'a> {
     pub old: (&'a Session, &'a str),
@@ -30,36 +28,36 @@ pub struct Diff<'a> {
 }
 
 /// The word of a change.
-pub fn word(change: Change) -> &'static str {
+fn change_word(change: Change) -> &'static str {
     match change {
         Change::Regressed => "regressed",
         Change::Improved => "improved",
-        Change::Within => "within both intervals",
+        Change::Within => "no change seen",
         Change::Inconclusive => "inconclusive",
     }
 }
 
-const NOTE: &str = "Each ratio was paired within its own session; figures of the two sessions never are. regressed, \
-improved = the intervals are apart by more than the margin; within both intervals = no change was seen, which is not \
-proof that there is none; [ ] = 95 % interval.";
+const NOTE: &str = "Slowdowns are compared, each paired within its own session; values of different sessions are not. \
+regressed, improved = the intervals are apart by more than the margin; no change seen = they are not, which does not \
+prove that nothing changed; [ ] = 95 % confidence interval.";
 
-fn cost(cost: &Cost) -> String {
+fn slowdown(cost: &Cost) -> String {
     format!("{} {}", ratio(cost.ratio), ratio_interval(cost.low, cost.high, cost.ratio))
 }
 
-/// Label, then, now, and what is said of it.
-fn line(row: &ChangedRow, cell: &ChangedCell) -> [String; 4] {
+/// Label, slowdown in the old record, in the new one, and how it changed.
+fn row_texts(row: &ChangedRow, cell: &ChangedCell) -> [String; 4] {
     let label = if row.headline {
         clean(&row.label)
     } else {
         format!("{}, {}", clean(&row.label), clean(&row.metric))
     };
-    let shown = |one: &Option<Cost>| one.as_ref().map_or("-".into(), cost);
+    let shown = |one: &Option<Cost>| one.as_ref().map_or("-".into(), slowdown);
     match cell {
         ChangedCell::Compared { old, new, change, apart } => {
             let apart = apart.filter(|_| matches!(change, Change::Regressed | Change::Improved));
-            let apart = apart.map(|factor| format!(", {} or more", ratio(factor))).unwrap_or_default();
-            [label, cost(old), cost(new), format!("{}{apart}", word(*change))]
+            let apart = apart.map(|factor| format!(" by {} or more", ratio(factor))).unwrap_or_default();
+            [label, slowdown(old), slowdown(new), format!("{}{apart}", change_word(*change))]
         }
         ChangedCell::NotComparable { reason, old, new } => {
             [label, shown(old), shown(new), format!("not comparable: {}", clean(reason))]
@@ -77,7 +75,7 @@ impl Diff<'_> {
         [("old", self.old), ("new", self.new)].map(|(which, (session, file))| {
             let (study, started) = (clean(&session.plan.study), clean(&session.header.started));
             format!(
-                "{which}  {}  {study}, begun {started}, tare {}",
+                "{which}  {}  {study}, started {started}, tare {}",
                 clean(file),
                 clean(&session.header.tare)
             )
@@ -92,60 +90,57 @@ impl Diff<'_> {
     }
 }
 
-fn fact(fact: &ChangedFact) -> String {
+fn fact_text(fact: &ChangedFact) -> String {
     let of: Vec<String> = fact.of.iter().map(|name| clean(name)).collect();
     let value = |value: &Option<String>| value.as_deref().map_or("(unknown)".into(), clean);
     format!("{}: {} -> {} ({})", clean(&fact.key), value(&fact.old), value(&fact.new), listed(&of))
 }
 
-/// A table an environment, then the facts that differ.
+/// A table for each environment, then the facts that differ.
 pub fn terminal(diff: &Diff) -> String {
     let mut out = diff.heads().join("\n") + "\n";
-    let targets = diff.changes.targets.iter().enumerate();
-    for (at, target) in targets {
-        let lines: Vec<[String; 4]> = diff.rows().map(|row| line(row, &row.cells[at])).collect();
-        let width = |column: usize| lines.iter().map(|line| columns(&line[column])).max().unwrap_or(0);
-        let (label, then, now) = (width(0).max(4), width(1).max(3), width(2).max(3));
+    for (at, target) in diff.changes.targets.iter().enumerate() {
         out.push_str(&format!("\n{}\n", clean(&target.name)));
-        let pad = |text: &str, width: usize| " ".repeat(width.saturating_sub(columns(text)));
-        let mut put = |cells: [&str; 4], reason: Option<&str>| {
-            let head = format!(
-                "  {}{}  {}{}  {}{}  ",
-                cells[0],
-                pad(cells[0], label),
-                cells[1],
-                pad(cells[1], then),
-                cells[2],
-                pad(cells[2], now)
-            );
-            let room = diff.width.saturating_sub(columns(&head)).max(16);
-            for (i, said) in wrap(cells[3], room).into_iter().enumerate() {
-                let head = if i == 0 { head.clone() } else { " ".repeat(columns(&head)) };
-                out.push_str(format!("{head}{said}").trim_end());
-                out.push('\n');
-            }
-            for reason in reason.iter().flat_map(|reason| wrap(reason, diff.width.saturating_sub(4))) {
-                out.push_str(&format!("    {reason}\n"));
-            }
-        };
-        put(["", "old", "new", ""], None);
-        for [label, then, now, said] in &lines {
-            // A reason has a line of its own: it may be long.
-            let (said, reason) = said.split_once(": ").map_or((said.as_str(), None), |(s, r)| (s, Some(r)));
-            put([label, then, now, said], reason);
-        }
+        out.push_str(&target_table(diff, at));
     }
     out.push('\n');
     wrap(NOTE, diff.width).iter().for_each(|line| out.push_str(&format!("{line}\n")));
     let (facts, more) = diff.facts();
-    out.push_str(if facts.is_empty() { "\nNo fact differs.\n" } else { "\nfacts that differ\n" });
+    out.push_str(if facts.is_empty() { "\nNo facts differ.\n" } else { "\nFacts that differ\n" });
     for known in facts {
-        for (i, line) in wrap(&fact(known), diff.width.saturating_sub(4)).into_iter().enumerate() {
+        for (i, line) in wrap(&fact_text(known), diff.width.saturating_sub(4)).into_iter().enumerate() {
             out.push_str(&format!("{}{line}\n", if i == 0 { "  " } else { "    " }));
         }
     }
     if more > 0 {
         out.push_str(&format!("  and {more} more; --wide shows them\n"));
+    }
+    out
+}
+
+/// The rows of one environment.
+fn target_table(diff: &Diff, at: usize) -> String {
+    let mut rows = vec![["", "old", "new", ""].map(str::to_owned)];
+    rows.extend(diff.rows().map(|row| row_texts(row, &row.cells[at])));
+    let width = |column: usize| rows.iter().map(|row| columns(&row[column])).max().unwrap_or(0);
+    let widths = [width(0).max(4), width(1), width(2)];
+    let mut out = String::new();
+    for row in &rows {
+        let mut head = String::from("  ");
+        for (text, width) in row.iter().zip(widths) {
+            head.push_str(&format!("{text}{}  ", " ".repeat(width.saturating_sub(columns(text)))));
+        }
+        // A reason has lines of its own: it may be long.
+        let (change, reason) = row[3].split_once(": ").map_or((row[3].as_str(), None), |(c, r)| (c, Some(r)));
+        let room = diff.width.saturating_sub(columns(&head)).max(16);
+        for (i, part) in wrap(change, room).into_iter().enumerate() {
+            let head = if i == 0 { head.clone() } else { " ".repeat(columns(&head)) };
+            out.push_str(format!("{head}{part}").trim_end());
+            out.push('\n');
+        }
+        for line in reason.iter().flat_map(|reason| wrap(reason, diff.width.saturating_sub(4))) {
+            out.push_str(&format!("    {line}\n"));
+        }
     }
     out
 }
@@ -158,21 +153,21 @@ pub fn markdown(diff: &Diff) -> String {
         format!("{}\n\n| environment | probe | old | new | |\n|---|---|---|---|---|\n", heads.join("\n"));
     for (at, target) in diff.changes.targets.iter().enumerate() {
         for row in diff.rows() {
-            let [label, then, now, said] = line(row, &row.cells[at]).map(|text| literal(&text));
-            let loud = matches!(
+            let [label, old, new, change] = row_texts(row, &row.cells[at]).map(|text| literal(&text));
+            let changed = matches!(
                 row.cells[at],
                 ChangedCell::Compared { change: Change::Regressed | Change::Improved, .. }
             );
-            let said = if loud { format!("**{said}**") } else { said };
+            let change = if changed { format!("**{change}**") } else { change };
             let target = literal(&clean(&target.name));
-            out.push_str(&format!("| {target} | {label} | {then} | {now} | {said} |\n"));
+            out.push_str(&format!("| {target} | {label} | {old} | {new} | {change} |\n"));
         }
     }
     out.push_str(&format!("\n<sub>{}</sub>\n", literal(NOTE)));
     let (facts, more) = diff.facts();
     if !facts.is_empty() {
         out.push_str("\nFacts that differ:\n\n");
-        facts.iter().for_each(|known| out.push_str(&format!("- {}\n", literal(&fact(known)))));
+        facts.iter().for_each(|known| out.push_str(&format!("- {}\n", literal(&fact_text(known)))));
     }
     if more > 0 {
         out.push_str(&format!("- and {more} more\n"));
@@ -212,7 +207,7 @@ pub fn json(diff: &Diff) -> String {
         rows: &diff.changes.rows,
         facts: &diff.changes.facts,
     };
-    crate::json::escaped(&document) + "\n"
+    crate::json::escaping::escaped(&document) + "\n"
 }
 
 fn record_of<'a>((session, file): (&'a Session, &'a str)) -> Record<'a> {
@@ -226,21 +221,14 @@ fn record_of<'a>((session, file): (&'a Session, &'a str)) -> Record<'a> {
     }
 }
 
-/// A line for each cell that trips a gate.
-pub fn tripped(changes: &Changes, outcome: &Outcome) -> Vec<String> {
-    let cells = || outcome.cells.iter().filter(|cell| cell.answer == Answer::Trips);
-    let mut lines: Vec<String> = cells()
-        .take(MOST_LISTED)
-        .filter_map(|judged| {
-            let row = changes.rows.get(judged.row)?;
-            let [label, then, now, said] = line(row, row.cells.get(judged.target)?);
-            let target = clean(&changes.targets.get(judged.target)?.name);
-            Some(format!("{target}: {label} {then} -> {now} {said} ({})", judged.condition))
-        })
-        .collect();
-    let more = cells().count().saturating_sub(MOST_LISTED);
-    lines.extend((more > 0).then(|| format!("and {more} more")));
-    lines
+/// A line for each cell that meets a condition.
+pub fn met(changes: &Changes, outcome: &Outcome) -> Vec<String> {
+    crate::gate::listed(outcome, |judged| {
+        let row = changes.rows.get(judged.row)?;
+        let [label, old, new, change] = row_texts(row, row.cells.get(judged.target)?);
+        let target = clean(&changes.targets.get(judged.target)?.name);
+        Some(format!("{target}: {label} {old} -> {new} {change} ({})", judged.condition))
+    })
 }
 
 #[cfg(test)]

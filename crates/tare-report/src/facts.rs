@@ -1,4 +1,4 @@
-//! Facts beside the baseline's, as text and as JSON.
+//! How environments' facts differ from the baseline's, as text and as JSON.
 
 use std::fmt::Write;
 
@@ -7,7 +7,7 @@ use tare_analysis::facts::{Difference, TargetDifferences};
 
 use crate::text::{clean, wrap};
 
-/// What stands where an environment, or the baseline, does not know a fact.
+/// Stands for a fact that an environment, or the baseline, does not know.
 const UNKNOWN: &str = "unknown";
 /// Columns in which a fact begins.
 const INDENT: usize = 4;
@@ -21,12 +21,12 @@ pub fn render(baseline: &str, targets: &[TargetDifferences], width: usize) -> St
             paragraph(&mut text, difference, baseline, width);
         }
         if target.differences.is_empty() {
-            text.push_str("  nothing that is known of it\n");
+            text.push_str("  no known fact\n");
         }
         text.push('\n');
     }
     if targets.is_empty() {
-        text.push_str("there is nothing to compare the baseline with\n");
+        text.push_str("There is no environment beside the baseline.\n");
     }
     text
 }

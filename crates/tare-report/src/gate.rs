@@ -1,53 +1,48 @@
-//! The answer of a gate in words.
+//! What the conditions of `--fail-if` found, in words.
 
-use tare_analysis::findings::{Cell, Findings};
+use tare_analysis::findings::Findings;
 use tare_analysis::gate::{Answer, Judged, Outcome};
 
-use crate::number::{counted, ratio, ratio_interval};
+use crate::number::counted;
 use crate::text::clean;
 use crate::words;
 
-/// One line: whether the gate is shut, by how many cells, and how many could not be decided or compared.
-pub fn line(outcome: &Outcome) -> String {
+/// Cells beyond this many are counted, not listed.
+const MOST_LISTED: usize = 20;
+
+/// One line: whether a condition is met, in how many cells, and how many could not be decided or compared.
+pub fn sentence(outcome: &Outcome) -> String {
     let all = counted(outcome.cells.len(), "cell", "cells");
-    let count = |answer| outcome.count(answer);
-    let head = match count(Answer::Trips) {
-        0 if outcome.is_shut() => return format!("gate shut: none of {all} could be compared"),
-        0 => format!("gate open: none of {all} trips it"),
-        tripped => {
-            format!("gate shut: {tripped} of {all} {}", if tripped == 1 { "trips it" } else { "trip it" })
-        }
+    let head = match outcome.count(Answer::Trips) {
+        0 if outcome.is_shut() => return format!("condition not checked: none of {all} could be compared"),
+        0 => format!("condition not met in any of {all}"),
+        met => format!("condition met: in {met} of {all}"),
     };
-    let missing = match count(Answer::Missing) {
+    let missing = match outcome.count(Answer::Missing) {
         0 => String::new(),
         some => format!("{some} could not be compared, "),
     };
-    let undecided = match count(Answer::Undecided) {
+    let undecided = match outcome.count(Answer::Undecided) {
         0 => "all others are decided".to_owned(),
         some => format!("{some} could not be decided"),
     };
     format!("{head}; {missing}{undecided}")
 }
 
-/// Tripped cells beyond this many are counted, not listed.
-const MOST_LISTED: usize = 20;
-
-/// A line for each cell that trips the gate: where, what, how much, by which condition.
-pub fn tripped(findings: &Findings, outcome: &Outcome) -> Vec<String> {
-    let cells = || outcome.cells.iter().filter(|cell| cell.answer == Answer::Trips);
-    let line = |judged: &Judged| {
+/// A line for each cell that meets a condition: where, what, how much, which condition.
+pub fn met(findings: &Findings, outcome: &Outcome) -> Vec<String> {
+    listed(outcome, |judged| {
         let row = findings.rows.get(judged.row)?;
-        let said = match row.cells.get(judged.target)? {
-            Cell::Compared(c) => {
-                format!("{} {}", ratio(c.ratio), ratio_interval(c.low, c.high, c.ratio))
-            }
-            Cell::Observed(_) => "observed".into(),
-            Cell::Missing(missing) => words::missing(missing).0.into(),
-        };
+        let finding = clean(&words::cell(row.cells.get(judged.target)?));
         let target = clean(findings.subjects.get(judged.target)?);
-        Some(format!("{target}: {} {said} ({})", clean(&row.label), judged.condition))
-    };
-    let mut lines: Vec<String> = cells().filter_map(line).take(MOST_LISTED).collect();
+        Some(format!("{target}: {} {finding} ({})", clean(&row.label), judged.condition))
+    })
+}
+
+/// The lines of the cells that meet a condition, as many as are listed, and how many more there are.
+pub(crate) fn listed(outcome: &Outcome, line: impl Fn(&Judged) -> Option<String>) -> Vec<String> {
+    let cells = || outcome.cells.iter().filter(|cell| cell.answer == Answer::Trips);
+    let mut lines: Vec<String> = cells().take(MOST_LISTED).filter_map(line).collect();
     let more = cells().count().saturating_sub(MOST_LISTED);
     lines.extend((more > 0).then(|| format!("and {more} more")));
     lines
@@ -58,18 +53,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_be_told_is_never_passed_over() {
+    fn what_cannot_be_decided_is_never_passed_over() {
         let cell = |answer| Judged { row: 0, target: 0, answer, condition: "slower".into() };
         let of = |answers: &[Answer]| {
-            line(&Outcome { cells: answers.iter().map(|a| cell(*a)).collect(), idle: vec![] })
+            sentence(&Outcome { cells: answers.iter().map(|a| cell(*a)).collect(), idle: vec![] })
         };
         use Answer::*;
-        assert_eq!(of(&[Passes, Passes]), "gate open: none of 2 cells trips it; all others are decided");
+        assert_eq!(of(&[Passes, Passes]), "condition not met in any of 2 cells; all others are decided");
         assert_eq!(
             of(&[Passes, Undecided, Undecided, Missing]),
-            "gate open: none of 4 cells trips it; 1 could not be compared, 2 could not be decided"
+            "condition not met in any of 4 cells; 1 could not be compared, 2 could not be decided"
         );
-        assert_eq!(of(&[Trips, Undecided]), "gate shut: 1 of 2 cells trips it; 1 could not be decided");
-        assert_eq!(of(&[Missing, Missing]), "gate shut: none of 2 cells could be compared");
+        assert_eq!(of(&[Trips, Undecided]), "condition met: in 1 of 2 cells; 1 could not be decided");
+        assert_eq!(of(&[Missing, Missing]), "condition not checked: none of 2 cells could be compared");
     }
 }

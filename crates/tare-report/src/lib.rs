@@ -16,10 +16,10 @@ mod notes;
 pub mod number;
 pub mod progress;
 pub mod published;
-mod sentence;
 pub mod sparkline;
 #[cfg(test)]
 mod specimen;
+mod summary;
 pub mod terminal;
 pub mod text;
 pub mod view;

@@ -1,13 +1,14 @@
 //! The findings as Markdown, for pull requests and issues on the usual forges.
 
-use tare_analysis::findings::{Cell, Comparison, Findings, Missing, Row, Verdict};
+use tare_analysis::findings::{Cell, Comparison, Findings, Missing, Row};
 use tare_data::session::Session;
 use tare_data::unit::Unit;
 
 use crate::notes::{CellWarnings, Notes, baseline_missing};
-use crate::number::{Figure, ratio, ratio_interval};
+use crate::number::Figure;
 use crate::text::clean;
-use crate::{published, view, words};
+use crate::words::{self, Standing};
+use crate::{published, summary, view};
 
 /// A table of the headline metrics with what is needed to judge it; the same words as on a terminal.
 pub fn render(session: &Session, findings: &Findings) -> String {
@@ -15,7 +16,7 @@ pub fn render(session: &Session, findings: &Findings) -> String {
     let mut notes = Notes::default();
     let mut out = String::new();
     let heading = view::heading(session, findings, None);
-    push(&mut out, &heading.iter().map(|part| literal(part)).collect::<Vec<_>>().join(" · "));
+    push(&mut out, &heading.iter().map(|line| literal(line)).collect::<Vec<_>>().join("<br>\n"));
     if let Some(banner) = view::banner(findings) {
         push(&mut out, &format!("> [!WARNING]\n> {}", literal(&banner)));
     }
@@ -27,10 +28,10 @@ pub fn render(session: &Session, findings: &Findings) -> String {
     } else {
         push(&mut out, &table(session, findings, &rows, &mut notes));
     }
-    let sentences = view::sentences(findings);
-    let sentence = |(target, cost): &(String, String)| format!("- **{}** {}", literal(target), literal(cost));
+    let sentences = summary::sentences(findings);
+    let sentence = |(target, text): &(String, String)| format!("- **{}** {}", literal(target), literal(text));
     push(&mut out, &sentences.iter().map(sentence).collect::<Vec<_>>().join("\n"));
-    push(&mut out, &judgement(session, findings, &rows, &notes));
+    push(&mut out, &explanations(session, findings, &rows, &notes));
     push(&mut out, &published_table(findings));
     out
 }
@@ -48,7 +49,7 @@ fn push(out: &mut String, paragraph: &str) {
 }
 
 fn table(session: &Session, findings: &Findings, rows: &[&Row], notes: &mut Notes) -> String {
-    let warnings = CellWarnings::of(rows, false);
+    let warnings = CellWarnings::of_rows(rows, false);
     let names = findings.subjects.iter().map(|name| literal(&clean(name)));
     let mut lines = vec![
         line(["probe".to_owned(), literal(&clean(&findings.baseline))].into_iter().chain(names)),
@@ -63,7 +64,7 @@ fn table(session: &Session, findings: &Findings, rows: &[&Row], notes: &mut Note
             None => missing(&baseline_missing(session, row, &findings.baseline), unit, notes),
         };
         let cells = row.cells.iter().map(|cell| match cell {
-            Cell::Compared(comparison) => compared(comparison, &warnings, notes),
+            Cell::Compared(comparison) => compared(comparison, unit, &warnings, notes),
             Cell::Observed(level) => Figure::plain(level.median, unit).text(),
             Cell::Missing(found) => missing(found, unit, notes),
         });
@@ -76,37 +77,25 @@ fn line(cells: impl Iterator<Item = String>) -> String {
     format!("| {} |", cells.collect::<Vec<_>>().join(" | "))
 }
 
-fn compared(comparison: &Comparison, warnings: &CellWarnings, notes: &mut Notes) -> String {
-    let word = words::verdict(comparison.verdict);
-    let mark = if words::is_uncorrected(comparison) { words::UNCORRECTED.to_string() } else { String::new() };
-    let head = match comparison.verdict {
-        Verdict::Inconclusive => word.to_owned(),
-        Verdict::Slower | Verdict::Faster => {
-            format!("**{} {word}**", ratio(comparison.ratio))
-        }
-        _ => format!("{} {word}{mark}", ratio(comparison.ratio)),
-    };
-    let marks: Vec<String> = comparison
-        .warnings
-        .iter()
-        .filter_map(|warning| warnings.note(warning))
-        .map(|note| notes.mark(&note))
-        .collect();
-    let interval = literal(&ratio_interval(comparison.low, comparison.high, comparison.ratio));
-    format!("{head}<br><sub>{interval}</sub>{}", marks.join("·"))
+fn compared(comparison: &Comparison, unit: Unit, warnings: &CellWarnings, notes: &mut Notes) -> String {
+    let verdict = words::verdict(comparison);
+    let is_difference = matches!(Standing::of_comparison(comparison), Standing::Slower | Standing::Faster);
+    let head = if is_difference { format!("**{verdict}**") } else { verdict };
+    let value = Figure::plain(comparison.level.median, unit).text();
+    let interval = literal(&words::interval(comparison));
+    let marks = warnings.marks(comparison, notes).join("·");
+    format!("{head}<br><sub>{value} {interval}</sub>{marks}")
 }
 
 fn missing(missing: &Missing, unit: Unit, notes: &mut Notes) -> String {
-    let (word, reason) = words::missing(missing);
-    let mark = reason.filter(|r| !r.trim().is_empty()).map(|reason| notes.mark(reason));
-    let text = format!("_{word}_{}", mark.map(|mark| format!(" {mark}")).unwrap_or_default());
+    let text = literal(&notes.missing(missing));
     match missing {
-        Missing::NoBaseline(level) => format!("{}<br>{text}", Figure::plain(level.median, unit).text()),
+        Missing::NoBaseline(level) => format!("{text}<br>{}", Figure::plain(level.median, unit).text()),
         _ => text,
     }
 }
 
-/// What articles say of these rows, as a table of its own: other machines, other days.
+/// What articles state about these rows, as a table of its own: other machines, other days.
 fn published_table(findings: &Findings) -> String {
     let rows = published::beside_rows(findings);
     if rows.is_empty() {
@@ -126,8 +115,8 @@ fn published_table(findings: &Findings) -> String {
     lines.join("\n")
 }
 
-/// Legend, certificate, notes and warnings, folded away but for what casts doubt.
-fn judgement(session: &Session, findings: &Findings, rows: &[&Row], notes: &Notes) -> String {
+/// Warnings and notes, then legend and checks in small letters.
+fn explanations(session: &Session, findings: &Findings, rows: &[&Row], notes: &Notes) -> String {
     let mut lines: Vec<String> =
         view::warnings(findings).iter().map(|c| format!("- {}", literal(c))).collect();
     let (shown, more) = notes.shown();
@@ -138,14 +127,14 @@ fn judgement(session: &Session, findings: &Findings, rows: &[&Row], notes: &Note
     let legend = view::legend(session, rows, &findings.baseline).join("; ");
     lines.push(String::new());
     let legend = if legend.is_empty() { legend } else { format!("{}. ", literal(&legend)) };
-    lines.push(format!("<sub>{legend}{}</sub>", literal(&view::certificate(findings).join(" "))));
+    lines.push(format!("<sub>{legend}{}</sub>", literal(&view::checks(findings).join(" "))));
     if lines[0].is_empty() {
         lines.remove(0);
     }
     lines.join("\n")
 }
 
-/// Text in which no character means anything to Markdown, to HTML or to a forge (mentions, baselines, links).
+/// Text in which no character means anything to Markdown, to HTML or to a forge (mentions, references, links).
 pub(crate) fn literal(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -153,7 +142,7 @@ pub(crate) fn literal(text: &str) -> String {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
-            // A backslash does not stop a mention or a baseline; an empty comment does.
+            // A backslash does not stop a mention or a reference; an empty comment does.
             '@' | '#' => {
                 out.push(c);
                 out.push_str("<!-- -->");

@@ -1,14 +1,14 @@
-//! Numbered notes under a table: the reasons of gaps and the doubts about cells, each said once.
+//! Numbered notes under a table: why cells have no comparison, and warnings about others, each stated once.
 
 use std::collections::HashMap;
 use std::mem::{Discriminant, discriminant};
 
-use tare_analysis::findings::{Missing, Row};
+use tare_analysis::findings::{Comparison, Missing, Row};
 use tare_data::failure::Failure;
 use tare_data::session::{Session, Trial};
 use tare_data::warning::Warning;
 
-use crate::text::clean;
+use crate::text::{GLUE, clean};
 use crate::words;
 
 /// Notes beyond this many are counted, not shown; the JSON document has them all.
@@ -22,6 +22,12 @@ pub struct Notes {
 }
 
 impl Notes {
+    /// The word of a cell without a comparison, with the mark of its reason.
+    pub fn missing(&mut self, missing: &Missing) -> String {
+        let (word, reason) = (words::missing_word(missing), words::reason(missing));
+        if reason.trim().is_empty() { word.to_owned() } else { format!("{word}{GLUE}{}", self.mark(&reason)) }
+    }
+
     /// The mark of a note; the same text has one mark.
     pub fn mark(&mut self, text: &str) -> String {
         let text = clean(text);
@@ -47,7 +53,7 @@ pub fn superscript(number: usize) -> String {
     number.to_string().bytes().map(|digit| RAISED[usize::from(digit - b'0')]).collect()
 }
 
-/// The doubts about cells as notes: each one's own words, or what a kind has in common when they differ.
+/// The warnings about cells as notes: each one's own words, or what a kind has in common when they differ.
 #[derive(Debug)]
 pub struct CellWarnings<'a> {
     /// The first warning of each kind, and whether any other of the kind says something else.
@@ -56,8 +62,8 @@ pub struct CellWarnings<'a> {
 }
 
 impl<'a> CellWarnings<'a> {
-    /// Of the rows of a view. With `each`, no doubt is merged with others of its kind or left out.
-    pub fn of(rows: &[&'a Row], each: bool) -> Self {
+    /// Of the rows of a view. With `each`, no warning is merged with others of its kind or left out.
+    pub fn of_rows(rows: &[&'a Row], each: bool) -> Self {
         let cells = rows.iter().flat_map(|row| &row.cells).filter_map(words::comparison);
         let mut kinds = HashMap::new();
         for warning in cells.flat_map(|cell| &cell.warnings) {
@@ -67,18 +73,24 @@ impl<'a> CellWarnings<'a> {
         CellWarnings { kinds, each }
     }
 
-    /// The note of a doubt; none where the session as a whole already says it.
-    pub fn note(&self, warning: &Warning) -> Option<String> {
+    /// The note of a warning; none where the session as a whole already has it.
+    fn note_of(&self, warning: &Warning) -> Option<String> {
         if !self.each && matches!(warning, Warning::RoundsRepeated { .. }) {
             return None;
         }
         let differ = self.kinds.get(&discriminant(warning)).is_some_and(|(_, differ)| *differ);
-        let said = if differ && !self.each { words::warning_kind(warning).into() } else { warning.words() };
-        Some(format!("{said}; {}", warning.advice()))
+        let words = if differ && !self.each { words::warning_kind(warning).into() } else { warning.words() };
+        Some(format!("{words}; {}", warning.advice()))
+    }
+
+    /// The marks of a comparison's warnings.
+    pub fn marks(&self, comparison: &Comparison, notes: &mut Notes) -> Vec<String> {
+        let texts: Vec<String> = comparison.warnings.iter().filter_map(|w| self.note_of(w)).collect();
+        texts.iter().map(|text| notes.mark(text)).collect()
     }
 }
 
-/// Why the baseline itself has no figure for a row: what was found before the first round, or its last failure.
+/// Why the baseline itself has no value for a row: what was found before the first round, or its last failure.
 ///
 /// None where it was not reached.
 pub fn baseline_failure<'a>(session: &'a Session, row: &Row, baseline: &str) -> Option<&'a Failure> {
@@ -90,7 +102,7 @@ pub fn baseline_failure<'a>(session: &'a Session, row: &Row, baseline: &str) -> 
     })
 }
 
-/// The same as a gap.
+/// The same as a cell without a comparison.
 pub fn baseline_missing(session: &Session, row: &Row, baseline: &str) -> Missing {
     match baseline_failure(session, row, baseline) {
         Some(failure) => Missing::Failed(failure.clone()),
@@ -103,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reason_said_twice_is_one_note() {
+    fn a_reason_that_occurs_twice_is_one_note() {
         let mut notes = Notes::default();
         assert_eq!(notes.mark("memory overlay"), "¹");
         assert_eq!(notes.mark("no KVM"), "²");

@@ -1,8 +1,8 @@
-//! Figures as a person reads them: three significant digits, a prefix that suits, the unit, the half interval.
+//! Numbers as a person reads them: three significant digits, a prefix that suits, the unit, the half interval.
 
 use tare_data::unit::Unit;
 
-/// Stands for a figure that is no number: a hostile or damaged record can hold one.
+/// Stands for what is not a number: a hostile or damaged record can hold one.
 const NO_NUMBER: &str = "?";
 /// Stands for an interval that too few rounds leave open.
 const NO_INTERVAL: &str = "no interval";
@@ -191,11 +191,34 @@ pub fn ratio_interval(low: f64, high: f64, ratio: f64) -> String {
     format!("[{}, {}]", bound(low), bound(high))
 }
 
-/// `9.8-12.3x`, or `9.8x` where both ends read the same.
+/// `[24,25]`, `[.99,1.02]`: an interval in a table's few columns, with as many digits as tell its bounds apart.
+pub fn compact_interval(low: f64, high: f64) -> String {
+    if !(low.is_finite() && high.is_finite()) || low <= 0.0 {
+        return NO_INTERVAL.into();
+    }
+    let bound = |value: f64, more: usize| {
+        let places = match value {
+            v if v < 0.0995 => 3,
+            v if v < 1.995 => 2,
+            v if v < 9.95 => 1,
+            _ => 0,
+        };
+        let text = ratio_with(value, places + more);
+        let text = if text.contains(['.']) && !text.contains('e') {
+            text.trim_end_matches('0').trim_end_matches('.')
+        } else {
+            &text
+        };
+        text.strip_prefix("0.").map_or(text.to_owned(), |digits| format!(".{digits}"))
+    };
+    let more = usize::from(bound(low, 0) == bound(high, 0));
+    format!("[{},{}]", bound(low, more), bound(high, more))
+}
+
+/// `9.8 to 12.3x`, or `9.8x` where both ends read the same.
 pub fn ratio_range(least: f64, most: f64) -> String {
-    let places = ratio_decimals(most).min(ratio_decimals(least));
-    let (low, high) = (ratio_with(least, places), ratio_with(most, places));
-    if low == high { format!("{high}x") } else { format!("{low}-{high}x") }
+    let (low, high) = (ratio_with(least, ratio_decimals(least)), ratio(most));
+    if format!("{low}x") == high { high } else { format!("{low} to {high}") }
 }
 
 /// A share of one hundred with two significant digits: `2.6 %`, `12 %`.
@@ -205,7 +228,7 @@ pub fn percent(share: f64) -> String {
     format!("{} %", fixed(value, places))
 }
 
-/// `38 s`, `2 min 38 s`, `3 h 2 min`; a duration that is no number is said to be unknown.
+/// `38 s`, `2 min 38 s`, `3 h 2 min`; one that is not a number is unknown.
 pub fn duration(seconds: f64) -> String {
     if !seconds.is_finite() || seconds < 0.0 {
         return "unknown time".into();
@@ -264,8 +287,20 @@ mod tests {
             assert_eq!(duration(number(&item, "seconds")), item["text"].as_str().unwrap());
         }
         assert_eq!(ratio_interval(1.0, f64::INFINITY, 12.3), "no interval");
-        assert_eq!(ratio_range(8.71, 24.13), "8.7-24.1x");
+        assert_eq!(ratio_range(8.71, 24.13), "8.71 to 24.1x");
         assert_eq!(ratio_range(24.11, 24.13), "24.1x");
+    }
+
+    #[test]
+    fn narrow_intervals_keep_the_digits_that_tell_their_bounds_apart() {
+        assert_eq!(compact_interval(0.9912, 1.0043), "[.99,1]");
+        assert_eq!(compact_interval(0.981, 1.0249), "[.98,1.02]");
+        assert_eq!(compact_interval(3.21, 3.52), "[3.2,3.5]");
+        assert_eq!(compact_interval(23.9, 24.4), "[23.9,24.4]");
+        assert_eq!(compact_interval(16.2, 104.0), "[16,104]");
+        assert_eq!(compact_interval(9.8, 12.0), "[9.8,12]");
+        assert_eq!(compact_interval(0.0214, 0.0223), "[.021,.022]");
+        assert_eq!(compact_interval(0.0, f64::INFINITY), "no interval");
     }
 
     #[test]
@@ -287,6 +322,7 @@ mod tests {
             }
             prop_assert!(ratio(value).chars().count() <= 9, "{}", ratio(value));
             prop_assert!(ratio_interval(low, high, value).chars().count() <= 20);
+            prop_assert!(compact_interval(low, high).chars().count() <= 17);
             prop_assert!(duration(value).chars().count() <= 16);
             prop_assert!(percent(value).chars().count() <= 12);
         }

@@ -1,4 +1,4 @@
-//! The progress of a session in one line: what runs now, rounds done, verdicts decided, time left.
+//! The progress of a session in one line: what runs now, rounds done, cells decided, time left.
 
 use crate::number::{counted, duration};
 use crate::text::{clean, columns, wrap};
@@ -16,18 +16,18 @@ pub struct State {
     /// Finished rounds, and the most that any case gets.
     pub rounds: u32,
     pub rounds_planned: u32,
-    /// Decided verdicts, and all that are compared.
+    /// Comparisons that are decided, and all of them.
     pub decided: usize,
     pub verdicts: usize,
     pub failures: u32,
     pub repeated: u32,
     pub elapsed_s: f64,
-    /// None while nobody can tell.
+    /// None while it is not known.
     pub left_s: Option<f64>,
 }
 
-/// The line for a terminal, at most `width` columns: the least important parts go first where it is narrow.
-pub fn line(state: &State, width: usize) -> String {
+/// The line for a terminal, at most `width` columns: where it is narrow, the least important parts are left out first.
+pub fn terminal_line(state: &State, width: usize) -> String {
     let left = state.left_s.map(|s| format!("{} left", duration(s)));
     // In the order in which they stand, each with the order in which it goes: the greatest first.
     let mut parts: Vec<(u8, String)> = vec![
@@ -49,11 +49,11 @@ pub fn line(state: &State, width: usize) -> String {
 }
 
 /// The line for a log, where lines stay: one now and then, complete whatever its length.
-pub fn plain(state: &State) -> String {
+pub fn log_line(state: &State) -> String {
     let mut parts = vec![
         format!("{} elapsed", duration(state.elapsed_s)),
         format!("round {} of {}", state.rounds, state.rounds_planned),
-        format!("{} of {} decided", state.decided, counted(state.verdicts, "verdict", "verdicts")),
+        format!("{} of {} decided", state.decided, counted(state.verdicts, "comparison", "comparisons")),
     ];
     parts.extend(state.left_s.map(|s| format!("about {} left", duration(s))));
     parts.extend(trouble(state));
@@ -81,7 +81,7 @@ fn trouble(state: &State) -> Option<String> {
         parts.push(counted(state.failures as usize, "failure", "failures"));
     }
     if state.repeated > 0 {
-        parts.push(format!("{} run again", counted(state.repeated as usize, "round", "rounds")));
+        parts.push(format!("{} repeated", counted(state.repeated as usize, "round", "rounds")));
     }
     (!parts.is_empty()).then(|| parts.join(", "))
 }
@@ -120,34 +120,34 @@ mod tests {
     #[test]
     fn the_line_says_less_where_it_is_narrow() {
         assert_eq!(
-            line(&state(), 120),
-            "━━━━╌╌╌╌╌╌╌╌  round 7 of 60  9 of 14 decided  1 min 37 s left  1 round run again  \
+            terminal_line(&state(), 120),
+            "━━━━╌╌╌╌╌╌╌╌  round 7 of 60  9 of 14 decided  1 min 37 s left  1 round repeated  \
              gvisor: TCP round trip"
         );
         assert_eq!(
-            line(&state(), 80),
+            terminal_line(&state(), 80),
             "round 7 of 60  9 of 14 decided  1 min 37 s left  gvisor: TCP round trip"
         );
-        assert_eq!(line(&state(), 50), "round 7 of 60  9 of 14 decided  1 min 37 s left");
-        assert_eq!(line(&state(), 40), "round 7 of 60  1 min 37 s left");
-        assert_eq!(line(&state(), 20), "1 min 37 s left");
+        assert_eq!(terminal_line(&state(), 50), "round 7 of 60  9 of 14 decided  1 min 37 s left");
+        assert_eq!(terminal_line(&state(), 40), "round 7 of 60  1 min 37 s left");
+        assert_eq!(terminal_line(&state(), 20), "1 min 37 s left");
     }
 
     #[test]
     fn the_plain_form_is_a_sentence_for_a_log() {
         assert_eq!(
-            plain(&state()),
-            "41 s elapsed, round 7 of 60, 9 of 14 verdicts decided, about 1 min 37 s left, \
-             1 round run again, now gvisor: TCP round trip"
+            log_line(&state()),
+            "41 s elapsed, round 7 of 60, 9 of 14 comparisons decided, about 1 min 37 s left, \
+             1 round repeated, now gvisor: TCP round trip"
         );
-        assert_eq!(plain(&State::default()), "0 s elapsed, round 0 of 0, 0 of 0 verdicts decided");
+        assert_eq!(log_line(&State::default()), "0 s elapsed, round 0 of 0, 0 of 0 comparisons decided");
     }
 
     proptest! {
         #[test]
         fn it_always_fits(width in 2usize..150, label in any::<String>(), left in any::<f64>()) {
             let state = State { label, left_s: Some(left), ..state() };
-            let line = line(&state, width);
+            let line = terminal_line(&state, width);
             prop_assert!(columns(&line) <= width, "{line}");
             prop_assert!(!line.chars().any(char::is_control));
         }

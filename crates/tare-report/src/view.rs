@@ -1,49 +1,17 @@
-//! What a view is: how wide, how coloured, how much; and what every view shows around its table.
+//! What the views have in common: the header, legend, checks and warnings around a table.
 
-use std::collections::BTreeMap;
-
-use tare_analysis::findings::{Findings, Row, Verdict};
-use tare_data::session::{Ending, PlannedCase, Role, Session};
+use tare_analysis::findings::{Findings, Row};
+use tare_analysis::verdicts::verdict::is_decided;
+use tare_data::session::{Ending, PlannedCase, Session};
 
 use crate::number::{counted, duration, percent};
 use crate::text::{GLUE, clean, listed};
-use crate::{sentence, words};
+use crate::words::{self, MAY_BE_CHANCE, Standing};
 
-/// More rounds than this are not offered as a way to decide a verdict: nobody waits for them.
-const MOST_ROUNDS_OFFERED: u32 = 400;
-
-/// How a session is shown on a terminal.
-#[derive(Clone, Copy, Debug)]
-pub struct Options<'a> {
-    /// Columns of the terminal; less than [`crate::terminal::NARROWEST`] is laid out as that.
-    pub width: usize,
-    /// Whether verdicts are coloured. The caller knows of `NO_COLOR` and whether this is a terminal.
-    pub colour: bool,
-    /// Every metric, with the environment's own figure and the distribution of its rounds.
-    pub wide: bool,
-    /// Path of the record.
-    pub record: Option<&'a str>,
-    /// Path of the page.
-    pub html: Option<&'a str>,
-    /// The command that measures the same again.
-    pub again: Option<&'a str>,
-    /// How long the session took; read from the trials where it is not given.
-    pub elapsed_s: Option<f64>,
-}
-
-impl Default for Options<'_> {
-    fn default() -> Self {
-        Options {
-            width: 80,
-            colour: false,
-            wide: false,
-            record: None,
-            html: None,
-            again: None,
-            elapsed_s: None,
-        }
-    }
-}
+/// More rounds than this are not suggested: `--rounds` takes no more.
+const MOST_ROUNDS_OFFERED: u32 = 1000;
+/// The place that every environment has: its facts say on which file system the session measured.
+const OWN_PLACE: &str = "own";
 
 /// The rows that a view shows: the headline of every case, or every metric.
 pub fn rows(findings: &Findings, every_metric: bool) -> Vec<&Row> {
@@ -58,19 +26,51 @@ pub fn where_it_runs(row: &Row) -> String {
     parts.join(" · ")
 }
 
-/// What was compared, where, with which seed, for how long: the parts of the first line.
+/// Two lines: what was compared, and on which machine, for how long.
 pub fn heading(session: &Session, findings: &Findings, elapsed_s: Option<f64>) -> Vec<String> {
-    let environments = session.plan.targets.iter().filter(|target| target.role != Role::Control).count();
+    let (study, baseline) = (clean(&session.plan.study), clean(&findings.baseline));
+    let subjects: Vec<String> = findings.subjects.iter().map(|name| clean(name)).collect();
+    let compared = match subjects.is_empty() {
+        true => format!("{study}: {baseline} alone"),
+        false => format!("{study}: {} against {baseline}", subjects.join(", ")),
+    };
     let elapsed_s = elapsed_s.or_else(|| measured_s(session));
-    let mut parts = vec![
-        clean(&session.plan.study),
-        format!("against {}", clean(&findings.baseline)),
-        counted(environments, "environment", "environments"),
-        format!("seed {:x}", session.plan.seed),
-    ];
-    parts.extend(elapsed_s.map(duration));
-    parts.push(rounds(findings));
-    parts
+    let effort: Vec<String> = elapsed_s.map(duration).into_iter().chain([rounds(findings)]).collect();
+    let machine = machine(session).join(", ");
+    let effort = effort.join(", ");
+    vec![compared, if machine.is_empty() { effort } else { format!("{machine}; {effort}") }]
+}
+
+/// Processor, kernel and file system, as far as the record knows them.
+fn machine(session: &Session) -> Vec<String> {
+    let host = &session.header.host;
+    let baseline = session.baseline().map(|target| target.name.as_str());
+    let of_baseline = session.facts.iter().find(|facts| Some(facts.target.as_str()) == baseline);
+    let own_place = of_baseline.and_then(|facts| facts.places.get(OWN_PLACE)?.get("file_system.type"));
+    let cpus = host.integer("cpu.count").map(|count| counted(count as usize, "CPU", "CPUs"));
+    let release = host.get("kernel.release").map(|release| {
+        let version = release.split(['-', '+']).next().unwrap_or(release);
+        format!("{} {}", clean(host.get("kernel.name").unwrap_or("Linux")), clean(version))
+    });
+    [
+        host.get("cpu.model").map(cpu_name),
+        cpus,
+        host.get("cpu.hypervisor").map(|_| "virtual machine".to_owned()),
+        release,
+        own_place.or_else(|| host.get("root.type")).map(clean),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// `AMD EPYC 9R14` of `AMD EPYC 9R14 96-Core Processor`, `Intel Xeon` of `Intel(R) Xeon(R) Processor @ 2.50GHz`.
+fn cpu_name(model: &str) -> String {
+    let model = clean(model).replace("(R)", "").replace("(TM)", "").replace("(tm)", "");
+    let own = model.split(" @ ").next().unwrap_or_default();
+    let words =
+        own.split_whitespace().filter(|w| !matches!(*w, "Processor" | "CPU") && !w.ends_with("-Core"));
+    words.collect::<Vec<_>>().join(" ")
 }
 
 /// From the beginning of the session to the end of its last trial.
@@ -79,16 +79,16 @@ pub fn measured_s(session: &Session) -> Option<f64> {
     Some(end_ns as f64 / 1e9)
 }
 
-/// `18 rounds`, or `12-18 rounds` where racing let some cases leave early.
+/// `18 rounds`, or `12 to 18 rounds` where some cases were decided early.
 fn rounds(findings: &Findings) -> String {
     let counts = || {
         let levels = findings.rows.iter().filter_map(|row| row.baseline.as_ref());
         levels.map(|level| level.rounds).filter(|rounds| *rounds > 0)
     };
     match (counts().min(), counts().max()) {
-        (Some(least), Some(most)) if least < most => format!("{least}-{most} rounds"),
+        (Some(least), Some(most)) if least < most => format!("{least} to {most} rounds"),
         (_, Some(most)) => counted(most as usize, "round", "rounds"),
-        _ => "no finished round".into(),
+        _ => "no complete round".into(),
     }
 }
 
@@ -98,7 +98,7 @@ pub fn banner(findings: &Findings) -> Option<String> {
     certificate.banner.then(|| {
         format!(
             "This session cannot be trusted: {} differs from itself in {} of {} cells, more than chance \
-             allows. Quieten the machine (tare check names what is loud) and run again.",
+             allows. Reduce background load ('tare check' lists sources of noise) and run again.",
             clean(&findings.baseline),
             certificate.control_coloured,
             certificate.control_cells
@@ -106,36 +106,48 @@ pub fn banner(findings: &Findings) -> Option<String> {
     })
 }
 
-/// What the words in the table mean: only those that stand in it.
+/// What the words and signs of a table mean: only those that occur in it.
 pub fn legend(session: &Session, rows: &[&Row], baseline: &str) -> Vec<String> {
-    let cells = || rows.iter().flat_map(|row| &row.cells).filter_map(words::comparison);
-    if cells().next().is_none() {
+    let cells: Vec<_> = rows.iter().flat_map(|row| &row.cells).filter_map(words::comparison).collect();
+    if cells.is_empty() {
         return Vec::new();
     }
+    let occurs = |standing: &Standing| cells.iter().any(|cell| Standing::of_comparison(cell) == *standing);
     let margin = margins(&session.plan.cases);
     let baseline = clean(baseline);
-    let meanings: [(&[Verdict], String); 4] = [
-        (&[Verdict::Slower, Verdict::Faster], format!("beyond {margin} of {baseline}")),
-        (&[Verdict::Same], format!("shown to lie within {margin}")),
-        (&[Verdict::SlowerUnclear, Verdict::FasterUnclear], "direction known, size not".into()),
-        (&[Verdict::Inconclusive], "more rounds are needed".into()),
+    use Standing::*;
+    let meanings: [(&[Standing], String); 6] = [
+        (&[Slower, MaybeSlower, Faster, MaybeFaster], format!("by more than {margin} of {baseline}")),
+        (&[SlightlySlower, SlightlyFaster], format!("a real difference within ±{margin}")),
+        (&[Same], format!("within ±{margin} of {baseline}")),
+        (
+            &[SlowerUnclear, FasterUnclear],
+            format!("more rounds are needed to know whether by more than {margin}"),
+        ),
+        (&[SlowerInFewStarts, FasterInFewStarts], "other starts may differ: more starts are needed".into()),
+        (&[Inconclusive], "more rounds are needed".into()),
     ];
     let mut parts = Vec::new();
-    for (verdicts, meaning) in meanings {
-        let stands = |v: &&Verdict| cells().any(|cell| cell.verdict == **v);
-        let present: Vec<&str> = verdicts.iter().filter(stands).map(|v| words::verdict(*v)).collect();
+    for (standings, meaning) in meanings {
+        let mut present: Vec<&str> = standings.iter().filter(|s| occurs(s)).map(|s| s.word()).collect();
+        present.dedup();
         if !present.is_empty() {
             parts.push(format!("{}{GLUE}= {meaning}", present.join(", ")));
         }
     }
-    if cells().any(words::is_uncorrected) {
-        parts.push(format!("{} = may be chance among so many cells", words::UNCORRECTED));
+    if cells.iter().any(|cell| Standing::of_comparison(cell).may_be_chance()) {
+        parts.push(format!("{MAY_BE_CHANCE} = may be chance, given how many cells there are"));
     }
-    parts.push("[ ] = 95 % interval".into());
+    let speedup = if occurs(&Faster) || occurs(&MaybeFaster) || occurs(&FasterInFewStarts) {
+        " (of the speedup where faster)"
+    } else {
+        ""
+    };
+    parts.push(format!("[ ] = 95 % confidence interval of the slowdown{speedup}"));
     parts
 }
 
-/// `±2 %`, or `±1 % to ±5 %` where cases have margins of their own.
+/// `2 %`, or `1 % to 5 %` where cases have margins of their own.
 fn margins(cases: &[PlannedCase]) -> String {
     let shares = || cases.iter().map(|case| case.margin.exp_m1()).filter(|share| share.is_finite());
     let least = shares().fold(f64::INFINITY, f64::min);
@@ -143,89 +155,91 @@ fn margins(cases: &[PlannedCase]) -> String {
     let (low, high) = (percent(least), percent(most));
     match shares().next() {
         None => "the margin".into(),
-        Some(_) if low == high => format!("±{high}"),
-        Some(_) => format!("±{low} to ±{high}"),
+        Some(_) if low == high => high,
+        Some(_) => format!("{low} to {high}"),
     }
 }
 
-/// What the session says of its own power: A/An environment, smallest effect, verdicts, disturbed rounds.
-pub fn certificate(findings: &Findings) -> Vec<String> {
+/// Whether to believe the session: its control, what it could have missed, what was repeated.
+pub fn checks(findings: &Findings) -> Vec<String> {
     let certificate = &findings.certificate;
-    let mut lines = vec![match certificate.control_cells {
-        0 => "No A/An environment: the session did not check itself.".to_owned(),
-        cells => {
-            format!(
-                "A/An environment: {} of {} coloured.",
-                certificate.control_coloured,
-                counted(cells, "cell", "cells")
-            )
-        }
+    let baseline = clean(&findings.baseline);
+    let mut checks = vec![match certificate.control_cells {
+        0 => format!("No control: {baseline} was not compared with itself."),
+        cells => format!(
+            "control ({baseline} against {baseline}): {} of {cells} differ.",
+            certificate.control_coloured
+        ),
     }];
     match certificate.smallest_effect {
-        Some(effect) if effect.is_finite() => lines.push(format!(
-            "Smallest effect this session could have found: {}.",
-            percent((effect - 1.0).abs())
-        )),
+        Some(effect) if effect.is_finite() => checks
+            .push(format!("Differences below {} could have been missed.", percent((effect - 1.0).abs()))),
         _ if findings.subjects.is_empty() => {}
-        _ => lines.push("Too few rounds to say what effect this session could have found.".into()),
+        _ => checks.push("Too few rounds to know which differences could have been missed.".into()),
     }
-    if certificate.compared > 0 {
-        let all = counted(certificate.compared, "verdict", "verdicts");
-        lines.push(format!("{} of {all} decided.", certificate.decided));
-    }
-    lines.extend(undecided(findings));
+    checks.extend(rounds_to_decide(findings));
     if certificate.repeated > 0 {
         let rounds = counted(certificate.repeated as usize, "round was", "rounds were");
-        lines.push(format!("{rounds} disturbed and run again."));
+        checks.push(format!("{rounds} disturbed and repeated."));
     }
-    lines
+    checks
 }
 
-/// What it would take to decide the cells that nobody can tell.
-fn undecided(findings: &Findings) -> Option<String> {
+/// Which differences the session could have missed.
+fn smallest_differences(findings: &Findings) -> Option<String> {
     let cells = findings.rows.iter().filter(|row| row.headline).flat_map(|row| &row.cells);
-    let needed: Vec<u32> = cells
-        .filter_map(words::comparison)
-        .filter(|c| c.verdict == Verdict::Inconclusive)
-        .filter_map(words::rounds_needed)
-        .collect();
-    let within = needed.iter().copied().filter(|rounds| *rounds <= MOST_ROUNDS_OFFERED).max()?;
-    let beyond = needed.len() - needed.iter().filter(|rounds| **rounds <= MOST_ROUNDS_OFFERED).count();
-    let rest = if beyond == 0 { String::new() } else { format!(" all but {beyond} of") };
-    Some(format!("About {within} rounds would tell{rest} the others (--rounds {within})."))
-}
-
-/// Doubts about a whole environment or the session, each with its advice. The banner stands for the control environment's.
-pub fn warnings(findings: &Findings) -> Vec<String> {
-    let mut by_words: BTreeMap<(usize, String, &'static str), Vec<String>> = BTreeMap::new();
-    let mut order = Vec::new();
-    for (target, warning) in &findings.warnings {
-        let said = clean(&warning.words());
-        let place = order.iter().position(|known| *known == said).unwrap_or_else(|| {
-            order.push(said.clone());
-            order.len() - 1
-        });
-        let targets = by_words.entry((place, said, warning.advice())).or_default();
-        targets.extend(target.as_deref().map(clean));
+    let effects = cells.filter_map(words::smallest_difference);
+    let (least, most) =
+        effects.fold((f64::INFINITY, 0.0f64), |(least, most), effect| (least.min(effect), most.max(effect)));
+    if least <= most {
+        let (low, high) = (percent(least), percent(most));
+        let range = if low == high { low } else { format!("{} to {high}", low.trim_end_matches(" %")) };
+        return Some(format!("Differences below {range} could have been missed (--wide has each)."));
     }
-    let line = |((_, said, advice), targets): ((usize, String, &str), Vec<String>)| {
-        let who = if targets.is_empty() { "session".to_owned() } else { listed(&targets) };
-        format!("{who}: {said}; {advice}.")
+    let unknown = || "Too few rounds to know which differences could have been missed.".to_owned();
+    (!findings.subjects.is_empty()).then(unknown)
+}
+
+/// How many rounds would decide the cells that lack rounds.
+fn rounds_to_decide(findings: &Findings) -> Option<String> {
+    let cells = || findings.rows.iter().filter(|row| row.headline).flat_map(|row| &row.cells);
+    let undecided = cells().filter_map(words::comparison).filter(|c| !is_decided(c.verdict)).count();
+    let needed = cells().filter_map(words::comparison).filter_map(words::rounds_needed);
+    let needed: Vec<u32> = needed.filter(|rounds| *rounds <= MOST_ROUNDS_OFFERED).collect();
+    let rounds = *needed.iter().max()?;
+    let which = match needed.len() {
+        1 if undecided == 1 => "the undecided cell".to_owned(),
+        some if some == undecided => format!("the {some} undecided cells"),
+        some => format!("{some} of the {undecided} undecided cells"),
     };
-    by_words.into_iter().map(line).collect()
+    Some(format!("About {rounds} rounds would decide {which} (--rounds {rounds})."))
 }
 
-/// A sentence an environment: its name and what it costs.
-pub fn sentences(findings: &Findings) -> Vec<(String, String)> {
-    findings.costs.iter().map(|cost| (clean(&cost.target), sentence::cost(cost))).collect()
+/// Warnings about an environment or the whole session, each with its advice.
+pub fn warnings(findings: &Findings) -> Vec<String> {
+    // The same words about several environments are one line, in the order in which they first occur.
+    let mut lines: Vec<(String, &'static str, Vec<String>)> = Vec::new();
+    for (target, warning) in &findings.warnings {
+        let text = clean(&warning.words());
+        let at = lines.iter().position(|(known, ..)| *known == text).unwrap_or_else(|| {
+            lines.push((text, warning.advice(), Vec::new()));
+            lines.len() - 1
+        });
+        lines[at].2.extend(target.as_deref().map(clean));
+    }
+    let line = |(text, advice, targets): (String, &str, Vec<String>)| {
+        let who = if targets.is_empty() { "session".to_owned() } else { listed(&targets) };
+        format!("{who}: {text}; {advice}.")
+    };
+    lines.into_iter().map(line).collect()
 }
 
-/// How the session ended, when it did not end by itself, with what goes on from there.
+/// How the session ended, when it did not end by itself, with the command that continues it.
 pub fn ending(findings: &Findings, record: Option<&str>) -> Option<String> {
-    let said = words::ending(findings.ending)?;
+    let ended = words::ending(findings.ending)?;
     let resume = match (findings.ending, record) {
         (Ending::Complete, _) | (_, None) => String::new(),
-        (_, Some(record)) => format!(" tare run --resume {} goes on.", clean(record)),
+        (_, Some(record)) => format!(" tare run --resume {} continues it.", clean(record)),
     };
-    Some(format!("{said}{resume}"))
+    Some(format!("{ended}{resume}"))
 }

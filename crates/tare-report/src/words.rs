@@ -1,48 +1,153 @@
-//! The words that stand for verdicts, gaps, families of work, warnings and endings.
+//! The words of verdicts, missing values, families, warnings and endings.
 
+use serde::Serialize;
+use serde_json::Value;
 use tare_analysis::findings::{Cell, Comparison, Family, Missing, Needed, Verdict};
 use tare_data::failure::FailureKind;
 use tare_data::session::Ending;
 use tare_data::warning::Warning;
 
+use crate::number::{compact_interval, counted, percent, ratio, ratio_interval};
+
 /// Marks a difference that does not survive the correction for many cells.
-pub const UNCORRECTED: char = '†';
+pub const MAY_BE_CHANCE: char = '†';
 
-/// The word of a verdict, as the table shows it.
-pub fn verdict(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Slower => "slower",
-        Verdict::Faster => "faster",
-        Verdict::SlightlySlower => "slightly slower",
-        Verdict::SlightlyFaster => "slightly faster",
-        Verdict::Same => "same",
-        Verdict::SlowerUnclear => "slower?",
-        Verdict::FasterUnclear => "faster?",
-        Verdict::SlowerUnconfirmed => "slower",
-        Verdict::FasterUnconfirmed => "faster",
-        Verdict::Inconclusive => "inconclusive",
+/// From this many starts on, an unconfirmed difference is one of too many cells, and not of too few starts.
+const ENOUGH_STARTS: u32 = 8;
+
+/// How an environment does in one row: what a cell and the summary say of it, in the order of the summary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Standing {
+    Slower,
+    SlowerUnclear,
+    SlowerInFewStarts,
+    MaybeSlower,
+    SlightlySlower,
+    Faster,
+    FasterUnclear,
+    FasterInFewStarts,
+    MaybeFaster,
+    SlightlyFaster,
+    Same,
+    Inconclusive,
+    NotComparable,
+    NotMeasured,
+}
+
+impl Standing {
+    /// None for a value that is shown and never judged.
+    pub fn of(cell: &Cell) -> Option<Standing> {
+        match cell {
+            Cell::Compared(comparison) => Some(Standing::of_comparison(comparison)),
+            Cell::Observed(_) => None,
+            Cell::Missing(missing) => Some(Standing::of_missing(missing)),
+        }
+    }
+
+    /// Of a comparison.
+    pub fn of_comparison(comparison: &Comparison) -> Standing {
+        let few_starts = comparison.starts.is_some_and(|shared| shared.starts < ENOUGH_STARTS);
+        match comparison.verdict {
+            Verdict::Slower => Standing::Slower,
+            Verdict::Faster => Standing::Faster,
+            Verdict::SlightlySlower => Standing::SlightlySlower,
+            Verdict::SlightlyFaster => Standing::SlightlyFaster,
+            Verdict::Same => Standing::Same,
+            Verdict::SlowerUnclear => Standing::SlowerUnclear,
+            Verdict::FasterUnclear => Standing::FasterUnclear,
+            Verdict::SlowerUnconfirmed if few_starts => Standing::SlowerInFewStarts,
+            Verdict::FasterUnconfirmed if few_starts => Standing::FasterInFewStarts,
+            Verdict::SlowerUnconfirmed => Standing::MaybeSlower,
+            Verdict::FasterUnconfirmed => Standing::MaybeFaster,
+            Verdict::Inconclusive => Standing::Inconclusive,
+        }
+    }
+
+    fn of_missing(missing: &Missing) -> Standing {
+        match missing {
+            Missing::Failed(failure) if failure.kind == FailureKind::NotComparable => Standing::NotComparable,
+            Missing::Failed(_) | Missing::NotReached => Standing::NotMeasured,
+            Missing::NoBaseline(_) | Missing::NotComparable { .. } => Standing::NotComparable,
+        }
+    }
+
+    /// The word of a cell.
+    pub fn word(self) -> &'static str {
+        match self {
+            Standing::Slower | Standing::MaybeSlower => "slower",
+            Standing::SlowerUnclear => "slower (size unclear)",
+            Standing::SlowerInFewStarts => "slower in few starts",
+            Standing::SlightlySlower => "slightly slower",
+            Standing::Faster | Standing::MaybeFaster => "faster",
+            Standing::FasterUnclear => "faster (size unclear)",
+            Standing::FasterInFewStarts => "faster in few starts",
+            Standing::SlightlyFaster => "slightly faster",
+            Standing::Same => "same",
+            Standing::Inconclusive => "inconclusive",
+            Standing::NotComparable => "not comparable",
+            Standing::NotMeasured => "not measured",
+        }
+    }
+
+    /// Whether the difference may be chance, given how many cells there are.
+    pub fn may_be_chance(self) -> bool {
+        matches!(self, Standing::MaybeSlower | Standing::MaybeFaster)
+    }
+
+    /// Whether it states by which factor the environment differs.
+    pub fn has_factor(self) -> bool {
+        use Standing::*;
+        matches!(self, Slower | SlowerInFewStarts | MaybeSlower | Faster | FasterInFewStarts | MaybeFaster)
+    }
+
+    fn is_faster(self) -> bool {
+        matches!(self, Standing::Faster | Standing::FasterInFewStarts | Standing::MaybeFaster)
     }
 }
 
-/// The name of a verdict in files that programs read.
-pub fn verdict_name(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Slower => "slower",
-        Verdict::Faster => "faster",
-        Verdict::SlightlySlower => "slightly_slower",
-        Verdict::SlightlyFaster => "slightly_faster",
-        Verdict::Same => "same",
-        Verdict::SlowerUnclear => "slower_unclear",
-        Verdict::FasterUnclear => "faster_unclear",
-        Verdict::SlowerUnconfirmed => "slower_unconfirmed",
-        Verdict::FasterUnconfirmed => "faster_unconfirmed",
-        Verdict::Inconclusive => "inconclusive",
+/// By what factor an environment is slower or, where its verdict is that, faster.
+pub fn factor(comparison: &Comparison) -> f64 {
+    match Standing::of_comparison(comparison).is_faster() {
+        true => 1.0 / comparison.ratio,
+        false => comparison.ratio,
     }
 }
 
-/// Whether a comparison claims a difference that many cells together may have made by chance.
-pub fn is_uncorrected(comparison: &Comparison) -> bool {
-    matches!(comparison.verdict, Verdict::SlowerUnconfirmed | Verdict::FasterUnconfirmed)
+/// What a cell says: `3.4x slower`, `same`, `slightly slower (0.8 %)`.
+pub fn verdict(comparison: &Comparison) -> String {
+    let standing = Standing::of_comparison(comparison);
+    let (word, size) = (standing.word(), ratio(factor(comparison)));
+    match standing {
+        Standing::Slower | Standing::Faster => format!("{size} {word}"),
+        Standing::MaybeSlower | Standing::MaybeFaster => format!("{size} {word}{MAY_BE_CHANCE}"),
+        Standing::SlowerInFewStarts | Standing::FasterInFewStarts => {
+            let starts = comparison.starts.map_or(0, |shared| shared.starts) as usize;
+            format!("{size} {}", word.replace("few starts", &counted(starts, "start", "starts")))
+        }
+        Standing::SlightlySlower | Standing::SlightlyFaster => {
+            format!("{word} ({})", percent((comparison.ratio - 1.0).abs()))
+        }
+        _ => word.into(),
+    }
+}
+
+/// The interval of the factor that the verdict states, or of the slowdown where it states none.
+pub fn interval(comparison: &Comparison) -> String {
+    let (low, high, factor) = bounds(comparison);
+    ratio_interval(low, high, factor)
+}
+
+/// The same in few columns.
+pub fn narrow_interval(comparison: &Comparison) -> String {
+    let (low, high, _) = bounds(comparison);
+    compact_interval(low, high)
+}
+
+fn bounds(comparison: &Comparison) -> (f64, f64, f64) {
+    match Standing::of_comparison(comparison).is_faster() {
+        true => (1.0 / comparison.high, 1.0 / comparison.low, factor(comparison)),
+        false => (comparison.low, comparison.high, comparison.ratio),
+    }
 }
 
 /// Rounds that would decide a comparison, where rounds are what it lacks.
@@ -53,78 +158,77 @@ pub fn rounds_needed(comparison: &Comparison) -> Option<u32> {
     }
 }
 
-/// What a gap is called in a cell, and its reason, which stands below the table.
-pub fn missing(missing: &Missing) -> (&'static str, Option<&str>) {
+/// The smallest difference from the baseline that a comparison could have found, as a share.
+pub fn smallest_difference(comparison_cell: &Cell) -> Option<f64> {
+    let smallest = comparison(comparison_cell)?.smallest?;
+    Some((smallest.differs - 1.0).abs()).filter(|share| share.is_finite())
+}
+
+/// What a cell says, in one line: `3.4x slower [3.2, 3.5]`, `not measured: not permitted: needs root`.
+pub fn cell(cell: &Cell) -> String {
+    match cell {
+        Cell::Compared(comparison) => format!("{} {}", verdict(comparison), interval(comparison)),
+        Cell::Observed(_) => "observed, never compared".into(),
+        Cell::Missing(missing) => match reason(missing) {
+            reason if reason.is_empty() => missing_word(missing).into(),
+            reason => format!("{}: {reason}", missing_word(missing)),
+        },
+    }
+}
+
+/// What a cell without a comparison says.
+pub fn missing_word(missing: &Missing) -> &'static str {
+    Standing::of_missing(missing).word()
+}
+
+/// Why there is no comparison.
+pub fn reason(missing: &Missing) -> String {
     match missing {
-        Missing::Failed(failure) => (failure_kind(failure.kind), Some(&failure.reason)),
-        Missing::NotReached => ("not reached", None),
-        Missing::NoBaseline(_) => ("no baseline", None),
-        Missing::NotComparable { reason, .. } => ("not comparable", Some(reason)),
+        Missing::Failed(failure) if failure.kind == FailureKind::NotComparable => failure.reason.clone(),
+        Missing::Failed(failure) => failure.to_string().trim_end_matches([':', ' ']).to_owned(),
+        Missing::NotReached => "the session ended before it".into(),
+        Missing::NoBaseline(_) => "the baseline was not measured".into(),
+        Missing::NotComparable { reason, .. } => reason.clone(),
     }
 }
 
-/// What a kind of failure is called in a cell.
-pub fn failure_kind(kind: FailureKind) -> &'static str {
-    match kind {
-        FailureKind::NotSupported => "not supported",
-        FailureKind::NotPermitted => "not permitted",
-        FailureKind::NotComparable => "not comparable",
-        FailureKind::WrongWork => "wrong work",
-        FailureKind::Broken => "failed",
-        FailureKind::Deadline => "deadline passed",
-        FailureKind::Died => "died",
-    }
-}
-
-/// The name of a kind of failure in files that programs read.
-pub fn failure_name(kind: FailureKind) -> &'static str {
-    match kind {
-        FailureKind::NotSupported => "not_supported",
-        FailureKind::NotPermitted => "not_permitted",
-        FailureKind::NotComparable => "not_comparable",
-        FailureKind::WrongWork => "wrong_work",
-        FailureKind::Broken => "broken",
-        FailureKind::Deadline => "deadline",
-        FailureKind::Died => "died",
-    }
-}
-
-/// The name of a gap in files that programs read.
-pub fn missing_name(missing: &Missing) -> &'static str {
+/// What kind of missing value it is, in a word or two.
+pub fn missing_kind(missing: &Missing) -> &'static str {
     match missing {
-        Missing::Failed(failure) => failure_name(failure.kind),
-        Missing::NotReached => "not_reached",
-        Missing::NoBaseline(_) => "no_reference",
-        Missing::NotComparable { .. } => "not_comparable",
+        Missing::Failed(failure) => failure.kind.words(),
+        Missing::NotReached => "not reached",
+        Missing::NoBaseline(_) => "no baseline",
+        Missing::NotComparable { .. } => "not comparable",
     }
 }
 
-/// A family of work in plain words, to stand after "pays for".
+/// The name of a variant in files that programs read: the one that serde gives it.
+pub fn machine_name(variant: &impl Serialize) -> String {
+    match serde_json::to_value(variant) {
+        Ok(Value::String(name)) => name,
+        Ok(Value::Object(fields)) => fields.into_iter().next().map(|(name, _)| name).unwrap_or_default(),
+        _ => String::new(),
+    }
+}
+
+/// The name of the kind of a missing value in files that programs read.
+pub fn missing_name(missing: &Missing) -> String {
+    match missing {
+        Missing::Failed(failure) => machine_name(&failure.kind),
+        _ => machine_name(missing),
+    }
+}
+
+/// A family of probes.
 pub fn family(family: Family) -> &'static str {
     match family {
-        Family::Cpu => "computing",
+        Family::Cpu => "CPU",
         Family::Memory => "memory",
         Family::SystemCall => "system calls",
         Family::Process => "processes",
-        Family::Ipc => "talk between processes",
-        Family::Time => "reading the clock",
+        Family::Ipc => "IPC",
+        Family::Time => "clock",
         Family::File => "files",
-        Family::Network => "the network",
-        Family::Start => "coming up",
-        Family::Other => "other work",
-    }
-}
-
-/// The name of a family in files that programs read.
-pub fn family_name(family: Family) -> &'static str {
-    match family {
-        Family::Cpu => "cpu",
-        Family::Memory => "memory",
-        Family::SystemCall => "system_call",
-        Family::Process => "process",
-        Family::Ipc => "ipc",
-        Family::Time => "time",
-        Family::File => "file",
         Family::Network => "network",
         Family::Start => "start",
         Family::Other => "other",
@@ -140,30 +244,12 @@ pub fn warning_kind(warning: &Warning) -> &'static str {
         Warning::CanaryOutside { .. } => "a fixed piece of arithmetic took another time than in the baseline",
         Warning::ClockDisagrees { .. } => "its clock and the host's disagree",
         Warning::CoarseClock { .. } => "its clock moves in coarse steps",
-        Warning::RoundsRepeated { .. } => "rounds were disturbed and run again",
+        Warning::RoundsRepeated { .. } => "rounds were disturbed and repeated",
         Warning::TrialsFailed { .. } => "some trials failed",
         Warning::SharedStarts { .. } => "rounds share starts of the environment",
-        Warning::BrokenOff { .. } => "the session broke off early",
-        Warning::EmulatedProcessor => "the processor is emulated",
-        Warning::DatagramsAstray { .. } => "datagrams were lost, late, doubled or out of order",
-    }
-}
-
-/// The name of a warning in files that programs read.
-pub fn warning_name(warning: &Warning) -> &'static str {
-    match warning {
-        Warning::ControlColoured { .. } => "control_coloured",
-        Warning::SkewedTail { .. } => "skewed_tail",
-        Warning::Modal { .. } => "modal",
-        Warning::CanaryOutside { .. } => "canary_outside",
-        Warning::ClockDisagrees { .. } => "clock_disagrees",
-        Warning::CoarseClock { .. } => "coarse_clock",
-        Warning::RoundsRepeated { .. } => "rounds_repeated",
-        Warning::TrialsFailed { .. } => "trials_failed",
-        Warning::SharedStarts { .. } => "shared_starts",
-        Warning::BrokenOff { .. } => "broken_off",
-        Warning::EmulatedProcessor => "emulated_processor",
-        Warning::DatagramsAstray { .. } => "datagrams_astray",
+        Warning::BrokenOff { .. } => "the session ended early",
+        Warning::EmulatedProcessor => "the CPU is emulated",
+        Warning::DatagramsAstray { .. } => "datagrams were lost, late, duplicated or out of order",
     }
 }
 
@@ -173,15 +259,6 @@ pub fn ending(ending: Ending) -> Option<&'static str> {
         Ending::Complete => None,
         Ending::Interrupted => Some("The session was stopped early: this is what was measured until then."),
         Ending::BrokenOff => Some("The record breaks off: this is what was measured until then."),
-    }
-}
-
-/// The name of an ending in files that programs read.
-pub fn ending_name(ending: Ending) -> &'static str {
-    match ending {
-        Ending::Complete => "complete",
-        Ending::Interrupted => "interrupted",
-        Ending::BrokenOff => "broken_off",
     }
 }
 

@@ -6,21 +6,22 @@ use clap::{Parser, Subcommand, ValueEnum};
 use tare_analysis::gate::Condition;
 use tare_report::exports::{self, EXPORTS, Export};
 
-/// Weighs the layers between a program and the hardware.
+/// Measures how much slower programs run inside containers, sandboxes and virtual machines.
 ///
-/// tare copies itself into each environment, runs the same probes in random order in one session until
-/// each comparison is decided, and says which layer costs what.
+/// tare copies itself into each environment, runs the same probes in all of them, in random order in one session,
+/// and reports each environment's slowdown against a baseline with its confidence interval.
 #[derive(Debug, Parser)]
 #[command(name = "tare", version, max_term_width = 100)]
 #[command(after_help = "Examples:
-  tare run                                weigh every environment that is ready here
+  tare check                              which environments are ready, and how to make the others ready
+  tare run                                measure every environment that is ready
   tare run --in native,gvisor --only 'sys.*,proc.*'
-  tare check                              what is ready, and what would make the rest so
-  tare report tare-2026-01-31T12-00.tare  read a session again
+  tare report tare-2026-01-31T12-00.tare  show a session again
 
-Exit codes: 0 done, 1 internal, 2 usage, 3 environment, 4 storage, 5 record, 6 gate shut, 130 interrupted.")]
+Exit codes: 0 success, 1 internal error, 2 usage, 3 environment, 4 storage, 5 record, 6 a --fail-if condition matched,
+130 interrupted.")]
 pub struct Args {
-    /// None says what to do first.
+    /// Without one, the first steps are printed.
     #[command(subcommand)]
     pub command: Option<Command>,
 }
@@ -41,160 +42,162 @@ pub enum Command {
     Man(Man),
 }
 
-/// Measure: run a study in several environments and say what each layer costs.
+/// Run a study in several environments and report how much slower each is than the baseline.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  tare run                                          the study 'quick' in everything that is ready
-  tare run --in native,gvisor?platform=ptrace       two environments
+  tare run                                          the study 'quick' in every environment that is ready
+  tare run --in native,gvisor?platform=ptrace       gVisor on ptrace against native
   tare run --only 'file.*' --place own,/mnt/data    file probes, in two places
   tare run --only file.seq --place own,ext4,btrfs   file systems made for the session
   tare run filesystems --quick --in gvisor          a shipped study, in five minutes
-  tare run full --budget 20m                        everything, for twenty minutes
-  tare run --resume tare-2026-01-31T12-00.tare      go on where a session broke off
-  tare run --fail-if 'slower:gvisor:sys.*>30'       exit with 6 where a layer costs too much")]
+  tare run full --budget 20m                        all probes, for twenty minutes
+  tare run --resume tare-2026-01-31T12-00.tare      continue a session that broke off
+  tare run --fail-if 'slower:gvisor:sys.*>30'       exit with 6 if system calls are more than 30x slower")]
 pub struct Run {
-    /// A shipped study, or a TOML file. 'quick' unless --only selects from all probes ('full').
+    /// A shipped study, or a TOML file [default: quick, or full with --only].
     pub study: Option<String>,
-    /// Environments, comma-separated: NAME or provider:instance?key=value&key=value. All that are ready unless given.
+    /// Environments, comma-separated: NAME or provider:instance?key=value&key=value [default: all that are ready].
     #[arg(long = "in", value_name = "ENVIRONMENTS", value_delimiter = ',')]
     pub environments: Vec<String>,
-    /// The environment that the others are compared with.
+    /// The baseline: the environment that the others are compared with.
     #[arg(long, value_name = "ENVIRONMENT", default_value = "native")]
     pub against: String,
-    /// Probes, comma-separated, with * for any part of a name: 'sys.*,file.seq'.
+    /// Probes, comma-separated, with * for any part of a name, e.g. 'sys.*,file.seq'.
     #[arg(long, value_name = "PROBES", value_delimiter = ',')]
     pub only: Vec<String>,
-    /// Places for file probes, comma-separated: own, share, a folder's path, or a file system to make:
-    /// ext4, btrfs, xfs, tmpfs, overlay.
+    /// Where file probes work, comma-separated: own (the environment's own disk), share (a folder shared with the
+    /// host), the path of a folder, or a file system made for the session: ext4, btrfs, xfs, tmpfs, overlay.
     #[arg(long = "place", value_name = "PLACES", value_delimiter = ',')]
     pub places: Vec<String>,
-    /// The other end of network probes: loopback, host (this machine, from outside the environment),
-    /// tare://HOST:PORT/#SECRET (tare serve prints it), tare://HOST:PORT/?secret-file=FILE, netperf://HOST[:PORT].
-    /// May be given several times; instead of the study's own.
+    /// The other end of network probes, in place of the study's: loopback, host (this machine, from outside the
+    /// environment), tare://HOST:PORT/#SECRET ('tare serve' prints it), tare://HOST:PORT/?secret-file=FILE,
+    /// netperf://HOST[:PORT]. May be given several times.
     #[arg(long = "peer", value_name = "PEER")]
     pub peers: Vec<String>,
-    /// Also say where round trips go: net.hops, to each peer of the study.
+    /// Also measure where round trips spend their time: net.hops, to each peer of the study.
     #[arg(long, conflicts_with = "resume")]
     pub hops: bool,
-    /// Time for the whole session, e.g. 90s, 8m, 1h. The study's own unless given.
+    /// Time for the whole session, e.g. 90s, 8m, 1h [default: the study's].
     #[arg(long, value_name = "TIME", conflicts_with = "rounds")]
     pub budget: Option<String>,
-    /// So many rounds, with one look at the end.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=400))]
+    /// Run exactly N rounds, and decide once, at the end.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub rounds: Option<u32>,
-    /// Seed of the order, in hex, to repeat a plan.
+    /// Seed of the random order, in hex, to repeat a plan.
     #[arg(long, value_name = "HEX", value_parser = parse_seed)]
     pub seed: Option<u64>,
-    /// Short trials, and done within five minutes, whatever the study says.
+    /// Short trials, and at most five minutes, whatever the study says.
     #[arg(long, conflicts_with_all = ["reference", "rounds"])]
     pub quick: bool,
-    /// The original tools' durations and sizes instead of quick ones.
+    /// The durations and sizes of the original tools instead of shorter ones.
     #[arg(long)]
     pub reference: bool,
-    /// Where the record goes. tare-DATE.tare in this folder unless given.
+    /// Where to write the record [default: tare-DATE.tare in this folder].
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
-    /// Go on with a session that broke off or ran out of time.
+    /// Continue a session that broke off or ran out of time.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["study", "environments", "only", "places", "rounds", "seed", "record", "reference", "quick"])]
     pub resume: Option<PathBuf>,
-    /// Folder on a disk in which environments are built. Left empty afterwards.
+    /// Scratch folder, on a disk, in which environments are built; emptied afterwards.
     #[arg(long, value_name = "FOLDER")]
     pub scratch: Option<PathBuf>,
     #[command(flatten)]
     pub view: View,
 }
 
-/// Show: read a record and say again what it says.
+/// Report on a recorded session.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   tare report tare-2026-01-31T12-00.tare
-  tare report --published tuni-wsl2-linux           an article's own comparison, computed again
+  tare report --html report.html FILE               the report as one HTML file
+  tare report --published tuni-wsl2-linux           an article's comparison, recomputed from its figures
   tare report --view unixbench FILE                 twelve scores and their index
   tare report --json FILE | jq '.rows[] | {case, cells}'
-  tare report --serve FILE                          a page that follows a session while it runs
+  tare report --serve FILE                          a report that follows a session while it runs
   tare report --export parquet=trials.parquet --export junit=cells.xml FILE
   tare report --fail-if slower:container FILE       exit with 6 if the container is slower")]
 pub struct Report {
-    /// The record. May be left out with --published, which then shows what follows from the articles' own figures.
+    /// The record. Optional with --published, which then reports what follows from the articles' own figures.
     #[arg(required_unless_present = "published")]
     pub record: Option<PathBuf>,
-    /// Show the page on 127.0.0.1 instead, also while the session still runs: it says how far that is. Prints its address,
-    /// which holds a secret; Ctrl-C ends. Takes any free port unless one is given, as in --serve=8080.
+    /// Serve the report on 127.0.0.1 instead, with its progress while the session still runs. Prints the address, which
+    /// contains a secret; Ctrl-C ends it. Any free port, or the given one, e.g. --serve=8080.
     #[arg(long, value_name = "PORT", num_args = 0..=1, require_equals = true, default_missing_value = "0")]
     #[arg(requires = "record", conflicts_with_all = ["json", "markdown", "csv", "html", "view", "wide", "exports", "fail_if"])]
     pub serve: Option<u16>,
-    /// A record that 'tare import' made: its figures beside the session's own, as another tool's; with --html on the
-    /// page too.
+    /// A record made by 'tare import', to show other tools' figures beside the session's own, also in the --html
+    /// report.
     #[arg(long, value_name = "RECORD", requires = "record", conflicts_with_all = ["csv", "view", "serve", "exports", "fail_if"])]
     pub beside: Option<PathBuf>,
     #[command(flatten)]
     pub view: View,
 }
 
-/// Take other tools' outputs into a record, each with the statistics that the tool stated.
+/// Import other tools' outputs into a record, with the statistics that each tool stated.
 ///
-/// Read are netperf, sockperf, iperf3, sysbench, UnixBench, dd, fio, CrystalDiskMark, hyperfine and the Phoronix
-/// Test Suite; the format is found by what the file says. Nothing is written when a file is refused.
+/// Understands netperf, sockperf, iperf3, sysbench, UnixBench, dd, fio, CrystalDiskMark, hyperfine and the Phoronix
+/// Test Suite, and recognises the format by the file's content. If a file is refused, nothing is written.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   tare import rr.txt cpu.txt                           into tare-imported-DATE.tare
   tare import --environment gvisor --out g.tare *.txt  where the tools ran, and the record's name
   tare import --environment native,gvisor n.txt g.txt  where each of them ran
-  tare report session.tare --beside g.tare             beside a session's own figures
-  tare report g.tare --html g.html                     tables and plots as one page")]
+  tare report session.tare --beside g.tare             beside a session's own values
+  tare report g.tare --html g.html                     tables and plots as one HTML file")]
 pub struct Import {
     /// Outputs of other tools.
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// Where the record goes. tare-imported-DATE.tare in this folder unless given.
+    /// Where to write the record [default: tare-imported-DATE.tare in this folder].
     #[arg(long, value_name = "RECORD")]
     pub out: Option<PathBuf>,
-    /// The environment that the tools ran in, as its environment is named in a session: one for all files, or one for each
-    /// in their order, comma-separated.
+    /// Where the tools ran, as sessions name that environment: one for all files, or one for each file in their order,
+    /// comma-separated.
     #[arg(long = "environment", value_name = "NAMES", value_delimiter = ',')]
     pub environments: Vec<String>,
-    /// One JSON document on standard output.
+    /// Print one JSON document.
     #[arg(long)]
     pub json: bool,
 }
 
-/// How findings are shown.
+/// How results are shown.
 #[derive(Debug, Clone, clap::Args)]
 pub struct View {
-    /// One JSON document on standard output.
+    /// Print one JSON document.
     #[arg(long, conflicts_with_all = ["markdown", "csv"])]
     pub json: bool,
-    /// Markdown, for a pull request.
+    /// Print Markdown, for a pull request.
     #[arg(long, alias = "md", conflicts_with = "csv")]
     pub markdown: bool,
-    /// One line a cell.
+    /// Print CSV, one line for each cell.
     #[arg(long)]
     pub csv: bool,
-    /// Also write the findings as one self-contained page.
+    /// Also write the report as one self-contained HTML file.
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
-    /// The lines of another tool's report, filled by tare from the same trials.
+    /// Print the lines of another tool's report, filled in by tare from the same trials.
     #[arg(long, value_name = "TOOL", conflicts_with_all = ["json", "markdown", "csv"])]
     pub view: Option<ToolView>,
-    /// Articles whose figures stand beside the session's, comma-separated: names, or files that end in .toml.
+    /// Articles whose figures to show beside the session's, comma-separated: names, or files that end in .toml.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub published: Vec<String>,
-    /// In what each environment differs from the reference instead of what was measured: kernel, processor,
-    /// mitigations, clock, limits, file systems, network devices, runtime. With --json as a document.
+    /// Instead of results, how each environment differs from the baseline: kernel, processor, mitigations, clock,
+    /// limits, file systems, network devices, runtime. With --json as a document.
     #[arg(long, conflicts_with_all = ["markdown", "csv", "view"])]
     pub facts: bool,
-    /// Every metric, and the shape of the rounds.
+    /// Show every metric, by families, and how its rounds are distributed.
     #[arg(long)]
     pub wide: bool,
-    /// Holm's correction for many cells instead of Benjamini and Hochberg's.
+    /// Correct for many cells by Holm's method instead of Benjamini and Hochberg's: fewer differences, with more
+    /// certainty.
     #[arg(long)]
     pub strict: bool,
-    /// Write the findings in another format, to a file or, where none is named, to standard output. Can be
-    /// given several times; 'tare list exports' names the formats.
+    /// Write the results in another format ('tare list exports' names them), to a file or, without one, to standard
+    /// output. May be given several times.
     #[arg(long = "export", value_name = "FORMAT[=FILE]", value_parser = parse_export)]
     pub exports: Vec<Wanted>,
-    /// Exit with 6 if a cell is so: slower, undecided or gap, as KIND[:ENVIRONMENT[:CASE]][>RATIO] with * for
-    /// any part of a name. Can be given several times.
+    /// Exit with 6 if a cell is slower, undecided or missing: KIND[:ENVIRONMENT[:CASE]][>RATIO], with * for any part of
+    /// a name. May be given several times.
     #[arg(long, value_name = "CONDITION", value_parser = Condition::of_one)]
     pub fail_if: Vec<Condition>,
 }
@@ -215,13 +218,13 @@ impl std::fmt::Debug for Wanted {
 
 fn parse_export(text: &str) -> Result<Wanted, String> {
     let (name, file) = match text.split_once('=') {
-        Some((_, "")) => return Err("a file's name follows '='".into()),
+        Some((_, "")) => return Err("the name of a file must follow '='".into()),
         Some((name, file)) => (name, Some(PathBuf::from(file))),
         None => (text, None),
     };
     let Some(export) = exports::find(name) else {
         let names: Vec<&str> = EXPORTS.iter().map(|export| export.name).collect();
-        return Err(format!("there is no format '{name}'; there are {}", names.join(", ")));
+        return Err(format!("unknown format '{name}'; the formats are {}", names.join(", ")));
     };
     Ok(Wanted { export, file })
 }
@@ -233,46 +236,47 @@ pub enum ToolView {
     Unixbench,
     /// sysbench's cpu and fileio reports.
     Sysbench,
-    /// The lines that dd closes with.
+    /// The last lines that dd prints.
     Dd,
     /// netperf's names for round trips.
     Netperf,
-    /// CrystalDiskMark's lines: the best of all passes, beside all passes.
+    /// CrystalDiskMark's lines: the best pass, beside all passes.
     #[value(name = "crystaldiskmark")]
     CrystalDiskMark,
 }
 
-/// Compare two records over time: what each layer cost then and costs now, and which facts differ.
+/// Compare two records: how each environment's slowdown changed, and which facts differ.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   tare diff before.tare after.tare
-  tare diff --fail-if regressed before.tare after.tare         exit with 6 if a layer has become regressed
-  tare diff --fail-if 'regressed:gvisor:net.*>1.1' OLD NEW     by more than a tenth")]
+  tare diff --fail-if regressed before.tare after.tare         exit with 6 if any environment has become slower
+  tare diff --fail-if 'regressed:gvisor:net.*>1.1' OLD NEW     only gVisor's network, by more than 10 %")]
 pub struct Diff {
     /// The older record.
     pub old: PathBuf,
     /// The newer record.
     pub new: PathBuf,
-    /// One JSON document on standard output.
+    /// Print one JSON document.
     #[arg(long, conflicts_with = "markdown")]
     pub json: bool,
-    /// Markdown, for a pull request.
+    /// Print Markdown, for a pull request.
     #[arg(long, alias = "md")]
     pub markdown: bool,
-    /// Every metric, and every fact that differs.
+    /// Show every metric, and every fact that differs.
     #[arg(long)]
     pub wide: bool,
-    /// Exit with 6 if a cell is so: slower, undecided or gap, as KIND[:ENVIRONMENT[:CASE]][>RATIO] with * for
-    /// any part of a name. Can be given several times.
+    /// Exit with 6 if a cell has regressed, or is undecided or missing: KIND[:ENVIRONMENT[:CASE]][>RATIO], with * for
+    /// any part of a name. May be given several times.
     #[arg(long, value_name = "CONDITION", value_parser = Condition::of_two)]
     pub fail_if: Vec<Condition>,
 }
 
-/// Name everything of a kind.
+/// List probes, environments, studies, articles or export formats.
 #[derive(Debug, clap::Args)]
 pub struct List {
+    /// What to list.
     pub what: Listed,
-    /// One JSON document on standard output.
+    /// Print one JSON document.
     #[arg(long)]
     pub json: bool,
 }
@@ -286,89 +290,89 @@ pub enum Listed {
     Exports,
 }
 
-/// Describe one probe, environment, study or article, or in what the environments of a record differ.
+/// Describe a probe, environment, study or article, or how the environments of a record differ.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   tare show file.seq
   tare show gvisor
   tare show quick
   tare show tuni-wsl2-linux
-  tare show tare-2026-01-31T12-00.tare     facts of its environments, beside the reference's")]
+  tare show tare-2026-01-31T12-00.tare     how its environments differ from the baseline")]
 pub struct Show {
+    /// Name of a probe, environment, study or article, or a record.
     pub name: String,
 }
 
-/// Say what is ready here: every environment, and this machine's clock, noise and frequency.
+/// Check which environments are ready, and this machine's clock, noise and frequency.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  tare check                                what is ready, and what would make the rest so
-  tare check --time --in gvisor,wsl2-like   how long they take to come up")]
+  tare check                                what is ready, and how to make the rest ready
+  tare check --time --in gvisor,wsl2-like   how long they take to start")]
 pub struct Check {
-    /// Enter environments several times instead, and say how long each takes to come up.
+    /// Instead, start environments several times and report how long each takes.
     #[arg(long)]
     pub time: bool,
-    /// Environments to bring up, as for 'tare run'. All that are ready unless given.
+    /// Environments to start, as for 'tare run' [default: all that are ready].
     #[arg(long = "in", value_name = "ENVIRONMENTS", value_delimiter = ',', requires = "time")]
     pub environments: Vec<String>,
-    /// So many starts of each, in turn.
+    /// Start each of them N times, in turn.
     #[arg(long, value_name = "N", default_value_t = 7, requires = "time", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub times: u32,
-    /// Folder on a disk in which environments are built. Left empty afterwards.
+    /// Scratch folder, on a disk, in which environments are built; emptied afterwards.
     #[arg(long, value_name = "FOLDER", requires = "time")]
     pub scratch: Option<PathBuf>,
-    /// Peers to try from this machine, as tare run takes them. May be given several times.
+    /// Peers to try from this machine, as for 'tare run'. May be given several times.
     #[arg(long = "peer", value_name = "PEER")]
     pub peers: Vec<String>,
-    /// One JSON document on standard output.
+    /// Print one JSON document.
     #[arg(long)]
     pub json: bool,
 }
 
-/// Be the other end of network probes that run elsewhere, for whoever has the secret.
+/// Run an authenticated peer for network probes of other machines.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  tare serve                                 for this machine alone, and print what to type
-  tare serve --listen 192.0.2.7:12866        for others too
+  tare serve                                 for this machine only; prints the --peer to use
+  tare serve --listen 192.0.2.7:12866        for other machines too
   tare serve --listen '[::]:12866' --expires 8h --secret-file /etc/tare/secret
 
-Data flows use the port after the one that is listened on, over TCP and UDP. docs/internals/security.md says what a peer
-does for whom.")]
+Data flows use the port after the one of --listen, over TCP and UDP. Only clients with the secret are served.")]
 pub struct Serve {
-    /// Address and port. 127.0.0.1:12866 unless given, and 127.0.0.1:12865 with --netperf.
+    /// Address and port [default: 127.0.0.1:12866, or 127.0.0.1:12865 with --netperf].
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub listen: Option<std::net::SocketAddr>,
-    /// Answer stock netperf 2.7 instead: TCP_RR, UDP_RR, TCP_CRR, TCP_STREAM and TCP_MAERTS. Its protocol knows no
-    /// secret: whoever reaches the address may measure, one at a time.
+    /// Instead, serve stock netperf 2.7: TCP_RR, UDP_RR, TCP_CRR, TCP_STREAM and TCP_MAERTS. Its protocol has no
+    /// secret: anyone who can reach the address may measure, one at a time.
     #[arg(long, conflicts_with_all = ["data_port", "secret_file"])]
     pub netperf: bool,
-    /// Port of data flows. The one after --listen's unless given; any free one where that is 0.
+    /// Port of data flows [default: the one after --listen's; any free one if that is 0].
     #[arg(long, value_name = "PORT")]
     pub data_port: Option<u16>,
-    /// File with the secret, 64 hex digits; made, readable by you alone, if it is not there. A fresh secret is
-    /// printed unless given.
+    /// File with the secret, 64 hex digits; created, readable only by you, if it does not exist. Without it, a new
+    /// secret is printed.
     #[arg(long, value_name = "FILE")]
     pub secret_file: Option<PathBuf>,
-    /// End after so long, e.g. 90s, 8m, 1h.
+    /// Stop after this time, e.g. 90s, 8m, 1h.
     #[arg(long, value_name = "TIME", default_value = "1h")]
     pub expires: String,
-    /// One JSON document on standard output, when it listens.
+    /// Print one JSON document once it listens.
     #[arg(long)]
     pub json: bool,
 }
 
-/// Take away what a killed session left: processes, mounts, folders.
+/// Remove what a killed session left behind: processes, mounts, folders.
 #[derive(Debug, clap::Args)]
 pub struct Clean {
-    /// One JSON document on standard output.
+    /// Print one JSON document.
     #[arg(long)]
     pub json: bool,
 }
 
-/// Do what an environment needs once, like downloading a kernel, or take it away again.
+/// Prepare, or remove, what an environment needs once, e.g. a guest kernel.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  tare environment prepare qemu     download and unpack a kernel by the package manager
-  tare environment remove qemu      take it away again")]
+  tare environment prepare qemu     download and unpack a kernel with the package manager
+  tare environment remove qemu      remove it again")]
 pub struct Environment {
     #[command(subcommand)]
     pub action: EnvironmentAction,
@@ -376,13 +380,13 @@ pub struct Environment {
 
 #[derive(Debug, Subcommand)]
 pub enum EnvironmentAction {
-    /// Do the slow part that is kept from one session to the next.
+    /// Do the slow part, which is kept from one session to the next.
     Prepare { environment: String },
-    /// Take away what 'prepare' made.
+    /// Remove what 'prepare' made.
     Remove { environment: String },
 }
 
-/// Print the completions of a shell, for its startup file.
+/// Print completions for a shell.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   tare completions bash > ~/.local/share/bash-completion/completions/tare
@@ -391,12 +395,12 @@ pub struct Completions {
     pub shell: clap_complete::Shell,
 }
 
-/// Write the manual's pages, one a command, into a folder.
+/// Write the manual pages, one for each command, into a folder.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   tare man ~/.local/share/man/man1")]
 pub struct Man {
-    /// A folder that is there.
+    /// An existing folder.
     pub folder: PathBuf,
 }
 

@@ -1,4 +1,4 @@
-//! Outputs: what goes to a file and what to standard output, and what a gate makes of the exit code.
+//! Outputs: what goes to a file and what to standard output, and the exit code of `--fail-if`.
 
 use std::fs::{OpenOptions, Permissions};
 use std::io::{self, Write};
@@ -25,7 +25,7 @@ pub fn prints(view: &View) -> bool {
 pub fn check(view: &View) -> Result<(), LabError> {
     let own = [view.json || view.facts, view.markdown, view.csv, view.view.is_some()]
         .iter()
-        .filter(|asked| **asked)
+        .filter(|selected| **selected)
         .count();
     let exported = view.exports.iter().filter(|wanted| destination(wanted).is_none()).count();
     if own + exported < 2 {
@@ -93,20 +93,21 @@ fn cannot(file: &Path, error: io::Error) -> LabError {
         .hint("name a file in a folder that you may write")
 }
 
-/// Says what a gate found, on standard error, and gives the exit code.
-pub fn tell(outcome: &Outcome, tripped: &[String]) -> ExitCode {
-    anstream::eprintln!("{}", tare_report::gate::line(outcome));
-    tripped.iter().for_each(|line| anstream::eprintln!("  {line}"));
+/// Reports on standard error what the conditions found, and gives the exit code.
+pub fn report_conditions(outcome: &Outcome, met: &[String]) -> ExitCode {
+    anstream::eprintln!("{}", tare_report::gate::sentence(outcome));
+    met.iter().for_each(|line| anstream::eprintln!("  {line}"));
     if outcome.is_shut() { Exit::Gate.into() } else { ExitCode::SUCCESS }
 }
 
-/// A condition that no cell of the session answers to.
-pub fn chooses_nothing(condition: &str, targets: &[String]) -> LabError {
-    let error = LabError::new(ErrorKind::Usage, format!("'{condition}' chooses no cell of this session"));
+/// A condition that matches no cell of the session.
+pub fn matches_nothing(condition: &str, targets: &[String]) -> LabError {
+    let error = LabError::new(ErrorKind::Usage, format!("'{condition}' matches no cell of this session"));
     match targets {
         [] => error.hint("there is no environment beside the baseline"),
-        targets => {
-            error.hint(format!("its environments are {}; tare list probes names cases", targets.join(", ")))
-        }
+        targets => error.hint(format!(
+            "its environments are {}; 'tare list probes' lists the probes",
+            targets.join(", ")
+        )),
     }
 }

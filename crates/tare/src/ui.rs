@@ -109,7 +109,7 @@ impl Observer for Progress {
                     elapsed_s: standing.elapsed_s,
                     left_s: Some(standing.left_s),
                 };
-                self.draw(|width| progress::line(&state, width), || progress::plain(&state));
+                self.draw(|width| progress::terminal_line(&state, width), || progress::log_line(&state));
             }
         }
     }

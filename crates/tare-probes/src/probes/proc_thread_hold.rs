@@ -26,7 +26,12 @@ pub static PROBE: Probe = Probe {
     distorted_by: "limits on threads; memory use of other programs",
     parameters: &[
         Parameter { name: "n", quick: "100", reference: "1000", about: "threads kept alive at once" },
-        Parameter { name: "stack", quick: "64KiB", reference: "default", about: "bytes of a stack, or default" },
+        Parameter {
+            name: "stack",
+            quick: "64KiB",
+            reference: "default",
+            about: "bytes of a stack, or default",
+        },
         Parameter {
             name: "hold_ms",
             quick: "50",

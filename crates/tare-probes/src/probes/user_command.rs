@@ -66,7 +66,12 @@ pub static PROBE: Probe = Probe {
         },
         Parameter { name: "clean", quick: "[]", reference: "[]", about: "run after it" },
         Parameter { name: "environment", quick: "{}", reference: "{}", about: "its variables" },
-        Parameter { name: "carry", quick: "0:", reference: "0:", about: "number and hash of the files that it needs" },
+        Parameter {
+            name: "carry",
+            quick: "0:",
+            reference: "0:",
+            about: "number and hash of the files that it needs",
+        },
         Parameter { name: "timeout_s", quick: "60", reference: "60", about: "seconds that a run may take" },
         Parameter {
             name: "expect_exit",

@@ -1,4 +1,4 @@
-//! Bencher Metric Format: figures and cost ratios with their bounds, for `bencher run --adapter json`.
+//! Bencher Metric Format: values and slowdowns with their bounds, for `bencher run --adapter json`.
 
 use serde_json::{Map, Value, json};
 use tare_data::unit::Unit;
@@ -9,7 +9,7 @@ use crate::words;
 
 pub static EXPORT: Export = Export {
     name: "bencher",
-    summary: "Bencher Metric Format: headline figures and cost ratios with their bounds",
+    summary: "Bencher Metric Format: headline values and slowdowns with their bounds",
     writing: Writing::Whole,
     render,
 };
@@ -32,7 +32,7 @@ fn render(source: &Source) -> Vec<u8> {
             }
         }
     }
-    let mut text = crate::json::escaped(&benchmarks);
+    let mut text = crate::json::escaping::escaped(&benchmarks);
     text.push('\n');
     text.into_bytes()
 }

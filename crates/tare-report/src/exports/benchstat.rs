@@ -1,4 +1,4 @@
-//! Go's benchmark format: a line a trial, so that benchstat makes its own medians and intervals of them.
+//! Go's benchmark format: a line for each trial, so that benchstat makes its own medians and intervals of them.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -12,7 +12,7 @@ use crate::text::clean;
 
 pub static EXPORT: Export = Export {
     name: "benchstat",
-    summary: "Go's benchmark format, a line a trial: benchstat -col /environment FILE compares the environments",
+    summary: "Go's benchmark format, a line for each trial: benchstat -col /environment FILE compares the environments",
     writing: Writing::Whole,
     render,
 };

@@ -1,4 +1,4 @@
-//! The findings as CSV: one line a cell, for spreadsheets and data frames.
+//! The findings as CSV: one line for each cell, for spreadsheets and data frames.
 
 use tare_analysis::findings::{Cell, Findings, Level, Missing, Row};
 use tare_analysis::verdicts::verdict::names_direction;
@@ -10,7 +10,7 @@ use crate::words;
 
 pub static EXPORT: Export = Export {
     name: "csv",
-    summary: "a line a cell of the findings, for spreadsheets and data frames",
+    summary: "a line for each cell of the findings, for spreadsheets and data frames",
     writing: Writing::Whole,
     render: |Source { session, findings, .. }| render(session, findings).into_bytes(),
 };
@@ -87,7 +87,7 @@ fn baseline(level: Option<&Level>) -> [String; 11] {
 fn cell_fields(cell: &Cell) -> [String; 11] {
     match cell {
         Cell::Compared(c) => fields(
-            words::verdict_name(c.verdict),
+            &words::machine_name(&c.verdict),
             [Some(c.ratio), Some(c.low), Some(c.high), Some(c.p)],
             Some(names_direction(c.verdict)),
             Some(c.rounds),
@@ -96,12 +96,13 @@ fn cell_fields(cell: &Cell) -> [String; 11] {
         ),
         Cell::Observed(level) => fields("observed", [None; 4], None, Some(level.rounds), Some(level), ""),
         Cell::Missing(missing) => {
-            let level = match missing {
-                Missing::NoBaseline(level) | Missing::NotComparable { level, .. } => Some(level),
-                Missing::Failed(_) | Missing::NotReached => None,
+            let level = super::level_of(cell);
+            let reason = match missing {
+                Missing::Failed(failure) => &failure.reason,
+                Missing::NotComparable { reason, .. } => reason.as_str(),
+                Missing::NotReached | Missing::NoBaseline(_) => "",
             };
-            let reason = words::missing(missing).1.unwrap_or("");
-            fields(words::missing_name(missing), [None; 4], None, level.map(|l| l.rounds), level, reason)
+            fields(&words::missing_name(missing), [None; 4], None, level.map(|l| l.rounds), level, reason)
         }
     }
 }

@@ -2,20 +2,21 @@
 
 use tare_analysis::findings::{Cell, Verdict};
 use tare_analysis::gate::Answer;
+use tare_analysis::verdicts::verdict::is_decided;
 
 use super::{Export, Headline, Source, Writing};
-use crate::number::{counted, ratio, ratio_interval};
+use crate::number::counted;
 use crate::text::clean;
 use crate::{gate, view, words};
 
 pub static EXPORT: Export = Export {
     name: "github-annotations",
-    summary: "lines ::error for cells that trip a gate, ::warning for slower cells and doubts, ::notice for gaps",
+    summary: "lines ::error for cells that meet a --fail-if condition, ::warning for slower cells and warnings, ::notice for cells without a comparison",
     writing: Writing::Whole,
     render,
 };
 
-/// GitHub shows so many annotations of a level for one step, and drops the others without a word.
+/// GitHub shows this many annotations of a level for one step, and drops the others silently.
 const MOST_SHOWN: usize = 10;
 
 /// A level, with its annotations: title and message.
@@ -36,7 +37,7 @@ fn render(source: &Source) -> Vec<u8> {
     out.into_bytes()
 }
 
-fn trips(source: &Source, cell: &Headline) -> bool {
+fn is_met(source: &Source, cell: &Headline) -> bool {
     source.gate.and_then(|gate| gate.of(cell.at.0, cell.at.1)).is_some_and(|j| j.answer == Answer::Trips)
 }
 
@@ -47,23 +48,21 @@ fn title(cell: &Headline) -> String {
 fn errors(source: &Source) -> Level {
     let mut all = Vec::new();
     if let Some(outcome) = source.gate.filter(|outcome| outcome.is_shut()) {
-        all.push(("tare".to_owned(), gate::line(outcome)));
+        all.push(("tare".to_owned(), gate::sentence(outcome)));
     }
-    let tripped = source.headlines().filter(|cell| trips(source, cell));
-    all.extend(tripped.map(|cell| (title(&cell), said(source, &cell))));
+    let met = source.headlines().filter(|cell| is_met(source, cell));
+    all.extend(met.map(|cell| (title(&cell), finding(source, &cell))));
     Level("error", all)
 }
 
-/// What casts doubt first, then what is dear.
+/// What casts doubt first, then what is slower.
 fn warnings(source: &Source) -> Level {
     let findings = source.findings;
     let about = |text: String| ("tare".to_owned(), text);
     let mut all: Vec<(String, String)> =
         view::banner(findings).into_iter().chain(view::ending(findings, None)).map(about).collect();
     let compared = || source.headlines().filter_map(|cell| words::comparison(cell.cell));
-    let is_open =
-        |verdict| matches!(verdict, Verdict::Inconclusive | Verdict::SlowerUnclear | Verdict::FasterUnclear);
-    let open = compared().filter(|comparison| is_open(comparison.verdict)).count();
+    let open = compared().filter(|comparison| !is_decided(comparison.verdict)).count();
     if open > 0 {
         all.push(about(format!(
             "{open} of {} could not be decided",
@@ -71,33 +70,27 @@ fn warnings(source: &Source) -> Level {
         )));
     }
     let slower = source.headlines().filter(|cell| {
-        words::comparison(cell.cell).is_some_and(|c| c.verdict == Verdict::Slower) && !trips(source, cell)
+        words::comparison(cell.cell).is_some_and(|c| c.verdict == Verdict::Slower) && !is_met(source, cell)
     });
-    all.extend(slower.map(|cell| (title(&cell), said(source, &cell))));
+    all.extend(slower.map(|cell| (title(&cell), finding(source, &cell))));
     Level("warning", all)
 }
 
 fn notices(source: &Source) -> Level {
     let missing =
-        source.headlines().filter(|cell| matches!(cell.cell, Cell::Missing(_)) && !trips(source, cell));
-    Level("notice", missing.map(|cell| (title(&cell), said(source, &cell))).collect())
+        source.headlines().filter(|cell| matches!(cell.cell, Cell::Missing(_)) && !is_met(source, cell));
+    Level("notice", missing.map(|cell| (title(&cell), finding(source, &cell))).collect())
 }
 
-fn said(source: &Source, cell: &Headline) -> String {
+fn finding(source: &Source, cell: &Headline) -> String {
     match cell.cell {
-        Cell::Compared(c) => format!(
-            "{} of {}, {} {} ({})",
-            ratio(c.ratio),
+        Cell::Compared(_) => format!(
+            "against {}: {} ({})",
             clean(&source.findings.baseline),
-            ratio_interval(c.low, c.high, c.ratio),
-            words::verdict(c.verdict),
+            words::cell(cell.cell),
             clean(&cell.row.case),
         ),
-        Cell::Observed(_) => "observed and not judged".into(),
-        Cell::Missing(missing) => match words::missing(missing) {
-            (word, Some(reason)) => format!("{word}: {}", clean(reason)),
-            (word, None) => word.to_owned(),
-        },
+        Cell::Observed(_) | Cell::Missing(_) => clean(&words::cell(cell.cell)),
     }
 }
 
@@ -118,7 +111,7 @@ mod tests {
     use super::*;
     use crate::specimen;
 
-    /// Reads a command as the runner does: level, title, message; none where the line is no command.
+    /// Reads a command as the runner does: level, title, message; none where the line is not a command.
     fn read(line: &str) -> Option<(String, String, String)> {
         let (command, message) = line.strip_prefix("::")?.split_once("::")?;
         let (level, properties) = command.split_once(' ')?;
@@ -144,15 +137,15 @@ mod tests {
     }
 
     #[test]
-    fn a_gate_makes_errors_of_what_else_is_a_warning() {
+    fn a_condition_makes_errors_of_what_is_otherwise_a_warning() {
         let of = |all: &[(String, String, String)], level: &str| all.iter().filter(|a| a.0 == level).count();
         let free = shown(None, "system call");
         assert_eq!((of(&free, "error"), of(&free, "notice")), (0, 2));
         assert!(free.iter().any(|a| a.0 == "warning" && a.1 == "tare: system call in gvisor"), "{free:?}");
         let gated = shown(Some("slower:gvisor:sys.*"), "system call");
         assert_eq!(of(&gated, "error"), 2);
-        assert!(gated[0].2.starts_with("gate shut: 1 of 1 cell trips it"));
-        assert_eq!(gated[1].2, "24.1x of native, [23.9, 24.4] slower (sys.getppid)");
+        assert!(gated[0].2.starts_with("condition met: in 1 of 1 cell"));
+        assert_eq!(gated[1].2, "against native: 24.1x slower [23.9, 24.4] (sys.getppid)");
     }
 
     #[test]

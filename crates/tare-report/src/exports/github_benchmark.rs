@@ -1,4 +1,4 @@
-//! The JSON of github-action-benchmark's custom tools, which want figures that are better small and better big apart.
+//! The JSON of github-action-benchmark's custom tools, which take values for which smaller is better and those for which bigger is apart.
 
 use serde::Serialize;
 use tare_data::unit::Direction;
@@ -10,14 +10,14 @@ use crate::words;
 
 pub static SMALLER: Export = Export {
     name: "github-benchmark-smaller",
-    summary: "github-action-benchmark, tool customSmallerIsBetter: cost ratios, and figures that are better small",
+    summary: "github-action-benchmark, tool customSmallerIsBetter: slowdowns, and values for which smaller is better",
     writing: Writing::Whole,
     render: |source| render(source, Direction::Lower),
 };
 
 pub static BIGGER: Export = Export {
     name: "github-benchmark-bigger",
-    summary: "github-action-benchmark, tool customBiggerIsBetter: figures that are better big",
+    summary: "github-action-benchmark, tool customBiggerIsBetter: values for which bigger is better",
     writing: Writing::Whole,
     render: |source| render(source, Direction::Higher),
 };
@@ -51,12 +51,12 @@ fn render(source: &Source, better: Direction) -> Vec<u8> {
         }
     }
     benches.retain(|bench| bench.value.is_finite());
-    let mut text = crate::json::escaped(&benches);
+    let mut text = crate::json::escaping::escaped(&benches);
     text.push('\n');
     text.into_bytes()
 }
 
-/// What each environment costs: a figure that another machine or day does not move, as far as both sides move together.
+/// Every environment's slowdown: another machine or day does not change it as far as it changes both sides alike.
 fn ratios<'a>(source: &'a Source, row: &'a tare_analysis::findings::Row) -> impl Iterator<Item = Bench> + 'a {
     source.findings.subjects.iter().zip(&row.cells).filter_map(|(target, cell)| {
         let comparison = words::comparison(cell)?;
@@ -65,7 +65,11 @@ fn ratios<'a>(source: &'a Source, row: &'a tare_analysis::findings::Row) -> impl
             unit: format!("x {}", clean(&source.findings.baseline)),
             value: comparison.ratio,
             range: bounds(comparison).map(|(low, high)| ratio_interval(low, high, comparison.ratio)),
-            extra: Some(format!("{}: {}", clean(&row.label), words::verdict(comparison.verdict))),
+            extra: Some(format!(
+                "{}: {}",
+                clean(&row.label),
+                words::Standing::of_comparison(comparison).word()
+            )),
         })
     })
 }

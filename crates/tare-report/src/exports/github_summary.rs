@@ -5,7 +5,7 @@ use crate::gate;
 
 pub static EXPORT: Export = Export {
     name: "github-summary",
-    summary: "the table and the gate's answer as Markdown, appended to the summary of a GitHub job",
+    summary: "the table and the answer to --fail-if as Markdown, appended to the summary of a GitHub job",
     writing: Writing::Appended { variable: "GITHUB_STEP_SUMMARY" },
     render,
 };
@@ -14,7 +14,7 @@ fn render(source: &Source) -> Vec<u8> {
     let mut text = String::new();
     if let Some(outcome) = source.gate {
         let mark = if outcome.is_shut() { "> [!CAUTION]" } else { "> [!NOTE]" };
-        text.push_str(&format!("{mark}\n> {}\n\n", gate::line(outcome)));
+        text.push_str(&format!("{mark}\n> {}\n\n", gate::sentence(outcome)));
     }
     text.push_str(&crate::markdown::render(source.session, source.findings));
     // Another step's summary may follow.

@@ -10,7 +10,7 @@ use crate::text::clean;
 
 pub static EXPORT: Export = Export {
     name: "hyperfine",
-    summary: "hyperfine's JSON: headlines that are times, a run a round, in seconds an operation",
+    summary: "hyperfine's JSON: headlines that are times, a run for each round, in seconds per operation",
     writing: Writing::Whole,
     render,
 };
@@ -57,7 +57,7 @@ fn render(source: &Source) -> Vec<u8> {
             results.extend(run(command, parameters, level));
         }
     }
-    let mut text = crate::json::escaped(&Results { results });
+    let mut text = crate::json::escaping::escaped(&Results { results });
     text.push('\n');
     text.into_bytes()
 }

@@ -1,4 +1,4 @@
-//! JUnit XML: a test case a headline cell, for the test views of forges and build servers.
+//! JUnit XML: a test case for each headline cell, for the test views of forges and build servers.
 
 use std::fmt::Write;
 
@@ -6,13 +6,13 @@ use tare_analysis::findings::Cell;
 use tare_analysis::gate::Answer;
 
 use super::{Export, Headline, Source, Writing};
-use crate::number::{Figure, ratio, ratio_interval};
+use crate::number::Figure;
 use crate::text::clean;
 use crate::words;
 
 pub static EXPORT: Export = Export {
     name: "junit",
-    summary: "JUnit XML: a test case a cell; failed where a gate is tripped, skipped where there is no comparison",
+    summary: "JUnit XML, a test case for each cell: failed where a --fail-if condition is met, skipped where there is no comparison",
     writing: Writing::Whole,
     render,
 };
@@ -25,7 +25,7 @@ enum Result {
     Skipped(String),
 }
 
-/// A suite an environment. Without a gate nothing fails: a cost is a finding, not a fault.
+/// A suite for each environment. Without --fail-if nothing fails: a slowdown is a finding, not a fault.
 fn render(source: &Source) -> Vec<u8> {
     let cells: Vec<(Headline, Result)> =
         source.headlines().map(|cell| (cell, result(source, &cell))).collect();
@@ -61,29 +61,22 @@ fn counts<'a, 'b: 'a>(cells: impl Iterator<Item = &'a (Headline<'b>, Result)>) -
 fn result(source: &Source, cell: &Headline) -> Result {
     let judged = source.gate.and_then(|gate| gate.of(cell.at.0, cell.at.1));
     match judged.filter(|judged| judged.answer == Answer::Trips) {
-        Some(judged) => Result::Failed(format!("{}: {}", judged.condition, said(source, cell))),
-        None if words::comparison(cell.cell).is_none() => Result::Skipped(said(source, cell)),
+        Some(judged) => Result::Failed(format!("{}: {}", judged.condition, finding(source, cell))),
+        None if words::comparison(cell.cell).is_none() => Result::Skipped(finding(source, cell)),
         None => Result::Passed,
     }
 }
 
 /// What was found, in one line.
-fn said(source: &Source, cell: &Headline) -> String {
+fn finding(source: &Source, cell: &Headline) -> String {
     match cell.cell {
-        Cell::Compared(c) => format!(
-            "{} of {}, {} {}",
-            ratio(c.ratio),
-            clean(&source.findings.baseline),
-            ratio_interval(c.low, c.high, c.ratio),
-            words::verdict(c.verdict)
-        ),
         Cell::Observed(level) => {
-            format!("{}, observed and not judged", Figure::plain(level.median, cell.row.metric.unit).text())
+            format!("{}, observed, never compared", Figure::plain(level.median, cell.row.metric.unit).text())
         }
-        Cell::Missing(missing) => match words::missing(missing) {
-            (word, Some(reason)) if !reason.trim().is_empty() => format!("{word}: {}", clean(reason)),
-            (word, _) => word.to_owned(),
-        },
+        Cell::Compared(_) => {
+            format!("against {}: {}", clean(&source.findings.baseline), words::cell(cell.cell))
+        }
+        Cell::Missing(_) => clean(&words::cell(cell.cell)),
     }
 }
 
@@ -96,7 +89,7 @@ fn test_case(xml: &mut String, source: &Source, cell: &Headline, result: &Result
         Result::Failed(why) => writeln!(xml, "      <failure message=\"{}\"/>", attribute(why)),
         Result::Skipped(why) => writeln!(xml, "      <skipped message=\"{}\"/>", attribute(why)),
     };
-    let _ = writeln!(xml, "      <system-out>{}</system-out>", attribute(&said(source, cell)));
+    let _ = writeln!(xml, "      <system-out>{}</system-out>", attribute(&finding(source, cell)));
     xml.push_str("    </testcase>\n");
 }
 
@@ -134,12 +127,12 @@ mod tests {
     }
 
     #[test]
-    fn a_cost_is_no_failure_unless_a_gate_says_so() {
+    fn a_slowdown_fails_nothing_without_a_condition() {
         assert!(shown(None).contains("tests=\"21\" failures=\"0\" errors=\"0\" skipped=\"2\""));
         let gated = shown(Some("slower:gvisor>10"));
         assert_eq!(gated.matches("<failure").count(), 3);
         assert!(
-            gated.contains("message=\"slower:gvisor&gt;10: 24.1x of native, [23.9, 24.4] slower\""),
+            gated.contains("message=\"slower:gvisor&gt;10: against native: 24.1x slower [23.9, 24.4]\""),
             "{gated}"
         );
         assert!(gated.contains("<skipped message=\"not comparable: emulated processor (TCG)"), "{gated}");

@@ -1,4 +1,4 @@
-//! OpenMetrics text: figures, cost ratios and verdicts as gauges and state sets, for Prometheus and its kin.
+//! OpenMetrics text: values, slowdowns and verdicts as gauges and state sets, for Prometheus and other readers.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -12,7 +12,7 @@ use crate::words;
 
 pub static EXPORT: Export = Export {
     name: "openmetrics",
-    summary: "OpenMetrics text: figures in base units, cost ratios with their bounds, verdicts",
+    summary: "OpenMetrics text: values in base units, slowdowns with their bounds, verdicts",
     writing: Writing::Whole,
     render,
 };
@@ -110,17 +110,19 @@ fn session(all: &mut Exposition, source: &Source) {
 fn compared(all: &mut Exposition, row: &Row, target: &str, comparison: &Comparison) {
     let labels = labels(row, target);
     let gauge = |name, help| Family { name, unit: "ratio", help, kind: "gauge" };
-    let cost = gauge("tare_cost_ratio", "Cost of the environment over the baseline; above 1 it is slower.");
+    let cost =
+        gauge("tare_cost_ratio", "Slowdown of the environment against the baseline; above 1 it is slower.");
     all.add(cost, "", &labels, comparison.ratio);
-    let low = gauge("tare_cost_low_ratio", "Lower end of the cost's 95 % interval.");
+    let low = gauge("tare_cost_low_ratio", "Lower end of the slowdown's 95 % confidence interval.");
     all.add(low, "", &labels, comparison.low);
-    let high = gauge("tare_cost_high_ratio", "Upper end of the cost's 95 % interval.");
+    let high = gauge("tare_cost_high_ratio", "Upper end of the slowdown's 95 % confidence interval.");
     all.add(high, "", &labels, comparison.high);
     for verdict in VERDICTS {
         let states =
             Family { name: "tare_verdict", unit: "", help: "What the interval says.", kind: "stateset" };
         let mut labels = labels.clone();
-        labels.push(("tare_verdict", words::verdict_name(verdict)));
+        let verdict_name = words::machine_name(&verdict);
+        labels.push(("tare_verdict", &verdict_name));
         all.add(states, "", &labels, f64::from(u8::from(verdict == comparison.verdict)));
     }
 }
@@ -143,7 +145,7 @@ fn listed(labels: &[(&str, &str)]) -> String {
 
 /// Name, unit and help of a unit's family, and the factor to its base unit.
 fn family(unit: Unit) -> ((&'static str, &'static str, &'static str), f64) {
-    let rate = "Median over rounds, better high.";
+    let rate = "Median over rounds; higher is better.";
     let amount = "Median over rounds.";
     match unit {
         Unit::Nanoseconds => {

@@ -1,4 +1,4 @@
-//! Parquet: a row a trial and metric, raw, for data frames and DuckDB; the findings are what CSV is for.
+//! Parquet: a row for each trial and metric, raw, for data frames and DuckDB; the findings are what CSV is for.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::words;
 
 pub static EXPORT: Export = Export {
     name: "parquet",
-    summary: "Parquet, a row a trial and metric: every value, those that do not count marked",
+    summary: "Parquet, a row for each trial and metric: every value; those that do not count are marked",
     writing: Writing::Whole,
     render: |source| render(source).expect("columns are as long as the rows, and a vector takes every byte"),
 };
@@ -65,10 +65,7 @@ const COLUMNS: &[(&str, Column)] = &[
     ("start", Column::Number(|v| Some(v.trial.start.into()))),
     ("counted", Column::Truth(|v| v.counted)),
     ("value", Column::Figure(|v| v.value)),
-    (
-        "failure",
-        Column::Text(|_, v| v.trial.failure.as_ref().map(|f| words::failure_name(f.kind).to_owned())),
-    ),
+    ("failure", Column::Text(|_, v| v.trial.failure.as_ref().map(|f| words::machine_name(&f.kind)))),
     ("reason", Column::Text(|_, v| v.trial.failure.as_ref().map(|f| f.reason.clone()))),
     ("started_ns", Column::Number(|v| i64::try_from(v.trial.started_ns).ok())),
     ("host_elapsed_ns", Column::Number(|v| i64::try_from(v.trial.host_elapsed_ns).ok())),

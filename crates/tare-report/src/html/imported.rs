@@ -8,7 +8,8 @@ use tare_data::session::Header;
 use tare_data::unit::Unit;
 
 use crate::imported::{Beside, corresponding};
-use crate::json::{Document, escaped};
+use crate::json::Document;
+use crate::json::escaping::escaped;
 
 /// Letters that figures take in the page of a session: what a full session leaves of the page's 1 MB.
 const MOST_BESIDE: usize = 40_000;

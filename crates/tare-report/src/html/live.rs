@@ -3,7 +3,7 @@
 use serde::Serialize;
 use tare_data::session::Ending;
 
-use crate::json::escaped;
+use crate::json::escaping::escaped;
 use crate::words;
 
 /// Counts that a record gives without any analysis.
@@ -45,7 +45,7 @@ struct Written<'a> {
     label: Option<&'a str>,
     #[serde(rename = "environment")]
     target: Option<&'a str>,
-    ending: Option<&'static str>,
+    ending: Option<String>,
 }
 
 impl Standing {
@@ -62,7 +62,7 @@ impl Standing {
             budget_s: self.budget_s,
             label: self.label.as_deref(),
             target: self.target.as_deref(),
-            ending: self.ending.map(words::ending_name),
+            ending: self.ending.as_ref().map(words::machine_name),
         })
     }
 }

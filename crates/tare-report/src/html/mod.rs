@@ -21,7 +21,7 @@ use self::data::Page;
 use self::imported::ImportedPage;
 use self::pack::pack;
 use crate::imported::Beside;
-use crate::json::write_escaped;
+use crate::json::escaping::write_escaped;
 use crate::text::clean;
 
 /// The page as it is built, with a place for its data and its title.

@@ -10,7 +10,7 @@ use super::{origin, words};
 use crate::markdown::literal;
 use crate::number::Figure;
 use crate::terminal::NARROWEST;
-use crate::terminal::grid::{GAP, layout, natural_width};
+use crate::terminal::grid::{SPACING, layout, natural_width};
 use crate::text::{clean, paragraph};
 
 /// Stands above the table, in every format.
@@ -153,14 +153,14 @@ pub fn beside_terminal(found: &[Beside], width: usize, coloured: bool) -> String
     let mut widths: Vec<usize> =
         (0..4).map(|at| rows.iter().map(|row: &Vec<_>| natural_width(&row[at])).max().unwrap_or(0)).collect();
     // The two long columns share what the short ones leave.
-    let left = width.saturating_sub(widths[0].min(20) + widths[1] + 3 * GAP);
+    let left = width.saturating_sub(widths[0].min(20) + widths[1] + 3 * SPACING);
     widths[0] = widths[0].min(20);
     widths[2] = widths[2].min(left / 2);
     widths[3] = widths[3].min(left - widths[2]);
     for (at, row) in rows.iter().enumerate() {
         out.extend(layout(row, &widths, coloured));
         if at == 0 {
-            out.push("─".repeat(widths.iter().sum::<usize>() + 3 * GAP));
+            out.push("─".repeat(widths.iter().sum::<usize>() + 3 * SPACING));
         }
     }
     out.join("\n") + "\n"

@@ -8,11 +8,11 @@ use serde::Serialize;
 use tare_data::imported::{Imported, ImportedFigure, Stated};
 
 use crate::exports::csv;
-use crate::json::escaped;
+use crate::json::escaping::escaped;
 use crate::markdown::literal;
 use crate::number::{Figure, counted};
 use crate::terminal::NARROWEST;
-use crate::terminal::grid::{Entry, Part, layout, natural_width, span};
+use crate::terminal::grid::{GridCell, Part, layout, natural_width, span};
 use crate::text::{clean, columns, paragraph};
 
 pub use beside::{Beside, Own, beside, beside_markdown, beside_terminal};
@@ -82,7 +82,7 @@ pub fn terminal(imported: &[Imported], width: usize, coloured: bool) -> String {
         let mut widths: Vec<usize> =
             (0..5).map(|at| rows.iter().map(|row| natural_width(&row[at])).max().unwrap_or(0)).collect();
         widths[0] = widths[0].min(WIDEST_NAME);
-        let fixed: usize = widths[..4].iter().sum::<usize>() + 4 * crate::terminal::grid::GAP;
+        let fixed: usize = widths[..4].iter().sum::<usize>() + 4 * crate::terminal::grid::SPACING;
         widths[4] = widths[4].min(width.saturating_sub(fixed).max(columns("tare's probe")));
         for (at, row) in rows.iter().enumerate() {
             out.extend(layout(row, &widths, coloured));
@@ -94,15 +94,15 @@ pub fn terminal(imported: &[Imported], width: usize, coloured: bool) -> String {
     out.join("\n") + "\n"
 }
 
-fn words(text: &str) -> Entry {
+fn words(text: &str) -> GridCell {
     vec![Part::Words(span(text, anstyle::Style::new()))]
 }
 
-fn lines<'a>(texts: impl Iterator<Item = String> + 'a) -> Entry {
-    texts.map(|text| Part::Line(vec![span(text, anstyle::Style::new())])).collect()
+fn lines<'a>(texts: impl Iterator<Item = String> + 'a) -> GridCell {
+    texts.map(|text| Part::Spans(vec![span(text, anstyle::Style::new())])).collect()
 }
 
-fn row(figure: &ImportedFigure) -> Vec<Entry> {
+fn row(figure: &ImportedFigure) -> Vec<GridCell> {
     let mut name = words(&clean(&figure.name));
     let said = parameters(&figure.parameters);
     if !said.is_empty() {

@@ -47,7 +47,7 @@ pub struct About<'a> {
     /// Arguments after the program's name.
     pub command: &'a [String],
     /// `complete`, `interrupted` or `broken_off`.
-    pub ending: &'static str,
+    pub ending: String,
     /// Number of trials, disturbed ones and failures included.
     pub trials: usize,
 }
@@ -100,7 +100,7 @@ pub struct TargetWarning<'a> {
 #[derive(Debug, Serialize)]
 pub struct Warning {
     /// Name of its kind, e.g. `clock_disagrees`.
-    pub kind: &'static str,
+    pub kind: String,
     pub words: String,
     pub advice: &'static str,
 }
@@ -118,7 +118,7 @@ pub struct Row<'a> {
     pub case: &'a str,
     pub probe: &'a str,
     /// Kind of work, e.g. `system_call`.
-    pub family: &'static str,
+    pub family: String,
     pub label: &'a str,
     /// Parameters of the probe, as a person writes them.
     pub parameters: BTreeMap<&'a str, &'a str>,
@@ -184,7 +184,7 @@ pub struct Cell<'a> {
     #[serde(rename = "environment")]
     pub target: &'a str,
     /// `slower`, `faster`, `same`, `slower_unclear`, `faster_unclear`, `cannot_tell`, `observed` or `gap`.
-    pub verdict: &'static str,
+    pub verdict: String,
     pub comparison: Option<Comparison<'a>>,
     /// A figure that is shown and never judged: a maximum is an observation, not a parameter.
     pub observed: Option<Level<'a>>,
@@ -237,7 +237,7 @@ pub struct SharedStarts {
 #[derive(Debug, Serialize)]
 pub struct Missing<'a> {
     /// Name of its kind, e.g. `not_permitted`.
-    pub kind: &'static str,
+    pub kind: String,
     /// The same in words.
     pub words: &'static str,
     pub reason: Option<&'a str>,
@@ -273,7 +273,7 @@ pub struct FailedTrial<'a> {
     pub target: &'a str,
     pub round: u32,
     pub attempt: u32,
-    pub kind: &'static str,
+    pub kind: String,
     pub reason: &'a str,
 }
 

@@ -9,7 +9,7 @@ use tare_data::unit::Direction;
 
 use super::document::*;
 use super::{SCHEMA, VERSION};
-use crate::{notes, view, words};
+use crate::{notes, summary, view, words};
 
 impl<'a> Document<'a> {
     /// The document of a session.
@@ -28,7 +28,7 @@ impl<'a> Document<'a> {
             warnings: warnings
                 .map(|(target, c)| TargetWarning { target: target.as_deref(), warning: warning(c) })
                 .collect(),
-            sentences: view::sentences(findings)
+            sentences: summary::sentences(findings)
                 .into_iter()
                 .map(|(target, sentence)| Sentence { target, sentence })
                 .collect(),
@@ -47,7 +47,7 @@ fn about<'a>(session: &'a Session, findings: &Findings) -> About<'a> {
         started: &session.header.started,
         measured_s: view::measured_s(session),
         command: &session.header.command,
-        ending: words::ending_name(findings.ending),
+        ending: words::machine_name(&findings.ending),
         trials: session.trials.len(),
     }
 }
@@ -83,7 +83,7 @@ fn certificate(certificate: &findings::Certificate) -> Certificate {
 }
 
 fn warning(warning: &tare_data::warning::Warning) -> Warning {
-    Warning { kind: words::warning_name(warning), words: warning.words(), advice: warning.advice() }
+    Warning { kind: words::machine_name(warning), words: warning.words(), advice: warning.advice() }
 }
 
 fn fill_row<'a>(
@@ -98,7 +98,7 @@ fn fill_row<'a>(
     Row {
         case: &row.case,
         probe: &row.probe,
-        family: words::family_name(Family::of(&row.probe)),
+        family: words::machine_name(&Family::of(&row.probe)),
         label: &row.label,
         parameters: parameters.map(|(key, value)| (key.as_str(), value.as_str())).collect(),
         place: row.place.as_deref(),
@@ -144,21 +144,21 @@ fn fill_cell<'a>(cell: &'a findings::Cell, target: &'a str) -> Cell<'a> {
     match cell {
         findings::Cell::Compared(found) => Cell {
             target,
-            verdict: words::verdict_name(found.verdict),
+            verdict: words::machine_name(&found.verdict),
             comparison: Some(comparison(found)),
             observed: None,
             missing: None,
         },
         findings::Cell::Observed(found) => Cell {
             target,
-            verdict: "observed",
+            verdict: "observed".into(),
             comparison: None,
             observed: Some(level(found)),
             missing: None,
         },
         findings::Cell::Missing(found) => Cell {
             target,
-            verdict: "missing",
+            verdict: "missing".into(),
             comparison: None,
             observed: None,
             missing: Some(missing(found)),
@@ -194,20 +194,19 @@ fn comparison(found: &findings::Comparison) -> Comparison<'_> {
 }
 
 fn missing(missing: &findings::Missing) -> Missing<'_> {
-    let (words, reason) = words::missing(missing);
-    let own = match missing {
-        findings::Missing::NoBaseline(own) | findings::Missing::NotComparable { level: own, .. } => {
-            Some(level(own))
-        }
-        findings::Missing::Failed(_) | findings::Missing::NotReached => None,
+    let (reason, own) = match missing {
+        findings::Missing::NoBaseline(own) => (None, Some(level(own))),
+        findings::Missing::NotComparable { reason, level: own } => (Some(reason.as_str()), Some(level(own))),
+        findings::Missing::Failed(failure) => return failed(failure),
+        findings::Missing::NotReached => (None, None),
     };
-    Missing { kind: words::missing_name(missing), words, reason, level: own }
+    Missing { kind: words::missing_name(missing), words: words::missing_kind(missing), reason, level: own }
 }
 
 fn failed(failure: &tare_data::failure::Failure) -> Missing<'_> {
     Missing {
-        kind: words::failure_name(failure.kind),
-        words: words::failure_kind(failure.kind),
+        kind: words::machine_name(&failure.kind),
+        words: failure.kind.words(),
         reason: Some(&failure.reason),
         level: None,
     }
@@ -232,7 +231,7 @@ fn failures(session: &Session) -> Vec<FailedTrial<'_>> {
             target: &trial.target,
             round: trial.round,
             attempt: trial.attempt,
-            kind: words::failure_name(failure.kind),
+            kind: words::machine_name(&failure.kind),
             reason: &failure.reason,
         })
     });

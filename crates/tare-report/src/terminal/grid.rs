@@ -5,7 +5,7 @@ use anstyle::Style;
 use crate::text::{columns, widest_word, wrap};
 
 /// Blank columns between two columns of the table.
-pub const GAP: usize = 2;
+pub const SPACING: usize = 2;
 
 /// A run of text in one style.
 #[derive(Clone, Debug)]
@@ -22,47 +22,67 @@ pub fn span(text: impl Into<String>, style: Style) -> Span {
 /// What a cell holds, from top to bottom.
 #[derive(Clone, Debug)]
 pub enum Part {
-    /// One line that is never broken.
-    Line(Vec<Span>),
-    /// Text that is broken between words as the column asks.
+    /// Spans beside each other, a blank between them, on as many lines as the column needs; none is broken inside.
+    Spans(Vec<Span>),
+    /// Text that is broken between words as the column requires.
     Words(Span),
 }
 
 /// A cell of the table.
-pub type Entry = Vec<Part>;
+pub type GridCell = Vec<Part>;
 
-/// The narrowest column that breaks no word of an entry.
-pub fn least_width(entry: &Entry) -> usize {
-    entry.iter().map(|part| part_width(part, widest_word)).max().unwrap_or(0)
+/// The narrowest column that breaks no word and no span of a cell.
+pub fn least_width(cell: &GridCell) -> usize {
+    let width = |part: &Part| match part {
+        Part::Spans(spans) => spans.iter().map(|span| columns(&span.text)).max().unwrap_or(0),
+        Part::Words(words) => widest_word(&words.text),
+    };
+    cell.iter().map(width).max().unwrap_or(0)
 }
 
-/// The width at which an entry needs no breaking.
-pub fn natural_width(entry: &Entry) -> usize {
-    entry.iter().map(|part| part_width(part, columns)).max().unwrap_or(0)
+/// The width at which a cell needs no breaking.
+pub fn natural_width(cell: &GridCell) -> usize {
+    let width = |part: &Part| match part {
+        Part::Spans(spans) => {
+            spans.iter().map(|span| columns(&span.text) + 1).sum::<usize>().saturating_sub(1)
+        }
+        Part::Words(words) => columns(&words.text),
+    };
+    cell.iter().map(width).max().unwrap_or(0)
 }
 
-fn part_width(part: &Part, words_width: impl Fn(&str) -> usize) -> usize {
-    match part {
-        Part::Line(spans) => spans.iter().map(|span| columns(&span.text)).sum(),
-        Part::Words(words) => words_width(&words.text),
-    }
-}
-
-/// A row of entries as lines of text; each entry is laid out in the width of its column.
-pub fn layout(row: &[Entry], widths: &[usize], coloured: bool) -> Vec<String> {
+/// A row of cells as lines of text; each cell is laid out in the width of its column.
+pub fn layout(row: &[GridCell], widths: &[usize], coloured: bool) -> Vec<String> {
     let cells: Vec<Vec<Vec<Span>>> =
-        row.iter().zip(widths).map(|(entry, width)| lines(entry, *width)).collect();
+        row.iter().zip(widths).map(|(cell, width)| broken_lines(cell, *width)).collect();
     let height = cells.iter().map(Vec::len).max().unwrap_or(0);
     let line = |i: usize| cells.iter().map(move |cell| cell.get(i).map_or(&[][..], Vec::as_slice));
     (0..height).map(|i| join(line(i), widths, coloured)).collect()
 }
 
-/// The lines of an entry in its column.
-fn lines(entry: &Entry, width: usize) -> Vec<Vec<Span>> {
+/// The lines of a cell in its column.
+fn broken_lines(cell: &GridCell, width: usize) -> Vec<Vec<Span>> {
     let mut out = Vec::new();
-    for part in entry {
+    for part in cell {
         match part {
-            Part::Line(spans) => out.push(spans.clone()),
+            Part::Spans(spans) => {
+                let mut line: Vec<Span> = Vec::new();
+                let mut used = 0;
+                for next in spans {
+                    let needed = columns(&next.text);
+                    if !line.is_empty() && used + 1 + needed > width {
+                        out.push(std::mem::take(&mut line));
+                        used = 0;
+                    }
+                    if !line.is_empty() {
+                        line.push(span(" ", Style::new()));
+                        used += 1;
+                    }
+                    line.push(next.clone());
+                    used += needed;
+                }
+                out.push(line);
+            }
             Part::Words(words) => {
                 let broken = wrap(&words.text, width).into_iter();
                 out.extend(broken.map(|line| vec![span(line, words.style)]));
@@ -86,7 +106,7 @@ fn join<'a>(cells: impl Iterator<Item = &'a [Span]>, widths: &[usize], coloured:
             out.push_str(&paint(span, coloured));
             used += columns(&span.text);
         }
-        blank += width.saturating_sub(used) + GAP;
+        blank += width.saturating_sub(used) + SPACING;
     }
     out
 }
@@ -101,5 +121,5 @@ pub fn paint(span: &Span, coloured: bool) -> String {
 
 /// Columns that a table of these widths takes.
 pub fn total(widths: &[usize]) -> usize {
-    widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1)
+    widths.iter().sum::<usize>() + SPACING * widths.len().saturating_sub(1)
 }

@@ -8,17 +8,17 @@ use tare_data::session::{Ending, Session};
 use super::*;
 use crate::specimen;
 
-fn shown(targets: usize, options: &Options) -> String {
+fn shown(targets: usize, options: &TerminalOptions) -> String {
     render(&specimen::session(targets), &specimen::findings(targets), options)
 }
 
-fn with_paths() -> Options<'static> {
-    Options {
+fn with_paths() -> TerminalOptions<'static> {
+    TerminalOptions {
         record: Some("tare-2026-11-21T20-41.tare"),
         html: Some("tare-2026-11-21T20-41.html"),
         again: Some("tare run quick --seed 7f3a91c2 --in native,container,gvisor,wsl2-like"),
         elapsed_s: Some(158.0),
-        ..Options::default()
+        ..TerminalOptions::default()
     }
 }
 
@@ -34,23 +34,23 @@ fn six_targets_fold_into_two_tables() {
 
 #[test]
 fn six_targets_stand_side_by_side_on_a_wide_terminal() {
-    assert_snapshot!(shown(6, &Options { width: 150, ..with_paths() }));
+    assert_snapshot!(shown(6, &TerminalOptions { width: 150, ..with_paths() }));
 }
 
 #[test]
 fn the_wide_view_adds_figures_and_distributions() {
-    assert_snapshot!(shown(2, &Options { wide: true, ..with_paths() }));
+    assert_snapshot!(shown(2, &TerminalOptions { wide: true, ..with_paths() }));
 }
 
 #[test]
 fn colour_marks_verdicts_that_survive_the_correction() {
-    assert_snapshot!(shown(2, &Options { colour: true, ..with_paths() }).replace('\u{1b}', "␛"));
+    assert_snapshot!(shown(2, &TerminalOptions { colour: true, ..with_paths() }).replace('\u{1b}', "␛"));
 }
 
 #[test]
 fn colour_changes_no_letter() {
     let bare = shown(6, &with_paths());
-    let coloured = shown(6, &Options { colour: true, ..with_paths() });
+    let coloured = shown(6, &TerminalOptions { colour: true, ..with_paths() });
     assert_ne!(bare, coloured);
     let mut stripped = String::new();
     let mut inside = false;
@@ -187,7 +187,7 @@ mod any_findings {
             if spoiled {
                 spoil(&mut findings, &mut session, number, &text);
             }
-            let options = Options { width, wide, elapsed_s: Some(number), ..with_paths() };
+            let options = TerminalOptions { width, wide, elapsed_s: Some(number), ..with_paths() };
             let shown = render(&session, &findings, &options);
             for line in shown.lines() {
                 prop_assert!(columns(line) <= width.max(NARROWEST), "{} columns: {line}", columns(line));

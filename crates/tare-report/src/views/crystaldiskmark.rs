@@ -5,12 +5,12 @@ use tare_analysis::pooled::{Runs, middle, runs};
 use tare_data::metric::{Metric, Reading};
 use tare_data::session::Session;
 
-use super::{Lines, fixed, push_own};
+use super::{ViewText, fixed, push_own};
 use crate::number::counted;
 use crate::text::clean;
 
 pub fn render(session: &Session, findings: &Findings) -> String {
-    let mut out = Lines::default();
+    let mut out = ViewText::default();
     out.prose(
         "",
         "CrystalDiskMark view: its lines, measured by tare and not by CrystalDiskMark. MB are powers of ten. The line of \
@@ -40,7 +40,7 @@ pub fn render(session: &Session, findings: &Findings) -> String {
 }
 
 /// `SEQ    1MiB (Q=  8, T= 1):  3528.601 MB/s [   3365.1 IOPS] <  2374.43 us>`.
-fn test(out: &mut Lines, session: &Session, findings: &Findings, run: &Runs<'_>) {
+fn test(out: &mut ViewText, session: &Session, findings: &Findings, run: &Runs<'_>) {
     let text = |key: &str| run.case.case.parameters.text(key).unwrap_or("?");
     let kind = if text("pattern") == "random" { "RND" } else { "SEQ" };
     let place = run.case.case.place.as_deref().filter(|place| *place != "own");

@@ -7,7 +7,7 @@ use tare_data::metric::Reading;
 use tare_data::names::Parameters;
 use tare_data::session::{Session, Trial};
 
-use super::{Lines, fixed, push_own};
+use super::{ViewText, fixed, push_own};
 use crate::number::counted;
 use crate::text::clean;
 
@@ -15,7 +15,7 @@ const DECIMAL: [&str; 6] = ["B", "kB", "MB", "GB", "TB", "PB"];
 const BINARY: [&str; 6] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
 
 pub fn render(session: &Session, findings: &Findings) -> String {
-    let mut out = Lines::default();
+    let mut out = ViewText::default();
     out.prose(
         "",
         "dd view: the lines that dd closes with, measured by tare and not by dd. Each is one trial that ran, the \
@@ -39,7 +39,7 @@ pub fn render(session: &Session, findings: &Findings) -> String {
 }
 
 /// The command that the case stands for, and where it differs from it.
-fn head(out: &mut Lines, run: &Runs<'_>) {
+fn head(out: &mut ViewText, run: &Runs<'_>) {
     let case = &run.case.case;
     let place = case.place.as_deref().map_or("?", |place| place);
     out.line(&format!("{} · place {}", command(&case.parameters), clean(place)));
@@ -76,7 +76,7 @@ fn command(parameters: &Parameters) -> String {
     format!("dd if=/dev/zero of=FILE {blocks}{flag}")
 }
 
-fn block(out: &mut Lines, session: &Session, findings: &Findings, run: &Runs<'_>) {
+fn block(out: &mut ViewText, session: &Session, findings: &Findings, run: &Runs<'_>) {
     out.line(&clean(run.target));
     let rate = run.case.metrics.iter().find(|metric| metric.reading == Reading::BytesPerSecond);
     let found = rate.and_then(|rate| Some((rate, middle(&run.trials, rate)?)));

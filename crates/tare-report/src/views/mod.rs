@@ -2,10 +2,10 @@
 //!
 //! The wording follows each tool's report so that every line is recognised, and says that tare measured it.
 
-use tare_analysis::findings::{Cell, Findings, Missing, Verdict};
+use tare_analysis::findings::{Cell, Findings};
 use tare_data::session::{Role, Session};
 
-use crate::number::{Figure, counted, ratio, ratio_interval};
+use crate::number::{Figure, counted};
 use crate::text::{clean, paragraph};
 use crate::words;
 
@@ -43,9 +43,9 @@ pub fn render(tool: Tool, session: &Session, findings: &Findings) -> String {
 
 /// The text of a view while it grows.
 #[derive(Default)]
-struct Lines(String);
+struct ViewText(String);
 
-impl Lines {
+impl ViewText {
     fn line(&mut self, line: &str) {
         self.0.push_str(line.trim_end());
         self.0.push('\n');
@@ -70,7 +70,7 @@ impl Lines {
     }
 }
 
-/// What tare itself says of a metric of a case in an environment: median, rounds, and how it compares.
+/// tare's own result for a metric of a case in an environment: median, rounds, and how it compares.
 fn own(session: &Session, findings: &Findings, case: &str, metric: &str, target: &str) -> Option<String> {
     let row = findings.rows.iter().find(|row| row.case == case && row.metric.name == metric)?;
     let unit = row.metric.unit;
@@ -88,22 +88,13 @@ fn own(session: &Session, findings: &Findings, case: &str, metric: &str, target:
         Cell::Compared(comparison) => {
             let level = &comparison.level;
             let figure = Figure::with_interval(level.median, level.low, level.high, unit);
-            let judged = match comparison.verdict {
-                // The best guess at a ratio that nobody can tell would be read as an answer.
-                Verdict::Inconclusive => words::verdict(Verdict::Inconclusive).to_owned(),
-                verdict => {
-                    let interval = ratio_interval(comparison.low, comparison.high, comparison.ratio);
-                    format!("{} {} {interval}", ratio(comparison.ratio), words::verdict(verdict))
-                }
-            };
-            let baseline = clean(&findings.baseline);
-            let figure = figure.text_with_half();
-            format!("{figure} over {}; against {baseline} {judged}", rounds(level.rounds))
+            let (value, baseline) = (figure.text_with_half(), clean(&findings.baseline));
+            format!("{value} over {}; against {baseline}: {}", rounds(level.rounds), words::cell(cell))
         }
         Cell::Observed(level) => {
             format!("{} over {}", Figure::plain(level.median, unit).text(), rounds(level.rounds))
         }
-        Cell::Missing(missing) => missing_words(missing),
+        Cell::Missing(_) => clean(&words::cell(cell)),
     })
 }
 
@@ -111,16 +102,9 @@ fn rounds(count: u32) -> String {
     counted(count as usize, "round", "rounds")
 }
 
-fn missing_words(missing: &Missing) -> String {
-    match words::missing(missing) {
-        (word, Some(reason)) => format!("{word}: {}", clean(reason)),
-        (word, None) => word.to_owned(),
-    }
-}
-
-/// Adds what tare itself says, where it says something.
+/// Adds tare's own result, where there is one.
 fn push_own(
-    out: &mut Lines,
+    out: &mut ViewText,
     session: &Session,
     findings: &Findings,
     (case, metric, target): (&str, &str, &str),

@@ -4,7 +4,7 @@ use tare_analysis::findings::Findings;
 use tare_analysis::pooled::{Pooled, Runs, runs};
 use tare_data::session::Session;
 
-use super::{Lines, block_head, fixed, push_own};
+use super::{ViewText, block_head, fixed, push_own};
 use crate::text::clean;
 
 /// Nanoseconds of a microsecond, netperf's unit of latency.
@@ -14,7 +14,7 @@ const MICROSECOND: f64 = 1e3;
 type Line = (&'static str, String);
 
 pub fn render(session: &Session, findings: &Findings) -> String {
-    let mut out = Lines::default();
+    let mut out = ViewText::default();
     out.prose(
         "",
         "netperf view: netperf's names for what tare measured; netperf did not run. A block is the trials of all \

@@ -5,7 +5,7 @@ use tare_analysis::pooled::{Pooled, Runs, Times, runs};
 use tare_data::names::{Parameters, parse_size};
 use tare_data::session::Session;
 
-use super::{Lines, block_head, fixed, push_own};
+use super::{ViewText, block_head, fixed, push_own};
 use crate::text::clean;
 
 /// Nanoseconds of a millisecond, sysbench's unit of latency.
@@ -13,7 +13,7 @@ const MILLISECOND: f64 = 1e6;
 const MIB: f64 = 1_048_576.0;
 
 pub fn render(session: &Session, findings: &Findings) -> String {
-    let mut out = Lines::default();
+    let mut out = ViewText::default();
     out.prose(
         "",
         "sysbench view: the lines of sysbench 1.0's report, measured by tare and not by sysbench. A block is the \
@@ -50,7 +50,7 @@ fn text<'p>(parameters: &'p Parameters, key: &str) -> &'p str {
     parameters.text(key).unwrap_or("?")
 }
 
-fn cpu(out: &mut Lines, run: &Runs<'_>, pooled: &Pooled) {
+fn cpu(out: &mut ViewText, run: &Runs<'_>, pooled: &Pooled) {
     let parameters = &run.case.case.parameters;
     let events = pooled.series("event").operations;
     out.line(&format!("Number of threads: {}", clean(text(parameters, "threads"))));
@@ -66,7 +66,7 @@ fn cpu(out: &mut Lines, run: &Runs<'_>, pooled: &Pooled) {
     fairness(out, threads, events, times);
 }
 
-fn fileio(out: &mut Lines, run: &Runs<'_>, pooled: &Pooled) {
+fn fileio(out: &mut ViewText, run: &Runs<'_>, pooled: &Pooled) {
     setting(out, &run.case.case.parameters);
     let [reads, writes, fsyncs] = ["read", "write", "fsync"].map(|series| pooled.series(series));
     out.blank();
@@ -99,7 +99,7 @@ fn fileio(out: &mut Lines, run: &Runs<'_>, pooled: &Pooled) {
 }
 
 /// What was done to which files.
-fn setting(out: &mut Lines, parameters: &Parameters) {
+fn setting(out: &mut ViewText, parameters: &Parameters) {
     let files = parameters.integer("files").unwrap_or(0);
     let total = parameters.integer("total").unwrap_or(0);
     let each = total.checked_div(files).unwrap_or(0);
@@ -133,14 +133,14 @@ fn size(bytes: u64) -> String {
     }
 }
 
-fn general(out: &mut Lines, pooled: &Pooled, events: u64) {
+fn general(out: &mut ViewText, pooled: &Pooled, events: u64) {
     out.line("General statistics:");
     out.line(&format!("    {:37}{}s", "total time:", fixed(pooled.total_ns as f64 / 1e9, 4)));
     out.line(&format!("    {:37}{events}", "total number of events:"));
     out.blank();
 }
 
-fn latency(out: &mut Lines, times: Option<Times>) {
+fn latency(out: &mut ViewText, times: Option<Times>) {
     out.line("Latency (ms):");
     match times {
         None => out.line("    not known: the record's histograms do not give it"),
@@ -161,7 +161,7 @@ fn latency(out: &mut Lines, times: Option<Times>) {
 }
 
 /// Each thread does the same number of events here; how long each took is known of a single one only.
-fn fairness(out: &mut Lines, threads: u64, events: u64, times: Option<Times>) {
+fn fairness(out: &mut ViewText, threads: u64, events: u64, times: Option<Times>) {
     out.line("Threads fairness:");
     let each = events as f64 / threads.max(1) as f64;
     out.line(&format!("    {:31}{}/0.00", "events (avg/stddev):", fixed(each, 4)));

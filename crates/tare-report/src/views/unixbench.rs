@@ -5,7 +5,7 @@ use tare_analysis::unixbench::{Entry, Score, TESTS, TargetScores, Test, scores};
 use tare_data::names::Case;
 use tare_data::session::Session;
 
-use super::{Lines, fixed, own};
+use super::{ViewText, fixed, own};
 use crate::number::counted;
 use crate::text::{clean, listed};
 
@@ -13,7 +13,7 @@ use crate::text::{clean, listed};
 const NAME: usize = 38;
 
 pub fn render(session: &Session, findings: &Findings) -> String {
-    let mut out = Lines::default();
+    let mut out = ViewText::default();
     out.prose(
         "",
         "UnixBench view: scores by UnixBench's definition, measured by tare and not by UnixBench. A trial is a pass, \
@@ -38,7 +38,7 @@ pub fn render(session: &Session, findings: &Findings) -> String {
 }
 
 /// An environment's twelve tests and their index.
-fn block(out: &mut Lines, session: &Session, findings: &Findings, target: &TargetScores) {
+fn block(out: &mut ViewText, session: &Session, findings: &Findings, target: &TargetScores) {
     out.line(&clean(&target.target));
     out.line(&format!("{:NAME$}{:>10}{:>13} {:5}{:>11}", "", "BASELINE", "RESULT", "", "SCORE"));
     let (mut few, mut missing, mut doubts) = (Vec::new(), Vec::new(), Vec::new());
@@ -72,7 +72,7 @@ fn block(out: &mut Lines, session: &Session, findings: &Findings, target: &Targe
     }
 }
 
-fn scored(out: &mut Lines, test: &Test, score: &Score) {
+fn scored(out: &mut ViewText, test: &Test, score: &Score) {
     out.line(&format!(
         "{:NAME$}{:>10}{:>13} {:5}{:>11}",
         test.name,
@@ -83,7 +83,7 @@ fn scored(out: &mut Lines, test: &Test, score: &Score) {
     ));
 }
 
-fn index(out: &mut Lines, target: &TargetScores, missing: &[(&str, String)]) {
+fn index(out: &mut ViewText, target: &TargetScores, missing: &[(&str, String)]) {
     if let Some(index) = target.index {
         let name = "Index of the twelve scores (UnixBench definition)";
         out.line(&format!("{name:67}{:>11}", fixed(index, 1)));
@@ -105,7 +105,7 @@ fn index(out: &mut Lines, target: &TargetScores, missing: &[(&str, String)]) {
 }
 
 /// Where a case is not quite UnixBench's test, and how.
-fn stand_ins(out: &mut Lines, session: &Session) {
+fn stand_ins(out: &mut ViewText, session: &Session) {
     let mut notes: Vec<String> = Vec::new();
     for (test, (planned, _)) in TESTS.iter().filter_map(|test| Some((test, test.case(session)?))) {
         if let Some(differs) = differs(&planned.case) {

@@ -1,4 +1,4 @@
-//! `tare diff`: what layers cost in an older record and in a newer one.
+//! `tare diff`: environments' slowdowns in an older record and in a newer one.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -16,7 +16,7 @@ pub fn run(args: Diff) -> anyhow::Result<ExitCode> {
     if let (Some(then), Some(now)) = (instant(&old), instant(&new))
         && then > now
     {
-        anstream::eprintln!("note: {} was begun after {}", args.old.display(), args.new.display());
+        anstream::eprintln!("note: {} was started after {}", args.old.display(), args.new.display());
     }
     let options = tare_analysis::Options::default();
     let then = tare_analysis::findings(&old, &options);
@@ -26,7 +26,7 @@ pub fn run(args: Diff) -> anyhow::Result<ExitCode> {
     let outcome = change::judge(&changes, &args.fail_if);
     if let Some(idle) = outcome.idle.first() {
         let targets: Vec<String> = changes.targets.iter().map(|target| target.name.clone()).collect();
-        return Err(outputs::chooses_nothing(idle, &targets).into());
+        return Err(outputs::matches_nothing(idle, &targets).into());
     }
     let (old_file, new_file) = (args.old.display().to_string(), args.new.display().to_string());
     let view = View {
@@ -43,7 +43,7 @@ pub fn run(args: Diff) -> anyhow::Result<ExitCode> {
     })?;
     Ok(match args.fail_if.is_empty() {
         true => ExitCode::SUCCESS,
-        false => outputs::tell(&outcome, &diff::tripped(&changes, &outcome)),
+        false => outputs::report_conditions(&outcome, &diff::met(&changes, &outcome)),
     })
 }
 

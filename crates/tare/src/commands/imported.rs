@@ -16,9 +16,9 @@ pub fn alone(imports: &ImportedRecord, record: &Path, args: &Report) -> Result<S
     let View { json, markdown, csv, html, view, published, exports, fail_if, .. } = &args.view;
     let wants_session = !exports.is_empty() || !fail_if.is_empty();
     if wants_session || args.beside.is_some() || view.is_some() || !published.is_empty() {
-        let what = format!("{} holds figures of other tools, and no session", record.display());
+        let what = format!("{} has other tools' figures and no session", record.display());
         return Err(LabError::new(ErrorKind::Usage, what)
-            .because("views, articles, exports, gates and --beside are of a session")
+            .because("--view, --published, --export, --fail-if and --beside need a session")
             .hint("tare report SESSION --beside RECORD, or --html, --json, --markdown, --csv"));
     }
     let imported = &imports.imported;
@@ -26,7 +26,7 @@ pub fn alone(imports: &ImportedRecord, record: &Path, args: &Report) -> Result<S
         let page = html::render_imported(imported, &imports.header, &record.display().to_string());
         outputs::write(file, page.as_bytes())?;
     }
-    let page = html.as_ref().map(|file| format!("\npage    {}\n", file.display())).unwrap_or_default();
+    let page = html.as_ref().map(|file| format!("\nreport  {}\n", file.display())).unwrap_or_default();
     Ok(match (json, markdown, csv) {
         (true, ..) => imported::json(imported),
         (_, true, _) => imported::markdown(imported),
@@ -39,10 +39,10 @@ pub fn alone(imports: &ImportedRecord, record: &Path, args: &Report) -> Result<S
 /// asked for.
 pub fn beside(session: &Session, record: &Path, args: &Report, other: &Path) -> Result<String, LabError> {
     let Contents::Imported(imports) = tare_record::open(other)? else {
-        let what = format!("{} is a session, and no import", other.display());
+        let what = format!("{} is a session, not an import", other.display());
         return Err(LabError::new(ErrorKind::Usage, what)
-            .because("two sessions are not paired: their rounds are of different times")
-            .hint("--beside takes a record that tare import made"));
+            .because("rounds of two sessions cannot be paired: they ran at different times")
+            .hint("--beside takes a record made by tare import; tare diff compares two sessions"));
     };
     let findings = findings(session, &args.view)?;
     let found = imported::beside(session, &findings, &imports.imported);

@@ -1,4 +1,4 @@
-//! `tare report`: reads a record and shows what it says.
+//! `tare report`: reads a record and reports on it.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -37,7 +37,7 @@ pub fn run(args: Report) -> anyhow::Result<ExitCode> {
         }
     };
     if let Some(line) = recording.torn_line {
-        anstream::eprintln!("note: the record breaks off in line {line}; what stands before it is shown");
+        anstream::eprintln!("note: the record breaks off in line {line}; what was recorded before is shown");
     }
     let Some(other) = &args.beside else {
         return show(&recording.session, &args.view, record, None);
@@ -74,7 +74,7 @@ pub fn show(
         None => ui::print(document(session, &findings, view, record, elapsed_s))?,
     }
     Ok(match &outcome {
-        Some(outcome) => outputs::tell(outcome, &tare_report::gate::tripped(&findings, outcome)),
+        Some(outcome) => outputs::report_conditions(outcome, &tare_report::gate::met(&findings, outcome)),
         None => ExitCode::SUCCESS,
     })
 }
@@ -128,7 +128,7 @@ fn table(
     let again = format!("tare {}", again(session));
     let record = record.display().to_string();
     let html = view.html.as_ref().map(|file| file.display().to_string());
-    let options = tare_report::terminal::Options {
+    let options = tare_report::terminal::TerminalOptions {
         width: ui::width(),
         colour: ui::colour(),
         wide: view.wide,
@@ -140,7 +140,7 @@ fn table(
     tare_report::terminal::render(session, findings, &options)
 }
 
-/// What the conditions say; none where there are none. A condition that chooses no cell is a slip.
+/// What the conditions find; none where there are none. A condition that matches no cell is a mistake.
 fn gate(
     session: &Session,
     findings: &Findings,
@@ -156,7 +156,7 @@ fn gate(
     let outcome = tare_analysis::gate::judge(findings, &targets, conditions);
     match outcome.idle.first() {
         None => Ok(Some(outcome)),
-        Some(idle) => Err(outputs::chooses_nothing(idle, &findings.subjects)),
+        Some(idle) => Err(outputs::matches_nothing(idle, &findings.subjects)),
     }
 }
 
@@ -166,9 +166,9 @@ fn articles(view: &View) -> Result<String, LabError> {
     if wants_record || view.csv || view.view.is_some() || view.html.is_some() {
         return Err(LabError::new(
             ErrorKind::Usage,
-            "articles alone are shown as text, --json or --markdown",
+            "articles alone can be shown as text, --json or --markdown",
         )
-        .hint("name a record to have it as CSV, as a page, exported or in another tool's words"));
+        .hint("name a record for --csv, --html, --export, --view or --fail-if"));
     }
     let articles = view.published.iter().map(|name| published::named(name));
     let show = |article: Published| match (view.json, view.markdown) {

@@ -236,7 +236,7 @@ impl Session<'_> {
             None => Ok(()),
             Some(idle) => {
                 let subjects: Vec<String> = subjects().map(|target| target.name.clone()).collect();
-                Err(outputs::chooses_nothing(&idle.to_string(), &subjects))
+                Err(outputs::matches_nothing(&idle.to_string(), &subjects))
             }
         }
     }

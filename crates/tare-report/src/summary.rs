@@ -1,0 +1,194 @@
+//! What an environment costs in a line, from the verdicts of its cells alone: it can contradict none of them.
+
+use std::collections::BTreeMap;
+
+use tare_analysis::findings::{Cell, Family, Findings, Row};
+
+use crate::number::{ratio, ratio_range};
+use crate::text::clean;
+use crate::words::{self, MAY_BE_CHANCE, Standing};
+
+/// Every environment with its line.
+pub fn sentences(findings: &Findings) -> Vec<(String, String)> {
+    let subjects = findings.subjects.iter().enumerate();
+    subjects.map(|(at, name)| (clean(name), sentence(findings, at))).collect()
+}
+
+/// `slower: IPC 6.1 to 9.3x (most: pipes), network 4.2x. Same: CPU. Inconclusive: 2.`
+fn sentence(findings: &Findings, subject: usize) -> String {
+    let headlines = findings.rows.iter().filter(|row| row.headline);
+    let mut standings: BTreeMap<Standing, Vec<(&Row, &Cell)>> = BTreeMap::new();
+    let mut in_family: BTreeMap<Family, usize> = BTreeMap::new();
+    for (row, cell) in headlines.filter_map(|row| Some((row, row.cells.get(subject)?))) {
+        if let Some(standing) = Standing::of(cell) {
+            standings.entry(standing).or_default().push((row, cell));
+            *in_family.entry(Family::of(&row.probe)).or_default() += 1;
+        }
+    }
+    let all: usize = in_family.values().sum();
+    let differs = standings.keys().any(|standing| *standing < Standing::Same);
+    let clauses: Vec<String> = standings
+        .iter()
+        .map(|(standing, cells)| match standing {
+            Standing::Same if !differs => {
+                format!("same as {} in {} of {all}", clean(&findings.baseline), cells.len())
+            }
+            Standing::Inconclusive => format!("inconclusive: {}", cells.len()),
+            standing => clause(*standing, cells, &in_family),
+        })
+        .collect();
+    if clauses.is_empty() {
+        return "not measured.".into();
+    }
+    let mut text = clauses[0].clone() + ".";
+    clauses[1..].iter().for_each(|clause| text.push_str(&format!(" {}.", capitalised(clause))));
+    text
+}
+
+/// A standing with the families that it is of: with their sizes, or with how many of a family's rows.
+fn clause(standing: Standing, cells: &[(&Row, &Cell)], in_family: &BTreeMap<Family, usize>) -> String {
+    let mut families: BTreeMap<Family, Vec<(&Row, &Cell)>> = BTreeMap::new();
+    for (row, cell) in cells {
+        families.entry(Family::of(&row.probe)).or_default().push((row, cell));
+    }
+    let chance =
+        if standing.may_be_chance() { format!(" (may be chance{MAY_BE_CHANCE})") } else { String::new() };
+    let head = format!("{}{chance}", standing.word());
+    if standing.has_factor() {
+        let mut sizes: Vec<(f64, String)> =
+            families.iter().map(|(family, cells)| size(*family, cells)).collect();
+        sizes.sort_by(|a, b| b.0.total_cmp(&a.0));
+        return format!("{head}: {}", sizes.into_iter().map(|(_, text)| text).collect::<Vec<_>>().join(", "));
+    }
+    let parts = families.iter().map(|(family, cells)| match in_family[family] {
+        all if all == cells.len() => words::family(*family).to_owned(),
+        all => format!("{} ({} of {all})", words::family(*family), cells.len()),
+    });
+    format!("{head}: {}", parts.collect::<Vec<_>>().join(", "))
+}
+
+/// The largest factor of a family's rows, and all of them in words: `processes 8.7 to 12.3x (most: fork)`.
+fn size(family: Family, cells: &[(&Row, &Cell)]) -> (f64, String) {
+    let mut factors: Vec<(f64, &str)> = cells
+        .iter()
+        .filter_map(|(row, cell)| Some((words::factor(words::comparison(cell)?), row.label.as_str())))
+        .collect();
+    factors.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let name = words::family(family);
+    match factors[..] {
+        [] => (0.0, name.to_owned()),
+        [(only, _)] => (only, format!("{name} {}", ratio(only))),
+        [(least, _), .., (most, label)] => {
+            (most, format!("{name} {} (most: {})", ratio_range(least, most), clean(label)))
+        }
+    }
+}
+
+fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().collect::<String>() + letters.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use tare_analysis::findings::{Missing, Verdict};
+    use tare_data::failure::{Failure, FailureKind};
+
+    use super::*;
+    use crate::specimen;
+
+    /// The line of the second environment, whose cells are at these ratios or have no comparison.
+    fn line(change: impl Fn(&mut Findings)) -> String {
+        let mut findings = specimen::findings(2);
+        change(&mut findings);
+        sentences(&findings).remove(1).1
+    }
+
+    fn set(findings: &mut Findings, row: usize, ratio: f64) {
+        findings.rows[row].cells[1] = Cell::Compared(Box::new(specimen::comparison(100.0, ratio, 1)));
+    }
+
+    #[test]
+    fn the_most_expensive_family_comes_first_and_nothing_is_left_out() {
+        assert_eq!(
+            line(|_| ()),
+            "slower: system calls 24.1x, IPC 19.5x, processes 8.71 to 12.3x (most: fork + wait), network 5.41x. \
+             Same: CPU. Not comparable: files."
+        );
+    }
+
+    #[test]
+    fn an_environment_that_is_the_same_says_in_how_many_cells() {
+        assert_eq!(
+            line(|findings| (0..7).for_each(|row| set(findings, row, 1.0))),
+            "same as native in 7 of 7."
+        );
+        let open = line(|findings| {
+            (0..7).for_each(|row| set(findings, row, 1.0));
+            set(findings, 3, 0.985);
+            findings.rows[4].cells[1] = Cell::Missing(Missing::NotReached);
+        });
+        assert_eq!(open, "same as native in 5 of 7. Inconclusive: 1. Not measured: CPU.");
+    }
+
+    #[test]
+    fn what_may_be_chance_is_said_so_and_is_not_counted_as_the_same() {
+        let text = line(|findings| {
+            (0..7).for_each(|row| set(findings, row, 1.0));
+            set(findings, 2, 1.2);
+            let Cell::Compared(cell) = &mut findings.rows[2].cells[1] else { panic!("it is compared") };
+            cell.verdict = Verdict::SlowerUnconfirmed;
+        });
+        assert_eq!(
+            text,
+            "slower (may be chance†): processes 1.20x. Same: CPU, system calls, processes (1 of 2), IPC, files, \
+             network."
+        );
+    }
+
+    #[test]
+    fn a_faster_environment_is_faster_by_a_factor_above_one() {
+        let text = line(|findings| {
+            (0..7).for_each(|row| set(findings, row, 1.0));
+            set(findings, 5, 0.4);
+            set(findings, 0, 1.025);
+        });
+        assert!(
+            text.starts_with("slower (size unclear): system calls. Faster: files 2.50x. Same:"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn what_was_not_compared_is_not_judged() {
+        let failed = Missing::Failed(Failure::new(FailureKind::Died, "exit code 1"));
+        let text = line(|findings| {
+            findings.rows.iter_mut().for_each(|row| row.cells[1] = Cell::Missing(failed.clone()));
+        });
+        assert_eq!(text, "not measured: CPU, system calls, processes, IPC, files, network.");
+        assert_eq!(line(|findings| findings.rows.clear()), "not measured.");
+    }
+
+    #[test]
+    fn every_word_of_a_cell_is_in_the_line() {
+        for verdict in [
+            Verdict::Slower,
+            Verdict::Faster,
+            Verdict::Same,
+            Verdict::SlightlySlower,
+            Verdict::SlightlyFaster,
+            Verdict::SlowerUnclear,
+            Verdict::FasterUnclear,
+            Verdict::SlowerUnconfirmed,
+            Verdict::FasterUnconfirmed,
+            Verdict::Inconclusive,
+        ] {
+            let mut findings = specimen::findings(1);
+            let Cell::Compared(cell) = &mut findings.rows[0].cells[0] else { panic!("it is compared") };
+            cell.verdict = verdict;
+            let word = Standing::of_comparison(cell).word();
+            let text = sentences(&findings).remove(0).1.to_lowercase();
+            assert!(text.contains(word), "{word}: {text}");
+        }
+    }
+}

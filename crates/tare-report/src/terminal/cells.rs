@@ -1,0 +1,152 @@
+//! The cells of the terminal's table: a row's label, the baseline's value, an environment's comparison.
+
+use anstyle::{AnsiColor, Style};
+use tare_analysis::findings::{Cell, Comparison, Level, Missing, Row};
+use tare_data::unit::Unit;
+
+use super::grid::{GridCell, Part, Span, span};
+use crate::notes::{CellWarnings, Notes};
+use crate::number::{Figure, percent};
+use crate::sparkline::distribution;
+use crate::text::{GLUE, clean, columns};
+use crate::view::where_it_runs;
+use crate::words::{self, Standing};
+
+/// Marks that stand beside an interval; more have a line of their own.
+const MARKS_BESIDE: usize = 2;
+/// Bars of a distribution in a cell.
+const BINS: usize = 8;
+
+/// The quiet style of what is read second.
+pub fn quiet() -> Style {
+    Style::new().dimmed()
+}
+
+/// Colours that stay apart for most colour-blind readers; the words say the same without them.
+fn verdict_style(comparison: &Comparison) -> Style {
+    let colour = |colour: AnsiColor| Style::new().fg_color(Some(colour.into()));
+    match Standing::of_comparison(comparison) {
+        Standing::Slower => colour(AnsiColor::Red).bold(),
+        Standing::Faster => colour(AnsiColor::Cyan).bold(),
+        Standing::SlowerUnclear | Standing::FasterUnclear => colour(AnsiColor::Yellow),
+        Standing::Inconclusive => quiet(),
+        _ => Style::new(),
+    }
+}
+
+/// The label of a row, and where its work happens; a further metric of a case stands under its headline.
+pub fn label(row: &Row) -> GridCell {
+    if !row.headline {
+        return vec![Part::Words(span(format!("{GLUE}{GLUE}{}", clean(&row.metric.name)), Style::new()))];
+    }
+    let place = where_it_runs(row).replace(" · ", &format!("{GLUE}· "));
+    vec![
+        Part::Words(span(clean(&row.label), Style::new())),
+        Part::Words(span(format!("{GLUE}{GLUE}{place}"), quiet())),
+    ]
+}
+
+/// A level over its half interval, the digits of both in one column.
+pub fn level(level: &Level, unit: Unit, number_width: usize, wide: bool) -> GridCell {
+    let value = value_of(level, unit);
+    let half = value.half.clone().unwrap_or_default();
+    let right = |text: &str| format!("{}{text}", " ".repeat(number_width.saturating_sub(columns(text))));
+    let mut cell = vec![
+        one(span(format!("{} {}", right(&value.number), value.unit).trim_end(), Style::new())),
+        one(span(right(&half), quiet())),
+    ];
+    if wide {
+        cell.push(one(span(rounds(level), quiet())));
+    }
+    cell
+}
+
+/// Columns that the number and the half interval of a level need.
+pub fn number_width(level: &Level, unit: Unit) -> usize {
+    let value = value_of(level, unit);
+    columns(&value.number).max(value.half.as_deref().map_or(0, columns))
+}
+
+fn value_of(level: &Level, unit: Unit) -> Figure {
+    Figure::with_interval(level.median, level.low, level.high, unit)
+}
+
+fn one(span: Span) -> Part {
+    Part::Spans(vec![span])
+}
+
+/// The distribution of a level's rounds, and how many they are.
+fn rounds(level: &Level) -> String {
+    format!("{} {}", distribution(&level.values, BINS), level.rounds).trim().to_owned()
+}
+
+/// What the cells of a table have in common while they are made.
+pub struct CellMaker<'a> {
+    pub notes: &'a mut Notes,
+    pub warnings: &'a CellWarnings<'a>,
+    pub wide: bool,
+}
+
+impl CellMaker<'_> {
+    /// An environment's cell.
+    pub fn cell(&mut self, cell: &Cell, unit: Unit) -> GridCell {
+        match cell {
+            Cell::Compared(comparison) => self.comparison(comparison, unit),
+            Cell::Observed(level) => self.observed(level, unit),
+            Cell::Missing(missing) => self.missing(missing, unit),
+        }
+    }
+
+    /// A value that is shown and never judged.
+    fn observed(&self, level: &Level, unit: Unit) -> GridCell {
+        let mut cell = vec![one(span(value_of(level, unit).text(), Style::new()))];
+        if self.wide {
+            cell.push(Part::Words(span("observed, never compared", quiet())));
+            cell.push(one(span(rounds(level), quiet())));
+        }
+        cell
+    }
+
+    /// The verdict, and below it the environment's own value with the interval.
+    fn comparison(&mut self, comparison: &Comparison, unit: Unit) -> GridCell {
+        let value = value_of(&comparison.level, unit);
+        let (value, interval) = match self.wide {
+            true => (value.text_with_half(), words::interval(comparison)),
+            false => (value.text(), words::narrow_interval(comparison)),
+        };
+        let marks = self.warnings.marks(comparison, self.notes);
+        let (beside, below) =
+            if marks.len() <= MARKS_BESIDE { (marks.join("·"), None) } else { ("".into(), Some(marks)) };
+        let mut cell = vec![
+            Part::Words(span(unbroken(&words::verdict(comparison)), verdict_style(comparison))),
+            Part::Spans(vec![span(value, Style::new()), span(format!("{interval}{beside}"), quiet())]),
+        ];
+        cell.extend(below.map(|marks| Part::Words(span(marks.join(" "), Style::new()))));
+        if self.wide {
+            cell.push(one(span(rounds(&comparison.level), quiet())));
+            let found = comparison.smallest.map(|smallest| percent((smallest.differs - 1.0).abs()));
+            cell.extend(found.map(|share| Part::Words(span(format!("could find {share}"), quiet()))));
+        }
+        cell
+    }
+
+    /// Why there is no comparison, and the value that stands alone, if there is one.
+    pub fn missing(&mut self, missing: &Missing, unit: Unit) -> GridCell {
+        let mut cell = vec![Part::Words(span(self.notes.missing(missing), quiet()))];
+        match missing {
+            Missing::NoBaseline(level) => {
+                cell.push(one(span(value_of(level, unit).text(), Style::new())));
+            }
+            Missing::NotComparable { level, .. } if self.wide => {
+                cell.push(one(span(value_of(level, unit).text_with_half(), quiet())));
+            }
+            _ => {}
+        }
+        cell
+    }
+}
+
+/// The words of a verdict, broken only before a remark in brackets.
+fn unbroken(words: &str) -> String {
+    words.replace(' ', &GLUE.to_string()).replace(&format!("{GLUE}("), " (")
+}

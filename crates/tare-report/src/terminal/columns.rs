@@ -1,0 +1,113 @@
+//! The columns of the terminal's table: as many environments side by side as fit, the others in tables below.
+
+use anstyle::Style;
+use tare_analysis::findings::{Family, Findings, Row};
+use tare_data::session::Session;
+
+use super::cells::{self, CellMaker};
+use super::grid::{GridCell, Part, SPACING, layout, least_width, natural_width, span, total};
+use crate::notes::baseline_missing;
+use crate::text::clean;
+use crate::words;
+
+/// A label is broken into lines before it takes more than this.
+const WIDEST_LABEL: usize = 24;
+/// A label keeps this much, however many environments there are.
+const NARROWEST_LABEL: usize = 16;
+
+/// The cells of the whole table, column by column, before it is known how many fit side by side.
+/// The first cell of every column is its head.
+pub struct Columns {
+    labels: Vec<GridCell>,
+    baselines: Vec<GridCell>,
+    subjects: Vec<Vec<GridCell>>,
+}
+
+impl Columns {
+    pub fn new(session: &Session, findings: &Findings, rows: &[&Row], maker: &mut CellMaker) -> Self {
+        let head = |text: &str| -> GridCell { vec![Part::Words(span(clean(text), Style::new().bold()))] };
+        let mut labels = vec![head("probe")];
+        let mut baselines = vec![head(&findings.baseline)];
+        let mut subjects: Vec<Vec<GridCell>> =
+            findings.subjects.iter().map(|name| vec![head(name)]).collect();
+        let widths = rows
+            .iter()
+            .filter_map(|row| row.baseline.as_ref().map(|level| cells::number_width(level, row.metric.unit)));
+        let number_width = widths.max().unwrap_or(0);
+        for row in rows {
+            let unit = row.metric.unit;
+            labels.push(cells::label(row));
+            baselines.push(match &row.baseline {
+                Some(level) => cells::level(level, unit, number_width, maker.wide),
+                None => maker.missing(&baseline_missing(session, row, &findings.baseline), unit),
+            });
+            for (i, subject) in subjects.iter_mut().enumerate() {
+                subject.push(row.cells.get(i).map(|cell| maker.cell(cell, unit)).unwrap_or_default());
+            }
+        }
+        Columns { labels, baselines, subjects }
+    }
+
+    /// How the environments fall into tables of at most `width`: each table's environments, and its columns' widths.
+    pub fn fold(&self, width: usize) -> Vec<(Vec<usize>, Vec<usize>)> {
+        let least: Vec<usize> = self.subjects.iter().map(|cells| column_width(cells, width / 2)).collect();
+        let baseline = column_width(&self.baselines, width / 3);
+        let room = width.saturating_sub(NARROWEST_LABEL + SPACING + baseline);
+        // As even as possible: 3 and 3 rather than 5 and 1.
+        let tables = (1..=least.len().max(1)).find(|tables| {
+            least.chunks(least.len().div_ceil(*tables).max(1)).all(|part| {
+                part.len() == 1 || part.iter().map(|width| width + SPACING).sum::<usize>() <= room
+            })
+        });
+        let each = least.len().div_ceil(tables.unwrap_or(1)).max(1);
+        let all: Vec<usize> = (0..least.len()).collect();
+        let chunks =
+            if all.is_empty() { vec![all] } else { all.chunks(each).map(<[usize]>::to_vec).collect() };
+        let table = |subjects: Vec<usize>| {
+            let own = subjects.iter().map(|subject| least[*subject]);
+            let mut widths: Vec<usize> = [NARROWEST_LABEL, baseline].into_iter().chain(own).collect();
+            self.widen(&subjects, &mut widths, width);
+            (subjects, widths)
+        };
+        chunks.into_iter().map(table).collect()
+    }
+
+    /// Gives the environments what their lines need, then the labels, as far as there is room.
+    fn widen(&self, subjects: &[usize], widths: &mut [usize], width: usize) {
+        let natural = |cells: &[GridCell]| cells.iter().map(natural_width).max().unwrap_or(0);
+        let wanted = subjects.iter().map(|subject| natural(&self.subjects[*subject]).min(width / 2));
+        let wanted: Vec<(usize, usize)> = (2..).zip(wanted).collect();
+        let label = natural(&self.labels);
+        let steps = [(0, label.min(WIDEST_LABEL)), (1, natural(&self.baselines)), (0, label)];
+        for (column, wanted) in wanted.into_iter().chain(steps) {
+            let room = width.saturating_sub(total(widths));
+            widths[column] += wanted.saturating_sub(widths[column]).min(room);
+        }
+    }
+
+    /// Lines of one of the tables, row by row; the head is the first.
+    pub fn table(&self, subjects: &[usize], coloured: bool, widths: &[usize]) -> Vec<Vec<String>> {
+        let row = |i: usize| -> Vec<GridCell> {
+            let subjects = subjects.iter().map(|subject| self.subjects[*subject][i].clone());
+            [self.labels[i].clone(), self.baselines[i].clone()].into_iter().chain(subjects).collect()
+        };
+        (0..self.labels.len()).map(|i| layout(&row(i), widths, coloured)).collect()
+    }
+}
+
+/// The least width of a column: enough for every span, and for words up to a bound.
+fn column_width(cells: &[GridCell], bound: usize) -> usize {
+    let spans = cells.iter().flatten().filter(|part| matches!(part, Part::Spans(_)));
+    let spans = spans.map(|part| least_width(&vec![part.clone()])).max().unwrap_or(0);
+    let words = cells.iter().map(least_width).max().unwrap_or(0).min(bound / 2);
+    spans.max(words).min(bound).max(4)
+}
+
+/// The heading before a row whose family is another than that of the row before it.
+pub fn family_heading(rows: &[&Row], at: usize) -> Option<String> {
+    let family = Family::of(&rows[at].probe);
+    let changes = at == 0 || Family::of(&rows[at - 1].probe) != family;
+    let mut letters = words::family(family).chars();
+    let first = letters.next()?.to_uppercase().collect::<String>();
+    changes.then(|| first + letters.as_str())
+}
