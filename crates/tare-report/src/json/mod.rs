@@ -1,7 +1,7 @@
 //! The findings as one JSON document, for programs. Its format is described in `docs/reference/report-json.md`.
 
-mod document;
-mod fill;
+mod fields;
+mod from_findings;
 #[cfg(test)]
 mod tests;
 
@@ -12,7 +12,7 @@ use serde_json::ser::Formatter;
 use tare_analysis::findings::Findings;
 use tare_data::session::Session;
 
-pub use self::document::{Document, Level, Row};
+pub use self::fields::{Document, Level, Row};
 use crate::imported::Beside;
 use crate::text::is_plain;
 
@@ -41,7 +41,7 @@ pub fn render_beside(session: &Session, findings: &Findings, beside: &[Beside]) 
 
 /// JSON in which nothing can act on a terminal or end a script element.
 ///
-/// Figures that are no numbers become `null`.
+/// A value that is not a number becomes `null`.
 pub fn escaped(value: &impl Serialize) -> String {
     let mut out = Vec::new();
     let mut serializer = serde_json::Serializer::with_formatter(&mut out, Escaping);
