@@ -1,13 +1,14 @@
 // The page's data: the JSON document of a report (docs/reference/report-json.md), the trials in time, the tails and the modes.
 
 export type Verdict =
-  | "slower" | "faster" | "same" | "slower_unclear" | "faster_unclear" | "inconclusive" | "observed" | "missing";
+  | "slower" | "slightly_slower" | "same" | "slightly_faster" | "faster" | "slower_unclear" | "faster_unclear" | "inconclusive"
+  | "observed" | "missing";
 
 export type Unit =
   | "nanoseconds" | "per_second" | "per_minute" | "bytes_per_second" | "bits_per_second"
   | "bytes" | "mwips" | "percent" | "count";
 
-/** A figure that is no finite number is null. */
+/** Null where it is not a finite number. */
 export type Figure = number | null;
 
 export interface Level { median: Figure; low: Figure; high: Figure; rounds: number; values: Figure[] }
@@ -20,6 +21,8 @@ export interface Comparison {
   decided_at: number | null; rounds_to_tell: number | null; difference: Figure;
   starts: { starts: number; between: Figure; design_effect: Figure } | null;
   level: Level; warnings: Warning[];
+  /** Smallest slowdown that this cell could have shown; absent in documents from before it was known. */
+  smallest_effect?: Figure;
 }
 
 export interface Cell {
@@ -76,10 +79,10 @@ export interface Timeline {
   steal_us: (number | null)[]; canary_100ns: (number | null)[];
 }
 
-/** Over all trials: what the hypervisor took, and the shortest and longest canary of the baseline. */
-export interface Noise { stolen_ms: Figure; elapsed_ms: number; canary_least_ns: Figure; canary_most_ns: Figure }
+/** Over all trials: time that the hypervisor took, and the shortest and longest canary of the baseline. */
+export interface Interference { stolen_ms: Figure; elapsed_ms: number; canary_least_ns: Figure; canary_most_ns: Figure }
 
-/** A level whose rounds fall into groups: environment 0 is the baseline; sizes from the least figures to the greatest. */
+/** A level whose rounds fall into groups: environment 0 is the baseline; sizes from the smallest values to the largest. */
 export interface Modes { row: number; environment: number; sizes: number[] }
 
 export interface Tail {
@@ -88,7 +91,7 @@ export interface Tail {
 }
 
 export interface Page {
-  report: Report; record: string | null; again: string | null; live: boolean; noise: Noise;
+  report: Report; record: string | null; again: string | null; live: boolean; interference: Interference;
   /** By row: of the baseline and of each cell, in hundred-thousandths apart from the median; none where left out. */
   rounds: (number | null)[][][]; timeline: Timeline; tails: Tail[]; modes: Modes[];
   /** Figures of other tools; null where nobody asked for them. */

@@ -1,10 +1,11 @@
-// A cell opened: both medians, both intervals, every round, the doubts, the facts and the command.
+// A cell opened: both medians, both intervals, every round, the warnings, the facts and the command.
 import type { Cell, Facts, Level, Page, Row } from "./data";
 import { levelOf, rowLabel, where } from "./data";
 import { broken, h } from "./dom";
 import { figure, half, interval, percent, ratio } from "./number";
 import { rounds } from "./plot/rounds";
-import { VERDICTS, headline } from "./words";
+import { warned } from "./checks";
+import { VERDICTS, headline, reason, rounds as counted, shown, verdictInFull } from "./words";
 
 /** The dialog that cells open into, and the function that opens it. */
 export function details(page: Page): { dialog: HTMLElement; open: (row: Row, cell: Cell) => void } {
@@ -27,21 +28,20 @@ function parts(page: Page, row: Row, cell: Cell): HTMLElement[] {
   const out: HTMLElement[] = [
     h("h2", { id: "detail-title" }, `${rowLabel(row)} in ${cell.environment}`),
     h("p", { class: "where" }, where(row)),
-    h("p", { class: `verdict v-${cell.verdict}` }, h("span", { class: "sign", "aria-hidden": "true" }, VERDICTS[cell.verdict].sign),
-      ` ${headline(cell, row)} `, h("small", {}, VERDICTS[cell.verdict].meaning)),
+    h("p", { class: `verdict v-${shown(cell)}` }, h("span", { class: "sign", "aria-hidden": "true" }, VERDICTS[shown(cell)].sign),
+      ` ${cell.missing === null ? verdictInFull(cell, row) : headline(cell, row)} `, h("small", {}, VERDICTS[shown(cell)].meaning)),
   ];
-  if (cell.missing?.reason) out.push(h("p", { class: "reason" }, cell.missing.reason));
+  if (cell.missing !== null) out.push(h("p", { class: "reason" }, reason(cell)));
   out.push(figures(page, row, cell));
   const level = levelOf(cell);
   const levels = [level, row.baseline].filter((known): known is Level => known !== null);
   if (levels.some((known) => known.values.length > 0)) out.push(rounds(page, row, [cell.environment]));
   else if (levels.some((known) => known.rounds > 0)) {
-    out.push(h("p", { class: "advice" }, "A page of this size leaves out the rounds of further metrics; tare report --json has them."));
+    out.push(h("p", { class: "advice" }, "A report of this size leaves out the rounds of further metrics; tare report --json has them."));
   }
   const warnings = cell.comparison?.warnings ?? [];
   if (warnings.length > 0) {
-    out.push(h("h3", {}, "Warnings"), h("ul", { class: "warnings" }, warnings.map((c) =>
-      h("li", {}, `${c.words}. `, h("span", { class: "advice" }, `${c.advice}.`)))));
+    out.push(h("h3", {}, "Warnings"), h("ul", { class: "warnings" }, warnings.map((warning) => h("li", {}, ...warned(warning)))));
   }
   out.push(...rawRounds(page, row, cell), ...differingFacts(page, row, cell.environment));
   out.push(h("h3", {}, "Measure this alone"), h("p", {}, h("code", { class: "command" }, command(page, row, cell))));
@@ -51,7 +51,7 @@ function parts(page: Page, row: Row, cell: Cell): HTMLElement[] {
 function figures(page: Page, row: Row, cell: Cell): HTMLElement {
   const { unit } = row.metric;
   const of = (level: Level): string =>
-    `${figure(level.median, unit)} ${half(level.median, level.low, level.high, unit)} (${level.rounds} rounds)`;
+    `${figure(level.median, unit)} ${half(level.median, level.low, level.high, unit)} (${counted(level.rounds)})`;
   const lines: [string, string][] = [];
   if (row.baseline !== null) lines.push([page.report.baseline, of(row.baseline)]);
   const own = levelOf(cell);
@@ -60,15 +60,16 @@ function figures(page: Page, row: Row, cell: Cell): HTMLElement {
   if (c !== null) {
     const method = c.leading === "sign" ? "signs" : "Hodges-Lehmann";
     lines.push(["difference", difference(c.difference, row)]);
-    lines.push([`ratio (${method})`, `${ratio(c.estimate)} ${interval(c.low, c.high, c.estimate)}`]);
+    lines.push([`slowdown (${method})`, `${ratio(c.estimate)} ${interval(c.low, c.high, c.estimate)}`]);
     if (c.leading !== "sign") lines.push(["interval (signs)", interval(c.sign_low, c.sign_high, c.estimate)]);
-    lines.push(["p of no effect", c.p === null ? "?" : c.p < 0.001 ? "below 0.001" : c.p.toFixed(3)]);
-    lines.push(["survives the correction", c.coloured ? "yes" : "no"]);
+    lines.push(["p (no difference)", c.p === null ? "?" : c.p < 0.001 ? "below 0.001" : c.p.toFixed(3)]);
+    lines.push(["holds among all cells", c.coloured ? "yes" : "no"]);
     if (row.margin !== null) lines.push(["margin", `±${percent(row.margin - 1)}`]);
     lines.push(["paired rounds", c.decided_at === null ? String(c.rounds) : `${c.rounds}, decided after ${c.decided_at}`]);
-    if (c.rounds_to_tell !== null) lines.push(["rounds it would take", `about ${c.rounds_to_tell}`]);
+    if (c.rounds_to_tell !== null) lines.push(["rounds to decide", `about ${c.rounds_to_tell}`]);
     const again = row.control?.comparison ?? null;
     if (again !== null) lines.push([`${page.report.baseline} against itself`, `${ratio(again.estimate)} ${interval(again.low, again.high, again.estimate)}`]);
+    if (c.smallest_effect != null) lines.push(["smallest difference it could show", percent(Math.abs(c.smallest_effect - 1))]);
     if (c.starts !== null) lines.push(["starts of the environment", String(c.starts.starts)]);
   }
   return h("dl", { class: "figures" }, lines.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
@@ -79,14 +80,14 @@ function difference(value: number | null, row: Row): string {
   return `${value > 0 ? "+" : value < 0 ? "−" : ""}${figure(Math.abs(value), row.metric.unit)}`;
 }
 
-/** The figure of every round, to read and to copy. */
+/** The value of every round, to read and to copy. */
 function rawRounds(page: Page, row: Row, cell: Cell): HTMLElement[] {
   const { unit } = row.metric;
   const levels: [string, Level | null][] = [[page.report.baseline, row.baseline], [cell.environment, levelOf(cell)]];
   const columns = levels.filter((column): column is [string, Level] => column[1] !== null);
   const most = Math.max(...columns.map(([, level]) => level.values.length), 0);
   if (most === 0) return [];
-  return [h("details", {}, h("summary", {}, "The figure of every round"),
+  return [h("details", {}, h("summary", {}, "The value of every round"),
     h("table", { class: "raw" },
       h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Round"), columns.map(([name]) => h("th", { scope: "col" }, name)))),
       h("tbody", {}, Array.from({ length: most }, (_, i) => h("tr", {}, h("th", { scope: "row" }, i + 1),

@@ -2,7 +2,7 @@
 import type { ImportedFigure, ImportedFile, ImportedPage } from "./data";
 import { broken, h } from "./dom";
 import { counted, figure } from "./number";
-import { footer, themeSwitch } from "./overview";
+import { brand, footer } from "./head";
 
 /** Tables are folded from the file on with which they have more lines than this. */
 const MOST_OPEN = 120;
@@ -16,9 +16,9 @@ const words = (parameters: Record<string, string>): string =>
 export function importedHead({ imported: { files }, started }: ImportedPage): HTMLElement {
   const figures = files.reduce((sum, file) => sum + file.figures.length + file.left_out, 0);
   return h("header", { class: "head" },
-    h("div", { class: "brand" }, h("span", { class: "mark", "aria-hidden": "true" }, "tare"), themeSwitch()),
+    brand(),
     h("h1", {}, "Figures of other tools"),
-    h("p", { class: "subtitle" }, `${counted(files.length, "file", "files")} · ${counted(figures, "figure", "figures")} · imported `,
+    h("p", { class: "machine" }, `${counted(files.length, "file", "files")} · ${counted(figures, "figure", "figures")} · imported `,
       h("time", { datetime: started }, started.replace("T", " "))),
     h("p", { class: "alarm" }, h("strong", {}, "Other tools stated these. "),
       "tare did not measure them: they are not paired with anything, have no interval of tare's, and there is no verdict between them."));

@@ -1,26 +1,29 @@
 // The page of a report: reads its data and lays out its parts, plots last, when they come into view.
-import type { ImportedPage, Page } from "./data";
+import { cards } from "./cards";
+import { checks } from "./checks";
+import type { Cell, ImportedPage, Page, Row } from "./data";
 import { load } from "./data";
 import { details } from "./detail";
 import { h } from "./dom";
 import { facts } from "./facts";
+import { alarms, foot, head, waiting } from "./head";
 import { importedFoot, importedHead, sources, statedTables } from "./imported";
 import { live } from "./live";
-import { alarms, certificate, foot, head, layers, waiting } from "./overview";
-import { plots } from "./plot/all";
+import { framed, plots } from "./plot/all";
 import { importedPlots } from "./plot/imported";
+import { overview } from "./plot/overview";
 import "./style.css";
 import { table } from "./table";
 
 const { page, complete } = load();
 const main = h("main");
 
-/** Adds parts that there are. */
+/** Adds the parts that exist. */
 function add(parts: (HTMLElement | null)[]): void {
   main.append(...parts.filter((part) => part !== null));
 }
 
-/** Goes on when what is there has been painted. */
+/** Goes on when the page so far has been painted. */
 function afterPaint(next: () => void): void {
   requestAnimationFrame(() => setTimeout(next));
 }
@@ -28,11 +31,15 @@ function afterPaint(next: () => void): void {
 /** What is read first is painted first; a table of a full study takes longer than the eye waits. */
 function show(page: Page, place: HTMLElement): void {
   place.classList.toggle("many", page.report.subjects.length > 4);
+  // Cells open when the rounds have been unpacked.
+  let opened = (_row: Row, _cell: Cell): void => {};
+  const first = [cards(page), framed(page, (page, redraw) => overview(page, (row, cell) => opened(row, cell), redraw))].filter((part) => part !== null);
   place.append(head(page), main);
-  add([page.live ? live() : null, alarms(page), layers(page), certificate(page)]);
+  add([page.live ? live() : null, alarms(page), first.length === 0 ? null : h("div", { class: "first" }, first), checks(page)]);
   afterPaint(() => {
     complete();
     const { dialog, open } = details(page);
+    opened = open;
     add([table(page, open)]);
     afterPaint(() => {
       add([...plots(page), facts(page)]);
@@ -41,7 +48,7 @@ function show(page: Page, place: HTMLElement): void {
   });
 }
 
-/** Figures of other tools alone. */
+/** Results of other tools alone. */
 function showImported(page: ImportedPage, place: HTMLElement): void {
   place.append(importedHead(page), main);
   add([sources(page)]);

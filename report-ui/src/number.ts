@@ -112,3 +112,7 @@ export function duration(seconds: Figure): string {
 
 /** `1 round`, `2 rounds` */
 export const counted = (count: number, one: string, many: string): string => `${count} ${count === 1 ? one : many}`;
+
+/** `a, b and c` */
+export const listed = (names: string[]): string =>
+  names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names[names.length - 1]}`;

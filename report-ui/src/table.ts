@@ -1,9 +1,10 @@
 // The table: a row a probe, a column an environment; sorted, filtered and walked by keyboard.
 import type { Cell, Page, Row } from "./data";
-import { rowLabel, where } from "./data";
+import { levelOf, rowLabel, where } from "./data";
 import { choice, h } from "./dom";
-import { counted, figure, half, interval } from "./number";
-import { FAMILIES, VERDICTS, headline } from "./words";
+import { counted, figure, half, interval, percent } from "./number";
+import type { Shown } from "./words";
+import { FAMILIES, VERDICTS, headline, isUncorrected, reason, shown } from "./words";
 
 interface State {
   search: string; family: string; verdict: string; place: string; everyMetric: boolean;
@@ -53,20 +54,20 @@ export function table(page: Page, open: (row: Row, cell: Cell) => void): HTMLEle
     // Where a head is repeated on paper, browsers leave out the text of buttons.
     h("span", { class: "printed", "aria-hidden": "true" }, i === 0 ? "Probe" : report.subjects[i - 1]));
   });
-  const grid = h("table", { id: "table", class: "stacking", role: "table", "aria-label": "Costs by probe and environment" },
+  const grid = h("table", { id: "table", class: "stacking", role: "table", "aria-label": "Results by probe and environment" },
     h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, heads[0],
       h("th", { scope: "col", role: "columnheader", class: "baseline" }, report.baseline), heads.slice(1))),
     body);
   grid.addEventListener("keydown", walk);
   draw();
   return h("section", { "aria-labelledby": "table-title" },
-    h("h2", { id: "table-title" }, "Every figure"),
+    h("h2", { id: "table-title" }, "All results"),
     toolbar(report.rows, state, draw, sorter(report.subjects, sortTo)), status, grid, legend(report.rows));
 }
 
 /** Sorting where the table has no head: on a phone. */
 function sorter(subjects: string[], sortTo: (value: string) => void): HTMLElement {
-  const element = choice("Sort", [["", "as planned"], ["-1", "by name"], ...subjects.map((environment, i): [string, string] => [String(i), `dearest in ${environment}`])], sortTo);
+  const element = choice("Sort", [["", "as planned"], ["-1", "by name"], ...subjects.map((environment, i): [string, string] => [String(i), `slowest in ${environment}`])], sortTo);
   element.classList.add("narrow");
   return element;
 }
@@ -75,7 +76,7 @@ function toolbar(rows: Row[], state: State, draw: () => void, sort: HTMLElement)
   const distinct = (of: (row: Row) => string | null): string[] =>
     [...new Set(rows.map(of))].filter((value): value is string => value !== null);
   const families = distinct((row) => row.family);
-  const verdicts = Object.keys(VERDICTS).filter((v) => rows.some((row) => row.cells.some((cell) => cell.verdict === v)));
+  const verdicts = present(rows);
   const places = distinct((row) => row.place);
   const search = h("input", {
     type: "search", placeholder: "Filter by name", "aria-label": "Filter by name",
@@ -85,7 +86,7 @@ function toolbar(rows: Row[], state: State, draw: () => void, sort: HTMLElement)
   return h("div", { class: "toolbar", role: "group", "aria-label": "Filters" },
     search,
     choice("Family", [["", "all"], ...families.map((f): [string, string] => [f, FAMILIES[f] ?? f])], set("family")),
-    choice("Verdict", [["", "all"], ...verdicts.map((v): [string, string] => [v, VERDICTS[v as keyof typeof VERDICTS].word])], set("verdict")),
+    choice("Verdict", [["", "all"], ...verdicts.map((v): [string, string] => [v, VERDICTS[v].word])], set("verdict")),
     places.length === 0 ? null : choice("Place", [["", "all"], ...places.map((p): [string, string] => [p, p])], set("place")),
     sort,
     rows.every((row) => row.headline) ? null : h("label", { class: "choice" },
@@ -94,11 +95,15 @@ function toolbar(rows: Row[], state: State, draw: () => void, sort: HTMLElement)
       } }), h("span", {}, "every metric")));
 }
 
+/** Verdicts that occur. */
+const present = (rows: Row[]): Shown[] =>
+  (Object.keys(VERDICTS) as Shown[]).filter((verdict) => rows.some((row) => row.cells.some((cell) => shown(cell) === verdict)));
+
 function isShown(row: Row, state: State): boolean {
   return (state.everyMetric || row.headline)
     && (state.family === "" || row.family === state.family)
     && (state.place === "" || row.place === state.place)
-    && (state.verdict === "" || row.cells.some((cell) => cell.verdict === state.verdict))
+    && (state.verdict === "" || row.cells.some((cell) => shown(cell) === state.verdict))
     && (state.search === "" || `${rowLabel(row)} ${where(row)}`.toLowerCase().includes(state.search));
 }
 
@@ -147,22 +152,24 @@ function baselineCell(row: Row, baseline: string): HTMLElement {
 }
 
 function button(row: Row, cell: Cell, open: (row: Row, cell: Cell) => void): HTMLElement {
-  const { comparison, missing } = cell;
-  const bounds = comparison === null ? "" : interval(comparison.low, comparison.high, comparison.estimate);
-  const about = bounds === "" ? missing?.reason ?? "" : bounds;
-  const uncorrected = comparison !== null && !comparison.coloured && (cell.verdict === "slower" || cell.verdict === "faster");
-  const doubts = comparison?.warnings.length ?? 0;
+  const { comparison, verdict } = cell;
+  const level = cell.observed === null ? levelOf(cell) : null;
+  const own = level === null ? "" : figure(level.median, row.metric.unit);
+  const about = comparison === null ? reason(cell) : interval(comparison.low, comparison.high, comparison.estimate);
+  const uncorrected = isUncorrected(comparison, verdict);
+  const warnings = comparison?.warnings ?? [];
+  const second = [own, about].filter((part) => part !== "").join(" ");
   const element = h("button", {
     type: "button", tabindex: -1,
-    class: `cell v-${cell.verdict}${uncorrected ? " uncorrected" : ""}`,
+    class: `cell v-${shown(cell)}${uncorrected ? " uncorrected" : ""}`,
     click: () => open(row, cell),
   },
     h("span", { class: "unseen" }, `${rowLabel(row)} in ${cell.environment}: `),
-    h("span", { class: "sign", "aria-hidden": "true" }, VERDICTS[cell.verdict].sign),
+    h("span", { class: "sign", "aria-hidden": "true" }, VERDICTS[shown(cell)].sign),
     h("span", { class: "what" }, headline(cell, row), uncorrected ? "†" : null),
-    h("small", {}, about === "" ? null : h("span", { class: "unseen" }, ", "), about, doubts === 0 ? null : [
-      h("span", { class: "doubt", "aria-hidden": "true", title: comparison?.warnings.map((c) => c.words).join("; ") }, ` ${"!".repeat(Math.min(doubts, 3))}`),
-      h("span", { class: "unseen" }, `, ${counted(doubts, "warning", "warnings")}`),
+    h("small", {}, second === "" ? null : h("span", { class: "unseen" }, ", "), second, warnings.length === 0 ? null : [
+      h("span", { class: "doubt", "aria-hidden": "true", title: warnings.map((warning) => warning.words).join("; ") }, ` ${"!".repeat(Math.min(warnings.length, 3))}`),
+      h("span", { class: "unseen" }, `, ${counted(warnings.length, "warning", "warnings")}`),
     ]));
   if (comparison?.estimate != null && comparison.estimate > 0 && comparison.coloured) {
     const depth = Math.min(Math.abs(Math.log(comparison.estimate)) / Math.log(DEEPEST_RATIO), 1);
@@ -172,13 +179,18 @@ function button(row: Row, cell: Cell, open: (row: Row, cell: Cell) => void): HTM
 }
 
 function legend(rows: Row[]): HTMLElement {
-  const present = Object.entries(VERDICTS).filter(([v]) => rows.some((row) => row.cells.some((cell) => cell.verdict === v)));
-  const uncorrected = rows.some((row) => row.cells.some((cell) =>
-    cell.comparison?.coloured === false && (cell.verdict === "slower" || cell.verdict === "faster")));
-  return h("ul", { class: "legend" }, present.map(([verdict, { sign, word, meaning }]) =>
-    h("li", {}, h("span", { class: `count v-${verdict}` }, sign), ` ${word}: ${meaning}`)),
-    uncorrected ? h("li", {}, "† may be chance among so many cells") : null,
-    h("li", {}, "[ ] 95 % interval of the ratio"), h("li", {}, "a cell opens to its rounds and facts"));
+  const all = rows.flatMap((row) => row.cells);
+  const margins = rows.flatMap((row) => (row.margin === null ? [] : [row.margin - 1]));
+  const [least, most] = [percent(Math.min(...margins)), percent(Math.max(...margins))];
+  const margin = margins.length === 0 ? "" : ` (${least === most ? least : `${least} to ${most}`})`;
+  return h("ul", { class: "legend" }, present(rows).map((verdict) => {
+    const { sign, word, meaning } = VERDICTS[verdict];
+    return h("li", {}, h("span", { class: `count v-${verdict}` }, sign), ` ${word}: ${meaning}${verdict === "same" ? margin : ""}`);
+  }),
+    all.some(({ comparison, verdict }) => isUncorrected(comparison, verdict))
+      ? h("li", {}, `† could be chance: one of ${counted(all.length, "cell", "cells")}`) : null,
+    h("li", {}, "below the verdict: the environment's own value [95 % interval of the slowdown]"), h("li", {}, "! has a warning"),
+    h("li", {}, "a cell opens to its rounds and facts"));
 }
 
 /** Arrow keys, Home and End move between cells; one cell of the table is in the tab order. */

@@ -1,35 +1,98 @@
-// The words and signs of verdicts and families: never a colour alone.
-import type { Cell, Verdict } from "./data";
-import { figure, ratio } from "./number";
-import type { Row } from "./data";
+// The words and signs of verdicts, families and environments: never a colour alone.
+import type { Cell, Comparison, Row, Verdict } from "./data";
+import { counted, figure, percent, ratio } from "./number";
 
-export const VERDICTS: Record<Verdict, { sign: string; word: string; meaning: string }> = {
+/** A verdict as a reader sees it: what has no comparison was either measured, and must not be compared, or not measured. */
+export type Shown = Exclude<Verdict, "missing"> | "not_comparable" | "not_measured";
+
+/** In the order in which bars and lists show them: the slowest first, what is not known last. */
+export const VERDICTS: Record<Shown, { sign: string; word: string; meaning: string }> = {
   slower: { sign: "▲", word: "slower", meaning: "the whole interval lies beyond the margin" },
+  slower_unclear: { sign: "△", word: "slower (size unclear)", meaning: "the sign is known, the size is not" },
+  slightly_slower: { sign: "▴", word: "slightly slower", meaning: "a real difference inside the margin" },
+  same: { sign: "=", word: "same", meaning: "shown to be within the margin" },
+  slightly_faster: { sign: "▾", word: "slightly faster", meaning: "a real difference inside the margin" },
+  faster_unclear: { sign: "▽", word: "faster (size unclear)", meaning: "the sign is known, the size is not" },
   faster: { sign: "▼", word: "faster", meaning: "the whole interval lies beyond the margin" },
-  same: { sign: "=", word: "same", meaning: "shown to lie within the margin" },
-  slower_unclear: { sign: "△", word: "slower?", meaning: "direction known, size not" },
-  faster_unclear: { sign: "▽", word: "faster?", meaning: "direction known, size not" },
   inconclusive: { sign: "?", word: "inconclusive", meaning: "more rounds are needed" },
-  observed: { sign: "·", word: "observed", meaning: "shown, never judged" },
-  missing: { sign: "–", word: "missing", meaning: "no comparison, for the reason given" },
+  observed: { sign: "·", word: "shown only", meaning: "a value that is never compared, such as a maximum" },
+  not_comparable: { sign: "×", word: "not comparable", meaning: "measured, but for the reason given not compared" },
+  not_measured: { sign: "–", word: "not measured", meaning: "for the reason given" },
 };
 
 export const FAMILIES: Record<string, string> = {
   system_call: "System calls",
   process: "Processes",
-  ipc: "Between processes",
-  cpu: "Computing",
+  ipc: "IPC",
+  cpu: "CPU",
   memory: "Memory",
   time: "Clock",
   file: "Files",
   network: "Network",
+  start: "Starts",
   other: "Other",
 };
 
+/** What tare's own environments are, in about five words. */
+const ENVIRONMENTS: Record<string, string> = {
+  native: "the host itself",
+  container: "Linux namespaces, made by tare",
+  bwrap: "Linux namespaces by bubblewrap",
+  oci: "container by an OCI runtime",
+  docker: "container by Docker",
+  podman: "container by Podman",
+  nerdctl: "container by nerdctl on containerd",
+  nspawn: "container by systemd-nspawn",
+  gvisor: "gVisor: system calls in user space",
+  proot: "another root folder through ptrace",
+  qemu: "virtual machine by QEMU",
+  uml: "Linux kernel as a process",
+  ssh: "another machine over SSH",
+  wsl: "another distribution of WSL",
+  "wsl1-like": "gVisor, standing in for WSL1",
+  "wsl2-like": "QEMU with 9P, standing in for WSL2",
+  guest: "QEMU, standing in for a desktop VM",
+};
+
+/** What an environment is; its specification where it is not one that tare knows. */
+export function whatItIs(name: string, specification: string): string {
+  const known = [name, specification].map((words) => words.split(/[?:]/)[0]).find((word) => Object.hasOwn(ENVIRONMENTS, word));
+  return known === undefined ? specification : ENVIRONMENTS[known];
+}
+
+/** Kinds of missing whose value was measured: it stands in the cell, and no comparison does. */
+const MEASURED = ["not_comparable", "no_baseline"];
+
+export const shown = ({ verdict, missing }: Cell): Shown =>
+  verdict !== "missing" ? verdict : MEASURED.includes(missing?.kind ?? "") ? "not_comparable" : "not_measured";
+
+/** Why a cell has no comparison, in full. */
+export function reason({ missing }: Cell): string {
+  if (missing === null) return "";
+  const word = missing.words === "not comparable" ? null : missing.words;
+  return [word, missing.reason].filter((part) => part !== null).join(": ");
+}
+
 /** The first words of a cell: `24.1x slower`. */
 export function headline(cell: Cell, row: Row): string {
-  if (cell.missing !== null) return cell.missing.words;
-  if (cell.observed !== null) return figure(cell.observed.median, row.metric.unit);
-  if (cell.verdict === "inconclusive" || cell.comparison === null) return VERDICTS[cell.verdict].word;
-  return `${ratio(cell.comparison.estimate)} ${VERDICTS[cell.verdict].word}`;
+  const { word } = VERDICTS[shown(cell)];
+  const { comparison: c, observed, verdict } = cell;
+  if (observed !== null) return figure(observed.median, row.metric.unit);
+  if (c === null || c.estimate === null || verdict === "inconclusive" || verdict === "same") return word;
+  if (verdict === "slightly_slower" || verdict === "slightly_faster") return `${word} (${percent(Math.abs(c.estimate - 1))})`;
+  if (verdict === "slower_unclear" || verdict === "faster_unclear") return word;
+  return `${ratio(c.estimate)} ${word}`;
 }
+
+/** The same with what a narrow cell leaves out: the margin of "same", the reason of what was not compared. */
+export function verdictInFull(cell: Cell, row: Row): string {
+  const why = reason(cell);
+  if (why !== "") return `${headline(cell, row)}: ${why}`;
+  return cell.verdict === "same" && row.margin !== null ? `same (within ${percent(row.margin - 1)})` : headline(cell, row);
+}
+
+/** A difference that many cells together may have made by chance. */
+export const isUncorrected = (comparison: Comparison | null, verdict: Verdict): boolean =>
+  comparison !== null && !comparison.coloured && (verdict === "slower" || verdict === "faster");
+
+export const rounds = (count: number): string => counted(count, "round", "rounds");

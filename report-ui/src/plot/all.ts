@@ -7,7 +7,6 @@ import { curves } from "./curves";
 import { distribution } from "./distribution";
 import type { Chart } from "./frame";
 import { frame } from "./frame";
-import { forests } from "./forest";
 import { published, publishedTable } from "./published";
 import { roundsChart } from "./rounds";
 import { series } from "./series";
@@ -17,7 +16,7 @@ import { timeline } from "./timeline";
 type Choosable = (page: Page, redraw: () => void) => Chart | null;
 
 /** A framed chart whose own controls draw it anew. */
-function framed(page: Page, make: Choosable): HTMLElement | null {
+export function framed(page: Page, make: Choosable): HTMLElement | null {
   let redraw = (): void => {};
   const chart = make(page, () => redraw());
   if (chart === null) return null;
@@ -35,15 +34,13 @@ export function section(id: string, title: string, charts: (HTMLElement | null)[
 
 /** Sections of plots; those without anything to draw are left out. */
 export function plots(page: Page): (HTMLElement | null)[] {
-  const charts = forests(page);
   const claims = published(page);
   return [
-    section("intervals-title", "Intervals", charts.map((chart) => frame(chart).element), charts.length % 3 === 0 ? "threes" : "twos"),
     section("published-title", "Published and measured", [claims === null ? null : frame(claims).element, publishedTable(page)]),
-    section("beside-title", "Beside: figures of other tools", beside(page)),
+    section("beside-title", "Results of other tools", beside(page)),
     section("curves-title", "Sizes and places", [framed(page, curves)]),
     section("processes-title", "Processes and memory", [framed(page, processes), framed(page, memory)], "twos"),
     section("rounds-title", "Rounds and tails", [framed(page, series), framed(page, roundsChart), framed(page, distribution), framed(page, tails), framed(page, tailRatios)]),
-    section("time-title", "Time and noise", timeline(page).map((chart) => frame(chart).element)),
+    section("time-title", "Time and interference", timeline(page).map((chart) => frame(chart).element)),
   ];
 }

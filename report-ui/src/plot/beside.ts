@@ -1,4 +1,5 @@
 // Beside: figures of other tools over the session's own medians of the same metric. Nothing pairs them, so nothing is judged.
+import type { SymbolType } from "@observablehq/plot";
 import { dot, plot, ruleX, ruleY } from "@observablehq/plot";
 import type { BesideRow, Level, Page, Row } from "../data";
 import { levelOf, rowLabel, uniqueLabels, where } from "../data";
@@ -16,7 +17,7 @@ const MOST_OPEN = 12;
 /** Ratios beyond this, or below its inverse, would leave an axis to themselves. */
 const MOST_RATIO = 1e9;
 /** Marks of tools: none of them is an environment's. */
-const OPEN_MARKS = ["hexagon", "times", "asterisk", "plus", "diamond2", "square2"];
+const OPEN_MARKS: SymbolType[] = ["hexagon", "times", "asterisk", "plus", "diamond2", "square2"];
 /** Pixels between the marks of a row, and above and below them. */
 const [SLOT, PADDING] = [12, 9];
 
@@ -43,7 +44,7 @@ const inRange = (value: number): boolean => value <= MOST_RATIO && value >= 1 / 
 const who = (other: BesideRow): string => (other.environment === null ? other.tool : `${other.tool} in ${other.environment}`);
 
 /** A tool has a mark, an environment a colour: an environment's own where it has the name of an environment. */
-function markOf(page: Page, all: BesideRow[], other: BesideRow): { symbol: string; colour: string } {
+function markOf(page: Page, all: BesideRow[], other: BesideRow): { symbol: SymbolType; colour: string } {
   const { baseline, subjects } = page.report;
   const tools = [...new Set(all.map(({ tool }) => tool))];
   const symbol = OPEN_MARKS[tools.indexOf(other.tool) % OPEN_MARKS.length];
@@ -79,7 +80,7 @@ function chart(page: Page, drawn: BesideRow[]): Chart {
   };
 }
 
-interface Mark { x: number; low: number; high: number; y: number; symbol: string; colour: string | undefined; title: string }
+interface Mark { x: number; low: number; high: number; y: number; symbol: SymbolType; colour: string | undefined; title: string }
 
 /** The marks of a row whose top is `top` pixels down: of the environments, then of the others. */
 function marksOf(page: Page, all: BesideRow[], line: Line, top: number): { environments: Mark[]; others: Mark[] } {

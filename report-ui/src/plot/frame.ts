@@ -1,4 +1,5 @@
-// A plot's frame: title, controls, saving as a file, drawing when it comes into view, figures on hover and focus.
+// A plot's frame: title, controls, saving as a file, drawing when it comes into view or nothing else is to do, values on
+// hover and focus.
 import { h } from "../dom";
 
 export interface Chart {
@@ -8,10 +9,14 @@ export interface Chart {
   controls?: HTMLElement | null;
   /** Draws for so many pixels; nothing where there is nothing to draw. */
   draw: (width: number) => SVGSVGElement | HTMLElement | null;
+  /** Called with the words of a mark that was clicked, or tapped for the second time. */
+  chosen?: (words: string) => void;
 }
 
 /** Far enough ahead of the view that a plot is there when it is scrolled to. */
 const DRAW_AHEAD = "400px";
+/** Pixels that a tap may miss a mark by. */
+const FINGERTIP = 14;
 /** A saved picture has twice the pixels of the page's. */
 const PNG_SCALE = 2;
 
@@ -35,7 +40,7 @@ export function frame(chart: Chart): { element: HTMLElement; redraw: () => void 
     const drawn = width > 0 ? chart.draw(width) : null;
     canvas.replaceChildren(drawn ?? h("p", { class: "nothing" }, "Nothing to draw."));
     const svg = canvas.querySelector("svg");
-    if (svg !== null) makeReadable(svg, `${chart.title}. ${chart.about}`);
+    if (svg !== null) makeReadable(svg, `${chart.title}. ${chart.about}`, chart.chosen);
   };
   const show = (): void => { if (!seen) { seen = true; redraw(); } };
   const observer = new IntersectionObserver((entries) => {
@@ -46,11 +51,13 @@ export function frame(chart: Chart): { element: HTMLElement; redraw: () => void 
   window.addEventListener("themechange", redraw);
   window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
   window.addEventListener("beforeprint", show);
+  // Pictures of the whole page, and programs that save it as a document, fire no event of printing.
+  window.requestIdleCallback?.(show);
   return { element, redraw };
 }
 
-/** Turns the titles of marks into figures that are shown on hover and on focus; arrow keys walk along them. */
-function makeReadable(svg: SVGSVGElement, label: string): void {
+/** Turns the titles of marks into words that are shown on hover and on focus; arrow keys walk along them. */
+function makeReadable(svg: SVGSVGElement, label: string, chosen?: (words: string) => void): void {
   svg.setAttribute("role", "group");
   svg.setAttribute("aria-label", label);
   // The library names its groups for programs; a name without a role says nothing to a reader.
@@ -58,7 +65,7 @@ function makeReadable(svg: SVGSVGElement, label: string): void {
   const marks = [...svg.querySelectorAll<SVGElement>("title")].map((title) => {
     const mark = title.parentElement as unknown as SVGElement;
     mark.setAttribute("aria-label", title.textContent ?? "");
-    mark.setAttribute("role", "img");
+    mark.setAttribute("role", chosen === undefined ? "img" : "button");
     mark.setAttribute("tabindex", "-1");
     mark.classList.add("readable");
     title.remove();
@@ -70,6 +77,7 @@ function makeReadable(svg: SVGSVGElement, label: string): void {
   svg.addEventListener("pointerout", hideTip);
   svg.addEventListener("focusin", (event) => { const mark = markOf(event); if (mark !== undefined) showTip(mark); });
   svg.addEventListener("focusout", hideTip);
+  if (chosen !== undefined) choosable(svg, marks, chosen);
   svg.addEventListener("keydown", (event) => {
     const mark = markOf(event);
     if (mark === undefined) return;
@@ -81,6 +89,39 @@ function makeReadable(svg: SVGSVGElement, label: string): void {
     next.setAttribute("tabindex", "0");
     next.focus();
   });
+}
+
+/** Marks open on a click, on Enter and, where a finger has no hover, on the second tap. */
+function choosable(svg: SVGSVGElement, marks: SVGElement[], chosen: (words: string) => void): void {
+  svg.classList.add("choosable");
+  let tapped: SVGElement | null = null;
+  const choose = (mark: SVGElement): void => { hideTip(); chosen(mark.getAttribute("aria-label") ?? ""); };
+  svg.addEventListener("click", (event) => {
+    const mark = nearest(marks, event.clientX, event.clientY);
+    if (mark === null) return;
+    const isFirstTap = (event as PointerEvent).pointerType === "touch" && mark !== tapped;
+    tapped = mark;
+    if (isFirstTap) showTip(mark);
+    else choose(mark);
+  });
+  svg.addEventListener("keydown", (event) => {
+    const mark = marks.find((mark) => mark === event.target);
+    if (mark !== undefined && (event.key === "Enter" || event.key === " ")) {
+      event.preventDefault();
+      choose(mark);
+    }
+  });
+}
+
+/** The mark at a point, or the nearest that is no further from it than a fingertip. */
+function nearest(marks: SVGElement[], x: number, y: number): SVGElement | null {
+  let [found, least]: [SVGElement | null, number] = [null, FINGERTIP];
+  for (const mark of marks) {
+    const { left, right, top, bottom } = mark.getBoundingClientRect();
+    const distance = Math.hypot(Math.max(left - x, 0, x - right), Math.max(top - y, 0, y - bottom));
+    if (distance < least) [found, least] = [mark, distance];
+  }
+  return found;
 }
 
 function showTip(mark: SVGElement): void {

@@ -1,10 +1,11 @@
 // A legend inside a plot: a picture that is saved has it too.
+import type { SymbolType } from "@observablehq/plot";
 import { dot, text } from "@observablehq/plot";
 import { colour } from "../dom";
 import { fitted } from "./style";
 
 /** A mark and what it stands for; open marks have no filling. */
-export interface Key { name: string; symbol: string; colour: string | undefined; open: boolean }
+export interface Key { name: string; symbol: SymbolType; colour: string | undefined; open: boolean }
 /** Keys that belong together, and what they are. */
 export interface Keys { title: string; keys: Key[] }
 
@@ -41,7 +42,7 @@ export function legend(groups: Keys[], width: number, left: number) {
   const at = (x: number, y: number) => ({ frameAnchor: "top-left" as const, dx: x - left, dy: y - height });
   const marks = all.flatMap(({ key, words, x, y }) => [
     key === null ? null : dot([0], {
-      ...at(x, y), symbol: key.symbol as "circle", r: key.open ? 5 : 4,
+      ...at(x, y), symbol: key.symbol, r: key.open ? 5 : 4,
       fill: key.open ? "none" : key.colour, stroke: key.open ? key.colour : "none", strokeWidth: 1.8,
     }),
     text([words], {

@@ -1,17 +1,26 @@
 // What all plots share: the environments' colours and symbols, axes of ratios and of figures, margins for labels.
-import type { PlotOptions } from "@observablehq/plot";
-import { plot, text } from "@observablehq/plot";
+import type { PlotOptions, SymbolType } from "@observablehq/plot";
+import { dot, plot, text } from "@observablehq/plot";
 import type { Page, Unit } from "../data";
 import { colour } from "../dom";
 import { figure, ratio, scaleOf } from "../number";
 
-/** Okabe and Ito's colours stay apart for colour-blind readers; the symbols do for everyone. */
-const SYMBOLS = ["circle", "square", "triangle", "diamond", "star", "cross", "wye"] as const;
-const COLOURS = 7;
+/** A triangle that stands on its tip, of the area that the library's symbols have. */
+const TIP_DOWN = {
+  draw(context: { moveTo(x: number, y: number): void; lineTo(x: number, y: number): void; closePath(): void }, size: number): void {
+    const y = -Math.sqrt(size / (Math.sqrt(3) * 3));
+    context.moveTo(0, -2 * y);
+    context.lineTo(-Math.sqrt(3) * y, y);
+    context.lineTo(Math.sqrt(3) * y, y);
+    context.closePath();
+  },
+};
+/** Okabe and Ito's colours stay apart for colour-blind readers; the symbols do for everyone. One for the baseline, eight for others. */
+const SYMBOLS: SymbolType[] = ["circle", "square", "triangle", "diamond", "star", "cross", "wye", "hexagon", TIP_DOWN];
 /** Names of curves stand at least so far apart, in pixels. */
 const LABEL_HEIGHT = 14;
 
-export interface EnvironmentStyle { colour: string; symbol: (typeof SYMBOLS)[number] }
+export interface EnvironmentStyle { colour: string; symbol: SymbolType }
 
 /** The look of an environment: the baseline first, then the subjects in their order. */
 export function environmentStyle(page: Page, environment: string): EnvironmentStyle {
@@ -24,7 +33,19 @@ export function environmentStyle(page: Page, environment: string): EnvironmentSt
 }
 
 /** The colour of what stands at a place: 0 is the baseline's. */
-export const placeColour = (place: number): string => colour(`--environment-${place % COLOURS}`);
+export const placeColour = (place: number): string => colour(`--environment-${place % SYMBOLS.length}`);
+
+/** The mark of an environment beside its name, in colours that follow the theme. */
+export function mark(page: Page, environment: string): SVGSVGElement {
+  const place = page.report.subjects.indexOf(environment) + 1;
+  const fill = `var(--environment-${place % SYMBOLS.length})`;
+  const picture = plot({
+    width: 16, height: 16, margin: 0, axis: null, symbol: { type: "identity" },
+    marks: [dot([0], { frameAnchor: "middle", r: 5.4, symbol: environmentStyle(page, environment).symbol, fill })],
+  }) as SVGSVGElement;
+  picture.setAttribute("aria-hidden", "true");
+  return picture;
+}
 
 /** Options that every plot has. */
 export function base(width: number): { width: number; style: Record<string, string> } {
@@ -85,7 +106,7 @@ export function logScale(low: number, high: number) {
   return { type: "symlog" as const, constant: low * 1e-6, domain: [low, high] };
 }
 
-/** An axis of cost ratios. */
+/** An axis of slowdowns. */
 export function ratioAxis(values: number[], width: number, label: string, tickRoom = 64) {
   const [least, greatest] = [Math.min(...values, 1), Math.max(...values, 1)];
   const pad = Math.max((greatest / least) ** 0.06, 1.002);
@@ -127,9 +148,9 @@ export function zeroTicks(most: number, unit: Unit, count: number): number[] {
 }
 
 const UNIT_NAMES: Record<Unit, string> = {
-  nanoseconds: "time an operation", per_second: "operations a second", per_minute: "operations a minute",
-  bytes_per_second: "bytes a second", bits_per_second: "bits a second", bytes: "bytes",
-  mwips: "Whetstone instructions a second", percent: "per cent", count: "count",
+  nanoseconds: "time per operation", per_second: "operations per second", per_minute: "operations per minute",
+  bytes_per_second: "bytes per second", bits_per_second: "bits per second", bytes: "bytes",
+  mwips: "Whetstone instructions per second", percent: "percent", count: "count",
 };
 
 /** What an axis of a unit measures, where a figure is not of single operations. */

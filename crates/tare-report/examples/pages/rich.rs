@@ -159,7 +159,7 @@ fn planned(row: &Row, block: &str, like: &PlannedCase) -> PlannedCase {
 
 fn facts(session: &mut Session) {
     let shared =
-        [("cpu.model", "AMD EPYC 9554"), ("cpu.count", "2"), ("memory.total", "24 GiB"), ("libc", "none")];
+        [("cpu.model", "AMD EPYC 9554"), ("cpu.count", "2"), ("memory.total_bytes", "25769803776"), ("libc", "none")];
     for facts in &mut session.facts {
         for (key, value) in shared {
             facts.inside.note(key, value);
@@ -170,7 +170,7 @@ fn facts(session: &mut Session) {
         facts.outside.note("runtime", if is_sandbox { "runsc 20260905 --platform=systrap" } else { "" });
         facts.places.insert("own".into(), {
             let mut place = tare_data::facts::Facts::default();
-            place.note("filesystem", if is_sandbox { "gofer (overlay in memory)" } else { "ext4" });
+            place.note("file_system.type", if is_sandbox { "gofer (overlay in memory)" } else { "ext4" });
             place.note("fsync", if is_sandbox { "costs nothing" } else { "reaches the disk" });
             place
         });

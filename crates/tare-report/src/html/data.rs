@@ -1,4 +1,4 @@
-//! What a page holds beside the JSON document: the trials in time, their noise, the tails and the modes.
+//! What a page holds beside the JSON document: the trials in time, the interference with them, the tails and the modes.
 
 use std::collections::HashMap;
 
@@ -29,7 +29,7 @@ pub struct Page<'a> {
     again: Option<&'a str>,
     /// The page is served while the session may still run.
     live: bool,
-    noise: TotalNoise,
+    interference: TotalInterference,
     /// The rounds of every row: of the baseline, then of each cell; they stand here instead of in the report.
     /// Empty for rows whose rounds are left out.
     rounds: Vec<Vec<Rounds>>,
@@ -58,7 +58,7 @@ impl<'a> Page<'a> {
             record: options.record,
             again: options.again,
             live: options.live,
-            noise: TotalNoise::of(session),
+            interference: TotalInterference::of(session),
             timeline: Timeline::of(session),
             tails: tail_curves(session).into_iter().map(Tail::from).collect(),
             modes,
@@ -72,7 +72,7 @@ impl<'a> Page<'a> {
             record: Some(record),
             again: None,
             live: true,
-            noise: TotalNoise::default(),
+            interference: TotalInterference::default(),
             rounds: Vec::new(),
             timeline: Timeline::default(),
             tails: Vec::new(),
@@ -84,7 +84,7 @@ impl<'a> Page<'a> {
 
 /// How much of the machine others took, over all trials.
 #[derive(Debug, Default, Serialize)]
-struct TotalNoise {
+struct TotalInterference {
     /// Processor time taken by the hypervisor; null where no kernel tells.
     stolen_ms: Option<u64>,
     /// Time of the trials that know of it.
@@ -94,7 +94,7 @@ struct TotalNoise {
     canary_most_ns: Option<u64>,
 }
 
-impl TotalNoise {
+impl TotalInterference {
     fn of(session: &Session) -> Self {
         let (mut stolen_ns, mut elapsed_ns) = (None, 0u64);
         for trial in &session.trials {
@@ -106,7 +106,7 @@ impl TotalNoise {
         let baseline = session.baseline().map(|target| target.name.as_str());
         let of_baseline = session.trials.iter().filter(|trial| Some(trial.target.as_str()) == baseline);
         let canaries = || of_baseline.clone().filter_map(|trial| trial.inside.canary_ns);
-        TotalNoise {
+        TotalInterference {
             stolen_ms: stolen_ns.map(|ns| ns / 1_000_000),
             elapsed_ms: elapsed_ns / 1_000_000,
             canary_least_ns: canaries().min(),

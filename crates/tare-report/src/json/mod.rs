@@ -1,8 +1,8 @@
 //! The findings as one JSON document, for programs. Its format is described in `docs/reference/report-json.md`.
 
-mod document;
 pub(crate) mod escaping;
-mod fill;
+mod fields;
+mod from_findings;
 #[cfg(test)]
 mod tests;
 
@@ -10,8 +10,8 @@ use serde::Serialize;
 use tare_analysis::findings::Findings;
 use tare_data::session::Session;
 
-pub use self::document::{Document, Level, Row};
 use self::escaping::escaped;
+pub use self::fields::{Document, Level, Row};
 use crate::imported::Beside;
 
 /// Name of the format, in every document.

@@ -60,12 +60,12 @@ fn documents_keep_to_the_published_schema() {
     findings.rows[0].baseline = None;
     let read: Value = serde_json::from_str(&render(&session, &findings)).unwrap();
     assert_eq!(complaint(&read), None);
-    assert_eq!(read["rows"][0]["reference_gap"]["kind"], "not_permitted");
+    assert_eq!(read["rows"][0]["baseline_missing"]["kind"], "not_permitted");
     assert_eq!(read["repeated"][0]["reason"], "steal above 5 %");
 }
 
 #[test]
-fn figures_of_other_tools_keep_to_the_schema_too() {
+fn results_of_other_tools_keep_to_the_schema_too() {
     let (session, findings) = (specimen::session(2), specimen::findings(2));
     let row = &findings.rows[0];
     let beside = Beside {
@@ -119,7 +119,7 @@ fn a_cell_has_estimate_interval_verdict_and_raw_values() {
 }
 
 #[test]
-fn what_is_no_number_is_null_and_the_document_still_valid() {
+fn what_is_not_a_number_is_null_and_the_document_still_valid() {
     let mut findings = specimen::findings(1);
     let level = findings.rows[0].baseline.as_mut().unwrap();
     (level.median, level.low) = (f64::NAN, f64::NEG_INFINITY);

@@ -1,4 +1,4 @@
-//! The shape of the JSON document: what each field holds, in the order in which it is written.
+//! The fields of the JSON document and what each holds, in the order in which they are written.
 
 use std::collections::BTreeMap;
 
@@ -20,14 +20,14 @@ pub struct Document<'a> {
     /// Names of the subject environments; cells of every row stand in this order.
     pub subjects: &'a [String],
     pub certificate: Certificate,
-    /// Doubts about an environment (or, without one, about the session).
+    /// Reasons to doubt an environment (or, without one, the session).
     pub warnings: Vec<TargetWarning<'a>>,
     /// One sentence a subject environment.
     pub sentences: Vec<Sentence>,
     /// One row a case and metric.
     pub rows: Vec<Row<'a>>,
     pub facts: AllFacts<'a>,
-    /// Trials that gave no figure.
+    /// Trials that gave no value.
     pub failures: Vec<FailedTrial<'a>>,
     /// Rounds that broke a noise limit and were run again.
     pub repeated: Vec<Repeated<'a>>,
@@ -75,14 +75,14 @@ pub struct Target<'a> {
     pub role: Role,
 }
 
-/// What the session says of its own power to tell.
+/// What the session knows about its own reliability.
 #[derive(Debug, Serialize)]
 pub struct Certificate {
     pub control_cells: usize,
     pub control_coloured: usize,
-    /// True when the control environment shows more differences than chance allows: do not trust the session.
+    /// True when the control shows more differences than chance allows: do not trust the session.
     pub banner: bool,
-    /// Smallest ratio that a typical cell could have told from 1.
+    /// Smallest slowdown that a typical cell could have shown.
     pub smallest_effect: Option<f64>,
     pub decided: usize,
     pub compared: usize,
@@ -124,24 +124,24 @@ pub struct Row<'a> {
     pub parameters: BTreeMap<&'a str, &'a str>,
     pub place: Option<&'a str>,
     pub peer: Option<&'a str>,
-    /// Hash of the probe's definition and parameters; figures of different ones are not comparable.
+    /// Hash of the probe's definition and parameters; values of different ones are not comparable.
     pub definition: Option<&'a str>,
     /// Largest ratio that still counts as the same, e.g. 1.02.
     pub margin: Option<f64>,
     pub metric: Metric<'a>,
     pub headline: bool,
-    /// The baseline's own figure; null when `reference_gap` says why there is none.
+    /// The baseline's own value; null when `baseline_missing` gives the reason.
     pub baseline: Option<Level<'a>>,
     pub baseline_missing: Option<Missing<'a>>,
     pub cells: Vec<Cell<'a>>,
-    /// The baseline against itself; null in a session without a control environment.
+    /// The baseline against itself; null in a session without a control.
     pub control: Option<Cell<'a>>,
     /// What articles say of this row; measured on other machines, and part of no interval.
     pub published: &'a [Beside],
 }
 
 impl<'a> Row<'a> {
-    /// The levels of the baseline and of every cell, in their order; none where a cell has no figure.
+    /// The levels of the baseline and of every cell, in their order; none where a cell has no value.
     pub(crate) fn levels(&mut self) -> impl Iterator<Item = Option<&mut Level<'a>>> {
         let cells = self.cells.iter_mut().map(|cell| match (&mut cell.comparison, &mut cell.observed) {
             (Some(comparison), _) => Some(&mut comparison.level),
@@ -160,7 +160,7 @@ impl<'a> Row<'a> {
 #[derive(Debug, Serialize)]
 pub struct Metric<'a> {
     pub name: &'a str,
-    /// Of every figure of the row but ratios.
+    /// Of every value of the row but ratios.
     pub unit: Unit,
     /// `lower` or `higher`.
     pub better: &'static str,
@@ -178,23 +178,24 @@ pub struct Level<'a> {
     pub values: &'a [f64],
 }
 
-/// An environment's cell: exactly one of `comparison`, `observed` and `gap` is not null.
+/// An environment's cell: exactly one of `comparison`, `observed` and `missing` is not null.
 #[derive(Debug, Serialize)]
 pub struct Cell<'a> {
     #[serde(rename = "environment")]
     pub target: &'a str,
-    /// `slower`, `faster`, `same`, `slower_unclear`, `faster_unclear`, `cannot_tell`, `observed` or `gap`.
+    /// `slower`, `faster`, `slightly_slower`, `slightly_faster`, `same`, `slower_unclear`, `faster_unclear`,
+    /// `inconclusive`, `observed` or `missing`.
     pub verdict: String,
     pub comparison: Option<Comparison<'a>>,
-    /// A figure that is shown and never judged: a maximum is an observation, not a parameter.
+    /// A value that is shown and never compared, such as a maximum.
     pub observed: Option<Level<'a>>,
     pub missing: Option<Missing<'a>>,
 }
 
-/// An environment's cost against the baseline.
+/// An environment compared with the baseline.
 #[derive(Debug, Serialize)]
 pub struct Comparison<'a> {
-    /// Cost ratio: above 1 the environment is slower, whichever way the metric is better.
+    /// The slowdown: above 1 the environment is slower, whichever way the metric is better.
     pub estimate: f64,
     /// 95 % interval of the estimate, by the method that `leading` names; 0 and null with too few rounds for one.
     pub low: f64,
@@ -212,13 +213,13 @@ pub struct Comparison<'a> {
     pub rounds: u32,
     /// Rounds after which the verdict could no longer change; null while undecided.
     pub decided_at: Option<u32>,
-    /// Rounds that it would take to tell, where the verdict is `cannot_tell`.
+    /// Rounds that it would take to decide, where the verdict is `inconclusive`.
     pub rounds_to_tell: Option<u32>,
     /// Median over rounds of environment minus baseline, in the metric's unit.
     pub difference: f64,
-    /// How rounds hang together that share a start of the environment's environment; null where none do.
+    /// Rounds that share a start of the environment; null where none do.
     pub starts: Option<SharedStarts>,
-    /// The environment's own figure.
+    /// The environment's own value.
     pub level: Level<'a>,
     pub warnings: Vec<Warning>,
 }
@@ -241,7 +242,7 @@ pub struct Missing<'a> {
     /// The same in words.
     pub words: &'static str,
     pub reason: Option<&'a str>,
-    /// The environment's own figure, where there is one that must not be compared.
+    /// The environment's own value, where one was measured that must not be compared.
     pub level: Option<Level<'a>>,
 }
 

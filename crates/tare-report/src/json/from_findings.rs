@@ -1,4 +1,4 @@
-//! Fills the JSON document from a session and its findings.
+//! Makes the JSON document of a session and its findings.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use tare_analysis::verdicts::verdict::names_direction;
 use tare_data::session::{PlannedCase, Session};
 use tare_data::unit::Direction;
 
-use super::document::*;
+use super::fields::*;
 use super::{SCHEMA, VERSION};
 use crate::{notes, summary, view, words};
 

@@ -1,0 +1,159 @@
+// A strip of checks, whether to believe the session; each opens what is behind it.
+import type { Cell, Interference, Page, Row, Warning } from "./data";
+import { uniqueLabels } from "./data";
+import { h } from "./dom";
+import { counted, figure, interval, percent, ratio } from "./number";
+import { headline, rounds } from "./words";
+
+interface Check { name: string; value: string; about: string; doubtful: boolean; behind: () => (HTMLElement | null)[] }
+
+/** Longer lists end here; the JSON document has them whole. */
+const MOST_LINES = 200;
+
+export function checks(page: Page): HTMLElement {
+  const all = [control(page), smallestEffects(page), interference(page), starts(page), warnings(page)].filter((check) => check !== null);
+  const panels = all.map((check, i) => h("div", { class: "behind", id: `check-${i}`, hidden: true }, check.behind()));
+  const buttons = all.map((check, i) => h("button", {
+    type: "button", class: `check${check.doubtful ? " doubtful" : ""}`, "aria-expanded": "false", "aria-controls": `check-${i}`, click: () => toggle(i),
+  }, h("span", { class: "name" }, check.name), h("strong", {}, check.value), h("span", { class: "about" }, check.about)));
+  const toggle = (chosen: number): void => {
+    buttons.forEach((button, i) => {
+      const open = i === chosen && panels[i].hidden;
+      panels[i].hidden = !open;
+      button.setAttribute("aria-expanded", String(open));
+    });
+  };
+  return h("section", { class: "checks", "aria-label": "Checks" }, h("div", { class: "strip" }, buttons), panels);
+}
+
+/** The baseline measured twice. */
+function control({ report }: Page): Check | null {
+  const { certificate: c, baseline } = report;
+  if (c.control_cells === 0) {
+    return { name: "Control (A/A)", value: "none", about: `${baseline} was measured once`, doubtful: true,
+      behind: () => [h("p", {}, `A control measures ${baseline} a second time, as if it were another environment. This session had none, so nothing shows how often it finds a difference that is not there.`)] };
+  }
+  const cells = rowsOf(report.rows, (row) => row.control);
+  return {
+    name: "Control (A/A)", value: `${c.control_coloured} of ${c.control_cells} differ`, about: `${baseline} against itself`, doubtful: c.banner,
+    behind: () => [
+      h("p", {}, `${baseline} was measured a second time, as if it were another environment. Each difference here is a false alarm.`),
+      list(["Probe", "Slowdown", "95 % interval", "Verdict"], cells.map(({ label, row, cell }) => {
+        const found = cell.comparison;
+        return [label, found === null ? "" : ratio(found.estimate), found === null ? "" : interval(found.low, found.high, found.estimate), headline(cell, row)];
+      })),
+    ],
+  };
+}
+
+/** How small a difference the session could have missed. */
+function smallestEffects({ report }: Page): Check {
+  const { smallest_effect: typical, decided, compared } = report.certificate;
+  const cells = report.subjects.flatMap((environment, i) => rowsOf(report.rows, (row) => row.cells[i]).map((found) => ({ ...found, environment })));
+  const known = cells.flatMap(({ cell }) => cell.comparison?.smallest_effect ?? []);
+  const size = (effect: number): string => percent(Math.abs(effect - 1));
+  const value = known.length > 0 ? `${size(Math.min(...known))} to ${size(Math.max(...known))}` : typical === null ? "unknown" : size(typical);
+  const open = cells.filter(({ cell }) => cell.verdict === "inconclusive" || cell.comparison?.smallest_effect != null);
+  return {
+    name: "Smallest difference found", value, about: `${decided} of ${compared} verdicts decided`, doubtful: typical === null && compared > 0,
+    behind: () => [
+      h("p", {}, typical === null ? "Too few rounds: no difference could have been shown."
+        : `A typical cell could have shown a difference of ${size(typical)}. A smaller one could have been missed; more rounds find smaller ones.`),
+      list(["Probe", "Environment", "Verdict", "Smallest difference", "Rounds it would take"], open.map(({ label, row, cell, environment }) => [
+        label, environment, headline(cell, row),
+        cell.comparison?.smallest_effect == null ? "" : size(cell.comparison.smallest_effect),
+        cell.comparison?.rounds_to_tell == null ? "" : `about ${cell.comparison.rounds_to_tell}`,
+      ])),
+    ],
+  };
+}
+
+/** How much of the machine others took. */
+function interference({ report, interference: found }: Page): Check {
+  const labels = new Map(report.rows.map((row) => [row.case, row.label]));
+  const failed = report.failures.length;
+  return {
+    name: "Interference", value: interferenceValue(found), about: `${rounds(report.certificate.repeated)} repeated${failed === 0 ? "" : `, ${counted(failed, "trial", "trials")} failed`}`,
+    doubtful: false,
+    behind: () => [
+      h("p", {}, `${interferenceWords(found)} A round is repeated when it was disturbed more than its limit allows. `,
+        h("a", { href: "#time-title" }, "The session in time"), " shows each trial."),
+      list(["Repeated", "Round", "Reason"], report.repeated.map(({ case: id, round, reason }) => [labels.get(id) ?? id, String(round + 1), reason])),
+      list(["Failed", "Environment", "Round", "Reason"], report.failures.map(({ case: id, environment, round, reason }) => [labels.get(id) ?? id, environment, String(round + 1), reason])),
+    ],
+  };
+}
+
+function interferenceValue({ stolen_ms, elapsed_ms, canary_least_ns: least, canary_most_ns: most }: Interference): string {
+  if (stolen_ms !== null && elapsed_ms > 0) return `${percent(stolen_ms / elapsed_ms)} stolen`;
+  return least === null || most === null || least === 0 ? "unknown" : `up to ${ratio(most / least)}`;
+}
+
+function interferenceWords({ stolen_ms, elapsed_ms, canary_least_ns: least, canary_most_ns: most }: Interference): string {
+  const stolen = stolen_ms === null || elapsed_ms === 0 ? "No counter shows how much processor time a hypervisor took."
+    : `The hypervisor took ${percent(stolen_ms / elapsed_ms)} of the time of the trials.`;
+  const canary = least === null || most === null ? ""
+    : ` A fixed piece of arithmetic before each trial took ${figure(least, "nanoseconds")} to ${figure(most, "nanoseconds")}: the longer, the less processor tare had.`;
+  return stolen + canary;
+}
+
+/** How often each environment was started: rounds that share a start are not independent. */
+function starts({ report }: Page): Check | null {
+  const shared = report.subjects.map((environment, i) => ({
+    environment, counts: report.rows.flatMap((row) => row.cells[i]?.comparison?.starts?.starts ?? []),
+  })).filter(({ counts }) => counts.length > 0);
+  if (report.subjects.length === 0) return null;
+  if (shared.length === 0) {
+    return { name: "Starts", value: "not shared", about: "by any rounds", doubtful: false,
+      behind: () => [h("p", {}, "No verdict rests on rounds that share a start of their environment, so what differs from start to start is part of every interval.")] };
+  }
+  const range = (counts: number[]): string => (Math.min(...counts) === Math.max(...counts) ? String(counts[0]) : `${Math.min(...counts)} to ${Math.max(...counts)}`);
+  return {
+    name: "Starts", value: range(shared.flatMap(({ counts }) => counts)), about: "an environment, shared by rounds", doubtful: shared.some(({ counts }) => Math.min(...counts) < 2),
+    behind: () => [
+      h("p", {}, "Rounds that share a start of their environment are less independent than rounds with a start each; intervals allow for it."),
+      list(["Environment", "Starts"], shared.map(({ environment, counts }) => [environment, range(counts)])),
+    ],
+  };
+}
+
+function warnings({ report, live }: Page): Check {
+  // A session that runs has not ended early, whatever its record looks like.
+  const general = report.warnings.filter(({ warning }) => !live || warning.kind !== "broken_off");
+  const ofCells = rowsOf(report.rows, (row) => row.cells.find((cell) => (cell.comparison?.warnings.length ?? 0) > 0) ?? null).length;
+  const about = ofCells === 0 ? "" : `${counted(ofCells, "row has its", "rows have their")} own, marked !`;
+  return {
+    name: "Warnings", value: general.length === 0 ? "none" : String(general.length), about: about === "" ? "about session and environments" : about, doubtful: general.length > 0,
+    behind: () => [general.length === 0 ? h("p", {}, "No reason to doubt the session or an environment was found.")
+      : h("ul", { class: "warnings" }, general.map(({ environment, warning }) => h("li", {}, h("strong", {}, environment ?? "The session"), ": ", ...warned(warning))))],
+  };
+}
+
+/** A warning and its advice. */
+export const warned = ({ words, advice }: Warning): (string | HTMLElement)[] => [`${words}. `, h("span", { class: "advice" }, sentence(advice))];
+
+/** Words as a sentence; one that begins with a command keeps it as it is typed. */
+const sentence = (words: string): string => `${words.startsWith("tare ") ? words : words.charAt(0).toUpperCase() + words.slice(1)}.`;
+
+/** Headline rows with the cell that is wanted of each, where there is one. */
+function rowsOf(rows: Row[], of: (row: Row) => Cell | null | undefined): { label: string; row: Row; cell: Cell }[] {
+  const headlines = rows.filter((row) => row.headline);
+  const labels = uniqueLabels(headlines);
+  return headlines.flatMap((row) => {
+    const cell = of(row);
+    return cell == null ? [] : [{ label: labels.get(row) ?? row.label, row, cell }];
+  });
+}
+
+/** Lines with heads; nothing where there are none. */
+function list(heads: string[], lines: string[][]): HTMLElement | null {
+  if (lines.length === 0) return null;
+  const wanted = heads.map((_, i) => lines.some((line) => line[i] !== ""));
+  const pick = <T>(of: T[]): T[] => of.filter((_, i) => wanted[i]);
+  return h("div", { class: "scroller", tabindex: 0, role: "region", "aria-label": heads[0] },
+    h("table", { class: "raw" },
+      h("thead", {}, h("tr", {}, pick(heads).map((name) => h("th", { scope: "col" }, name)))),
+      h("tbody", {}, lines.slice(0, MOST_LINES).map((line) => h("tr", {}, pick(line).map((text, i) =>
+        (i === 0 ? h("th", { scope: "row" }, text) : h("td", {}, text)))))),
+      lines.length > MOST_LINES ? h("caption", {}, `${MOST_LINES} of ${lines.length}; tare report --json has them all`) : null));
+}
