@@ -65,7 +65,7 @@ pub struct PlannedCase {
     pub definition: String,
     /// The same in every environment.
     pub amount: Amount,
-    /// The largest ratio that still counts as the same, as ln: ln(1.02) unless the study says otherwise.
+    /// The largest ratio that still counts as the same, as ln: ln(1.02) unless the study sets another.
     pub margin: f64,
     /// Environments where this case cannot be measured, with the reason; found before the first round.
     pub missing: BTreeMap<String, Failure>,

@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 
 use tare_data::batch::{Batch, HELD, Phase};
 use tare_data::failure::{Failure, FailureKind};
-use tare_data::frame::{Frame, Line, PROTOCOL, Splitter, encode};
+use tare_data::frame::{Frame, PROTOCOL, Received, Splitter, encode};
 use tare_data::interference::Interference;
 use tare_data::names::Case;
 use tare_data::peer::Peer;
@@ -22,7 +22,7 @@ fn program() -> PathBuf {
 struct Agent {
     process: Child,
     splitter: Splitter,
-    waiting: Vec<Line<Frame>>,
+    waiting: Vec<Received<Frame>>,
 }
 
 impl Agent {
@@ -52,7 +52,7 @@ impl Agent {
     fn next(&mut self) -> Option<Frame> {
         loop {
             while !self.waiting.is_empty() {
-                if let Line::Frame(frame) = self.waiting.remove(0) {
+                if let Received::Frame(frame) = self.waiting.remove(0) {
                     return Some(frame);
                 }
             }

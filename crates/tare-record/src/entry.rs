@@ -28,7 +28,7 @@ pub enum Entry {
     End(End),
     /// A round was disturbed and will be run again.
     Repeated(RepeatedRound),
-    /// What a file of another tool says; only in a record that holds no session.
+    /// The contents of another tool's file; only in a record without a session.
     Imported(Imported),
     /// The session was taken up again.
     Resumed { at: String, command: Vec<String> },

@@ -140,7 +140,7 @@ impl Assembly {
         }
     }
 
-    /// Without its end, nobody knows how many figures are missing.
+    /// Without its end, the number of missing figures is unknown.
     fn finish_imported(self, path: &Path) -> Result<ImportedRecord, RecordError> {
         let header = self.header.ok_or_else(|| RecordError::NotARecord { path: path.to_owned() })?;
         if self.ending != Some(Ending::Complete) || self.plan.is_some() {

@@ -6,7 +6,7 @@ use std::fs;
 use tare_data::batch::{Batch, Histogram, Phase, Sample};
 use tare_data::facts::Facts;
 use tare_data::failure::{Failure, FailureKind};
-use tare_data::frame::{Frame, LONGEST_REQUEST, Line, PROTOCOL, Splitter, encode};
+use tare_data::frame::{Frame, LONGEST_REQUEST, PROTOCOL, Received, Splitter, encode};
 use tare_data::interference::Interference;
 use tare_data::names::{Case, Parameters};
 use tare_data::request::{Amount, Piece, Request, TrialRequest};
@@ -293,10 +293,10 @@ fn the_frames_in_the_document_are_read_as_they_were_meant() {
     assert!(asked.lines().all(|line| line.len() < LONGEST_REQUEST));
     lay(document, "requests", &asked);
     lay(document, "frames", &said);
-    let read: Vec<Line<Frame>> = Splitter::default().push(said.as_bytes());
-    assert_eq!(read, frames().into_iter().map(Line::Frame).collect::<Vec<_>>());
-    let read: Vec<Line<Request>> = Splitter::default().push(asked.as_bytes());
-    assert_eq!(read, requests().into_iter().map(Line::Frame).collect::<Vec<_>>());
+    let read: Vec<Received<Frame>> = Splitter::default().push(said.as_bytes());
+    assert_eq!(read, frames().into_iter().map(Received::Frame).collect::<Vec<_>>());
+    let read: Vec<Received<Request>> = Splitter::default().push(asked.as_bytes());
+    assert_eq!(read, requests().into_iter().map(Received::Frame).collect::<Vec<_>>());
     let page = fs::read_to_string(book::root().join(document)).unwrap();
     let names: BTreeSet<&str> =
         requests().iter().map(request_name).chain(frames().iter().map(frame_name)).collect();
