@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::batch::Batch;
 use crate::facts::Facts;
 use crate::failure::Failure;
-use crate::interference::Interference;
+use crate::session::Interference;
 
 /// Version of the agent protocol; an agent of another is refused.
 pub const PROTOCOL: u32 = 1;
@@ -40,7 +40,7 @@ pub enum Frame {
     /// One batch of a trial.
     Batch { trial: u64, batch: Batch },
     /// Last frame of a trial that went well.
-    Done { trial: u64, noise: Interference, clock_ns: u64 },
+    Done { trial: u64, interference: Interference, clock_ns: u64 },
     /// Last frame of a trial that did not.
     Failed { trial: u64, failure: Failure, clock_ns: u64 },
     /// The last frame of an agent: the end is sent in band, since some streams never deliver an end of file.

@@ -4,8 +4,7 @@ use serde::{Deserialize, Serialize};
 use tare_data::batch::Batch;
 use tare_data::failure::Failure;
 use tare_data::imported::Imported;
-use tare_data::interference::Interference;
-use tare_data::session::{Ending, Header, Plan, RepeatedRound, TargetFacts};
+use tare_data::session::{Ending, Header, Interference, Plan, RepeatedRound, TargetFacts};
 
 /// Schema that is written. A reader reads this one and every earlier one.
 pub const SCHEMA: u32 = 1;

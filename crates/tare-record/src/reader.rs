@@ -9,8 +9,7 @@ use std::path::Path;
 
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::imported::Imported;
-use tare_data::interference::Interference;
-use tare_data::session::{Ending, Header, Plan, RepeatedRound, Session, TargetFacts, Trial};
+use tare_data::session::{Ending, Header, Interference, Plan, RepeatedRound, Session, TargetFacts, Trial};
 
 use crate::entry::{Begin, End, Entry, SCHEMA, from_line};
 use crate::error::RecordError;

@@ -1,6 +1,6 @@
 //! Interference: what else went on while a trial ran, as far as the environment reports it.
 
-use tare_data::interference::Interference;
+use tare_data::session::Interference;
 
 use crate::harness::kernel_files::read_text;
 use crate::harness::stopwatch::now_ns;

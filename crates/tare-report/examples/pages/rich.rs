@@ -4,10 +4,9 @@ use tare_analysis::findings::{Cell, Findings, Row};
 use tare_data::batch::{Batch, Histogram, Phase, Sample};
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::generator::Generator;
-use tare_data::interference::Interference;
 use tare_data::names::{Case, Parameters};
 use tare_data::request::Amount;
-use tare_data::session::{PlannedCase, RepeatedRound, Session, Trial};
+use tare_data::session::{Interference, PlannedCase, RepeatedRound, Session, Trial};
 use tare_data::unit::{Direction, Unit};
 
 use crate::specimen;

@@ -6,12 +6,11 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use tare_data::batch::{Batch, Phase, Sample};
-use tare_data::interference::Interference;
 use tare_data::metric::Metric;
 use tare_data::names::Case;
 use tare_data::peer::Peer;
 use tare_data::request::{Amount, TrialRequest};
-use tare_data::session::{Role, Target, Trial};
+use tare_data::session::{Interference, Role, Target, Trial};
 use tare_lab::host::programs::Programs;
 use tare_lab::ownership::workspace::{SessionWorkspace, Setting as WorkspaceSetting};
 use tare_lab::session::amount::pace;
