@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD_NO_PAD;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
 use serde::{Deserialize, Serialize};
 
-/// Shortest time that a histogram tells apart from zero.
+/// Shortest time that a histogram distinguishes from zero.
 pub const HISTOGRAM_LOWEST_NS: u64 = 1;
 /// Longest time that a histogram holds; the deadline of a trial is shorter in every study that is shipped.
 pub const HISTOGRAM_HIGHEST_NS: u64 = 60_000_000_000;
@@ -14,12 +14,12 @@ pub const HISTOGRAM_DIGITS: u8 = 3;
 /// Longest encoded histogram that is read: a full one with these bounds encodes in less.
 const HISTOGRAM_MOST_ENCODED: usize = 512 * 1024;
 
-/// Series of the batches in which a calibration says how long so many operations took with all that goes
+/// Series of the batches in which a calibration reports how long its operations took, with all that goes
 /// with them. A probe that does a fixed amount of work sends none.
 pub const CALIBRATION: &str = "calibration";
 
-/// Series in which a probe says how many processes or threads it holds now: 0 before the first, then all. It
-/// goes on only after a while, so that the host can look at its own memory both times.
+/// Series in which a probe reports how many processes or threads it holds now: 0 before the first, then all. It
+/// goes on only after a while, so that the host can read its own memory use both times.
 pub const HELD: &str = "held";
 /// Series of what the host then adds: bytes that this machine has given up for each of them. No agent sends it.
 pub const OUTSIDE: &str = "outside";
@@ -56,7 +56,7 @@ pub enum Sample {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
-    /// The first call of the process, kept apart: it pays for page faults, caches and lazy set-up.
+    /// The first call of the process, kept apart: it includes page faults, cold caches and lazy set-up.
     Cold,
     /// Every later one.
     Warm,
@@ -118,7 +118,7 @@ impl Default for Histogram {
 pub struct EncodedHistogram(pub String);
 
 impl EncodedHistogram {
-    /// Opens it; says what is wrong with one that is damaged or not ours.
+    /// Opens it; an error names what is wrong with one that is damaged or not ours.
     pub fn decode(&self) -> Result<Histogram, String> {
         if self.0.len() > HISTOGRAM_MOST_ENCODED {
             return Err("histogram is too long".into());
@@ -152,7 +152,7 @@ fn checked_header(bytes: &[u8]) -> Result<(), String> {
         && long(24) == Some(HISTOGRAM_HIGHEST_NS);
     let whole = word(4).is_some_and(|length| bytes.len().checked_sub(HEADER_LENGTH) == Some(length as usize));
     if ours && !whole {
-        return Err("histogram is not as long as it says".into());
+        return Err("histogram is not as long as it states".into());
     }
     if ours { Ok(()) } else { Err("histogram has other bounds than 1 ns to 60 s at 3 digits".into()) }
 }
@@ -186,7 +186,7 @@ mod tests {
         let mut bytes = STANDARD_NO_PAD.decode(text).unwrap();
         bytes[4..8].copy_from_slice(&u32::MAX.to_be_bytes());
         let refused = EncodedHistogram(STANDARD_NO_PAD.encode(bytes)).decode();
-        assert_eq!(refused, Err("histogram is not as long as it says".into()));
+        assert_eq!(refused, Err("histogram is not as long as it states".into()));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What kind of failure it was; decides how the gap in the table reads.
+/// What kind of failure it was; decides what the table shows instead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureKind {
@@ -24,7 +24,7 @@ pub enum FailureKind {
     Died,
 }
 
-/// Why there is no figure: what failed, because of what.
+/// Why there is no figure: what failed, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
     pub kind: FailureKind,

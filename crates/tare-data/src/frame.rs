@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::batch::Batch;
 use crate::facts::Facts;
 use crate::failure::Failure;
-use crate::interference::Interference;
+use crate::session::Interference;
 
 /// Version of the agent protocol; an agent of another is refused.
 pub const PROTOCOL: u32 = 1;
@@ -25,7 +25,7 @@ pub const LONGEST_NOTE: usize = 4096;
 /// Longest request line. User-mode Linux's serial line loses what is over 2 KiB in flight.
 pub const LONGEST_REQUEST: usize = 2000;
 
-/// What the agent says.
+/// What the agent sends.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Frame {
@@ -40,10 +40,10 @@ pub enum Frame {
     /// One batch of a trial.
     Batch { trial: u64, batch: Batch },
     /// Last frame of a trial that went well.
-    Done { trial: u64, noise: Interference, clock_ns: u64 },
+    Done { trial: u64, interference: Interference, clock_ns: u64 },
     /// Last frame of a trial that did not.
     Failed { trial: u64, failure: Failure, clock_ns: u64 },
-    /// The last frame of an agent: the end is said in band, since some streams never deliver an end of file.
+    /// The last frame of an agent: the end is sent in band, since some streams never deliver an end of file.
     Bye,
 }
 
@@ -66,9 +66,9 @@ pub fn decode<T: DeserializeOwned>(line: &str) -> Option<T> {
 
 /// A line of the stream.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Line<T> {
+pub enum Received<T> {
     Frame(T),
-    /// Whatever else came: kept beside the trial, since it often says why something failed.
+    /// Whatever else came: kept beside the trial, since it often shows why something failed.
     Note(String),
 }
 
@@ -82,7 +82,7 @@ pub struct Splitter {
 
 impl Splitter {
     /// Takes bytes and returns the lines that they complete.
-    pub fn push<T: DeserializeOwned>(&mut self, bytes: &[u8]) -> Vec<Line<T>> {
+    pub fn push<T: DeserializeOwned>(&mut self, bytes: &[u8]) -> Vec<Received<T>> {
         let mut lines = Vec::new();
         for piece in bytes.split_inclusive(|&b| b == b'\n') {
             let room = LONGEST_FRAME.saturating_sub(self.pending.len());
@@ -97,13 +97,13 @@ impl Splitter {
     }
 }
 
-fn line<T: DeserializeOwned>(bytes: &[u8], whole: bool) -> Option<Line<T>> {
+fn line<T: DeserializeOwned>(bytes: &[u8], whole: bool) -> Option<Received<T>> {
     let text = String::from_utf8_lossy(bytes);
     if whole && let Some(frame) = decode(&text) {
-        return Some(Line::Frame(frame));
+        return Some(Received::Frame(frame));
     }
     let note: String = text.trim_end().chars().take(LONGEST_NOTE).collect();
-    (!note.is_empty()).then_some(Line::Note(note))
+    (!note.is_empty()).then_some(Received::Note(note))
 }
 
 #[cfg(test)]
@@ -117,18 +117,22 @@ mod tests {
     #[test]
     fn frames_are_found_among_junk() {
         let stream = format!("boot: hello\r\n[ 0.1] half a line {}{}\n", bye(), &bye()[..12]);
-        let lines: Vec<Line<Frame>> = Splitter::default().push(stream.as_bytes());
+        let lines: Vec<Received<Frame>> = Splitter::default().push(stream.as_bytes());
         assert_eq!(
             lines,
-            [Line::Note("boot: hello".into()), Line::Frame(Frame::Bye), Line::Note(bye()[..12].to_owned())]
+            [
+                Received::Note("boot: hello".into()),
+                Received::Frame(Frame::Bye),
+                Received::Note(bye()[..12].to_owned())
+            ]
         );
     }
 
     #[test]
     fn a_frame_may_arrive_byte_by_byte() {
         let mut splitter = Splitter::default();
-        let lines: Vec<Line<Frame>> = bye().bytes().flat_map(|b| splitter.push(&[b])).collect();
-        assert_eq!(lines, [Line::Frame(Frame::Bye)]);
+        let lines: Vec<Received<Frame>> = bye().bytes().flat_map(|b| splitter.push(&[b])).collect();
+        assert_eq!(lines, [Received::Frame(Frame::Bye)]);
     }
 
     #[test]
@@ -137,10 +141,10 @@ mod tests {
         for i in 0..frame.len() * 8 {
             let mut bytes = frame.clone().into_bytes();
             bytes[i / 8] ^= 1 << (i % 8);
-            let lines: Vec<Line<Frame>> = Splitter::default().push(&bytes);
+            let lines: Vec<Received<Frame>> = Splitter::default().push(&bytes);
             // A flip of letter case inside the checksum's hex digits does not change its value.
             let same = String::from_utf8(bytes).is_ok_and(|t| t.eq_ignore_ascii_case(&frame));
-            assert!(same || !lines.contains(&Line::Frame(Frame::Bye)), "bit {i} went unnoticed");
+            assert!(same || !lines.contains(&Received::Frame(Frame::Bye)), "bit {i} went unnoticed");
         }
     }
 
@@ -151,7 +155,7 @@ mod tests {
             assert!(splitter.push::<Frame>(&[b'x'; 64 * 1024]).is_empty());
         }
         assert!(splitter.pending.len() <= LONGEST_FRAME);
-        let after: Vec<Line<Frame>> = splitter.push(format!("\n{}", bye()).as_bytes());
-        assert_eq!(after.last(), Some(&Line::Frame(Frame::Bye)));
+        let after: Vec<Received<Frame>> = splitter.push(format!("\n{}", bye()).as_bytes());
+        assert_eq!(after.last(), Some(&Received::Frame(Frame::Bye)));
     }
 }

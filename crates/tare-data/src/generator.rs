@@ -24,7 +24,7 @@ impl Generator {
 
     /// A generator for one named part of a session, independent of the others' use.
     pub fn for_part(seed: u64, part: &str) -> Self {
-        // FNV-1a: stable, and good enough to tell a few hundred names apart.
+        // FNV-1a: stable, and good enough to separate a few hundred names.
         let hash = part.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
         });

@@ -8,16 +8,16 @@ use serde::{Deserialize, Serialize};
 use crate::names::Parameters;
 use crate::unit::Unit;
 
-/// What one file of another tool's output says.
+/// The contents of one file of another tool's output.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Imported {
     /// The tool, as it calls itself: `netperf`, `CrystalDiskMark`.
     pub tool: String,
     /// Its version, where the output names it.
     pub version: Option<String>,
-    /// What the output says of the run as a whole.
+    /// Parameters of the run as a whole.
     pub parameters: BTreeMap<String, String>,
-    /// Where the tool ran, as the person who imports it says. Nothing checks it.
+    /// Where the tool ran, as the user who imports it states. It is not checked.
     pub environment: Option<String>,
     pub source: Source,
     pub figures: Vec<ImportedFigure>,
@@ -38,7 +38,7 @@ pub struct Source {
 pub struct ImportedFigure {
     /// In the tool's words: `TCP REQUEST/RESPONSE`, `SEQ 1MiB Q8T1 read`.
     pub name: String,
-    /// What the output says of this figure and of no other.
+    /// Parameters of this figure alone.
     pub parameters: BTreeMap<String, String>,
     /// The probe of tare that measures the same thing, if there is one.
     pub counterpart: Option<Counterpart>,
@@ -76,7 +76,7 @@ pub enum Statistic {
     Percentile(f64),
     Maximum,
     StandardDeviation,
-    /// Time over operations: a mean that nobody timed one by one.
+    /// Time over operations: a mean of operations that were not timed one by one.
     TimePerOperation,
     /// Operations over time.
     Rate,
@@ -88,7 +88,7 @@ pub enum Statistic {
     Elapsed,
     /// A number that the tool makes of others.
     Score,
-    /// A single value, of which the output does not say more.
+    /// A single value, which the output does not describe further.
     Value,
 }
 

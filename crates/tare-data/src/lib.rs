@@ -9,7 +9,6 @@ pub mod failure;
 pub mod frame;
 pub mod generator;
 pub mod imported;
-pub mod interference;
 pub mod metric;
 pub mod names;
 pub mod peer;

@@ -7,8 +7,8 @@ pub const LOOPBACK: &str = "loopback";
 /// Name of the peer that the lab runs on this machine, outside the environment.
 pub const HOST: &str = "host";
 
-/// The other end, as an agent is told of it. A case holds only a name ([`LOOPBACK`], [`HOST`] or one of the
-/// user's), since the way to it differs from environment to environment.
+/// The other end, as an agent receives it. A case holds only a name ([`LOOPBACK`], [`HOST`] or one that the
+/// user chose), since the route to it differs from environment to environment.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Peer {

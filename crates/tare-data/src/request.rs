@@ -1,4 +1,4 @@
-//! Requests: what the host asks of the agent.
+//! Requests: what the host sends to the agent.
 
 use std::collections::BTreeMap;
 
@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 use crate::names::Case;
 use crate::peer::Peer;
 
-/// What the host asks of the agent. One request is one line, shorter than [`crate::frame::LONGEST_REQUEST`].
+/// What the host sends to the agent. One request is one line, shorter than [`crate::frame::LONGEST_REQUEST`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Request {
-    /// Say what is known of the environment and of these places (name to path inside).
+    /// Describe the environment and these places (name to path inside).
     Describe { places: BTreeMap<String, String> },
-    /// Keep a piece of a file that a command of the user's needs.
+    /// Keep a piece of a file that a user command needs.
     Carry(Piece),
     /// Run one trial in a fresh process.
     Trial(TrialRequest),
@@ -28,7 +28,7 @@ pub const LONGEST_CARRIED_NAME: usize = 120;
 /// Most bytes that a session carries along; a line that passes 2 KiB at a time takes seconds for as much.
 pub const MOST_CARRIED: u64 = 4 << 20;
 
-/// A piece of a file of the user's, on its way into an environment.
+/// A piece of a user's file, on its way into an environment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Piece {
     /// Path of the place `own`, inside the environment.
@@ -55,7 +55,7 @@ pub struct TrialRequest {
     pub amount: Amount,
     /// Folder of the place, inside the environment; the trial works in a fresh folder below it.
     pub directory: Option<String>,
-    /// Way to the peer that the case names, as seen from inside.
+    /// How to reach the peer that the case names, as seen from inside.
     #[serde(default)]
     pub peer: Option<Peer>,
     /// For probes that choose at random: the same in every environment of a round.
@@ -70,8 +70,8 @@ pub struct TrialRequest {
 pub enum Amount {
     /// Find out how long an operation takes here, in little time.
     Calibrate,
-    /// So many operations in each of so many batches.
+    /// `batches` batches of `batch` operations each.
     Operations { batch: u64, batches: u32 },
-    /// Batches of so many operations until the time is up, as tools do that run for 60 s.
+    /// Batches of `batch` operations until the time is up, as tools do that run for 60 s.
     Duration { batch: u64, seconds: f64 },
 }

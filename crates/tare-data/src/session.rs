@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 use crate::batch::Batch;
 use crate::facts::Facts;
 use crate::failure::Failure;
-use crate::interference::Interference;
 use crate::metric::Metric;
 use crate::names::Case;
 use crate::request::Amount;
@@ -65,7 +64,7 @@ pub struct PlannedCase {
     pub definition: String,
     /// The same in every environment.
     pub amount: Amount,
-    /// The largest ratio that still counts as the same, as ln: ln(1.02) unless the study says otherwise.
+    /// The largest ratio that still counts as the same, as ln: ln(1.02) unless the study sets another.
     pub margin: f64,
     /// Environments where this case cannot be measured, with the reason; found before the first round.
     pub missing: BTreeMap<String, Failure>,
@@ -129,7 +128,27 @@ pub struct Trial {
     pub notes: Vec<String>,
 }
 
-/// A round of a case that broke a noise limit and was run again.
+/// What else went on while a trial ran, on one side of the boundary: counters over the trial. What a kernel does not report is absent, never zero.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Interference {
+    /// Processor time that the hypervisor took, over all processors.
+    pub steal_ns: Option<u64>,
+    /// Time in which some task waited for a processor (PSI).
+    pub pressure_cpu_ns: Option<u64>,
+    /// Time in which some task waited for a disk (PSI).
+    pub pressure_io_ns: Option<u64>,
+    /// Context switches by which the trial gave up the processor itself.
+    pub switches_voluntary: Option<u64>,
+    /// Context switches that were forced on it.
+    pub switches_forced: Option<u64>,
+    pub faults_minor: Option<u64>,
+    pub faults_major: Option<u64>,
+    /// Time of a fixed chain of dependent additions just before the trial; shows throttling and neighbours
+    /// where no counter does.
+    pub canary_ns: Option<u64>,
+}
+
+/// A round of a case that broke an interference limit and was run again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RepeatedRound {
     pub case: String,

@@ -1,4 +1,4 @@
-//! Units a metric can have, and which way is better.
+//! Units a metric can have, and which direction is better.
 
 use serde::{Deserialize, Serialize};
 
@@ -26,7 +26,7 @@ pub enum Unit {
     Count,
 }
 
-/// Which way a metric is better.
+/// Which direction of a metric is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {

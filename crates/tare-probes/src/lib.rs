@@ -21,7 +21,7 @@ pub mod probes;
 pub use probe::Probe;
 pub use probes::PROBES;
 
-/// The probe of a name. Each command of the user's has a name of its own, and they are one probe.
+/// The probe of a name. Each user command has a name of its own, and all of them are one probe.
 pub fn find(name: &str) -> Option<&'static Probe> {
     let name = if name.starts_with(probes::USER) { probes::USER_COMMAND } else { name };
     PROBES.iter().copied().find(|probe| probe.name == name)

@@ -36,12 +36,12 @@ impl Netlink {
         Ok(Netlink { socket, sequence: 0 })
     }
 
-    /// Asks for a change, and waits for the kernel's word that it is done.
+    /// Requests a change, and waits until the kernel acknowledges it.
     pub fn change(&mut self, message: Message) -> io::Result<()> {
         self.exchange(message, libc::NLM_F_ACK as u16, &mut |_, _| {})
     }
 
-    /// Asks for a list: kinds of messages with their bodies, as the kernel sent them.
+    /// Requests a list: kinds of messages with their bodies, as the kernel sent them.
     pub fn list(&mut self, message: Message) -> io::Result<Vec<(u16, Vec<u8>)>> {
         let mut answers = Vec::new();
         self.exchange(message, libc::NLM_F_DUMP as u16, &mut |kind, body| {
@@ -75,7 +75,7 @@ impl Netlink {
     }
 }
 
-/// What a message of the kind "error" says: zero is success.
+/// The result in a message of the kind "error": zero is success.
 fn verdict(body: &[u8]) -> io::Result<()> {
     match body.first_chunk::<4>().map(|bytes| i32::from_ne_bytes(*bytes)) {
         Some(0) => Ok(()),
@@ -120,13 +120,13 @@ impl Message {
         Message { kind, flags: libc::NLM_F_REQUEST as u16, body: fixed.to_vec() }
     }
 
-    /// Says that the thing is new: to be made, and refused if it is there.
+    /// Requests that the object be created, and an error if it exists.
     pub fn makes(mut self) -> Self {
         self.flags |= (libc::NLM_F_CREATE | libc::NLM_F_EXCL) as u16;
         self
     }
 
-    /// Says that the thing is to be made, in place of one that is there.
+    /// Requests that the object be created, replacing one that exists.
     pub fn replaces(mut self) -> Self {
         self.flags |= (libc::NLM_F_CREATE | libc::NLM_F_REPLACE) as u16;
         self

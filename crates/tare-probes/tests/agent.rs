@@ -6,11 +6,11 @@ use std::process::{Child, Command, Stdio};
 
 use tare_data::batch::{Batch, HELD, Phase};
 use tare_data::failure::{Failure, FailureKind};
-use tare_data::frame::{Frame, Line, PROTOCOL, Splitter, encode};
-use tare_data::interference::Interference;
+use tare_data::frame::{Frame, PROTOCOL, Received, Splitter, encode};
 use tare_data::names::Case;
 use tare_data::peer::Peer;
 use tare_data::request::{Amount, Request, TrialRequest};
+use tare_data::session::Interference;
 use tare_probes::probe::{Need, Size};
 
 /// The agent that cargo built beside this test: deps/../examples/agent.
@@ -22,7 +22,7 @@ fn program() -> PathBuf {
 struct Agent {
     process: Child,
     splitter: Splitter,
-    waiting: Vec<Line<Frame>>,
+    waiting: Vec<Received<Frame>>,
 }
 
 impl Agent {
@@ -52,7 +52,7 @@ impl Agent {
     fn next(&mut self) -> Option<Frame> {
         loop {
             while !self.waiting.is_empty() {
-                if let Line::Frame(frame) = self.waiting.remove(0) {
+                if let Received::Frame(frame) = self.waiting.remove(0) {
                     return Some(frame);
                 }
             }
@@ -72,7 +72,9 @@ impl Agent {
             match self.next().expect("the agent lives on") {
                 Frame::Begun { trial, .. } if trial == number => {}
                 Frame::Batch { trial, batch } if trial == number => batches.push(batch),
-                Frame::Done { trial, noise, .. } if trial == number => return Ok((batches, noise)),
+                Frame::Done { trial, interference, .. } if trial == number => {
+                    return Ok((batches, interference));
+                }
                 Frame::Failed { trial, failure, .. } if trial == number => return Err(failure),
                 other => panic!("{other:?} is not about trial {number}"),
             }
@@ -117,9 +119,9 @@ fn every_probe_runs_in_a_process_of_its_own() {
     let mut agent = Agent::start();
     for probe in tare_probes::PROBES {
         let directory = probe.needs(Need::Place).then_some(place.as_path());
-        let (batches, noise) = agent.trial(request(probe.name, directory)).unwrap();
+        let (batches, interference) = agent.trial(request(probe.name, directory)).unwrap();
         assert!(batches.iter().any(|b| b.phase == Phase::Warm), "{}", probe.name);
-        assert!(noise.canary_ns.is_some_and(|ns| ns > 0));
+        assert!(interference.canary_ns.is_some_and(|ns| ns > 0));
     }
     agent.leave();
     // The trials took their folders away.

@@ -14,9 +14,9 @@ use tare_data::request::{Amount, TrialRequest};
 use tare_probes::harness::trial::Trial;
 use tare_probes::net::flow::{Flow, Rounds, Transport};
 use tare_probes::peer::Secret;
-use tare_probes::peer::client::Session;
+use tare_probes::peer::client::PeerSession;
 use tare_probes::peer::noise::{FIRST_FRAME, Opening};
-use tare_probes::peer::process::{PEER, Says, Told};
+use tare_probes::peer::process::{PEER, PeerReply, PeerRequest};
 use tare_probes::probe::Size;
 
 /// Far longer than anything here takes: only a defect waits so long.
@@ -42,20 +42,20 @@ impl Peer {
         let secret = Secret::fresh().unwrap();
         let mut child =
             Command::new(agent()).arg(PEER).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        let told = Told { listen: (ip, 0).into(), secret: secret.hex(), expires_s };
+        let told = PeerRequest { listen: (ip, 0).into(), secret: secret.hex(), expires_s };
         let line = serde_json::to_string(&told).unwrap();
         writeln!(child.stdin.as_mut().unwrap(), "{line}").unwrap();
         let mut line = String::new();
         let mut output = std::io::BufReader::new(child.stdout.take().unwrap());
         std::io::BufRead::read_line(&mut output, &mut line).unwrap();
         match serde_json::from_str(&line).unwrap() {
-            Says::Listening(address) => Peer { child, address, secret },
-            Says::Failed(reason) => panic!("{reason}"),
+            PeerReply::Listening(address) => Peer { child, address, secret },
+            PeerReply::Failed(reason) => panic!("{reason}"),
         }
     }
 
-    fn open(&self) -> Result<Session, Failure> {
-        Session::open(&self.address.to_string(), &self.secret)
+    fn open(&self) -> Result<PeerSession, Failure> {
+        PeerSession::open(&self.address.to_string(), &self.secret)
     }
 
     /// Memory of the process, in bytes.
@@ -155,10 +155,10 @@ fn a_recorded_handshake_is_not_answered_again() {
 fn who_does_not_know_the_secret_is_told_what_may_be_wrong() {
     let peer = Peer::start();
     let address = peer.address.to_string();
-    let wrong = Session::open(&address, &Secret::fresh().unwrap()).err().unwrap();
+    let wrong = PeerSession::open(&address, &Secret::fresh().unwrap()).err().unwrap();
     assert!(wrong.reason.starts_with("wrong or expired secret: "), "{wrong}");
     drop(peer);
-    let refused = Session::open(&address, &Secret::fresh().unwrap()).err().unwrap();
+    let refused = PeerSession::open(&address, &Secret::fresh().unwrap()).err().unwrap();
     assert!(refused.reason.starts_with("refused: nothing listens on"), "{refused}");
     assert!(refused.reason.contains("tare serve --listen"), "{refused}");
 }
@@ -179,7 +179,7 @@ fn another_program_on_the_port_is_told_as_such() {
         }
     });
     for kind in ["another program: ", "another program: ", "wrong or expired secret: ", "another program: "] {
-        let failure = Session::open(&address, &Secret::fresh().unwrap()).err().unwrap();
+        let failure = PeerSession::open(&address, &Secret::fresh().unwrap()).err().unwrap();
         assert!(failure.reason.starts_with(kind), "{failure}");
     }
     speaks.join().unwrap();
@@ -187,7 +187,7 @@ fn another_program_on_the_port_is_told_as_such() {
 
 #[test]
 fn names_and_addresses_that_lead_nowhere_are_told_apart() {
-    let open = |address: &str| Session::open(address, &Secret::fresh().unwrap()).err().unwrap();
+    let open = |address: &str| PeerSession::open(address, &Secret::fresh().unwrap()).err().unwrap();
     assert!(open("no-such-name.invalid:7").reason.starts_with("name not found: "));
     assert!(open("127.0.0.1").reason.contains("it is not HOST:PORT"));
 }
@@ -401,7 +401,7 @@ fn ip(words: &str) -> bool {
 #[test]
 fn no_route_and_a_firewall_that_drops_are_told_apart() {
     let done = in_own_network(|| {
-        let open = |address: &str| Session::open(address, &Secret::fresh().unwrap()).err().unwrap();
+        let open = |address: &str| PeerSession::open(address, &Secret::fresh().unwrap()).err().unwrap();
         let nowhere = open("192.0.2.2:12866");
         assert!(nowhere.reason.starts_with("no route to 192.0.2.2:12866"), "{nowhere}");
         // A neighbour that answers nothing, as behind a firewall that drops.

@@ -80,7 +80,7 @@ fn the_number_stands_right_before_every_timed_syscall() {
 }
 
 #[test]
-fn other_shapes_are_told_apart() {
+fn other_shapes_are_rejected() {
     let fault_of = |code: &[u8]| fault(&Decoder::new(64, code, DecoderOptions::NONE).decode());
     assert_eq!(fault_of(&[0xb8, 0x6e, 0, 0, 0]), None, "mov $0x6e,%eax");
     assert_eq!(fault_of(&[0x31, 0xc0]), None, "xor %eax,%eax");

@@ -4,8 +4,7 @@ use serde::{Deserialize, Serialize};
 use tare_data::batch::Batch;
 use tare_data::failure::Failure;
 use tare_data::imported::Imported;
-use tare_data::interference::Interference;
-use tare_data::session::{Ending, Header, Plan, RepeatedRound, TargetFacts};
+use tare_data::session::{Ending, Header, Interference, Plan, RepeatedRound, TargetFacts};
 
 /// Schema that is written. A reader reads this one and every earlier one.
 pub const SCHEMA: u32 = 1;
@@ -28,7 +27,7 @@ pub enum Entry {
     End(End),
     /// A round was disturbed and will be run again.
     Repeated(RepeatedRound),
-    /// What a file of another tool says; only in a record that holds no session.
+    /// The contents of another tool's file; only in a record without a session.
     Imported(Imported),
     /// The session was taken up again.
     Resumed { at: String, command: Vec<String> },

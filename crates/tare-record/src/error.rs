@@ -8,17 +8,17 @@ use std::path::PathBuf;
 pub enum RecordError {
     #[error("cannot {action} {path}")]
     Io { action: &'static str, path: PathBuf, source: io::Error },
-    #[error("{path} is not a record of tare")]
+    #[error("{path} is not a tare record")]
     NotARecord { path: PathBuf },
     #[error("{path} has schema {found}; this tare reads schema 1 to {newest}")]
     Newer { path: PathBuf, found: u32, newest: u32 },
-    #[error("{path} is damaged in line {line}, and good lines follow: it was changed after it was written")]
+    #[error("{path} is damaged in line {line}, and intact lines follow: it was changed after it was written")]
     Damaged { path: PathBuf, line: usize },
-    #[error("{path} broke off before its plan was written: there are no figures in it")]
+    #[error("{path} ends before its plan was written: it contains no measurements")]
     NoPlan { path: PathBuf },
-    #[error("{path} holds figures of other tools, and no session")]
+    #[error("{path} holds figures of other tools, not a session")]
     Imported { path: PathBuf },
-    #[error("{path} broke off while figures of other tools were written into it")]
+    #[error("{path} ends in the middle of an import of other tools' figures")]
     ImportCut { path: PathBuf },
     #[error("{path} is longer than {limit} bytes")]
     TooLong { path: PathBuf, limit: u64 },

@@ -16,7 +16,7 @@ pub struct Follower {
     assembly: Assembly,
     /// Bytes up to the end of the last whole line that was read.
     read_bytes: u64,
-    /// Length of the file when it was last looked at.
+    /// Length of the file when it was last read.
     seen_bytes: u64,
 }
 
@@ -32,7 +32,7 @@ impl Follower {
         }
     }
 
-    /// Reads what was appended since the last time; says whether anything was.
+    /// Reads what was appended since the last time; true if anything was.
     ///
     /// A line that is still being written is left for the next time. A record that became shorter was taken up
     /// again at an earlier line, and is read anew.
@@ -67,7 +67,7 @@ impl Follower {
 
     /// What was measured until now, as a session that broke off unless it has ended.
     ///
-    /// Without a plan there is none. The trial that runs now is no part of it.
+    /// Without a plan there is none. The trial that runs now is not part of it.
     pub fn session(&self) -> Result<Session, RecordError> {
         let mut assembly = self.assembly.clone();
         assembly.open = None;

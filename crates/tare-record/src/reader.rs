@@ -9,8 +9,7 @@ use std::path::Path;
 
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::imported::Imported;
-use tare_data::interference::Interference;
-use tare_data::session::{Ending, Header, Plan, RepeatedRound, Session, TargetFacts, Trial};
+use tare_data::session::{Ending, Header, Interference, Plan, RepeatedRound, Session, TargetFacts, Trial};
 
 use crate::entry::{Begin, End, Entry, SCHEMA, from_line};
 use crate::error::RecordError;
@@ -140,7 +139,7 @@ impl Assembly {
         }
     }
 
-    /// Without its end, nobody knows how many figures are missing.
+    /// Without its end, the number of missing figures is unknown.
     fn finish_imported(self, path: &Path) -> Result<ImportedRecord, RecordError> {
         let header = self.header.ok_or_else(|| RecordError::NotARecord { path: path.to_owned() })?;
         if self.ending != Some(Ending::Complete) || self.plan.is_some() {

@@ -1,4 +1,4 @@
-//! The writer: appends entries, each in one write, and syncs when told.
+//! The writer: appends entries, each in one write, and syncs on request.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;

@@ -251,7 +251,7 @@ fn what_is_wrong_is_refused_where_it_stands() {
     let (line, _, cause) = changed("netperf-csv.txt", "1.00,TCP", "1.00");
     assert_eq!((line, cause.as_str()), (3, "12 values under 13 names"));
     let (_, _, cause) = changed("fio-randrw.json", "\"error\": 0", "\"error\": 5");
-    assert_eq!(cause, "fio says that the job 'a' failed with error 5");
+    assert_eq!(cause, "fio reports that the job 'a' failed with error 5");
     let (line, _, cause) = changed("phoronix.csv", "47011.5", "1,2,3");
     assert_eq!((line, cause.as_str()), (9, "4 values for 2 systems"));
     let (line, column, cause) = changed("hyperfine.json", "\"mean\": 0", "\"mean\": x");

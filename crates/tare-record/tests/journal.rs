@@ -5,8 +5,7 @@ use std::path::PathBuf;
 
 use tare_data::batch::{Batch, Phase, Sample};
 use tare_data::facts::Facts;
-use tare_data::interference::Interference;
-use tare_data::session::{Ending, Header, Plan, Role, Target};
+use tare_data::session::{Ending, Header, Interference, Plan, Role, Target};
 use tare_record::entry::{Begin, End, SCHEMA, to_line};
 use tare_record::{Entry, Follower, RecordError, Writer, read};
 

@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use tare_data::batch::{Batch, Histogram, Phase, Sample};
 use tare_data::facts::Facts;
 use tare_data::failure::Failure;
-use tare_data::interference::Interference;
 use tare_data::metric::{Metric, Reading};
 use tare_data::names::{Case, Parameters};
 use tare_data::request::Amount;
-use tare_data::session::{Ending, Header, Plan, PlannedCase, Role, Session, Target, TargetFacts, Trial};
+use tare_data::session::{
+    Ending, Header, Interference, Plan, PlannedCase, Role, Session, Target, TargetFacts, Trial,
+};
 use tare_data::unit::{Direction, Unit};
 
 /// ln 1.02.

@@ -10,7 +10,7 @@ use rustix::net::sockopt;
 use tare_probes::net::flow::Flow;
 use tare_probes::net::flow::{Direction, Rounds, Transfer, Transport};
 use tare_probes::peer::Secret;
-use tare_probes::peer::client::Session;
+use tare_probes::peer::client::PeerSession;
 use tare_probes::peer::connection::{Connection, Event, LONGEST_FLOW};
 use tare_probes::peer::message::{Answer, Ask, PROTOCOL};
 use tare_probes::peer::noise::{Channel, FIRST_FRAME, Opening, accept};
@@ -179,7 +179,7 @@ fn peer<'l>(lines: impl Iterator<Item = &'l [u8]>) -> io::Result<Result<String, 
     let address: SocketAddr = listener.local_addr()?;
     let selected = thread::scope(|scope| {
         let client = scope.spawn(|| {
-            let mut session = Session::open(&address.to_string(), &secret)?;
+            let mut session = PeerSession::open(&address.to_string(), &secret)?;
             session.request(&Flow::Hops, Duration::from_secs(1))
         });
         let (mut stream, _) = listener.accept()?;

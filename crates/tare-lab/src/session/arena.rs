@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use tare_data::batch::Batch;
 use tare_data::facts::Facts;
 use tare_data::failure::Failure;
-use tare_data::interference::Interference;
 use tare_data::peer::Peer;
 use tare_data::request::TrialRequest;
+use tare_data::session::Interference;
 
 /// What a start of an environment brought.
 #[derive(Clone, Debug, Default)]

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use tare_data::failure::{Failure, FailureKind};
-use tare_data::frame::{Frame, LONGEST_REQUEST, Line, Splitter, encode};
+use tare_data::frame::{Frame, LONGEST_REQUEST, Received, Splitter, encode};
 use tare_data::request::Request;
 
 /// Notes kept until somebody takes them; the newest are the ones that say why something failed.
@@ -176,8 +176,8 @@ impl<'i> Link<'i> {
             Ok(read) => {
                 for line in self.splitter.push::<Frame>(&bytes[..read]) {
                     match line {
-                        Line::Frame(frame) => self.frames.push_back(Arrived { frame, at }),
-                        Line::Note(note) => self.note(note),
+                        Received::Frame(frame) => self.frames.push_back(Arrived { frame, at }),
+                        Received::Note(note) => self.note(note),
                     }
                 }
                 if self.frames.len() > MOST_FRAMES {
@@ -199,7 +199,7 @@ impl<'i> Link<'i> {
             Ok(read) => {
                 for line in self.error_splitter.push::<Frame>(&bytes[..read]) {
                     // A frame on standard error is none: the protocol runs on standard output.
-                    if let Line::Note(note) = line {
+                    if let Received::Note(note) = line {
                         self.note(note);
                     }
                 }

@@ -326,8 +326,8 @@ impl Listening<'_> {
                         (self.sink)(&taken);
                     }
                 }
-                Frame::Done { trial, noise, clock_ns } if ours(trial) => {
-                    self.outcome.inside = noise;
+                Frame::Done { trial, interference, clock_ns } if ours(trial) => {
+                    self.outcome.inside = interference;
                     self.end(clock_ns, at);
                     return Ok(());
                 }

@@ -12,7 +12,7 @@ use tare_data::names::Case;
 use tare_data::peer::{HOST, LOOPBACK, Peer};
 use tare_probes::netperf;
 use tare_probes::peer::Secret;
-use tare_probes::peer::process::{PEER, Says, Told};
+use tare_probes::peer::process::{PEER, PeerReply, PeerRequest};
 use tare_probes::probe::Size;
 
 use crate::error::{ErrorKind, LabError};
@@ -246,22 +246,25 @@ fn start(workspace: &SessionWorkspace, listen: IpAddr) -> Result<HostPeer, LabEr
     }
     let child = command.spawn().map_err(|e| failed(e.to_string()))?;
     let mut peer = HostPeer { child, port: 0, secret };
-    let told =
-        Told { listen: SocketAddr::new(listen, 0), secret: peer.secret.hex(), expires_s: SESSION_MOST_S };
+    let told = PeerRequest {
+        listen: SocketAddr::new(listen, 0),
+        secret: peer.secret.hex(),
+        expires_s: SESSION_MOST_S,
+    };
     let line = serde_json::to_string(&told).expect("tare's own types always serialise");
     let (Some(mut input), Some(output)) = (peer.child.stdin.take(), peer.child.stdout.take()) else {
         return Err(failed("it has no streams".into()));
     };
     writeln!(input, "{line}").map_err(|e| failed(e.to_string()))?;
     match says(output) {
-        Ok(Says::Listening(address)) => peer.port = address.port(),
-        Ok(Says::Failed(reason)) | Err(reason) => return Err(failed(reason)),
+        Ok(PeerReply::Listening(address)) => peer.port = address.port(),
+        Ok(PeerReply::Failed(reason)) | Err(reason) => return Err(failed(reason)),
     }
     Ok(peer)
 }
 
 /// The one line that a peer says.
-fn says(output: ChildStdout) -> Result<Says, String> {
+fn says(output: ChildStdout) -> Result<PeerReply, String> {
     let wait = Timespec { tv_sec: LISTENS_WITHIN_S, tv_nsec: 0 };
     match poll(&mut [PollFd::new(&output, PollFlags::IN)], Some(&wait)) {
         Ok(0) => return Err(format!("it said nothing for {LISTENS_WITHIN_S} s")),

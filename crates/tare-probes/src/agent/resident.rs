@@ -8,7 +8,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use tare_data::failure::{Failure, FailureKind};
-use tare_data::frame::{Frame, Line, PROTOCOL, Splitter};
+use tare_data::frame::{Frame, PROTOCOL, Received, Splitter};
 use tare_data::request::{LONGEST_DEADLINE_MS, Request, TrialRequest};
 
 use super::frames::send;
@@ -52,23 +52,23 @@ pub fn serve(program: &Path) -> io::Result<()> {
         };
         for line in splitter.push::<Request>(&bytes[..read]) {
             match line {
-                Line::Frame(Request::Describe { places }) => {
+                Received::Frame(Request::Describe { places }) => {
                     let facts = crate::facts::environment();
                     let about = |(name, path): (String, String)| (name, crate::facts::place(path.as_ref()));
                     let places = places.into_iter().map(about).collect();
                     send(&Frame::Description { facts, places })?;
                 }
-                Line::Frame(Request::Trial(request)) => {
+                Received::Frame(Request::Trial(request)) => {
                     settle_clock(settled_ns);
                     start_trial(program.as_os_str(), &request, carried.folder())?;
                 }
-                Line::Frame(Request::Carry(piece)) => {
+                Received::Frame(Request::Carry(piece)) => {
                     let failure = carried.keep(&piece).err();
                     send(&Frame::Carried { failure })?;
                 }
-                Line::Frame(Request::Leave) => return send(&Frame::Bye),
+                Received::Frame(Request::Leave) => return send(&Frame::Bye),
                 // What is not a request is not for us.
-                Line::Note(_) => {}
+                Received::Note(_) => {}
             }
         }
     }
@@ -124,7 +124,7 @@ fn start_trial(program: &OsStr, request: &TrialRequest, carried: Option<&Path>) 
 /// Writes the request, all of which a pipe holds at once, and closes the pipe.
 fn send_request(child: &mut Child, json: &str) {
     if let Some(mut input) = child.stdin.take() {
-        // A process that has ended already says why by its exit code.
+        // A process that has ended already reports why by its exit code.
         let _ = input.write_all(json.as_bytes());
     }
 }

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::frame::{Frame, LONGEST_REQUEST};
-use tare_data::interference::Interference;
 use tare_data::request::{LONGEST_DEADLINE_MS, TrialRequest};
+use tare_data::session::Interference;
 
 use super::frames::send;
 use crate::harness::alarm::set_alarm;
@@ -33,7 +33,7 @@ pub fn run(program: &Path, carried: Option<&Path>) -> io::Result<()> {
     set_alarm(request.deadline_ms.clamp(1, LONGEST_DEADLINE_MS));
     send(&Frame::Begun { trial: request.trial, clock_ns: now_ns() })?;
     let frame = match measure(program, &request, carried)? {
-        Ok(noise) => Frame::Done { trial: request.trial, noise, clock_ns: now_ns() },
+        Ok(interference) => Frame::Done { trial: request.trial, interference, clock_ns: now_ns() },
         Err(failure) => Frame::Failed { trial: request.trial, failure, clock_ns: now_ns() },
     };
     send(&frame)
@@ -64,7 +64,7 @@ fn measure(
     let watch = Watch::start();
     let directory = folder.as_ref().map(Folder::path);
     let outcome = (probe.run)(&mut Trial::new(request, program, directory, &mut sink).carrying(carried));
-    let noise = watch.stop();
+    let interference = watch.stop();
     sent?;
-    Ok(outcome.map(|()| noise))
+    Ok(outcome.map(|()| interference))
 }

@@ -13,7 +13,7 @@ use crate::carried::kept;
 
 /// First argument under which the program is one of these; the applet and its arguments follow.
 pub const APPLET: &str = "agent-applet";
-/// Word that the script looks for.
+/// The word that the script searches for.
 pub const WORD: &str = "the";
 /// Most that an applet reads: the data are 8,546 bytes, their octal dump five times that.
 const MOST_BYTES: u64 = 1 << 20;
@@ -37,7 +37,7 @@ pub fn run(program: &Path, arguments: &[OsString]) -> i32 {
     done.map_or(1, |()| 0)
 }
 
-/// So many scripts side by side, each in a process of its own.
+/// Runs `count` scripts in parallel, each in a process of its own.
 fn scripts(program: &Path, count: &str) -> io::Result<()> {
     let count: u32 = count.parse().map_err(io::Error::other)?;
     let start = |i: u32| command(program, &["script", &i.to_string()]).spawn();

@@ -5,8 +5,8 @@
 
 use std::ffi::OsString;
 
-/// The mark by which a session finds its processes again, and what tells the C library which registers it
-/// may use: in a guest whose kernel has no room for the wide ones a program that uses them dies.
+/// The mark by which a session finds its processes again, and what limits the registers that the C library
+/// uses: in a guest whose kernel cannot save the wide ones, a program that uses them dies.
 const KEPT: [&str; 2] = ["TARE_SESSION", "GLIBC_TUNABLES"];
 
 /// Those of this process that are kept.

@@ -1,4 +1,4 @@
-//! Work of a developer's day that needs no tool of the environment: a tree of small files, a look at all of
+//! Work of a developer's day that needs no tool of the environment: a tree of small files, a stat of all of
 //! them, a copy, and a build of many small processes.
 //!
 //! They are ordinary programs for `user.command`, which times them from outside. Each proves its work by its exit code.
@@ -59,7 +59,7 @@ fn size(number: u32) -> usize {
     SIZES.0 + SIZES.1 * (number % SIZES.2) as usize
 }
 
-/// Makes the folders of a tree. With mkdir(2) alone: the standard library asks by statx(2), which proot 5.1 breaks.
+/// Makes the folders of a tree. With mkdir(2) alone: the standard library uses statx(2), which proot 5.1 breaks.
 fn folders(root: &str, files: u32) -> io::Result<()> {
     let below = (0..files.div_ceil(FILES_A_FOLDER)).map(|folder| format!("{root}/d{folder:04}"));
     for folder in std::iter::once(root.to_owned()).chain(below) {
@@ -77,7 +77,7 @@ fn tree(files: u32) -> io::Result<()> {
         .try_for_each(|number| File::create(path("tree", number, "c"))?.write_all(&text[..size(number)]))
 }
 
-/// Looks at every file of the tree, as `git status` does of files that it knows.
+/// Stats every file of the tree, as `git status` does with files that it tracks.
 fn status(files: u32) -> io::Result<()> {
     for number in 0..files {
         let about = rustix::fs::statat(CWD, path("tree", number, "c"), AtFlags::SYMLINK_NOFOLLOW)?;
@@ -92,7 +92,7 @@ fn status(files: u32) -> io::Result<()> {
 fn copy(files: u32) -> io::Result<()> {
     folders("copy", files)?;
     for number in 0..files {
-        let bytes = read(&path("tree", number, "c"))?;
+        let bytes = read_file(&path("tree", number, "c"))?;
         File::create(path("copy", number, "c"))?.write_all(&bytes)?;
         if bytes.len() != size(number) {
             return Err(io::Error::other(format!("file {number} has {} bytes", bytes.len())));
@@ -101,7 +101,7 @@ fn copy(files: u32) -> io::Result<()> {
     Ok(())
 }
 
-fn read(path: &Path) -> io::Result<Vec<u8>> {
+fn read_file(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(size(15));
     File::open(path)?.take(LONGEST_FILE).read_to_end(&mut bytes)?;
     Ok(bytes)
@@ -128,7 +128,7 @@ fn build(program: &Path, files: u32) -> io::Result<()> {
     running.into_iter().try_for_each(wait)?;
     let mut linked = File::create("program")?;
     for number in 0..files {
-        let object = read(&path("objects", number, "o"))?;
+        let object = read_file(&path("objects", number, "o"))?;
         if object.len() != 2 * size(number) {
             return Err(io::Error::other(format!("object {number} has {} bytes", object.len())));
         }
@@ -139,7 +139,7 @@ fn build(program: &Path, files: u32) -> io::Result<()> {
 
 /// Goes over a source again and again, as the passes of a compiler do, and writes twice as much.
 fn compile(source: &Path, object: &Path) -> io::Result<()> {
-    let source = read(source)?;
+    let source = read_file(source)?;
     let mut sums = vec![0u8; source.len()];
     for pass in 0..PASSES {
         let mut hash = pass;

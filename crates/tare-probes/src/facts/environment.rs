@@ -37,7 +37,7 @@ fn kernel(facts: &mut Facts) {
     facts.note("kernel.release", names.release().to_string_lossy());
     facts.note("kernel.version", names.version().to_string_lossy());
     facts.note("kernel.machine", names.machine().to_string_lossy());
-    // WSL 1 and gVisor say here, and only here, what they are.
+    // WSL 1 and gVisor identify themselves here, and only here.
     note_file(facts, "kernel.build", "/proc/version");
     note_file(facts, "kernel.command_line", "/proc/cmdline");
     facts.note("wsl.version", wsl_version(&names.release().to_string_lossy()));
@@ -53,7 +53,7 @@ fn wsl_version(release: &str) -> &'static str {
     }
 }
 
-/// What the firmware, or whoever stands in for it, says of the machine.
+/// The machine as the firmware, or what stands in for it, describes it.
 fn machine(facts: &mut Facts) {
     note_file(facts, "machine.vendor", "/sys/class/dmi/id/sys_vendor");
     note_file(facts, "machine.product", "/sys/class/dmi/id/product_name");
@@ -125,7 +125,7 @@ mod cpuid {
         text((FIRST..=LAST).map(__cpuid).flat_map(|CpuidResult { eax, ebx, ecx, edx }| [eax, ebx, ecx, edx]))
     }
 
-    /// Who answers for the processor, where it says that someone does.
+    /// The hypervisor's signature, where the processor reports one.
     pub fn hypervisor() -> Option<String> {
         const PRESENT: u32 = 1 << 31;
         if __cpuid(1).ecx & PRESENT == 0 {
@@ -214,7 +214,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_every_kernel_tells_is_there() {
+    fn what_every_kernel_reports_is_there() {
         let mut facts = Facts::default();
         note_all(&mut facts);
         for key in ["kernel.release", "cpu.count", "clock.step_ns", "memory.page_bytes", "root.type"] {
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn versions_of_wsl_are_told_apart_by_their_kernels() {
+    fn versions_of_wsl_are_recognised_by_their_kernels() {
         assert_eq!(wsl_version("4.4.0-19041-Microsoft"), "1");
         assert_eq!(wsl_version("5.15.167.4-microsoft-standard-WSL2"), "2");
         assert_eq!(wsl_version("6.18.44"), "");

@@ -1,8 +1,8 @@
-//! Honesty checks: do syncs, O_DIRECT, cache drops, meminfo and counters do what they say?
+//! Honesty checks: do syncs, O_DIRECT, cache drops, meminfo and counters do what they promise?
 //!
 //! Each check makes the thing happen and looks for its trace, since each of these has been seen to succeed
 //! without doing anything. The outcome is a fact: `ok`, or the reason, in words that can follow
-//! "not comparable:". A check that cannot tell leaves its fact out.
+//! "not comparable:". A check that cannot decide leaves its fact out.
 
 use std::path::Path;
 use std::time::Duration;
@@ -30,7 +30,7 @@ const SYNCS: usize = 15;
 const FEWEST_SYNCS: usize = 3;
 /// After this no further sync is begun.
 const LONGEST_SYNCS_NS: u64 = 15_000_000;
-/// A sync that costs less than so many times the 4 KiB write before it has moved nothing to a device.
+/// A sync that takes less than this many times the 4 KiB write before it has moved nothing to a device.
 ///
 /// Seen with the bytes in memory: 0.1 (volatile overlay), 0.2 (tmpfs), 0.4 (gVisor), 1.0 (ptrace, where
 /// every call costs the same). Seen with a device: 4 under ptrace, 20 natively on a virtual disk.
@@ -51,8 +51,8 @@ const SLEEPS: u64 = 3;
 
 /// Notes `honesty.memory` and `honesty.counters`.
 pub fn note_environment(facts: &mut Facts) {
-    note(facts, "honesty.memory", memory());
-    note(facts, "honesty.counters", counters());
+    note_outcome(facts, "honesty.memory", memory());
+    note_outcome(facts, "honesty.counters", counters());
 }
 
 /// Notes `honesty.sync`, `honesty.direct` and `honesty.cache` of a place.
@@ -65,17 +65,17 @@ pub fn note_place(facts: &mut Facts, place: &Path) {
         () if volatile => Some("an overlay mounted volatile: fdatasync does nothing".to_owned()),
         () => sync(folder.path()),
     };
-    note(facts, "honesty.sync", sync);
-    note(facts, "honesty.direct", direct(folder.path()));
-    note(facts, "honesty.cache", cache(folder.path()));
+    note_outcome(facts, "honesty.sync", sync);
+    note_outcome(facts, "honesty.direct", direct(folder.path()));
+    note_outcome(facts, "honesty.cache", cache(folder.path()));
 }
 
-/// Whether an overlay was told to sync nothing. Newer kernels show the option in the longer form.
+/// Whether an overlay is mounted so that it syncs nothing. Newer kernels show the option in the longer form.
 fn is_volatile(options: &str) -> bool {
     options.split(',').any(|option| matches!(option, "volatile" | "fsync=volatile"))
 }
 
-fn note(facts: &mut Facts, key: &str, outcome: Option<String>) {
+fn note_outcome(facts: &mut Facts, key: &str, outcome: Option<String>) {
     if let Some(outcome) = outcome {
         facts.note(key, outcome);
     }
@@ -142,7 +142,7 @@ fn direct(directory: &Path) -> Option<String> {
     }
 }
 
-/// Whether mincore tells a file that was just written (cached) from a hole that was never read (not cached).
+/// Whether mincore distinguishes a file that was just written (cached) from a hole that was never read (not cached).
 fn cache_is_visible(directory: &Path) -> bool {
     let Ok(file) = files::open(directory, "visible", OFlags::TRUNC) else { return false };
     let Ok(data) = Buffer::random(TRIAL_BYTES, 3) else { return false };
@@ -196,7 +196,7 @@ fn memory() -> Option<String> {
     Some(OK.into())
 }
 
-/// Memory of small pages in which a byte is written every so many bytes.
+/// Memory of small pages in which every `step`th byte is written.
 fn touched_every(step: usize, bytes: usize) -> Option<Buffer> {
     let mut memory = Buffer::untouched(bytes).ok()?;
     memory.small_pages();
@@ -231,7 +231,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sync_that_is_no_dearer_than_its_write_is_not_one() {
+    fn a_sync_that_takes_no_longer_than_its_write_is_not_one() {
         // Medians seen, write and sync in ns: native virtual disk, proot on it, gVisor's overlay, ptrace in memory.
         assert_eq!(judge_sync(1_500, 36_000), OK);
         assert_eq!(judge_sync(12_000, 50_000), OK);

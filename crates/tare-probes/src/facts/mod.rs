@@ -1,4 +1,4 @@
-//! Facts: what the agent can tell of its environment and its places, and whether what they tell is true.
+//! Facts: what the agent can find out about its environment and its places, and whether what they report is true.
 //!
 //! Nothing here is needed: what an environment does not show is a fact that is absent.
 
@@ -20,7 +20,7 @@ pub fn environment() -> Facts {
     facts
 }
 
-/// Facts of a place: its file system and device; and whether syncs, O_DIRECT and cache drops do what they say.
+/// Facts of a place: its file system and device; and whether syncs, O_DIRECT and cache drops do what they promise.
 pub fn place(path: &Path) -> Facts {
     let mut facts = Facts::default();
     mounts::note_all(&mut facts, path);

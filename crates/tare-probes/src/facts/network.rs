@@ -39,7 +39,7 @@ pub fn note_all(facts: &mut Facts) {
     let names: Vec<&str> = up.iter().map(|device| device.name.as_str()).collect();
     facts.note("network.devices", names.join(" "));
     for device in up {
-        device.note(facts, &format!("network.{}", device.name));
+        device.note_facts(facts, &format!("network.{}", device.name));
     }
     note_settings(facts, "network");
 }
@@ -47,7 +47,7 @@ pub fn note_all(facts: &mut Facts) {
 /// Notes one device, under keys that begin with `key`.
 pub fn note_device(facts: &mut Facts, key: &str, name: &str) {
     if let Some(device) = devices().unwrap_or_default().values().find(|device| device.name == name) {
-        device.note(facts, key);
+        device.note_facts(facts, key);
     }
 }
 
@@ -62,7 +62,7 @@ pub fn note_settings(facts: &mut Facts, key: &str) {
 }
 
 impl Device {
-    fn note(&self, facts: &mut Facts, key: &str) {
+    fn note_facts(&self, facts: &mut Facts, key: &str) {
         let mut note = |what: &str, value: &str| facts.note(format!("{key}.{what}"), value);
         note("addresses", &self.addresses.join(" "));
         note("kind", &self.kind);
@@ -81,19 +81,19 @@ fn devices() -> Option<BTreeMap<u32, Device>> {
         let mut device = Device { up: flags & libc::IFF_UP as u32 != 0, ..Device::default() };
         for (kind, value) in attributes(&body, LINK_BYTES) {
             match kind {
-                libc::IFLA_IFNAME => device.name = text(value),
+                libc::IFLA_IFNAME => device.name = text_until_zero(value),
                 libc::IFLA_MTU => device.mtu = number(value, 0),
-                libc::IFLA_QDISC => device.discipline = text(value),
+                libc::IFLA_QDISC => device.discipline = text_until_zero(value),
                 libc::IFLA_LINKINFO => {
                     let kind = attributes(value, 0).find(|(kind, _)| *kind == libc::IFLA_INFO_KIND);
-                    device.kind = kind.map(|(_, value)| text(value)).unwrap_or_default();
+                    device.kind = kind.map(|(_, value)| text_until_zero(value)).unwrap_or_default();
                 }
                 _ => {}
             }
         }
         devices.insert(index, device);
     }
-    // A kernel that lists devices and not their addresses still says something.
+    // A kernel that lists devices and not their addresses still answers something useful.
     let addresses = netlink.list(Message::new(libc::RTM_GETADDR, &[0; ADDRESS_BYTES])).unwrap_or_default();
     for (_, body) in addresses {
         let device = number(&body, 4).and_then(|index| devices.get_mut(&index));
@@ -104,8 +104,8 @@ fn devices() -> Option<BTreeMap<u32, Device>> {
     Some(devices)
 }
 
-/// The address that a message tells of, with the length of its network's prefix. Addresses that a device gave itself
-/// say nothing of a way, and hold the device's number: they stay out of records.
+/// The address in a message, with the length of its network's prefix. Addresses that a device gave itself
+/// belong to no route, and hold the device's number: they stay out of records.
 fn address(body: &[u8]) -> Option<String> {
     let of = |wanted: u16| attributes(body, ADDRESS_BYTES).find(|(kind, _)| *kind == wanted);
     let (_, value) = of(libc::IFA_LOCAL).or_else(|| of(libc::IFA_ADDRESS))?;
@@ -123,12 +123,12 @@ fn number(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_ne_bytes(*bytes.get(at..)?.first_chunk()?))
 }
 
-fn text(value: &[u8]) -> String {
+fn text_until_zero(value: &[u8]) -> String {
     let value = value.split(|&b| b == 0).next().unwrap_or_default();
     String::from_utf8_lossy(value).into_owned()
 }
 
-/// What a device does for the kernel, e.g. `tso gso gro`; `none`; None where it does not say.
+/// What a device does for the kernel, e.g. `tso gso gro`; `none`; None where the driver does not answer.
 fn offloads(device: &str) -> Option<String> {
     let socket = socket(AddressFamily::INET, SocketType::DGRAM, None).ok()?;
     let answers = OFFLOADS.map(|(question, name)| Some((name, ask(&socket, device, question)?)));
@@ -181,7 +181,7 @@ mod tests {
         assert_eq!(address(&body).as_deref(), Some("198.18.0.1/24"));
         let own = [&[10, 64, 0, 0, 1, 0, 0, 0][..], &[20, 0, 1, 0, 0xfe, 0x80], &[0; 14]].concat();
         assert_eq!(address(&own), None);
-        assert_eq!(text(b"eth0\0\0"), "eth0");
+        assert_eq!(text_until_zero(b"eth0\0\0"), "eth0");
         assert_eq!(offloads("a name that no device can have"), None);
     }
 }

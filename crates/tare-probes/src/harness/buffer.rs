@@ -20,7 +20,7 @@ impl Buffer {
     /// Zeroed memory of `length` bytes. Its pages are not there until they are touched.
     pub fn untouched(length: usize) -> Result<Buffer, Failure> {
         let length = length.max(1);
-        // SAFETY: asks for new memory at no particular address.
+        // SAFETY: maps new memory at no particular address.
         let start = unsafe {
             mmap_anonymous(
                 std::ptr::null_mut(),
@@ -51,7 +51,7 @@ impl Buffer {
         Ok(buffer)
     }
 
-    /// Asks for pages of the usual size; a kernel that knows no others may refuse.
+    /// Requests pages of the usual size; a kernel that knows no others may refuse.
     pub fn small_pages(&self) {
         // SAFETY: the advice changes how the memory is mapped, not what it holds.
         let _ = unsafe { madvise(self.start.as_ptr().cast(), self.length, Advice::LinuxNoHugepage) };

@@ -90,7 +90,7 @@ fn wait_for(pid: libc::pid_t) -> Option<i32> {
     }
 }
 
-/// Asks the kernel to kill this process when `parent` ends, also when it is killed.
+/// Has the kernel kill this process when `parent` ends, also when it is killed.
 pub fn die_with_parent(parent: rustix::process::Pid) {
     // An environment without it (none known) only loses tidiness after kill -9.
     let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));

@@ -16,9 +16,9 @@ const SPARE: u64 = 1 << 20;
 /// Share of a file's pages that may stay in the cache for it to count as dropped.
 const STILL_CACHED: f64 = 1.0 / 256.0;
 
-/// Fails early, with a clear reason, when so many bytes do not fit.
+/// Fails early, with a clear reason, when `bytes` do not fit.
 pub fn room(directory: &Path, bytes: u64) -> Result<(), Failure> {
-    // File systems that do not tell how large they are (some shares) say 0 of 0.
+    // File systems that do not report their size (some shares) return 0 of 0.
     match rustix::fs::statvfs(directory) {
         Ok(about) if about.f_blocks > 0 => {
             let free = about.f_bavail.saturating_mul(about.f_frsize);
@@ -45,7 +45,7 @@ pub fn open(directory: &Path, name: &str, flags: OFlags) -> Result<OwnedFd, Fail
 
 /// Writes `pool` again and again until the file has `size` bytes, and has it written out.
 ///
-/// In pieces of so many bytes, and the choice counts: a kernel caches a file in the pieces in which it was written, and
+/// In pieces of `piece` bytes, and the choice counts: a kernel caches a file in the pieces in which it was written, and
 /// a later write of 4 KiB into a piece of 1 MiB takes several times as long as one into a piece of its own size.
 pub fn fill(file: BorrowedFd<'_>, pool: &[u8], piece: usize, size: u64) -> Result<(), Failure> {
     let mut done = 0;
@@ -62,7 +62,7 @@ pub fn fill(file: BorrowedFd<'_>, pool: &[u8], piece: usize, size: u64) -> Resul
 /// Takes a file, all of it written out, out of the cache, and looks whether it is gone.
 ///
 /// A kernel that keeps it would make a cold read a warm one: not comparable. What lies below this kernel
-/// (the host of a virtual machine, a file server) may cache on; the facts of the place say what lies there.
+/// (the host of a virtual machine, a file server) may cache on; the facts of the place show what lies there.
 pub fn drop_cache(file: BorrowedFd<'_>, size: u64) -> Result<(), Failure> {
     rustix::fs::fadvise(file, 0, None, Advice::DontNeed).map_err(|e| {
         Failure::new(FailureKind::NotSupported, format!("dropping a file from the cache: {e}"))
@@ -73,11 +73,11 @@ pub fn drop_cache(file: BorrowedFd<'_>, size: u64) -> Result<(), Failure> {
         Some(share) => {
             not_comparable(format!("{:.0} % of a file stay in the cache when it is dropped", share * 100.0))
         }
-        None => not_comparable("whether a file left the cache cannot be told here".into()),
+        None => not_comparable("whether a file left the cache cannot be seen here".into()),
     }
 }
 
-/// Which share of a file's pages is in the cache, by mincore(2); None where that cannot be told.
+/// Which share of a file's pages is in the cache, by mincore(2); None where that cannot be seen.
 pub fn cached_share(file: BorrowedFd<'_>, size: u64) -> Option<f64> {
     let (size, page) = (usize::try_from(size).ok().filter(|&size| size > 0)?, rustix::param::page_size());
     // SAFETY: a new mapping at no particular address; nothing reads it.
@@ -93,7 +93,7 @@ pub fn cached_share(file: BorrowedFd<'_>, size: u64) -> Option<f64> {
     answered.then(|| cached as f64 / pages.len() as f64)
 }
 
-/// Length of a file, by seeking: no call that asks for metadata by a path.
+/// Length of a file, by seeking: without a call that reads metadata by a path.
 pub fn length(file: BorrowedFd<'_>) -> Result<u64, Failure> {
     rustix::fs::seek(file, rustix::fs::SeekFrom::End(0)).map_err(|e| broken("seeking", e))
 }

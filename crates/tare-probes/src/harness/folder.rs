@@ -1,6 +1,6 @@
 //! A folder of the trial's own: made fresh, taken away afterwards, with calls that every layer translates.
 //!
-//! The standard library asks for metadata by statx(2), whose paths proot 5.1 passes on untranslated, so that
+//! The standard library reads metadata by statx(2), whose paths proot 5.1 passes on untranslated, so that
 //! a file inside is not found. Here only openat, getdents, mkdirat and unlinkat are used.
 
 use std::ffi::OsStr;
@@ -16,7 +16,7 @@ use crate::harness::trial::broken;
 
 /// Name of the folder that a trial makes in a place.
 const NAME: &str = "tare-trial";
-/// Deepest folder that is taken away: the probes make two levels, a build of the user's many.
+/// Deepest folder that is removed: the probes make two levels, a user's build many.
 const DEEPEST: usize = 64;
 
 /// A folder that is removed, with what is in it, when dropped.
@@ -53,7 +53,7 @@ impl Drop for Folder {
 /// Removes a file, or a folder with all that is in it. Follows no link.
 fn remove(parent: BorrowedFd<'_>, name: &Path, depth: usize) -> Result<(), Errno> {
     match rustix::fs::unlinkat(parent, name, AtFlags::empty()) {
-        // Linux says ISDIR, POSIX PERM.
+        // Linux returns EISDIR, POSIX EPERM.
         Err(Errno::ISDIR | Errno::PERM) if depth < DEEPEST => {}
         other => return other,
     }

@@ -21,7 +21,7 @@ pub const PIN: Parameter = Parameter {
     about: "none: wherever the scheduler places them; same: both on one processor; cross: one on each of two",
 };
 
-/// The two ends of a way between two processes.
+/// The two ends of a channel between two processes.
 pub struct Ends {
     /// Written and read by this process.
     pub here: (OwnedFd, OwnedFd),
@@ -29,9 +29,9 @@ pub struct Ends {
     pub there: (OwnedFd, OwnedFd),
 }
 
-/// Forks the other process, and hands an 8-byte counter over and back as often as the trial says.
-pub fn run(trial: &mut Trial<'_>, ends: Ends) -> Result<(), Failure> {
-    let placement = Placement::of(trial.parameters().text(PIN.name)?)?;
+/// Forks the other process, and passes an 8-byte counter there and back as often as the trial demands.
+pub fn exchange_counter(trial: &mut Trial<'_>, ends: Ends) -> Result<(), Failure> {
+    let placement = Placement::parse(trial.parameters().text(PIN.name)?)?;
     placement.here()?;
     let Ends { here: (to_there, from_there), there: (to_here, from_here) } = ends;
     let ours = [to_there.as_fd(), from_there.as_fd()];
@@ -64,7 +64,7 @@ pub enum Placement {
 
 impl Placement {
     /// Reads the value of [`PIN`].
-    pub fn of(text: &str) -> Result<Placement, Failure> {
+    pub fn parse(text: &str) -> Result<Placement, Failure> {
         let allowed = affinity::allowed();
         match (text, &allowed[..]) {
             ("none", _) => Ok(Placement::Free),
@@ -122,7 +122,7 @@ crate::timed! {
 }
 
 crate::timed! {
-    /// The other process: adds one and sends back, until the way is closed. Gives its exit code.
+    /// The other process: adds one and sends back, until the channel is closed. Gives its exit code.
     fn hand_back(from: BorrowedFd<'_>, back: BorrowedFd<'_>) -> i32 {
         let mut bytes = [0; 8];
         loop {

@@ -1,6 +1,6 @@
-//! Noise: what else went on while a trial ran, as far as the environment tells.
+//! Interference: what else went on while a trial ran, as far as the environment reports it.
 
-use tare_data::interference::Interference;
+use tare_data::session::Interference;
 
 use crate::harness::kernel_files::read_text;
 use crate::harness::stopwatch::now_ns;
@@ -61,7 +61,7 @@ impl Watch {
     }
 }
 
-/// How much a counter went up; absent where it is not told, or went down.
+/// How much a counter went up; absent where it is not reported, or went down.
 fn increase(before: Option<u64>, after: Option<u64>) -> Option<u64> {
     after?.checked_sub(before?)
 }
@@ -96,7 +96,7 @@ fn pressure_ns(text: &str) -> Option<u64> {
 fn usage() -> Option<Usage> {
     let own = rusage(libc::RUSAGE_SELF)?;
     let children = rusage(libc::RUSAGE_CHILDREN)?;
-    // No process comes to life without a page fault: a kernel that says so does not count (gVisor).
+    // No process starts without a page fault: a kernel that reports none does not count them (gVisor).
     if own.ru_minflt == 0 {
         return None;
     }
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_counter_that_goes_back_is_not_told() {
+    fn a_counter_that_goes_back_is_not_reported() {
         assert_eq!(increase(Some(3), Some(5)), Some(2));
         assert_eq!(increase(Some(5), Some(3)), None);
         assert_eq!(increase(None, Some(3)), None);

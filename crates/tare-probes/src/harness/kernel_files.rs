@@ -23,7 +23,7 @@ pub fn read_text(path: &str) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Memory that could be had without swapping, as this kernel says; None where it does not.
+/// Memory that could be had without swapping, as this kernel reports it; None where it does not.
 pub fn available_bytes() -> Option<u64> {
     meminfo_bytes(&read_text("/proc/meminfo")?, "MemAvailable:")
 }

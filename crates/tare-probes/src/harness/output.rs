@@ -19,9 +19,9 @@ const PIECE: Duration = Duration::from_millis(100);
 
 /// The end of an output.
 #[derive(Debug, Default)]
-pub struct Kept(VecDeque<u8>);
+pub struct OutputTail(VecDeque<u8>);
 
-impl Kept {
+impl OutputTail {
     fn add(&mut self, bytes: &[u8]) {
         self.0.extend(bytes);
         let over = self.0.len().saturating_sub(MOST_KEPT);
@@ -46,7 +46,7 @@ pub struct Watcher {
     /// Process number of the command; 0 before there is one.
     pid: Arc<AtomicU32>,
     ended: Arc<AtomicBool>,
-    thread: JoinHandle<(Kept, bool)>,
+    thread: JoinHandle<(OutputTail, bool)>,
 }
 
 impl Watcher {
@@ -55,7 +55,7 @@ impl Watcher {
         let (pid, ended) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicBool::new(false)));
         let (its_pid, its_ended) = (Arc::clone(&pid), Arc::clone(&ended));
         let until = Instant::now() + timeout;
-        let thread = std::thread::spawn(move || read(&reader, until, &its_pid, &its_ended));
+        let thread = std::thread::spawn(move || read_to_end(&reader, until, &its_pid, &its_ended));
         Watcher { pid, ended, thread }
     }
 
@@ -65,7 +65,7 @@ impl Watcher {
     }
 
     /// The process has ended and was waited for: gives the end of its output, and whether it was killed.
-    pub fn stop(self) -> (Kept, bool) {
+    pub fn stop(self) -> (OutputTail, bool) {
         self.pid.store(0, Ordering::Release);
         self.ended.store(true, Ordering::Release);
         self.thread.thread().unpark();
@@ -73,8 +73,8 @@ impl Watcher {
     }
 }
 
-fn read(reader: &OwnedFd, until: Instant, pid: &AtomicU32, ended: &AtomicBool) -> (Kept, bool) {
-    let (mut kept, mut overdue, mut open) = (Kept::default(), false, true);
+fn read_to_end(reader: &OwnedFd, until: Instant, pid: &AtomicU32, ended: &AtomicBool) -> (OutputTail, bool) {
+    let (mut kept, mut overdue, mut open) = (OutputTail::default(), false, true);
     let mut bytes = [0u8; 4096];
     loop {
         let over = ended.load(Ordering::Acquire);

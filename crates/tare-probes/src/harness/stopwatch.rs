@@ -10,7 +10,7 @@ pub fn now_ns() -> u64 {
     t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
 }
 
-/// Reads that the smallest step is looked for in.
+/// Reads among which the smallest step is searched.
 const STEP_READS: usize = 1_000;
 /// Longest search: two ticks of the coarsest clock seen (4 ms, refined-jiffies at HZ = 250), and a bit.
 const LONGEST_SEARCH_NS: u64 = 10_000_000;
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_in_vain_between_laps_is_no_part_of_their_time() {
+    fn a_wait_in_vain_between_laps_is_not_part_of_their_time() {
         let mut laps = Laps::new();
         laps.pause(1_000);
         laps.add(1_000, 1_010);

@@ -238,7 +238,7 @@ pub fn recv_from(fd: BorrowedFd<'_>, into: &mut [u8], address: &mut [u8]) -> Res
     })
 }
 
-/// futex(2), FUTEX_WAIT of this process: sleeps while the word holds `value`, at most so many seconds.
+/// futex(2), FUTEX_WAIT of this process: sleeps while the word holds `value`, for at most `seconds`.
 #[inline(always)]
 pub fn futex_wait(word: &AtomicU32, value: u32, seconds: i64) -> Result<usize, Errno> {
     let operation = (libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG) as usize;
@@ -299,7 +299,7 @@ pub fn sleep_until(time_ns: u64) -> Result<usize, Errno> {
         tv_sec: (time_ns / 1_000_000_000) as libc::time_t,
         tv_nsec: (time_ns % 1_000_000_000) as libc::c_long,
     };
-    // SAFETY: the kernel reads the time; the rest is not asked for with an absolute one.
+    // SAFETY: the kernel reads the time; the remainder is not returned for an absolute one.
     counted(unsafe {
         call!(
             libc::SYS_clock_nanosleep,

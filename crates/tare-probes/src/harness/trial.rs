@@ -46,13 +46,13 @@ impl<'a> Trial<'a> {
         Trial { request, program, directory, carried: None, sink }
     }
 
-    /// With a folder that holds the files of the user's commands.
+    /// With a folder that holds the files of user commands.
     pub fn carrying(mut self, carried: Option<&'a Path>) -> Self {
         self.carried = carried;
         self
     }
 
-    /// The folder of the user's files, one folder a command below it; none where nothing was carried along.
+    /// The folder of the carried files, with one folder per command; none where nothing was carried.
     pub fn carried(&self) -> Option<&'a Path> {
         self.carried
     }
@@ -81,14 +81,14 @@ impl<'a> Trial<'a> {
         Duration::from_millis(self.request.deadline_ms)
     }
 
-    /// A fresh folder of the trial's own in the place asked for; removed after the trial.
+    /// A fresh folder of the trial's own in its place; removed after the trial.
     pub fn directory(&self) -> Result<&'a Path, Failure> {
         self.directory.ok_or_else(|| Failure::new(FailureKind::Broken, "the case names no place"))
     }
 
-    /// Runs `work` as often as the request says: once cold with one operation, then warm in batches.
+    /// Runs `work` as often as the request demands: once cold with one operation, then warm in batches.
     ///
-    /// `work` does so many operations, times them, proves them, and reports its samples to the [`Report`].
+    /// `work` does the given number of operations, times them, proves them, and adds its samples to the [`Report`].
     /// For probes whose single operation is short enough to be counted out.
     pub fn repeat<F>(&mut self, mut work: F) -> Result<(), Failure>
     where
@@ -111,7 +111,7 @@ impl<'a> Trial<'a> {
         }
     }
 
-    /// Runs `work` once, whatever the amount: for probes whose parameters say how much they do.
+    /// Runs `work` once, whatever the amount: for probes whose parameters fix how much they do.
     pub fn once<F>(&mut self, mut work: F) -> Result<(), Failure>
     where
         F: FnMut(&mut Report) -> Result<(), Failure>,

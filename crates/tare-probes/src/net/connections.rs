@@ -1,4 +1,4 @@
-//! A connection a request: connect, a request there and a response back, and the far end closes first.
+//! A connection per request: connect, a request there and a response back, and the far end closes first.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -21,7 +21,7 @@ pub struct Connections<'a> {
     pub expected: u8,
 }
 
-/// So many connections, one after another: the whole of each is timed, and its connect(2) apart.
+/// Makes `operations` connections, one after another: the whole of each is timed, and its connect(2) apart.
 /// Gives how many responses were the peer's.
 pub fn request(
     operations: u64,
@@ -85,7 +85,7 @@ pub struct Welcome<'a> {
     pub from: Option<IpAddr>,
 }
 
-/// Answers a request on each connection and closes it, for ever: whoever forked this process ends it.
+/// Answers a request on each connection and closes it, for ever: the process that forked this one ends it.
 pub fn respond(listener: &OwnedFd, incoming: &mut [u8], outgoing: &[u8], welcome: &Welcome<'_>) -> i32 {
     loop {
         let (connection, from) = match net::acceptfrom_with(listener, SocketFlags::CLOEXEC) {

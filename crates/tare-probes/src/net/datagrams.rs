@@ -10,28 +10,28 @@ use tare_data::failure::{Failure, FailureKind};
 
 use super::flow::{Pace, Starts, Transport};
 use super::ledger::{Ledger, MOST_LOST, answer};
-use super::line::Line;
 use super::sockets::{self, Wait};
 use super::token::{TOKEN_BYTES, Token, same, shown_back};
+use super::udp_peer::UdpPeer;
 use crate::harness::stopwatch::{Laps, now_ns};
 
-/// A request that is not answered for so long is given up: some thirty times a slow round trip in a place, and
+/// A request that is not answered within this is given up: some thirty times a slow local round trip, and
 /// longer than one around the Earth.
 pub const GIVEN_UP_AFTER: Duration = Duration::from_millis(300);
-/// After the last answer, so long is listened for answers that come twice...
+/// After the last answer, answers that come twice are listened for this long...
 const ECHOES: Duration = Duration::from_millis(5);
 /// Most datagrams that are listened for after a trial.
 const MOST_ECHOES: u32 = 10_000;
-/// A greeting is sent again after so long...
+/// A greeting is sent again after this...
 const GREET_AGAIN: Duration = Duration::from_millis(100);
-/// ...and at most so often.
+/// ...and at most this often.
 const MOST_GREETINGS: u32 = 30;
 
 crate::timed! {
-    /// So many requests, each answered or given up.
+    /// Sends `operations` requests, each answered or given up.
     fn rounds(
         operations: u64,
-        line: &Line<OwnedFd>,
+        line: &UdpPeer<OwnedFd>,
         outgoing: &mut [u8],
         incoming: &mut [u8],
         pace: Pace,
@@ -80,7 +80,7 @@ crate::timed! {
             while ledger.give_up() {
                 settled += 1;
             }
-            // The wait in vain is nobody's round trip, and the schedule goes on from here.
+            // The wait in vain belongs to no round trip, and the schedule goes on from here.
             let vain_ns = ended_ns.saturating_sub(moved_ns);
             laps.pause(vain_ns);
             first_ns += vain_ns;
@@ -92,10 +92,10 @@ crate::timed! {
     }
 }
 
-/// The near end: so many requests, each answered and timed or given up and counted.
+/// The near end: `operations` requests, each answered and timed or given up and counted.
 pub fn request(
     operations: u64,
-    line: &Line<OwnedFd>,
+    line: &UdpPeer<OwnedFd>,
     (outgoing, incoming): (&mut [u8], &mut [u8]),
     pace: Pace,
     ledger: &mut Ledger,
@@ -103,7 +103,8 @@ pub fn request(
 ) -> Result<(), Failure> {
     rounds(operations, line, outgoing, incoming, pace, ledger, laps).map_err(|e| match e {
         Errno::TIMEDOUT => {
-            let reason = format!("more than {MOST_LOST} requests were not answered: the way loses datagrams");
+            let reason =
+                format!("more than {MOST_LOST} requests were not answered: the path loses datagrams");
             Failure::new(FailureKind::Broken, reason)
         }
         other => sockets::stream_failure("a round trip", other),
@@ -111,7 +112,7 @@ pub fn request(
 }
 
 /// Listens for what comes after the last answer: answers that come twice, or to requests that were given up.
-pub fn listen_on(line: &Line<OwnedFd>, incoming: &mut [u8], ledger: &mut Ledger) -> Result<(), Failure> {
+pub fn listen_on(line: &UdpPeer<OwnedFd>, incoming: &mut [u8], ledger: &mut Ledger) -> Result<(), Failure> {
     let longest = if ledger.counts.lost > 0 { GIVEN_UP_AFTER } else { ECHOES };
     sockets::deadline(line.socket(), longest)?;
     let end = Instant::now() + longest;
@@ -129,7 +130,7 @@ pub fn listen_on(line: &Line<OwnedFd>, incoming: &mut [u8], ledger: &mut Ledger)
 }
 
 /// A line to the far end, which has been shown the token and has answered.
-pub fn greet(address: SocketAddr, token: &Token) -> Result<Line<OwnedFd>, Failure> {
+pub fn greet(address: SocketAddr, token: &Token) -> Result<UdpPeer<OwnedFd>, Failure> {
     let line = ungreeted(address)?;
     sockets::deadline(line.socket(), GREET_AGAIN)?;
     let mut answer = [0u8; TOKEN_BYTES + 1];
@@ -149,13 +150,13 @@ pub fn greet(address: SocketAddr, token: &Token) -> Result<Line<OwnedFd>, Failur
 }
 
 /// A line to a far end that knows no greeting.
-pub fn ungreeted(address: SocketAddr) -> Result<Line<OwnedFd>, Failure> {
+pub fn ungreeted(address: SocketAddr) -> Result<UdpPeer<OwnedFd>, Failure> {
     let socket = sockets::socket(Transport::Udp, address.ip())?;
     sockets::deadline(&socket, GIVEN_UP_AFTER)?;
-    Ok(Line::new(socket, address))
+    Ok(UdpPeer::new(socket, address))
 }
 
-/// Waits for a datagram with the token, and talks from then on to where it came from and to nobody else.
+/// Waits for a datagram with the token, and from then on talks only to where it came from.
 ///
 /// A datagram without the token gets no answer. `from`, where it is given, is the one address that a token is
 /// taken from: it has proved by a connection that it receives what is sent there.
@@ -164,7 +165,7 @@ pub fn met<'s>(
     token: &Token,
     from: Option<IpAddr>,
     patience: Duration,
-) -> Result<Line<&'s OwnedFd>, Errno> {
+) -> Result<UdpPeer<&'s OwnedFd>, Errno> {
     let end = Instant::now() + patience;
     let mut bytes = [0u8; TOKEN_BYTES + 1];
     loop {
@@ -182,7 +183,7 @@ pub fn met<'s>(
         let shown = bytes.first_chunk().is_some_and(|shown| same(shown, token));
         if length == TOKEN_BYTES && shown && welcome {
             sockets::wait_at_most(socket, Wait::Receive, None)?;
-            let line = Line::new(socket, sender);
+            let line = UdpPeer::new(socket, sender);
             line.send(&shown_back(token))?;
             return Ok(line);
         }
@@ -190,8 +191,8 @@ pub fn met<'s>(
 }
 
 crate::timed! {
-    /// Answers requests of the right length, for ever: whoever forked this process ends it.
-    fn serve(line: &Line<&OwnedFd>, request: usize, incoming: &mut [u8], outgoing: &mut [u8], token: &Token) -> i32 {
+    /// Answers requests of the right length, for ever: the process that forked this one ends it.
+    fn serve(line: &UdpPeer<&OwnedFd>, request: usize, incoming: &mut [u8], outgoing: &mut [u8], token: &Token) -> i32 {
         loop {
             let length = match line.receive(incoming) {
                 Ok(Some(length)) => length,
@@ -209,7 +210,7 @@ crate::timed! {
                 continue;
             };
             match answered {
-                // No room on the way is a datagram lost on the way.
+                // A full queue on the path counts as a lost datagram.
                 Ok(_) | Err(Errno::INTR | Errno::NOBUFS | Errno::AGAIN) => {}
                 Err(_) => return 7,
             }
@@ -219,7 +220,7 @@ crate::timed! {
 
 /// The far end, which has met the near one; gives the process's exit code.
 pub fn respond(
-    line: &Line<&OwnedFd>,
+    line: &UdpPeer<&OwnedFd>,
     request: usize,
     incoming: &mut [u8],
     outgoing: &mut [u8],

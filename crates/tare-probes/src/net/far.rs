@@ -10,9 +10,9 @@ use tare_data::failure::{Failure, FailureKind};
 use tare_data::peer::Peer;
 
 use super::flow::{Flow, Rounds, Transport};
-use super::line::Line;
 use super::serving::Serving;
 use super::token::{TOKEN_BYTES, Token, fresh_token, shown_back};
+use super::udp_peer::UdpPeer;
 use super::{datagrams, sockets, streams};
 use crate::harness::child::Child;
 use crate::harness::handover::Placement;
@@ -20,7 +20,7 @@ use crate::harness::stopwatch::Stopwatch;
 use crate::harness::trial::{Trial, broken, prove};
 use crate::netperf::client::{self, Driven};
 use crate::peer::Secret;
-use crate::peer::client::Session;
+use crate::peer::client::PeerSession;
 
 /// The far end; it ends when this is dropped.
 pub struct Far {
@@ -34,12 +34,12 @@ pub struct Far {
 /// What keeps the far end there.
 enum Held {
     Child(Child),
-    Session(Box<Session>),
+    Session(Box<PeerSession>),
     Netserver(Box<Driven>),
 }
 
 impl Far {
-    /// Starts the far end of a flow at the trial's peer. Only on loopback can `placement` say on which processors.
+    /// Starts the far end of a flow at the trial's peer. `placement` chooses processors on loopback only.
     pub fn open(trial: &Trial<'_>, flow: &Flow, placement: Placement) -> Result<Far, Failure> {
         let peer = trial.peer()?;
         if *peer == Peer::Loopback {
@@ -58,7 +58,7 @@ impl Far {
 
     fn at_netserver(address: &str, flow: &Flow, deadline: Duration) -> Result<Far, Failure> {
         let mut driven = Driven::open(address, flow, deadline)?;
-        // Round trips are one test; connections and streams are a test a batch, which says how much it holds.
+        // Round trips are one test; connections and streams are one test per batch, which states how much it holds.
         let data = match flow {
             Flow::Rounds(_) | Flow::Hops => driven.begin(None)?,
             Flow::Connections { .. } | Flow::Transfer(_) => SocketAddr::from(([0; 4], 0)),
@@ -77,7 +77,7 @@ impl Far {
         matches!(self.held, Held::Netserver(_))
     }
 
-    /// Begins a batch of so many transactions or bytes, where the far end has to know.
+    /// Begins a batch of `count` transactions or bytes, where the far end has to know.
     pub fn begin(&mut self, count: u64) -> Result<(), Failure> {
         if let Held::Netserver(driven) = &mut self.held {
             self.address = driven.begin(Some(count))?;
@@ -87,7 +87,12 @@ impl Far {
 
     /// Ends what was begun, where the far end counts for itself: it has to have seen at least what was answered
     /// and at most what was sent. `part` is the line of a flow over UDP, which nothing else would end.
-    pub fn settle(&mut self, answered: u64, sent: u64, part: Option<&Line<OwnedFd>>) -> Result<(), Failure> {
+    pub fn settle(
+        &mut self,
+        answered: u64,
+        sent: u64,
+        part: Option<&UdpPeer<OwnedFd>>,
+    ) -> Result<(), Failure> {
         let Held::Netserver(driven) = &mut self.held else { return Ok(()) };
         if let Some(line) = part {
             driven.part(line);
@@ -102,7 +107,7 @@ impl Far {
     fn at_peer(address: &str, secret: &str, flow: &Flow, deadline: Duration) -> Result<Far, Failure> {
         let secret =
             Secret::parse(secret).ok_or_else(|| broken("the peer's secret", "it is not 64 hex digits"))?;
-        let mut session = Session::open(address, &secret)?;
+        let mut session = PeerSession::open(address, &secret)?;
         let ready = session.request(flow, deadline)?;
         let (address, token) = (ready.address, ready.token);
         Ok(Far { address, token, held: Held::Session(Box::new(session)), ends_by_closing: by_closing(flow) })
@@ -158,7 +163,7 @@ impl Far {
     }
 
     /// A line that the far end knows and answers; timed from the greeting to its answer.
-    pub fn greet(&self) -> Result<(Line<OwnedFd>, Stopwatch), Failure> {
+    pub fn greet(&self) -> Result<(UdpPeer<OwnedFd>, Stopwatch), Failure> {
         if let Held::Netserver(driven) = &self.held {
             return Ok((datagrams::ungreeted(self.address)?, driven.exchange()));
         }

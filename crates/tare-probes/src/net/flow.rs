@@ -10,9 +10,9 @@ use crate::harness::trial::broken;
 pub const LARGEST_MESSAGE: u64 = 1 << 16;
 /// What an IPv4 datagram holds beside its headers: 65,535 less 20 and 8.
 pub const LARGEST_DATAGRAM: u64 = 65_507;
-/// Most requests in flight: half of what one byte of number tells apart.
+/// Most requests in flight: half of the numbers that fit into one byte.
 pub const MOST_BURST: u64 = 128;
-/// Most requests a second that can be asked for: below a microsecond a sleep has no meaning.
+/// Most requests per second: below a microsecond a sleep has no meaning.
 pub const HIGHEST_RATE: u64 = 1_000_000;
 /// Largest piece that a one-way flow is written in.
 pub const LARGEST_WRITE: u64 = 1 << 20;
@@ -25,9 +25,9 @@ const LONGEST_CONGESTION: usize = 15;
 pub enum Flow {
     /// Requests and responses.
     Rounds(Rounds),
-    /// A connection a request.
+    /// A connection per request.
     Connections { request: u32, response: u32 },
-    /// Bytes one way.
+    /// Bytes in one direction.
     Transfer(Transfer),
     /// Requests and responses with the times at which they passed.
     Hops,
@@ -46,7 +46,7 @@ pub struct Rounds {
     pub no_delay: bool,
 }
 
-/// Bytes one way over one connection.
+/// Bytes in one direction over one connection.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Transfer {
@@ -57,7 +57,7 @@ pub struct Transfer {
     pub congestion: Option<String>,
 }
 
-/// Which way bytes go, as the near end sees it.
+/// The direction of the bytes, as the near end sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
@@ -74,7 +74,7 @@ pub enum Transport {
 }
 
 impl Flow {
-    /// Says what is out of bounds; a far end asks before it allocates anything.
+    /// An error for what is out of bounds; a far end checks before it allocates anything.
     pub fn check(&self) -> Result<(), String> {
         let message = |request: u32, response: u32, largest: u64| {
             let fits = |bytes: u32| (1..=largest).contains(&u64::from(bytes));
@@ -104,7 +104,7 @@ impl Flow {
                         && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
                 };
                 match congestion.as_ref().filter(|name| !plain(name)) {
-                    Some(_) => Err("that is no name of a congestion control".into()),
+                    Some(_) => Err("that is not the name of a congestion control".into()),
                     None => Ok(()),
                 }
             }
@@ -128,7 +128,7 @@ pub struct Pace {
 
 impl Pace {
     /// Reads `burst` and `rate`.
-    pub fn of(parameters: &Parameters) -> Result<Pace, Failure> {
+    pub fn from_parameters(parameters: &Parameters) -> Result<Pace, Failure> {
         let (burst, rate) = (parameters.integer("burst")?, parameters.integer("rate")?);
         if !(1..=MOST_BURST).contains(&burst) {
             return Err(broken("burst", format!("{burst} is not 1 to {MOST_BURST}")));

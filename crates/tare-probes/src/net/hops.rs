@@ -1,7 +1,7 @@
 //! Where a round trip goes: both ends note when a datagram passes the places that the stack stamps.
 //!
 //! Each span is the difference of two times of one clock, so that the clocks of the two ends need not agree. What is
-//! between the ends, both ways together, is what the spans leave of the round trip: so they add up to it.
+//! between the ends, both directions together, is the rest of the round trip: so the spans add up to it.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ use crate::harness::trial::broken;
 pub const MESSAGE: usize = 64;
 /// A span that the far end could not see.
 const UNSEEN: u64 = u64::MAX;
-/// The stack begins to stamp what arrives only some time after it was asked to.
+/// The stack begins to stamp what arrives only some time after stamps are enabled.
 const STAMPS_BEGIN: Duration = Duration::from_millis(20);
 /// Rounds before the first that counts.
 const WARM_UP: u32 = 3;
@@ -51,7 +51,7 @@ pub struct Hops {
     pub call: Laps,
     /// From the queue until the driver has it.
     pub device: Laps,
-    /// Between the ends' drivers, both ways together.
+    /// Between the ends' drivers, both directions together.
     pub way: Laps,
     /// At the far end, from its driver to its program.
     pub far_arrival: Laps,
@@ -85,7 +85,7 @@ impl Hops {
 /// The near end.
 pub struct Near {
     socket: OwnedFd,
-    /// Datagrams sent since stamps are asked for.
+    /// Datagrams sent since stamps were enabled.
     sent: u64,
     before: Option<NearSpans>,
 }
@@ -102,7 +102,7 @@ impl Near {
         Ok(near)
     }
 
-    /// So many rounds of which every span is known.
+    /// Measures `operations` rounds of which every span is known.
     pub fn rounds(&mut self, operations: u64, hops: &mut Hops) -> Result<(), Failure> {
         for _ in 0..operations {
             // The spans of a round come with the answer to the next one.
@@ -120,7 +120,7 @@ impl Near {
         let (mut request, mut answer) = ([0; MESSAGE], [0; MESSAGE + 1]);
         request[..8].copy_from_slice(&number.to_le_bytes());
         let failed = |e: Errno| match e {
-            Errno::AGAIN => broken("a round trip", "a datagram was lost on the way"),
+            Errno::AGAIN => broken("a round trip", "a datagram was lost on the path"),
             other => sockets::stream_failure("a round trip", other),
         };
         let started_ns = stamps::now_ns();
@@ -173,8 +173,8 @@ fn word(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(word)
 }
 
-/// What the far end still has to tell of a round.
-struct Told {
+/// What the far end still has to report of a round.
+struct FarReport {
     number: u64,
     arrived_ns: Option<u64>,
     awake_ns: u64,
@@ -183,7 +183,7 @@ struct Told {
     sent: Sent,
 }
 
-impl Told {
+impl FarReport {
     /// The words after the number of an answer: the round, arrival, turn, leave.
     fn words(&self) -> [u64; 4] {
         let since = |later: Option<u64>, earlier: Option<u64>| match (later, earlier) {
@@ -202,9 +202,9 @@ impl Told {
 
 /// The far end, which has met the near one: answers for ever, whoever forked this process ends it.
 pub fn respond(socket: &OwnedFd, token: &Token) -> i32 {
-    // Without stamps it answers too, and says that it saw nothing.
+    // Without stamps it answers too, and reports that it saw nothing.
     let _ = stamps::enable(socket);
-    let (mut request, mut told, mut datagrams) = ([0; MESSAGE + 1], None::<Told>, 0u32);
+    let (mut request, mut report, mut datagrams) = ([0; MESSAGE + 1], None::<FarReport>, 0u32);
     loop {
         let (length, arrived_ns) = match stamps::receive(socket, &mut request) {
             Ok(received) => received,
@@ -222,10 +222,10 @@ pub fn respond(socket: &OwnedFd, token: &Token) -> i32 {
         }
         let mut answer = [0; MESSAGE];
         ledger::answer(&request[..8], &mut answer[..8]);
-        if let Some(told) = &mut told {
-            told.sent = stamps::sent(socket, told.datagram, told.sent);
+        if let Some(report) = &mut report {
+            report.sent = stamps::sent(socket, report.datagram, report.sent);
         }
-        let words = told.map_or([UNSEEN; 4], |told| told.words());
+        let words = report.map_or([UNSEEN; 4], |report| report.words());
         for (at, word) in words.iter().enumerate() {
             answer[8 * (at + 1)..8 * (at + 2)].copy_from_slice(&word.to_le_bytes());
         }
@@ -234,6 +234,7 @@ pub fn respond(socket: &OwnedFd, token: &Token) -> i32 {
         let sent = stamps::sent(socket, datagrams, Sent::default());
         let datagram = datagrams;
         datagrams += u32::from(answered.is_ok());
-        told = Some(Told { number: word(&request, 0), arrived_ns, awake_ns, sending_ns, datagram, sent });
+        report =
+            Some(FarReport { number: word(&request, 0), arrived_ns, awake_ns, sending_ns, datagram, sent });
     }
 }

@@ -2,7 +2,7 @@
 
 /// Requests that are remembered; what comes for an older one counts as late.
 const REMEMBERED: u64 = 4096;
-/// A trial gives up when so many requests were lost: each waits for [`super::datagrams::GIVEN_UP_AFTER`].
+/// A trial gives up when more requests than this were lost: each waits for [`super::datagrams::GIVEN_UP_AFTER`].
 pub const MOST_LOST: u64 = 40;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -12,7 +12,7 @@ enum State {
     Lost,
 }
 
-/// Numbers requests and tells answers apart.
+/// Numbers requests and matches answers to them.
 ///
 /// A request begins with its number, little-endian, in as many bytes as both messages have, eight at most; an
 /// answer begins with the complement of those bytes. So one byte each way, as netperf sends, holds the number
@@ -61,7 +61,7 @@ impl Ledger {
     }
 
     /// For a peer that answers without a number, as netserver: an answer is taken for the oldest request that waits.
-    /// A late one cannot be told from the next, which is why a trial with a loss in it is told.
+    /// A late one cannot be distinguished from the next, which is why a trial with a loss in it is reported.
     pub fn unnumbered(request: usize, response: usize) -> Self {
         Ledger { is_numbered: false, ..Ledger::new(request, response) }
     }
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn every_fate_of_a_request_is_told_in_every_width() {
+    fn every_fate_of_a_request_is_counted_in_every_width() {
         for size in [1, 2, 7, 8, 100] {
             let mut ledger = Ledger::new(size, size);
             let mut request = vec![0u8; size];

@@ -1,7 +1,7 @@
-//! The data plane of the network probes: what both ends of a flow do, whoever runs the other end.
+//! The data plane of the network probes: what both ends of a flow do, wherever the other end runs.
 //!
 //! A probe describes a [`Flow`], opens the [`Far`] end of it and runs its timed loop against the address that it
-//! is given. The far end is a forked child on loopback, or a session at a peer of tare's own.
+//! is given. The far end is a forked child on loopback, or a session at a tare peer.
 
 pub mod connections;
 pub mod datagrams;
@@ -9,7 +9,6 @@ pub mod far;
 pub mod flow;
 pub mod hops;
 pub mod ledger;
-pub mod line;
 pub mod reaching;
 pub mod serving;
 pub mod sockets;
@@ -17,3 +16,4 @@ pub mod stamps;
 pub mod streams;
 pub mod token;
 pub mod transfer;
+pub mod udp_peer;

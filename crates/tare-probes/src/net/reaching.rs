@@ -1,4 +1,4 @@
-//! Reaching whoever listens on another machine: the ways in which it fails, each with what mends it.
+//! Connecting to a peer on another machine: how it fails, each failure with its remedy.
 
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
@@ -8,12 +8,12 @@ use tare_data::failure::{Failure, FailureKind};
 
 use crate::harness::trial::broken;
 
-/// A connection that is not there after so long is dropped on the way: one lost packet is sent again after 1 s and 3 s.
+/// A connection that is not established by then is dropped on the path: one lost packet is sent again after 1 s and 3 s.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Most addresses of a name that are tried.
 const MOST_ADDRESSES: usize = 4;
 
-/// What is hoped to listen there.
+/// What should listen there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Listener {
     /// `tare serve`: for data on the next port.
@@ -44,7 +44,7 @@ impl Listener {
     }
 }
 
-/// Connects to `HOST:PORT`; a failure says which of the ways it can fail this is, and what mends it.
+/// Connects to `HOST:PORT`; a failure names its kind and its remedy.
 pub fn reach(address: &str, listener: Listener) -> Result<(TcpStream, SocketAddr), Failure> {
     let addresses = address.to_socket_addrs().map_err(|e| match e.kind() {
         ErrorKind::InvalidInput => broken(&format!("the address {address}"), "it is not HOST:PORT"),
@@ -81,7 +81,7 @@ fn not_reached(far: SocketAddr, listener: Listener, cause: &io::Error) -> Failur
         (ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable, _)
         | (_, Some(libc::EHOSTUNREACH | libc::ENETUNREACH | libc::EADDRNOTAVAIL)) => (
             FailureKind::NotSupported,
-            format!("no route to {far}: {cause}; ip route get {} says more", far.ip()),
+            format!("no route to {far}: {cause}; 'ip route get {}' shows why", far.ip()),
         ),
         (ErrorKind::PermissionDenied, _) => {
             (FailureKind::NotPermitted, format!("not permitted to connect to {far}: {cause}"))

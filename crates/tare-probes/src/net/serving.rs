@@ -16,17 +16,17 @@ use super::{datagrams, hops, sockets, streams, transfer};
 use crate::harness::buffer::Buffer;
 use crate::harness::readiness::wait_ready;
 
-/// The near end has so long to come with its token.
+/// The near end has to show its token within this.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Connections that may be about to show a token at a time; the oldest makes room.
 const MOST_PENDING: usize = 16;
 /// Connections that the kernel holds for a far end.
 const BACKLOG: i32 = 128;
-/// How long a look at connections takes at most.
+/// Longest single wait for connections.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// Exit code of a far end that nobody came to.
-const NOBODY_CAME: i32 = 2;
+/// Exit code of a far end to which nobody connected.
+const NOT_CONNECTED: i32 = 2;
 /// Exit code of a far end whose sockets failed.
 const SOCKETS_FAILED: i32 = 3;
 
@@ -54,7 +54,7 @@ impl Serving {
             Flow::Rounds(Rounds { transport: Transport::Tcp, request, response, .. }) => {
                 (Transport::Tcp, *request as usize, *response as usize)
             }
-            // One byte more than a request: a longer datagram is told from one of the right length.
+            // One byte more than a request: a longer datagram is distinguished from one of the right length.
             Flow::Rounds(Rounds { transport: Transport::Udp, request, response, .. }) => {
                 (Transport::Udp, (*request as usize).max(TOKEN_BYTES) + 1, *response as usize)
             }
@@ -80,7 +80,7 @@ impl Serving {
     pub fn run(mut self) -> i32 {
         match &self.flow {
             Flow::Rounds(Rounds { transport: Transport::Tcp, no_delay, .. }) => {
-                let Ok(connection) = self.admit() else { return NOBODY_CAME };
+                let Ok(connection) = self.admit() else { return NOT_CONNECTED };
                 if *no_delay && sockopt::set_tcp_nodelay(&connection, true).is_err() {
                     return SOCKETS_FAILED;
                 }
@@ -95,21 +95,21 @@ impl Serving {
                         &mut self.outgoing,
                         &self.token,
                     ),
-                    Err(Errno::TIMEDOUT) => NOBODY_CAME,
+                    Err(Errno::TIMEDOUT) => NOT_CONNECTED,
                     Err(_) => SOCKETS_FAILED,
                 }
             }
             Flow::Hops => match datagrams::met(&self.socket, &self.token, self.from, PATIENCE) {
                 Ok(line) if line.connect().is_ok() => hops::respond(&self.socket, &self.token),
                 Ok(_) => SOCKETS_FAILED,
-                Err(_) => NOBODY_CAME,
+                Err(_) => NOT_CONNECTED,
             },
             Flow::Connections { .. } => {
                 let welcome = Welcome { token: &self.token, from: self.from };
                 connections::respond(&self.socket, &mut self.incoming, &self.outgoing, &welcome)
             }
             Flow::Transfer(Transfer { direction, congestion, .. }) => {
-                let Ok(connection) = self.admit() else { return NOBODY_CAME };
+                let Ok(connection) = self.admit() else { return NOT_CONNECTED };
                 if let Some(name) = congestion
                     && sockets::congestion(&connection, name).is_err()
                 {
@@ -138,7 +138,7 @@ impl Serving {
             let is_new = waited[0].revents().contains(PollFlags::IN);
             drop(waited);
             for slot in &mut pending {
-                match slot.as_mut().map(|pending| pending.read(&self.token)) {
+                match slot.as_mut().map(|pending| pending.read_token(&self.token)) {
                     Some(Seen::Token) => {
                         let connection = slot.take().expect("it was there").connection;
                         blocking(&connection)?;
@@ -183,7 +183,7 @@ enum Seen {
 
 impl Pending {
     /// Reads what is there of the token, and not a byte of what follows it.
-    fn read(&mut self, token: &Token) -> Seen {
+    fn read_token(&mut self, token: &Token) -> Seen {
         match net::recv(&self.connection, &mut self.shown[self.filled..], RecvFlags::DONTWAIT) {
             Ok((0, _)) => return Seen::Other,
             Ok((more, _)) => self.filled += more,

@@ -12,7 +12,7 @@ use super::flow::Transport;
 use crate::harness::stopwatch::Stopwatch;
 use crate::harness::trial::broken;
 
-/// A stream whose far end says nothing for so long has lost it.
+/// A stream whose far end sends nothing for this long has lost it.
 pub const SILENCE: Duration = Duration::from_secs(10);
 
 /// A socket of the family of an address.
@@ -101,7 +101,7 @@ pub fn wait_at_most(socket: &impl AsFd, wait: Wait, longest: Option<Duration>) -
         tv_sec: longest.as_secs() as libc::time_t,
         tv_usec: longest.subsec_micros() as libc::suseconds_t,
     };
-    // SAFETY: the kernel reads the time, which lives through the call and has the length that is told.
+    // SAFETY: the kernel reads the time, which lives through the call and has the length that is passed.
     let set = unsafe {
         libc::setsockopt(
             socket.as_fd().as_raw_fd(),
@@ -152,7 +152,7 @@ pub fn stream_failure(what: &str, cause: Errno) -> Failure {
     match cause {
         Errno::AGAIN => Failure::new(
             FailureKind::Deadline,
-            format!("{what}: the peer said nothing for {} s", SILENCE.as_secs()),
+            format!("{what}: the peer sent nothing for {} s", SILENCE.as_secs()),
         ),
         Errno::PIPE | Errno::CONNRESET => broken(what, "the peer closed the connection"),
         Errno::CONNREFUSED => broken(what, "the peer is gone"),

@@ -60,7 +60,7 @@ fn nanoseconds(time: &rustix::time::Timespec) -> u64 {
 
 /// What came beside a datagram or a stamp.
 #[derive(Default)]
-struct Beside {
+struct Ancillary {
     software_ns: Option<u64>,
     /// Who stamped, and which datagram.
     stamped: Option<(u32, u32)>,
@@ -96,7 +96,7 @@ pub fn sent(socket: &OwnedFd, number: u32, mut known: Sent) -> Sent {
     known
 }
 
-fn receive_with(socket: &OwnedFd, into: &mut [u8], flags: i32) -> Result<(usize, Beside), Errno> {
+fn receive_with(socket: &OwnedFd, into: &mut [u8], flags: i32) -> Result<(usize, Ancillary), Errno> {
     let mut control = [0u64; CONTROL_WORDS];
     let mut parts = libc::iovec { iov_base: into.as_mut_ptr().cast(), iov_len: into.len() };
     // SAFETY: an all-zero msghdr is valid: no name, no parts, no control.
@@ -113,8 +113,8 @@ fn receive_with(socket: &OwnedFd, into: &mut [u8], flags: i32) -> Result<(usize,
     Ok((length as usize, beside(&message)))
 }
 
-fn beside(message: &libc::msghdr) -> Beside {
-    let mut found = Beside::default();
+fn beside(message: &libc::msghdr) -> Ancillary {
+    let mut found = Ancillary::default();
     // SAFETY: the kernel has filled the control buffer, which is aligned and still there; the macros stay within
     // its length.
     let mut header = unsafe { libc::CMSG_FIRSTHDR(message) };

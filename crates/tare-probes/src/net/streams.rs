@@ -12,7 +12,7 @@ pub const REQUEST: u8 = b'q';
 pub const RESPONSE: u8 = b'r';
 
 crate::timed! {
-    /// So many round trips; how many responses began with what only the peer sends.
+    /// Makes `operations` round trips; gives how many responses began with what only the peer sends.
     fn rounds(
         operations: u64,
         connection: BorrowedFd<'_>,
@@ -48,7 +48,7 @@ crate::timed! {
     }
 }
 
-/// The near end: so many round trips, timed one by one; how many responses began with what the peer sends.
+/// The near end: `operations` round trips, timed one by one; gives how many responses began with what the peer sends.
 pub fn request(
     operations: u64,
     connection: BorrowedFd<'_>,

@@ -7,7 +7,7 @@ use crate::harness::trial::broken;
 
 /// Bytes of a flow's token.
 pub const TOKEN_BYTES: usize = 16;
-/// What a data flow bears to be let in: told to the near end in private, good for one flow.
+/// What a data flow carries to be let in: sent to the near end in private, valid for one flow.
 pub type Token = [u8; TOKEN_BYTES];
 
 /// A token that nobody can guess.

@@ -1,4 +1,4 @@
-//! Bytes one way over one connection: the timed loops of both ends.
+//! Bytes in one direction over one connection: the timed loops of both ends.
 //!
 //! The near end opens a batch with a header of eight bytes, little-endian: how many bytes it holds. Then they
 //! flow, in writes of one size. After the batch the far end sends a number: how many bytes it has read, so that a
@@ -14,11 +14,11 @@ use super::sockets;
 use crate::harness::stopwatch::Stopwatch;
 use crate::harness::syscall::{recv, send};
 
-/// Most bytes of one batch: a header that asks for more is not the near end's.
+/// Most bytes of one batch: a header with more is not the near end's.
 pub const LARGEST_BATCH: u64 = 1 << 40;
 
 crate::timed! {
-    /// Sends so many bytes in writes of the buffer's size.
+    /// Sends `bytes` bytes in writes of the buffer's size.
     fn send_bytes(connection: BorrowedFd<'_>, bytes: u64, buffer: &[u8]) -> Result<(), Errno> {
         let mut left = bytes;
         while left > 0 {
@@ -33,7 +33,7 @@ crate::timed! {
 }
 
 crate::timed! {
-    /// Receives exactly so many bytes into a buffer, over and over.
+    /// Receives exactly `bytes` bytes into a buffer, over and over.
     fn receive_bytes(connection: BorrowedFd<'_>, bytes: u64, buffer: &mut [u8]) -> Result<(), Errno> {
         let mut left = bytes;
         while left > 0 {
@@ -99,7 +99,7 @@ pub fn request(
     })
 }
 
-/// The near end towards a peer that has no words of this kind, as netserver: one batch, which fills the connection.
+/// The near end towards a peer without this protocol, such as netserver: one batch, which fills the connection.
 ///
 /// Sending ends by closing, and the batch when the far end, which has read to the end, has closed too.
 pub fn request_whole(

@@ -15,11 +15,11 @@ use crate::net::flow::{LARGEST_DATAGRAM, LARGEST_MESSAGE};
 pub const LONGEST_TEST: Duration = Duration::from_secs(300);
 /// Largest write or read of a stream: beyond this nothing gets faster, and it is memory at a stranger's word.
 pub const LARGEST_TRANSFER: u64 = 1 << 22;
-/// Largest socket buffer that is asked of the kernel, which has a limit of its own.
+/// Largest socket buffer that is requested of the kernel, which has a limit of its own.
 pub const LARGEST_SOCKET_BUFFER: i32 = 1 << 23;
 /// Ports below are for the system's own services.
 const FIRST_FREE_PORT: i32 = 1024;
-/// A client whose time is up ends the test; so much longer a server waits for that.
+/// A client whose time is up ends the test; a server waits this much longer for that.
 pub const GRACE: Duration = Duration::from_secs(2);
 
 /// A test that is carried out.
@@ -54,7 +54,7 @@ pub enum Test {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Length {
     Time(Duration),
-    /// So many transactions, or bytes of a stream.
+    /// A number of transactions, or of bytes of a stream.
     Count(u64),
 }
 
@@ -68,7 +68,7 @@ impl Length {
     }
 }
 
-/// What a request asks for, if it may: else the errno that netperf shows its user.
+/// The test that a request describes, if it is admitted: else the errno that netperf shows its user.
 ///
 /// `here` is this end of the control connection, the one address at which data is taken. Nothing is sent anywhere
 /// but to the other end's: the address that a request names for it is not read at all.
@@ -187,7 +187,7 @@ mod tests {
 
     const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
-    /// What `netperf -t TCP_RR -l 1` asks for.
+    /// What `netperf -t TCP_RR -l 1` requests.
     fn stock() -> OmniRequest {
         OmniRequest {
             affinity: -1,

@@ -8,9 +8,9 @@ use rustix::net::{self, RecvFlags, SocketFlags};
 
 use crate::harness::stopwatch::now_ns;
 use crate::harness::syscall::{recv, send};
-use crate::net::line::Line;
+use crate::net::udp_peer::UdpPeer;
 
-/// What a test counted, as results say it.
+/// What a test counted, as results state it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counted {
     pub bytes_received: u64,
@@ -21,10 +21,10 @@ pub struct Counted {
     pub transactions: u64,
 }
 
-/// The clock is looked at after so many calls: one that does not wait sees no alarm.
+/// The clock is read after this many calls: a call that does not wait sees no alarm.
 const LOOK_EVERY: u64 = 16;
 
-/// Where a test ends, whichever comes first: by the monotonic clock, or after so many transactions or bytes.
+/// Where a test ends, whichever comes first: by the monotonic clock, or after `most` transactions or bytes.
 ///
 /// A wait is ended by the process's alarm, which rings each second.
 #[derive(Clone, Copy, Debug)]
@@ -35,7 +35,7 @@ pub struct End<'c> {
 }
 
 impl End<'_> {
-    /// Whether the time is up or the client has gone; asked when the alarm has rung.
+    /// Whether the time is up or the client has gone; checked when the alarm has rung.
     fn is_over(&self) -> bool {
         self.is_late() || matches!(recv_now(self.control), Ok(0))
     }
@@ -45,7 +45,7 @@ impl End<'_> {
     }
 }
 
-/// Looks for a byte on a control connection: none is sent while a test is under way, and 0 is its end.
+/// Peeks for a byte on a control connection: none is sent while a test is under way, and 0 is its end.
 fn recv_now(control: BorrowedFd<'_>) -> Result<usize, Errno> {
     net::recv(control, &mut [0u8; 1], RecvFlags::DONTWAIT | RecvFlags::PEEK).map(|(bytes, _)| bytes)
 }
@@ -176,7 +176,7 @@ fn meet<'s>(
     messages: &Messages<'_>,
     end: &End<'_>,
     counted: &mut Counted,
-) -> Option<Line<&'s OwnedFd>> {
+) -> Option<UdpPeer<&'s OwnedFd>> {
     // One byte more than any request: nothing longer passes for one.
     let mut first = vec![0u8; messages.incoming.len() + 1];
     while !end.is_over() {
@@ -192,7 +192,7 @@ fn meet<'s>(
         if length != messages.incoming.len() - 1 {
             continue;
         }
-        let line = Line::new(socket, sender);
+        let line = UdpPeer::new(socket, sender);
         counted.receive_calls += 1;
         counted.bytes_received += length as u64;
         if line.send(messages.outgoing).is_ok() {
@@ -208,7 +208,7 @@ fn meet<'s>(
 crate::timed! {
     /// Answers requests of the right length. `incoming` has room for one byte more than a request.
     fn answer(
-        line: &Line<&OwnedFd>,
+        line: &UdpPeer<&OwnedFd>,
         incoming: &mut [u8],
         outgoing: &[u8],
         end: &End<'_>,
@@ -231,7 +231,7 @@ crate::timed! {
             counted.receive_calls += 1;
             match line.send(outgoing) {
                 Ok(sent) => counted.bytes_sent += sent as u64,
-                // No room on the way is a datagram lost on the way.
+                // A full queue on the path counts as a lost datagram.
                 Err(Errno::NOBUFS | Errno::AGAIN | Errno::INTR) => counted.failed_sends += 1,
                 Err(_) => return,
             }

@@ -1,4 +1,4 @@
-//! Driving a stock netserver 2.7: the control connection, the tests it is asked for, and what it counted.
+//! Driving a stock netserver 2.7: the control connection, the tests requested of it, and what it counted.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpStream};
@@ -19,11 +19,11 @@ use super::control::{read_message, write_message};
 use crate::harness::stopwatch::Stopwatch;
 use crate::harness::trial::{broken, prove};
 use crate::net::flow::{Direction, Flow, Rounds, Transfer, Transport};
-use crate::net::line::Line;
 use crate::net::reaching::{Listener, reach};
 use crate::net::sockets;
+use crate::net::udp_peer::UdpPeer;
 
-/// It answers a request at once; a program that is no netserver says nothing.
+/// It answers a request at once; a program that is not a netserver stays silent.
 const ANSWERS: Duration = Duration::from_secs(10);
 /// Results come when data has ended. A stock netserver that waits for a lost end of a test is not waited for.
 const RESULTS: Duration = Duration::from_secs(15);
@@ -50,7 +50,7 @@ impl Driven {
         Ok(Driven { control, flow: flow.clone(), longest, exchange: Stopwatch::default() })
     }
 
-    /// Asks for a test: of so many transactions or bytes, or for as long as the trial may take.
+    /// Requests a test: of `count` transactions or bytes, or for as long as the trial may take.
     pub fn begin(&mut self, count: Option<u64>) -> Result<SocketAddr, Failure> {
         let here = self.control.peer_addr().map_err(|e| broken("the control connection", e))?.ip();
         let request = self.request(here, count)?;
@@ -74,7 +74,7 @@ impl Driven {
         if rounds
             && (response.receive_size, response.send_size) != (request.request_size, request.response_size)
         {
-            return Err(not_netserver("it repeats other sizes than it was asked for"));
+            return Err(not_netserver("it repeats other sizes than were requested"));
         }
         match u16::try_from(response.data_port) {
             Ok(port) if port > 0 => Ok(SocketAddr::new(here, port)),
@@ -132,7 +132,7 @@ impl Driven {
                 request.congestion_control = Text::new(congestion.as_deref().unwrap_or_default());
             }
             Flow::Hops => {
-                let reason = "hops are not visible: a netserver tells no times of its own";
+                let reason = "hops are not visible: a netserver reports no times of its own";
                 return Err(Failure::new(FailureKind::NotSupported, reason));
             }
         }
@@ -144,8 +144,8 @@ impl Driven {
         self.exchange
     }
 
-    /// Tells the far end of a UDP test that it is over, by the line that it knows.
-    pub fn part(&self, line: &Line<OwnedFd>) {
+    /// Ends a UDP test at the far end, from the address that it knows.
+    pub fn part(&self, line: &UdpPeer<OwnedFd>) {
         for _ in 0..FAREWELLS {
             // One that is lost or refused is why there are several.
             let _ = line.send(&[]);
@@ -162,7 +162,7 @@ impl Driven {
         })
     }
 
-    /// What netserver says when data has ended.
+    /// What netserver reports when data has ended.
     fn results(&mut self) -> Result<OmniResults, Failure> {
         let message = read_message(&mut self.control, RESULTS)
             .map_err(|e| broken("netserver's results", no_answer(&e)))?;
@@ -174,7 +174,7 @@ impl Driven {
     }
 }
 
-/// Has a netserver answer one request over TCP, and gives where its data went: what stands in the way is found before
+/// Has a netserver answer one request over TCP, and gives where its data went: obstacles are found before
 /// a session finds it.
 pub fn try_out(address: &str) -> Result<SocketAddr, Failure> {
     let flow = Flow::Rounds(Rounds { transport: Transport::Tcp, request: 1, response: 1, no_delay: false });
@@ -197,7 +197,7 @@ fn rounds(request: &mut OmniRequest, to: u32, back: u32) {
 }
 
 fn not_netserver(what: &str) -> Failure {
-    let reason = format!("no netserver 2.7, the only version whose protocol is known: {what}");
+    let reason = format!("not netserver 2.7, the only version whose protocol is known: {what}");
     Failure::new(FailureKind::NotSupported, reason)
 }
 
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_netserver_2_7_is_told_so() {
+    fn what_is_not_netserver_2_7_is_reported_so() {
         let sizes = OmniResponse { data_port: 7, ..Default::default() };
         let port = OmniResponse { receive_size: 1, send_size: 1, data_port: 0, ..Default::default() };
         for (answer, expected) in [

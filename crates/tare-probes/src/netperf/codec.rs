@@ -1,9 +1,9 @@
 //! The control protocol of netperf 2.7 as bytes: messages of 656 bytes, one layout a kind.
 //!
-//! A message is 164 words, big-endian, and says neither what it is (but for its first word) nor which version wrote
+//! A message is 164 words, big-endian, and states neither what it is (but for its first word) nor which version wrote
 //! it. The first word is the kind; the second the processor that the server is to run on in a request, and an errno in
-//! a response; from the third on stand the words of the kind, and after the last of them raw strings. Reading never
-//! fails: any 656 bytes are some message, and whether it makes sense is asked by who reads it.
+//! a response; from the third on stand the words of the kind, and after the last of them raw strings. MessageReader never
+//! fails: any 656 bytes are some message, and whether it makes sense is for its reader to check.
 
 /// Bytes of every message.
 pub const MESSAGE_BYTES: usize = 656;
@@ -14,7 +14,7 @@ pub type Message = [u8; MESSAGE_BYTES];
 pub const PASSPHRASE: i32 = 6;
 pub const DO_OMNI: i32 = 97;
 pub const OMNI_RESPONSE: i32 = 98;
-/// The kind of a message with results, which netserver swaps twice; nobody checks it.
+/// The kind of a message with results, which netserver swaps twice; it is not checked.
 const OMNI_RESULTS: i32 = 0x6200_0000;
 
 /// Flags of a request.
@@ -51,31 +51,31 @@ fn word(message: &Message, at: usize) -> i32 {
 
 /// A value of one or more words.
 trait Words: Sized {
-    fn write(&self, out: &mut Cursor<'_>);
-    fn read(cursor: &mut Reading<'_>) -> Self;
+    fn write(&self, out: &mut MessageWriter<'_>);
+    fn read(cursor: &mut MessageReader<'_>) -> Self;
 }
 
 /// Where the next word is written.
-struct Cursor<'m> {
+struct MessageWriter<'m> {
     message: &'m mut Message,
     at: usize,
 }
 
 /// Where the next word is read.
-struct Reading<'m> {
+struct MessageReader<'m> {
     message: &'m Message,
     at: usize,
 }
 
 impl Words for i32 {
-    fn write(&self, out: &mut Cursor<'_>) {
+    fn write(&self, out: &mut MessageWriter<'_>) {
         if let Some(bytes) = out.message.get_mut(out.at..out.at + 4) {
             bytes.copy_from_slice(&self.to_be_bytes());
         }
         out.at += 4;
     }
 
-    fn read(cursor: &mut Reading<'_>) -> i32 {
+    fn read(cursor: &mut MessageReader<'_>) -> i32 {
         let value = word(cursor.message, cursor.at / 4);
         cursor.at += 4;
         value
@@ -84,39 +84,39 @@ impl Words for i32 {
 
 /// IEEE 754, single precision.
 impl Words for f32 {
-    fn write(&self, out: &mut Cursor<'_>) {
+    fn write(&self, out: &mut MessageWriter<'_>) {
         (self.to_bits() as i32).write(out);
     }
 
-    fn read(cursor: &mut Reading<'_>) -> f32 {
+    fn read(cursor: &mut MessageReader<'_>) -> f32 {
         f32::from_bits(i32::read(cursor) as u32)
     }
 }
 
 /// The high half first.
 impl Words for u64 {
-    fn write(&self, out: &mut Cursor<'_>) {
+    fn write(&self, out: &mut MessageWriter<'_>) {
         ((self >> 32) as i32).write(out);
         (*self as i32).write(out);
     }
 
-    fn read(cursor: &mut Reading<'_>) -> u64 {
+    fn read(cursor: &mut MessageReader<'_>) -> u64 {
         let high = i32::read(cursor) as u32;
         u64::from(high) << 32 | u64::from(i32::read(cursor) as u32)
     }
 }
 
 impl Words for [i32; 4] {
-    fn write(&self, out: &mut Cursor<'_>) {
+    fn write(&self, out: &mut MessageWriter<'_>) {
         self.iter().for_each(|word| word.write(out));
     }
 
-    fn read(cursor: &mut Reading<'_>) -> [i32; 4] {
+    fn read(cursor: &mut MessageReader<'_>) -> [i32; 4] {
         std::array::from_fn(|_| i32::read(cursor))
     }
 }
 
-/// A string in so many bytes, ended by a zero unless it fills them.
+/// A string in a fixed number of bytes, ended by a zero unless it fills them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Text<const BYTES: usize>(Vec<u8>);
 
@@ -138,14 +138,14 @@ impl<const BYTES: usize> Text<BYTES> {
 }
 
 impl<const BYTES: usize> Words for Text<BYTES> {
-    fn write(&self, out: &mut Cursor<'_>) {
+    fn write(&self, out: &mut MessageWriter<'_>) {
         if let Some(bytes) = out.message.get_mut(out.at..out.at + self.0.len().min(BYTES)) {
             bytes.copy_from_slice(&self.0[..bytes.len()]);
         }
         out.at += BYTES;
     }
 
-    fn read(cursor: &mut Reading<'_>) -> Self {
+    fn read(cursor: &mut MessageReader<'_>) -> Self {
         let bytes = cursor.message.get(cursor.at..cursor.at + BYTES).unwrap_or_default();
         cursor.at += BYTES;
         Text(bytes.iter().copied().take_while(|byte| *byte != 0).collect())
@@ -167,7 +167,7 @@ macro_rules! layout {
             /// The message with these words.
             pub fn encode(&self) -> Message {
                 let mut message = [0; MESSAGE_BYTES];
-                let mut cursor = Cursor { message: &mut message, at: 0 };
+                let mut cursor = MessageWriter { message: &mut message, at: 0 };
                 let kind: i32 = $kind;
                 kind.write(&mut cursor);
                 $(self.$field.write(&mut cursor);)*
@@ -176,7 +176,7 @@ macro_rules! layout {
 
             /// The words of a message, whatever its kind.
             pub fn decode(message: &Message) -> Self {
-                let mut cursor = Reading { message, at: 4 };
+                let mut cursor = MessageReader { message, at: 4 };
                 $(let $field = Words::read(&mut cursor);)*
                 $name { $($field),* }
             }
@@ -186,7 +186,7 @@ macro_rules! layout {
 
 layout! {
     DO_OMNI;
-    /// What a client asks of a server: one test. Sizes are bytes, and -1 where the default is meant.
+    /// What a client requests of a server: one test. Sizes are bytes, and -1 where the default is meant.
     pub struct OmniRequest {
         /// Processor that the server is to run on; -1 for any.
         pub affinity: i32,
@@ -267,7 +267,7 @@ layout! {
 
 layout! {
     OMNI_RESULTS;
-    /// What a server says when a test is over.
+    /// What a server reports when a test is over.
     pub struct OmniResults {
         pub errno: i32,
         pub bytes_received: u64,

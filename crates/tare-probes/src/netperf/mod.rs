@@ -7,7 +7,7 @@ pub mod codec;
 pub mod control;
 pub mod server;
 
-/// Where a netserver listens unless told otherwise.
+/// Where a netserver listens by default.
 pub const PORT: u16 = 12865;
 /// What both programs send: "netperf" over and over, and each message begins with its first letter.
 pub const FILL: &[u8; 8] = b"netperf\0";

@@ -1,4 +1,4 @@
-//! A server for stock netperf 2.7 clients that is safe to leave running for as long as somebody measures.
+//! A server for stock netperf 2.7 clients that is safe to leave running while measurements go on.
 //!
 //! Each control connection is served by a process of its own, which ends with it: one test at a time in all of them,
 //! so that no two measure each other. Data comes from and goes to the address of the control connection only, which
@@ -30,11 +30,11 @@ use crate::harness::stopwatch::now_ns;
 use crate::net::flow::Transport;
 use crate::net::sockets::{self, Wait};
 
-/// A client speaks first; one that says nothing for so long is sent away.
+/// A client speaks first; one that stays silent for this long is disconnected.
 const FIRST_WORD: Duration = Duration::from_secs(10);
 /// Between two tests of one client (`netperf -i`) nothing else happens than arithmetic.
 const NEXT_WORD: Duration = Duration::from_secs(60);
-/// A client has so long to come for its data.
+/// A client has to connect for its data within this.
 const DATA_COMES: Duration = Duration::from_secs(10);
 /// Most tests of one control connection: netperf's own limit of `-i` is 30.
 const MOST_TESTS: u32 = 64;
@@ -46,11 +46,11 @@ const MOST_CONTROLS: usize = 4;
 const LONGEST_CONTROL: Duration = Duration::from_secs(3600);
 /// How often the server looks whether it is to stop, and for processes that have ended.
 const LOOK: Duration = Duration::from_millis(250);
-/// While a test runs, its process is woken so often to see whether the client is still there.
+/// While a test runs, its process is woken this often to check that the client is still there.
 const LOOK_AT_CLIENT: Duration = Duration::from_secs(1);
 /// How often it looks while it serves as many clients as it may.
 const LOOK_WHEN_FULL: Duration = Duration::from_millis(20);
-/// A test that has told its results is over in less.
+/// A test that has sent its results is over in less.
 const TURN_COMES: Duration = Duration::from_millis(500);
 /// Connections of a test that wait to be accepted; netserver has 5.
 const BACKLOG: i32 = 5;
@@ -63,7 +63,7 @@ pub struct Limits {
     pub longest_test: Duration,
     /// Control connections at a time; others wait until one of them ends.
     pub controls: usize,
-    /// How long a client may take to say what it wants.
+    /// How long a client may take to send its request.
     pub first_word: Duration,
 }
 
@@ -109,7 +109,7 @@ pub fn serve(listener: &TcpListener, limits: Limits, stop: &dyn Fn() -> bool) ->
     Ok(())
 }
 
-/// What may happen to any one connection and says nothing of the next.
+/// What may happen to any one connection and does not concern the next.
 fn is_passing(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, Interrupted, WouldBlock};
     matches!(error.kind(), ConnectionAborted | Interrupted | WouldBlock)
@@ -139,14 +139,14 @@ impl Control<'_> {
                         return;
                     }
                 }
-                // Sent in plain text: it protects nothing, and is not asked for.
+                // Sent in plain text: it protects nothing, and is not required.
                 codec::PASSPHRASE => others += 1,
                 _ => return,
             }
         }
     }
 
-    /// One test at a time. A test that is about to end is waited for; otherwise the client is told that the server is
+    /// One test at a time. A test that is about to end is waited for; otherwise the client learns that the server is
     /// busy.
     fn take_turn(&self) -> Result<(), Errno> {
         let end = Instant::now() + TURN_COMES;
@@ -163,7 +163,7 @@ impl Control<'_> {
     fn test(&mut self, request: &OmniRequest, here: IpAddr) -> io::Result<()> {
         let ready = admit(request, here, self.limits.longest_test).and_then(|admitted| {
             self.take_turn()?;
-            Ready::prepare(admitted, here)
+            PreparedTest::prepare(admitted, here)
         });
         let done = match ready {
             Err(errno) => {
@@ -179,7 +179,7 @@ impl Control<'_> {
         done
     }
 
-    fn measure(&self, mut ready: Ready) -> OmniResults {
+    fn measure(&self, mut ready: PreparedTest) -> OmniResults {
         let deadline = ready.admitted.length.deadline(self.limits.longest_test);
         let most = match ready.admitted.length {
             Length::Count(count) => count,
@@ -197,7 +197,7 @@ impl Control<'_> {
 }
 
 /// A test whose socket is bound and whose memory is there.
-struct Ready {
+struct PreparedTest {
     admitted: Admitted,
     socket: OwnedFd,
     incoming: Buffer,
@@ -205,10 +205,10 @@ struct Ready {
     response: OmniResponse,
 }
 
-impl Ready {
-    fn prepare(admitted: Admitted, here: IpAddr) -> Result<Ready, Errno> {
+impl PreparedTest {
+    fn prepare(admitted: Admitted, here: IpAddr) -> Result<PreparedTest, Errno> {
         if let Some(processor) = admitted.processor {
-            // Only one that exists can be asked for: a set has bounds.
+            // Only one that exists can be requested: a set has bounds.
             if !crate::harness::affinity::allowed().contains(&processor) {
                 return Err(Errno::INVAL);
             }
@@ -232,7 +232,7 @@ impl Ready {
             Test::StreamRounds { request, response } | Test::ConnectionRounds { request, response } => {
                 (request, response)
             }
-            // One byte more: a longer datagram is told from one of the right length.
+            // One byte more: a longer datagram is distinguished from one of the right length.
             Test::DatagramRounds { request, response } => (request + 1, response),
             Test::Receive { size } => (size.unwrap_or(transfer(receive_buffer)), 0),
             Test::Send { size } => (0, size.unwrap_or(transfer(send_buffer))),
@@ -255,7 +255,7 @@ impl Ready {
         for piece in outgoing.chunks_mut(FILL.len()) {
             piece.copy_from_slice(&FILL[..piece.len()]);
         }
-        Ok(Ready { admitted, socket, incoming, outgoing, response })
+        Ok(PreparedTest { admitted, socket, incoming, outgoing, response })
     }
 
     /// Serves the test to its end; also gives the data connection where there was one.

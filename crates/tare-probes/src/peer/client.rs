@@ -14,13 +14,13 @@ use crate::net::flow::Flow;
 use crate::net::reaching::{Listener, reach};
 use crate::net::token::Token;
 
-/// A peer answers within so long; while others come first, it says so.
+/// A peer answers within this; while others come first, it reports that.
 const ANSWER_PATIENCE: Duration = Duration::from_secs(5);
 /// Longest wait for other sessions to end; a trial's own deadline is usually shorter.
 const QUEUE_PATIENCE: Duration = Duration::from_secs(600);
 
 /// A session at a peer. The peer ends the flow when this is dropped.
-pub struct Session {
+pub struct PeerSession {
     stream: TcpStream,
     channel: Channel,
     frames: Frames,
@@ -28,17 +28,17 @@ pub struct Session {
 }
 
 /// A flow that is ready at a peer.
-pub struct Ready {
+pub struct ReadyFlow {
     pub address: SocketAddr,
     pub token: Token,
 }
 
-impl Session {
+impl PeerSession {
     /// Connects to a peer and proves the secret both ways.
-    pub fn open(address: &str, secret: &Secret) -> Result<Session, Failure> {
+    pub fn open(address: &str, secret: &Secret) -> Result<PeerSession, Failure> {
         let (stream, far) = reach(address, Listener::Tare)?;
         let (opening, first) = Opening::new(secret).map_err(|e| broken("the handshake", e))?;
-        let failed = |e: io::Error| broken(&format!("talking to {address}"), e);
+        let failed = |e: io::Error| broken(&format!("exchanging messages with {address}"), e);
         stream.set_nodelay(true).map_err(failed)?;
         stream.set_write_timeout(Some(ANSWER_PATIENCE)).map_err(failed)?;
         (&stream).write_all(&first).map_err(failed)?;
@@ -48,10 +48,10 @@ impl Session {
             Err(e) => return Err(no_handshake(address, e)),
         };
         let channel = opening.answered(&body).ok_or_else(|| another_program(address))?;
-        Ok(Session { stream, channel, frames, far })
+        Ok(PeerSession { stream, channel, frames, far })
     }
 
-    /// Says what is wanted; `None` asks who is there.
+    /// Requests a flow; `None` queries who is there.
     fn ask(&mut self, flow: Option<&Flow>, deadline: Duration) -> Result<(), Failure> {
         let ask = Ask {
             protocol: PROTOCOL,
@@ -72,26 +72,26 @@ impl Session {
         }
     }
 
-    /// Asks for a flow and waits until it is this session's turn.
-    pub fn request(&mut self, flow: &Flow, deadline: Duration) -> Result<Ready, Failure> {
+    /// Requests a flow and waits until it is this session's turn.
+    pub fn request(&mut self, flow: &Flow, deadline: Duration) -> Result<ReadyFlow, Failure> {
         self.ask_for(flow, deadline)?;
         self.wait_for_turn()
     }
 
-    /// Asks for a flow, which the peer ends after `deadline`.
+    /// Requests a flow, which the peer ends after `deadline`.
     pub fn ask_for(&mut self, flow: &Flow, deadline: Duration) -> Result<(), Failure> {
         self.ask(Some(flow), deadline)
     }
 
     /// Waits until it is this session's turn.
-    pub fn wait_for_turn(&mut self) -> Result<Ready, Failure> {
+    pub fn wait_for_turn(&mut self) -> Result<ReadyFlow, Failure> {
         let mut end = Instant::now() + ANSWER_PATIENCE;
         loop {
             match self.answer(end)? {
                 Answer::Queued { .. } => end = Instant::now() + QUEUE_PATIENCE,
                 Answer::Ready { port, token } => {
-                    let token = hex_bytes(&token).ok_or_else(|| broken("the peer", "it told no token"))?;
-                    return Ok(Ready { address: SocketAddr::new(self.far.ip(), port), token });
+                    let token = hex_bytes(&token).ok_or_else(|| broken("the peer", "it sent no token"))?;
+                    return Ok(ReadyFlow { address: SocketAddr::new(self.far.ip(), port), token });
                 }
                 other => return Err(unexpected(&other)),
             }
@@ -112,7 +112,7 @@ impl Session {
         match receive(&self.stream, &mut self.frames, deadline) {
             Ok(body) => match self.channel.open(&body) {
                 Some(Answer::Done { code }) => Ok(Some(code)),
-                _ => Err(broken("the peer", "it said something else than expected")),
+                _ => Err(broken("the peer", "it sent something else than expected")),
             },
             Err(Silence::Timeout) => Ok(None),
             Err(_) => Err(broken("the peer", "it is gone")),
@@ -125,7 +125,7 @@ impl Session {
             Silence::Closed | Silence::Garbage => broken("the peer", "it closed the connection"),
             Silence::Failed(e) => broken("the peer", e),
         })?;
-        self.channel.open(&body).ok_or_else(|| broken("the peer", "its answer was changed on the way"))
+        self.channel.open(&body).ok_or_else(|| broken("the peer", "its answer was altered in transit"))
     }
 }
 
@@ -140,7 +140,7 @@ fn unexpected(answer: &Answer) -> Failure {
         ),
         Answer::Refused { reason } => broken("the peer refuses", reason),
         Answer::Done { code } => broken("the peer", format!("its flow ended early, with exit code {code}")),
-        _ => broken("the peer", "it answered something else than was asked"),
+        _ => broken("the peer", "it answered something else than was requested"),
     }
 }
 
@@ -149,7 +149,7 @@ fn unexpected(answer: &Answer) -> Failure {
 enum Silence {
     Timeout,
     Closed,
-    /// Bytes that are no frame.
+    /// Bytes that are not a frame.
     Garbage,
     Failed(io::Error),
 }
@@ -160,14 +160,14 @@ fn no_handshake(address: &str, silence: Silence) -> Failure {
         Silence::Timeout => broken(
             "another program or an overloaded peer",
             format!(
-                "{address} took the connection and says nothing; the join line of tare serve has the port"
+                "{address} accepted the connection and stays silent; the join line of tare serve has the port"
             ),
         ),
         // A port forwarded to nothing closes in this way too.
         Silence::Closed | Silence::Failed(_) => broken(
             "wrong or expired secret",
             format!(
-                "{address} closed without a word; take the join line of the tare serve that runs there now"
+                "{address} closed the connection at once; take the join line of the tare serve that runs there now"
             ),
         ),
     }
@@ -176,7 +176,7 @@ fn no_handshake(address: &str, silence: Silence) -> Failure {
 fn another_program(address: &str) -> Failure {
     broken(
         "another program",
-        format!("what answers on {address} is no peer of tare's; the join line of tare serve has the port"),
+        format!("what answers on {address} is not a tare peer; the join line of tare serve has the port"),
     )
 }
 

@@ -11,21 +11,21 @@ use super::message::{Answer, Ask, Greeting, PROTOCOL};
 use super::noise::{self, Channel, FIRST_FRAME, Frames, HANDSHAKE_BYTES, Secret};
 use crate::net::flow::Flow;
 
-/// A stranger has so long to prove the secret, and who has proved it to ask.
+/// A stranger has to prove the secret within this, and then to send its request.
 pub const PATIENCE: Duration = Duration::from_secs(10);
 /// Longest flow.
 pub const LONGEST_FLOW: Duration = Duration::from_secs(600);
 /// A client whose machine vanished is noticed after this many seconds of silence, ...
 const KEEP_ALIVE_IDLE: Duration = Duration::from_secs(10);
-/// ... and so many questions without an answer ...
+/// ... and this many probes without an answer ...
 const KEEP_ALIVE_TRIES: u32 = 3;
 /// ... this far apart.
 const KEEP_ALIVE_APART: Duration = Duration::from_secs(5);
 
-/// The fresh key of a handshake: tells it from every other.
+/// The fresh key of a handshake: distinguishes it from every other.
 pub type HandshakeKey = [u8; 32];
 
-/// A connection, and what it has said so far.
+/// A connection, and what it has sent so far.
 pub struct Connection {
     pub socket: OwnedFd,
     pub from: SocketAddr,
@@ -43,7 +43,7 @@ enum State {
 struct Known {
     channel: Channel,
     frames: Frames,
-    /// What it asked for; it asks once.
+    /// Whether it has sent its one request.
     asked: bool,
 }
 
@@ -51,15 +51,15 @@ struct Known {
 pub enum Event {
     /// Nothing that matters yet.
     Nothing,
-    /// It is over: it closed, failed, or is none of ours.
+    /// It is over: it closed, failed, or speaks another protocol.
     Over,
     /// It has proved the secret, by this handshake; the answer waits to be sent.
     Proved(HandshakeKey, Box<(Channel, Vec<u8>)>),
-    /// It asks who is there.
+    /// It queries who is there.
     Who,
-    /// It asks for a flow.
+    /// It requests a flow.
     Flow(Flow, Duration),
-    /// What it says cannot be done, for this reason; to be answered, and over.
+    /// Its request cannot be granted, for this reason; to be answered, and over.
     Refuse(Answer),
 }
 
@@ -164,7 +164,7 @@ impl Known {
             Err(_) => return Event::Over,
         };
         let Some(plain) = self.channel.open_bytes(&body) else { return Event::Over };
-        // It asks once; whatever it says then is not understood.
+        // One request is allowed; whatever follows is an error.
         if std::mem::replace(&mut self.asked, true) {
             return Event::Over;
         }

@@ -1,10 +1,10 @@
-//! What a peer and its client say to each other in private.
+//! The messages that a peer and its client exchange in private.
 
 use serde::{Deserialize, Serialize};
 
 use crate::net::flow::Flow;
 
-/// Raised when what is said, or what a flow does, changes.
+/// Raised when the messages, or what a flow does, change.
 pub const PROTOCOL: u32 = 1;
 
 /// The part of an [`Ask`] that every version understands.
@@ -21,9 +21,9 @@ pub struct Greeting {
 pub struct Ask {
     pub protocol: u32,
     pub version: String,
-    /// None only asks who is there.
+    /// None only queries who is there.
     pub flow: Option<Flow>,
-    /// The flow is ended after so long whatever it does.
+    /// The flow is ended after this, whatever it does.
     pub deadline_ms: u64,
 }
 
@@ -31,9 +31,9 @@ pub struct Ask {
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
-    /// To who only asks: the peer's version, and how many sessions wait or are served.
+    /// To a mere query: the peer's version, and how many sessions wait or are served.
     Here { version: String, sessions: u32 },
-    /// So many sessions come first; another answer follows.
+    /// `before` sessions come first; another answer follows.
     Queued { before: u32 },
     /// The flow's port at the address that the client talks to, and its token in hex.
     Ready { port: u16, token: String },

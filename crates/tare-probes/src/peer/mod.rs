@@ -1,8 +1,8 @@
 //! tare's own peer: the far end of network probes on another machine, safe to leave running.
 //!
-//! Whoever knows the secret may ask for one flow a session; everybody else gets silence. What is said in private
+//! Whoever knows the secret may request one flow per session; everybody else gets silence. What is exchanged in private
 //! goes over a standard handshake (Noise NNpsk0); what is measured goes beside it in plain, as other programs'
-//! traffic does, and bears a token that was told in private. docs/internals/security.md has the threats.
+//! traffic does, and carries a token that was sent in private. docs/internals/security.md has the threats.
 
 pub mod client;
 pub mod connection;

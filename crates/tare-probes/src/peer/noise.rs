@@ -147,7 +147,7 @@ pub struct Frames(Vec<u8>);
 pub struct TooLong;
 
 impl Frames {
-    /// How many more bytes may be pushed now: so many that nothing after the frame under way is held.
+    /// How many more bytes may be pushed now, so that nothing after the current frame is held.
     pub fn room(&self) -> Result<usize, TooLong> {
         match self.0[..] {
             [] => Ok(2),

@@ -1,4 +1,4 @@
-//! A peer as a process of its own: what a session starts on this machine, told its terms where nobody else reads them.
+//! A peer as a process of its own, which a session starts on this machine and which gets its terms over a pipe.
 
 use std::io::{self, BufRead, Write};
 use std::net::SocketAddr;
@@ -17,7 +17,7 @@ const LONGEST_TERMS: u64 = 4096;
 
 /// What the starting process writes to standard input: one line.
 #[derive(Serialize, Deserialize)]
-pub struct Told {
+pub struct PeerRequest {
     pub listen: SocketAddr,
     /// 64 hex digits.
     pub secret: String,
@@ -28,33 +28,33 @@ pub struct Told {
 /// What the peer writes to standard output: one line.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Says {
+pub enum PeerReply {
     Listening(SocketAddr),
     /// It cannot, for a reason.
     Failed(String),
 }
 
-/// Reads the terms, says where it listens, and serves until it is killed or its parent ends.
+/// Reads the terms, reports where it listens, and serves until it is killed or its parent ends.
 pub fn run() -> io::Result<()> {
     if let Some(parent) = rustix::process::getppid() {
         die_with_parent(parent);
     }
     let mut line = String::new();
     io::Read::take(io::stdin().lock(), LONGEST_TERMS).read_line(&mut line)?;
-    let say = |says: &Says| -> io::Result<()> {
+    let send = |reply: &PeerReply| -> io::Result<()> {
         let mut out = io::stdout().lock();
-        writeln!(out, "{}", serde_json::to_string(says)?)?;
+        writeln!(out, "{}", serde_json::to_string(reply)?)?;
         out.flush()
     };
-    let told: Told = serde_json::from_str(&line)?;
-    let Some(secret) = Secret::parse(&told.secret) else {
-        return say(&Says::Failed("the secret is not 64 hex digits".into()));
+    let request: PeerRequest = serde_json::from_str(&line)?;
+    let Some(secret) = Secret::parse(&request.secret) else {
+        return send(&PeerReply::Failed("the secret is not 64 hex digits".into()));
     };
-    let expires = Some(Duration::from_secs(told.expires_s));
-    let server = match Server::bind(Terms { listen: told.listen, secret, data_port: None, expires }) {
+    let expires = Some(Duration::from_secs(request.expires_s));
+    let server = match Server::bind(Terms { listen: request.listen, secret, data_port: None, expires }) {
         Ok(server) => server,
-        Err(failure) => return say(&Says::Failed(failure.reason)),
+        Err(failure) => return send(&PeerReply::Failed(failure.reason)),
     };
-    say(&Says::Listening(server.address()))?;
+    send(&PeerReply::Listening(server.address()))?;
     server.serve(&|| false).map(drop).map_err(|failure| io::Error::other(failure.reason))
 }

@@ -48,24 +48,24 @@ pub struct Terms {
     pub secret: Secret,
     /// Port of data flows, TCP and UDP; any free one where none is given.
     pub data_port: Option<u16>,
-    /// The peer ends after so long.
+    /// The peer ends after this.
     pub expires: Option<Duration>,
 }
 
 /// Why a peer ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
+pub enum PeerEnding {
     Expired,
-    /// So many handshakes were made that no more can be remembered.
+    /// As many handshakes were made as can be remembered.
     UsedUp,
-    /// It was told to.
-    Told,
+    /// It was asked to.
+    Stopped,
 }
 
 /// What a peer did.
 #[derive(Clone, Copy, Debug)]
 pub struct Account {
-    pub ending: Ending,
+    pub ending: PeerEnding,
     /// Flows served.
     pub served: u64,
     /// Connections that did not prove the secret.
@@ -122,10 +122,10 @@ impl Server {
         self.address
     }
 
-    /// Serves until the terms end, or `told` says so; it is asked after each event and each signal.
-    pub fn serve(mut self, told: &dyn Fn() -> bool) -> Result<Account, Failure> {
+    /// Serves until the terms end, or `stop` is true; it is checked after each event and each signal.
+    pub fn serve(mut self, stop: &dyn Fn() -> bool) -> Result<Account, Failure> {
         loop {
-            if let Some(ending) = self.ending(told) {
+            if let Some(ending) = self.ending(stop) {
                 let (served, strangers) = (self.served, self.strangers);
                 return Ok(Account { ending, served, strangers });
             }
@@ -149,21 +149,21 @@ impl Server {
     }
 
     /// A flow that is being served is served to its end.
-    fn ending(&self, told: &dyn Fn() -> bool) -> Option<Ending> {
-        if told() {
-            return Some(Ending::Told);
+    fn ending(&self, stop: &dyn Fn() -> bool) -> Option<PeerEnding> {
+        if stop() {
+            return Some(PeerEnding::Stopped);
         }
         let expired = self.expires().is_some_and(|end| Instant::now() >= end);
         let used_up = self.seen.len() >= MOST_HANDSHAKES;
         match self.active {
-            None if expired => Some(Ending::Expired),
-            None if used_up && self.queue.is_empty() => Some(Ending::UsedUp),
+            None if expired => Some(PeerEnding::Expired),
+            None if used_up && self.queue.is_empty() => Some(PeerEnding::UsedUp),
             _ => None,
         }
     }
 
     /// Sleeps until something is to be done.
-    fn wait(&self) -> Result<Ready, Failure> {
+    fn wait(&self) -> Result<News, Failure> {
         let now = Instant::now();
         let patience = self.connections.values().filter(|c| !c.has_asked()).map(|c| c.since + PATIENCE);
         let flow = self.active.as_ref().map(|active| active.deadline);
@@ -178,7 +178,7 @@ impl Server {
         wait_ready(&mut waited, sleep).map_err(|e| broken("waiting for connections", e))?;
         let is_ready = |fd: &PollFd<'_>| !fd.revents().is_empty();
         let with_news = self.connections.keys().zip(&waited[2..]).filter(|(_, fd)| is_ready(fd));
-        Ok(Ready {
+        Ok(News {
             listener: is_ready(&waited[0]),
             flow_ended: self.active.is_some() && is_ready(&waited[1]),
             connections: with_news.map(|(id, _)| *id).collect(),
@@ -244,7 +244,7 @@ impl Server {
             Event::Nothing => {}
             Event::Over => self.end(id),
             Event::Proved(key, channel) => {
-                // One that was made before was recorded by somebody.
+                // One that was made before is a replay.
                 let is_new = self.seen.len() < MOST_HANDSHAKES && self.seen.insert(key);
                 let (channel, answer) = *channel;
                 if !is_new || connection.know(channel, &answer).is_err() {
@@ -285,7 +285,7 @@ impl Server {
         self.say(client, &Answer::Done { code });
     }
 
-    /// Starts the flow of whoever waits longest.
+    /// Starts the flow that waits longest.
     fn start_next(&mut self) {
         while self.active.is_none()
             && let Some((id, flow, deadline)) = self.queue.pop_front()
@@ -314,7 +314,7 @@ impl Server {
         let child = Child::fork(
             &not_its_own,
             AssertUnwindSafe(move || {
-                // The end of this process closes it, and tells the loop.
+                // The end of this process closes it, and wakes the loop.
                 let _held = held;
                 // SAFETY: sets a timer whose signal ends this process.
                 unsafe { libc::alarm(longest.as_secs() as libc::c_uint) };
@@ -328,7 +328,7 @@ impl Server {
 
 /// What a wait brought.
 #[derive(Default)]
-struct Ready {
+struct News {
     listener: bool,
     flow_ended: bool,
     connections: Vec<u64>,

@@ -50,7 +50,7 @@ pub static PROBE: Probe = Probe {
 
 const MODULES: u64 = 8;
 const MILLIONS_A_PASS: u64 = 10;
-/// The first module's loop is so many times as long.
+/// The first module's loop is this many times as long.
 const N1_LONGER: u64 = 10;
 const T: f64 = 0.499_999_75;
 const T1: f64 = 0.500_000_25;
@@ -70,7 +70,7 @@ struct Results {
 }
 
 impl Results {
-    /// How many modules ended where their arithmetic leads, after so many passes.
+    /// How many modules ended with the right result after `passes` passes.
     ///
     /// The tolerances hold the swing between odd and even passes, and libraries that differ in last digits.
     fn right(&self, passes: u64) -> u64 {

@@ -78,7 +78,7 @@ fn block_words(parameters: &Parameters) -> String {
 }
 
 crate::timed! {
-    /// Copies so many blocks, on from where the last call stopped.
+    /// Copies `operations` blocks, from where the last call stopped.
     fn copy(
         operations: u64,
         from: BorrowedFd<'_>,

@@ -22,7 +22,7 @@ const FILES_A_FOLDER: u64 = 100;
 const BYTES: usize = 1024;
 /// What a small file takes on a disk at most, with its share of the folder.
 const ROOM_A_FILE: u64 = 8192;
-/// Folder entries that one getdents call can give: glibc's readdir asks for as much.
+/// Folder entries that one getdents call can give: glibc's readdir reads as much at a time.
 const LISTING: usize = 32 * 1024;
 
 pub static PROBE: Probe = Probe {

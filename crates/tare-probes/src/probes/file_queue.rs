@@ -4,7 +4,7 @@
 //! a queue kept full by each of some threads. `engine=uring` keeps the queue with io_uring, one for each
 //! thread; `engine=threads` keeps it with as many threads as requests outstanding, each with a plain pread
 //! or pwrite, for environments without io_uring. They are not the same measurement, so that one never stands
-//! in for the other unasked. The latency of a request is from its submission to its answer. io_uring(7).
+//! in for the other. The latency of a request is from its submission to its answer. io_uring(7).
 
 use std::io;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -61,23 +61,24 @@ pub static PROBE: Probe = Probe {
         format!("{pattern} {} {block} Q{}T{}", text("op"), text("depth"), text("threads"))
     },
     run: |trial| {
-        let job = Job::of(trial.parameters())?;
+        let settings = QueueSettings::from_parameters(trial.parameters())?;
         let directory = trial.directory()?;
-        files::room(directory, job.size)?;
+        files::room(directory, settings.size)?;
         let file = files::open(directory, "queue", OFlags::TRUNC)?;
-        files::fill(file.as_fd(), &Buffer::random(POOL, trial.seed())?, POOL, job.size)?;
+        files::fill(file.as_fd(), &Buffer::random(POOL, trial.seed())?, POOL, settings.size)?;
         drop(file);
         let file = files::open(directory, "queue", OFlags::DIRECT)?;
         let mut generator = Generator::for_part(trial.seed(), "file.queue");
         let mut next = 0;
         std::thread::scope(|scope| {
-            let crew = Crew::start(scope, &job, file.as_fd());
+            let workers = Workers::start(scope, &settings, file.as_fd());
             trial.repeat(|operations, report| {
-                let requests = operations.saturating_mul(job.requests_an_operation());
-                let places: Vec<u64> = (0..requests).map(|_| job.place(&mut generator, &mut next)).collect();
-                let (laps, bytes) = crew.answer_all(&places)?;
+                let requests = operations.saturating_mul(settings.requests_an_operation());
+                let places: Vec<u64> =
+                    (0..requests).map(|_| settings.place(&mut generator, &mut next)).collect();
+                let (laps, bytes) = workers.answer_all(&places)?;
                 prove("requests answered", laps.operations(), requests)?;
-                prove("bytes moved", bytes, requests * job.block as u64)?;
+                prove("bytes moved", bytes, requests * settings.block as u64)?;
                 report.latency("request", bytes, laps);
                 Ok(())
             })
@@ -97,23 +98,23 @@ const FILLED_BYTES: u64 = 16 << 20;
 const MOST_THREADS: u64 = 256;
 
 #[derive(Clone, Copy, PartialEq)]
-enum Engine {
+enum IoEngine {
     Uring,
     Threads,
 }
 
-struct Job {
+struct QueueSettings {
     block: usize,
     size: u64,
     depth: usize,
     threads: usize,
     write: bool,
     random: bool,
-    engine: Engine,
+    engine: IoEngine,
 }
 
-impl Job {
-    /// One operation is several fillings of all queues, so that the depth asked for is the depth measured.
+impl QueueSettings {
+    /// One operation is several fillings of all queues, so that the depth measured is the depth requested.
     fn requests_an_operation(&self) -> u64 {
         let one = self.depth as u64 * self.threads as u64;
         let fills = FILLED_BYTES / one.saturating_mul(self.block as u64);
@@ -124,12 +125,12 @@ impl Job {
     /// queues hold.
     fn workers(&self) -> usize {
         match self.engine {
-            Engine::Uring => self.threads,
-            Engine::Threads => self.threads * self.depth,
+            IoEngine::Uring => self.threads,
+            IoEngine::Threads => self.threads * self.depth,
         }
     }
 
-    fn of(parameters: &Parameters) -> Result<Job, Failure> {
+    fn from_parameters(parameters: &Parameters) -> Result<QueueSettings, Failure> {
         let choice = |key: &'static str, yes: &str, no: &str| match parameters.text(key)? {
             text if text == yes => Ok(true),
             text if text == no => Ok(false),
@@ -144,14 +145,14 @@ impl Job {
             return Err(broken("parameters", "depth or threads is out of bounds"));
         }
         let uring = choice("engine", "uring", "threads")?;
-        Ok(Job {
+        Ok(QueueSettings {
             block: block as usize,
             size,
             depth: depth as usize,
             threads: threads as usize,
             write: choice("op", "write", "read")?,
             random: choice("pattern", "random", "sequential")?,
-            engine: if uring { Engine::Uring } else { Engine::Threads },
+            engine: if uring { IoEngine::Uring } else { IoEngine::Threads },
         })
     }
 
@@ -170,25 +171,25 @@ type Answered = Result<(Laps, u64), Failure>;
 
 /// Threads with a queue each, kept from batch to batch: a kernel takes some hundredths of a second to take a ring
 /// down. They end when this is dropped.
-struct Crew {
+struct Workers {
     workers: Vec<(Sender<Vec<u64>>, Receiver<Answered>)>,
 }
 
-impl Crew {
-    fn start<'s>(scope: &'s Scope<'s, '_>, job: &'s Job, file: BorrowedFd<'s>) -> Crew {
-        let together = Arc::new(Barrier::new(job.workers()));
+impl Workers {
+    fn start<'s>(scope: &'s Scope<'s, '_>, settings: &'s QueueSettings, file: BorrowedFd<'s>) -> Workers {
+        let together = Arc::new(Barrier::new(settings.workers()));
         let worker = |_| {
             let (asks, asked) = channel::<Vec<u64>>();
             let (answers, answered) = channel();
             let together = Arc::clone(&together);
             scope.spawn(move || {
                 // A ring belongs to the thread that makes it.
-                let mut queue = Queue::new(job);
+                let mut queue = Queue::new(settings);
                 for places in asked {
                     // Every worker comes to the barrier, also one that has failed: the others wait for it there.
                     together.wait();
                     let answer = match &mut queue {
-                        Ok(queue) => queue.answer_all(job, file, &places),
+                        Ok(queue) => queue.answer_all(settings, file, &places),
                         Err(failure) => Err(failure.clone()),
                     };
                     if answers.send(answer).is_err() {
@@ -198,7 +199,7 @@ impl Crew {
             });
             (asks, answered)
         };
-        Crew { workers: (0..job.workers()).map(worker).collect() }
+        Workers { workers: (0..settings.workers()).map(worker).collect() }
     }
 
     /// Shares the requests among the workers, and adds up their laps and bytes.
@@ -225,12 +226,12 @@ enum Queue {
 }
 
 impl Queue {
-    fn new(job: &Job) -> Result<Queue, Failure> {
-        let buffer = || Buffer::random(job.block, 9);
-        if job.engine == Engine::Threads {
+    fn new(settings: &QueueSettings) -> Result<Queue, Failure> {
+        let buffer = || Buffer::random(settings.block, 9);
+        if settings.engine == IoEngine::Threads {
             return buffer().map(Queue::Calls);
         }
-        let ring = ring(job.depth as u32).map_err(|e| {
+        let ring = ring(settings.depth as u32).map_err(|e| {
             let kind = match e.raw_os_error() {
                 Some(libc::EPERM | libc::EACCES) => FailureKind::NotPermitted,
                 Some(libc::ENOMEM) => FailureKind::Broken,
@@ -238,24 +239,24 @@ impl Queue {
             };
             Failure::new(kind, format!("io_uring: {e}"))
         })?;
-        let buffers = (0..job.depth).map(|_| buffer()).collect::<Result<_, _>>()?;
+        let buffers = (0..settings.depth).map(|_| buffer()).collect::<Result<_, _>>()?;
         Ok(Queue::Ring(Box::new(ring), buffers))
     }
 
-    fn answer_all(&mut self, job: &Job, file: BorrowedFd<'_>, places: &[u64]) -> Answered {
+    fn answer_all(&mut self, settings: &QueueSettings, file: BorrowedFd<'_>, places: &[u64]) -> Answered {
         match self {
-            Queue::Ring(ring, buffers) => through_ring(job, file, ring, buffers, places),
+            Queue::Ring(ring, buffers) => through_ring(settings, file, ring, buffers, places),
             Queue::Calls(buffer) => {
                 let mut laps = Laps::new();
-                let bytes = one_by_one(file, job.write, buffer, places, &mut laps)
-                    .map_err(|e| refused(e, job.block))?;
+                let bytes = one_by_one(file, settings.write, buffer, places, &mut laps)
+                    .map_err(|e| refused(e, settings.block))?;
                 Ok((laps, bytes))
             }
         }
     }
 }
 
-/// A ring that is told of answers when it waits for them, and not by an interrupt for each; as fio's is. Kernels before
+/// A ring that learns of answers when it waits for them, and not by an interrupt for each; as fio's is. Kernels before
 /// 6.1 know only the other kind.
 fn ring(depth: u32) -> io::Result<IoUring> {
     let mut builder = IoUring::builder();
@@ -266,9 +267,9 @@ fn ring(depth: u32) -> io::Result<IoUring> {
     }
 }
 
-/// Keeps the ring full until every place was asked for, and all answers are there.
+/// Keeps the ring full until every place is requested, and all answers are there.
 fn through_ring(
-    job: &Job,
+    settings: &QueueSettings,
     file: BorrowedFd<'_>,
     ring: &mut IoUring,
     buffers: &mut Vec<Buffer>,
@@ -285,8 +286,8 @@ fn through_ring(
             && asked < places.len()
             && let Some(slot) = free.pop()
         {
-            let (start, length) = (buffers[slot].as_mut_ptr(), job.block as u32);
-            let entry = if job.write {
+            let (start, length) = (buffers[slot].as_mut_ptr(), settings.block as u32);
+            let entry = if settings.write {
                 opcode::Write::new(file, start, length).offset(places[asked]).build()
             } else {
                 opcode::Read::new(file, start, length).offset(places[asked]).build()
@@ -318,7 +319,7 @@ fn through_ring(
             answered += 1;
             match answer.result() {
                 moved if moved >= 0 => bytes += moved as u64,
-                error => failed = Some(refused(Errno::from_raw_os_error(-error), job.block)),
+                error => failed = Some(refused(Errno::from_raw_os_error(-error), settings.block)),
             }
         }
     }

@@ -67,7 +67,7 @@ pub static PROBE: Probe = Probe {
         }
     },
     run: |trial| {
-        let job = Job::of(trial.parameters())?;
+        let job = RandomSettings::from_parameters(trial.parameters())?;
         let directory = trial.directory()?;
         files::room(directory, job.files * job.file_bytes)?;
         // Block by block, as sysbench makes them.
@@ -94,7 +94,8 @@ pub static PROBE: Probe = Probe {
             return Ok(());
         }
         trial.once(|report| {
-            let once = (0..job.files).map(|file| Event { kind: Kind::Fsync, file: file as usize, at: 0 });
+            let once =
+                (0..job.files).map(|file| Event { kind: EventKind::Fsync, file: file as usize, at: 0 });
             let each_thread = vec![once; job.threads].into_iter().flatten().collect::<Vec<_>>();
             play(&job, &files, &each_thread, &mut buffers)?.0.report(report, &job)
         })
@@ -111,7 +112,7 @@ enum Mode {
     Write,
 }
 
-struct Job {
+struct RandomSettings {
     mode: Mode,
     block: usize,
     files: u64,
@@ -120,8 +121,8 @@ struct Job {
     threads: usize,
 }
 
-impl Job {
-    fn of(parameters: &Parameters) -> Result<Job, Failure> {
+impl RandomSettings {
+    fn from_parameters(parameters: &Parameters) -> Result<RandomSettings, Failure> {
         let (block, files) = (parameters.integer("bs")?, parameters.integer("files")?);
         let total = parameters.integer("total")?;
         let mode = match parameters.text("mode")? {
@@ -141,7 +142,14 @@ impl Job {
         if !(1..=MOST_THREADS).contains(&threads) {
             return Err(broken("threads", "out of bounds"));
         }
-        Ok(Job { mode, block: block as usize, files, file_bytes, fsync_every, threads: threads as usize })
+        Ok(RandomSettings {
+            mode,
+            block: block as usize,
+            files,
+            file_bytes,
+            fsync_every,
+            threads: threads as usize,
+        })
     }
 
     /// A place over all files laid end to end, at a whole block.
@@ -152,7 +160,7 @@ impl Job {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Kind {
+enum EventKind {
     Read,
     Write,
     Fsync,
@@ -161,14 +169,14 @@ enum Kind {
 /// One event: a block of a file at a place, or the fsync of a file.
 #[derive(Clone, Copy)]
 struct Event {
-    kind: Kind,
+    kind: EventKind,
     file: usize,
     at: u64,
 }
 
 /// Deals the events of a trial; its counts go on from batch to batch.
 struct Dealer<'j> {
-    job: &'j Job,
+    job: &'j RandomSettings,
     generator: Generator,
     reads: u64,
     writes: u64,
@@ -177,22 +185,22 @@ struct Dealer<'j> {
 }
 
 impl Dealer<'_> {
-    /// The events of so many requests, with the fsyncs that are due among them.
+    /// The events of `requests` requests, with the fsyncs that are due among them.
     fn deal(&mut self, requests: u64) -> Vec<Event> {
         let mut events = Vec::with_capacity(requests as usize);
         for _ in 0..requests {
             let place = self.job.place(&mut self.generator);
             let (file, at) = ((place / self.job.file_bytes) as usize, place % self.job.file_bytes);
-            let kind = if self.reads_next() { Kind::Read } else { Kind::Write };
+            let kind = if self.reads_next() { EventKind::Read } else { EventKind::Write };
             match kind {
-                Kind::Read => self.reads += 1,
+                EventKind::Read => self.reads += 1,
                 _ => (self.writes, self.dirty) = (self.writes + 1, true),
             }
             events.push(Event { kind, file, at });
             let every = self.job.fsync_every;
             if self.dirty && every > 0 && (self.reads + self.writes).is_multiple_of(every) {
                 let files = 0..self.job.files as usize;
-                events.extend(files.map(|file| Event { kind: Kind::Fsync, file, at: 0 }));
+                events.extend(files.map(|file| Event { kind: EventKind::Fsync, file, at: 0 }));
                 self.dirty = false;
             }
         }
@@ -230,7 +238,7 @@ impl Done {
     }
 
     /// Kinds that did not occur in this batch are not reported: nothing is not zero.
-    fn report(self, report: &mut Report, job: &Job) -> Result<(), Failure> {
+    fn report(self, report: &mut Report, job: &RandomSettings) -> Result<(), Failure> {
         for (series, laps) in [("read", self.read), ("write", self.write), ("fsync", self.fsync)] {
             let bytes = if series == "fsync" { 0 } else { laps.operations() * job.block as u64 };
             if laps.operations() > 0 {
@@ -243,7 +251,7 @@ impl Done {
 
 /// Plays the events through; every thread takes the next one as soon as it is free.
 fn play(
-    job: &Job,
+    job: &RandomSettings,
     files: &[OwnedFd],
     events: &[Event],
     buffers: &mut [Buffer],
@@ -291,17 +299,17 @@ crate::timed! {
             let file = files[event.file].as_fd();
             let started_ns = now_ns();
             match event.kind {
-                Kind::Read => {
+                EventKind::Read => {
                     let read = pread(file, buffer, event.at)?;
                     done.read.add(started_ns, now_ns());
                     done.bytes += read as u64;
                 }
-                Kind::Write => {
+                EventKind::Write => {
                     let written = pwrite(file, buffer, event.at)?;
                     done.write.add(started_ns, now_ns());
                     done.bytes += written as u64;
                 }
-                Kind::Fsync => {
+                EventKind::Fsync => {
                     fsync(file)?;
                     done.fsync.add(started_ns, now_ns());
                 }
@@ -353,7 +361,10 @@ mod tests {
 
     #[test]
     fn places_are_whole_blocks_over_all_files() {
-        let job = Job::of(&request(&PROBE, &[("files", "4"), ("total", "1MiB")]).case.parameters).unwrap();
+        let job = RandomSettings::from_parameters(
+            &request(&PROBE, &[("files", "4"), ("total", "1MiB")]).case.parameters,
+        )
+        .unwrap();
         let mut generator = Generator::new(1);
         let places: Vec<u64> = (0..10_000).map(|_| job.place(&mut generator)).collect();
         let seen: std::collections::BTreeSet<u64> = places.iter().copied().collect();

@@ -63,7 +63,7 @@ pub static PROBE: Probe = Probe {
     revision: 2,
     label,
     run: |trial| {
-        let job = Job::of(trial.parameters())?;
+        let job = SequentialSettings::from_parameters(trial.parameters())?;
         let directory = trial.directory()?;
         files::room(directory, job.size)?;
         match job.operation {
@@ -78,7 +78,7 @@ const POOL: usize = 1 << 20;
 /// Largest block: a slip of the pen beyond, and memory that must be there.
 const LARGEST_BLOCK: u64 = 1 << 28;
 
-struct Job {
+struct SequentialSettings {
     block: usize,
     size: u64,
     operation: Operation,
@@ -120,8 +120,8 @@ fn choose<T: Copy>(parameters: &Parameters, key: &str, of: &[(&str, T)]) -> Resu
     })
 }
 
-impl Job {
-    fn of(parameters: &Parameters) -> Result<Job, Failure> {
+impl SequentialSettings {
+    fn from_parameters(parameters: &Parameters) -> Result<SequentialSettings, Failure> {
         let (block, size) = (parameters.integer("bs")?, parameters.integer("size")?);
         if !(1..=LARGEST_BLOCK).contains(&block) || size == 0 {
             return Err(broken("parameters", "bs or size is out of bounds"));
@@ -140,7 +140,7 @@ impl Job {
         let cache = [("warm", Cache::Warm), ("cold", Cache::Cold), ("direct", Cache::Direct)];
         let cache = choose(parameters, "cache", &cache)?;
         let operations = [("write", Operation::Write(sync)), ("read", Operation::Read(cache))];
-        Ok(Job {
+        Ok(SequentialSettings {
             block: block as usize,
             size,
             operation: choose(parameters, "op", &operations)?,
@@ -168,7 +168,7 @@ fn label(parameters: &Parameters) -> String {
     }
 }
 
-fn write_file(trial: &mut Trial<'_>, job: &Job, sync: Sync) -> Result<(), Failure> {
+fn write_file(trial: &mut Trial<'_>, job: &SequentialSettings, sync: Sync) -> Result<(), Failure> {
     let flags = match sync {
         Sync::Direct => OFlags::DIRECT,
         Sync::Dsync => OFlags::DSYNC,
@@ -198,7 +198,7 @@ fn write_file(trial: &mut Trial<'_>, job: &Job, sync: Sync) -> Result<(), Failur
     })
 }
 
-fn read_file(trial: &mut Trial<'_>, job: &Job, cache: Cache) -> Result<(), Failure> {
+fn read_file(trial: &mut Trial<'_>, job: &SequentialSettings, cache: Cache) -> Result<(), Failure> {
     let directory = trial.directory()?;
     let filled = files::open(directory, "read", OFlags::TRUNC)?;
     let pool = job.pool(trial.seed())?;
@@ -232,8 +232,8 @@ fn read_file(trial: &mut Trial<'_>, job: &Job, cache: Cache) -> Result<(), Failu
     })
 }
 
-/// Says what O_DIRECT refuses as what it is: blocks of that size are not for this file system.
-fn refused(e: Errno, job: &Job, direct: bool, what: &str) -> Failure {
+/// Reports what O_DIRECT refuses as what it is: blocks of that size are not for this file system.
+fn refused(e: Errno, job: &SequentialSettings, direct: bool, what: &str) -> Failure {
     if direct && e == Errno::INVAL {
         let reason = format!("O_DIRECT in blocks of {} B", job.block);
         return Failure::new(FailureKind::NotSupported, reason);
@@ -254,7 +254,7 @@ struct Source {
 }
 
 impl Source {
-    fn open(job: &Job, pool: &[u8]) -> Result<Source, Failure> {
+    fn open(job: &SequentialSettings, pool: &[u8]) -> Result<Source, Failure> {
         if job.zero {
             return Ok(Source { file: device("/dev/zero", OFlags::RDONLY)?, endless: true });
         }

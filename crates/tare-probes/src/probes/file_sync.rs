@@ -53,7 +53,7 @@ pub static PROBE: Probe = Probe {
             commit(operations, file.as_fd(), &mut data, &mut next, &mut laps)
                 .map_err(|e| broken("writing 4 KiB and fdatasync", e))?;
             let last = last_number(file.as_fd(), next - 1)?;
-            prove("commits that the file's last block tells of", last + 1 - first, operations)?;
+            prove("commits counted in the file's last block", last + 1 - first, operations)?;
             report.latency("commit", operations * BLOCK as u64, laps.both);
             report.latency("write", 0, laps.write);
             report.latency("sync", 0, laps.sync);

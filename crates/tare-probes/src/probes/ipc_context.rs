@@ -4,7 +4,7 @@
 //! two wake-ups. On one processor that is two context switches; on two it is two wake-ups across them.
 //! Where the processes run is worth a factor of four, so it is a parameter. pipe(7), sched_setaffinity(2).
 
-use crate::harness::handover::{Ends, PIN, run};
+use crate::harness::handover::{Ends, PIN, exchange_counter};
 use crate::harness::trial::broken;
 use crate::probe::{MetricDescription, Probe};
 
@@ -31,6 +31,6 @@ pub static PROBE: Probe = Probe {
     run: |trial| {
         let pipe = || rustix::pipe::pipe().map_err(|e| broken("pipe", e));
         let ((there_out, there_in), (back_out, back_in)) = (pipe()?, pipe()?);
-        run(trial, Ends { here: (there_in, back_out), there: (back_in, there_out) })
+        exchange_counter(trial, Ends { here: (there_in, back_out), there: (back_in, there_out) })
     },
 };

@@ -34,7 +34,7 @@ pub static PROBE: Probe = Probe {
         _ => "futex round trip".into(),
     },
     run: |trial| {
-        let placement = Placement::of(trial.parameters().text(PIN.name)?)?;
+        let placement = Placement::parse(trial.parameters().text(PIN.name)?)?;
         placement.here()?;
         trial.repeat(|operations, report| {
             let turns = u32::try_from(2 * (operations + 1));
@@ -56,9 +56,10 @@ pub static PROBE: Probe = Probe {
     },
 };
 
-/// Waits until it is this turn. Gives up when the other side has not moved for so long, in seconds.
+/// Gives up when the other side has not moved for this many seconds.
 const PATIENCE_S: i64 = 5;
 
+/// Waits until it is this turn.
 #[inline(always)]
 fn wait_for(turn: u32, word: &AtomicU32) -> Result<(), Errno> {
     loop {

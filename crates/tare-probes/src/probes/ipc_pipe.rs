@@ -47,7 +47,7 @@ pub static PROBE: Probe = Probe {
 };
 
 crate::timed! {
-    /// So many writes and reads; the time, and the bytes that both counted.
+    /// Makes `operations` writes and reads; gives the time, and the bytes that both counted.
     fn pairs(
         operations: u64,
         reader: BorrowedFd<'_>,

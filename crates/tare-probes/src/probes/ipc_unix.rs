@@ -7,7 +7,7 @@ use rustix::fd::OwnedFd;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use tare_data::failure::Failure;
 
-use crate::harness::handover::{Ends, PIN, run};
+use crate::harness::handover::{Ends, PIN, exchange_counter};
 use crate::harness::trial::broken;
 use crate::probe::{MetricDescription, Probe};
 
@@ -34,7 +34,7 @@ pub static PROBE: Probe = Probe {
     run: |trial| {
         let (here, there) = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)
             .map_err(|e| broken("socketpair", e))?;
-        run(trial, Ends { here: both_ways(here)?, there: both_ways(there)? })
+        exchange_counter(trial, Ends { here: both_ways(here)?, there: both_ways(there)? })
     },
 };
 

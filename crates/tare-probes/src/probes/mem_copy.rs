@@ -1,7 +1,7 @@
 //! `mem.copy`: memory copied from one buffer into another; bandwidth, each byte counted once (STREAM counts it twice).
 //!
 //! Both buffers are touched before. One operation is one copy of the whole buffer by the C library's memcpy,
-//! which picks the best instructions that the processor says it has: what an environment hides of the
+//! which picks the best instructions that the processor reports: what an environment hides of the
 //! processor (CPUID) shows here. memcpy(3).
 
 use crate::harness::buffer::Buffer;

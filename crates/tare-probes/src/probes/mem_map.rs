@@ -45,7 +45,7 @@ pub static PROBE: Probe = Probe {
 const LARGEST: u64 = 1 << 32;
 
 crate::timed! {
-    /// Maps, touches and unmaps so often; the pages that came fresh, that is zero beside the byte written.
+    /// Maps, touches and unmaps `operations` times; gives the pages that came fresh, that is zero beside the byte written.
     fn pieces(operations: u64, size: usize, page: usize) -> Result<(Stopwatch, u64), Errno> {
         let (mut stopwatch, mut touched) = (Stopwatch::default(), 0);
         // A byte of the same page, so that looking at it makes no fault of its own.

@@ -80,7 +80,7 @@ pub static PROBES: &[&Probe] = &[
     &null::PROBE,
 ];
 
-/// Does what a subcommand asks that a probe starts this program with, and gives the exit code.
+/// Runs a subcommand with which a probe starts this program, and gives its exit code.
 pub fn answer(program: &Path, verb: &str, rest: &[OsString]) -> Option<i32> {
     match verb {
         applets::APPLET => Some(applets::run(program, rest)),

@@ -59,7 +59,7 @@ pub static PROBE: Probe = Probe {
         let size = |key| parameters.integer(key).map(|bytes| u32::try_from(bytes).unwrap_or(u32::MAX));
         let (request, response) = (size("request")?, size("response")?);
         let flow = Flow::Connections { request, response }.checked()?;
-        let placement = Placement::of(parameters.text(PIN.name)?)?;
+        let placement = Placement::parse(parameters.text(PIN.name)?)?;
         placement.here()?;
         let mut far = Far::open(trial, &flow, placement)?;
         let mut outgoing = Buffer::zeroed(request as usize)?;

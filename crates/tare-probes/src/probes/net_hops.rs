@@ -3,7 +3,7 @@
 //! A request and a response of 64 bytes over UDP, one at a time, with the software stamps of SO_TIMESTAMPING at both
 //! ends. Reading the stamps costs time between the rounds, so this is a probe of its own and `net.rr` stays
 //! undisturbed. A stack that stamps nothing (gVisor's) makes its hops "not visible", never zero. The hops add up to
-//! the round trip: the way between is what the others leave of it. udp(7), socket(7).
+//! the round trip: the path between the ends is what the others leave of it. udp(7), socket(7).
 
 use tare_data::metric::Reading;
 
@@ -44,7 +44,7 @@ pub static PROBE: Probe = Probe {
     revision: 1,
     label: |_| "round trip, by hop".into(),
     run: |trial| {
-        let placement = Placement::of(trial.parameters().text(PIN.name)?)?;
+        let placement = Placement::parse(trial.parameters().text(PIN.name)?)?;
         placement.here()?;
         let far = Far::open(trial, &Flow::Hops, placement)?;
         let (line, _) = far.greet()?;

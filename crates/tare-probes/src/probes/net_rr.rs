@@ -1,6 +1,6 @@
 //! `net.rr`: a request goes out, a response comes back; the round trip over TCP or UDP.
 //!
-//! As netperf's TCP_RR and UDP_RR: blocking send then recv, one byte each way unless told otherwise, one request
+//! As netperf's TCP_RR and UDP_RR: blocking send then recv, one byte each way by default, one request
 //! outstanding, Nagle's algorithm left on, no busy polling, no pinning. The response is not an echo. Other than
 //! netperf, the time to connect is not the first round trip but a figure of its own, times are whole
 //! nanoseconds, and datagrams are numbered within the bytes that netperf sends too, so that one that is lost,
@@ -96,8 +96,8 @@ pub static PROBE: Probe = Probe {
         let size = |key| parameters.integer(key).map(|bytes| u32::try_from(bytes).unwrap_or(u32::MAX));
         let rounds = Rounds { transport, request: size("request")?, response: size("response")?, no_delay };
         let flow = Flow::Rounds(rounds.clone()).checked()?;
-        let pace = Pace::of(parameters)?;
-        let placement = Placement::of(parameters.text(PIN.name)?)?;
+        let pace = Pace::from_parameters(parameters)?;
+        let placement = Placement::parse(parameters.text(PIN.name)?)?;
         placement.here()?;
         let far = Far::open(trial, &flow, placement)?;
         match transport {
@@ -129,12 +129,12 @@ fn over_tcp(trial: &mut Trial<'_>, mut far: Far, flow: &Rounds, pace: Pace) -> R
     drop(connection);
     far.settle(answered, answered, None)?;
     far.finish()?;
-    tell(trial, Counts::default())
+    report_counts(trial, Counts::default())
 }
 
 fn over_udp(trial: &mut Trial<'_>, mut far: Far, flow: &Rounds, pace: Pace) -> Result<(), Failure> {
     let mut outgoing = Buffer::zeroed(flow.request as usize)?;
-    // One byte more: a longer datagram is told from one of the right length.
+    // One byte more: a longer datagram is distinguished from one of the right length.
     let mut incoming = Buffer::zeroed(flow.response as usize + 1)?;
     let ledger = if far.is_netserver() { Ledger::unnumbered } else { Ledger::new };
     let mut ledger = ledger(flow.request as usize, flow.response as usize);
@@ -158,11 +158,11 @@ fn over_udp(trial: &mut Trial<'_>, mut far: Far, flow: &Rounds, pace: Pace) -> R
     far.settle(all_answered, sent, Some(&line))?;
     drop(line);
     far.finish()?;
-    tell(trial, ledger.counts)
+    report_counts(trial, ledger.counts)
 }
 
 /// What became of requests that were not simply answered, once a trial: a median of batches would hide it.
-fn tell(trial: &mut Trial<'_>, counts: Counts) -> Result<(), Failure> {
+fn report_counts(trial: &mut Trial<'_>, counts: Counts) -> Result<(), Failure> {
     trial.once(|report| {
         report.gauge("lost", counts.lost as f64);
         report.gauge("late", counts.late as f64);

@@ -62,7 +62,7 @@ pub static PROBE: Probe = Probe {
         let size = u32::try_from(parameters.integer("size")?).unwrap_or(u32::MAX);
         let congestion = Some(parameters.text("congestion")?.to_owned()).filter(|name| name != SYSTEM);
         let flow = Flow::Transfer(Transfer { direction, size, congestion: congestion.clone() }).checked()?;
-        let placement = Placement::of(parameters.text(PIN.name)?)?;
+        let placement = Placement::parse(parameters.text(PIN.name)?)?;
         placement.here()?;
         let mut far = Far::open(trial, &flow, placement)?;
         let mut buffer = Buffer::random(size as usize, trial.seed())?;
@@ -97,7 +97,7 @@ pub static PROBE: Probe = Probe {
             Ok(())
         })?;
         drop(connection);
-        // netserver's own count of what it sent again is not asked for.
+        // netserver's own count of retransmissions is not read.
         let is_known = !far.is_netserver() || direction == Direction::Send;
         far.finish()?;
         if !is_known {

@@ -47,7 +47,7 @@ pub static PROBE: Probe = Probe {
         _ => "exec".into(),
     },
     run: |trial| {
-        let target = Target::of(trial.parameters().text("target")?)?;
+        let target = ExecTarget::parse(trial.parameters().text("target")?)?;
         let program = trial.program();
         trial.repeat(|operations, report| {
             let mut stopwatch = Stopwatch::default();
@@ -70,20 +70,20 @@ const LONGEST_DYNAMIC: u64 = 64;
 /// Where env(1) may be: the first is POSIX's usual path.
 const ENV_PATHS: [&str; 2] = ["/usr/bin/env", "/bin/env"];
 
-enum Target {
+enum ExecTarget {
     Static,
     /// Path of a dynamically linked env(1).
     Dynamic(&'static str),
 }
 
-impl Target {
-    fn of(text: &str) -> Result<Target, Failure> {
+impl ExecTarget {
+    fn parse(text: &str) -> Result<ExecTarget, Failure> {
         match text {
-            "static" => Ok(Target::Static),
+            "static" => Ok(ExecTarget::Static),
             "dynamic" => ENV_PATHS
                 .into_iter()
                 .find(|path| is_dynamic(path))
-                .map(Target::Dynamic)
+                .map(ExecTarget::Dynamic)
                 .ok_or_else(|| Failure::new(FailureKind::NotSupported, "no dynamically linked env here")),
             other => Err(broken("target", format!("{other} is neither static nor dynamic"))),
         }
@@ -91,19 +91,19 @@ impl Target {
 
     fn links(&self, wanted: u64) -> u64 {
         match self {
-            Target::Static => wanted,
-            Target::Dynamic(_) => wanted.min(LONGEST_DYNAMIC),
+            ExecTarget::Static => wanted,
+            ExecTarget::Dynamic(_) => wanted.min(LONGEST_DYNAMIC),
         }
     }
 }
 
-/// Runs one chain of so many execs, and gives its time.
-fn chain(program: &Path, target: &Target, links: u64) -> Result<Stopwatch, Failure> {
+/// Runs one chain of `links` execs, and gives its time.
+fn chain(program: &Path, target: &ExecTarget, links: u64) -> Result<Stopwatch, Failure> {
     let (result, into) = rustix::pipe::pipe().map_err(|e| broken("pipe", e))?;
     let pipe = into.as_raw_fd().to_string();
     let (first, arguments) = match target {
-        Target::Static => (program.as_os_str(), self_arguments(program, &links.to_string(), 1, &pipe)),
-        Target::Dynamic(env) => {
+        ExecTarget::Static => (program.as_os_str(), self_arguments(program, &links.to_string(), 1, &pipe)),
+        ExecTarget::Dynamic(env) => {
             let mut arguments = vec![OsString::from(*env); links as usize];
             // After as many starts of env, this binary reports the full count.
             arguments.extend(self_arguments(program, &links.to_string(), links, &pipe));
@@ -239,7 +239,7 @@ mod tests {
 
     #[test]
     fn a_program_that_is_missing_fails_with_its_code() {
-        let failure = chain(Path::new("/no/such/program"), &Target::Static, 2).unwrap_err();
+        let failure = chain(Path::new("/no/such/program"), &ExecTarget::Static, 2).unwrap_err();
         assert_eq!(failure.reason, "exec: the chain ended without a result");
     }
 }

@@ -5,7 +5,7 @@
 //! page tables of: none, memory that is mapped only, or memory in which a byte of each page was written.
 //! Memory is read inside, from meminfo and from smaps_rollup; a layer that does not count its own share
 //! shows less than the host does, so the host reads its own figure as well, with no child there and with all:
-//! the trial says when, and waits. A guest that got its memory from the host in an earlier trial gets no more,
+//! the trial reports when, and waits. A guest that got its memory from the host in an earlier trial gets no more,
 //! and has no figure. fork(2), pause(2).
 
 use std::time::Duration;
@@ -79,7 +79,7 @@ pub static PROBE: Probe = Probe {
 /// More than any default limit on processes.
 const MOST_CHILDREN: u64 = 100_000;
 const LONGEST_HOLD_MS: u64 = 60_000;
-/// Before anything is held there is nothing to wait for but the host's look at its memory.
+/// Before anything is held there is nothing to wait for but the host's reading of its memory.
 pub(super) const LONGEST_LOOK_MS: u64 = 100;
 /// Children whose smaps_rollup is read: reading one walks all its page tables.
 const LOOKED_AT: usize = 20;
@@ -135,7 +135,7 @@ fn hold(trial: &mut Trial<'_>, n: u64, hold_ms: u64) -> Result<(), Failure> {
     })
 }
 
-/// Says how many are held, and gives the host time to look at its memory.
+/// Reports how many are held, and gives the host time to read its memory use.
 pub(super) fn say_held(trial: &mut Trial<'_>, held: u64, hold_ms: u64) -> Result<(), Failure> {
     if hold_ms == 0 {
         return Ok(());

@@ -1,6 +1,6 @@
 //! `proc.shell`: a shell script of small programs and pipes, as in a build step or a cron job.
 //!
-//! The script sorts a text, dumps it in octal and sorts the dump by number, looks for a word and counts what
+//! The script sorts a text, dumps it in octal and sorts the dump by number, searches for a word and counts what
 //! it found through tee, and removes its four files; UnixBench runs 1 or 8 of them side by side. The text is
 //! our own: 362 lines, 8,546 bytes. `variant=host` runs the environment's sh and coreutils, as UnixBench
 //! does; `variant=carried` runs the same steps by programs inside this binary, the same everywhere.
@@ -96,7 +96,7 @@ const MOST_PARALLEL: u64 = 1_024;
 const ROOM_A_SCRIPT: u64 = 128 << 10;
 /// What the script calls.
 const PROGRAMS: [&str; 7] = ["sh", "sort", "od", "grep", "tee", "wc", "rm"];
-/// Where they are looked for.
+/// Where they are searched for.
 const FOLDERS: [&str; 4] = ["/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin"];
 /// Removes its files, as the carried script does; `$1` numbers them.
 const SCRIPT: &str = "sort >sort.$1 <sort.src\n\

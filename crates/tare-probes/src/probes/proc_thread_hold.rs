@@ -68,7 +68,7 @@ pub static PROBE: Probe = Probe {
 /// More than any default limit on threads.
 const MOST_THREADS: u64 = 100_000;
 const LONGEST_HOLD_MS: u64 = 60_000;
-/// Longest single wait of a thread; it waits again until it is told to end.
+/// Longest single wait of a thread; it waits again until it is asked to end.
 const WAIT_S: i64 = 60;
 
 /// 0 while threads stay, 1 when they shall end.
@@ -81,7 +81,7 @@ extern "C" fn stay(_: *mut libc::c_void) -> *mut libc::c_void {
     std::ptr::null_mut()
 }
 
-/// Threads that are told to end, and waited for, when dropped.
+/// Threads that are ended, and waited for, when dropped.
 struct Threads(Vec<libc::pthread_t>);
 
 impl Threads {

@@ -53,7 +53,7 @@ pub static PROBE: Probe = Probe {
 const LONGEST_US: u64 = 1_000_000;
 
 crate::timed! {
-    /// Sleeps so often; how many sleeps ended too early.
+    /// Sleeps `operations` times; gives how many sleeps ended too early.
     fn sleeps(operations: u64, interval_ns: u64, laps: &mut Laps) -> Result<u64, Errno> {
         let mut early = 0;
         for _ in 0..operations {

@@ -22,7 +22,7 @@ use tare_data::unit::Unit;
 use crate::carried::kept;
 use crate::carried::user_files;
 use crate::harness::folder::Folder;
-use crate::harness::output::{Kept, Watcher};
+use crate::harness::output::{OutputTail, Watcher};
 use crate::harness::stopwatch::{Stopwatch, now_ns};
 use crate::harness::trial::{Trial, broken};
 use crate::probe::{MetricDescription, Need, Parameter, Probe};
@@ -38,10 +38,10 @@ pub const LONGEST_TIMEOUT_S: u64 = 300;
 
 /// Longest name: a row's heading has 22 characters.
 const LONGEST_NAME: usize = 22;
-/// Where programs are looked for unless the study states a PATH.
+/// Where programs are searched for unless the study states a PATH.
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
-/// Most lines of output that are told of a run that failed, and most characters of a line.
-const MOST_TOLD: (usize, usize) = (20, 300);
+/// Most lines of output that are sent of a run that failed, and most characters of a line.
+const MOST_NOTED: (usize, usize) = (20, 300);
 
 pub static PROBE: Probe = Probe {
     name: USER_COMMAND,
@@ -91,12 +91,12 @@ pub static PROBE: Probe = Probe {
     revision: 1,
     label: |parameters| parameters.text("name").unwrap_or("a command").to_owned(),
     run: |trial| {
-        let asked = Asked::read(trial)?;
+        let command = UserCommand::from_trial(trial)?;
         trial.repeat(|operations, report| {
             let mut stopwatch = Stopwatch::default();
             let mut used = Used::default();
             for _ in 0..operations {
-                used.add(&asked.run(&mut stopwatch)?);
+                used.add(&command.run(&mut stopwatch)?);
             }
             report.throughput("run", operations, &stopwatch);
             report.gauge("user", used.user_ns / operations as f64);
@@ -113,8 +113,8 @@ pub fn is_name(name: &str) -> bool {
     (1..=LONGEST_NAME).contains(&name.len()) && name.chars().all(plain)
 }
 
-/// A command as the case asks for it.
-struct Asked<'a> {
+/// A command as the case describes it.
+struct UserCommand<'a> {
     name: &'a str,
     command: Vec<String>,
     prepare: Vec<String>,
@@ -153,12 +153,12 @@ fn json<T: DeserializeOwned>(parameters: &Parameters, key: &str) -> Result<T, Fa
     serde_json::from_str(parameters.text(key)?).map_err(|e| broken(&format!("parameter {key}"), e))
 }
 
-impl<'a> Asked<'a> {
-    fn read(trial: &Trial<'a>) -> Result<Self, Failure> {
+impl<'a> UserCommand<'a> {
+    fn from_trial(trial: &Trial<'a>) -> Result<Self, Failure> {
         let parameters = trial.parameters();
         let name = parameters.text("name")?;
         if !is_name(name) {
-            return Err(broken("parameter name", "it is no name of a command"));
+            return Err(broken("parameter name", "it is not a valid name of a command"));
         }
         let command: Vec<String> = json(parameters, "command")?;
         if command.is_empty() {
@@ -167,7 +167,7 @@ impl<'a> Asked<'a> {
         let files = parameters.text("carry")?.split_once(':').and_then(|(files, _)| files.parse().ok());
         let seconds = parameters.integer("timeout_s")?.clamp(1, LONGEST_TIMEOUT_S);
         let code = parameters.text("expect_exit")?.parse();
-        Ok(Asked {
+        Ok(UserCommand {
             name,
             command,
             prepare: json(parameters, "prepare")?,
@@ -175,7 +175,7 @@ impl<'a> Asked<'a> {
             variables: json(parameters, "environment")?,
             files: files.ok_or_else(|| broken("parameter carry", "it is not a number and a hash"))?,
             timeout: Duration::from_secs(seconds),
-            expected_exit: code.map_err(|_| broken("parameter expect_exit", "it is no exit code"))?,
+            expected_exit: code.map_err(|_| broken("parameter expect_exit", "it is not an exit code"))?,
             program: std::path::absolute(trial.program()).map_err(|e| broken("this program's path", e))?,
             directory: trial.directory()?,
             carried: trial.carried(),
@@ -233,7 +233,7 @@ impl<'a> Asked<'a> {
         let (status, used) = waited.map_err(|e| broken("wait", e))?;
         stopwatch.add(&Stopwatch::stretch(started_ns, ended_ns));
         if overdue {
-            tell(&kept);
+            send_as_notes(&kept);
             let reason = format!("{} took more than {} s", words[0], self.timeout.as_secs());
             return Err(Failure::new(FailureKind::Deadline, reason));
         }
@@ -241,7 +241,7 @@ impl<'a> Asked<'a> {
         if code == Some(expected) {
             return Ok(used);
         }
-        tell(&kept);
+        send_as_notes(&kept);
         let ended = match code {
             Some(code) => format!("ended with exit code {code}, expected {expected}"),
             None => format!("was killed by signal {}", libc::WTERMSIG(status)),
@@ -280,7 +280,7 @@ fn not_started(word: &str, error: &std::io::Error) -> Failure {
         ),
         Some(libc::ENOEXEC) => Failure::new(
             FailureKind::NotSupported,
-            format!("ENOEXEC: {word} is no program for this system; a script begins with #!"),
+            format!("ENOEXEC: {word} is not a program for this system; a script begins with #!"),
         ),
         Some(libc::EACCES) => Failure::new(FailureKind::NotPermitted, format!("EACCES: {word}")),
         _ => broken(&format!("starting {word}"), error),
@@ -304,11 +304,11 @@ fn wait(pid: libc::pid_t) -> std::io::Result<(i32, libc::rusage)> {
     }
 }
 
-/// Sends the end of the output as notes: they say why something failed.
-fn tell(kept: &Kept) {
+/// Sends the end of the output as notes: they show why something failed.
+fn send_as_notes(kept: &OutputTail) {
     let lines = kept.lines();
     let mut out = std::io::stdout().lock();
-    for line in &lines[lines.len().saturating_sub(MOST_TOLD.0)..] {
+    for line in &lines[lines.len().saturating_sub(MOST_NOTED.0)..] {
         let _ = writeln!(out, "{}", harmless(line));
     }
     let _ = out.flush();
@@ -317,7 +317,7 @@ fn tell(kept: &Kept) {
 /// A line of anybody's that cannot be taken for a frame of the agent's.
 fn harmless(line: &str) -> String {
     let plain = line.chars().map(|c| if c.is_control() { ' ' } else { c });
-    plain.take(MOST_TOLD.1).collect::<String>().replace(MARKER.trim(), "@")
+    plain.take(MOST_NOTED.1).collect::<String>().replace(MARKER.trim(), "@")
 }
 
 #[cfg(test)]

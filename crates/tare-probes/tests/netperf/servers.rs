@@ -140,7 +140,7 @@ fn a_netserver_is_tried_out_with_one_request() {
     let hangs_up = std::thread::spawn(move || drop(other.accept().unwrap()));
     let failure = try_out(&address.to_string()).unwrap_err();
     hangs_up.join().unwrap();
-    assert!(failure.reason.contains("no netserver 2.7"), "{failure}");
+    assert!(failure.reason.contains("not netserver 2.7"), "{failure}");
 }
 
 #[test]

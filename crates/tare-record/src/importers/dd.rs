@@ -84,7 +84,7 @@ fn without_brackets(line: &str) -> Vec<&str> {
     pieces
 }
 
-/// Most numbers of a line that are looked at; a line of totals has three.
+/// Most numbers of a line that are read; a line of totals has three.
 const MOST_NUMBERS: usize = 8;
 
 fn numbers<'a>(pieces: &[&'a str]) -> Vec<Number<'a>> {

@@ -24,11 +24,11 @@ struct Document {
     version: String,
     #[serde(rename = "global options", default)]
     global: Object<String>,
-    jobs: List<Job>,
+    jobs: List<FioJob>,
 }
 
 #[derive(Deserialize)]
-struct Job {
+struct FioJob {
     jobname: String,
     error: Option<i64>,
     #[serde(rename = "job options", default)]
@@ -78,7 +78,9 @@ fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
     for job in &document.jobs.0 {
         if let Some(error) = job.error.filter(|error| *error != 0) {
             let job = kept(&job.jobname);
-            return Err(text.refuse_end(format!("fio says that the job '{job}' failed with error {error}")));
+            return Err(
+                text.refuse_end(format!("fio reports that the job '{job}' failed with error {error}"))
+            );
         }
         let options = Options { global: &document.global.0, job: &job.options.0 };
         for (name, direction) in [("read", &job.read), ("write", &job.write), ("trim", &job.trim)] {
@@ -113,7 +115,7 @@ impl Options<'_> {
 fn figures(
     text: &Text,
     reading: &mut ToolOutput,
-    (job, name): (&Job, &str),
+    (job, name): (&FioJob, &str),
     direction: &Direction,
     options: &Options<'_>,
 ) -> Result<(), Refusal> {

@@ -18,11 +18,11 @@ pub static IMPORTER: Importer = Importer {
 
 #[derive(Deserialize)]
 struct Document {
-    results: List<Outcome>,
+    results: List<BenchmarkResult>,
 }
 
 #[derive(Deserialize)]
-struct Outcome {
+struct BenchmarkResult {
     command: String,
     mean: f64,
     /// Null after a single run.

@@ -9,9 +9,9 @@ pub struct Importer {
     pub name: &'static str,
     /// The outputs that are read.
     pub about: &'static str,
-    /// What tells a whole output from one that was cut at the end of a line; None where the format has no such mark.
+    /// What distinguishes a whole output from one that was cut at the end of a line; None where the format has no such mark.
     pub end_mark: Option<&'static str>,
-    /// Whether a text is of this tool. Cheap; may be wrong about texts of nobody's.
+    /// Whether a text is of this tool. Cheap; may be wrong about texts that no tool wrote.
     pub recognises: fn(&Text) -> bool,
     pub read: fn(&Text) -> Result<ToolOutput, Refusal>,
 }

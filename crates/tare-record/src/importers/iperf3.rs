@@ -87,7 +87,7 @@ struct Utilisation {
 fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
     let document: Document = json::read(text)?;
     if let Some(error) = document.error {
-        return Err(text.refuse_end(format!("iperf3 says that the test failed: {}", kept(&error))));
+        return Err(text.refuse_end(format!("iperf3 reports that the test failed: {}", kept(&error))));
     }
     let mut reading = ToolOutput::new("iperf3");
     let version = document.start.version.unwrap_or_default();
@@ -128,7 +128,7 @@ fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
     Ok(reading)
 }
 
-/// Notes how the test was set up; says whether it spoke UDP.
+/// Notes how the test was set up; true if it used UDP.
 fn start(reading: &mut ToolOutput, test: Option<TestStart>) -> bool {
     let Some(test) = test else { return false };
     let protocol = test.protocol.unwrap_or_default();
@@ -160,7 +160,7 @@ fn summed(name: &str, sum: &Sum) -> FigureBuilder {
     figure
 }
 
-/// What UDP lost on its way, and how evenly the rest arrived.
+/// What UDP lost on the path, and how evenly the rest arrived.
 fn lost(name: &str, sum: &Sum) -> FigureBuilder {
     let mut figure = FigureBuilder::new(&format!("{name}: jitter and loss"));
     figure.hold(Statistic::Mean, sum.jitter_ms, MILLISECONDS);

@@ -1,4 +1,4 @@
-//! Importers: other tools' outputs as figures, each format found by what the file says.
+//! Importers: other tools' outputs as figures, each format recognised by the file's contents.
 //!
 //! A file is untrusted: its size is bounded, nothing in it is believed but figures, and what does not fit is
 //! refused with its position. An importer is one file, and two lines here.
@@ -29,7 +29,7 @@ pub use importer::Importer;
 pub use output::{MOST_FIGURES, ToolOutput};
 pub use text::{LONGEST_SOURCE, Position, Refusal, Text};
 
-/// Every importer, in the order in which they are asked: those that look for most come first.
+/// Every importer, in the order in which they are tried: the most specific come first.
 pub static IMPORTERS: &[&Importer] = &[
     &fio::IMPORTER,
     &iperf3::IMPORTER,
@@ -48,7 +48,7 @@ pub fn find(text: &Text) -> Option<&'static Importer> {
     IMPORTERS.iter().copied().find(|importer| (importer.recognises)(text))
 }
 
-/// What a file says. `name` is shown as its origin; `environment` is where the tool ran, as a person says.
+/// Reads a file. `name` is shown as its origin; `environment` is where the tool ran, as the user states it.
 pub fn import(bytes: &[u8], name: &str, environment: Option<&str>) -> Result<Imported, Refusal> {
     if bytes.len() as u64 > LONGEST_SOURCE {
         let position = Position { line: 1, column: 1, byte: 0 };

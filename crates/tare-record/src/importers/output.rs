@@ -11,7 +11,7 @@ use super::text::{Refusal, Text, kept};
 /// Most figures that are taken from one file: more would not be read by anybody.
 pub const MOST_FIGURES: usize = 1000;
 
-/// What a text says.
+/// What was read from a text.
 #[derive(Debug, PartialEq)]
 pub struct ToolOutput {
     pub tool: &'static str,
@@ -34,7 +34,7 @@ impl ToolOutput {
         Ok(())
     }
 
-    /// Notes what the output says of the run as a whole; an empty text says nothing.
+    /// Adds a parameter of the run as a whole, unless it is empty.
     pub fn note(&mut self, key: &str, value: &str) {
         note(&mut self.parameters, key, value);
     }
@@ -111,7 +111,7 @@ impl FigureBuilder {
             Some(Counterpart { probe: probe.into(), parameters: Parameters(parameters) });
     }
 
-    /// Adds a value; one that is no finite number in tare's unit is none.
+    /// Adds a value, unless it is not a finite number in tare's unit.
     fn push(&mut self, statistic: Statistic, value: f64, scale: Scale, written: String) {
         let value = scaled(value, scale.factor);
         self.took = value.is_finite();
@@ -154,7 +154,7 @@ impl FigureBuilder {
         );
     }
 
-    /// Says that the value offered last, if it was taken, is defined as this metric of the counterpart.
+    /// Declares that the value offered last, if it was taken, is defined as this metric of the counterpart.
     pub fn metric(&mut self, metric: &str) {
         if self.took
             && self.figure.counterpart.is_some()
@@ -164,7 +164,7 @@ impl FigureBuilder {
         }
     }
 
-    /// Says that a statistic, where it is there, is defined as this metric of the counterpart.
+    /// Declares that a statistic, where it is present, is defined as this metric of the counterpart.
     pub fn metric_of(&mut self, statistic: Statistic, metric: &str) {
         let found = self.figure.values.iter_mut().find(|value| value.statistic == statistic);
         if let (Some(value), true) = (found, self.figure.counterpart.is_some()) {

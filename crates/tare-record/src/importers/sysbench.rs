@@ -21,10 +21,10 @@ pub static IMPORTER: Importer = Importer {
 
 fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
     let mut reading = ToolOutput::new("sysbench");
-    let mut run: Option<Run> = None;
+    let mut run: Option<SysbenchRun> = None;
     for line in text.lines() {
         if let Some(version) = line.strip_prefix("sysbench 1.") {
-            if run.replace(Run::default()).is_some() {
+            if run.replace(SysbenchRun::default()).is_some() {
                 return Err(text.refuse(line, format!("a report begins before the one above has '{LAST}'")));
             }
             let version = version.split_whitespace().next().unwrap_or_default();
@@ -33,7 +33,7 @@ fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
             open.line(text, line)?;
             if let Some(last) = labelled(line, LAST) {
                 text.whole(last)?;
-                for figure in run.take().into_iter().flat_map(Run::figures) {
+                for figure in run.take().into_iter().flat_map(SysbenchRun::figures) {
                     reading.push(text, figure)?;
                 }
             }
@@ -46,7 +46,7 @@ fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
 }
 
 /// One report while it is read.
-struct Run {
+struct SysbenchRun {
     /// `cpu`, `fileio` or `memory`; `events` where the report does not name its test, as for threads.
     test: &'static str,
     mode: String,
@@ -56,10 +56,10 @@ struct Run {
     parts: Vec<(&'static str, FigureBuilder)>,
 }
 
-impl Default for Run {
+impl Default for SysbenchRun {
     fn default() -> Self {
         let main = FigureBuilder::new("events");
-        Run { test: "events", mode: String::new(), parameters: Vec::new(), main, parts: Vec::new() }
+        SysbenchRun { test: "events", mode: String::new(), parameters: Vec::new(), main, parts: Vec::new() }
     }
 }
 
@@ -82,7 +82,7 @@ const PARTS: &[(&str, &str, Statistic, Scale)] = &[
     ("written, MiB/s:", "writes", Statistic::Throughput, MEBIBYTES_PER_SECOND),
 ];
 
-/// Labels of what a run was asked to do.
+/// Labels of a run's settings.
 const PARAMETERS: &[(&str, &str)] = &[
     ("Number of threads:", "threads"),
     ("Prime numbers limit:", "max_prime"),
@@ -96,7 +96,7 @@ const PARAMETERS: &[(&str, &str)] = &[
     ("Extra file open flags:", "open flags"),
 ];
 
-impl Run {
+impl SysbenchRun {
     fn line(&mut self, text: &Text, line: &str) -> Result<(), Refusal> {
         for (label, statistic, scale) in NUMBERS {
             if let Some(rest) = labelled(line, label) {

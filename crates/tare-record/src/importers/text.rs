@@ -52,7 +52,7 @@ impl Text {
         Text { text, ended }
     }
 
-    /// Decodes UTF-8, or UTF-16 where the file says so by its first two bytes, as Windows programs and shells write it.
+    /// Decodes UTF-8, or UTF-16 where the file begins with a byte order mark, as Windows programs and shells write it.
     pub fn decode(bytes: &[u8]) -> Result<Text, Refusal> {
         let Some(order) = Utf16Order::from_mark(bytes) else {
             let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);

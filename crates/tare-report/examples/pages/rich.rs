@@ -4,10 +4,9 @@ use tare_analysis::findings::{Cell, Findings, Row};
 use tare_data::batch::{Batch, Histogram, Phase, Sample};
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::generator::Generator;
-use tare_data::interference::Interference;
 use tare_data::names::{Case, Parameters};
 use tare_data::request::Amount;
-use tare_data::session::{PlannedCase, RepeatedRound, Session, Trial};
+use tare_data::session::{Interference, PlannedCase, RepeatedRound, Session, Trial};
 use tare_data::unit::{Direction, Unit};
 
 use crate::specimen;
@@ -158,8 +157,12 @@ fn planned(row: &Row, block: &str, like: &PlannedCase) -> PlannedCase {
 }
 
 fn facts(session: &mut Session) {
-    let shared =
-        [("cpu.model", "AMD EPYC 9554"), ("cpu.count", "2"), ("memory.total_bytes", "25769803776"), ("libc", "none")];
+    let shared = [
+        ("cpu.model", "AMD EPYC 9554"),
+        ("cpu.count", "2"),
+        ("memory.total_bytes", "25769803776"),
+        ("libc", "none"),
+    ];
     for facts in &mut session.facts {
         for (key, value) in shared {
             facts.inside.note(key, value);

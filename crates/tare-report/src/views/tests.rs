@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use insta::assert_snapshot;
 use tare_data::batch::{Batch, Histogram, Phase, Sample};
 use tare_data::failure::{Failure, FailureKind};
-use tare_data::interference::Interference;
 use tare_data::metric::{Metric, Reading};
 use tare_data::names::{Case, Parameters};
 use tare_data::request::Amount;
+use tare_data::session::Interference;
 use tare_data::session::*;
 use tare_data::unit::{Direction, Unit};
 

@@ -13,7 +13,7 @@ use tare_lab::session::peers::Peers;
 use tare_probes::facts;
 use tare_probes::netperf;
 use tare_probes::peer::Secret;
-use tare_probes::peer::client::Session;
+use tare_probes::peer::client::PeerSession;
 
 use crate::args::Check;
 use crate::failure::Exit;
@@ -114,7 +114,7 @@ fn try_peer(way: &Peer) -> Result<String, Failure> {
         Peer::Tare { address, secret } => {
             let wrong = || Failure::new(FailureKind::Broken, "its secret is not 64 hex digits");
             let secret = Secret::parse(secret).ok_or_else(wrong)?;
-            let (version, sessions) = Session::open(address, &secret)?.who()?;
+            let (version, sessions) = PeerSession::open(address, &secret)?.who()?;
             Ok(format!("tare {version}, {sessions} sessions wait or are served"))
         }
         Peer::Netperf { address } => {

@@ -14,7 +14,7 @@ use tare_lab::error::{ErrorKind, LabError};
 use tare_lab::session::peers::{NETPERF, TARE, secret_in};
 use tare_lab::study::parse_duration_s;
 use tare_probes::netperf::server;
-use tare_probes::peer::server::{Account, Ending};
+use tare_probes::peer::server::{Account, PeerEnding};
 use tare_probes::peer::{Secret, Server, Terms};
 
 use super::report::quoted;
@@ -112,9 +112,9 @@ fn netperf(args: &Serve, listen: SocketAddr, expires: Duration) -> anyhow::Resul
 
 fn words(account: &Account) -> String {
     let why = match account.ending {
-        Ending::Expired => "its time is up",
-        Ending::UsedUp => "its secret has been used so often that a new one is due",
-        Ending::Told => "it was told to end",
+        PeerEnding::Expired => "its time is up",
+        PeerEnding::UsedUp => "its secret has been used so often that a new one is due",
+        PeerEnding::Stopped => "it was told to end",
     };
     let Account { served, strangers, .. } = account;
     format!("note: {why}; {served} flows served, {strangers} connections without the secret turned away")

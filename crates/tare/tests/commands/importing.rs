@@ -100,10 +100,10 @@ fn a_cut_record_of_imports_says_so() {
     fs::write(program.path("cut.tare"), lines[..3].concat()).unwrap();
     let said = program.run(&["report", "cut.tare"]);
     assert_eq!(said.code, Some(5));
-    assert!(said.err.contains("broke off while figures of other tools were written"), "{}", said.err);
+    assert!(said.err.contains("ends in the middle of an import"), "{}", said.err);
     let said = program.run(&["run", "--resume", "i.tare"]);
     assert_eq!(said.code, Some(5));
-    assert!(said.err.contains("holds figures of other tools, and no session"), "{}", said.err);
+    assert!(said.err.contains("holds figures of other tools, not a session"), "{}", said.err);
 }
 
 #[test]

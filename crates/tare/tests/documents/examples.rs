@@ -6,12 +6,11 @@ use std::fs;
 use tare_data::batch::{Batch, Histogram, Phase, Sample};
 use tare_data::facts::Facts;
 use tare_data::failure::{Failure, FailureKind};
-use tare_data::frame::{Frame, LONGEST_REQUEST, Line, PROTOCOL, Splitter, encode};
-use tare_data::interference::Interference;
+use tare_data::frame::{Frame, LONGEST_REQUEST, PROTOCOL, Received, Splitter, encode};
 use tare_data::names::{Case, Parameters};
 use tare_data::request::{Amount, Piece, Request, TrialRequest};
 use tare_data::session::{
-    Ending, Header, Plan, PlannedCase, RepeatedRound, Role, Session, Target, TargetFacts,
+    Ending, Header, Interference, Plan, PlannedCase, RepeatedRound, Role, Session, Target, TargetFacts,
 };
 use tare_record::entry::{Begin, End, SCHEMA, to_line};
 use tare_record::importers::import;
@@ -35,7 +34,7 @@ fn facts(pairs: &[(&str, &str)]) -> Facts {
     Facts(pairs.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect())
 }
 
-fn noise() -> Interference {
+fn interference() -> Interference {
     Interference {
         steal_ns: Some(0),
         switches_voluntary: Some(1),
@@ -123,8 +122,8 @@ pub fn trial(trial: u64, target: &str, attempt: u32, steal_ns: u64, batches: Vec
         trial,
         host_elapsed_ns: 5_120_408,
         agent_elapsed_ns: Some(5_098_114),
-        inside: noise(),
-        outside: Interference { steal_ns: Some(steal_ns), ..noise() },
+        inside: interference(),
+        outside: Interference { steal_ns: Some(steal_ns), ..interference() },
         failure: None,
         notes: vec![],
     };
@@ -256,7 +255,7 @@ fn frames() -> Vec<Frame> {
         Frame::Carried { failure: None },
         Frame::Begun { trial: 7, clock_ns: 88_129_000_000 },
         Frame::Batch { trial: 7, batch },
-        Frame::Done { trial: 7, noise: noise(), clock_ns: 88_131_000_000 },
+        Frame::Done { trial: 7, interference: interference(), clock_ns: 88_131_000_000 },
         Frame::Failed { trial: 8, failure, clock_ns: 93_131_000_000 },
         Frame::Bye,
     ]
@@ -293,10 +292,10 @@ fn the_frames_in_the_document_are_read_as_they_were_meant() {
     assert!(asked.lines().all(|line| line.len() < LONGEST_REQUEST));
     lay(document, "requests", &asked);
     lay(document, "frames", &said);
-    let read: Vec<Line<Frame>> = Splitter::default().push(said.as_bytes());
-    assert_eq!(read, frames().into_iter().map(Line::Frame).collect::<Vec<_>>());
-    let read: Vec<Line<Request>> = Splitter::default().push(asked.as_bytes());
-    assert_eq!(read, requests().into_iter().map(Line::Frame).collect::<Vec<_>>());
+    let read: Vec<Received<Frame>> = Splitter::default().push(said.as_bytes());
+    assert_eq!(read, frames().into_iter().map(Received::Frame).collect::<Vec<_>>());
+    let read: Vec<Received<Request>> = Splitter::default().push(asked.as_bytes());
+    assert_eq!(read, requests().into_iter().map(Received::Frame).collect::<Vec<_>>());
     let page = fs::read_to_string(book::root().join(document)).unwrap();
     let names: BTreeSet<&str> =
         requests().iter().map(request_name).chain(frames().iter().map(frame_name)).collect();

@@ -1,4 +1,4 @@
-//! The line with which a netperf test begins: its name, and what it says of the run.
+//! The line with which a netperf test begins: its name, and how the run was set up.
 
 use super::super::output::FigureBuilder;
 use super::super::text::{after, kept, until};
@@ -8,7 +8,7 @@ pub fn is_banner(line: &str) -> bool {
     line.contains(" TEST from ") && line.contains(" port ") && line.contains(" to ")
 }
 
-/// What a banner says.
+/// The contents of a banner.
 #[derive(Default)]
 pub struct Banner {
     /// `TCP REQUEST/RESPONSE`; empty without a banner, as `-P 0` has it.

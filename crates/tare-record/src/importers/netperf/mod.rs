@@ -16,7 +16,7 @@ use selected::Selected;
 pub static IMPORTER: Importer = Importer {
     name: "netperf",
     about: "the tables of TCP_RR, TCP_CRR, UDP_RR, TCP_STREAM, UDP_STREAM and omni; `-k` and `-o` output",
-    // Selectors are chosen by the user: nobody can tell from an output which are missing.
+    // Selectors are chosen by the user: an output does not show which are missing.
     end_mark: None,
     recognises: |text| text.lines().any(|line| is_banner(line) || selected::is_start(line)),
     read: read_output,
@@ -28,7 +28,7 @@ struct TestLines<'a> {
     lines: Vec<&'a str>,
 }
 
-/// Most lines of a run that are looked at: all selectors, one a line, are under two hundred.
+/// Most lines of a run that are read: all selectors, one a line, are under two hundred.
 const MOST_LINES: usize = 2000;
 
 fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {

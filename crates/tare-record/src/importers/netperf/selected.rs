@@ -213,6 +213,8 @@ pub fn throughput(text: &Text, units: &str) -> Result<(Statistic, Scale), Refusa
         "KBytes/s" | "KBytes/sec" => bytes("KBytes/s", 1024.0),
         "MBytes/s" | "MBytes/sec" => bytes("MBytes/s", 1_048_576.0),
         "GBytes/s" | "GBytes/sec" => bytes("GBytes/s", 1_073_741_824.0),
-        other => return Err(text.refuse(other, format!("'{}' is no unit of throughput", shortened(other)))),
+        other => {
+            return Err(text.refuse(other, format!("'{}' is not a unit of throughput", shortened(other))));
+        }
     })
 }

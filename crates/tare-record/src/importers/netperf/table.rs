@@ -62,7 +62,7 @@ fn unit_line(line: &str) -> Option<Kind> {
     }
 }
 
-/// Numbers of a line, at least so many.
+/// Numbers of a line, at least `least`.
 fn columns<'a>(text: &Text, line: &'a str, least: usize) -> Result<Vec<&'a str>, Refusal> {
     let columns: Vec<&str> = line.split_whitespace().take(16).collect();
     if columns.len() < least {

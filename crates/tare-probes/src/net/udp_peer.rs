@@ -1,6 +1,6 @@
 //! A UDP socket and the one address that it talks to, without being connected to it.
 //!
-//! So are netperf's and sockperf's sockets: for each datagram the kernel is given an address, looks up the way and says
+//! So are netperf's and sockperf's sockets: for each datagram the kernel is given an address, looks up the route and reports
 //! where an answer came from. A connected socket saves that, a seventh of a round trip over loopback, but it is not
 //! what these tools measure. What comes from elsewhere is passed over here, as the kernel does for a connected one.
 
@@ -18,16 +18,16 @@ pub const ADDRESS_BYTES: usize = 28;
 const IPV4_BYTES: usize = 16;
 
 /// A socket and the address at its other end. `S` owns the socket or borrows it.
-pub struct Line<S> {
+pub struct UdpPeer<S> {
     socket: S,
     far: SocketAddr,
     /// The address as the kernel reads it.
     raw: [u8; ADDRESS_BYTES],
 }
 
-impl<S: AsFd> Line<S> {
-    pub fn new(socket: S, far: SocketAddr) -> Line<S> {
-        Line { socket, far, raw: raw(far) }
+impl<S: AsFd> UdpPeer<S> {
+    pub fn new(socket: S, far: SocketAddr) -> UdpPeer<S> {
+        UdpPeer { socket, far, raw: raw(far) }
     }
 
     /// Sends one datagram to the far end.
@@ -58,12 +58,12 @@ impl<S: AsFd> Line<S> {
         &self.socket
     }
 
-    /// Connects the socket after all, for who does more with it than pass datagrams.
+    /// Connects the socket after all, for callers that do more with it than pass datagrams.
     pub fn connect(&self) -> Result<(), Errno> {
         net::connect(&self.socket, &self.far)
     }
 
-    /// Leaves the socket.
+    /// Gives the socket back.
     pub fn into_socket(self) -> S {
         self.socket
     }
@@ -103,7 +103,7 @@ mod tests {
             let bound = || UdpSocket::bind(here).unwrap();
             let (near, far, stranger) = (bound(), bound(), bound());
             let to = near.local_addr().unwrap();
-            let line = Line::new(OwnedFd::from(near), far.local_addr().unwrap());
+            let line = UdpPeer::new(OwnedFd::from(near), far.local_addr().unwrap());
             let mut bytes = [0; 10];
             stranger.send_to(b"stranger", to).unwrap();
             assert_eq!(line.receive(&mut bytes), Ok(None));
