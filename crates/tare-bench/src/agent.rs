@@ -13,7 +13,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use tare_data::batch::{Batch, CALIBRATION, Phase, Sample};
 use tare_data::facts::Facts;
-use tare_data::frame::{Frame, Line, PROTOCOL, Splitter, encode};
+use tare_data::frame::{Frame, PROTOCOL, Received, Splitter, encode};
 use tare_data::metric::Metric;
 use tare_data::names::Case;
 use tare_data::peer::{LOOPBACK, Peer};
@@ -146,8 +146,8 @@ impl Stream {
             }
             for line in self.splitter.push(&bytes[..read]) {
                 match line {
-                    Line::Frame(frame) => self.waiting.push_back(frame),
-                    Line::Note(note) => eprintln!("agent: {note}"),
+                    Received::Frame(frame) => self.waiting.push_back(frame),
+                    Received::Note(note) => eprintln!("agent: {note}"),
                 }
             }
         }
@@ -250,7 +250,9 @@ impl Agent {
                     first_ns.get_or_insert_with(|| began.elapsed().as_nanos() as u64);
                     batches.push(batch);
                 }
-                Frame::Done { trial, noise, clock_ns } if trial == number => break (noise, clock_ns),
+                Frame::Done { trial, interference, clock_ns } if trial == number => {
+                    break (interference, clock_ns);
+                }
                 Frame::Failed { trial, failure, .. } if trial == number => return Err(failure.to_string()),
                 other => return Err(format!("the agent answered with {other:?}")),
             }
