@@ -6,7 +6,7 @@ use crate::findings::{Cell, Comparison, Family, FamilyCost, LayerCost, Row, Verd
 use crate::verdicts::verdict::is_decided;
 
 /// Sums up one subject environment over the headline rows. `column` is its place among the subjects.
-pub fn layer_cost(target: &str, column: usize, rows: &[Row]) -> LayerCost {
+pub(crate) fn layer_cost(target: &str, column: usize, rows: &[Row]) -> LayerCost {
     let mut families: BTreeMap<Family, Vec<(&str, &Comparison)>> = BTreeMap::new();
     let mut missing = 0;
     for row in rows.iter().filter(|row| row.headline) {

@@ -46,7 +46,7 @@ pub fn differences(session: &Session) -> Vec<TargetDifferences> {
         .collect()
 }
 
-/// All that is known of an environment, under keys that tell where it is from.
+/// All that is known of an environment, under keys that name where it is from.
 fn all(facts: &TargetFacts) -> BTreeMap<String, String> {
     let prefixed = |prefix: String, facts: &Facts| -> Vec<(String, String)> {
         let lasting = facts.0.iter().filter(|(key, _)| !PASSING.contains(&key.as_str()));

@@ -1,4 +1,4 @@
-//! Findings: what the analysis says of a session, ready to be shown.
+//! Findings: what a session showed, ready to be printed.
 
 use serde::Serialize;
 use tare_data::failure::Failure;
@@ -37,7 +37,7 @@ pub struct Row {
     pub peer: Option<String>,
     pub metric: Metric,
     pub headline: bool,
-    /// The baseline's own figure; none when the case could not be measured there.
+    /// The baseline's own value; none when the case could not be measured there.
     pub baseline: Option<Level>,
     pub cells: Vec<Cell>,
     /// The baseline against itself; none when the session has no control environment.
@@ -58,7 +58,7 @@ pub struct Level {
     pub values: Vec<f64>,
 }
 
-/// A case in an environment: compared, or a gap with its reason.
+/// A case in an environment: compared, or the reason why not.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cell {
@@ -93,9 +93,9 @@ pub enum Missing {
     Failed(Failure),
     /// It can be measured, but the session ended before it was.
     NotReached,
-    /// The baseline has no figure to compare with; the environment's own figure is here.
+    /// The baseline has no value to compare with; the environment's own is here.
     NoBaseline(Level),
-    /// There are figures, but comparing them would mislead.
+    /// There are values, but comparing them would mislead.
     NotComparable { reason: String, level: Level },
 }
 
@@ -215,7 +215,7 @@ pub struct Certificate {
     pub banner: bool,
     /// Smallest ratio that the session could have found to differ from 1 in a typical cell, e.g. 1.026; none when too few rounds.
     pub smallest_effect: Option<f64>,
-    /// Headline cells with a decided verdict, and all headline cells that are not gaps.
+    /// Headline cells with a decided verdict, and all headline cells that were compared.
     pub decided: usize,
     pub compared: usize,
     /// Rounds that were disturbed and run again.
@@ -235,7 +235,7 @@ pub struct LayerCost {
     pub same: Vec<Family>,
     /// Families that are faster than the baseline in some row: worth a second look.
     pub faster: Vec<FamilyCost>,
-    /// Decided and undecided headline cells, and gaps.
+    /// Decided and undecided headline cells, and those without a comparison.
     pub decided: usize,
     pub undecided: usize,
     pub missing: usize,

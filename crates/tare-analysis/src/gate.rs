@@ -159,7 +159,7 @@ impl Condition {
                 Answer::Undecided => Answer::Trips,
                 Answer::Trips | Answer::Passes | Answer::Missing => Answer::Passes,
             },
-            // It is a condition on two records; one says nothing of it.
+            // A condition on two records has no answer in one.
             (Kind::Regressed, _) => Answer::Missing,
         }
     }
@@ -282,7 +282,7 @@ fn chooses(condition: &Condition, target: &TargetNames<'_>, row: &Row) -> bool {
 }
 
 /// Of what several conditions say of a cell, the answer that a person must read first.
-pub fn strongest<'a>(
+pub(crate) fn strongest<'a>(
     row: usize,
     target: usize,
     answers: impl Iterator<Item = (Answer, &'a Condition)>,

@@ -4,7 +4,7 @@
 //! [`statistics`] knows intervals and tests of numbers, [`verdicts`] applies them to a session and lays the verdicts
 //! out as [`mod@findings`]; every other module answers one question that people ask of findings.
 
-pub mod attribution;
+mod attribution;
 pub mod change;
 pub mod facts;
 pub mod findings;

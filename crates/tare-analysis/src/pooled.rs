@@ -1,6 +1,6 @@
 //! All trials of a case in an environment taken together, as one run of a tool that went on for as long as all of them.
 //!
-//! The views of tools that run once (sysbench, dd, netperf) show these; tare's own figures never pool trials.
+//! The views of tools that run once (sysbench, dd, netperf) show these; tare's own results never pool trials.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -88,7 +88,7 @@ impl Pooled {
         times(&all)
     }
 
-    /// So many of something, over the time of all of it, a second.
+    /// An amount over the time of all of it, a second.
     pub fn per_second(&self, amount: u64) -> f64 {
         amount as f64 * 1e9 / self.total_ns as f64
     }

@@ -1,12 +1,12 @@
-//! A warning: a reason to doubt a figure, with advice; it travels with the figure and is shown beside it.
+//! A warning: a reason to doubt a result, with advice; it travels with the result and is shown beside it.
 
 use serde::{Deserialize, Serialize};
 
-/// A reason to doubt a figure or a session.
+/// A reason to doubt a result or a session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Warning {
-    /// The control environment, which is the baseline entered twice, shows more colour than chance allows.
+    /// The control, which is the baseline entered twice, differs from it in more cells than chance allows.
     ControlColoured { coloured: usize, cells: usize },
     /// Hodges-Lehmann and the median disagree by more than the margin.
     SkewedTail { hodges_lehmann: f64, median: f64 },
@@ -16,17 +16,17 @@ pub enum Warning {
     CanaryOutside { ratio: f64 },
     /// The environment's clock and the host's disagree over the same trials.
     ClockDisagrees { parts_per_million: f64 },
-    /// The environment's clock moves in steps too coarse for what is timed.
+    /// The environment's clock moves in steps that are too coarse for what is timed.
     CoarseClock { step_ns: u64 },
     /// Rounds were run again because a noise limit fixed beforehand was broken.
     RoundsRepeated { repeated: u32, kept: u32 },
     /// Trials failed and are missing from the comparison.
     TrialsFailed { failed: u32, of: u32 },
-    /// Rounds share starts of the environment, so the differences between starts are less well known.
+    /// Rounds share starts, of the environment or of the baseline: starts are compared, and there are fewer of them.
     SharedStarts { starts: u32, rounds: u32 },
     /// The session ended before its plan did.
     BrokenOff { rounds: u32, planned: u32 },
-    /// The processor is emulated: processor figures say nothing of real hardware.
+    /// The processor is emulated: processor times say nothing about real hardware.
     EmulatedProcessor,
     /// Datagrams did not arrive in time, once and in order.
     DatagramsAstray { lost: u64, late: u64, duplicated: u64, reordered: u64 },
@@ -37,10 +37,11 @@ impl Warning {
     pub fn words(&self) -> String {
         match self {
             Warning::ControlColoured { coloured, cells } => format!(
-                "the baseline differs from itself in {coloured} of {cells} cells: this session's noise is above its margin"
+                "the control differs from the baseline in {coloured} of {}: this session's noise is above its margin",
+                counted(*cells as u64, "cell")
             ),
             Warning::SkewedTail { hodges_lehmann, median } => format!(
-                "differences are skewed: centre {:.3}x by Hodges-Lehmann, {:.3}x by the median",
+                "differences are skewed: {:.3}x by Hodges-Lehmann, {:.3}x by the median",
                 hodges_lehmann.exp(),
                 median.exp()
             ),
@@ -55,20 +56,26 @@ impl Warning {
             }
             Warning::CoarseClock { step_ns } => format!("its clock moves in steps of {step_ns} ns"),
             Warning::RoundsRepeated { repeated, kept } => {
-                let rounds = if *repeated == 1 { "round was" } else { "rounds were" };
-                format!("{repeated} {rounds} disturbed and run again ({kept} kept)")
+                let were = if *repeated == 1 { "was" } else { "were" };
+                format!(
+                    "{} {were} disturbed and run again ({kept} kept)",
+                    counted(u64::from(*repeated), "round")
+                )
             }
-            Warning::TrialsFailed { failed, of } => format!("{failed} of {of} trials failed"),
+            Warning::TrialsFailed { failed, of } => {
+                format!("{failed} of {} failed", counted(u64::from(*of), "trial"))
+            }
             Warning::SharedStarts { starts, rounds } => {
-                format!("{rounds} rounds share {starts} starts of the environment")
+                let rounds = counted(u64::from(*rounds), "round");
+                format!("{rounds} share {}", counted(u64::from(*starts), "start"))
             }
             Warning::BrokenOff { rounds, planned } => {
-                format!("the session broke off after {rounds} of {planned} rounds")
+                format!("the session broke off after {rounds} of {}", counted(u64::from(*planned), "round"))
             }
             Warning::EmulatedProcessor => "the processor is emulated".into(),
             Warning::DatagramsAstray { lost, late, duplicated, reordered } => {
                 format!(
-                    "datagrams: {lost} lost, {late} late, {duplicated} came twice, {reordered} out of order"
+                    "datagrams: {lost} lost, {late} late, {duplicated} duplicated, {reordered} out of order"
                 )
             }
         }
@@ -78,27 +85,43 @@ impl Warning {
     pub fn advice(&self) -> &'static str {
         match self {
             Warning::ControlColoured { .. } => {
-                "quieten the machine (tare check names what is loud) and run again"
+                "stop what else runs on the machine (tare check names it) and run again"
             }
-            Warning::SkewedTail { .. } => "read the interval of the median, which is the one shown",
-            Warning::Modal { .. } => {
-                "look at the raw rounds; pinning or a longer budget may separate the groups"
-            }
-            Warning::CanaryOutside { .. } => {
-                "do not read processor figures of this environment as its own cost"
-            }
+            Warning::SkewedTail { .. } => "the interval shown is that of the median",
+            Warning::Modal { .. } => "look at the rounds one by one; pinning may separate the groups",
+            Warning::CanaryOutside { .. } => "do not read its processor times as its own cost",
             Warning::ClockDisagrees { .. } => "trust ratios above that size only",
             Warning::CoarseClock { .. } => {
                 "choose another clock source in the environment, e.g. tsc=reliable"
             }
             Warning::RoundsRepeated { .. } => "run when the machine is idle",
             Warning::TrialsFailed { .. } => "tare report --json names each failure",
-            Warning::SharedStarts { .. } => "a longer budget pays for more starts",
-            Warning::BrokenOff { .. } => "tare run --resume FILE goes on",
+            Warning::SharedStarts { .. } => "a longer --budget has room for more starts",
+            Warning::BrokenOff { .. } => "tare run --resume FILE continues it",
             Warning::EmulatedProcessor => "read only its shape, or use a machine with KVM",
             Warning::DatagramsAstray { .. } => {
-                "read the rate as that of the answered ones; the way to the peer loses or doubles datagrams"
+                "the rate counts answered datagrams only; the path to the peer loses or duplicates some"
             }
         }
+    }
+}
+
+/// "1 start", "3 starts".
+fn counted(count: u64, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_is_not_several() {
+        let shared = |starts, rounds| Warning::SharedStarts { starts, rounds }.words();
+        assert_eq!(shared(1, 18), "18 rounds share 1 start");
+        assert_eq!(shared(3, 18), "18 rounds share 3 starts");
+        let repeated = |repeated| Warning::RoundsRepeated { repeated, kept: 9 }.words();
+        assert_eq!(repeated(1), "1 round was disturbed and run again (9 kept)");
+        assert_eq!(repeated(2), "2 rounds were disturbed and run again (9 kept)");
     }
 }

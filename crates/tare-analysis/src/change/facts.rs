@@ -11,7 +11,7 @@ use crate::facts::PASSING;
 /// Passes with its session and is compared all the same: the flags of a runtime stand in it.
 const COMMAND: &str = "runtime.command";
 
-/// From so many hex digits on a word is the name of a session, as in folders and commands.
+/// From this number of hex digits on a word is the name of a session, as in folders and commands.
 const SESSION_DIGITS: usize = 16;
 
 /// A fact that was otherwise.
@@ -26,7 +26,7 @@ pub struct ChangedFact {
 }
 
 /// Facts of two records that differ, by key; what several environments share is said once.
-pub fn changed_facts(old: &Session, new: &Session) -> Vec<ChangedFact> {
+pub(crate) fn changed_facts(old: &Session, new: &Session) -> Vec<ChangedFact> {
     let mut found: BTreeMap<(String, Option<String>, Option<String>), Vec<String>> = BTreeMap::new();
     let mut note = |of: &str, old: &Facts, new: &Facts| {
         for (key, then, now) in differing(old, new) {

@@ -208,7 +208,7 @@ fn missing(cell: Option<&Cell>, record: &str) -> Option<String> {
         Some(Cell::Compared(_) | Cell::Observed(_)) => return None,
         Some(Cell::Missing(Missing::Failed(failure))) => failure.reason.clone(),
         Some(Cell::Missing(Missing::NotReached)) => "not reached".into(),
-        Some(Cell::Missing(Missing::NoBaseline(_))) => "the baseline has no figure".into(),
+        Some(Cell::Missing(Missing::NoBaseline(_))) => "the baseline has no value".into(),
         Some(Cell::Missing(Missing::NotComparable { reason, .. })) => reason.clone(),
     };
     Some(format!("in the {record} record: {why}"))

@@ -18,7 +18,7 @@ pub struct Ratio {
 }
 
 /// A session whose environments can be compared with each other.
-pub struct TargetPairs<'a> {
+pub(crate) struct TargetPairs<'a> {
     judge: Judge<'a>,
     nulls: Nulls,
 }

@@ -3,7 +3,7 @@
 /// ln(n!).
 ///
 /// Summed below 32, Stirling's series above, where its third term is already below 1e-13.
-pub fn ln_factorial(n: u64) -> f64 {
+fn ln_factorial(n: u64) -> f64 {
     if n < 32 {
         return (2..=n).map(|i| (i as f64).ln()).sum();
     }
@@ -15,7 +15,7 @@ pub fn ln_factorial(n: u64) -> f64 {
 }
 
 /// P(X = k) of n trials with chance p, 0 < p < 1.
-pub fn chance_of(n: u64, k: u64, p: f64) -> f64 {
+fn chance_of(n: u64, k: u64, p: f64) -> f64 {
     if k > n {
         return 0.0;
     }
@@ -26,7 +26,7 @@ pub fn chance_of(n: u64, k: u64, p: f64) -> f64 {
 /// Largest k with P(X <= k - 1) <= level; 0 when there is none.
 ///
 /// Starts 12 standard deviations below the mean, where 1e-30 is left, so that the walk is short for any n.
-pub fn lower_rank(n: u64, p: f64, level: f64) -> u64 {
+pub(crate) fn lower_rank(n: u64, p: f64, level: f64) -> u64 {
     let mean = n as f64 * p;
     let mut k = (mean - 12.0 * (mean * (1.0 - p)).sqrt()).max(0.0) as u64;
     let mut chance = chance_of(n, k, p);
@@ -40,7 +40,7 @@ pub fn lower_rank(n: u64, p: f64, level: f64) -> u64 {
 }
 
 /// P(X >= k).
-pub fn at_least(n: u64, k: u64, p: f64) -> f64 {
+pub(crate) fn at_least(n: u64, k: u64, p: f64) -> f64 {
     if k as f64 <= n as f64 * p {
         // Summed on the side where the terms shrink: X < k is n - X >= n - k + 1 with the other chance.
         return if k == 0 { 1.0 } else { 1.0 - shrinking_tail(n, n - k + 1, 1.0 - p) };

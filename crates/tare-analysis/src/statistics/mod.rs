@@ -1,10 +1,10 @@
 //! Statistics of numbers alone: nothing here knows a session, a case or an environment.
 
-pub mod binomial;
+pub(crate) mod binomial;
 pub mod modes;
-pub mod multiplicity;
-pub mod normal;
+pub(crate) mod multiplicity;
+pub(crate) mod normal;
 pub mod sign_test;
 pub mod signed_ranks;
 pub mod spread;
-pub mod tails;
+pub(crate) mod tails;

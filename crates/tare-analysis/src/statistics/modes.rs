@@ -8,16 +8,33 @@
 const FEWEST: usize = 12;
 
 /// Most values that are looked at, spread evenly over the sorted ones: groups show well before.
-pub const MOST: usize = 400;
+const MOST: usize = 400;
 
-/// Groups into which sorted values fall, at least 1. Groups with a gap between them of less than the margin are
-/// one: they do not matter, and a clock that moves in steps makes many of them.
-pub fn count(sorted: &[f64], margin: f64) -> usize {
+/// The sizes of the groups into which sorted values fall, at least one, of at most [`MOST`] values. Groups with a gap
+/// between them of less than the margin are one: they do not matter, and a clock that moves in steps makes many of them.
+pub(crate) fn thinned_groups(sorted: &[f64], margin: f64) -> Vec<usize> {
     if sorted.len() <= MOST {
-        return groups(sorted, margin).len();
+        return groups(sorted, margin);
     }
     let thinned: Vec<f64> = (0..MOST).map(|i| sorted[i * sorted.len() / MOST]).collect();
-    groups(&thinned, margin).len()
+    groups(&thinned, margin)
+}
+
+/// Whether the median lies within a group that has others on both sides.
+pub(crate) fn middle_holds_median(groups: &[usize]) -> bool {
+    let all: usize = groups.iter().sum();
+    let ends = [groups.first(), groups.last()].map(|size| size.copied().unwrap_or(0));
+    groups.len() > 2
+        && ends.iter().all(|size| 2 * size < all)
+        && boundaries(groups).all(|below| 2 * below != all)
+}
+
+/// How many values lie below each boundary between groups.
+fn boundaries(groups: &[usize]) -> impl Iterator<Item = usize> {
+    groups.iter().scan(0, |below, size| {
+        *below += size;
+        Some(*below)
+    })
 }
 
 /// How many values each group of sorted values has, from the least to the greatest.
@@ -78,7 +95,7 @@ struct Step {
 /// Narrows down the modal interval: left of it the nearest unimodal distribution is the greatest convex minorant of
 /// the empirical one, right of it the least concave majorant; where the two are furthest apart the next interval
 /// begins and ends, until they are no further apart than the distribution is from what has been fixed outside.
-pub fn dip(sorted: &[f64]) -> f64 {
+fn dip(sorted: &[f64]) -> f64 {
     let steps = steps(sorted);
     let (mut first, mut last) = (0, steps.len().saturating_sub(1));
     // In counts; one value's own step is the least there can be.
@@ -179,7 +196,7 @@ mod tests {
             let called = (0..400)
                 .filter(|_| {
                     let values: Vec<f64> = (0..n).map(|_| 0.03 * normal(&mut generator)).collect();
-                    count(&sorted(&values), 0.02) > 1
+                    thinned_groups(&sorted(&values), 0.02).len() > 1
                 })
                 .count();
             assert!(called <= 4, "{n}: {called} of 400");
@@ -192,22 +209,36 @@ mod tests {
         for groups in [2, 3] {
             let values: Vec<f64> =
                 (0..60).map(|i| f64::from(i % groups) * 0.5 + 0.03 * normal(&mut generator)).collect();
-            assert_eq!(count(&sorted(&values), 0.02), groups as usize);
+            assert_eq!(thinned_groups(&sorted(&values), 0.02).len(), groups as usize);
         }
     }
 
     #[test]
     fn steps_smaller_than_the_margin_are_no_groups() {
         let values: Vec<f64> = (0..60).map(|i| f64::from(i % 2) * 0.01).collect();
-        assert_eq!(count(&sorted(&values), 0.02), 1);
+        assert_eq!(thinned_groups(&sorted(&values), 0.02).len(), 1);
+    }
+
+    #[test]
+    fn only_a_group_in_the_middle_holds_the_median() {
+        for (groups, holds) in [
+            (&[60][..], false),
+            (&[30, 30], false),
+            (&[15, 30, 15], true),
+            (&[40, 10, 10], false),
+            (&[20, 10, 20, 10], false),
+            (&[10, 25, 15, 10], true),
+        ] {
+            assert_eq!(middle_holds_median(groups), holds, "{groups:?}");
+        }
     }
 
     #[test]
     fn stalls_and_constants_are_no_groups() {
         let mut values = vec![0.0; 60];
         values[57..].fill(3.0);
-        assert_eq!(count(&values, 0.02), 1);
-        assert_eq!(count(&[0.5; 40], 0.02), 1);
+        assert_eq!(thinned_groups(&values, 0.02).len(), 1);
+        assert_eq!(thinned_groups(&[0.5; 40], 0.02).len(), 1);
         assert_eq!(dip(&[1.0]), 0.5);
     }
 
@@ -215,6 +246,6 @@ mod tests {
     fn thousands_of_values_are_thinned() {
         let values: Vec<f64> =
             (0..100_000).map(|i| if i < 50_000 { 0.0 } else { 1.0 } + f64::from(i) * 1e-7).collect();
-        assert_eq!(count(&values, 0.02), 2);
+        assert_eq!(thinned_groups(&values, 0.02).len(), 2);
     }
 }

@@ -5,10 +5,10 @@
 //! tests are positively dependent, under which Benjamini and Hochberg's procedure holds (Benjamini and Yekutieli 2001).
 
 /// Share of the coloured cells that may be false.
-pub const FALSE_SHARE: f64 = 0.05;
+pub(crate) const FALSE_SHARE: f64 = 0.05;
 
 /// Which of these p keep the false discovery rate at `q` (Benjamini and Hochberg 1995).
-pub fn benjamini_hochberg(p: &[f64], q: f64) -> Vec<bool> {
+pub(crate) fn benjamini_hochberg(p: &[f64], q: f64) -> Vec<bool> {
     let family = p.len() as f64;
     let sorted = crate::statistics::signed_ranks::sorted(p);
     let limit =
@@ -17,7 +17,7 @@ pub fn benjamini_hochberg(p: &[f64], q: f64) -> Vec<bool> {
 }
 
 /// Which of these p keep the chance of any false one at `alpha` (Holm 1979): for gates and `--strict`.
-pub fn holm(p: &[f64], alpha: f64) -> Vec<bool> {
+pub(crate) fn holm(p: &[f64], alpha: f64) -> Vec<bool> {
     let sorted = crate::statistics::signed_ranks::sorted(p);
     let left = |i: usize| (p.len() - i) as f64;
     let kept = sorted.iter().enumerate().take_while(|(i, p)| **p <= alpha / left(*i)).count();

@@ -1,15 +1,15 @@
 //! The normal distribution's tail: for signed-rank tests beyond the exact tables, and for planning.
 
 /// 97.5 % quantile: two-sided 5 %.
-pub const Z_975: f64 = 1.959_963_984_540_054;
+pub(crate) const Z_975: f64 = 1.959_963_984_540_054;
 /// 80 % quantile: the power for which sessions are planned.
-pub const Z_80: f64 = 0.841_621_233_572_914_2;
+pub(crate) const Z_80: f64 = 0.841_621_233_572_914_2;
 
 /// P(Z >= z) of a standard normal Z.
 ///
 /// Taylor's series of the distribution function up to 3, Laplace's continued fraction of Mills' ratio beyond,
 /// where the series would cancel. Right to 1e-12 relative or better.
-pub fn upper_tail(z: f64) -> f64 {
+pub(crate) fn upper_tail(z: f64) -> f64 {
     if z < 0.0 {
         return 1.0 - upper_tail(-z);
     }

@@ -165,7 +165,7 @@ fn differs(verdict: Verdict) -> bool {
     }
 }
 
-/// Whether so many false differences among so many cells come by chance in no more than one session in twenty.
+/// Whether this many false differences or more come by chance in no more than one session in twenty.
 fn is_more_than_chance(cells: usize, coloured: usize) -> bool {
     // One of one is one in twenty exactly, whichever way its logarithm was rounded.
     let rounding = 1e-9;

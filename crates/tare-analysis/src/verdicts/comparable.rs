@@ -1,4 +1,4 @@
-//! When figures that were measured would mislead if they were compared, and why.
+//! When values that were measured would mislead if they were compared, and why.
 
 use tare_data::facts::Facts;
 use tare_data::metric::{Metric, Reading};
@@ -10,18 +10,18 @@ use crate::statistics::tails;
 use crate::verdicts::summary::reads_single_operations;
 
 /// Coarsest clock with which single operations are timed: a millisecond is longer than most of them.
-pub const COARSEST_STEP_NS: u64 = 1_000_000;
+const COARSEST_STEP_NS: u64 = 1_000_000;
 
 /// File systems whose bytes stay in memory.
 const IN_MEMORY: [&str; 2] = ["tmpfs", "ramfs"];
 
 /// The step of an environment's clock, where it is too coarse to time single operations.
-pub fn coarse_step(facts: Option<&TargetFacts>) -> Option<u64> {
+pub(crate) fn coarse_step(facts: Option<&TargetFacts>) -> Option<u64> {
     facts?.inside.integer("clock.step_ns").filter(|step| *step > COARSEST_STEP_NS)
 }
 
 /// Whether the processor of an environment is emulated.
-pub fn is_emulated(facts: Option<&TargetFacts>) -> bool {
+pub(crate) fn is_emulated(facts: Option<&TargetFacts>) -> bool {
     facts.is_some_and(|facts| {
         [&facts.inside, &facts.outside].iter().any(|f| f.get("cpu.emulated").is_some_and(|by| by != "no"))
     })
@@ -35,7 +35,7 @@ fn times_the_processor(case: &Case) -> bool {
 }
 
 /// Why this metric of this case, measured in the environment and in the baseline, may not be compared; none if it may.
-pub fn objection(
+pub(crate) fn objection(
     case: &Case,
     metric: &Metric,
     target: Option<&TargetFacts>,
@@ -50,7 +50,7 @@ pub fn objection(
     of_target.or_else(|| of_one(case, metric, baseline).map(|reason| format!("in the baseline: {reason}")))
 }
 
-/// What speaks against the figures of one environment, whatever they are compared with.
+/// What speaks against the values of one environment, whatever they are compared with.
 fn of_one(case: &Case, metric: &Metric, facts: Option<&TargetFacts>) -> Option<String> {
     let facts = facts?;
     if let Some(step_ns) = coarse_step(Some(facts)).filter(|_| reads_single_operations(metric.reading)) {
@@ -146,7 +146,7 @@ fn needs_memory(case: &Case, metric: &Metric) -> bool {
 }
 
 /// Why trials of so few operations give no quantile worth comparing; none if they do.
-pub fn too_few(metric: &Metric, operations: u64) -> Option<String> {
+pub(crate) fn too_few(metric: &Metric, operations: u64) -> Option<String> {
     let Reading::Quantile(q) = metric.reading else {
         return None;
     };

@@ -15,7 +15,7 @@ const QUANTILES: [f64; 17] = [
 
 /// The quantiles of one kind of operation in one environment, over every round that counted.
 ///
-/// Operations of a trial are no independent rounds: a curve is looked at, and never tested.
+/// Operations of a trial are not independent rounds: a curve is shown, and never tested.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TailCurve {
     /// `PlannedCase::id`.
@@ -24,7 +24,7 @@ pub struct TailCurve {
     pub target: String,
     /// Timed operations.
     pub operations: u64,
-    /// Quantile and time in nanoseconds, rising; only quantiles that so many operations can tell.
+    /// Quantile and time in nanoseconds, rising; only quantiles for which there are enough operations.
     pub points: Vec<(f64, u64)>,
     /// Longest time seen, in nanoseconds: an observation, not a quantile.
     pub longest_ns: u64,

@@ -24,7 +24,7 @@ pub struct Judgement {
     pub signs: Interval,
     pub leading: Leading,
     pub p: f64,
-    /// The least p that so many rounds or starts could have given.
+    /// The least p that its rounds or starts could have given.
     pub least_p: f64,
     pub verdict: Verdict,
     pub decided_at: Option<u32>,
@@ -124,9 +124,15 @@ struct Shape {
 impl Shape {
     fn of(values: &[f64], margin: Margin) -> Shape {
         let (hodges_lehmann, median) = (hodges_lehmann(values), median(values));
-        let skewed = stability::is_skewed(hodges_lehmann, median, margin.planned);
-        let modes = modes::count(values, margin.planned);
-        let leading = if skewed || modes > 1 { Leading::Sign } else { Leading::HodgesLehmann };
+        let skewed = stability::is_skewed(values, hodges_lehmann, median, margin.planned);
+        let groups = modes::thinned_groups(values, margin.planned);
+        // Between two groups the median jumps, and its signs find nothing; within one in the middle it is sharp.
+        let leading = if skewed || modes::middle_holds_median(&groups) {
+            Leading::Sign
+        } else {
+            Leading::HodgesLehmann
+        };
+        let modes = groups.len();
         Shape { hodges_lehmann, median, skewed, modes, leading }
     }
 }
@@ -165,7 +171,7 @@ impl Judgement {
         Scatter { units: self.units, estimate: self.estimate, deviation: self.deviation }
     }
 
-    /// So many units, as rounds or as starts.
+    /// A number of units, as rounds or as starts.
     pub(crate) fn needed(&self, units: Option<usize>) -> Needed {
         needed(units, f64::from(self.reached) / self.units as f64, self.starts.is_some())
     }

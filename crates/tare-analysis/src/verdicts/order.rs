@@ -8,11 +8,11 @@
 
 use tare_data::generator::Generator;
 
-/// Rows of a Williams square over `environments` environments, labels and rows in random order.
+/// Rows of a Williams square over `targets` environments, labels and rows in random order.
 ///
-/// Every environment stands once in every position of every `environments` rows, and every environment follows every other equally often
-/// (Williams 1949): an even number needs `environments` rows, an odd one the square and its mirror image. Two environments get four
-/// rows, two each way, so that the next row cannot be told from the last one. One environment gets one row.
+/// Every environment stands once in every position of every `targets` rows, and every environment follows every other equally often
+/// (Williams 1949): an even number needs `targets` rows, an odd one the square and its mirror image. Two environments get four
+/// rows, two each way, so that the last row does not give the next one away. One environment gets one row.
 pub fn rows(generator: &mut Generator, targets: usize) -> Vec<Vec<usize>> {
     let mut labels: Vec<usize> = (0..targets).collect();
     generator.shuffle(&mut labels);

@@ -197,7 +197,7 @@ impl<'a> Judge<'a> {
         }
         let not_comparable =
             |reason: String, level: Level| Cell::Missing(Missing::NotComparable { reason, level }).into();
-        // Before the baseline is looked at: a figure that misleads does so beside nothing as well.
+        // Before the baseline: a value that misleads does so beside nothing as well.
         let of_baseline = self.baseline.and_then(|baseline| self.facts(baseline));
         if let Some(reason) = comparable::objection(&planned.case, metric, self.facts(target), of_baseline) {
             return not_comparable(reason, level);
@@ -212,10 +212,10 @@ impl<'a> Judge<'a> {
         let pairs = match pair(baseline, series, metric.direction) {
             Ok(pairs) => pairs,
             Err(NoPairs::NoCommonRound) => {
-                return not_comparable("no round gave a figure both here and in the baseline".into(), level);
+                return not_comparable("no round gave a value both here and in the baseline".into(), level);
             }
             Err(NoPairs::NotPositive) => {
-                return not_comparable("a figure of zero or less has no ratio".into(), level);
+                return not_comparable("a value of zero or less has no ratio".into(), level);
             }
         };
         let Some(judgement) = judge(&pairs, &self.schedule, margin, &mut self.nulls) else {
@@ -239,13 +239,13 @@ impl<'a> Judge<'a> {
         options.ratios.iter().zip(p).map(|(ratio, p)| Beyond { ratio: *ratio, p }).collect()
     }
 
-    /// Why an environment has no figure at all.
+    /// Why an environment has no value at all.
     fn missing(&self, planned: &PlannedCase, series: &Series, target: usize) -> Missing {
         let name = &self.progress.plan.targets[target].name;
         match (planned.missing.get(name), &series.failure) {
             (Some(failure), _) | (None, Some(failure)) => Missing::Failed(failure.clone()),
             (None, None) if series.trials > 0 => {
-                Missing::Failed(Failure::new(FailureKind::WrongWork, "its trials gave no figure"))
+                Missing::Failed(Failure::new(FailureKind::WrongWork, "its trials gave no value"))
             }
             (None, None) => Missing::NotReached,
         }
@@ -352,7 +352,7 @@ pub(crate) fn target_warnings(judge: &Judge<'_>) -> (Vec<(usize, Warning)>, BTre
         if let Some(parts_per_million) = stability::clock_disagreement(&trials) {
             warnings.push((target, Warning::ClockDisagrees { parts_per_million }));
         }
-        // Said of a subject beside its figures; the baseline has no cells.
+        // A subject has this beside its cells; the baseline has none.
         if Some(target) == judge.baseline
             && let Some(astray) = astray(&trials)
         {

@@ -1,20 +1,50 @@
-//! Doubts about a comparison: skewed tails, shared starts, a canary that differs, clocks that disagree.
+//! Doubts about a comparison: skewed tails, starts that rounds share, a canary that differs, clocks that disagree.
 
 use std::collections::BTreeMap;
 
+use tare_data::generator::Generator;
 use tare_data::session::Trial;
 
 use crate::findings::SharedStarts;
 use crate::statistics::sign_test;
-use crate::statistics::signed_ranks::{Interval, median, sorted};
+use crate::statistics::signed_ranks::{self, Interval, median, sorted};
 use crate::verdicts::pairs::Units;
 use crate::verdicts::stopping::ALPHA;
 
-/// Whether centre and median are so far apart that it matters which one is meant.
+/// Sign flips, and how many of them may show as much skew as the differences do: 5 % with the differences themselves.
+const FLIPS: usize = 199;
+const MOST_AS_SKEWED: usize = 9;
+
+/// Most values that the test of skew takes, spread evenly over the sorted ones.
+const MOST_FLIPPED: usize = 200;
+
+/// Whether centre and median are so far apart that it matters which one is meant, and further than chance puts those
+/// of symmetric differences: by flipping the signs of the distances from the centre.
 ///
 /// Hodges-Lehmann aims at the pseudo-median and signs at the median; they are one for symmetric differences.
-pub fn is_skewed(hodges_lehmann: f64, median: f64, margin: f64) -> bool {
-    (hodges_lehmann - median).abs() > margin
+pub(crate) fn is_skewed(values: &[f64], hodges_lehmann: f64, median: f64, margin: f64) -> bool {
+    if (hodges_lehmann - median).abs() <= margin {
+        return false;
+    }
+    let thinned = thinned(values);
+    let centre = signed_ranks::hodges_lehmann(&thinned);
+    let apart = |sorted: &[f64]| (signed_ranks::hodges_lehmann(sorted) - signed_ranks::median(sorted)).abs();
+    let seen = apart(&thinned);
+    let mut generator = Generator::for_part(0, "skew");
+    let mut flip = || {
+        let distance = |value: &f64| if generator.below(2) == 0 { value - centre } else { centre - value };
+        apart(&sorted(&thinned.iter().map(distance).collect::<Vec<_>>()))
+    };
+    let mut as_skewed = 0;
+    (0..FLIPS).all(|_| {
+        as_skewed += usize::from(flip() >= seen);
+        as_skewed <= MOST_AS_SKEWED
+    })
+}
+
+fn thinned(values: &[f64]) -> Vec<f64> {
+    let most = values.len().min(MOST_FLIPPED);
+    (0..most).map(|at| values[at * values.len() / most]).collect()
 }
 
 /// How rounds hang together within starts; none when no start holds two rounds.
@@ -35,7 +65,7 @@ pub(crate) fn shared_starts(units: &Units) -> Option<SharedStarts> {
 
 /// Share of the variance between groups, from one-way analysis of variance, 0 where it comes out below; none when
 /// there is a single group, no group of two, or no variance at all (Shrout and Fleiss 1979, case 1).
-pub fn intraclass_correlation(groups: &[Vec<f64>]) -> Option<f64> {
+fn intraclass_correlation(groups: &[Vec<f64>]) -> Option<f64> {
     let (count, all) = (groups.len() as f64, groups.iter().map(Vec::len).sum::<usize>() as f64);
     if count < 2.0 || all <= count {
         return None;
@@ -54,8 +84,8 @@ pub fn intraclass_correlation(groups: &[Vec<f64>]) -> Option<f64> {
 }
 
 /// How many times as long the canary took in the environment as in the baseline, over trials of the same case and round;
-/// none when the two do not differ by more than the margin, or too few trials tell.
-pub fn canary_outside(baseline: &[&Trial], target: &[&Trial], margin: f64) -> Option<f64> {
+/// none when the two do not differ by more than the margin, or there are too few trials.
+pub(crate) fn canary_outside(baseline: &[&Trial], target: &[&Trial], margin: f64) -> Option<f64> {
     let canary = |trial: &Trial| trial.inside.canary_ns.filter(|ns| *ns > 0).map(|ns| (ns as f64).ln());
     let of_baseline: BTreeMap<(&str, u32), f64> =
         baseline.iter().filter_map(|t| Some(((t.case.as_str(), t.round), canary(t)?))).collect();
@@ -84,7 +114,7 @@ const CLOCK_LIMIT_PPM: f64 = 1_000.0;
 /// What the host times includes entering the environment, which the agent cannot see. Slopes between a short and a
 /// long trial are free of that constant; each trial is used in one slope only, so that signs may be counted
 /// (Theil 1950, the incomplete method).
-pub fn clock_disagreement(target: &[&Trial]) -> Option<f64> {
+pub(crate) fn clock_disagreement(target: &[&Trial]) -> Option<f64> {
     let mut times: Vec<(u64, u64)> = target
         .iter()
         .filter(|t| t.failure.is_none())
@@ -94,7 +124,7 @@ pub fn clock_disagreement(target: &[&Trial]) -> Option<f64> {
     let half = times.len() / 2;
     let slope = |((host, agent), (longer_host, longer_agent)): ((u64, u64), (u64, u64))| {
         let (rise, run) = (longer_agent as f64 - agent as f64, longer_host as f64 - host as f64);
-        // Trials of like length tell nothing but noise.
+        // Between trials of like length there is nothing but noise.
         (longer_host / 2 >= host && run > 0.0).then(|| (rise / run - 1.0) * 1e6)
     };
     let pairs = times.iter().copied().zip(times[times.len() - half..].iter().copied()).take(half);

@@ -12,7 +12,7 @@ use crate::statistics::sign_test;
 use crate::statistics::signed_ranks::{self, Interval, Nulls, hodges_lehmann, median};
 
 /// Chance that a cell's interval misses the truth at any look.
-pub const ALPHA: f64 = 0.05;
+pub(crate) const ALPHA: f64 = 0.05;
 
 /// Looks of a session, in rounds: each half as many again as the one before, from the fewest at which alpha's share
 /// leaves signed ranks some resolution, to as many as a session of cheap cases has time for.
@@ -55,13 +55,13 @@ impl Schedule {
         self.most
     }
 
-    /// Whether the rule looks after so many rounds.
-    pub fn is_look(&self, rounds: u32) -> bool {
+    /// Whether the rule looks after this number of rounds.
+    pub(crate) fn is_look(&self, rounds: u32) -> bool {
         self.looks.binary_search(&rounds).is_ok()
     }
 
-    /// The next look after so many rounds.
-    pub fn look_after(&self, rounds: u32) -> Option<u32> {
+    /// The next look after this number of rounds.
+    pub(crate) fn look_after(&self, rounds: u32) -> Option<u32> {
         self.looks.iter().copied().find(|look| *look > rounds)
     }
 
@@ -86,7 +86,7 @@ impl Schedule {
 /// What all looks up to one say together.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Look {
-    /// After so many rounds, and of so many units: rounds, or starts that rounds share.
+    /// Rounds so far, and units of them: rounds, or starts that rounds share.
     pub rounds: u32,
     pub units: usize,
     /// By signed ranks.
@@ -95,11 +95,11 @@ pub(crate) struct Look {
     /// By signs.
     pub signs: Interval,
     pub signs_p: f64,
-    /// The least p that so many units could have given at these looks, whatever the environment costs.
+    /// The least p that these numbers of units could have given at these looks, whatever the environment costs.
     pub least_p: f64,
 }
 
-/// Follows a cell through its looks. `units_at` gives the sorted differences known after so many rounds.
+/// Follows a cell through its looks. `units_at` gives the sorted differences known after a number of rounds.
 ///
 /// A look with too few units to reject anything at its level spends nothing and leaves its share to the next: how many
 /// there are does not depend on what they are.

@@ -60,7 +60,7 @@ impl Times {
 }
 
 /// Whether a reading is of single operations' times, so that the step of the clock bounds it.
-pub fn reads_single_operations(reading: Reading) -> bool {
+pub(crate) fn reads_single_operations(reading: Reading) -> bool {
     match reading {
         Reading::Quantile(_)
         | Reading::Minimum
@@ -114,7 +114,7 @@ pub struct TrialValue {
     pub operations: u64,
 }
 
-/// The values of these metrics in a trial; none where its samples do not give the figure, or none that is a number.
+/// The values of these metrics in a trial; none where its samples do not give it, or none that is a number.
 pub fn values(trial: &Trial, metrics: &[Metric]) -> Vec<Option<TrialValue>> {
     // Metrics of one series share its times: p50, p90, p99 and mean are read from one pass.
     let mut read: Vec<(&str, Times)> = Vec::new();

@@ -87,12 +87,12 @@ pub(crate) struct Scatter {
 }
 
 impl Scatter {
-    /// Standard error of the estimate after so many units.
+    /// Standard error of the estimate after a number of units.
     fn error(&self, units: usize) -> f64 {
         self.deviation * (RANK_FACTOR / units as f64).sqrt()
     }
 
-    /// Chance that one look after so many units decides at a margin, if the truth is the estimate.
+    /// Chance that one look after a number of units decides at a margin, if the truth is the estimate.
     fn power(&self, units: usize, margin: Margin) -> f64 {
         let error = self.error(units).max(f64::MIN_POSITIVE);
         let above = |edge: f64| upper_tail(Z_975 - (self.estimate.abs() - edge) / error);
@@ -125,7 +125,7 @@ impl Scatter {
         Some(enough)
     }
 
-    /// The smallest difference of logarithms that so many units find with 80 % power at 5 %.
+    /// The smallest difference of logarithms that these units find with 80 % power at 5 %.
     pub fn smallest_effect(&self) -> f64 {
         smallest_effect(self.units, self.deviation)
     }

@@ -8,6 +8,7 @@ mod golden;
 mod hostile;
 mod missing;
 mod noise_models;
+mod promises;
 mod published;
 mod reading;
 mod sessions;

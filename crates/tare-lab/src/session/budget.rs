@@ -3,11 +3,12 @@
 use std::iter::Sum;
 use std::ops::Add;
 
+use tare_analysis::verdicts::judge::FEWEST_STARTS;
 use tare_analysis::verdicts::stopping::{LOOKS, planned_looks};
 
 /// Trials are made shorter, step by step, until the budget has room for the first look...
 const SHORTER: [f64; 4] = [1.0, 0.5, 0.25, 0.1];
-/// ...and longer where it has room for [`MANY_ROUNDS`] even so. What is left then pays for more rounds.
+/// ...and longer where it has room for [`MANY_ROUNDS`] even so. What is left then goes into more rounds.
 const LONGER: [f64; 3] = [8.0, 4.0, 2.0];
 /// Rounds that come before longer trials: what differs from round to round, no longer trial averages away.
 const MANY_ROUNDS: u32 = 300;
@@ -21,10 +22,15 @@ const RACING_GAIN: f64 = 1.25;
 const MOST_HAVE_LEFT: u32 = LOOKS[5];
 /// ...so that those beyond take less than half of a full table's time.
 const LATE_GAIN: f64 = 2.5;
-/// Starts of environments may take this share of the budget; beyond it rounds share starts.
+/// ...or where rounds share starts, by this start: if all agree in sign, their p passes the correction for some
+/// twenty cells at every look of a plan.
+const FAR_STARTS: u32 = 14;
+/// Starts of environments may take this share of the budget; beyond it rounds share starts...
 const STARTS_SHARE: f64 = 0.2;
+/// ...but to give every environment the starts that a verdict needs, they may take this share.
+const MOST_STARTS_SHARE: f64 = 0.5;
 /// More rounds than these are planned only where each can have a start of its own: rounds that share one are fewer
-/// figures than they look.
+/// units than they look.
 const ROUNDS_THAT_SHARE: u32 = 90;
 
 /// Time of one round, in seconds.
@@ -66,9 +72,11 @@ pub struct Start {
 /// The largest scale of trials at which the budget has room for many rounds, or else for the first look, and the looks
 /// that it has room for. `round` says what a round takes at a scale.
 pub fn rounds_within(left_s: f64, starts: &[Start], round: impl Fn(f64) -> RoundTime) -> (f64, Vec<u32>) {
+    let fewest_starts_s = FEWEST_STARTS as f64 * starts.iter().map(|start| start.s).sum::<f64>();
+    let starts_share = Some(fewest_starts_s / left_s).filter(|share| *share <= MOST_STARTS_SHARE);
     let affordable = |scale: f64| {
         let RoundTime { all_s, near_s } = round(scale);
-        let trials_s = left_s * (1.0 - STARTS_SHARE);
+        let trials_s = left_s * (1.0 - starts_share.unwrap_or(0.0).max(STARTS_SHARE));
         let whole = (trials_s / all_s.max(1e-6)).min(f64::from(FAR_LEAVES));
         whole + (trials_s - whole * all_s) / near_s.max(1e-6)
     };
@@ -85,23 +93,54 @@ pub fn rounds_within(left_s: f64, starts: &[Start], round: impl Fn(f64) -> Round
     (scale, planned_looks(last.unwrap_or(LOOKS[0])))
 }
 
-/// How many rounds share a start, environment by environment. One each where all starts together fit into their share of the
-/// budget; otherwise the environment that spends most on starts shares them more, until they fit.
+/// How many rounds share a start, environment by environment. One each where all starts together fit into their share
+/// of the budget; otherwise the environment that spends most on starts shares them more, until they fit. An environment
+/// keeps the starts that a verdict needs, as long as half of the budget has room for them: see [`short_of_starts`].
 pub fn rounds_a_start(starts: &[Start], rounds: u32, left_s: Option<f64>) -> Vec<u32> {
     let mut shared = vec![1u32; starts.len()];
     let Some(left_s) = left_s else { return shared };
-    let expected = |target: usize| if starts[target].is_far { rounds.min(FAR_LEAVES) } else { rounds };
-    loop {
-        let spent_s =
-            |target: &usize| starts[*target].s * f64::from(expected(*target).div_ceil(shared[*target]));
-        let all_s: f64 = (0..shared.len()).map(|target| spent_s(&target)).sum();
-        let slowest = (0..shared.len()).max_by(|a, b| spent_s(a).total_cmp(&spent_s(b)));
-        match slowest {
-            Some(target) if all_s > left_s * STARTS_SHARE && shared[target] < expected(target) => {
-                shared[target] += 1
+    for (share, fewest) in [(STARTS_SHARE, FEWEST_STARTS as u32), (MOST_STARTS_SHARE, 1)] {
+        loop {
+            let spent_s =
+                |target: usize| starts[target].s * f64::from(starts[target].count(rounds, shared[target]));
+            if (0..starts.len()).map(spent_s).sum::<f64>() <= left_s * share {
+                break;
             }
-            _ => return shared,
+            let fewer = |target: usize| {
+                let more = starts[target].shared_more(rounds, shared[target])?;
+                (rounds.div_ceil(more) >= fewest).then_some((target, more))
+            };
+            let slowest = (0..starts.len())
+                .filter_map(fewer)
+                .max_by(|(a, _), (b, _)| spent_s(*a).total_cmp(&spent_s(*b)));
+            let Some((target, more)) = slowest else { break };
+            shared[target] = more;
         }
+    }
+    shared
+}
+
+/// The environments that a plan gives too few starts for a verdict, and how many it gives them.
+pub fn short_of_starts(rounds: u32, rounds_a_start: &[u32]) -> Vec<(usize, u32)> {
+    let starts = rounds_a_start.iter().map(|shared| (*shared > 1, rounds.div_ceil(*shared))).enumerate();
+    let short = starts.filter(|(_, (are_shared, starts))| *are_shared && *starts < FEWEST_STARTS as u32);
+    short.map(|(target, (_, starts))| (target, starts)).collect()
+}
+
+impl Start {
+    /// How many starts a session is expected to make where this number of rounds shares one.
+    fn count(&self, rounds: u32, shared: u32) -> u32 {
+        let all = rounds.div_ceil(shared);
+        match self.is_far {
+            true if shared == 1 => all.min(FAR_LEAVES),
+            true => all.min(FAR_STARTS),
+            false => all,
+        }
+    }
+
+    /// The next larger number of rounds a start with which there are fewer starts; none where there is one already.
+    fn shared_more(&self, rounds: u32, shared: u32) -> Option<u32> {
+        (shared + 1..=rounds).find(|more| self.count(rounds, *more) < self.count(rounds, shared))
     }
 }
 
@@ -120,9 +159,41 @@ mod tests {
     #[test]
     fn cheap_starts_are_fresh_every_round_and_slow_ones_are_shared() {
         assert_eq!(rounds_a_start(&near(&[0.001, 0.15, 0.15]), 60, Some(140.0)), [1, 1, 1]);
-        assert_eq!(rounds_a_start(&near(&[0.001, 0.15, 3.0]), 12, Some(140.0)), [1, 1, 2]);
+        assert_eq!(rounds_a_start(&near(&[0.001, 0.15, 3.0]), 60, Some(140.0)), [1, 1, 8]);
         assert_eq!(rounds_a_start(&near(&[0.001, 90.0]), 12, Some(140.0)), [1, 12]);
         assert_eq!(rounds_a_start(&near(&[0.001, 90.0]), 12, None), [1, 1]);
+    }
+
+    #[test]
+    fn an_environment_keeps_the_starts_that_a_verdict_needs() {
+        // Five times 3 s would fit into a fifth of the budget; eight take 24 s of its 70.
+        let starts = near(&[0.001, 0.15, 3.0]);
+        for rounds in [12, 60, 90, 450] {
+            let shared = rounds_a_start(&starts, rounds, Some(70.0));
+            assert!(shared.iter().all(|shared| rounds.div_ceil(*shared) >= 8), "{rounds}: {shared:?}");
+            assert_eq!(short_of_starts(rounds, &shared), []);
+        }
+        // Eight would take 72 s of 70.
+        let shared = rounds_a_start(&near(&[0.001, 9.0]), 60, Some(70.0));
+        assert_eq!((shared[1], short_of_starts(60, &shared)), (20, vec![(1, 3)]));
+        assert_eq!(
+            short_of_starts(5, &[1, 1]),
+            [],
+            "rounds with starts of their own are no fewer than they are"
+        );
+    }
+
+    #[test]
+    fn trials_leave_room_for_the_starts_that_a_verdict_needs() {
+        // Eight starts take 40 of 100 s, so that trials have 60.
+        let starts = near(&[0.001, 5.0]);
+        assert_eq!(planned(100.0, &starts, 4.0, 0.0).0, 1.0);
+        assert_eq!(
+            planned(100.0, &starts, 6.0, 0.0).0,
+            0.5,
+            "as long as they are, there would be ten rounds"
+        );
+        assert_eq!(planned(100.0, &near(&[0.001]), 6.0, 0.0).0, 1.0);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use tare_analysis::verdicts::judge::FEWEST_STARTS;
 use tare_analysis::verdicts::stopping::LOOKS;
 use tare_data::facts::Facts;
 use tare_data::failure::{Failure, FailureKind};
@@ -143,6 +144,14 @@ pub fn prepare(
     if cases.iter().all(|case| startup::is_start(&case.selected.case)) {
         // Each trial is a start of its own.
         pilot.rounds_a_start.fill(rounds);
+    } else {
+        for (target, starts) in budget::short_of_starts(rounds, &pilot.rounds_a_start) {
+            let name = &plan_request.targets[target].name;
+            observer.event(Event::Note(format!(
+                "{name}: the budget has room for {}, and a verdict needs {FEWEST_STARTS}; a longer --budget gives it more",
+                if starts == 1 { "1 start".to_owned() } else { format!("{starts} starts") }
+            )));
+        }
     }
     let targets = &plan_request.targets;
     let brief = places::brief(cases.iter().filter_map(|case| case.selected.case.place.as_deref()));
