@@ -2,7 +2,7 @@
 
 fn main() {
     let arguments: Vec<_> = std::env::args_os().collect();
-    let code = tare_probes::agent::answer(&arguments).unwrap_or_else(|| {
+    let code = tare_probes::agent::run_subcommand(&arguments).unwrap_or_else(|| {
         eprintln!("error: not a subcommand of the agent");
         2
     });

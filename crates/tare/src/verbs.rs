@@ -4,5 +4,5 @@ use std::ffi::OsString;
 
 /// Does what an inner verb says, if the arguments name one; returns the exit code.
 pub fn answer(arguments: &[OsString]) -> Option<i32> {
-    tare_probes::agent::answer(arguments).or_else(|| tare_lab::environments::answer(arguments))
+    tare_probes::agent::run_subcommand(arguments).or_else(|| tare_lab::environments::answer(arguments))
 }

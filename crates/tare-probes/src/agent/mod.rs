@@ -18,14 +18,14 @@ pub use resident::AGENT;
 /// none.
 ///
 /// The program that holds the agent calls this first: a probe times how long it takes to start.
-pub fn answer(arguments: &[OsString]) -> Option<i32> {
+pub fn run_subcommand(arguments: &[OsString]) -> Option<i32> {
     let (program, verb) = (Path::new(arguments.first()?), arguments.get(1)?.to_str()?);
     let rest = &arguments[2..];
     let done = match verb {
         AGENT => resident::serve(program),
         trial_process::TRIAL => trial_process::run(program, rest.first().map(Path::new)),
         process::PEER => process::run(),
-        _ => return crate::probes::answer(program, verb, rest),
+        _ => return crate::probes::run_subcommand(program, verb, rest),
     };
     Some(match done {
         Ok(()) => 0,

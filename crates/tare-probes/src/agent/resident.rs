@@ -13,8 +13,8 @@ use tare_data::request::{LONGEST_DEADLINE_MS, Request, TrialRequest};
 
 use super::frames::send;
 use super::trial_process::TRIAL;
-use crate::carried::kept;
 use crate::carried::user_files::Carried;
+use crate::carried::variables::inherited_variables;
 use crate::harness::alarm::{set_alarm, wake_on_alarm};
 use crate::harness::stopwatch::now_ns;
 
@@ -98,7 +98,7 @@ fn start_trial(program: &OsStr, request: &TrialRequest, carried: Option<&Path>) 
         .arg(TRIAL)
         .args(carried)
         .env_clear()
-        .envs(kept::variables())
+        .envs(inherited_variables())
         // A pipe that is closed after the request, not /dev/null: an environment may have no /dev.
         .stdin(Stdio::piped())
         .process_group(0)

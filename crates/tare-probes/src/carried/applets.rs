@@ -9,7 +9,7 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use crate::carried::kept;
+use crate::carried::variables::inherited_variables;
 
 /// First argument under which the program is one of these; the applet and its arguments follow.
 pub const APPLET: &str = "agent-applet";
@@ -81,7 +81,7 @@ pub fn names(number: &str) -> [String; 4] {
 fn command(program: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(program);
     // Not /dev/null for standard input, which may be missing: a pipe that is closed at once.
-    command.arg(APPLET).args(arguments).env_clear().envs(kept::variables()).stdin(Stdio::piped());
+    command.arg(APPLET).args(arguments).env_clear().envs(inherited_variables()).stdin(Stdio::piped());
     command
 }
 

@@ -11,7 +11,7 @@ use std::process::{Child, Command, Stdio};
 
 use rustix::fs::{AtFlags, CWD, Mode};
 
-use crate::carried::kept;
+use crate::carried::variables::inherited_variables;
 
 /// First argument under which the program is one of these.
 pub const WORK: &str = "agent-work";
@@ -120,7 +120,7 @@ fn build(program: &Path, files: u32) -> io::Result<()> {
                 .args([WORK, "compile"])
                 .args([path("tree", number, "c"), path("objects", number, "o")])
                 .env_clear()
-                .envs(kept::variables())
+                .envs(inherited_variables())
                 .stdin(Stdio::piped())
                 .spawn()?,
         );

@@ -81,7 +81,7 @@ pub static PROBES: &[&Probe] = &[
 ];
 
 /// Runs a subcommand with which a probe starts this program, and gives its exit code.
-pub fn answer(program: &Path, verb: &str, rest: &[OsString]) -> Option<i32> {
+pub fn run_subcommand(program: &Path, verb: &str, rest: &[OsString]) -> Option<i32> {
     match verb {
         applets::APPLET => Some(applets::run(program, rest)),
         workloads::WORK => Some(workloads::run(program, rest)),

@@ -26,7 +26,7 @@ use crate::probe::{MetricDescription, Need, Parameter, Probe};
 pub static PROBE: Probe = Probe {
     name: "net.rr",
     title: "TCP round trip",
-    summary: "A request to a peer and a response back, one request outstanding unless `burst` says otherwise.",
+    summary: "A request to a peer and a response back, one request outstanding unless `burst` is higher.",
     timed: "from send until the whole response has arrived, with one clock read before and after; at a fixed \
             rate, from the time at which the request was due",
     not_timed: "connecting, which is a metric of its own; recording the time in the histogram; the wait for a \

@@ -15,7 +15,7 @@ use tare_data::metric::Reading;
 use tare_data::unit::{Direction, Unit};
 
 use crate::carried::applets;
-use crate::carried::kept;
+use crate::carried::variables::inherited_variables;
 use crate::harness::files;
 use crate::harness::stopwatch::Stopwatch;
 use crate::harness::trial::{broken, prove};
@@ -159,7 +159,7 @@ fn run(mut command: Command, directory: &Path) -> Result<ExitStatus, Failure> {
         .current_dir(directory)
         // The same environment everywhere: a locale of its own makes sort several times slower.
         .env_clear()
-        .envs(kept::variables())
+        .envs(inherited_variables())
         .env("PATH", FOLDERS.join(":"))
         .env("LC_ALL", "C")
         .stdin(Stdio::piped())

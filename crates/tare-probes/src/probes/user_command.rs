@@ -19,8 +19,8 @@ use tare_data::frame::MARKER;
 use tare_data::names::Parameters;
 use tare_data::unit::Unit;
 
-use crate::carried::kept;
 use crate::carried::user_files;
+use crate::carried::variables::inherited_variables;
 use crate::harness::folder::Folder;
 use crate::harness::output::{OutputTail, Watcher};
 use crate::harness::stopwatch::{Stopwatch, now_ns};
@@ -211,7 +211,7 @@ impl<'a> UserCommand<'a> {
         let (reader, writer) = pipe_with(PipeFlags::CLOEXEC).map_err(|e| broken("pipe", e))?;
         let again = writer.try_clone().map_err(|e| broken("pipe", e))?;
         let mut command = Command::new(&program);
-        command.args(&words[1..]).current_dir(folder).env_clear().envs(kept::variables());
+        command.args(&words[1..]).current_dir(folder).env_clear().envs(inherited_variables());
         command.env("PATH", PATH).env("HOME", folder).env("LANG", "C").envs(&self.variables);
         // A closed pipe, not /dev/null: an environment may have no /dev.
         command.stdin(Stdio::piped()).stdout(Stdio::from(writer)).stderr(Stdio::from(again));

@@ -7,13 +7,13 @@ use std::ffi::OsString;
 
 /// The mark by which a session finds its processes again, and what limits the registers that the C library
 /// uses: in a guest whose kernel cannot save the wide ones, a program that uses them dies.
-const KEPT: [&str; 2] = ["TARE_SESSION", "GLIBC_TUNABLES"];
+const INHERITED: [&str; 2] = ["TARE_SESSION", "GLIBC_TUNABLES"];
 
-/// Those of this process that are kept.
+/// Those of this process's variables that its children get.
 ///
-/// The one place outside the command line that reads environment variables: every program of a trial inherits them, and
-/// is started from three levels of processes that have nothing else to pass them on by.
+/// The one place outside the command line that reads environment variables: agents, trials, applets and workloads all
+/// start programs, and nothing but the environment connects them.
 #[allow(clippy::disallowed_methods, reason = "they are passed on unread, from process to process")]
-pub fn variables() -> impl Iterator<Item = (OsString, OsString)> {
-    std::env::vars_os().filter(|(name, _)| KEPT.iter().any(|kept| name == kept))
+pub fn inherited_variables() -> impl Iterator<Item = (OsString, OsString)> {
+    std::env::vars_os().filter(|(name, _)| INHERITED.iter().any(|inherited| name == inherited))
 }
