@@ -34,7 +34,7 @@ const BANNED: [(&str, &str); 25] = [
 ];
 
 /// After `is no` these are plain English: `is no longer`.
-const AFTER_NO: [&str; 12] = [
+const AFTER_NO: [&str; 16] = [
     "longer",
     "more",
     "less",
