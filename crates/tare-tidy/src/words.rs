@@ -46,6 +46,10 @@ const AFTER_NO: [&str; 16] = [
     "one",
     "smaller",
     "larger",
+    "slower",
+    "faster",
+    "further",
+    "use",
     "such",
 ];
 /// Before `is no` these are: `there is no`.

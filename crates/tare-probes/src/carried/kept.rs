@@ -14,7 +14,6 @@ const KEPT: [&str; 2] = ["TARE_SESSION", "GLIBC_TUNABLES"];
 /// The one place outside the command line that reads environment variables: every program of a trial inherits them, and
 /// is started from three levels of processes that have nothing else to pass them on by.
 #[allow(clippy::disallowed_methods, reason = "they are passed on unread, from process to process")]
-#[expect(clippy::disallowed_methods, reason = "they are handed on, and not read")]
 pub fn variables() -> impl Iterator<Item = (OsString, OsString)> {
     std::env::vars_os().filter(|(name, _)| KEPT.iter().any(|kept| name == kept))
 }
