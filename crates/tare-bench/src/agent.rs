@@ -278,7 +278,7 @@ impl Agent {
         Ok(Ran { trial, first_ns: first_ns.unwrap_or(whole_ns), whole_ns })
     }
 
-    /// The amount that runs a case for so many seconds: from a calibration, and then from a short run at that pace,
+    /// The amount that runs a case for this many seconds: from a calibration, and then from a short run at that pace,
     /// since a calibration never fills a queue.
     pub fn for_seconds(&mut self, case: &Case, seconds: f64) -> Result<Amount, String> {
         let batch_ns = BATCH_NS.min(seconds * 1e9 / 4.0);

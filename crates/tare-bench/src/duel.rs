@@ -36,6 +36,15 @@ pub enum Way {
     Veth,
 }
 
+impl Way {
+    pub fn text(self) -> &'static str {
+        match self {
+            Way::Loopback => "loopback",
+            Way::Veth => "a pair of virtual cards",
+        }
+    }
+}
+
 /// What a duel works with.
 pub struct Site<'a> {
     pub agent: &'a mut Agent,

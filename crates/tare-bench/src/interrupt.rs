@@ -4,28 +4,27 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::flag;
 
-static ASKED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+static INTERRUPTED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
 /// Exit code of a program that was interrupted, as shells have it.
 pub const EXIT: i32 = 130;
 
 /// Begins to watch.
 pub fn watch() -> Result<(), String> {
-    let asked = ASKED.get_or_init(Arc::default);
+    let flag = INTERRUPTED.get_or_init(Arc::default);
     for signal in [SIGINT, SIGTERM] {
         // In this order: the first one finds the flag unset.
-        flag::register_conditional_shutdown(signal, EXIT, Arc::clone(asked))
-            .and_then(|_| flag::register(signal, Arc::clone(asked)))
+        signal_hook::flag::register_conditional_shutdown(signal, EXIT, Arc::clone(flag))
+            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(flag)))
             .map_err(|e| format!("watching for Ctrl-C: {e}"))?;
     }
     Ok(())
 }
 
-/// An error once somebody wants an end.
+/// An error once the program was interrupted.
 pub fn check() -> Result<(), String> {
-    match ASKED.get().is_some_and(|asked| asked.load(Ordering::Relaxed)) {
+    match INTERRUPTED.get().is_some_and(|flag| flag.load(Ordering::Relaxed)) {
         true => Err("interrupted".into()),
         false => Ok(()),
     }

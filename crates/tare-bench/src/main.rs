@@ -78,7 +78,7 @@ enum Command {
     /// Podman's containers and images, temporary files, the session's own folders; and whether the record can be read.
     /// Ends with 1 when anything was left. Nothing else should enter environments meanwhile, or say --shared.
     Kills(Kill),
-    /// Measure differences whose size is known: what tare says of them must be true.
+    /// Measure differences whose size is known: tare's verdicts on them must be right.
     ///
     /// Podman's default filter of system calls against none must be slower by tens of nanoseconds a call, with an
     /// interval that excludes no difference; 200 us that are injected into each call must be found within 2 %. Ends
@@ -121,12 +121,12 @@ struct Kill {
 }
 
 /// Kills sessions; false when something was left.
-fn kill(asked: &Kill) -> Result<bool, String> {
-    let tare = binary(asked.tare.as_deref())?;
+fn kill(request: &Kill) -> Result<bool, String> {
+    let tare = binary(request.tare.as_deref())?;
     let folder =
-        tempfile::Builder::new().prefix("kills-").tempdir_in(&asked.scratch).map_err(|e| e.to_string())?;
+        tempfile::Builder::new().prefix("kills-").tempdir_in(&request.scratch).map_err(|e| e.to_string())?;
     let wanted = |(target, _): &(&str, u64)| {
-        asked.environments.is_empty() || asked.environments.iter().any(|e| e == target)
+        request.environments.is_empty() || request.environments.iter().any(|e| e == target)
     };
     let targets: Vec<_> = kills::TARGETS.into_iter().filter(wanted).collect();
     let (targets, absent) = kills::ready(&tare, &targets).map_err(|e| format!("tare check: {e}"))?;
@@ -140,16 +140,21 @@ fn kill(asked: &Kill) -> Result<bool, String> {
         tare: &tare,
         folder: folder.path(),
         targets: &targets,
-        rounds: asked.rounds,
-        seed: asked.seed,
-        alone: !asked.shared,
+        rounds: request.rounds,
+        seed: request.seed,
+        alone: !request.shared,
     };
-    let tell = &mut |line: &str| {
+    let report = &mut |line: &str| {
         println!("{line}");
         interrupt::check().map_err(io::Error::other)
     };
-    let found = kills.run(tell).map_err(|e| e.to_string())?;
-    println!("{} sessions killed, seed {}: something was left of {}", asked.rounds, asked.seed, found.len());
+    let found = kills.run(report).map_err(|e| e.to_string())?;
+    println!(
+        "{} sessions killed, seed {}: something was left of {}",
+        request.rounds,
+        request.seed,
+        found.len()
+    );
     found.iter().for_each(|one| println!("{one}"));
     Ok(found.is_empty())
 }
@@ -168,7 +173,7 @@ fn main() -> ExitCode {
             agreement::run(&setting, &agreement::Choice { families: family, rows: row, resume }, unixbench)
         }
         Command::Overhead { setting } => overhead::run(&setting).map(|()| true),
-        Command::Kills(asked) => kill(&asked),
+        Command::Kills(request) => kill(&request),
         Command::Truths { setting } => truths::run(&setting),
         Command::Delayed { delay_us, words } => {
             let ended = truths::delay::run(Duration::from_micros(delay_us), &words);

@@ -99,9 +99,7 @@ impl Bench<'_> {
         command.args(["--name=null", "--ioengine=null", "--rw=read", "--bs=4k", "--size=1t", "--time_based"]);
         command.args(["--output-format=json"]).arg(format!("--runtime={}", self.setting.seconds()));
         let ended = tool::run(&mut command, self.setting.patience())?;
-        let json = ended.output.find('{').map_or("", |at| &ended.output[at..]);
-        let document: serde_json::Value =
-            serde_json::from_str(json).map_err(|e| format!("fio's JSON: {e}"))?;
+        let document = tool::json("fio", &ended.output)?;
         let rate = document["jobs"][0]["read"]["iops"].as_f64().filter(|iops| *iops > 0.0);
         Ok(1e9 / rate.ok_or("fio gave no requests a second")?)
     }

@@ -40,7 +40,7 @@ impl Progress {
         format!("[{}/{}, {} left]", self.row, self.rows, minutes(self.left(0, Duration::ZERO)))
     }
 
-    /// So many rounds of the row are done: drawn over itself where somebody looks.
+    /// Draws how many rounds of the row are done, over the last such line, on a terminal.
     pub fn round(&self, name: &str, done: u32) {
         if self.draws {
             let left = minutes(self.left(done, self.row_began.elapsed()));
@@ -48,7 +48,7 @@ impl Progress {
         }
     }
 
-    /// The row is over; one that could not be run says nothing of the others' time.
+    /// The row is over; one that could not be run does not predict the time of the others.
     pub fn done(&mut self, was_run: bool) {
         if self.draws {
             eprint!("\r\x1b[K");

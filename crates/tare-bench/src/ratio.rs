@@ -10,9 +10,9 @@ use tare_analysis::verdicts::verdict::Margin;
 /// What must hold of a ratio tare/tool.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Requirement {
-    /// tare reaches so much of the tool's figure.
+    /// tare reaches this share of the tool's figure.
     AtLeast(f64),
-    /// The ratio is 1 to within such a share.
+    /// The ratio is 1 to within this share.
     Within(f64),
     /// Only shown.
     Shown,
@@ -21,14 +21,14 @@ pub enum Requirement {
 /// Whether it holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Holds {
-    /// The whole interval says so.
+    /// The whole interval lies within.
     Yes,
     /// The interval reaches what is required, and goes beyond it too.
     Reached,
-    /// The whole interval says otherwise.
+    /// The whole interval lies outside.
     No,
     /// Nothing is required.
-    Unasked,
+    NotRequired,
 }
 
 /// A ratio tare/tool over rounds.
@@ -75,7 +75,7 @@ impl Ratio {
         let (from, to) = match requirement {
             Requirement::AtLeast(least) => (least, f64::INFINITY),
             Requirement::Within(share) => (1.0 - share, 1.0 + share),
-            Requirement::Shown => return Holds::Unasked,
+            Requirement::Shown => return Holds::NotRequired,
         };
         match (self.low, self.high) {
             (low, high) if low >= from && high <= to => Holds::Yes,
@@ -111,7 +111,7 @@ impl Holds {
             Holds::Yes => "yes",
             Holds::Reached => "reached",
             Holds::No => "**no**",
-            Holds::Unasked => "-",
+            Holds::NotRequired => "-",
         }
     }
 }
@@ -155,6 +155,6 @@ mod tests {
         assert_eq!(ratio(0.98, 1.02).holds(required), Holds::Yes);
         assert_eq!(ratio(0.98, 1.04).holds(required), Holds::Reached);
         assert_eq!(ratio(1.04, 1.05).holds(required), Holds::No);
-        assert_eq!(ratio(1.04, 1.05).holds(Requirement::Shown), Holds::Unasked);
+        assert_eq!(ratio(1.04, 1.05).holds(Requirement::Shown), Holds::NotRequired);
     }
 }

@@ -10,6 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
+use serde_json::Value;
 
 /// Longest that a program may take to print its version.
 const VERSION: Duration = Duration::from_secs(5);
@@ -66,6 +67,12 @@ fn output(command: &mut Command, patience: Duration) -> io::Result<Output> {
             Err(io::Error::new(io::ErrorKind::TimedOut, what))
         }
     }
+}
+
+/// The JSON that a program printed; warnings may stand before it.
+pub fn json(name: &str, output: &str) -> Result<Value, String> {
+    let json = output.find('{').map_or("", |at| &output[at..]);
+    serde_json::from_str(json).map_err(|e| format!("{name}'s JSON: {e}"))
 }
 
 /// The first number after a label.

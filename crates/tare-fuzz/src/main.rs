@@ -38,7 +38,7 @@ struct Args {
     /// How long, for each target.
     #[arg(long, default_value_t = 60)]
     seconds: u64,
-    /// So many inputs instead, which depends on nothing but the seed.
+    /// How many inputs instead, which depends on nothing but the seed.
     #[arg(long)]
     inputs: Option<u64>,
     #[arg(long, default_value_t = 1)]

@@ -3,6 +3,9 @@
 //! Nothing here draws on the terminal or reads arguments, environment variables or the home folder:
 //! the program passes them in.
 
+#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::print_stdout))]
+#![cfg_attr(test, allow(clippy::disallowed_methods))]
+
 pub mod containers;
 pub mod environments;
 pub mod error;

@@ -1,5 +1,7 @@
 //! The agent by itself: what the tests start where the program starts its own copy.
 
+#![allow(clippy::disallowed_methods)]
+
 fn main() {
     let arguments: Vec<_> = std::env::args_os().collect();
     let code = tare_probes::agent::run_subcommand(&arguments).unwrap_or_else(|| {

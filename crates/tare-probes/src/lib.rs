@@ -3,6 +3,9 @@
 //! This crate needs nothing of the environment beyond the kernel's system calls: no /proc, no /tmp, no
 //! dynamic library. What is missing becomes a named gap.
 
+#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::print_stdout))]
+#![cfg_attr(test, allow(clippy::disallowed_methods))]
+
 pub mod agent;
 
 pub mod carried;

@@ -2,6 +2,9 @@
 //!
 //! A record holds raw figures and facts, never a conclusion.
 
+#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr))]
+#![cfg_attr(test, allow(clippy::disallowed_methods))]
+
 pub mod entry;
 pub mod error;
 pub mod follower;

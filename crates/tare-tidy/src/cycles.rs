@@ -95,7 +95,9 @@ impl Visit<'_> for Paths {
     }
 
     fn visit_item_use(&mut self, used: &syn::ItemUse) {
-        leaves(Vec::new(), &used.tree, &mut |_, path| drop(self.0.insert(path)));
+        leaves(Vec::new(), &used.tree, &mut |_, path| {
+            self.0.insert(path);
+        });
     }
 
     fn visit_path(&mut self, path: &syn::Path) {

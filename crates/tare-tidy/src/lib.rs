@@ -8,6 +8,8 @@ pub mod lists;
 mod modules;
 #[cfg(test)]
 mod planted;
+pub mod public;
 
 pub mod shape;
 pub mod tree;
+pub mod words;

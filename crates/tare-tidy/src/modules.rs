@@ -116,6 +116,18 @@ impl<'t> Modules<'t> {
         self.all[parent].children.insert(name, child);
     }
 
+    /// Whether a file below `src/` is a module of the tests of this target.
+    pub fn is_of_tests(&self, source: &Source) -> bool {
+        let declares = |item: &Item| match item {
+            Item::Mod(item) => {
+                is_of_tests(&item.attrs)
+                    && source.path.file_stem().is_some_and(|stem| stem == plain(&item.ident).as_str())
+            }
+            _ => false,
+        };
+        self.krate.sources.iter().any(|other| other.syntax.items.iter().any(declares))
+    }
+
     /// Notes what a `use` brings into a module.
     pub fn bring(&mut self, module: usize, before: Vec<String>, tree: &UseTree) {
         leaves(before, tree, &mut |name, path| match name {

@@ -1,5 +1,6 @@
 //! The tree that rules look at: the crates of a workspace, and their files, read and split into tokens.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -60,7 +61,7 @@ impl Source {
 }
 
 /// Files with an ending below a folder, in order; what was built is left out.
-pub fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
+pub(crate) fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
     let mut all = Vec::new();
     for path in entries(folder) {
         let name = path.file_name().unwrap_or_default();
@@ -73,36 +74,38 @@ pub fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
     all
 }
 
-pub fn read(path: &Path) -> Result<String, String> {
+pub(crate) fn read(path: &Path) -> Result<String, String> {
     fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))
 }
 
 /// Paths in a folder, in order; none where there is no such folder.
-pub fn entries(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn entries(folder: &Path) -> Vec<PathBuf> {
     let mut all: Vec<PathBuf> =
         fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
     all.sort();
     all
 }
 
-/// Calls back with every identifier, those in macros included.
-pub fn identifiers(tokens: &TokenStream, found: &mut dyn FnMut(String)) {
+/// Every identifier, those in macros included.
+pub(crate) fn identifiers(tokens: &TokenStream) -> BTreeSet<String> {
+    let mut all = BTreeSet::new();
     for token in tokens.clone() {
         match token {
-            TokenTree::Ident(ident) => found(plain(&ident)),
-            TokenTree::Group(group) => identifiers(&group.stream(), found),
+            TokenTree::Ident(ident) => all.extend([plain(&ident)]),
+            TokenTree::Group(group) => all.append(&mut identifiers(&group.stream())),
             TokenTree::Punct(_) | TokenTree::Literal(_) => {}
         }
     }
+    all
 }
 
 /// An identifier without the mark of a raw one.
-pub fn plain(ident: &proc_macro2::Ident) -> String {
+pub(crate) fn plain(ident: &proc_macro2::Ident) -> String {
     ident.to_string().trim_start_matches("r#").to_owned()
 }
 
 /// Whether an item is compiled for tests alone.
-pub fn is_of_tests(attributes: &[syn::Attribute]) -> bool {
+pub(crate) fn is_of_tests(attributes: &[syn::Attribute]) -> bool {
     attributes.iter().any(|attribute| match &attribute.meta {
         syn::Meta::Path(path) => path.is_ident("test"),
         syn::Meta::List(list) if list.path.is_ident("cfg") => {

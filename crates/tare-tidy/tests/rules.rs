@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use tare_tidy::tree::Tree;
-use tare_tidy::{arrows, cycles, lists, shape};
+use tare_tidy::{arrows, cycles, lists, public, shape, words};
 
 /// Which of our crates each may import, and which its tests may besides; see ARCHITECTURE.md. No other arrow.
 const ARROWS: arrows::Arrows<'_> = &[
@@ -33,6 +33,12 @@ const FOREIGN: &[(&str, &str, &str)] = &[
 const LIKE_THINGS: &[&str] =
     &["crates/tare-probes/src/probes", "crates/tare-lab/src/environments", "crates/tare/src/commands"];
 
+/// Names that libraries show without a user, and why.
+const SHOWN: &[(&str, &str)] = &[];
+
+/// Banned words in quotations: of a file and a word.
+const QUOTATIONS: &[(&str, &str)] = &[("crates/tare-tidy/src/words.rs", "*")];
+
 /// Folders whose files are listed in the sources of a crate.
 const LISTS: &[lists::Listed<'_>] = &[("studies", "tare-lab"), ("published", "tare-lab")];
 
@@ -57,6 +63,11 @@ fn crates_import_only_along_the_arrows() {
 #[test]
 fn no_files_import_each_other_in_a_circle() {
     none(cycles::between_files(&tree()));
+}
+
+#[test]
+fn what_a_library_shows_has_a_user() {
+    none(public::without_user(&tree(), SHOWN));
 }
 
 #[test]
@@ -87,4 +98,9 @@ fn nothing_is_left_unfinished() {
 #[test]
 fn every_study_and_every_article_is_listed() {
     none(lists::unlisted(&tree(), LISTS));
+}
+
+#[test]
+fn words_are_those_of_the_field() {
+    none(words::banned(&tree(), QUOTATIONS));
 }

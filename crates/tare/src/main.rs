@@ -1,5 +1,7 @@
 //! tare: weighs the layers between a program and the hardware.
 
+#![cfg_attr(not(test), warn(clippy::unwrap_used))]
+
 mod args;
 mod commands;
 mod failure;

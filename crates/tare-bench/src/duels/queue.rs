@@ -102,9 +102,7 @@ impl Duel for Queue {
 
 /// MB/s and mean latency in microseconds out of fio's JSON.
 fn figures(output: &str, op: &str) -> Result<Vec<f64>, String> {
-    // Warnings may stand before the document.
-    let json = output.find('{').map_or("", |at| &output[at..]);
-    let document: serde_json::Value = serde_json::from_str(json).map_err(|e| format!("fio's JSON: {e}"))?;
+    let document = tool::json("fio", output)?;
     let of = &document["jobs"][0][op];
     let number =
         |value: &serde_json::Value| value.as_f64().ok_or_else(|| format!("fio gave no {op} figures"));

@@ -157,8 +157,8 @@ impl Duel for UnixBench {
     }
 }
 
-/// The last figure that a program printed, a second, a minute or as it stands; `asked_s` where it told no time.
-fn result(printed: &str, asked_s: f64) -> Result<f64, String> {
+/// The last figure that a program printed, a second, a minute or as it stands; over `requested_s` where it printed no time.
+fn result(printed: &str, requested_s: f64) -> Result<f64, String> {
     let fields = |label: &str| {
         let line = printed.lines().rev().find_map(|line| line.trim().strip_prefix(label))?;
         Some(line.split('|').map(str::trim).collect::<Vec<_>>())
@@ -166,11 +166,11 @@ fn result(printed: &str, asked_s: f64) -> Result<f64, String> {
     let number = |text: Option<&&str>| text.and_then(|text| text.parse::<f64>().ok());
     let count = fields("COUNT|").ok_or("it printed no COUNT")?;
     let (value, base) = (number(count.first()), number(count.get(1)));
-    let (value, base) = (value.ok_or("its COUNT is no number")?, base.ok_or("its COUNT has no base")?);
+    let (value, base) = (value.ok_or("its COUNT is not a number")?, base.ok_or("its COUNT has no base")?);
     if base == 0.0 {
         return Ok(value);
     }
-    let elapsed_s = fields("TIME|").and_then(|time| number(time.first())).unwrap_or(asked_s);
+    let elapsed_s = fields("TIME|").and_then(|time| number(time.first())).unwrap_or(requested_s);
     if elapsed_s > 0.0 { Ok(value * base / elapsed_s) } else { Err("it took no time".into()) }
 }
 

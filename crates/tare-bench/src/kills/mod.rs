@@ -57,9 +57,9 @@ impl fmt::Display for Found {
 }
 
 impl Kills<'_> {
-    /// Kills one session a round; returns the rounds in which something was left. `tell` hears of every round, and
+    /// Kills one session a round; returns the rounds in which something was left. `report` is given a line for every round, and
     /// ends it all with an error.
-    pub fn run(&self, tell: &mut dyn FnMut(&str) -> io::Result<()>) -> io::Result<Vec<Found>> {
+    pub fn run(&self, report: &mut dyn FnMut(&str) -> io::Result<()>) -> io::Result<Vec<Found>> {
         for name in ["state", "scratch"] {
             fs::create_dir_all(self.folder.join(name))?;
         }
@@ -71,7 +71,7 @@ impl Kills<'_> {
             let span_ms = if generator.below(2) == 0 { span_ms / 8 } else { span_ms };
             let after_ms = generator.below(span_ms.max(1));
             let what = self.kill(target, after_ms)?;
-            tell(&format!(
+            report(&format!(
                 "{:3} of {}  {target} after {after_ms} ms: {}",
                 round + 1,
                 self.rounds,

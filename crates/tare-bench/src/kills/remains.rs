@@ -52,7 +52,7 @@ pub fn of(folder: &Path, sessions: &BTreeSet<String>) -> Vec<String> {
     left
 }
 
-/// Tells what belongs to the sessions.
+/// Recognises what belongs to the sessions.
 struct Whose<'a> {
     folder: &'a Path,
     sessions: &'a BTreeSet<String>,
@@ -95,7 +95,7 @@ impl Machine {
     }
 }
 
-/// Living processes, each with all that could tell whose it is.
+/// Living processes, each with all that could show whose it is.
 fn processes() -> Vec<(u32, String)> {
     let pids = entries(Path::new("/proc")).into_iter();
     pids.filter_map(|path| {

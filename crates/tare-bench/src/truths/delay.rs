@@ -21,7 +21,7 @@ use crate::machine;
 /// Requests of seccomp_unotify(2) for this layout of their structures (linux/seccomp.h).
 const RECEIVE: libc::Ioctl = 0xc050_2100u32 as libc::Ioctl;
 const ANSWER: libc::Ioctl = 0xc018_2101u32 as libc::Ioctl;
-/// Lets the call go on as if nobody had looked.
+/// Lets the call go on as if it had not been intercepted.
 const GO_ON: u32 = 1;
 
 /// Runs a program with the delay; its exit code.
@@ -41,7 +41,7 @@ pub fn run(delay: Duration, words: &[OsString]) -> Result<i32, String> {
     Ok(status.code().unwrap_or(1))
 }
 
-/// Has getppid of this thread, and of what it starts, told to whoever holds the descriptor.
+/// Reports each getppid of this thread, and of what it starts, to whoever holds the descriptor.
 fn filter() -> io::Result<OwnedFd> {
     let statement = |code: u32, k: u32| libc::sock_filter { code: code as u16, jt: 0, jf: 0, k };
     let mut lines = [
@@ -89,7 +89,7 @@ fn wait_on_all(calls: &impl AsFd, delay: Duration) -> io::Result<()> {
     }
 }
 
-/// An ioctl; a caller that died meanwhile is no error.
+/// An ioctl; that a caller died meanwhile is not an error.
 fn control<T>(calls: &impl AsFd, request: libc::Ioctl, value: &mut T) -> io::Result<()> {
     loop {
         // SAFETY: the structure is the one that the request is for, and lives through the call.

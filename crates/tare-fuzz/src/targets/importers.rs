@@ -77,7 +77,7 @@ fn run(input: &[u8]) -> Result<String, String> {
     }
     let values = || imported.figures.iter().flat_map(|figure| &figure.values);
     if let Some(value) = values().find(|value| !value.value.is_finite()) {
-        return Err(format!("{value:?} is no number"));
+        return Err(format!("{value:?} is not a number"));
     }
     let entry = Entry::Imported(imported.clone());
     if from_line(to_line(&entry).as_bytes()) != Some(entry) {

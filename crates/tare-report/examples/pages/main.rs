@@ -1,5 +1,7 @@
 //! Writes pages made by hand into a folder, for the browser tests and for looking at them.
 
+#![allow(clippy::disallowed_methods)]
+
 #[path = "../../src/specimen.rs"]
 #[allow(dead_code)]
 mod specimen;

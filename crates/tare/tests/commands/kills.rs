@@ -18,10 +18,10 @@ fn nothing_is_left_of_sessions_that_are_killed_at_random() {
         return;
     }
     let kills = Kills { tare, folder: folder.path(), targets: &targets, rounds: 12, seed: 7, alone: false };
-    let tell = &mut |line: &str| {
+    let report = &mut |line: &str| {
         println!("{line}");
         Ok(())
     };
-    let found = kills.run(tell).unwrap();
+    let found = kills.run(report).unwrap();
     assert_eq!(found.iter().map(ToString::to_string).collect::<Vec<_>>(), [""; 0]);
 }

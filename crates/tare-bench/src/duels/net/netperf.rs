@@ -96,8 +96,7 @@ impl Duel for Netperf {
 
     fn tool(&self) -> String {
         let arguments = self.test.arguments.iter().map(|argument| format!(" {argument}")).collect::<String>();
-        let way = if self.position.way == Way::Veth { "a pair of virtual cards" } else { "loopback" };
-        format!("netperf -t {}{arguments} over {way}", self.test.netperf)
+        format!("netperf -t {}{arguments} over {}", self.test.netperf, self.position.way.text())
     }
 
     fn placement(&self) -> Placement {
@@ -134,12 +133,7 @@ impl Duel for Netperf {
         let mut parameters = self.test.parameters.to_vec();
         parameters.push(("pin", self.position.pin()));
         let mut case = case(self.test.probe, &parameters)?;
-        let mut tare = None;
-        if self.position.way == Way::Veth {
-            let server = Server::tare(&site.setting.binary()?, self.position)?;
-            case.peer = Some(site.agent.reach(server.address));
-            tare = Some(server);
-        }
+        let tare = Server::far_end(site, self.position, &mut case)?;
         let amount = site.agent.for_seconds(&case, site.setting.seconds().into())?;
         let server = Server::netserver(self.position)?;
         self.ready = Some(Ready { case, amount, server, _tare: tare });

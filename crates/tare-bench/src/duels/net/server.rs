@@ -7,14 +7,16 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use crate::duel::{Placement, Way};
+use tare_data::names::Case;
+
+use crate::duel::{Placement, Site, Way};
 use crate::machine::{self, Pinned};
 use crate::tool;
 use crate::veth::{FAR, FAR_ADDRESS};
 
-/// A server may take so long to listen.
+/// Longest that a server may take to listen.
 const LISTENING: Duration = Duration::from_secs(5);
-/// A server that cannot be asked whether it listens has so long to begin.
+/// Time to begin, for a server that cannot be probed by a connection.
 const BEGINNING: Duration = Duration::from_millis(500);
 
 /// Where both ends of a row are.
@@ -129,11 +131,21 @@ impl Server {
         })
     }
 
-    /// tare's own, which speaks netperf's protocol too.
-    pub fn tare(binary: &Path, position: Position) -> Result<Server, String> {
-        Server::start(binary, position, Known::ByConnecting, |address| {
+    /// tare's own, which speaks netperf's protocol too, as the far end of a case over a pair of cards. Over loopback
+    /// a probe has its far end in its own process.
+    pub fn far_end(
+        site: &mut Site<'_>,
+        position: Position,
+        case: &mut Case,
+    ) -> Result<Option<Server>, String> {
+        if position.way == Way::Loopback {
+            return Ok(None);
+        }
+        let server = Server::start(&site.setting.binary()?, position, Known::ByConnecting, |address| {
             ["serve", "--netperf", "--listen", &address.to_string()].map(str::to_owned).into()
-        })
+        })?;
+        case.peer = Some(site.agent.reach(server.address));
+        Ok(Some(server))
     }
 
     fn last_words(&mut self) -> String {

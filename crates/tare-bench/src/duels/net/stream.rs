@@ -44,8 +44,7 @@ impl Duel for Stream {
     }
 
     fn tool(&self) -> String {
-        let way = if self.position.way == Way::Veth { "a pair of virtual cards" } else { "loopback" };
-        format!("iperf3 -l {SIZE_OF_IPERF} over {way}, the same congestion control")
+        format!("iperf3 -l {SIZE_OF_IPERF} over {}, the same congestion control", self.position.way.text())
     }
 
     fn placement(&self) -> Placement {
@@ -72,12 +71,7 @@ impl Duel for Stream {
             ("pin", self.position.pin()),
         ];
         let mut case = case("net.stream", &parameters)?;
-        let mut tare = None;
-        if self.position.way == Way::Veth {
-            let server = Server::tare(&site.setting.binary()?, self.position)?;
-            case.peer = Some(site.agent.reach(server.address));
-            tare = Some(server);
-        }
+        let tare = Server::far_end(site, self.position, &mut case)?;
         let amount = site.agent.for_seconds(&case, site.setting.seconds().into())?;
         let server = Server::start(&program, self.position, Known::ByWaiting, |address| {
             let (ip, port) = (address.ip().to_string(), address.port().to_string());
@@ -113,8 +107,7 @@ impl Duel for Stream {
 
 /// Bits a second that arrived, out of iperf3's JSON.
 fn received(output: &str) -> Result<f64, String> {
-    let document: serde_json::Value =
-        serde_json::from_str(output).map_err(|e| format!("iperf3's JSON: {e}"))?;
+    let document = tool::json("iperf3", output)?;
     let rate = document["end"]["sum_received"]["bits_per_second"].as_f64();
     rate.ok_or_else(|| format!("iperf3 gave no rate: {}", document["error"].as_str().unwrap_or("no reason")))
 }
