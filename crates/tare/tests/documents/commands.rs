@@ -11,13 +11,13 @@ use crate::console::words;
 #[allow(dead_code)]
 mod args;
 
-/// The commands in a document's fences for a shell, without their comments.
+/// The commands in a document's fences for a shell, without comments and what they are piped into.
 fn commands(text: &str) -> Vec<Vec<String>> {
     let fences = book::fences(text).into_iter().filter(|fence| fence.words().0 == "sh");
     let bodies = fences.map(|fence| text[fence.body].replace("\\\n", " "));
     let lines: Vec<String> =
         bodies.flat_map(|body| body.lines().map(str::to_owned).collect::<Vec<_>>()).collect();
-    let typed = lines.iter().map(|line| line.split(" #").next().unwrap_or_default());
+    let typed = lines.iter().map(|line| line.split(['#', '|']).next().unwrap_or_default());
     typed.filter(|line| line.starts_with("tare ")).map(words).collect()
 }
 
