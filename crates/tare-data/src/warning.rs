@@ -56,19 +56,20 @@ impl Warning {
             Warning::CoarseClock { step_ns } => format!("its clock moves in steps of {step_ns} ns"),
             Warning::RoundsRepeated { repeated, kept } => {
                 let rounds = if *repeated == 1 { "round was" } else { "rounds were" };
-                format!("{repeated} {rounds} disturbed and run again ({kept} kept)")
+                format!("{repeated} {rounds} disturbed and repeated ({kept} kept)")
             }
             Warning::TrialsFailed { failed, of } => format!("{failed} of {of} trials failed"),
             Warning::SharedStarts { starts, rounds } => {
-                format!("{rounds} rounds share {starts} starts of the environment")
+                let starts = if *starts == 1 { "1 start".into() } else { format!("{starts} starts") };
+                format!("{rounds} rounds share {starts} of the environment")
             }
             Warning::BrokenOff { rounds, planned } => {
                 format!("the session broke off after {rounds} of {planned} rounds")
             }
-            Warning::EmulatedProcessor => "the processor is emulated".into(),
+            Warning::EmulatedProcessor => "the CPU is emulated".into(),
             Warning::DatagramsAstray { lost, late, duplicated, reordered } => {
                 format!(
-                    "datagrams: {lost} lost, {late} late, {duplicated} came twice, {reordered} out of order"
+                    "datagrams: {lost} lost, {late} late, {duplicated} duplicated, {reordered} out of order"
                 )
             }
         }
@@ -78,26 +79,24 @@ impl Warning {
     pub fn advice(&self) -> &'static str {
         match self {
             Warning::ControlColoured { .. } => {
-                "quieten the machine (tare check names what is loud) and run again"
+                "reduce background load ('tare check' lists sources of noise) and run again"
             }
             Warning::SkewedTail { .. } => "read the interval of the median, which is the one shown",
             Warning::Modal { .. } => {
-                "look at the raw rounds; pinning or a longer budget may separate the groups"
+                "inspect the raw rounds; pinning or a longer budget may separate the groups"
             }
-            Warning::CanaryOutside { .. } => {
-                "do not read processor figures of this environment as its own cost"
-            }
-            Warning::ClockDisagrees { .. } => "trust ratios above that size only",
+            Warning::CanaryOutside { .. } => "do not take CPU results of this environment for its overhead",
+            Warning::ClockDisagrees { .. } => "trust only differences above that size",
             Warning::CoarseClock { .. } => {
                 "choose another clock source in the environment, e.g. tsc=reliable"
             }
             Warning::RoundsRepeated { .. } => "run when the machine is idle",
             Warning::TrialsFailed { .. } => "tare report --json names each failure",
-            Warning::SharedStarts { .. } => "a longer budget pays for more starts",
-            Warning::BrokenOff { .. } => "tare run --resume FILE goes on",
-            Warning::EmulatedProcessor => "read only its shape, or use a machine with KVM",
+            Warning::SharedStarts { .. } => "a longer budget allows more starts",
+            Warning::BrokenOff { .. } => "tare run --resume FILE continues it",
+            Warning::EmulatedProcessor => "compare only the shape of its results, or use a machine with KVM",
             Warning::DatagramsAstray { .. } => {
-                "read the rate as that of the answered ones; the way to the peer loses or doubles datagrams"
+                "the rate is that of the answered ones; the route to the peer loses or duplicates datagrams"
             }
         }
     }
