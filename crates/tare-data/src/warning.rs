@@ -72,7 +72,7 @@ impl Warning {
             Warning::BrokenOff { rounds, planned } => {
                 format!("the session broke off after {rounds} of {}", counted(u64::from(*planned), "round"))
             }
-            Warning::EmulatedProcessor => "the processor is emulated".into(),
+            Warning::EmulatedProcessor => "the CPU is emulated".into(),
             Warning::DatagramsAstray { lost, late, duplicated, reordered } => {
                 format!(
                     "datagrams: {lost} lost, {late} late, {duplicated} duplicated, {reordered} out of order"

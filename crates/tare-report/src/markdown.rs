@@ -124,7 +124,7 @@ fn explanations(session: &Session, findings: &Findings, rows: &[&Row], notes: &N
     if more > 0 {
         lines.push(format!("- {more} more notes"));
     }
-    let legend = view::legend(session, rows, &findings.baseline).join("; ");
+    let legend = view::legend(session, rows).join("; ");
     lines.push(String::new());
     let legend = if legend.is_empty() { legend } else { format!("{}. ", literal(&legend)) };
     lines.push(format!("<sub>{legend}{}</sub>", literal(&view::checks(findings).join(" "))));

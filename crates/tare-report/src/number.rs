@@ -322,7 +322,7 @@ mod tests {
             }
             prop_assert!(ratio(value).chars().count() <= 9, "{}", ratio(value));
             prop_assert!(ratio_interval(low, high, value).chars().count() <= 20);
-            prop_assert!(compact_interval(low, high).chars().count() <= 17);
+            prop_assert!(compact_interval(low, high).chars().count() <= 20);
             prop_assert!(duration(value).chars().count() <= 16);
             prop_assert!(percent(value).chars().count() <= 12);
         }

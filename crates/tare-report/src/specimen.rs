@@ -13,6 +13,14 @@ use tare_data::session::*;
 use tare_data::unit::{Direction, Unit};
 use tare_data::warning::Warning;
 
+/// Facts of a specimen's host.
+const HOST: [(&str, &str); 5] = [
+    ("cpu.count", "2"),
+    ("cpu.hypervisor", "KVM"),
+    ("cpu.model", "Intel(R) Xeon(R) Processor @ 2.50GHz"),
+    ("kernel.release", "6.18.44-generic"),
+    ("root.type", "ext4"),
+];
 /// Rounds of a specimen.
 const ROUNDS: u32 = 18;
 
@@ -29,7 +37,7 @@ const WORK: &[Work] = &[
     ("net.rr", "TCP round trip", None, Some("loopback"), 20_613.0),
 ];
 
-/// What a specimen's environment costs at each work; `None` is a gap.
+/// The slowdown of a specimen's environment at each work; `None` has no comparison.
 type Costs = [Option<f64>; 7];
 
 const TARGETS: &[(&str, Costs)] = &[
@@ -82,7 +90,7 @@ pub fn comparison(baseline: f64, ratio: f64, seed: u64) -> Comparison {
         decided_at: (verdict != Verdict::Inconclusive).then_some(12),
         needed: (verdict == Verdict::Inconclusive).then_some(Needed::Rounds(212)),
         smallest: Some(Smallest { differs: 1.026, slower: 1.046 }),
-        beyond: vec![],
+        beyond: vec![Beyond { ratio: 10.0, p: if ratio > 10.0 { 0.0004 } else { 1.0 } }],
         difference: baseline * (ratio - 1.0),
         starts: None,
         warnings: vec![],
@@ -170,7 +178,7 @@ pub fn session(targets: usize) -> Session {
             binary: "ab".repeat(32),
             started: "2026-11-21T20:41:07+01:00".into(),
             command: vec!["run".into(), "quick".into()],
-            host: facts("6.18.44"),
+            host: Facts(HOST.map(|(key, value)| (key.into(), value.into())).into()),
         },
         plan: Plan {
             study: "quick".into(),

@@ -107,23 +107,19 @@ pub fn banner(findings: &Findings) -> Option<String> {
 }
 
 /// What the words and signs of a table mean: only those that occur in it.
-pub fn legend(session: &Session, rows: &[&Row], baseline: &str) -> Vec<String> {
+pub fn legend(session: &Session, rows: &[&Row]) -> Vec<String> {
     let cells: Vec<_> = rows.iter().flat_map(|row| &row.cells).filter_map(words::comparison).collect();
     if cells.is_empty() {
         return Vec::new();
     }
     let occurs = |standing: &Standing| cells.iter().any(|cell| Standing::of_comparison(cell) == *standing);
     let margin = margins(&session.plan.cases);
-    let baseline = clean(baseline);
     use Standing::*;
     let meanings: [(&[Standing], String); 6] = [
-        (&[Slower, MaybeSlower, Faster, MaybeFaster], format!("by more than {margin} of {baseline}")),
+        (&[Slower, MaybeSlower, Faster, MaybeFaster], format!("by more than {margin}")),
         (&[SlightlySlower, SlightlyFaster], format!("a real difference within ±{margin}")),
-        (&[Same], format!("within ±{margin} of {baseline}")),
-        (
-            &[SlowerUnclear, FasterUnclear],
-            format!("more rounds are needed to know whether by more than {margin}"),
-        ),
+        (&[Same], format!("within ±{margin}")),
+        (&[SlowerUnclear, FasterUnclear], format!("more rounds would show whether by more than {margin}")),
         (&[SlowerInFewStarts, FasterInFewStarts], "other starts may differ: more starts are needed".into()),
         (&[Inconclusive], "more rounds are needed".into()),
     ];
@@ -139,11 +135,11 @@ pub fn legend(session: &Session, rows: &[&Row], baseline: &str) -> Vec<String> {
         parts.push(format!("{MAY_BE_CHANCE} = may be chance, given how many cells there are"));
     }
     let speedup = if occurs(&Faster) || occurs(&MaybeFaster) || occurs(&FasterInFewStarts) {
-        " (of the speedup where faster)"
+        " (or speedup)"
     } else {
         ""
     };
-    parts.push(format!("[ ] = 95 % confidence interval of the slowdown{speedup}"));
+    parts.push(format!("±, [ ] = 95 % confidence intervals of the value and of the slowdown{speedup}"));
     parts
 }
 
@@ -171,12 +167,7 @@ pub fn checks(findings: &Findings) -> Vec<String> {
             certificate.control_coloured
         ),
     }];
-    match certificate.smallest_effect {
-        Some(effect) if effect.is_finite() => checks
-            .push(format!("Differences below {} could have been missed.", percent((effect - 1.0).abs()))),
-        _ if findings.subjects.is_empty() => {}
-        _ => checks.push("Too few rounds to know which differences could have been missed.".into()),
-    }
+    checks.extend(smallest_differences(findings));
     checks.extend(rounds_to_decide(findings));
     if certificate.repeated > 0 {
         let rounds = counted(certificate.repeated as usize, "round was", "rounds were");

@@ -3,6 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 use tare_analysis::findings::{Cell, Comparison, Family, Missing, Needed, Verdict};
+use tare_analysis::verdicts::judge::FEWEST_STARTS;
 use tare_data::failure::FailureKind;
 use tare_data::session::Ending;
 use tare_data::warning::Warning;
@@ -11,9 +12,6 @@ use crate::number::{compact_interval, counted, percent, ratio, ratio_interval};
 
 /// Marks a difference that does not survive the correction for many cells.
 pub const MAY_BE_CHANCE: char = '†';
-
-/// From this many starts on, an unconfirmed difference is one of too many cells, and not of too few starts.
-const ENOUGH_STARTS: u32 = 8;
 
 /// How an environment does in one row: what a cell and the summary say of it, in the order of the summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -46,7 +44,7 @@ impl Standing {
 
     /// Of a comparison.
     pub fn of_comparison(comparison: &Comparison) -> Standing {
-        let few_starts = comparison.starts.is_some_and(|shared| shared.starts < ENOUGH_STARTS);
+        let few_starts = comparison.starts.is_some_and(|shared| (shared.starts as usize) < FEWEST_STARTS);
         match comparison.verdict {
             Verdict::Slower => Standing::Slower,
             Verdict::Faster => Standing::Faster,

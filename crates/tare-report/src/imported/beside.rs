@@ -6,7 +6,7 @@ use tare_data::imported::Imported;
 use tare_data::session::Session;
 use tare_data::unit::Unit;
 
-use super::{origin, words};
+use super::{origin, text_cell};
 use crate::markdown::literal;
 use crate::number::Figure;
 use crate::terminal::NARROWEST;
@@ -14,9 +14,9 @@ use crate::terminal::grid::{SPACING, layout, natural_width};
 use crate::text::{clean, paragraph};
 
 /// Stands above the table, in every format.
-const TITLE: &str = "Beside: figures of other tools. They are not of this session's rounds, so there is no ratio, no \
-                     interval and no verdict between the columns.";
-const NOTHING: &str = "Nothing that was imported corresponds to a case and metric of this session.";
+const TITLE: &str = "Beside: figures of other tools. They were not measured in this session's rounds, so there is no \
+                     slowdown, interval or verdict between the columns.";
+const NOTHING: &str = "No imported figure corresponds to a case and metric of this session.";
 
 /// A figure of another tool, and the session's own of the same case and metric.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -30,7 +30,7 @@ pub struct Beside {
     pub tool: String,
     /// Who states the other figure: tool, version, environment and file.
     pub origin: String,
-    /// Where the tool ran, as the person says who imported it.
+    /// Where the tool ran, according to the person who imported it.
     pub environment: Option<String>,
     pub figure: String,
     pub statistic: String,
@@ -113,7 +113,7 @@ fn level(cell: &Cell) -> Option<&Level> {
     }
 }
 
-/// What a line of the table says: case, metric, tare's own figures, the other tool's.
+/// A line of the table: case, metric, tare's own values, the other tool's.
 fn cells(beside: &Beside) -> [String; 4] {
     let own: Vec<String> = beside
         .own
@@ -126,7 +126,7 @@ fn cells(beside: &Beside) -> [String; 4] {
     let open = if beside.open.is_empty() {
         String::new()
     } else {
-        format!("; does not say {}", clean(&beside.open.join(", ")))
+        format!("; {} unknown", clean(&beside.open.join(", ")))
     };
     let other = Figure::plain(beside.value, beside.unit).text();
     [
@@ -149,7 +149,7 @@ pub fn beside_terminal(found: &[Beside], width: usize, coloured: bool) -> String
         return out.join("\n") + "\n";
     }
     let rows = std::iter::once(HEAD.map(str::to_owned)).chain(found.iter().map(cells));
-    let rows: Vec<Vec<_>> = rows.map(|row| row.iter().map(|cell| words(cell)).collect()).collect();
+    let rows: Vec<Vec<_>> = rows.map(|row| row.iter().map(|cell| text_cell(cell)).collect()).collect();
     let mut widths: Vec<usize> =
         (0..4).map(|at| rows.iter().map(|row: &Vec<_>| natural_width(&row[at])).max().unwrap_or(0)).collect();
     // The two long columns share what the short ones leave.

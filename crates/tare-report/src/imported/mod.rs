@@ -1,6 +1,6 @@
-//! Figures of other tools as bytes: what they stated, by whom, and which probe of tare measures the same.
+//! Figures of other tools: what they stated, and which of tare's probes measures the same.
 //!
-//! Nothing is computed of them, and nothing is claimed: a tool that ran alone, once, has no pairs and no interval.
+//! Nothing is computed from them: a tool that ran alone, once, has no pairs and no interval.
 
 mod beside;
 
@@ -22,13 +22,13 @@ pub const SCHEMA: &str = "tare-imported";
 /// Version of the document. Fields may be added under the same version; a changed or removed one raises it.
 pub const VERSION: u32 = 1;
 
-/// Says what such figures are, above every table of them.
-const TITLE: &str = "imported: figures that other tools stated. tare did not measure them: they are not paired with \
-                     anything, and have no interval of tare's.";
+/// Stands above every table of such figures.
+const TITLE: &str = "imported: figures that other tools stated. tare did not measure them, so they are paired with \
+                     nothing and have no confidence interval.";
 /// Widest column for names; what is longer is broken between words.
 const WIDEST_NAME: usize = 30;
 
-/// The tool, its version, where it ran and which file says so.
+/// The tool, its version, where it ran, and the file that was imported.
 fn origin(imported: &Imported) -> String {
     let version = imported.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
     let environment = imported.environment.as_ref().map(|name| format!(" · in {name}")).unwrap_or_default();
@@ -77,7 +77,8 @@ pub fn terminal(imported: &[Imported], width: usize, coloured: bool) -> String {
         out.extend(
             paragraph("  ", &parameters(&file.parameters), width).into_iter().filter(|line| !line.is_empty()),
         );
-        let mut rows = vec![["figure", "statistic", "value", "metric", "tare's probe"].map(words).to_vec()];
+        let mut rows =
+            vec![["figure", "statistic", "value", "metric", "tare's probe"].map(text_cell).to_vec()];
         rows.extend(file.figures.iter().map(row));
         let mut widths: Vec<usize> =
             (0..5).map(|at| rows.iter().map(|row| natural_width(&row[at])).max().unwrap_or(0)).collect();
@@ -94,27 +95,27 @@ pub fn terminal(imported: &[Imported], width: usize, coloured: bool) -> String {
     out.join("\n") + "\n"
 }
 
-fn words(text: &str) -> GridCell {
+fn text_cell(text: &str) -> GridCell {
     vec![Part::Words(span(text, anstyle::Style::new()))]
 }
 
-fn lines<'a>(texts: impl Iterator<Item = String> + 'a) -> GridCell {
+fn one_a_line<'a>(texts: impl Iterator<Item = String> + 'a) -> GridCell {
     texts.map(|text| Part::Spans(vec![span(text, anstyle::Style::new())])).collect()
 }
 
 fn row(figure: &ImportedFigure) -> Vec<GridCell> {
-    let mut name = words(&clean(&figure.name));
-    let said = parameters(&figure.parameters);
-    if !said.is_empty() {
-        name.push(Part::Words(span(said, anstyle::Style::new().dimmed())));
+    let mut name = text_cell(&clean(&figure.name));
+    let listed = parameters(&figure.parameters);
+    if !listed.is_empty() {
+        name.push(Part::Words(span(listed, anstyle::Style::new().dimmed())));
     }
     let values = figure.values.iter();
     vec![
         name,
-        lines(values.clone().map(|value| value.statistic.to_string())),
-        lines(values.clone().map(value)),
-        lines(values.map(|value| clean(value.metric.as_deref().unwrap_or("")))),
-        words(&corresponding(figure)),
+        one_a_line(values.clone().map(|value| value.statistic.to_string())),
+        one_a_line(values.clone().map(value)),
+        one_a_line(values.map(|value| clean(value.metric.as_deref().unwrap_or("")))),
+        text_cell(&corresponding(figure)),
     ]
 }
 
@@ -123,18 +124,22 @@ pub fn markdown(imported: &[Imported]) -> String {
     let mut out = format!("{}\n", literal(TITLE));
     for file in imported {
         out.push_str(&format!("\n**{}**\n", literal(&origin(file))));
-        let said = parameters(&file.parameters);
-        if !said.is_empty() {
-            out.push_str(&format!("<sub>{}</sub>\n", literal(&said)));
+        let listed = parameters(&file.parameters);
+        if !listed.is_empty() {
+            out.push_str(&format!("<sub>{}</sub>\n", literal(&listed)));
         }
         out.push_str("\n| figure | statistic | value | as written | metric | tare's probe |\n");
         out.push_str("| --- | --- | ---: | ---: | --- | --- |\n");
         for figure in &file.figures {
-            let said = parameters(&figure.parameters);
-            let said = if said.is_empty() { said } else { format!("<br><sub>{}</sub>", literal(&said)) };
+            let listed = parameters(&figure.parameters);
+            let listed =
+                if listed.is_empty() { listed } else { format!("<br><sub>{}</sub>", literal(&listed)) };
             for (at, stated) in figure.values.iter().enumerate() {
-                let name =
-                    if at == 0 { format!("{}{said}", literal(&clean(&figure.name))) } else { String::new() };
+                let name = if at == 0 {
+                    format!("{}{listed}", literal(&clean(&figure.name)))
+                } else {
+                    String::new()
+                };
                 let metric = clean(stated.metric.as_deref().unwrap_or(""));
                 let cells = [
                     stated.statistic.to_string(),

@@ -39,7 +39,7 @@ pub fn label(row: &Row) -> GridCell {
     if !row.headline {
         return vec![Part::Words(span(format!("{GLUE}{GLUE}{}", clean(&row.metric.name)), Style::new()))];
     }
-    let place = where_it_runs(row).replace(" · ", &format!("{GLUE}· "));
+    let place = where_it_runs(row).replace(" · ", &format!(" ·{GLUE}")).replace("to ", &format!("to{GLUE}"));
     vec![
         Part::Words(span(clean(&row.label), Style::new())),
         Part::Words(span(format!("{GLUE}{GLUE}{place}"), quiet())),
@@ -125,7 +125,12 @@ impl CellMaker<'_> {
         if self.wide {
             cell.push(one(span(rounds(&comparison.level), quiet())));
             let found = comparison.smallest.map(|smallest| percent((smallest.differs - 1.0).abs()));
-            cell.extend(found.map(|share| Part::Words(span(format!("could find {share}"), quiet()))));
+            cell.extend(found.map(|share| {
+                Part::Words(span(
+                    format!("may miss <{GLUE}{share}").replace(" %", &format!("{GLUE}%")),
+                    quiet(),
+                ))
+            }));
         }
         cell
     }

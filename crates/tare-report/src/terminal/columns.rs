@@ -72,16 +72,21 @@ impl Columns {
         chunks.into_iter().map(table).collect()
     }
 
-    /// Gives the environments what their lines need, then the labels, as far as there is room.
+    /// Gives the environments what their values, then what their words need, then the labels, as far as there is room.
     fn widen(&self, subjects: &[usize], widths: &mut [usize], width: usize) {
         let natural = |cells: &[GridCell]| cells.iter().map(natural_width).max().unwrap_or(0);
-        let wanted = subjects.iter().map(|subject| natural(&self.subjects[*subject]).min(width / 2));
-        let wanted: Vec<(usize, usize)> = (2..).zip(wanted).collect();
+        let of_values = |cells: &[GridCell]| {
+            let parts = cells.iter().flatten().filter(|part| matches!(part, Part::Spans(_)));
+            parts.map(|part| natural_width(&vec![part.clone()])).max().unwrap_or(0)
+        };
+        let columns = || (2..).zip(subjects.iter().map(|subject| &self.subjects[*subject]));
+        let values = columns().map(|(at, cells)| (at, of_values(cells)));
+        let words = columns().map(|(at, cells)| (at, natural(cells)));
         let label = natural(&self.labels);
-        let steps = [(0, label.min(WIDEST_LABEL)), (1, natural(&self.baselines)), (0, label)];
-        for (column, wanted) in wanted.into_iter().chain(steps) {
+        let labels = [(0, label.min(WIDEST_LABEL)), (1, natural(&self.baselines)), (0, label)];
+        for (column, wanted) in values.chain(words).chain(labels) {
             let room = width.saturating_sub(total(widths));
-            widths[column] += wanted.saturating_sub(widths[column]).min(room);
+            widths[column] += wanted.min(width / 2).saturating_sub(widths[column]).min(room);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use anstyle::Style;
 
-use crate::text::{columns, widest_word, wrap};
+use crate::text::{GLUE, columns, widest_word, wrap};
 
 /// Blank columns between two columns of the table.
 pub const SPACING: usize = 2;
@@ -84,8 +84,11 @@ fn broken_lines(cell: &GridCell, width: usize) -> Vec<Vec<Span>> {
                 out.push(line);
             }
             Part::Words(words) => {
-                let broken = wrap(&words.text, width).into_iter();
-                out.extend(broken.map(|line| vec![span(line, words.style)]));
+                // Every line keeps the indentation of the first.
+                let text = words.text.trim_start_matches(GLUE);
+                let indent = (words.text.chars().count() - text.chars().count()).min(width / 2);
+                let broken = wrap(text, width - indent).into_iter();
+                out.extend(broken.map(|line| vec![span(" ".repeat(indent) + &line, words.style)]));
             }
         }
     }

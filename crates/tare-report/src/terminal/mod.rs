@@ -13,7 +13,7 @@ use tare_data::session::Session;
 use self::columns::{Columns, family_heading};
 use self::grid::{SPACING, paint, span, total};
 use crate::notes::{CellWarnings, Notes};
-use crate::text::{clean, columns, paragraph};
+use crate::text::{GLUE, clean, columns, paragraph};
 use crate::{published, summary, view};
 
 /// Narrower terminals are laid out as this: a label, the baseline and one environment fit without breaking a word.
@@ -106,7 +106,9 @@ impl Output {
     }
 
     fn paragraph(&mut self, first: &str, text: &str, width: usize, style: Style) {
-        paragraph(first, text, width).iter().for_each(|line| self.styled(line, style));
+        // A number and its unit stay on one line.
+        let text = text.replace(" %", &format!("{GLUE}%"));
+        paragraph(first, &text, width).iter().for_each(|line| self.styled(line, style));
     }
 
     /// What articles state about these rows, apart from the session's own values.
@@ -166,7 +168,7 @@ impl Output {
         notes: &Notes,
         width: usize,
     ) {
-        let legend = view::legend(session, rows, &findings.baseline).join("; ");
+        let legend = view::legend(session, rows).join("; ");
         if !legend.is_empty() {
             self.paragraph("", &format!("{legend}."), width, cells::quiet());
         }

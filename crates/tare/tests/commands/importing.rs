@@ -153,7 +153,7 @@ fn pages_hold_what_was_imported() {
     assert_eq!(named, [Some("native"), None, Some("gvisor")]);
     let plain = ok(program.run(&["report", "i.tare"]));
     let said = ok(program.run(&["report", "i.tare", "--html", "i.html"]));
-    assert_eq!(said, format!("{plain}\npage    i.html\n"));
+    assert_eq!(said, format!("{plain}\nreport  i.html\n"));
     let alone = fs::read_to_string(program.path("i.html")).unwrap();
     assert!(alone.contains("<title>Figures of other tools · tare</title>"));
     assert!(alone.contains("\"netperf-keys.txt\"") && alone.contains("\"gvisor\""), "its data");
@@ -161,7 +161,7 @@ fn pages_hold_what_was_imported() {
     ok(program.run(&["run", "--only", "net.rr", "--in", "native", "--rounds", "1", "--record", "s.tare"]));
     ok(program.run(&["report", "s.tare", "--html", "plain.html"]));
     let said = ok(program.run(&["report", "s.tare", "--beside", "i.tare", "--html", "both.html"]));
-    assert!(said.contains("page    both.html") && said.contains("Beside: figures of other tools."), "{said}");
+    assert!(said.contains("report  both.html") && said.contains("Beside: figures of other tools."), "{said}");
     let pages = ["plain.html", "both.html"].map(|name| fs::read_to_string(program.path(name)).unwrap());
     assert_eq!(
         pages.map(|page| page.contains("netperf · in gvisor · netperf-keys-all.txt")),

@@ -17,7 +17,9 @@ fn a_session_ends_with_a_table_and_a_record_that_says_the_same() {
         "s.tare",
     ]);
     assert_eq!(said.code, Some(0), "{said:?}");
-    for words in ["system call", "container", "A/An environment", "record  s.tare", "again   tare run"] {
+    for words in
+        ["system call", "container", "control (native against native)", "record  s.tare", "again   tare run"]
+    {
         assert!(said.out.contains(words), "no '{words}' in {}", said.out);
     }
     assert!(said.out.lines().all(|line| line.chars().count() <= 80), "{}", said.out);

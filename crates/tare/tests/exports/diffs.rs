@@ -36,7 +36,7 @@ fn a_layer_that_has_become_slower_is_named_with_the_facts_that_differ() {
 fn a_gate_on_change_has_the_gate_s_exit_code() {
     let said = diff(USUAL, DEARER, &["--fail-if", "regressed"]);
     assert_eq!(said.code, Some(6), "{said:?}");
-    assert!(said.err.starts_with("gate shut: 2 of 3 cells trip it"), "{said:?}");
+    assert!(said.err.starts_with("condition met: in 2 of 3 cells"), "{said:?}");
     assert_eq!(diff(USUAL, DEARER, &["--fail-if", "regressed:container:sys.*>1.2"]).code, Some(6));
     assert_eq!(diff(USUAL, DEARER, &["--fail-if", "regressed>1.5"]).code, Some(0));
     assert_eq!(diff(DEARER, USUAL, &["--fail-if", "regressed"]).code, Some(0));
@@ -48,6 +48,6 @@ fn a_gate_on_change_has_the_gate_s_exit_code() {
 fn another_definition_is_not_compared() {
     let said = diff(USUAL, Made { definition: Some("another"), ..DEARER }, &["--fail-if", "regressed"]);
     assert_eq!(said.code, Some(6), "{said:?}");
-    assert!(said.err.starts_with("gate shut: none of 3 cells could be compared"), "{said:?}");
+    assert!(said.err.starts_with("condition not checked: none of 3 cells could be compared"), "{said:?}");
     assert!(!said.out.contains("regressed, 1"), "{said:?}");
 }

@@ -11,7 +11,10 @@ fn several_files_are_written_and_the_table_is_printed_still() {
     fs::write(program.path("a.csv"), "what was here before").unwrap();
     std::os::unix::fs::symlink("a.csv", program.path("link.csv")).unwrap();
     let said = program.run(&["report", "--export", "csv=link.csv", "--export", "junit=b.xml", "s.tare"]);
-    assert!(said.out.contains("system call") && said.out.contains("A/An environment"), "{said:?}");
+    assert!(
+        said.out.contains("system call") && said.out.contains("control (native against native)"),
+        "{said:?}"
+    );
     assert!(fs::read_to_string(program.path("a.csv")).unwrap().starts_with("study,started,"));
     assert!(fs::symlink_metadata(program.path("link.csv")).unwrap().is_symlink());
     assert!(fs::read_to_string(program.path("b.xml")).unwrap().ends_with("</testsuites>\n"));
@@ -59,9 +62,9 @@ fn a_job_s_summary_is_added_to() {
     let output = command.env("GITHUB_STEP_SUMMARY", &summary).output().unwrap();
     assert_eq!(output.status.code(), Some(6));
     let table = String::from_utf8(output.stdout).unwrap();
-    assert!(table.contains("A/An environment"), "the table is printed beside it: {table}");
+    assert!(table.contains("control (native against native)"), "the table is printed beside it: {table}");
     let text = fs::read_to_string(&summary).unwrap();
-    assert!(text.starts_with("# Earlier\n> [!CAUTION]\n> gate shut: 2 of 3 cells trip it; "), "{text}");
+    assert!(text.starts_with("# Earlier\n> [!CAUTION]\n> condition met: in 2 of 3 cells; "), "{text}");
     assert!(text.contains("| probe | native | container |"), "{text}");
     let mut command = program.command(&["report", "--export", "github-summary", "s.tare"]);
     let output = command.env_remove("GITHUB_STEP_SUMMARY").output().unwrap();

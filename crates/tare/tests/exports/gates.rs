@@ -1,4 +1,4 @@
-//! Gates: exit codes, and the line that says what could not be decided.
+//! Conditions of --fail-if: exit codes, and the line that says what could not be decided.
 
 use crate::records::{Made, USUAL, with_record};
 
@@ -15,14 +15,14 @@ fn gated(made: Made, conditions: &[&str]) -> (Option<i32>, String) {
 fn a_gate_has_an_exit_code_of_its_own() {
     let (code, err) = gated(USUAL, &["slower"]);
     assert_eq!(code, Some(6), "{err}");
-    let line = "gate shut: 2 of 3 cells trip it; 1 could not be compared, all others are decided\n";
+    let line = "condition met: in 2 of 3 cells; 1 could not be compared, all others are decided\n";
     assert!(err.starts_with(line), "{err}");
-    assert!(err.contains("\n  container: system call 3.00x ["), "{err}");
+    assert!(err.contains("\n  container: system call 3.00x slower ["), "{err}");
     assert_eq!(gated(USUAL, &["slower:container:sys.*>2.5"]).0, Some(6));
     assert_eq!(gated(USUAL, &["slower:container:*>5"]).0, Some(0));
     assert_eq!(gated(Made { cost: 1.0, ..USUAL }, &["slower"]).0, Some(0));
     assert_eq!(gated(USUAL, &["missing"]).0, Some(6));
-    assert_eq!(gated(USUAL, &["gap:container:sys.*"]).0, Some(0));
+    assert_eq!(gated(USUAL, &["missing:container:sys.*"]).0, Some(0));
 }
 
 #[test]
@@ -30,22 +30,22 @@ fn what_is_beyond_the_baseline_may_be_within_the_ratio() {
     let (code, err) = gated(Made { cost: 1.1, ..USUAL }, &["slower>1.2", "undecided"]);
     assert_eq!(code, Some(0), "{err}");
     assert!(
-        err.starts_with("gate open: none of 3 cells trips it; 1 could not be compared, all others"),
+        err.starts_with("condition not met in any of 3 cells; 1 could not be compared, all others"),
         "{err}"
     );
 }
 
 #[test]
-fn a_condition_that_chooses_nothing_is_a_slip() {
+fn a_condition_that_matches_nothing_is_a_mistake() {
     let (code, err) = gated(USUAL, &["slower:gvisor"]);
     assert_eq!(code, Some(2));
     assert!(
-        err.contains("'slower:gvisor' chooses no cell") && err.contains("its environments are container"),
+        err.contains("'slower:gvisor' matches no cell") && err.contains("its environments are container"),
         "{err}"
     );
     let (code, err) = gated(USUAL, &["slowr"]);
     assert_eq!(code, Some(2));
-    assert!(err.contains("'slowr' is no condition; there are slower, undecided, gap"), "{err}");
+    assert!(err.contains("'slowr' is not a condition; there are slower, undecided, missing"), "{err}");
 }
 
 #[test]
@@ -69,11 +69,11 @@ fn a_session_ends_with_its_gate_and_a_wrong_gate_begins_none() {
     // Two rounds decide nothing, so that this cannot depend on the machine.
     let said = run("undecided", "a.tare");
     assert_eq!(said.code, Some(6), "{said:?}");
-    assert!(said.err.contains("gate shut: 1 of 1 cell trips it"), "{said:?}");
-    assert!(said.out.contains("page") && said.out.contains("a.html"), "the page is named: {said:?}");
+    assert!(said.err.contains("condition met: in 1 of 1 cell"), "{said:?}");
+    assert!(said.out.contains("report  ") && said.out.contains("a.html"), "the report is named: {said:?}");
     let said = run("slower", "b.tare");
     assert_eq!(said.code, Some(0), "{said:?}");
-    assert!(said.err.contains("gate open: none of 1 cell trips it; 1 could not be decided"), "{said:?}");
+    assert!(said.err.contains("condition not met in any of 1 cell; 1 could not be decided"), "{said:?}");
     let said = run("slower:gvisor", "c.tare");
     assert_eq!(said.code, Some(2), "{said:?}");
     assert!(!program.path("c.tare").exists());
