@@ -9,9 +9,11 @@ export type Shown = Exclude<Verdict, "missing"> | "not_comparable" | "not_measur
 export const VERDICTS: Record<Shown, { sign: string; word: string; meaning: string }> = {
   slower: { sign: "▲", word: "slower", meaning: "the whole interval lies beyond the margin" },
   slower_unclear: { sign: "△", word: "slower (size unclear)", meaning: "the sign is known, the size is not" },
+  slower_unconfirmed: { sign: "▵", word: "slower (unconfirmed)", meaning: "seen in these rounds or starts, but possibly chance" },
   slightly_slower: { sign: "▴", word: "slightly slower", meaning: "a real difference inside the margin" },
   same: { sign: "=", word: "same", meaning: "shown to be within the margin" },
   slightly_faster: { sign: "▾", word: "slightly faster", meaning: "a real difference inside the margin" },
+  faster_unconfirmed: { sign: "▿", word: "faster (unconfirmed)", meaning: "seen in these rounds or starts, but possibly chance" },
   faster_unclear: { sign: "▽", word: "faster (size unclear)", meaning: "the sign is known, the size is not" },
   faster: { sign: "▼", word: "faster", meaning: "the whole interval lies beyond the margin" },
   inconclusive: { sign: "?", word: "inconclusive", meaning: "more rounds are needed" },
@@ -91,8 +93,14 @@ export function verdictInFull(cell: Cell, row: Row): string {
   return cell.verdict === "same" && row.margin !== null ? `same (within ${percent(row.margin - 1)})` : headline(cell, row);
 }
 
-/** A difference that many cells together may have made by chance. */
-export const isUncorrected = (comparison: Comparison | null, verdict: Verdict): boolean =>
-  comparison !== null && !comparison.coloured && (verdict === "slower" || verdict === "faster");
+/** Verdicts whose direction is shown and not settled: their marks are hollow. */
+export const isOpen = (verdict: Verdict): boolean => verdict === "inconclusive" || verdict.endsWith("_unconfirmed");
+
+/** What it would take to decide. */
+export function needed({ needed }: Comparison): string {
+  if (needed === null) return "";
+  if (needed.kind === "less_noise" || needed.count === null) return "a quieter machine";
+  return `about ${counted(needed.count, needed.kind.slice(0, -1), needed.kind)}`;
+}
 
 export const rounds = (count: number): string => counted(count, "round", "rounds");

@@ -77,9 +77,10 @@ export function logTicks(low: number, high: number, most: number): number[] {
     }
     return ticks;
   };
+  const fewest = high / low < 10 ? Math.min(4, most) : 2;
   for (const steps of [[1, 2, 5], [1, 3], [1]]) {
     const ticks = all(steps);
-    if (ticks.length <= most && ticks.length >= 2) return ticks;
+    if (ticks.length <= most && ticks.length >= fewest) return ticks;
   }
   const decades = all([1]);
   if (decades.length > most) return decades.filter((_, i) => i % Math.ceil(decades.length / most) === 0);
