@@ -157,7 +157,7 @@ function button(row: Row, cell: Cell, open: (row: Row, cell: Cell) => void): HTM
   const own = level === null ? "" : figure(level.median, row.metric.unit);
   const about = comparison === null ? reason(cell) : interval(comparison.low, comparison.high, comparison.estimate);
   const warnings = comparison?.warnings ?? [];
-  const second = [own, about].filter((part) => part !== "").join(" ");
+  const second = [own, about].filter((part) => part !== "").join(comparison === null ? "; " : " ");
   const element = h("button", {
     type: "button", tabindex: -1,
     class: `cell v-${shown(cell)}`,

@@ -43,6 +43,7 @@ export function mark(page: Page, environment: string): SVGSVGElement {
     width: 16, height: 16, margin: 0, axis: null, symbol: { type: "identity" },
     marks: [dot([0], { frameAnchor: "middle", r: 5.4, symbol: environmentStyle(page, environment).symbol, fill })],
   }) as SVGSVGElement;
+  picture.querySelector("style")?.remove();
   picture.setAttribute("aria-hidden", "true");
   return picture;
 }
