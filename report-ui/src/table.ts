@@ -2,9 +2,9 @@
 import type { Cell, Page, Row } from "./data";
 import { levelOf, rowLabel, where } from "./data";
 import { choice, h } from "./dom";
-import { counted, figure, half, interval, percent } from "./number";
+import { counted, figure, half, percent } from "./number";
 import type { Shown } from "./words";
-import { FAMILIES, VERDICTS, headline, reason, shown } from "./words";
+import { FAMILIES, VERDICTS, bounds, headline, reason, shown } from "./words";
 
 interface State {
   search: string; family: string; verdict: string; place: string; everyMetric: boolean;
@@ -155,7 +155,7 @@ function button(row: Row, cell: Cell, open: (row: Row, cell: Cell) => void): HTM
   const { comparison } = cell;
   const level = cell.observed === null ? levelOf(cell) : null;
   const own = level === null ? "" : figure(level.median, row.metric.unit);
-  const about = comparison === null ? reason(cell) : interval(comparison.low, comparison.high, comparison.estimate);
+  const about = comparison === null ? reason(cell) : bounds(comparison, cell.verdict);
   const warnings = comparison?.warnings ?? [];
   const second = [own, about].filter((part) => part !== "").join(comparison === null ? "; " : " ");
   const element = h("button", {
@@ -185,7 +185,8 @@ function legend(rows: Row[]): HTMLElement {
     const { sign, word, meaning } = VERDICTS[verdict];
     return h("li", {}, h("span", { class: `count v-${verdict}` }, sign), ` ${word}: ${meaning}${verdict === "same" ? margin : ""}`);
   }),
-    h("li", {}, "below the verdict: the environment's own value [95 % interval of the slowdown]"), h("li", {}, "! has a warning"),
+    rows.some((row) => row.cells.some(({ verdict }) => verdict.endsWith("_unconfirmed"))) ? h("li", {}, "† may be chance among this many cells") : null,
+    h("li", {}, "below the verdict: the environment's own value [95 % interval of the factor]"), h("li", {}, "! has a warning"),
     h("li", {}, "a cell opens to its rounds and facts"));
 }
 
