@@ -3,7 +3,7 @@ import type { Cell, Interference, Page, Row, Warning } from "./data";
 import { uniqueLabels } from "./data";
 import { h } from "./dom";
 import { counted, figure, interval, percent, ratio } from "./number";
-import { headline, rounds } from "./words";
+import { headline, needed, rounds } from "./words";
 
 interface Check { name: string; value: string; about: string; doubtful: boolean; behind: () => (HTMLElement | null)[] }
 
@@ -35,7 +35,7 @@ function control({ report }: Page): Check | null {
   }
   const cells = rowsOf(report.rows, (row) => row.control);
   return {
-    name: "Control (A/A)", value: `${c.control_coloured} of ${c.control_cells} differ`, about: `${baseline} against itself`, doubtful: c.banner,
+    name: "Control (A/A)", value: `${c.control_differing} of ${c.control_cells} differ`, about: `${baseline} against itself`, doubtful: c.banner,
     behind: () => [
       h("p", {}, `${baseline} was measured a second time, as if it were another environment. Each difference here is a false alarm.`),
       list(["Probe", "Slowdown", "95 % interval", "Verdict"], cells.map(({ label, row, cell }) => {
@@ -50,20 +50,18 @@ function control({ report }: Page): Check | null {
 function smallestEffects({ report }: Page): Check {
   const { smallest_effect: typical, decided, compared } = report.certificate;
   const cells = report.subjects.flatMap((environment, i) => rowsOf(report.rows, (row) => row.cells[i]).map((found) => ({ ...found, environment })));
-  const known = cells.flatMap(({ cell }) => cell.comparison?.smallest_effect ?? []);
+  const known = cells.flatMap(({ cell }) => cell.comparison?.smallest?.differs ?? []);
   const size = (effect: number): string => percent(Math.abs(effect - 1));
   const value = known.length > 0 ? `${size(Math.min(...known))} to ${size(Math.max(...known))}` : typical === null ? "unknown" : size(typical);
-  const open = cells.filter(({ cell }) => cell.verdict === "inconclusive" || cell.comparison?.smallest_effect != null);
   return {
     name: "Smallest difference found", value, about: `${decided} of ${compared} verdicts decided`, doubtful: typical === null && compared > 0,
     behind: () => [
       h("p", {}, typical === null ? "Too few rounds: no difference could have been shown."
         : `A typical cell could have shown a difference of ${size(typical)}. A smaller one could have been missed; more rounds find smaller ones.`),
-      list(["Probe", "Environment", "Verdict", "Smallest difference", "Rounds it would take"], open.map(({ label, row, cell, environment }) => [
-        label, environment, headline(cell, row),
-        cell.comparison?.smallest_effect == null ? "" : size(cell.comparison.smallest_effect),
-        cell.comparison?.rounds_to_tell == null ? "" : `about ${cell.comparison.rounds_to_tell}`,
-      ])),
+      list(["Probe", "Environment", "Verdict", "Smallest difference", "Needed to decide"], cells.flatMap(({ label, row, cell, environment }) => {
+        const found = cell.comparison;
+        return found === null ? [] : [[label, environment, headline(cell, row), found.smallest?.differs == null ? "" : size(found.smallest.differs), needed(found)]];
+      })),
     ],
   };
 }

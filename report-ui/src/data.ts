@@ -1,8 +1,8 @@
 // The page's data: the JSON document of a report (docs/reference/report-json.md), the trials in time, the tails and the modes.
 
 export type Verdict =
-  | "slower" | "slightly_slower" | "same" | "slightly_faster" | "faster" | "slower_unclear" | "faster_unclear" | "inconclusive"
-  | "observed" | "missing";
+  | "slower" | "slower_unclear" | "slower_unconfirmed" | "slightly_slower" | "same"
+  | "slightly_faster" | "faster_unconfirmed" | "faster_unclear" | "faster" | "inconclusive" | "observed" | "missing";
 
 export type Unit =
   | "nanoseconds" | "per_second" | "per_minute" | "bytes_per_second" | "bits_per_second"
@@ -15,14 +15,15 @@ export interface Level { median: Figure; low: Figure; high: Figure; rounds: numb
 export interface Warning { kind: string; words: string; advice: string }
 export interface Missing { kind: string; words: string; reason: string | null; level: Level | null }
 
+/** What it would take to decide, in total. */
+export interface Needed { kind: "rounds" | "starts" | "less_noise"; count: number | null }
+
 export interface Comparison {
   estimate: Figure; low: Figure; high: Figure; sign_low: Figure; sign_high: Figure;
-  leading: "hodges_lehmann" | "sign"; p: Figure; coloured: boolean; rounds: number;
-  decided_at: number | null; rounds_to_tell: number | null; difference: Figure;
+  leading: "hodges_lehmann" | "sign"; p: Figure; rounds: number;
+  decided_at: number | null; needed: Needed | null; smallest: { differs: Figure; slower: Figure } | null; difference: Figure;
   starts: { starts: number; between: Figure; design_effect: Figure } | null;
   level: Level; warnings: Warning[];
-  /** Smallest slowdown that this cell could have shown; absent in documents from before it was known. */
-  smallest_effect?: Figure;
 }
 
 export interface Cell {
@@ -61,7 +62,7 @@ export interface Report {
   };
   baseline: string; subjects: string[];
   certificate: {
-    control_cells: number; control_coloured: number; banner: boolean; smallest_effect: Figure;
+    control_cells: number; control_differing: number; banner: boolean; smallest_effect: Figure;
     decided: number; compared: number; repeated: number;
   };
   warnings: { environment: string | null; warning: Warning }[];

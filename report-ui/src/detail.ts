@@ -5,23 +5,34 @@ import { broken, h } from "./dom";
 import { figure, half, interval, percent, ratio } from "./number";
 import { rounds } from "./plot/rounds";
 import { warned } from "./checks";
-import { VERDICTS, headline, reason, rounds as counted, shown, verdictInFull } from "./words";
+import { VERDICTS, headline, needed, reason, rounds as counted, shown, verdictInFull } from "./words";
 
-/** The dialog that cells open into, and the function that opens it. */
-export function details(page: Page): { dialog: HTMLElement; open: (row: Row, cell: Cell) => void } {
+/** The address of a cell within the page. */
+const address = (row: Row, cell: Cell): string =>
+  `#${new URLSearchParams({ case: row.case, metric: row.metric.name, environment: cell.environment })}`;
+
+/** The dialog that cells open into, the function that opens it, and one that opens the cell that the page's address names. */
+export function details(page: Page): { dialog: HTMLElement; open: (row: Row, cell: Cell) => void; openAddressed: () => void } {
   const content = h("div", { class: "content" });
   const dialog = h("dialog", { id: "detail", "aria-labelledby": "detail-title" }, content);
   const close = h("button", { type: "button", class: "quiet close", click: () => dialog.close() }, "Close");
   // A click beside the content is a click on the dialog itself.
   dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
-  return {
-    dialog,
-    open: (row, cell) => {
-      content.replaceChildren(close, ...parts(page, row, cell));
-      dialog.showModal();
-      content.scrollTop = 0;
-    },
+  dialog.addEventListener("close", () => history.replaceState(null, "", "#"));
+  const open = (row: Row, cell: Cell): void => {
+    content.replaceChildren(close, ...parts(page, row, cell));
+    dialog.showModal();
+    content.scrollTop = 0;
+    history.replaceState(null, "", address(row, cell));
   };
+  const openAddressed = (): void => {
+    if (!location.hash.startsWith("#case=")) return;
+    for (const row of page.report.rows) {
+      const cell = row.cells.find((cell) => address(row, cell) === location.hash);
+      if (cell !== undefined) open(row, cell);
+    }
+  };
+  return { dialog, open, openAddressed };
 }
 
 function parts(page: Page, row: Row, cell: Cell): HTMLElement[] {
@@ -63,13 +74,12 @@ function figures(page: Page, row: Row, cell: Cell): HTMLElement {
     lines.push([`slowdown (${method})`, `${ratio(c.estimate)} ${interval(c.low, c.high, c.estimate)}`]);
     if (c.leading !== "sign") lines.push(["interval (signs)", interval(c.sign_low, c.sign_high, c.estimate)]);
     lines.push(["p (no difference)", c.p === null ? "?" : c.p < 0.001 ? "below 0.001" : c.p.toFixed(3)]);
-    lines.push(["holds among all cells", c.coloured ? "yes" : "no"]);
     if (row.margin !== null) lines.push(["margin", `±${percent(row.margin - 1)}`]);
     lines.push(["paired rounds", c.decided_at === null ? String(c.rounds) : `${c.rounds}, decided after ${c.decided_at}`]);
-    if (c.rounds_to_tell !== null) lines.push(["rounds to decide", `about ${c.rounds_to_tell}`]);
+    if (c.needed !== null) lines.push(["needed to decide", needed(c)]);
     const again = row.control?.comparison ?? null;
     if (again !== null) lines.push([`${page.report.baseline} against itself`, `${ratio(again.estimate)} ${interval(again.low, again.high, again.estimate)}`]);
-    if (c.smallest_effect != null) lines.push(["smallest difference it could show", percent(Math.abs(c.smallest_effect - 1))]);
+    if (c.smallest?.differs != null) lines.push(["smallest difference it could show", percent(Math.abs(c.smallest.differs - 1))]);
     if (c.starts !== null) lines.push(["starts of the environment", String(c.starts.starts)]);
   }
   return h("dl", { class: "figures" }, lines.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));

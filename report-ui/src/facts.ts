@@ -2,6 +2,30 @@
 import type { Facts, Page } from "./data";
 import { broken, h } from "./dom";
 
+/** Longer facts, such as a processor's flags, are folded. */
+const LONGEST = 120;
+/** Words of a difference that are listed. */
+const MOST_WORDS = 24;
+
+/** What is not known is not a difference. */
+const isDifferent = (value: string | undefined, baseline: string | undefined): boolean =>
+  value !== undefined && baseline !== undefined && value !== baseline;
+
+/** A fact; a long one as the words in which it differs, or as its beginning, with the whole folded. */
+function shortened(value: string, baseline: string | undefined): HTMLElement | string {
+  if (value.length <= LONGEST) return value;
+  const summary = baseline === undefined || baseline.length <= LONGEST ? `${value.slice(0, LONGEST / 2)}…` : difference(value, baseline);
+  return h("details", {}, h("summary", {}, summary), value);
+}
+
+/** Words that only one of two texts has: `+avx512 −sse`. */
+function difference(value: string, baseline: string): string {
+  const [own, others] = [new Set(value.split(/\s+/)), new Set(baseline.split(/\s+/))];
+  const words = [...[...own].filter((word) => !others.has(word)).map((word) => `+${word}`), ...[...others].filter((word) => !own.has(word)).map((word) => `−${word}`)];
+  if (words.length === 0) return "the same words in another order";
+  return `${words.slice(0, MOST_WORDS).join(" ")}${words.length > MOST_WORDS ? ` and ${words.length - MOST_WORDS} more` : ""}`;
+}
+
 export function facts({ report }: Page): HTMLElement | null {
   const environments = report.facts.environments.filter((facts) => report.plan.environments.every((l) => l.name !== facts.environment || l.role !== "control"));
   if (environments.length === 0) return null;
@@ -21,12 +45,14 @@ export function facts({ report }: Page): HTMLElement | null {
     body.append(h("tr", { class: "family" }, h("th", { scope: "rowgroup", colspan: environments.length + 1 }, title)));
     for (const key of keys) {
       const values = environments.map((_, i) => of(i)[key]);
-      const differs = values.some((value) => value !== values[baseline]);
+      const differs = values.some((value) => isDifferent(value, values[baseline]));
       if (!differs) hidden += 1;
-      body.append(h("tr", { class: differs ? null : "alike" }, h("th", { scope: "row" }, broken(key)), values.map((value, i) =>
-        h("td", { class: value === values[baseline] ? null : "differs", "data-environment": environments[i].environment },
-          value === values[baseline] ? null : h("span", { class: "mark", title: `differs from ${report.baseline}` }, "≠ "),
-          value ?? h("span", { class: "none" }, "unknown")))));
+      body.append(h("tr", { class: differs ? null : "alike" }, h("th", { scope: "row" }, broken(key)), values.map((value, i) => {
+        const other = isDifferent(value, values[baseline]);
+        return h("td", { class: other ? "differs" : null, "data-environment": environments[i].environment }, h("span", {},
+          other ? h("span", { class: "mark", title: `differs from ${report.baseline}` }, "≠ ") : null,
+          value === undefined ? h("span", { class: "none" }, "unknown") : shortened(value, other ? values[baseline] : undefined)));
+      })));
     }
   }
   const table = h("table", { class: "facts stacking only-differences" },
@@ -36,6 +62,6 @@ export function facts({ report }: Page): HTMLElement | null {
     hidden === 0 ? null : h("label", { class: "choice" },
       h("input", { type: "checkbox", change: (event: Event) =>
         table.classList.toggle("only-differences", !(event.target as HTMLInputElement).checked) }),
-      h("span", {}, `show the ${hidden} facts that all share`)),
+      h("span", {}, `show the ${hidden} facts in which nothing differs`)),
     h("div", { class: "scroller", tabindex: 0, role: "region", "aria-label": "Facts" }, table));
 }

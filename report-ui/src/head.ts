@@ -76,7 +76,7 @@ export function alarms({ report, live }: Page): HTMLElement | null {
   const alarms: HTMLElement[] = [];
   if (certificate.banner) {
     alarms.push(h("p", { class: "alarm bad" }, h("strong", {}, "Do not trust this session. "),
-      `${report.baseline} differs from itself in ${certificate.control_coloured} of ` +
+      `${report.baseline} differs from itself in ${certificate.control_differing} of ` +
       `${counted(certificate.control_cells, "cell", "cells")}, more often than chance allows. ` +
       "Stop other programs on the machine (tare check names them) and run again."));
   }

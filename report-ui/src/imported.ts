@@ -17,22 +17,22 @@ export function importedHead({ imported: { files }, started }: ImportedPage): HT
   const figures = files.reduce((sum, file) => sum + file.figures.length + file.left_out, 0);
   return h("header", { class: "head" },
     brand(),
-    h("h1", {}, "Figures of other tools"),
-    h("p", { class: "machine" }, `${counted(files.length, "file", "files")} · ${counted(figures, "figure", "figures")} · imported `,
+    h("h1", {}, "Results of other tools"),
+    h("p", { class: "machine" }, `${counted(files.length, "file", "files")} · ${counted(figures, "result", "results")} · imported `,
       h("time", { datetime: started }, started.replace("T", " "))),
-    h("p", { class: "alarm" }, h("strong", {}, "Other tools stated these. "),
-      "tare did not measure them: they are not paired with anything, have no interval of tare's, and there is no verdict between them."));
+    h("p", { class: "alarm" }, h("strong", {}, "Other tools measured these. "),
+      "tare only imported them: they are not paired, tare computes no interval for them, and there is no verdict between them."));
 }
 
 /** Which files the figures came from. */
 export function sources({ imported: { files, left_out } }: ImportedPage): HTMLElement {
-  const heads = ["File", "Tool", "Environment, as the person says", "Figures", "SHA-256"];
+  const heads = ["File", "Tool", "Environment, as given at import", "Results", "SHA-256"];
   const cell = (i: number, ...children: (Node | string | null)[]): HTMLElement => h("td", { "data-environment": heads[i] }, h("span", {}, ...children));
   const line = (file: ImportedFile): HTMLElement => h("tr", {},
     h("th", { scope: "row" }, h("span", {}, broken(file.source.name)), h("small", {}, figure(file.source.bytes, "bytes"))),
     cell(1, tool(file)),
-    cell(2, file.environment ?? h("span", { class: "none" }, "not said")),
-    cell(3, counted(file.figures.length, "figure", "figures"), file.left_out === 0 ? null : h("small", {}, ` and ${file.left_out} left out`)),
+    cell(2, file.environment ?? h("span", { class: "none" }, "not given")),
+    cell(3, counted(file.figures.length, "result", "results"), file.left_out === 0 ? null : h("small", {}, ` and ${file.left_out} left out`)),
     cell(4, h("code", {}, file.source.sha256)));
   return h("section", { "aria-labelledby": "sources-title" },
     h("h2", { id: "sources-title" }, "What was imported"),
@@ -40,7 +40,7 @@ export function sources({ imported: { files, left_out } }: ImportedPage): HTMLEl
       : h("div", { class: "scroller", tabindex: 0, role: "region", "aria-label": "Imported files" },
         h("table", { class: "facts stacking sources" },
           h("thead", {}, h("tr", {}, heads.map((name) => h("th", { scope: "col" }, name)))), h("tbody", {}, files.map(line)))),
-    left_out === 0 ? null : h("p", { class: "advice" }, `${counted(left_out, "further file is", "further files are")} left out of a page of this size; tare report --json has them.`));
+    left_out === 0 ? null : h("p", { class: "advice" }, `${counted(left_out, "further file is", "further files are")} left out of a report of this size; tare report --json has them.`));
 }
 
 /** Lines that a figure takes in its table. */
@@ -53,15 +53,15 @@ export function statedTables({ imported: { files } }: ImportedPage): HTMLElement
     lines += file.figures.reduce((sum, stated) => sum + linesOf(stated), 0);
     const where = file.environment === null ? "" : ` · in ${file.environment}`;
     return h("details", { class: "file", open: lines <= MOST_OPEN },
-      h("summary", {}, h("strong", {}, file.source.name), ` · ${tool(file)}${where} · ${counted(file.figures.length, "figure", "figures")}`),
+      h("summary", {}, h("strong", {}, file.source.name), ` · ${tool(file)}${where} · ${counted(file.figures.length, "result", "results")}`),
       Object.keys(file.parameters).length === 0 ? null : h("p", { class: "advice" }, words(file.parameters)),
-      file.figures.length === 0 ? null : h("div", { class: "scroller", tabindex: 0, role: "region", "aria-label": `Figures of ${file.source.name}` }, table(file)),
-      file.left_out === 0 ? null : h("p", { class: "advice" }, `${counted(file.left_out, "further figure is", "further figures are")} left out of a page of this size; tare report --json has them.`));
+      file.figures.length === 0 ? null : h("div", { class: "scroller", tabindex: 0, role: "region", "aria-label": `Results of ${file.source.name}` }, table(file)),
+      file.left_out === 0 ? null : h("p", { class: "advice" }, `${counted(file.left_out, "further result is", "further results are")} left out of a report of this size; tare report --json has them.`));
   });
-  return tables.length === 0 ? null : h("section", { "aria-labelledby": "table" }, h("h2", { id: "table" }, "Every figure"), tables);
+  return tables.length === 0 ? null : h("section", { "aria-labelledby": "table" }, h("h2", { id: "table" }, "All results"), tables);
 }
 
-const HEADS = ["Figure", "Statistic", "Value", "As written", "Metric", "tare's probe"];
+const HEADS = ["Result", "Statistic", "Value", "As written", "Metric", "tare's probe"];
 
 function table(file: ImportedFile): HTMLElement {
   return h("table", { class: "facts stated-figures" },

@@ -14,12 +14,12 @@ const QUIET_MS = 15_000;
 
 /** The progress of the session. Shows the figures anew when there is a plan, when somebody asks, and at the end. */
 export function live(): HTMLElement {
-  const bar = h("progress", { max: 1, value: 0, "aria-label": "How far the session is" });
-  const title = h("h2", { id: "live-title" }, "The session runs");
+  const bar = h("progress", { max: 1, value: 0, "aria-label": "Progress of the session" });
+  const title = h("h2", { id: "live-title" }, "The session is running");
   const counts = h("p", { class: "counts" }, "Waiting for the record to grow.");
   const now = h("p", { class: "now" });
   const status = h("p", { class: "status", role: "status" });
-  const refresh = h("button", { type: "button", class: "quiet", click: () => window.location.reload() }, "Show the figures so far");
+  const refresh = h("button", { type: "button", class: "quiet", click: () => window.location.reload() }, "Show the results so far");
   let planned: boolean | null = null;
   let heard_ms = Date.now();
   const events = new EventSource("events");
@@ -33,7 +33,7 @@ export function live(): HTMLElement {
     }
     planned = standing.planned;
     bar.value = share(standing);
-    title.textContent = standing.planned ? "The session runs" : "Environments are entered and cases calibrated";
+    title.textContent = standing.planned ? "The session is running" : "Environments start and cases are calibrated";
     counts.textContent = words(standing);
     now.textContent = standing.environment === null ? "" : `${standing.environment}: ${standing.label ?? ""}`;
     status.textContent = "";
@@ -45,7 +45,7 @@ export function live(): HTMLElement {
   }, QUIET_MS / 3);
   return h("section", { class: "live", "aria-labelledby": "live-title" },
     h("div", { class: "brand" }, title, refresh), bar, counts, now, status,
-    h("p", { class: "advice" }, "A browser that draws on the machine that is measured is noise: leave this page alone while it matters."));
+    h("p", { class: "advice" }, "A browser on the machine that is measured is interference: open this report rarely."));
 }
 
 /** How far it is: by time where that is given, else by rounds. */
@@ -60,6 +60,6 @@ function words(s: Standing): string {
     counted(s.trials, "trial", "trials"),
     s.elapsed_s > 0 ? duration(s.elapsed_s) : null,
     s.failures > 0 ? counted(s.failures, "failure", "failures") : null,
-    s.repeated > 0 ? `${counted(s.repeated, "round", "rounds")} run again` : null,
+    s.repeated > 0 ? `${counted(s.repeated, "round", "rounds")} repeated` : null,
   ].filter((part) => part !== null).join(" · ");
 }

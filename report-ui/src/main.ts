@@ -38,12 +38,13 @@ function show(page: Page, place: HTMLElement): void {
   add([page.live ? live() : null, alarms(page), first.length === 0 ? null : h("div", { class: "first" }, first), checks(page)]);
   afterPaint(() => {
     complete();
-    const { dialog, open } = details(page);
+    const { dialog, open, openAddressed } = details(page);
     opened = open;
     add([table(page, open)]);
     afterPaint(() => {
       add([...plots(page), facts(page)]);
       place.append(foot(page), dialog);
+      openAddressed();
     });
   });
 }

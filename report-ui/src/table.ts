@@ -2,9 +2,9 @@
 import type { Cell, Page, Row } from "./data";
 import { levelOf, rowLabel, where } from "./data";
 import { choice, h } from "./dom";
-import { counted, figure, half, interval, percent } from "./number";
+import { counted, figure, half, percent } from "./number";
 import type { Shown } from "./words";
-import { FAMILIES, VERDICTS, headline, isUncorrected, reason, shown } from "./words";
+import { FAMILIES, VERDICTS, bounds, headline, reason, shown } from "./words";
 
 interface State {
   search: string; family: string; verdict: string; place: string; everyMetric: boolean;
@@ -152,26 +152,25 @@ function baselineCell(row: Row, baseline: string): HTMLElement {
 }
 
 function button(row: Row, cell: Cell, open: (row: Row, cell: Cell) => void): HTMLElement {
-  const { comparison, verdict } = cell;
+  const { comparison } = cell;
   const level = cell.observed === null ? levelOf(cell) : null;
   const own = level === null ? "" : figure(level.median, row.metric.unit);
-  const about = comparison === null ? reason(cell) : interval(comparison.low, comparison.high, comparison.estimate);
-  const uncorrected = isUncorrected(comparison, verdict);
+  const about = comparison === null ? reason(cell) : bounds(comparison, cell.verdict);
   const warnings = comparison?.warnings ?? [];
-  const second = [own, about].filter((part) => part !== "").join(" ");
+  const second = [own, about].filter((part) => part !== "").join(comparison === null ? "; " : " ");
   const element = h("button", {
     type: "button", tabindex: -1,
-    class: `cell v-${shown(cell)}${uncorrected ? " uncorrected" : ""}`,
+    class: `cell v-${shown(cell)}`,
     click: () => open(row, cell),
   },
     h("span", { class: "unseen" }, `${rowLabel(row)} in ${cell.environment}: `),
     h("span", { class: "sign", "aria-hidden": "true" }, VERDICTS[shown(cell)].sign),
-    h("span", { class: "what" }, headline(cell, row), uncorrected ? "†" : null),
+    h("span", { class: "what" }, headline(cell, row)),
     h("small", {}, second === "" ? null : h("span", { class: "unseen" }, ", "), second, warnings.length === 0 ? null : [
       h("span", { class: "doubt", "aria-hidden": "true", title: warnings.map((warning) => warning.words).join("; ") }, ` ${"!".repeat(Math.min(warnings.length, 3))}`),
       h("span", { class: "unseen" }, `, ${counted(warnings.length, "warning", "warnings")}`),
     ]));
-  if (comparison?.estimate != null && comparison.estimate > 0 && comparison.coloured) {
+  if (comparison?.estimate != null && comparison.estimate > 0) {
     const depth = Math.min(Math.abs(Math.log(comparison.estimate)) / Math.log(DEEPEST_RATIO), 1);
     element.style.setProperty("--depth", depth.toFixed(3));
   }
@@ -179,7 +178,6 @@ function button(row: Row, cell: Cell, open: (row: Row, cell: Cell) => void): HTM
 }
 
 function legend(rows: Row[]): HTMLElement {
-  const all = rows.flatMap((row) => row.cells);
   const margins = rows.flatMap((row) => (row.margin === null ? [] : [row.margin - 1]));
   const [least, most] = [percent(Math.min(...margins)), percent(Math.max(...margins))];
   const margin = margins.length === 0 ? "" : ` (${least === most ? least : `${least} to ${most}`})`;
@@ -187,9 +185,8 @@ function legend(rows: Row[]): HTMLElement {
     const { sign, word, meaning } = VERDICTS[verdict];
     return h("li", {}, h("span", { class: `count v-${verdict}` }, sign), ` ${word}: ${meaning}${verdict === "same" ? margin : ""}`);
   }),
-    all.some(({ comparison, verdict }) => isUncorrected(comparison, verdict))
-      ? h("li", {}, `† could be chance: one of ${counted(all.length, "cell", "cells")}`) : null,
-    h("li", {}, "below the verdict: the environment's own value [95 % interval of the slowdown]"), h("li", {}, "! has a warning"),
+    rows.some((row) => row.cells.some(({ verdict }) => verdict.endsWith("_unconfirmed"))) ? h("li", {}, "† may be chance among this many cells") : null,
+    h("li", {}, "below the verdict: the environment's own value [95 % interval of the factor]"), h("li", {}, "! has a warning"),
     h("li", {}, "a cell opens to its rounds and facts"));
 }
 

@@ -1,6 +1,6 @@
 // The words and signs of verdicts, families and environments: never a colour alone.
-import type { Cell, Comparison, Row, Verdict } from "./data";
-import { counted, figure, percent, ratio } from "./number";
+import type { Cell, Comparison, Figure, Row, Verdict } from "./data";
+import { counted, figure, interval, percent, ratio } from "./number";
 
 /** A verdict as a reader sees it: what has no comparison was either measured, and must not be compared, or not measured. */
 export type Shown = Exclude<Verdict, "missing"> | "not_comparable" | "not_measured";
@@ -9,9 +9,11 @@ export type Shown = Exclude<Verdict, "missing"> | "not_comparable" | "not_measur
 export const VERDICTS: Record<Shown, { sign: string; word: string; meaning: string }> = {
   slower: { sign: "▲", word: "slower", meaning: "the whole interval lies beyond the margin" },
   slower_unclear: { sign: "△", word: "slower (size unclear)", meaning: "the sign is known, the size is not" },
+  slower_unconfirmed: { sign: "▵", word: "slower, unconfirmed", meaning: "seen in these rounds or starts; may be chance" },
   slightly_slower: { sign: "▴", word: "slightly slower", meaning: "a real difference inside the margin" },
   same: { sign: "=", word: "same", meaning: "shown to be within the margin" },
   slightly_faster: { sign: "▾", word: "slightly faster", meaning: "a real difference inside the margin" },
+  faster_unconfirmed: { sign: "▿", word: "faster, unconfirmed", meaning: "seen in these rounds or starts; may be chance" },
   faster_unclear: { sign: "▽", word: "faster (size unclear)", meaning: "the sign is known, the size is not" },
   faster: { sign: "▼", word: "faster", meaning: "the whole interval lies beyond the margin" },
   inconclusive: { sign: "?", word: "inconclusive", meaning: "more rounds are needed" },
@@ -60,6 +62,9 @@ export function whatItIs(name: string, specification: string): string {
   return known === undefined ? specification : ENVIRONMENTS[known];
 }
 
+/** Below so many starts nothing is decided: `FEWEST_STARTS` in tare-analysis. */
+const FEWEST_STARTS = 8;
+
 /** Kinds of missing whose value was measured: it stands in the cell, and no comparison does. */
 const MEASURED = ["not_comparable", "no_baseline"];
 
@@ -73,15 +78,37 @@ export function reason({ missing }: Cell): string {
   return [word, missing.reason].filter((part) => part !== null).join(": ");
 }
 
+const isFaster = (verdict: Verdict): boolean => verdict === "faster" || verdict === "faster_unconfirmed";
+
+/** Whether a verdict states the factor by which an environment differs. */
+export const hasFactor = (verdict: Verdict): boolean => /^(slower|faster)(_unconfirmed)?$/.test(verdict);
+
+/** By what factor an environment is slower or, where its verdict is that, faster. */
+const factor = (estimate: Figure, verdict: Verdict): Figure => (isFaster(verdict) && estimate !== null ? 1 / estimate : estimate);
+
+/** The interval of the factor that the verdict states, or of the slowdown where it states none. */
+export function bounds({ estimate, low, high }: Comparison, verdict: Verdict): string {
+  if (!isFaster(verdict) || low === null || high === null || low <= 0) return interval(low, high, estimate);
+  return interval(1 / high, 1 / low, factor(estimate, verdict));
+}
+
 /** The first words of a cell: `24.1x slower`. */
 export function headline(cell: Cell, row: Row): string {
   const { word } = VERDICTS[shown(cell)];
   const { comparison: c, observed, verdict } = cell;
   if (observed !== null) return figure(observed.median, row.metric.unit);
-  if (c === null || c.estimate === null || verdict === "inconclusive" || verdict === "same") return word;
-  if (verdict === "slightly_slower" || verdict === "slightly_faster") return `${word} (${percent(Math.abs(c.estimate - 1))})`;
-  if (verdict === "slower_unclear" || verdict === "faster_unclear") return word;
-  return `${ratio(c.estimate)} ${word}`;
+  if (c === null || c.estimate === null) return word;
+  const size = ratio(factor(c.estimate, verdict));
+  switch (verdict) {
+    case "slower": case "faster": return `${size} ${word}`;
+    case "slower_unconfirmed": case "faster_unconfirmed": {
+      const direction = isFaster(verdict) ? "faster" : "slower";
+      const starts = c.starts?.starts ?? FEWEST_STARTS;
+      return `${size} ${direction}${starts < FEWEST_STARTS ? ` in ${counted(starts, "start", "starts")}` : "†"}`;
+    }
+    case "slightly_slower": case "slightly_faster": return `${word} (${percent(Math.abs(c.estimate - 1))})`;
+    default: return word;
+  }
 }
 
 /** The same with what a narrow cell leaves out: the margin of "same", the reason of what was not compared. */
@@ -91,8 +118,14 @@ export function verdictInFull(cell: Cell, row: Row): string {
   return cell.verdict === "same" && row.margin !== null ? `same (within ${percent(row.margin - 1)})` : headline(cell, row);
 }
 
-/** A difference that many cells together may have made by chance. */
-export const isUncorrected = (comparison: Comparison | null, verdict: Verdict): boolean =>
-  comparison !== null && !comparison.coloured && (verdict === "slower" || verdict === "faster");
+/** Verdicts whose direction is shown and not settled: their marks are hollow. */
+export const isOpen = (verdict: Verdict): boolean => verdict === "inconclusive" || verdict.endsWith("_unconfirmed");
+
+/** What it would take to decide. */
+export function needed({ needed }: Comparison): string {
+  if (needed === null) return "";
+  if (needed.kind === "less_noise" || needed.count === null) return "a quieter machine";
+  return `about ${counted(needed.count, needed.kind.slice(0, -1), needed.kind)}`;
+}
 
 export const rounds = (count: number): string => counted(count, "round", "rounds");

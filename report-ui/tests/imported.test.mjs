@@ -54,7 +54,7 @@ pageTest("figures beside a session stand at its medians, as marks of their own",
   const { tab, close } = await open("beside.html");
   await drawAll(tab);
   const plot = await tab.locator("#beside svg").textContent();
-  for (const words of ["figure over native's own median, log scale", "this session", "other tools", "netperf in gvisor", "sockperf", "TCP round tripp99"]) {
+  for (const words of ["value over native's own median, log scale", "this session", "other tools", "netperf in gvisor", "sockperf", "TCP round tripp99"]) {
     assert.ok(plot.includes(words), `${words} in ${plot}`);
   }
   const marks = await names(tab, "beside");
@@ -62,14 +62,14 @@ pageTest("figures beside a session stand at its medians, as marks of their own",
   assert.match(own, /^TCP round trip, native: 20\.6 µs ±\d.*, 1\.00x of native's own median$/);
   const other = marks.find((mark) => mark.startsWith("TCP round trip, netperf in gvisor: "));
   assert.match(other, /^TCP round trip, netperf in gvisor: 126 µs \(time of TCP REQUEST\/RESPONSE; as written 20\.70\), 6\.13x of native's own median$/);
-  assert.match(await tab.locator("#beside figcaption").textContent(), /not paired: there is no verdict/);
+  assert.match(await tab.locator("#beside figcaption").textContent(), /not paired, so there is no verdict/);
   const lines = await texts(tab, "table.beside tbody tr");
   const rate = lines.filter((line) => line.startsWith("TCP round trip: rate"));
   assert.equal(rate.length, 4);
-  assert.ok(rate.every((line) => line.includes("not in the plot: native has no figure of it")), rate[0]);
+  assert.ok(rate.every((line) => line.includes("not in the plot: native has no value of it")), rate[0]);
   assert.ok(!plot.includes("rate"));
   assert.ok(lines.some((line) => line.includes("burst=1, rate=0")), "what the tool does not say");
-  assert.match(await tab.locator("section", { has: tab.locator("#beside-title") }).textContent(), /4 figures stand in the table alone/);
+  assert.match(await tab.locator("section", { has: tab.locator("#beside-title") }).textContent(), /4 results are in the table alone/);
   await close();
 });
 
@@ -86,7 +86,7 @@ pageTest("a page without figures of other tools has no such part", async () => {
 pageTest("figures of one name stand side by side, whichever file they come from", async () => {
   const { tab, close } = await open("imports.html");
   await drawAll(tab);
-  assert.equal(await tab.locator("h1").textContent(), "Figures of other tools");
+  assert.equal(await tab.locator("h1").textContent(), "Results of other tools");
   const titles = await texts(tab, "figure.chart h3");
   const at = titles.findIndex((title) => title.startsWith("TCP REQUEST/RESPONSE: min, mean"));
   assert.ok(at >= 0, titles.join("; "));
@@ -97,7 +97,7 @@ pageTest("figures of one name stand side by side, whichever file they come from"
   assert.match(await tab.locator(`#${id} svg`).textContent(), /time, log scale/);
   for (const chart of await tab.locator("figure.chart").all()) {
     const text = await chart.locator("svg").textContent();
-    assert.match(text, /time|a second|bytes|count|MWIPS|per cent/, await chart.getAttribute("id"));
+    assert.match(text, /time|per second|bytes|count|MWIPS|percent/, await chart.getAttribute("id"));
     assert.ok(await chart.locator("svg .readable").count() > 0);
   }
   await close();
@@ -107,7 +107,7 @@ pageTest("every figure of every file is in a table, with what the tool wrote", a
   const { tab, close } = await open("imports.html");
   await drawAll(tab);
   assert.equal(await tab.locator("table.sources tbody tr").count(), OUTPUTS.length);
-  assert.match((await texts(tab, "table.sources tbody tr"))[5], /hyperfine\.json.*not said/);
+  assert.match((await texts(tab, "table.sources tbody tr"))[5], /hyperfine\.json.*not given/);
   const printed = execFileSync(program, ["report", join(folder, "tools.tare"), "--json"], { encoding: "utf8" });
   const values = JSON.parse(printed).imported.flatMap((file) => file.figures.flatMap((figure) => figure.values));
   assert.equal(await tab.locator("table.stated-figures tbody tr").count(), values.length);
@@ -120,8 +120,8 @@ pageTest("too many figures are bounded, and the page says what it leaves out", a
   await drawAll(tab);
   assert.equal(await tab.locator("figure.chart").count(), 24);
   const text = await tab.locator("main").textContent();
-  assert.match(text, /24 of \d+ plots are drawn, those with the most files first; the other figures stand in the tables below\./);
-  assert.match(text, /\d+ further figures are left out of a page of this size; tare report --json has them\./);
+  assert.match(text, /24 of \d+ plots are drawn, those with the most files first; the other results are in the tables below\./);
+  assert.match(text, /\d+ further results are left out of a report of this size; tare report --json has them\./);
   await close();
 });
 

@@ -97,7 +97,7 @@ export async function saved(tab, id, kind) {
 export function misplacedLetters(tab) {
   return tab.evaluate(() => [...document.querySelectorAll(".chart")].flatMap((chart) => {
     const frame = chart.getBoundingClientRect();
-    const texts = [...chart.querySelectorAll("svg text")].map((text) => ({ text: text.textContent, box: text.getBoundingClientRect() }))
+    const texts = [...chart.querySelectorAll("svg:not([aria-hidden]) text")].map((text) => ({ text: text.textContent, box: text.getBoundingClientRect() }))
       .filter(({ box }) => box.width > 0);
     const out = texts.filter(({ box }) => box.left < frame.left || box.right > frame.right + 0.5).map(({ text }) => `${chart.id}: ${text} leaves`);
     texts.forEach((a, i) => texts.slice(i + 1).forEach((b) => {

@@ -25,7 +25,7 @@ export function framed(page: Page, make: Choosable): HTMLElement | null {
   return made.element;
 }
 
-/** A part of the page with a title; nothing where there is nothing in it. */
+/** A part of the page with a title; nothing where it has no content. */
 export function section(id: string, title: string, charts: (HTMLElement | null)[], kind = "stacked"): HTMLElement | null {
   const drawn = charts.filter((chart) => chart !== null);
   if (drawn.length === 0) return null;

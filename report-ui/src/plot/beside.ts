@@ -1,4 +1,4 @@
-// Beside: figures of other tools over the session's own medians of the same metric. Nothing pairs them, so nothing is judged.
+// Beside: figures of other tools over the session's own medians of the same metric. They are not paired, so there is no verdict.
 import type { SymbolType } from "@observablehq/plot";
 import { dot, plot, ruleX, ruleY } from "@observablehq/plot";
 import type { BesideRow, Level, Page, Row } from "../data";
@@ -34,7 +34,7 @@ const environmentsOf = (page: Page, row: Row): { environment: string; level: Lev
 /** Why a figure has no place on the axis; null where it has one. */
 function undrawable(page: Page, other: BesideRow): string | null {
   const median = rowOf(page, other).baseline?.median ?? null;
-  if (median === null || median <= 0) return `${page.report.baseline} has no figure of it`;
+  if (median === null || median <= 0) return `${page.report.baseline} has no value of it`;
   return inRange((other.value ?? 0) / median) ? null : "no place on a log axis";
 }
 
@@ -75,7 +75,7 @@ function chart(page: Page, drawn: BesideRow[]): Chart {
   return {
     id: "beside",
     title: "Other tools and this session",
-    about: `Every figure over ${baseline}'s own median. Filled marks are medians of this session with their 95 % intervals, open marks what other tools stated. They are not paired: there is no verdict between them.`,
+    about: `Each value over ${baseline}'s own median. Filled marks are medians of this session with their 95 % intervals, open marks the results of other tools. They are not paired, so there is no verdict between them.`,
     draw: (width) => draw(page, drawn, width),
   };
 }
@@ -123,7 +123,7 @@ function draw(page: Page, drawn: BesideRow[], width: number): SVGSVGElement {
   const top = keys.height + 6;
   return plot({
     ...base(width), height: height + top + 48, marginLeft: room, marginRight: 26, marginBottom: 44, marginTop: top,
-    x: ratioAxis([...environments, ...others].flatMap(({ low, high }) => [low, high]), width - room - 26, fitted(`figure over ${page.report.baseline}'s own median, log scale`, width)),
+    x: ratioAxis([...environments, ...others].flatMap(({ low, high }) => [low, high]), width - room - 26, fitted(`value over ${page.report.baseline}'s own median, log scale`, width)),
     y: { domain: [0, height], reverse: true, label: null, ticks: middles, tickSize: 0, tickFormat: (at: number) => lines[middles.indexOf(at)]?.words.map((words) => fitted(words, room)).join("\n") ?? "" },
     symbol: { type: "identity" },
     marks: [
@@ -170,9 +170,9 @@ function missing(page: Page, drawn: number, drawable: number): string[] {
   const { figures, left_out } = page.beside ?? { figures: [], left_out: 0 };
   const undrawn = figures.length - drawable;
   return [
-    undrawn > 0 ? `${counted(undrawn, "figure stands", "figures stand")} in the table alone; it says why.` : null,
-    drawn < drawable ? `The plot has the first ${drawn} of ${drawable} figures, the table all.` : null,
-    left_out > 0 ? `${counted(left_out, "further figure is", "further figures are")} left out of a page of this size; tare report --beside RECORD --json has them.` : null,
+    undrawn > 0 ? `${counted(undrawn, "result is", "results are")} in the table alone, with the reason.` : null,
+    drawn < drawable ? `The plot has the first ${drawn} of ${drawable} results, the table has all.` : null,
+    left_out > 0 ? `${counted(left_out, "further result is", "further results are")} left out of a report of this size; tare report --beside RECORD --json has them.` : null,
   ].filter((words) => words !== null);
 }
 
@@ -182,13 +182,13 @@ export function beside(page: Page): HTMLElement[] {
   const { figures } = page.beside;
   const drawable = figures.filter((other) => undrawable(page, other) === null);
   const drawn = drawable.slice(0, MOST_DRAWN);
-  const intro = "What other tools stated of the same metrics, as far as their outputs tell what they measured. It is not of this session's rounds and not paired with them, so there is no verdict between the columns.";
+  const intro = "Results of other tools for the same metrics, as far as their outputs show what they measured. They are not paired with this session's rounds, so there is no verdict between the columns.";
   const notes = figures.length === 0
     ? ["Nothing that was imported corresponds to a case and metric of this session."]
     : missing(page, drawn.length, drawable.length);
   const whole = figures.length === 0 ? null : h("details", { open: figures.length <= MOST_OPEN },
-    h("summary", {}, `All ${counted(figures.length, "figure of another tool", "figures of other tools")}`),
-    h("div", { class: "scroller", tabindex: 0, role: "region", "aria-label": "Figures of other tools" }, table(page, figures)));
+    h("summary", {}, `All ${counted(figures.length, "result of another tool", "results of other tools")}`),
+    h("div", { class: "scroller", tabindex: 0, role: "region", "aria-label": "Results of other tools" }, table(page, figures)));
   return [
     h("p", { class: "advice" }, intro), drawn.length === 0 ? null : frame(chart(page, drawn)).element,
     ...notes.map((words) => h("p", { class: "advice" }, words)), whole,

@@ -25,7 +25,7 @@ export function distribution(page: Page, redraw: () => void): Chart | null {
   return {
     id: "distribution",
     title: "Distributions",
-    about: "How many rounds fell where, apart from their environment's median. Groups that the dip test tells apart differ in shade and are counted.",
+    about: "Rounds by their distance from their environment's median. Groups that the dip test separates differ in shade and are counted.",
     controls: choice("Probe", ordered.map(({ row, i }, place) => [String(place), `${labels.get(row) ?? rowLabel(row)}${grouped.has(i) ? " (groups)" : ""}`]),
       (value) => { chosen = Number(value); redraw(); }),
     draw: (width) => draw(page, ordered[chosen].row, ordered[chosen].i, width),

@@ -66,7 +66,7 @@ function nameApart(lines: Line[]): void {
   const keys = [...new Set(lines.flatMap(({ figure }) => Object.keys(figure.parameters)))]
     .filter((key) => new Set(lines.map(({ figure }) => figure.parameters[key])).size > 1);
   const parts: ((line: Line) => string)[] = [
-    ({ file }) => file.environment ?? (lines.some((line) => line.file.environment !== null) ? "not said" : ""),
+    ({ file }) => file.environment ?? (lines.some((line) => line.file.environment !== null) ? "not given" : ""),
     ({ figure }) => keys.map((key) => (figure.parameters[key] === undefined ? `no ${key}` : `${key} ${figure.parameters[key]}`)).join(", "),
     ({ file }) => `${file.tool} ${file.version ?? ""}`.trim(),
     ({ file }) => file.source.name,
@@ -99,7 +99,7 @@ function chart(files: ImportedFile[], group: Group, i: number): Chart {
   const isSpread = group.statistics.length > 1;
   const how = isSpread
     ? "a line from the least to the greatest that was stated, the mean filled, percentiles open"
-    : "one bar a figure, from zero";
+    : "one bar per value, from zero";
   const cut = group.lines.length > MOST_LINES ? ` The first ${MOST_LINES} of ${group.lines.length}.` : "";
   return {
     id: `imported-${i}`,
@@ -182,8 +182,8 @@ export function importedPlots({ imported: { files } }: ImportedPage): HTMLElemen
   const part = section("imported-title", "Side by side", drawn, drawn.length > 1 ? "twos" : "stacked");
   const undrawn = files.flatMap((file) => file.figures.flatMap(({ values }) => values)).filter((stated) => !isDrawable(stated)).length;
   const notes = [
-    all.length > MOST_PLOTS ? `${MOST_PLOTS} of ${all.length} plots are drawn, those with the most files first; the other figures stand in the tables below.` : null,
-    undrawn > 0 ? `${counted(undrawn, "value stands", "values stand")} in the tables alone: no unit is known, or no axis would show it.` : null,
+    all.length > MOST_PLOTS ? `${MOST_PLOTS} of ${all.length} plots are drawn, those with the most files first; the other results are in the tables below.` : null,
+    undrawn > 0 ? `${counted(undrawn, "value is", "values are")} in the tables alone: the unit is unknown, or no axis would show it.` : null,
   ].filter((words) => words !== null);
   part?.append(...notes.map((words) => h("p", { class: "advice" }, words)));
   return part;

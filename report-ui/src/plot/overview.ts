@@ -3,8 +3,8 @@ import { axisX, dot, plot, rect, ruleX, ruleY, text } from "@observablehq/plot";
 import type { Cell, Page, Row } from "../data";
 import { levelOf, uniqueLabels } from "../data";
 import { choice, colour, h } from "../dom";
-import { figure, interval, ratio } from "../number";
-import { FAMILIES, VERDICTS, rounds, shown, verdictInFull } from "../words";
+import { figure, ratio } from "../number";
+import { FAMILIES, VERDICTS, bounds, hasFactor, isOpen, rounds, shown, verdictInFull } from "../words";
 import type { Chart } from "./frame";
 import { base, environmentStyle, fitted, labelRoom, logScale, logTicks, ratioAxis, short } from "./style";
 
@@ -36,7 +36,7 @@ export function overview(page: Page, open: Open, redraw: () => void): Chart | nu
   return {
     id: "overview",
     title: `Slowdown against ${baseline}`,
-    about: "With 95 % intervals. Hollow: inconclusive; shaded: the margin of “same”. A mark opens its rounds and facts.",
+    about: "With 95 % intervals. Hollow: not decided; shaded: the margin of “same”. A mark opens its rounds and facts.",
     controls: subjects.length < 2 ? null
       : choice("Axis for", [["", "all environments"], ...subjects.map((name): [string, string] => [name, name])], (value) => { only = value; redraw(); }),
     chosen: (title) => {
@@ -77,9 +77,9 @@ function markOf(row: Row, label: string, cell: Cell): Mark | null {
   const { unit } = row.metric;
   const values = `${figure(c.level.median, unit)}${row.baseline === null ? "" : ` against ${figure(row.baseline.median, unit)}`}`;
   return {
-    row, cell, estimate: c.estimate, hollow: cell.verdict === "inconclusive", y: 0,
+    row, cell, estimate: c.estimate, hollow: isOpen(cell.verdict), y: 0,
     low: c.low === null || c.low <= 0 ? c.estimate : c.low, high: c.high ?? c.estimate,
-    title: `${label}, ${cell.environment}: ${ratio(c.estimate)} ${interval(c.low, c.high, c.estimate)}, ${verdictInFull(cell, row)}; ${values}, ${rounds(c.rounds)}`,
+    title: `${label}, ${cell.environment}: ${verdictInFull(cell, row)}${hasFactor(cell.verdict) ? "" : `, ${ratio(c.estimate)}`} ${bounds(c, cell.verdict)}; ${values}, ${rounds(c.rounds)}`,
   };
 }
 

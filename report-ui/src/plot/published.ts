@@ -50,7 +50,7 @@ function draw(all: Claim[], width: number): SVGSVGElement {
   const values = all.flatMap((claim) => [claim.ratio, claim.session_ratio_low, claim.session_ratio_high]).filter((v): v is number => v !== null && v > 0);
   return plot({
     ...base(width), height: all.length * 24 + 64, marginLeft: room, marginRight: 26, marginBottom: 44, marginTop: 8,
-    x: ratioAxis(values, width - room, "cost ratio, log scale (right is slower)"),
+    x: ratioAxis(values, width - room, "slowdown, log scale (right is slower)"),
     y: { type: "band", domain: all.map((claim) => claim.id), label: null, padding: 0, tickSize: 0, tickFormat: (id: string) => fitted(named(all.find((claim) => claim.id === id) as Claim), room) },
     marks: [
       ruleX([1], { stroke: colour("--ink"), strokeOpacity: 0.55 }),
@@ -92,6 +92,6 @@ export function publishedTable(page: Page): HTMLElement | null {
       h("tr", { class: "family" }, h("th", { scope: "rowgroup", colspan: heads.length }, `${title} (${source})`)),
       ...all.filter((claim) => claim.source === source).map(row),
     ])));
-  return h("details", { open: all.length <= MOST_OPEN }, h("summary", {}, `All ${counted(all.length, "published figure", "published figures")}`),
-    h("div", { class: "scroller", tabindex: 0, role: "region", "aria-label": "Published figures" }, table));
+  return h("details", { open: all.length <= MOST_OPEN }, h("summary", {}, `All ${counted(all.length, "published value", "published values")}`),
+    h("div", { class: "scroller", tabindex: 0, role: "region", "aria-label": "Published values" }, table));
 }

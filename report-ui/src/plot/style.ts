@@ -43,6 +43,7 @@ export function mark(page: Page, environment: string): SVGSVGElement {
     width: 16, height: 16, margin: 0, axis: null, symbol: { type: "identity" },
     marks: [dot([0], { frameAnchor: "middle", r: 5.4, symbol: environmentStyle(page, environment).symbol, fill })],
   }) as SVGSVGElement;
+  picture.querySelector("style")?.remove();
   picture.setAttribute("aria-hidden", "true");
   return picture;
 }
@@ -77,9 +78,10 @@ export function logTicks(low: number, high: number, most: number): number[] {
     }
     return ticks;
   };
+  const fewest = high / low < 10 ? Math.min(4, most) : 2;
   for (const steps of [[1, 2, 5], [1, 3], [1]]) {
     const ticks = all(steps);
-    if (ticks.length <= most && ticks.length >= 2) return ticks;
+    if (ticks.length <= most && ticks.length >= fewest) return ticks;
   }
   const decades = all([1]);
   if (decades.length > most) return decades.filter((_, i) => i % Math.ceil(decades.length / most) === 0);

@@ -42,7 +42,7 @@ export function tails(page: Page, redraw: () => void): Chart | null {
   return {
     id: "tails",
     title: "Tails",
-    about: "Time of single operations over all rounds. Each nine is one step; a curve ends where there are too few operations to tell.",
+    about: "Time of single operations over all rounds. Each nine is one step; a curve ends where there are too few operations.",
     controls: chooser(all, (index) => { chosen = index; redraw(); }),
     draw: (width) => {
       const points = all[chosen].curves.flatMap((curve) => curve.points.map(([quantile, ns]): Point => ({
@@ -54,7 +54,7 @@ export function tails(page: Page, redraw: () => void): Chart | null {
   };
 }
 
-/** The same curves over the baseline's: what a layer costs a typical operation, and what it costs a rare one. */
+/** The same curves over the baseline's: how much slower a typical operation is, and a rare one. */
 export function tailRatios(page: Page, redraw: () => void): Chart | null {
   const all = operations(page).map((operation) => ({ operation, points: ratiosOf(page, operation) })).filter(({ points }) => points.length > 1);
   if (all.length === 0) return null;
@@ -62,11 +62,11 @@ export function tailRatios(page: Page, redraw: () => void): Chart | null {
   return {
     id: "tail-ratios",
     title: "Tails against the baseline",
-    about: `Each quantile over the same quantile of ${page.report.baseline}. A level curve costs every operation alike; one that rises costs the rare ones more.`,
+    about: `Each quantile over the same quantile of ${page.report.baseline}. A level curve slows every operation alike; a rising one slows the rare operations more.`,
     controls: chooser(all.map(({ operation }) => operation), (index) => { chosen = index; redraw(); }),
     draw: (width) => {
       const { points } = all[chosen];
-      return draw(page, points, ratioAxis(points.map((point) => point.y), width, "ratio of quantiles, log scale (lower is better)", 30), width, 1);
+      return draw(page, points, ratioAxis(points.map((point) => point.y), heightOf(width), "ratio of quantiles, log scale (lower is better)", 44), width, 1);
     },
   };
 }
@@ -81,6 +81,8 @@ function ratiosOf(page: Page, { curves }: Operation): Point[] {
   }));
 }
 
+const heightOf = (width: number): number => Math.min(Math.max(width * 0.5, 260), 400);
+
 const percentile = (quantile: number): string => `p${Number((quantile * 100).toPrecision(7))}`;
 
 function draw(page: Page, points: Point[], y: object, width: number, even: number | null = null): SVGSVGElement | null {
@@ -91,7 +93,7 @@ function draw(page: Page, points: Point[], y: object, width: number, even: numbe
   const room = nameRoom(names, width);
   const stroke = (point: Point): string | undefined => styles.get(point.environment)?.colour;
   const options = {
-    ...base(width), height: Math.min(Math.max(width * 0.5, 260), 400), marginLeft: 62, marginRight: room, marginBottom: 44, marginTop: 24,
+    ...base(width), height: heightOf(width), marginLeft: 62, marginRight: room, marginBottom: 44, marginTop: 24,
     x: {
       domain: [0, furthest], label: "quantile of operations", labelArrow: "none" as const, grid: true,
       // On a phone the first tick would run into the second.

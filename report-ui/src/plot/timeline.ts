@@ -1,4 +1,4 @@
-// The session in time: every trial where it ran, what was disturbed or failed, and the noise beside it.
+// The session in time: every trial where it ran, what was disturbed or failed, and the interference beside it.
 import { barX, dot, line, plot } from "@observablehq/plot";
 import type { Page } from "../data";
 import { colour } from "../dom";
@@ -8,7 +8,7 @@ import { base, durationTicks, figureAxis, fitted, labelRoom, environmentStyle } 
 
 interface Bar { environment: string; from: number; to: number; outcome: number; title: string }
 
-const OUTCOMES = ["", ", disturbed and run again", ", failed"];
+const OUTCOMES = ["", ", disturbed and repeated", ", failed"];
 
 /** The trials, and the processor's canary where any environment has one. */
 export function timeline(page: Page): Chart[] {
@@ -36,7 +36,7 @@ export function timeline(page: Page): Chart[] {
   if (canary.length > 1) {
     charts.push({
       id: "canary",
-      title: "Noise: a fixed piece of arithmetic",
+      title: "Interference: a fixed piece of arithmetic",
       about: "Run just before each trial. Where it slows, the processor was throttled or shared, whatever the counters say.",
       draw: (width) => drawCanary(page, canary, width),
     });

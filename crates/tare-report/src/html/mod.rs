@@ -22,7 +22,7 @@ use self::imported::ImportedPage;
 use self::pack::pack;
 use crate::imported::Beside;
 use crate::json::escaping::write_escaped;
-use crate::text::clean;
+use crate::text::{clean, listed};
 
 /// The page as it is built, with a place for its data and its title.
 const TEMPLATE: &str = include_str!("../../../../report-ui/dist/page.html");
@@ -45,14 +45,23 @@ pub struct Options<'a> {
     pub again: Option<&'a str>,
     /// Served while the session may still run: the page asks its own server, at `events`, how it stands.
     pub live: bool,
-    /// Figures of other tools beside the session's own; none where nobody asked for them.
+    /// Results of other tools beside the session's own; none where nobody asked for them.
     pub beside: Option<&'a [Beside]>,
 }
 
 /// The page, complete.
 pub fn render(session: &Session, findings: &Findings, options: &Options) -> String {
-    let title = format!("{} · tare", clean(&session.plan.study));
-    fill(&title, &Page::of(session, findings, options), options.live)
+    fill(&title(findings), &Page::of(session, findings, options), options.live)
+}
+
+/// What was compared, for the browser's tab and for links to the report.
+fn title(findings: &Findings) -> String {
+    let baseline = clean(&findings.baseline);
+    let subjects: Vec<String> = findings.subjects.iter().map(|name| clean(name)).collect();
+    match subjects.as_slice() {
+        [] => format!("{baseline} alone · tare"),
+        _ => format!("{} compared with {baseline} · tare", listed(&subjects)),
+    }
 }
 
 /// The page of a session that has no plan yet: it says so, and asks its server how it stands.
@@ -60,9 +69,9 @@ pub fn waiting(record: &str) -> String {
     fill("tare", &Page::waiting(record), true)
 }
 
-/// The page of figures that other tools stated, without any session; `header` is that of their record.
+/// The page of results that other tools wrote, without any session; `header` is that of their record.
 pub fn render_imported(imported: &[Imported], header: &Header, record: &str) -> String {
-    fill("Figures of other tools · tare", &ImportedPage::of(imported, header, record), false)
+    fill("Results of other tools · tare", &ImportedPage::of(imported, header, record), false)
 }
 
 fn fill(title: &str, page: &impl Serialize, live: bool) -> String {
@@ -80,7 +89,7 @@ fn as_text(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-/// Escaped JSON whose figures have six significant digits: more are not seen, and they are most of the page.
+/// Escaped JSON whose numbers have six significant digits: more are not seen, and they are most of the page.
 fn compact(value: &impl Serialize) -> String {
     let mut out = Vec::new();
     let mut serializer = serde_json::Serializer::with_formatter(&mut out, Compact);
@@ -125,7 +134,9 @@ mod tests {
     fn a_page_holds_its_data_and_refuses_everything_from_outside() {
         let page = render(&specimen::session(3), &specimen::findings(3), &Options::default());
         assert!(page.starts_with("<!doctype html>"));
-        assert!(page.contains("<title>quick · tare</title>"));
+        assert!(page.contains("<title>container, gvisor and wsl2-like compared with native · tare</title>"));
+        let alone = render(&specimen::session(0), &specimen::findings(0), &Options::default());
+        assert!(alone.contains("<title>native alone · tare</title>"));
         assert!(page.contains("default-src 'none'; script-src 'sha256-"));
         let data = data_of(&page);
         assert_eq!(data["report"]["rows"][0]["cells"][1]["comparison"]["estimate"], 24.13);
@@ -138,12 +149,14 @@ mod tests {
     }
 
     #[test]
-    fn a_hostile_study_ends_neither_the_data_nor_the_title() {
+    fn hostile_names_end_neither_the_data_nor_the_title() {
         let mut session = specimen::session(1);
         let hostile = "</script></title><script>alert(1)</script><!--";
         session.plan.study = hostile.into();
         let mut findings = specimen::findings(1);
         findings.rows[0].label = hostile.into();
+        findings.baseline = hostile.into();
+        findings.subjects[0] = hostile.into();
         let innocent = render(&specimen::session(1), &specimen::findings(1), &Options::default());
         let page = render(&session, &findings, &Options::default());
         assert_eq!(page.matches("<script").count(), innocent.matches("<script").count());
@@ -165,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_keep_six_digits() {
+    fn numbers_keep_six_digits() {
         let text = |v: f64| compact(&v);
         assert_eq!(text(24.129_999_99), "24.13");
         assert_eq!(text(173.0), "173");

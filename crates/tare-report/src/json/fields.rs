@@ -79,7 +79,8 @@ pub struct Target<'a> {
 #[derive(Debug, Serialize)]
 pub struct Certificate {
     pub control_cells: usize,
-    pub control_coloured: usize,
+    /// Control cells that differ by more than the margin, or by an unclear size.
+    pub control_differing: usize,
     /// True when the control shows more differences than chance allows: do not trust the session.
     pub banner: bool,
     /// Smallest slowdown that a typical cell could have shown.
@@ -183,7 +184,7 @@ pub struct Level<'a> {
 pub struct Cell<'a> {
     #[serde(rename = "environment")]
     pub target: &'a str,
-    /// `slower`, `faster`, `slightly_slower`, `slightly_faster`, `same`, `slower_unclear`, `faster_unclear`,
+    /// `slower`, `slower_unclear`, `slower_unconfirmed`, `slightly_slower`, the same four for `faster`, `same`,
     /// `inconclusive`, `observed` or `missing`.
     pub verdict: String,
     pub comparison: Option<Comparison<'a>>,
@@ -205,16 +206,16 @@ pub struct Comparison<'a> {
     pub sign_high: f64,
     /// `hodges_lehmann` or `sign`.
     pub leading: &'static str,
-    /// Sequential p of "no effect".
+    /// Sequential p of "no difference".
     pub p: f64,
-    /// Survives the correction for many cells.
-    pub coloured: bool,
     /// Paired rounds.
     pub rounds: u32,
-    /// Rounds after which the verdict could no longer change; null while undecided.
+    /// Rounds after which the verdict stood as it stands; null while undecided.
     pub decided_at: Option<u32>,
-    /// Rounds that it would take to decide, where the verdict is `inconclusive`.
-    pub rounds_to_tell: Option<u32>,
+    /// What it would take to decide, in total; null where the verdict is decided.
+    pub needed: Option<Needed>,
+    /// Smallest slowdowns that this cell could have shown; null with too few rounds or starts.
+    pub smallest: Option<Smallest>,
     /// Median over rounds of environment minus baseline, in the metric's unit.
     pub difference: f64,
     /// Rounds that share a start of the environment; null where none do.
@@ -222,6 +223,22 @@ pub struct Comparison<'a> {
     /// The environment's own value.
     pub level: Level<'a>,
     pub warnings: Vec<Warning>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Needed {
+    /// `rounds`, `starts`, or `less_noise` where ten times as many rounds would not be enough.
+    pub kind: &'static str,
+    pub count: Option<u32>,
+}
+
+/// With 80 % power.
+#[derive(Debug, Serialize)]
+pub struct Smallest {
+    /// As different from 1.
+    pub differs: f64,
+    /// As slower: beyond the margin.
+    pub slower: f64,
 }
 
 /// Rounds that share starts of an environment.

@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 
 use tare_analysis::findings::{self, Family, Findings, Leading};
-use tare_analysis::verdicts::verdict::names_direction;
 use tare_data::session::{PlannedCase, Session};
 use tare_data::unit::Direction;
 
@@ -73,7 +72,7 @@ fn plan(session: &Session) -> Plan<'_> {
 fn certificate(certificate: &findings::Certificate) -> Certificate {
     Certificate {
         control_cells: certificate.control_cells,
-        control_coloured: certificate.control_coloured,
+        control_differing: certificate.control_coloured,
         banner: certificate.banner,
         smallest_effect: certificate.smallest_effect,
         decided: certificate.decided,
@@ -178,10 +177,12 @@ fn comparison(found: &findings::Comparison) -> Comparison<'_> {
             Leading::Sign => "sign",
         },
         p: found.p,
-        coloured: names_direction(found.verdict),
         rounds: found.rounds,
         decided_at: found.decided_at,
-        rounds_to_tell: words::rounds_needed(found),
+        needed: found.needed.map(needed),
+        smallest: found
+            .smallest
+            .map(|smallest| Smallest { differs: smallest.differs, slower: smallest.slower }),
         difference: found.difference,
         starts: found.starts.map(|shared| SharedStarts {
             starts: shared.starts,
@@ -191,6 +192,15 @@ fn comparison(found: &findings::Comparison) -> Comparison<'_> {
         level: level(&found.level),
         warnings: found.warnings.iter().map(warning).collect(),
     }
+}
+
+fn needed(needed: findings::Needed) -> Needed {
+    let (kind, count) = match needed {
+        findings::Needed::Rounds(rounds) => ("rounds", Some(rounds)),
+        findings::Needed::Starts(starts) => ("starts", Some(starts)),
+        findings::Needed::LessNoise => ("less_noise", None),
+    };
+    Needed { kind, count }
 }
 
 fn missing(missing: &findings::Missing) -> Missing<'_> {
