@@ -7,14 +7,14 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::fs::{Mode, OFlags};
 
 use crate::error::{ErrorKind, LabError};
 use crate::host::mounts::{self, Mount};
 use crate::host::processes;
+use crate::host::waiting::until_found;
 use crate::ownership::owned::Owned;
 use crate::provider::Workspace;
 
@@ -90,18 +90,16 @@ fn remove_with_below(group: &Path, depth: usize) -> io::Result<bool> {
     for group in below.iter().filter(|_| depth < DEEPEST) {
         remove_with_below(group, depth + 1)?;
     }
-    let end = Instant::now() + EMPTY_WAIT;
-    loop {
-        match fs::remove_dir(group) {
-            // Who is in a group of tare's is of tare's; and the dead are in it until their parent has seen them.
-            Err(e) if e.kind() == io::ErrorKind::ResourceBusy && Instant::now() < end => {
-                members(group).for_each(|(pid, started)| drop(processes::kill(pid, started)));
-                thread::sleep(LOOK_AGAIN);
-            }
-            Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
-            _ => return Ok(true),
+    let removed = until_found(EMPTY_WAIT, LOOK_AGAIN, || match fs::remove_dir(group) {
+        // Processes in a group of tare's are tare's; and the dead are in it until their parent has seen them.
+        Err(e) if e.kind() == io::ErrorKind::ResourceBusy => {
+            members(group).for_each(|(pid, started)| drop(processes::kill(pid, started)));
+            None
         }
-    }
+        Err(e) if e.kind() != io::ErrorKind::NotFound => Some(Err(e)),
+        _ => Some(Ok(true)),
+    });
+    removed.unwrap_or_else(|| Err(io::ErrorKind::ResourceBusy.into()))
 }
 
 /// Processes in a group, with their start times.

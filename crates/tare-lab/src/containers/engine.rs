@@ -19,8 +19,7 @@ use crate::host::network_namespace;
 use crate::host::processes::FINISHES;
 use crate::host::programs::{self, Programs};
 use crate::network::lab;
-use crate::ownership::owned::MARK;
-use crate::ownership::owned::Owned;
+use crate::ownership::owned::{Listed, MARK, Owned};
 use crate::provider::options::{Choice, OptionDescription, choice};
 use crate::provider::specification::Specification;
 use crate::provider::{Entrance, Environment, NotReady, Ready, Workspace};
@@ -183,9 +182,8 @@ impl Container {
         // What it needs for a moment lies where it is removed with the rest, however it ends.
         command.env("TMPDIR", workspace.folder());
         let (host, namespace) = self.network(workspace, &mut command, &mut outside)?;
-        let words = ["rm", "--force", &name].map(str::to_owned).to_vec();
-        let what = format!("container {name}");
-        workspace.own(Owned::Foreign { what, program: program.to_owned(), words, namespace })?;
+        let list = ["ps", "--all", "--format", "{{.Names}}"];
+        workspace.own(owned("container", program, "rm", &list, &name, namespace))?;
         let is_gvisor = self.runtime.as_deref().is_some_and(is_gvisor);
         if engine.starts == Starts::InCommand && is_gvisor && self.net == PodmanNet::None {
             // Podman leaves the loopback device to the runtime; gVisor has one of its own only with this flag.
@@ -274,14 +272,8 @@ impl Engine {
         if made.exists() {
             return Ok(image);
         }
-        let words = ["rmi", "--force", &image].map(str::to_owned).to_vec();
-        let what = format!("image {image}");
-        workspace.own_for_session(Owned::Foreign {
-            what,
-            program: program.to_owned(),
-            words,
-            namespace: None,
-        })?;
+        let list = ["images", "--format", "{{.Repository}}"];
+        workspace.own_for_session(owned("image", program, "rmi", &list, &image, None))?;
         let archive = workspace.session_folder().join("image.tar");
         fs::write(&archive, EMPTY_ARCHIVE).map_err(|e| storage(&archive, e))?;
         // A session that is killed now must not take this with it: half an image spoils the engine's storage.
@@ -297,6 +289,27 @@ impl Engine {
         })?;
         fs::write(&made, "").map_err(|e| storage(&made, e))?;
         Ok(image)
+    }
+}
+
+/// Something of an engine's, which one of its verbs removes and another lists.
+fn owned(
+    kind: &str,
+    program: &Path,
+    remove: &str,
+    list: &[&str],
+    name: &str,
+    namespace: Option<String>,
+) -> Owned {
+    Owned::Foreign {
+        what: format!("{kind} {name}"),
+        program: program.to_owned(),
+        words: [remove, "--force", name].map(str::to_owned).to_vec(),
+        namespace,
+        listed: Some(Listed {
+            words: list.iter().copied().map(str::to_owned).collect(),
+            name: name.to_owned(),
+        }),
     }
 }
 

@@ -293,6 +293,7 @@ impl Line {
                 program: self.program.clone(),
                 words,
                 namespace: None,
+                listed: None,
             })?;
         }
         let agent =

@@ -12,12 +12,22 @@ pub fn until_ready(descriptors: &mut [PollFd<'_>], wait: Duration) -> io::Result
     let end = Instant::now() + wait;
     loop {
         let left = end.saturating_duration_since(Instant::now());
-        let left = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() };
-        match poll(descriptors, Some(&left)) {
-            Ok(ready) => return Ok(ready > 0),
-            Err(Errno::INTR) => {}
-            Err(e) => return Err(e.into()),
+        if until_ready_or_signal(descriptors, left)? {
+            return Ok(true);
         }
+        if left.is_zero() {
+            return Ok(false);
+        }
+    }
+}
+
+/// The same, for those who look at a flag when a signal arrives: it ends the wait.
+pub fn until_ready_or_signal(descriptors: &mut [PollFd<'_>], wait: Duration) -> io::Result<bool> {
+    let wait = Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: wait.subsec_nanos().into() };
+    match poll(descriptors, Some(&wait)) {
+        Ok(ready) => Ok(ready > 0),
+        Err(Errno::INTR) => Ok(false),
+        Err(e) => Err(e.into()),
     }
 }
 

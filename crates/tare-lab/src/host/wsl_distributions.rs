@@ -211,6 +211,7 @@ mod tests {
     #[test]
     fn a_path_of_windows_is_found_where_its_drive_is_mounted() {
         let mount = |point: &str, filesystem: &str, source: &str, options: &str| Mount {
+            number: "0:1".into(),
             point: point.into(),
             filesystem: filesystem.into(),
             source: source.into(),

@@ -1,4 +1,4 @@
-//! Cleaning: takes away what a session made, and nothing else.
+//! Cleaning: removes what a session made, and nothing else.
 
 use std::fmt;
 use std::fs;
@@ -8,6 +8,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use rustix::mount::{UnmountFlags, unmount};
+use serde::de::IgnoredAny;
 
 use crate::containers::control_groups;
 use crate::error::{ErrorKind, LabError};
@@ -18,15 +19,17 @@ use crate::host::processes::Signs;
 use crate::host::programs;
 use crate::host::wsl_distributions;
 use crate::ownership::journal::{self, Abandoned};
-use crate::ownership::owned::Owned;
-use crate::ownership::owned::PREFIX;
+use crate::ownership::owned::{Listed, Owned, PREFIX};
 
-/// Time that a runtime has to take a container away.
+/// Time that a runtime has to remove a container.
 const DELETE_WAIT: Duration = Duration::from_secs(20);
 /// Tries at emptying a folder in which a dying process may still have made a file.
 const FOLDER_TRIES: u32 = 3;
 
-/// One thing that was taken away, or could not be.
+/// Files in which runtimes keep the state of a container: runc and youki, crun.
+const STATES: [&str; 2] = ["state.json", "status"];
+
+/// One thing that was removed, or could not be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
     pub what: String,
@@ -44,9 +47,9 @@ impl Outcome {
     }
 }
 
-/// Takes away everything that dead sessions left behind, as their journals in the state folder say.
+/// Removes everything that dead sessions left behind, by their journals in the state folder.
 ///
-/// A session whose journal is locked lives and is not touched. What could not be taken away stays in its
+/// A session whose journal is locked lives and is not touched. What could not be removed stays in its
 /// journal for the next time.
 pub fn clean(state: &Path) -> Result<Vec<Outcome>, LabError> {
     let sessions = journal::abandoned(state).map_err(|e| {
@@ -64,7 +67,7 @@ fn clean_session(session: &Abandoned) -> Vec<Outcome> {
         if scratch.file_name().is_none_or(|last| *last != *name) || !mounts::inside(scratch, Path::new("/")) {
             return vec![Outcome::left(
                 journal,
-                format!("{} is no scratch folder of tare's", scratch.display()),
+                format!("{} is not a scratch folder of tare", scratch.display()),
             )];
         }
         outcomes = take_away(&session.id, scratch, &session.things);
@@ -81,7 +84,7 @@ fn clean_session(session: &Abandoned) -> Vec<Outcome> {
     outcomes
 }
 
-/// Takes away things of a session, or of one start of it: processes, containers, distributions, mounts, network devices and
+/// Removes things of a session, or of one start of it: processes, containers, distributions, mounts, network devices and
 /// namespaces, control groups, folders, in this order. What is gone already is passed over.
 ///
 /// `mark` is the value of [`crate::ownership::owned::MARK`] that its processes carry; `folder` is where it works.
@@ -135,9 +138,6 @@ fn end_processes(mark: &str, folder: &Path, things: &[Owned], name: &str) -> Vec
         .collect()
 }
 
-/// What Go's reader of JSON says of a file that ends too early; all runtimes but crun are written in Go.
-const HALF_WRITTEN: &str = "unexpected end of JSON input";
-
 fn delete_container(thing: &Owned, folder: &Path) -> Option<Outcome> {
     let Owned::Container { runtime, arguments, id, known_by } = thing else { return None };
     if known_by.as_ref().is_some_and(|path| !path.exists()) {
@@ -146,47 +146,64 @@ fn delete_container(thing: &Owned, folder: &Path) -> Option<Outcome> {
     let what = format!("container {id}");
     let mut command = Command::new(runtime);
     command.args(arguments).args(["delete", "--force", id]);
-    match programs::run(&mut command, DELETE_WAIT) {
-        Ok(ended) if ended.status.success() => Some(Outcome::gone(what)),
-        // With the state gone the runtime knows nothing of it any more, whatever it says.
-        Ok(_) if known_by.as_ref().is_some_and(|path| !path.exists()) => Some(Outcome::gone(what)),
+    match programs::ask(&mut command, DELETE_WAIT) {
+        Ok(_) => Some(Outcome::gone(what)),
+        // With the state gone the runtime knows nothing of it any more, whatever it prints.
+        Err(_) if known_by.as_ref().is_some_and(|path| !path.exists()) => Some(Outcome::gone(what)),
         // Killed while it wrote its state, a runtime cannot read it any more. The container's processes have been ended
-        // by their signs, its mounts and groups are taken away as ours, and the state goes with our folder.
-        Ok(ended)
-            if [&ended.errors, &ended.output].iter().any(|text| text.contains(HALF_WRITTEN))
-                && known_by.as_ref().is_some_and(|path| mounts::inside(path, folder)) =>
-        {
+        // by their signs, its mounts and groups are removed as ours, and the state goes with our folder.
+        Err(_) if known_by.as_ref().is_some_and(|path| mounts::inside(path, folder) && is_torn(path)) => {
             Some(Outcome::gone(what))
         }
-        Ok(ended) => Some(Outcome::left(what, format!("{}: {}", runtime.display(), ended.first_line()))),
         Err(e) => Some(Outcome::left(what, format!("{}: {e}", runtime.display()))),
     }
 }
 
-/// Lets a program take away what it made.
-fn call_back(thing: &Owned) -> Option<Outcome> {
-    let Owned::Foreign { what, program, words, namespace } = thing else { return None };
-    let named = || format!("{} {}", program.display(), words.join(" "));
-    let mut command = Command::new(program);
-    if let Some(namespace) = namespace.as_ref().map(|name| network_namespace::path(name)) {
-        // Without the namespace there is nothing in it to take away; the rest the program finds anywhere.
-        let _ = network_namespace::inherit(&mut command, &namespace);
-    }
-    match programs::run(command.args(words), DELETE_WAIT) {
-        Ok(ended) if ended.status.success() => Some(Outcome::gone(what.clone())),
-        // Every engine says so when there is nothing to take away.
-        Ok(ended) if ended.errors.to_lowercase().contains("no such") => None,
-        Ok(ended) => Some(Outcome::left(what.clone(), format!("{}: {}", named(), ended.first_line()))),
-        Err(e) => Some(Outcome::left(what.clone(), format!("{}: {e}", named()))),
-    }
+/// Whether a runtime's state of a container is not whole: a JSON file, or one of [`STATES`] in a folder.
+fn is_torn(state: &Path) -> bool {
+    let torn =
+        |path: &Path| fs::read(path).is_ok_and(|json| serde_json::from_slice::<IgnoredAny>(&json).is_err());
+    if state.is_dir() { STATES.iter().any(|name| torn(&state.join(name))) } else { torn(state) }
 }
 
-/// Takes a copy of a distribution away; never one that is not called as tare calls its copies.
+/// Lets a program remove what it made.
+fn call_back(thing: &Owned) -> Option<Outcome> {
+    let Owned::Foreign { what, program, words, namespace, listed } = thing else { return None };
+    let call = |words: &[String]| {
+        let mut command = Command::new(program);
+        if let Some(namespace) = namespace.as_ref().map(|name| network_namespace::path(name)) {
+            // Without the namespace there is nothing in it to remove; the rest the program finds anywhere.
+            let _ = network_namespace::inherit(&mut command, &namespace);
+        }
+        programs::ask(command.args(words), DELETE_WAIT)
+    };
+    let failed = match call(words) {
+        Ok(_) => return Some(Outcome::gone(what.clone())),
+        Err(e) => e,
+    };
+    // Some programs fail where there is nothing to remove.
+    if let Some(Listed { words, name }) = listed
+        && call(words).is_ok_and(|list| !is_listed(&list, name))
+    {
+        return None;
+    }
+    let because = format!("{} {}: {failed}", program.display(), words.join(" "));
+    Some(Outcome::left(what.clone(), because))
+}
+
+/// Whether one of the lines is this name, by itself or in a registry (`localhost/NAME`).
+fn is_listed(list: &str, name: &str) -> bool {
+    list.lines()
+        .filter_map(|line| line.trim().strip_suffix(name))
+        .any(|rest| rest.is_empty() || rest.ends_with('/'))
+}
+
+/// Removes a copy of a distribution; never one that is not named as tare names its copies.
 fn unregister(thing: &Owned) -> Option<Outcome> {
     let Owned::Distribution { program, name } = thing else { return None };
     let what = format!("distribution {name}");
     if !name.starts_with(PREFIX) {
-        return Some(Outcome::left(what, "its name is none of tare's"));
+        return Some(Outcome::left(what, "tare gives no such name"));
     }
     match wsl_distributions::unregister(program, name) {
         Ok(None) => None,
@@ -224,7 +241,7 @@ fn remove_mount(point: &Path) -> Outcome {
 fn remove_network_namespace(name: &str) -> Option<Outcome> {
     let what = format!("network namespace {name}");
     if !name.starts_with(PREFIX) || name.contains('/') {
-        return Some(Outcome::left(what, "its name is none of tare's"));
+        return Some(Outcome::left(what, "tare gives no such name"));
     }
     let path = network_namespace::path(name);
     if !path.exists() {
@@ -241,7 +258,7 @@ fn remove_network_namespace(name: &str) -> Option<Outcome> {
 fn remove_network_device(namespace: &str, device: &str) -> Option<Outcome> {
     let what = format!("network device {device} in {namespace}");
     if !namespace.starts_with(PREFIX) || namespace.contains('/') {
-        return Some(Outcome::left(what, "its namespace is none of tare's"));
+        return Some(Outcome::left(what, "tare gives no namespace such a name"));
     }
     match network_namespace::within(&network_namespace::path(namespace), || network_device::remove(device)) {
         Ok(true) => Some(Outcome::gone(what)),
@@ -255,7 +272,7 @@ fn remove_network_device(namespace: &str, device: &str) -> Option<Outcome> {
 fn remove_control_group(name: &str) -> Option<Outcome> {
     let what = format!("control group {name}");
     if !name.starts_with(PREFIX) || name.contains('/') {
-        return Some(Outcome::left(what, "its name is none of tare's"));
+        return Some(Outcome::left(what, "tare gives no such name"));
     }
     match control_groups::remove(name) {
         Ok(true) => Some(Outcome::gone(what)),
@@ -272,7 +289,7 @@ fn remove_folder(path: &PathBuf, scratch: &Path) -> Option<Outcome> {
         return Some(Outcome::left(what, "it is not in the scratch folder"));
     }
     path.symlink_metadata().ok()?;
-    // A share that is still mounted there holds the user's own files.
+    // A share that is still mounted there holds files that are not the session's.
     match mounts::below(path) {
         Ok(points) if points.is_empty() => {}
         Ok(points) => return Some(Outcome::left(what, format!("{} is mounted in it", points[0].display()))),
@@ -298,27 +315,53 @@ mod tests {
 
     use super::*;
 
+    fn script(folder: &Path, text: &str) -> PathBuf {
+        let path = folder.join("program");
+        fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        path
+    }
+
     #[test]
     fn a_container_whose_state_was_half_written_goes_with_the_folder() {
         let scratch = tempfile::tempdir().unwrap();
-        let (runtime, state) = (scratch.path().join("runtime"), scratch.path().join("state"));
-        fs::write(&state, "{\"id\":").unwrap();
+        let elsewhere = tempfile::tempdir().unwrap();
+        let runtime = script(scratch.path(), "echo 'kann nicht' >&2; exit 1");
         let container = |known_by: &Path| Owned::Container {
             runtime: runtime.clone(),
             arguments: Vec::new(),
             id: "tare-1".into(),
             known_by: Some(known_by.to_owned()),
         };
-        for (says, known_by, gone) in [
-            ("reading: unexpected end of JSON input", state.as_path(), true),
-            ("container is running", state.as_path(), false),
-            // A state elsewhere would be left.
-            ("reading: unexpected end of JSON input", Path::new("/proc/self/stat"), false),
-        ] {
-            fs::write(&runtime, format!("#!/bin/sh\necho '{says}' >&2\nexit 1\n")).unwrap();
-            fs::set_permissions(&runtime, fs::Permissions::from_mode(0o755)).unwrap();
+        let state = |folder: &Path, name: &str, text: &str| {
+            let path = folder.join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, text).unwrap();
+            path
+        };
+        let file = state(scratch.path(), "a.state", "{\"id\":");
+        let folder = state(scratch.path(), "b/state.json", "").parent().unwrap().to_owned();
+        let whole = state(scratch.path(), "c/status", "{}").parent().unwrap().to_owned();
+        let other = state(elsewhere.path(), "a.state", "{");
+        for (known_by, gone) in [(&file, true), (&folder, true), (&whole, false), (&other, false)] {
             let outcome = delete_container(&container(known_by), scratch.path()).unwrap();
-            assert_eq!(outcome.left_because.is_none(), gone, "{says}: {outcome:?}");
+            assert_eq!(outcome.left_because.is_none(), gone, "{outcome:?}");
+        }
+    }
+
+    #[test]
+    fn what_a_program_cannot_remove_is_left_unless_it_is_not_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let listed = |list: &str| {
+            let program = script(folder.path(), &format!("[ \"$1\" = ps ] || exit 1; {list}"));
+            let [words, list] = ["rm", "ps"].map(|word| vec![word.to_owned()]);
+            let listed = Some(Listed { words: list, name: "tare-1".into() });
+            call_back(&Owned::Foreign { what: "it".into(), program, words, namespace: None, listed })
+        };
+        assert_eq!(listed("echo tare-2; echo tare-11; echo atare-1"), None);
+        for there in ["echo other; echo tare-1", "echo localhost/tare-1", "echo 'no such thing' >&2; exit 1"]
+        {
+            assert!(listed(there).unwrap().left_because.is_some(), "{there}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Ownership: everything that a session makes outside its own process is written down before it is made.
 //!
-//! A session that is killed cannot clean up; `tare clean` and the next run can, because the journal says
+//! A session that is killed cannot clean up; `tare clean` and the next run can, because the journal lists
 //! what was made. A journal belongs to a living session as long as its lock is held.
 
 use std::collections::BTreeMap;
@@ -8,13 +8,13 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::{ErrorKind, LabError};
 use crate::host::processes;
+use crate::host::waiting::until_found;
 use crate::ownership::owned::Owned;
 
 /// Ending of a journal's file name; before it stands the session's id.
@@ -24,7 +24,7 @@ const LONGEST_JOURNAL: u64 = 64 * 1024 * 1024;
 /// Tries at making a journal that another session's cleaning may take for an abandoned one.
 const TRIES: u32 = 16;
 
-/// Most that is read of a journal to learn whose it is: a path and two numbers.
+/// Most that is read of a journal to know whose it is: a path and two numbers.
 const LONGEST_FIRST_LINE: u64 = 16 * 1024;
 /// Time in which the lock of a dead session comes free: its last children die of the same signal.
 const LOCK_PASSES: Duration = Duration::from_secs(2);
@@ -39,7 +39,7 @@ enum Entry {
     Session { scratch: PathBuf, pid: u32, started_ticks: u64 },
     /// About to be made.
     Owned { number: u64, thing: Owned },
-    /// Taken away.
+    /// Removed.
     Released { numbers: Vec<u64> },
 }
 
@@ -76,12 +76,12 @@ impl Journal {
         Ok(number)
     }
 
-    /// Writes down what was taken away.
+    /// Writes down what was removed.
     pub fn release(&mut self, numbers: Vec<u64>) -> Result<(), LabError> {
         if numbers.is_empty() { Ok(()) } else { self.append(&Entry::Released { numbers }) }
     }
 
-    /// Takes the journal away: nothing is owned any more.
+    /// Removes the journal: nothing is owned any more.
     pub fn end(self) -> Result<(), LabError> {
         fs::remove_file(&self.path).map_err(|e| storage(&self.path, "cannot remove the journal", e))
     }
@@ -128,18 +128,17 @@ fn take_over(path: PathBuf) -> io::Result<Option<Abandoned>> {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
         file => file?,
     };
-    let end = Instant::now() + LOCK_PASSES;
-    loop {
-        match file.try_lock() {
-            Err(TryLockError::Error(e)) => return Err(e),
-            // A child that the session was starting when it was killed holds the lock until it dies too.
-            Err(TryLockError::WouldBlock) if owner_is_dead(&mut file)? && Instant::now() < end => {
-                thread::sleep(LOOK_AGAIN);
-            }
-            Err(TryLockError::WouldBlock) => return Ok(None),
-            Ok(()) if file.metadata()?.nlink() == 0 => return Ok(None),
-            Ok(()) => break,
-        }
+    let locked = until_found(LOCK_PASSES, LOOK_AGAIN, || match file.try_lock() {
+        Ok(()) => Some(file.metadata().map(|about| about.nlink() > 0)),
+        Err(TryLockError::Error(e)) => Some(Err(e)),
+        // A child that the session was starting when it was killed holds the lock until it dies too.
+        Err(TryLockError::WouldBlock) => match owner_is_dead(&mut file) {
+            Ok(true) => None,
+            alive_or_unknown => Some(alive_or_unknown),
+        },
+    });
+    if !locked.unwrap_or(Ok(false))? {
+        return Ok(None);
     }
     let mut bytes = Vec::new();
     file.rewind()?;

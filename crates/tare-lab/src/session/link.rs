@@ -7,11 +7,13 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::frame::{Frame, LONGEST_REQUEST, Received, Splitter, encode};
 use tare_data::request::Request;
+
+use crate::host::waiting::until_ready_or_signal;
 
 /// Notes kept until somebody takes them; the newest are the ones that say why something failed.
 const MOST_NOTES: usize = 64;
@@ -137,8 +139,6 @@ impl<'i> Link<'i> {
                 return Err(LinkError::Deadline);
             }
             let piece = left.min(WAIT_PIECE);
-            let timeout =
-                Timespec { tv_sec: piece.as_secs() as i64, tv_nsec: i64::from(piece.subsec_nanos()) };
             let mut fds = vec![PollFd::new(&self.output, PollFlags::IN)];
             if to_write {
                 fds.push(PollFd::new(&self.input, PollFlags::OUT));
@@ -146,10 +146,10 @@ impl<'i> Link<'i> {
             if let Some(errors) = &self.errors {
                 fds.push(PollFd::new(errors, PollFlags::IN));
             }
-            match poll(&mut fds, Some(&timeout)) {
-                Ok(0) | Err(Errno::INTR) => continue,
-                Ok(_) => {}
-                Err(errno) => return Err(LinkError::Unruly(format!("poll: {errno}"))),
+            match until_ready_or_signal(&mut fds, piece) {
+                Ok(false) => continue,
+                Ok(true) => {}
+                Err(e) => return Err(LinkError::Unruly(format!("poll: {e}"))),
             }
             let ready: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
             drop(fds);

@@ -6,8 +6,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags};
 use tare_data::names::Case;
 use tare_data::peer::{HOST, LOOPBACK, Peer};
 use tare_probes::netperf;
@@ -17,6 +18,7 @@ use tare_probes::probe::Size;
 
 use crate::error::{ErrorKind, LabError};
 use crate::host::network_namespace;
+use crate::host::waiting::until_ready;
 use crate::ownership::owned::MARK;
 use crate::ownership::workspace::SessionWorkspace;
 use crate::study::{SelectedCase, probe_named};
@@ -29,8 +31,8 @@ pub const NETPERF: &str = "netperf://";
 const SECRET_FILE: &str = "?secret-file=";
 /// A session is shorter than this, in seconds: a day.
 const SESSION_MOST_S: u64 = 86_400;
-/// A peer says where it listens within so many seconds.
-const LISTENS_WITHIN_S: i64 = 10;
+/// Time in which a peer prints where it listens.
+const LISTENS_WITHIN: Duration = Duration::from_secs(10);
 /// Most that is read of a file that should hold 64 hex digits.
 const LONGEST_SECRET_FILE: u64 = 1024;
 
@@ -265,10 +267,9 @@ fn start(workspace: &SessionWorkspace, listen: IpAddr) -> Result<HostPeer, LabEr
 
 /// The one line that a peer says.
 fn says(output: ChildStdout) -> Result<PeerReply, String> {
-    let wait = Timespec { tv_sec: LISTENS_WITHIN_S, tv_nsec: 0 };
-    match poll(&mut [PollFd::new(&output, PollFlags::IN)], Some(&wait)) {
-        Ok(0) => return Err(format!("it said nothing for {LISTENS_WITHIN_S} s")),
-        Ok(_) => {}
+    match until_ready(&mut [PollFd::new(&output, PollFlags::IN)], LISTENS_WITHIN) {
+        Ok(false) => return Err(format!("it said nothing for {} s", LISTENS_WITHIN.as_secs())),
+        Ok(true) => {}
         Err(e) => return Err(e.to_string()),
     }
     let mut line = String::new();

@@ -8,7 +8,7 @@ use tare_data::facts::Facts;
 
 mod environment;
 mod honesty;
-mod mounts;
+pub mod mounts;
 pub mod network;
 
 /// Facts of the environment: kernel, processor, clock, memory, limits, network; and whether its counters count.

@@ -1,6 +1,10 @@
-//! Facts of a place: which file system it is, what that lies on, and how it is mounted.
+//! Mounts: all of them, as the kernel lists them, and facts of the one that a place is on.
 
-use std::path::Path;
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, Mode, OFlags};
 use tare_data::facts::Facts;
@@ -59,13 +63,13 @@ pub fn note_all(facts: &mut Facts, path: &Path) {
         facts.note("file_system.free_bytes", about.f_bavail.saturating_mul(about.f_frsize).to_string());
         facts.note("file_system.total_bytes", about.f_blocks.saturating_mul(about.f_frsize).to_string());
     }
-    let Some(table) = read_text("/proc/self/mountinfo") else { return };
-    let Some(mount) = mount_of(&table, path, device(path)) else { return };
-    facts.note("mount.point", mount.point);
-    facts.note("mount.type", mount.kind);
-    facts.note("mount.device", mount.source);
-    facts.note("mount.options", format!("{},{}", mount.options, mount.file_system_options));
-    let option = |key: &str| mount.file_system_options.split(',').find_map(|o| o.strip_prefix(key));
+    let Ok(mounts) = all() else { return };
+    let Some(mount) = mount_of(mounts, path, device(path)) else { return };
+    facts.note("mount.point", mount.point.to_string_lossy());
+    facts.note("mount.type", &mount.filesystem);
+    facts.note("mount.device", &mount.source);
+    facts.note("mount.options", &mount.options);
+    let option = |key: &str| mount.options.split(',').find_map(|o| o.strip_prefix(key));
     facts.note("mount.upper", option("upperdir=").unwrap_or_default());
     let queue = |file: &str| {
         // A partition has its disk's queue one level up.
@@ -86,43 +90,79 @@ fn device(path: &Path) -> Option<String> {
     Some(format!("{}:{}", rustix::fs::major(number), rustix::fs::minor(number)))
 }
 
-/// A line of mountinfo (proc_pid_mountinfo(5)).
-#[derive(Debug, PartialEq)]
-struct Mount<'a> {
-    number: &'a str,
-    point: String,
-    options: &'a str,
-    kind: &'a str,
-    source: &'a str,
-    file_system_options: &'a str,
+/// A line of /proc/self/mountinfo (proc_pid_mountinfo(5)).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mount {
+    /// Major and minor device number, `254:0`.
+    pub number: String,
+    pub point: PathBuf,
+    /// `ext4`, `overlay`, `9p` ...
+    pub filesystem: String,
+    /// Device or whatever the file system names instead.
+    pub source: String,
+    /// Options of the mount and of the file system, joined by commas.
+    pub options: String,
 }
 
-impl<'a> Mount<'a> {
-    fn of(line: &'a str) -> Option<Mount<'a>> {
-        let (front, back) = line.split_once(" - ")?;
-        let front: Vec<&str> = front.split(' ').collect();
-        let mut back = back.splitn(3, ' ');
-        Some(Mount {
-            number: front.get(2)?,
-            // Spaces stand as \040.
-            point: front.get(4)?.replace("\\040", " "),
-            options: front.get(5)?,
-            kind: back.next()?,
-            source: back.next()?,
-            file_system_options: back.next().unwrap_or_default(),
-        })
+/// All mounts, oldest first: of two at one point the later covers the earlier.
+pub fn all() -> io::Result<Vec<Mount>> {
+    Ok(parse(&fs::read("/proc/self/mountinfo")?))
+}
+
+fn parse(table: &[u8]) -> Vec<Mount> {
+    table.split(|&b| b == b'\n').filter_map(Mount::of).collect()
+}
+
+impl Mount {
+    fn of(line: &[u8]) -> Option<Mount> {
+        let mut fields = line.split(|&b| b == b' ');
+        let number = text(fields.nth(2)?);
+        let point = PathBuf::from(unescape(fields.nth(1)?));
+        let options = text(fields.next()?);
+        // Optional fields end with a lone hyphen.
+        let mut rest = fields.skip_while(|field| *field != b"-").skip(1);
+        let (filesystem, source, of_filesystem) =
+            (text(rest.next()?), text(rest.next()?), text(rest.next()?));
+        Some(Mount { number, point, filesystem, source, options: format!("{options},{of_filesystem}") })
     }
+}
+
+fn text(field: &[u8]) -> String {
+    unescape(field).to_string_lossy().into_owned()
+}
+
+/// The kernel writes space, tab, newline and backslash as `\` and three octal digits.
+fn unescape(field: &[u8]) -> OsString {
+    let mut bytes = Vec::with_capacity(field.len());
+    let mut at = 0;
+    while at < field.len() {
+        let digits = field
+            .get(at + 1..at + 4)
+            .filter(|d| field[at] == b'\\' && d.iter().all(|d| (b'0'..b'8').contains(d)));
+        match digits {
+            Some(d) => {
+                bytes.push(
+                    d.iter().fold(0u8, |value, digit| value.wrapping_mul(8).wrapping_add(digit - b'0')),
+                );
+                at += 4;
+            }
+            None => {
+                bytes.push(field[at]);
+                at += 1;
+            }
+        }
+    }
+    OsString::from_vec(bytes)
 }
 
 /// The mount that holds a path: the deepest of those on its device, or of all when none is (btrfs subvolumes
 /// and some shares have device numbers that the table does not show). The later of two at one point hides
 /// the earlier.
-fn mount_of<'a>(table: &'a str, path: &Path, device: Option<String>) -> Option<Mount<'a>> {
-    let holding = |mount: &Mount<'_>| path.starts_with(Path::new(&mount.point));
-    let deepest = |mounts: Vec<Mount<'a>>| mounts.into_iter().max_by_key(|mount| mount.point.len());
-    let all = || table.lines().filter_map(Mount::of).filter(holding);
-    let same = all().filter(|mount| Some(mount.number) == device.as_deref()).collect();
-    deepest(same).or_else(|| deepest(all().collect()))
+fn mount_of(mut mounts: Vec<Mount>, path: &Path, device: Option<String>) -> Option<Mount> {
+    mounts.retain(|mount| path.starts_with(&mount.point));
+    let is_same = |mount: &Mount| Some(&mount.number) == device.as_ref();
+    // Those on its device after all others, and of equals the last.
+    mounts.into_iter().max_by_key(|mount| (is_same(mount), mount.point.as_os_str().len()))
 }
 
 #[cfg(test)]
@@ -139,20 +179,31 @@ nonsense
     #[test]
     fn a_path_lies_on_the_deepest_mount_of_its_device() {
         let point = |path: &str, device: Option<&str>| {
-            mount_of(TABLE, Path::new(path), device.map(str::to_owned)).unwrap().point
+            mount_of(parse(TABLE.as_bytes()), Path::new(path), device.map(str::to_owned)).unwrap().point
         };
-        assert_eq!(point("/merged/x", Some("0:41")), "/merged");
-        assert_eq!(point("/runner", None), "/");
+        assert_eq!(point("/merged/x", Some("0:41")), Path::new("/merged"));
+        assert_eq!(point("/runner", None), Path::new("/"));
         // Bind mounts show a path of another device below.
-        assert_eq!(point("/run/x", Some("254:0")), "/");
+        assert_eq!(point("/run/x", Some("254:0")), Path::new("/"));
         // A device number that the table does not have.
-        assert_eq!(point("/a b/c", Some("0:99")), "/a b");
+        assert_eq!(point("/a b/c", Some("0:99")), Path::new("/a b"));
     }
 
     #[test]
     fn options_of_an_overlay_are_read() {
-        let mount = mount_of(TABLE, Path::new("/merged"), None).unwrap();
-        assert!(mount.file_system_options.ends_with(",volatile"));
-        assert_eq!(mount.kind, "overlay");
+        let mount = mount_of(parse(TABLE.as_bytes()), Path::new("/merged"), None).unwrap();
+        assert!(mount.options.ends_with(",volatile"));
+        assert_eq!(mount.filesystem, "overlay");
+    }
+
+    #[test]
+    fn every_escape_of_a_line_is_decoded() {
+        let line = br"41 31 0:38 / /a\040b\011c\134d rw,relatime shared:3 master:1 - cgroup2 the\040group rw";
+        let mount = Mount::of(line).unwrap();
+        assert_eq!(mount.point, Path::new("/a b\tc\\d"));
+        assert_eq!((mount.number.as_str(), mount.filesystem.as_str()), ("0:38", "cgroup2"));
+        assert_eq!((mount.source.as_str(), mount.options.as_str()), ("the group", "rw,relatime,rw"));
+        assert_eq!(Mount::of(b"41 31 0:38 / /a rw - cgroup2"), None);
+        assert_eq!(Mount::of(b""), None);
     }
 }

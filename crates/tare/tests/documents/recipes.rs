@@ -1,21 +1,24 @@
-//! Recipes: the provider in CONTRIBUTING.md has what the trait asks for, and imports what is there.
+//! Recipes: the provider in CONTRIBUTING.md describes all that a provider has, and imports what is there.
 
 use std::collections::BTreeSet;
 use std::fs;
 
 use crate::book;
 
-/// Name and result of every function that is declared or defined in a text, and whose line ends so.
-fn functions(text: &str, ending: char) -> BTreeSet<(String, String)> {
-    let lines = text.lines().filter(|line| line.ends_with(ending));
-    lines
-        .filter_map(|line| line.trim().strip_prefix("fn "))
-        .map(|line| {
-            let name = line.split('(').next().unwrap_or_default();
-            let result = line.rsplit_once("-> ").map_or("", |(_, result)| result);
-            (name.to_owned(), result.trim_end_matches([';', '{', ' ']).to_owned())
-        })
-        .collect()
+/// Names of the fields that a text declares or sets at the first level of a block.
+fn fields(block: &str) -> BTreeSet<String> {
+    let named = |line: &str| {
+        let line = line.strip_prefix("    ")?;
+        let (name, _) = line.strip_prefix("pub ").unwrap_or(line).split_once(':')?;
+        name.chars().all(|c| c.is_ascii_lowercase() || c == '_').then(|| name.to_owned())
+    };
+    block.lines().filter_map(named).collect()
+}
+
+/// The functions that a text declares or defines at the first level of a block, with their types.
+fn functions(block: &str) -> BTreeSet<String> {
+    let lines = block.lines().filter_map(|line| line.strip_prefix("    fn "));
+    lines.map(|line| line.trim_end_matches([';', '{', ' ']).to_owned()).collect()
 }
 
 /// The block that begins with this line, up to the first closing brace at its left edge.
@@ -26,19 +29,25 @@ fn block<'a>(text: &'a str, beginning: &str) -> &'a str {
 }
 
 #[test]
-fn the_recipe_for_an_environment_follows_the_trait() {
+fn the_recipe_for_an_environment_describes_a_whole_provider() {
     let page = fs::read_to_string(book::root().join("CONTRIBUTING.md")).unwrap();
     let fence = book::fences(&page).into_iter().find(|fence| fence.info == "rust").expect("a recipe in Rust");
     let recipe = &page[fence.body];
     let lab = book::root().join("crates/tare-lab/src");
-    let providers = fs::read_to_string(lab.join("environments/mod.rs")).unwrap();
-    // What the trait only declares must be there; what it defines may be left as it is.
-    let asked = functions(block(&providers, "pub trait Provider"), ';');
-    assert!(asked.len() >= 6, "{asked:?}");
-    assert_eq!(functions(block(recipe, "impl Provider for"), '{'), asked);
-    for line in recipe.lines().filter_map(|line| line.strip_prefix("use crate::")) {
-        let module = line.split([':', ';']).next().unwrap();
-        let here = lab.join(format!("{module}.rs")).exists() || lab.join(module).is_dir();
-        assert!(here, "the recipe imports crate::{module}, which is not there");
+    let interface = fs::read_to_string(lab.join("provider/mod.rs")).unwrap();
+    let described = fields(block(&interface, "pub struct Provider"));
+    assert!(described.len() >= 6, "{described:?}");
+    assert_eq!(fields(block(recipe, "pub static PROVIDER")), described);
+    let asked = functions(block(&interface, "pub trait Environment"));
+    assert_eq!(functions(block(recipe, "impl Environment for")), asked);
+    for path in recipe.lines().filter_map(|line| line.strip_prefix("use crate::")) {
+        let modules = path.split(['{', ';']).next().unwrap().trim_end_matches("::");
+        // The last word may be an item of the module before it.
+        let here =
+            [modules, modules.rsplit_once("::").map_or("", |(module, _)| module)].into_iter().any(|path| {
+                let file = lab.join(path.replace("::", "/"));
+                !path.is_empty() && (file.with_extension("rs").exists() || file.join("mod.rs").exists())
+            });
+        assert!(here, "the recipe imports crate::{path}, which is not there");
     }
 }
