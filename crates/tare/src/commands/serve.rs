@@ -110,8 +110,8 @@ fn netperf(args: &Serve, listen: SocketAddr, expires: Duration) -> anyhow::Resul
 fn words(account: &Account) -> String {
     let why = match account.ending {
         PeerEnding::Expired => "its time is up",
-        PeerEnding::UsedUp => "its secret has been used so often that a new one is due",
-        PeerEnding::Stopped => "it was told to end",
+        PeerEnding::UsedUp => "its secret was used as often as one may be; start again for a new one",
+        PeerEnding::Stopped => "it was stopped",
     };
     let Account { served, strangers, .. } = account;
     format!("note: {why}; {served} flows served, {strangers} connections without the secret turned away")

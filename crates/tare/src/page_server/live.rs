@@ -40,7 +40,7 @@ impl Live {
         Ok(())
     }
 
-    /// The session as far as it is written, and whether it may go on. No session before its plan is written.
+    /// The session as far as it is written, and whether it may continue. No session before its plan is written.
     pub fn session(&self) -> (Option<Session>, bool) {
         let inner = self.lock();
         (inner.follower.session().ok(), inner.follower.ending().is_none())

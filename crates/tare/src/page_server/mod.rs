@@ -28,20 +28,20 @@ use crate::{signals, ui};
 
 /// Connections at once: several windows of one reader. Each has a thread.
 const MOST_CONNECTIONS: usize = 16;
-/// The record is looked at so often; a look at one that has not grown is two system calls.
+/// Pause between two looks at the record; a look at one that has not grown is two system calls.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
-/// A reader who takes nothing for so long is left.
+/// A reader who takes nothing for this long is dropped.
 const WRITE_DEADLINE: Duration = Duration::from_secs(5);
-/// A whole page is taken by then, or never: 1 MB over loopback takes milliseconds.
+/// A whole page is taken in this time, or never: 1 MB over loopback takes milliseconds.
 const PAGE_DEADLINE: Duration = Duration::from_secs(20);
 /// A page is written in pieces of this many bytes, between which its deadline is looked at.
 const PIECE: usize = 64 << 10;
-/// A refused peer is heard out for so long, and for so many pieces.
+/// What a refused peer still sends is taken for this long, and for this many pieces.
 const HEAR_OUT: Duration = Duration::from_millis(500);
 const MOST_HEARD: usize = 16;
-/// A stream without news says so, which shows whether anybody still reads.
+/// A stream without news sends a comment this often, which shows whether anybody still reads.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(10);
-/// A stream ends after so long; a browser that still reads asks again by itself.
+/// A stream ends after this long; a browser that still reads connects again by itself.
 const STREAM_LASTS: Duration = Duration::from_secs(3600);
 
 /// What every answer demands: keep nothing, guess nothing, embed nothing, send no referrer.
@@ -95,7 +95,7 @@ fn listen(port: u16) -> Result<TcpListener, LabError> {
     })
 }
 
-/// 128 bits that nobody guesses.
+/// 128 random bits.
 fn fresh_token() -> io::Result<String> {
     let mut bytes = [0u8; 16];
     rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
@@ -112,7 +112,7 @@ fn next(listener: &TcpListener) -> io::Result<Option<TcpStream>> {
     }
     match listener.accept() {
         Ok((stream, _)) => Ok(Some(stream)),
-        // A peer that went away between poll and accept is no reason to end.
+        // A peer that went away between poll and accept is not a reason to end.
         Err(_) => Ok(None),
     }
 }
@@ -143,7 +143,7 @@ fn answer(server: &Server, stream: &mut TcpStream) {
     let requested =
         request::read_head(stream).and_then(|head| request::requested(&head, server.port, &server.token));
     match requested {
-        // A reader who went away is nobody's failure.
+        // A reader who went away is not a failure.
         Ok(Requested::Page) => match page(server) {
             Ok(page) => drop(send(stream, "text/html; charset=utf-8", page.as_bytes())),
             Err(error) => {

@@ -10,7 +10,7 @@ use httparse::{EMPTY_HEADER, Request};
 const LONGEST_HEAD: usize = 8 << 10;
 /// Most headers of a request. A browser sends about twenty.
 const MOST_HEADERS: usize = 64;
-/// A head that is not there after so long is not waited for: bytes that trickle in do not keep a thread.
+/// A head has to arrive in this time: bytes that trickle in do not keep a thread.
 pub const HEAD_DEADLINE: Duration = Duration::from_secs(5);
 
 /// Why a request is refused.
@@ -87,7 +87,7 @@ fn is_whole(head: &[u8]) -> Result<bool, Refusal> {
     Ok(parsed.is_complete())
 }
 
-/// What a head asks for, if it may: the host first, so that a foreign one learns nothing more.
+/// What a head requests, if it may: the host is checked first, so that a foreign one learns nothing more.
 pub fn requested(head: &[u8], port: u16, token: &str) -> Result<Requested, Refusal> {
     let mut headers = [EMPTY_HEADER; MOST_HEADERS];
     let mut request = Request::new(&mut headers);
@@ -115,14 +115,14 @@ pub fn requested(head: &[u8], port: u16, token: &str) -> Result<Requested, Refus
     }
 }
 
-/// Whether a browser that says this host reached us under a name that no other site can have.
+/// Whether a browser that names this host reached us under a name that no other site can have.
 fn is_own(host: &str, port: u16) -> bool {
     host == format!("127.0.0.1:{port}") || host.eq_ignore_ascii_case(&format!("localhost:{port}"))
 }
 
 /// Whether two texts are the same, in a time that does not depend on where they differ.
 fn is_same(given: &[u8], token: &[u8]) -> bool {
-    // The length of a token is no secret.
+    // The length of a token is not a secret.
     given.len() == token.len()
         && std::hint::black_box(given.iter().zip(token).fold(0, |differ, (a, b)| differ | (a ^ b))) == 0
 }

@@ -19,7 +19,7 @@ use crate::show::again::again;
 use crate::show::published;
 use crate::{outputs, ui};
 
-/// Findings of a session, with what articles say beside them.
+/// Findings of a session, with the values of articles beside them.
 pub fn findings(session: &Session, view: &View) -> Result<Findings, LabError> {
     let ratios = tare_analysis::gate::ratios(&view.fail_if);
     let options = tare_analysis::Options { strict: view.strict, ratios, ..Default::default() };
