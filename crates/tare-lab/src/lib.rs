@@ -1,4 +1,4 @@
-//! Doing it: studies, the plan, environments and the links into them.
+//! Doing it: studies, environments, and sessions that measure the one in the other.
 //!
 //! Nothing here draws on the terminal or reads arguments, environment variables or the home folder:
 //! the program passes them in.
@@ -6,15 +6,19 @@
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::print_stdout))]
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
 
-pub mod containers;
+mod containers;
+mod duration;
 pub mod environments;
 pub mod error;
 pub mod guests;
 pub mod host;
-pub mod nearest;
-pub mod network;
+mod nearest;
+mod network;
 pub mod ownership;
 pub mod provider;
 pub mod session;
 pub mod storage;
 pub mod study;
+
+pub use crate::duration::parse_duration;
+pub use crate::nearest::nearest;

@@ -19,7 +19,7 @@ pub enum Exit {
     Storage = 4,
     /// A record, or a file to import, cannot be read.
     Record = 5,
-    /// A condition of `--fail-if` holds, or nothing that it chose could be compared.
+    /// A condition of `--fail-if` is met, or nothing that it chose could be compared.
     Gate = 6,
     /// The user stopped the session; what was measured is in the record.
     Interrupted = 130,
@@ -48,7 +48,7 @@ pub fn show(error: &anyhow::Error) -> ExitCode {
     let mut out = anstream::stderr().lock();
     let red = anstyle::AnsiColor::Red.on_default().bold();
     let dim = anstyle::Style::new().dimmed();
-    // Standard error may be closed; there is nobody left to tell.
+    // Standard error may be closed; then there is nowhere to report that.
     let _ = match error.downcast_ref::<LabError>() {
         Some(lab) => {
             let causes: String =

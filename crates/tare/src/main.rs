@@ -1,13 +1,16 @@
-//! tare: weighs the layers between a program and the hardware.
+//! tare: measures what the layers between a program and the hardware cost.
 
 #![cfg_attr(not(test), warn(clippy::unwrap_used))]
 
 mod args;
 mod commands;
 mod failure;
+mod invocation;
 mod outputs;
 mod page_server;
 mod paths;
+mod show;
+mod signals;
 mod ui;
 mod verbs;
 

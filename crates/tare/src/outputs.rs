@@ -21,7 +21,7 @@ pub fn prints(view: &View) -> bool {
     view.exports.iter().any(|wanted| destination(wanted).is_none())
 }
 
-/// Two documents on standard output would be none. Checked before anything is measured.
+/// Nobody could take two documents on standard output apart. Checked before anything is measured.
 pub fn check(view: &View) -> Result<(), LabError> {
     let own = [view.json || view.facts, view.markdown, view.csv, view.view.is_some()]
         .iter()
@@ -98,16 +98,4 @@ pub fn report_conditions(outcome: &Outcome, met: &[String]) -> ExitCode {
     anstream::eprintln!("{}", tare_report::gate::sentence(outcome));
     met.iter().for_each(|line| anstream::eprintln!("  {line}"));
     if outcome.is_shut() { Exit::Gate.into() } else { ExitCode::SUCCESS }
-}
-
-/// A condition that matches no cell of the session.
-pub fn matches_nothing(condition: &str, targets: &[String]) -> LabError {
-    let error = LabError::new(ErrorKind::Usage, format!("'{condition}' matches no cell of this session"));
-    match targets {
-        [] => error.hint("there is no environment beside the baseline"),
-        targets => error.hint(format!(
-            "its environments are {}; 'tare list probes' lists the probes",
-            targets.join(", ")
-        )),
-    }
 }

@@ -1,17 +1,19 @@
 //! Paths: where tare keeps things on this machine. The only place that reads the environment for them.
 
 use std::env;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use tare_lab::error::{ErrorKind, LabError};
 use tare_lab::host::programs::Programs;
+use tare_lab::session::Setting;
+use tare_lab::storage::places::Wanted;
 
-/// Folder of the journals that say what sessions have made: `$XDG_STATE_HOME/tare`, else `~/.local/state/tare`.
+/// Folder of the journals in which sessions write down what they make: `$XDG_STATE_HOME/tare`, else `~/.local/state/tare`.
 pub fn state() -> Result<PathBuf, LabError> {
     let named = env::var_os("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     let home = || env::var_os("HOME").map(|home| PathBuf::from(home).join(".local/state"));
     named.or_else(home).map(|path| path.join("tare")).ok_or_else(|| {
-        LabError::new(ErrorKind::Storage, "there is no folder for tare's own notes")
+        LabError::new(ErrorKind::Storage, "there is no folder for journals")
             .because("neither XDG_STATE_HOME nor HOME is set")
             .hint("set XDG_STATE_HOME to a folder that you may write")
     })
@@ -20,6 +22,24 @@ pub fn state() -> Result<PathBuf, LabError> {
 /// Folder on a disk below which a session builds. /tmp is often in memory; /var/tmp is not.
 pub fn scratch() -> PathBuf {
     PathBuf::from("/var/tmp")
+}
+
+/// What a session is given to work with; the scratch folder is `scratch` unless named.
+pub fn setting(named: Option<&Path>) -> Result<Setting, LabError> {
+    Ok(Setting {
+        state: state()?,
+        scratch: named.map_or_else(scratch, Path::to_owned),
+        binary: binary()?,
+        wanted: Wanted::default(),
+        programs: programs()?,
+    })
+}
+
+/// A name of now that no record here has yet: sessions may begin in one second.
+pub fn fresh_record(prefix: &str) -> PathBuf {
+    let stem = jiff::Zoned::now().strftime(&format!("{prefix}-%Y-%m-%dT%H-%M-%S")).to_string();
+    let names = (1..).map(|n| if n == 1 { format!("{stem}.tare") } else { format!("{stem}-{n}.tare") });
+    names.map(PathBuf::from).find(|path| !path.exists()).expect("numbers do not end")
 }
 
 /// Foreign programs, this program's own file, and what was prepared for environments:

@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 use tare_lab::session::progress::{Event, Observer};
 use tare_report::progress::{self, State};
 
-/// Width of a table where nobody says otherwise.
+/// Width of a table where standard output is not a terminal.
 const USUAL_WIDTH: usize = 80;
-/// The progress line is drawn at most so often; drawing is work that the next trial may feel.
+/// The progress line is drawn at most this often: drawing is work that could disturb the next trial.
 const REDRAW: Duration = Duration::from_millis(250);
-/// Where standard error is no terminal, a line so often shows that the session lives.
+/// Where standard error is not a terminal, a line this often shows that the session is running.
 const PLAIN_LINE: Duration = Duration::from_secs(15);
 
 /// Width of the terminal on standard output.
@@ -23,7 +23,7 @@ pub fn colour() -> bool {
     anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never
 }
 
-/// Prints a whole text, or what else goes to standard output. A reader that went away (`| head`) is no error.
+/// Prints a whole text, or what else goes to standard output. A reader that went away (`| head`) is not an error.
 pub fn print(text: impl AsRef<[u8]>) -> io::Result<()> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_ref()).and_then(|()| out.flush()) {
@@ -32,7 +32,7 @@ pub fn print(text: impl AsRef<[u8]>) -> io::Result<()> {
     }
 }
 
-/// A text in lines of at most so many columns, broken between words.
+/// A text in lines of at most `width` columns, broken between words.
 pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     tare_report::text::wrap(text, width)
 }
@@ -62,14 +62,14 @@ impl Progress {
         }
     }
 
-    /// Shows a line, unless the last one is young. `long` says more, for a log.
+    /// Shows a line, unless the last one was drawn just now. `long` is the fuller one, for a log.
     fn draw(&mut self, short: impl FnOnce(usize) -> String, long: impl FnOnce() -> String) {
         let pause = if self.live { REDRAW } else { PLAIN_LINE };
         if self.drawn.is_some_and(|drawn| drawn.elapsed() < pause) {
             return;
         }
         self.drawn = Some(Instant::now());
-        // Standard error may be closed; the session goes on without an audience.
+        // Standard error may be closed; the session continues.
         if self.live {
             let width = terminal_width().unwrap_or(USUAL_WIDTH).saturating_sub(1);
             let _ = write!(io::stderr(), "\r\x1b[K{}", short(width));

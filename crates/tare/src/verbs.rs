@@ -1,8 +1,8 @@
-//! Verbs that tare speaks to itself: the agent, its trials, and the ways into environments.
+//! Inner subcommands, with which tare starts itself: the agent, its trials, and the programs that enter environments.
 
 use std::ffi::OsString;
 
-/// Does what an inner verb says, if the arguments name one; returns the exit code.
+/// Runs the inner subcommand that the arguments name, if they name one; returns the exit code.
 pub fn answer(arguments: &[OsString]) -> Option<i32> {
     tare_probes::agent::run_subcommand(arguments).or_else(|| tare_lab::environments::answer(arguments))
 }

@@ -10,21 +10,21 @@ use crate::nearest::unknown;
 use crate::provider::specification::Specification;
 use crate::provider::{Environment, NotReady, Provider, Ready};
 
-pub mod bwrap;
-pub mod container;
-pub mod docker;
-pub mod gvisor;
-pub mod native;
-pub mod nerdctl;
-pub mod nspawn;
-pub mod oci;
-pub mod podman;
+pub(crate) mod bwrap;
+pub(crate) mod container;
+pub(crate) mod docker;
+pub(crate) mod gvisor;
+pub(crate) mod native;
+pub(crate) mod nerdctl;
+pub(crate) mod nspawn;
+pub(crate) mod oci;
+pub(crate) mod podman;
 pub mod presets;
-pub mod proot;
-pub mod qemu;
-pub mod ssh;
-pub mod uml;
-pub mod wsl;
+pub(crate) mod proot;
+pub(crate) mod qemu;
+pub(crate) mod ssh;
+pub(crate) mod uml;
+pub(crate) mod wsl;
 
 /// All providers, in the order in which they are listed. Adding one: its `mod` line above and its line here.
 pub const PROVIDERS: &[&Provider] = &[

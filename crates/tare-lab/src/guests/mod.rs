@@ -1,11 +1,11 @@
 //! What providers with a kernel of their own share: the kernel, what it boots from, and tare as its first process.
 
-pub mod disk;
+pub(crate) mod disk;
 pub mod extended_state;
-pub mod init;
-pub mod initrd;
-pub mod kernel;
+pub(crate) mod init;
+pub(crate) mod initrd;
+pub(crate) mod kernel;
 pub mod kvm;
-pub mod memory;
-pub mod share_server;
-pub mod tsc_rate;
+pub(crate) mod memory;
+pub(crate) mod share_server;
+pub(crate) mod tsc_rate;

@@ -1,13 +1,13 @@
 //! The host: programs, processes, mounts and devices of the machine that tare runs on.
 
-pub mod loop_device;
-pub mod loopback;
+pub(crate) mod loop_device;
+pub(crate) mod loopback;
 pub mod machine;
 pub mod mounts;
-pub mod network_device;
+pub(crate) mod network_device;
 pub mod network_namespace;
 pub mod processes;
 pub mod programs;
-pub mod waiting;
-pub mod windows_text;
-pub mod wsl_distributions;
+pub(crate) mod waiting;
+pub(crate) mod windows_text;
+pub(crate) mod wsl_distributions;

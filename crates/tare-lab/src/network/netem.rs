@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use tare_data::facts::Facts;
 use tare_probes::netlink::{Message, Netlink};
 
+use crate::duration;
 use crate::error::LabError;
 use crate::host::network_device;
 use crate::provider::options::OptionDescription;
@@ -68,7 +69,11 @@ impl Impairment {
         };
         let delay_ns = match DELAY.of(specification) {
             "" => 0,
-            text => duration_ns(text)
+            // A number alone would be seconds, which nobody means here.
+            text => Some(text)
+                .filter(|text| text.ends_with('s'))
+                .and_then(duration::parse)
+                .map(|delay| delay.as_nanos() as u64)
                 .filter(|ns| *ns <= LONGEST_DELAY_NS)
                 .ok_or_else(|| refused(&DELAY, "a time of up to 1 s, e.g. 1ms or 250us"))?,
         };
@@ -112,15 +117,6 @@ impl Netem {
         });
         Netlink::open()?.change(message)
     }
-}
-
-/// `1ms`, `0.5ms`, `250us`, `1s`, `1000ns` in nanoseconds.
-fn duration_ns(text: &str) -> Option<u64> {
-    let units = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)];
-    let (number, unit_ns) = units.iter().find_map(|(unit, ns)| Some((text.strip_suffix(unit)?, ns)))?;
-    let number: f64 = number.parse().ok()?;
-    let ns = number * unit_ns;
-    (ns.is_finite() && ns >= 1.0).then_some(ns.round() as u64)
 }
 
 /// A percentage as a share of 2^32 - 1.

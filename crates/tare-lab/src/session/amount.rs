@@ -24,15 +24,15 @@ pub struct Pace {
     pub operation_ns: f64,
     /// Process start, preparation, frames.
     pub overhead_ns: f64,
-    /// The probe does a fixed amount of work, whatever is asked: its time a trial.
+    /// Time of a trial where the probe does a fixed amount of work, whatever the request.
     pub fixed_ns: Option<f64>,
 }
 
 /// Reads the pace from the batches of a calibration and the time that all of it took.
 ///
-/// A calibration doubles its operations and says after each batch how long that took: the last two are the longest,
-/// and the quicker of them counts, which a hiccup of the machine has not met. A probe that does a fixed amount says
-/// nothing of the kind.
+/// A calibration doubles its operations and reports after each batch how long that took: the last two are the longest,
+/// and the quicker of them counts, which a hiccup of the machine has not met. A probe that does a fixed amount
+/// reports no such batches.
 pub fn pace(batches: &[Batch], host_elapsed_ns: u64) -> Option<Pace> {
     let timed = |batch: &Batch| match &batch.sample {
         Sample::Throughput { operations, elapsed_ns, .. }

@@ -9,7 +9,7 @@ use tare_data::peer::Peer;
 use tare_data::request::TrialRequest;
 use tare_data::session::Interference;
 
-/// What a start of an environment brought.
+/// What a start of an environment gave.
 #[derive(Clone, Debug, Default)]
 pub struct Started {
     pub inside: Facts,
@@ -18,15 +18,15 @@ pub struct Started {
     pub places: BTreeMap<String, Facts>,
     /// Paths of the places inside.
     pub paths: BTreeMap<String, String>,
-    /// Ways to peers by name, as seen from inside; that to the environment itself goes without saying.
+    /// Addresses of peers by name, as seen from inside; loopback is implicit.
     pub peers: BTreeMap<String, Peer>,
     /// Places that the session could not make, with the reasons.
     pub missing: BTreeMap<String, Failure>,
-    /// From entering to the agent's first word.
+    /// From entering to the agent's first frame.
     pub elapsed_ns: u64,
 }
 
-/// What a trial brought, besides its batches.
+/// What a trial gave, besides its batches.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
     /// First frame to last, by the host's clock.

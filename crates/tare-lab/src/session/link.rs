@@ -15,9 +15,9 @@ use tare_data::request::Request;
 
 use crate::host::waiting::until_ready_or_signal;
 
-/// Notes kept until somebody takes them; the newest are the ones that say why something failed.
+/// Notes kept until somebody takes them; the newest show why something failed.
 const MOST_NOTES: usize = 64;
-/// Frames taken in but not yet asked for. A trial sends a few; an environment that sends thousands is broken.
+/// Frames taken in but not yet received. A trial sends a few; an environment that sends thousands is broken.
 const MOST_FRAMES: usize = 4096;
 /// A wait is cut into pieces of this length, so that a signal which arrives just before it is not missed.
 const WAIT_PIECE: Duration = Duration::from_millis(500);
@@ -91,7 +91,7 @@ impl<'i> Link<'i> {
         }
     }
 
-    /// Sends a request. It fits a pipe's buffer, so a stuck reader cannot hold the host for long: poll says
+    /// Sends a request. It fits a pipe's buffer, so a stuck reader cannot hold the host for long: poll reports
     /// when there is room.
     pub fn send(&mut self, request: &Request, deadline: Instant) -> Result<(), LinkError> {
         let line = encode(request);

@@ -1,15 +1,23 @@
 //! A session: environments entered, cases calibrated, rounds run in random order, every result written down.
 
-pub mod amount;
-pub mod arena;
-pub mod bring_up;
-pub mod budget;
+mod amount;
+mod arena;
+mod bring_up;
+mod budget;
 pub mod entered;
 pub mod link;
-pub mod live;
+mod live;
 pub mod peers;
-pub mod prepare;
+mod prepare;
 pub mod progress;
-pub mod rounds;
-pub mod startup;
-pub mod targets;
+mod protocol;
+mod rounds;
+pub(crate) mod startup;
+mod targets;
+
+pub use self::bring_up::BringUp;
+pub use self::protocol::{Caller, Overrides, Recorded, Request, begin, matches_nothing, resume, time_starts};
+pub use crate::ownership::workspace::Setting;
+
+#[cfg(test)]
+mod tests;

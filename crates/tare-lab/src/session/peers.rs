@@ -23,7 +23,7 @@ use crate::ownership::owned::MARK;
 use crate::ownership::workspace::SessionWorkspace;
 use crate::study::{SelectedCase, probe_named};
 
-/// How a peer of tare's own is named: `tare://HOST:PORT/#SECRET`.
+/// How tare's peer is named: `tare://HOST:PORT/#SECRET`.
 pub const TARE: &str = "tare://";
 /// How a netserver is named: `netperf://HOST[:PORT]`.
 pub const NETPERF: &str = "netperf://";
@@ -31,7 +31,7 @@ pub const NETPERF: &str = "netperf://";
 const SECRET_FILE: &str = "?secret-file=";
 /// A session is shorter than this, in seconds: a day.
 const SESSION_MOST_S: u64 = 86_400;
-/// Time in which a peer prints where it listens.
+/// A peer reports its address within this time.
 const LISTENS_WITHIN: Duration = Duration::from_secs(10);
 /// Most that is read of a file that should hold 64 hex digits.
 const LONGEST_SECRET_FILE: u64 = 1024;
@@ -42,7 +42,7 @@ const HINT: &str = "write loopback, host, tare://HOST:PORT/#SECRET or netperf://
 #[derive(Clone, Debug, Default)]
 pub struct Peers {
     names: Vec<String>,
-    /// Ways to those that are the same from everywhere.
+    /// Addresses of those that are the same from everywhere.
     ways: BTreeMap<String, Peer>,
     /// Whether a case needs a peer on this machine.
     host: bool,
@@ -88,9 +88,12 @@ impl Peers {
         for name in cases.filter_map(|case| case.peer.as_deref()) {
             self.host |= name == HOST;
             if ![LOOPBACK, HOST].contains(&name) && !self.ways.contains_key(name) {
-                return Err(LabError::new(ErrorKind::Usage, format!("no way to the peer '{name}'"))
-                    .because("neither a study nor a record holds secrets")
-                    .hint(format!("name it again: --peer '{name}/#SECRET'")));
+                return Err(LabError::new(
+                    ErrorKind::Usage,
+                    format!("the peer '{name}' cannot be reached by its name alone"),
+                )
+                .because("neither a study nor a record holds secrets")
+                .hint(format!("name it again: --peer '{name}/#SECRET'")));
             }
         }
         Ok(self)
@@ -101,13 +104,13 @@ impl Peers {
         self.host
     }
 
-    /// Ways by name to those that are the same from everywhere.
+    /// Addresses by name, of those that are the same from everywhere.
     pub fn ways(&self) -> &BTreeMap<String, Peer> {
         &self.ways
     }
 }
 
-/// The cases, and one of `net.hops` to each of their peers, which says where round trips go.
+/// The cases, and one of `net.hops` to each of their peers, which shows where round trips go.
 pub fn with_hops(mut selected: Vec<SelectedCase>) -> Result<Vec<SelectedCase>, LabError> {
     let probe = probe_named("net.hops")?;
     for at in 0..selected.len() {
@@ -121,10 +124,10 @@ pub fn with_hops(mut selected: Vec<SelectedCase>) -> Result<Vec<SelectedCase>, L
     Ok(selected)
 }
 
-/// The name of a peer, and the way to it where that is the same from everywhere.
+/// The name of a peer, and its address where that is the same from everywhere.
 fn read(text: &str) -> Result<(String, Option<Peer>), LabError> {
     let wrong = |why: &str| {
-        let what = format!("'{}' is no peer", redacted(text));
+        let what = format!("'{}' is not a peer", redacted(text));
         LabError::new(ErrorKind::Usage, what).because(why).hint(HINT)
     };
     if [LOOPBACK, HOST].contains(&text) {
@@ -156,7 +159,7 @@ fn read(text: &str) -> Result<(String, Option<Peer>), LabError> {
         };
         return Ok((format!("{NETPERF}{address}"), Some(Peer::Netperf { address })));
     }
-    Err(wrong("it is neither a name of tare's nor an address"))
+    Err(wrong("it is neither a known name nor an address"))
 }
 
 /// Whether an address ends in a port: `HOST:PORT`, `[ADDRESS]:PORT`.
@@ -211,7 +214,7 @@ impl<'a> HostPeers<'a> {
         HostPeers { workspace, running: BTreeMap::new() }
     }
 
-    /// The way to a peer that listens where an environment reaches this machine; started at the first call.
+    /// The address of a peer that listens where an environment reaches this machine; started at the first call.
     ///
     /// An address that is none of this machine's (the inside of a user-mode network) leads to its loopback.
     pub fn way(&mut self, reached_at: IpAddr) -> Result<Peer, LabError> {
@@ -258,23 +261,23 @@ fn start(workspace: &SessionWorkspace, listen: IpAddr) -> Result<HostPeer, LabEr
         return Err(failed("it has no streams".into()));
     };
     writeln!(input, "{line}").map_err(|e| failed(e.to_string()))?;
-    match says(output) {
+    match first_line(output) {
         Ok(PeerReply::Listening(address)) => peer.port = address.port(),
         Ok(PeerReply::Failed(reason)) | Err(reason) => return Err(failed(reason)),
     }
     Ok(peer)
 }
 
-/// The one line that a peer says.
-fn says(output: ChildStdout) -> Result<PeerReply, String> {
+/// The one line that a peer writes.
+fn first_line(output: ChildStdout) -> Result<PeerReply, String> {
     match until_ready(&mut [PollFd::new(&output, PollFlags::IN)], LISTENS_WITHIN) {
-        Ok(false) => return Err(format!("it said nothing for {} s", LISTENS_WITHIN.as_secs())),
+        Ok(false) => return Err(format!("it wrote nothing for {} s", LISTENS_WITHIN.as_secs())),
         Ok(true) => {}
         Err(e) => return Err(e.to_string()),
     }
     let mut line = String::new();
     BufReader::new(output).read_line(&mut line).map_err(|e| e.to_string())?;
-    serde_json::from_str(&line).map_err(|e| format!("it said no address: {e}"))
+    serde_json::from_str(&line).map_err(|e| format!("it wrote no address: {e}"))
 }
 
 #[cfg(test)]

@@ -35,7 +35,7 @@ pub struct PlanRequest<'a> {
     pub selected: Vec<SelectedCase>,
     pub targets: Vec<Target>,
     pub seed: u64,
-    /// A fixed number of rounds, with one look at the end.
+    /// A fixed number of rounds, with one analysis at the end.
     pub rounds: Option<u32>,
     /// Seconds for the whole session, preparation included; none with `rounds`.
     pub budget_s: Option<f64>,
@@ -48,13 +48,20 @@ pub struct Prepared {
     pub pilot: Pilot,
 }
 
-/// What preparation found out of the environments and is not part of the plan.
+/// A cell of the table: where its case and its environment stand in the plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct CellIndex {
+    pub case: usize,
+    pub target: usize,
+}
+
+/// What preparation found out about the environments and is not part of the plan.
 #[derive(Debug, Default)]
 pub struct Pilot {
     /// What an environment's start brought; the failure where it could not be entered.
     pub started: Vec<Result<Started, Failure>>,
-    /// Expected time of a trial, by case and environment.
-    pub cost_ns: BTreeMap<(String, String), f64>,
+    /// Expected time of a trial, where one is known.
+    pub cost_ns: BTreeMap<CellIndex, f64>,
     /// How many rounds of an environment share a start.
     pub rounds_a_start: Vec<u32>,
 }
@@ -83,7 +90,7 @@ pub fn enter_all(
                     format!("cannot enter the baseline '{}'", target.name),
                 )
                 .because(failure.clone())
-                .hint("tare check says what each environment needs"));
+                .hint("tare check shows what each environment needs"));
             }
             Err(failure) => {
                 observer.event(Event::Note(format!("{} cannot be entered: {failure}", target.name)));
@@ -110,28 +117,17 @@ pub fn prepare(
     writer: &mut Writer,
     observer: &mut dyn Observer,
 ) -> Result<Prepared, LabError> {
-    let started = enter_all(&plan_request.targets, arena, writer, observer)?;
-    let mut cases: Vec<Calibrated> = Vec::new();
-    let of = plan_request.selected.len() * plan_request.targets.len();
-    for selected in plan_request.selected {
-        let mut paces = Vec::new();
-        for (index, started) in started.iter().enumerate() {
-            observer.event(Event::Calibrating { done: cases.len() * plan_request.targets.len() + index, of });
-            paces.push(match started {
-                Ok(started) => calibrate(&selected, index, started, plan_request.seed, arena)?,
-                Err(failure) => Err(failure.clone()),
-            });
-        }
-        cases.push(Calibrated { selected, paces });
-    }
-    anything_to_compare_with(&cases, &plan_request.targets[0].name)?;
+    let PlanRequest { study, selected, targets, seed, rounds, budget_s } = plan_request;
+    let started = enter_all(&targets, arena, writer, observer)?;
+    let cases = calibrate_all(selected, &started, seed, arena, observer)?;
+    anything_to_compare_with(&cases, &targets[0].name)?;
     let spent_s = arena.now_ns() as f64 / 1e9;
-    let left_s = plan_request.budget_s.map(|budget_s| (budget_s - spent_s).max(1.0));
+    let left_s = budget_s.map(|budget_s| (budget_s - spent_s).max(1.0));
     let starts = starts(&started, |target| {
         let mut cases = cases.iter().filter_map(|case| case.is_far(target)).peekable();
         cases.peek().is_some() && cases.all(|is_far| is_far)
     });
-    let (scale, looks) = match (plan_request.rounds, left_s) {
+    let (scale, looks) = match (rounds, left_s) {
         (Some(rounds), _) => (1.0, vec![rounds]),
         (None, None) => (1.0, LOOKS.to_vec()),
         (None, Some(left_s)) => {
@@ -139,36 +135,74 @@ pub fn prepare(
         }
     };
     let rounds = *looks.last().expect("there is always a look");
-    let rounds_a_start = budget::rounds_a_start(&starts, rounds, left_s);
-    let mut pilot = Pilot { rounds_a_start, ..Default::default() };
-    if cases.iter().all(|case| startup::is_start(&case.selected.case)) {
+    let rounds_a_start = match cases.iter().all(Calibrated::is_start) {
         // Each trial is a start of its own.
-        pilot.rounds_a_start.fill(rounds);
-    } else {
-        for (target, starts) in budget::short_of_starts(rounds, &pilot.rounds_a_start) {
-            let name = &plan_request.targets[target].name;
-            observer.event(Event::Note(format!(
-                "{name}: the budget has room for {}, and a verdict needs {FEWEST_STARTS}; a longer --budget gives it more",
-                if starts == 1 { "1 start".to_owned() } else { format!("{starts} starts") }
-            )));
-        }
-    }
-    let targets = &plan_request.targets;
-    let brief = places::brief(cases.iter().filter_map(|case| case.selected.case.place.as_deref()));
-    let planned = cases.iter().map(|case| case.plan(scale, targets, &brief, &mut pilot)).collect();
-    pilot.started = started;
-    let plan = Plan {
-        study: plan_request.study.to_owned(),
-        seed: plan_request.seed,
-        rounds,
-        looks,
-        budget_s: plan_request.budget_s,
-        targets: plan_request.targets,
-        cases: planned,
+        true => vec![rounds; starts.len()],
+        false => budget::rounds_a_start(&starts, rounds, left_s),
     };
+    note_few_starts(&cases, &targets, rounds, &rounds_a_start, observer);
+    let brief = places::brief(cases.iter().filter_map(|case| case.selected.case.place.as_deref()));
+    let planned = cases.iter().map(|case| case.plan(scale, &targets, &brief)).collect();
+    let pilot = Pilot { started, cost_ns: costs(&cases, scale), rounds_a_start };
+    let study = study.to_owned();
+    let plan = Plan { study, seed, rounds, looks, budget_s, targets, cases: planned };
     writer.append(&Entry::Plan(plan.clone()))?;
     writer.sync()?;
     Ok(Prepared { plan, pilot })
+}
+
+/// Warns of environments for whose verdicts the budget has too few starts.
+fn note_few_starts(
+    cases: &[Calibrated],
+    targets: &[Target],
+    rounds: u32,
+    rounds_a_start: &[u32],
+    observer: &mut dyn Observer,
+) {
+    if cases.iter().all(Calibrated::is_start) {
+        return;
+    }
+    for (target, starts) in budget::short_of_starts(rounds, rounds_a_start) {
+        let name = &targets[target].name;
+        let starts = if starts == 1 { "1 start".to_owned() } else { format!("{starts} starts") };
+        observer.event(Event::Note(format!(
+            "{name}: the budget has room for {starts}, and a verdict needs {FEWEST_STARTS}; a longer --budget gives it more",
+        )));
+    }
+}
+
+/// Calibrates every case in every environment that was entered.
+fn calibrate_all(
+    selected: Vec<SelectedCase>,
+    started: &[Result<Started, Failure>],
+    seed: u64,
+    arena: &mut dyn Arena,
+    observer: &mut dyn Observer,
+) -> Result<Vec<Calibrated>, LabError> {
+    let (targets, of) = (started.len(), selected.len() * started.len());
+    let mut cases: Vec<Calibrated> = Vec::new();
+    for selected in selected {
+        let mut paces = Vec::new();
+        for (index, started) in started.iter().enumerate() {
+            observer.event(Event::Calibrating { done: cases.len() * targets + index, of });
+            paces.push(match started {
+                Ok(started) => calibrate(&selected, index, started, seed, arena)?,
+                Err(failure) => Err(failure.clone()),
+            });
+        }
+        cases.push(Calibrated { selected, paces });
+    }
+    Ok(cases)
+}
+
+/// What a trial is expected to take, wherever a calibration found a pace.
+fn costs(cases: &[Calibrated], scale: f64) -> BTreeMap<CellIndex, f64> {
+    let mut costs = BTreeMap::new();
+    for (case, calibrated) in cases.iter().enumerate() {
+        let known = calibrated.trials_ns(scale);
+        costs.extend(known.into_iter().map(|(target, ns)| (CellIndex { case, target }, ns)));
+    }
+    costs
 }
 
 /// What a start of each environment takes.
@@ -183,8 +217,8 @@ fn starts(started: &[Result<Started, Failure>], is_far: impl Fn(usize) -> bool) 
         .collect()
 }
 
-/// Refuses a session whose baseline has no room for a case, or cannot do a single one: the user can mend the
-/// first, and a table of gaps helps nobody.
+/// Refuses a session whose baseline has no room for a case, or cannot run a single one: the user can mend the
+/// first, and a table without values helps nobody.
 fn anything_to_compare_with(cases: &[Calibrated], baseline: &str) -> Result<(), LabError> {
     let of_baseline = |case: &Calibrated| Some(case.paces.first()?.as_ref().err()?.clone());
     let failures: Vec<(&SelectedCase, Failure)> =
@@ -204,7 +238,7 @@ fn anything_to_compare_with(cases: &[Calibrated], baseline: &str) -> Result<(), 
         .because(format!("{}: {failure}", selected.case))
         .hint(match &selected.case.place {
             Some(_) => "name another place with --place: own always is one",
-            None => "tare check says what this machine allows",
+            None => "tare check shows what this machine allows",
         }))
 }
 
@@ -215,11 +249,16 @@ struct Calibrated {
 }
 
 impl Pilot {
-    /// The groundwork of a session that is resumed: its trials say what trials cost.
+    /// The pilot of a session that is resumed: its trials show what trials take.
     pub fn resumed(session: &Session, started: Vec<Result<Started, Failure>>, left_s: Option<f64>) -> Self {
-        let mut cost_ns: BTreeMap<(String, String), f64> = BTreeMap::new();
+        let plan = &session.plan;
+        let cases: BTreeMap<&str, usize> = plan.cases.iter().map(|c| c.id.as_str()).zip(0..).collect();
+        let targets: BTreeMap<&str, usize> = plan.targets.iter().map(|t| t.name.as_str()).zip(0..).collect();
+        let mut cost_ns: BTreeMap<CellIndex, f64> = BTreeMap::new();
         for trial in &session.trials {
-            let longest = cost_ns.entry((trial.case.clone(), trial.target.clone())).or_default();
+            let at = (cases.get(trial.case.as_str()), targets.get(trial.target.as_str()));
+            let (Some(&case), Some(&target)) = at else { continue };
+            let longest = cost_ns.entry(CellIndex { case, target }).or_default();
             *longest = longest.max(trial.host_elapsed_ns as f64);
         }
         let starts = starts(&started, |_| false);
@@ -229,6 +268,11 @@ impl Pilot {
 }
 
 impl Calibrated {
+    /// Whether the case measures starts, so that each trial is one.
+    fn is_start(&self) -> bool {
+        startup::is_start(&self.selected.case)
+    }
+
     /// The amount at a scale: from the baseline's pace, or the slowest environment's where the baseline has none.
     fn amount(&self, scale: f64) -> Option<Amount> {
         let known: Vec<Pace> = self.paces.iter().flatten().copied().collect();
@@ -243,13 +287,17 @@ impl Calibrated {
         })
     }
 
+    /// What a trial takes at a scale, by environment, wherever there is a pace.
+    fn trials_ns(&self, scale: f64) -> Vec<(usize, f64)> {
+        let Some(amount) = self.amount(scale) else { return Vec::new() };
+        let paces = self.paces.iter().enumerate();
+        paces.filter_map(|(target, pace)| Some((target, cost_ns(*pace.as_ref().ok()?, amount)))).collect()
+    }
+
     /// Time of one round: of all environments, and of those that are near the baseline.
     fn round(&self, scale: f64) -> RoundTime {
-        let Some(amount) = self.amount(scale) else { return RoundTime::default() };
-        let known =
-            self.paces.iter().enumerate().filter_map(|(target, pace)| Some((target, pace.as_ref().ok()?)));
-        known.fold(RoundTime::default(), |time, (target, pace)| {
-            time.with(cost_ns(*pace, amount) / 1e9, self.is_far(target) == Some(true))
+        self.trials_ns(scale).into_iter().fold(RoundTime::default(), |time, (target, ns)| {
+            time.with(ns / 1e9, self.is_far(target) == Some(true))
         })
     }
 
@@ -259,42 +307,25 @@ impl Calibrated {
         Some(self.paces[target].as_ref().ok()?.operation_ns > budget::FAR * baseline.operation_ns)
     }
 
-    fn plan(
-        &self,
-        scale: f64,
-        targets: &[Target],
-        brief: &BTreeMap<String, String>,
-        pilot: &mut Pilot,
-    ) -> PlannedCase {
+    fn plan(&self, scale: f64, targets: &[Target], brief: &BTreeMap<String, String>) -> PlannedCase {
         let SelectedCase { probe, case, margin, decide, .. } = &self.selected;
-        let id = case.to_string();
-        let amount = self.amount(scale).unwrap_or(Amount::Operations { batch: 1, batches: 1 });
-        let mut missing = BTreeMap::new();
-        for (target, pace) in targets.iter().zip(&self.paces) {
-            match pace {
-                Ok(pace) => {
-                    pilot.cost_ns.insert((id.clone(), target.name.clone()), cost_ns(*pace, amount));
-                }
-                Err(failure) => {
-                    missing.insert(target.name.clone(), failure.clone());
-                }
-            }
-        }
+        let failures = targets.iter().zip(&self.paces);
+        let failures = failures.filter_map(|(target, pace)| Some((target, pace.as_ref().err()?)));
         PlannedCase {
-            id,
+            id: case.to_string(),
             case: case.clone(),
             label: label(probe, case, brief),
             metrics: probe.metrics(),
             decide: decide.clone(),
             definition: probe.definition(&case.parameters),
-            amount,
+            amount: self.amount(scale).unwrap_or(Amount::Operations { batch: 1, batches: 1 }),
             margin: *margin,
-            missing,
+            missing: failures.map(|(target, failure)| (target.name.clone(), failure.clone())).collect(),
         }
     }
 }
 
-/// What the row is headed with: the probe's label, and the place or peer where it is not the usual one.
+/// The heading of the row: the probe's label, and the place or peer where it is not the usual one.
 ///
 /// `brief` has a short name for every place.
 fn label(
@@ -312,8 +343,8 @@ fn label(
     label
 }
 
-/// Makes the request of a trial; the failure says that the environment has no such place.
-pub fn request(
+/// Makes the request of a trial; it fails where the environment does not have the case's place or peer.
+pub fn trial_request(
     trial: u64,
     case: &tare_data::names::Case,
     amount: Amount,
@@ -330,18 +361,19 @@ pub fn request(
             started.missing.get(place).cloned().unwrap_or_else(none)
         })?),
     };
-    let peer = case.peer.as_deref().map(|name| way(name, started)).transpose()?;
+    let peer = case.peer.as_deref().map(|name| route(name, started)).transpose()?;
     Ok(TrialRequest { trial, case: case.clone(), amount, directory, peer, seed, deadline_ms })
 }
 
-/// The way from inside to a peer.
-fn way(name: &str, started: &Started) -> Result<Peer, Failure> {
+/// How the environment reaches a peer.
+fn route(name: &str, started: &Started) -> Result<Peer, Failure> {
     if name == LOOPBACK {
         return Ok(Peer::Loopback);
     }
     started.peers.get(name).cloned().ok_or_else(|| {
-        let reason =
-            format!("this environment has no way to the peer '{name}'; where it can have one, its option net= gives it");
+        let reason = format!(
+            "this environment does not reach the peer '{name}'; where it can, its option net= lets it"
+        );
         Failure::new(FailureKind::NotSupported, reason)
     })
 }
@@ -354,7 +386,7 @@ fn calibrate(
     arena: &mut dyn Arena,
 ) -> Result<Result<Pace, Failure>, LabError> {
     let deadline_ms = calibration_deadline_ms(&selected.case);
-    let request = match request(0, &selected.case, Amount::Calibrate, started, seed, deadline_ms) {
+    let request = match trial_request(0, &selected.case, Amount::Calibrate, started, seed, deadline_ms) {
         Ok(request) => request,
         Err(failure) => return Ok(Err(failure)),
     };
@@ -366,17 +398,17 @@ fn calibrate(
         return Err(LabError::interrupted());
     }
     if outcome.lost {
-        // The next case deserves a living environment; if it cannot be had, its own calibration says so.
+        // The next case deserves a living environment; if it cannot be had, its own calibration fails.
         let _ = arena.start(target);
     }
     Ok(match outcome.failure {
         Some(failure) => Err(failure),
         None => pace(&batches, elapsed_ns)
-            .ok_or_else(|| Failure::new(FailureKind::Broken, "the calibration sent no figures")),
+            .ok_or_else(|| Failure::new(FailureKind::Broken, "the calibration sent no samples")),
     })
 }
 
-/// How long a calibration may take: files must be made first, and a command of the user's has a time of its own.
+/// How long a calibration may take: files must be made first, and a user's command has a time of its own.
 fn calibration_deadline_ms(case: &tare_data::names::Case) -> u64 {
     let number = |key: &str| case.parameters.integer(key).unwrap_or(0);
     let bytes = number("size").max(number("total"));

@@ -1,4 +1,4 @@
-//! Progress: what a session tells whoever watches it, between trials only.
+//! Progress: what a session shows to whoever watches it, between trials only.
 
 /// What is going on.
 #[derive(Clone, Debug, PartialEq)]
@@ -11,7 +11,7 @@ pub enum Event<'a> {
     Planned { cases: usize, targets: usize, rounds: u32 },
     /// A trial is about to run.
     Trial(Standing<'a>),
-    /// Something that the user should know and that is no error.
+    /// Something that the user should know and that is not an error.
     Note(String),
 }
 

@@ -1,18 +1,19 @@
 //! The rounds of a session: trials in random order, written down as they come, until every comparison is
 //! decided or the time is up.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use tare_analysis::verdicts::order::{self, Orders};
+use tare_data::batch::Batch;
 use tare_data::failure::Failure;
 use tare_data::generator::Generator;
-use tare_data::session::{Ending, PlannedCase, RepeatedRound, Role, Session, Trial};
+use tare_data::session::{Ending, RepeatedRound, Role, Session, Trial};
 use tare_record::entry::{Begin, End};
 use tare_record::{Entry, Writer};
 
 use crate::error::LabError;
 use crate::session::arena::{Arena, Outcome};
-use crate::session::prepare::{Pilot, request};
+use crate::session::prepare::{CellIndex, Pilot, trial_request};
 use crate::session::progress::{Event, Observer, Standing};
 use crate::session::startup;
 
@@ -20,36 +21,47 @@ use crate::session::startup;
 const DEADLINE_FACTOR: f64 = 20.0;
 const DEADLINE_LEAST_MS: u64 = 5_000;
 const DEADLINE_MOST_MS: u64 = 1_800_000;
-/// A disturbed round is run again so often; after that the disturbance is how this machine is.
+/// A disturbed round is run this often at most; after that the disturbance is how this machine is.
 const MOST_ATTEMPTS: u32 = 3;
 /// A round is disturbed when the hypervisor took this share of a trial's time...
 const STEAL_SHARE: f64 = 0.25;
-/// ...and at least three ticks of the counter that says so, which sums over all processors.
+/// ...and at least three ticks of the counter of it, which sums over all processors.
 const STEAL_LEAST_NS: u64 = 30_000_000;
-/// One round in so many may be run again. Where more are disturbed, the disturbance is how this machine is, and
+/// One round in this many may be run again. Where more are disturbed, the disturbance is how this machine is, and
 /// running everything twice would only leave half the rounds.
 const ROUNDS_A_REPEAT: usize = 10;
-/// An environment that cannot be started again so often in a row is given up.
+/// An environment whose start fails this often in a row is given up.
 const MOST_LOST_STARTS: u32 = 3;
 
 /// A session in its rounds.
 pub struct Rounds<'a> {
-    pub arena: &'a mut dyn Arena,
-    pub writer: &'a mut Writer,
-    pub observer: &'a mut dyn Observer,
-    pub session: Session,
-    pub pilot: Pilot,
+    arena: &'a mut dyn Arena,
+    writer: &'a mut Writer,
+    observer: &'a mut dyn Observer,
+    session: Session,
+    pilot: Pilot,
     /// When the budget is spent, by the arena's clock.
-    pub until_ns: Option<u64>,
+    until_ns: Option<u64>,
     targets: Vec<TargetState>,
-    orders: BTreeMap<String, Orders>,
-    /// Cells (case, environment) that are decided.
-    decided: BTreeSet<(String, String)>,
+    /// One a case.
+    orders: Vec<Orders>,
+    decided: BTreeSet<CellIndex>,
     next_trial: u64,
+    failures: u32,
     resumed: Resumed,
 }
 
-/// Where a resumed session goes on. Rounds are finished one after the other, so the last trial says all.
+/// Where a trial stands in its session.
+#[derive(Clone, Copy)]
+struct Slot {
+    round: u32,
+    /// 0 for the first; a round that was disturbed is run again as a whole.
+    attempt: u32,
+    /// Place in the order of its round, from 0.
+    position: u32,
+}
+
+/// Where a resumed session continues. Rounds are finished one after the other, so the last trial shows where.
 #[derive(Debug, Default)]
 struct Resumed {
     round: u32,
@@ -106,13 +118,13 @@ impl<'a> Rounds<'a> {
         until_ns: Option<u64>,
     ) -> Self {
         let seed = session.plan.seed;
-        let orders = session.plan.cases.iter().map(|c| (c.id.clone(), Orders::new(seed, &c.id))).collect();
+        let orders = session.plan.cases.iter().map(|case| Orders::new(seed, &case.id)).collect();
         let next_trial = session.trials.iter().map(|t| t.number + 1).max().unwrap_or(0);
         let start = session.trials.iter().map(|t| t.start + 1).max().unwrap_or(0);
         let targets =
             session.plan.targets.iter().map(|_| TargetState { start, ..Default::default() }).collect();
+        let failures = session.trials.iter().filter(|trial| trial.failure.is_some()).count() as u32;
         let resumed = Resumed::after(&session.trials);
-        let decided = BTreeSet::new();
         Rounds {
             arena,
             writer,
@@ -122,14 +134,15 @@ impl<'a> Rounds<'a> {
             until_ns,
             targets,
             orders,
-            decided,
+            decided: BTreeSet::new(),
             next_trial,
+            failures,
             resumed,
         }
     }
 
     /// Runs until decided, done, out of time or stopped. The end is in the record when this returns.
-    pub fn run(&mut self, now: &dyn Fn() -> String) -> Result<Ending, LabError> {
+    pub fn run(mut self, now: &dyn Fn() -> String) -> Result<Ending, LabError> {
         let plan = &self.session.plan;
         let (cases, targets, rounds) = (plan.cases.len(), plan.targets.len(), plan.rounds);
         self.observer.event(Event::Planned { cases, targets, rounds });
@@ -161,26 +174,27 @@ impl<'a> Rounds<'a> {
 
     /// One round of every open case.
     fn round(&mut self, round: u32) -> Result<(), Stop> {
-        let open: Vec<PlannedCase> = self.open_cases().into_iter().cloned().collect();
+        let open = self.open_cases();
         if round >= self.resumed.round {
             self.start_again(round);
         }
         for index in order::cases(self.session.plan.seed, round, open.len()) {
-            let case = &open[index];
-            let done_here = round == self.resumed.round && self.resumed.done.contains(&case.id);
+            let case = open[index];
+            let id = self.session.plan.cases[case].id.clone();
+            let done_here = round == self.resumed.round && self.resumed.done.contains(&id);
             if round < self.resumed.round || done_here {
                 // A resumed session: the orders move on as they did before.
                 self.next_order(case);
                 continue;
             }
             let first = match &self.resumed.broken {
-                Some((broken, attempt)) if *broken == case.id && round == self.resumed.round => *attempt,
+                Some((broken, attempt)) if *broken == id && round == self.resumed.round => *attempt,
                 _ => 0,
             };
             for attempt in first..first + MOST_ATTEMPTS {
                 match self.case_round(case, round, attempt)? {
                     Some(reason) if attempt + 1 < first + MOST_ATTEMPTS && self.may_repeat(round) => {
-                        self.repeat(RepeatedRound { case: case.id.clone(), round, attempt, reason })?;
+                        self.repeat(RepeatedRound { case: id.clone(), round, attempt, reason })?;
                     }
                     _ => break,
                 }
@@ -189,7 +203,7 @@ impl<'a> Rounds<'a> {
         Ok(())
     }
 
-    /// Whether so few rounds were run again that one more may be. By count alone, blind to what was measured.
+    /// Whether few enough rounds were run again for one more. By count alone, blind to what was measured.
     fn may_repeat(&self, round: u32) -> bool {
         let rounds = (round as usize + 1) * self.session.plan.cases.len();
         self.session.repeated.len() < 1 + rounds / ROUNDS_A_REPEAT
@@ -239,59 +253,53 @@ impl<'a> Rounds<'a> {
 
     /// One round of one case: a trial in every environment that is still open, in the order of its Williams row.
     /// Returns why the round was disturbed, if it was.
-    fn case_round(&mut self, case: &PlannedCase, round: u32, attempt: u32) -> Result<Option<String>, Stop> {
+    fn case_round(&mut self, case: usize, round: u32, attempt: u32) -> Result<Option<String>, Stop> {
         let order = self.next_order(case);
         let mut disturbed = None;
-        for (position, target) in order.into_iter().enumerate() {
+        for (position, target) in (0..).zip(order) {
             if self.until_ns.is_some_and(|until_ns| self.arena.now_ns() >= until_ns) {
                 return Err(Stop::Budget);
             }
-            let trial = self.trial(case, target, round, attempt, position as u32)?;
+            let trial = self.trial(CellIndex { case, target }, Slot { round, attempt, position })?;
             let steal_ns = trial.outside.steal_ns.unwrap_or(0);
             if steal_ns >= STEAL_LEAST_NS && steal_ns as f64 > trial.host_elapsed_ns as f64 * STEAL_SHARE {
                 disturbed = Some(format!("the hypervisor took {} ms of a trial", steal_ns / 1_000_000));
             }
+            self.failures += u32::from(trial.failure.is_some());
             self.session.trials.push(trial);
         }
         Ok(disturbed)
     }
 
     /// One trial, from its first line in the record to its last.
-    fn trial(
-        &mut self,
-        case: &PlannedCase,
-        index: usize,
-        round: u32,
-        attempt: u32,
-        position: u32,
-    ) -> Result<Trial, Stop> {
-        let target = self.session.plan.targets[index].name.clone();
+    fn trial(&mut self, cell: CellIndex, slot: Slot) -> Result<Trial, Stop> {
+        self.announce(cell, slot.round);
         let trial = self.next_trial;
         self.next_trial += 1;
-        self.tell(case, &target, round);
+        let plan = &self.session.plan;
+        let case = &plan.cases[cell.case];
         if startup::is_start(&case.case) {
-            self.targets[index].start += 1;
+            self.targets[cell.target].start += 1;
         }
-        let start = self.targets[index].start;
         let begin = Begin {
             trial,
             case: case.id.clone(),
-            target: target.clone(),
-            round,
-            attempt,
-            position,
-            start,
+            target: plan.targets[cell.target].name.clone(),
+            round: slot.round,
+            attempt: slot.attempt,
+            position: slot.position,
+            start: self.targets[cell.target].start,
             started_ns: self.arena.now_ns(),
         };
         self.writer.append(&Entry::Begin(begin.clone())).map_err(LabError::from)?;
         let mut batches = Vec::new();
-        let outcome = self.measure(case, index, trial, round, &mut batches)?;
+        let outcome = self.measure(cell, trial, slot.round, &mut batches)?;
         if outcome.interrupted {
             return Err(Stop::Interrupted);
         }
         if outcome.lost {
-            self.targets[index].lost = 0;
-            self.enter(index);
+            self.targets[cell.target].lost = 0;
+            self.enter(cell.target);
         }
         let end = End {
             trial,
@@ -307,11 +315,11 @@ impl<'a> Rounds<'a> {
         Ok(Trial {
             number: trial,
             case: begin.case,
-            target,
-            round,
-            attempt,
-            position,
-            start,
+            target: begin.target,
+            round: begin.round,
+            attempt: begin.attempt,
+            position: begin.position,
+            start: begin.start,
             started_ns: begin.started_ns,
             host_elapsed_ns: end.host_elapsed_ns,
             agent_elapsed_ns: end.agent_elapsed_ns,
@@ -326,28 +334,27 @@ impl<'a> Rounds<'a> {
     /// Has the arena run a trial; every batch is in the record before anything else sees it.
     fn measure(
         &mut self,
-        case: &PlannedCase,
-        index: usize,
+        cell: CellIndex,
         trial: u64,
         round: u32,
-        batches: &mut Vec<tare_data::batch::Batch>,
+        batches: &mut Vec<Batch>,
     ) -> Result<Outcome, Stop> {
         let gave_up = |failure: Failure| Outcome { failure: Some(failure), ..Default::default() };
-        let started = match &self.pilot.started[index] {
+        let case = &self.session.plan.cases[cell.case];
+        let started = match &self.pilot.started[cell.target] {
             Ok(started) => started,
             Err(failure) => return Ok(gave_up(failure.clone())),
         };
-        let target = &self.session.plan.targets[index].name;
-        let expected_ns = self.pilot.cost_ns.get(&(case.id.clone(), target.clone())).copied().unwrap_or(0.0);
+        let expected_ns = self.pilot.cost_ns.get(&cell).copied().unwrap_or(0.0);
         let deadline_ms =
             ((expected_ns * DEADLINE_FACTOR / 1e6) as u64).clamp(DEADLINE_LEAST_MS, DEADLINE_MOST_MS);
         let seed = Generator::for_part(self.session.plan.seed, &format!("{} {round}", case.id)).next_u64();
-        let request = match request(trial, &case.case, case.amount, started, seed, deadline_ms) {
+        let request = match trial_request(trial, &case.case, case.amount, started, seed, deadline_ms) {
             Ok(request) => request,
             Err(failure) => return Ok(gave_up(failure)),
         };
         let mut written = Ok(());
-        let outcome = self.arena.trial(index, &request, &mut |batch| {
+        let outcome = self.arena.trial(cell.target, &request, &mut |batch| {
             if written.is_ok() {
                 written = self.writer.append(&Entry::Batch { trial, batch: batch.clone() });
             }
@@ -357,91 +364,94 @@ impl<'a> Rounds<'a> {
         Ok(outcome)
     }
 
-    fn tell(&mut self, case: &PlannedCase, target: &str, round: u32) {
+    /// Shows how far the session is, before a trial.
+    fn announce(&mut self, cell: CellIndex, round: u32) {
+        let plan = &self.session.plan;
         let elapsed_s = self.arena.now_ns() as f64 / 1e9;
-        let rounds = self.session.plan.rounds;
-        let by_rounds_s = elapsed_s * f64::from(rounds - round) / f64::from(round + 1);
+        let by_rounds_s = elapsed_s * f64::from(plan.rounds - round) / f64::from(round + 1);
         let left_s = match self.until_ns {
             Some(until_ns) => (until_ns as f64 / 1e9 - elapsed_s).max(0.0).min(by_rounds_s),
             None => by_rounds_s,
         };
         self.observer.event(Event::Trial(Standing {
-            case: &case.label,
-            target,
+            case: &plan.cases[cell.case].label,
+            target: &plan.targets[cell.target].name,
             round: round + 1,
-            rounds,
-            decided: self.decided_cells(),
+            rounds: plan.rounds,
+            decided: self.decided.iter().filter(|cell| self.is_subject(cell.target)).count(),
             cells: self.cells(),
-            failures: self.session.trials.iter().filter(|t| t.failure.is_some()).count() as u32,
+            failures: self.failures,
             repeated: self.session.repeated.len() as u32,
             elapsed_s,
             left_s,
         }));
     }
 
-    /// Cells of subjects that are decided.
-    fn decided_cells(&self) -> usize {
-        let subject = |target: &String| {
-            self.session.plan.targets.iter().any(|l| l.name == *target && l.role == Role::Subject)
-        };
-        self.decided.iter().filter(|(_, target)| subject(target)).count()
+    fn is_subject(&self, target: usize) -> bool {
+        self.session.plan.targets[target].role == Role::Subject
+    }
+
+    /// Whether a case can be measured in an environment at all.
+    fn is_usable(&self, cell: CellIndex) -> bool {
+        let plan = &self.session.plan;
+        !plan.cases[cell.case].missing.contains_key(&plan.targets[cell.target].name)
     }
 
     /// Cells that can get a verdict.
     fn cells(&self) -> usize {
-        let subject = |target: &str| {
-            self.session.plan.targets.iter().any(|l| l.name == target && l.role == Role::Subject)
+        let plan = &self.session.plan;
+        let subjects = (0..plan.targets.len()).filter(|target| self.is_subject(*target));
+        let of_target = |target| {
+            (0..plan.cases.len()).filter(|case| self.is_usable(CellIndex { case: *case, target })).count()
         };
-        let subjects = self.session.plan.targets.iter().filter(|l| l.role == Role::Subject).count();
-        let cases = self.session.plan.cases.iter();
-        cases.map(|case| subjects - case.missing.keys().filter(|target| subject(target)).count()).sum()
+        subjects.map(of_target).sum()
     }
 
     /// The order of the environments in which a case is still open.
-    fn next_order(&mut self, case: &PlannedCase) -> Vec<usize> {
+    fn next_order(&mut self, case: usize) -> Vec<usize> {
         let open = self.open_targets(case);
-        self.orders.get_mut(&case.id).expect("every planned case has an order").next(&open)
+        self.orders[case].next(&open)
     }
 
     /// Environments where a case is still measured: baseline and control as long as some subject needs them.
-    fn open_targets(&self, case: &PlannedCase) -> Vec<usize> {
-        let targets = &self.session.plan.targets;
-        let usable = |index: &usize| !case.missing.contains_key(&targets[*index].name);
-        let undecided =
-            |index: &usize| !self.decided.contains(&(case.id.clone(), targets[*index].name.clone()));
-        let subjects = |index: &usize| targets[*index].role == Role::Subject;
-        let all: Vec<usize> = (0..targets.len()).filter(usable).collect();
-        let needed = all.iter().any(|index| subjects(index) && undecided(index))
-            || all.iter().all(|index| !subjects(index)) && !all.is_empty();
-        if !needed {
+    fn open_targets(&self, case: usize) -> Vec<usize> {
+        let all: Vec<usize> = (0..self.session.plan.targets.len())
+            .filter(|target| self.is_usable(CellIndex { case, target: *target }))
+            .collect();
+        let is_open = |target: &usize| !self.decided.contains(&CellIndex { case, target: *target });
+        let is_subject = |target: &usize| self.is_subject(*target);
+        let is_needed = all.iter().any(|target| is_subject(target) && is_open(target))
+            || !all.iter().any(is_subject) && !all.is_empty();
+        if !is_needed {
             return Vec::new();
         }
-        all.into_iter().filter(|index| !subjects(index) || undecided(index)).collect()
+        all.into_iter().filter(|target| !is_subject(target) || is_open(target)).collect()
     }
 
-    fn open_cases(&self) -> Vec<&PlannedCase> {
-        self.session.plan.cases.iter().filter(|case| !self.open_targets(case).is_empty()).collect()
+    fn open_cases(&self) -> Vec<usize> {
+        (0..self.session.plan.cases.len()).filter(|case| !self.open_targets(*case).is_empty()).collect()
     }
 
     /// Whether some case is still measured in an environment.
     fn is_open(&self, target: usize) -> bool {
-        self.session.plan.cases.iter().any(|case| self.open_targets(case).contains(&target))
+        (0..self.session.plan.cases.len()).any(|case| self.open_targets(case).contains(&target))
     }
 
-    /// Looks at the data after so many rounds, if a look is planned there.
+    /// Takes an interim look at the data after this many rounds, if one is planned there.
     fn look(&mut self, rounds: u32) {
         let plan = &self.session.plan;
         if !plan.looks.contains(&rounds) || rounds == plan.rounds {
             return;
         }
         let options = tare_analysis::Options::default();
-        for case in &plan.cases {
+        let mut decided = Vec::new();
+        for (case, planned) in plan.cases.iter().enumerate() {
             let progress = tare_analysis::Progress::of(&self.session);
-            let done = tare_analysis::decide(progress, &case.id, rounds, &options);
-            let targets = plan.targets.iter().map(|target| &target.name).zip(done);
-            for (target, _) in targets.filter(|(target, done)| *done && !case.missing.contains_key(*target)) {
-                self.decided.insert((case.id.clone(), target.clone()));
-            }
+            let done = tare_analysis::decide(progress, &planned.id, rounds, &options);
+            let cells = (0..).zip(done).filter(|(_, done)| *done);
+            decided.extend(cells.map(|(target, _)| CellIndex { case, target }));
         }
+        decided.retain(|cell| self.is_usable(*cell));
+        self.decided.extend(decided);
     }
 }

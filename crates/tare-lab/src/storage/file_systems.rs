@@ -126,7 +126,7 @@ impl FileSystem {
     /// Makes a sparse file that its disk has room for.
     fn image(&self, site: Site<'_>) -> Result<PathBuf, Failure> {
         let bytes = image_bytes(site.room_bytes);
-        let about = statvfs(site.folder).map_err(|e| broken(format!("asking for free space: {e}")))?;
+        let about = statvfs(site.folder).map_err(|e| broken(format!("reading the free space: {e}")))?;
         let free_bytes = about.f_bavail.saturating_mul(about.f_frsize);
         // All environments use the same image; the place `own` needs room beside it.
         let needed_bytes = bytes.saturating_add(site.room_bytes);
@@ -171,7 +171,7 @@ impl FileSystem {
     }
 }
 
-/// Size of an image whose cases have so many bytes in their files.
+/// Size of an image for cases with this many bytes in their files.
 fn image_bytes(room_bytes: u64) -> u64 {
     room_bytes.saturating_add(room_bytes / 2).saturating_add(IMAGE_SPARE_BYTES).min(LARGEST_IMAGE_BYTES)
 }

@@ -15,7 +15,7 @@ use crate::storage::file_systems::{self, FILE_SYSTEMS, FileSystem};
 pub const OWN: &str = "own";
 /// A folder of the host's on the scratch disk.
 pub const SHARE: &str = "share";
-/// Parameters in which probes say how many bytes their files hold.
+/// Parameters that hold the size of a probe's files.
 const SIZES: [&str; 2] = ["size", "total"];
 /// Longest name of a folder inside; file systems allow 255 bytes.
 const LONGEST_FOLDER: usize = 120;
@@ -25,7 +25,7 @@ const LONGEST_BRIEF: usize = 20;
 /// What a session makes or shares in, besides what environments have of their own.
 #[derive(Clone, Debug, Default)]
 pub struct Wanted {
-    /// Folders of the user's by the name of the place; the session works in a fresh folder below each.
+    /// The user's folders by the name of the place; the session works in a fresh folder below each.
     pub folders: BTreeMap<String, PathBuf>,
     /// Whether a folder of the scratch folder is shared in as `share`.
     pub share: bool,
@@ -67,8 +67,8 @@ pub fn read(text: &str) -> Result<String, LabError> {
         let path = Path::new(text).canonicalize().map_err(|e| no_folder(text, e))?;
         return match path.to_str() {
             Some(path) if path != "/" && Path::new(path).is_dir() => Ok(path.to_owned()),
-            Some("/") => Err(no_folder(text, "the root folder is nobody's to fill")),
-            Some(_) => Err(no_folder(text, "it is no folder")),
+            Some("/") => Err(no_folder(text, "tare does not write in the root folder")),
+            Some(_) => Err(no_folder(text, "it is not a folder")),
             None => Err(no_folder(text, "its path is not UTF-8")),
         };
     }
@@ -120,7 +120,7 @@ pub fn folder_inside(place: &str) -> String {
 }
 
 /// Short names of places for the headings of rows. Folders end in a slash, and have as many of their parents
-/// as tell them apart.
+/// as it takes to distinguish them.
 pub fn brief<'a>(places: impl Iterator<Item = &'a str>) -> BTreeMap<String, String> {
     let places: BTreeSet<&str> = places.collect();
     let is_path = |place: &&&str| place.starts_with('/');
@@ -138,7 +138,7 @@ pub fn brief<'a>(places: impl Iterator<Item = &'a str>) -> BTreeMap<String, Stri
     brief
 }
 
-/// The last so many parts of a path.
+/// The last `count` parts of a path.
 fn end(path: &str, count: usize) -> String {
     let parts: Vec<&str> = Path::new(path)
         .components()

@@ -1,5 +1,7 @@
-//! A study: which cases are measured, where, and what they show; a TOML file, shipped or the user's own.
+//! A study: which cases are measured, where, and what they show; a TOML file, shipped or the user's.
 
+mod keys;
+mod probes;
 pub mod published;
 pub mod schema;
 pub mod user_command;
@@ -10,13 +12,17 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use tare_data::names::{Case, Parameters, matches};
 use tare_probes::probe::{Need, Probe, Size};
-use tare_probes::probes::{USER, USER_COMMAND};
+use tare_probes::probes::USER_COMMAND;
 
+use crate::duration;
 use crate::error::{ErrorKind, LabError};
 use crate::nearest::nearest;
 use crate::session::startup;
 use crate::storage::places::{OWN, read as read_place};
+use crate::study::keys::unknown_key_hint;
 use crate::study::user_command::{CarriedFile, UserCommand, case_name};
+
+pub use self::probes::{probe_named, probes};
 
 /// The shipped studies, by name.
 pub static SHIPPED: &[(&str, &str)] = &[
@@ -57,14 +63,14 @@ pub struct Study {
     /// `quick` or `reference`.
     #[serde(default = "default_size")]
     pub size: String,
-    /// Articles whose figures stand beside the session's: names, or paths of files.
+    /// Articles whose values stand beside the session's: names, or paths of files.
     #[serde(default)]
     pub published: Vec<String>,
     /// How long a session in the reference size may take; `budget` unless given.
     pub reference_budget: Option<String>,
     #[serde(rename = "case", default)]
     pub cases: Vec<StudyCase>,
-    /// Commands of the user's own, by name.
+    /// The user's commands, by name.
     #[serde(rename = "probe", default)]
     pub commands: BTreeMap<String, UserCommand>,
     /// Where the study's file lies: what it carries along is beside it.
@@ -80,7 +86,7 @@ pub struct StudyCase {
     /// A value or a list of values a parameter.
     #[serde(default)]
     pub parameters: BTreeMap<String, toml::Value>,
-    /// `own` unless given; for probes that need a place. See docs/guide/places.md.
+    /// `own` unless given; for probes that need a place.
     #[serde(default)]
     pub places: Vec<String>,
     /// `loopback` unless given; for probes that need a peer.
@@ -94,21 +100,21 @@ pub struct StudyCase {
     /// Parameters that it has in the reference size alone, over `parameters`.
     #[serde(default)]
     pub reference: BTreeMap<String, toml::Value>,
-    /// In the reference size a trial runs so many seconds, instead of a number of operations.
+    /// In the reference size a trial runs this many seconds, instead of a number of operations.
     pub seconds: Option<f64>,
     /// Metrics that must all be decided before an environment leaves the case; the headline unless given.
     #[serde(default)]
     pub decide: Vec<String>,
 }
 
-/// A case that a study asks for.
+/// A case that a study has.
 #[derive(Clone)]
 pub struct SelectedCase {
     pub probe: &'static Probe,
     pub case: Case,
     /// ln(1 + margin).
     pub margin: f64,
-    /// A trial runs so long; otherwise the plan decides on a number of operations.
+    /// Length of a trial in seconds; otherwise the plan decides on a number of operations.
     pub seconds: Option<f64>,
     /// Metrics that must all be decided; the headline where none is named.
     pub decide: Vec<String>,
@@ -160,7 +166,7 @@ impl Study {
                 .because(e.to_string().trim_end());
             match unknown_key_hint(e.message()) {
                 Some(hint) => error.hint(hint),
-                None => error.hint("docs/reference/study-format.md lists every key"),
+                None => error.hint(schema::keys()),
             }
         })?;
         study.size()?;
@@ -185,12 +191,10 @@ impl Study {
     pub fn budget_s(&self, size: Size) -> Result<f64, LabError> {
         let reference = self.reference_budget.as_ref().filter(|_| size == Size::Reference);
         let budget = reference.unwrap_or(&self.budget);
-        parse_duration_s(budget).ok_or_else(|| {
-            LabError::new(
-                ErrorKind::Usage,
-                format!("budget '{budget}' of the study {} is no time", self.name),
-            )
-            .hint("write 150s, 8m or 1h")
+        let budget_s = duration::parse(budget).map(|budget| budget.as_secs_f64());
+        budget_s.ok_or_else(|| {
+            let what = format!("budget '{budget}' of the study {} is not a time", self.name);
+            LabError::new(ErrorKind::Usage, what).hint("write 150s, 8m or 1h")
         })
     }
 
@@ -250,7 +254,7 @@ impl Study {
         if selected.len() <= MOST_CASES {
             return Ok(());
         }
-        let what = format!("the study {} asks for more than {MOST_CASES} cases", self.name);
+        let what = format!("the study {} has more than {MOST_CASES} cases", self.name);
         Err(LabError::new(ErrorKind::Usage, what))
     }
 }
@@ -299,34 +303,6 @@ fn place_by_place(selected: &mut [SelectedCase]) {
     }
 }
 
-/// Every probe: those that run inside an environment, and the start of one, which the host measures.
-pub fn probes() -> impl Iterator<Item = &'static Probe> + Clone {
-    tare_probes::PROBES.iter().copied().chain([&startup::PROBE])
-}
-
-/// The probe of a name, or which one was probably meant.
-pub fn probe_named(name: &str) -> Result<&'static Probe, LabError> {
-    probes().find(|probe| probe.name == name).ok_or_else(|| {
-        let error = LabError::new(ErrorKind::Usage, format!("there is no probe '{name}'"));
-        match nearest(name, probes().map(|p| p.name)) {
-            _ if name.starts_with(USER) => error.hint("a command of yours is [probe.NAME], not a case"),
-            Some(near) => error.hint(format!("did you mean '{near}'?")),
-            None => error.hint("tare list probes names them all"),
-        }
-    })
-}
-
-/// Reads `90`, `90s`, `8m`, `1h` as seconds.
-pub fn parse_duration_s(text: &str) -> Option<f64> {
-    let (number, factor) = match text.as_bytes().last()? {
-        b's' => (&text[..text.len() - 1], 1.0),
-        b'm' => (&text[..text.len() - 1], 60.0),
-        b'h' => (&text[..text.len() - 1], 3600.0),
-        _ => (text, 1.0),
-    };
-    number.parse::<f64>().ok().map(|n| n * factor).filter(|s| s.is_finite() && *s > 0.0)
-}
-
 /// Every combination of the listed parameter values over the probe's defaults.
 fn combinations(probe: &Probe, selected: &StudyCase, size: Size) -> Result<Vec<Parameters>, LabError> {
     let mut all = vec![probe.defaults(size)];
@@ -334,7 +310,7 @@ fn combinations(probe: &Probe, selected: &StudyCase, size: Size) -> Result<Vec<P
         Size::Quick => &selected.quick,
         Size::Reference => &selected.reference,
     };
-    // What the other size says must be right as well: a slip there would show a year later.
+    // Keys of the other size must be right as well: a slip there would show a year later.
     let other =
         selected.quick.keys().chain(selected.reference.keys()).filter(|key| !of_size.contains_key(*key));
     other.into_iter().try_for_each(|key| known_parameter(probe, key))?;
@@ -406,17 +382,6 @@ fn somewhere(needed: bool, named: &[String], default: &str) -> Vec<Option<String
         (true, []) => vec![Some(default.to_owned())],
         (true, named) => named.iter().cloned().map(Some).collect(),
     }
-}
-
-/// From serde's "unknown field `x`, expected one of `a`, `b`": the nearest of those expected.
-pub(crate) fn unknown_key_hint(message: &str) -> Option<String> {
-    let rest = message.strip_prefix("unknown field `")?;
-    let (key, expected) = rest.split_once("`, expected")?;
-    let known: Vec<&str> = expected.split('`').skip(1).step_by(2).collect();
-    Some(match nearest(key, known.iter().copied()) {
-        Some(near) => format!("did you mean '{near}'?"),
-        None => format!("known here are {}", known.join(", ")),
-    })
 }
 
 /// Those cases whose probe (or whole name) one of the patterns names; all when there are no patterns.

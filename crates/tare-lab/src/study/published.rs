@@ -1,10 +1,10 @@
-//! Articles that are shipped: their figures as TOML, built into the program; and files of the user's own.
+//! Published articles: those that are shipped, as TOML that is built into the program, and the user's files.
 
 use tare_analysis::published::Published;
 
 use crate::error::{ErrorKind, LabError};
 use crate::nearest::nearest;
-use crate::study::unknown_key_hint;
+use crate::study::keys::unknown_key_hint;
 
 /// Shipped articles: name and file. A test compares this list with the folder.
 pub const SHIPPED: &[(&str, &str)] = &[
@@ -15,6 +15,7 @@ pub const SHIPPED: &[(&str, &str)] = &[
     ("tuni-wsl2-linux", include_str!("../../../../published/tuni-wsl2-linux.toml")),
 ];
 
+const HINT: &str = "compare it with a shipped article: tare show tuni-wsl2-linux";
 /// Longest file that is read as an article: the shipped ones have 5 kB.
 const LONGEST_FILE: u64 = 1 << 20;
 
@@ -45,12 +46,10 @@ pub fn parse(text: &str, origin: &str) -> Result<Published, LabError> {
         let error = cannot().because(e.to_string().trim_end());
         match unknown_key_hint(e.message()) {
             Some(hint) => error.hint(hint),
-            None => error.hint("docs/method/published.md lists every key"),
+            None => error.hint(HINT),
         }
     })?;
-    article
-        .check()
-        .map_err(|reason| cannot().because(reason).hint("docs/method/published.md says how it must be"))?;
+    article.check().map_err(|reason| cannot().because(reason).hint(HINT))?;
     Ok(article)
 }
 
@@ -62,7 +61,7 @@ pub fn shipped() -> Result<Vec<Published>, LabError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::study::probe_named;
+    use crate::study::probes::probe_named;
 
     #[test]
     fn every_shipped_article_is_read_and_every_file_is_shipped() {

@@ -5,7 +5,7 @@ use tare_probes::Probe;
 use tare_probes::probes::USER_COMMAND;
 
 use crate::storage::places;
-use crate::study::probes;
+use crate::study::probes::probes;
 use crate::study::published;
 
 /// The schema, as docs/reference/study.schema.json holds it.
@@ -64,7 +64,20 @@ pub fn schema() -> Value {
     })
 }
 
-/// What a command of the user's may say.
+/// Every key of a study, as one line.
+pub(crate) fn keys() -> String {
+    let schema = schema();
+    let of = |table: &str| {
+        let keys = schema.pointer(table).and_then(Value::as_object).into_iter().flat_map(|keys| keys.keys());
+        keys.cloned().collect::<Vec<_>>().join(", ")
+    };
+    let study = of("/properties");
+    let case = of("/properties/case/items/properties");
+    let command = of("/properties/probe/additionalProperties/properties");
+    format!("a study has the keys {study}; a [[case]] {case}; a [probe.NAME] {command}")
+}
+
+/// The keys of a user's command.
 fn command() -> Value {
     let words = || list(json!({ "type": "string" }));
     json!({

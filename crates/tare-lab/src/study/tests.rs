@@ -62,15 +62,6 @@ fn stars_stand_for_anything() {
     assert_eq!(select(selected, &["null".into()]).unwrap().len(), 1);
 }
 
-#[test]
-fn durations() {
-    assert_eq!(parse_duration_s("8m"), Some(480.0));
-    assert_eq!(parse_duration_s("150s"), Some(150.0));
-    assert_eq!(parse_duration_s("0"), None);
-    assert_eq!(parse_duration_s("soon"), None);
-    assert_eq!(parse_duration_s(""), None);
-}
-
 fn study(rest: &str) -> Result<Study, LabError> {
     Study::parse(&format!("name='x'\ntitle='x'\nabout=''\nbudget='1m'\n{rest}"), "x")
 }
@@ -142,5 +133,14 @@ fn shipped_studies_name_articles_that_there_are() {
         for article in Study::named(name).unwrap().published {
             crate::study::published::named(&article).unwrap_or_else(|e| panic!("{name}: {e}"));
         }
+    }
+}
+
+#[test]
+fn an_error_that_is_not_about_a_key_lists_the_keys_that_there_are() {
+    let error = Study::parse("name = 'mine'", "mine.toml").unwrap_err();
+    let hint = error.hint.unwrap();
+    for key in ["reference_budget", "decide", "expect_exit"] {
+        assert!(hint.contains(key), "{hint}");
     }
 }

@@ -1,4 +1,4 @@
-//! Commands of the user's own: what a study says of them, the case they become, and the files that go along.
+//! The user's commands: how a study describes them, the case they become, and the files they carry along.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
@@ -16,9 +16,9 @@ use tare_data::names::Parameters;
 use tare_data::request::{LONGEST_CARRIED_NAME, LONGEST_PIECE, MOST_CARRIED, Piece, Request};
 use tare_probes::probes::{LONGEST_TIMEOUT_S, USER, is_name};
 
+use crate::duration;
 use crate::error::{ErrorKind, LabError};
 use crate::session::link::Link;
-use crate::study::parse_duration_s;
 
 /// A piece is written to a file and answered; an emulated kernel takes some milliseconds.
 const PIECE_DEADLINE: Duration = Duration::from_secs(10);
@@ -95,10 +95,11 @@ impl UserCommand {
         if self.command.is_empty() || self.command[0].is_empty() {
             return Err(wrong("its command has no words".into()).hint("command = [\"make\", \"-j4\"]"));
         }
-        let timeout = parse_duration_s(&self.timeout).filter(|s| *s >= 1.0 && *s <= LONGEST_TIMEOUT_S as f64);
-        let timeout = timeout.ok_or_else(|| {
-            wrong(format!("its timeout '{}' is no time from 1s to {LONGEST_TIMEOUT_S}s", self.timeout))
-        })?;
+        let timeout_s = duration::parse(&self.timeout).map(|timeout| timeout.as_secs_f64());
+        let timeout_s =
+            timeout_s.filter(|s| *s >= 1.0 && *s <= LONGEST_TIMEOUT_S as f64).ok_or_else(|| {
+                wrong(format!("its timeout '{}' is not a time from 1s to {LONGEST_TIMEOUT_S}s", self.timeout))
+            })?;
         let files = self.files(name, folder)?;
         let json = |words: &[String]| serde_json::to_string(words).expect("texts always serialise");
         let variables = serde_json::to_string(&self.environment).expect("texts always serialise");
@@ -109,7 +110,7 @@ impl UserCommand {
             ("clean", json(&self.clean)),
             ("environment", variables),
             ("carry", format!("{}:{}", files.len(), hash(&files))),
-            ("timeout_s", format!("{}", timeout.ceil())),
+            ("timeout_s", timeout_s.ceil().to_string()),
             ("expect_exit", self.expect_exit.to_string()),
         ]);
         let length: usize = parameters.values().map(|value| value.escape_debug().count()).sum();
@@ -130,7 +131,7 @@ impl UserCommand {
             let cannot = || LabError::new(ErrorKind::Usage, format!("cannot carry '{name}' along"));
             if name.is_empty() || !plain {
                 return Err(cannot()
-                    .because("it is no path below the study's folder")
+                    .because("it is not a path below the study's folder")
                     .hint("put it beside the study's file"));
             }
             read(command, folder, name, 0, &mut files)
@@ -176,7 +177,7 @@ fn read(
         return Err(std::io::Error::other(format!("{name} has more than {LONGEST_CARRIED_NAME} characters")));
     }
     if !about.is_file() || about.len() > MOST_CARRIED {
-        return Err(std::io::Error::other(format!("{name} is no file of at most {MOST_CARRIED} bytes")));
+        return Err(std::io::Error::other(format!("{name} is not a file of at most {MOST_CARRIED} bytes")));
     }
     let executable = about.permissions().mode() & 0o100 != 0;
     files.push(CarriedFile {
@@ -260,8 +261,8 @@ mod tests {
         for (name, text, why) in [
             ("b", "command = []", "no words"),
             ("B", "command = ['x']", "other characters"),
-            ("b", "command = ['x']\ntimeout = '2h'", "no time from 1s"),
-            ("b", "command = ['x']\ncarry = ['../x']", "no path below"),
+            ("b", "command = ['x']\ntimeout = '2h'", "not a time from 1s"),
+            ("b", "command = ['x']\ncarry = ['../x']", "not a path below"),
             ("b", "command = ['x']\ncarry = ['missing']", "No such file"),
             ("b", &format!("command = ['{}']", "x".repeat(1000)), "may take"),
         ] {

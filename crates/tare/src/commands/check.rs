@@ -1,13 +1,16 @@
-//! `tare check`: says what is ready here, and what this machine is like to measure on.
+//! `tare check`: shows what is ready here, and what this machine is like to measure on.
 
 use std::fmt::Write;
 use std::process::ExitCode;
 
 use serde_json::json;
+use tare_data::facts::Facts;
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::peer::Peer;
 use tare_lab::environments::presets::PRESETS;
 use tare_lab::environments::{self, PROVIDERS};
+use tare_lab::error::LabError;
+use tare_lab::host::programs::Programs;
 use tare_lab::provider::{NotReady, Ready};
 use tare_lab::session::peers::Peers;
 use tare_probes::facts;
@@ -19,21 +22,36 @@ use crate::args::Check;
 use crate::failure::Exit;
 use crate::{paths, ui};
 
-/// Families of facts of this machine that bear on measuring, in the order in which they are shown.
+/// Families of facts of this machine that matter for measuring, in the order in which they are shown.
 const SHOWN: [&str; 8] = ["kernel", "cpu", "memory", "clock", "noise", "cgroup", "process", "honesty"];
+
+/// What is ready here, and what this machine is like.
+struct Findings {
+    /// Environments and presets: the version of the runtime, or the specification of a preset.
+    environments: Vec<(&'static str, Result<String, NotReady>)>,
+    /// Who answers, by the name of the peer.
+    peers: Vec<(String, Result<String, Failure>)>,
+    machine: Facts,
+}
 
 pub fn run(args: Check) -> anyhow::Result<ExitCode> {
     if args.time {
         return super::time::run(&args);
     }
-    let peers = Peers::read(&args.peers)?;
-    let tried: Vec<(&String, Result<String, Failure>)> =
-        peers.ways().iter().map(|(name, way)| (name, try_peer(way))).collect();
-    let code = match tried.iter().all(|(_, tried)| tried.is_ok()) {
+    let named = Peers::read(&args.peers)?;
+    let peers = named.ways().iter().map(|(name, way)| (name.clone(), try_peer(way))).collect();
+    let mut machine = facts::environment();
+    machine.0.extend(tare_lab::host::machine::noise().0);
+    let found = Findings { environments: environments(&paths::programs()?)?, peers, machine };
+    ui::print(if args.json { document(&found) } else { text(&found) })?;
+    Ok(match found.peers.iter().all(|(_, tried)| tried.is_ok()) {
         true => ExitCode::SUCCESS,
         false => Exit::Environment.into(),
-    };
-    let programs = paths::programs()?;
+    })
+}
+
+/// Every environment that is offered by default, a provider's name where it offers none, and every preset.
+fn environments(programs: &Programs) -> Result<Vec<(&'static str, Result<String, NotReady>)>, LabError> {
     let mut rows: Vec<(&str, Result<String, NotReady>)> = Vec::new();
     for provider in PROVIDERS {
         let texts = match provider.by_default {
@@ -41,73 +59,76 @@ pub fn run(args: Check) -> anyhow::Result<ExitCode> {
             texts => texts,
         };
         for text in texts {
-            let ready = environments::parse(text)?.ready(&programs);
+            let ready = environments::parse(text)?.ready(programs);
             let version = |ready: Ready| ready.facts.get("runtime.version").unwrap_or("").to_owned();
             rows.push((text, ready.map(version)));
         }
     }
     for preset in PRESETS {
-        let ready = environments::parse(preset.specification)?.ready(&programs);
+        let ready = environments::parse(preset.specification)?.ready(programs);
         rows.push((preset.name, ready.map(|_| preset.specification.to_owned())));
     }
-    let mut machine = facts::environment();
-    machine.0.extend(tare_lab::host::machine::noise().0);
-    if args.json {
-        let all: Vec<_> = rows
-            .iter()
-            .map(|(name, ready)| match ready {
-                Ok(version) => json!({ "environment": name, "ready": true, "version": version }),
-                Err(n) => {
-                    json!({ "environment": name, "ready": false, "reason": n.reason, "command": n.command })
-                }
-            })
-            .collect();
-        let peers: Vec<_> = tried
-            .iter()
-            .map(|(name, tried)| match tried {
-                Ok(words) => json!({ "peer": name, "ready": true, "about": words }),
-                Err(failure) => json!({ "peer": name, "ready": false, "reason": failure.reason }),
-            })
-            .collect();
-        let all = json!({ "environments": all, "peers": peers, "machine": machine });
-        ui::print(format!("{all:#}\n"))?;
-        return Ok(code);
-    }
-    let mut text = String::from("Environments\n");
-    let widest = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
-    for (name, ready) in rows {
-        match ready {
-            Ok(version) => writeln!(text, "  {name:widest$}  ready      {version}")?,
-            Err(not_ready) => {
-                writeln!(text, "  {name:widest$}  not ready  {}", not_ready.reason)?;
-                if let Some(command) = not_ready.command {
-                    writeln!(text, "  {:widest$}             {command}", "")?;
-                }
+    Ok(rows)
+}
+
+fn document(found: &Findings) -> String {
+    let environments: Vec<_> = found
+        .environments
+        .iter()
+        .map(|(name, ready)| match ready {
+            Ok(version) => json!({ "environment": name, "ready": true, "version": version }),
+            Err(n) => {
+                json!({ "environment": name, "ready": false, "reason": n.reason, "command": n.command })
             }
-        }
+        })
+        .collect();
+    let peers: Vec<_> = found
+        .peers
+        .iter()
+        .map(|(name, tried)| match tried {
+            Ok(about) => json!({ "peer": name, "ready": true, "about": about }),
+            Err(failure) => json!({ "peer": name, "ready": false, "reason": failure.reason }),
+        })
+        .collect();
+    let all = json!({ "environments": environments, "peers": peers, "machine": found.machine });
+    format!("{all:#}\n")
+}
+
+fn text(found: &Findings) -> String {
+    let mut text = String::from("Environments\n");
+    let widest = found.environments.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    for (name, ready) in &found.environments {
+        let _ = match ready {
+            Ok(version) => writeln!(text, "  {name:widest$}  ready      {version}"),
+            Err(not_ready) => {
+                let command = not_ready.command.iter();
+                let command: String =
+                    command.map(|command| format!("\n  {:widest$}             {command}", "")).collect();
+                writeln!(text, "  {name:widest$}  not ready  {}{command}", not_ready.reason)
+            }
+        };
     }
-    if !tried.is_empty() {
+    if !found.peers.is_empty() {
         text.push_str("\nPeers, from this machine\n");
     }
-    for (name, tried) in tried {
-        match tried {
-            Ok(words) => writeln!(text, "  {name}  ready  {words}")?,
-            Err(failure) => writeln!(text, "  {name}  not ready\n    {}", failure.reason)?,
-        }
+    for (name, tried) in &found.peers {
+        let _ = match tried {
+            Ok(about) => writeln!(text, "  {name}  ready  {about}"),
+            Err(failure) => writeln!(text, "  {name}  not ready\n    {}", failure.reason),
+        };
     }
     text.push_str("\nThis machine\n");
     for family in SHOWN {
-        for (key, value) in &machine.0 {
+        for (key, value) in &found.machine.0 {
             if key.split('.').next() == Some(family) {
-                writeln!(text, "  {key:24}  {value}")?;
+                let _ = writeln!(text, "  {key:24}  {value}");
             }
         }
     }
-    ui::print(&text)?;
-    Ok(code)
+    text
 }
 
-/// Reaches a peer and proves the secret; says who answers.
+/// Reaches a peer and proves the secret; gives who answers.
 fn try_peer(way: &Peer) -> Result<String, Failure> {
     match way {
         Peer::Loopback => Ok("in each environment".into()),

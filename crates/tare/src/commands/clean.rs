@@ -1,4 +1,4 @@
-//! `tare clean`: takes away what a killed session left.
+//! `tare clean`: removes what a killed session left.
 
 use std::process::ExitCode;
 

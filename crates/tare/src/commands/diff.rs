@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use tare_analysis::change::{self, Side};
 use tare_data::session::Session;
 use tare_lab::error::LabError;
+use tare_lab::session::matches_nothing;
 use tare_report::diff::{self, Diff as View};
 
 use crate::args::Diff;
@@ -26,7 +27,7 @@ pub fn run(args: Diff) -> anyhow::Result<ExitCode> {
     let outcome = change::judge(&changes, &args.fail_if);
     if let Some(idle) = outcome.idle.first() {
         let targets: Vec<String> = changes.targets.iter().map(|target| target.name.clone()).collect();
-        return Err(outputs::matches_nothing(idle, &targets).into());
+        return Err(matches_nothing(idle, &targets).into());
     }
     let (old_file, new_file) = (args.old.display().to_string(), args.new.display().to_string());
     let view = View {
@@ -55,7 +56,7 @@ fn read(file: &Path) -> Result<Session, LabError> {
     Ok(recording.session)
 }
 
-/// When a session was begun; none where its record does not say.
+/// When a session was begun; none where its record does not hold that.
 fn instant(session: &Session) -> Option<jiff::Timestamp> {
     session.header.started.parse().ok()
 }

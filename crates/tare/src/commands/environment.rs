@@ -1,4 +1,4 @@
-//! `tare environment`: prepares what an environment needs once, and takes it away.
+//! `tare environment`: prepares what an environment needs once, and removes it.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -29,11 +29,11 @@ pub fn run(args: Environment) -> anyhow::Result<ExitCode> {
         }
     }
     let kept = size_bytes(&programs.prepared);
-    anstream::println!("{} keeps {:.1} MB", programs.prepared.display(), kept as f64 / 1e6);
+    anstream::println!("{} holds {:.1} MB", programs.prepared.display(), kept as f64 / 1e6);
     Ok(ExitCode::SUCCESS)
 }
 
-/// Bytes of all files below a folder. What cannot be read counts nothing.
+/// Bytes of all files below a folder. What cannot be read counts as 0.
 fn size_bytes(folder: &Path) -> u64 {
     let entries = std::fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
     entries

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use sha2::{Digest, Sha256};
@@ -16,8 +16,7 @@ use tare_record::importers::{self, LONGEST_SOURCE};
 use tare_record::{Entry, Writer};
 
 use crate::args::Import;
-use crate::commands::report::quoted;
-use crate::{paths, ui};
+use crate::{invocation, paths, ui};
 
 pub fn run(args: Import) -> anyhow::Result<ExitCode> {
     let environments = environments(&args)?;
@@ -25,7 +24,7 @@ pub fn run(args: Import) -> anyhow::Result<ExitCode> {
     let files = args.files.iter().zip(environments);
     let imported: Vec<Imported> =
         files.map(|(file, environment)| import(file, environment)).collect::<Result<_, LabError>>()?;
-    let record = args.out.unwrap_or_else(fresh_record);
+    let record = args.out.unwrap_or_else(|| paths::fresh_record("tare-imported"));
     write(&record, &imported)?;
     if args.json {
         ui::print(tare_report::imported::json(&imported))?;
@@ -36,7 +35,7 @@ pub fn run(args: Import) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Where each file's tool ran, as the person says; an empty name says nothing.
+/// Where each file's tool ran, as named on the command line; an empty name stands for not known.
 fn environments(args: &Import) -> Result<Vec<Option<&str>>, LabError> {
     let files = args.files.len();
     let named: Vec<Option<&str>> =
@@ -79,15 +78,15 @@ fn write(record: &Path, imported: &[Imported]) -> Result<(), LabError> {
     let header = Header {
         tare: env!("CARGO_PKG_VERSION").to_owned(),
         binary: binary_sha256()?,
-        started: now(),
-        command: std::env::args().skip(1).map(|word| quoted(&word)).collect(),
+        started: invocation::now(),
+        command: invocation::words(),
         host: Facts::default(),
     };
     let elsewhere = "name a new file, in a folder you may write, with --out RECORD";
     let mut writer = Writer::create(record).map_err(|error| LabError::from(error).hint(elsewhere))?;
     let mut entries = vec![Entry::Record { schema: SCHEMA, header }];
     entries.extend(imported.iter().cloned().map(Entry::Imported));
-    entries.push(Entry::Ended { ending: Ending::Complete, at: now() });
+    entries.push(Entry::Ended { ending: Ending::Complete, at: invocation::now() });
     let written = entries.iter().try_for_each(|entry| writer.append(entry)).and_then(|()| writer.sync());
     if written.is_err() {
         // This call made it, and what is in it is not whole.
@@ -101,15 +100,4 @@ fn binary_sha256() -> Result<String, LabError> {
     let bytes = std::fs::read(paths::binary()?)
         .map_err(|error| LabError::new(ErrorKind::Storage, "cannot read tare's own file").because(error))?;
     Ok(hex(&Sha256::digest(bytes)))
-}
-
-fn now() -> String {
-    jiff::Zoned::now().strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
-}
-
-/// A name of today that no record here has yet.
-fn fresh_record() -> PathBuf {
-    let stem = jiff::Zoned::now().strftime("tare-imported-%Y-%m-%dT%H-%M-%S").to_string();
-    let names = (1..).map(|n| if n == 1 { format!("{stem}.tare") } else { format!("{stem}-{n}.tare") });
-    names.map(PathBuf::from).find(|path| !path.exists()).expect("numbers do not end")
 }

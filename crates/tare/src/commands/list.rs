@@ -25,7 +25,7 @@ pub fn run(args: List) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What a kind holds: names, and a line about each.
+/// Everything of a kind: names, and a line about each.
 fn rows(what: Listed) -> Result<Vec<(String, String)>, LabError> {
     Ok(match what {
         Listed::Probes => probes().map(|p| (p.name.to_owned(), p.summary.to_owned())).collect(),

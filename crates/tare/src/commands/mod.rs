@@ -7,7 +7,6 @@ pub mod diff;
 pub mod environment;
 pub mod first;
 pub mod import;
-pub mod imported;
 pub mod list;
 pub mod man;
 pub mod report;

@@ -11,27 +11,24 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use tare_lab::error::{ErrorKind, LabError};
+use tare_lab::parse_duration;
 use tare_lab::session::peers::{NETPERF, TARE, secret_in};
-use tare_lab::study::parse_duration_s;
 use tare_probes::netperf::server;
 use tare_probes::peer::server::{Account, PeerEnding};
 use tare_probes::peer::{Secret, Server, Terms};
 
-use super::report::quoted;
-use super::run::watch_signals;
 use crate::args::Serve;
-use crate::ui;
+use crate::invocation::quoted;
+use crate::{signals, ui};
 
 /// Permission bits of a file that others than its owner have.
 const OF_OTHERS: u32 = 0o077;
 
 pub fn run(args: Serve) -> anyhow::Result<ExitCode> {
-    let expires_s = parse_duration_s(&args.expires).ok_or_else(|| {
-        LabError::new(ErrorKind::Usage, format!("'{}' is no time", args.expires)).hint("write 90s, 8m or 1h")
-    })?;
+    let expires = parse_duration(&args.expires)?;
     let listen = args.listen.unwrap_or_else(|| usual_address(args.netperf));
     if args.netperf {
-        return netperf(&args, listen, Duration::from_secs_f64(expires_s));
+        return netperf(&args, listen, expires);
     }
     let secret = match &args.secret_file {
         Some(path) => kept_secret(path)?,
@@ -39,14 +36,13 @@ pub fn run(args: Serve) -> anyhow::Result<ExitCode> {
     };
     let next = || listen.port().checked_add(1).filter(|port| *port > 1);
     let data_port = args.data_port.or_else(next);
-    let expires = Some(Duration::from_secs_f64(expires_s));
-    let terms = Terms { listen, secret: secret.clone(), data_port, expires };
+    let terms = Terms { listen, secret: secret.clone(), data_port, expires: Some(expires) };
     let server = Server::bind(terms).map_err(|failure| {
         LabError::new(ErrorKind::Environment, format!("cannot serve on {listen}"))
             .because(failure.reason)
             .hint("name an address of this machine and a port that is free: --listen ADDRESS:PORT")
     })?;
-    let told = watch_signals()?;
+    let stopped = signals::watch()?;
     let address = reached_at(server.address());
     // A secret that lies in a file is not shown.
     let peer = match &args.secret_file {
@@ -56,6 +52,7 @@ pub fn run(args: Serve) -> anyhow::Result<ExitCode> {
     let data = data_port.map_or("any free port".to_owned(), |port| format!("port {port}"));
     if args.json {
         let listening = server.address().to_string();
+        let expires_s = expires.as_secs_f64();
         let document =
             json!({ "listening": listening, "data_port": data_port, "peer": peer, "expires_s": expires_s });
         ui::print(format!("{document:#}\n"))?;
@@ -67,14 +64,14 @@ pub fn run(args: Serve) -> anyhow::Result<ExitCode> {
             quoted(&peer)
         ))?;
     }
-    let account = server.serve(&|| told.load(Ordering::Relaxed)).map_err(|failure| {
-        LabError::new(ErrorKind::Environment, "the peer cannot go on").because(failure.reason)
+    let account = server.serve(&|| stopped.load(Ordering::Relaxed)).map_err(|failure| {
+        LabError::new(ErrorKind::Environment, "the peer cannot continue").because(failure.reason)
     })?;
     anstream::eprintln!("{}", words(&account));
     Ok(ExitCode::SUCCESS)
 }
 
-/// Where it listens unless told otherwise: on loopback, on netperf's own port or the one after it.
+/// Where it listens unless --listen is given: on loopback, on netperf's own port or the one after it.
 fn usual_address(netperf: bool) -> SocketAddr {
     let port = if netperf { tare_probes::netperf::PORT } else { tare_probes::netperf::PORT + 1 };
     SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port)
@@ -89,7 +86,7 @@ fn netperf(args: &Serve, listen: SocketAddr, expires: Duration) -> anyhow::Resul
     };
     let listener = TcpListener::bind(listen).map_err(cannot)?;
     let listening = listener.local_addr().map_err(cannot)?;
-    let told = watch_signals()?;
+    let stopped = signals::watch()?;
     let peer = format!("{NETPERF}{}", reached_at(listening));
     if args.json {
         let expires_s = expires.as_secs_f64();
@@ -105,7 +102,7 @@ fn netperf(args: &Serve, listen: SocketAddr, expires: Duration) -> anyhow::Resul
         ))?;
     }
     let end = Instant::now() + expires;
-    let stop = || told.load(Ordering::Relaxed) || Instant::now() >= end;
+    let stop = || stopped.load(Ordering::Relaxed) || Instant::now() >= end;
     server::serve(&listener, server::Limits::default(), &stop).map_err(cannot)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -113,8 +110,8 @@ fn netperf(args: &Serve, listen: SocketAddr, expires: Duration) -> anyhow::Resul
 fn words(account: &Account) -> String {
     let why = match account.ending {
         PeerEnding::Expired => "its time is up",
-        PeerEnding::UsedUp => "its secret has been used so often that a new one is due",
-        PeerEnding::Stopped => "it was told to end",
+        PeerEnding::UsedUp => "its secret was used as often as one may be; start again for a new one",
+        PeerEnding::Stopped => "it was stopped",
     };
     let Account { served, strangers, .. } = account;
     format!("note: {why}; {served} flows served, {strangers} connections without the secret turned away")
@@ -138,7 +135,7 @@ fn fresh_secret() -> Result<Secret, LabError> {
     Secret::fresh().map_err(|e| LabError::new(ErrorKind::Environment, "cannot make a secret").because(e))
 }
 
-/// The secret in a file of the user's alone; a fresh one is put there if there is no file.
+/// The secret in a file that only the user can read; a fresh one is put there if there is no file.
 fn kept_secret(path: &Path) -> Result<Secret, LabError> {
     let storage =
         |what: &str| LabError::new(ErrorKind::Storage, format!("{what} the secret in {}", path.display()));
@@ -161,6 +158,6 @@ fn kept_secret(path: &Path) -> Result<Secret, LabError> {
     Secret::parse(&text).ok_or_else(|| {
         storage("cannot use")
             .because("it is not 64 hex digits")
-            .hint("take the file away: tare serve makes a new one")
+            .hint("remove the file: tare serve makes a new one")
     })
 }

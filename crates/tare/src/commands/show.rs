@@ -7,13 +7,14 @@ use std::process::ExitCode;
 use tare_lab::environments::PROVIDERS;
 use tare_lab::environments::presets::{self, PRESETS, Preset};
 use tare_lab::error::{ErrorKind, LabError};
-use tare_lab::nearest::nearest;
+use tare_lab::nearest;
 use tare_lab::provider::Provider;
 use tare_lab::study::published;
 use tare_lab::study::{SHIPPED, Study, probes};
 use tare_probes::Probe;
 
 use crate::args::Show;
+use crate::show::session;
 use crate::ui;
 
 /// Names every article, as `tare list published` does.
@@ -29,7 +30,7 @@ pub fn run(args: Show) -> anyhow::Result<ExitCode> {
         preset_text(preset)
     } else if name.ends_with(".tare") {
         let recording = tare_record::read(Path::new(name)).map_err(LabError::from)?;
-        super::report::facts(&recording.session, false)
+        session::facts(&recording.session, false)
     } else if SHIPPED.iter().any(|(shipped, _)| *shipped == name) || name.ends_with(".toml") {
         study_text(&Study::named(name)?)?
     } else if name == PUBLISHED {

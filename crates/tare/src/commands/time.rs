@@ -1,4 +1,4 @@
-//! `tare check --time`: brings environments up several times and says how long it takes.
+//! `tare check --time`: enters environments several times and shows how long each start takes.
 
 use std::fmt::Write;
 use std::process::ExitCode;
@@ -6,52 +6,27 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use serde_json::json;
-use tare_data::session::{Role, Target};
 use tare_data::unit::Unit;
-use tare_lab::ownership::clean;
-use tare_lab::ownership::workspace::{SessionWorkspace, Setting};
-use tare_lab::session::bring_up::{BringUp, bring_up};
-use tare_lab::session::live::LiveArena;
-use tare_lab::session::progress::{Event, Observer};
-use tare_lab::session::targets::{resolve, resolve_default};
-use tare_lab::storage::places::Wanted;
+use tare_lab::session::{BringUp, Caller, time_starts};
 use tare_report::number::Figure;
 
-use super::run::{tell_left, watch_signals};
 use crate::args::Check;
 use crate::failure::Exit;
-use crate::{paths, ui};
+use crate::{invocation, paths, signals, ui};
 
 pub fn run(args: &Check) -> anyhow::Result<ExitCode> {
-    let interrupted = watch_signals()?;
-    let state = paths::state()?;
-    tell_left(clean::clean(&state)?);
-    let programs = paths::programs()?;
-    let mut resolved = match args.environments.split_first() {
-        None => resolve_default("native", &programs)?,
-        Some((first, others)) => resolve(first, others, &programs)?,
+    let interrupted = signals::watch()?;
+    let setting = paths::setting(args.scratch.as_deref())?;
+    let caller = Caller {
+        command: invocation::words(),
+        now: &invocation::now,
+        began: Instant::now(),
+        interrupted: &interrupted,
     };
-    resolved.retain(|resolved| resolved.target.role != Role::Control);
-    let targets: Vec<Target> = resolved.iter().map(|resolved| resolved.target.clone()).collect();
-    let setting = Setting {
-        state,
-        scratch: args.scratch.clone().unwrap_or_else(paths::scratch),
-        binary: paths::binary()?,
-        wanted: Wanted::default(),
-        programs,
-    };
-    let workspace = SessionWorkspace::make(&setting)?;
-    let mut arena = LiveArena::new(resolved, &workspace, &interrupted, Instant::now());
     let mut progress = ui::Progress::new();
-    let all = bring_up(&targets, args.times, &mut arena, &mut |name, time| {
-        let target = format!("{name}, {time} of {}", args.times);
-        progress.event(Event::Entering { target: &target });
-        !interrupted.load(Ordering::Relaxed)
-    });
+    let all = time_starts(&args.environments, args.times, &setting, &caller, &mut progress);
     progress.clear();
-    tell_left(arena.leave_all());
-    drop(arena);
-    tell_left(workspace.close());
+    let all = all?;
     ui::print(&if args.json { document(&all) } else { table(&all) })?;
     Ok(match interrupted.load(Ordering::Relaxed) {
         true => Exit::Interrupted.into(),
@@ -96,6 +71,6 @@ fn table(all: &[BringUp]) -> String {
         }
         text.push('\n');
     }
-    text.push_str("\nFrom entering to the agent's first word; the host's own start is in it.\n");
+    text.push_str("\nFrom entering until the agent answers; starting a process on the host is part of it.\n");
     text
 }

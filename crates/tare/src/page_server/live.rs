@@ -1,4 +1,4 @@
-//! What is known of a record that grows: read on by one thread, waited for by those that tell a browser.
+//! What is known of a record that grows: one thread reads on, those that answer a browser wait for it.
 
 use std::path::Path;
 use std::sync::{Condvar, Mutex, MutexGuard};
@@ -40,7 +40,7 @@ impl Live {
         Ok(())
     }
 
-    /// The session as far as it is written, and whether it may go on. No session before its plan is written.
+    /// The session as far as it is written, and whether it may continue. No session before its plan is written.
     pub fn session(&self) -> (Option<Session>, bool) {
         let inner = self.lock();
         (inner.follower.session().ok(), inner.follower.ending().is_none())
@@ -64,7 +64,7 @@ impl Live {
     }
 }
 
-/// Counts only: findings are computed when a page is asked for, not beside every trial.
+/// Counts only: findings are computed when a page is requested, not beside every trial.
 fn standing(follower: &Follower) -> Standing {
     let trials = follower.trials();
     let plan = follower.plan();

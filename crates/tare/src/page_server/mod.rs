@@ -1,4 +1,4 @@
-//! `tare report --serve`: shows the page of a record on loopback while a session writes it, and only shows it.
+//! `tare report --serve`: shows the page of a record on loopback while a session writes it, and does nothing else.
 //!
 //! The one who may read is the one who has the address: it holds a random token. Nothing is taken in but the head
 //! of a GET request, and every connection has bounds of bytes, of time and of number. It is a process of its own, so
@@ -12,39 +12,39 @@ use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use tare_lab::error::{ErrorKind, LabError};
 use tare_report::html;
 
 use self::live::Live;
-use self::request::{Asked, Refusal};
+use self::request::{Refusal, Requested};
 use crate::args::View;
-use crate::commands::report;
-use crate::ui;
+use crate::show::again::again;
+use crate::show::session;
+use crate::{signals, ui};
 
 /// Connections at once: several windows of one reader. Each has a thread.
 const MOST_CONNECTIONS: usize = 16;
-/// The record is looked at so often; a look at one that has not grown is two system calls.
+/// Pause between two looks at the record; a look at one that has not grown is two system calls.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
-/// A reader who takes nothing for so long is left.
+/// A reader who takes nothing for this long is dropped.
 const WRITE_DEADLINE: Duration = Duration::from_secs(5);
-/// A whole page is taken by then, or never: 1 MB over loopback takes milliseconds.
+/// A whole page is taken in this time, or never: 1 MB over loopback takes milliseconds.
 const PAGE_DEADLINE: Duration = Duration::from_secs(20);
 /// A page is written in pieces of this many bytes, between which its deadline is looked at.
 const PIECE: usize = 64 << 10;
-/// A refused peer is heard out for so long, and for so many pieces.
+/// What a refused peer still sends is taken for this long, and for this many pieces.
 const HEAR_OUT: Duration = Duration::from_millis(500);
 const MOST_HEARD: usize = 16;
-/// A stream without news says so, which shows whether anybody still reads.
+/// A stream without news sends a comment this often, which shows whether anybody still reads.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(10);
-/// A stream ends after so long; a browser that still reads asks again by itself.
+/// A stream ends after this long; a browser that still reads connects again by itself.
 const STREAM_LASTS: Duration = Duration::from_secs(3600);
 
-/// What every answer says: keep nothing, guess nothing, embed nothing, tell nobody.
+/// What every answer demands: keep nothing, guess nothing, embed nothing, send no referrer.
 const HEADERS: &str = "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nReferrer-Policy: no-referrer\r\n\
                        Cross-Origin-Resource-Policy: same-origin\r\nX-Frame-Options: DENY\r\nConnection: close\r\n";
 
@@ -70,10 +70,7 @@ pub fn run(record: &Path, port: u16, view: View) -> anyhow::Result<ExitCode> {
         token: fresh_token()?,
         connections: AtomicUsize::new(0),
     });
-    let ended = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
-        signal_hook::flag::register(signal, Arc::clone(&ended))?;
-    }
+    let ended = signals::watch()?;
     ui::print(format!("http://127.0.0.1:{}/{}/\n", server.port, server.token))?;
     anstream::eprintln!("note: shows {} as it grows; Ctrl-C ends", server.record);
     let mut looked = Instant::now();
@@ -98,7 +95,7 @@ fn listen(port: u16) -> Result<TcpListener, LabError> {
     })
 }
 
-/// 128 bits that nobody guesses.
+/// 128 random bits.
 fn fresh_token() -> io::Result<String> {
     let mut bytes = [0u8; 16];
     rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
@@ -115,7 +112,7 @@ fn next(listener: &TcpListener) -> io::Result<Option<TcpStream>> {
     }
     match listener.accept() {
         Ok((stream, _)) => Ok(Some(stream)),
-        // A peer that went away between poll and accept is no reason to end.
+        // A peer that went away between poll and accept is not a reason to end.
         Err(_) => Ok(None),
     }
 }
@@ -143,17 +140,18 @@ fn admit(server: &Arc<Server>, mut stream: TcpStream) {
 }
 
 fn answer(server: &Server, stream: &mut TcpStream) {
-    let asked = request::read_head(stream).and_then(|head| request::asked(&head, server.port, &server.token));
-    match asked {
-        // A reader who went away is nobody's failure.
-        Ok(Asked::Page) => match page(server) {
+    let requested =
+        request::read_head(stream).and_then(|head| request::requested(&head, server.port, &server.token));
+    match requested {
+        // A reader who went away is not a failure.
+        Ok(Requested::Page) => match page(server) {
             Ok(page) => drop(send(stream, "text/html; charset=utf-8", page.as_bytes())),
             Err(error) => {
                 anstream::eprintln!("note: the page cannot be made: {error}");
                 refuse(stream, Refusal::Broken);
             }
         },
-        Ok(Asked::Events) => drop(stream_events(server, stream)),
+        Ok(Requested::Events) => drop(stream_events(server, stream)),
         Err(refusal) => {
             refuse(stream, refusal);
             hear_out(stream);
@@ -187,8 +185,8 @@ fn refuse(stream: &mut TcpStream, refusal: Refusal) {
 fn page(server: &Server) -> Result<String, LabError> {
     let (session, goes_on) = server.live.session();
     let Some(session) = session else { return Ok(html::waiting(&server.record)) };
-    let findings = report::findings(&session, &server.view)?;
-    let again = format!("tare {}", report::again(&session));
+    let findings = session::findings(&session, &server.view)?;
+    let again = again(&session);
     let options =
         html::Options { record: Some(&server.record), again: Some(&again), live: goes_on, beside: None };
     Ok(html::render(&session, &findings, &options))
@@ -209,7 +207,7 @@ fn send(stream: &mut TcpStream, kind: &str, body: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Tells how the session stands: at once, and whenever the record has grown, until it has ended.
+/// Sends how the session stands: at once, and whenever the record has grown, until it has ended.
 fn stream_events(server: &Server, stream: &mut TcpStream) -> io::Result<()> {
     let until = Instant::now() + STREAM_LASTS;
     write!(stream, "HTTP/1.1 200 OK\r\n{HEADERS}Content-Type: text/event-stream\r\n\r\nretry: 2000\n\n")?;

@@ -10,10 +10,10 @@ use httparse::{EMPTY_HEADER, Request};
 const LONGEST_HEAD: usize = 8 << 10;
 /// Most headers of a request. A browser sends about twenty.
 const MOST_HEADERS: usize = 64;
-/// A head that is not there after so long is not waited for: bytes that trickle in do not keep a thread.
+/// A head has to arrive in this time: bytes that trickle in do not keep a thread.
 pub const HEAD_DEADLINE: Duration = Duration::from_secs(5);
 
-/// Why a request is not answered with what it asks for.
+/// Why a request is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// No HTTP, or a head that is too long.
@@ -47,9 +47,9 @@ impl Refusal {
     }
 }
 
-/// What can be asked for.
+/// What can be requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asked {
+pub enum Requested {
     /// The page, with what is in the record now.
     Page,
     /// Progress as server-sent events.
@@ -87,8 +87,8 @@ fn is_whole(head: &[u8]) -> Result<bool, Refusal> {
     Ok(parsed.is_complete())
 }
 
-/// What a head asks for, if it may: the host first, so that a foreign one learns nothing more.
-pub fn asked(head: &[u8], port: u16, token: &str) -> Result<Asked, Refusal> {
+/// What a head requests, if it may: the host is checked first, so that a foreign one learns nothing more.
+pub fn requested(head: &[u8], port: u16, token: &str) -> Result<Requested, Refusal> {
     let mut headers = [EMPTY_HEADER; MOST_HEADERS];
     let mut request = Request::new(&mut headers);
     if !request.parse(head).is_ok_and(|parsed| parsed.is_complete()) {
@@ -109,20 +109,20 @@ pub fn asked(head: &[u8], port: u16, token: &str) -> Result<Asked, Refusal> {
         return Err(Refusal::NotFound);
     }
     match rest {
-        "" => Ok(Asked::Page),
-        "events" => Ok(Asked::Events),
+        "" => Ok(Requested::Page),
+        "events" => Ok(Requested::Events),
         _ => Err(Refusal::NotFound),
     }
 }
 
-/// Whether a browser that says this host reached us under a name that no other site can have.
+/// Whether a browser that names this host reached us under a name that no other site can have.
 fn is_own(host: &str, port: u16) -> bool {
     host == format!("127.0.0.1:{port}") || host.eq_ignore_ascii_case(&format!("localhost:{port}"))
 }
 
 /// Whether two texts are the same, in a time that does not depend on where they differ.
 fn is_same(given: &[u8], token: &[u8]) -> bool {
-    // The length of a token is no secret.
+    // The length of a token is not a secret.
     given.len() == token.len()
         && std::hint::black_box(given.iter().zip(token).fold(0, |differ, (a, b)| differ | (a ^ b))) == 0
 }
@@ -137,14 +137,14 @@ mod tests {
         format!("{line}\r\nHost: {host}\r\nAccept: */*\r\n\r\n").into_bytes()
     }
 
-    fn asks(line: &str, host: &str) -> Result<Asked, Refusal> {
-        asked(&head(line, host), 4711, TOKEN)
+    fn asks(line: &str, host: &str) -> Result<Requested, Refusal> {
+        requested(&head(line, host), 4711, TOKEN)
     }
 
     #[test]
     fn the_token_and_the_own_host_open_the_page() {
-        assert_eq!(asks(&format!("GET /{TOKEN}/ HTTP/1.1"), "127.0.0.1:4711"), Ok(Asked::Page));
-        assert_eq!(asks(&format!("GET /{TOKEN}/events HTTP/1.1"), "LOCALHOST:4711"), Ok(Asked::Events));
+        assert_eq!(asks(&format!("GET /{TOKEN}/ HTTP/1.1"), "127.0.0.1:4711"), Ok(Requested::Page));
+        assert_eq!(asks(&format!("GET /{TOKEN}/events HTTP/1.1"), "LOCALHOST:4711"), Ok(Requested::Events));
     }
 
     #[test]
@@ -176,10 +176,10 @@ mod tests {
     #[test]
     fn a_request_names_one_host() {
         let two = format!("GET /{TOKEN}/ HTTP/1.1\r\nHost: 127.0.0.1:4711\r\nHost: evil.example\r\n\r\n");
-        assert_eq!(asked(two.as_bytes(), 4711, TOKEN), Err(Refusal::ForeignHost));
+        assert_eq!(requested(two.as_bytes(), 4711, TOKEN), Err(Refusal::ForeignHost));
         let none = format!("GET /{TOKEN}/ HTTP/1.1\r\n\r\n");
-        assert_eq!(asked(none.as_bytes(), 4711, TOKEN), Err(Refusal::ForeignHost));
-        assert_eq!(asked(b"\xff\xfe\r\n\r\n", 4711, TOKEN), Err(Refusal::Malformed));
+        assert_eq!(requested(none.as_bytes(), 4711, TOKEN), Err(Refusal::ForeignHost));
+        assert_eq!(requested(b"\xff\xfe\r\n\r\n", 4711, TOKEN), Err(Refusal::Malformed));
     }
 
     #[test]
@@ -187,7 +187,7 @@ mod tests {
         let whole = head(&format!("GET /{TOKEN}/ HTTP/1.1"), "127.0.0.1:4711");
         for length in 0..whole.len() {
             assert_eq!(is_whole(&whole[..length]), Ok(false), "{length} bytes");
-            assert_eq!(asked(&whole[..length], 4711, TOKEN), Err(Refusal::Malformed), "{length} bytes");
+            assert_eq!(requested(&whole[..length], 4711, TOKEN), Err(Refusal::Malformed), "{length} bytes");
         }
         assert_eq!(is_whole(&whole), Ok(true));
         let headers = |number: usize| format!("GET / HTTP/1.1\r\n{}\r\n", "A: b\r\n".repeat(number));

@@ -131,3 +131,15 @@ fn a_disk_that_fills_up_under_the_record() {
     says(&said, 4, "cannot write", "No space left on device", "make room on that disk");
     assert_eq!(disk.program.run(&["report", record]).code, Some(0), "what was written can be read");
 }
+
+#[test]
+fn a_condition_that_matches_no_cell_is_refused_for_a_resumed_session_too() {
+    let program = Program::new();
+    let said =
+        program.run(&["run", "--in", "native", "--only", "null", "--rounds", "1", "--record", "s.tare"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let before = fs::read(program.path("s.tare")).unwrap();
+    let said = program.run(&["run", "--resume", "s.tare", "--fail-if", "slower:container"]);
+    says(&said, 2, "'slower:container' matches no cell", "", "there is no environment beside the baseline");
+    assert_eq!(fs::read(program.path("s.tare")).unwrap(), before);
+}

@@ -128,10 +128,10 @@ fn figures_stand_beside_a_session_and_are_marked() {
     let markdown = ok(program.run(&["report", "s.tare", "--beside", "i.tare", "--markdown"]));
     assert!(markdown.contains("| probe | metric | tare | another tool |"), "{markdown}");
     for (arguments, cause) in [
-        (["report", "s.tare", "--beside", "s.tare"], "two sessions are not paired"),
+        (["report", "s.tare", "--beside", "s.tare"], "two sessions cannot be paired"),
         (
             ["report", "i.tare", "--beside", "i.tare"],
-            "views, articles, exports, gates and --beside are of a session",
+            "--view, --published, --export, --fail-if and --beside need a session",
         ),
     ] {
         let said = program.run(&arguments);

@@ -1,4 +1,4 @@
-//! Records of other tools' figures as `tare report` shows them: alone, and beside a session.
+//! Records of other tools' results: alone, and beside a session.
 
 use std::path::Path;
 
@@ -8,10 +8,10 @@ use tare_record::{Contents, ImportedRecord};
 use tare_report::{html, imported};
 
 use crate::args::{Report, View};
-use crate::commands::report::{document, findings, write_page};
+use crate::show::session::{document, findings, write_page};
 use crate::{outputs, ui};
 
-/// Figures of other tools as the view asks for them; writes their page where it wants one.
+/// Results of other tools as the view wants them; writes their page where it wants one.
 pub fn alone(imports: &ImportedRecord, record: &Path, args: &Report) -> Result<String, LabError> {
     let View { json, markdown, csv, html, view, published, exports, fail_if, .. } = &args.view;
     let wants_session = !exports.is_empty() || !fail_if.is_empty();
@@ -35,8 +35,8 @@ pub fn alone(imports: &ImportedRecord, record: &Path, args: &Report) -> Result<S
     })
 }
 
-/// A session's findings, and below them what another record holds of the same metrics; on its page too, where one is
-/// asked for.
+/// A session's findings, and below them what another record holds about the same metrics; on its page too, where the
+/// view wants one.
 pub fn beside(session: &Session, record: &Path, args: &Report, other: &Path) -> Result<String, LabError> {
     let Contents::Imported(imports) = tare_record::open(other)? else {
         let what = format!("{} is a session, not an import", other.display());

@@ -1,0 +1,279 @@
+//! A session from its request to its end, once for all who measure: clean, choose, check, make the workspace, enter,
+//! measure, leave, remove.
+
+mod conditions;
+mod record;
+mod request;
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use rustix::rand::{GetRandomFlags, getrandom};
+use tare_analysis::gate::Condition;
+use tare_data::names::Case;
+use tare_data::session::{Ending, Header, PlannedCase, Role, Session, Target};
+use tare_probes::probes::USER;
+use tare_record::{Entry, Writer};
+
+use crate::error::{ErrorKind, LabError};
+use crate::ownership::clean::{self, Outcome};
+use crate::ownership::workspace::{SessionWorkspace, Setting};
+use crate::session::bring_up::{self, BringUp};
+use crate::session::live::LiveArena;
+use crate::session::peers::Peers;
+use crate::session::prepare::{Pilot, PlanRequest, Prepared, enter_all, prepare};
+use crate::session::progress::{Event, Observer};
+use crate::session::rounds::Rounds;
+use crate::session::targets::{Resolved, resolve, resolve_default, resolve_recorded};
+use crate::storage::places::Wanted;
+use crate::study::published;
+use crate::study::user_command::CarriedFile;
+
+pub use self::conditions::matches_nothing;
+pub use self::request::{Overrides, Request};
+
+/// Part of a budget that is kept for leaving the environments and reading the record.
+const RESERVE_S: f64 = 4.0;
+
+/// What the program knows of its call, and this crate reads nowhere.
+pub struct Caller<'a> {
+    /// The arguments after the program's name, as a shell takes them again, without secrets.
+    pub command: Vec<String>,
+    /// The time of day, RFC 3339 with offset.
+    pub now: &'a dyn Fn() -> String,
+    /// When the program began: budgets count from here.
+    pub began: Instant,
+    /// Whether the user wants to stop.
+    pub interrupted: &'a AtomicBool,
+}
+
+/// What a session leaves.
+#[derive(Debug)]
+pub struct Recorded {
+    pub record: PathBuf,
+    pub ending: Ending,
+    /// Articles that its study names, to be shown beside it.
+    pub published: Vec<String>,
+}
+
+/// Plans a new session and measures.
+pub fn begin(
+    request: Request,
+    setting: &Setting,
+    caller: &Caller<'_>,
+    observer: &mut dyn Observer,
+) -> Result<Recorded, LabError> {
+    clean_up(setting, observer)?;
+    let selection = request.select()?;
+    let study = &selection.study;
+    study.published.iter().try_for_each(|name| published::named(name).map(drop))?;
+    let resolved = resolved(&request.baseline, &request.environments, setting)?;
+    let peers = selection.peers.clone();
+    let mut checked = Checked::new(&selection.cases(), resolved, peers, &request.conditions)?;
+    checked.carried = study.carried()?;
+    let budget_s = selection.budget_s.map(without_reserve);
+    let plan_request = PlanRequest {
+        study: &study.name,
+        selected: selection.selected,
+        targets: targets(&checked.resolved),
+        seed: request.seed.map_or_else(fresh_seed, Ok)?,
+        rounds: request.rounds,
+        budget_s,
+    };
+    let ending = in_arena(checked, setting, caller, observer, |workspace, arena, observer| {
+        let header = header(workspace, caller);
+        let (mut writer, Prepared { plan, pilot }) =
+            record::create(&request.record, header.clone(), |writer| {
+                prepare(plan_request, arena, writer, observer)
+            })?;
+        let session = Session {
+            header,
+            plan,
+            facts: Vec::new(),
+            trials: Vec::new(),
+            repeated: Vec::new(),
+            ending: Ending::BrokenOff,
+        };
+        let rounds = Rounds::new(arena, &mut writer, observer, session, pilot, until_ns(budget_s));
+        rounds.run(caller.now)
+    })?;
+    Ok(Recorded { record: request.record, ending, published: study.published.clone() })
+}
+
+/// Continues a session where its record ends.
+pub fn resume(
+    record: &Path,
+    overrides: Overrides,
+    setting: &Setting,
+    caller: &Caller<'_>,
+    observer: &mut dyn Observer,
+) -> Result<Recorded, LabError> {
+    clean_up(setting, observer)?;
+    let recording = tare_record::read(record)?;
+    let session = recording.session;
+    carries_nothing(&session, record)?;
+    let cases: Vec<&Case> = session.plan.cases.iter().map(|planned| &planned.case).collect();
+    let resolved = resolve_recorded(&session.plan.targets, &setting.programs)?;
+    let peers = Peers::read(&overrides.peers)?;
+    let checked = Checked::new(&cases, resolved, peers, &overrides.conditions)?;
+    let budget_s = overrides.budget_s.map(without_reserve).or(session.plan.budget_s);
+    let ending = in_arena(checked, setting, caller, observer, |workspace, arena, observer| {
+        same_build(workspace, &session, record)?;
+        let mut writer = Writer::resume(record, recording.whole_bytes)?;
+        writer.append(&Entry::Resumed { at: (caller.now)(), command: caller.command.clone() })?;
+        let started = enter_all(&session.plan.targets, arena, &mut writer, observer)?;
+        let pilot = Pilot::resumed(&session, started, budget_s);
+        let rounds = Rounds::new(arena, &mut writer, observer, session, pilot, until_ns(budget_s));
+        rounds.run(caller.now)
+    })?;
+    Ok(Recorded { record: record.to_owned(), ending, published: Vec::new() })
+}
+
+/// Enters environments this many times each and measures nothing but how long that takes.
+pub fn time_starts(
+    environments: &[String],
+    times: u32,
+    setting: &Setting,
+    caller: &Caller<'_>,
+    observer: &mut dyn Observer,
+) -> Result<Vec<BringUp>, LabError> {
+    clean_up(setting, observer)?;
+    let mut resolved = match environments.split_first() {
+        None => resolve_default("native", &setting.programs)?,
+        Some((first, others)) => resolve(first, others, &setting.programs)?,
+    };
+    resolved.retain(|resolved| resolved.target.role != Role::Control);
+    let targets = targets(&resolved);
+    let checked = Checked::new(&[], resolved, Peers::default(), &[])?;
+    in_arena(checked, setting, caller, observer, |_, arena, observer| {
+        Ok(bring_up::bring_up(&targets, times, arena, &mut |name, time| {
+            observer.event(Event::Entering { target: &format!("{name}, {time} of {times}") });
+            !caller.interrupted.load(Ordering::Relaxed)
+        }))
+    })
+}
+
+/// A session that was checked as far as that goes before anything is made.
+struct Checked {
+    resolved: Vec<Resolved>,
+    wanted: Wanted,
+    peers: Peers,
+    carried: Vec<CarriedFile>,
+}
+
+impl Checked {
+    fn new(
+        cases: &[&Case],
+        resolved: Vec<Resolved>,
+        peers: Peers,
+        conditions: &[Condition],
+    ) -> Result<Checked, LabError> {
+        conditions::check(conditions, &targets(&resolved), cases)?;
+        let wanted = Wanted::by(cases.iter().copied());
+        let peers = peers.for_cases(cases.iter().copied())?;
+        Ok(Checked { resolved, wanted, peers, carried: Vec::new() })
+    }
+}
+
+/// The environments that were named, or else everything that is ready by default.
+fn resolved(baseline: &str, named: &[String], setting: &Setting) -> Result<Vec<Resolved>, LabError> {
+    match named {
+        [] => resolve_default(baseline, &setting.programs),
+        named => resolve(baseline, named, &setting.programs),
+    }
+}
+
+fn targets(resolved: &[Resolved]) -> Vec<Target> {
+    resolved.iter().map(|resolved| resolved.target.clone()).collect()
+}
+
+/// Makes the workspace and the arena, has the work done there, and takes both away again however it ended.
+fn in_arena<T>(
+    checked: Checked,
+    setting: &Setting,
+    caller: &Caller<'_>,
+    observer: &mut dyn Observer,
+    work: impl FnOnce(&SessionWorkspace, &mut LiveArena<'_>, &mut dyn Observer) -> Result<T, LabError>,
+) -> Result<T, LabError> {
+    let Checked { resolved, wanted, peers, carried } = checked;
+    let workspace = SessionWorkspace::make(&Setting { wanted, ..setting.clone() })?;
+    let mut arena = LiveArena::new(resolved, &workspace, caller.interrupted, caller.began).reaching(peers);
+    arena.carry(carried);
+    let done = work(&workspace, &mut arena, observer);
+    note_left(arena.leave_all(), observer);
+    drop(arena);
+    note_left(workspace.close(), observer);
+    done
+}
+
+/// Removes what killed sessions left.
+fn clean_up(setting: &Setting, observer: &mut dyn Observer) -> Result<(), LabError> {
+    for Outcome { what, left_because } in clean::clean(&setting.state)? {
+        let done = left_because.map_or("removed".to_owned(), |reason| format!("not removed: {reason}"));
+        observer.event(Event::Note(format!("a session that was killed left {what} ({done})")));
+    }
+    Ok(())
+}
+
+fn note_left(outcomes: Vec<Outcome>, observer: &mut dyn Observer) {
+    for Outcome { what, left_because } in outcomes {
+        if let Some(reason) = left_because {
+            observer.event(Event::Note(format!("{what} is left: {reason}; tare clean tries again")));
+        }
+    }
+}
+
+fn header(workspace: &SessionWorkspace, caller: &Caller<'_>) -> Header {
+    Header {
+        tare: env!("CARGO_PKG_VERSION").to_owned(),
+        binary: workspace.agent_sha256().to_owned(),
+        started: (caller.now)(),
+        command: caller.command.clone(),
+        host: tare_probes::facts::environment(),
+    }
+}
+
+/// Refuses to continue what another build began.
+fn same_build(workspace: &SessionWorkspace, session: &Session, record: &Path) -> Result<(), LabError> {
+    match workspace.agent_sha256() == session.header.binary {
+        true => Ok(()),
+        false => Err(cannot_resume(record, session)
+            .because("another build of tare began it, and values that two builds measured are never mixed")),
+    }
+}
+
+/// Refuses to continue a session whose commands carry files along: a record does not hold them.
+fn carries_nothing(session: &Session, record: &Path) -> Result<(), LabError> {
+    let carries = |case: &&PlannedCase| {
+        let carry = case.case.parameters.text("carry").ok();
+        case.case.probe.starts_with(USER) && carry.is_some_and(|carry| !carry.starts_with("0:"))
+    };
+    match session.plan.cases.iter().find(carries) {
+        None => Ok(()),
+        Some(case) => Err(cannot_resume(record, session)
+            .because(format!("{} carries files, which a record does not hold", case.case.probe))),
+    }
+}
+
+fn cannot_resume(record: &Path, session: &Session) -> LabError {
+    LabError::new(ErrorKind::Usage, format!("cannot resume {}", record.display()))
+        .hint(format!("begin a new session: tare {}", session.header.command.join(" ")))
+}
+
+fn without_reserve(budget_s: f64) -> f64 {
+    (budget_s - RESERVE_S).max(1.0)
+}
+
+fn until_ns(budget_s: Option<f64>) -> Option<u64> {
+    budget_s.map(|s| (s * 1e9) as u64)
+}
+
+/// A seed of 32 bits: short enough to be typed again.
+fn fresh_seed() -> Result<u64, LabError> {
+    let mut bytes = [0; 4];
+    getrandom(&mut bytes, GetRandomFlags::empty()).map_err(|e| {
+        LabError::new(ErrorKind::Environment, "cannot draw a seed").because(e).hint("give one with --seed")
+    })?;
+    Ok(u32::from_le_bytes(bytes).into())
+}

@@ -1,0 +1,94 @@
+//! The request for a session: for a new one in full, for a resumed one what its record cannot hold.
+
+use std::path::PathBuf;
+
+use tare_analysis::gate::Condition;
+use tare_data::names::Case;
+use tare_probes::probe::Size;
+
+use crate::error::LabError;
+use crate::session::peers::{Peers, with_hops};
+use crate::study::{SelectedCase, Study, select};
+
+/// Longest session in the quick size, unless a budget is given: five minutes.
+const QUICK_S: f64 = 300.0;
+
+/// A session to begin. Texts are as a person writes them.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// A shipped study or a TOML file. `quick` unless given, or `full` where `only` selects.
+    pub study: Option<String>,
+    /// Everything that is ready unless given.
+    pub environments: Vec<String>,
+    pub baseline: String,
+    /// Patterns of probes or cases; all of the study unless given.
+    pub only: Vec<String>,
+    /// The study's unless given.
+    pub places: Vec<String>,
+    /// The study's unless given.
+    pub peers: Vec<String>,
+    /// Adds `net.hops` to each peer.
+    pub hops: bool,
+    /// The study's unless given.
+    pub size: Option<Size>,
+    /// A fixed number of rounds, and then no budget.
+    pub rounds: Option<u32>,
+    /// The study's unless given.
+    pub budget_s: Option<f64>,
+    /// A fresh one unless given.
+    pub seed: Option<u64>,
+    /// Where the record goes; no file may be there.
+    pub record: PathBuf,
+    /// Conditions that the findings will be held against.
+    pub conditions: Vec<Condition>,
+}
+
+/// What a resumed session takes instead of what its record holds, or cannot hold.
+#[derive(Clone, Debug, Default)]
+pub struct Overrides {
+    /// Peers whose secrets the record does not hold.
+    pub peers: Vec<String>,
+    /// Time for the rest of the session; the plan's unless given.
+    pub budget_s: Option<f64>,
+    /// Conditions that the findings will be held against.
+    pub conditions: Vec<Condition>,
+}
+
+/// A study with the cases that a request selects of it.
+pub(crate) struct Selection {
+    pub(crate) study: Study,
+    pub(crate) selected: Vec<SelectedCase>,
+    pub(crate) peers: Peers,
+    /// None where the number of rounds is fixed.
+    pub(crate) budget_s: Option<f64>,
+}
+
+impl Request {
+    pub(crate) fn select(&self) -> Result<Selection, LabError> {
+        // --only without a study selects from all probes.
+        let usual = if self.only.is_empty() { "quick" } else { "full" };
+        let study = Study::named(self.study.as_deref().unwrap_or(usual))?;
+        let places = (!self.places.is_empty()).then_some(self.places.as_slice());
+        let selected = select(study.selected(places, self.size)?, &self.only)?;
+        let peers = Peers::read(&self.peers)?;
+        let selected = peers.instead(selected);
+        let selected = if self.hops { with_hops(selected)? } else { selected };
+        let budget_s = match (self.rounds, self.budget_s) {
+            (Some(_), _) => None,
+            (None, Some(budget_s)) => Some(budget_s),
+            (None, None) => Some(self.budget_of(&study)?),
+        };
+        Ok(Selection { study, selected, peers, budget_s })
+    }
+
+    fn budget_of(&self, study: &Study) -> Result<f64, LabError> {
+        let budget_s = study.budget_s(self.size.map_or_else(|| study.size(), Ok)?)?;
+        Ok(if self.size == Some(Size::Quick) { budget_s.min(QUICK_S) } else { budget_s })
+    }
+}
+
+impl Selection {
+    pub(crate) fn cases(&self) -> Vec<&Case> {
+        self.selected.iter().map(|selected| &selected.case).collect()
+    }
+}

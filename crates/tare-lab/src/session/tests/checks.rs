@@ -1,0 +1,96 @@
+//! What is checked before anything is made: the same for a new session and for one that is resumed.
+
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use tare_analysis::gate::Condition;
+use tare_data::session::Session;
+use tare_record::entry::SCHEMA;
+use tare_record::{Entry, Writer};
+
+use super::fake_arena::FakeArena;
+use crate::error::{ErrorKind, LabError};
+use crate::host::programs::Programs;
+use crate::session::progress::Unobserved;
+use crate::session::{Caller, Overrides, Recorded, Request, Setting, begin, resume};
+use crate::storage::places::Wanted;
+
+/// Measures where nothing can be entered: whatever is refused is refused before that.
+fn attempt(
+    folder: &Path,
+    session: impl FnOnce(&Setting, &Caller<'_>) -> Result<Recorded, LabError>,
+) -> LabError {
+    let setting = Setting {
+        state: folder.join("state"),
+        scratch: folder.join("there is no such folder"),
+        binary: folder.join("tare"),
+        wanted: Wanted::default(),
+        programs: Programs::default(),
+    };
+    let interrupted = AtomicBool::new(false);
+    let now = || "now".to_owned();
+    let caller = Caller { command: Vec::new(), now: &now, began: Instant::now(), interrupted: &interrupted };
+    session(&setting, &caller).unwrap_err()
+}
+
+fn begun(folder: &Path, subject: &str, condition: &str) -> LabError {
+    let request = Request {
+        study: None,
+        environments: vec![subject.into()],
+        baseline: "native".into(),
+        only: vec!["null".into()],
+        places: Vec::new(),
+        peers: Vec::new(),
+        hops: false,
+        size: None,
+        rounds: Some(6),
+        budget_s: None,
+        seed: None,
+        record: folder.join("new.tare"),
+        conditions: vec![Condition::of_one(condition).unwrap()],
+    };
+    let error = attempt(folder, |setting, caller| begin(request, setting, caller, &mut Unobserved));
+    assert!(!folder.join("new.tare").exists());
+    error
+}
+
+/// Resumes a session that broke off before its first round.
+fn resumed(folder: &Path, subject: &str, condition: &str) -> LabError {
+    let (measured, _) = super::session(&mut FakeArena::new(&[1.0, 1.0, 1.3]), folder, Some(6), None);
+    let Session { header, mut plan, .. } = tare_record::read(&measured).unwrap().session;
+    for (target, specification) in plan.targets.iter_mut().zip(["native", "native", subject]) {
+        target.specification = specification.into();
+    }
+    let record = folder.join("old.tare");
+    let mut writer = Writer::create(&record).unwrap();
+    writer.append(&Entry::Record { schema: SCHEMA, header }).unwrap();
+    writer.append(&Entry::Plan(plan)).unwrap();
+    let before = std::fs::read(&record).unwrap();
+    let conditions = vec![Condition::of_one(condition).unwrap()];
+    let overrides = Overrides { conditions, ..Default::default() };
+    let error =
+        attempt(folder, |setting, caller| resume(&record, overrides, setting, caller, &mut Unobserved));
+    assert_eq!(std::fs::read(&record).unwrap(), before, "nothing was measured, so nothing is recorded");
+    error
+}
+
+#[test]
+fn a_condition_that_can_match_no_cell_is_refused_before_anything_is_measured() {
+    for check in [begun, resumed] {
+        let folder = tempfile::tempdir().unwrap();
+        let error = check(folder.path(), "native", "slower:elsewhere");
+        assert_eq!(error.kind, ErrorKind::Usage, "{error}");
+        assert!(error.to_string().contains("'slower:elsewhere' matches no cell"), "{error}");
+    }
+}
+
+#[test]
+fn an_environment_that_is_not_ready_is_refused_before_anything_is_measured() {
+    for check in [begun, resumed] {
+        let folder = tempfile::tempdir().unwrap();
+        let error = check(folder.path(), "gvisor", "slower:gvisor");
+        assert_eq!(error.kind, ErrorKind::Environment, "{error}");
+        assert!(error.to_string().contains("runsc is not installed"), "{error}");
+    }
+}

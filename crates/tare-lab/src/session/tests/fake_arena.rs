@@ -1,0 +1,99 @@
+//! An arena with a fake clock and known distributions.
+
+use tare_data::batch::{Batch, CALIBRATION, Phase, Sample};
+use tare_data::failure::{Failure, FailureKind};
+use tare_data::generator::Generator;
+use tare_data::request::{Amount, TrialRequest};
+
+use crate::session::arena::{Arena, Outcome, Started};
+
+/// Cost of an operation in the baseline.
+const OPERATION_NS: f64 = 200.0;
+/// Process start and frames of a trial.
+const OVERHEAD_NS: u64 = 1_000_000;
+
+/// Environments whose operations cost a known multiple of the baseline's, with 1 % of noise a trial.
+pub struct FakeArena {
+    pub now_ns: u64,
+    noise: Generator,
+    pub ratios: Vec<f64>,
+    pub start_ns: u64,
+    /// What goes wrong, for every trial that is not a calibration.
+    pub fault: Box<dyn Fn(usize, u64) -> Fault>,
+    starts: Vec<u32>,
+    pub refuse_starts: Option<usize>,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+pub enum Fault {
+    None,
+    Steal,
+    Lost,
+    Interrupt,
+}
+
+impl FakeArena {
+    pub fn new(ratios: &[f64]) -> Self {
+        FakeArena {
+            now_ns: 0,
+            noise: Generator::new(1),
+            ratios: ratios.to_vec(),
+            start_ns: 50_000_000,
+            fault: Box::new(|_, _| Fault::None),
+            starts: vec![0; ratios.len()],
+            refuse_starts: None,
+        }
+    }
+
+    fn batch(&mut self, target: usize, operations: u64, started_ns: u64) -> Batch {
+        let noise = 1.0 + 0.01 * (self.noise.unit() + self.noise.unit() + self.noise.unit() - 1.5);
+        let elapsed_ns = (OPERATION_NS * self.ratios[target] * noise * operations as f64) as u64;
+        self.now_ns += elapsed_ns;
+        let sample = Sample::Throughput { operations, bytes: 0, elapsed_ns };
+        Batch { series: "turn".into(), phase: Phase::Warm, started_ns, sample }
+    }
+}
+
+impl Arena for FakeArena {
+    fn now_ns(&self) -> u64 {
+        self.now_ns
+    }
+
+    fn start(&mut self, target: usize) -> Result<Started, Failure> {
+        self.now_ns += self.start_ns;
+        if self.refuse_starts == Some(target) && self.starts[target] > 0 {
+            return Err(Failure::new(FailureKind::Died, "does not start any more"));
+        }
+        self.starts[target] += 1;
+        Ok(Started { elapsed_ns: self.start_ns, ..Default::default() })
+    }
+
+    fn trial(&mut self, target: usize, request: &TrialRequest, sink: &mut dyn FnMut(&Batch)) -> Outcome {
+        self.now_ns += OVERHEAD_NS;
+        let mut outcome = Outcome { host_elapsed_ns: 21_000_000, ..Default::default() };
+        match request.amount {
+            Amount::Operations { batch, batches } => {
+                match (self.fault)(target, request.trial) {
+                    Fault::None => {}
+                    Fault::Steal => outcome.outside.steal_ns = Some(30_000_000),
+                    Fault::Interrupt => return Outcome { interrupted: true, ..outcome },
+                    Fault::Lost => {
+                        let failure = Some(Failure::new(FailureKind::Died, "gone"));
+                        return Outcome { failure, lost: true, ..outcome };
+                    }
+                }
+                (0..batches).for_each(|i| sink(&self.batch(target, batch, u64::from(i))));
+            }
+            _ => {
+                for operations in [1, 16_384] {
+                    let batch = self.batch(target, operations, operations);
+                    sink(&batch);
+                    sink(&Batch { series: CALIBRATION.into(), ..batch });
+                }
+            }
+        }
+        outcome
+    }
+
+    fn leave(&mut self, _: usize) {}
+}

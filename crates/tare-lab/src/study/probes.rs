@@ -1,0 +1,25 @@
+//! Every probe that a case can name.
+
+use tare_probes::probe::Probe;
+use tare_probes::probes::USER;
+
+use crate::error::{ErrorKind, LabError};
+use crate::nearest::nearest;
+use crate::session::startup;
+
+/// Every probe: those that run inside an environment, and the start of one, which the host measures.
+pub fn probes() -> impl Iterator<Item = &'static Probe> + Clone {
+    tare_probes::PROBES.iter().copied().chain([&startup::PROBE])
+}
+
+/// The probe of a name, or which one was probably meant.
+pub fn probe_named(name: &str) -> Result<&'static Probe, LabError> {
+    probes().find(|probe| probe.name == name).ok_or_else(|| {
+        let error = LabError::new(ErrorKind::Usage, format!("there is no probe '{name}'"));
+        match nearest(name, probes().map(|p| p.name)) {
+            _ if name.starts_with(USER) => error.hint("a command of yours is [probe.NAME], not a case"),
+            Some(near) => error.hint(format!("did you mean '{near}'?")),
+            None => error.hint("tare list probes names them all"),
+        }
+    })
+}

@@ -1,0 +1,48 @@
+//! Published articles: alone, and those that stand beside a session.
+
+use tare_analysis::published::Published;
+use tare_data::session::Session;
+use tare_lab::error::{ErrorKind, LabError};
+use tare_lab::study::{Study, published};
+
+use crate::args::View;
+use crate::ui;
+
+/// Refuses a name that is not an article's. Checked before anything is measured: a slip costs no session.
+pub fn check(names: &[String]) -> Result<(), LabError> {
+    names.iter().try_for_each(|name| published::named(name).map(drop))
+}
+
+/// What follows from the values of articles alone.
+pub fn alone(view: &View) -> Result<String, LabError> {
+    let wants_record = !view.exports.is_empty() || !view.fail_if.is_empty();
+    if wants_record || view.csv || view.view.is_some() || view.html.is_some() {
+        return Err(LabError::new(
+            ErrorKind::Usage,
+            "articles alone can be shown as text, --json or --markdown",
+        )
+        .hint("name a record for --csv, --html, --export, --view or --fail-if"));
+    }
+    let articles = view.published.iter().map(|name| published::named(name));
+    let show = |article: Published| match (view.json, view.markdown) {
+        (true, _) => tare_report::published::recomputed_json(&article),
+        (_, true) => tare_report::published::recomputed_markdown(&article),
+        _ => tare_report::published::recomputed(&article, ui::width()),
+    };
+    Ok(articles.map(|article| article.map(show)).collect::<Result<Vec<_>, _>>()?.join("\n"))
+}
+
+/// The articles that stand beside a session: those that the view names and those of its study.
+pub fn beside(session: &Session, view: &View) -> Result<Vec<Published>, LabError> {
+    let study = Study::shipped(&session.plan.study)?;
+    let mut names = view.published.clone();
+    names.extend(study.map(|study| study.published).unwrap_or_default());
+    let mut articles: Vec<Published> = Vec::new();
+    for name in &names {
+        let article = published::named(name)?;
+        if articles.iter().all(|other| other.id != article.id) {
+            articles.push(article);
+        }
+    }
+    Ok(articles)
+}

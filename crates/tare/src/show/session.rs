@@ -1,0 +1,156 @@
+//! A session as a view wants it: its findings as a document, its page, its exports, its conditions.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use tare_analysis::findings::Findings;
+use tare_analysis::gate::{Condition, Outcome, TargetNames};
+use tare_analysis::published::place_beside;
+use tare_data::session::{Role, Session};
+use tare_lab::error::LabError;
+use tare_lab::session::matches_nothing;
+use tare_report::exports::Source;
+use tare_report::html::Options;
+use tare_report::imported::Beside;
+use tare_report::views::Tool;
+
+use crate::args::{ToolView, View};
+use crate::show::again::again;
+use crate::show::published;
+use crate::{outputs, ui};
+
+/// Findings of a session, with the values of articles beside them.
+pub fn findings(session: &Session, view: &View) -> Result<Findings, LabError> {
+    let ratios = tare_analysis::gate::ratios(&view.fail_if);
+    let options = tare_analysis::Options { strict: view.strict, ratios, ..Default::default() };
+    let mut findings = tare_analysis::findings(session, &options);
+    place_beside(&mut findings, session, &published::beside(session, view)?);
+    Ok(findings)
+}
+
+/// Prints the findings of a session as a view wants them, writes its files, and checks its conditions. The same for a
+/// session that just ended and an old record.
+pub fn show(
+    session: &Session,
+    view: &View,
+    record: &Path,
+    elapsed_s: Option<f64>,
+) -> anyhow::Result<ExitCode> {
+    let findings = findings(session, view)?;
+    let outcome = judged(session, &findings, &view.fail_if)?;
+    if let Some(file) = &view.html {
+        write_page(file, session, &findings, record, None)?;
+    }
+    let source = Source { session, findings: &findings, gate: outcome.as_ref() };
+    match outputs::export(&source, &view.exports)? {
+        Some(exported) => ui::print(exported)?,
+        None => ui::print(document(session, &findings, view, record, elapsed_s))?,
+    }
+    Ok(match &outcome {
+        Some(outcome) => outputs::report_conditions(outcome, &tare_report::gate::met(&findings, outcome)),
+        None => ExitCode::SUCCESS,
+    })
+}
+
+/// Writes the page of a session, with results of other tools beside its own where there are any.
+pub fn write_page(
+    file: &Path,
+    session: &Session,
+    findings: &Findings,
+    record: &Path,
+    beside: Option<&[Beside]>,
+) -> Result<(), LabError> {
+    let (again, record) = (again(session), record.display().to_string());
+    let options = Options { record: Some(&record), again: Some(&again), live: false, beside };
+    outputs::write(file, tare_report::html::render(session, findings, &options).as_bytes())
+}
+
+/// What goes to standard output where no export does.
+pub fn document(
+    session: &Session,
+    findings: &Findings,
+    view: &View,
+    record: &Path,
+    elapsed_s: Option<f64>,
+) -> String {
+    if view.facts {
+        return facts(session, view.json);
+    }
+    if view.json {
+        return tare_report::json::render(session, findings);
+    }
+    if view.markdown {
+        return tare_report::markdown::render(session, findings);
+    }
+    if view.csv {
+        return tare_report::exports::csv::render(session, findings);
+    }
+    match view.view {
+        Some(tool) => tare_report::views::render(followed(tool), session, findings),
+        None => table(session, findings, view, record, elapsed_s),
+    }
+}
+
+fn table(
+    session: &Session,
+    findings: &Findings,
+    view: &View,
+    record: &Path,
+    elapsed_s: Option<f64>,
+) -> String {
+    let again = again(session);
+    let record = record.display().to_string();
+    let html = view.html.as_ref().map(|file| file.display().to_string());
+    let options = tare_report::terminal::TerminalOptions {
+        width: ui::width(),
+        colour: ui::colour(),
+        wide: view.wide,
+        record: Some(&record),
+        html: html.as_deref(),
+        again: Some(&again),
+        elapsed_s,
+    };
+    tare_report::terminal::render(session, findings, &options)
+}
+
+/// What the conditions find; none where there are none. A condition that matches no cell is a mistake.
+fn judged(
+    session: &Session,
+    findings: &Findings,
+    conditions: &[Condition],
+) -> Result<Option<Outcome>, LabError> {
+    if conditions.is_empty() {
+        return Ok(None);
+    }
+    let subjects = session.plan.targets.iter().filter(|target| target.role == Role::Subject);
+    let targets: Vec<TargetNames> = subjects
+        .map(|target| TargetNames { name: &target.name, specification: &target.specification })
+        .collect();
+    let outcome = tare_analysis::gate::judge(findings, &targets, conditions);
+    match outcome.idle.first() {
+        None => Ok(Some(outcome)),
+        Some(idle) => Err(matches_nothing(idle, &findings.subjects)),
+    }
+}
+
+/// How each environment differs from the baseline, by its facts.
+pub fn facts(session: &Session, json: bool) -> String {
+    let baseline = session.plan.targets.iter().find(|target| target.role == Role::Baseline);
+    let baseline = baseline.map_or("the baseline", |target| target.name.as_str());
+    let differences = tare_analysis::facts::differences(session);
+    match json {
+        true => tare_report::facts::json(baseline, &differences),
+        false => tare_report::facts::render(baseline, &differences, ui::width()),
+    }
+}
+
+/// The tool whose report a view follows.
+fn followed(view: ToolView) -> Tool {
+    match view {
+        ToolView::Unixbench => Tool::UnixBench,
+        ToolView::Sysbench => Tool::Sysbench,
+        ToolView::Dd => Tool::Dd,
+        ToolView::CrystalDiskMark => Tool::CrystalDiskMark,
+        ToolView::Netperf => Tool::Netperf,
+    }
+}

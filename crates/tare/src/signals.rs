@@ -1,0 +1,22 @@
+//! Signals: how a user stops what runs.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+use crate::failure::Exit;
+
+/// Set by the first Ctrl-C (or TERM, or a closed terminal), for an orderly end; a second one ends the program at once.
+pub fn watch() -> anyhow::Result<Arc<AtomicBool>> {
+    let flag = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        signal_hook::flag::register_conditional_shutdown(
+            signal,
+            i32::from(Exit::Interrupted as u8),
+            Arc::clone(&flag),
+        )?;
+        signal_hook::flag::register(signal, Arc::clone(&flag))?;
+    }
+    Ok(flag)
+}
