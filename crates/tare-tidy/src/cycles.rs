@@ -1,6 +1,6 @@
 //! Cycles: files of one crate that import each other, directly or around.
 //!
-//! A name that a module hands on counts as the file that defines it, and handing on is no import by itself. Imports of
+//! A name that a module hands on counts as the file that defines it, and handing on is not an import by itself. Imports of
 //! tests inside a file do not count.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};

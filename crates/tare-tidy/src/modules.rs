@@ -136,7 +136,7 @@ impl<'t> Modules<'t> {
         });
     }
 
-    /// What a path names, seen from a module; none where it is no name of this target.
+    /// What a path names, seen from a module; none where it is not a name of this target.
     pub fn resolve(&self, from: usize, path: &[String]) -> Option<Named> {
         self.resolve_within(from, path, LONGEST_CHAIN)
     }

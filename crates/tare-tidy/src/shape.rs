@@ -118,7 +118,7 @@ mod tests {
     use super::*;
     use crate::planted::Planted;
 
-    /// A function of so many lines.
+    /// A function with this number of lines.
     fn function(lines: usize) -> String {
         format!("pub fn long() {{\n{}}}\n", "    drop(0);\n".repeat(lines - 2))
     }
@@ -132,7 +132,7 @@ mod tests {
         assert_eq!(of_functions(&planted.tree()), ["crates/one/src/lib.rs:3 long has 80 lines, of 70"]);
         planted.library("one", "", &format!("//! One.\nwrap! {{\n{}}}\n", function(71)));
         assert_eq!(of_functions(&planted.tree()), ["crates/one/src/lib.rs:3 long has 71 lines, of 70"]);
-        // A signature without a body is none, and its name is not that of the next braces.
+        // A signature without a body does not count, and its name is not that of the next braces.
         let declared = format!("trait T {{ fn declared(&self); }}\nstruct S {{{}}}\n", "\n".repeat(90));
         planted.library("one", "", &format!("//! One.\n{declared}"));
         assert_eq!(of_functions(&planted.tree()), [""; 0]);

@@ -122,7 +122,7 @@ fn is_own(host: &str, port: u16) -> bool {
 
 /// Whether two texts are the same, in a time that does not depend on where they differ.
 fn is_same(given: &[u8], token: &[u8]) -> bool {
-    // The length of a token is not a secret.
+    // The length of a token is public.
     given.len() == token.len()
         && std::hint::black_box(given.iter().zip(token).fold(0, |differ, (a, b)| differ | (a ^ b))) == 0
 }
