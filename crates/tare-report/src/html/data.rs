@@ -37,7 +37,7 @@ pub struct Page<'a> {
     tails: Vec<Tail>,
     /// Environments of rows whose rounds fall into groups; all others have one.
     modes: Vec<Modes>,
-    /// Figures of other tools; null where nobody asked for them.
+    /// Results of other tools; null where nobody asked for them.
     beside: Option<BesideRows<'a>>,
 }
 
