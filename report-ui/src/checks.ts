@@ -52,7 +52,8 @@ function smallestEffects({ report }: Page): Check {
   const cells = report.subjects.flatMap((environment, i) => rowsOf(report.rows, (row) => row.cells[i]).map((found) => ({ ...found, environment })));
   const known = cells.flatMap(({ cell }) => cell.comparison?.smallest?.differs ?? []);
   const size = (effect: number): string => percent(Math.abs(effect - 1));
-  const value = known.length > 0 ? `${size(Math.min(...known))} to ${size(Math.max(...known))}` : typical === null ? "unknown" : size(typical);
+  const range = [...new Set([size(Math.min(...known)), size(Math.max(...known))])].join(" to ");
+  const value = known.length > 0 ? range : typical === null ? "unknown" : size(typical);
   return {
     name: "Smallest difference found", value, about: `${decided} of ${compared} verdicts decided`, doubtful: typical === null && compared > 0,
     behind: () => [
@@ -105,7 +106,7 @@ function starts({ report }: Page): Check | null {
     return { name: "Starts", value: "not shared", about: "by any rounds", doubtful: false,
       behind: () => [h("p", {}, "No verdict rests on rounds that share a start of their environment, so what differs from start to start is part of every interval.")] };
   }
-  const range = (counts: number[]): string => (Math.min(...counts) === Math.max(...counts) ? String(counts[0]) : `${Math.min(...counts)} to ${Math.max(...counts)}`);
+  const range = (counts: number[]): string => [...new Set([Math.min(...counts), Math.max(...counts)])].join(" to ");
   return {
     name: "Starts", value: range(shared.flatMap(({ counts }) => counts)), about: "an environment, shared by rounds", doubtful: shared.some(({ counts }) => Math.min(...counts) < 2),
     behind: () => [

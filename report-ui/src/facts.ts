@@ -42,11 +42,13 @@ export function facts({ report }: Page): HTMLElement | null {
   for (const [title, of] of sides) {
     const keys = [...new Set(environments.flatMap((_, i) => Object.keys(of(i))))].sort();
     if (keys.length === 0) continue;
-    body.append(h("tr", { class: "family" }, h("th", { scope: "rowgroup", colspan: environments.length + 1 }, title)));
+    const family = h("tr", { class: "family alike" }, h("th", { scope: "rowgroup", colspan: environments.length + 1 }, title));
+    body.append(family);
     for (const key of keys) {
       const values = environments.map((_, i) => of(i)[key]);
       const differs = values.some((value) => isDifferent(value, values[baseline]));
-      if (!differs) hidden += 1;
+      if (differs) family.classList.remove("alike");
+      else hidden += 1;
       body.append(h("tr", { class: differs ? null : "alike" }, h("th", { scope: "row" }, broken(key)), values.map((value, i) => {
         const other = isDifferent(value, values[baseline]);
         return h("td", { class: other ? "differs" : null, "data-environment": environments[i].environment }, h("span", {},

@@ -8,17 +8,17 @@ export type Shown = Exclude<Verdict, "missing"> | "not_comparable" | "not_measur
 /** In the order in which bars and lists show them: the slowest first, what is not known last. */
 export const VERDICTS: Record<Shown, { sign: string; word: string; meaning: string }> = {
   slower: { sign: "▲", word: "slower", meaning: "the whole interval lies beyond the margin" },
-  slower_unclear: { sign: "△", word: "slower (size unclear)", meaning: "the sign is known, the size is not" },
+  slower_unclear: { sign: "△", word: "slower (size unclear)", meaning: "the direction is known, the size is not" },
   slower_unconfirmed: { sign: "▵", word: "slower, unconfirmed", meaning: "seen in these rounds or starts; may be chance" },
   slightly_slower: { sign: "▴", word: "slightly slower", meaning: "a real difference inside the margin" },
   same: { sign: "=", word: "same", meaning: "shown to be within the margin" },
   slightly_faster: { sign: "▾", word: "slightly faster", meaning: "a real difference inside the margin" },
   faster_unconfirmed: { sign: "▿", word: "faster, unconfirmed", meaning: "seen in these rounds or starts; may be chance" },
-  faster_unclear: { sign: "▽", word: "faster (size unclear)", meaning: "the sign is known, the size is not" },
+  faster_unclear: { sign: "▽", word: "faster (size unclear)", meaning: "the direction is known, the size is not" },
   faster: { sign: "▼", word: "faster", meaning: "the whole interval lies beyond the margin" },
   inconclusive: { sign: "?", word: "inconclusive", meaning: "more rounds are needed" },
   observed: { sign: "·", word: "shown only", meaning: "a value that is never compared, such as a maximum" },
-  not_comparable: { sign: "×", word: "not comparable", meaning: "measured, but for the reason given not compared" },
+  not_comparable: { sign: "×", word: "not comparable", meaning: "for the reason given" },
   not_measured: { sign: "–", word: "not measured", meaning: "for the reason given" },
 };
 

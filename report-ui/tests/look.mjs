@@ -35,6 +35,7 @@ for (const [name, options] of views) {
   for (const [i, section] of (await tab.locator("section").all()).entries()) {
     await section.screenshot({ path: `${folder}/${name}-${i}.png` });
   }
+  await tab.evaluate(() => window.scrollTo({ top: 0, behavior: "instant" }));
   await tab.screenshot({ path: `${folder}/${name}-top.png` });
   const cell = tab.locator("button.cell.v-slower").first();
   if (await cell.count() > 0) {

@@ -13,7 +13,7 @@ use super::imported::BesideRows;
 use crate::json::{Document, Level, Row};
 
 /// Trials beyond this many are thinned out evenly: a timeline has fewer pixels, and a page a bound of 1 MB.
-const MOST_TRIALS: usize = 2_000;
+const MOST_TRIALS: usize = 1_500;
 /// Rounds beyond this many are left out where they belong to further metrics: at four to five letters each, what is
 /// here takes a fifth of the page's bound. The JSON document has them all.
 const MOST_ROUNDS: usize = 40_000;
@@ -37,7 +37,7 @@ pub struct Page<'a> {
     tails: Vec<Tail>,
     /// Environments of rows whose rounds fall into groups; all others have one.
     modes: Vec<Modes>,
-    /// Figures of other tools; null where nobody asked for them.
+    /// Results of other tools; null where nobody asked for them.
     beside: Option<BesideRows<'a>>,
 }
 
@@ -51,6 +51,10 @@ impl<'a> Page<'a> {
         let rounds = rounds(&mut report);
         // Of the baseline against itself the page shows the comparison; the document has its rounds.
         report.rows.iter_mut().filter_map(Row::control_level).for_each(|level| level.values = &[]);
+        // Of further metrics the document has what they could have shown.
+        let further = report.rows.iter_mut().filter(|row| !row.headline);
+        let comparisons = further.flat_map(|row| &mut row.cells).filter_map(|cell| cell.comparison.as_mut());
+        comparisons.for_each(|comparison| comparison.smallest = None);
         Page {
             beside: options.beside.map(|found| BesideRows::of(found, &report)),
             rounds,

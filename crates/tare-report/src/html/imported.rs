@@ -30,7 +30,7 @@ impl Room {
     }
 }
 
-/// Figures of other tools beside a session's rows.
+/// Results of other tools beside a session's rows.
 #[derive(Debug, Serialize)]
 pub struct BesideRows<'a> {
     figures: Vec<BesideRow<'a>>,

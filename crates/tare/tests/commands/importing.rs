@@ -155,7 +155,7 @@ fn pages_hold_what_was_imported() {
     let said = ok(program.run(&["report", "i.tare", "--html", "i.html"]));
     assert_eq!(said, format!("{plain}\nreport  i.html\n"));
     let alone = fs::read_to_string(program.path("i.html")).unwrap();
-    assert!(alone.contains("<title>Figures of other tools · tare</title>"));
+    assert!(alone.contains("<title>Results of other tools · tare</title>"));
     assert!(alone.contains("\"netperf-keys.txt\"") && alone.contains("\"gvisor\""), "its data");
 
     ok(program.run(&["run", "--only", "net.rr", "--in", "native", "--rounds", "1", "--record", "s.tare"]));
