@@ -249,8 +249,8 @@ pub enum ToolView {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   tare diff before.tare after.tare
-  tare diff --fail-if regressed before.tare after.tare         exit with 6 if any environment has become slower
-  tare diff --fail-if 'regressed:gvisor:net.*>1.1' OLD NEW     only gVisor's network, by more than 10 %")]
+  tare diff --fail-if regressed OLD NEW                      exit with 6 if an environment regressed
+  tare diff --fail-if 'regressed:gvisor:net.*>1.1' OLD NEW   only gVisor's network, by more than 10 %")]
 pub struct Diff {
     /// The older record.
     pub old: PathBuf,
