@@ -13,7 +13,7 @@ use tare_report::exports::{self, EXPORTS, Export};
 #[derive(Debug, Parser)]
 #[command(name = "tare", version, max_term_width = 100)]
 #[command(after_help = "Examples:
-  tare check                              which environments are ready, and how to make the others ready
+  tare check                              which environments are ready, and what the others need
   tare run                                measure every environment that is ready
   tare run --in native,gvisor --only 'sys.*,proc.*'
   tare report tare-2026-01-31T12-00.tare  show a session again
@@ -249,8 +249,8 @@ pub enum ToolView {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   tare diff before.tare after.tare
-  tare diff --fail-if regressed before.tare after.tare         exit with 6 if any environment has become slower
-  tare diff --fail-if 'regressed:gvisor:net.*>1.1' OLD NEW     only gVisor's network, by more than 10 %")]
+  tare diff --fail-if regressed OLD NEW                      exit with 6 if an environment regressed
+  tare diff --fail-if 'regressed:gvisor:net.*>1.1' OLD NEW   only gVisor's network, by more than 10 %")]
 pub struct Diff {
     /// The older record.
     pub old: PathBuf,
@@ -306,7 +306,7 @@ pub struct Show {
 /// Check which environments are ready, and this machine's clock, noise and frequency.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  tare check                                what is ready, and how to make the rest ready
+  tare check                                which environments are ready, and what the others need
   tare check --time --in gvisor,wsl2-like   how long they take to start")]
 pub struct Check {
     /// Instead, start environments several times and report how long each takes.

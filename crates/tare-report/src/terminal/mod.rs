@@ -71,7 +71,7 @@ pub fn render(session: &Session, findings: &Findings, options: &TerminalOptions)
     } else {
         let notes = out.tables(session, findings, &rows, width, options.wide);
         out.blank();
-        out.explanations(session, findings, &rows, &notes, prose);
+        out.explanations(session, &rows, &notes, prose);
     }
     out.blank();
     out.verdicts(findings, prose);
@@ -160,14 +160,7 @@ impl Output {
     }
 
     /// Legend and notes of the table.
-    fn explanations(
-        &mut self,
-        session: &Session,
-        findings: &Findings,
-        rows: &[&Row],
-        notes: &Notes,
-        width: usize,
-    ) {
+    fn explanations(&mut self, session: &Session, rows: &[&Row], notes: &Notes, width: usize) {
         let legend = view::legend(session, rows).join("; ");
         if !legend.is_empty() {
             self.paragraph("", &format!("{legend}."), width, cells::quiet());

@@ -5,10 +5,10 @@ use std::process::ExitCode;
 use crate::failure::Exit;
 
 const FIRST: &str = "\
-tare measures how much slower programs run inside containers, sandboxes and virtual machines.
+tare measures how much slower programs run in containers, sandboxes and VMs.
 
-  tare check           which environments are ready, and how to make the others ready
-  tare run             measure every environment that is ready, in three minutes
+  tare check           which environments are ready, and what the others need
+  tare run             measure all that are ready, in three minutes
   tare run --in native,container --only 'sys.*,proc.*' --budget 60s
   tare report FILE     show a session again; also --html FILE, --export FORMAT
   tare diff OLD NEW    what became slower between two sessions

@@ -16,7 +16,7 @@ pub fn alone(imports: &ImportedRecord, record: &Path, args: &Report) -> Result<S
     let View { json, markdown, csv, html, view, published, exports, fail_if, .. } = &args.view;
     let wants_session = !exports.is_empty() || !fail_if.is_empty();
     if wants_session || args.beside.is_some() || view.is_some() || !published.is_empty() {
-        let what = format!("{} holds figures of other tools, not a session", record.display());
+        let what = format!("{} holds figures of other tools, and no session", record.display());
         return Err(LabError::new(ErrorKind::Usage, what)
             .because("--view, --published, --export, --fail-if and --beside need a session")
             .hint("tare report SESSION --beside RECORD, or --html, --json, --markdown, --csv"));

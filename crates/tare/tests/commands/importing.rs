@@ -103,7 +103,7 @@ fn a_cut_record_of_imports_says_so() {
     assert!(said.err.contains("ends in the middle of an import"), "{}", said.err);
     let said = program.run(&["run", "--resume", "i.tare"]);
     assert_eq!(said.code, Some(5));
-    assert!(said.err.contains("holds figures of other tools, not a session"), "{}", said.err);
+    assert!(said.err.contains("holds figures of other tools, and no session"), "{}", said.err);
 }
 
 #[test]

@@ -223,8 +223,8 @@ fn what_needs_root_is_a_missing_for_everybody_else() {
             assert!(row["baseline"]["median"].is_number(), "{row}");
         } else {
             let reason = format!("only root may mount {} (run tare as root)", row["place"].as_str().unwrap());
-            assert_eq!(row["reference_gap"]["reason"], *reason, "{row}");
-            assert_eq!(row["reference_gap"]["kind"], "not_permitted");
+            assert_eq!(row["baseline_missing"]["reason"], *reason, "{row}");
+            assert_eq!(row["baseline_missing"]["kind"], "not_permitted");
         }
     }
     let said = run("ext4,tmpfs");

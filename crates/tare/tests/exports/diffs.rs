@@ -17,7 +17,7 @@ fn a_layer_that_has_become_slower_is_named_with_the_facts_that_differ() {
     let said = diff(USUAL, DEARER, &[]);
     assert_eq!((said.code, said.err.as_str()), (Some(0), ""), "{said:?}");
     for words in [
-        "regressed, 1.33x or more",
+        "regressed by 1.33x or more",
         "not comparable in the old record: no primes here",
         "kernel.release: 6.1 -> 6.2 (this machine)",
     ] {
@@ -26,7 +26,7 @@ fn a_layer_that_has_become_slower_is_named_with_the_facts_that_differ() {
     }
     assert!(said.out.lines().all(|line| line.chars().count() <= 80), "{}", said.out);
     let markdown = diff(USUAL, DEARER, &["--md"]).out;
-    assert!(markdown.contains("**regressed, 1.33x or more**"), "{markdown}");
+    assert!(markdown.contains("**regressed by 1.33x or more**"), "{markdown}");
     let json = diff(DEARER, USUAL, &["--json"]).json();
     assert_eq!(json["rows"][0]["cells"][0]["compared"]["change"], "improved");
     assert_eq!(json["facts"][0]["old"], "6.2");
@@ -49,5 +49,5 @@ fn another_definition_is_not_compared() {
     let said = diff(USUAL, Made { definition: Some("another"), ..DEARER }, &["--fail-if", "regressed"]);
     assert_eq!(said.code, Some(6), "{said:?}");
     assert!(said.err.starts_with("condition not checked: none of 3 cells could be compared"), "{said:?}");
-    assert!(!said.out.contains("regressed, 1"), "{said:?}");
+    assert!(!said.out.contains("regressed by 1"), "{said:?}");
 }
