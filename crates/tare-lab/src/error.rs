@@ -46,6 +46,11 @@ impl LabError {
         self
     }
 
+    /// The same with what was being done, on one line with the cause.
+    pub fn while_doing(self, what: impl Into<String>, cause: impl Into<Cause>) -> Self {
+        self.because(Step { what: what.into(), cause: cause.into() })
+    }
+
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
@@ -54,11 +59,38 @@ impl LabError {
     /// The causes as texts, the nearest first.
     pub fn causes(&self) -> impl Iterator<Item = String> {
         let first: Option<&(dyn Error + 'static)> = self.source();
-        successors(first, |cause| (*cause).source()).map(|cause| match cause.downcast_ref::<LabError>() {
+        successors(first, |cause| next(*cause)).map(|cause| match cause.downcast_ref::<LabError>() {
             // Its own text holds the causes that follow.
             Some(lab) => lab.what.clone(),
             None => cause.to_string(),
         })
+    }
+}
+
+/// The cause of a cause; a step has printed its own already.
+fn next<'a>(cause: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'static)> {
+    match cause.downcast_ref::<Step>() {
+        Some(step) => step.cause.source(),
+        None => cause.source(),
+    }
+}
+
+/// A cause, and what was being done when it arose.
+#[derive(Debug)]
+struct Step {
+    what: String,
+    cause: Cause,
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.what, self.cause)
+    }
+}
+
+impl Error for Step {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        Some(&*self.cause)
     }
 }
 
@@ -130,5 +162,15 @@ mod tests {
         let source = outer.source().and_then(Error::source).unwrap();
         let source = source.downcast_ref::<std::io::Error>().unwrap();
         assert_eq!(source.kind(), std::io::ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn a_step_is_printed_with_its_cause_and_keeps_it() {
+        let cause = std::io::Error::from(std::io::ErrorKind::NotFound);
+        let error =
+            LabError::new(ErrorKind::Environment, "cannot do it").while_doing("making a folder", cause);
+        assert_eq!(error.causes().collect::<Vec<_>>(), ["making a folder: entity not found"]);
+        let source = error.source().and_then(Error::source).unwrap();
+        assert!(source.is::<std::io::Error>());
     }
 }

@@ -1,4 +1,4 @@
-//! An OCI bundle: the config.json that tells a runtime what to run, with nothing in it but the agent.
+//! An OCI bundle: the config.json from which a runtime starts the agent and nothing else.
 
 use std::fs;
 use std::path::PathBuf;

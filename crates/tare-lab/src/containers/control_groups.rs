@@ -1,4 +1,4 @@
-//! Control groups: which versions a host has, and one of tare's own for programs that make more below theirs.
+//! Control groups: which versions a host has, and one for programs that make more below theirs.
 
 use std::ffi::CString;
 use std::fs;
@@ -18,7 +18,7 @@ use crate::host::waiting::until_found;
 use crate::ownership::owned::Owned;
 use crate::provider::Workspace;
 
-/// Deepest that groups below one of tare's are looked for: runtimes make one level or two.
+/// Deepest that groups below one that was made here are looked for: runtimes make one level or two.
 const DEEPEST: usize = 8;
 /// Time in which a group whose processes were killed must be empty.
 const EMPTY_WAIT: Duration = Duration::from_secs(5);
@@ -91,7 +91,7 @@ fn remove_with_below(group: &Path, depth: usize) -> io::Result<bool> {
         remove_with_below(group, depth + 1)?;
     }
     let removed = until_found(EMPTY_WAIT, LOOK_AGAIN, || match fs::remove_dir(group) {
-        // Processes in a group of tare's are tare's; and the dead are in it until their parent has seen them.
+        // Processes in the group are the session's; and the dead are in it until their parent has seen them.
         Err(e) if e.kind() == io::ErrorKind::ResourceBusy => {
             members(group).for_each(|(pid, started)| drop(processes::kill(pid, started)));
             None

@@ -52,7 +52,7 @@ pub fn apply_without_hybrid_groups(command: &mut Command) {
     });
 }
 
-/// Lets the command, before it starts, leave the host's mounts and then do what `change` says. Like all
+/// Lets the command, before it starts, leave the host's mounts and then run `change`. Like all
 /// that happens between fork and exec, that may make system calls and nothing else.
 fn prepare(command: &mut Command, change: impl Fn() -> io::Result<()> + Send + Sync + 'static) {
     let prepare = move || -> io::Result<()> {

@@ -34,7 +34,7 @@ pub struct Root {
 }
 
 impl Root {
-    /// Builds a root folder on the ground of a start.
+    /// Builds a root folder in the folder of a start.
     pub fn build(workspace: &dyn Workspace) -> Result<Root, LabError> {
         let folder = workspace.folder().join("root");
         let mut root = Root { folder, shares: Vec::new(), places: BTreeMap::new() };

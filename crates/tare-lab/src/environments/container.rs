@@ -207,7 +207,7 @@ fn furnish(plan: &Plan) -> io::Result<()> {
     optional(&plan.root, "proc", c"proc", no_programs);
     optional(&plan.root, "sys", c"sysfs", no_programs | MountFlags::RDONLY);
     std::env::set_current_dir(&plan.root)?;
-    // The old root comes to lie on the new one, from where it is taken away.
+    // The old root comes to lie on the new one, from where it is unmounted.
     rustix::process::pivot_root(c".", c".").map_err(|e| failed("changing the root", e))?;
     unmount(c".", UnmountFlags::DETACH).map_err(|e| failed("leaving the old root", e))?;
     std::env::set_current_dir("/")

@@ -94,7 +94,7 @@ fn check(provider: &Provider, specification: &Specification) -> Result<(), LabEr
 }
 
 /// Does what the arguments of a program ask for as a way into an environment, and gives its exit code;
-/// None when they are no such arguments.
+/// None when they are others.
 pub fn answer(arguments: &[OsString]) -> Option<i32> {
     match (arguments.get(1)?.to_str()?, &arguments[2..]) {
         (container::ENTER, [plan]) => Some(container::enter_main(plan.to_str()?)),

@@ -14,7 +14,7 @@ pub struct Preset {
     pub summary: &'static str,
     /// What it has in common with what it stands for.
     pub alike: &'static str,
-    /// What it has not.
+    /// What it does not have.
     pub unlike: &'static str,
 }
 
@@ -23,27 +23,27 @@ pub const PRESETS: &[Preset] = &[
     Preset {
         name: "wsl1-like",
         specification: "gvisor?platform=systrap",
-        summary: "a translator of system calls, as WSL1 is one: gVisor on its systrap platform",
+        summary: "a translator of system calls, as WSL1 is: gVisor on its systrap platform",
         alike: "System calls never reach a Linux kernel: a translator answers them, so that many small calls \
-                are dear and computing costs nothing. Files are opened through it on the host's own file \
+                are slow and computing costs nothing. Files are opened through it on the host's own file \
                 system, as WSL1 opens them on NTFS; /proc and the network stack are the translator's too, and \
                 both lack parts (io_uring, perf, some of TCP_INFO).",
         unlike: "WSL1 translates in the Windows kernel, entered by an ordinary trap; gVisor in a process, entered \
                  by a signal and left through shared memory, which is several times slower. Below gVisor is a \
                  Linux kernel and its file systems, below WSL1 NTFS with its filters (and Windows Defender): \
-                 what WSL1 pays for opening many small files is not here. The shape carries over, no figure does.",
+                 what makes opening many small files slow in WSL1 is not here. The shape carries over, the values do not.",
     },
     Preset {
         name: "wsl2-like",
         specification: "qemu?cache=mmap",
-        summary: "a full kernel in a virtual machine with the host's folders by 9P, as WSL2 is one: QEMU",
+        summary: "a full kernel in a virtual machine with the host's folders by 9P, as WSL2 is: QEMU",
         alike: "A Linux kernel of its own in a light virtual machine, with ext4 on a virtual disk as its own \
                 place and the host's folders by 9P with cache=mmap, as WSL2 mounts /mnt/c. With KVM its system \
                 calls are a real kernel's on real hardware.",
         unlike: "WSL2's hypervisor is Hyper-V, its disk a VHDX on NTFS, its 9P server Windows behind a socket of \
                  the hypervisor's and not virtio, its network a switch with NAT, its kernel Microsoft's. Without \
-                 KVM the processor is emulated: figures of the processor are then not comparable, and all others \
-                 show a shape only. User-mode Linux is no stand-in: its system calls cost what ptrace costs, a \
+                 KVM the processor is emulated: values of the processor are then not comparable, and all others \
+                 show a shape only. User-mode Linux does not stand for it: its system calls cost what ptrace costs, a \
                  hundred times a virtual machine's.",
     },
     Preset {

@@ -204,7 +204,7 @@ impl Found {
         command.args(["con=null", "con0=null,fd:2", "ssl=null", "ssl0=fd:0,fd:1", "quiet", "panic=-1"]);
         if hides_state(&self.version) {
             extended_state::hide(&mut command);
-            let (name, value) = extended_state::TOLD;
+            let (name, value) = extended_state::TUNABLES;
             environment.insert(name.to_owned(), value.to_owned());
             // The kernel passes what it does not know on to the first process, as its environment.
             command.arg(format!("{name}={value}"));

@@ -16,7 +16,7 @@ const SIZE_BYTES: u64 = 4 << 30;
 const MAKE_WAIT: Duration = Duration::from_secs(30);
 /// The program that makes the file system.
 pub const MAKER: &str = "mkfs.ext4";
-/// What it is told. Without lazy initialisation the kernel would write tables while the probes run; a sparse
+/// Its arguments. Without lazy initialisation the kernel would write tables while the probes run; a sparse
 /// file reads as zeros already, so nothing needs to be written for it.
 pub const ARGUMENTS: [&str; 4] =
     ["-q", "-F", "-E", "assume_storage_prezeroed=1,lazy_itable_init=0,lazy_journal_init=0"];

@@ -4,7 +4,7 @@
 //! processor has more, the host refuses to set them from so short a buffer (EFAULT), and the first process
 //! of the guest dies. When the host refuses to read them in the first place, it does without: it saves the
 //! SSE registers only. Every page fault then loses the upper halves of the wider ones, so that programs in
-//! the guest must not use them: the compiler does not by itself, and the C library is told not to.
+//! the guest must not use them: the compiler does not by itself, and the C library gets an order not to.
 
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -13,9 +13,9 @@ use std::process::Command;
 /// Room for the registers of a process in user-mode Linux before 6.13 (HOST_FP_SIZE).
 const ROOM_BYTES: u32 = 2696;
 
-/// Environment variable that tells the C library in the guest, and its value: no wider registers, whatever
+/// Environment variable with which the C library in the guest does so, and its value: no wider registers, whatever
 /// the processor has. The names are of glibc 2.33 and later, and are passed over where they are unknown.
-pub const TOLD: (&str, &str) =
+pub const TUNABLES: (&str, &str) =
     ("GLIBC_TUNABLES", "glibc.cpu.hwcaps=-AVX,-AVX2,-AVX512F,-AVX512VL,-AVX512BW,-AVX_Fast_Unaligned_Load");
 
 /// Whether this host's processor has more registers than there is room for.

@@ -80,7 +80,7 @@ pub enum Stream {
 #[serde(rename_all = "snake_case")]
 pub enum Ending {
     PowerOff,
-    /// For machines that cannot switch themselves off, and are told not to start again.
+    /// For machines that cannot switch themselves off, and have an option not to start again.
     Restart,
 }
 
@@ -113,22 +113,22 @@ fn live(guest: &Guest) -> io::Result<()> {
         match mount(kind, target, kind, MountFlags::empty(), None::<&CStr>) {
             // Many kernels mount devtmpfs by themselves.
             Ok(()) | Err(Errno::BUSY) => {}
-            Err(e) => return Err(told(&format!("mounting {target}"), e)),
+            Err(e) => return Err(failed(&format!("mounting {target}"), e)),
         }
     }
     for module in &guest.modules {
-        load(module).map_err(|e| told(&format!("loading {}", module.display()), e))?;
+        load(module).map_err(|e| failed(&format!("loading {}", module.display()), e))?;
     }
-    rustix::system::sethostname(b"tare").map_err(|e| told("setting the host name", e))?;
-    loopback::raise().map_err(|e| told("raising the loopback device", e))?;
+    rustix::system::sethostname(b"tare").map_err(|e| failed("setting the host name", e))?;
+    loopback::raise().map_err(|e| failed("raising the loopback device", e))?;
     if let Some(network) = &guest.network {
         appears(&Path::new(DEVICES).join(&network.device))?;
-        network.settle().map_err(|e| told("settling the network", e))?;
+        network.settle().map_err(|e| failed("settling the network", e))?;
     }
     for entry in &guest.mounts {
-        attach(entry).map_err(|e| told(&format!("mounting {}", entry.target), e))?;
+        attach(entry).map_err(|e| failed(&format!("mounting {}", entry.target), e))?;
     }
-    let stream = open(&guest.stream).map_err(|e| told("opening the stream", e))?;
+    let stream = open(&guest.stream).map_err(|e| failed("opening the stream", e))?;
     let agent = Command::new(AGENT)
         .arg(tare_probes::agent::AGENT)
         .env_clear()
@@ -136,7 +136,7 @@ fn live(guest: &Guest) -> io::Result<()> {
         .stdin(stream.try_clone()?)
         .stdout(stream)
         .spawn()
-        .map_err(|e| told("starting the agent", e))?;
+        .map_err(|e| failed("starting the agent", e))?;
     wait(&agent);
     for entry in guest.mounts.iter().rev() {
         let _ = unmount(entry.target.as_str(), UnmountFlags::empty());
@@ -216,7 +216,7 @@ fn make_raw(line: &File) -> io::Result<()> {
     }
 }
 
-/// Waits for the agent, and takes away what other processes leave behind, as a first process must.
+/// Waits for the agent, and reaps other processes, as a first process must.
 fn wait(agent: &Child) {
     let agent = Pid::from_raw(agent.id() as i32);
     loop {
@@ -228,7 +228,7 @@ fn wait(agent: &Child) {
     }
 }
 
-fn told(what: &str, cause: impl Into<io::Error>) -> io::Error {
+fn failed(what: &str, cause: impl Into<io::Error>) -> io::Error {
     let cause = cause.into();
     io::Error::new(cause.kind(), format!("{what}: {cause}"))
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use crate::error::{ErrorKind, LabError};
+use crate::error::{Cause, ErrorKind, LabError};
 use crate::host::programs::{self, Programs};
 use crate::provider::NotReady;
 
@@ -28,7 +28,7 @@ const MODULES: [&str; 12] = [
     "virtiofs",
     "sch_netem",
 ];
-/// Those that a guest loads only when it is told to: shares and delays of other kinds than the usual.
+/// Those that a guest loads only where its options need them: shares and delays of other kinds than the usual.
 const ON_DEMAND: [&str; 4] = ["9pnet_fd", "fuse", "virtiofs", "sch_netem"];
 /// Time that a download may take: 70 MB over a line of 2 Mbit/s.
 const DOWNLOAD_WAIT: Duration = Duration::from_secs(300);
@@ -265,7 +265,7 @@ fn load_order(
     Ok(order)
 }
 
-/// What a module says of itself: `depends=a,b`, between zero bytes.
+/// What a module depends on: `depends=a,b`, between zero bytes.
 fn dependencies(module: &[u8]) -> Vec<String> {
     const KEY: &[u8] = b"\0depends=";
     let Some(at) = module.windows(KEY.len()).position(|window| window == KEY) else { return Vec::new() };
@@ -300,9 +300,8 @@ fn must(command: &mut Command, wait: Duration) -> Result<String, LabError> {
     programs::ask(command, wait).map_err(|e| failed(&name, e))
 }
 
-fn failed(what: &str, cause: impl std::fmt::Display) -> LabError {
-    LabError::new(ErrorKind::Environment, "cannot prepare a kernel for guests")
-        .because(format!("{what}: {cause}"))
+fn failed(what: &str, cause: impl Into<Cause>) -> LabError {
+    LabError::new(ErrorKind::Environment, "cannot prepare a kernel for guests").while_doing(what, cause)
 }
 
 #[cfg(test)]

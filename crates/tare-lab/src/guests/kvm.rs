@@ -29,7 +29,7 @@ pub fn prove_main() -> i32 {
     match prove() {
         Ok(()) => 0,
         Err(why) => {
-            // Whoever asked reads it here; nobody is told when it cannot be written.
+            // The process that started this one reads it; where it cannot be written there is nobody.
             let _ = writeln!(io::stdout(), "{why}");
             1
         }
@@ -37,8 +37,8 @@ pub fn prove_main() -> i32 {
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-fn prove() -> Result<(), String> {
-    Err("there is no proof for this architecture".to_owned())
+fn prove() -> Result<(), crate::error::Cause> {
+    Err("there is no proof for this architecture".into())
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -52,12 +52,14 @@ mod x86_64 {
     use kvm_ioctls::{Kvm, VcpuExit, VcpuFd};
     use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
 
+    use crate::error::Cause;
+
     /// Memory of the machine: page tables, descriptors, code.
     const MEMORY_BYTES: usize = 1 << 20;
     const TABLES: u64 = 0x1000;
     const DESCRIPTORS: u64 = 0x4000;
     const CODE: u64 = 0x8000;
-    /// Where the code says that it is done.
+    /// Where the code writes that it is done.
     const PORT: u16 = 0x3f8;
     const DONE: u8 = b'K';
     /// A loop of 100 000 turns takes some 50 us on a real processor and 200 ms where it is emulated.
@@ -76,7 +78,7 @@ mod x86_64 {
         0xf4, // hlt
     ];
 
-    pub fn prove() -> Result<(), String> {
+    pub fn prove() -> Result<(), Cause> {
         let kvm = Kvm::new().map_err(|e| format!("/dev/kvm: {e}"))?;
         let machine = kvm.create_vm().map_err(|e| format!("making a machine: {e}"))?;
         let flags = ProtFlags::READ | ProtFlags::WRITE;
@@ -103,10 +105,11 @@ mod x86_64 {
         match processor.run() {
             Ok(VcpuExit::IoOut(PORT, [DONE])) if began.elapsed() < LONGEST_LOOP => Ok(()),
             Ok(VcpuExit::IoOut(PORT, [DONE])) => {
-                Err(format!("a loop took {} ms: its instructions are emulated", began.elapsed().as_millis()))
+                Err(format!("a loop took {} ms: its instructions are emulated", began.elapsed().as_millis())
+                    .into())
             }
-            Ok(other) => Err(format!("a machine stopped at its first instructions: {other:?}")),
-            Err(e) => Err(format!("running: {e}")),
+            Ok(other) => Err(format!("a machine stopped at its first instructions: {other:?}").into()),
+            Err(e) => Err(format!("running: {e}").into()),
         }
     }
 

@@ -200,7 +200,7 @@ fn all() -> BTreeMap<u32, Stat> {
 fn lineage(all: &BTreeMap<u32, Stat>) -> BTreeSet<u32> {
     let mut line = BTreeSet::new();
     let mut pid = std::process::id();
-    // A number that comes again ends the walk, whatever /proc says.
+    // A number that comes again ends the walk, whatever /proc holds.
     while line.insert(pid) {
         match all.get(&pid) {
             Some(stat) => pid = stat.parent,

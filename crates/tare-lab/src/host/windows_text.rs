@@ -2,7 +2,7 @@
 
 use tare_data::encoding::Utf16Order;
 
-/// Pairs of bytes that are looked at to tell which it is.
+/// Pairs of bytes that decide which it is.
 const LOOKED_AT: usize = 512;
 
 /// The text of some output, whatever is wrong with it: a half character at its end is left out, what is no

@@ -12,7 +12,7 @@ use crate::host::mounts::{self, Mount};
 use crate::host::programs::{Programs, ask};
 use crate::ownership::owned::MARK;
 
-/// Under this name, or here, as every WSL mounts the first drive unless told otherwise.
+/// Under this name, or here, as every WSL mounts the first drive unless configured otherwise.
 const PROGRAMS: [&str; 2] = ["wsl.exe", "/mnt/c/Windows/System32/wsl.exe"];
 const SHELLS: [&str; 2] = ["cmd.exe", "/mnt/c/Windows/System32/cmd.exe"];
 /// Time that wsl.exe has for a question: the first one starts its service.
@@ -47,7 +47,7 @@ pub fn list(program: &Path) -> io::Result<Vec<Distribution>> {
 }
 
 /// Reads the table: columns NAME, STATE and VERSION apart by at least two spaces, headings in any language, a
-/// star before the default. What is no row is passed over.
+/// star before the default. Other lines are passed over.
 fn parse(text: &str) -> Vec<Distribution> {
     text.lines().filter_map(row).take(MOST).collect()
 }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use tare_data::facts::Facts;
 use tare_probes::facts::network as network_facts;
 
-use crate::error::{ErrorKind, LabError};
+use crate::error::{Cause, ErrorKind, LabError};
 use crate::host::network_device::{self, Network};
 use crate::host::network_namespace as namespaces;
 use crate::ownership::owned::Owned;
@@ -90,7 +90,7 @@ pub fn taps_ready() -> Result<(), NotReady> {
     }
 }
 
-/// The lab's namespace, made when it is first asked for. It stays until the session ends.
+/// The lab's namespace, made when it is first needed. It stays until the session ends.
 pub fn namespace(workspace: &mut dyn Workspace) -> Result<PathBuf, LabError> {
     let name = name(workspace.session_mark());
     let made = workspace.session_folder().join("lab-network");
@@ -224,9 +224,8 @@ fn device_of(namespace: &Path, device: &str) -> Owned {
     Owned::NetworkDevice { namespace, device: device.to_owned() }
 }
 
-pub fn failed(what: &str, cause: impl std::fmt::Display) -> LabError {
-    LabError::new(ErrorKind::Environment, "cannot lay a way to the lab's network")
-        .because(format!("{what}: {cause}"))
+pub fn failed(what: &str, cause: impl Into<Cause>) -> LabError {
+    LabError::new(ErrorKind::Environment, "cannot lay a way to the lab's network").while_doing(what, cause)
 }
 
 #[cfg(test)]

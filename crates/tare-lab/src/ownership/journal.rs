@@ -192,7 +192,7 @@ fn locked_new(path: &Path) -> io::Result<File> {
             }
         }
     }
-    Err(io::Error::other("another program takes it away again and again"))
+    Err(io::Error::other("another program removes it again and again"))
 }
 
 fn storage(path: &Path, what: &str, cause: io::Error) -> LabError {

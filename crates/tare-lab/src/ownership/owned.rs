@@ -21,7 +21,7 @@ pub enum Owned {
     /// process with the same number.
     Process { pid: u32, started_ticks: u64 },
     /// A container of a runtime: removed by `RUNTIME ARGUMENTS delete --force ID`. The runtime knows it
-    /// as long as `known_by` exists; where that is not known, it is asked.
+    /// as long as `known_by` exists; where that is not known, the runtime is.
     Container { runtime: PathBuf, arguments: Vec<String>, id: String, known_by: Option<PathBuf> },
     /// Something that a program made and removes when it is called with these words.
     /// The program is called in a network namespace of the session's where it made things there.

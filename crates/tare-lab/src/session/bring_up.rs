@@ -1,4 +1,4 @@
-//! Bringing up: how long an environment takes from being entered to the agent's first word.
+//! Starts: how long an environment takes from being entered to the agent's first frame.
 
 use tare_data::failure::Failure;
 use tare_data::session::Target;
@@ -25,13 +25,13 @@ impl BringUp {
     }
 }
 
-/// Enters every environment so many times, in turn, so that what passes on the machine meets all of them. One that
-/// fails is not entered again. `tell` hears what comes next, and says whether to go on.
+/// Enters every environment this many times, in turn, so that what passes on the machine meets all of them. One that
+/// fails is not entered again. `goes_on` gets what comes next, and decides whether to go on.
 pub fn bring_up(
     targets: &[Target],
     times: u32,
     arena: &mut dyn Arena,
-    tell: &mut dyn FnMut(&str, u32) -> bool,
+    goes_on: &mut dyn FnMut(&str, u32) -> bool,
 ) -> Vec<BringUp> {
     let of = |target: &Target| {
         let (name, specification) = (target.name.clone(), target.specification.clone());
@@ -40,7 +40,7 @@ pub fn bring_up(
     let mut all: Vec<BringUp> = targets.iter().map(of).collect();
     for time in 1..=times {
         for (index, one) in all.iter_mut().enumerate().filter(|(_, one)| one.failure.is_none()) {
-            if !tell(&one.name, time) {
+            if !goes_on(&one.name, time) {
                 return all;
             }
             match arena.start(index) {

@@ -404,22 +404,22 @@ mod tests {
 
     #[test]
     fn memory_of_held_processes_is_measured_from_outside() {
-        let says = |held: f64| Batch {
+        let held = |held: f64| Batch {
             series: HELD.into(),
             phase: Phase::Warm,
             started_ns: 0,
             sample: Sample::Gauge { value: held },
         };
         let mut memory = HeldMemory::default();
-        assert_eq!(memory.look(&says(100.0), || Some(1)), None, "nothing is known of before");
-        assert_eq!(memory.look(&says(0.0), || Some(9_000_000)), None);
-        let other = Batch { series: "process".into(), ..says(100.0) };
+        assert_eq!(memory.look(&held(100.0), || Some(1)), None, "nothing is known of before");
+        assert_eq!(memory.look(&held(0.0), || Some(9_000_000)), None);
+        let other = Batch { series: "process".into(), ..held(100.0) };
         assert_eq!(memory.look(&other, || Some(1)), None);
-        let taken = memory.look(&says(100.0), || Some(1_000_000)).unwrap();
+        let taken = memory.look(&held(100.0), || Some(1_000_000)).unwrap();
         assert_eq!((taken.series.as_str(), taken.sample), (OUTSIDE, Sample::Gauge { value: 80_000.0 }));
-        memory.look(&says(0.0), || Some(5));
-        assert_eq!(memory.look(&says(100.0), || Some(6)), None, "what shrank is not a value");
-        memory.look(&says(0.0), || Some(5));
-        assert_eq!(memory.look(&says(f64::NAN), || Some(1)), None);
+        memory.look(&held(0.0), || Some(5));
+        assert_eq!(memory.look(&held(100.0), || Some(6)), None, "what shrank is not a value");
+        memory.look(&held(0.0), || Some(5));
+        assert_eq!(memory.look(&held(f64::NAN), || Some(1)), None);
     }
 }

@@ -1,7 +1,7 @@
 //! `env.start`: what it costs to have an environment at all. Measured by the host, not by an agent inside.
 //!
 //! The environment is left, and entered afresh. Both stretches begin before the provider prepares anything and end when
-//! the host has the frame: that of the agent's first word, and that of the first sample of a trial that does nothing.
+//! the host has the frame: that of the agent's first frame, and that of the first sample of a trial that does nothing.
 //! Memory is the proportional set size of the processes that carry the start's mark or descend from it, disk what
 //! the start's folder takes, both once that trial is over.
 
@@ -29,7 +29,7 @@ pub static PROBE: Probe = Probe {
     title: "start of environment",
     summary: "An environment entered afresh: time to its first sample, and what it takes when idle.",
     timed: "by the host's clock, from before anything is prepared until the first sample has arrived",
-    not_timed: "leaving the environment before; weighing it afterwards",
+    not_timed: "leaving the environment before; measuring its memory and disk afterwards",
     distorted_by: "page cache of images and binaries, which is warm after the first start; what a daemon keeps ready",
     parameters: &[],
     metrics: &[
@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_with_two_names_is_weighed_once() {
+    fn a_file_with_two_names_counts_once() {
         let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         fs::write(folder.path().join("a"), vec![1u8; 100_000]).unwrap();
         fs::hard_link(folder.path().join("a"), folder.path().join("b")).unwrap();
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_weighed_is_absent() {
+    fn what_was_not_measured_is_absent() {
         let began = Instant::now();
         let moments = Moments {
             began,

@@ -107,7 +107,7 @@ fn boot() {
     command.arg(format!("FAKE_ROOT={root}")).arg(format!("FAKE_JOB={job}"));
     if extended_state::is_too_large() {
         extended_state::hide(&mut command);
-        command.arg(format!("{}={}", extended_state::TOLD.0, extended_state::TOLD.1));
+        command.arg(format!("{}={}", extended_state::TUNABLES.0, extended_state::TUNABLES.1));
     }
     panic!("{}", command.exec());
 }
