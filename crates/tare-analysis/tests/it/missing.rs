@@ -129,7 +129,7 @@ fn zero_has_no_ratio_and_nonsense_is_no_figure() {
         let findings = found(&session);
         let cell = &findings.rows[0].cells[0];
         if is_level {
-            assert_eq!(reason(cell), "a figure of zero or less has no ratio");
+            assert_eq!(reason(cell), "a value of zero or less has no ratio");
         } else {
             assert!(
                 matches!(missing(cell), Missing::Failed(failure) if failure.kind == FailureKind::WrongWork),
