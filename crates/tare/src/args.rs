@@ -250,7 +250,7 @@ pub enum ToolView {
 #[command(after_help = "Examples:
   tare diff before.tare after.tare
   tare diff --fail-if regressed OLD NEW                      exit with 6 if an environment regressed
-  tare diff --fail-if 'regressed:gvisor:net.*>1.1' OLD NEW   only gVisor's network, by more than 10 %")]
+  tare diff --fail-if 'regressed:gvisor:net.*>1.1' OLD NEW   gVisor's network only, by over 10 %")]
 pub struct Diff {
     /// The older record.
     pub old: PathBuf,
