@@ -62,7 +62,7 @@ export function whatItIs(name: string, specification: string): string {
   return known === undefined ? specification : ENVIRONMENTS[known];
 }
 
-/** Below so many starts nothing is decided: `FEWEST_STARTS` in tare-analysis. */
+/** Below this many starts nothing is decided: `FEWEST_STARTS` in tare-analysis. */
 const FEWEST_STARTS = 8;
 
 /** Kinds of missing whose value was measured: it stands in the cell, and no comparison does. */

@@ -6,8 +6,6 @@ use tare_data::metric::Metric;
 use tare_data::session::Ending;
 use tare_data::warning::Warning;
 
-use crate::published::Beside;
-
 /// What a session found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Findings {
@@ -44,6 +42,36 @@ pub struct Row {
     pub control: Option<Cell>,
     /// What articles say of this row, measured on other machines; empty unless they were put beside it.
     pub published: Vec<Beside>,
+}
+
+/// What an article says of a row. It was measured on another machine, on another day.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Beside {
+    /// `Published::id`.
+    pub source: String,
+    pub title: String,
+    /// The article's names of what it measured in, and of what that is compared with.
+    pub environment: Option<String>,
+    pub reference: Option<String>,
+    /// The mean of what it printed for `environment`, in `unit`; none where it gives the ratio alone.
+    pub value: Option<f64>,
+    /// The same for `reference`.
+    pub reference_value: Option<f64>,
+    pub unit: Option<String>,
+    /// Cost ratio of the article's own figures: above 1 `environment` is slower than `reference`.
+    pub ratio: Option<f64>,
+    /// The environment of the session that stands for `environment`.
+    #[serde(rename = "session_environment")]
+    pub target: Option<String>,
+    /// The environment that stands for the article's `reference`: the session's own, or another of its subjects.
+    #[serde(rename = "session_baseline")]
+    pub against_target: Option<String>,
+    /// Ratio of the one environment over the other and its interval.
+    pub session_ratio: Option<f64>,
+    pub session_ratio_low: Option<f64>,
+    pub session_ratio_high: Option<f64>,
+    /// Whether the session's interval holds the article's ratio.
+    pub contained: Option<bool>,
 }
 
 /// A typical value over rounds, with its interval, in the metric's unit.

@@ -6,11 +6,11 @@ use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
 use serde::{Deserialize, Serialize};
 
 /// Shortest time that a histogram distinguishes from zero.
-pub const HISTOGRAM_LOWEST_NS: u64 = 1;
+pub(crate) const HISTOGRAM_LOWEST_NS: u64 = 1;
 /// Longest time that a histogram holds; the deadline of a trial is shorter in every study that is shipped.
-pub const HISTOGRAM_HIGHEST_NS: u64 = 60_000_000_000;
+pub(crate) const HISTOGRAM_HIGHEST_NS: u64 = 60_000_000_000;
 /// Significant digits of a histogram: a quantile is right to one part in a thousand.
-pub const HISTOGRAM_DIGITS: u8 = 3;
+pub(crate) const HISTOGRAM_DIGITS: u8 = 3;
 /// Longest encoded histogram that is read: a full one with these bounds encodes in less.
 const HISTOGRAM_MOST_ENCODED: usize = 512 * 1024;
 

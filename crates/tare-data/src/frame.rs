@@ -21,7 +21,7 @@ pub const MARKER: &str = "@tare1 ";
 /// Longest line that is read as a frame: a full histogram fits several times.
 pub const LONGEST_FRAME: usize = 1024 * 1024;
 /// Longest line that is kept as a note; the rest of a longer one is dropped.
-pub const LONGEST_NOTE: usize = 4096;
+pub(crate) const LONGEST_NOTE: usize = 4096;
 /// Longest request line. User-mode Linux's serial line loses what is over 2 KiB in flight.
 pub const LONGEST_REQUEST: usize = 2000;
 

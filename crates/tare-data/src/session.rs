@@ -124,7 +124,7 @@ pub struct Trial {
     pub inside: Interference,
     pub outside: Interference,
     pub failure: Option<Failure>,
-    /// Lines that were no frames.
+    /// Lines that were not frames.
     pub notes: Vec<String>,
 }
 

@@ -47,7 +47,7 @@ impl LabError {
     }
 
     /// The same with what was being done, on one line with the cause.
-    pub fn while_doing(self, what: impl Into<String>, cause: impl Into<Cause>) -> Self {
+    pub(crate) fn while_doing(self, what: impl Into<String>, cause: impl Into<Cause>) -> Self {
         self.because(Step { what: what.into(), cause: cause.into() })
     }
 

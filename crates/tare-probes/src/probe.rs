@@ -65,7 +65,7 @@ impl MetricDescription {
     }
 
     /// Bytes over elapsed seconds.
-    pub const fn bytes_per_second(name: &'static str, series: &'static str) -> Self {
+    pub(crate) const fn bytes_per_second(name: &'static str, series: &'static str) -> Self {
         let (reading, unit) = (Reading::BytesPerSecond, Unit::BytesPerSecond);
         MetricDescription { name, series, reading, unit, direction: Direction::Higher }
     }

@@ -48,7 +48,7 @@ fn forward(front: &UdpSocket, back: &UdpSocket, fate: impl Fn(u64) -> Fate) {
     let (mut number, mut held): (u64, Option<Vec<u8>>) = (0, None);
     loop {
         let (length, near) = front.recv_from(&mut bytes).unwrap();
-        // The greeting is no request.
+        // The greeting is not a request.
         let is_request = number > 0 || length != 16;
         let fate = if is_request { fate(number) } else { Fate::Delivered };
         number += u64::from(is_request);
@@ -82,7 +82,7 @@ fn forward(front: &UdpSocket, back: &UdpSocket, fate: impl Fn(u64) -> Fate) {
     }
 }
 
-/// So many requests over such a way; what became of them, and how many were timed.
+/// This many requests over such a way; what became of them, and how many were timed.
 fn run(
     size: u32,
     operations: u64,
@@ -116,7 +116,7 @@ fn each_datagram_that_goes_astray_is_counted_as_what_it_was() {
         let expected = Counts { lost: 2, late: 1, duplicated: 6, reordered: 0, stray: 0 };
         assert_eq!(counts, expected, "{size} bytes");
         assert_eq!(laps.operations(), 57);
-        // The waits in vain are no part of the time that a rate is read from.
+        // The waits in vain are not part of the time that a rate is read from.
         let in_vain = 3 * GIVEN_UP_AFTER;
         assert!(u128::from(laps.elapsed_ns()) <= (began.elapsed() - in_vain).as_nanos());
     }

@@ -20,7 +20,7 @@ mod notes;
 pub mod number;
 pub mod progress;
 pub mod published;
-pub mod sparkline;
+pub(crate) mod sparkline;
 #[cfg(test)]
 mod specimen;
 mod summary;

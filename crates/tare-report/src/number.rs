@@ -43,7 +43,7 @@ const PERCENT: &[Scale] = &[scale(1.0, "%")];
 const COUNT: &[Scale] = &[scale(1.0, "")];
 
 /// The prefixes of a unit, smallest first.
-pub fn scales(unit: Unit) -> &'static [Scale] {
+pub(crate) fn scales(unit: Unit) -> &'static [Scale] {
     match unit {
         Unit::Nanoseconds => TIMES,
         Unit::PerSecond => RATES,
@@ -58,7 +58,7 @@ pub fn scales(unit: Unit) -> &'static [Scale] {
 }
 
 /// The prefix under which a value has one to three digits before the point; the last one beyond that.
-pub fn scale_of(value: f64, unit: Unit) -> Scale {
+pub(crate) fn scale_of(value: f64, unit: Unit) -> Scale {
     let all = scales(unit);
     let fits = |s: &&Scale| round_to_three(value.abs() / s.divisor) < step(s.unit);
     *all.iter().find(fits).unwrap_or(&all[all.len() - 1])
@@ -88,7 +88,7 @@ pub fn decimals(value: f64) -> usize {
     }
 }
 
-/// A number with so many decimals; with an exponent where that would be too wide.
+/// A number with this many decimals; with an exponent where that would be too wide.
 pub fn fixed(value: f64, decimals: usize) -> String {
     if !value.is_finite() {
         return NO_NUMBER.into();
@@ -117,7 +117,7 @@ pub struct Figure {
 
 impl Figure {
     /// A value with half the width of its interval.
-    pub fn with_interval(value: f64, low: f64, high: f64, unit: Unit) -> Figure {
+    pub(crate) fn with_interval(value: f64, low: f64, high: f64, unit: Unit) -> Figure {
         let mut figure = Figure::plain(value, unit);
         let scale = scale_of(value, unit);
         figure.half = Some(half_width((high - low).abs() / 2.0 / scale.divisor, value / scale.divisor));
@@ -138,7 +138,7 @@ impl Figure {
     }
 
     /// `20.6 µs ±0.4`.
-    pub fn text_with_half(&self) -> String {
+    pub(crate) fn text_with_half(&self) -> String {
         match &self.half {
             Some(half) => format!("{} {half}", self.text()),
             None => self.text(),
@@ -158,7 +158,7 @@ fn half_width(half: f64, value: f64) -> String {
 }
 
 /// Decimals of a ratio: three significant digits from 1 on, never finer than a hundredth near 1.
-pub fn ratio_decimals(ratio: f64) -> usize {
+pub(crate) fn ratio_decimals(ratio: f64) -> usize {
     match round_to_three(ratio.abs()) {
         v if v >= 100.0 || !v.is_finite() => 0,
         v if v >= 10.0 => 1,
@@ -180,7 +180,7 @@ fn ratio_with(value: f64, decimals: usize) -> String {
 }
 
 /// `[23.8, 24.5]`: an interval of a ratio, with the decimals of the ratio it belongs to.
-pub fn ratio_interval(low: f64, high: f64, ratio: f64) -> String {
+pub(crate) fn ratio_interval(low: f64, high: f64, ratio: f64) -> String {
     if !(low.is_finite() && high.is_finite()) || (low <= 0.0 && ratio > 0.0) {
         return NO_INTERVAL.into();
     }
@@ -192,7 +192,7 @@ pub fn ratio_interval(low: f64, high: f64, ratio: f64) -> String {
 }
 
 /// `[24,25]`, `[.99,1.02]`: an interval in a table's few columns, with as many digits as tell its bounds apart.
-pub fn compact_interval(low: f64, high: f64) -> String {
+pub(crate) fn compact_interval(low: f64, high: f64) -> String {
     if !(low.is_finite() && high.is_finite()) || low <= 0.0 {
         return NO_INTERVAL.into();
     }
@@ -216,7 +216,7 @@ pub fn compact_interval(low: f64, high: f64) -> String {
 }
 
 /// `9.8 to 12.3x`, or `9.8x` where both ends read the same.
-pub fn ratio_range(least: f64, most: f64) -> String {
+pub(crate) fn ratio_range(least: f64, most: f64) -> String {
     let (low, high) = (ratio_with(least, ratio_decimals(least)), ratio(most));
     if format!("{low}x") == high { high } else { format!("{low} to {high}") }
 }

@@ -92,7 +92,7 @@ fn bar(state: &State) -> String {
         Some(left) if state.elapsed_s + left > 0.0 => state.elapsed_s / (state.elapsed_s + left),
         _ => f64::from(state.rounds) / f64::from(state.rounds_planned.max(1)),
     };
-    // A share that is no number draws an empty bar: the cast of NaN is 0.
+    // A share that is not a number draws an empty bar: the cast of NaN is 0.
     let full = ((share.clamp(0.0, 1.0) * BAR as f64).round() as usize).min(BAR);
     format!("{}{}", "━".repeat(full), "╌".repeat(BAR - full))
 }

@@ -172,7 +172,7 @@ fn verdict(checked: &Checked) -> String {
 }
 
 /// A row of a session beside what an article says of it, as texts.
-pub struct BesideRow {
+pub(crate) struct BesideRow {
     /// What the session's row is headed with.
     pub label: String,
     /// The article's name.
@@ -188,7 +188,7 @@ pub struct BesideRow {
 }
 
 /// Every row that an article speaks of, in the order of the rows.
-pub fn beside_rows(findings: &Findings) -> Vec<BesideRow> {
+pub(crate) fn beside_rows(findings: &Findings) -> Vec<BesideRow> {
     let rows = findings.rows.iter();
     rows.flat_map(|row| row.published.iter().map(|beside| beside_row(row, beside))).collect()
 }
@@ -244,7 +244,7 @@ fn shortest(value: f64) -> String {
 }
 
 /// What articles say of the rows, as lines for a terminal; none where no article is beside the session.
-pub fn beside_lines(findings: &Findings, width: usize) -> Vec<String> {
+pub(crate) fn beside_lines(findings: &Findings, width: usize) -> Vec<String> {
     let rows = beside_rows(findings);
     if rows.is_empty() {
         return Vec::new();

@@ -3,9 +3,9 @@
 use unicode_width::UnicodeWidthChar;
 
 /// Longest text that is shown of a name, label or reason; a record can hold megabytes.
-pub const LONGEST_TEXT: usize = 240;
+pub(crate) const LONGEST_TEXT: usize = 240;
 /// Joins a word and its mark until lines are broken; then it is a space.
-pub const GLUE: char = '\u{a0}';
+pub(crate) const GLUE: char = '\u{a0}';
 /// Stands for a character that could move the cursor, turn the reading direction or hide.
 const REPLACEMENT: char = '\u{fffd}';
 
@@ -73,7 +73,7 @@ pub fn paragraph(first: &str, text: &str, width: usize) -> Vec<String> {
 }
 
 /// The widest word of a text, in columns.
-pub fn widest_word(text: &str) -> usize {
+pub(crate) fn widest_word(text: &str) -> usize {
     text.split(' ').map(columns).max().unwrap_or(0)
 }
 

@@ -19,7 +19,7 @@ pub fn rows(findings: &Findings, every_metric: bool) -> Vec<&Row> {
 }
 
 /// Where a row's work happens, beside its label: `file.seq · own`, `net.rr · to host`.
-pub fn where_it_runs(row: &Row) -> String {
+pub(crate) fn where_it_runs(row: &Row) -> String {
     let mut parts = vec![clean(&row.probe)];
     parts.extend(row.place.as_deref().map(clean));
     parts.extend(row.peer.as_deref().map(|peer| format!("to {}", clean(peer))));
@@ -74,7 +74,7 @@ fn cpu_name(model: &str) -> String {
 }
 
 /// From the beginning of the session to the end of its last trial.
-pub fn measured_s(session: &Session) -> Option<f64> {
+pub(crate) fn measured_s(session: &Session) -> Option<f64> {
     let end_ns = session.trials.iter().map(|t| t.started_ns.saturating_add(t.host_elapsed_ns)).max()?;
     Some(end_ns as f64 / 1e9)
 }
@@ -107,7 +107,7 @@ pub fn banner(findings: &Findings) -> Option<String> {
 }
 
 /// What the words and signs of a table mean: only those that occur in it.
-pub fn legend(session: &Session, rows: &[&Row]) -> Vec<String> {
+pub(crate) fn legend(session: &Session, rows: &[&Row]) -> Vec<String> {
     let cells: Vec<_> = rows.iter().flat_map(|row| &row.cells).filter_map(words::comparison).collect();
     if cells.is_empty() {
         return Vec::new();

@@ -43,7 +43,7 @@ impl Standing {
     }
 
     /// Of a comparison.
-    pub fn of_comparison(comparison: &Comparison) -> Standing {
+    pub(crate) fn of_comparison(comparison: &Comparison) -> Standing {
         let few_starts = comparison.starts.is_some_and(|shared| (shared.starts as usize) < FEWEST_STARTS);
         match comparison.verdict {
             Verdict::Slower => Standing::Slower,
@@ -88,12 +88,12 @@ impl Standing {
     }
 
     /// Whether the difference may be chance, given how many cells there are.
-    pub fn may_be_chance(self) -> bool {
+    pub(crate) fn may_be_chance(self) -> bool {
         matches!(self, Standing::MaybeSlower | Standing::MaybeFaster)
     }
 
     /// Whether it states by which factor the environment differs.
-    pub fn has_factor(self) -> bool {
+    pub(crate) fn has_factor(self) -> bool {
         use Standing::*;
         matches!(self, Slower | SlowerInFewStarts | MaybeSlower | Faster | FasterInFewStarts | MaybeFaster)
     }

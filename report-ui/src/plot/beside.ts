@@ -10,7 +10,7 @@ import { frame } from "./frame";
 import { legend } from "./legend";
 import { base, fitted, labelRoom, environmentStyle, placeColour, ratioAxis } from "./style";
 
-/** A plot of more figures than this is no plot. */
+/** A plot of more figures than this is not a plot. */
 const MOST_DRAWN = 60;
 /** A table longer than this is folded: the plot above it says most of it. */
 const MOST_OPEN = 12;

@@ -12,7 +12,7 @@ interface Point { environment: string; curve: string; place: string; size: numbe
 const LEAST_POINTS = 3;
 const SUFFIXES: Record<string, number> = { "": 1, B: 1, K: 1024, KiB: 1024, M: 1024 ** 2, MiB: 1024 ** 2, G: 1024 ** 3, GiB: 1024 ** 3 };
 
-/** `4KiB` as a number of bytes; null for what is no size. */
+/** `4KiB` as a number of bytes; null for what is not a size. */
 export function size(text: string): number | null {
   const match = /^(\d+)([A-Za-z]*)$/.exec(text);
   const unit = match === null ? undefined : SUFFIXES[match[2]];

@@ -7,7 +7,7 @@ export interface Chart {
   title: string;
   about: string;
   controls?: HTMLElement | null;
-  /** Draws for so many pixels; nothing where there is nothing to draw. */
+  /** Draws for this many pixels; nothing where there is nothing to draw. */
   draw: (width: number) => SVGSVGElement | HTMLElement | null;
   /** Called with the words of a mark that was clicked, or tapped for the second time. */
   chosen?: (words: string) => void;

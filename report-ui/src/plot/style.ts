@@ -136,7 +136,7 @@ export function figureAxis(values: number[], unit: Unit, room: number, label: st
 /** Steps of a duration that read well, in seconds. */
 const DURATIONS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400];
 
-/** Ticks of an axis of time from 0 to `end`, at most so many but for the first. */
+/** Ticks of an axis of time from 0 to `end`, at most this many but for the first. */
 export function durationTicks(end: number, most: number): number[] {
   const step = DURATIONS.find((seconds) => end / seconds <= most) ?? end;
   return Array.from({ length: Math.floor(end / step) + 1 }, (_, i) => i * step);

@@ -4,6 +4,7 @@
 //! them. [`recompute`] draws an article's own conclusions again, [`beside`] finds the rows that an article speaks of.
 
 mod beside;
+mod consistency;
 mod recompute;
 mod target_pairs;
 
@@ -12,7 +13,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use tare_data::unit::Direction;
 
-pub use beside::{Beside, place_beside};
+pub use crate::findings::Beside;
+pub use beside::place_beside;
 pub use recompute::{Checked, Conclusion, PairRatio, Recomputed, recompute};
 
 /// An article, a thesis or a report, with the figures that it printed.
@@ -143,7 +145,7 @@ impl Figure {
     }
 
     /// What an environment costs against another: above 1 it is slower, whichever way the figure is better.
-    pub fn cost_ratio(&self, environment: &str, against: &str) -> Option<f64> {
+    pub(crate) fn cost_ratio(&self, environment: &str, against: &str) -> Option<f64> {
         let ratio = self.mean(environment)? / self.mean(against)?;
         cost(ratio, self.better)
     }
@@ -195,7 +197,7 @@ impl PrintedUnit {
         }
     }
 
-    /// Microseconds in one of it; none where it is no time.
+    /// Microseconds in one of it; none where it is not a time.
     fn time_us(self) -> Option<f64> {
         match self {
             PrintedUnit::Microseconds => Some(1.0),
@@ -230,7 +232,7 @@ impl StatedRatio {
     }
 
     /// As a cost: above 1 `environment` is slower.
-    pub fn cost_ratio(&self) -> Option<f64> {
+    pub(crate) fn cost_ratio(&self) -> Option<f64> {
         cost(self.value, self.better)
     }
 }
@@ -285,37 +287,5 @@ impl Published {
 
     pub fn environment(&self, id: &str) -> Option<&Environment> {
         self.environments.iter().find(|environment| environment.id == id)
-    }
-
-    /// What is inconsistent in it; the first thing found.
-    pub fn check(&self) -> Result<(), String> {
-        let known = |id: &str| match self.environment(id) {
-            Some(_) => Ok(()),
-            None => Err(format!("no environment is called '{id}'")),
-        };
-        self.reference.as_deref().map_or(Ok(()), known)?;
-        for (at, figure) in self.figures.iter().enumerate() {
-            if self.figures[..at].iter().any(|other| other.name == figure.name) {
-                return Err(format!("two figures are called '{}'", figure.name));
-            }
-            figure.values.keys().try_for_each(|id| known(id))?;
-            if figure.values.values().any(|values| values.is_empty() || values.iter().any(|v| !v.is_finite()))
-            {
-                return Err(format!("the figure '{}' has an environment without a number", figure.name));
-            }
-        }
-        for ratio in &self.ratios {
-            known(&ratio.environment)?;
-            known(&ratio.against)?;
-            if !(ratio.value.is_finite() && ratio.value > 0.0) {
-                return Err(format!("the ratio '{}' is not above 0", ratio.name));
-            }
-        }
-        for check in self.claims.iter().flat_map(|claim| &claim.checks) {
-            known(&check.environment)?;
-            check.against.as_deref().map_or(Ok(()), known)?;
-            recompute::can_be_computed(self, check)?;
-        }
-        Ok(())
     }
 }

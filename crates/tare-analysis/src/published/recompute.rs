@@ -216,7 +216,7 @@ mod tests {
         assert_eq!(read("0.89 %", PrintedUnit::PerSecond), Some((0.89, 0.89, 2, 1.0)));
         assert_eq!(read("9.2 ms", PrintedUnit::Microseconds), Some((9.2, 9.2, 1, 1e-3)));
         assert_eq!(read("130 to 180 us", PrintedUnit::Microseconds), Some((130.0, 180.0, 0, 1.0)));
-        assert_eq!(read("9.2 ms", PrintedUnit::Megabytes), None, "a size is no time");
+        assert_eq!(read("9.2 ms", PrintedUnit::Megabytes), None, "a size is not a time");
         assert_eq!(read("about half", PrintedUnit::Megabytes), None);
         assert_eq!(read("", PrintedUnit::Megabytes), None);
     }

@@ -21,7 +21,7 @@ pub struct Interval {
 
 impl Interval {
     /// What is known before enough rounds.
-    pub const EVERYTHING: Interval = Interval { low: f64::NEG_INFINITY, high: f64::INFINITY };
+    pub(crate) const EVERYTHING: Interval = Interval { low: f64::NEG_INFINITY, high: f64::INFINITY };
 
     /// What both hold: empty, its ends crossed, where they contradict each other.
     pub fn intersection(self, other: Interval) -> Interval {
@@ -77,7 +77,7 @@ impl Null {
     }
 
     /// P(T+ <= t).
-    pub fn at_most(&self, t: u64) -> f64 {
+    pub(crate) fn at_most(&self, t: u64) -> f64 {
         let all = self.averages();
         if t >= all {
             return 1.0;

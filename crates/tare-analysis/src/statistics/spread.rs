@@ -12,7 +12,7 @@ pub struct Spread {
     pub most: f64,
 }
 
-/// The spread of a level; none where it has no values, or one that is no number.
+/// The spread of a level; none where it has no values, or one that is not a number.
 pub fn spread(level: &Level) -> Option<Spread> {
     let values = &level.values;
     if values.is_empty() || !values.iter().all(|value| value.is_finite()) {

@@ -257,7 +257,7 @@ fn astray(trials: &[&Trial]) -> Option<Warning> {
     let total = |series: &str| -> u64 {
         let batches = trials.iter().flat_map(|trial| &trial.batches).filter(|batch| batch.series == series);
         let count = |batch: &Batch| match batch.sample {
-            // A cast of what is no count gives 0 or the largest one.
+            // A cast of what is not a count gives 0 or the largest one.
             Sample::Gauge { value } => value as u64,
             _ => 0,
         };

@@ -96,7 +96,7 @@ pub(crate) fn canary_outside(baseline: &[&Trial], target: &[&Trial], margin: f64
     outside(&sorted(&d), margin).map(f64::exp)
 }
 
-/// The median, where it is further than the margin from zero and the signs say that this is no accident.
+/// The median, where it is further than the margin from zero and the signs show that this is not an accident.
 fn outside(sorted: &[f64], margin: f64) -> Option<f64> {
     let interval = sign_test::interval(sorted, ALPHA);
     if interval == Interval::EVERYTHING || interval.holds(0.0) {

@@ -27,7 +27,7 @@ impl Margin {
     }
 
     /// The margin beside a control that is off by so much.
-    pub fn raised(self, floor: f64) -> Margin {
+    pub(crate) fn raised(self, floor: f64) -> Margin {
         Margin { floor: self.floor.max(floor), ..self }
     }
 

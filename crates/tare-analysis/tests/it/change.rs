@@ -120,7 +120,7 @@ fn a_session_that_differs_from_itself_widens_the_margin() {
     assert_eq!(change, Change::Inconclusive);
 }
 
-/// How often of so many pairs of sessions a change is claimed, in percent.
+/// How often of this many pairs of sessions a change is claimed, in percent.
 fn claimed(effect: f64, margin: f64) -> f64 {
     const PAIRS: u64 = 500;
     const ROUNDS: u32 = 60;

@@ -18,7 +18,7 @@ use crate::sessions::{Outcome, session, timed, trial};
 /// Sessions of each kind.
 const SESSIONS: u64 = 300;
 
-/// Nominal 5 % and three standard errors of a share over so many sessions.
+/// Nominal 5 % and three standard errors of a share over that number of sessions.
 fn most_false(sessions: u64) -> f64 {
     0.05 + 3.0 * (0.05f64 * 0.95 / sessions as f64).sqrt()
 }
@@ -83,7 +83,7 @@ fn raced(mut session: Session, seed: u64, side: impl Fn(&str, usize) -> Side) ->
     session
 }
 
-/// A session of one subject over so many cases, without a control.
+/// A session of one subject over that number of cases, without a control.
 fn plain(cases: usize, rounds: u32) -> Session {
     let names: Vec<String> = (0..cases).map(|at| format!("case.{at}")).collect();
     let mut session = session(&["vm"], names.iter().map(|name| timed(name)).collect(), rounds);

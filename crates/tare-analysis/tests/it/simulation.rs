@@ -14,7 +14,7 @@ use crate::sessions::MARGIN;
 const ROUNDS: u32 = 60;
 const SESSIONS: u64 = 1_500;
 
-/// Nominal 5 % and three standard errors of a share over so many sessions.
+/// Nominal 5 % and three standard errors of a share over that number of sessions.
 fn most_false() -> usize {
     let sessions = SESSIONS as f64;
     (sessions * (0.05 + 3.0 * (0.05 * 0.95 / sessions).sqrt())) as usize

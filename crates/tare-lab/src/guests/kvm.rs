@@ -9,7 +9,7 @@ use crate::host::programs::{self, Programs};
 use crate::provider::NotReady;
 
 /// First argument under which the program tries KVM in its own process, which may hang.
-pub const PROVE: &str = "prove-kvm";
+pub(crate) const PROVE: &str = "prove-kvm";
 
 /// Time in which the proof must be there. It takes 1 ms where KVM is real.
 const PROOF_WAIT: Duration = Duration::from_secs(1);
@@ -25,7 +25,7 @@ pub fn proven(programs: &Programs) -> Result<(), NotReady> {
 }
 
 /// Runs the proof; for the verb [`PROVE`].
-pub fn prove_main() -> i32 {
+pub(crate) fn prove_main() -> i32 {
     match prove() {
         Ok(()) => 0,
         Err(why) => {

@@ -26,7 +26,7 @@ pub fn holding(path: &Path) -> Option<Mount> {
 }
 
 /// Beginning of the keys of facts about a place; its name and the fact's follow, with a dot between.
-pub const PLACE: &str = "place.";
+pub(crate) const PLACE: &str = "place.";
 
 /// Facts of the file system under a place, as the host sees it.
 pub fn note(facts: &mut Facts, place: &str, path: &Path) {

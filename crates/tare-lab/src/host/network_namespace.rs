@@ -51,7 +51,7 @@ pub fn within<T: Send>(namespace: &Path, work: impl FnOnce() -> io::Result<T> + 
 }
 
 /// Lets a program start within a namespace.
-pub fn inherit(command: &mut Command, namespace: &Path) -> io::Result<()> {
+pub(crate) fn inherit(command: &mut Command, namespace: &Path) -> io::Result<()> {
     let namespace = File::open(namespace)?;
     // SAFETY: between fork and exec only a system call is made, and nothing is allocated.
     unsafe { command.pre_exec(move || enter(&namespace)) };

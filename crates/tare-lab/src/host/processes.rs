@@ -19,7 +19,7 @@ use crate::ownership::owned::MARK;
 
 /// Environment variable of programs that are better let finish: they write to a storage that others use too,
 /// and leave it damaged when they are killed.
-pub const FINISHES: &str = "TARE_FINISHES";
+pub(crate) const FINISHES: &str = "TARE_FINISHES";
 
 /// Time that such a program has: an engine makes an image in less than a second.
 const FINISH_WAIT: Duration = Duration::from_secs(10);
@@ -57,7 +57,7 @@ impl Stat {
 }
 
 /// When a process was started, in ticks since boot; distinguishes it from a later one with the same number.
-pub fn started_ticks(pid: u32) -> Option<u64> {
+pub(crate) fn started_ticks(pid: u32) -> Option<u64> {
     Stat::of(pid).map(|stat| stat.started_ticks)
 }
 

@@ -18,7 +18,7 @@ use crate::host::windows_text;
 /// Most that is read of a program's standard output and of its errors; the rest is dropped.
 const LONGEST_OUTPUT: usize = 64 * 1024;
 /// Time that asking a program for its version may take. runsc, 83 MB of Go, takes 0.1 s when cold.
-pub const VERSION_WAIT: Duration = Duration::from_secs(5);
+pub(crate) const VERSION_WAIT: Duration = Duration::from_secs(5);
 /// Pause between two looks at a process that has closed its output but not ended.
 const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
@@ -55,7 +55,7 @@ pub struct Ended {
 
 impl Ended {
     /// The first line that it printed, wherever.
-    pub fn first_line(&self) -> &str {
+    pub(crate) fn first_line(&self) -> &str {
         [&self.output, &self.errors]
             .into_iter()
             .flat_map(|text| text.lines())
@@ -84,14 +84,19 @@ pub fn run(command: &mut Command, wait: Duration) -> io::Result<Ended> {
 }
 
 /// The same with a file, say, on its standard input.
-pub fn run_with(command: &mut Command, input: Stdio, wait: Duration) -> io::Result<Ended> {
+pub(crate) fn run_with(command: &mut Command, input: Stdio, wait: Duration) -> io::Result<Ended> {
     run_between(command, input, Stdio::piped(), wait)
 }
 
 /// The same from a file to a file, say: only what goes to a pipe is kept as output.
 ///
 /// Its messages are shown beside tare's own, and some are parsed: whatever the locale, they are in English.
-pub fn run_between(command: &mut Command, input: Stdio, output: Stdio, wait: Duration) -> io::Result<Ended> {
+pub(crate) fn run_between(
+    command: &mut Command,
+    input: Stdio,
+    output: Stdio,
+    wait: Duration,
+) -> io::Result<Ended> {
     let end = Instant::now() + wait;
     command.stdin(input).stdout(output).stderr(Stdio::piped()).process_group(0).env("LC_ALL", "C");
     let mut child = command.spawn()?;
@@ -134,7 +139,7 @@ pub fn ask(command: &mut Command, wait: Duration) -> io::Result<String> {
 }
 
 /// The same with a file, say, on its standard input.
-pub fn ask_with(command: &mut Command, input: Stdio, wait: Duration) -> io::Result<String> {
+pub(crate) fn ask_with(command: &mut Command, input: Stdio, wait: Duration) -> io::Result<String> {
     run_with(command, input, wait)?.output()
 }
 

@@ -5,7 +5,7 @@ use tare_data::encoding::Utf16Order;
 /// Pairs of bytes that decide which it is.
 const LOOKED_AT: usize = 512;
 
-/// The text of some output, whatever is wrong with it: a half character at its end is left out, what is no
+/// The text of some output, whatever is wrong with it: a half character at its end is left out, what is not a
 /// character becomes U+FFFD.
 pub fn decode(bytes: &[u8]) -> String {
     if !is_utf16(bytes) {

@@ -88,7 +88,7 @@ fn clean_session(session: &Abandoned) -> Vec<Outcome> {
 /// namespaces, control groups, folders, in this order. What is gone already is passed over.
 ///
 /// `mark` is the value of [`crate::ownership::owned::MARK`] that its processes carry; `folder` is where it works.
-pub fn take_away(mark: &str, folder: &Path, things: &[Owned]) -> Vec<Outcome> {
+pub(crate) fn take_away(mark: &str, folder: &Path, things: &[Owned]) -> Vec<Outcome> {
     let mut outcomes = end_processes(mark, folder, things, "");
     outcomes.extend(things.iter().rev().filter_map(|thing| delete_container(thing, folder)));
     let called: Vec<Option<Outcome>> = things.iter().rev().map(call_back).collect();

@@ -37,7 +37,7 @@ impl OptionDescription {
     }
 
     /// The path of a folder that needs no quoting in any shell.
-    pub fn plain_folder(&self, specification: &Specification) -> Result<String, LabError> {
+    pub(crate) fn plain_folder(&self, specification: &Specification) -> Result<String, LabError> {
         let path = self.of(specification);
         match is_plain(path) {
             true => Ok(path.to_owned()),

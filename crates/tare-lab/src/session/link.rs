@@ -123,7 +123,7 @@ impl<'i> Link<'i> {
         }
     }
 
-    /// Lines that were no frames, since the last time they were taken.
+    /// Lines that were not frames, since the last time they were taken.
     pub fn take_notes(&mut self) -> Vec<String> {
         self.notes.drain(..).collect()
     }

@@ -21,7 +21,8 @@ use crate::host::network_namespace;
 use crate::host::waiting::until_ready;
 use crate::ownership::owned::MARK;
 use crate::ownership::workspace::SessionWorkspace;
-use crate::study::{SelectedCase, probe_named};
+use crate::study::SelectedCase;
+use crate::study::probes::probe_named;
 
 /// How tare's peer is named: `tare://HOST:PORT/#SECRET`.
 pub const TARE: &str = "tare://";
@@ -84,7 +85,7 @@ impl Peers {
     }
 
     /// The same, knowing the cases that are measured: only where one needs it does a session run a peer.
-    pub fn for_cases<'a>(mut self, cases: impl Iterator<Item = &'a Case>) -> Result<Peers, LabError> {
+    pub(crate) fn for_cases<'a>(mut self, cases: impl Iterator<Item = &'a Case>) -> Result<Peers, LabError> {
         for name in cases.filter_map(|case| case.peer.as_deref()) {
             self.host |= name == HOST;
             if ![LOOPBACK, HOST].contains(&name) && !self.ways.contains_key(name) {
@@ -100,7 +101,7 @@ impl Peers {
     }
 
     /// Whether a case needs a peer on this machine.
-    pub fn wants_host(&self) -> bool {
+    pub(crate) fn wants_host(&self) -> bool {
         self.host
     }
 
@@ -111,7 +112,7 @@ impl Peers {
 }
 
 /// The cases, and one of `net.hops` to each of their peers, which shows where round trips go.
-pub fn with_hops(mut selected: Vec<SelectedCase>) -> Result<Vec<SelectedCase>, LabError> {
+pub(crate) fn with_hops(mut selected: Vec<SelectedCase>) -> Result<Vec<SelectedCase>, LabError> {
     let probe = probe_named("net.hops")?;
     for at in 0..selected.len() {
         let SelectedCase { case: Case { peer, .. }, margin, .. } = selected[at].clone();
@@ -191,7 +192,7 @@ pub fn redacted(word: &str) -> String {
 }
 
 /// The peers that a session runs on this machine, one an address; killed when dropped.
-pub struct HostPeers<'a> {
+pub(crate) struct HostPeers<'a> {
     workspace: &'a SessionWorkspace,
     running: BTreeMap<IpAddr, HostPeer>,
 }

@@ -83,11 +83,6 @@ pub static FILE_SYSTEMS: &[FileSystem] = &[
     FileSystem { name: "overlay", backing: Backing::Overlay },
 ];
 
-/// The file system of a name.
-pub fn find(name: &str) -> Option<&'static FileSystem> {
-    FILE_SYSTEMS.iter().find(|file_system| file_system.name == name)
-}
-
 /// Where and for what a file system is made.
 #[derive(Clone, Copy, Debug)]
 pub struct Site<'a> {

@@ -1,4 +1,4 @@
 //! Where files are: places by name, and the file systems that a session makes for them.
 
-pub mod file_systems;
+pub(crate) mod file_systems;
 pub mod places;

@@ -14,7 +14,7 @@ use crate::storage::file_systems::{self, FILE_SYSTEMS, FileSystem};
 /// The environment's own file system.
 pub const OWN: &str = "own";
 /// A folder of the host's on the scratch disk.
-pub const SHARE: &str = "share";
+pub(crate) const SHARE: &str = "share";
 /// Parameters that hold the size of a probe's files.
 const SIZES: [&str; 2] = ["size", "total"];
 /// Longest name of a folder inside; file systems allow 255 bytes.
@@ -100,7 +100,7 @@ pub fn names() -> impl Iterator<Item = &'static str> + Clone {
 ///
 /// A path has its slashes as `-`; a `-` of its own is doubled, and what a command line or a mount table would
 /// trip over stands as `_` and two hex digits.
-pub fn folder_inside(place: &str) -> String {
+pub(crate) fn folder_inside(place: &str) -> String {
     let Some(path) = place.strip_prefix('/') else { return place.to_owned() };
     let mut name = "path".to_owned();
     for byte in [b'/'].into_iter().chain(path.bytes()) {
@@ -121,7 +121,7 @@ pub fn folder_inside(place: &str) -> String {
 
 /// Short names of places for the headings of rows. Folders end in a slash, and have as many of their parents
 /// as it takes to distinguish them.
-pub fn brief<'a>(places: impl Iterator<Item = &'a str>) -> BTreeMap<String, String> {
+pub(crate) fn brief<'a>(places: impl Iterator<Item = &'a str>) -> BTreeMap<String, String> {
     let places: BTreeSet<&str> = places.collect();
     let is_path = |place: &&&str| place.starts_with('/');
     let paths: Vec<&str> = places.iter().filter(is_path).copied().collect();

@@ -1,7 +1,7 @@
 //! A study: which cases are measured, where, and what they show; a TOML file, shipped or the user's.
 
 mod keys;
-mod probes;
+pub(crate) mod probes;
 pub mod published;
 pub mod schema;
 pub mod user_command;
@@ -22,7 +22,8 @@ use crate::storage::places::{OWN, read as read_place};
 use crate::study::keys::unknown_key_hint;
 use crate::study::user_command::{CarriedFile, UserCommand, case_name};
 
-pub use self::probes::{probe_named, probes};
+use self::probes::probe_named;
+pub use self::probes::probes;
 
 /// The shipped studies, by name.
 pub static SHIPPED: &[(&str, &str)] = &[

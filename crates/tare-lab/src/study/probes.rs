@@ -13,7 +13,7 @@ pub fn probes() -> impl Iterator<Item = &'static Probe> + Clone {
 }
 
 /// The probe of a name, or which one was probably meant.
-pub fn probe_named(name: &str) -> Result<&'static Probe, LabError> {
+pub(crate) fn probe_named(name: &str) -> Result<&'static Probe, LabError> {
     probes().find(|probe| probe.name == name).ok_or_else(|| {
         let error = LabError::new(ErrorKind::Usage, format!("there is no probe '{name}'"));
         match nearest(name, probes().map(|p| p.name)) {

@@ -78,7 +78,7 @@ fn default_timeout() -> String {
 }
 
 /// The name of a command's case.
-pub fn case_name(name: &str) -> String {
+pub(crate) fn case_name(name: &str) -> String {
     format!("{USER}{name}")
 }
 

@@ -14,6 +14,6 @@ const INHERITED: [&str; 2] = ["TARE_SESSION", "GLIBC_TUNABLES"];
 /// The one place outside the command line that reads environment variables: agents, trials, applets and workloads all
 /// start programs, and nothing but the environment connects them.
 #[allow(clippy::disallowed_methods, reason = "they are passed on unread, from process to process")]
-pub fn inherited_variables() -> impl Iterator<Item = (OsString, OsString)> {
+pub(crate) fn inherited_variables() -> impl Iterator<Item = (OsString, OsString)> {
     std::env::vars_os().filter(|(name, _)| INHERITED.iter().any(|inherited| name == inherited))
 }

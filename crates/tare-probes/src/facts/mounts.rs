@@ -42,7 +42,7 @@ const NAMES: [(u32, &str); 24] = [
 const IN_MEMORY: [&str; 2] = ["tmpfs", "ramfs"];
 
 /// Name of the file system that holds a path; its number in hex when it has no name here.
-pub fn file_system_name(path: &Path) -> Option<String> {
+pub(crate) fn file_system_name(path: &Path) -> Option<String> {
     // The type has 64 bits on some machines; the number has 32, sign-extended on others.
     let number = rustix::fs::statfs(path).ok()?.f_type as u32;
     let name = NAMES.iter().find(|(its, _)| *its == number);
@@ -54,7 +54,7 @@ pub fn in_memory(name: &str) -> bool {
     IN_MEMORY.contains(&name)
 }
 
-pub fn note_all(facts: &mut Facts, path: &Path) {
+pub(crate) fn note_all(facts: &mut Facts, path: &Path) {
     // A place that is not there lies on no mount.
     let Some(name) = file_system_name(path) else { return };
     facts.note("file_system.type", name);

@@ -33,7 +33,7 @@ struct Device {
 }
 
 /// Notes `network.devices`, and of each `network.NAME.mtu` and so on, of the namespace that this thread is in.
-pub fn note_all(facts: &mut Facts) {
+pub(crate) fn note_all(facts: &mut Facts) {
     let devices = devices().unwrap_or_default();
     let up: Vec<&Device> = devices.values().filter(|device| device.up).take(MOST_DEVICES).collect();
     let names: Vec<&str> = up.iter().map(|device| device.name.as_str()).collect();

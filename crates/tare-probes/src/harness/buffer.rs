@@ -18,7 +18,7 @@ pub struct Buffer {
 
 impl Buffer {
     /// Zeroed memory of `length` bytes. Its pages are not there until they are touched.
-    pub fn untouched(length: usize) -> Result<Buffer, Failure> {
+    pub(crate) fn untouched(length: usize) -> Result<Buffer, Failure> {
         let length = length.max(1);
         // SAFETY: maps new memory at no particular address.
         let start = unsafe {
@@ -42,7 +42,7 @@ impl Buffer {
     }
 
     /// Bytes that no compression makes smaller, the same for a seed everywhere.
-    pub fn random(length: usize, seed: u64) -> Result<Buffer, Failure> {
+    pub(crate) fn random(length: usize, seed: u64) -> Result<Buffer, Failure> {
         let mut buffer = Buffer::untouched(length)?;
         let mut generator = Generator::for_part(seed, "buffer");
         for piece in buffer.chunks_mut(8) {
@@ -52,7 +52,7 @@ impl Buffer {
     }
 
     /// Requests pages of the usual size; a kernel that knows no others may refuse.
-    pub fn small_pages(&self) {
+    pub(crate) fn small_pages(&self) {
         // SAFETY: the advice changes how the memory is mapped, not what it holds.
         let _ = unsafe { madvise(self.start.as_ptr().cast(), self.length, Advice::LinuxNoHugepage) };
     }

@@ -44,7 +44,7 @@ impl Child {
     }
 
     /// Whether it is there: a child that has ended and was not waited for is not.
-    pub fn is_alive(&self) -> bool {
+    pub(crate) fn is_alive(&self) -> bool {
         // SAFETY: an all-zero siginfo is valid.
         let mut about: libc::siginfo_t = unsafe { std::mem::zeroed() };
         let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;

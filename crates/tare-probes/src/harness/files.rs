@@ -63,7 +63,7 @@ pub fn fill(file: BorrowedFd<'_>, pool: &[u8], piece: usize, size: u64) -> Resul
 ///
 /// A kernel that keeps it would make a cold read a warm one: not comparable. What lies below this kernel
 /// (the host of a virtual machine, a file server) may cache on; the facts of the place show what lies there.
-pub fn drop_cache(file: BorrowedFd<'_>, size: u64) -> Result<(), Failure> {
+pub(crate) fn drop_cache(file: BorrowedFd<'_>, size: u64) -> Result<(), Failure> {
     rustix::fs::fadvise(file, 0, None, Advice::DontNeed).map_err(|e| {
         Failure::new(FailureKind::NotSupported, format!("dropping a file from the cache: {e}"))
     })?;
@@ -78,7 +78,7 @@ pub fn drop_cache(file: BorrowedFd<'_>, size: u64) -> Result<(), Failure> {
 }
 
 /// Which share of a file's pages is in the cache, by mincore(2); None where that cannot be seen.
-pub fn cached_share(file: BorrowedFd<'_>, size: u64) -> Option<f64> {
+pub(crate) fn cached_share(file: BorrowedFd<'_>, size: u64) -> Option<f64> {
     let (size, page) = (usize::try_from(size).ok().filter(|&size| size > 0)?, rustix::param::page_size());
     // SAFETY: a new mapping at no particular address; nothing reads it.
     let start =
@@ -99,7 +99,7 @@ pub fn length(file: BorrowedFd<'_>) -> Result<u64, Failure> {
 }
 
 /// `4K`, `32M`: as short as a row heading needs, powers of 1024.
-pub fn size_words(bytes: u64) -> String {
+pub(crate) fn size_words(bytes: u64) -> String {
     match bytes {
         b if b >= 1 << 30 && b % (1 << 30) == 0 => format!("{}G", b >> 30),
         b if b >= 1 << 20 && b % (1 << 20) == 0 => format!("{}M", b >> 20),

@@ -8,7 +8,7 @@ const MOST_BYTES: usize = 1 << 20;
 /// The text of such a file, at most [`MOST_BYTES`] of it; None when it is not there.
 ///
 /// Read in one piece from the first line on, since the next read may find another text.
-pub fn read_text(path: &str) -> Option<String> {
+pub(crate) fn read_text(path: &str) -> Option<String> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC;
     let file = rustix::fs::openat(CWD, path, flags, Mode::empty()).ok()?;
     let mut bytes = Vec::new();
@@ -29,7 +29,7 @@ pub fn available_bytes() -> Option<u64> {
 }
 
 /// A line of meminfo, or of a file that is written like it, in bytes.
-pub fn meminfo_bytes(text: &str, key: &str) -> Option<u64> {
+pub(crate) fn meminfo_bytes(text: &str, key: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(key))?;
     line.split_ascii_whitespace().next()?.parse::<u64>().ok()?.checked_mul(1024)
 }

@@ -17,7 +17,7 @@ const LONGEST_SEARCH_NS: u64 = 10_000_000;
 
 /// The smallest difference between two reads that differ. A clock that stands still, as one that counts
 /// timer ticks, is waited for.
-pub fn smallest_step_ns() -> u64 {
+pub(crate) fn smallest_step_ns() -> u64 {
     let (mut smallest, mut last_ns) = (u64::MAX, now_ns());
     let mut steps = 0;
     let end_ns = last_ns + LONGEST_SEARCH_NS;
@@ -41,7 +41,7 @@ pub struct Stopwatch {
 
 impl Stopwatch {
     /// A stretch that was timed elsewhere, e.g. across processes.
-    pub fn stretch(started_ns: u64, ended_ns: u64) -> Self {
+    pub(crate) fn stretch(started_ns: u64, ended_ns: u64) -> Self {
         Stopwatch { started_ns, elapsed_ns: ended_ns.saturating_sub(started_ns) }
     }
 
@@ -97,7 +97,7 @@ impl Laps {
         self.paused_ns += std::mem::take(&mut self.pause_ns);
     }
 
-    /// Leaves a wait out of the elapsed time that was no operation's: for an answer that did not come.
+    /// Leaves out of the elapsed time a wait that belonged to no operation: for an answer that did not come.
     pub fn pause(&mut self, waited_ns: u64) {
         if self.first_ns.is_some() {
             self.pause_ns += waited_ns;
@@ -120,7 +120,7 @@ impl Laps {
         self.last_ns.saturating_sub(self.first_ns.unwrap_or(self.last_ns)).saturating_sub(self.paused_ns)
     }
 
-    pub fn into_histogram(self) -> Histogram {
+    pub(crate) fn into_histogram(self) -> Histogram {
         self.histogram
     }
 }

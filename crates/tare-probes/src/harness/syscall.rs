@@ -77,21 +77,21 @@ pub fn getpid() -> isize {
 
 /// getuid(2).
 #[inline(always)]
-pub fn getuid() -> isize {
+pub(crate) fn getuid() -> isize {
     // SAFETY: takes nothing, touches no memory.
     unsafe { call!(libc::SYS_getuid) }
 }
 
 /// umask(2); gives the mask before.
 #[inline(always)]
-pub fn umask(mask: usize) -> isize {
+pub(crate) fn umask(mask: usize) -> isize {
     // SAFETY: touches no memory.
     unsafe { call!(libc::SYS_umask, "rdi" = mask) }
 }
 
 /// dup(2); the caller has to [`close`] the number.
 #[inline(always)]
-pub fn dup(fd: BorrowedFd<'_>) -> Result<usize, Errno> {
+pub(crate) fn dup(fd: BorrowedFd<'_>) -> Result<usize, Errno> {
     // SAFETY: touches no memory.
     counted(unsafe { call!(libc::SYS_dup, "rdi" = fd.as_raw_fd() as usize) })
 }
@@ -124,7 +124,7 @@ pub fn write(fd: BorrowedFd<'_>, from: &[u8]) -> Result<usize, Errno> {
 
 /// pread(2).
 #[inline(always)]
-pub fn pread(fd: BorrowedFd<'_>, into: &mut [u8], at: u64) -> Result<usize, Errno> {
+pub(crate) fn pread(fd: BorrowedFd<'_>, into: &mut [u8], at: u64) -> Result<usize, Errno> {
     let fd = fd.as_raw_fd() as usize;
     // SAFETY: the kernel writes within `into`.
     counted(unsafe {
@@ -134,7 +134,7 @@ pub fn pread(fd: BorrowedFd<'_>, into: &mut [u8], at: u64) -> Result<usize, Errn
 
 /// pwrite(2).
 #[inline(always)]
-pub fn pwrite(fd: BorrowedFd<'_>, from: &[u8], at: u64) -> Result<usize, Errno> {
+pub(crate) fn pwrite(fd: BorrowedFd<'_>, from: &[u8], at: u64) -> Result<usize, Errno> {
     let fd = fd.as_raw_fd() as usize;
     // SAFETY: the kernel reads within `from`.
     counted(unsafe {
@@ -144,14 +144,14 @@ pub fn pwrite(fd: BorrowedFd<'_>, from: &[u8], at: u64) -> Result<usize, Errno> 
 
 /// fsync(2).
 #[inline(always)]
-pub fn fsync(fd: BorrowedFd<'_>) -> Result<usize, Errno> {
+pub(crate) fn fsync(fd: BorrowedFd<'_>) -> Result<usize, Errno> {
     // SAFETY: touches no memory.
     counted(unsafe { call!(libc::SYS_fsync, "rdi" = fd.as_raw_fd() as usize) })
 }
 
 /// fdatasync(2).
 #[inline(always)]
-pub fn fdatasync(fd: BorrowedFd<'_>) -> Result<usize, Errno> {
+pub(crate) fn fdatasync(fd: BorrowedFd<'_>) -> Result<usize, Errno> {
     // SAFETY: touches no memory.
     counted(unsafe { call!(libc::SYS_fdatasync, "rdi" = fd.as_raw_fd() as usize) })
 }
@@ -240,7 +240,7 @@ pub fn recv_from(fd: BorrowedFd<'_>, into: &mut [u8], address: &mut [u8]) -> Res
 
 /// futex(2), FUTEX_WAIT of this process: sleeps while the word holds `value`, for at most `seconds`.
 #[inline(always)]
-pub fn futex_wait(word: &AtomicU32, value: u32, seconds: i64) -> Result<usize, Errno> {
+pub(crate) fn futex_wait(word: &AtomicU32, value: u32, seconds: i64) -> Result<usize, Errno> {
     let operation = (libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG) as usize;
     let longest = libc::timespec { tv_sec: seconds, tv_nsec: 0 };
     // SAFETY: the kernel reads the word and the time.
@@ -257,7 +257,7 @@ pub fn futex_wait(word: &AtomicU32, value: u32, seconds: i64) -> Result<usize, E
 
 /// futex(2), FUTEX_WAKE of one waiter of this process.
 #[inline(always)]
-pub fn futex_wake(word: &AtomicU32) -> Result<usize, Errno> {
+pub(crate) fn futex_wake(word: &AtomicU32) -> Result<usize, Errno> {
     let operation = (libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG) as usize;
     // SAFETY: the kernel only takes the address.
     counted(unsafe { call!(libc::SYS_futex, "rdi" = word.as_ptr(), "rsi" = operation, "rdx" = 1usize) })
@@ -287,14 +287,14 @@ pub fn map(length: usize) -> Result<usize, Errno> {
 /// # Safety
 /// The memory is a whole mapping of the caller's, and nothing uses it any more.
 #[inline(always)]
-pub unsafe fn unmap(address: usize, length: usize) -> Result<usize, Errno> {
+pub(crate) unsafe fn unmap(address: usize, length: usize) -> Result<usize, Errno> {
     // SAFETY: the caller's promise.
     counted(unsafe { call!(libc::SYS_munmap, "rdi" = address, "rsi" = length) })
 }
 
 /// clock_nanosleep(2) until an absolute time of the monotonic clock.
 #[inline(always)]
-pub fn sleep_until(time_ns: u64) -> Result<usize, Errno> {
+pub(crate) fn sleep_until(time_ns: u64) -> Result<usize, Errno> {
     let until = libc::timespec {
         tv_sec: (time_ns / 1_000_000_000) as libc::time_t,
         tv_nsec: (time_ns % 1_000_000_000) as libc::c_long,
@@ -313,7 +313,7 @@ pub fn sleep_until(time_ns: u64) -> Result<usize, Errno> {
 
 /// openat(2); the caller has to [`close`] the number.
 #[inline(always)]
-pub fn openat(folder: BorrowedFd<'_>, name: &CStr, flags: i32, mode: u32) -> Result<usize, Errno> {
+pub(crate) fn openat(folder: BorrowedFd<'_>, name: &CStr, flags: i32, mode: u32) -> Result<usize, Errno> {
     let folder = folder.as_raw_fd() as usize;
     // SAFETY: the kernel reads the name up to its end.
     counted(unsafe {
@@ -329,7 +329,7 @@ pub fn openat(folder: BorrowedFd<'_>, name: &CStr, flags: i32, mode: u32) -> Res
 
 /// fstatat(2), as newfstatat, never statx(2): proot 5.1 does not translate paths of statx.
 #[inline(always)]
-pub fn fstatat(folder: BorrowedFd<'_>, name: &CStr, into: &mut libc::stat) -> Result<usize, Errno> {
+pub(crate) fn fstatat(folder: BorrowedFd<'_>, name: &CStr, into: &mut libc::stat) -> Result<usize, Errno> {
     let folder = folder.as_raw_fd() as usize;
     let into: *mut libc::stat = into;
     // SAFETY: the kernel reads the name up to its end and writes one stat.
@@ -340,7 +340,7 @@ pub fn fstatat(folder: BorrowedFd<'_>, name: &CStr, into: &mut libc::stat) -> Re
 
 /// renameat(2) within one folder.
 #[inline(always)]
-pub fn renameat(folder: BorrowedFd<'_>, from: &CStr, to: &CStr) -> Result<usize, Errno> {
+pub(crate) fn renameat(folder: BorrowedFd<'_>, from: &CStr, to: &CStr) -> Result<usize, Errno> {
     let folder = folder.as_raw_fd() as usize;
     // SAFETY: the kernel reads both names up to their ends.
     counted(unsafe {
@@ -350,7 +350,7 @@ pub fn renameat(folder: BorrowedFd<'_>, from: &CStr, to: &CStr) -> Result<usize,
 
 /// unlinkat(2) of a file.
 #[inline(always)]
-pub fn unlinkat(folder: BorrowedFd<'_>, name: &CStr) -> Result<usize, Errno> {
+pub(crate) fn unlinkat(folder: BorrowedFd<'_>, name: &CStr) -> Result<usize, Errno> {
     let folder = folder.as_raw_fd() as usize;
     // SAFETY: the kernel reads the name up to its end.
     counted(unsafe { call!(libc::SYS_unlinkat, "rdi" = folder, "rsi" = name.as_ptr(), "rdx" = 0usize) })
@@ -358,7 +358,7 @@ pub fn unlinkat(folder: BorrowedFd<'_>, name: &CStr) -> Result<usize, Errno> {
 
 /// getdents64(2): raw folder entries.
 #[inline(always)]
-pub fn getdents(folder: BorrowedFd<'_>, into: &mut [u8]) -> Result<usize, Errno> {
+pub(crate) fn getdents(folder: BorrowedFd<'_>, into: &mut [u8]) -> Result<usize, Errno> {
     let folder = folder.as_raw_fd() as usize;
     // SAFETY: the kernel writes within `into`.
     counted(unsafe {

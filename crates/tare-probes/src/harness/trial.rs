@@ -47,7 +47,7 @@ impl<'a> Trial<'a> {
     }
 
     /// With a folder that holds the files of user commands.
-    pub fn carrying(mut self, carried: Option<&'a Path>) -> Self {
+    pub(crate) fn carrying(mut self, carried: Option<&'a Path>) -> Self {
         self.carried = carried;
         self
     }

@@ -78,7 +78,7 @@ crate::timed! {
 }
 
 /// Who may connect to a far end.
-pub struct Welcome<'a> {
+pub(crate) struct Welcome<'a> {
     /// Requests begin with it where they have room.
     pub token: &'a Token,
     /// The one address that connections are taken from, where it is known.
@@ -86,7 +86,12 @@ pub struct Welcome<'a> {
 }
 
 /// Answers a request on each connection and closes it, for ever: the process that forked this one ends it.
-pub fn respond(listener: &OwnedFd, incoming: &mut [u8], outgoing: &[u8], welcome: &Welcome<'_>) -> i32 {
+pub(crate) fn respond(
+    listener: &OwnedFd,
+    incoming: &mut [u8],
+    outgoing: &[u8],
+    welcome: &Welcome<'_>,
+) -> i32 {
     loop {
         let (connection, from) = match net::acceptfrom_with(listener, SocketFlags::CLOEXEC) {
             Ok(accepted) => accepted,

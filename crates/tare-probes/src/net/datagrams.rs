@@ -150,7 +150,7 @@ pub fn greet(address: SocketAddr, token: &Token) -> Result<UdpPeer<OwnedFd>, Fai
 }
 
 /// A line to a far end that knows no greeting.
-pub fn ungreeted(address: SocketAddr) -> Result<UdpPeer<OwnedFd>, Failure> {
+pub(crate) fn ungreeted(address: SocketAddr) -> Result<UdpPeer<OwnedFd>, Failure> {
     let socket = sockets::socket(Transport::Udp, address.ip())?;
     sockets::deadline(&socket, GIVEN_UP_AFTER)?;
     Ok(UdpPeer::new(socket, address))
@@ -219,7 +219,7 @@ crate::timed! {
 }
 
 /// The far end, which has met the near one; gives the process's exit code.
-pub fn respond(
+pub(crate) fn respond(
     line: &UdpPeer<&OwnedFd>,
     request: usize,
     incoming: &mut [u8],

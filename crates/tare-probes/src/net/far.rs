@@ -73,7 +73,7 @@ impl Far {
     }
 
     /// Whether the far end is a netserver: it knows no token, no numbers, and one connection a batch of a stream.
-    pub fn is_netserver(&self) -> bool {
+    pub(crate) fn is_netserver(&self) -> bool {
         matches!(self.held, Held::Netserver(_))
     }
 
@@ -139,7 +139,7 @@ impl Far {
     }
 
     /// Whether the far end lets only those in that show the token.
-    pub fn is_strict(&self) -> bool {
+    pub(crate) fn is_strict(&self) -> bool {
         matches!(self.held, Held::Session(_))
     }
 

@@ -7,13 +7,13 @@ use tare_data::names::Parameters;
 use crate::harness::trial::broken;
 
 /// Beyond this the socket buffers fill and both ends of a stream wait for each other.
-pub const LARGEST_MESSAGE: u64 = 1 << 16;
+pub(crate) const LARGEST_MESSAGE: u64 = 1 << 16;
 /// What an IPv4 datagram holds beside its headers: 65,535 less 20 and 8.
-pub const LARGEST_DATAGRAM: u64 = 65_507;
+pub(crate) const LARGEST_DATAGRAM: u64 = 65_507;
 /// Most requests in flight: half of the numbers that fit into one byte.
-pub const MOST_BURST: u64 = 128;
+pub(crate) const MOST_BURST: u64 = 128;
 /// Most requests per second: below a microsecond a sleep has no meaning.
-pub const HIGHEST_RATE: u64 = 1_000_000;
+pub(crate) const HIGHEST_RATE: u64 = 1_000_000;
 /// Largest piece that a one-way flow is written in.
 pub const LARGEST_WRITE: u64 = 1 << 20;
 /// Longest name of a congestion control: TCP_CA_NAME_MAX of the kernel, less its end.
@@ -128,7 +128,7 @@ pub struct Pace {
 
 impl Pace {
     /// Reads `burst` and `rate`.
-    pub fn from_parameters(parameters: &Parameters) -> Result<Pace, Failure> {
+    pub(crate) fn from_parameters(parameters: &Parameters) -> Result<Pace, Failure> {
         let (burst, rate) = (parameters.integer("burst")?, parameters.integer("rate")?);
         if !(1..=MOST_BURST).contains(&burst) {
             return Err(broken("burst", format!("{burst} is not 1 to {MOST_BURST}")));

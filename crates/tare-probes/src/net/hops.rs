@@ -17,7 +17,7 @@ use crate::harness::stopwatch::Laps;
 use crate::harness::trial::broken;
 
 /// Bytes of a request and of a response: a number, and in a response the far end's spans of the round before.
-pub const MESSAGE: usize = 64;
+pub(crate) const MESSAGE: usize = 64;
 /// A span that the far end could not see.
 const UNSEEN: u64 = u64::MAX;
 /// The stack begins to stamp what arrives only some time after stamps are enabled.
@@ -201,7 +201,7 @@ impl FarReport {
 }
 
 /// The far end, which has met the near one: answers for ever, whoever forked this process ends it.
-pub fn respond(socket: &OwnedFd, token: &Token) -> i32 {
+pub(crate) fn respond(socket: &OwnedFd, token: &Token) -> i32 {
     // Without stamps it answers too, and reports that it saw nothing.
     let _ = stamps::enable(socket);
     let (mut request, mut report, mut datagrams) = ([0; MESSAGE + 1], None::<FarReport>, 0u32);

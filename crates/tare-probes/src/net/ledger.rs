@@ -62,7 +62,7 @@ impl Ledger {
 
     /// For a peer that answers without a number, as netserver: an answer is taken for the oldest request that waits.
     /// A late one cannot be distinguished from the next, which is why a trial with a loss in it is reported.
-    pub fn unnumbered(request: usize, response: usize) -> Self {
+    pub(crate) fn unnumbered(request: usize, response: usize) -> Self {
         Ledger { is_numbered: false, ..Ledger::new(request, response) }
     }
 
@@ -137,7 +137,7 @@ impl Ledger {
 
     /// The lowest number that is waited for.
     #[inline(always)]
-    pub fn oldest_waiting(&mut self) -> Option<u64> {
+    pub(crate) fn oldest_waiting(&mut self) -> Option<u64> {
         while self.oldest < self.next {
             if self.states[(self.oldest % REMEMBERED) as usize] == State::Waiting {
                 return Some(self.oldest);
@@ -148,7 +148,7 @@ impl Ledger {
     }
 
     /// Gives the oldest request up; false when none waits.
-    pub fn give_up(&mut self) -> bool {
+    pub(crate) fn give_up(&mut self) -> bool {
         let Some(number) = self.oldest_waiting() else { return false };
         self.states[(number % REMEMBERED) as usize] = State::Lost;
         self.counts.lost += 1;

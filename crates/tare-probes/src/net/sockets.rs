@@ -13,7 +13,7 @@ use crate::harness::stopwatch::Stopwatch;
 use crate::harness::trial::broken;
 
 /// A stream whose far end sends nothing for this long has lost it.
-pub const SILENCE: Duration = Duration::from_secs(10);
+pub(crate) const SILENCE: Duration = Duration::from_secs(10);
 
 /// A socket of the family of an address.
 pub fn socket(transport: Transport, address: IpAddr) -> Result<OwnedFd, Failure> {
@@ -60,7 +60,7 @@ pub fn bound(
 }
 
 /// Connects a stream, timed; the socket is made before the clock runs.
-pub fn connected(address: SocketAddr, no_delay: bool) -> Result<(OwnedFd, Stopwatch), Failure> {
+pub(crate) fn connected(address: SocketAddr, no_delay: bool) -> Result<(OwnedFd, Stopwatch), Failure> {
     let socket = socket(Transport::Tcp, address.ip())?;
     if no_delay {
         sockopt::set_tcp_nodelay(&socket, true).map_err(|e| broken("TCP_NODELAY", e))?;
@@ -83,7 +83,7 @@ pub fn deadline(socket: &impl AsFd, longest: Duration) -> Result<(), Failure> {
 
 /// What a blocking socket may be waited for.
 #[derive(Clone, Copy, Debug)]
-pub enum Wait {
+pub(crate) enum Wait {
     Receive,
     Send,
 }
@@ -91,7 +91,7 @@ pub enum Wait {
 /// Bounds waits of one kind; None waits for ever (socket(7), SO_RCVTIMEO).
 ///
 /// By the options' old numbers: gVisor takes the new ones for a UDP socket, which rustix would use, and ignores them.
-pub fn wait_at_most(socket: &impl AsFd, wait: Wait, longest: Option<Duration>) -> Result<(), Errno> {
+pub(crate) fn wait_at_most(socket: &impl AsFd, wait: Wait, longest: Option<Duration>) -> Result<(), Errno> {
     let option = match wait {
         Wait::Receive => libc::SO_RCVTIMEO,
         Wait::Send => libc::SO_SNDTIMEO,
@@ -127,7 +127,7 @@ pub fn congestion(socket: &impl AsFd, name: &str) -> Result<(), Failure> {
 }
 
 /// How many segments this end of a connection has sent again.
-pub fn sent_again(socket: BorrowedFd<'_>) -> Result<u64, Errno> {
+pub(crate) fn sent_again(socket: BorrowedFd<'_>) -> Result<u64, Errno> {
     // SAFETY: an all-zero tcp_info is valid.
     let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };
     let mut length = size_of::<libc::tcp_info>() as libc::socklen_t;
@@ -148,7 +148,7 @@ pub fn sent_again(socket: BorrowedFd<'_>) -> Result<u64, Errno> {
 }
 
 /// What the end of a stream means in words.
-pub fn stream_failure(what: &str, cause: Errno) -> Failure {
+pub(crate) fn stream_failure(what: &str, cause: Errno) -> Failure {
     match cause {
         Errno::AGAIN => Failure::new(
             FailureKind::Deadline,

@@ -8,8 +8,8 @@ use crate::harness::stopwatch::{Laps, now_ns};
 use crate::harness::syscall::{recv, send};
 
 /// What requests and responses are full of; different, so that an echo is not taken for a response.
-pub const REQUEST: u8 = b'q';
-pub const RESPONSE: u8 = b'r';
+pub(crate) const REQUEST: u8 = b'q';
+pub(crate) const RESPONSE: u8 = b'r';
 
 crate::timed! {
     /// Makes `operations` round trips; gives how many responses began with what only the peer sends.
@@ -83,6 +83,6 @@ crate::timed! {
 }
 
 /// The far end, until the connection is closed; gives the process's exit code.
-pub fn respond(connection: BorrowedFd<'_>, incoming: &mut [u8], outgoing: &[u8]) -> i32 {
+pub(crate) fn respond(connection: BorrowedFd<'_>, incoming: &mut [u8], outgoing: &[u8]) -> i32 {
     serve(connection, incoming, outgoing)
 }

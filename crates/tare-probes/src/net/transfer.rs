@@ -15,7 +15,7 @@ use crate::harness::stopwatch::Stopwatch;
 use crate::harness::syscall::{recv, send};
 
 /// Most bytes of one batch: a header with more is not the near end's.
-pub const LARGEST_BATCH: u64 = 1 << 40;
+pub(crate) const LARGEST_BATCH: u64 = 1 << 40;
 
 crate::timed! {
     /// Sends `bytes` bytes in writes of the buffer's size.
@@ -102,7 +102,7 @@ pub fn request(
 /// The near end towards a peer without this protocol, such as netserver: one batch, which fills the connection.
 ///
 /// Sending ends by closing, and the batch when the far end, which has read to the end, has closed too.
-pub fn request_whole(
+pub(crate) fn request_whole(
     direction: Direction,
     bytes: u64,
     connection: BorrowedFd<'_>,
@@ -126,7 +126,7 @@ pub fn request_whole(
 }
 
 /// The far end, until the connection is closed; gives the process's exit code.
-pub fn respond(direction: Direction, connection: BorrowedFd<'_>, buffer: &mut [u8]) -> i32 {
+pub(crate) fn respond(direction: Direction, connection: BorrowedFd<'_>, buffer: &mut [u8]) -> i32 {
     loop {
         let bytes = match receive_number(connection) {
             Ok(bytes) if bytes <= LARGEST_BATCH => bytes,

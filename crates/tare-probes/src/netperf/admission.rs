@@ -16,11 +16,11 @@ pub const LONGEST_TEST: Duration = Duration::from_secs(300);
 /// Largest write or read of a stream: beyond this nothing gets faster, and it is memory at a stranger's word.
 pub const LARGEST_TRANSFER: u64 = 1 << 22;
 /// Largest socket buffer that is requested of the kernel, which has a limit of its own.
-pub const LARGEST_SOCKET_BUFFER: i32 = 1 << 23;
+pub(crate) const LARGEST_SOCKET_BUFFER: i32 = 1 << 23;
 /// Ports below are for the system's own services.
 const FIRST_FREE_PORT: i32 = 1024;
 /// A client whose time is up ends the test; a server waits this much longer for that.
-pub const GRACE: Duration = Duration::from_secs(2);
+pub(crate) const GRACE: Duration = Duration::from_secs(2);
 
 /// A test that is carried out.
 #[derive(Clone, Debug, PartialEq)]

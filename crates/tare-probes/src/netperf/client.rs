@@ -30,7 +30,7 @@ const RESULTS: Duration = Duration::from_secs(15);
 /// A UDP test ends with empty datagrams, of which one has to arrive.
 const FAREWELLS: u32 = 3;
 /// What netserver's responses begin with.
-pub const RESPONSE: u8 = FILL[0];
+pub(crate) const RESPONSE: u8 = FILL[0];
 
 /// A netserver that serves the far end of a flow.
 #[derive(Debug)]
@@ -140,7 +140,7 @@ impl Driven {
     }
 
     /// The last request and its answer, timed: the greeting of a test over UDP.
-    pub fn exchange(&self) -> Stopwatch {
+    pub(crate) fn exchange(&self) -> Stopwatch {
         self.exchange
     }
 

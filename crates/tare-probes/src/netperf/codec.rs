@@ -11,16 +11,16 @@ pub const MESSAGE_BYTES: usize = 656;
 pub type Message = [u8; MESSAGE_BYTES];
 
 /// Kinds of messages.
-pub const PASSPHRASE: i32 = 6;
-pub const DO_OMNI: i32 = 97;
-pub const OMNI_RESPONSE: i32 = 98;
+pub(crate) const PASSPHRASE: i32 = 6;
+pub(crate) const DO_OMNI: i32 = 97;
+pub(crate) const OMNI_RESPONSE: i32 = 98;
 /// The kind of a message with results, which netserver swaps twice; it is not checked.
 const OMNI_RESULTS: i32 = 0x6200_0000;
 
 /// Flags of a request.
-pub const NO_DELAY: i32 = 1;
+pub(crate) const NO_DELAY: i32 = 1;
 /// A connection a transaction.
-pub const CONNECT_TEST: i32 = 4;
+pub(crate) const CONNECT_TEST: i32 = 4;
 /// Packets may be routed; sent by default, and without meaning for the server.
 pub const ROUTING_ALLOWED: i32 = 0x20;
 
@@ -37,7 +37,7 @@ pub const TCP: i32 = 6;
 pub const UDP: i32 = 17;
 /// Families, which are netperf's own numbers and no system's.
 pub const IPV4: i32 = 4;
-pub const IPV6: i32 = 6;
+pub(crate) const IPV6: i32 = 6;
 
 /// The first word of a message.
 pub fn kind(message: &Message) -> i32 {

@@ -10,4 +10,4 @@ pub mod server;
 /// Where a netserver listens by default.
 pub const PORT: u16 = 12865;
 /// What both programs send: "netperf" over and over, and each message begins with its first letter.
-pub const FILL: &[u8; 8] = b"netperf\0";
+pub(crate) const FILL: &[u8; 8] = b"netperf\0";

@@ -69,16 +69,16 @@ impl Connection {
         Connection { socket, from, since: Instant::now(), state }
     }
 
-    pub fn is_stranger(&self) -> bool {
+    pub(crate) fn is_stranger(&self) -> bool {
         matches!(self.state, State::Stranger { .. })
     }
 
     /// Whether it has neither proved the secret nor asked in time.
-    pub fn is_slow(&self, now: Instant) -> bool {
+    pub(crate) fn is_slow(&self, now: Instant) -> bool {
         !self.has_asked() && now.duration_since(self.since) >= PATIENCE
     }
 
-    pub fn has_asked(&self) -> bool {
+    pub(crate) fn has_asked(&self) -> bool {
         matches!(&self.state, State::Known(known) if known.asked)
     }
 
@@ -135,7 +135,7 @@ impl Connection {
     }
 
     /// Address at which the client talks to this machine.
-    pub fn local(&self) -> Option<IpAddr> {
+    pub(crate) fn local(&self) -> Option<IpAddr> {
         let name = net::getsockname(&self.socket).ok()?;
         Some(SocketAddr::try_from(name).ok()?.ip())
     }

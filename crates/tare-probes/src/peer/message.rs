@@ -9,7 +9,7 @@ pub const PROTOCOL: u32 = 1;
 
 /// The part of an [`Ask`] that every version understands.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Greeting {
+pub(crate) struct Greeting {
     /// [`PROTOCOL`] of the client.
     pub protocol: u32,
     /// Its version of tare, for people.

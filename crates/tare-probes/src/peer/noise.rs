@@ -16,7 +16,7 @@ const PATTERN: &str = "Noise_NNpsk0_25519_ChaChaPoly_SHA256";
 /// Bound into the handshake: bytes of another protocol never pass for this one's.
 const PROLOGUE: &[u8] = b"tare peer";
 /// Bytes of a handshake message: a public key and the tag of an empty payload.
-pub const HANDSHAKE_BYTES: usize = 48;
+pub(crate) const HANDSHAKE_BYTES: usize = 48;
 /// Bytes of a whole first frame.
 pub const FIRST_FRAME: usize = 2 + HANDSHAKE_BYTES;
 /// Longest frame without its length; the longest message that is sent is some 300 bytes.
@@ -103,7 +103,7 @@ pub struct Channel(TransportState);
 
 impl Channel {
     /// A message as a frame.
-    pub fn seal(&mut self, message: &impl Serialize) -> Option<Vec<u8>> {
+    pub(crate) fn seal(&mut self, message: &impl Serialize) -> Option<Vec<u8>> {
         self.seal_bytes(&serde_json::to_vec(message).ok()?)
     }
 
@@ -118,7 +118,7 @@ impl Channel {
     }
 
     /// Opens the body of a frame as bytes; none where it was changed, cut, repeated or is not the other end's.
-    pub fn open_bytes(&mut self, body: &[u8]) -> Option<Vec<u8>> {
+    pub(crate) fn open_bytes(&mut self, body: &[u8]) -> Option<Vec<u8>> {
         let mut plain = vec![0; body.len().min(LONGEST_FRAME)];
         let length = self.0.read_message(body, &mut plain).ok()?;
         plain.truncate(length);
@@ -140,7 +140,7 @@ fn frame(body: &[u8]) -> Vec<u8> {
 
 /// Bytes that arrive, cut into frames. Holds no more than one frame.
 #[derive(Default)]
-pub struct Frames(Vec<u8>);
+pub(crate) struct Frames(Vec<u8>);
 
 /// A frame that is longer than any that is sent.
 #[derive(Debug, PartialEq, Eq)]

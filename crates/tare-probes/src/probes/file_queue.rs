@@ -91,7 +91,7 @@ const POOL: usize = 1 << 20;
 const DEEPEST: u64 = 4_096;
 /// Times that an operation fills the queue: one that is filled once is measured while it drains.
 const FEWEST_FILLS: u64 = 4;
-/// Draining is less than a sixtieth of so many fillings...
+/// Draining is less than a sixtieth of this many fillings...
 const MOST_FILLS: u64 = 32;
 /// ...which an operation has where they are no more bytes than this: a slow share takes a second for them.
 const FILLED_BYTES: u64 = 16 << 20;

@@ -385,7 +385,7 @@ mod tests {
 
     #[test]
     fn every_mode_moves_every_byte() {
-        // A size that is no multiple of the block: the last call is short.
+        // A size that is not a multiple of the block: the last call is short.
         let modes: [&[(&str, &str)]; 7] = [
             &[("op", "write"), ("sync", "none")],
             &[("op", "write"), ("sync", "fsync"), ("data", "zero")],

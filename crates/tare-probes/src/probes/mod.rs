@@ -41,7 +41,7 @@ mod time_spin;
 mod time_wakeup;
 mod user_command;
 
-pub use user_command::{ITSELF, LONGEST_TIMEOUT_S, USER, USER_COMMAND, is_name};
+pub use user_command::{LONGEST_TIMEOUT_S, USER, USER_COMMAND, is_name};
 
 /// Every probe. A test compares this list with the folder.
 pub static PROBES: &[&Probe] = &[

@@ -32,7 +32,7 @@ pub const USER: &str = "user.";
 /// The name of the probe, which all commands share.
 pub const USER_COMMAND: &str = "user.command";
 /// First word of a command that is this program itself.
-pub const ITSELF: &str = "@tare";
+pub(crate) const ITSELF: &str = "@tare";
 /// Longest time that a run may be given.
 pub const LONGEST_TIMEOUT_S: u64 = 300;
 

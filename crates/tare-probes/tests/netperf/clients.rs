@@ -20,7 +20,7 @@ fn netperf(program: &Path, served: &Served, before: &[&str], after: &[&str]) -> 
     output
 }
 
-/// netperf's own write is not counted when its alarm cuts it short: so many bytes may arrive uncounted.
+/// netperf's own write is not counted when its alarm cuts it short: that many bytes may arrive uncounted.
 const LARGEST_WRITE: f64 = (1 << 18) as f64;
 
 /// What one side sent is what the other received.

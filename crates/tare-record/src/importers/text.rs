@@ -76,7 +76,7 @@ impl Text {
     }
 
     /// Its lines, with their numbers.
-    pub fn numbered(&self) -> impl Iterator<Item = NumberedLine<'_>> {
+    pub(crate) fn numbered(&self) -> impl Iterator<Item = NumberedLine<'_>> {
         self.text.lines().enumerate().map(|(index, text)| NumberedLine { text, index })
     }
 
@@ -90,7 +90,7 @@ impl Text {
     }
 
     /// Position of a byte. An offset inside a character is that character's.
-    pub fn position_at(&self, offset: usize) -> Position {
+    pub(crate) fn position_at(&self, offset: usize) -> Position {
         let mut byte = offset.min(self.text.len());
         while !self.text.is_char_boundary(byte) {
             byte -= 1;
@@ -107,7 +107,7 @@ impl Text {
     }
 
     /// Refuses because something is missing at the end.
-    pub fn refuse_end(&self, cause: impl Into<String>) -> Refusal {
+    pub(crate) fn refuse_end(&self, cause: impl Into<String>) -> Refusal {
         Refusal { position: self.position_at(self.text.len()), cause: cause.into() }
     }
 

@@ -34,7 +34,7 @@ pub fn beside() -> (Session, Findings, Vec<Imported>) {
     (session, findings, netperf.into_iter().chain([sockperf, sysbench]).collect())
 }
 
-/// What netperf says at a cost of so many times the specimens' baseline.
+/// What netperf says at a cost of this many times the specimens' baseline.
 fn round_trips(cost: f64) -> ImportedFigure {
     let values = [
         (Statistic::Minimum, 18_000.0, "18", Some("min")),

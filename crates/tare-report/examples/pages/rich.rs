@@ -180,7 +180,7 @@ fn facts(session: &mut Session) {
     }
 }
 
-/// Trials of every case in every environment for so many rounds, one after the other, with noise.
+/// Trials of every case in every environment for this many rounds, one after the other, with noise.
 fn trials(session: &mut Session, rounds: u32) {
     session.trials.clear();
     let mut generator = Generator::new(11);

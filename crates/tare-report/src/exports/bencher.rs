@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 use tare_data::unit::Unit;
 
-use super::{Export, Source, Writing, bounds};
+use super::export::{Export, Source, Writing, bounds};
 use crate::text::clean;
 use crate::words;
 
@@ -85,6 +85,6 @@ mod tests {
         assert!(gvisor["latency"]["upper_value"].is_number());
         assert_eq!(read["native/sys.getppid"]["latency"]["value"], 173.4);
         assert_eq!(read["native/sys.getppid"].get("cost-ratio"), None);
-        assert_eq!(read.get("gvisor/file.sync@own"), None, "a gap is no figure");
+        assert_eq!(read.get("gvisor/file.sync@own"), None, "what is missing is not a figure");
     }
 }

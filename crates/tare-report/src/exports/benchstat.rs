@@ -7,7 +7,7 @@ use tare_analysis::findings::Row;
 use tare_data::request::Amount;
 use tare_data::unit::{Direction, Unit};
 
-use super::{Export, Source, Writing};
+use super::export::{Export, Source, Writing};
 use crate::text::clean;
 
 pub static EXPORT: Export = Export {

@@ -4,11 +4,11 @@ use tare_analysis::findings::{Cell, Findings, Level, Missing, Row};
 use tare_analysis::verdicts::verdict::names_direction;
 use tare_data::session::Session;
 
-use super::{Export, Source, Writing};
+use super::export::{Export, Source, Writing};
 use crate::text::clean;
 use crate::words;
 
-pub static EXPORT: Export = Export {
+pub(crate) static EXPORT: Export = Export {
     name: "csv",
     summary: "a line for each cell of the findings, for spreadsheets and data frames",
     writing: Writing::Whole,
@@ -96,7 +96,7 @@ fn cell_fields(cell: &Cell) -> [String; 11] {
         ),
         Cell::Observed(level) => fields("observed", [None; 4], None, Some(level.rounds), Some(level), ""),
         Cell::Missing(missing) => {
-            let level = super::level_of(cell);
+            let level = super::export::level_of(cell);
             let reason = match missing {
                 Missing::Failed(failure) => &failure.reason,
                 Missing::NotComparable { reason, .. } => reason.as_str(),

@@ -4,7 +4,7 @@ use tare_analysis::findings::{Cell, Verdict};
 use tare_analysis::gate::Answer;
 use tare_analysis::verdicts::verdict::is_decided;
 
-use super::{Export, Headline, Source, Writing};
+use super::export::{Export, Headline, Source, Writing};
 use crate::number::counted;
 use crate::text::clean;
 use crate::{gate, view, words};

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use tare_data::unit::Direction;
 
-use super::{Export, Source, Writing, bounds};
+use super::export::{Export, Source, Writing, bounds};
 use crate::number::{ratio_interval, scales};
 use crate::text::clean;
 use crate::words;

@@ -1,6 +1,6 @@
 //! The table as Markdown, behind what a job's summary on GitHub holds already.
 
-use super::{Export, Source, Writing};
+use super::export::{Export, Source, Writing};
 use crate::gate;
 
 pub static EXPORT: Export = Export {

@@ -5,7 +5,7 @@ use tare_analysis::findings::Level;
 use tare_analysis::statistics::spread::spread;
 use tare_data::unit::Unit;
 
-use super::{Export, Source, Writing};
+use super::export::{Export, Source, Writing};
 use crate::text::clean;
 
 pub static EXPORT: Export = Export {
@@ -62,7 +62,7 @@ fn render(source: &Source) -> Vec<u8> {
     text.into_bytes()
 }
 
-/// None where a level's values are no numbers: hyperfine's readers know no others.
+/// None where a level's values are not numbers: hyperfine's readers know no others.
 fn run(command: String, parameters: Parameters, level: &Level) -> Option<Run> {
     let spread = spread(level).filter(|_| level.median.is_finite())?;
     let seconds = |ns: f64| ns / NANOSECONDS_A_SECOND;

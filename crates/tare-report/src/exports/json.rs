@@ -1,6 +1,6 @@
 //! The JSON document of a report, as `--json` prints it.
 
-use super::{Export, Source, Writing};
+use super::export::{Export, Source, Writing};
 
 pub static EXPORT: Export = Export {
     name: "json",

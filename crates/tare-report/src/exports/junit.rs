@@ -5,7 +5,7 @@ use std::fmt::Write;
 use tare_analysis::findings::Cell;
 use tare_analysis::gate::Answer;
 
-use super::{Export, Headline, Source, Writing};
+use super::export::{Export, Headline, Source, Writing};
 use crate::number::Figure;
 use crate::text::clean;
 use crate::words;

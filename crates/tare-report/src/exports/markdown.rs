@@ -1,6 +1,6 @@
 //! The table as Markdown, as `--markdown` prints it.
 
-use super::{Export, Source, Writing};
+use super::export::{Export, Source, Writing};
 
 pub static EXPORT: Export = Export {
     name: "markdown",

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use tare_analysis::findings::{Comparison, Row, Verdict};
 use tare_data::unit::Unit;
 
-use super::{Export, Source, Writing};
+use super::export::{Export, Source, Writing};
 use crate::text::clean;
 use crate::words;
 

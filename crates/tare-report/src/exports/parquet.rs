@@ -14,7 +14,7 @@ use tare_data::metric::Metric;
 use tare_data::session::{PlannedCase, Role, Trial};
 use tare_data::unit::Direction;
 
-use super::{Export, Source, Writing};
+use super::export::{Export, Source, Writing};
 use crate::words;
 
 pub static EXPORT: Export = Export {

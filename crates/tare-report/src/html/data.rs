@@ -8,8 +8,8 @@ use tare_analysis::statistics::modes::groups;
 use tare_analysis::verdicts::curve::{TailCurve, tail_curves};
 use tare_data::session::{Session, Trial};
 
-use super::Options;
 use super::imported::BesideRows;
+use super::options::Options;
 use crate::json::{Document, Level, Row};
 
 /// Trials beyond this many are thinned out evenly: a timeline has fewer pixels, and a page a bound of 1 MB.
@@ -41,7 +41,7 @@ pub struct Page<'a> {
     beside: Option<BesideRows<'a>>,
 }
 
-/// Rounds of a level in hundred-thousandths apart from its median; null for what is no number.
+/// Rounds of a level in hundred-thousandths apart from its median; null for what is not a number.
 type Rounds = Vec<Option<i64>>;
 
 impl<'a> Page<'a> {
@@ -175,7 +175,7 @@ fn take_rounds(level: Option<&mut Level>) -> Rounds {
     let Some(level) = level else { return Vec::new() };
     let values = std::mem::take(&mut level.values);
     let apart = |value: &f64| (value / level.median - 1.0) * PARTS;
-    // Beyond what a JSON number holds exactly a value is no figure of a session.
+    // Beyond what a JSON number holds exactly no value of a session lies.
     let part = |apart: f64| (apart.abs() < 9e15).then(|| apart.round() as i64);
     values.iter().map(|value| part(apart(value))).collect()
 }
@@ -183,7 +183,7 @@ fn take_rounds(level: Option<&mut Level>) -> Rounds {
 /// Trials in the order in which they ran, a column a field; a trial whose case or environment is unknown is left out.
 #[derive(Debug, Default, Serialize)]
 struct Timeline {
-    /// Trials of the session, of which every so many are here.
+    /// Trials of the session, of which every n-th is here.
     of: usize,
     cases: Vec<String>,
     /// Place in `cases`.

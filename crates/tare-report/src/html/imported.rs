@@ -208,7 +208,7 @@ mod tests {
     use crate::html::{Options, render, render_imported};
     use crate::{imported, specimen};
 
-    /// A file of so many figures of `net.rr`, each with a name as long as importers keep.
+    /// A file of this many figures of `net.rr`, each with a name as long as importers keep.
     fn file(name: &str, figures: usize) -> Imported {
         let figure = |i: usize| ImportedFigure {
             name: format!("{i} {}", "<".repeat(190)),

@@ -7,6 +7,7 @@
 mod data;
 mod imported;
 pub mod live;
+mod options;
 mod pack;
 
 use serde_json::ser::Formatter;
@@ -19,8 +20,8 @@ use tare_data::session::{Header, Session};
 
 use self::data::Page;
 use self::imported::ImportedPage;
+pub use self::options::Options;
 use self::pack::pack;
-use crate::imported::Beside;
 use crate::json::escaping::write_escaped;
 use crate::text::{clean, listed};
 
@@ -35,19 +36,6 @@ const TITLE_PLACE: &str = "__TARE_TITLE__";
 const CLOSED: &str = "content=\"default-src 'none'; ";
 /// The same where the page may ask the server that it came from.
 const OPEN_TO_ITS_SERVER: &str = "content=\"default-src 'none'; connect-src 'self'; ";
-
-/// What a page shows beside the findings.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Options<'a> {
-    /// Path of the record.
-    pub record: Option<&'a str>,
-    /// The command that measures the same again.
-    pub again: Option<&'a str>,
-    /// Served while the session may still run: the page asks its own server, at `events`, how it stands.
-    pub live: bool,
-    /// Results of other tools beside the session's own; none where nobody asked for them.
-    pub beside: Option<&'a [Beside]>,
-}
 
 /// The page, complete.
 pub fn render(session: &Session, findings: &Findings, options: &Options) -> String {

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 const ARRAY: i64 = -1;
 
 /// `{shapes, texts, root}`: an object is an array of its shape's number and its values, an array begins with -1, and a
-/// text is the number of it in base 36. Other values are themselves; what is no finite number is null.
+/// text is the number of it in base 36. Other values are themselves; what is not a finite number is null.
 pub fn pack(value: &impl Serialize) -> Value {
     let value = serde_json::to_value(value).expect("the page's keys are strings");
     let mut packer = Packer::default();

@@ -5,7 +5,7 @@ use tare_analysis::pooled::{Runs, middle, runs};
 use tare_data::metric::{Metric, Reading};
 use tare_data::session::Session;
 
-use super::{ViewText, fixed, push_own};
+use super::view_text::{ViewText, fixed, push_own};
 use crate::number::counted;
 use crate::text::clean;
 

@@ -7,7 +7,7 @@ use tare_data::metric::Reading;
 use tare_data::names::Parameters;
 use tare_data::session::{Session, Trial};
 
-use super::{ViewText, fixed, push_own};
+use super::view_text::{ViewText, fixed, push_own};
 use crate::number::counted;
 use crate::text::clean;
 

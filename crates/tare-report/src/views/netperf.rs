@@ -4,7 +4,7 @@ use tare_analysis::findings::Findings;
 use tare_analysis::pooled::{Pooled, Runs, runs};
 use tare_data::session::Session;
 
-use super::{ViewText, block_head, fixed, push_own};
+use super::view_text::{ViewText, block_head, fixed, push_own};
 use crate::text::clean;
 
 /// Nanoseconds of a microsecond, netperf's unit of latency.
@@ -61,7 +61,7 @@ fn text(run: &Runs<'_>, key: &str, default: &str) -> String {
     clean(run.case.case.parameters.text(key).unwrap_or(default))
 }
 
-/// A parameter of bytes, in bytes; as it stands where it is no number.
+/// A parameter of bytes, in bytes; as it stands where it is not a number.
 fn bytes(run: &Runs<'_>, key: &str, default: &str) -> String {
     let parameter = run.case.case.parameters.integer(key);
     parameter.map_or_else(|_| text(run, key, default), |bytes| bytes.to_string())
@@ -89,7 +89,7 @@ fn transactions(run: &Runs<'_>, pooled: &Pooled, series: &str, direction: &str) 
         ("THROUGHPUT", fixed(rate, 2)),
         ("THROUGHPUT_UNITS", "Trans/s".to_owned()),
         ("TRANSACTION_RATE", fixed(rate, 3)),
-        // By netperf's definition, which is no mean of samples: time over transactions, times those in flight.
+        // By netperf's definition, which is not a mean of samples: time over transactions, times those in flight.
         ("RT_LATENCY", micros(pooled.total_ns as f64 / count as f64 * in_flight as f64)),
     ];
     if let Some(t) = pooled.times(&[series]) {

@@ -5,7 +5,7 @@ use tare_analysis::pooled::{Pooled, Runs, Times, runs};
 use tare_data::names::{Parameters, parse_size};
 use tare_data::session::Session;
 
-use super::{ViewText, block_head, fixed, push_own};
+use super::view_text::{ViewText, block_head, fixed, push_own};
 use crate::text::clean;
 
 /// Nanoseconds of a millisecond, sysbench's unit of latency.

@@ -5,7 +5,7 @@ use tare_analysis::unixbench::{Entry, Score, TESTS, TargetScores, Test, scores};
 use tare_data::names::Case;
 use tare_data::session::Session;
 
-use super::{ViewText, fixed, own};
+use super::view_text::{ViewText, fixed, own};
 use crate::number::counted;
 use crate::text::{clean, listed};
 

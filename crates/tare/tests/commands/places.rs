@@ -97,7 +97,7 @@ fn every_file_system_is_made_used_and_taken_away() {
     assert_eq!(fs::read_to_string(mine.join("kept")).unwrap(), "the user's own");
 }
 
-/// A session under way in every place, one of them a folder of the user's.
+/// A session under way in every place, one of them the user's own folder.
 fn with_places(program: &Program) -> Child {
     let mine = program.path(MINE);
     fs::create_dir(&mine).unwrap();

@@ -104,7 +104,7 @@ fn a_record_is_followed_from_before_its_plan_to_its_end() {
     assert_eq!(standings.next().unwrap()["planned"], false);
     grow(&lines[1..=plan]);
     assert_eq!(standings.next().unwrap()["planned"], true);
-    // Half a line is no line yet.
+    // Half a line is not a line yet.
     let middle = plan + (lines.len() - plan) / 2;
     let (half, rest) = lines[middle].split_at(lines[middle].len() / 2);
     grow(&lines[plan + 1..middle]);

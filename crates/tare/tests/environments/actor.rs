@@ -69,7 +69,7 @@ impl Actor {
     }
 }
 
-/// What an actor does; nothing when this program is no actor.
+/// What an actor does; nothing when this program is not an actor.
 #[test]
 fn act() {
     let (Some(folder), Ok(enters)) = (std::env::var_os(FOLDER), std::env::var(ENTERS)) else { return };

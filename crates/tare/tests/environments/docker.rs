@@ -11,7 +11,7 @@ use tare_lab::provider::specification::Specification;
 
 use crate::bench::{Bench, Spoken, programs};
 
-/// A program called docker. As with the real one a container is no descendant of the command that starts
+/// A program called docker. As with the real one a container is not a descendant of the command that starts
 /// it and has none of its environment, `rm` and `rmi` fail for what is not there, and an image that is not
 /// there ends `run` with 125.
 const FAKE: &str = r#"#!/bin/sh

@@ -61,7 +61,7 @@ case $verb in
     fi
     job="$root/run/$$"; mkdir "$job"
     for word; do printf "'%s' " "$(printf %s "$word" | sed "s/'/'\\\\''/g")"; done > "$job/words"
-    # The line into the guest has no end; what is no stream goes by a file.
+    # The line into the guest has no end; what is not a stream goes by a file.
     [ -p /dev/stdin ] || cat > "$job/stdin"
     TARE_TEST_BOOTS="$root" TARE_TEST_JOB=$$ "$(cat "$bin/boots")" --exact wsl::boot --nocapture 3>&1 >/dev/null
     cat "$job/out" 2>/dev/null; cat "$job/errors" >&2; code=$(cat "$job/code")

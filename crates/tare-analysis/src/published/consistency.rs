@@ -1,0 +1,38 @@
+//! Whether what an article states fits together: names, numbers, and claims that can be recomputed.
+
+use super::Published;
+use super::recompute::can_be_computed;
+
+impl Published {
+    /// What is inconsistent in it; the first thing found.
+    pub fn check(&self) -> Result<(), String> {
+        let known = |id: &str| match self.environment(id) {
+            Some(_) => Ok(()),
+            None => Err(format!("no environment is called '{id}'")),
+        };
+        self.reference.as_deref().map_or(Ok(()), known)?;
+        for (at, figure) in self.figures.iter().enumerate() {
+            if self.figures[..at].iter().any(|other| other.name == figure.name) {
+                return Err(format!("two figures are called '{}'", figure.name));
+            }
+            figure.values.keys().try_for_each(|id| known(id))?;
+            if figure.values.values().any(|values| values.is_empty() || values.iter().any(|v| !v.is_finite()))
+            {
+                return Err(format!("the figure '{}' has an environment without a number", figure.name));
+            }
+        }
+        for ratio in &self.ratios {
+            known(&ratio.environment)?;
+            known(&ratio.against)?;
+            if !(ratio.value.is_finite() && ratio.value > 0.0) {
+                return Err(format!("the ratio '{}' is not above 0", ratio.name));
+            }
+        }
+        for check in self.claims.iter().flat_map(|claim| &claim.checks) {
+            known(&check.environment)?;
+            check.against.as_deref().map_or(Ok(()), known)?;
+            can_be_computed(self, check)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,91 @@
+//! What an export is, and what it is made of.
+
+use tare_analysis::findings::{Cell, Comparison, Findings, Level, Missing, Row};
+use tare_analysis::gate::Outcome;
+use tare_data::session::{PlannedCase, Role, Session};
+
+/// What an export is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct Source<'a> {
+    pub session: &'a Session,
+    pub findings: &'a Findings,
+    /// What a gate says of the cells, where one was asked for.
+    pub gate: Option<&'a Outcome>,
+}
+
+/// How a file is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Writing {
+    /// Anew, whole or not at all.
+    Whole,
+    /// Behind what it holds. Where no file is named, this variable of the environment names it.
+    Appended { variable: &'static str },
+}
+
+/// A format.
+pub struct Export {
+    /// What follows `--export`.
+    pub name: &'static str,
+    /// What it holds and who reads it, in one line.
+    pub summary: &'static str,
+    pub writing: Writing,
+    pub render: fn(&Source) -> Vec<u8>,
+}
+
+/// A headline cell of a subject environment, with its place in the findings.
+#[derive(Clone, Copy)]
+pub(super) struct Headline<'a> {
+    /// Index of its row, and of its environment among the subjects.
+    pub(super) at: (usize, usize),
+    pub(super) row: &'a Row,
+    pub(super) target: &'a str,
+    pub(super) cell: &'a Cell,
+}
+
+impl Source<'_> {
+    /// Every headline cell, environment by environment.
+    pub(super) fn headlines(&self) -> impl Iterator<Item = Headline<'_>> {
+        let rows = || self.findings.rows.iter().enumerate().filter(|(_, row)| row.headline);
+        self.findings.subjects.iter().enumerate().flat_map(move |(of_target, target)| {
+            rows().filter_map(move |(of_row, row)| {
+                Some(Headline { at: (of_row, of_target), row, target, cell: row.cells.get(of_target)? })
+            })
+        })
+    }
+
+    /// The plan of a row's case.
+    pub(super) fn planned(&self, row: &Row) -> Option<&PlannedCase> {
+        self.session.plan.cases.iter().find(|case| case.id == row.case)
+    }
+
+    /// Name of the control environment.
+    pub(super) fn control(&self) -> Option<&str> {
+        let targets = &self.session.plan.targets;
+        targets.iter().find(|target| target.role == Role::Control).map(|target| target.name.as_str())
+    }
+
+    /// Every environment's own figure of a row: the baseline's, the control's, the subjects'. Environments without one are left out.
+    pub(super) fn levels<'a>(&'a self, row: &'a Row) -> Vec<(&'a str, &'a Level)> {
+        let of_control = self.control().zip(row.control.as_ref().and_then(level_of));
+        let subjects = self.findings.subjects.iter().zip(&row.cells);
+        let subjects = subjects.filter_map(|(target, cell)| Some((target.as_str(), level_of(cell)?)));
+        let baseline = row.baseline.as_ref().map(|level| (self.findings.baseline.as_str(), level));
+        baseline.into_iter().chain(of_control).chain(subjects).collect()
+    }
+}
+
+/// The environment's own figure in a cell.
+pub(super) fn level_of(cell: &Cell) -> Option<&Level> {
+    match cell {
+        Cell::Compared(comparison) => Some(&comparison.level),
+        Cell::Observed(level) => Some(level),
+        Cell::Missing(Missing::NoBaseline(level) | Missing::NotComparable { level, .. }) => Some(level),
+        Cell::Missing(Missing::Failed(_) | Missing::NotReached) => None,
+    }
+}
+
+/// A bound of an interval that is one: neither end is open.
+pub(super) fn bounds(comparison: &Comparison) -> Option<(f64, f64)> {
+    let (low, high) = (comparison.low, comparison.high);
+    (low > 0.0 && low.is_finite() && high.is_finite()).then_some((low, high))
+}

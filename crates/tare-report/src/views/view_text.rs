@@ -1,0 +1,107 @@
+//! The text of a view: lines, wrapped prose, numbers as C writes them, and tare's own results beside them.
+
+use tare_analysis::findings::{Cell, Findings};
+use tare_data::session::{Role, Session};
+
+use crate::number::{Figure, counted};
+use crate::text::{clean, paragraph};
+use crate::words;
+
+/// Widest line of prose.
+const WIDTH: usize = 80;
+/// Figures from here on are written with an exponent: no honest one is as long.
+const LONGEST_PLAIN: f64 = 1e15;
+
+/// The text of a view while it grows.
+#[derive(Default)]
+pub(super) struct ViewText(String);
+
+impl ViewText {
+    pub(super) fn line(&mut self, line: &str) {
+        self.0.push_str(line.trim_end());
+        self.0.push('\n');
+    }
+
+    pub(super) fn blank(&mut self) {
+        if !self.0.is_empty() && !self.0.ends_with("\n\n") {
+            self.0.push('\n');
+        }
+    }
+
+    /// Prose, wrapped, behind `first`.
+    pub(super) fn prose(&mut self, first: &str, text: &str) {
+        paragraph(first, text, WIDTH).iter().for_each(|line| self.line(line));
+    }
+
+    pub(super) fn text(mut self) -> String {
+        while self.0.ends_with("\n\n") {
+            self.0.pop();
+        }
+        self.0
+    }
+}
+
+/// tare's own result for a metric of a case in an environment: median, rounds, and how it compares.
+pub(super) fn own(
+    session: &Session,
+    findings: &Findings,
+    case: &str,
+    metric: &str,
+    target: &str,
+) -> Option<String> {
+    let row = findings.rows.iter().find(|row| row.case == case && row.metric.name == metric)?;
+    let unit = row.metric.unit;
+    let role = session.plan.targets.iter().find(|of| of.name == target)?.role;
+    let cell = match role {
+        Role::Baseline => {
+            let level = row.baseline.as_ref()?;
+            let figure = Figure::with_interval(level.median, level.low, level.high, unit);
+            return Some(format!("{} over {}", figure.text_with_half(), rounds(level.rounds)));
+        }
+        Role::Control => row.control.as_ref()?,
+        Role::Subject => row.cells.get(findings.subjects.iter().position(|name| name == target)?)?,
+    };
+    Some(match cell {
+        Cell::Compared(comparison) => {
+            let level = &comparison.level;
+            let figure = Figure::with_interval(level.median, level.low, level.high, unit);
+            let (value, baseline) = (figure.text_with_half(), clean(&findings.baseline));
+            format!("{value} over {}; against {baseline}: {}", rounds(level.rounds), words::cell(cell))
+        }
+        Cell::Observed(level) => {
+            format!("{} over {}", Figure::plain(level.median, unit).text(), rounds(level.rounds))
+        }
+        Cell::Missing(_) => clean(&words::cell(cell)),
+    })
+}
+
+pub(super) fn rounds(count: u32) -> String {
+    counted(count as usize, "round", "rounds")
+}
+
+/// Adds tare's own result, where there is one.
+pub(super) fn push_own(
+    out: &mut ViewText,
+    session: &Session,
+    findings: &Findings,
+    (case, metric, target): (&str, &str, &str),
+) {
+    if let Some(own) = own(session, findings, case, metric, target) {
+        out.prose("    tare's own: ", &own);
+    }
+}
+
+/// A number with this many decimals, as C's `%.nf` writes it.
+pub(super) fn fixed(value: f64, decimals: usize) -> String {
+    match value {
+        v if !v.is_finite() => "?".into(),
+        v if v.abs() >= LONGEST_PLAIN => format!("{v:.3e}"),
+        v => format!("{v:.decimals$}"),
+    }
+}
+
+/// What an environment's block is headed with: the environment and how many trials are in it.
+pub(super) fn block_head(label: &str, target: &str, trials: usize, failed: usize) -> String {
+    let failures = if failed > 0 { format!(", {failed} failed") } else { String::new() };
+    format!("{} · {} · {}{failures}", clean(label), clean(target), counted(trials, "trial", "trials"))
+}
