@@ -39,11 +39,14 @@ pub struct Provider {
     pub preparation: Option<Preparation>,
 }
 
+/// Makes what an environment needs once; each step is reported in words.
+pub type Prepare = fn(&Programs, &mut dyn FnMut(&str)) -> Result<(), LabError>;
+
 /// What is done once for all environments of a provider, like downloading a kernel; [`Programs::prepared`] is where.
 #[derive(Debug)]
 pub struct Preparation {
     /// Hands each step to the second argument as it begins.
-    pub prepare: fn(&Programs, &mut dyn FnMut(&str)) -> Result<(), LabError>,
+    pub prepare: Prepare,
     /// Removes what `prepare` made.
     pub remove: fn(&Programs) -> Result<(), LabError>,
 }

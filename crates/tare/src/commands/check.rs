@@ -25,10 +25,12 @@ use crate::{paths, ui};
 /// Families of facts of this machine that matter for measuring, in the order in which they are shown.
 const SHOWN: [&str; 8] = ["kernel", "cpu", "memory", "clock", "noise", "cgroup", "process", "honesty"];
 
+/// An environment's or preset's name; the version of the runtime, or the specification of the preset.
+type Tried = (&'static str, Result<String, NotReady>);
+
 /// What is ready here, and what this machine is like.
 struct Findings {
-    /// Environments and presets: the version of the runtime, or the specification of a preset.
-    environments: Vec<(&'static str, Result<String, NotReady>)>,
+    environments: Vec<Tried>,
     /// Who answers, by the name of the peer.
     peers: Vec<(String, Result<String, Failure>)>,
     machine: Facts,
@@ -51,8 +53,8 @@ pub fn run(args: Check) -> anyhow::Result<ExitCode> {
 }
 
 /// Every environment that is offered by default, a provider's name where it offers none, and every preset.
-fn environments(programs: &Programs) -> Result<Vec<(&'static str, Result<String, NotReady>)>, LabError> {
-    let mut rows: Vec<(&str, Result<String, NotReady>)> = Vec::new();
+fn environments(programs: &Programs) -> Result<Vec<Tried>, LabError> {
+    let mut rows: Vec<Tried> = Vec::new();
     for provider in PROVIDERS {
         let texts = match provider.by_default {
             [] => &[provider.name][..],
