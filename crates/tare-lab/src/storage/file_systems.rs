@@ -255,7 +255,12 @@ mod tests {
             return println!("SKIPPED a_maker_that_is_missing: only root gets so far");
         }
         let site = Site { folder: Path::new("/"), room_bytes: 0, programs: &Programs::default(), mark: "x" };
-        let failure = find("btrfs").unwrap().make(site, Path::new("/")).unwrap_err();
+        let failure = FILE_SYSTEMS
+            .iter()
+            .find(|made| made.name == "btrfs")
+            .unwrap()
+            .make(site, Path::new("/"))
+            .unwrap_err();
         assert_eq!(failure.kind, FailureKind::NotSupported);
         assert_eq!(failure.reason, "mkfs.btrfs is not installed (apt-get install btrfs-progs)");
     }
