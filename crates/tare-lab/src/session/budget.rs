@@ -95,29 +95,51 @@ pub fn rounds_within(left_s: f64, starts: &[Start], round: impl Fn(f64) -> Round
 
 /// How many rounds share a start, environment by environment. One each where all starts together fit into their share
 /// of the budget; otherwise the environment that spends most on starts shares them more, until they fit. An environment
-/// keeps the starts that a verdict needs, as long as half of the budget has room for them: see [`short_of_starts`].
+/// keeps the starts that a verdict needs, if half of the budget has room for them: see [`short_of_starts`].
 pub fn rounds_a_start(starts: &[Start], rounds: u32, left_s: Option<f64>) -> Vec<u32> {
     let mut shared = vec![1u32; starts.len()];
     let Some(left_s) = left_s else { return shared };
-    for (share, fewest) in [(STARTS_SHARE, FEWEST_STARTS as u32), (MOST_STARTS_SHARE, 1)] {
-        loop {
-            let spent_s =
-                |target: usize| starts[target].s * f64::from(starts[target].count(rounds, shared[target]));
-            if (0..starts.len()).map(spent_s).sum::<f64>() <= left_s * share {
-                break;
-            }
-            let fewer = |target: usize| {
-                let more = starts[target].shared_more(rounds, shared[target])?;
-                (rounds.div_ceil(more) >= fewest).then_some((target, more))
-            };
-            let slowest = (0..starts.len())
-                .filter_map(fewer)
-                .max_by(|(a, _), (b, _)| spent_s(*a).total_cmp(&spent_s(*b)));
-            let Some((target, more)) = slowest else { break };
-            shared[target] = more;
-        }
+    let usual_s = left_s * STARTS_SHARE;
+    let most_s = left_s * MOST_STARTS_SHARE;
+    let fewest = FEWEST_STARTS as u32;
+    share_starts(&mut shared, starts, rounds, fewest, |spent_s, is_stuck| {
+        spent_s <= usual_s || (is_stuck && spent_s <= most_s)
+    });
+    let needed_s = f64::from(fewest) * starts.iter().map(|start| start.s).sum::<f64>();
+    if needed_s > most_s {
+        share_starts(&mut shared, starts, rounds, 1, |spent_s, _| spent_s <= most_s);
     }
     shared
+}
+
+/// Lets the environment that spends most on starts share them more, until it is enough or none can. `is_enough` is given
+/// the seconds spent on starts, and whether the slowest environment has no more than `fewest` starts already.
+fn share_starts(
+    shared: &mut [u32],
+    starts: &[Start],
+    rounds: u32,
+    fewest: u32,
+    is_enough: impl Fn(f64, bool) -> bool,
+) {
+    loop {
+        let spent_s =
+            |target: &usize| starts[*target].s * f64::from(starts[*target].count(rounds, shared[*target]));
+        let shared_more = |target: &usize| {
+            let more = starts[*target].shared_more(rounds, shared[*target])?;
+            (rounds.div_ceil(more) >= fewest).then_some(more)
+        };
+        let by_spent = |a: &usize, b: &usize| spent_s(a).total_cmp(&spent_s(b));
+        let slowest = (0..starts.len()).max_by(by_spent);
+        let is_stuck = slowest.as_ref().and_then(shared_more).is_none();
+        if is_enough((0..starts.len()).map(|target| spent_s(&target)).sum(), is_stuck) {
+            break;
+        }
+        let Some(target) = (0..starts.len()).filter(|target| shared_more(target).is_some()).max_by(by_spent)
+        else {
+            break;
+        };
+        shared[target] = shared_more(&target).unwrap_or(shared[target]);
+    }
 }
 
 /// The environments that a plan gives too few starts for a verdict, and how many it gives them.
