@@ -98,7 +98,11 @@ pub(crate) fn run_between(
     wait: Duration,
 ) -> io::Result<Ended> {
     let end = Instant::now() + wait;
-    command.stdin(input).stdout(output).stderr(Stdio::piped()).process_group(0).env("LC_ALL", "C");
+    command.stdin(input).stdout(output).stderr(Stdio::piped()).process_group(0);
+    // Messages that are read are in one language, unless the caller chose another.
+    if !command.get_envs().any(|(name, _)| name == "LC_ALL") {
+        command.env("LC_ALL", "C");
+    }
     let mut child = command.spawn()?;
     let (mut out, mut err) = (child.stdout.take(), child.stderr.take());
     let (mut output, mut errors) = (Vec::new(), Vec::new());

@@ -73,7 +73,7 @@ fn a_folder_that_cannot_be_written() {
 fn a_record_that_is_none() {
     let program = Program::new();
     fs::write(program.path("x.tare"), "hello\n").unwrap();
-    says(&program.run(&["report", "x.tare"]), 5, "x.tare is not a record", "", "made by tare run");
+    says(&program.run(&["report", "x.tare"]), 5, "x.tare is not a tare record", "", "made by tare run");
     says(&program.run(&["report", "y.tare"]), 5, "cannot read y.tare", "No such file", "permissions");
 }
 

@@ -103,7 +103,7 @@ fn a_cut_record_of_imports_says_so() {
     assert!(said.err.contains("ends in the middle of an import"), "{}", said.err);
     let said = program.run(&["run", "--resume", "i.tare"]);
     assert_eq!(said.code, Some(5));
-    assert!(said.err.contains("holds figures of other tools, and no session"), "{}", said.err);
+    assert!(said.err.contains("holds figures of other tools, not a session"), "{}", said.err);
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn figures_stand_beside_a_session_and_are_marked() {
     assert!(both.starts_with(&own), "a session's own report does not change:\n{both}");
     let beside = both.strip_prefix(&own).unwrap();
     assert!(beside.contains("Beside: figures of other tools."), "{beside}");
-    assert!(beside.contains("no verdict") && beside.contains("netperf"), "{beside}");
+    assert!(beside.contains("no slowdown, interval or verdict") && beside.contains("netperf"), "{beside}");
     let json: Value =
         serde_json::from_str(&ok(program.run(&["report", "s.tare", "--beside", "i.tare", "--json"])))
             .unwrap();
