@@ -11,6 +11,7 @@ mod constants;
 mod costs;
 mod environments;
 mod examples;
+mod front_page;
 mod links;
 mod probes;
 mod recipes;
