@@ -107,7 +107,7 @@ pub fn rounds_a_start(starts: &[Start], rounds: u32, left_s: Option<f64>) -> Vec
     });
     let needed_s = f64::from(fewest) * starts.iter().map(|start| start.s).sum::<f64>();
     if needed_s > most_s {
-        share_starts(&mut shared, starts, rounds, 1, |spent_s, _| spent_s <= most_s);
+        share_starts(&mut shared, starts, rounds, 1, |spent_s, is_stuck| is_stuck || spent_s <= most_s);
     }
     shared
 }

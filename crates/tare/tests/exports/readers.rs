@@ -161,7 +161,7 @@ fn what_hyperfine_s_readers_want_is_there() {
         "--parameter-list",
         "environment",
         "true",
-        "{target}",
+        "{environment}",
         "--export-json",
     ]);
     said({
