@@ -43,6 +43,7 @@ struct Run {
 
 #[derive(Serialize)]
 struct Parameters {
+    #[serde(rename = "environment")]
     target: String,
     case: String,
 }

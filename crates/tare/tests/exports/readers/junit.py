@@ -9,7 +9,7 @@ xml = JUnitXml.fromfile(sys.argv[1])
 cases = [
     {
         "suite": suite.name,
-        "lane": case.classname,
+        "environment": case.classname,
         "name": case.name,
         "failed": [result.message for result in case.result if isinstance(result, Failure)],
         "skipped": [result.message for result in case.result if isinstance(result, Skipped)],

@@ -9,13 +9,13 @@ import pyarrow.parquet
 parquet, csv, probe = sys.argv[1:]
 arrow = pyarrow.parquet.read_table(parquet)
 query = """
-    select lane, role, median(value), count(*), count(distinct round)
-    from read_parquet(?) where probe = ? and headline and counted group by lane, role order by lane
+    select environment, role, median(value), count(*), count(distinct round)
+    from read_parquet(?) where probe = ? and headline and counted group by environment, role order by environment
 """
-lanes = duckdb.execute(query, [parquet, probe]).fetchall()
+environments = duckdb.execute(query, [parquet, probe]).fetchall()
 failed = duckdb.execute("select count(*) from read_parquet(?) where value is null", [parquet]).fetchone()[0]
 cells = duckdb.execute(
-    "select lane, verdict, ratio, median from read_csv(?) where probe = ? and headline", [csv, probe]
+    "select environment, verdict, ratio, median from read_csv(?) where probe = ? and headline", [csv, probe]
 ).fetchall()
 print(
     json.dumps(
@@ -24,7 +24,7 @@ print(
             "duckdb_rows": duckdb.execute("select count(*) from read_parquet(?)", [parquet]).fetchone()[0],
             "types": {field.name: str(field.type) for field in arrow.schema},
             "labels": sorted(set(arrow.column("label").to_pylist())),
-            "lanes": lanes,
+            "environments": environments,
             "failed": failed,
             "cells": cells,
         }
