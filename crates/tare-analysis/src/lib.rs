@@ -15,6 +15,7 @@ pub mod findings;
 pub mod gate;
 pub mod pooled;
 pub mod published;
+pub mod selftest;
 pub mod statistics;
 pub mod unixbench;
 pub mod verdicts;

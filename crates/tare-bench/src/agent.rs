@@ -229,6 +229,7 @@ impl Agent {
             peer,
             seed: self.seed.wrapping_add(number),
             deadline_ms: DEADLINE_MS,
+            slower: 0.0,
         };
         let ran = self.answer(request);
         if ran.is_err() {

@@ -62,6 +62,9 @@ pub struct TrialRequest {
     pub seed: u64,
     /// After this the trial's process ends itself, whatever it waits for.
     pub deadline_ms: u64,
+    /// Share by which the trial works longer on purpose, in everything that it times; 0 in an ordinary one.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub slower: f64,
 }
 
 /// How much a trial does. Decided once for a session, so that every environment does the same.
@@ -74,4 +77,8 @@ pub enum Amount {
     Operations { batch: u64, batches: u32 },
     /// Batches of `batch` operations until the time is up, as tools do that run for 60 s.
     Duration { batch: u64, seconds: f64 },
+}
+
+fn is_zero(share: &f64) -> bool {
+    *share == 0.0
 }

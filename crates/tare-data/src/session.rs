@@ -47,6 +47,15 @@ pub struct Target {
     pub role: Role,
 }
 
+impl Target {
+    /// Share by which its trials work longer, on purpose; none in an ordinary environment.
+    pub fn slower(&self) -> Option<f64> {
+        let (_, options) = self.specification.split_once('?')?;
+        let percent = options.split('&').find_map(|option| option.strip_prefix("slower="))?;
+        percent.strip_suffix('%')?.parse().ok().map(|percent: f64| percent / 100.0)
+    }
+}
+
 /// A case of a session, with all that is needed to read its samples without the probe.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PlannedCase {

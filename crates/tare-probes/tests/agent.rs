@@ -104,6 +104,7 @@ fn request(name: &str, place: Option<&Path>) -> TrialRequest {
         peer: probe.filter(|p| p.needs(Need::Peer)).map(|_| Peer::Loopback),
         seed: 7,
         deadline_ms: 10_000,
+        slower: 0.0,
     }
 }
 

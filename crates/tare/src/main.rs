@@ -42,6 +42,7 @@ fn dispatch(args: Args) -> anyhow::Result<ExitCode> {
         Command::List(list) => commands::list::run(list),
         Command::Show(show) => commands::show::run(show),
         Command::Check(check) => commands::check::run(check),
+        Command::SelfTest(selftest) => commands::selftest::run(selftest),
         Command::Serve(serve) => commands::serve::run(serve),
         Command::Environment(environment) => commands::environment::run(environment),
         Command::Clean(clean) => commands::clean::run(clean),

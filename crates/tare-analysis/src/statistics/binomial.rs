@@ -48,6 +48,22 @@ pub(crate) fn at_least(n: u64, k: u64, p: f64) -> f64 {
     shrinking_tail(n, k, p)
 }
 
+/// The 95 % interval of a share of which k in n were seen (Clopper and Pearson 1934).
+pub(crate) fn share_interval(n: u64, k: u64) -> (f64, f64) {
+    // Where a share makes k or more, and k or fewer, as rare as 2.5 %.
+    let least = |is_low: &dyn Fn(f64) -> bool| {
+        let (mut low, mut high) = (0.0, 1.0);
+        for _ in 0..60 {
+            let middle = (low + high) / 2.0;
+            if is_low(middle) { low = middle } else { high = middle }
+        }
+        (low + high) / 2.0
+    };
+    let low = if k == 0 { 0.0 } else { least(&|p| at_least(n, k, p) < 0.025) };
+    let high = if k >= n { 1.0 } else { least(&|p| 1.0 - at_least(n, k + 1, p) > 0.025) };
+    (low, high)
+}
+
 /// P(X >= k) for k above the mean, to the last digit that counts.
 fn shrinking_tail(n: u64, k: u64, p: f64) -> f64 {
     let mut chance = chance_of(n, k, p);
@@ -65,6 +81,20 @@ fn shrinking_tail(n: u64, k: u64, p: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_interval_of_a_share_is_clopper_and_pearsons() {
+        // R 4: binom.test(k, n)$conf.int
+        for (n, k, low, high) in [
+            (20, 1, 0.0012651, 0.2487328),
+            (106, 3, 0.0058750, 0.0804865),
+            (16, 16, 0.7940928, 1.0),
+            (30, 0, 0.0, 0.1157033),
+        ] {
+            let (l, h) = share_interval(n, k);
+            assert!((l - low).abs() < 1e-6 && (h - high).abs() < 1e-6, "{k} of {n}: {l} {h}");
+        }
+    }
 
     #[test]
     fn factorials_agree_where_sum_and_series_meet() {

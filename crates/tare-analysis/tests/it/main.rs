@@ -11,5 +11,6 @@ mod noise_models;
 mod promises;
 mod published;
 mod reading;
+mod selftest;
 mod sessions;
 mod simulation;

@@ -7,6 +7,7 @@ use crate::guests::init;
 use crate::guests::kvm;
 use crate::host::programs::Programs;
 use crate::nearest::unknown;
+use crate::provider::options::OptionDescription;
 use crate::provider::specification::Specification;
 use crate::provider::{Environment, NotReady, Provider, Ready};
 
@@ -26,6 +27,9 @@ pub(crate) mod ssh;
 pub(crate) mod uml;
 pub(crate) mod wsl;
 
+/// Most that trials work longer on purpose, in percent.
+const MOST_SLOWER: f64 = 100.0;
+
 /// All providers, in the order in which they are listed. Adding one: its `mod` line above and its line here.
 pub const PROVIDERS: &[&Provider] = &[
     &native::PROVIDER,
@@ -44,17 +48,27 @@ pub const PROVIDERS: &[&Provider] = &[
     &ssh::PROVIDER,
 ];
 
+/// The option that every environment takes: its trials work longer by this many percent, on purpose.
+pub const SLOWER: OptionDescription = OptionDescription::text(
+    "slower",
+    "0%",
+    "what every environment takes: trials work longer by this share, on purpose; shows whether a session finds it",
+);
+
 /// An environment as it was named: its specification, and what its provider parsed of it.
 pub struct Named {
     pub specification: Specification,
     pub provider: &'static Provider,
     environment: Box<dyn Environment>,
+    slower: f64,
 }
 
 impl Named {
     /// Whether it can be entered here and now, and all that entering needs.
     pub fn ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
-        self.environment.ready(programs)
+        let mut ready = self.environment.ready(programs)?;
+        ready.slower = self.slower;
+        Ok(ready)
     }
 }
 
@@ -72,9 +86,24 @@ pub fn find(specification: Specification) -> Result<Named, LabError> {
         let error = LabError::new(ErrorKind::Usage, format!("there is no environment '{name}'"));
         return Err(unknown(error, name, &names));
     };
-    check(provider, &specification)?;
-    let environment = (provider.parse)(&specification)?;
-    Ok(Named { specification, provider, environment })
+    let mut own = specification.clone();
+    let slower = share(&specification)?;
+    own.options.remove(SLOWER.key);
+    check(provider, &own)?;
+    let environment = (provider.parse)(&own)?;
+    Ok(Named { specification, provider, environment, slower })
+}
+
+/// The share by which trials work longer: `slower=0.5%`.
+fn share(specification: &Specification) -> Result<f64, LabError> {
+    let percent = SLOWER.of(specification).strip_suffix('%').and_then(|number| number.parse::<f64>().ok());
+    percent.filter(|percent| (0.0..=MOST_SLOWER).contains(percent)).map(|percent| percent / 100.0).ok_or_else(
+        || {
+            SLOWER
+                .refused(specification)
+                .hint(format!("give a share of at most {MOST_SLOWER}%, e.g. slower=5%"))
+        },
+    )
 }
 
 /// Refuses an instance of a provider that has none, and options that it does not have.
@@ -106,6 +135,8 @@ pub fn answer(arguments: &[OsString]) -> Option<i32> {
 
 #[cfg(test)]
 mod tests {
+    use tare_data::session::{Role, Target};
+
     use super::*;
 
     fn refusal(text: &str) -> LabError {
@@ -146,6 +177,29 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn every_environment_can_be_slower_on_purpose() {
+        for text in ["native", "gvisor?platform=ptrace", "wsl1-like", "ssh:host", "oci:crun"] {
+            let slower = |share: &str| {
+                let separator = if text.contains('?') { '&' } else { '?' };
+                parse(&format!("{text}{separator}slower={share}"))
+            };
+            assert_eq!(slower("2.5%").unwrap().slower, 0.025, "{text}");
+            assert_eq!(parse(text).unwrap().slower, 0.0);
+            for wrong in ["5", "-1%", "101%", "NaN%", "inf%", "%", ""] {
+                let refused = slower(wrong).err().unwrap_or_else(|| panic!("{text}: {wrong} is taken"));
+                assert!(refused.what.ends_with(&format!("'slower' cannot be '{wrong}'")), "{refused}");
+            }
+        }
+        let targets =
+            ["native?slower=5%", "gvisor?platform=ptrace&slower=0.5%", "native"].map(|text| Target {
+                name: String::new(),
+                specification: parse(text).unwrap().specification.to_string(),
+                role: Role::Subject,
+            });
+        assert_eq!(targets.map(|target| target.slower()), [Some(0.05), Some(0.005), None]);
     }
 
     #[test]

@@ -64,6 +64,8 @@ type Enter = dyn Fn(&mut dyn Workspace) -> Result<Entrance, LabError>;
 pub struct Ready {
     /// Facts from outside: version, path, options.
     pub facts: Facts,
+    /// Share by which its trials work longer, on purpose: see [`crate::environments::SLOWER`].
+    pub(crate) slower: f64,
     enter: Box<Enter>,
 }
 
@@ -74,7 +76,7 @@ impl Ready {
         facts: Facts,
         enter: impl Fn(&mut dyn Workspace) -> Result<Entrance, LabError> + 'static,
     ) -> Self {
-        Ready { facts, enter: Box::new(enter) }
+        Ready { facts, slower: 0.0, enter: Box::new(enter) }
     }
 
     /// Prepares an entrance.

@@ -191,12 +191,14 @@ impl Arena for LiveArena<'_> {
         if startup::is_start(&request.case) {
             return self.first_sample(index, request, sink);
         }
-        let Some(inside) = &mut self.targets[index].inside else {
+        let target = &mut self.targets[index];
+        let Some(inside) = &mut target.inside else {
             let failure = Failure::new(FailureKind::Died, "the environment is not entered");
             return Outcome { failure: Some(failure), lost: true, ..Default::default() };
         };
         inside.link.take_notes();
         let watch = Watch::start();
+        let request = &TrialRequest { slower: target.resolved.ready.slower, ..request.clone() };
         let mut trial = Listening {
             request,
             sink,

@@ -362,7 +362,7 @@ pub fn trial_request(
         })?),
     };
     let peer = case.peer.as_deref().map(|name| route(name, started)).transpose()?;
-    Ok(TrialRequest { trial, case: case.clone(), amount, directory, peer, seed, deadline_ms })
+    Ok(TrialRequest { trial, case: case.clone(), amount, directory, peer, seed, deadline_ms, slower: 0.0 })
 }
 
 /// How the environment reaches a peer.

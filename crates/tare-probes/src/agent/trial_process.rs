@@ -13,7 +13,7 @@ use crate::harness::alarm::set_alarm;
 use crate::harness::child::die_with_parent;
 use crate::harness::folder::Folder;
 use crate::harness::interference::Watch;
-use crate::harness::stopwatch::now_ns;
+use crate::harness::stopwatch::{now_ns, work_longer};
 use crate::harness::trial::Trial;
 
 /// First argument under which the program runs one trial; the request comes by standard input, where no list of
@@ -61,6 +61,7 @@ fn measure(
             sent = send(&Frame::Batch { trial: request.trial, batch });
         }
     };
+    work_longer(request.slower);
     let watch = Watch::start();
     let directory = folder.as_ref().map(Folder::path);
     let outcome = (probe.run)(&mut Trial::new(request, program, directory, &mut sink).carrying(carried));

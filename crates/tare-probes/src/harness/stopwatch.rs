@@ -1,5 +1,7 @@
 //! The stopwatch: the two clock reads around what is timed.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use rustix::time::{ClockId, clock_gettime};
 use tare_data::batch::Histogram;
 
@@ -32,6 +34,38 @@ pub(crate) fn smallest_step_ns() -> u64 {
     smallest
 }
 
+/// Share by which everything that is timed takes longer on purpose, as the bits of an f64; zero in an ordinary trial.
+static SLOWER: AtomicU64 = AtomicU64::new(0);
+
+/// From now on this process works longer, by this share, in everything that it times: a cost of known size, which shows
+/// what a session finds. Called before the probe runs.
+pub(crate) fn work_longer(share: f64) {
+    if share.is_finite() && share > 0.0 {
+        SLOWER.store(share.to_bits(), Ordering::Relaxed);
+    }
+}
+
+/// The end of a stretch: as it was read, or, where the trial is slower on purpose, after working that much longer.
+#[inline(always)]
+fn ended(started_ns: u64, ended_ns: u64) -> u64 {
+    match SLOWER.load(Ordering::Relaxed) {
+        0 => ended_ns,
+        share => work_on(started_ns, ended_ns, f64::from_bits(share)),
+    }
+}
+
+/// Works for this share of a stretch, and returns when that is done.
+#[cold]
+fn work_on(started_ns: u64, ended_ns: u64, share: f64) -> u64 {
+    let until_ns = ended_ns + (ended_ns.saturating_sub(started_ns) as f64 * share) as u64;
+    loop {
+        let now_ns = now_ns();
+        if now_ns >= until_ns {
+            return now_ns;
+        }
+    }
+}
+
 /// Times one stretch of work. Started and stopped by the probe, so that only what it means to time is timed.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Stopwatch {
@@ -42,7 +76,12 @@ pub struct Stopwatch {
 impl Stopwatch {
     /// A stretch that was timed elsewhere, e.g. across processes.
     pub(crate) fn stretch(started_ns: u64, ended_ns: u64) -> Self {
-        Stopwatch { started_ns, elapsed_ns: ended_ns.saturating_sub(started_ns) }
+        Stopwatch { started_ns, elapsed_ns: ended(started_ns, ended_ns).saturating_sub(started_ns) }
+    }
+
+    /// Time that other stopwatches or laps have measured already.
+    pub(crate) fn measured(elapsed_ns: u64) -> Self {
+        Stopwatch { started_ns: 0, elapsed_ns }
     }
 
     #[inline(always)]
@@ -53,7 +92,7 @@ impl Stopwatch {
     /// Stops, and adds the stretch to what was timed before.
     #[inline(always)]
     pub fn stop(&mut self) {
-        self.elapsed_ns += now_ns().saturating_sub(self.started_ns);
+        self.elapsed_ns += ended(self.started_ns, now_ns()).saturating_sub(self.started_ns);
     }
 
     /// Adds the stretches of another.
@@ -91,6 +130,7 @@ impl Laps {
     /// Adds one operation. Called after its end was read, so that it costs the operation nothing.
     #[inline(always)]
     pub fn add(&mut self, started_ns: u64, ended_ns: u64) {
+        let ended_ns = ended(started_ns, ended_ns);
         self.histogram.record(ended_ns.saturating_sub(started_ns));
         self.first_ns.get_or_insert(started_ns);
         self.last_ns = ended_ns;
@@ -157,6 +197,14 @@ mod tests {
         laps.add(1_400, 1_410);
         laps.pause(500);
         assert_eq!(laps.elapsed_ns(), 410 - 300);
+    }
+
+    #[test]
+    fn work_that_is_slower_on_purpose_goes_on_for_its_share() {
+        let started_ns = now_ns();
+        assert!(work_on(started_ns - 1_000_000, started_ns, 0.5) >= started_ns + 500_000);
+        assert!(now_ns() >= started_ns + 500_000, "it worked, and did not only say so");
+        assert_eq!(ended(5, 10), 10, "an ordinary trial");
     }
 
     #[test]

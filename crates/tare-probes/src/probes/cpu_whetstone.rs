@@ -108,7 +108,7 @@ fn passes(passes: u64, results: &mut Results) -> Stopwatch {
     let turns = |each: u64| passes * each * 100;
     let mut sum = Stopwatch::default();
     let (n1, longer) = module(&mut Stopwatch::default(), || array_elements(passes, 12 * 100 * N1_LONGER));
-    sum.add(&Stopwatch::stretch(0, longer.elapsed_ns() / N1_LONGER));
+    sum.add(&Stopwatch::measured(longer.elapsed_ns() / N1_LONGER));
     results.n1 = n1;
     results.n2 = module(&mut sum, || array_as_parameter(passes, 14 * 100)).0;
     results.n3 = module(&mut sum, || conditional_jumps(turns(345))).0;

@@ -34,6 +34,7 @@ pub fn request(probe: &Probe, parameters: &[(&str, &str)]) -> TrialRequest {
         peer: probe.needs(Need::Peer).then_some(Peer::Loopback),
         seed: 7,
         deadline_ms: 10_000,
+        slower: 0.0,
     }
 }
 

@@ -67,6 +67,7 @@ fn trial(
         peer: Some(Peer::Netperf { address: address.to_string() }),
         seed: 7,
         deadline_ms: 20_000,
+        slower: 0.0,
     };
     let mut batches = Vec::new();
     let mut sink = |batch| batches.push(batch);

@@ -8,6 +8,7 @@ mod tests;
 
 use serde::Serialize;
 use tare_analysis::findings::Findings;
+use tare_analysis::selftest::Injected;
 use tare_data::session::Session;
 
 use self::escaping::escaped;
@@ -24,6 +25,15 @@ pub fn render(session: &Session, findings: &Findings) -> String {
     let mut text = escaped(&Document::of(session, findings));
     text.push('\n');
     text
+}
+
+/// What a self-test found, as one line with a line break at its end: one field, `injected`, a list.
+pub fn selftest(injected: &[Injected]) -> String {
+    #[derive(Serialize)]
+    struct SelfTest<'a> {
+        injected: &'a [Injected],
+    }
+    escaped(&SelfTest { injected }) + "\n"
 }
 
 /// The document with figures of other tools beside the session's: one more field, `beside`.

@@ -3,6 +3,7 @@
 mod cells;
 mod columns;
 pub(crate) mod grid;
+pub mod selftest;
 #[cfg(test)]
 mod tests;
 

@@ -11,6 +11,7 @@ pub mod list;
 pub mod man;
 pub mod report;
 pub mod run;
+pub mod selftest;
 pub mod serve;
 pub mod show;
 mod time;

@@ -4,8 +4,8 @@ use std::fmt::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
-use tare_lab::environments::PROVIDERS;
 use tare_lab::environments::presets::{self, PRESETS, Preset};
+use tare_lab::environments::{PROVIDERS, SLOWER};
 use tare_lab::error::{ErrorKind, LabError};
 use tare_lab::nearest;
 use tare_lab::provider::Provider;
@@ -89,7 +89,7 @@ fn probe_text(probe: &Probe) -> String {
 fn environment_text(provider: &Provider) -> String {
     let mut text = format!("{}: {}\n\n", provider.name, provider.summary);
     paragraph(&mut text, "stands for", provider.stands_for);
-    for (i, option) in provider.options.iter().enumerate() {
+    for (i, option) in provider.options.iter().chain([&SLOWER]).enumerate() {
         let values = match option.values {
             [] => String::new(),
             values => format!(" [{}]", values.join("|")),

@@ -23,6 +23,9 @@ tare copies its own binary into each, exchanges requests and answers with it ove
 mounts, containers, network namespaces, control groups, folders. If it was killed before it could, `tare clean` or
 the next `tare run` does ([decision 11](../internals/decisions/0011-ownership-journal.md)).
 
+Every environment takes `slower=SHARE`, e.g. `native?slower=5%`: its trials work longer by that share, on purpose. It
+shows whether a session finds a cost of that size; `tare selftest` tries several.
+
 Where files lie is a choice of its own: [places.md](../guide/places.md). The option `net` chooses the path to the
 peer `host` of a network probe: [networks.md](../guide/networks.md#paths-to-the-peer-host).
 ";

@@ -228,6 +228,7 @@ fn requests() -> Vec<Request> {
         peer: None,
         seed: 1234,
         deadline_ms: 5_000,
+        slower: 0.0,
     };
     let places = BTreeMap::from([("own".to_owned(), "/own".to_owned())]);
     let piece = Piece {

@@ -244,6 +244,7 @@ impl Spoken {
             peer: peer.map(|_| Peer::Loopback),
             seed: 1,
             deadline_ms: WAIT.as_millis() as u64,
+            slower: 0.0,
         }));
         loop {
             match self.frame() {
@@ -269,6 +270,7 @@ impl Spoken {
             peer: None,
             seed: 1,
             deadline_ms: WAIT.as_millis() as u64,
+            slower: 0.0,
         }));
         loop {
             match self.frame() {

@@ -1,0 +1,56 @@
+//! What a self-test counts: what was found of the costs put in, and what was found where there was none.
+
+use tare_analysis::selftest::injected;
+use tare_analysis::{Options, findings};
+use tare_data::generator::Generator;
+use tare_data::session::Session;
+
+use crate::sessions::{Outcome, session, timed, trial};
+
+/// Four cases, forty rounds, noise of 2 %: an environment costs what it says, but for the one that lies.
+fn measured() -> Session {
+    let cases: Vec<_> = ["sys.a", "sys.b", "cpu.a", "cpu.b"].map(timed).into();
+    let mut session = session(&["same", "ten", "lies"], cases, 40);
+    let shares = ["0%", "10%", "2%"];
+    for (target, share) in session.plan.targets[2..].iter_mut().zip(shares) {
+        target.specification = format!("native?slower={share}");
+    }
+    let mut noise = Generator::new(7);
+    for round in 0..40 {
+        for case in session.plan.cases.clone() {
+            for (target, cost) in
+                [("native", 1.0), ("again", 1.0), ("same", 1.0), ("ten", 1.1), ("lies", 0.9)]
+            {
+                let time = 1000.0 * cost * (1.0 + 0.02 * (noise.unit() - 0.5));
+                let mut trial = trial(&case.id, target, round, Outcome::Time(time));
+                trial.host_elapsed_ns = 500_000_000;
+                session.trials.push(trial);
+            }
+        }
+    }
+    session
+}
+
+#[test]
+fn a_selftest_counts_what_it_found_and_what_it_should_not_have() {
+    let session = measured();
+    let all = injected(&session, &findings(&session, &Options::default()));
+    let shares: Vec<f64> = all.iter().map(|injected| injected.share).collect();
+    assert_eq!(shares, [0.0, 0.02, 0.1], "the smallest first");
+    let [none, lies, ten] = all.as_slice() else { unreachable!() };
+    assert_eq!((none.cells, none.slower.count, none.faster.count, none.same), (4, 0, 0, 4));
+    assert_eq!((ten.slower.count, ten.same), (4, 0));
+    assert!(ten.covered.count >= 3, "an interval misses now and then");
+    assert_eq!((lies.slower.count, lies.faster.count, lies.covered.count), (0, 4, 0));
+    assert!(ten.slower.low > 0.39 && ten.slower.high == 1.0, "{:?}", ten.slower);
+    // Half a second a trial, one trial on each side of a round, and no verdict before the first look.
+    let rounds = ten.seconds.unwrap();
+    assert!((12.0..=27.0).contains(&rounds), "{rounds} rounds of a second");
+}
+
+#[test]
+fn an_ordinary_session_is_not_a_selftest() {
+    let mut session = measured();
+    session.plan.targets.iter_mut().for_each(|target| target.specification = "native".into());
+    assert!(injected(&session, &findings(&session, &Options::default())).is_empty());
+}

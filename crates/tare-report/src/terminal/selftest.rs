@@ -1,0 +1,54 @@
+//! What a session found of costs that were put into it, as a table.
+
+use std::fmt::Write;
+
+use tare_analysis::selftest::{Injected, Proportion};
+
+use crate::number::{duration, fixed};
+use crate::text::wrap;
+
+/// A table with a row for each share, the smallest first, and what its columns mean.
+pub fn render(injected: &[Injected], width: usize) -> String {
+    let head =
+        ["put in", "cells", "says slower", "says faster", "says same", "interval holds it", "found after"];
+    let mut rows: Vec<Vec<String>> = vec![head.map(str::to_owned).to_vec()];
+    rows.extend(injected.iter().map(row));
+    let widths: Vec<usize> =
+        (0..head.len()).map(|at| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0)).collect();
+    let mut text = String::new();
+    for row in &rows {
+        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}"));
+        let _ = writeln!(text, "{}", cells.collect::<Vec<_>>().join("  ").trim_end());
+    }
+    text.push('\n');
+    let meaning = "Every environment here is the baseline again, slower on purpose by the share in the first column. At \
+                   0 % whatever a verdict says is false; elsewhere faster is false, and slower is true. [ ] = 95 % \
+                   confidence interval of the share of cells. Found after: seconds of trials on both sides until half \
+                   of those that say slower did.";
+    for line in wrap(meaning, width) {
+        let _ = writeln!(text, "{line}");
+    }
+    text
+}
+
+fn row(of: &Injected) -> Vec<String> {
+    vec![
+        format!("{} %", percent(of.share)),
+        of.cells.to_string(),
+        proportion(of.slower),
+        proportion(of.faster),
+        of.same.to_string(),
+        proportion(of.covered),
+        of.seconds.map_or_else(String::new, duration),
+    ]
+}
+
+/// `3 [1, 8 %]`: a count, and the interval of its share.
+fn proportion(of: Proportion) -> String {
+    format!("{} [{}, {} %]", of.count, percent(of.low), percent(of.high))
+}
+
+fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    fixed(percent, usize::from(percent < 10.0 && percent.fract() != 0.0))
+}
