@@ -108,6 +108,9 @@ fn outside(sorted: &[f64], margin: f64) -> Option<f64> {
 /// Smallest disagreement of clocks that is worth a word, in parts per million: a tenth of the smallest usual margin,
 /// and ten times what an undisciplined crystal drifts.
 const CLOCK_LIMIT_PPM: f64 = 1_000.0;
+/// Least difference in length between two trials that clocks are compared over: frames arrive some 100 us sooner or later,
+/// which is a tenth of a percent of it and no more.
+const LEAST_CLOCK_RUN_NS: u64 = 100_000_000;
 
 /// By how much the environment's clock runs faster than the host's, in parts per million; none when the two agree.
 ///
@@ -125,7 +128,7 @@ pub(crate) fn clock_disagreement(target: &[&Trial]) -> Option<f64> {
     let slope = |((host, agent), (longer_host, longer_agent)): ((u64, u64), (u64, u64))| {
         let (rise, run) = (longer_agent as f64 - agent as f64, longer_host as f64 - host as f64);
         // Between trials of like length there is nothing but noise.
-        (longer_host / 2 >= host && run > 0.0).then(|| (rise / run - 1.0) * 1e6)
+        (longer_host / 2 >= host && longer_host - host >= LEAST_CLOCK_RUN_NS).then(|| (rise / run - 1.0) * 1e6)
     };
     let pairs = times.iter().copied().zip(times[times.len() - half..].iter().copied()).take(half);
     outside(&sorted(&pairs.filter_map(slope).collect::<Vec<_>>()), CLOCK_LIMIT_PPM)
