@@ -93,7 +93,7 @@ impl Workspace {
         };
         let place = places.remove(OWN).unwrap_or_default();
         let (binary, peers) = (self.binary(), BTreeMap::new());
-        Ok(Agent { binary, stream, own, facts, place, peers, seed, next: 0 })
+        Ok(Agent { binary, stream, own, facts, place, peers, seed, slower: 0.0, next: 0 })
     }
 }
 
@@ -180,6 +180,8 @@ pub struct Agent {
     place: Facts,
     peers: BTreeMap<String, Peer>,
     seed: u64,
+    /// Share by which trials work longer, on purpose.
+    pub slower: f64,
     next: u64,
 }
 
@@ -229,7 +231,7 @@ impl Agent {
             peer,
             seed: self.seed.wrapping_add(number),
             deadline_ms: DEADLINE_MS,
-            slower: 0.0,
+            slower: self.slower,
         };
         let ran = self.answer(request);
         if ran.is_err() {

@@ -16,6 +16,7 @@ mod ratio;
 mod setting;
 mod tool;
 mod truths;
+mod validation;
 mod veth;
 
 use std::ffi::OsString;
@@ -84,6 +85,14 @@ enum Command {
     /// interval that excludes no difference; 200 us that are injected into each call must be found within 2 %. Ends
     /// with 1 when a truth is missed. Needs podman, two processors and a machine that does nothing else.
     Truths {
+        #[command(flatten)]
+        setting: Setting,
+    },
+    /// Judge costs of known size by tare, and as people judge figures of one environment after the other.
+    ///
+    /// Compares an environment with itself, slower on purpose by 0, 2 and 5 %, and counts false and missed verdicts.
+    /// Prints a table, and keeps it in docs/method/validation.md unless --quick is given. Six minutes a round.
+    Validation {
         #[command(flatten)]
         setting: Setting,
     },
@@ -175,6 +184,7 @@ fn main() -> ExitCode {
         Command::Overhead { setting } => overhead::run(&setting).map(|()| true),
         Command::Kills(request) => kill(&request),
         Command::Truths { setting } => truths::run(&setting),
+        Command::Validation { setting } => validation::run(&setting),
         Command::Delayed { delay_us, words } => {
             let ended = truths::delay::run(Duration::from_micros(delay_us), &words);
             return ended.map_or_else(

@@ -1,6 +1,6 @@
 //! Statistics of numbers alone: nothing here knows a session, a case or an environment.
 
-pub(crate) mod binomial;
+pub mod binomial;
 pub mod modes;
 pub(crate) mod multiplicity;
 pub(crate) mod normal;

@@ -128,7 +128,8 @@ pub(crate) fn clock_disagreement(target: &[&Trial]) -> Option<f64> {
     let slope = |((host, agent), (longer_host, longer_agent)): ((u64, u64), (u64, u64))| {
         let (rise, run) = (longer_agent as f64 - agent as f64, longer_host as f64 - host as f64);
         // Between trials of like length there is nothing but noise.
-        (longer_host / 2 >= host && longer_host - host >= LEAST_CLOCK_RUN_NS).then(|| (rise / run - 1.0) * 1e6)
+        (longer_host / 2 >= host && longer_host - host >= LEAST_CLOCK_RUN_NS)
+            .then(|| (rise / run - 1.0) * 1e6)
     };
     let pairs = times.iter().copied().zip(times[times.len() - half..].iter().copied()).take(half);
     outside(&sorted(&pairs.filter_map(slope).collect::<Vec<_>>()), CLOCK_LIMIT_PPM)
