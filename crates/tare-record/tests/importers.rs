@@ -139,7 +139,11 @@ fn counterparts_are_what_the_output_fixes() {
         ("sockperf-full-rtt.txt", "server 0", "net.rr?protocol=tcp"),
         ("sockperf-ping-pong.txt", "server 0", ""),
         ("sysbench-cpu.txt", "cpu", "cpu.primes?max_prime=10000&threads=2"),
-        ("sysbench-fileio.txt", "fileio rndrw reads", "file.random?bs=16KiB&files=4&mode=rndrw&total=4MiB"),
+        (
+            "sysbench-fileio.txt",
+            "fileio rndrw reads",
+            "file.random?bs=16KiB&files=4&mode=rndrw&threads=1&total=4MiB",
+        ),
         ("unixbench.txt", "Process Creation", "proc.spawn"),
         ("fio-randrw.json", "a: read", ""),
         (

@@ -115,7 +115,7 @@ pub fn recomputed_json(article: &Published) -> String {
         .map(|(claim, checks)| {
             let check = |c: &Checked| {
                 json!({ "figure": c.check.figure, "states": c.check.states, "computed": c.computed,
-                    "low": c.low, "high": c.high, "follows": c.conclusion == Conclusion::Follows,
+                    "low": c.low, "high": c.high, "follows": matches!(c.conclusion, Conclusion::Follows | Conclusion::CutOff),
                     "words": verdict(c) })
             };
             json!({ "text": claim.text, "checks": checks.iter().map(check).collect::<Vec<_>>() })
@@ -161,6 +161,7 @@ fn verdict(checked: &Checked) -> String {
             format!("agrees: {} lies in it ({computed})", checked.check.environment)
         }
         Conclusion::Follows => format!("follows: its figures give {computed}{runs}"),
+        Conclusion::CutOff => format!("follows, cut off and not rounded: its figures give {computed}{runs}"),
         Conclusion::FollowsFromRun(run) => format!(
             "does not follow from the means, which give {computed}{runs}; it is what run {run} of each gives"
         ),

@@ -258,8 +258,19 @@ pub struct Check {
     pub environment: String,
     /// The other environment, for what is between two.
     pub against: Option<String>,
-    /// As the article states it: `0.89 %`, `9.2 ms`, `130 to 180 us`. What is computed is rounded to its digits.
+    /// The run of each environment that the article goes by; the mean of all runs where it names none.
+    pub run: Option<Run>,
+    /// As the article states it: `0.89 %`, `9.2 ms`, `130 to 180 us`, `over 9 ms`. What is computed is rounded to its
+    /// digits.
     pub states: String,
+}
+
+/// Which of several runs an article goes by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Run {
+    Least,
+    Greatest,
 }
 
 /// What is computed of a figure.

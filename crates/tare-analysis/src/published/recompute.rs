@@ -1,6 +1,6 @@
 //! An article's conclusions, computed again from the figures that it printed.
 
-use super::{Check, Claim, Figure, PrintedUnit, Published, Quantity};
+use super::{Check, Claim, Figure, PrintedUnit, Published, Quantity, Run};
 
 /// Most pairs of runs that are looked at: articles print a handful of runs.
 const MOST_PAIRS: usize = 10_000;
@@ -44,6 +44,8 @@ pub struct Checked<'a> {
 pub enum Conclusion {
     /// The means of the printed figures round to it.
     Follows,
+    /// They are it when cut off at its digits, and not rounded.
+    CutOff,
     /// Not the means, but the runs of this number (from 1) round to it.
     FollowsFromRun(usize),
     /// It lies among what single runs give; the means round to another figure.
@@ -104,7 +106,8 @@ pub(super) fn can_be_computed(article: &Published, check: &Check) -> Result<(), 
 fn checked<'a>(article: &'a Published, check: &'a Check) -> Option<Checked<'a>> {
     let figure = article.figure(&check.figure)?;
     let stated = stated(&check.states, figure.unit)?;
-    let own = figure.values.get(&check.environment)?;
+    let of_run = |environment: &str| values(figure, environment, check.run);
+    let own = &of_run(&check.environment)?;
     let unit = check.states.split(' ').next_back().filter(|word| word.parse::<f64>().is_err()).unwrap_or("");
     let decimals = stated.decimals;
     let result = |computed: f64, low: f64, high: f64, conclusion| {
@@ -123,13 +126,12 @@ fn checked<'a>(article: &'a Published, check: &'a Check) -> Option<Checked<'a>> 
             result(computed, least, most, decided(least >= stated.low && most <= stated.high))
         }
         (Quantity::Value, None) => {
-            let (value, least, most) =
-                (figure.mean(&check.environment)? * stated.scale, least * stated.scale, most * stated.scale);
+            let (value, least, most) = (mean(own) * stated.scale, least * stated.scale, most * stated.scale);
             let conclusion = by_runs(&stated, value, own.iter().map(|run| run * stated.scale), least, most);
             result(value, least, most, conclusion)
         }
         (Quantity::More | Quantity::Less | Quantity::Ratio, Some(against)) => {
-            let other = figure.values.get(against)?;
+            let other = &of_run(against)?;
             let of = |value: f64, other: f64| match check.of {
                 Quantity::More => (value / other - 1.0) * 100.0,
                 Quantity::Less => (1.0 - value / other) * 100.0,
@@ -138,12 +140,27 @@ fn checked<'a>(article: &'a Published, check: &'a Check) -> Option<Checked<'a>> 
             let all = own.iter().flat_map(|a| other.iter().map(move |b| of(*a, *b)));
             let all: Vec<f64> = all.take(MOST_PAIRS).collect();
             let (low, high) = extremes(&all)?;
-            let computed = of(figure.mean(&check.environment)?, figure.mean(against)?);
+            let computed = of(mean(own), mean(other));
             let runs = own.iter().zip(other).map(|(a, b)| of(*a, *b));
             result(computed, low, high, by_runs(&stated, computed, runs, low, high))
         }
         _ => None,
     }
+}
+
+/// What was printed for an environment: every run, or the one that the article goes by.
+fn values(figure: &Figure, environment: &str, run: Option<Run>) -> Option<Vec<f64>> {
+    let all = figure.values.get(environment)?;
+    let (least, greatest) = extremes(all)?;
+    Some(match run {
+        None => all.clone(),
+        Some(Run::Least) => vec![least],
+        Some(Run::Greatest) => vec![greatest],
+    })
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
 }
 
 fn decided(follows: bool) -> Conclusion {
@@ -163,6 +180,9 @@ fn by_runs(
     if let Some(at) = runs.position(|run| stated.rounds_to(run)) {
         return Conclusion::FollowsFromRun(at + 1);
     }
+    if stated.cuts_to(mean) {
+        return Conclusion::CutOff;
+    }
     if stated.low >= low && stated.low <= high { Conclusion::WithinRuns } else { Conclusion::DoesNotFollow }
 }
 
@@ -172,14 +192,23 @@ fn extremes(values: &[f64]) -> Option<(f64, f64)> {
 }
 
 impl Stated {
+    /// Whether a value, cut off after as many decimals as are stated, is what is stated.
+    fn cuts_to(&self, value: f64) -> bool {
+        let factor = 10f64.powi(self.decimals as i32);
+        self.rounds_to((value * factor).trunc() / factor)
+    }
+
     /// Whether a value, rounded to as many decimals as are stated, is what is stated.
     fn rounds_to(&self, value: f64) -> bool {
+        if self.high == f64::INFINITY {
+            return value > self.low;
+        }
         let decimals = self.decimals;
         value.is_finite() && format!("{value:.decimals$}") == format!("{:.decimals$}", self.low)
     }
 }
 
-/// Reads `0.89 %`, `0.5`, `9.2 ms`, `130 to 180 us`.
+/// Reads `0.89 %`, `0.5`, `9.2 ms`, `130 to 180 us`, `over 9 ms`.
 fn stated(text: &str, unit: PrintedUnit) -> Option<Stated> {
     let mut words: Vec<&str> = text.split_whitespace().collect();
     let scale = match *words.last()? {
@@ -200,6 +229,7 @@ fn stated(text: &str, unit: PrintedUnit) -> Option<Stated> {
     let (low, high) = match words[..] {
         [value] => (value, value),
         [low, "to", high] => (low, high),
+        ["over", low] => (low, "inf"),
         _ => return None,
     };
     let decimals = low.split_once('.').map_or(0, |(_, decimals)| decimals.len());
@@ -215,6 +245,7 @@ mod tests {
         let read = |text, unit| stated(text, unit).map(|s| (s.low, s.high, s.decimals, s.scale));
         assert_eq!(read("0.89 %", PrintedUnit::PerSecond), Some((0.89, 0.89, 2, 1.0)));
         assert_eq!(read("9.2 ms", PrintedUnit::Microseconds), Some((9.2, 9.2, 1, 1e-3)));
+        assert_eq!(read("over 9 ms", PrintedUnit::Microseconds), Some((9.0, f64::INFINITY, 0, 1e-3)));
         assert_eq!(read("130 to 180 us", PrintedUnit::Microseconds), Some((130.0, 180.0, 0, 1.0)));
         assert_eq!(read("9.2 ms", PrintedUnit::Megabytes), None, "a size is not a time");
         assert_eq!(read("about half", PrintedUnit::Megabytes), None);

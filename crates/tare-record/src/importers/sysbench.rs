@@ -188,9 +188,16 @@ impl SysbenchRun {
         for (name, part) in self.parts {
             let mut part = part.renamed(&format!("fileio{mode} {name}"));
             let bs = of("block size");
-            if mode.starts_with(" rnd") && of("engine").starts_with("synchronous") && of("threads") == "1" {
+            if mode.starts_with(" rnd") && of("engine").starts_with("synchronous") {
                 let (files, total) = (of("files"), of("total size"));
-                let parameters = [("mode", mode.trim()), ("bs", bs), ("files", files), ("total", total)];
+                let threads = of("threads");
+                let parameters = [
+                    ("mode", mode.trim()),
+                    ("bs", bs),
+                    ("files", files),
+                    ("total", total),
+                    ("threads", threads),
+                ];
                 part.counterpart("file.random", &parameters);
                 part.metric_of(Statistic::Rate, name);
             }

@@ -67,7 +67,10 @@ fn cpu(out: &mut ViewText, run: &Runs<'_>, pooled: &Pooled) {
 }
 
 fn fileio(out: &mut ViewText, run: &Runs<'_>, pooled: &Pooled) {
-    setting(out, &run.case.case.parameters);
+    let parameters = &run.case.case.parameters;
+    let threads = parameters.integer("threads").unwrap_or(1);
+    out.line(&format!("Number of threads: {threads}"));
+    setting(out, parameters);
     let [reads, writes, fsyncs] = ["read", "write", "fsync"].map(|series| pooled.series(series));
     out.blank();
     out.line("File operations:");
@@ -85,7 +88,7 @@ fn fileio(out: &mut ViewText, run: &Runs<'_>, pooled: &Pooled) {
     general(out, pooled, events);
     let times = pooled.times(&["read", "write", "fsync"]);
     latency(out, times);
-    fairness(out, 1, events, times);
+    fairness(out, threads, events, times);
     out.prose(
         "    ",
         "sysbench puts reads, writes and fsyncs into one latency. Apart, by tare, avg / 95th / max:",
