@@ -2,6 +2,13 @@
 
 #![cfg_attr(not(test), warn(clippy::unwrap_used))]
 
+// A dynamic program cannot start in an environment that holds nothing else.
+#[cfg(all(target_os = "linux", not(target_feature = "crt-static"), not(doc)))]
+compile_error!(
+    "tare must be static, and these settings make it dynamic: build it in its checkout, whose .cargo/config.toml says \
+     so (cargo install --locked --path crates/tare), or set RUSTFLAGS='-C target-feature=+crt-static'"
+);
+
 mod args;
 mod commands;
 mod failure;
@@ -17,6 +24,7 @@ mod verbs;
 use std::process::ExitCode;
 
 use clap::Parser;
+use tare_lab::host::descriptors;
 
 use crate::args::{Args, Command};
 
@@ -26,6 +34,7 @@ fn main() -> ExitCode {
     if let Some(code) = verbs::answer(&arguments) {
         std::process::exit(code);
     }
+    descriptors::keep_from_children();
     match dispatch(Args::parse()) {
         Ok(code) => code,
         Err(error) => failure::show(&error),

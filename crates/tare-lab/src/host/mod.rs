@@ -1,5 +1,6 @@
 //! The host: programs, processes, mounts and devices of the machine that tare runs on.
 
+pub mod descriptors;
 pub(crate) mod loop_device;
 pub(crate) mod loopback;
 pub mod machine;

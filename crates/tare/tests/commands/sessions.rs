@@ -1,6 +1,6 @@
 //! Small real sessions: the table, the JSON document, the record read again.
 
-use crate::program::Program;
+use crate::program::{Program, Said};
 
 #[test]
 fn a_session_ends_with_a_table_and_a_record_that_says_the_same() {
@@ -94,4 +94,24 @@ fn help_has_examples_and_lists_name_things() {
     assert!(program.run(&["list", "environments", "--json"]).json().as_array().is_some_and(|a| a.len() > 5));
     assert!(program.run(&["show", "quick"]).out.contains("sys.getppid"));
     assert!(program.run(&["check"]).out.contains("kernel.release"));
+}
+
+#[test]
+fn nothing_that_is_measured_inherits_an_open_file() {
+    let program = Program::new();
+    let study = r#"
+name = "open"
+title = "Open files"
+about = "Fails where descriptor 9 is open."
+budget = "10s"
+[probe.closed]
+command = ["/bin/sh", "-c", "test ! -e /proc/self/fd/9"]
+"#;
+    std::fs::write(program.path("open.toml"), study).unwrap();
+    let mut shell = std::process::Command::new("/bin/sh");
+    shell.args(["-c", "exec 9<open.toml; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_tare")]);
+    shell.args(["run", "open.toml", "--in", "native", "--rounds", "1", "--record", "s.tare", "--scratch"]);
+    shell.arg(program.path("")).current_dir(program.path("")).env("XDG_STATE_HOME", program.path("state"));
+    let said = Said::of(shell.output().unwrap());
+    assert_eq!(said.code, Some(0), "{said:?}");
 }
