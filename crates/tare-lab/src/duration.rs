@@ -26,11 +26,13 @@ mod tests {
 
     #[test]
     fn a_duration_is_a_number_and_a_unit() {
-        let all = [("8m", 480.0), ("150s", 150.0), ("90", 90.0), ("1h", 3600.0), ("1.5m", 90.0), ("1h30m", 5400.0)];
+        let all =
+            [("8m", 480.0), ("150s", 150.0), ("90", 90.0), ("1h", 3600.0), ("1.5m", 90.0), ("1h30m", 5400.0)];
         for (text, seconds) in all {
             assert_eq!(parse(text).map(|duration| duration.as_secs_f64()), Some(seconds), "{text}");
         }
-        let other = [("2min", 120.0), ("90sec", 90.0), ("1 hour, 5 minutes", 3900.0), ("0.5", 0.5), ("100ms", 0.1)];
+        let other =
+            [("2min", 120.0), ("90sec", 90.0), ("1 hour, 5 minutes", 3900.0), ("0.5", 0.5), ("100ms", 0.1)];
         for (text, seconds) in other {
             assert_eq!(parse(text).map(|duration| duration.as_secs_f64()), Some(seconds), "{text}");
         }
@@ -38,7 +40,21 @@ mod tests {
         for (text, ns) in nanoseconds {
             assert_eq!(parse(text).map(|duration| duration.as_nanos()), Some(ns), "{text}");
         }
-        for text in ["0", "0.1ns", "soon", "", "-1s", "NaNs", "infs", "1e300h", "s", "5 parsecs", "1 month", "2h ago", "0s"] {
+        for text in [
+            "0",
+            "0.1ns",
+            "soon",
+            "",
+            "-1s",
+            "NaNs",
+            "infs",
+            "1e300h",
+            "s",
+            "5 parsecs",
+            "1 month",
+            "2h ago",
+            "0s",
+        ] {
             assert_eq!(parse(text), None, "{text}");
         }
         assert!(parse_duration("soon").unwrap_err().to_string().contains("'soon' is not a time"));
