@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +16,7 @@ pub struct Parameters(pub BTreeMap<String, String>);
 pub struct BadParameter {
     pub key: String,
     pub value: Option<String>,
-    pub wanted: &'static str,
+    pub wanted: String,
 }
 
 impl fmt::Display for BadParameter {
@@ -30,33 +31,42 @@ impl fmt::Display for BadParameter {
 impl std::error::Error for BadParameter {}
 
 impl Parameters {
+    fn bad(&self, key: &str, wanted: impl Into<String>) -> BadParameter {
+        BadParameter { key: key.to_owned(), value: self.0.get(key).cloned(), wanted: wanted.into() }
+    }
+
     /// The text of a parameter.
     pub fn text(&self, key: &str) -> Result<&str, BadParameter> {
-        self.0.get(key).map(String::as_str).ok_or_else(|| BadParameter {
-            key: key.to_owned(),
-            value: None,
-            wanted: "a value",
-        })
+        self.0.get(key).map(String::as_str).ok_or_else(|| self.bad(key, "a value"))
     }
 
     /// A whole number, with an optional binary suffix: `20000`, `4KiB`, `64K`, `1GiB`.
     pub fn integer(&self, key: &str) -> Result<u64, BadParameter> {
+        let wanted = "a whole number such as 20000 or 4KiB";
+        parse_size(self.text(key)?).ok_or_else(|| self.bad(key, wanted))
+    }
+
+    /// A whole number within bounds.
+    pub fn within(&self, key: &str, bounds: RangeInclusive<u64>) -> Result<u64, BadParameter> {
+        let wanted = || format!("from {} to {}", bounds.start(), bounds.end());
+        let number = self.integer(key)?;
+        if bounds.contains(&number) { Ok(number) } else { Err(self.bad(key, wanted())) }
+    }
+
+    /// What one of several words stands for.
+    pub fn one_of<T: Copy>(&self, key: &str, words: &[(&str, T)]) -> Result<T, BadParameter> {
         let text = self.text(key)?;
-        parse_size(text).ok_or_else(|| BadParameter {
-            key: key.to_owned(),
-            value: Some(text.to_owned()),
-            wanted: "a whole number such as 20000 or 4KiB",
+        let found = words.iter().find(|(word, _)| *word == text);
+        found.map(|(_, value)| *value).ok_or_else(|| {
+            let words: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+            self.bad(key, format!("one of {}", words.join(", ")))
         })
     }
 
     /// A number with a fraction.
     pub fn number(&self, key: &str) -> Result<f64, BadParameter> {
-        let text = self.text(key)?;
-        text.parse().ok().filter(|v: &f64| v.is_finite()).ok_or_else(|| BadParameter {
-            key: key.to_owned(),
-            value: Some(text.to_owned()),
-            wanted: "a number",
-        })
+        let number = self.text(key)?.parse().ok().filter(|v: &f64| v.is_finite());
+        number.ok_or_else(|| self.bad(key, "a number"))
     }
 }
 

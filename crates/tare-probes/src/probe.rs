@@ -43,6 +43,23 @@ pub struct Parameter {
     pub about: &'static str,
 }
 
+impl Parameter {
+    /// One with a value of its own in either size: `[quick, reference]`.
+    pub(crate) const fn sized(
+        name: &'static str,
+        values: [&'static str; 2],
+        about: &'static str,
+    ) -> Parameter {
+        let [quick, reference] = values;
+        Parameter { name, quick, reference, about }
+    }
+
+    /// One with the same value in both sizes.
+    pub(crate) const fn same(name: &'static str, value: &'static str, about: &'static str) -> Parameter {
+        Parameter::sized(name, [value, value], about)
+    }
+}
+
 /// A metric, as a constant; see [`Metric`].
 pub struct MetricDescription {
     pub name: &'static str,
@@ -52,50 +69,53 @@ pub struct MetricDescription {
     pub direction: Direction,
 }
 
-impl MetricDescription {
-    /// Elapsed nanoseconds over operations.
-    pub const fn time(name: &'static str, series: &'static str) -> Self {
-        Self::nanoseconds(name, series, Reading::TimePerOperation)
-    }
+/// Elapsed nanoseconds over operations.
+pub const fn time(name: &'static str, series: &'static str) -> MetricDescription {
+    nanoseconds(name, series, Reading::TimePerOperation)
+}
 
-    /// Operations over elapsed seconds.
-    pub const fn per_second(name: &'static str, series: &'static str) -> Self {
-        let (reading, unit) = (Reading::OperationsPerSecond, Unit::PerSecond);
-        MetricDescription { name, series, reading, unit, direction: Direction::Higher }
-    }
+/// A time read in some other way, e.g. from a histogram.
+pub(crate) const fn nanoseconds(
+    name: &'static str,
+    series: &'static str,
+    reading: Reading,
+) -> MetricDescription {
+    MetricDescription { name, series, reading, unit: Unit::Nanoseconds, direction: Direction::Lower }
+}
 
-    /// Bytes over elapsed seconds.
-    pub(crate) const fn bytes_per_second(name: &'static str, series: &'static str) -> Self {
-        let (reading, unit) = (Reading::BytesPerSecond, Unit::BytesPerSecond);
-        MetricDescription { name, series, reading, unit, direction: Direction::Higher }
-    }
+/// A time out of the histogram of a series.
+pub(crate) const fn quantile(name: &'static str, series: &'static str, quantile: f64) -> MetricDescription {
+    nanoseconds(name, series, Reading::Quantile(quantile))
+}
 
-    /// Bits over elapsed seconds.
-    pub const fn bits_per_second(name: &'static str, series: &'static str) -> Self {
-        let (reading, unit) = (Reading::BitsPerSecond, Unit::BitsPerSecond);
-        MetricDescription { name, series, reading, unit, direction: Direction::Higher }
-    }
+/// Time of the first call of the process.
+pub(crate) const fn first(series: &'static str) -> MetricDescription {
+    nanoseconds("first", series, Reading::Cold)
+}
 
-    /// A time read in some other way, e.g. from a histogram.
-    pub const fn nanoseconds(name: &'static str, series: &'static str, reading: Reading) -> Self {
-        let (unit, direction) = (Unit::Nanoseconds, Direction::Lower);
-        MetricDescription { name, series, reading, unit, direction }
-    }
+/// A figure that is read, not timed, of which less is better.
+pub const fn gauge(name: &'static str, series: &'static str, unit: Unit) -> MetricDescription {
+    MetricDescription { name, series, reading: Reading::Gauge, unit, direction: Direction::Lower }
+}
 
-    /// A time out of the histogram of a series.
-    pub const fn quantile(name: &'static str, series: &'static str, quantile: f64) -> Self {
-        Self::nanoseconds(name, series, Reading::Quantile(quantile))
-    }
+/// Something over elapsed time, of which more is better.
+pub(crate) const fn rate(
+    name: &'static str,
+    series: &'static str,
+    reading: Reading,
+    unit: Unit,
+) -> MetricDescription {
+    MetricDescription { name, series, reading, unit, direction: Direction::Higher }
+}
 
-    /// Time of the first call of the process.
-    pub const fn first(series: &'static str) -> Self {
-        Self::nanoseconds("first", series, Reading::Cold)
-    }
+/// Operations over elapsed seconds.
+pub(crate) const fn per_second(name: &'static str, series: &'static str) -> MetricDescription {
+    rate(name, series, Reading::OperationsPerSecond, Unit::PerSecond)
+}
 
-    /// A figure that is read, not timed, of which less is better.
-    pub const fn gauge(name: &'static str, series: &'static str, unit: Unit) -> Self {
-        MetricDescription { name, series, reading: Reading::Gauge, unit, direction: Direction::Lower }
-    }
+/// Bytes over elapsed seconds.
+pub(crate) const fn bytes_per_second(name: &'static str, series: &'static str) -> MetricDescription {
+    rate(name, series, Reading::BytesPerSecond, Unit::BytesPerSecond)
 }
 
 /// What a probe cannot do without.
@@ -157,4 +177,23 @@ impl Probe {
         });
         format!("{hash:016x}")
     }
+}
+
+/// What the file of a probe needs in nearly every case.
+pub(crate) mod prelude {
+    pub(crate) use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+    pub(crate) use rustix::fs::OFlags;
+    pub(crate) use rustix::io::Errno;
+    pub(crate) use tare_data::failure::{Failure, FailureKind};
+    pub(crate) use tare_data::metric::Reading;
+    pub(crate) use tare_data::names::Parameters;
+    pub(crate) use tare_data::unit::Unit;
+
+    pub(crate) use super::{MetricDescription, Need, Parameter, Probe, bytes_per_second, first, gauge};
+    pub(crate) use super::{nanoseconds, per_second, quantile, rate, time};
+    pub(crate) use crate::harness::buffer::Buffer;
+    pub(crate) use crate::harness::files::{self, size_words};
+    pub(crate) use crate::harness::handover::{PIN, Placement};
+    pub(crate) use crate::harness::stopwatch::{Laps, Stopwatch, now_ns};
+    pub(crate) use crate::harness::trial::{Report, Trial, broken, prove};
 }

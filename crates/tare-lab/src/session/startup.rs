@@ -17,7 +17,7 @@ use tare_data::names::Case;
 use tare_data::request::{Amount, TrialRequest};
 use tare_data::unit::Unit;
 use tare_probes::Probe;
-use tare_probes::probe::MetricDescription;
+use tare_probes::probe::{gauge, time};
 
 /// Files of a start's folder that are looked at: an image holds some thousands.
 const MOST_FILES: usize = 200_000;
@@ -33,10 +33,10 @@ pub static PROBE: Probe = Probe {
     distorted_by: "page cache of images and binaries, which is warm after the first start; what a daemon keeps ready",
     parameters: &[],
     metrics: &[
-        MetricDescription::time("sample", "sample"),
-        MetricDescription::gauge("hello", "hello", Unit::Nanoseconds),
-        MetricDescription::gauge("memory", "memory", Unit::Bytes),
-        MetricDescription::gauge("disk", "disk", Unit::Bytes),
+        time("sample", "sample"),
+        gauge("hello", "hello", Unit::Nanoseconds),
+        gauge("memory", "memory", Unit::Bytes),
+        gauge("disk", "disk", Unit::Bytes),
     ],
     needs: &[],
     revision: 1,

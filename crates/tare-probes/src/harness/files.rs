@@ -1,5 +1,6 @@
 //! Files of a trial: room for them, opening them, filling them, and taking them out of the cache.
 
+use std::ops::RangeInclusive;
 use std::path::Path;
 
 use rustix::fd::{BorrowedFd, OwnedFd};
@@ -7,6 +8,7 @@ use rustix::fs::{Advice, CWD, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags};
 use tare_data::failure::{Failure, FailureKind};
+use tare_data::names::Parameters;
 
 use crate::harness::syscall;
 use crate::harness::trial::broken;
@@ -29,6 +31,21 @@ pub fn room(directory: &Path, bytes: u64) -> Result<(), Failure> {
             Err(broken(&what, "No space left on device"))
         }
         _ => Ok(()),
+    }
+}
+
+/// Bytes of a block and of a file of whole blocks: the parameters `bs` and `size`.
+pub(crate) fn whole_blocks(
+    parameters: &Parameters,
+    block: RangeInclusive<u64>,
+    largest: u64,
+) -> Result<(u64, u64), Failure> {
+    let block = parameters.within("bs", block)?;
+    let size = parameters.within("size", block..=largest)?;
+    if size.is_multiple_of(block) {
+        Ok((block, size))
+    } else {
+        Err(broken("size", "it is not a multiple of bs"))
     }
 }
 

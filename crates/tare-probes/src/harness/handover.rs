@@ -5,6 +5,7 @@ use std::panic::AssertUnwindSafe;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
 use tare_data::failure::{Failure, FailureKind};
+use tare_data::names::Parameters;
 
 use crate::harness::affinity;
 use crate::harness::child::Child;
@@ -14,12 +15,11 @@ use crate::harness::trial::{Trial, broken, prove};
 use crate::probe::Parameter;
 
 /// Where the two processes run: the parameter of every probe that hands over.
-pub const PIN: Parameter = Parameter {
-    name: "pin",
-    quick: "none",
-    reference: "none",
-    about: "none: wherever the scheduler places them; same: both on one processor; cross: one on each of two",
-};
+pub const PIN: Parameter = Parameter::same(
+    "pin",
+    "none",
+    "none: wherever the scheduler places them; same: both on one processor; cross: one on each of two",
+);
 
 /// The two ends of a channel between two processes.
 pub struct Ends {
@@ -31,8 +31,7 @@ pub struct Ends {
 
 /// Forks the other process, and passes an 8-byte counter there and back as often as the trial demands.
 pub fn exchange_counter(trial: &mut Trial<'_>, ends: Ends) -> Result<(), Failure> {
-    let placement = Placement::parse(trial.parameters().text(PIN.name)?)?;
-    placement.here()?;
+    let placement = Placement::of(trial.parameters())?;
     let Ends { here: (to_there, from_there), there: (to_here, from_here) } = ends;
     let ours = [to_there.as_fd(), from_there.as_fd()];
     let other = Child::fork(
@@ -59,38 +58,34 @@ pub fn exchange_counter(trial: &mut Trial<'_>, ends: Ends) -> Result<(), Failure
 #[derive(Clone, Copy, Debug)]
 pub enum Placement {
     Free,
-    Pinned { here: usize, there: usize },
+    Pinned { there: usize },
 }
 
 impl Placement {
-    /// Reads the value of [`PIN`].
-    pub fn parse(text: &str) -> Result<Placement, Failure> {
+    /// Reads the value of [`PIN`], and pins the calling thread as this side.
+    pub fn of(parameters: &Parameters) -> Result<Placement, Failure> {
+        // For each side, the place of its processor among those allowed.
+        let words = [("none", None), ("same", Some((0, 0))), ("cross", Some((0, 1)))];
+        let Some((here, there)) = parameters.one_of(PIN.name, &words)? else { return Ok(Placement::Free) };
         let allowed = affinity::allowed();
-        match (text, &allowed[..]) {
-            ("none", _) => Ok(Placement::Free),
-            ("same", [first, ..]) => Ok(Placement::Pinned { here: *first, there: *first }),
-            ("cross", [first, second, ..]) => Ok(Placement::Pinned { here: *first, there: *second }),
-            ("same" | "cross", few) => {
-                let reason = format!("pin={text} needs more than {} processors", few.len());
-                Err(Failure::new(FailureKind::NotSupported, reason))
-            }
-            _ => Err(broken("pin", format!("{text} is neither none, same nor cross"))),
-        }
-    }
-
-    /// Pins the calling thread as this side.
-    pub fn here(self) -> Result<(), Failure> {
-        match self {
-            Placement::Free => Ok(()),
-            Placement::Pinned { here, .. } => affinity::pin(here),
-        }
+        let (Some(&here), Some(&there)) = (allowed.get(here), allowed.get(there)) else {
+            let reason = format!(
+                "{}={} needs more than {} processors",
+                PIN.name,
+                parameters.text(PIN.name)?,
+                allowed.len()
+            );
+            return Err(Failure::new(FailureKind::NotSupported, reason));
+        };
+        affinity::pin(here)?;
+        Ok(Placement::Pinned { there })
     }
 
     /// Pins the calling thread as the other side.
     pub fn there(self) -> Result<(), Failure> {
         match self {
             Placement::Free => Ok(()),
-            Placement::Pinned { there, .. } => affinity::pin(there),
+            Placement::Pinned { there } => affinity::pin(there),
         }
     }
 }

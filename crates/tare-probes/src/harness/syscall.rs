@@ -34,8 +34,9 @@ macro_rules! timed {
 #[cfg(not(target_arch = "x86_64"))]
 compile_error!("the timed system calls are written for x86-64 alone");
 
+/// A system call by its number, with its arguments in their order.
 macro_rules! call {
-    ($number:expr $(, $register:tt = $argument:expr)*) => {{
+    ($number:expr $(, $a:expr $(, $b:expr $(, $c:expr $(, $d:expr $(, $e:expr, $f:expr)?)?)?)?)?) => {{
         let answer: isize;
         asm!(
             ".if {number} == 0",
@@ -46,7 +47,12 @@ macro_rules! call {
             "syscall",
             number = const $number,
             out("rax") answer,
-            $(in($register) $argument,)*
+            $(in("rdi") $a,
+            $(in("rsi") $b,
+            $(in("rdx") $c,
+            $(in("r10") $d,
+            $(in("r8") $e,
+            in("r9") $f,)?)?)?)?)?
             out("rcx") _,
             out("r11") _,
             options(nostack),
@@ -59,6 +65,12 @@ macro_rules! call {
 #[inline(always)]
 fn counted(answer: isize) -> Result<usize, Errno> {
     if answer < 0 { Err(Errno::from_raw_os_error(-answer as i32)) } else { Ok(answer as usize) }
+}
+
+/// The number of a descriptor, as a call takes it.
+#[inline(always)]
+fn number(fd: BorrowedFd<'_>) -> usize {
+    fd.as_raw_fd() as usize
 }
 
 /// getppid(2).
@@ -86,14 +98,14 @@ pub(crate) fn getuid() -> isize {
 #[inline(always)]
 pub(crate) fn umask(mask: usize) -> isize {
     // SAFETY: touches no memory.
-    unsafe { call!(libc::SYS_umask, "rdi" = mask) }
+    unsafe { call!(libc::SYS_umask, mask) }
 }
 
 /// dup(2); the caller has to [`close`] the number.
 #[inline(always)]
 pub(crate) fn dup(fd: BorrowedFd<'_>) -> Result<usize, Errno> {
     // SAFETY: touches no memory.
-    counted(unsafe { call!(libc::SYS_dup, "rdi" = fd.as_raw_fd() as usize) })
+    counted(unsafe { call!(libc::SYS_dup, number(fd)) })
 }
 
 /// close(2) of a number that [`dup`] or [`openat`] gave.
@@ -103,118 +115,87 @@ pub(crate) fn dup(fd: BorrowedFd<'_>) -> Result<usize, Errno> {
 #[inline(always)]
 pub unsafe fn close(number: usize) -> Result<usize, Errno> {
     // SAFETY: touches no memory; the caller's promise.
-    counted(unsafe { call!(libc::SYS_close, "rdi" = number) })
+    counted(unsafe { call!(libc::SYS_close, number) })
 }
 
 /// read(2).
 #[inline(always)]
 pub fn read(fd: BorrowedFd<'_>, into: &mut [u8]) -> Result<usize, Errno> {
-    let fd = fd.as_raw_fd() as usize;
     // SAFETY: the kernel writes within `into`.
-    counted(unsafe { call!(libc::SYS_read, "rdi" = fd, "rsi" = into.as_mut_ptr(), "rdx" = into.len()) })
+    counted(unsafe { call!(libc::SYS_read, number(fd), into.as_mut_ptr(), into.len()) })
 }
 
 /// write(2).
 #[inline(always)]
 pub fn write(fd: BorrowedFd<'_>, from: &[u8]) -> Result<usize, Errno> {
-    let fd = fd.as_raw_fd() as usize;
     // SAFETY: the kernel reads within `from`.
-    counted(unsafe { call!(libc::SYS_write, "rdi" = fd, "rsi" = from.as_ptr(), "rdx" = from.len()) })
+    counted(unsafe { call!(libc::SYS_write, number(fd), from.as_ptr(), from.len()) })
 }
 
 /// pread(2).
 #[inline(always)]
 pub(crate) fn pread(fd: BorrowedFd<'_>, into: &mut [u8], at: u64) -> Result<usize, Errno> {
-    let fd = fd.as_raw_fd() as usize;
     // SAFETY: the kernel writes within `into`.
-    counted(unsafe {
-        call!(libc::SYS_pread64, "rdi" = fd, "rsi" = into.as_mut_ptr(), "rdx" = into.len(), "r10" = at)
-    })
+    counted(unsafe { call!(libc::SYS_pread64, number(fd), into.as_mut_ptr(), into.len(), at) })
 }
 
 /// pwrite(2).
 #[inline(always)]
 pub(crate) fn pwrite(fd: BorrowedFd<'_>, from: &[u8], at: u64) -> Result<usize, Errno> {
-    let fd = fd.as_raw_fd() as usize;
     // SAFETY: the kernel reads within `from`.
-    counted(unsafe {
-        call!(libc::SYS_pwrite64, "rdi" = fd, "rsi" = from.as_ptr(), "rdx" = from.len(), "r10" = at)
-    })
+    counted(unsafe { call!(libc::SYS_pwrite64, number(fd), from.as_ptr(), from.len(), at) })
 }
 
 /// fsync(2).
 #[inline(always)]
 pub(crate) fn fsync(fd: BorrowedFd<'_>) -> Result<usize, Errno> {
     // SAFETY: touches no memory.
-    counted(unsafe { call!(libc::SYS_fsync, "rdi" = fd.as_raw_fd() as usize) })
+    counted(unsafe { call!(libc::SYS_fsync, number(fd)) })
 }
 
 /// fdatasync(2).
 #[inline(always)]
 pub(crate) fn fdatasync(fd: BorrowedFd<'_>) -> Result<usize, Errno> {
     // SAFETY: touches no memory.
-    counted(unsafe { call!(libc::SYS_fdatasync, "rdi" = fd.as_raw_fd() as usize) })
+    counted(unsafe { call!(libc::SYS_fdatasync, number(fd)) })
 }
 
 /// lseek(2) from the beginning.
 #[inline(always)]
 pub fn rewind(fd: BorrowedFd<'_>) -> Result<usize, Errno> {
     // SAFETY: touches no memory.
-    counted(unsafe {
-        call!(libc::SYS_lseek, "rdi" = fd.as_raw_fd() as usize, "rsi" = 0usize, "rdx" = 0usize)
-    })
+    counted(unsafe { call!(libc::SYS_lseek, number(fd), 0usize, 0usize) })
 }
 
 /// send(2), which glibc makes as sendto(2) without an address.
 #[inline(always)]
 pub fn send(fd: BorrowedFd<'_>, from: &[u8]) -> Result<usize, Errno> {
-    let fd = fd.as_raw_fd() as usize;
     // SAFETY: the kernel reads within `from`; there is no address.
-    counted(unsafe {
-        call!(
-            libc::SYS_sendto,
-            "rdi" = fd,
-            "rsi" = from.as_ptr(),
-            "rdx" = from.len(),
-            "r10" = 0usize,
-            "r8" = 0usize,
-            "r9" = 0usize
-        )
-    })
+    counted(unsafe { call!(libc::SYS_sendto, number(fd), from.as_ptr(), from.len(), 0usize, 0usize, 0usize) })
 }
 
 /// recv(2), which glibc makes as recvfrom(2) without an address.
 #[inline(always)]
 pub fn recv(fd: BorrowedFd<'_>, into: &mut [u8]) -> Result<usize, Errno> {
-    let fd = fd.as_raw_fd() as usize;
     // SAFETY: the kernel writes within `into`; there is no address.
     counted(unsafe {
-        call!(
-            libc::SYS_recvfrom,
-            "rdi" = fd,
-            "rsi" = into.as_mut_ptr(),
-            "rdx" = into.len(),
-            "r10" = 0usize,
-            "r8" = 0usize,
-            "r9" = 0usize
-        )
+        call!(libc::SYS_recvfrom, number(fd), into.as_mut_ptr(), into.len(), 0usize, 0usize, 0usize)
     })
 }
 
 /// sendto(2), to an address as the kernel reads it.
 #[inline(always)]
 pub fn send_to(fd: BorrowedFd<'_>, from: &[u8], address: &[u8]) -> Result<usize, Errno> {
-    let fd = fd.as_raw_fd() as usize;
     // SAFETY: the kernel reads within `from` and `address`.
     counted(unsafe {
         call!(
             libc::SYS_sendto,
-            "rdi" = fd,
-            "rsi" = from.as_ptr(),
-            "rdx" = from.len(),
-            "r10" = 0usize,
-            "r8" = address.as_ptr(),
-            "r9" = address.len()
+            number(fd),
+            from.as_ptr(),
+            from.len(),
+            0usize,
+            address.as_ptr(),
+            address.len()
         )
     })
 }
@@ -222,18 +203,17 @@ pub fn send_to(fd: BorrowedFd<'_>, from: &[u8], address: &[u8]) -> Result<usize,
 /// recvfrom(2); notes where the bytes came from, as the kernel writes it.
 #[inline(always)]
 pub fn recv_from(fd: BorrowedFd<'_>, into: &mut [u8], address: &mut [u8]) -> Result<usize, Errno> {
-    let fd = fd.as_raw_fd() as usize;
     let mut length = address.len() as libc::socklen_t;
     // SAFETY: the kernel writes within `into`, no more than `length` bytes of an address, and that one's length.
     counted(unsafe {
         call!(
             libc::SYS_recvfrom,
-            "rdi" = fd,
-            "rsi" = into.as_mut_ptr(),
-            "rdx" = into.len(),
-            "r10" = 0usize,
-            "r8" = address.as_mut_ptr(),
-            "r9" = &raw mut length
+            number(fd),
+            into.as_mut_ptr(),
+            into.len(),
+            0usize,
+            address.as_mut_ptr(),
+            &raw mut length
         )
     })
 }
@@ -244,15 +224,7 @@ pub(crate) fn futex_wait(word: &AtomicU32, value: u32, seconds: i64) -> Result<u
     let operation = (libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG) as usize;
     let longest = libc::timespec { tv_sec: seconds, tv_nsec: 0 };
     // SAFETY: the kernel reads the word and the time.
-    counted(unsafe {
-        call!(
-            libc::SYS_futex,
-            "rdi" = word.as_ptr(),
-            "rsi" = operation,
-            "rdx" = value as usize,
-            "r10" = &raw const longest
-        )
-    })
+    counted(unsafe { call!(libc::SYS_futex, word.as_ptr(), operation, value as usize, &raw const longest) })
 }
 
 /// futex(2), FUTEX_WAKE of one waiter of this process.
@@ -260,7 +232,7 @@ pub(crate) fn futex_wait(word: &AtomicU32, value: u32, seconds: i64) -> Result<u
 pub(crate) fn futex_wake(word: &AtomicU32) -> Result<usize, Errno> {
     let operation = (libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG) as usize;
     // SAFETY: the kernel only takes the address.
-    counted(unsafe { call!(libc::SYS_futex, "rdi" = word.as_ptr(), "rsi" = operation, "rdx" = 1usize) })
+    counted(unsafe { call!(libc::SYS_futex, word.as_ptr(), operation, 1usize) })
 }
 
 /// mmap(2) of fresh private memory; gives its address.
@@ -269,17 +241,7 @@ pub fn map(length: usize) -> Result<usize, Errno> {
     let protection = (libc::PROT_READ | libc::PROT_WRITE) as usize;
     let flags = (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS) as usize;
     // SAFETY: new memory at no particular address touches nothing that is there.
-    counted(unsafe {
-        call!(
-            libc::SYS_mmap,
-            "rdi" = 0usize,
-            "rsi" = length,
-            "rdx" = protection,
-            "r10" = flags,
-            "r8" = usize::MAX,
-            "r9" = 0usize
-        )
-    })
+    counted(unsafe { call!(libc::SYS_mmap, 0usize, length, protection, flags, usize::MAX, 0usize) })
 }
 
 /// munmap(2).
@@ -289,7 +251,7 @@ pub fn map(length: usize) -> Result<usize, Errno> {
 #[inline(always)]
 pub(crate) unsafe fn unmap(address: usize, length: usize) -> Result<usize, Errno> {
     // SAFETY: the caller's promise.
-    counted(unsafe { call!(libc::SYS_munmap, "rdi" = address, "rsi" = length) })
+    counted(unsafe { call!(libc::SYS_munmap, address, length) })
 }
 
 /// clock_nanosleep(2) until an absolute time of the monotonic clock.
@@ -303,10 +265,10 @@ pub(crate) fn sleep_until(time_ns: u64) -> Result<usize, Errno> {
     counted(unsafe {
         call!(
             libc::SYS_clock_nanosleep,
-            "rdi" = libc::CLOCK_MONOTONIC as usize,
-            "rsi" = libc::TIMER_ABSTIME as usize,
-            "rdx" = &raw const until,
-            "r10" = 0usize
+            libc::CLOCK_MONOTONIC as usize,
+            libc::TIMER_ABSTIME as usize,
+            &raw const until,
+            0usize
         )
     })
 }
@@ -314,54 +276,35 @@ pub(crate) fn sleep_until(time_ns: u64) -> Result<usize, Errno> {
 /// openat(2); the caller has to [`close`] the number.
 #[inline(always)]
 pub(crate) fn openat(folder: BorrowedFd<'_>, name: &CStr, flags: i32, mode: u32) -> Result<usize, Errno> {
-    let folder = folder.as_raw_fd() as usize;
     // SAFETY: the kernel reads the name up to its end.
-    counted(unsafe {
-        call!(
-            libc::SYS_openat,
-            "rdi" = folder,
-            "rsi" = name.as_ptr(),
-            "rdx" = flags as usize,
-            "r10" = mode as usize
-        )
-    })
+    counted(unsafe { call!(libc::SYS_openat, number(folder), name.as_ptr(), flags as usize, mode as usize) })
 }
 
 /// fstatat(2), as newfstatat, never statx(2): proot 5.1 does not translate paths of statx.
 #[inline(always)]
 pub(crate) fn fstatat(folder: BorrowedFd<'_>, name: &CStr, into: &mut libc::stat) -> Result<usize, Errno> {
-    let folder = folder.as_raw_fd() as usize;
     let into: *mut libc::stat = into;
     // SAFETY: the kernel reads the name up to its end and writes one stat.
-    counted(unsafe {
-        call!(libc::SYS_newfstatat, "rdi" = folder, "rsi" = name.as_ptr(), "rdx" = into, "r10" = 0usize)
-    })
+    counted(unsafe { call!(libc::SYS_newfstatat, number(folder), name.as_ptr(), into, 0usize) })
 }
 
 /// renameat(2) within one folder.
 #[inline(always)]
 pub(crate) fn renameat(folder: BorrowedFd<'_>, from: &CStr, to: &CStr) -> Result<usize, Errno> {
-    let folder = folder.as_raw_fd() as usize;
     // SAFETY: the kernel reads both names up to their ends.
-    counted(unsafe {
-        call!(libc::SYS_renameat, "rdi" = folder, "rsi" = from.as_ptr(), "rdx" = folder, "r10" = to.as_ptr())
-    })
+    counted(unsafe { call!(libc::SYS_renameat, number(folder), from.as_ptr(), number(folder), to.as_ptr()) })
 }
 
 /// unlinkat(2) of a file.
 #[inline(always)]
 pub(crate) fn unlinkat(folder: BorrowedFd<'_>, name: &CStr) -> Result<usize, Errno> {
-    let folder = folder.as_raw_fd() as usize;
     // SAFETY: the kernel reads the name up to its end.
-    counted(unsafe { call!(libc::SYS_unlinkat, "rdi" = folder, "rsi" = name.as_ptr(), "rdx" = 0usize) })
+    counted(unsafe { call!(libc::SYS_unlinkat, number(folder), name.as_ptr(), 0usize) })
 }
 
 /// getdents64(2): raw folder entries.
 #[inline(always)]
 pub(crate) fn getdents(folder: BorrowedFd<'_>, into: &mut [u8]) -> Result<usize, Errno> {
-    let folder = folder.as_raw_fd() as usize;
     // SAFETY: the kernel writes within `into`.
-    counted(unsafe {
-        call!(libc::SYS_getdents64, "rdi" = folder, "rsi" = into.as_mut_ptr(), "rdx" = into.len())
-    })
+    counted(unsafe { call!(libc::SYS_getdents64, number(folder), into.as_mut_ptr(), into.len()) })
 }

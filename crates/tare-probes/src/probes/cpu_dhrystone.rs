@@ -9,9 +9,7 @@
 
 use std::hint::black_box;
 
-use crate::harness::stopwatch::Stopwatch;
-use crate::harness::trial::prove;
-use crate::probe::{MetricDescription, Probe};
+use crate::probe::prelude::*;
 
 pub static PROBE: Probe = Probe {
     name: "cpu.dhrystone",
@@ -21,7 +19,7 @@ pub static PROBE: Probe = Probe {
     not_timed: "initialising its variables, and checking them at the end",
     distorted_by: "frequency changes; a busy sibling on the same core; the compiler that built this binary",
     parameters: &[],
-    metrics: &[MetricDescription::time("time", "loop"), MetricDescription::per_second("rate", "loop")],
+    metrics: &[time("time", "loop"), per_second("rate", "loop")],
     needs: &[],
     revision: 1,
     label: |_| "Dhrystone 2.1".into(),

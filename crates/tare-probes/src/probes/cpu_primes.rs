@@ -7,12 +7,7 @@
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tare_data::failure::Failure;
-use tare_data::metric::Reading;
-
-use crate::harness::stopwatch::{Laps, now_ns};
-use crate::harness::trial::{broken, prove};
-use crate::probe::{MetricDescription, Parameter, Probe};
+use crate::probe::prelude::*;
 
 pub static PROBE: Probe = Probe {
     name: "cpu.primes",
@@ -22,26 +17,20 @@ pub static PROBE: Probe = Probe {
     not_timed: "the start of threads; the check of the count",
     distorted_by: "frequency changes; a busy sibling on the same core; an emulated processor",
     parameters: &[
-        Parameter {
-            name: "max_prime",
-            quick: "20000",
-            reference: "20000",
-            about: "primes are counted below this number",
-        },
-        Parameter {
-            name: "threads",
-            quick: "1",
-            reference: "1",
-            about: "threads that share the events; the number of events grows with them",
-        },
+        Parameter::same("max_prime", "20000", "primes are counted below this number"),
+        Parameter::same(
+            "threads",
+            "1",
+            "threads that share the events; the number of events grows with them",
+        ),
     ],
     metrics: &[
-        MetricDescription::time("time", "event"),
-        MetricDescription::per_second("rate", "event"),
-        MetricDescription::nanoseconds("min", "event", Reading::Minimum),
-        MetricDescription::nanoseconds("mean", "event", Reading::Mean),
-        MetricDescription::quantile("p95", "event", 0.95),
-        MetricDescription::nanoseconds("max", "event", Reading::Maximum),
+        time("time", "event"),
+        per_second("rate", "event"),
+        nanoseconds("min", "event", Reading::Minimum),
+        nanoseconds("mean", "event", Reading::Mean),
+        quantile("p95", "event", 0.95),
+        nanoseconds("max", "event", Reading::Maximum),
     ],
     needs: &[],
     revision: 2,
@@ -53,11 +42,8 @@ pub static PROBE: Probe = Probe {
         }
     },
     run: |trial| {
-        let max_prime = trial.parameters().integer("max_prime")?;
-        let threads = trial.parameters().integer("threads")?;
-        if !(4..=MOST_MAX_PRIME).contains(&max_prime) || !(1..=MOST_THREADS).contains(&threads) {
-            return Err(broken("parameters", "max_prime or threads is out of bounds"));
-        }
+        let max_prime = trial.parameters().within("max_prime", 4..=MOST_MAX_PRIME)?;
+        let threads = trial.parameters().within("threads", 1..=MOST_THREADS)?;
         let expected = sieve(max_prime);
         trial.repeat(|operations, report| {
             let (laps, primes) = all_threads(threads, operations * threads, max_prime)?;

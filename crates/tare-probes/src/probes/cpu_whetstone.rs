@@ -8,12 +8,7 @@
 use std::arch::asm;
 use std::hint::black_box;
 
-use tare_data::metric::Reading;
-use tare_data::unit::{Direction, Unit};
-
-use crate::harness::stopwatch::Stopwatch;
-use crate::harness::trial::prove;
-use crate::probe::{MetricDescription, Probe};
+use crate::probe::prelude::*;
 
 pub static PROBE: Probe = Probe {
     name: "cpu.whetstone",
@@ -23,16 +18,7 @@ pub static PROBE: Probe = Probe {
     not_timed: "the check of the results",
     distorted_by: "frequency changes; a busy sibling on the same core; the C library's math functions",
     parameters: &[],
-    metrics: &[
-        MetricDescription {
-            name: "mwips",
-            series: "million",
-            reading: Reading::OperationsPerSecond,
-            unit: Unit::Mwips,
-            direction: Direction::Higher,
-        },
-        MetricDescription::time("pass", "pass"),
-    ],
+    metrics: &[rate("mwips", "million", Reading::OperationsPerSecond, Unit::Mwips), time("pass", "pass")],
     needs: &[],
     revision: 2,
     label: |_| "Whetstone, double".into(),

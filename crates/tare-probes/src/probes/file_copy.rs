@@ -4,17 +4,9 @@
 //! written over. Bytes are counted once. Nothing is synced: with the sizes of UnixBench (1 KiB blocks in
 //! 2,000 KiB, 256 B in 500 KiB, 4 KiB in 8,000 KiB) it is the cost of calls and of the page cache.
 
-use rustix::fd::{AsFd, BorrowedFd};
-use rustix::fs::OFlags;
-use rustix::io::Errno;
-use tare_data::names::Parameters;
-
-use crate::harness::buffer::Buffer;
-use crate::harness::files;
-use crate::harness::stopwatch::Stopwatch;
+use crate::harness::files::whole_blocks;
 use crate::harness::syscall::{pread, read, rewind, write};
-use crate::harness::trial::{broken, prove};
-use crate::probe::{MetricDescription, Need, Parameter, Probe};
+use crate::probe::prelude::*;
 
 pub static PROBE: Probe = Probe {
     name: "file.copy",
@@ -24,26 +16,15 @@ pub static PROBE: Probe = Probe {
     not_timed: "creating the two files",
     distorted_by: "when the file system writes back; free memory",
     parameters: &[
-        Parameter { name: "bs", quick: "1KiB", reference: "1KiB", about: "bytes per call" },
-        Parameter {
-            name: "size",
-            quick: "2000KiB",
-            reference: "2000KiB",
-            about: "bytes of each file: UnixBench has 2000 blocks of the size of bs",
-        },
+        Parameter::same("bs", "1KiB", "bytes per call"),
+        Parameter::same("size", "2000KiB", "bytes of each file: UnixBench has 2000 blocks of the size of bs"),
     ],
-    metrics: &[
-        MetricDescription::bytes_per_second("rate", "block"),
-        MetricDescription::time("block", "block"),
-    ],
+    metrics: &[bytes_per_second("rate", "block"), time("block", "block")],
     needs: &[Need::Place],
     revision: 2,
     label: |parameters| format!("copy, {} blocks", block_words(parameters)),
     run: |trial| {
-        let (block, size) = (trial.parameters().integer("bs")?, trial.parameters().integer("size")?);
-        if block == 0 || size < block || !size.is_multiple_of(block) || size > LARGEST {
-            return Err(broken("parameters", "size is not a multiple of bs, or too large"));
-        }
+        let (block, size) = whole_blocks(trial.parameters(), 1..=LARGEST, LARGEST)?;
         let directory = trial.directory()?;
         files::room(directory, 2 * size)?;
         let from = files::open(directory, "from", OFlags::TRUNC)?;

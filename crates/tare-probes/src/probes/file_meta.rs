@@ -7,16 +7,10 @@
 
 use std::ffi::CString;
 
-use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::fs::{AtFlags, CWD, Mode, OFlags};
-use rustix::io::Errno;
-use tare_data::failure::Failure;
+use rustix::fs::{AtFlags, CWD, Mode};
 
-use crate::harness::files;
-use crate::harness::stopwatch::Stopwatch;
 use crate::harness::syscall;
-use crate::harness::trial::{broken, prove};
-use crate::probe::{MetricDescription, Need, Probe};
+use crate::probe::prelude::*;
 
 const FILES_A_FOLDER: u64 = 100;
 const BYTES: usize = 1024;
@@ -34,13 +28,13 @@ pub static PROBE: Probe = Probe {
     distorted_by: "age of the folder and of the file system; journal settings; indexers and scanners that watch the place",
     parameters: &[],
     metrics: &[
-        MetricDescription::time("time", "file"),
-        MetricDescription::time("create", "create"),
-        MetricDescription::time("stat", "stat"),
-        MetricDescription::time("open", "open"),
-        MetricDescription::time("rename", "rename"),
-        MetricDescription::time("list", "list"),
-        MetricDescription::time("unlink", "unlink"),
+        time("time", "file"),
+        time("create", "create"),
+        time("stat", "stat"),
+        time("open", "open"),
+        time("rename", "rename"),
+        time("list", "list"),
+        time("unlink", "unlink"),
     ],
     needs: &[Need::Place],
     revision: 1,

@@ -12,20 +12,12 @@ use std::sync::{Arc, Barrier};
 use std::thread::Scope;
 
 use io_uring::{IoUring, opcode, types};
-use rustix::fd::{AsFd, AsRawFd, BorrowedFd};
-use rustix::fs::OFlags;
-use rustix::io::Errno;
-use tare_data::failure::{Failure, FailureKind};
+use rustix::fd::AsRawFd;
 use tare_data::generator::Generator;
-use tare_data::metric::Reading;
-use tare_data::names::Parameters;
 
-use crate::harness::buffer::Buffer;
-use crate::harness::files;
-use crate::harness::stopwatch::{Laps, now_ns};
+use crate::harness::files::whole_blocks;
 use crate::harness::syscall::{pread, pwrite};
-use crate::harness::trial::{broken, prove};
-use crate::probe::{MetricDescription, Need, Parameter, Probe};
+use crate::probe::prelude::*;
 
 pub static PROBE: Probe = Probe {
     name: "file.queue",
@@ -35,21 +27,21 @@ pub static PROBE: Probe = Probe {
     not_timed: "creating the file; setting up the ring and its buffers",
     distorted_by: "a cache below this kernel (the host of a virtual machine); the device's own cache",
     parameters: &[
-        Parameter { name: "bs", quick: "4KiB", reference: "4KiB", about: "bytes per request" },
-        Parameter { name: "op", quick: "read", reference: "read", about: "read or write" },
-        Parameter { name: "pattern", quick: "random", reference: "random", about: "random or sequential" },
-        Parameter { name: "depth", quick: "16", reference: "32", about: "requests outstanding per thread" },
-        Parameter { name: "threads", quick: "1", reference: "1", about: "threads, each with its own queue" },
-        Parameter { name: "size", quick: "32MiB", reference: "1GiB", about: "bytes of the file" },
-        Parameter { name: "engine", quick: "uring", reference: "uring", about: "uring or threads" },
+        Parameter::same("bs", "4KiB", "bytes per request"),
+        Parameter::same("op", "read", "read or write"),
+        Parameter::same("pattern", "random", "random or sequential"),
+        Parameter::sized("depth", ["16", "32"], "requests outstanding per thread"),
+        Parameter::same("threads", "1", "threads, each with its own queue"),
+        Parameter::sized("size", ["32MiB", "1GiB"], "bytes of the file"),
+        Parameter::same("engine", "uring", "uring or threads"),
     ],
     metrics: &[
-        MetricDescription::bytes_per_second("rate", "request"),
-        MetricDescription::per_second("iops", "request"),
-        MetricDescription::nanoseconds("mean", "request", Reading::Mean),
-        MetricDescription::quantile("p50", "request", 0.5),
-        MetricDescription::quantile("p99", "request", 0.99),
-        MetricDescription::nanoseconds("max", "request", Reading::Maximum),
+        bytes_per_second("rate", "request"),
+        per_second("iops", "request"),
+        nanoseconds("mean", "request", Reading::Mean),
+        quantile("p50", "request", 0.5),
+        quantile("p99", "request", 0.99),
+        nanoseconds("max", "request", Reading::Maximum),
     ],
     // io_uring is needed by one engine only: a trial without it fails with that reason.
     needs: &[Need::Place],
@@ -131,28 +123,16 @@ impl QueueSettings {
     }
 
     fn from_parameters(parameters: &Parameters) -> Result<QueueSettings, Failure> {
-        let choice = |key: &'static str, yes: &str, no: &str| match parameters.text(key)? {
-            text if text == yes => Ok(true),
-            text if text == no => Ok(false),
-            text => Err(broken(key, format!("{text} is neither {yes} nor {no}"))),
-        };
-        let (block, size) = (parameters.integer("bs")?, parameters.integer("size")?);
-        let (depth, threads) = (parameters.integer("depth")?, parameters.integer("threads")?);
-        if !(512..=1 << 28).contains(&block) || size < block || !size.is_multiple_of(block) {
-            return Err(broken("parameters", "size is not a multiple of bs, or bs is out of bounds"));
-        }
-        if !(1..=DEEPEST).contains(&depth) || !(1..=MOST_THREADS).contains(&threads) {
-            return Err(broken("parameters", "depth or threads is out of bounds"));
-        }
-        let uring = choice("engine", "uring", "threads")?;
+        let (block, size) = whole_blocks(parameters, 512..=1 << 28, u64::MAX)?;
         Ok(QueueSettings {
             block: block as usize,
             size,
-            depth: depth as usize,
-            threads: threads as usize,
-            write: choice("op", "write", "read")?,
-            random: choice("pattern", "random", "sequential")?,
-            engine: if uring { IoEngine::Uring } else { IoEngine::Threads },
+            depth: parameters.within("depth", 1..=DEEPEST)? as usize,
+            threads: parameters.within("threads", 1..=MOST_THREADS)? as usize,
+            write: parameters.one_of("op", &[("write", true), ("read", false)])?,
+            random: parameters.one_of("pattern", &[("random", true), ("sequential", false)])?,
+            engine: parameters
+                .one_of("engine", &[("uring", IoEngine::Uring), ("threads", IoEngine::Threads)])?,
         })
     }
 

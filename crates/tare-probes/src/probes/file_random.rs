@@ -9,19 +9,10 @@
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use rustix::fd::{AsFd, OwnedFd};
-use rustix::fs::OFlags;
-use rustix::io::Errno;
-use tare_data::failure::Failure;
 use tare_data::generator::Generator;
-use tare_data::names::Parameters;
 
-use crate::harness::buffer::Buffer;
-use crate::harness::files;
-use crate::harness::stopwatch::{Laps, Stopwatch, now_ns};
 use crate::harness::syscall::{fsync, pread, pwrite};
-use crate::harness::trial::{Report, broken, prove};
-use crate::probe::{MetricDescription, Need, Parameter, Probe};
+use crate::probe::prelude::*;
 
 pub static PROBE: Probe = Probe {
     name: "file.random",
@@ -31,30 +22,25 @@ pub static PROBE: Probe = Probe {
     not_timed: "creating the files",
     distorted_by: "whether the files fit into the cache (the quick size does); write caches that lie",
     parameters: &[
-        Parameter { name: "mode", quick: "rndrw", reference: "rndrw", about: "rndrw, rndrd or rndwr" },
-        Parameter { name: "bs", quick: "16KiB", reference: "16KiB", about: "bytes per request" },
-        Parameter { name: "files", quick: "16", reference: "128", about: "number of files" },
-        Parameter { name: "total", quick: "32MiB", reference: "2GiB", about: "bytes of all files" },
-        Parameter {
-            name: "fsync_every",
-            quick: "100",
-            reference: "100",
-            about: "requests after which every file is fsynced; 0: never",
-        },
-        Parameter { name: "threads", quick: "1", reference: "1", about: "threads that share the events" },
+        Parameter::same("mode", "rndrw", "rndrw, rndrd or rndwr"),
+        Parameter::same("bs", "16KiB", "bytes per request"),
+        Parameter::sized("files", ["16", "128"], "number of files"),
+        Parameter::sized("total", ["32MiB", "2GiB"], "bytes of all files"),
+        Parameter::same("fsync_every", "100", "requests after which every file is fsynced; 0: never"),
+        Parameter::same("threads", "1", "threads that share the events"),
     ],
     metrics: &[
-        MetricDescription::time("time", "request"),
-        MetricDescription::bytes_per_second("rate", "request"),
-        MetricDescription::per_second("reads", "read"),
-        MetricDescription::per_second("writes", "write"),
-        MetricDescription::per_second("fsyncs", "fsync"),
-        MetricDescription::quantile("read_p50", "read", 0.5),
-        MetricDescription::quantile("read_p95", "read", 0.95),
-        MetricDescription::quantile("write_p50", "write", 0.5),
-        MetricDescription::quantile("write_p95", "write", 0.95),
-        MetricDescription::quantile("fsync_p50", "fsync", 0.5),
-        MetricDescription::quantile("fsync_p95", "fsync", 0.95),
+        time("time", "request"),
+        bytes_per_second("rate", "request"),
+        per_second("reads", "read"),
+        per_second("writes", "write"),
+        per_second("fsyncs", "fsync"),
+        quantile("read_p50", "read", 0.5),
+        quantile("read_p95", "read", 0.95),
+        quantile("write_p50", "write", 0.5),
+        quantile("write_p95", "write", 0.95),
+        quantile("fsync_p50", "fsync", 0.5),
+        quantile("fsync_p95", "fsync", 0.95),
     ],
     needs: &[Need::Place],
     revision: 3,
@@ -123,32 +109,20 @@ struct RandomSettings {
 
 impl RandomSettings {
     fn from_parameters(parameters: &Parameters) -> Result<RandomSettings, Failure> {
-        let (block, files) = (parameters.integer("bs")?, parameters.integer("files")?);
-        let total = parameters.integer("total")?;
-        let mode = match parameters.text("mode")? {
-            "rndrw" => Mode::ReadWrite,
-            "rndrd" => Mode::Read,
-            "rndwr" => Mode::Write,
-            other => return Err(broken("mode", format!("{other} is none of rndrw, rndrd, rndwr"))),
-        };
-        if !(1..=MOST_FILES).contains(&files) || !(1..=1 << 28).contains(&block) {
-            return Err(broken("parameters", "files or bs is out of bounds"));
-        }
-        let file_bytes = total / files;
+        let (block, files) =
+            (parameters.within("bs", 1..=1 << 28)?, parameters.within("files", 1..=MOST_FILES)?);
+        let file_bytes = parameters.integer("total")? / files;
         if file_bytes < block || !file_bytes.is_multiple_of(block) {
             return Err(broken("total", "a file does not hold whole blocks"));
         }
-        let (fsync_every, threads) = (parameters.integer("fsync_every")?, parameters.integer("threads")?);
-        if !(1..=MOST_THREADS).contains(&threads) {
-            return Err(broken("threads", "out of bounds"));
-        }
+        let modes = [("rndrw", Mode::ReadWrite), ("rndrd", Mode::Read), ("rndwr", Mode::Write)];
         Ok(RandomSettings {
-            mode,
+            mode: parameters.one_of("mode", &modes)?,
             block: block as usize,
             files,
             file_bytes,
-            fsync_every,
-            threads: threads as usize,
+            fsync_every: parameters.integer("fsync_every")?,
+            threads: parameters.within("threads", 1..=MOST_THREADS)? as usize,
         })
     }
 

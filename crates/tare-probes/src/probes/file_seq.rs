@@ -5,18 +5,10 @@
 //! stands alone. Data that do not compress come from a buffer of 1 MiB or more, walked through in order
 //! (`loop=dd`: from a file in memory that holds them). open(2), read(2), write(2), fdatasync(2).
 
-use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::fs::{CWD, MemfdFlags, Mode, OFlags};
-use rustix::io::Errno;
-use tare_data::failure::{Failure, FailureKind};
-use tare_data::names::{BadParameter, Parameters};
+use rustix::fs::{CWD, MemfdFlags, Mode};
 
-use crate::harness::buffer::Buffer;
-use crate::harness::files;
-use crate::harness::stopwatch::{Stopwatch, now_ns};
 use crate::harness::syscall;
-use crate::harness::trial::{Report, Trial, broken, prove};
-use crate::probe::{MetricDescription, Need, Parameter, Probe};
+use crate::probe::prelude::*;
 
 pub static PROBE: Probe = Probe {
     name: "file.seq",
@@ -26,39 +18,27 @@ pub static PROBE: Probe = Probe {
     not_timed: "opening; filling and warming, or dropping, the file to be read; checking what was read",
     distorted_by: "where the bytes really go (see the facts of the place); free memory; age of the file system",
     parameters: &[
-        Parameter { name: "bs", quick: "1MiB", reference: "1MiB", about: "bytes per call" },
-        Parameter { name: "op", quick: "write", reference: "write", about: "write (a new file) or read" },
-        Parameter {
-            name: "sync",
-            quick: "fdatasync",
-            reference: "fdatasync",
-            about: "writing: none, fdatasync or fsync at the end, dsync (each write) or direct (O_DIRECT)",
-        },
-        Parameter {
-            name: "cache",
-            quick: "warm",
-            reference: "warm",
-            about: "reading: warm, cold (dropped from the cache, and verified) or direct (O_DIRECT)",
-        },
-        Parameter { name: "size", quick: "32MiB", reference: "1GiB", about: "bytes of the file" },
-        Parameter {
-            name: "data",
-            quick: "random",
-            reference: "zero",
-            about: "random: incompressible; zero: as from /dev/zero",
-        },
-        Parameter {
-            name: "loop",
-            quick: "plain",
-            reference: "dd",
-            about: "dd: a read call and a write call per block; plain: only the call on the file",
-        },
+        Parameter::same("bs", "1MiB", "bytes per call"),
+        Parameter::same("op", "write", "write (a new file) or read"),
+        Parameter::same(
+            "sync",
+            "fdatasync",
+            "writing: none, fdatasync or fsync at the end, dsync (each write) or direct (O_DIRECT)",
+        ),
+        Parameter::same(
+            "cache",
+            "warm",
+            "reading: warm, cold (dropped from the cache, and verified) or direct (O_DIRECT)",
+        ),
+        Parameter::sized("size", ["32MiB", "1GiB"], "bytes of the file"),
+        Parameter::sized("data", ["random", "zero"], "random: incompressible; zero: as from /dev/zero"),
+        Parameter::sized(
+            "loop",
+            ["plain", "dd"],
+            "dd: a read call and a write call per block; plain: only the call on the file",
+        ),
     ],
-    metrics: &[
-        MetricDescription::bytes_per_second("rate", "block"),
-        MetricDescription::time("block", "block"),
-        MetricDescription::time("sync", "sync"),
-    ],
+    metrics: &[bytes_per_second("rate", "block"), time("block", "block"), time("sync", "sync")],
     needs: &[Need::Place],
     revision: 2,
     label,
@@ -109,43 +89,25 @@ enum Cache {
     Direct,
 }
 
-/// One of several words that a parameter may have.
-fn choose<T: Copy>(parameters: &Parameters, key: &str, of: &[(&str, T)]) -> Result<T, BadParameter> {
-    let text = parameters.text(key)?;
-    let found = of.iter().find(|(word, _)| *word == text);
-    found.map(|(_, value)| *value).ok_or_else(|| BadParameter {
-        key: key.to_owned(),
-        value: Some(text.to_owned()),
-        wanted: "one of its values (see tare show file.seq)",
-    })
-}
-
 impl SequentialSettings {
     fn from_parameters(parameters: &Parameters) -> Result<SequentialSettings, Failure> {
-        let (block, size) = (parameters.integer("bs")?, parameters.integer("size")?);
-        if !(1..=LARGEST_BLOCK).contains(&block) || size == 0 {
-            return Err(broken("parameters", "bs or size is out of bounds"));
-        }
-        let sync = choose(
-            parameters,
-            "sync",
-            &[
-                ("none", Sync::None),
-                ("fdatasync", Sync::Fdatasync),
-                ("fsync", Sync::Fsync),
-                ("dsync", Sync::Dsync),
-                ("direct", Sync::Direct),
-            ],
-        )?;
+        let syncs = [
+            ("none", Sync::None),
+            ("fdatasync", Sync::Fdatasync),
+            ("fsync", Sync::Fsync),
+            ("dsync", Sync::Dsync),
+            ("direct", Sync::Direct),
+        ];
+        let sync = parameters.one_of("sync", &syncs)?;
         let cache = [("warm", Cache::Warm), ("cold", Cache::Cold), ("direct", Cache::Direct)];
-        let cache = choose(parameters, "cache", &cache)?;
+        let cache = parameters.one_of("cache", &cache)?;
         let operations = [("write", Operation::Write(sync)), ("read", Operation::Read(cache))];
         Ok(SequentialSettings {
-            block: block as usize,
-            size,
-            operation: choose(parameters, "op", &operations)?,
-            zero: choose(parameters, "data", &[("random", false), ("zero", true)])?,
-            both: choose(parameters, "loop", &[("plain", false), ("dd", true)])?,
+            block: parameters.within("bs", 1..=LARGEST_BLOCK)? as usize,
+            size: parameters.within("size", 1..=u64::MAX)?,
+            operation: parameters.one_of("op", &operations)?,
+            zero: parameters.one_of("data", &[("random", false), ("zero", true)])?,
+            both: parameters.one_of("loop", &[("plain", false), ("dd", true)])?,
         })
     }
 

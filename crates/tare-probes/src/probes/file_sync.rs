@@ -3,17 +3,8 @@
 //! Blocks of a file that is there already are overwritten in turn, so that no metadata change with them, as
 //! in a preallocated log: pwrite(2), then fdatasync(2).
 
-use rustix::fd::{AsFd, BorrowedFd};
-use rustix::fs::OFlags;
-use rustix::io::Errno;
-use tare_data::metric::Reading;
-
-use crate::harness::buffer::Buffer;
-use crate::harness::files;
-use crate::harness::stopwatch::{Laps, now_ns};
 use crate::harness::syscall::{fdatasync, pread, pwrite};
-use crate::harness::trial::{broken, prove};
-use crate::probe::{MetricDescription, Need, Probe};
+use crate::probe::prelude::*;
 
 const BLOCK: usize = 4096;
 /// Blocks of the file: 1 MiB.
@@ -28,13 +19,13 @@ pub static PROBE: Probe = Probe {
     distorted_by: "write caches that lie; file systems in memory; journal settings; other writers on the disk",
     parameters: &[],
     metrics: &[
-        MetricDescription::time("time", "commit"),
-        MetricDescription::quantile("p50", "commit", 0.5),
-        MetricDescription::quantile("p99", "commit", 0.99),
-        MetricDescription::nanoseconds("write", "write", Reading::Mean),
-        MetricDescription::nanoseconds("sync", "sync", Reading::Mean),
-        MetricDescription::per_second("rate", "commit"),
-        MetricDescription::first("commit"),
+        time("time", "commit"),
+        quantile("p50", "commit", 0.5),
+        quantile("p99", "commit", 0.99),
+        nanoseconds("write", "write", Reading::Mean),
+        nanoseconds("sync", "sync", Reading::Mean),
+        per_second("rate", "commit"),
+        first("commit"),
     ],
     needs: &[Need::Place],
     revision: 1,

@@ -4,9 +4,8 @@
 //! two wake-ups. On one processor that is two context switches; on two it is two wake-ups across them.
 //! Where the processes run is worth a factor of four, so it is a parameter. pipe(7), sched_setaffinity(2).
 
-use crate::harness::handover::{Ends, PIN, exchange_counter};
-use crate::harness::trial::broken;
-use crate::probe::{MetricDescription, Probe};
+use crate::harness::handover::{Ends, exchange_counter};
+use crate::probe::prelude::*;
 
 pub static PROBE: Probe = Probe {
     name: "ipc.context",
@@ -16,11 +15,7 @@ pub static PROBE: Probe = Probe {
     not_timed: "the fork of the other process",
     distorted_by: "where the scheduler places the two processes; idle states of a second processor; ptrace",
     parameters: &[PIN],
-    metrics: &[
-        MetricDescription::time("time", "round"),
-        MetricDescription::per_second("rate", "round"),
-        MetricDescription::first("round"),
-    ],
+    metrics: &[time("time", "round"), per_second("rate", "round"), first("round")],
     needs: &[],
     revision: 1,
     label: |parameters| match parameters.text("pin") {

@@ -5,13 +5,8 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use rustix::io::Errno;
-
-use crate::harness::handover::{PIN, Placement};
-use crate::harness::stopwatch::Stopwatch;
 use crate::harness::syscall::{futex_wait, futex_wake};
-use crate::harness::trial::{broken, prove};
-use crate::probe::{MetricDescription, Probe};
+use crate::probe::prelude::*;
 
 pub static PROBE: Probe = Probe {
     name: "ipc.futex",
@@ -21,11 +16,7 @@ pub static PROBE: Probe = Probe {
     not_timed: "the start of the other thread, in each batch",
     distorted_by: "where the scheduler places the two threads; idle states of a second processor; ptrace",
     parameters: &[PIN],
-    metrics: &[
-        MetricDescription::time("time", "round"),
-        MetricDescription::per_second("rate", "round"),
-        MetricDescription::first("round"),
-    ],
+    metrics: &[time("time", "round"), per_second("rate", "round"), first("round")],
     needs: &[],
     revision: 1,
     label: |parameters| match parameters.text("pin") {
@@ -34,8 +25,7 @@ pub static PROBE: Probe = Probe {
         _ => "futex round trip".into(),
     },
     run: |trial| {
-        let placement = Placement::parse(trial.parameters().text(PIN.name)?)?;
-        placement.here()?;
+        let placement = Placement::of(trial.parameters())?;
         trial.repeat(|operations, report| {
             let turns = u32::try_from(2 * (operations + 1));
             let turns = turns.map_err(|_| broken("a batch", "more turns than the word counts"))?;

@@ -3,14 +3,8 @@
 //! The definition is that of UnixBench's pipe throughput: two system calls and two copies, no other process
 //! and no waiting. pipe(2).
 
-use rustix::fd::{AsFd, BorrowedFd};
-use rustix::io::Errno;
-
-use crate::harness::buffer::Buffer;
-use crate::harness::stopwatch::Stopwatch;
 use crate::harness::syscall::{read, write};
-use crate::harness::trial::{broken, prove};
-use crate::probe::{MetricDescription, Probe};
+use crate::probe::prelude::*;
 
 /// UnixBench's size.
 const BYTES: usize = 512;
@@ -23,11 +17,7 @@ pub static PROBE: Probe = Probe {
     not_timed: "creating the pipe",
     distorted_by: "seccomp filters, ptrace; speed of memory copies",
     parameters: &[],
-    metrics: &[
-        MetricDescription::time("time", "pair"),
-        MetricDescription::per_second("rate", "pair"),
-        MetricDescription::first("pair"),
-    ],
+    metrics: &[time("time", "pair"), per_second("rate", "pair"), first("pair")],
     needs: &[],
     revision: 1,
     label: |_| "pipe, 512 B".into(),

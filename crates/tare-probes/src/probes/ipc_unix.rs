@@ -3,13 +3,10 @@
 //! The least that a request to a local service (a database, a display server, a container runtime's API) costs.
 //! As `ipc.context`, with a stream socket in place of two pipes. unix(7), socketpair(2).
 
-use rustix::fd::OwnedFd;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
-use tare_data::failure::Failure;
 
-use crate::harness::handover::{Ends, PIN, exchange_counter};
-use crate::harness::trial::broken;
-use crate::probe::{MetricDescription, Probe};
+use crate::harness::handover::{Ends, exchange_counter};
+use crate::probe::prelude::*;
 
 pub static PROBE: Probe = Probe {
     name: "ipc.unix",
@@ -19,11 +16,7 @@ pub static PROBE: Probe = Probe {
     not_timed: "the fork of the other process",
     distorted_by: "where the scheduler places the two processes; idle states of a second processor; ptrace",
     parameters: &[PIN],
-    metrics: &[
-        MetricDescription::time("time", "round"),
-        MetricDescription::per_second("rate", "round"),
-        MetricDescription::first("round"),
-    ],
+    metrics: &[time("time", "round"), per_second("rate", "round"), first("round")],
     needs: &[],
     revision: 1,
     label: |parameters| match parameters.text("pin") {

@@ -4,11 +4,7 @@
 //! which picks the best instructions that the processor reports: what an environment hides of the
 //! processor (CPUID) shows here. memcpy(3).
 
-use crate::harness::buffer::Buffer;
-use crate::harness::files::size_words;
-use crate::harness::stopwatch::Stopwatch;
-use crate::harness::trial::{broken, prove};
-use crate::probe::{MetricDescription, Parameter, Probe};
+use crate::probe::prelude::*;
 
 pub static PROBE: Probe = Probe {
     name: "mem.copy",
@@ -17,13 +13,8 @@ pub static PROBE: Probe = Probe {
     timed: "a loop of copies of the whole buffer",
     not_timed: "filling the buffers; checking the copy",
     distorted_by: "other users of the memory bus; huge pages; sizes that fit into a cache; emulated processors",
-    parameters: &[Parameter {
-        name: "size",
-        quick: "16MiB",
-        reference: "256MiB",
-        about: "bytes of each buffer",
-    }],
-    metrics: &[MetricDescription::bytes_per_second("rate", "copy"), MetricDescription::time("time", "copy")],
+    parameters: &[Parameter::sized("size", ["16MiB", "256MiB"], "bytes of each buffer")],
+    metrics: &[bytes_per_second("rate", "copy"), time("time", "copy")],
     needs: &[],
     revision: 1,
     label: |parameters| {
@@ -31,10 +22,7 @@ pub static PROBE: Probe = Probe {
         format!("memory copy, {size}")
     },
     run: |trial| {
-        let size = trial.parameters().integer("size")?;
-        if !(8..=LARGEST).contains(&size) {
-            return Err(broken("size", "it is out of bounds"));
-        }
+        let size = trial.parameters().within("size", 8..=LARGEST)?;
         let mut from = Buffer::random(size as usize, trial.seed())?;
         let mut to = Buffer::zeroed(size as usize)?;
         trial.repeat(|operations, report| {

@@ -3,10 +3,7 @@
 //! Memory is mapped in pieces of 4,096 pages, with huge pages disabled, one byte of each page is written,
 //! and the piece is given back. Zeroing the page is part of the fault. mmap(2), madvise(2).
 
-use crate::harness::buffer::Buffer;
-use crate::harness::stopwatch::Stopwatch;
-use crate::harness::trial::prove;
-use crate::probe::{MetricDescription, Probe};
+use crate::probe::prelude::*;
 
 /// Pages touched before they are given back: 16 MiB of 4 KiB pages fits everywhere.
 const PIECE_PAGES: u64 = 4_096;
@@ -19,11 +16,7 @@ pub static PROBE: Probe = Probe {
     not_timed: "mmap, munmap and the check; the clock reads around each 4,096 pages",
     distorted_by: "huge pages (disabled where the kernel allows it); nested paging; memory pressure",
     parameters: &[],
-    metrics: &[
-        MetricDescription::time("time", "page"),
-        MetricDescription::per_second("rate", "page"),
-        MetricDescription::first("page"),
-    ],
+    metrics: &[time("time", "page"), per_second("rate", "page"), first("page")],
     needs: &[],
     revision: 1,
     label: |_| "page fault".into(),

@@ -5,14 +5,9 @@
 //! next. Far larger than the caches it is the latency of memory with a miss in the translation buffer, which
 //! nested paging makes slower: what a virtual machine costs a program with big data.
 
-use tare_data::failure::Failure;
 use tare_data::generator::Generator;
 
-use crate::harness::buffer::Buffer;
-use crate::harness::files::size_words;
-use crate::harness::stopwatch::Stopwatch;
-use crate::harness::trial::{broken, prove};
-use crate::probe::{MetricDescription, Parameter, Probe};
+use crate::probe::prelude::*;
 
 /// Bytes of a cache line on every machine that tare is built for.
 const LINE: usize = 64;
@@ -24,13 +19,8 @@ pub static PROBE: Probe = Probe {
     timed: "a loop of loads, each of which needs the result of the one before",
     not_timed: "building the chain",
     distorted_by: "huge pages (disabled); sizes that fit into a cache; other users of the memory bus",
-    parameters: &[Parameter {
-        name: "size",
-        quick: "32MiB",
-        reference: "256MiB",
-        about: "bytes that the chain covers",
-    }],
-    metrics: &[MetricDescription::time("time", "load")],
+    parameters: &[Parameter::sized("size", ["32MiB", "256MiB"], "bytes that the chain covers")],
+    metrics: &[time("time", "load")],
     needs: &[],
     revision: 1,
     label: |parameters| {
@@ -38,10 +28,7 @@ pub static PROBE: Probe = Probe {
         format!("memory latency, {size}")
     },
     run: |trial| {
-        let size = trial.parameters().integer("size")?;
-        if !(2 * LINE as u64..=LARGEST).contains(&size) {
-            return Err(broken("size", "it is out of bounds"));
-        }
+        let size = trial.parameters().within("size", 2 * LINE as u64..=LARGEST)?;
         let chain = chain(size as usize / LINE, trial.seed())?;
         let mut at = 0;
         trial.repeat(|operations, report| {

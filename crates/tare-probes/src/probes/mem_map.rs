@@ -3,13 +3,8 @@
 //! One operation maps a block of anonymous memory, writes one byte into each of its pages, and unmaps it.
 //! mmap(2), munmap(2).
 
-use rustix::io::Errno;
-
-use crate::harness::files::size_words;
-use crate::harness::stopwatch::Stopwatch;
 use crate::harness::syscall::{map, unmap};
-use crate::harness::trial::{broken, prove};
-use crate::probe::{MetricDescription, Parameter, Probe};
+use crate::probe::prelude::*;
 
 pub static PROBE: Probe = Probe {
     name: "mem.map",
@@ -18,8 +13,8 @@ pub static PROBE: Probe = Probe {
     timed: "a loop of mmap, a write to each page, and munmap",
     not_timed: "the clock reads around the loop",
     distorted_by: "huge pages, where the block is large enough for one; nested paging; TLB flushes on other processors",
-    parameters: &[Parameter { name: "size", quick: "64KiB", reference: "64KiB", about: "bytes of a block" }],
-    metrics: &[MetricDescription::time("time", "piece"), MetricDescription::first("piece")],
+    parameters: &[Parameter::same("size", "64KiB", "bytes of a block")],
+    metrics: &[time("time", "piece"), first("piece")],
     needs: &[],
     revision: 1,
     label: |parameters| {
@@ -27,10 +22,7 @@ pub static PROBE: Probe = Probe {
         format!("map + unmap, {size}")
     },
     run: |trial| {
-        let size = trial.parameters().integer("size")?;
-        if !(1..=LARGEST).contains(&size) {
-            return Err(broken("size", "it is out of bounds"));
-        }
+        let size = trial.parameters().within("size", 1..=LARGEST)?;
         let page = rustix::param::page_size();
         trial.repeat(|operations, report| {
             let (stopwatch, touched) =

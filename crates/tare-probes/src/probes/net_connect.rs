@@ -4,19 +4,12 @@
 //! not run out of ports. Unlike netperf, the connection is not bound to a port beforehand. connect(2) is timed
 //! within, and also by itself. tcp(7).
 
-use tare_data::failure::{Failure, FailureKind};
-use tare_data::metric::Reading;
-
-use crate::harness::buffer::Buffer;
-use crate::harness::handover::{PIN, Placement};
-use crate::harness::stopwatch::Laps;
-use crate::harness::trial::prove;
 use crate::net::connections::{self, Connections};
 use crate::net::far::Far;
 use crate::net::flow::Flow;
 use crate::net::token::TOKEN_BYTES;
 use crate::net::{sockets, streams};
-use crate::probe::{MetricDescription, Need, Parameter, Probe};
+use crate::probe::prelude::*;
 
 pub static PROBE: Probe = Probe {
     name: "net.connect",
@@ -26,30 +19,29 @@ pub static PROBE: Probe = Probe {
     not_timed: "recording the times in the histograms",
     distorted_by: "connections of earlier rounds in TIME_WAIT; firewalls that track connections; SYN cookies",
     parameters: &[
-        Parameter {
-            name: "request",
-            quick: "16",
-            reference: "16",
-            about: "bytes of a request; with a tare peer it carries a token and has at least 16",
-        },
-        Parameter { name: "response", quick: "1", reference: "1", about: "bytes of a response" },
+        Parameter::same(
+            "request",
+            "16",
+            "bytes of a request; with a tare peer it carries a token and has at least 16",
+        ),
+        Parameter::same("response", "1", "bytes of a response"),
         PIN,
     ],
     metrics: &[
-        MetricDescription::time("time", "transaction"),
-        MetricDescription::quantile("p50", "transaction", 0.5),
-        MetricDescription::quantile("p90", "transaction", 0.9),
-        MetricDescription::quantile("p99", "transaction", 0.99),
-        MetricDescription::quantile("p99.9", "transaction", 0.999),
-        MetricDescription::nanoseconds("min", "transaction", Reading::Minimum),
-        MetricDescription::nanoseconds("mean", "transaction", Reading::Mean),
-        MetricDescription::nanoseconds("max", "transaction", Reading::Maximum),
-        MetricDescription::nanoseconds("sd", "transaction", Reading::StandardDeviation),
-        MetricDescription::per_second("rate", "transaction"),
-        MetricDescription::nanoseconds("connect", "connect", Reading::Mean),
-        MetricDescription::quantile("connect p50", "connect", 0.5),
-        MetricDescription::quantile("connect p99", "connect", 0.99),
-        MetricDescription::nanoseconds("connect first", "connect", Reading::Cold),
+        time("time", "transaction"),
+        quantile("p50", "transaction", 0.5),
+        quantile("p90", "transaction", 0.9),
+        quantile("p99", "transaction", 0.99),
+        quantile("p99.9", "transaction", 0.999),
+        nanoseconds("min", "transaction", Reading::Minimum),
+        nanoseconds("mean", "transaction", Reading::Mean),
+        nanoseconds("max", "transaction", Reading::Maximum),
+        nanoseconds("sd", "transaction", Reading::StandardDeviation),
+        per_second("rate", "transaction"),
+        nanoseconds("connect", "connect", Reading::Mean),
+        quantile("connect p50", "connect", 0.5),
+        quantile("connect p99", "connect", 0.99),
+        nanoseconds("connect first", "connect", Reading::Cold),
     ],
     needs: &[Need::Peer],
     revision: 1,
@@ -59,8 +51,7 @@ pub static PROBE: Probe = Probe {
         let size = |key| parameters.integer(key).map(|bytes| u32::try_from(bytes).unwrap_or(u32::MAX));
         let (request, response) = (size("request")?, size("response")?);
         let flow = Flow::Connections { request, response }.checked()?;
-        let placement = Placement::parse(parameters.text(PIN.name)?)?;
-        placement.here()?;
+        let placement = Placement::of(parameters)?;
         let mut far = Far::open(trial, &flow, placement)?;
         let mut outgoing = Buffer::zeroed(request as usize)?;
         outgoing.fill(streams::REQUEST);
@@ -109,6 +100,6 @@ mod tests {
     #[test]
     fn a_parameter_that_is_no_placement_is_refused() {
         let failure = run(&request(&PROBE, &[("pin", "both")])).unwrap_err();
-        assert_eq!(failure, broken("pin", "both is neither none, same nor cross"));
+        assert_eq!(failure, broken("parameter pin=both", "is not one of none, same, cross"));
     }
 }

@@ -5,18 +5,14 @@
 //! undisturbed. A stack that stamps nothing (gVisor's) makes its hops "not visible", never zero. The hops add up to
 //! the round trip: the path between the ends is what the others leave of it. udp(7), socket(7).
 
-use tare_data::metric::Reading;
-
-use crate::harness::handover::{PIN, Placement};
-use crate::harness::trial::{broken, prove};
 use crate::net::far::Far;
 use crate::net::flow::Flow;
 use crate::net::hops::{Hops, Near};
-use crate::probe::{MetricDescription, Need, Probe};
+use crate::probe::prelude::*;
 
 /// A mean: means of parts add up to the mean of the whole.
 const fn mean(name: &'static str) -> MetricDescription {
-    MetricDescription::nanoseconds(name, name, Reading::Mean)
+    nanoseconds(name, name, Reading::Mean)
 }
 
 pub static PROBE: Probe = Probe {
@@ -37,15 +33,14 @@ pub static PROBE: Probe = Probe {
         mean("far turn"),
         mean("far leave"),
         mean("arrival"),
-        MetricDescription::nanoseconds("arrival sd", "arrival", Reading::StandardDeviation),
-        MetricDescription::quantile("round p50", "round", 0.5),
+        nanoseconds("arrival sd", "arrival", Reading::StandardDeviation),
+        quantile("round p50", "round", 0.5),
     ],
     needs: &[Need::Peer],
     revision: 1,
     label: |_| "round trip, by hop".into(),
     run: |trial| {
-        let placement = Placement::parse(trial.parameters().text(PIN.name)?)?;
-        placement.here()?;
+        let placement = Placement::of(trial.parameters())?;
         let far = Far::open(trial, &Flow::Hops, placement)?;
         let (line, _) = far.greet()?;
         line.connect().map_err(|e| broken("connecting to the far end", e))?;

@@ -8,20 +8,11 @@
 //! flight (netperf's -b N-1). At a fixed `rate` a request's time counts from when it was to be sent, so that a
 //! stall is seen by all the requests that it held up. tcp(7), udp(7).
 
-use rustix::fd::AsFd;
-use tare_data::failure::Failure;
-use tare_data::metric::Reading;
-use tare_data::unit::Unit;
-
-use crate::harness::buffer::Buffer;
-use crate::harness::handover::{PIN, Placement};
-use crate::harness::stopwatch::Laps;
-use crate::harness::trial::{Trial, broken, prove};
 use crate::net::far::Far;
 use crate::net::flow::{Flow, Pace, Rounds, Transport};
 use crate::net::ledger::{Counts, Ledger};
 use crate::net::{datagrams, sockets, streams};
-use crate::probe::{MetricDescription, Need, Parameter, Probe};
+use crate::probe::prelude::*;
 
 pub static PROBE: Probe = Probe {
     name: "net.rr",
@@ -33,40 +24,34 @@ pub static PROBE: Probe = Probe {
                 datagram that is given up, which is counted as lost",
     distorted_by: "which processors the two ends run on; idle states; offloads; firewalls on the path",
     parameters: &[
-        Parameter { name: "protocol", quick: "tcp", reference: "tcp", about: "tcp or udp" },
-        Parameter { name: "request", quick: "1", reference: "1", about: "bytes of a request" },
-        Parameter {
-            name: "response",
-            quick: "1",
-            reference: "1",
-            about: "bytes of a response; over udp at most the bytes of a request",
-        },
-        Parameter { name: "nodelay", quick: "no", reference: "no", about: "yes: TCP_NODELAY, as netperf -D" },
-        Parameter { name: "burst", quick: "1", reference: "1", about: "requests in flight" },
-        Parameter {
-            name: "rate",
-            quick: "0",
-            reference: "0",
-            about: "requests a second, sent when they are due; 0: a response brings the next request",
-        },
+        Parameter::same("protocol", "tcp", "tcp or udp"),
+        Parameter::same("request", "1", "bytes of a request"),
+        Parameter::same("response", "1", "bytes of a response; over udp at most the bytes of a request"),
+        Parameter::same("nodelay", "no", "yes: TCP_NODELAY, as netperf -D"),
+        Parameter::same("burst", "1", "requests in flight"),
+        Parameter::same(
+            "rate",
+            "0",
+            "requests a second, sent when they are due; 0: a response brings the next request",
+        ),
         PIN,
     ],
     metrics: &[
-        MetricDescription::time("time", "round"),
-        MetricDescription::quantile("p50", "round", 0.5),
-        MetricDescription::quantile("p90", "round", 0.9),
-        MetricDescription::quantile("p99", "round", 0.99),
-        MetricDescription::quantile("p99.9", "round", 0.999),
-        MetricDescription::nanoseconds("min", "round", Reading::Minimum),
-        MetricDescription::nanoseconds("mean", "round", Reading::Mean),
-        MetricDescription::nanoseconds("max", "round", Reading::Maximum),
-        MetricDescription::nanoseconds("sd", "round", Reading::StandardDeviation),
-        MetricDescription::per_second("rate", "round"),
-        MetricDescription::nanoseconds("connect", "connect", Reading::Cold),
-        MetricDescription::gauge("lost", "lost", Unit::Count),
-        MetricDescription::gauge("late", "late", Unit::Count),
-        MetricDescription::gauge("duplicated", "duplicated", Unit::Count),
-        MetricDescription::gauge("reordered", "reordered", Unit::Count),
+        time("time", "round"),
+        quantile("p50", "round", 0.5),
+        quantile("p90", "round", 0.9),
+        quantile("p99", "round", 0.99),
+        quantile("p99.9", "round", 0.999),
+        nanoseconds("min", "round", Reading::Minimum),
+        nanoseconds("mean", "round", Reading::Mean),
+        nanoseconds("max", "round", Reading::Maximum),
+        nanoseconds("sd", "round", Reading::StandardDeviation),
+        per_second("rate", "round"),
+        nanoseconds("connect", "connect", Reading::Cold),
+        gauge("lost", "lost", Unit::Count),
+        gauge("late", "late", Unit::Count),
+        gauge("duplicated", "duplicated", Unit::Count),
+        gauge("reordered", "reordered", Unit::Count),
     ],
     needs: &[Need::Peer],
     revision: 3,
@@ -83,22 +68,13 @@ pub static PROBE: Probe = Probe {
     },
     run: |trial| {
         let parameters = trial.parameters();
-        let transport = match parameters.text("protocol")? {
-            "tcp" => Transport::Tcp,
-            "udp" => Transport::Udp,
-            other => return Err(broken("protocol", format!("{other} is neither tcp nor udp"))),
-        };
-        let no_delay = match parameters.text("nodelay")? {
-            "no" => false,
-            "yes" => true,
-            other => return Err(broken("nodelay", format!("{other} is neither yes nor no"))),
-        };
+        let transport = parameters.one_of("protocol", &[("tcp", Transport::Tcp), ("udp", Transport::Udp)])?;
+        let no_delay = parameters.one_of("nodelay", &[("no", false), ("yes", true)])?;
         let size = |key| parameters.integer(key).map(|bytes| u32::try_from(bytes).unwrap_or(u32::MAX));
         let rounds = Rounds { transport, request: size("request")?, response: size("response")?, no_delay };
         let flow = Flow::Rounds(rounds.clone()).checked()?;
         let pace = Pace::from_parameters(parameters)?;
-        let placement = Placement::parse(parameters.text(PIN.name)?)?;
-        placement.here()?;
+        let placement = Placement::of(parameters)?;
         let far = Far::open(trial, &flow, placement)?;
         match transport {
             Transport::Tcp => over_tcp(trial, far, &rounds, pace),

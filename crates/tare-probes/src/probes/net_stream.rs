@@ -4,19 +4,11 @@
 //! the congestion control one of 1.4 (netperf on loopback, two processors), so both are parameters, and only like is
 //! compared with like. A batch ends when the receiving end has all of it, not when it is in a buffer. tcp(7).
 
-use rustix::fd::{AsFd, OwnedFd};
-use tare_data::metric::Reading;
-use tare_data::unit::Unit;
-
-use crate::harness::buffer::Buffer;
-use crate::harness::handover::{PIN, Placement};
-use crate::harness::stopwatch::Stopwatch;
-use crate::harness::trial::{broken, prove};
 use crate::net::far::Far;
 use crate::net::flow::{Direction, Flow, Transfer};
 use crate::net::sockets;
 use crate::net::transfer::{self, LARGEST_BATCH};
-use crate::probe::{MetricDescription, Need, Parameter, Probe};
+use crate::probe::prelude::*;
 
 /// The value of `congestion` that leaves the choice to each end's system.
 const SYSTEM: &str = "system";
@@ -29,21 +21,20 @@ pub static PROBE: Probe = Probe {
     not_timed: "connecting, which is a metric of its own",
     distorted_by: "size of a write; congestion control; socket buffers; offloads; other traffic on the path",
     parameters: &[
-        Parameter { name: "direction", quick: "send", reference: "send", about: "send or receive" },
-        Parameter { name: "size", quick: "16KiB", reference: "16KiB", about: "bytes of a write" },
-        Parameter {
-            name: "congestion",
-            quick: SYSTEM,
-            reference: SYSTEM,
-            about: "congestion control of the sending end, e.g. cubic or reno; system: the system's default, which is recorded as a fact",
-        },
+        Parameter::same("direction", "send", "send or receive"),
+        Parameter::same("size", "16KiB", "bytes of a write"),
+        Parameter::same(
+            "congestion",
+            SYSTEM,
+            "congestion control of the sending end, e.g. cubic or reno; system: the system's default, which is recorded as a fact",
+        ),
         PIN,
     ],
     metrics: &[
-        MetricDescription::bits_per_second("rate", "stream"),
-        MetricDescription::bytes_per_second("bytes", "stream"),
-        MetricDescription::nanoseconds("connect", "connect", Reading::Cold),
-        MetricDescription::gauge("sent again", "sent again", Unit::Count),
+        rate("rate", "stream", Reading::BitsPerSecond, Unit::BitsPerSecond),
+        bytes_per_second("bytes", "stream"),
+        nanoseconds("connect", "connect", Reading::Cold),
+        gauge("sent again", "sent again", Unit::Count),
     ],
     needs: &[Need::Peer],
     revision: 1,
@@ -54,16 +45,12 @@ pub static PROBE: Probe = Probe {
     },
     run: |trial| {
         let parameters = trial.parameters();
-        let direction = match parameters.text("direction")? {
-            "send" => Direction::Send,
-            "receive" => Direction::Receive,
-            other => return Err(broken("direction", format!("{other} is neither send nor receive"))),
-        };
+        let directions = [("send", Direction::Send), ("receive", Direction::Receive)];
+        let direction = parameters.one_of("direction", &directions)?;
         let size = u32::try_from(parameters.integer("size")?).unwrap_or(u32::MAX);
         let congestion = Some(parameters.text("congestion")?.to_owned()).filter(|name| name != SYSTEM);
         let flow = Flow::Transfer(Transfer { direction, size, congestion: congestion.clone() }).checked()?;
-        let placement = Placement::parse(parameters.text(PIN.name)?)?;
-        placement.here()?;
+        let placement = Placement::of(parameters)?;
         let mut far = Far::open(trial, &flow, placement)?;
         let mut buffer = Buffer::random(size as usize, trial.seed())?;
         let mut connection: Option<OwnedFd> = None;

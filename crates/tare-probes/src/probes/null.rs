@@ -1,8 +1,6 @@
 //! `null`: nothing at all, timed: the cost of the harness itself.
 
-use crate::harness::stopwatch::Stopwatch;
-use crate::harness::trial::prove;
-use crate::probe::{MetricDescription, Probe};
+use crate::probe::prelude::*;
 
 pub static PROBE: Probe = Probe {
     name: "null",
@@ -12,7 +10,7 @@ pub static PROBE: Probe = Probe {
     not_timed: "the two clock reads around the loop",
     distorted_by: "frequency changes; a busy neighbour",
     parameters: &[],
-    metrics: &[MetricDescription::time("time", "turn")],
+    metrics: &[time("time", "turn")],
     needs: &[],
     revision: 1,
     label: |_| "empty loop (harness)".into(),

@@ -12,14 +12,11 @@ use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use rustix::fd::{AsFd, AsRawFd, OwnedFd};
-use rustix::fs::{CWD, Mode, OFlags};
-use tare_data::failure::{Failure, FailureKind};
+use rustix::fd::AsRawFd;
+use rustix::fs::{CWD, Mode};
 
 use crate::harness::child::Child;
-use crate::harness::stopwatch::{Stopwatch, now_ns};
-use crate::harness::trial::{broken, prove};
-use crate::probe::{MetricDescription, Parameter, Probe};
+use crate::probe::prelude::*;
 
 pub static PROBE: Probe = Probe {
     name: "proc.exec",
@@ -29,17 +26,12 @@ pub static PROBE: Probe = Probe {
     not_timed: "the fork of the process that becomes the chain; the pipe that returns the result",
     distorted_by: "size of the binary and its relocations; page cache of the place that holds it; \
                    with target=dynamic the environment's dynamic linker and libraries",
-    parameters: &[Parameter {
-        name: "target",
-        quick: "static",
-        reference: "static",
-        about: "static: this binary; dynamic: the environment's own env(1), linked dynamically at each start",
-    }],
-    metrics: &[
-        MetricDescription::time("time", "exec"),
-        MetricDescription::per_second("rate", "exec"),
-        MetricDescription::first("exec"),
-    ],
+    parameters: &[Parameter::same(
+        "target",
+        "static",
+        "static: this binary; dynamic: the environment's own env(1), linked dynamically at each start",
+    )],
+    metrics: &[time("time", "exec"), per_second("rate", "exec"), first("exec")],
     needs: &[],
     revision: 2,
     label: |parameters| match parameters.text("target") {
@@ -47,7 +39,8 @@ pub static PROBE: Probe = Probe {
         _ => "exec".into(),
     },
     run: |trial| {
-        let target = ExecTarget::parse(trial.parameters().text("target")?)?;
+        let is_dynamic = trial.parameters().one_of("target", &[("static", false), ("dynamic", true)])?;
+        let target = if is_dynamic { ExecTarget::dynamic()? } else { ExecTarget::Static };
         let program = trial.program();
         trial.repeat(|operations, report| {
             let mut stopwatch = Stopwatch::default();
@@ -77,16 +70,9 @@ enum ExecTarget {
 }
 
 impl ExecTarget {
-    fn parse(text: &str) -> Result<ExecTarget, Failure> {
-        match text {
-            "static" => Ok(ExecTarget::Static),
-            "dynamic" => ENV_PATHS
-                .into_iter()
-                .find(|path| is_dynamic(path))
-                .map(ExecTarget::Dynamic)
-                .ok_or_else(|| Failure::new(FailureKind::NotSupported, "no dynamically linked env here")),
-            other => Err(broken("target", format!("{other} is neither static nor dynamic"))),
-        }
+    fn dynamic() -> Result<ExecTarget, Failure> {
+        let env = ENV_PATHS.into_iter().find(|path| is_dynamic(path)).map(ExecTarget::Dynamic);
+        env.ok_or_else(|| Failure::new(FailureKind::NotSupported, "no dynamically linked env here"))
     }
 
     fn links(&self, wanted: u64) -> u64 {

@@ -11,16 +11,10 @@
 use std::time::Duration;
 
 use tare_data::batch::{HELD, OUTSIDE};
-use tare_data::failure::Failure;
-use tare_data::unit::Unit;
 
-use crate::harness::buffer::Buffer;
 use crate::harness::child::Child;
-use crate::harness::files::size_words;
 use crate::harness::kernel_files::{available_bytes, meminfo_bytes, read_text};
-use crate::harness::stopwatch::{Laps, Stopwatch, now_ns};
-use crate::harness::trial::{Report, Trial, broken, prove};
-use crate::probe::{MetricDescription, Parameter, Probe};
+use crate::probe::prelude::*;
 
 pub static PROBE: Probe = Probe {
     name: "proc.fork_hold",
@@ -30,29 +24,27 @@ pub static PROBE: Probe = Probe {
     not_timed: "allocating the ballast; reading memory use; the hold",
     distorted_by: "huge pages (disabled for the ballast); limits on processes; memory use of other programs",
     parameters: &[
-        Parameter { name: "n", quick: "100", reference: "1000", about: "children kept alive at once" },
-        Parameter {
-            name: "ballast",
-            quick: "none",
-            reference: "none",
-            about: "none; mapped: memory that is only mapped; written: a byte of each of its pages is written",
-        },
-        Parameter { name: "size", quick: "16MiB", reference: "256MiB", about: "bytes of the ballast" },
-        Parameter {
-            name: "hold_ms",
-            quick: "50",
-            reference: "1000",
-            about: "milliseconds for which all children are kept, so that the host can read its memory use",
-        },
+        Parameter::sized("n", ["100", "1000"], "children kept alive at once"),
+        Parameter::same(
+            "ballast",
+            "none",
+            "none; mapped: memory that is only mapped; written: a byte of each of its pages is written",
+        ),
+        Parameter::sized("size", ["16MiB", "256MiB"], "bytes of the ballast"),
+        Parameter::sized(
+            "hold_ms",
+            ["50", "1000"],
+            "milliseconds for which all children are kept, so that the host can read its memory use",
+        ),
     ],
     metrics: &[
-        MetricDescription::time("time", "process"),
-        MetricDescription::quantile("p50", "process", 0.5),
-        MetricDescription::quantile("p99", "process", 0.99),
-        MetricDescription::gauge("memory", "memory", Unit::Bytes),
-        MetricDescription::gauge("pss", "pss", Unit::Bytes),
-        MetricDescription::gauge("outside", OUTSIDE, Unit::Bytes),
-        MetricDescription::time("end", "end"),
+        time("time", "process"),
+        quantile("p50", "process", 0.5),
+        quantile("p99", "process", 0.99),
+        gauge("memory", "memory", Unit::Bytes),
+        gauge("pss", "pss", Unit::Bytes),
+        gauge("outside", OUTSIDE, Unit::Bytes),
+        time("end", "end"),
     ],
     needs: &[],
     revision: 2,
@@ -66,36 +58,45 @@ pub static PROBE: Probe = Probe {
     },
     run: |trial| {
         let parameters = trial.parameters();
-        let (n, hold_ms) = (parameters.integer("n")?, parameters.integer("hold_ms")?);
-        if !(1..=MOST_CHILDREN).contains(&n) || hold_ms > LONGEST_HOLD_MS {
-            return Err(broken("parameters", "n or hold_ms is out of bounds"));
-        }
-        let size = parameters.integer("size")?;
-        let _ballast = ballast(parameters.text("ballast")?, size)?;
+        let (n, hold_ms) = bounded(parameters)?;
+        let kinds = [("none", Ballast::None), ("mapped", Ballast::Mapped), ("written", Ballast::Written)];
+        let kind = parameters.one_of("ballast", &kinds)?;
+        let _ballast = ballast(kind, parameters.integer("size")?)?;
         hold(trial, n, hold_ms)
     },
 };
 
-/// More than any default limit on processes.
-const MOST_CHILDREN: u64 = 100_000;
+/// More than any default limit on processes and threads.
+const MOST_HELD: u64 = 100_000;
 const LONGEST_HOLD_MS: u64 = 60_000;
 /// Before anything is held there is nothing to wait for but the host's reading of its memory.
 pub(super) const LONGEST_LOOK_MS: u64 = 100;
 /// Children whose smaps_rollup is read: reading one walks all its page tables.
 const LOOKED_AT: usize = 20;
 
-fn ballast(kind: &str, size: u64) -> Result<Option<Buffer>, Failure> {
+/// How many are held, and for how many milliseconds.
+pub(super) fn bounded(parameters: &Parameters) -> Result<(u64, u64), Failure> {
+    Ok((parameters.within("n", 1..=MOST_HELD)?, parameters.within("hold_ms", 0..=LONGEST_HOLD_MS)?))
+}
+
+#[derive(Clone, Copy)]
+enum Ballast {
+    None,
+    Mapped,
+    Written,
+}
+
+fn ballast(kind: Ballast, size: u64) -> Result<Option<Buffer>, Failure> {
     let size = usize::try_from(size).map_err(|e| broken("size", e))?;
     match kind {
-        "none" => Ok(None),
-        "mapped" => Buffer::untouched(size).map(Some),
-        "written" => {
+        Ballast::None => Ok(None),
+        Ballast::Mapped => Buffer::untouched(size).map(Some),
+        Ballast::Written => {
             let mut memory = Buffer::untouched(size)?;
             memory.small_pages();
             memory.iter_mut().step_by(rustix::param::page_size()).for_each(|byte| *byte = 1);
             Ok(Some(memory))
         }
-        other => Err(broken("ballast", format!("{other} is neither none, mapped nor written"))),
     }
 }
 

@@ -9,17 +9,11 @@ use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 
 use rustix::fs::{Access, AtFlags, CWD};
-use tare_data::failure::{Failure, FailureKind};
 use tare_data::generator::Generator;
-use tare_data::metric::Reading;
-use tare_data::unit::{Direction, Unit};
 
 use crate::carried::applets;
 use crate::carried::variables::inherited_variables;
-use crate::harness::files;
-use crate::harness::stopwatch::Stopwatch;
-use crate::harness::trial::{broken, prove};
-use crate::probe::{MetricDescription, Need, Parameter, Probe};
+use crate::probe::prelude::*;
 
 pub static PROBE: Probe = Probe {
     name: "proc.shell",
@@ -29,24 +23,17 @@ pub static PROBE: Probe = Probe {
     not_timed: "writing the input; one run before, whose count is checked",
     distorted_by: "with variant=host, the environment's own shell and programs; the file system of the place",
     parameters: &[
-        Parameter { name: "parallel", quick: "1", reference: "8", about: "scripts that run in parallel" },
-        Parameter {
-            name: "variant",
-            quick: "carried",
-            reference: "host",
-            about: "host: the environment's sh and coreutils; carried: programs inside this binary",
-        },
+        Parameter::sized("parallel", ["1", "8"], "scripts that run in parallel"),
+        Parameter::sized(
+            "variant",
+            ["carried", "host"],
+            "host: the environment's sh and coreutils; carried: programs inside this binary",
+        ),
     ],
     metrics: &[
-        MetricDescription::time("time", "run"),
-        MetricDescription {
-            name: "rate",
-            series: "run",
-            reading: Reading::OperationsPerMinute,
-            unit: Unit::PerMinute,
-            direction: Direction::Higher,
-        },
-        MetricDescription::first("run"),
+        time("time", "run"),
+        rate("rate", "run", Reading::OperationsPerMinute, Unit::PerMinute),
+        first("run"),
     ],
     needs: &[Need::Place],
     revision: 1,
@@ -59,20 +46,15 @@ pub static PROBE: Probe = Probe {
         }
     },
     run: |trial| {
-        let parallel = trial.parameters().integer("parallel")?;
-        if !(1..=MOST_PARALLEL).contains(&parallel) {
-            return Err(broken("parallel", "it is out of bounds"));
-        }
+        let parallel = trial.parameters().within("parallel", 1..=MOST_PARALLEL)?;
         let directory = trial.directory()?;
         files::room(directory, parallel * ROOM_A_SCRIPT)?;
         let text = text();
         write(directory, applets::DATA, &text)?;
         let program = std::path::absolute(trial.program()).map_err(|e| broken("this program's path", e))?;
-        let variant = match trial.parameters().text("variant")? {
-            "host" => Variant::host(directory)?,
-            "carried" => Variant::Carried { program: &program },
-            other => return Err(broken("variant", format!("{other} is neither host nor carried"))),
-        };
+        let is_host = trial.parameters().one_of("variant", &[("host", true), ("carried", false)])?;
+        let variant =
+            if is_host { Variant::host(directory)? } else { Variant::Carried { program: &program } };
         check_once(&variant, directory, &text)?;
         trial.repeat(|operations, report| {
             let mut stopwatch = Stopwatch::default();

@@ -2,10 +2,7 @@
 //!
 //! UnixBench's process creation and lmbench's fork time the same three calls. fork(2), _exit(2), wait4(2).
 
-use crate::harness::stopwatch::{Laps, now_ns};
-use crate::harness::trial::{broken, prove};
-use crate::probe::{MetricDescription, Probe};
-use tare_data::failure::Failure;
+use crate::probe::prelude::*;
 
 pub static PROBE: Probe = Probe {
     name: "proc.spawn",
@@ -16,11 +13,11 @@ pub static PROBE: Probe = Probe {
     distorted_by: "memory that the process has mapped (here little); where the scheduler places the child; ptrace",
     parameters: &[],
     metrics: &[
-        MetricDescription::time("time", "process"),
-        MetricDescription::quantile("p50", "process", 0.5),
-        MetricDescription::quantile("p99", "process", 0.99),
-        MetricDescription::per_second("rate", "process"),
-        MetricDescription::first("process"),
+        time("time", "process"),
+        quantile("p50", "process", 0.5),
+        quantile("p99", "process", 0.99),
+        per_second("rate", "process"),
+        first("process"),
     ],
     needs: &[],
     revision: 1,

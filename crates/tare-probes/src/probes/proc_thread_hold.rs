@@ -7,15 +7,11 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use tare_data::batch::OUTSIDE;
-use tare_data::failure::Failure;
-use tare_data::unit::Unit;
 
-use super::proc_fork_hold::{LONGEST_LOOK_MS, each, pss_bytes, say_held};
+use super::proc_fork_hold::{LONGEST_LOOK_MS, bounded, each, pss_bytes, say_held};
 use crate::harness::kernel_files::available_bytes;
-use crate::harness::stopwatch::{Laps, Stopwatch, now_ns};
 use crate::harness::syscall::futex_wait;
-use crate::harness::trial::{Trial, broken, prove};
-use crate::probe::{MetricDescription, Parameter, Probe};
+use crate::probe::prelude::*;
 
 pub static PROBE: Probe = Probe {
     name: "proc.thread_hold",
@@ -25,38 +21,29 @@ pub static PROBE: Probe = Probe {
     not_timed: "reading memory use; the hold",
     distorted_by: "limits on threads; memory use of other programs",
     parameters: &[
-        Parameter { name: "n", quick: "100", reference: "1000", about: "threads kept alive at once" },
-        Parameter {
-            name: "stack",
-            quick: "64KiB",
-            reference: "default",
-            about: "bytes of a stack, or default",
-        },
-        Parameter {
-            name: "hold_ms",
-            quick: "50",
-            reference: "1000",
-            about: "milliseconds for which all threads are kept, so that the host can read its memory use",
-        },
+        Parameter::sized("n", ["100", "1000"], "threads kept alive at once"),
+        Parameter::sized("stack", ["64KiB", "default"], "bytes of a stack, or default"),
+        Parameter::sized(
+            "hold_ms",
+            ["50", "1000"],
+            "milliseconds for which all threads are kept, so that the host can read its memory use",
+        ),
     ],
     metrics: &[
-        MetricDescription::time("time", "thread"),
-        MetricDescription::quantile("p50", "thread", 0.5),
-        MetricDescription::quantile("p99", "thread", 0.99),
-        MetricDescription::gauge("memory", "memory", Unit::Bytes),
-        MetricDescription::gauge("pss", "pss", Unit::Bytes),
-        MetricDescription::gauge("outside", OUTSIDE, Unit::Bytes),
-        MetricDescription::time("end", "end"),
+        time("time", "thread"),
+        quantile("p50", "thread", 0.5),
+        quantile("p99", "thread", 0.99),
+        gauge("memory", "memory", Unit::Bytes),
+        gauge("pss", "pss", Unit::Bytes),
+        gauge("outside", OUTSIDE, Unit::Bytes),
+        time("end", "end"),
     ],
     needs: &[],
     revision: 2,
     label: |parameters| format!("thread, {} stack", parameters.text("stack").unwrap_or_default()),
     run: |trial| {
         let parameters = trial.parameters();
-        let (n, hold_ms) = (parameters.integer("n")?, parameters.integer("hold_ms")?);
-        if !(1..=MOST_THREADS).contains(&n) || hold_ms > LONGEST_HOLD_MS {
-            return Err(broken("parameters", "n or hold_ms is out of bounds"));
-        }
+        let (n, hold_ms) = bounded(parameters)?;
         let stack = match parameters.text("stack")? {
             "default" => None,
             _ => Some(parameters.integer("stack")? as usize),
@@ -65,9 +52,6 @@ pub static PROBE: Probe = Probe {
     },
 };
 
-/// More than any default limit on threads.
-const MOST_THREADS: u64 = 100_000;
-const LONGEST_HOLD_MS: u64 = 60_000;
 /// Longest single wait of a thread; it waits again until it is asked to end.
 const WAIT_S: i64 = 60;
 

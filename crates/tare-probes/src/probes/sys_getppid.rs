@@ -3,10 +3,8 @@
 //! getppid is used because no library caches it and every kernel, real or translated, has to look it up.
 //! See getppid(2).
 
-use crate::harness::stopwatch::Stopwatch;
 use crate::harness::syscall::getppid;
-use crate::harness::trial::prove;
-use crate::probe::{MetricDescription, Probe};
+use crate::probe::prelude::*;
 
 pub static PROBE: Probe = Probe {
     name: "sys.getppid",
@@ -16,7 +14,7 @@ pub static PROBE: Probe = Probe {
     not_timed: "the clock reads around the loop",
     distorted_by: "seccomp filters, ptrace, audit rules, mitigations (page-table isolation)",
     parameters: &[],
-    metrics: &[MetricDescription::time("time", "call"), MetricDescription::first("call")],
+    metrics: &[time("time", "call"), first("call")],
     needs: &[],
     revision: 1,
     label: |_| "system call".into(),

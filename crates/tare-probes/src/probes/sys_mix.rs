@@ -3,13 +3,8 @@
 //! A turn is close(dup(fd)) on a pipe of its own, getpid, getuid and umask: five calls, none answered by a
 //! library. dup(2), close(2), getpid(2), getuid(2), umask(2).
 
-use rustix::fd::{AsFd, BorrowedFd};
-use rustix::io::Errno;
-
-use crate::harness::stopwatch::Stopwatch;
 use crate::harness::syscall::{close, dup, getpid, getuid, umask};
-use crate::harness::trial::{broken, prove};
-use crate::probe::{MetricDescription, Probe};
+use crate::probe::prelude::*;
 
 /// Calls a turn.
 const CALLS: u64 = 5;
@@ -24,11 +19,7 @@ pub static PROBE: Probe = Probe {
     not_timed: "creating the pipe; the first umask",
     distorted_by: "seccomp filters, ptrace, audit rules, mitigations",
     parameters: &[],
-    metrics: &[
-        MetricDescription::time("time", "call"),
-        MetricDescription::per_second("turns", "turn"),
-        MetricDescription::first("turn"),
-    ],
+    metrics: &[time("time", "call"), per_second("turns", "turn"), first("turn")],
     needs: &[],
     revision: 1,
     label: |_| "system call mix".into(),

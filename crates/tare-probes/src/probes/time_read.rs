@@ -3,11 +3,8 @@
 //! The clock is read as programs read it: through the vDSO where the kernel gives one, else by a system call.
 //! clock_gettime(2), vdso(7).
 
-use tare_data::unit::Unit;
-
-use crate::harness::stopwatch::{Stopwatch, now_ns, smallest_step_ns};
-use crate::harness::trial::prove;
-use crate::probe::{MetricDescription, Probe};
+use crate::harness::stopwatch::smallest_step_ns;
+use crate::probe::prelude::*;
 
 pub static PROBE: Probe = Probe {
     name: "time.read",
@@ -17,11 +14,7 @@ pub static PROBE: Probe = Probe {
     not_timed: "the search for the smallest step",
     distorted_by: "the clock source: the TSC is read in the program, others by a system call or an exit to the host",
     parameters: &[],
-    metrics: &[
-        MetricDescription::time("time", "read"),
-        MetricDescription::gauge("step", "step", Unit::Nanoseconds),
-        MetricDescription::first("read"),
-    ],
+    metrics: &[time("time", "read"), gauge("step", "step", Unit::Nanoseconds), first("read")],
     needs: &[],
     revision: 1,
     label: |_| "clock read".into(),

@@ -4,10 +4,7 @@
 //! interrupt, another program, the host. The operating system inside a virtual machine does not see what the
 //! host takes; this does.
 
-use tare_data::unit::Unit;
-
-use crate::harness::stopwatch::{Stopwatch, now_ns};
-use crate::probe::{MetricDescription, Parameter, Probe};
+use crate::probe::prelude::*;
 
 /// Gaps above this are time stolen: beyond what an interrupt takes, below any time slice.
 const GAP_NS: u64 = 20_000;
@@ -19,16 +16,15 @@ pub static PROBE: Probe = Probe {
     timed: "every difference between two consecutive clock reads",
     not_timed: "nothing",
     distorted_by: "nothing: distortion is what this measures",
-    parameters: &[Parameter {
-        name: "ms",
-        quick: "40",
-        reference: "1000",
-        about: "milliseconds to spin: a fixed time, since interruptions come by the clock",
-    }],
+    parameters: &[Parameter::sized(
+        "ms",
+        ["40", "1000"],
+        "milliseconds to spin: a fixed time, since interruptions come by the clock",
+    )],
     metrics: &[
-        MetricDescription::gauge("longest", "longest", Unit::Nanoseconds),
-        MetricDescription::gauge("stolen", "stolen", Unit::Percent),
-        MetricDescription::time("read", "read"),
+        gauge("longest", "longest", Unit::Nanoseconds),
+        gauge("stolen", "stolen", Unit::Percent),
+        time("read", "read"),
     ],
     needs: &[],
     revision: 2,

@@ -3,13 +3,8 @@
 //! The lateness holds the timer's own slack (50 us by default for ordinary programs), the interrupt, the
 //! wait for a virtual processor to be scheduled, and the scheduler inside. clock_nanosleep(2), prctl(2).
 
-use rustix::io::Errno;
-use tare_data::metric::Reading;
-
-use crate::harness::stopwatch::{Laps, now_ns};
 use crate::harness::syscall::sleep_until;
-use crate::harness::trial::{broken, prove};
-use crate::probe::{MetricDescription, Parameter, Probe};
+use crate::probe::prelude::*;
 
 pub static PROBE: Probe = Probe {
     name: "time.wakeup",
@@ -18,26 +13,22 @@ pub static PROBE: Probe = Probe {
     timed: "from the requested time to the first clock read after the sleep",
     not_timed: "the sleep itself",
     distorted_by: "timer slack; power saving of idle processors; a host that runs other virtual machines",
-    parameters: &[Parameter {
-        name: "interval_us",
-        quick: "200",
-        reference: "1000",
-        about: "microseconds from one wake-up to the next",
-    }],
+    parameters: &[Parameter::sized(
+        "interval_us",
+        ["200", "1000"],
+        "microseconds from one wake-up to the next",
+    )],
     metrics: &[
-        MetricDescription::quantile("p50", "late", 0.5),
-        MetricDescription::quantile("p99", "late", 0.99),
-        MetricDescription::nanoseconds("mean", "late", Reading::Mean),
-        MetricDescription::nanoseconds("max", "late", Reading::Maximum),
+        quantile("p50", "late", 0.5),
+        quantile("p99", "late", 0.99),
+        nanoseconds("mean", "late", Reading::Mean),
+        nanoseconds("max", "late", Reading::Maximum),
     ],
     needs: &[],
     revision: 1,
     label: |_| "timer wake-up latency".into(),
     run: |trial| {
-        let interval_us = trial.parameters().integer("interval_us")?;
-        if !(1..=LONGEST_US).contains(&interval_us) {
-            return Err(broken("interval_us", "it is out of bounds"));
-        }
+        let interval_us = trial.parameters().within("interval_us", 1..=LONGEST_US)?;
         trial.repeat(|operations, report| {
             let mut laps = Laps::new();
             let early =

@@ -14,18 +14,13 @@ use std::time::Duration;
 use rustix::fs::{Access, AtFlags, CWD};
 use rustix::pipe::{PipeFlags, pipe_with};
 use serde::de::DeserializeOwned;
-use tare_data::failure::{Failure, FailureKind};
 use tare_data::frame::MARKER;
-use tare_data::names::Parameters;
-use tare_data::unit::Unit;
 
 use crate::carried::user_files;
 use crate::carried::variables::inherited_variables;
 use crate::harness::folder::Folder;
 use crate::harness::output::{OutputTail, Watcher};
-use crate::harness::stopwatch::{Stopwatch, now_ns};
-use crate::harness::trial::{Trial, broken};
-use crate::probe::{MetricDescription, Need, Parameter, Probe};
+use crate::probe::prelude::*;
 
 /// What the name of a case begins with.
 pub const USER: &str = "user.";
@@ -51,41 +46,25 @@ pub static PROBE: Probe = Probe {
     not_timed: "creating the folder, copying carried files, prepare and clean",
     distorted_by: "the environment's version of the program: another version is another program",
     parameters: &[
-        Parameter { name: "name", quick: "command", reference: "command", about: "its name in the study" },
-        Parameter {
-            name: "command",
-            quick: "[\"@tare\",\"agent-applet\",\"rm\"]",
-            reference: "[\"@tare\",\"agent-applet\",\"rm\"]",
-            about: "its words; @tare as the first word is this program",
-        },
-        Parameter {
-            name: "prepare",
-            quick: "[]",
-            reference: "[]",
-            about: "run before it, in the same folder",
-        },
-        Parameter { name: "clean", quick: "[]", reference: "[]", about: "run after it" },
-        Parameter { name: "environment", quick: "{}", reference: "{}", about: "its variables" },
-        Parameter {
-            name: "carry",
-            quick: "0:",
-            reference: "0:",
-            about: "number and hash of the files that it needs",
-        },
-        Parameter { name: "timeout_s", quick: "60", reference: "60", about: "seconds that a run may take" },
-        Parameter {
-            name: "expect_exit",
-            quick: "0",
-            reference: "0",
-            about: "the exit code of a successful run",
-        },
+        Parameter::same("name", "command", "its name in the study"),
+        Parameter::same(
+            "command",
+            "[\"@tare\",\"agent-applet\",\"rm\"]",
+            "its words; @tare as the first word is this program",
+        ),
+        Parameter::same("prepare", "[]", "run before it, in the same folder"),
+        Parameter::same("clean", "[]", "run after it"),
+        Parameter::same("environment", "{}", "its variables"),
+        Parameter::same("carry", "0:", "number and hash of the files that it needs"),
+        Parameter::same("timeout_s", "60", "seconds that a run may take"),
+        Parameter::same("expect_exit", "0", "the exit code of a successful run"),
     ],
     metrics: &[
-        MetricDescription::time("time", "run"),
-        MetricDescription::gauge("user", "user", Unit::Nanoseconds),
-        MetricDescription::gauge("system", "system", Unit::Nanoseconds),
-        MetricDescription::gauge("memory", "memory", Unit::Bytes),
-        MetricDescription::first("run"),
+        time("time", "run"),
+        gauge("user", "user", Unit::Nanoseconds),
+        gauge("system", "system", Unit::Nanoseconds),
+        gauge("memory", "memory", Unit::Bytes),
+        first("run"),
     ],
     needs: &[Need::Place],
     revision: 1,
