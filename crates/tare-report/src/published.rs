@@ -4,11 +4,13 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 use tare_analysis::findings::{Findings, Row};
-use tare_analysis::published::{Beside, Checked, Conclusion, Figure, Published, Quantity, recompute};
-use tare_data::unit::Direction;
+use tare_analysis::published::{
+    Beside, Checked, Conclusion, Figure, PairRatio, Published, Quantity, recompute,
+};
 
 use crate::number::{ratio, ratio_interval};
 use crate::text::{clean, columns, listed, wrap};
+use crate::words::machine_name;
 
 /// A label is broken into lines before it takes more than this.
 const WIDEST_LABEL: usize = 26;
@@ -42,11 +44,7 @@ pub fn recomputed(article: &Published, width: usize) -> String {
     out.heading(article);
     for (figure, pairs) in &recomputed.ratios {
         out.pair(&figure.name, &values(article, figure));
-        let pairs: Vec<String> = pairs
-            .iter()
-            .map(|p| format!("{} / {} {}", p.environment, p.against, p.ratio.map_or("-".into(), ratio)))
-            .collect();
-        out.pair("", &format!("{} ({} is better)", pairs.join(" · "), better(figure.better)));
+        out.pair("", &format!("{} ({} is better)", ratios(pairs).join(" · "), machine_name(&figure.better)));
     }
     for stated in &article.ratios {
         out.pair(
@@ -77,11 +75,7 @@ pub fn recomputed_markdown(article: &Published) -> String {
         out.push_str("| figure | printed | ratios |\n| --- | --- | --- |\n");
     }
     for (figure, pairs) in &recomputed.ratios {
-        let pairs: Vec<String> = pairs
-            .iter()
-            .map(|p| format!("{} / {} {}", p.environment, p.against, p.ratio.map_or("-".into(), ratio)))
-            .collect();
-        let cells = [figure.name.clone(), values(article, figure), pairs.join(", ")];
+        let cells = [figure.name.clone(), values(article, figure), ratios(pairs).join(", ")];
         let _ = writeln!(out, "| {} |", cells.map(|cell| literal(&cell)).join(" | "));
     }
     out.push('\n');
@@ -101,12 +95,12 @@ pub fn recomputed_json(article: &Published) -> String {
         .ratios
         .iter()
         .map(|(figure, pairs)| {
-            let pair = |p: &tare_analysis::published::PairRatio| {
+            let pair = |p: &PairRatio| {
                 json!({ "environment": p.environment, "against": p.against, "ratio": p.ratio })
             };
             let pairs: Vec<Value> = pairs.iter().map(pair).collect();
             json!({ "figure": figure.name, "probe": figure.probe, "unit": figure.unit.name(),
-                "better": better(figure.better), "values": figure.values, "ratios": pairs })
+                "better": figure.better, "values": figure.values, "ratios": pairs })
         })
         .collect();
     let claims: Vec<Value> = recomputed
@@ -126,11 +120,11 @@ pub fn recomputed_json(article: &Published) -> String {
     format!("{document:#}\n")
 }
 
-fn better(direction: Direction) -> &'static str {
-    match direction {
-        Direction::Lower => "lower",
-        Direction::Higher => "higher",
-    }
+/// `wsl2 / linux 1.08x`, one for each pair.
+fn ratios(pairs: &[PairRatio]) -> Vec<String> {
+    let pair =
+        |p: &PairRatio| format!("{} / {} {}", p.environment, p.against, p.ratio.map_or("-".into(), ratio));
+    pairs.iter().map(pair).collect()
 }
 
 /// `wsl2 1257.37, 1268.7 · linux 1347.26, 1347.01 /s`, in the order of the article's environments.

@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 use tare_data::unit::Unit;
 
 use super::export::{Export, Source, Writing, bounds};
+use crate::json::escaping::line;
 use crate::text::clean;
 use crate::words;
 
@@ -32,9 +33,7 @@ fn render(source: &Source) -> Vec<u8> {
             }
         }
     }
-    let mut text = crate::json::escaping::escaped(&benchmarks);
-    text.push('\n');
-    text.into_bytes()
+    line(&benchmarks).into_bytes()
 }
 
 fn add(benchmarks: &mut Map<String, Value>, target: &str, case: &str, measure: &str, metric: Option<Value>) {

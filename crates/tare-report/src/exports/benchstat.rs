@@ -9,6 +9,7 @@ use tare_data::unit::{Direction, Unit};
 
 use super::export::{Export, Source, Writing};
 use crate::text::clean;
+use crate::words::machine_name;
 
 pub static EXPORT: Export = Export {
     name: "benchstat",
@@ -45,17 +46,14 @@ fn render(source: &Source) -> Vec<u8> {
 }
 
 /// Which way each unit is better; units that go both ways in this session are left out.
-fn directions(source: &Source) -> BTreeMap<&'static str, &'static str> {
-    let mut known: BTreeMap<&str, Option<&str>> = BTreeMap::new();
+fn directions(source: &Source) -> BTreeMap<&'static str, String> {
+    let mut known: BTreeMap<&str, Option<Direction>> = BTreeMap::new();
     for row in &source.findings.rows {
-        let better = match row.metric.direction {
-            Direction::Lower => "lower",
-            Direction::Higher => "higher",
-        };
+        let better = row.metric.direction;
         let entry = known.entry(unit(row.metric.unit)).or_insert(Some(better));
         *entry = entry.filter(|known| *known == better);
     }
-    known.into_iter().filter_map(|(unit, better)| Some((unit, better?))).collect()
+    known.into_iter().filter_map(|(unit, better)| Some((unit, machine_name(&better?)))).collect()
 }
 
 /// `BenchmarkFile.seq/bs=4KiB/op=write/place=own`: what benchstat can filter and group by.

@@ -44,27 +44,27 @@ const HEAD: [&str; 22] = [
 ///
 /// A text from the record that a spreadsheet would take for a formula begins with an apostrophe.
 pub fn render(session: &Session, findings: &Findings) -> String {
-    let mut writer = ::csv::Writer::from_writer(Vec::new());
-    let mut write =
-        |fields: &[String]| writer.write_record(fields).expect("every line has the head's fields");
-    write(&HEAD.map(str::to_owned));
-    for row in &findings.rows {
-        let shared = shared(session, row);
-        let mut line = |target: &str, own: [String; 11]| {
-            let fields: Vec<String> = shared.iter().cloned().chain([text(target)]).chain(own).collect();
-            write(&fields);
+    let lines = findings.rows.iter().flat_map(|row| {
+        let baseline = (&findings.baseline, baseline(row.baseline.as_ref()));
+        let subjects = findings.subjects.iter().zip(row.cells.iter().map(cell_fields));
+        let line = |(target, own): (&String, [String; 11])| {
+            shared(session, row).into_iter().chain([text(target)]).chain(own).collect::<Vec<_>>()
         };
-        line(&findings.baseline, baseline(row.baseline.as_ref()));
-        for (cell, target) in row.cells.iter().zip(&findings.subjects) {
-            line(target, cell_fields(cell));
-        }
-    }
+        [baseline].into_iter().chain(subjects).map(line).collect::<Vec<_>>()
+    });
+    written(&HEAD, lines)
+}
+
+/// A head and its lines.
+pub(crate) fn written(head: &[&str], lines: impl Iterator<Item = Vec<String>>) -> String {
+    let mut writer = ::csv::Writer::from_writer(Vec::new());
+    writer.write_record(head).expect("a vector takes every byte");
+    lines.for_each(|line| writer.write_record(line).expect("every line has the head's fields"));
     let bytes = writer.into_inner().expect("a vector takes every byte");
     String::from_utf8(bytes).expect("fields are UTF-8")
 }
 
 fn shared(session: &Session, row: &Row) -> [String; 10] {
-    let unit = serde_json::to_value(row.metric.unit).ok();
     [
         text(&session.plan.study),
         text(&session.header.started),
@@ -74,7 +74,7 @@ fn shared(session: &Session, row: &Row) -> [String; 10] {
         text(row.place.as_deref().unwrap_or("")),
         text(row.peer.as_deref().unwrap_or("")),
         text(&row.metric.name),
-        unit.as_ref().and_then(|u| u.as_str()).unwrap_or("").to_owned(),
+        words::machine_name(&row.metric.unit),
         row.headline.to_string(),
     ]
 }

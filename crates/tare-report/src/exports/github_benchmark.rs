@@ -4,6 +4,7 @@ use serde::Serialize;
 use tare_data::unit::Direction;
 
 use super::export::{Export, Source, Writing, bounds};
+use crate::json::escaping::line;
 use crate::number::{ratio_interval, scales};
 use crate::text::clean;
 use crate::words;
@@ -51,9 +52,7 @@ fn render(source: &Source, better: Direction) -> Vec<u8> {
         }
     }
     benches.retain(|bench| bench.value.is_finite());
-    let mut text = crate::json::escaping::escaped(&benches);
-    text.push('\n');
-    text.into_bytes()
+    line(&benches).into_bytes()
 }
 
 /// Every environment's slowdown: another machine or day does not change it as far as it changes both sides alike.

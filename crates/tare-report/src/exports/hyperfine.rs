@@ -6,6 +6,7 @@ use tare_analysis::statistics::spread::spread;
 use tare_data::unit::Unit;
 
 use super::export::{Export, Source, Writing};
+use crate::json::escaping::line;
 use crate::text::clean;
 
 pub static EXPORT: Export = Export {
@@ -58,9 +59,7 @@ fn render(source: &Source) -> Vec<u8> {
             results.extend(run(command, parameters, level));
         }
     }
-    let mut text = crate::json::escaping::escaped(&Results { results });
-    text.push('\n');
-    text.into_bytes()
+    line(&Results { results }).into_bytes()
 }
 
 /// None where a level's values are not numbers: hyperfine's readers know no others.

@@ -12,10 +12,9 @@ use parquet::schema::types::Type;
 use tare_analysis::verdicts::summary::{counted, values};
 use tare_data::metric::Metric;
 use tare_data::session::{PlannedCase, Role, Trial};
-use tare_data::unit::Direction;
 
 use super::export::{Export, Source, Writing};
-use crate::words;
+use crate::words::machine_name;
 
 pub static EXPORT: Export = Export {
     name: "parquet",
@@ -30,7 +29,7 @@ struct Value<'a> {
     case: &'a PlannedCase,
     metric: &'a Metric,
     headline: bool,
-    role: &'static str,
+    role: Role,
     counted: bool,
     value: Option<f64>,
 }
@@ -53,11 +52,11 @@ const COLUMNS: &[(&str, Column)] = &[
     ("place", Column::Text(|_, v| v.case.case.place.clone())),
     ("peer", Column::Text(|_, v| v.case.case.peer.clone())),
     ("metric", Column::Text(|_, v| Some(v.metric.name.clone()))),
-    ("unit", Column::Text(|_, v| Some(unit(v.metric)))),
-    ("better", Column::Text(|_, v| Some(better(v.metric).to_owned()))),
+    ("unit", Column::Text(|_, v| Some(machine_name(&v.metric.unit)))),
+    ("better", Column::Text(|_, v| Some(machine_name(&v.metric.direction)))),
     ("headline", Column::Truth(|v| v.headline)),
     ("environment", Column::Text(|_, v| Some(v.trial.target.clone()))),
-    ("role", Column::Text(|_, v| Some(v.role.to_owned()))),
+    ("role", Column::Text(|_, v| Some(machine_name(&v.role)))),
     ("trial", Column::Number(|v| i64::try_from(v.trial.number).ok())),
     ("round", Column::Number(|v| Some(v.trial.round.into()))),
     ("attempt", Column::Number(|v| Some(v.trial.attempt.into()))),
@@ -65,24 +64,12 @@ const COLUMNS: &[(&str, Column)] = &[
     ("start", Column::Number(|v| Some(v.trial.start.into()))),
     ("counted", Column::Truth(|v| v.counted)),
     ("value", Column::Figure(|v| v.value)),
-    ("failure", Column::Text(|_, v| v.trial.failure.as_ref().map(|f| words::machine_name(&f.kind)))),
+    ("failure", Column::Text(|_, v| v.trial.failure.as_ref().map(|f| machine_name(&f.kind)))),
     ("reason", Column::Text(|_, v| v.trial.failure.as_ref().map(|f| f.reason.clone()))),
     ("started_ns", Column::Number(|v| i64::try_from(v.trial.started_ns).ok())),
     ("host_elapsed_ns", Column::Number(|v| i64::try_from(v.trial.host_elapsed_ns).ok())),
     ("agent_elapsed_ns", Column::Number(|v| i64::try_from(v.trial.agent_elapsed_ns?).ok())),
 ];
-
-fn unit(metric: &Metric) -> String {
-    let name = serde_json::to_value(metric.unit).ok();
-    name.and_then(|name| name.as_str().map(str::to_owned)).unwrap_or_default()
-}
-
-fn better(metric: &Metric) -> &'static str {
-    match metric.direction {
-        Direction::Lower => "lower",
-        Direction::Higher => "higher",
-    }
-}
 
 fn render(source: &Source) -> Result<Vec<u8>, ParquetError> {
     let rows = rows(source);
@@ -137,8 +124,8 @@ fn write<T: DataType>(
 fn rows<'a>(source: &Source<'a>) -> Vec<Value<'a>> {
     let session = source.session;
     let cases: BTreeMap<&str, &PlannedCase> = session.plan.cases.iter().map(|c| (c.id.as_str(), c)).collect();
-    let roles: BTreeMap<&str, &str> =
-        session.plan.targets.iter().map(|target| (target.name.as_str(), role(target.role))).collect();
+    let roles: BTreeMap<&str, Role> =
+        session.plan.targets.iter().map(|target| (target.name.as_str(), target.role)).collect();
     let counting: HashSet<*const Trial> =
         counted(&session.trials, &session.repeated, |_| true).into_iter().map(std::ptr::from_ref).collect();
     let mut rows = Vec::new();
@@ -154,18 +141,10 @@ fn rows<'a>(source: &Source<'a>) -> Vec<Value<'a>> {
             case,
             metric,
             headline: at == 0,
-            role,
+            role: *role,
             counted: counting.contains(&std::ptr::from_ref(trial)),
             value: figure.map(|figure| figure.value),
         }));
     }
     rows
-}
-
-fn role(role: Role) -> &'static str {
-    match role {
-        Role::Baseline => "baseline",
-        Role::Control => "control",
-        Role::Subject => "subject",
-    }
 }

@@ -4,10 +4,9 @@ use serde::Serialize;
 use tare_data::session::Ending;
 
 use crate::json::escaping::escaped;
-use crate::words;
 
 /// Counts that a record gives without any analysis.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Standing {
     /// False while environments are entered and cases calibrated.
     pub planned: bool,
@@ -26,43 +25,15 @@ pub struct Standing {
     /// Label of the case that runs now.
     pub label: Option<String>,
     /// Environment that it runs in.
+    #[serde(rename = "environment")]
     pub target: Option<String>,
     /// None while the session goes on.
     pub ending: Option<Ending>,
 }
 
-/// The same as it is written.
-#[derive(Serialize)]
-struct Written<'a> {
-    planned: bool,
-    trials: usize,
-    failures: usize,
-    repeated: usize,
-    round: u32,
-    rounds: u32,
-    elapsed_s: f64,
-    budget_s: Option<f64>,
-    label: Option<&'a str>,
-    #[serde(rename = "environment")]
-    target: Option<&'a str>,
-    ending: Option<String>,
-}
-
 impl Standing {
     /// One line of JSON, in which no text of the record can end the line or the event.
     pub fn json(&self) -> String {
-        escaped(&Written {
-            planned: self.planned,
-            trials: self.trials,
-            failures: self.failures,
-            repeated: self.repeated,
-            round: self.round,
-            rounds: self.rounds,
-            elapsed_s: self.elapsed_s,
-            budget_s: self.budget_s,
-            label: self.label.as_deref(),
-            target: self.target.as_deref(),
-            ending: self.ending.as_ref().map(words::machine_name),
-        })
+        escaped(self)
     }
 }

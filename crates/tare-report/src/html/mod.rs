@@ -22,7 +22,7 @@ use self::data::Page;
 use self::imported::ImportedPage;
 pub use self::options::Options;
 use self::pack::pack;
-use crate::json::escaping::write_escaped;
+use crate::json::escaping::{formatted, write_escaped};
 use crate::text::{clean, listed};
 
 /// The page as it is built, with a place for its data and its title.
@@ -63,7 +63,7 @@ pub fn render_imported(imported: &[Imported], header: &Header, record: &str) -> 
 }
 
 fn fill(title: &str, page: &impl Serialize, live: bool) -> String {
-    let data = compact(&pack(page));
+    let data = formatted(&pack(page), Compact);
     let (before, after) = TEMPLATE.split_once(DATA_PLACE).expect("the template has a place for its data");
     let mut before = before.replacen(TITLE_PLACE, &as_text(title), 1);
     if live {
@@ -77,14 +77,7 @@ fn as_text(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-/// Escaped JSON whose numbers have six significant digits: more are not seen, and they are most of the page.
-fn compact(value: &impl Serialize) -> String {
-    let mut out = Vec::new();
-    let mut serializer = serde_json::Serializer::with_formatter(&mut out, Compact);
-    value.serialize(&mut serializer).expect("the page's keys are strings and a vector takes every byte");
-    String::from_utf8(out).expect("JSON is UTF-8")
-}
-
+/// Escapes, and writes numbers with six significant digits: more are not seen, and they are most of the page.
 struct Compact;
 
 impl Formatter for Compact {
@@ -167,7 +160,7 @@ mod tests {
 
     #[test]
     fn numbers_keep_six_digits() {
-        let text = |v: f64| compact(&v);
+        let text = |v: f64| formatted(&v, Compact);
         assert_eq!(text(24.129_999_99), "24.13");
         assert_eq!(text(173.0), "173");
         assert_eq!(text(0.000_123_456_78), "0.000123457");

@@ -8,12 +8,13 @@ use serde::Serialize;
 use tare_data::imported::{Imported, ImportedFigure, Stated};
 
 use crate::exports::csv;
-use crate::json::escaping::escaped;
+use crate::json::escaping::line;
 use crate::markdown::literal;
 use crate::number::{Figure, counted};
 use crate::terminal::NARROWEST;
 use crate::terminal::grid::{GridCell, Part, layout, natural_width, span};
 use crate::text::{clean, columns, paragraph};
+use crate::words::machine_name;
 
 pub use beside::{Beside, Own, beside, beside_markdown, beside_terminal};
 
@@ -157,7 +158,6 @@ pub fn markdown(imported: &[Imported]) -> String {
 
 /// A head and a line a value.
 pub fn csv(imported: &[Imported]) -> String {
-    let mut writer = ::csv::Writer::from_writer(Vec::new());
     let head = [
         "tool",
         "version",
@@ -173,34 +173,28 @@ pub fn csv(imported: &[Imported]) -> String {
         "probe",
         "metric",
     ];
-    let mut write = |fields: [&str; 13]| {
-        writer.write_record(fields.map(csv::text)).expect("every line has the head's fields");
-    };
-    write(head);
-    for file in imported {
-        for figure in &file.figures {
-            for stated in &figure.values {
-                let unit = stated.unit.and_then(|unit| serde_json::to_value(unit).ok());
-                write([
-                    &file.tool,
-                    file.version.as_deref().unwrap_or(""),
-                    file.environment.as_deref().unwrap_or(""),
-                    &file.source.name,
-                    &file.source.sha256,
-                    &figure.name,
-                    &parameters(&figure.parameters),
-                    &stated.statistic.to_string(),
-                    &csv::number(Some(stated.value)),
-                    unit.as_ref().and_then(|unit| unit.as_str()).unwrap_or(""),
-                    &stated.written,
-                    &probe(figure),
-                    stated.metric.as_deref().unwrap_or(""),
-                ]);
-            }
-        }
-    }
-    let bytes = writer.into_inner().expect("a vector takes every byte");
-    String::from_utf8(bytes).expect("fields are UTF-8")
+    let figures = imported.iter().flat_map(|file| file.figures.iter().map(move |figure| (file, figure)));
+    let lines = figures.flat_map(|(file, figure)| {
+        figure.values.iter().map(move |stated| {
+            let fields: [&str; 13] = [
+                &file.tool,
+                file.version.as_deref().unwrap_or(""),
+                file.environment.as_deref().unwrap_or(""),
+                &file.source.name,
+                &file.source.sha256,
+                &figure.name,
+                &parameters(&figure.parameters),
+                &stated.statistic.to_string(),
+                &csv::number(Some(stated.value)),
+                &machine_name(&stated.unit),
+                &stated.written,
+                &probe(figure),
+                stated.metric.as_deref().unwrap_or(""),
+            ];
+            fields.map(csv::text).to_vec()
+        })
+    });
+    csv::written(&head, lines)
 }
 
 #[derive(Serialize)]
@@ -212,7 +206,7 @@ struct Document<'a> {
 
 /// One JSON document on one line.
 pub fn json(imported: &[Imported]) -> String {
-    escaped(&Document { schema: SCHEMA, version: VERSION, imported }) + "\n"
+    line(&Document { schema: SCHEMA, version: VERSION, imported })
 }
 
 #[cfg(test)]

@@ -7,10 +7,20 @@ use serde_json::ser::Formatter;
 
 use crate::text::is_plain;
 
+/// A value as such JSON, with a line break at its end.
+pub(crate) fn line(value: &impl Serialize) -> String {
+    escaped(value) + "\n"
+}
+
 /// A value as such JSON. What is not a number becomes `null`.
 pub(crate) fn escaped(value: &impl Serialize) -> String {
+    formatted(value, Escaping)
+}
+
+/// A value as a formatter writes it.
+pub(crate) fn formatted(value: &impl Serialize, formatter: impl Formatter) -> String {
     let mut out = Vec::new();
-    let mut serializer = serde_json::Serializer::with_formatter(&mut out, Escaping);
+    let mut serializer = serde_json::Serializer::with_formatter(&mut out, formatter);
     value.serialize(&mut serializer).expect("the document's keys are strings and a vector takes every byte");
     String::from_utf8(out).expect("JSON is UTF-8")
 }

@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use tare_analysis::findings::{Family, Leading, SharedStarts, Smallest};
 use tare_analysis::published::Beside;
 use tare_data::facts::Facts;
-use tare_data::session::Role;
-use tare_data::unit::Unit;
+use tare_data::failure::FailureKind;
+use tare_data::session::{Ending, RepeatedRound, Target, TargetFacts};
+use tare_data::unit::{Direction, Unit};
 
 /// A session and what it found.
 #[derive(Debug, Serialize)]
@@ -30,7 +32,7 @@ pub struct Document<'a> {
     /// Trials that gave no value.
     pub failures: Vec<FailedTrial<'a>>,
     /// Rounds that broke a noise limit and were run again.
-    pub repeated: Vec<Repeated<'a>>,
+    pub repeated: &'a [RepeatedRound],
 }
 
 /// Who measured, with what, when.
@@ -46,8 +48,7 @@ pub struct About<'a> {
     pub measured_s: Option<f64>,
     /// Arguments after the program's name.
     pub command: &'a [String],
-    /// `complete`, `interrupted` or `broken_off`.
-    pub ending: String,
+    pub ending: Ending,
     /// Number of trials, disturbed ones and failures included.
     pub trials: usize,
 }
@@ -64,15 +65,7 @@ pub struct Plan<'a> {
     pub looks: &'a [u32],
     pub budget_s: Option<f64>,
     #[serde(rename = "environments")]
-    pub targets: Vec<Target<'a>>,
-}
-
-#[derive(Debug, Serialize)]
-pub struct Target<'a> {
-    pub name: &'a str,
-    pub specification: &'a str,
-    /// `baseline`, `control` or `subject`.
-    pub role: Role,
+    pub targets: &'a [Target],
 }
 
 /// What the session knows about its own reliability.
@@ -118,8 +111,7 @@ pub struct Sentence {
 pub struct Row<'a> {
     pub case: &'a str,
     pub probe: &'a str,
-    /// Kind of work, e.g. `system_call`.
-    pub family: String,
+    pub family: Family,
     pub label: &'a str,
     /// Parameters of the probe, as a person writes them.
     pub parameters: BTreeMap<&'a str, &'a str>,
@@ -163,8 +155,7 @@ pub struct Metric<'a> {
     pub name: &'a str,
     /// Of every value of the row but ratios.
     pub unit: Unit,
-    /// `lower` or `higher`.
-    pub better: &'static str,
+    pub better: Direction,
 }
 
 /// A typical value over rounds.
@@ -204,8 +195,7 @@ pub struct Comparison<'a> {
     /// The interval by signs, for comparison.
     pub sign_low: f64,
     pub sign_high: f64,
-    /// `hodges_lehmann` or `sign`.
-    pub leading: &'static str,
+    pub leading: Leading,
     /// Sequential p of "no difference".
     pub p: f64,
     /// Paired rounds.
@@ -232,25 +222,6 @@ pub struct Needed {
     pub count: Option<u32>,
 }
 
-/// With 80 % power.
-#[derive(Debug, Serialize)]
-pub struct Smallest {
-    /// As different from 1.
-    pub differs: f64,
-    /// As slower: beyond the margin.
-    pub slower: f64,
-}
-
-/// Rounds that share starts of an environment.
-#[derive(Debug, Serialize)]
-pub struct SharedStarts {
-    pub starts: u32,
-    /// Share of the variance that lies between starts; null with a single start.
-    pub between: Option<f64>,
-    /// How many times as many rounds are needed as if each had a start of its own.
-    pub design_effect: Option<f64>,
-}
-
 /// Why a cell has no comparison.
 #[derive(Debug, Serialize)]
 pub struct Missing<'a> {
@@ -269,18 +240,7 @@ pub struct AllFacts<'a> {
     /// Of the machine that ran the session.
     pub host: &'a Facts,
     #[serde(rename = "environments")]
-    pub targets: Vec<TargetFacts<'a>>,
-}
-
-#[derive(Debug, Serialize)]
-pub struct TargetFacts<'a> {
-    #[serde(rename = "environment")]
-    pub target: &'a str,
-    /// As the agent in it sees it.
-    pub inside: &'a Facts,
-    /// As the host sees it.
-    pub outside: &'a Facts,
-    pub places: &'a BTreeMap<String, Facts>,
+    pub targets: &'a [TargetFacts],
 }
 
 #[derive(Debug, Serialize)]
@@ -291,14 +251,6 @@ pub struct FailedTrial<'a> {
     pub target: &'a str,
     pub round: u32,
     pub attempt: u32,
-    pub kind: String,
-    pub reason: &'a str,
-}
-
-#[derive(Debug, Serialize)]
-pub struct Repeated<'a> {
-    pub case: &'a str,
-    pub round: u32,
-    pub attempt: u32,
+    pub kind: FailureKind,
     pub reason: &'a str,
 }

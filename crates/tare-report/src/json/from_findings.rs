@@ -2,9 +2,8 @@
 
 use std::collections::HashMap;
 
-use tare_analysis::findings::{self, Family, Findings, Leading};
+use tare_analysis::findings::{self, Family, Findings};
 use tare_data::session::{PlannedCase, Session};
-use tare_data::unit::Direction;
 
 use super::fields::*;
 use super::{SCHEMA, VERSION};
@@ -32,9 +31,9 @@ impl<'a> Document<'a> {
                 .map(|(target, sentence)| Sentence { target, sentence })
                 .collect(),
             rows: findings.rows.iter().map(|row| fill_row(session, findings, &cases, row)).collect(),
-            facts: facts(session),
+            facts: AllFacts { host: &session.header.host, targets: &session.facts },
             failures: failures(session),
-            repeated: repeated(session),
+            repeated: &session.repeated,
         }
     }
 }
@@ -46,26 +45,19 @@ fn about<'a>(session: &'a Session, findings: &Findings) -> About<'a> {
         started: &session.header.started,
         measured_s: view::measured_s(session),
         command: &session.header.command,
-        ending: words::machine_name(&findings.ending),
+        ending: findings.ending,
         trials: session.trials.len(),
     }
 }
 
 fn plan(session: &Session) -> Plan<'_> {
-    let targets = session.plan.targets.iter();
     Plan {
         study: &session.plan.study,
         seed: format!("{:x}", session.plan.seed),
         rounds: session.plan.rounds,
         looks: &session.plan.looks,
         budget_s: session.plan.budget_s,
-        targets: targets
-            .map(|target| Target {
-                name: &target.name,
-                specification: &target.specification,
-                role: target.role,
-            })
-            .collect(),
+        targets: &session.plan.targets,
     }
 }
 
@@ -97,21 +89,14 @@ fn fill_row<'a>(
     Row {
         case: &row.case,
         probe: &row.probe,
-        family: words::machine_name(&Family::of(&row.probe)),
+        family: Family::of(&row.probe),
         label: &row.label,
         parameters: parameters.map(|(key, value)| (key.as_str(), value.as_str())).collect(),
         place: row.place.as_deref(),
         peer: row.peer.as_deref(),
         definition: planned.map(|case| case.definition.as_str()),
         margin: planned.map(|case| case.margin.exp()),
-        metric: Metric {
-            name: &row.metric.name,
-            unit: row.metric.unit,
-            better: match row.metric.direction {
-                Direction::Lower => "lower",
-                Direction::Higher => "higher",
-            },
-        },
+        metric: Metric { name: &row.metric.name, unit: row.metric.unit, better: row.metric.direction },
         headline: row.headline,
         baseline: row.baseline.as_ref().map(level),
         baseline_missing: row.baseline.is_none().then(|| match baseline_failure() {
@@ -172,23 +157,14 @@ fn comparison(found: &findings::Comparison) -> Comparison<'_> {
         high: found.high,
         sign_low: found.sign_low,
         sign_high: found.sign_high,
-        leading: match found.leading {
-            Leading::HodgesLehmann => "hodges_lehmann",
-            Leading::Sign => "sign",
-        },
+        leading: found.leading,
         p: found.p,
         rounds: found.rounds,
         decided_at: found.decided_at,
         needed: found.needed.map(needed),
-        smallest: found
-            .smallest
-            .map(|smallest| Smallest { differs: smallest.differs, slower: smallest.slower }),
+        smallest: found.smallest,
         difference: found.difference,
-        starts: found.starts.map(|shared| SharedStarts {
-            starts: shared.starts,
-            between: shared.between,
-            design_effect: shared.design_effect,
-        }),
+        starts: found.starts,
         level: level(&found.level),
         warnings: found.warnings.iter().map(warning).collect(),
     }
@@ -222,16 +198,6 @@ fn failed(failure: &tare_data::failure::Failure) -> Missing<'_> {
     }
 }
 
-fn facts(session: &Session) -> AllFacts<'_> {
-    let targets = session.facts.iter().map(|facts| TargetFacts {
-        target: &facts.target,
-        inside: &facts.inside,
-        outside: &facts.outside,
-        places: &facts.places,
-    });
-    AllFacts { host: &session.header.host, targets: targets.collect() }
-}
-
 fn failures(session: &Session) -> Vec<FailedTrial<'_>> {
     let failed = session.trials.iter().filter_map(|trial| {
         let failure = trial.failure.as_ref()?;
@@ -241,16 +207,9 @@ fn failures(session: &Session) -> Vec<FailedTrial<'_>> {
             target: &trial.target,
             round: trial.round,
             attempt: trial.attempt,
-            kind: words::machine_name(&failure.kind),
+            kind: failure.kind,
             reason: &failure.reason,
         })
     });
     failed.collect()
-}
-
-fn repeated(session: &Session) -> Vec<Repeated<'_>> {
-    let repeated = session.repeated.iter();
-    repeated
-        .map(|r| Repeated { case: &r.case, round: r.round, attempt: r.attempt, reason: &r.reason })
-        .collect()
 }

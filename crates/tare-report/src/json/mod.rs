@@ -11,7 +11,7 @@ use tare_analysis::findings::Findings;
 use tare_analysis::selftest::Injected;
 use tare_data::session::Session;
 
-use self::escaping::escaped;
+use self::escaping::line;
 pub use self::fields::{Document, Level, Row};
 use crate::imported::Beside;
 
@@ -22,9 +22,7 @@ pub const VERSION: u32 = 1;
 
 /// The document as one line, with a line break at its end.
 pub fn render(session: &Session, findings: &Findings) -> String {
-    let mut text = escaped(&Document::of(session, findings));
-    text.push('\n');
-    text
+    line(&Document::of(session, findings))
 }
 
 /// What a self-test found, as one line with a line break at its end: one field, `injected`, a list.
@@ -33,7 +31,7 @@ pub fn selftest(injected: &[Injected]) -> String {
     struct SelfTest<'a> {
         injected: &'a [Injected],
     }
-    escaped(&SelfTest { injected }) + "\n"
+    line(&SelfTest { injected })
 }
 
 /// The document with figures of other tools beside the session's: one more field, `beside`.
@@ -44,5 +42,5 @@ pub fn render_beside(session: &Session, findings: &Findings, beside: &[Beside]) 
         document: Document<'a>,
         beside: &'a [Beside],
     }
-    escaped(&Both { document: Document::of(session, findings), beside }) + "\n"
+    line(&Both { document: Document::of(session, findings), beside })
 }

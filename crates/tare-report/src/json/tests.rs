@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::session::RepeatedRound;
 
+use super::escaping::escaped;
 use super::*;
 use crate::imported::Own;
 use crate::specimen;

@@ -1,10 +1,10 @@
 //! The netperf view: round trips, connections and streams under the names that netperf's omni output gives them.
 
 use tare_analysis::findings::Findings;
-use tare_analysis::pooled::{Pooled, Runs, runs};
+use tare_analysis::pooled::{Pooled, Runs};
 use tare_data::session::Session;
 
-use super::view_text::{ViewText, block_head, fixed, push_own};
+use super::view_text::{fixed, pooled_view};
 use crate::text::clean;
 
 /// Nanoseconds of a microsecond, netperf's unit of latency.
@@ -13,39 +13,20 @@ const MICROSECOND: f64 = 1e3;
 /// A line of netperf's output.
 type Line = (&'static str, String);
 
+const ABOUT: &str = "netperf view: netperf's names for what tare measured; netperf did not run. A block is the trials of \
+                     all rounds together. Times are microseconds and keep their fractions, which netperf cuts off; \
+                     connecting is not the first round trip, as it is with netperf's TCP_RR.";
+const ABSENT: &str =
+    "This session measured neither net.rr, net.connect nor net.stream: tare run --only 'net.*' does.";
+
 pub fn render(session: &Session, findings: &Findings) -> String {
-    let mut out = ViewText::default();
-    out.prose(
-        "",
-        "netperf view: netperf's names for what tare measured; netperf did not run. A block is the trials of all \
-         rounds together. Times are microseconds and keep their fractions, which netperf cuts off; connecting is \
-         not the first round trip, as it is with netperf's TCP_RR.",
-    );
-    let all = runs(session, &["net.rr", "net.connect", "net.stream"]);
-    if all.is_empty() {
-        out.blank();
-        out.prose(
-            "",
-            "This session measured neither net.rr, net.connect nor net.stream: tare run --only 'net.*' does.",
-        );
-    }
-    for run in &all {
-        out.blank();
-        let pooled = Pooled::of(&run.trials);
-        let peer = run.case.case.peer.as_deref().unwrap_or("?");
-        let label = format!("{} · peer {}", run.case.label, clean(peer));
-        out.line(&block_head(&label, run.target, pooled.trials, pooled.failed));
-        if pooled.trials == 0 {
-            out.prose("    ", &clean(&run.absence()));
-            continue;
-        }
-        for (name, value) in block(run, &pooled) {
-            out.line(&format!("{name}={value}"));
-        }
-        let headline = run.case.metrics.first().map_or("", |metric| metric.name.as_str());
-        push_own(&mut out, session, findings, (&run.case.id, headline, run.target));
-    }
-    out.text()
+    let label = |run: &Runs<'_>| {
+        format!("{} · peer {}", run.case.label, clean(run.case.case.peer.as_deref().unwrap_or("?")))
+    };
+    let probes = ["net.rr", "net.connect", "net.stream"];
+    pooled_view((session, findings), (ABOUT, ABSENT), &probes, label, |out, run, pooled| {
+        block(run, pooled).iter().for_each(|(name, value)| out.line(&format!("{name}={value}")));
+    })
 }
 
 fn block(run: &Runs<'_>, pooled: &Pooled) -> Vec<Line> {

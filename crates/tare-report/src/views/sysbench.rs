@@ -1,49 +1,31 @@
 //! The sysbench view: the lines of sysbench 1.0's cpu and fileio reports.
 
 use tare_analysis::findings::Findings;
-use tare_analysis::pooled::{Pooled, Runs, Times, runs};
+use tare_analysis::pooled::{Pooled, Runs, Times};
 use tare_data::names::{Parameters, parse_size};
 use tare_data::session::Session;
 
-use super::view_text::{ViewText, block_head, fixed, push_own};
+use super::view_text::{ViewText, fixed, pooled_view};
 use crate::text::clean;
 
 /// Nanoseconds of a millisecond, sysbench's unit of latency.
 const MILLISECOND: f64 = 1e6;
 const MIB: f64 = 1_048_576.0;
 
+const ABOUT: &str = "sysbench view: the lines of sysbench 1.0's report, measured by tare and not by sysbench. A block \
+                     is the trials of all rounds together, as one run that went on as long; first calls are left out.";
+const ABSENT: &str =
+    "This session measured neither cpu.primes nor file.random: tare run sysbench measures both.";
+
 pub fn render(session: &Session, findings: &Findings) -> String {
-    let mut out = ViewText::default();
-    out.prose(
-        "",
-        "sysbench view: the lines of sysbench 1.0's report, measured by tare and not by sysbench. A block is the \
-         trials of all rounds together, as one run that went on as long; first calls are left out.",
-    );
-    let all = runs(session, &["cpu.primes", "file.random"]);
-    if all.is_empty() {
-        out.blank();
-        out.prose(
-            "",
-            "This session measured neither cpu.primes nor file.random: tare run sysbench measures both.",
-        );
-    }
-    for run in &all {
-        out.blank();
-        let pooled = Pooled::of(&run.trials);
-        out.line(&block_head(&run.case.label, run.target, pooled.trials, pooled.failed));
-        if pooled.trials == 0 {
-            out.prose("    ", &clean(&run.absence()));
-            continue;
+    let probes = ["cpu.primes", "file.random"];
+    let label = |run: &Runs<'_>| run.case.label.clone();
+    pooled_view((session, findings), (ABOUT, ABSENT), &probes, label, |out, run, pooled| {
+        match run.case.case.probe.as_str() {
+            "cpu.primes" => cpu(out, run, pooled),
+            _ => fileio(out, run, pooled),
         }
-        if run.case.case.probe == "cpu.primes" {
-            cpu(&mut out, run, &pooled);
-        } else {
-            fileio(&mut out, run, &pooled);
-        }
-        let headline = run.case.metrics.first().map_or("", |metric| metric.name.as_str());
-        push_own(&mut out, session, findings, (&run.case.id, headline, run.target));
-    }
-    out.text()
+    })
 }
 
 fn text<'p>(parameters: &'p Parameters, key: &str) -> &'p str {

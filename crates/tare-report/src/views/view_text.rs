@@ -1,6 +1,7 @@
 //! The text of a view: lines, wrapped prose, numbers as C writes them, and tare's own results beside them.
 
 use tare_analysis::findings::{Cell, Findings};
+use tare_analysis::pooled::{Pooled, Runs, runs};
 use tare_data::session::{Role, Session};
 
 use crate::number::{Figure, counted};
@@ -100,8 +101,34 @@ pub(super) fn fixed(value: f64, decimals: usize) -> String {
     }
 }
 
-/// What an environment's block is headed with: the environment and how many trials are in it.
-pub(super) fn block_head(label: &str, target: &str, trials: usize, failed: usize) -> String {
-    let failures = if failed > 0 { format!(", {failed} failed") } else { String::new() };
-    format!("{} · {} · {}{failures}", clean(label), clean(target), counted(trials, "trial", "trials"))
+/// A view of pooled trials: what it is, and a block for each case in each environment, or what would measure them.
+pub(super) fn pooled_view(
+    (session, findings): (&Session, &Findings),
+    (about, absent): (&str, &str),
+    probes: &[&str],
+    label: impl Fn(&Runs<'_>) -> String,
+    block: impl Fn(&mut ViewText, &Runs<'_>, &Pooled),
+) -> String {
+    let mut out = ViewText::default();
+    out.prose("", about);
+    let all = runs(session, probes);
+    if all.is_empty() {
+        out.blank();
+        out.prose("", absent);
+    }
+    for run in &all {
+        out.blank();
+        let pooled = Pooled::of(&run.trials);
+        let failures = if pooled.failed > 0 { format!(", {} failed", pooled.failed) } else { String::new() };
+        let trials = counted(pooled.trials, "trial", "trials");
+        out.line(&format!("{} · {} · {trials}{failures}", clean(&label(run)), clean(run.target)));
+        if pooled.trials == 0 {
+            out.prose("    ", &clean(&run.absence()));
+            continue;
+        }
+        block(&mut out, run, &pooled);
+        let headline = run.case.metrics.first().map_or("", |metric| metric.name.as_str());
+        push_own(&mut out, session, findings, (&run.case.id, headline, run.target));
+    }
+    out.text()
 }
