@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use jiff::fmt::friendly::SpanParser;
 
-use crate::error::{ErrorKind, LabError};
+use crate::error::LabError;
 
 /// Reads a duration that is longer than nothing; seconds where it has no unit.
 pub(crate) fn parse(text: &str) -> Option<Duration> {
@@ -15,9 +15,8 @@ pub(crate) fn parse(text: &str) -> Option<Duration> {
 
 /// Reads a duration from the command line.
 pub fn parse_duration(text: &str) -> Result<Duration, LabError> {
-    parse(text).ok_or_else(|| {
-        LabError::new(ErrorKind::Usage, format!("'{text}' is not a time")).hint("write 90s, 8m or 1h30m")
-    })
+    parse(text)
+        .ok_or_else(|| LabError::usage(format!("'{text}' is not a time")).hint("write 90s, 8m or 1h30m"))
 }
 
 #[cfg(test)]

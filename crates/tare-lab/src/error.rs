@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::fmt;
 use std::iter::successors;
+use std::path::Path;
 
 use tare_record::RecordError;
 
@@ -39,6 +40,18 @@ pub struct LabError {
 impl LabError {
     pub fn new(kind: ErrorKind, what: impl Into<String>) -> Self {
         LabError { kind, what: what.into(), source: None, hint: None }
+    }
+
+    /// What was typed cannot be understood.
+    pub fn usage(what: impl Into<String>) -> Self {
+        LabError::new(ErrorKind::Usage, what)
+    }
+
+    /// Makes an error of what went wrong with a file or folder: `read` or `write`, say, is what cannot be done.
+    pub fn storage<'a, E: Into<Cause>>(doing: &'a str, path: &'a Path) -> impl Fn(E) -> LabError + 'a {
+        move |cause| {
+            LabError::new(ErrorKind::Storage, format!("cannot {doing} {}", path.display())).because(cause)
+        }
     }
 
     pub fn because(mut self, cause: impl Into<Cause>) -> Self {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use crate::containers::root::{AGENT, Root};
-use crate::error::{ErrorKind, LabError};
+use crate::error::LabError;
 use crate::network::container::ContainerNetwork;
 use crate::ownership::owned::MARK;
 use crate::provider::Workspace;
@@ -40,9 +40,8 @@ pub fn write(
     let folder = workspace.folder().join("bundle");
     let file = folder.join("config.json");
     let config = config(workspace, root, network).to_string();
-    fs::create_dir(&folder).and_then(|()| fs::write(&file, config)).map_err(|e| {
-        LabError::new(ErrorKind::Storage, format!("cannot write {}", file.display())).because(e)
-    })?;
+    let written = fs::create_dir(&folder).and_then(|()| fs::write(&file, config));
+    written.map_err(LabError::storage("write", &file))?;
     Ok(folder)
 }
 

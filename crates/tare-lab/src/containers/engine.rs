@@ -4,25 +4,17 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
-use std::path::Path;
-use std::process::Command;
 use std::time::Duration;
-
-use tare_data::facts::Facts;
 
 use crate::containers::control_groups;
 use crate::containers::private_mounts;
 use crate::containers::root::{AGENT, OWN, Root, SHARES};
-use crate::error::{ErrorKind, LabError};
 use crate::host::mounts;
 use crate::host::network_namespace;
 use crate::host::processes::FINISHES;
-use crate::host::programs::{self, Programs};
 use crate::network::lab;
 use crate::ownership::owned::{Listed, MARK, Owned};
-use crate::provider::options::{Choice, OptionDescription, choice};
-use crate::provider::specification::Specification;
-use crate::provider::{Entrance, Environment, NotReady, Ready, Workspace};
+use crate::provider::prelude::*;
 
 /// Time that an engine has for a question, or for making an image of nothing.
 const ANSWER_WAIT: Duration = Duration::from_secs(30);
@@ -136,8 +128,7 @@ struct Container {
 impl Environment for Container {
     fn ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
         let engine = self.engine;
-        let missing = || NotReady::missing(engine.program, engine.install);
-        let program = programs.find(engine.program).ok_or_else(missing)?;
+        let program = program(programs, engine.program, engine.install)?;
         let found = self.runtime.as_deref().and_then(|runtime| programs.find(runtime));
         // A runtime by name may be known to the engine alone; one by path must be there.
         if let (Some(path), None) = (self.runtime.as_deref().filter(|name| name.contains('/')), &found) {
@@ -146,10 +137,10 @@ impl Environment for Container {
         match self.net {
             PodmanNet::None | PodmanNet::Host => {}
             PodmanNet::Bridge => lab::ready()?,
-            PodmanNet::Slirp4netns if programs.find("slirp4netns").is_none() => {
-                return Err(NotReady::missing("slirp4netns", "apt-get install slirp4netns"));
+            PodmanNet::Slirp4netns => {
+                crate::provider::program(programs, "slirp4netns", "apt-get install slirp4netns")?;
+                lab::ready()?;
             }
-            PodmanNet::Slirp4netns => lab::ready()?,
         }
         let mut facts = Facts::default();
         let version = ask(Command::new(&program).args(engine.version))
@@ -224,7 +215,7 @@ impl Container {
         match self.own {
             OwnPlace::Volume => {
                 let own = workspace.folder().join("own");
-                fs::create_dir(&own).map_err(|e| storage(&own, e))?;
+                fs::create_dir(&own).map_err(LabError::storage("write", &own))?;
                 mounts::note(outside, "own", &own);
                 command.arg(bind(&own, OWN));
             }
@@ -275,7 +266,7 @@ impl Engine {
         let list = ["images", "--format", "{{.Repository}}"];
         workspace.own_for_session(owned("image", program, "rmi", &list, &image, None))?;
         let archive = workspace.session_folder().join("image.tar");
-        fs::write(&archive, EMPTY_ARCHIVE).map_err(|e| storage(&archive, e))?;
+        fs::write(&archive, EMPTY_ARCHIVE).map_err(LabError::storage("write", &archive))?;
         // A session that is killed now must not take this with it: half an image spoils the engine's storage.
         ask(Command::new(program)
             .args(self.import)
@@ -287,7 +278,7 @@ impl Engine {
             LabError::new(ErrorKind::Environment, format!("{} cannot make an image", self.program))
                 .because(cause)
         })?;
-        fs::write(&made, "").map_err(|e| storage(&made, e))?;
+        fs::write(&made, "").map_err(LabError::storage("write", &made))?;
         Ok(image)
     }
 }
@@ -340,8 +331,4 @@ fn limits() -> Vec<String> {
 fn ask(command: &mut Command) -> io::Result<String> {
     let answer = programs::ask(command, ANSWER_WAIT)?;
     Ok(answer.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default().to_owned())
-}
-
-fn storage(path: &Path, cause: io::Error) -> LabError {
-    LabError::new(ErrorKind::Storage, format!("cannot write {}", path.display())).because(cause)
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use tare_data::facts::Facts;
 
-use crate::error::{ErrorKind, LabError};
+use crate::error::LabError;
 use crate::host::mounts;
 use crate::provider::Workspace;
 use crate::storage::places::folder_inside;
@@ -44,10 +44,8 @@ impl Root {
             root.places.insert(name.clone(), inside.clone());
             root.shares.push((path.clone(), inside));
         }
-        root.fill(workspace.agent()).map_err(|e| {
-            let what = format!("cannot build a root folder in {}", workspace.folder().display());
-            LabError::new(ErrorKind::Storage, what).because(e)
-        })?;
+        let filled = root.fill(workspace.agent());
+        filled.map_err(LabError::storage("build a root folder in", workspace.folder()))?;
         Ok(root)
     }
 

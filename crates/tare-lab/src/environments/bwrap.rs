@@ -1,16 +1,8 @@
 //! Bubblewrap: namespaces as Flatpak makes them.
 
-use std::path::Path;
-use std::process::Command;
-
-use tare_data::facts::Facts;
-
 use crate::containers::root::{AGENT, Root};
-use crate::error::LabError;
-use crate::host::programs::{self, Programs};
 use crate::network::container::{Net, Way};
-use crate::provider::options::Choice;
-use crate::provider::{Entrance, Environment, NotReady, Provider, Ready, Workspace};
+use crate::provider::prelude::*;
 
 pub static PROVIDER: Provider = Provider {
     name: "bwrap",
@@ -31,13 +23,7 @@ struct Bwrap {
 impl Environment for Bwrap {
     fn ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
         let way = self.net.ready(programs)?;
-        let program = programs
-            .find("bwrap")
-            .ok_or_else(|| NotReady::missing("bubblewrap", "apt-get install bubblewrap"))?;
-        let version = programs::version(&program, &["--version"]).map_err(NotReady::of(&program))?;
-        let mut facts = Facts::default();
-        facts.note("runtime.path", program.to_string_lossy());
-        facts.note("runtime.version", version);
+        let (program, mut facts) = runtime(programs, "bwrap", "apt-get install bubblewrap")?;
         facts.note("runtime.seccomp", "none");
         Ok(Ready::new(facts, move |workspace| enter(&program, &way, workspace)))
     }

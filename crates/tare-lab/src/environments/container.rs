@@ -4,8 +4,6 @@ use std::ffi::{CStr, CString};
 use std::fs;
 use std::io;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use rustix::mount::{
     MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_bind_recursive, mount_change, unmount,
@@ -13,16 +11,12 @@ use rustix::mount::{
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, set_parent_process_death_signal, waitpid};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 use serde::{Deserialize, Serialize};
-use tare_data::facts::Facts;
 
 use crate::containers::root::{AGENT, Root};
-use crate::error::{ErrorKind, LabError};
 use crate::host::loopback;
-use crate::host::programs::Programs;
 use crate::network::container::{Net, Way};
 use crate::ownership::owned::MARK;
-use crate::provider::options::Choice;
-use crate::provider::{Entrance, Environment, NotReady, Provider, Ready, Workspace};
+use crate::provider::prelude::*;
 
 /// First argument under which the program makes the namespaces and becomes the agent in them.
 pub const ENTER: &str = "enter-container";

@@ -1,23 +1,14 @@
 //! gVisor: a kernel in user space that answers the system calls itself.
 
-use std::path::Path;
-use std::process::Command;
-
-use tare_data::facts::Facts;
-
 use crate::containers::bundle;
 use crate::containers::control_groups;
 use crate::containers::private_mounts;
 use crate::containers::root::Root;
-use crate::error::LabError;
 use crate::guests::kvm;
-use crate::host::programs::{self, Programs};
 use crate::network::container::{Attachment, ContainerNetwork};
 use crate::network::lab;
 use crate::ownership::owned::Owned;
-use crate::provider::options::{Choice, choice};
-use crate::provider::specification::Specification;
-use crate::provider::{Entrance, Environment, NotReady, Provider, Ready, Workspace};
+use crate::provider::prelude::*;
 
 /// Installs a current runsc. Debian's own is of 2022, has no systrap and does not run bundles.
 const INSTALL: &str = "CGO_ENABLED=0 go install -ldflags='-s -w' \
@@ -145,7 +136,7 @@ impl Gvisor {
 
 impl Environment for Gvisor {
     fn ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
-        let program = programs.find("runsc").ok_or_else(|| NotReady::missing("runsc", INSTALL))?;
+        let program = program(programs, "runsc", INSTALL)?;
         if !private_mounts::permitted() {
             return Err(NotReady::because(
                 "runsc needs root here: it makes namespaces for its own processes",

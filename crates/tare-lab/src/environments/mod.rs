@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use crate::error::{ErrorKind, LabError};
+use crate::error::LabError;
 use crate::guests::init;
 use crate::guests::kvm;
 use crate::host::programs::Programs;
@@ -83,7 +83,7 @@ pub fn find(specification: Specification) -> Result<Named, LabError> {
     let Some(provider) = PROVIDERS.iter().find(|provider| provider.name == name) else {
         let presets = presets::PRESETS.iter().map(|preset| preset.name);
         let names: Vec<&str> = PROVIDERS.iter().map(|provider| provider.name).chain(presets).collect();
-        let error = LabError::new(ErrorKind::Usage, format!("there is no environment '{name}'"));
+        let error = LabError::usage(format!("there is no environment '{name}'"));
         return Err(unknown(error, name, &names));
     };
     let mut own = specification.clone();
@@ -110,14 +110,14 @@ fn share(specification: &Specification) -> Result<f64, LabError> {
 fn check(provider: &Provider, specification: &Specification) -> Result<(), LabError> {
     if let (Some(instance), None) = (&specification.instance, provider.instance) {
         let what = format!("nothing may follow '{}:', and '{instance}' was given", provider.name);
-        return Err(LabError::new(ErrorKind::Usage, what).hint("give options as NAME?key=value"));
+        return Err(LabError::usage(what).hint("give options as NAME?key=value"));
     }
     let keys: Vec<&str> = provider.options.iter().map(|option| option.key).collect();
     match specification.options.keys().find(|key| !keys.contains(&key.as_str())) {
         None => Ok(()),
         Some(key) => {
             let what = format!("{} has no option '{key}'", provider.name);
-            Err(unknown(LabError::new(ErrorKind::Usage, what), key, &keys))
+            Err(unknown(LabError::usage(what), key, &keys))
         }
     }
 }
@@ -138,6 +138,7 @@ mod tests {
     use tare_data::session::{Role, Target};
 
     use super::*;
+    use crate::error::ErrorKind;
 
     fn refusal(text: &str) -> LabError {
         parse(text).err().unwrap_or_else(|| panic!("{text} is taken"))

@@ -3,14 +3,9 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::net::Ipv4Addr;
-use std::process::Command;
 
-use tare_data::facts::Facts;
-
-use crate::error::{ErrorKind, LabError};
 use crate::host::mounts;
-use crate::host::programs::Programs;
-use crate::provider::{Entrance, Environment, NotReady, Provider, Ready, Workspace};
+use crate::provider::prelude::*;
 
 pub static PROVIDER: Provider = Provider {
     name: "native",
@@ -34,9 +29,7 @@ impl Environment for Native {
 
 fn enter(workspace: &mut dyn Workspace) -> Result<Entrance, LabError> {
     let own = workspace.folder().join("own");
-    fs::create_dir(&own).map_err(|e| {
-        LabError::new(ErrorKind::Storage, format!("cannot make the folder {}", own.display())).because(e)
-    })?;
+    fs::create_dir(&own).map_err(LabError::storage("make the folder", &own))?;
     let mut outside = Facts::default();
     let mut places = BTreeMap::new();
     let shares = workspace.shares().iter().map(|(name, path)| (name.as_str(), path));

@@ -1,20 +1,13 @@
 //! systemd-nspawn: a container as systemd makes it.
 
 use std::fs;
-use std::path::Path;
-use std::process::Command;
-
-use tare_data::facts::Facts;
 
 use crate::containers::control_groups;
 use crate::containers::private_mounts;
 use crate::containers::root::{AGENT, Root};
-use crate::error::{ErrorKind, LabError};
-use crate::host::programs::{self, Programs};
 use crate::network::container::{Net, Way};
 use crate::ownership::owned::MARK;
-use crate::provider::options::{Choice, choice};
-use crate::provider::{Entrance, Environment, NotReady, Provider, Ready, Workspace};
+use crate::provider::prelude::*;
 
 const PROGRAM: &str = "systemd-nspawn";
 
@@ -46,17 +39,11 @@ struct Nspawn {
 
 impl Environment for Nspawn {
     fn ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
-        let program = programs
-            .find(PROGRAM)
-            .ok_or_else(|| NotReady::missing(PROGRAM, "apt-get install systemd-container"))?;
+        let (program, mut facts) = runtime(programs, PROGRAM, "apt-get install systemd-container")?;
         if !private_mounts::permitted() {
             return Err(NotReady::because("systemd-nspawn needs root"));
         }
         let way = self.net.ready(programs)?;
-        let version = programs::version(&program, &["--version"]).map_err(NotReady::of(&program))?;
-        let mut facts = Facts::default();
-        facts.note("runtime.path", program.to_string_lossy());
-        facts.note("runtime.version", version);
         self.seccomp.note(&mut facts);
         facts.note("cgroup.version", control_groups::versions());
         let seccomp = self.seccomp;
@@ -75,9 +62,8 @@ fn enter(
     let root = Root::build(workspace)?;
     // It refuses a root folder that does not look like a system's.
     let release = root.outside("/etc/os-release");
-    fs::create_dir(root.outside("/usr")).and_then(|()| fs::write(&release, "ID=tare\n")).map_err(|e| {
-        LabError::new(ErrorKind::Storage, format!("cannot write {}", release.display())).because(e)
-    })?;
+    let written = fs::create_dir(root.outside("/usr")).and_then(|()| fs::write(&release, "ID=tare\n"));
+    written.map_err(LabError::storage("write", &release))?;
     let mut command = Command::new(program);
     command.args(["--quiet", "--pipe", "--register=no", "--keep-unit", "--link-journal=no"]);
     command.args(["--resolv-conf=off", "--timezone=off", "--as-pid2"]);

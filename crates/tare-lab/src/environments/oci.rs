@@ -1,20 +1,12 @@
 //! OCI: a container by any runtime that takes a bundle, without an engine above it.
 
-use std::path::Path;
-use std::process::Command;
-
-use tare_data::facts::Facts;
-
 use crate::containers::bundle;
 use crate::containers::control_groups;
 use crate::containers::private_mounts;
 use crate::containers::root::Root;
-use crate::error::LabError;
-use crate::host::programs::{self, Programs};
 use crate::network::container::{Net, Way};
 use crate::ownership::owned::Owned;
-use crate::provider::options::Choice;
-use crate::provider::{Entrance, Environment, NotReady, Provider, Ready, Workspace};
+use crate::provider::prelude::*;
 
 /// The runtime when the specification names none.
 const RUNTIME: &str = "runc";
@@ -43,18 +35,13 @@ struct Oci {
 impl Environment for Oci {
     fn ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
         let name = &self.runtime;
-        let program =
-            programs.find(name).ok_or_else(|| NotReady::missing(name, format!("apt-get install {name}")))?;
+        let (program, mut facts) = runtime(programs, name, &format!("apt-get install {name}"))?;
         if name == "crun" && control_groups::versions() == "hybrid" && !private_mounts::permitted() {
             return Err(NotReady::because(
                 "crun refuses hosts with both versions of control groups, and only root can hide one",
             ));
         }
         let way = self.net.ready(programs)?;
-        let version = programs::version(&program, &["--version"]).map_err(NotReady::of(&program))?;
-        let mut facts = Facts::default();
-        facts.note("runtime.path", program.to_string_lossy());
-        facts.note("runtime.version", version);
         facts.note("runtime.seccomp", "none");
         facts.note("cgroup.version", control_groups::versions());
         Ok(Ready::new(facts, move |workspace| enter(&program, &way, workspace)))

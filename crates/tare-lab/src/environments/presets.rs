@@ -1,6 +1,6 @@
 //! Presets: specifications under the names of what they stand for, with what they share with it and what not.
 
-use crate::error::{ErrorKind, LabError};
+use crate::error::LabError;
 use crate::provider::specification::Specification;
 
 /// A specification with a name of its own.
@@ -69,7 +69,7 @@ pub fn resolve(named: Specification) -> Result<Specification, LabError> {
     let Some(preset) = find(&named.provider) else { return Ok(named) };
     if let Some(instance) = &named.instance {
         let what = format!("nothing may follow '{}:', and '{instance}' was given", preset.name);
-        return Err(LabError::new(ErrorKind::Usage, what));
+        return Err(LabError::usage(what));
     }
     let mut specification = Specification::parse(preset.specification)?;
     specification.options.extend(named.options);

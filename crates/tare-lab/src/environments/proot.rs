@@ -1,16 +1,9 @@
 //! proot: another root folder without any privilege, by translating system calls through ptrace.
 
 use std::net::Ipv4Addr;
-use std::path::Path;
-use std::process::Command;
-
-use tare_data::facts::Facts;
 
 use crate::containers::root::{AGENT, Root};
-use crate::error::LabError;
-use crate::host::programs::{self, Programs};
-use crate::provider::options::{Choice, choice};
-use crate::provider::{Entrance, Environment, NotReady, Provider, Ready, Workspace};
+use crate::provider::prelude::*;
 
 choice! {
     enum Seccomp: "seccomp",
@@ -42,8 +35,7 @@ struct Proot {
 
 impl Environment for Proot {
     fn ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
-        let program =
-            programs.find("proot").ok_or_else(|| NotReady::missing("proot", "apt-get install proot"))?;
+        let program = program(programs, "proot", "apt-get install proot")?;
         let ended = programs::run(Command::new(&program).arg("--version"), programs::VERSION_WAIT)
             .map_err(NotReady::of(&program))?;
         let mut facts = Facts::default();

@@ -1,13 +1,8 @@
 //! QEMU: a virtual machine with a kernel of the distribution, and tare as its first process.
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
-
-use tare_data::facts::Facts;
 
 use crate::containers::root::{AGENT, OWN, Root};
-use crate::error::{ErrorKind, LabError};
 use crate::guests::disk;
 use crate::guests::init::{self, Ending, Guest, GuestMount, Stream};
 use crate::guests::initrd::Initrd;
@@ -17,13 +12,11 @@ use crate::guests::memory::{self, MEMORY};
 use crate::guests::share_server::{self, Cache};
 use crate::guests::tsc_rate;
 use crate::host::mounts;
-use crate::host::programs::{self, Programs};
 use crate::network::guest::{self, GuestNetwork, Way};
 use crate::network::netem::{self, DELAY, DUPLICATE, Impairment, LOSS, REORDER};
 use crate::ownership::owned::MARK;
-use crate::provider::options::{Choice, choice};
-use crate::provider::specification::Specification;
-use crate::provider::{Entrance, Environment, NotReady, Preparation, Provider, Ready, Workspace};
+use crate::provider::Preparation;
+use crate::provider::prelude::*;
 
 /// Name of the port that is the stream.
 const PORT: &str = "tare";
@@ -124,7 +117,7 @@ impl Qemu {
         guest::check(qemu.way(), &qemu.impairment, PROVIDER.name)?;
         match (qemu.share, qemu.cache, qemu.net) {
             (Share::Virtiofs, Cache::Mmap, _) => {
-                let error = LabError::new(ErrorKind::Usage, "qemu: virtiofs has no cache=mmap");
+                let error = LabError::usage("qemu: virtiofs has no cache=mmap");
                 Err(error.hint("give cache=none or cache=loose"))
             }
             (Share::Diod, _, Net::None | Net::User) => Err(share_server::needs_tap(PROVIDER.name)),
@@ -151,7 +144,7 @@ impl Qemu {
 
 impl Environment for Qemu {
     fn ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
-        let program = programs.find(PROGRAM).ok_or_else(|| NotReady::missing(PROGRAM, INSTALL))?;
+        let (program, mut facts) = runtime(programs, PROGRAM, INSTALL)?;
         let mkfs = disk::maker(programs)?;
         self.way().map_or(Ok(()), Way::ready)?;
         let server = match self.share {
@@ -165,10 +158,6 @@ impl Environment for Qemu {
             Acceleration::Kvm => kvm::proven(programs).map(|()| Accelerator::Kvm)?,
             Acceleration::Auto => kvm::proven(programs).map_or(Accelerator::Tcg, |()| Accelerator::Kvm),
         };
-        let version = programs::version(&program, &["--version"]).map_err(NotReady::of(&program))?;
-        let mut facts = Facts::default();
-        facts.note("runtime.path", program.to_string_lossy());
-        facts.note("runtime.version", version);
         facts.note("runtime.accelerator", accelerator.name());
         facts.note("runtime.kernel", &kernel.release);
         self.machine.note(&mut facts);
@@ -278,9 +267,7 @@ impl Found {
         let plan = plan(shares, network, workspace);
         let modules = self.kernel.modules_with(&options.modules_on_demand());
         let archive = initial_disk(&modules, &plan, workspace.agent());
-        archive.and_then(|bytes| fs::write(&initrd, bytes)).map_err(|e| {
-            LabError::new(ErrorKind::Storage, format!("cannot write {}", initrd.display())).because(e)
-        })?;
+        archive.and_then(|bytes| fs::write(&initrd, bytes)).map_err(LabError::storage("write", &initrd))?;
         Ok(Entrance { command, host, places: root.places, outside })
     }
 
@@ -401,9 +388,9 @@ fn tag(number: usize) -> String {
 
 /// In QEMU's options a comma is written twice.
 fn argument(path: &Path) -> Result<String, LabError> {
-    path.to_str().map(|path| path.replace(',', ",,")).ok_or_else(|| {
-        LabError::new(ErrorKind::Usage, format!("qemu cannot be given the path {}", path.display()))
-    })
+    path.to_str()
+        .map(|path| path.replace(',', ",,"))
+        .ok_or_else(|| LabError::usage(format!("qemu cannot be given the path {}", path.display())))
 }
 
 #[cfg(test)]

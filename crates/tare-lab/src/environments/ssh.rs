@@ -3,20 +3,13 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::net::{IpAddr, UdpSocket};
-use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 use tare_data::encoding::hex;
-use tare_data::facts::Facts;
 
-use crate::error::{Cause, ErrorKind, LabError};
-use crate::host::programs::{self, Programs};
 use crate::ownership::owned::MARK;
-use crate::provider::options::OptionDescription;
-use crate::provider::specification::Specification;
-use crate::provider::{Entrance, Environment, NotReady, Provider, Ready, Workspace};
+use crate::provider::prelude::*;
 
 /// Time in which a connection must be there and a short command done.
 const ANSWER_WAIT: Duration = Duration::from_secs(20);
@@ -76,8 +69,7 @@ impl Ssh {
 
 impl Environment for Ssh {
     fn ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
-        let program =
-            programs.find("ssh").ok_or_else(|| NotReady::missing("ssh", "apt-get install openssh-client"))?;
+        let program = program(programs, "ssh", "apt-get install openssh-client")?;
         let nobody = || NotReady::because("no machine is named: write ssh:host or ssh:user@host");
         let target = self.machine.clone().ok_or_else(nobody)?;
         let mut command = Command::new(&program);
@@ -238,8 +230,7 @@ fn agent_script(own: &str, workspace: &dyn Workspace) -> String {
 
 fn open(path: &Path) -> Result<(File, u64), LabError> {
     let opened = File::open(path).and_then(|file| file.metadata().map(|data| (file, data.len())));
-    opened
-        .map_err(|e| LabError::new(ErrorKind::Storage, format!("cannot read {}", path.display())).because(e))
+    opened.map_err(LabError::storage("read", path))
 }
 
 #[cfg(test)]

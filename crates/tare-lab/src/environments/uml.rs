@@ -2,13 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
-
-use tare_data::facts::Facts;
 
 use crate::containers::root::{AGENT, OWN, Root};
-use crate::error::{ErrorKind, LabError};
 use crate::guests::disk;
 use crate::guests::extended_state;
 use crate::guests::init::{self, Ending, Guest, GuestMount, Stream};
@@ -16,13 +11,10 @@ use crate::guests::kernel;
 use crate::guests::memory::{self, MEMORY};
 use crate::guests::share_server::{self, Cache};
 use crate::host::mounts;
-use crate::host::programs::{self, Programs};
 use crate::network::guest::{self, GuestNetwork, Way};
 use crate::network::netem::{self, DELAY, DUPLICATE, Impairment, LOSS, REORDER};
 use crate::ownership::owned::MARK;
-use crate::provider::options::{Choice, choice};
-use crate::provider::specification::Specification;
-use crate::provider::{Entrance, Environment, NotReady, Provider, Ready, Workspace};
+use crate::provider::prelude::*;
 
 /// The kernel under Debian's name, and under that of a build from source.
 const KERNELS: [&str; 2] = ["linux.uml", "linux"];
@@ -253,17 +245,14 @@ impl Found {
             return Ok(Vec::new());
         }
         let found = kernel::modules_in(&self.programs, &Path::new(MODULES).join(&self.version), &wanted)?;
-        let storage = |path: &Path, e| {
-            LabError::new(ErrorKind::Storage, format!("cannot write {}", path.display())).because(e)
-        };
         let folder = root.outside("/modules");
-        fs::create_dir_all(&folder).map_err(|e| storage(&folder, e))?;
+        fs::create_dir_all(&folder).map_err(LabError::storage("write", &folder))?;
         found
             .into_iter()
             .map(|(name, bytes)| {
                 let inside = format!("/modules/{name}.ko");
                 let path = root.outside(&inside);
-                fs::write(&path, bytes).map_err(|e| storage(&path, e))?;
+                fs::write(&path, bytes).map_err(LabError::storage("write", &path))?;
                 Ok(PathBuf::from(inside))
             })
             .collect()
@@ -286,7 +275,7 @@ fn plain(path: &Path) -> Result<&str, LabError> {
     let simple = |text: &&str| !text.contains(|c: char| c.is_whitespace() || ",\"".contains(c));
     path.to_str().filter(simple).ok_or_else(|| {
         let what = format!("uml cannot work in {}", path.display());
-        LabError::new(ErrorKind::Usage, what)
+        LabError::usage(what)
             .because("a kernel's command line has no way to write such a path")
             .hint("choose folders without spaces, commas and quotes")
     })
@@ -294,6 +283,5 @@ fn plain(path: &Path) -> Result<&str, LabError> {
 
 fn write_plan(guest: &Guest, path: &Path) -> Result<(), LabError> {
     let json = serde_json::to_vec(guest).map_err(std::io::Error::from);
-    json.and_then(|json| fs::write(path, json))
-        .map_err(|e| LabError::new(ErrorKind::Storage, format!("cannot write {}", path.display())).because(e))
+    json.and_then(|json| fs::write(path, json)).map_err(LabError::storage("write", path))
 }

@@ -2,25 +2,19 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 use tare_data::encoding::hex;
-use tare_data::facts::Facts;
 
-use crate::error::{Cause, ErrorKind, LabError};
 use crate::host::mounts;
-use crate::host::programs::{self, Programs};
 use crate::host::wsl_distributions::{self, Distribution};
 use crate::nearest::nearest;
 use crate::ownership::owned::MARK;
 use crate::ownership::owned::Owned;
 use crate::ownership::owned::PREFIX;
-use crate::provider::options::{Choice, OptionDescription, choice};
-use crate::provider::specification::Specification;
-use crate::provider::{Entrance, Environment, NotReady, Provider, Ready, Workspace};
+use crate::provider::prelude::*;
 
 /// Time that starting a distribution and sending the agent into it may take: WSL2 boots in some seconds.
 const UPLOAD_WAIT: Duration = Duration::from_secs(90);

@@ -2,13 +2,9 @@
 
 use std::fs::File;
 use std::io;
-use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Duration;
 
-use crate::error::{ErrorKind, LabError};
-use crate::host::programs::{self, Programs};
-use crate::provider::{NotReady, Workspace};
+use crate::provider::prelude::*;
 
 /// What a guest's disk holds at most; the file takes only what is written.
 const SIZE_BYTES: u64 = 4 << 30;
@@ -23,15 +19,13 @@ pub const ARGUMENTS: [&str; 4] =
 
 /// Whether disks can be made: the path of the program that makes their file systems.
 pub fn maker(programs: &Programs) -> Result<PathBuf, NotReady> {
-    programs.find(MAKER).ok_or_else(|| NotReady::missing(MAKER, "apt-get install e2fsprogs"))
+    program(programs, MAKER, "apt-get install e2fsprogs")
 }
 
 /// Makes a fresh disk in the folder of a start; returns its file.
 pub fn make(maker: &Path, workspace: &dyn Workspace) -> Result<PathBuf, LabError> {
     let path = workspace.folder().join("disk.ext4");
-    fill(maker, &path).map_err(|cause| {
-        LabError::new(ErrorKind::Storage, format!("cannot make the disk {}", path.display())).because(cause)
-    })?;
+    fill(maker, &path).map_err(LabError::storage("make the disk", &path))?;
     Ok(path)
 }
 

@@ -2,20 +2,15 @@
 
 use std::fs;
 use std::net::{IpAddr, SocketAddr, TcpStream};
-use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Duration;
 
 use crate::containers::private_mounts;
 use crate::containers::root::Root;
-use crate::error::{Cause, ErrorKind, LabError};
 use crate::guests::init::GuestMount;
 use crate::host::network_namespace as namespaces;
-use crate::host::programs::Programs;
 use crate::host::waiting::until_found;
 use crate::network::guest::GuestNetwork;
-use crate::provider::options::{Choice, choice};
-use crate::provider::{NotReady, Workspace};
+use crate::provider::prelude::*;
 
 /// The server of virtiofs, where packages put it: Rust's, and QEMU's before version 8.
 const VIRTIOFSD: [&str; 3] = ["virtiofsd", "/usr/libexec/virtiofsd", "/usr/lib/qemu/virtiofsd"];
@@ -57,7 +52,7 @@ pub fn virtiofsd(programs: &Programs) -> Result<PathBuf, NotReady> {
 /// Whether 9P over TCP can be had: its server's path.
 pub fn diod(programs: &Programs) -> Result<PathBuf, NotReady> {
     root_only("diod")?;
-    programs.find(DIOD).ok_or_else(|| NotReady::missing(DIOD, INSTALL_DIOD))
+    program(programs, DIOD, INSTALL_DIOD)
 }
 
 fn root_only(share: &str) -> Result<(), NotReady> {
@@ -71,7 +66,7 @@ fn root_only(share: &str) -> Result<(), NotReady> {
 
 /// The error of share=diod without the network that it goes by.
 pub fn needs_tap(provider: &str) -> LabError {
-    LabError::new(ErrorKind::Usage, format!("{provider}: share=diod goes by the network")).hint("add net=tap")
+    LabError::usage(format!("{provider}: share=diod goes by the network")).hint("add net=tap")
 }
 
 /// Starts a server of virtiofs for a folder. Returns its socket: a name in the start's folder, since a whole path

@@ -2,22 +2,16 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::os::fd::AsRawFd;
-use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags};
 use rustix::pipe::{PipeFlags, pipe_with};
-use tare_data::facts::Facts;
 
-use crate::error::LabError;
 use crate::host::network_device;
 use crate::host::network_namespace as namespaces;
-use crate::host::programs::{self, Programs};
 use crate::host::waiting::until_ready;
 use crate::network::lab::{self, Wire, failed};
-use crate::provider::options::{Choice, choice};
-use crate::provider::{NotReady, Workspace};
+use crate::provider::prelude::*;
 
 choice! {
     /// The network of a container, as a specification names it.
@@ -114,7 +108,7 @@ impl Net {
                 Attachment::Nat(translator.ok_or_else(missing)?)
             }
             Net::Slirp => {
-                let slirp = programs.find(SLIRP).ok_or_else(|| NotReady::missing(SLIRP, INSTALL_SLIRP))?;
+                let slirp = program(programs, SLIRP, INSTALL_SLIRP)?;
                 lab::taps_ready()?;
                 Attachment::Slirp(slirp)
             }

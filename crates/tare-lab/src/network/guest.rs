@@ -7,7 +7,7 @@ use std::process::Command;
 use serde::{Deserialize, Serialize};
 use tare_data::facts::Facts;
 
-use crate::error::{ErrorKind, LabError};
+use crate::error::LabError;
 use crate::host::network_namespace as namespaces;
 use crate::network::lab::{self, Wire, failed};
 use crate::network::netem::{Impairment, Netem};
@@ -67,7 +67,7 @@ pub fn check(way: Option<Way>, impairment: &Impairment, provider: &str) -> Resul
     match (way, impairment.netem) {
         (None, Some(_)) => {
             let what = format!("{provider}: delay, loss, duplicate and reorder need a network");
-            Err(LabError::new(ErrorKind::Usage, what).hint("add net=tap"))
+            Err(LabError::usage(what).hint("add net=tap"))
         }
         _ => Ok(()),
     }

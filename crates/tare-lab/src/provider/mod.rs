@@ -10,12 +10,13 @@ use std::process::Command;
 use tare_data::facts::Facts;
 
 use crate::error::LabError;
-use crate::host::programs::Programs;
+use crate::host::programs::{self, Programs};
 use crate::ownership::owned::Owned;
 use crate::provider::options::OptionDescription;
 use crate::provider::specification::Specification;
 
 pub mod options;
+pub(crate) mod prelude;
 pub mod specification;
 
 /// A kind of environment, described: what it is called, what it takes, and how a specification of it is parsed.
@@ -113,6 +114,21 @@ impl NotReady {
     pub fn because(reason: impl Into<String>) -> Self {
         NotReady { reason: reason.into(), command: None }
     }
+}
+
+/// The path of a program that an environment needs, or what installs it.
+pub(crate) fn program(programs: &Programs, name: &str, install: &str) -> Result<PathBuf, NotReady> {
+    programs.find(name).ok_or_else(|| NotReady::missing(name, install))
+}
+
+/// The same of what runs an environment, with its path and its version as facts.
+pub(crate) fn runtime(programs: &Programs, name: &str, install: &str) -> Result<(PathBuf, Facts), NotReady> {
+    let program = program(programs, name, install)?;
+    let version = programs::version(&program, &["--version"]).map_err(NotReady::of(&program))?;
+    let mut facts = Facts::default();
+    facts.note("runtime.path", program.to_string_lossy());
+    facts.note("runtime.version", version);
+    Ok((program, facts))
 }
 
 /// Where a session builds: a scratch folder, the agent's binary, and the journal of what was made.

@@ -2,7 +2,7 @@
 
 use tare_data::facts::Facts;
 
-use crate::error::{ErrorKind, LabError};
+use crate::error::LabError;
 use crate::nearest::unknown;
 use crate::provider::specification::Specification;
 
@@ -48,7 +48,7 @@ impl OptionDescription {
     /// The error of a value that this option cannot take.
     pub fn refused(&self, specification: &Specification) -> LabError {
         let (provider, key, text) = (&specification.provider, self.key, self.of(specification));
-        LabError::new(ErrorKind::Usage, format!("{provider}: '{key}' cannot be '{text}'"))
+        LabError::usage(format!("{provider}: '{key}' cannot be '{text}'"))
     }
 }
 

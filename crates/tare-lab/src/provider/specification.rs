@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::error::{ErrorKind, LabError};
+use crate::error::LabError;
 
 /// A provider, an optional instance of it (a host name, a distribution, a runtime) and options.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,7 +17,7 @@ impl Specification {
     /// Parses `gvisor?platform=ptrace`, `oci:crun`, `ssh:user@host?port=2222`.
     pub fn parse(text: &str) -> Result<Self, LabError> {
         let refused = |cause: String| {
-            LabError::new(ErrorKind::Usage, format!("cannot read the environment '{text}'"))
+            LabError::usage(format!("cannot read the environment '{text}'"))
                 .because(cause)
                 .hint("write NAME or provider:instance?key=value&key=value")
         };

@@ -75,7 +75,7 @@ pub fn read(text: &str) -> Result<String, LabError> {
     if names().any(|name| name == text) {
         return Ok(text.to_owned());
     }
-    let error = LabError::new(ErrorKind::Usage, format!("there is no place '{text}'"));
+    let error = LabError::usage(format!("there is no place '{text}'"));
     Err(match nearest(text, names()) {
         Some(near) => error.hint(format!("did you mean '{near}'?")),
         None => error.hint(format!(

@@ -15,7 +15,7 @@ use tare_probes::probe::{Need, Probe, Size};
 use tare_probes::probes::USER_COMMAND;
 
 use crate::duration;
-use crate::error::{ErrorKind, LabError};
+use crate::error::LabError;
 use crate::nearest::nearest;
 use crate::session::startup;
 use crate::storage::places::{OWN, read as read_place};
@@ -136,9 +136,8 @@ impl Study {
             return Study::parse(text, name);
         }
         if name.ends_with(".toml") {
-            let text = std::fs::read_to_string(name).map_err(|e| {
-                LabError::new(ErrorKind::Usage, format!("cannot read the study {name}")).because(e)
-            })?;
+            let text = std::fs::read_to_string(name)
+                .map_err(|e| LabError::usage(format!("cannot read the study {name}")).because(e))?;
             let mut study = Study::parse(&text, name)?;
             study.folder = Path::new(name).parent().unwrap_or(Path::new("")).to_owned();
             return Ok(study);
@@ -151,7 +150,7 @@ impl Study {
                 names().collect::<Vec<_>>().join(", ")
             ),
         };
-        Err(LabError::new(ErrorKind::Usage, format!("there is no study '{name}'")).hint(hint))
+        Err(LabError::usage(format!("there is no study '{name}'")).hint(hint))
     }
 
     /// The shipped study of a name; None when it is a user's own.
@@ -163,8 +162,8 @@ impl Study {
     /// Reads a study; `origin` names it in errors.
     pub fn parse(text: &str, origin: &str) -> Result<Study, LabError> {
         let study: Study = toml::from_str(text).map_err(|e| {
-            let error = LabError::new(ErrorKind::Usage, format!("cannot read the study {origin}"))
-                .because(e.to_string().trim_end());
+            let error =
+                LabError::usage(format!("cannot read the study {origin}")).because(e.to_string().trim_end());
             match unknown_key_hint(e.message()) {
                 Some(hint) => error.hint(hint),
                 None => error.hint(schema::keys()),
@@ -180,11 +179,8 @@ impl Study {
         match self.size.as_str() {
             "quick" => Ok(Size::Quick),
             "reference" => Ok(Size::Reference),
-            other => Err(LabError::new(
-                ErrorKind::Usage,
-                format!("size '{other}' of the study {} is unknown", self.name),
-            )
-            .hint("size is 'quick' or 'reference'")),
+            other => Err(LabError::usage(format!("size '{other}' of the study {} is unknown", self.name))
+                .hint("size is 'quick' or 'reference'")),
         }
     }
 
@@ -195,7 +191,7 @@ impl Study {
         let budget_s = duration::parse(budget).map(|budget| budget.as_secs_f64());
         budget_s.ok_or_else(|| {
             let what = format!("budget '{budget}' of the study {} is not a time", self.name);
-            LabError::new(ErrorKind::Usage, what).hint("write 150s, 8m or 1h")
+            LabError::usage(what).hint("write 150s, 8m or 1h")
         })
     }
 
@@ -256,7 +252,7 @@ impl Study {
             return Ok(());
         }
         let what = format!("the study {} has more than {MOST_CASES} cases", self.name);
-        Err(LabError::new(ErrorKind::Usage, what))
+        Err(LabError::usage(what))
     }
 }
 
@@ -266,7 +262,7 @@ impl StudyCase {
         match self.seconds {
             Some(seconds) if !(seconds > 0.0 && seconds <= LONGEST_TRIAL_S) => {
                 let what = format!("{seconds} seconds of {} in the study {study}", self.probe);
-                Err(LabError::new(ErrorKind::Usage, what)
+                Err(LabError::usage(what)
                     .because(format!("a trial takes more than 0 and at most {LONGEST_TRIAL_S} seconds")))
             }
             seconds => Ok(seconds.filter(|_| size == Size::Reference)),
@@ -291,7 +287,7 @@ fn starts_stand_alone(selected: &[SelectedCase]) -> Result<(), LabError> {
         return Ok(());
     }
     let what = format!("{} stands in a study beside other cases", startup::PROBE.name);
-    Err(LabError::new(ErrorKind::Usage, what)
+    Err(LabError::usage(what)
         .because("each of its trials enters the environment afresh")
         .hint("measure it in a study of its own: tare run startup"))
 }
@@ -319,10 +315,10 @@ fn combinations(probe: &Probe, selected: &StudyCase, size: Size) -> Result<Vec<P
     for (key, value) in common.chain(of_size) {
         known_parameter(probe, key)?;
         let values = texts(value).ok_or_else(|| {
-            LabError::new(
-                ErrorKind::Usage,
-                format!("parameter '{key}' of {} is neither a value nor a list of values", probe.name),
-            )
+            LabError::usage(format!(
+                "parameter '{key}' of {} is neither a value nor a list of values",
+                probe.name
+            ))
         })?;
         all = all
             .iter()
@@ -357,7 +353,7 @@ fn known<'a>(
     if names.clone().any(|known| known == name) {
         return Ok(());
     }
-    let error = LabError::new(ErrorKind::Usage, format!("the probe {} has no {what} '{name}'", probe.name));
+    let error = LabError::usage(format!("the probe {} has no {what} '{name}'", probe.name));
     Err(match nearest(name, names) {
         Some(near) => error.hint(format!("did you mean '{near}'?")),
         None => error.hint(format!("tare show {} lists its {what}s", probe.name)),
@@ -391,7 +387,7 @@ fn somewhere(needed: bool, named: &[String], default: &str) -> Vec<Option<String
 pub fn select(selected: Vec<SelectedCase>, patterns: &[String]) -> Result<Vec<SelectedCase>, LabError> {
     for pattern in patterns {
         if !selected.iter().any(|a| names(pattern, a)) {
-            let error = LabError::new(ErrorKind::Usage, format!("'{pattern}' names no probe of this study"));
+            let error = LabError::usage(format!("'{pattern}' names no probe of this study"));
             return Err(match nearest(pattern, selected.iter().map(|a| a.case.probe.as_str())) {
                 Some(near) => error.hint(format!("did you mean '{near}'?")),
                 None => error.hint("tare list probes names them all"),

@@ -3,7 +3,7 @@
 use tare_probes::probe::Probe;
 use tare_probes::probes::USER;
 
-use crate::error::{ErrorKind, LabError};
+use crate::error::LabError;
 use crate::nearest::nearest;
 use crate::session::startup;
 
@@ -15,7 +15,7 @@ pub fn probes() -> impl Iterator<Item = &'static Probe> + Clone {
 /// The probe of a name, or which one was probably meant.
 pub(crate) fn probe_named(name: &str) -> Result<&'static Probe, LabError> {
     probes().find(|probe| probe.name == name).ok_or_else(|| {
-        let error = LabError::new(ErrorKind::Usage, format!("there is no probe '{name}'"));
+        let error = LabError::usage(format!("there is no probe '{name}'"));
         match nearest(name, probes().map(|p| p.name)) {
             _ if name.starts_with(USER) => error.hint("a command of yours is [probe.NAME], not a case"),
             Some(near) => error.hint(format!("did you mean '{near}'?")),

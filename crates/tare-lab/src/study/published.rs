@@ -2,7 +2,7 @@
 
 use tare_analysis::published::Published;
 
-use crate::error::{ErrorKind, LabError};
+use crate::error::LabError;
 use crate::nearest::nearest;
 use crate::study::keys::unknown_key_hint;
 
@@ -25,14 +25,14 @@ pub fn named(name: &str) -> Result<Published, LabError> {
         return parse(text, name);
     }
     if name.ends_with(".toml") {
-        let cannot = || LabError::new(ErrorKind::Usage, format!("cannot read the published figures {name}"));
+        let cannot = || LabError::usage(format!("cannot read the published figures {name}"));
         let length = std::fs::metadata(name).map_err(|e| cannot().because(e))?.len();
         if length > LONGEST_FILE {
             return Err(cannot().because(format!("it has {length} bytes, and may have {LONGEST_FILE}")));
         }
         return parse(&std::fs::read_to_string(name).map_err(|e| cannot().because(e))?, name);
     }
-    let error = LabError::new(ErrorKind::Usage, format!("no published figures are called '{name}'"));
+    let error = LabError::usage(format!("no published figures are called '{name}'"));
     Err(match nearest(name, SHIPPED.iter().map(|(name, _)| *name)) {
         Some(near) => error.hint(format!("did you mean '{near}'?")),
         None => error.hint("tare list published names them all; a file of your own ends in .toml"),
@@ -41,7 +41,7 @@ pub fn named(name: &str) -> Result<Published, LabError> {
 
 /// Reads an article; `origin` names it in errors.
 pub fn parse(text: &str, origin: &str) -> Result<Published, LabError> {
-    let cannot = || LabError::new(ErrorKind::Usage, format!("cannot read the published figures {origin}"));
+    let cannot = || LabError::usage(format!("cannot read the published figures {origin}"));
     let article: Published = toml::from_str(text).map_err(|e| {
         let error = cannot().because(e.to_string().trim_end());
         match unknown_key_hint(e.message()) {

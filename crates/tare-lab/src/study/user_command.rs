@@ -17,7 +17,7 @@ use tare_data::request::{LONGEST_CARRIED_NAME, LONGEST_PIECE, MOST_CARRIED, Piec
 use tare_probes::probes::{LONGEST_TIMEOUT_S, USER, is_name};
 
 use crate::duration;
-use crate::error::{ErrorKind, LabError};
+use crate::error::LabError;
 use crate::session::link::Link;
 
 /// A piece is written to a file and answered; an emulated kernel takes some milliseconds.
@@ -85,8 +85,7 @@ pub(crate) fn case_name(name: &str) -> String {
 impl UserCommand {
     /// The parameters of the case, and the files that its runs need. `folder` is where the study's file lies.
     pub fn case(&self, name: &str, folder: &Path) -> Result<(Parameters, Vec<CarriedFile>), LabError> {
-        let wrong =
-            |why: String| LabError::new(ErrorKind::Usage, format!("cannot use [probe.{name}]")).because(why);
+        let wrong = |why: String| LabError::usage(format!("cannot use [probe.{name}]")).because(why);
         if !is_name(name) {
             return Err(wrong(
                 "its name has other characters than a-z, 0-9, - and _, or more than 22".into(),
@@ -128,7 +127,7 @@ impl UserCommand {
         for name in &self.carry {
             let path = Path::new(name);
             let plain = path.components().all(|part| matches!(part, Component::Normal(_)));
-            let cannot = || LabError::new(ErrorKind::Usage, format!("cannot carry '{name}' along"));
+            let cannot = || LabError::usage(format!("cannot carry '{name}' along"));
             if name.is_empty() || !plain {
                 return Err(cannot()
                     .because("it is not a path below the study's folder")
@@ -140,7 +139,7 @@ impl UserCommand {
         let bytes: u64 = files.iter().map(|file| file.bytes.len() as u64).sum();
         if files.len() > MOST_FILES || bytes > MOST_CARRIED {
             let what = format!("[probe.{command}] carries {} files with {bytes} bytes", files.len());
-            return Err(LabError::new(ErrorKind::Usage, what)
+            return Err(LabError::usage(what)
                 .because(format!("a session carries at most {MOST_FILES} files with {MOST_CARRIED} bytes"))
                 .hint("share a folder instead: places = [\"/its/path\"]"));
         }

@@ -46,8 +46,7 @@ fn environments(args: &Import) -> Result<Vec<Option<&str>>, LabError> {
         each if each.len() == files => Ok(named),
         each => {
             let what = format!("--environment names {} environments for {files} files", each.len());
-            Err(LabError::new(ErrorKind::Usage, what)
-                .hint("name one for all files, or one for each in their order"))
+            Err(LabError::usage(what).hint("name one for all files, or one for each in their order"))
         }
     }
 }

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use tare_lab::environments::presets::{self, PRESETS, Preset};
 use tare_lab::environments::{PROVIDERS, SLOWER};
-use tare_lab::error::{ErrorKind, LabError};
+use tare_lab::error::LabError;
 use tare_lab::nearest;
 use tare_lab::provider::Provider;
 use tare_lab::study::published;
@@ -38,10 +38,7 @@ pub fn run(args: Show) -> anyhow::Result<ExitCode> {
     } else if published::SHIPPED.iter().any(|(shipped, _)| *shipped == name) {
         tare_report::published::article(&published::named(name)?, ui::width())
     } else {
-        let error = LabError::new(
-            ErrorKind::Usage,
-            format!("there is no probe, environment, study or article '{name}'"),
-        );
+        let error = LabError::usage(format!("there is no probe, environment, study or article '{name}'"));
         let known = probes()
             .map(|p| p.name)
             .chain(PROVIDERS.iter().map(|p| p.name))

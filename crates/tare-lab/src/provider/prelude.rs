@@ -1,0 +1,12 @@
+//! What the file of a provider needs in nearly every case.
+
+pub(crate) use std::path::{Path, PathBuf};
+pub(crate) use std::process::Command;
+
+pub(crate) use tare_data::facts::Facts;
+
+pub(crate) use super::options::{Choice, OptionDescription, choice};
+pub(crate) use super::specification::Specification;
+pub(crate) use super::{Entrance, Environment, NotReady, Provider, Ready, Workspace, program, runtime};
+pub(crate) use crate::error::{Cause, ErrorKind, LabError};
+pub(crate) use crate::host::programs::{self, Programs};
