@@ -1,10 +1,6 @@
 //! CrystalDiskMark 8 (and 7): the text that it copies and saves. The best of its passes, for reads, writes and both.
 
-use tare_data::imported::Statistic;
-
-use super::importer::Importer;
-use super::output::{FigureBuilder, MEGABYTES_PER_SECOND, MICROSECONDS, PER_SECOND, ToolOutput};
-use super::text::{Refusal, Text, after, kept, labelled, until};
+use super::prelude::*;
 
 /// The line that stands behind all results.
 const LAST: &str = "Date:";

@@ -3,12 +3,7 @@
 //! A report is two lines of records (`200+0 ...`) and one with the bytes, the seconds and the rate. Sizes in
 //! brackets, words and the kind of comma differ by language; the order of the numbers does not.
 
-use tare_data::imported::Statistic;
-use tare_data::unit::Unit;
-
-use super::importer::Importer;
-use super::output::{BYTES, FigureBuilder, SECONDS, Scale, ToolOutput};
-use super::text::{Refusal, Text, shortened};
+use super::prelude::*;
 
 pub static IMPORTER: Importer = Importer {
     name: "dd",

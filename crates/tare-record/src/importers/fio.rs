@@ -1,14 +1,6 @@
 //! fio: the JSON of `--output-format=json`. A figure for each job and direction: rates, and the two latencies.
 
-use serde::Deserialize;
-use tare_data::imported::Statistic;
-
-use super::importer::Importer;
-use super::json::{self, List, Object};
-use super::output::{
-    BYTES_PER_SECOND, COUNT, FigureBuilder, MILLISECONDS, NANOSECONDS, PER_SECOND, ToolOutput,
-};
-use super::text::{Refusal, Text, kept};
+use super::prelude::*;
 
 pub static IMPORTER: Importer = Importer {
     name: "fio",

@@ -1,12 +1,6 @@
 //! hyperfine: the JSON of `--export-json`. Times are seconds of whole commands.
 
-use serde::Deserialize;
-use tare_data::imported::Statistic;
-
-use super::importer::Importer;
-use super::json::{self, List, Object};
-use super::output::{FigureBuilder, SECONDS, ToolOutput};
-use super::text::{Refusal, Text};
+use super::prelude::*;
 
 pub static IMPORTER: Importer = Importer {
     name: "hyperfine",

@@ -1,14 +1,6 @@
 //! iperf3: the JSON of `-J`. What was sent, what arrived, and the round trips that TCP itself saw.
 
-use serde::Deserialize;
-use tare_data::imported::Statistic;
-
-use super::importer::Importer;
-use super::json::{self, List};
-use super::output::{
-    BITS_PER_SECOND, BYTES, COUNT, FigureBuilder, MICROSECONDS, MILLISECONDS, PERCENT, SECONDS, ToolOutput,
-};
-use super::text::{Refusal, Text, kept};
+use super::prelude::*;
 
 pub static IMPORTER: Importer = Importer {
     name: "iperf3",

@@ -14,19 +14,18 @@ mod crystaldiskmark;
 mod dd;
 mod fio;
 mod hyperfine;
-mod importer;
 mod iperf3;
 mod json;
 mod netperf;
 mod output;
 mod phoronix;
+mod prelude;
 mod sockperf;
 mod sysbench;
 mod text;
 mod unixbench;
 
-pub use importer::Importer;
-pub use output::{MOST_FIGURES, ToolOutput};
+pub use output::{Importer, MOST_FIGURES, ToolOutput};
 pub use text::{LONGEST_SOURCE, Position, Refusal, Text};
 
 /// Every importer, in the order in which they are tried: the most specific come first.

@@ -1,4 +1,4 @@
-//! What an importer makes of a text: figures while they grow, with the units that tools write.
+//! What an importer is, and what it makes of a text: figures while they grow, with the units that tools write.
 
 use std::collections::BTreeMap;
 
@@ -10,6 +10,19 @@ use super::text::{Refusal, Text, kept};
 
 /// Most figures that are taken from one file: more would not be read by anybody.
 pub const MOST_FIGURES: usize = 1000;
+
+/// Another tool's output: how it is recognised, and how it is read.
+pub struct Importer {
+    /// The tool.
+    pub name: &'static str,
+    /// The outputs that are read.
+    pub about: &'static str,
+    /// What distinguishes a whole output from one that was cut at the end of a line; None where the format has no such mark.
+    pub end_mark: Option<&'static str>,
+    /// Whether a text is of this tool. Cheap; may be wrong about texts that no tool wrote.
+    pub recognises: fn(&Text) -> bool,
+    pub read: fn(&Text) -> Result<ToolOutput, Refusal>,
+}
 
 /// What was read from a text.
 #[derive(Debug, PartialEq)]

@@ -3,11 +3,7 @@
 //! The file is a title, a table of the systems' parts, and the table of results, with blank lines between them and
 //! one at the end. Only names are quoted; parts are not, commas and all, so they are passed over.
 
-use tare_data::imported::Statistic;
-
-use super::importer::Importer;
-use super::output::{FigureBuilder, ToolOutput, UNNAMED};
-use super::text::{Refusal, Text, csv_fields, kept, shortened};
+use super::prelude::*;
 
 /// With this a table's head begins.
 const HEAD: &str = " ,,\"";

@@ -2,11 +2,7 @@
 //!
 //! Latency is half a round trip unless `--full-rtt` is given; only then is it what tare calls a round trip.
 
-use tare_data::imported::Statistic;
-
-use super::importer::Importer;
-use super::output::{COUNT, FigureBuilder, MICROSECONDS, SECONDS, ToolOutput};
-use super::text::{Refusal, Text, after, kept, leading_digits, until};
+use super::prelude::*;
 
 /// The line with which a server's statistics end.
 const LAST: &str = "<MIN> observation =";

@@ -1,12 +1,6 @@
 //! sysbench 1.0: the report of `run`, for cpu and fileio, and for what memory, threads and mutex have in common.
 
-use tare_data::imported::Statistic;
-
-use super::importer::Importer;
-use super::output::{
-    COUNT, FigureBuilder, MEBIBYTES_PER_SECOND, MILLISECONDS, PER_SECOND, SECONDS, Scale, ToolOutput,
-};
-use super::text::{Refusal, Text, after, kept, labelled, until};
+use super::prelude::*;
 
 /// The line with which a report ends.
 const LAST: &str = "execution time (avg/stddev):";

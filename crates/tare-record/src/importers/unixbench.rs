@@ -1,11 +1,6 @@
 //! UnixBench 5: the report of `Run`. Results and index values of each set of copies, and the index of the set.
 
-use tare_data::imported::Statistic;
-use tare_data::unit::Unit;
-
-use super::importer::Importer;
-use super::output::{COUNT, FigureBuilder, PER_SECOND, SECONDS, Scale, ToolOutput, UNNAMED};
-use super::text::{Refusal, Text, after, kept, labelled, leading_digits, shortened};
+use super::prelude::*;
 
 const HEAD: &str = "BYTE UNIX Benchmarks (Version ";
 const RUN: &str = "Benchmark Run:";

@@ -1,7 +1,6 @@
 //! The line with which a netperf test begins: its name, and how the run was set up.
 
-use super::super::output::FigureBuilder;
-use super::super::text::{after, kept, until};
+use super::super::prelude::*;
 
 /// Whether a line names the test that follows: `MIGRATED TCP REQUEST/RESPONSE TEST from 0.0.0.0 ...`.
 pub fn is_banner(line: &str) -> bool {

@@ -7,9 +7,7 @@ mod names;
 mod selected;
 mod table;
 
-use super::importer::Importer;
-use super::output::ToolOutput;
-use super::text::{Refusal, Text};
+use super::prelude::*;
 use banner::{Banner, is_banner};
 use selected::Selected;
 

@@ -2,12 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tare_data::imported::Statistic;
-
-use super::super::output::{
-    BITS_PER_SECOND, BYTES_PER_SECOND, FigureBuilder, MICROSECONDS, PER_SECOND, PERCENT, SECONDS, Scale,
-};
-use super::super::text::{Refusal, Text, csv_fields, shortened};
+use super::super::prelude::*;
 use super::banner::Banner;
 use super::names::{SELECTORS, key_of, known};
 

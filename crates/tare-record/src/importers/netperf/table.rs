@@ -1,9 +1,6 @@
 //! The tables of the classic tests, which are the same since netperf 2.0: columns of numbers under a head of words.
 
-use tare_data::imported::Statistic;
-
-use super::super::output::{COUNT, FigureBuilder, MICROSECONDS, PERCENT, SECONDS};
-use super::super::text::{Refusal, Text};
+use super::super::prelude::*;
 use super::banner::Banner;
 use super::selected::throughput;
 

@@ -1,0 +1,9 @@
+//! What the file of an importer needs in nearly every case.
+
+pub(super) use serde::Deserialize;
+pub(super) use tare_data::imported::Statistic;
+pub(super) use tare_data::unit::Unit;
+
+pub(super) use super::json::{self, List, Object};
+pub(super) use super::output::*;
+pub(super) use super::text::*;
