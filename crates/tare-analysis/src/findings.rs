@@ -18,8 +18,6 @@ pub struct Findings {
     pub certificate: Certificate,
     /// Warnings of an environment as a whole (environment name) or of the session (None).
     pub warnings: Vec<(Option<String>, Warning)>,
-    /// What each subject environment costs, for the sentences; in the order of `subjects`.
-    pub costs: Vec<LayerCost>,
     pub ending: Ending,
 }
 
@@ -248,36 +246,6 @@ pub struct Certificate {
     pub compared: usize,
     /// Rounds that were disturbed and run again.
     pub repeated: u32,
-}
-
-/// What an environment costs, kind of work by kind of work.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct LayerCost {
-    #[serde(rename = "environment")]
-    pub target: String,
-    /// Headline rows that are slower (verdict slower), by family, most expensive first.
-    pub slower: Vec<FamilyCost>,
-    /// Headline rows that were seen to be slower, unconfirmed, in the same order.
-    pub unconfirmed: Vec<FamilyCost>,
-    /// Families of which every decided headline row is within the margin.
-    pub same: Vec<Family>,
-    /// Families that are faster than the baseline in some row: worth a second look.
-    pub faster: Vec<FamilyCost>,
-    /// Decided and undecided headline cells, and those without a comparison.
-    pub decided: usize,
-    pub undecided: usize,
-    pub missing: usize,
-}
-
-/// The range of cost ratios over the rows of a family.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct FamilyCost {
-    pub family: Family,
-    pub least: f64,
-    pub most: f64,
-    /// Label of the row with the most extreme ratio.
-    pub most_label: String,
-    pub rows: usize,
 }
 
 /// A kind of work, from the first part of a probe's name.

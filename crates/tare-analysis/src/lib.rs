@@ -8,7 +8,6 @@
 // Tests may read files and clocks.
 #![cfg_attr(test, allow(clippy::disallowed_methods, clippy::disallowed_types))]
 
-mod attribution;
 pub mod change;
 pub mod facts;
 pub mod findings;

@@ -215,7 +215,6 @@ pub fn findings(targets: usize) -> Findings {
     Findings {
         baseline: "native".into(),
         subjects: TARGETS[..targets].iter().map(|(name, _)| (*name).into()).collect(),
-        costs: (0..targets).map(|target| layer(&rows, target)).collect(),
         rows,
         certificate: Certificate {
             control_cells: 7,
@@ -232,55 +231,5 @@ pub fn findings(targets: usize) -> Findings {
             vec![]
         },
         ending: Ending::Complete,
-    }
-}
-
-fn layer(rows: &[Row], target: usize) -> LayerCost {
-    let cells = || rows.iter().map(|row| (row, &row.cells[target]));
-    let compared = || {
-        cells().filter_map(|(row, cell)| match cell {
-            Cell::Compared(c) => Some((row, &**c)),
-            Cell::Observed(_) | Cell::Missing(_) => None,
-        })
-    };
-    let cost = |(row, c): (&Row, &Comparison)| FamilyCost {
-        family: Family::of(&row.probe),
-        least: c.ratio,
-        most: c.ratio,
-        most_label: row.label.clone(),
-        rows: 1,
-    };
-    let mut slower: Vec<FamilyCost> = Vec::new();
-    for next in compared().filter(|(_, c)| c.verdict == Verdict::Slower).map(cost) {
-        match slower.iter_mut().find(|known| known.family == next.family) {
-            Some(known) => {
-                known.rows += 1;
-                known.least = known.least.min(next.least);
-                if next.most > known.most {
-                    (known.most, known.most_label) = (next.most, next.most_label);
-                }
-            }
-            None => slower.push(next),
-        }
-    }
-    slower.sort_by(|a, b| b.most.total_cmp(&a.most));
-    let undecided = |c: &Comparison| matches!(c.verdict, Verdict::Inconclusive | Verdict::SlowerUnclear);
-    LayerCost {
-        target: TARGETS[target].0.into(),
-        slower,
-        unconfirmed: vec![],
-        same: compared()
-            .filter(|(_, c)| c.verdict == Verdict::Same)
-            .map(|(row, _)| Family::of(&row.probe))
-            .filter(|family| {
-                !compared().any(|(r, c)| Family::of(&r.probe) == *family && c.verdict != Verdict::Same)
-            })
-            .collect::<std::collections::BTreeSet<_>>()
-            .into_iter()
-            .collect(),
-        faster: compared().filter(|(_, c)| c.verdict == Verdict::Faster).map(cost).collect(),
-        decided: compared().filter(|(_, c)| !undecided(c)).count(),
-        undecided: compared().filter(|(_, c)| undecided(c)).count(),
-        missing: cells().filter(|(_, cell)| matches!(cell, Cell::Missing(_))).count(),
     }
 }

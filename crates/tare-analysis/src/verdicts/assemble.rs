@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use tare_data::session::{Ending, Plan, PlannedCase, Role, Session};
 use tare_data::warning::Warning;
 
-use crate::attribution::layer_cost;
 use crate::findings::{Cell, Certificate, Comparison, Findings, Missing, Row, Verdict};
 use crate::statistics::binomial::at_least;
 use crate::statistics::signed_ranks::{median, sorted};
@@ -85,7 +84,6 @@ pub fn findings(session: &Session, options: &Options) -> Findings {
     }));
     Findings {
         baseline: session.baseline().map(|target| target.name.clone()).unwrap_or_default(),
-        costs: subjects.iter().enumerate().map(|(at, target)| layer_cost(target, at, &rows)).collect(),
         subjects,
         rows,
         certificate,

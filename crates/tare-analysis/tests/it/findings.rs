@@ -61,13 +61,15 @@ fn a_layer_is_found_where_it_costs_and_only_there() {
 #[test]
 fn the_sentences_have_their_facts() {
     let findings = findings(&two_subjects(18), &Options::default());
-    let [docker, gvisor] = &findings.costs[..] else { panic!("two environments") };
-    assert_eq!(docker.same, [Family::Cpu, Family::SystemCall, Family::Ipc]);
-    assert!(docker.slower.is_empty() && docker.faster.is_empty());
-    assert_eq!(gvisor.same, [Family::Cpu]);
-    let families: Vec<Family> = gvisor.slower.iter().map(|cost| cost.family).collect();
-    assert_eq!(families, [Family::SystemCall, Family::Ipc], "most expensive first");
-    assert_eq!((gvisor.decided, gvisor.undecided, gvisor.missing), (3, 0, 0));
+    let families: Vec<Family> = findings.rows.iter().map(|row| Family::of(&row.probe)).collect();
+    assert_eq!(families, [Family::SystemCall, Family::Cpu, Family::Ipc]);
+    let of_rows: Vec<Vec<Verdict>> = findings.rows.iter().map(verdicts).collect();
+    let slower = [Verdict::Same, Verdict::Slower];
+    assert_eq!(
+        of_rows,
+        [slower, [Verdict::Same; 2], slower],
+        "docker costs nothing, gVisor all but computing"
+    );
     let certificate = &findings.certificate;
     assert_eq!((certificate.control_cells, certificate.control_coloured, certificate.banner), (3, 0, false));
     assert_eq!((certificate.decided, certificate.compared), (6, 6));

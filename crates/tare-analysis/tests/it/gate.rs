@@ -92,7 +92,6 @@ fn findings() -> Findings {
             repeated: 0,
         },
         warnings: vec![],
-        costs: vec![],
         ending: Ending::Complete,
     }
 }

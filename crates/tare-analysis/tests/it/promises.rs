@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use tare_analysis::findings::{Comparison, Findings, Needed, Verdict};
+use tare_analysis::findings::{Comparison, Findings, Needed, Row, Verdict};
 use tare_analysis::gate::{Answer, Condition, TargetNames, judge, ratios};
 use tare_analysis::verdicts::stopping::planned_looks;
 use tare_analysis::verdicts::verdict::{is_decided, names_direction};
@@ -199,7 +199,8 @@ fn a_plain_cost_is_never_hidden_among_many_cells() {
             let cell = comparison(&found.rows[7].cells[0]);
             assert_eq!(cell.verdict, Verdict::Slower, "{cells} cells, {rounds} rounds: {cell:?}");
             assert!(cell.rounds <= 27, "it leaves early all the same: {}", cell.rounds);
-            assert_eq!(found.costs[0].slower.len(), 1);
+            let slower = found.rows.iter().filter(|row| comparison(&row.cells[0]).verdict == Verdict::Slower);
+            assert_eq!(slower.count(), 1);
             let conditions: Vec<Condition> = ["slower", "slower>2"].map(|text| text.parse().unwrap()).into();
             let names = [TargetNames { name: "vm", specification: "vm" }];
             let outcome = judge(&found, &names, &conditions);
@@ -220,7 +221,8 @@ fn leaving_at_the_first_interval_would_hide_it() {
         assert_eq!(cell.verdict, Verdict::SlowerUnconfirmed, "{cells} cells, {rounds} rounds: {cell:?}");
         let Some(Needed::Rounds(needed)) = cell.needed else { panic!("{cell:?}") };
         assert!((13..=20).contains(&needed), "a few rounds more, and not a doubt: {needed}");
-        assert_eq!(found.costs[0].unconfirmed.len(), 1, "the sentences have it");
+        let is = |row: &&Row| comparison(&row.cells[0]).verdict == Verdict::SlowerUnconfirmed;
+        assert_eq!(found.rows.iter().filter(is).count(), 1, "and no other is");
     }
 }
 

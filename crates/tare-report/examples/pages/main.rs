@@ -80,7 +80,6 @@ fn hostile() -> (Session, Findings) {
     findings.baseline = session.plan.targets[0].name.clone();
     for (i, subject) in findings.subjects.iter_mut().enumerate() {
         subject.clone_from(&session.plan.targets[i + 2].name);
-        findings.costs[i].target.clone_from(subject);
     }
     for (facts, target) in session.facts.iter_mut().zip(&session.plan.targets) {
         facts.target.clone_from(&target.name);

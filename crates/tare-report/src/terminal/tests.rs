@@ -81,10 +81,6 @@ fn all_missing() -> (Session, Findings) {
         };
     }
     findings.rows[1].baseline = None;
-    for cost in &mut findings.costs {
-        (cost.slower, cost.same, cost.faster) = (vec![], vec![], vec![]);
-        (cost.decided, cost.undecided, cost.missing) = (0, 0, 7);
-    }
     findings.certificate.decided = 0;
     findings.certificate.compared = 0;
     let mut session = specimen::session(2);
@@ -104,10 +100,6 @@ fn missing_say_what_they_are_and_why() {
 fn a_session_that_broke_off_at_once_says_so() {
     let mut findings = specimen::findings(2);
     findings.rows.clear();
-    findings.costs.iter_mut().for_each(|cost| {
-        (cost.slower, cost.same, cost.faster) = (vec![], vec![], vec![]);
-        (cost.decided, cost.undecided, cost.missing) = (0, 0, 0);
-    });
     findings.certificate.smallest_effect = None;
     (findings.certificate.decided, findings.certificate.compared) = (0, 0);
     findings.certificate.control_cells = 0;
@@ -161,12 +153,6 @@ mod any_findings {
                 }
             }
         }
-        findings.costs.iter_mut().for_each(|cost| {
-            cost.target = text.into();
-            cost.slower.iter_mut().for_each(|slower| {
-                (slower.most, slower.most_label) = (number, text.into());
-            });
-        });
         findings.certificate.smallest_effect = Some(number);
     }
 
