@@ -24,18 +24,12 @@ pub fn is_too_large() -> bool {
 }
 
 /// Size of all registers that this system has switched on.
-#[cfg(target_arch = "x86_64")]
 fn size_bytes() -> Option<u32> {
     use std::arch::x86_64::{__cpuid_count, __get_cpuid_max};
     // Intel's manual, volume 1, 13.2: leaf 13, subleaf 0, EBX.
     const STATE: u32 = 13;
     let (most, _) = __get_cpuid_max(0);
     (most >= STATE).then(|| __cpuid_count(STATE, 0).ebx)
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-fn size_bytes() -> Option<u32> {
-    None
 }
 
 /// Lets the command's `ptrace(PTRACE_GETREGSET, ..., NT_X86_XSTATE, ...)` fail with EINVAL.

@@ -3,7 +3,6 @@
 //! clock at all and stands still in the middle of its boot.
 
 /// Ticks in a millisecond, to some millionths; None where there is no such counter.
-#[cfg(target_arch = "x86_64")]
 pub fn rate_khz() -> Option<u64> {
     use std::arch::x86_64::_rdtsc;
     use std::time::{Duration, Instant};
@@ -23,10 +22,4 @@ pub fn rate_khz() -> Option<u64> {
     let elapsed_ns = ended.duration_since(began).as_nanos() as u64;
     let ticks = last.checked_sub(first)?;
     (ticks > 0).then(|| (u128::from(ticks) * 1_000_000 / u128::from(elapsed_ns)) as u64)
-}
-
-/// Ticks in a millisecond, to some millionths; None where there is no such counter.
-#[cfg(not(target_arch = "x86_64"))]
-pub fn rate_khz() -> Option<u64> {
-    None
 }

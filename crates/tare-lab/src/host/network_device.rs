@@ -7,6 +7,7 @@ use std::os::fd::AsRawFd;
 use std::path::Path;
 
 use rustix::net::{AddressFamily, SocketType, netdevice, socket};
+use tare_probes::facts::network::interface_request;
 use tare_probes::netlink::{Message, Netlink};
 
 /// Attributes that libc does not name: linux/veth.h, linux/if_link.h.
@@ -61,7 +62,7 @@ pub fn make_bridge(name: &str) -> io::Result<()> {
 /// file is closed.
 pub fn make_tap(name: &str) -> io::Result<()> {
     let file = OpenOptions::new().read(true).write(true).open(TUN)?;
-    let mut request = request(name)?;
+    let mut request = interface_request(name).ok_or(io::ErrorKind::InvalidInput)?;
     // The machine's own headers in front of packets let it leave checksums and cutting to the host.
     let flags = libc::IFF_TAP | libc::IFF_NO_PI | libc::IFF_VNET_HDR;
     request.ifr_ifru.ifru_flags = flags as libc::c_short;
@@ -121,18 +122,6 @@ pub fn forward() -> io::Result<()> {
 /// Whether taps can be made here.
 pub fn taps_are_there() -> bool {
     Path::new(TUN).exists()
-}
-
-fn request(device: &str) -> io::Result<libc::ifreq> {
-    // SAFETY: an interface request is plain data, for which zeros are valid.
-    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
-    if device.len() >= request.ifr_name.len() {
-        return Err(io::ErrorKind::InvalidInput.into());
-    }
-    for (to, from) in request.ifr_name.iter_mut().zip(device.bytes()) {
-        *to = from as libc::c_char;
-    }
-    Ok(request)
 }
 
 fn check(done: libc::c_int) -> io::Result<()> {

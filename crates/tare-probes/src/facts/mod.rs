@@ -15,7 +15,6 @@ pub mod network;
 pub fn environment() -> Facts {
     let mut facts = Facts::default();
     environment::note_all(&mut facts);
-    network::note_all(&mut facts);
     honesty::note_environment(&mut facts);
     facts
 }

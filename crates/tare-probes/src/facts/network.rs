@@ -141,18 +141,21 @@ fn offloads(device: &str) -> Option<String> {
     }
 }
 
+/// A request about a device (netdevice(7)); None where no device can have this name.
+pub fn interface_request(device: &str) -> Option<libc::ifreq> {
+    // SAFETY: an interface request is plain data, for which zeros are valid.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    for (to, from) in request.ifr_name.iter_mut().zip(device.bytes()) {
+        *to = from as libc::c_char;
+    }
+    (device.len() < request.ifr_name.len()).then_some(request)
+}
+
 /// One question of ethtool's kind: whether something is on.
 fn ask(socket: impl AsFd, device: &str, question: u32) -> Option<bool> {
     // `struct ethtool_value`: the question, and the answer.
     let mut value = [question, 0];
-    // SAFETY: an interface request is plain data, for which zeros are valid.
-    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
-    if device.len() >= request.ifr_name.len() {
-        return None;
-    }
-    for (to, from) in request.ifr_name.iter_mut().zip(device.bytes()) {
-        *to = from as libc::c_char;
-    }
+    let mut request = interface_request(device)?;
     request.ifr_ifru.ifru_data = value.as_mut_ptr().cast();
     // SAFETY: the request and what it points to are whole and live through the call, which writes 8 bytes.
     let done = unsafe { libc::ioctl(socket.as_fd().as_raw_fd(), libc::SIOCETHTOOL as _, &mut request) };

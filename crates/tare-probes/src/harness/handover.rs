@@ -98,8 +98,7 @@ crate::timed! {
         back: BorrowedFd<'_>,
         counter: &mut u64,
     ) -> Result<Stopwatch, Errno> {
-        let mut stopwatch = Stopwatch::default();
-        stopwatch.start();
+        let mut stopwatch = Stopwatch::started();
         for _ in 0..operations {
             let sent = *counter + 1;
             if write(there, &sent.to_le_bytes())? != 8 {
@@ -114,9 +113,7 @@ crate::timed! {
         stopwatch.stop();
         Ok(stopwatch)
     }
-}
 
-crate::timed! {
     /// The other process: adds one and sends back, until the channel is closed. Gives its exit code.
     fn hand_back(from: BorrowedFd<'_>, back: BorrowedFd<'_>) -> i32 {
         let mut bytes = [0; 8];

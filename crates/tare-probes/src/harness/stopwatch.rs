@@ -84,6 +84,12 @@ impl Stopwatch {
         Stopwatch { started_ns: 0, elapsed_ns }
     }
 
+    /// One that runs.
+    #[inline(always)]
+    pub fn started() -> Self {
+        Stopwatch { started_ns: now_ns(), elapsed_ns: 0 }
+    }
+
     #[inline(always)]
     pub fn start(&mut self) {
         self.started_ns = now_ns();

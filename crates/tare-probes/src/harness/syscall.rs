@@ -20,15 +20,15 @@ use std::sync::atomic::AtomicU32;
 /// Its name is a C identifier, so that the linker keeps it apart and gives it a start and a stop symbol.
 pub const SECTION: &str = "tare_timed";
 
-/// Marks a function as one that holds timed system calls: it stands in [`SECTION`], by itself.
+/// Marks functions as ones that hold timed system calls: they stand in [`SECTION`], each by itself.
 #[macro_export]
 macro_rules! timed {
-    ($(#[$attribute:meta])* fn $name:ident $($rest:tt)*) => {
+    ($($(#[$attribute:meta])* $visibility:vis fn $name:ident $arguments:tt $(-> $answer:ty)? $body:block)+) => {$(
         $(#[$attribute])*
         #[inline(never)]
         #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_timed"))]
-        fn $name $($rest)*
-    };
+        $visibility fn $name $arguments $(-> $answer)? $body
+    )+};
 }
 
 #[cfg(not(target_arch = "x86_64"))]

@@ -4,10 +4,10 @@ use std::net::{IpAddr, SocketAddr};
 
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
-use rustix::net::{self, AddressFamily, SocketFlags, SocketType};
+use rustix::net::{self, SocketFlags, SocketType};
 
 use super::sockets;
-use super::streams::REQUEST;
+use super::streams::{REQUEST, receive_whole};
 use super::token::{TOKEN_BYTES, Token, same};
 use crate::harness::stopwatch::{Laps, now_ns};
 use crate::harness::syscall::{recv, send};
@@ -29,10 +29,7 @@ pub fn request(
     whole: &mut Laps,
     connect: &mut Laps,
 ) -> Result<u64, Errno> {
-    let family = match connections.address.ip() {
-        IpAddr::V4(_) => AddressFamily::INET,
-        IpAddr::V6(_) => AddressFamily::INET6,
-    };
+    let family = sockets::family(connections.address.ip());
     let mut right = 0;
     for _ in 0..operations {
         let started_ns = now_ns();
@@ -61,13 +58,7 @@ crate::timed! {
         if send(connection, outgoing)? != outgoing.len() {
             return Err(Errno::MSGSIZE);
         }
-        let mut filled = 0;
-        while filled < incoming.len() {
-            match recv(connection, &mut incoming[filled..])? {
-                0 => return Err(Errno::PIPE),
-                more => filled += more,
-            }
-        }
+        receive_whole(connection, incoming)?;
         let right = incoming[0] == expected;
         incoming[0] = 0;
         if recv(connection, &mut [0])? != 0 {
@@ -119,13 +110,7 @@ crate::timed! {
         outgoing: &[u8],
         token: &Token,
     ) -> Result<(), Errno> {
-        let mut filled = 0;
-        while filled < incoming.len() {
-            match recv(connection, &mut incoming[filled..])? {
-                0 => return Err(Errno::PIPE),
-                more => filled += more,
-            }
-        }
+        receive_whole(connection, incoming)?;
         let right = match incoming.first_chunk::<TOKEN_BYTES>() {
             Some(shown) => same(shown, token),
             None => incoming[0] == REQUEST,

@@ -191,8 +191,15 @@ pub fn met<'s>(
 }
 
 crate::timed! {
-    /// Answers requests of the right length, for ever: the process that forked this one ends it.
-    fn serve(line: &UdpPeer<&OwnedFd>, request: usize, incoming: &mut [u8], outgoing: &mut [u8], token: &Token) -> i32 {
+    /// The far end, which has met the near one: answers requests of the right length, for ever; the process that
+    /// forked this one ends it.
+    pub(crate) fn respond(
+        line: &UdpPeer<&OwnedFd>,
+        request: usize,
+        incoming: &mut [u8],
+        outgoing: &mut [u8],
+        token: &Token,
+    ) -> i32 {
         loop {
             let length = match line.receive(incoming) {
                 Ok(Some(length)) => length,
@@ -216,15 +223,4 @@ crate::timed! {
             }
         }
     }
-}
-
-/// The far end, which has met the near one; gives the process's exit code.
-pub(crate) fn respond(
-    line: &UdpPeer<&OwnedFd>,
-    request: usize,
-    incoming: &mut [u8],
-    outgoing: &mut [u8],
-    token: &Token,
-) -> i32 {
-    serve(line, request, incoming, outgoing, token)
 }

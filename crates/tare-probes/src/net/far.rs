@@ -167,8 +167,7 @@ impl Far {
         if let Held::Netserver(driven) = &self.held {
             return Ok((datagrams::ungreeted(self.address)?, driven.exchange()));
         }
-        let mut stopwatch = Stopwatch::default();
-        stopwatch.start();
+        let mut stopwatch = Stopwatch::started();
         let line = datagrams::greet(self.address, &self.token)?;
         stopwatch.stop();
         Ok((line, stopwatch))

@@ -15,12 +15,13 @@ use crate::harness::trial::broken;
 /// A stream whose far end sends nothing for this long has lost it.
 pub(crate) const SILENCE: Duration = Duration::from_secs(10);
 
+pub(crate) fn family(address: IpAddr) -> AddressFamily {
+    if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 }
+}
+
 /// A socket of the family of an address.
 pub fn socket(transport: Transport, address: IpAddr) -> Result<OwnedFd, Failure> {
-    let family = match address {
-        IpAddr::V4(_) => AddressFamily::INET,
-        IpAddr::V6(_) => AddressFamily::INET6,
-    };
+    let family = family(address);
     let (kind, name) = match transport {
         Transport::Tcp => (SocketType::STREAM, "a TCP socket"),
         Transport::Udp => (SocketType::DGRAM, "a UDP socket"),
@@ -66,8 +67,7 @@ pub(crate) fn connected(address: SocketAddr, no_delay: bool) -> Result<(OwnedFd,
         sockopt::set_tcp_nodelay(&socket, true).map_err(|e| broken("TCP_NODELAY", e))?;
     }
     deadline(&socket, SILENCE)?;
-    let mut stopwatch = Stopwatch::default();
-    stopwatch.start();
+    let mut stopwatch = Stopwatch::started();
     let connected = net::connect(&socket, &address);
     stopwatch.stop();
     connected.map_err(|e| broken(&format!("connecting to {address}"), e))?;
@@ -101,20 +101,23 @@ pub(crate) fn wait_at_most(socket: &impl AsFd, wait: Wait, longest: Option<Durat
         tv_sec: longest.as_secs() as libc::time_t,
         tv_usec: longest.subsec_micros() as libc::suseconds_t,
     };
-    // SAFETY: the kernel reads the time, which lives through the call and has the length that is passed.
-    let set = unsafe {
-        libc::setsockopt(
-            socket.as_fd().as_raw_fd(),
-            libc::SOL_SOCKET,
-            option,
-            (&raw const time).cast(),
-            size_of::<libc::timeval>() as libc::socklen_t,
-        )
-    };
-    match set {
+    set_option(socket, option, &time)
+}
+
+/// Sets an option that a socket of any kind has; `T` is what the kernel reads for it.
+pub(crate) fn set_option<T: Copy>(socket: &impl AsFd, option: i32, value: &T) -> Result<(), Errno> {
+    let (value, length) = (std::ptr::from_ref(value).cast(), size_of::<T>() as libc::socklen_t);
+    let socket = socket.as_fd().as_raw_fd();
+    // SAFETY: the kernel reads the value, which lives through the call and has the length that is passed.
+    match unsafe { libc::setsockopt(socket, libc::SOL_SOCKET, option, value, length) } {
         0 => Ok(()),
-        _ => Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::INVAL)),
+        _ => Err(last_error()),
     }
+}
+
+/// Why the last call of this thread failed.
+pub(crate) fn last_error() -> Errno {
+    Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)
 }
 
 /// Chooses the congestion control of a connection by its name, e.g. `cubic`.
@@ -143,7 +146,7 @@ pub(crate) fn sent_again(socket: BorrowedFd<'_>) -> Result<u64, Errno> {
     };
     match asked {
         0 => Ok(u64::from(info.tcpi_total_retrans)),
-        _ => Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)),
+        _ => Err(last_error()),
     }
 }
 

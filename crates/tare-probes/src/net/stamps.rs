@@ -10,8 +10,10 @@ use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::io::Errno;
 use tare_data::failure::{Failure, FailureKind};
 
+use super::sockets::{last_error, set_option};
+
 /// What is asked for: stamps on both ways out, on the way in, numbered, without the datagram itself.
-static WANTED: u32 = libc::SOF_TIMESTAMPING_TX_SCHED
+const WANTED: u32 = libc::SOF_TIMESTAMPING_TX_SCHED
     | libc::SOF_TIMESTAMPING_TX_SOFTWARE
     | libc::SOF_TIMESTAMPING_RX_SOFTWARE
     | libc::SOF_TIMESTAMPING_SOFTWARE
@@ -29,24 +31,9 @@ const MOST_STAMPS: u32 = 16;
 
 /// Asks the stack to stamp what goes through this socket from now on; datagrams are numbered from 0.
 pub fn enable(socket: &OwnedFd) -> Result<(), Failure> {
-    // SAFETY: the kernel reads four bytes.
-    let asked = unsafe {
-        libc::setsockopt(
-            socket.as_raw_fd(),
-            libc::SOL_SOCKET,
-            libc::SO_TIMESTAMPING,
-            (&raw const WANTED).cast(),
-            size_of::<u32>() as libc::socklen_t,
-        )
-    };
-    match asked {
-        0 => Ok(()),
-        _ => {
-            let reason =
-                format!("hops are not visible: SO_TIMESTAMPING: {}", std::io::Error::last_os_error());
-            Err(Failure::new(FailureKind::NotSupported, reason))
-        }
-    }
+    set_option(socket, libc::SO_TIMESTAMPING, &WANTED).map_err(|e| {
+        Failure::new(FailureKind::NotSupported, format!("hops are not visible: SO_TIMESTAMPING: {e}"))
+    })
 }
 
 /// The clock of the stamps, in nanoseconds.
@@ -108,7 +95,7 @@ fn receive_with(socket: &OwnedFd, into: &mut [u8], flags: i32) -> Result<(usize,
     // SAFETY: the kernel writes within `into` and `control`, which live through the call.
     let length = unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut message, flags) };
     if length < 0 {
-        return Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO));
+        return Err(last_error());
     }
     Ok((length as usize, beside(&message)))
 }

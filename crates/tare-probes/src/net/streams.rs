@@ -11,9 +11,22 @@ use crate::harness::syscall::{recv, send};
 pub(crate) const REQUEST: u8 = b'q';
 pub(crate) const RESPONSE: u8 = b'r';
 
+/// Receives a message of a known length; a part of timed loops.
+#[inline(always)]
+pub(super) fn receive_whole(connection: BorrowedFd<'_>, incoming: &mut [u8]) -> Result<(), Errno> {
+    let mut filled = 0;
+    while filled < incoming.len() {
+        match recv(connection, &mut incoming[filled..])? {
+            0 => return Err(Errno::PIPE),
+            more => filled += more,
+        }
+    }
+    Ok(())
+}
+
 crate::timed! {
-    /// Makes `operations` round trips; gives how many responses began with what only the peer sends.
-    fn rounds(
+    /// The near end: `operations` round trips, timed one by one; gives how many responses began with what the peer sends.
+    pub fn request(
         operations: u64,
         connection: BorrowedFd<'_>,
         outgoing: &[u8],
@@ -32,13 +45,7 @@ crate::timed! {
                 }
                 sent += 1;
             }
-            let mut filled = 0;
-            while filled < incoming.len() {
-                match recv(connection, &mut incoming[filled..])? {
-                    0 => return Err(Errno::PIPE),
-                    more => filled += more,
-                }
-            }
+            receive_whole(connection, incoming)?;
             laps.add(starts.get(answered), now_ns());
             right += u64::from(incoming[0] == expected);
             incoming[0] = 0;
@@ -46,23 +53,9 @@ crate::timed! {
         }
         Ok(right)
     }
-}
 
-/// The near end: `operations` round trips, timed one by one; gives how many responses began with what the peer sends.
-pub fn request(
-    operations: u64,
-    connection: BorrowedFd<'_>,
-    outgoing: &[u8],
-    incoming: &mut [u8],
-    (pace, expected): (Pace, u8),
-    laps: &mut Laps,
-) -> Result<u64, Errno> {
-    rounds(operations, connection, outgoing, incoming, (pace, expected), laps)
-}
-
-crate::timed! {
-    /// Answers whole requests until the connection is closed. Gives the process's exit code.
-    fn serve(connection: BorrowedFd<'_>, incoming: &mut [u8], outgoing: &[u8]) -> i32 {
+    /// The far end: answers whole requests until the connection is closed. Gives the process's exit code.
+    pub(crate) fn respond(connection: BorrowedFd<'_>, incoming: &mut [u8], outgoing: &[u8]) -> i32 {
         loop {
             let mut filled = 0;
             while filled < incoming.len() {
@@ -80,9 +73,4 @@ crate::timed! {
             }
         }
     }
-}
-
-/// The far end, until the connection is closed; gives the process's exit code.
-pub(crate) fn respond(connection: BorrowedFd<'_>, incoming: &mut [u8], outgoing: &[u8]) -> i32 {
-    serve(connection, incoming, outgoing)
 }

@@ -10,14 +10,18 @@ pub const TOKEN_BYTES: usize = 16;
 /// What a data flow carries to be let in: sent to the near end in private, valid for one flow.
 pub type Token = [u8; TOKEN_BYTES];
 
-/// A token that nobody can guess.
-pub fn fresh_token() -> Result<Token, Failure> {
-    let mut token = [0; TOKEN_BYTES];
-    match getrandom(&mut token, GetRandomFlags::empty()) {
-        Ok(TOKEN_BYTES) => Ok(token),
-        Ok(_) => Err(broken("a random token", "the system gave too few bytes")),
-        Err(e) => Err(broken("a random token", e)),
+/// Bytes that nobody can guess.
+pub(crate) fn random<const N: usize>() -> Result<[u8; N], String> {
+    let mut bytes = [0; N];
+    match getrandom(&mut bytes, GetRandomFlags::empty()) {
+        Ok(got) if got == N => Ok(bytes),
+        Ok(_) => Err("the system gave too few random bytes".into()),
+        Err(e) => Err(e.to_string()),
     }
+}
+
+pub fn fresh_token() -> Result<Token, Failure> {
+    random().map_err(|e| broken("a random token", e))
 }
 
 /// What a far end answers to its token: as long, and no echo.

@@ -30,9 +30,7 @@ crate::timed! {
         }
         Ok(())
     }
-}
 
-crate::timed! {
     /// Receives exactly `bytes` bytes into a buffer, over and over.
     fn receive_bytes(connection: BorrowedFd<'_>, bytes: u64, buffer: &mut [u8]) -> Result<(), Errno> {
         let mut left = bytes;

@@ -79,9 +79,7 @@ crate::timed! {
         counted.bytes_received += filled as u64;
         Moved::Whole
     }
-}
 
-crate::timed! {
     /// One whole message out.
     fn empty(socket: BorrowedFd<'_>, outgoing: &[u8], end: &End<'_>, counted: &mut Counted) -> Moved {
         let mut sent = 0;
@@ -239,9 +237,7 @@ crate::timed! {
             counted.transactions += 1;
         }
     }
-}
 
-crate::timed! {
     /// TCP_STREAM: takes what comes until the client closes.
     fn take(socket: BorrowedFd<'_>, incoming: &mut [u8], end: &End<'_>, counted: &mut Counted) {
         loop {

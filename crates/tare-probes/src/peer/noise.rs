@@ -5,11 +5,12 @@
 
 use std::fmt;
 
-use rustix::rand::{GetRandomFlags, getrandom};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use snow::{Builder, HandshakeState, TransportState};
 use tare_data::encoding::{hex, hex_bytes};
+
+use crate::net::token::random;
 
 /// Pattern and primitives; see noiseprotocol.org.
 const PATTERN: &str = "Noise_NNpsk0_25519_ChaChaPoly_SHA256";
@@ -38,12 +39,7 @@ impl fmt::Debug for Secret {
 impl Secret {
     /// A new one.
     pub fn fresh() -> Result<Secret, String> {
-        let mut bytes = [0; 32];
-        match getrandom(&mut bytes, GetRandomFlags::empty()) {
-            Ok(32) => Ok(Secret(bytes)),
-            Ok(_) => Err("the system gave too few random bytes".into()),
-            Err(e) => Err(e.to_string()),
-        }
+        random().map(Secret)
     }
 
     /// Reads 64 hex digits.

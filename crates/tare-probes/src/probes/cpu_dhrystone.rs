@@ -26,8 +26,7 @@ pub static PROBE: Probe = Probe {
     run: |trial| {
         trial.repeat(|operations, report| {
             let mut program = Program::new();
-            let mut stopwatch = Stopwatch::default();
-            stopwatch.start();
+            let mut stopwatch = Stopwatch::started();
             for run in 1..=operations {
                 program.run(run as i32);
             }

@@ -81,8 +81,7 @@ impl Results {
 
 /// Times one module over all passes, and adds its time to the sum.
 fn module<T>(sum: &mut Stopwatch, work: impl FnOnce() -> T) -> (T, Stopwatch) {
-    let mut stopwatch = Stopwatch::default();
-    stopwatch.start();
+    let mut stopwatch = Stopwatch::started();
     let result = work();
     stopwatch.stop();
     sum.add(&stopwatch);

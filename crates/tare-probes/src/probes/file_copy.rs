@@ -68,8 +68,7 @@ crate::timed! {
         size: u64,
         place: &mut u64,
     ) -> Result<(Stopwatch, u64), Errno> {
-        let (mut stopwatch, mut bytes) = (Stopwatch::default(), 0);
-        stopwatch.start();
+        let (mut bytes, mut stopwatch) = (0, Stopwatch::started());
         for _ in 0..operations {
             if *place == size {
                 rewind(from)?;

@@ -103,8 +103,7 @@ impl Tree {
 
 crate::timed! {
     fn create(at: BorrowedFd<'_>, names: &[CString], content: &[u8]) -> Result<(Stopwatch, u64), Errno> {
-        let (mut stopwatch, mut bytes) = (Stopwatch::default(), 0);
-        stopwatch.start();
+        let (mut bytes, mut stopwatch) = (0, Stopwatch::started());
         for name in names {
             let file = syscall::openat(at, name, libc::O_CREAT | libc::O_EXCL | libc::O_WRONLY, 0o600)?;
             // SAFETY: the number was just given to us, and is closed once, below.
@@ -116,14 +115,11 @@ crate::timed! {
         stopwatch.stop();
         Ok((stopwatch, bytes))
     }
-}
 
-crate::timed! {
     fn stat(at: BorrowedFd<'_>, names: &[CString]) -> Result<(Stopwatch, u64), Errno> {
         // SAFETY: an all-zero stat is valid.
         let mut about: libc::stat = unsafe { std::mem::zeroed() };
-        let (mut stopwatch, mut bytes) = (Stopwatch::default(), 0);
-        stopwatch.start();
+        let (mut bytes, mut stopwatch) = (0, Stopwatch::started());
         for name in names {
             syscall::fstatat(at, name, &mut about)?;
             bytes += about.st_size as u64;
@@ -131,12 +127,9 @@ crate::timed! {
         stopwatch.stop();
         Ok((stopwatch, bytes))
     }
-}
 
-crate::timed! {
     fn open(at: BorrowedFd<'_>, names: &[CString]) -> Result<(Stopwatch, u64), Errno> {
-        let (mut stopwatch, mut opened) = (Stopwatch::default(), 0);
-        stopwatch.start();
+        let (mut opened, mut stopwatch) = (0, Stopwatch::started());
         for name in names {
             // SAFETY: nobody else knows the number that openat gave.
             unsafe { syscall::close(syscall::openat(at, name, libc::O_RDONLY, 0)?) }?;
@@ -145,12 +138,9 @@ crate::timed! {
         stopwatch.stop();
         Ok((stopwatch, opened))
     }
-}
 
-crate::timed! {
     fn rename(at: BorrowedFd<'_>, from: &[CString], to: &[CString]) -> Result<(Stopwatch, u64), Errno> {
-        let (mut stopwatch, mut renamed) = (Stopwatch::default(), 0);
-        stopwatch.start();
+        let (mut renamed, mut stopwatch) = (0, Stopwatch::started());
         for (from, to) in from.iter().zip(to) {
             syscall::renameat(at, from, to)?;
             renamed += 1;
@@ -158,13 +148,10 @@ crate::timed! {
         stopwatch.stop();
         Ok((stopwatch, renamed))
     }
-}
 
-crate::timed! {
     /// Counts the files of all folders.
     fn list(at: BorrowedFd<'_>, folders: &[CString], listing: &mut [u8]) -> Result<(Stopwatch, u64), Errno> {
-        let (mut stopwatch, mut found) = (Stopwatch::default(), 0);
-        stopwatch.start();
+        let (mut found, mut stopwatch) = (0, Stopwatch::started());
         for name in folders {
             let folder = syscall::openat(at, name, libc::O_RDONLY | libc::O_DIRECTORY, 0)?;
             loop {
@@ -197,8 +184,7 @@ fn renamed_files(listing: &[u8]) -> u64 {
 
 crate::timed! {
     fn unlink(at: BorrowedFd<'_>, names: &[CString]) -> Result<(Stopwatch, u64), Errno> {
-        let (mut stopwatch, mut removed) = (Stopwatch::default(), 0);
-        stopwatch.start();
+        let (mut removed, mut stopwatch) = (0, Stopwatch::started());
         for name in names {
             syscall::unlinkat(at, name)?;
             removed += 1;

@@ -243,8 +243,7 @@ crate::timed! {
         block: usize,
         size: u64,
     ) -> Result<(Stopwatch, u64), Errno> {
-        let (mut stopwatch, mut calls, mut done, mut from) = (Stopwatch::default(), 0, 0, 0);
-        stopwatch.start();
+        let (mut calls, mut done, mut from, mut stopwatch) = (0, 0, 0, Stopwatch::started());
         while done < size {
             let length = (size - done).min((block - from % block) as u64) as usize;
             let written = syscall::write(file, &pool[from..from + length])?;
@@ -255,9 +254,7 @@ crate::timed! {
         stopwatch.stop();
         Ok((stopwatch, calls))
     }
-}
 
-crate::timed! {
     fn copy_in(
         file: BorrowedFd<'_>,
         source: &Source,
@@ -285,9 +282,7 @@ crate::timed! {
         stopwatch.stop();
         Ok((stopwatch, calls))
     }
-}
 
-crate::timed! {
     /// The call that ends a write, timed by itself.
     fn end(sync: Sync, file: BorrowedFd<'_>) -> Result<Stopwatch, Errno> {
         let started_ns = now_ns();
@@ -298,9 +293,7 @@ crate::timed! {
         }
         Ok(Stopwatch::stretch(started_ns, now_ns()))
     }
-}
 
-crate::timed! {
     fn read_blocks(file: BorrowedFd<'_>, block: &mut [u8], size: u64) -> Result<Done, Errno> {
         let mut done = Done { stopwatch: Stopwatch::default(), blocks: 0, bytes: 0, last: 0 };
         done.stopwatch.start();
@@ -315,9 +308,7 @@ crate::timed! {
         done.stopwatch.stop();
         Ok(done)
     }
-}
 
-crate::timed! {
     fn copy_out(
         file: BorrowedFd<'_>,
         sink: BorrowedFd<'_>,

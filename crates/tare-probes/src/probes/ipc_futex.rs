@@ -84,9 +84,7 @@ crate::timed! {
         stopwatch.stop();
         Ok(stopwatch)
     }
-}
 
-crate::timed! {
     fn odd_turns(turns: u32, word: &AtomicU32) -> Result<(), Errno> {
         for turn in (1..turns).step_by(2) {
             wait_for(turn, word)?;

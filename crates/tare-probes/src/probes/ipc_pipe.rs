@@ -44,8 +44,7 @@ crate::timed! {
         writer: BorrowedFd<'_>,
         buffer: &mut [u8],
     ) -> Result<(Stopwatch, u64), Errno> {
-        let (mut stopwatch, mut bytes) = (Stopwatch::default(), 0);
-        stopwatch.start();
+        let (mut bytes, mut stopwatch) = (0, Stopwatch::started());
         for _ in 0..operations {
             bytes += write(writer, buffer)? as u64;
             bytes += read(reader, buffer)? as u64;

@@ -41,8 +41,7 @@ const LARGEST: u64 = 1 << 36;
 
 #[inline(never)]
 fn copies(operations: u64, from: &[u8], to: &mut [u8]) -> Stopwatch {
-    let mut stopwatch = Stopwatch::default();
-    stopwatch.start();
+    let mut stopwatch = Stopwatch::started();
     for _ in 0..operations {
         std::hint::black_box(&mut *to).copy_from_slice(std::hint::black_box(from));
     }

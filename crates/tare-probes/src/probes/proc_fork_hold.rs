@@ -126,8 +126,7 @@ fn hold(trial: &mut Trial<'_>, n: u64, hold_ms: u64) -> Result<(), Failure> {
         }
         let alive = children.iter().filter(|child| child.is_alive()).count();
         prove("children alive at the end", alive as u64, n)?;
-        let mut stopwatch = Stopwatch::default();
-        stopwatch.start();
+        let mut stopwatch = Stopwatch::started();
         children.iter().for_each(Child::kill);
         children.clear();
         stopwatch.stop();

@@ -142,8 +142,7 @@ fn hold(trial: &mut Trial<'_>, n: u64, stack: Option<usize>, hold_ms: u64) -> Re
     trial.once(|report| {
         each(report, "memory", available_bytes(), before, n);
         each(report, "pss", pss_before, own_pss(), n);
-        let mut stopwatch = Stopwatch::default();
-        stopwatch.start();
+        let mut stopwatch = Stopwatch::started();
         threads.end();
         stopwatch.stop();
         report.throughput("end", n, &stopwatch);

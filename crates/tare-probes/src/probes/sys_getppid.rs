@@ -31,8 +31,7 @@ pub static PROBE: Probe = Probe {
 
 crate::timed! {
     fn calls(operations: u64, parent: isize) -> (Stopwatch, u64) {
-        let (mut stopwatch, mut answered) = (Stopwatch::default(), 0);
-        stopwatch.start();
+        let (mut answered, mut stopwatch) = (0, Stopwatch::started());
         for _ in 0..operations {
             answered += u64::from(getppid() == parent);
         }

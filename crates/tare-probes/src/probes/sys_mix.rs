@@ -45,8 +45,7 @@ crate::timed! {
         pid: isize,
         uid: isize,
     ) -> Result<(Stopwatch, u64), Errno> {
-        let (mut stopwatch, mut right) = (Stopwatch::default(), 0);
-        stopwatch.start();
+        let (mut right, mut stopwatch) = (0, Stopwatch::started());
         for _ in 0..operations {
             // SAFETY: nobody else knows the number that dup gave.
             unsafe { close(dup(pipe)?) }?;

@@ -31,8 +31,7 @@ pub static PROBE: Probe = Probe {
 
 #[inline(never)]
 fn reads(operations: u64) -> (Stopwatch, u64) {
-    let (mut stopwatch, mut forward) = (Stopwatch::default(), 0);
-    stopwatch.start();
+    let (mut forward, mut stopwatch) = (0, Stopwatch::started());
     let mut last_ns = 0;
     for _ in 0..operations {
         let now = now_ns();
