@@ -10,6 +10,12 @@ use tare_record::RecordError;
 /// Another error, or a text, that is the cause of one.
 pub type Cause = Box<dyn Error + Send + Sync>;
 
+/// The same I/O error, with what failed.
+pub(crate) fn failed(what: &str, cause: impl Into<std::io::Error>) -> std::io::Error {
+    let cause = cause.into();
+    std::io::Error::new(cause.kind(), format!("{what}: {cause}"))
+}
+
 /// What kind of error it is; decides the program's exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorKind {

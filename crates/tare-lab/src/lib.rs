@@ -21,4 +21,4 @@ pub mod storage;
 pub mod study;
 
 pub use crate::duration::parse_duration;
-pub use crate::nearest::nearest;
+pub use crate::nearest::unlike;

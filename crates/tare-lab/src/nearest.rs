@@ -15,13 +15,24 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate)
 }
 
-/// An error about a word that is not among the known ones, with the nearest of them as its hint.
-pub fn unknown(error: LabError, given: &str, known: &[&str]) -> LabError {
-    match nearest(given, known.iter().copied()) {
+/// An error about a word that is not among the known ones, with the nearest of them as its hint, else another.
+pub fn unlike<'a>(
+    error: LabError,
+    given: &str,
+    known: impl IntoIterator<Item = &'a str>,
+    otherwise: impl Into<String>,
+) -> LabError {
+    match nearest(given, known) {
         Some(name) => error.hint(format!("did you mean '{name}'?")),
-        None if known.is_empty() => error.hint("it has none"),
-        None => error.hint(format!("there are: {}", known.join(", "))),
+        None => error.hint(otherwise),
     }
+}
+
+/// The same, which otherwise lists the known ones.
+pub fn unknown(error: LabError, given: &str, known: &[&str]) -> LabError {
+    let all =
+        if known.is_empty() { "it has none".into() } else { format!("there are: {}", known.join(", ")) };
+    unlike(error, given, known.iter().copied(), all)
 }
 
 #[cfg(test)]

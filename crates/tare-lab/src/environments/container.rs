@@ -13,6 +13,7 @@ use rustix::thread::{UnshareFlags, unshare_unsafe};
 use serde::{Deserialize, Serialize};
 
 use crate::containers::root::{AGENT, Root};
+use crate::error::failed;
 use crate::host::loopback;
 use crate::network::container::{Net, Way};
 use crate::ownership::owned::MARK;
@@ -226,9 +227,4 @@ fn mount_devices(root: &Path) -> io::Result<()> {
     let memory = CString::new("mode=1777,size=64m")?;
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     Ok(mount(c"shm", dev.join("shm"), c"tmpfs", flags, Some(memory.as_c_str()))?)
-}
-
-fn failed(what: &str, cause: impl Into<io::Error>) -> io::Error {
-    let cause = cause.into();
-    io::Error::new(cause.kind(), format!("{what}: {cause}"))
 }

@@ -121,7 +121,9 @@ impl Qemu {
                 Err(error.hint("give cache=none or cache=loose"))
             }
             (Share::Diod, _, Net::None | Net::User) => Err(share_server::needs_tap(PROVIDER.name)),
-            _ => Ok(qemu),
+            (Share::Diod, _, Net::Tap)
+            | (Share::NineP, ..)
+            | (Share::Virtiofs, Cache::None | Cache::Loose, _) => Ok(qemu),
         }
     }
 
@@ -234,13 +236,8 @@ impl Found {
         let mut outside = Facts::default();
         root.note_places(&mut outside);
         mounts::note(&mut outside, "own", &disk);
-        let network = match options.way() {
-            None => None,
-            Some(way) => {
-                let (net, impairment) = (options.net.name(), &options.impairment);
-                Some(way.prepare(net, DEVICE, impairment, workspace, &mut outside)?)
-            }
-        };
+        let names = (options.net.name(), DEVICE);
+        let network = guest::prepare(options.way(), names, &options.impairment, workspace, &mut outside)?;
         let bus = options.bus();
         let mut command = Command::new(&self.program);
         command.env_clear().current_dir(workspace.folder());

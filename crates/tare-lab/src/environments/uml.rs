@@ -169,13 +169,8 @@ impl Found {
         command.env_clear().current_dir(workspace.folder());
         command.arg(format!("mem={}M", options.memory_mib));
         command.arg("root=none").arg("rootfstype=hostfs").arg(argument("rootflags", &root.folder)?).arg("rw");
-        let network = match options.way() {
-            None => None,
-            Some(way) => {
-                let (net, impairment) = (options.net.name(), &options.impairment);
-                Some(way.prepare(net, DEVICE, impairment, workspace, &mut outside)?)
-            }
-        };
+        let names = (options.net.name(), DEVICE);
+        let network = guest::prepare(options.way(), names, &options.impairment, workspace, &mut outside)?;
         if let Some(network) = &network {
             network.inherit(&mut command)?;
             let tap = network.tap.as_deref().unwrap_or_default();

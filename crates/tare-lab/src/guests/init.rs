@@ -17,6 +17,7 @@ use rustix::system::{RebootCommand, finit_module, reboot};
 use serde::{Deserialize, Serialize};
 
 use crate::containers::root::AGENT;
+use crate::error::failed;
 use crate::host::loopback;
 use crate::host::waiting::until_found;
 use crate::network::guest::Inside;
@@ -226,11 +227,6 @@ fn wait(agent: &Child) {
             Err(_) => return,
         }
     }
-}
-
-fn failed(what: &str, cause: impl Into<io::Error>) -> io::Error {
-    let cause = cause.into();
-    io::Error::new(cause.kind(), format!("{what}: {cause}"))
 }
 
 #[cfg(test)]

@@ -79,27 +79,21 @@ fn folder(programs: &Programs) -> PathBuf {
 
 /// The kernel that was prepared, if one was.
 pub fn find(programs: &Programs) -> Result<Kernel, NotReady> {
-    let folder = folder(programs);
-    let release = fs::read_to_string(folder.join("release"));
-    let mut modules: Vec<PathBuf> = match (release.is_ok(), fs::read_dir(folder.join("modules"))) {
-        (true, Ok(entries)) => entries.filter_map(|entry| Some(entry.ok()?.path())).collect(),
-        _ => {
-            return Err(NotReady {
-                reason: "no kernel is prepared for guests".to_owned(),
-                command: Some("tare environment prepare qemu".to_owned()),
-            });
-        }
+    let not_ready = |reason: &str| NotReady {
+        reason: reason.to_owned(),
+        command: Some("tare environment prepare qemu".to_owned()),
     };
+    let folder = folder(programs);
+    let found =
+        fs::read_to_string(folder.join("release")).ok().zip(fs::read_dir(folder.join("modules")).ok());
+    let (release, entries) = found.ok_or_else(|| not_ready("no kernel is prepared for guests"))?;
+    let mut modules: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     // Their names begin with their number.
     modules.sort();
     if fs::read_to_string(folder.join("asked")).unwrap_or_default() != MODULES.join(" ") {
-        return Err(NotReady {
-            reason: "the kernel that was prepared lacks modules that this version needs".to_owned(),
-            command: Some("tare environment prepare qemu".to_owned()),
-        });
+        return Err(not_ready("the kernel that was prepared lacks modules that this version needs"));
     }
-    let release = release.unwrap_or_default().trim().to_owned();
-    Ok(Kernel { image: folder.join("vmlinux"), modules, release })
+    Ok(Kernel { image: folder.join("vmlinux"), modules, release: release.trim().to_owned() })
 }
 
 /// Downloads and unpacks the newest kernel of the distribution. `begins` hears of each step.
@@ -114,7 +108,8 @@ pub fn prepare(programs: &Programs, begins: &mut dyn FnMut(&str)) -> Result<(), 
     let mut download = command(programs, "apt-get")?;
     download.args(["download", &package]).current_dir(work.path());
     must(&mut download, DOWNLOAD_WAIT)?;
-    let archive = first_with_ending(work.path(), ".deb").map_err(|e| failed("finding the package", e))?;
+    let archive =
+        first(work.path(), |name| name.ends_with(".deb")).map_err(|e| failed("finding the package", e))?;
     begins(&format!("unpacking {package}"));
     let unpacked = work.path().join("unpacked");
     must(command(programs, "dpkg-deb")?.arg("-x").arg(&archive).arg(&unpacked), UNPACK_WAIT)?;
@@ -144,7 +139,7 @@ fn newest_package(programs: &Programs) -> Result<String, LabError> {
 }
 
 fn build(programs: &Programs, unpacked: &Path, made: &Path) -> Result<(), LabError> {
-    let image = first_with_prefix(&unpacked.join("boot"), "vmlinuz-");
+    let image = first(&unpacked.join("boot"), |name| name.starts_with("vmlinuz-"));
     let image = image.map_err(|e| failed("finding the kernel", e))?;
     let name = image.file_name().unwrap_or_default().to_string_lossy();
     let release = name.trim_start_matches("vmlinuz-").to_owned();
@@ -272,14 +267,6 @@ fn dependencies(module: &[u8]) -> Vec<String> {
     let value = module[at + KEY.len()..].split(|&b| b == 0).next().unwrap_or_default();
     let names = String::from_utf8_lossy(value).replace('-', "_");
     names.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect()
-}
-
-fn first_with_prefix(folder: &Path, prefix: &str) -> io::Result<PathBuf> {
-    first(folder, |name| name.starts_with(prefix))
-}
-
-fn first_with_ending(folder: &Path, ending: &str) -> io::Result<PathBuf> {
-    first(folder, |name| name.ends_with(ending))
 }
 
 fn first(folder: &Path, fits: impl Fn(&str) -> bool) -> io::Result<PathBuf> {

@@ -73,6 +73,18 @@ pub fn check(way: Option<Way>, impairment: &Impairment, provider: &str) -> Resul
     }
 }
 
+/// Prepares the network of a guest, if it has one; `device` is what it is called inside, `net` what the
+/// specification calls it.
+pub fn prepare(
+    way: Option<Way>,
+    (net, device): (&str, &str),
+    impairment: &Impairment,
+    workspace: &mut dyn Workspace,
+    outside: &mut Facts,
+) -> Result<Option<GuestNetwork>, LabError> {
+    way.map(|way| way.prepare((net, device), impairment, workspace, outside)).transpose()
+}
+
 impl Way {
     /// Whether this network can be had here.
     pub fn ready(self) -> Result<(), NotReady> {
@@ -83,11 +95,9 @@ impl Way {
         lab::ready()
     }
 
-    /// Prepares this network; `device` is what it is called inside, `net` what the specification calls it.
-    pub fn prepare(
+    fn prepare(
         self,
-        net: &str,
-        device: &str,
+        (net, device): (&str, &str),
         impairment: &Impairment,
         workspace: &mut dyn Workspace,
         outside: &mut Facts,

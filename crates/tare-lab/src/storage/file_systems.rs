@@ -11,6 +11,7 @@ use rustix::fs::statvfs;
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, mount};
 use tare_data::failure::{Failure, FailureKind};
+use tare_probes::harness::kernel_files::available_bytes;
 
 use crate::guests::disk;
 use crate::host::loop_device::LoopDevice;
@@ -108,7 +109,13 @@ impl FileSystem {
                     return Err(Failure::new(FailureKind::NotSupported, reason));
                 };
                 let image = self.image(site)?;
-                fill(&program, arguments, &image, site.mark).map_err(|e| broken(format!("{maker}: {e}")))?;
+                let mut command = Command::new(program);
+                command.args(*arguments).arg(&image).env(MARK, site.mark);
+                let made = programs::run(&mut command, MAKE_WAIT);
+                let made = made.map_err(|e| broken(format!("{maker}: {e}")))?;
+                if !made.status.success() {
+                    return Err(broken(format!("{maker}: {}", made.first_line())));
+                }
                 let device = LoopDevice::attach(&image).map_err(|e| self.refused("a loop device", e))?;
                 // From here on the mount holds the device.
                 self.mount(device.path.as_os_str().as_bytes(), point, options.as_bytes())
@@ -173,11 +180,8 @@ fn image_bytes(room_bytes: u64) -> u64 {
 
 fn memory_options(room_bytes: u64) -> Result<String, Failure> {
     let bytes = room_bytes.saturating_add(room_bytes / 4).saturating_add(MEMORY_SPARE_BYTES);
-    let table = fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let line = table.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
-    let kibibytes = line.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
     // Half of it is for everything else: a machine that swaps measures its disk.
-    if let Some(free_bytes) = kibibytes.map(|kibibytes| kibibytes * 1024 / 2).filter(|free| *free < bytes) {
+    if let Some(free_bytes) = available_bytes().map(|free| free / 2).filter(|free| *free < bytes) {
         let (needed, free) = (megabytes(bytes), megabytes(free_bytes));
         return Err(broken(format!(
             "files in memory need {needed}, and half of what is available is {free}"
@@ -201,13 +205,6 @@ fn overlay_options(folder: &Path) -> Result<Vec<u8>, Failure> {
         }
     }
     Ok(options)
-}
-
-fn fill(maker: &Path, arguments: &[&str], image: &Path, mark: &str) -> Result<(), String> {
-    let mut command = Command::new(maker);
-    let made = programs::run(command.args(arguments).arg(image).env(MARK, mark), MAKE_WAIT);
-    let made = made.map_err(|e| e.to_string())?;
-    if made.status.success() { Ok(()) } else { Err(made.first_line().to_owned()) }
 }
 
 fn broken(reason: String) -> Failure {

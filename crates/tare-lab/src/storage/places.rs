@@ -8,7 +8,7 @@ use tare_data::encoding::hex;
 use tare_data::names::Case;
 
 use crate::error::{Cause, ErrorKind, LabError};
-use crate::nearest::nearest;
+use crate::nearest::unlike;
 use crate::storage::file_systems::{self, FILE_SYSTEMS, FileSystem};
 
 /// The environment's own file system.
@@ -76,13 +76,9 @@ pub fn read(text: &str) -> Result<String, LabError> {
         return Ok(text.to_owned());
     }
     let error = LabError::usage(format!("there is no place '{text}'"));
-    Err(match nearest(text, names()) {
-        Some(near) => error.hint(format!("did you mean '{near}'?")),
-        None => error.hint(format!(
-            "there are {}; a folder of yours has a / in its name, such as ./{text}",
-            names().collect::<Vec<_>>().join(", ")
-        )),
-    })
+    let all = names().collect::<Vec<_>>().join(", ");
+    let otherwise = format!("there are {all}; a folder of yours has a / in its name, such as ./{text}");
+    Err(unlike(error, text, names(), otherwise))
 }
 
 fn no_folder(text: &str, cause: impl Into<Cause>) -> LabError {

@@ -1,9 +1,20 @@
 //! Keys of a TOML file: which one was probably meant.
 
+use crate::error::LabError;
 use crate::nearest::nearest;
 
+/// Why a file is not read, and what to do: the nearest key where one is unknown, else `otherwise`.
+pub(crate) fn not_read(
+    error: LabError,
+    cause: &toml::de::Error,
+    otherwise: impl FnOnce() -> String,
+) -> LabError {
+    let hint = unknown_key_hint(cause.message()).unwrap_or_else(otherwise);
+    error.because(cause.to_string().trim_end()).hint(hint)
+}
+
 /// From serde's "unknown field `x`, expected one of `a`, `b`": the nearest of those expected.
-pub(crate) fn unknown_key_hint(message: &str) -> Option<String> {
+fn unknown_key_hint(message: &str) -> Option<String> {
     let rest = message.strip_prefix("unknown field `")?;
     let (key, expected) = rest.split_once("`, expected")?;
     let known: Vec<&str> = expected.split('`').skip(1).step_by(2).collect();

@@ -16,10 +16,10 @@ use tare_probes::probes::USER_COMMAND;
 
 use crate::duration;
 use crate::error::LabError;
-use crate::nearest::nearest;
+use crate::nearest::unlike;
 use crate::session::startup;
 use crate::storage::places::{OWN, read as read_place};
-use crate::study::keys::unknown_key_hint;
+use crate::study::keys::not_read;
 use crate::study::user_command::{CarriedFile, UserCommand, case_name};
 
 use self::probes::probe_named;
@@ -142,15 +142,9 @@ impl Study {
             study.folder = Path::new(name).parent().unwrap_or(Path::new("")).to_owned();
             return Ok(study);
         }
-        let names = || SHIPPED.iter().map(|(name, _)| *name);
-        let hint = match nearest(name, names()) {
-            Some(near) => format!("did you mean '{near}'?"),
-            None => format!(
-                "shipped are {}; a file of your own ends in .toml",
-                names().collect::<Vec<_>>().join(", ")
-            ),
-        };
-        Err(LabError::usage(format!("there is no study '{name}'")).hint(hint))
+        let names: Vec<&str> = SHIPPED.iter().map(|(name, _)| *name).collect();
+        let otherwise = format!("shipped are {}; a file of your own ends in .toml", names.join(", "));
+        Err(unlike(LabError::usage(format!("there is no study '{name}'")), name, names, otherwise))
     }
 
     /// The shipped study of a name; None when it is a user's own.
@@ -162,12 +156,7 @@ impl Study {
     /// Reads a study; `origin` names it in errors.
     pub fn parse(text: &str, origin: &str) -> Result<Study, LabError> {
         let study: Study = toml::from_str(text).map_err(|e| {
-            let error =
-                LabError::usage(format!("cannot read the study {origin}")).because(e.to_string().trim_end());
-            match unknown_key_hint(e.message()) {
-                Some(hint) => error.hint(hint),
-                None => error.hint(schema::keys()),
-            }
+            not_read(LabError::usage(format!("cannot read the study {origin}")), &e, schema::keys)
         })?;
         study.size()?;
         [Size::Quick, Size::Reference].into_iter().try_for_each(|size| study.budget_s(size).map(drop))?;
@@ -354,10 +343,7 @@ fn known<'a>(
         return Ok(());
     }
     let error = LabError::usage(format!("the probe {} has no {what} '{name}'", probe.name));
-    Err(match nearest(name, names) {
-        Some(near) => error.hint(format!("did you mean '{near}'?")),
-        None => error.hint(format!("tare show {} lists its {what}s", probe.name)),
-    })
+    Err(unlike(error, name, names, format!("tare show {} lists its {what}s", probe.name)))
 }
 
 fn texts(value: &toml::Value) -> Option<Vec<String>> {
@@ -388,10 +374,8 @@ pub fn select(selected: Vec<SelectedCase>, patterns: &[String]) -> Result<Vec<Se
     for pattern in patterns {
         if !selected.iter().any(|a| names(pattern, a)) {
             let error = LabError::usage(format!("'{pattern}' names no probe of this study"));
-            return Err(match nearest(pattern, selected.iter().map(|a| a.case.probe.as_str())) {
-                Some(near) => error.hint(format!("did you mean '{near}'?")),
-                None => error.hint("tare list probes names them all"),
-            });
+            let known = selected.iter().map(|a| a.case.probe.as_str());
+            return Err(unlike(error, pattern, known, "tare list probes names them all"));
         }
     }
     let wanted = |a: &SelectedCase| patterns.is_empty() || patterns.iter().any(|pattern| names(pattern, a));

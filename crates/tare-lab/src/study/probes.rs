@@ -4,7 +4,7 @@ use tare_probes::probe::Probe;
 use tare_probes::probes::USER;
 
 use crate::error::LabError;
-use crate::nearest::nearest;
+use crate::nearest::unlike;
 use crate::session::startup;
 
 /// Every probe: those that run inside an environment, and the start of one, which the host measures.
@@ -16,10 +16,9 @@ pub fn probes() -> impl Iterator<Item = &'static Probe> + Clone {
 pub(crate) fn probe_named(name: &str) -> Result<&'static Probe, LabError> {
     probes().find(|probe| probe.name == name).ok_or_else(|| {
         let error = LabError::usage(format!("there is no probe '{name}'"));
-        match nearest(name, probes().map(|p| p.name)) {
-            _ if name.starts_with(USER) => error.hint("a command of yours is [probe.NAME], not a case"),
-            Some(near) => error.hint(format!("did you mean '{near}'?")),
-            None => error.hint("tare list probes names them all"),
+        match name.starts_with(USER) {
+            true => error.hint("a command of yours is [probe.NAME], not a case"),
+            false => unlike(error, name, probes().map(|p| p.name), "tare list probes names them all"),
         }
     })
 }

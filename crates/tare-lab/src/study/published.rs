@@ -3,8 +3,8 @@
 use tare_analysis::published::Published;
 
 use crate::error::LabError;
-use crate::nearest::nearest;
-use crate::study::keys::unknown_key_hint;
+use crate::nearest::unlike;
+use crate::study::keys::not_read;
 
 /// Shipped articles: name and file. A test compares this list with the folder.
 pub const SHIPPED: &[(&str, &str)] = &[
@@ -33,22 +33,14 @@ pub fn named(name: &str) -> Result<Published, LabError> {
         return parse(&std::fs::read_to_string(name).map_err(|e| cannot().because(e))?, name);
     }
     let error = LabError::usage(format!("no published figures are called '{name}'"));
-    Err(match nearest(name, SHIPPED.iter().map(|(name, _)| *name)) {
-        Some(near) => error.hint(format!("did you mean '{near}'?")),
-        None => error.hint("tare list published names them all; a file of your own ends in .toml"),
-    })
+    let otherwise = "tare list published names them all; a file of your own ends in .toml";
+    Err(unlike(error, name, SHIPPED.iter().map(|(name, _)| *name), otherwise))
 }
 
 /// Reads an article; `origin` names it in errors.
 pub fn parse(text: &str, origin: &str) -> Result<Published, LabError> {
     let cannot = || LabError::usage(format!("cannot read the published figures {origin}"));
-    let article: Published = toml::from_str(text).map_err(|e| {
-        let error = cannot().because(e.to_string().trim_end());
-        match unknown_key_hint(e.message()) {
-            Some(hint) => error.hint(hint),
-            None => error.hint(HINT),
-        }
-    })?;
+    let article: Published = toml::from_str(text).map_err(|e| not_read(cannot(), &e, || HINT.into()))?;
     article.check().map_err(|reason| cannot().because(reason).hint(HINT))?;
     Ok(article)
 }

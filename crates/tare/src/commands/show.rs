@@ -7,10 +7,10 @@ use std::process::ExitCode;
 use tare_lab::environments::presets::{self, PRESETS, Preset};
 use tare_lab::environments::{PROVIDERS, SLOWER};
 use tare_lab::error::LabError;
-use tare_lab::nearest;
 use tare_lab::provider::Provider;
 use tare_lab::study::published;
 use tare_lab::study::{SHIPPED, Study, probes};
+use tare_lab::unlike;
 use tare_probes::Probe;
 
 use crate::args::Show;
@@ -45,13 +45,8 @@ pub fn run(args: Show) -> anyhow::Result<ExitCode> {
             .chain(PRESETS.iter().map(|preset| preset.name))
             .chain(SHIPPED.iter().chain(published::SHIPPED).map(|(name, _)| *name))
             .chain([PUBLISHED]);
-        return Err(match nearest(name, known) {
-            Some(near) => error.hint(format!("did you mean '{near}'?")),
-            None => {
-                error.hint("tare list probes, tare list environments, tare list studies, tare list published")
-            }
-        }
-        .into());
+        let lists = "tare list probes, tare list environments, tare list studies, tare list published";
+        return Err(unlike(error, name, known, lists).into());
     };
     ui::print(&text)?;
     Ok(ExitCode::SUCCESS)
