@@ -2,7 +2,6 @@
 
 use std::char::DecodeUtf16Error;
 
-/// Bytes as hex digits.
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

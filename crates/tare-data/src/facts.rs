@@ -20,12 +20,10 @@ impl Facts {
         }
     }
 
-    /// The text of a fact.
     pub fn get(&self, key: &str) -> Option<&str> {
         self.0.get(key).map(String::as_str)
     }
 
-    /// A fact that is a whole number.
     pub fn integer(&self, key: &str) -> Option<u64> {
         self.get(key)?.parse().ok()
     }

@@ -18,7 +18,6 @@ pub enum FailureKind {
     WrongWork,
     /// An operation failed: disk full, connection refused.
     Broken,
-    /// The deadline passed.
     Deadline,
     /// The environment or the agent in it ended.
     Died,
@@ -46,7 +45,6 @@ impl Failure {
 }
 
 impl FailureKind {
-    /// What it is called.
     pub fn words(self) -> &'static str {
         match self {
             FailureKind::NotSupported => "not supported",

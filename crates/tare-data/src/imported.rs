@@ -78,7 +78,6 @@ pub enum Statistic {
     StandardDeviation,
     /// Time over operations: a mean of operations that were not timed one by one.
     TimePerOperation,
-    /// Operations over time.
     Rate,
     /// Bytes or bits over time.
     Throughput,

@@ -13,7 +13,6 @@ pub struct Metric {
     pub name: String,
     /// Which series of samples it is read from, e.g. `read` or `sync`.
     pub series: String,
-    /// How it is read.
     pub reading: Reading,
     pub unit: Unit,
     pub direction: Direction,
@@ -28,13 +27,9 @@ pub struct Metric {
 pub enum Reading {
     /// Elapsed nanoseconds over operations.
     TimePerOperation,
-    /// Operations over elapsed seconds.
     OperationsPerSecond,
-    /// Operations over elapsed minutes.
     OperationsPerMinute,
-    /// Bytes moved over elapsed seconds.
     BytesPerSecond,
-    /// Bits moved over elapsed seconds.
     BitsPerSecond,
     /// A quantile of the histogram, in 0..=1.
     Quantile(f64),
@@ -42,9 +37,7 @@ pub enum Reading {
     Minimum,
     /// Largest time in the histogram: an observation, never compared as if it were a parameter.
     Maximum,
-    /// Mean of the histogram.
     Mean,
-    /// Standard deviation of the histogram.
     StandardDeviation,
     /// Median of the gauge samples.
     Gauge,

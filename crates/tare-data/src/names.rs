@@ -35,7 +35,6 @@ impl Parameters {
         BadParameter { key: key.to_owned(), value: self.0.get(key).cloned(), wanted: wanted.into() }
     }
 
-    /// The text of a parameter.
     pub fn text(&self, key: &str) -> Result<&str, BadParameter> {
         self.0.get(key).map(String::as_str).ok_or_else(|| self.bad(key, "a value"))
     }
@@ -87,7 +86,6 @@ pub fn parse_size(text: &str) -> Option<u64> {
 /// A probe with its parameters fixed, in a place or to a peer where it needs one: a row of the table.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Case {
-    /// Name of the probe, e.g. `file.seq`.
     pub probe: String,
     /// Every parameter of the probe, defaults included.
     pub parameters: Parameters,

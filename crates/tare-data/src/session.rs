@@ -20,7 +20,6 @@ pub struct Header {
     pub binary: String,
     /// RFC 3339 with offset.
     pub started: String,
-    /// Arguments after the program's name.
     pub command: Vec<String>,
     /// Facts of the machine that runs the session.
     pub host: Facts,
@@ -79,10 +78,8 @@ pub struct PlannedCase {
     pub missing: BTreeMap<String, Failure>,
 }
 
-/// What a session set out to do.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
-    /// Name of the study.
     pub study: String,
     pub seed: u64,
     /// Most rounds that a case gets.
@@ -167,13 +164,11 @@ pub struct RepeatedRound {
     pub reason: String,
 }
 
-/// How a session ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ending {
     /// Every case was decided or had all its rounds, or the budget was spent.
     Complete,
-    /// The user stopped it.
     Interrupted,
     /// The record stops without an end: kill, power, full disk.
     BrokenOff,
@@ -192,7 +187,6 @@ pub struct Session {
 }
 
 impl Session {
-    /// The baseline environment.
     pub fn baseline(&self) -> Option<&Target> {
         self.plan.targets.iter().find(|target| target.role == Role::Baseline)
     }

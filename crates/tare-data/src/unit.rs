@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 pub enum Unit {
     /// Nanoseconds an operation.
     Nanoseconds,
-    /// Operations a second.
     PerSecond,
     /// Operations a minute, as UnixBench counts its shell scripts.
     PerMinute,
@@ -20,13 +19,10 @@ pub enum Unit {
     Bytes,
     /// Millions of Whetstone instructions a second.
     Mwips,
-    /// A share of one hundred.
     Percent,
-    /// A plain number.
     Count,
 }
 
-/// Which direction of a metric is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {

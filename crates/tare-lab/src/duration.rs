@@ -13,7 +13,6 @@ pub(crate) fn parse(text: &str) -> Option<Duration> {
     (!duration.is_zero()).then_some(duration)
 }
 
-/// Reads a duration from the command line.
 pub fn parse_duration(text: &str) -> Result<Duration, LabError> {
     parse(text)
         .ok_or_else(|| LabError::usage(format!("'{text}' is not a time")).hint("write 90s, 8m or 1h30m"))

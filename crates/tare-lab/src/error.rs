@@ -25,9 +25,7 @@ pub enum ErrorKind {
     Environment,
     /// A file or folder cannot be read or written, or the disk is full.
     Storage,
-    /// The record cannot be read.
     Record,
-    /// The user stopped it.
     Interrupted,
 }
 
@@ -39,7 +37,6 @@ pub struct LabError {
     pub what: String,
     /// The cause, which may have a cause of its own.
     pub source: Option<Cause>,
-    /// The next step, if there is one.
     pub hint: Option<String>,
 }
 

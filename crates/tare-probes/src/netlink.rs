@@ -106,7 +106,6 @@ pub fn attributes(body: &[u8], fixed_bytes: usize) -> impl Iterator<Item = (u16,
     })
 }
 
-/// A message that grows.
 #[derive(Debug)]
 pub struct Message {
     kind: u16,
@@ -132,7 +131,6 @@ impl Message {
         self
     }
 
-    /// Adds an attribute.
     pub fn attribute(mut self, kind: u16, value: &[u8]) -> Self {
         let length = (ATTRIBUTE + value.len()) as u16;
         self.body.extend(length.to_ne_bytes());

@@ -29,7 +29,6 @@ pub struct Probe {
     pub revision: u32,
     /// What the row of a case is headed with; short, since a table has 80 columns.
     pub label: fn(&Parameters) -> String,
-    /// Runs one trial.
     pub run: fn(&mut Trial<'_>) -> Result<(), Failure>,
 }
 
@@ -69,7 +68,6 @@ pub struct MetricDescription {
     pub direction: Direction,
 }
 
-/// Elapsed nanoseconds over operations.
 pub const fn time(name: &'static str, series: &'static str) -> MetricDescription {
     nanoseconds(name, series, Reading::TimePerOperation)
 }
@@ -108,17 +106,14 @@ pub(crate) const fn rate(
     MetricDescription { name, series, reading, unit, direction: Direction::Higher }
 }
 
-/// Operations over elapsed seconds.
 pub(crate) const fn per_second(name: &'static str, series: &'static str) -> MetricDescription {
     rate(name, series, Reading::OperationsPerSecond, Unit::PerSecond)
 }
 
-/// Bytes over elapsed seconds.
 pub(crate) const fn bytes_per_second(name: &'static str, series: &'static str) -> MetricDescription {
     rate(name, series, Reading::BytesPerSecond, Unit::BytesPerSecond)
 }
 
-/// What a probe cannot do without.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
     /// A folder to write in.
@@ -192,7 +187,7 @@ pub(crate) mod prelude {
     pub(crate) use super::{MetricDescription, Need, Parameter, Probe, bytes_per_second, first, gauge};
     pub(crate) use super::{nanoseconds, per_second, quantile, rate, time};
     pub(crate) use crate::harness::buffer::Buffer;
-    pub(crate) use crate::harness::files::{self, size_words};
+    pub(crate) use crate::harness::files::{self, size_of};
     pub(crate) use crate::harness::handover::{PIN, Placement};
     pub(crate) use crate::harness::stopwatch::{Laps, Stopwatch, now_ns};
     pub(crate) use crate::harness::trial::{Report, Trial, broken, prove};

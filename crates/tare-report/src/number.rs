@@ -124,7 +124,6 @@ impl Figure {
         figure
     }
 
-    /// A value alone.
     pub fn plain(value: f64, unit: Unit) -> Figure {
         let scale = scale_of(value, unit);
         let number = value / scale.divisor;

@@ -170,11 +170,8 @@ fn verdict(checked: &Checked) -> String {
 pub(crate) struct BesideRow {
     /// What the session's row is headed with.
     pub label: String,
-    /// The article's name.
     pub source: String,
-    /// What it printed.
     pub printed: String,
-    /// Its ratio as a cost.
     pub ratio: String,
     /// The session's ratio with its interval.
     pub session: String,

@@ -69,11 +69,9 @@ pub const OPTIONS: &[OptionDescription] = &[RUNTIME, Net::OPTION, Seccomp::OPTIO
 pub const PODMAN_OPTIONS: &[OptionDescription] =
     &[RUNTIME, PodmanNet::OPTION, Seccomp::OPTION, OwnPlace::OPTION];
 
-/// An engine.
 #[derive(Debug)]
 pub struct Engine {
     pub program: &'static str,
-    /// The command that installs it.
     pub install: &'static str,
     /// The question for its version; it must fail when the engine cannot run containers.
     pub version: &'static [&'static str],
@@ -84,7 +82,6 @@ pub struct Engine {
     pub starts: Starts,
 }
 
-/// What starts an engine's containers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Starts {
     /// A daemon, which knows runtimes by their names.
@@ -114,7 +111,6 @@ impl Engine {
     }
 }
 
-/// A container of an engine.
 #[derive(Clone)]
 struct Container {
     engine: &'static Engine,

@@ -102,7 +102,6 @@ fn user_namespaces_allowed() -> Result<(), NotReady> {
     Ok(())
 }
 
-/// What the entering process does.
 #[derive(Debug, Serialize, Deserialize)]
 struct Plan {
     root: PathBuf,

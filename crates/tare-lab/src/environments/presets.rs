@@ -58,7 +58,6 @@ pub const PRESETS: &[Preset] = &[
     },
 ];
 
-/// The preset of a name.
 pub fn find(name: &str) -> Option<&'static Preset> {
     PRESETS.iter().find(|preset| preset.name == name)
 }

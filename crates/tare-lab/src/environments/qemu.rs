@@ -171,7 +171,6 @@ impl Environment for Qemu {
     }
 }
 
-/// What runs the guest's instructions.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Accelerator {
     Kvm,
@@ -197,7 +196,6 @@ impl Accelerator {
         ["-accel", accelerator, "-cpu", model, "-smp", &processors].map(str::to_owned).into()
     }
 
-    /// The kernel's command line.
     fn kernel_words(self) -> String {
         // Without tsc=reliable a microvm's clock moves in steps of 4 ms, and a q35's asks slow hardware.
         let mut words = vec!["console=ttyS0".to_owned(), "quiet".to_owned(), "panic=-1".to_owned()];
@@ -210,7 +208,6 @@ impl Accelerator {
     }
 }
 
-/// What serves the host's folders.
 enum Server {
     Qemu,
     Virtiofsd(PathBuf),
@@ -309,7 +306,6 @@ impl Found {
 }
 
 impl Qemu {
-    /// The machine and its memory.
     fn machine_words(&self) -> Vec<String> {
         let mut machine = match self.machine {
             Machine::Q35 => "q35",

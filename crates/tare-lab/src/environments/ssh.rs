@@ -104,7 +104,6 @@ fn socket(workspace: &dyn Workspace) -> Option<PathBuf> {
     (path.as_os_str().len() + 38 <= LONGEST_SOCKET).then_some(path)
 }
 
-/// The connection to a machine.
 struct Connection<'a> {
     program: &'a Path,
     options: &'a [String],

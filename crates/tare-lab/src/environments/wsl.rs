@@ -158,7 +158,6 @@ impl Wsl {
     }
 }
 
-/// What is entered.
 enum Entered {
     Itself(String),
     Copy { from: String, version: u8, store: PathBuf },
@@ -193,7 +192,6 @@ fn word(output: &str) -> String {
     output.chars().take_while(char::is_ascii_alphanumeric).take(32).collect()
 }
 
-/// A way into a distribution.
 struct Line {
     program: PathBuf,
     options: Wsl,

@@ -36,7 +36,6 @@ const DEVICES: &str = "/sys/class/net";
 /// Where ports of a virtio console have their names.
 const PORTS: &str = "/sys/class/virtio-ports";
 
-/// What a guest's first process does.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Guest {
     /// Kernel modules to load, in this order.
@@ -45,7 +44,6 @@ pub struct Guest {
     /// Its network, if it has one but loopback.
     pub network: Option<Inside>,
     pub stream: Stream,
-    /// The agent's environment.
     pub environment: BTreeMap<String, String>,
     pub ending: Ending,
 }
@@ -76,7 +74,6 @@ pub enum Stream {
     Port(String),
 }
 
-/// How the machine goes away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ending {

@@ -39,7 +39,6 @@ const ANSWER_WAIT: Duration = Duration::from_secs(20);
 /// Most folders and files that are looked at for modules: Debian has some 5000.
 const MOST_FILES: usize = 100_000;
 
-/// A kernel that was prepared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kernel {
     /// An ELF file: booting it by PVH spares a guest the unpacking.
@@ -120,7 +119,6 @@ pub fn prepare(programs: &Programs, begins: &mut dyn FnMut(&str)) -> Result<(), 
     fs::rename(&made, &target).map_err(|e| failed("keeping the kernel", e))
 }
 
-/// Removes the prepared kernel.
 pub fn remove(programs: &Programs) -> Result<(), LabError> {
     match fs::remove_dir_all(folder(programs)) {
         Err(e) if e.kind() != io::ErrorKind::NotFound => Err(failed("removing the kernel", e)),

@@ -148,7 +148,6 @@ fn comes(holds: impl Fn() -> bool) -> bool {
     until_found(READY_WAIT, LOOK_AGAIN, || holds().then_some(())).is_some()
 }
 
-/// The last line that a program printed.
 fn last_line(log: &Path) -> String {
     let log = fs::read_to_string(log).unwrap_or_default();
     log.lines().last().unwrap_or("it does not get ready").trim().to_owned()

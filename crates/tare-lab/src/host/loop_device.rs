@@ -17,7 +17,6 @@ const LO_FLAGS_AUTOCLEAR: u32 = 4;
 /// Others may take the device that was free a moment ago.
 const TRIES: u32 = 32;
 
-/// struct loop_config.
 #[repr(C)]
 struct Configuration {
     fd: u32,

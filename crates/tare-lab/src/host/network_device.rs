@@ -51,7 +51,6 @@ pub fn make_veth(name: &str, peer: &str, peer_namespace: &File) -> io::Result<()
     Netlink::open()?.change(message)
 }
 
-/// Makes a bridge.
 pub fn make_bridge(name: &str) -> io::Result<()> {
     let message = Message::new(libc::RTM_NEWLINK, &link(0, 0)).makes().text(libc::IFLA_IFNAME, name);
     let message = message.nest(libc::IFLA_LINKINFO, &[], |info| info.text(libc::IFLA_INFO_KIND, "bridge"));
@@ -119,7 +118,6 @@ pub fn forward() -> io::Result<()> {
     std::fs::write("/proc/sys/net/ipv4/ip_forward", "1")
 }
 
-/// Whether taps can be made here.
 pub fn taps_are_there() -> bool {
     Path::new(TUN).exists()
 }

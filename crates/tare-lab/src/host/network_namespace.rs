@@ -21,7 +21,6 @@ pub fn permitted() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// Where a namespace of a name is.
 pub fn path(name: &str) -> PathBuf {
     Path::new(FOLDER).join(name)
 }

@@ -41,7 +41,6 @@ pub fn program(programs: &Programs) -> Option<PathBuf> {
     PROGRAMS.iter().find_map(|name| programs.find(name))
 }
 
-/// All distributions, as wsl.exe lists them.
 pub fn list(program: &Path) -> io::Result<Vec<Distribution>> {
     ask(Command::new(program).args(["--list", "--verbose"]), ANSWER_WAIT).map(|text| parse(&text))
 }

@@ -30,7 +30,6 @@ choice! {
     }
 }
 
-/// What translates addresses.
 const NFT: &str = "nft";
 const IPTABLES: &str = "iptables";
 const INSTALL_NFT: &str = "apt-get install nftables";
@@ -44,7 +43,6 @@ const SLIRP_MTU: &str = "65520";
 /// Time that setting up rules, or a stack in user space, may take: some ms.
 const READY_WAIT: Duration = Duration::from_secs(10);
 
-/// A container's network, prepared.
 #[derive(Debug)]
 pub struct ContainerNetwork {
     /// Whether the container is to make a namespace of its own.
@@ -58,7 +56,6 @@ pub struct ContainerNetwork {
 impl ContainerNetwork {
     /// A namespace that the container makes by itself, with nothing but loopback.
     pub const OWN: ContainerNetwork = ContainerNetwork { is_own: true, namespace: None, host: None };
-    /// The host's own network.
     pub const HOST: ContainerNetwork =
         ContainerNetwork { is_own: false, namespace: None, host: Some(IpAddr::V4(Ipv4Addr::LOCALHOST)) };
 
@@ -86,7 +83,6 @@ pub enum Attachment {
     Slirp(PathBuf),
 }
 
-/// What translates addresses.
 #[derive(Clone, Debug)]
 pub enum Translator {
     Nft(PathBuf),
@@ -94,7 +90,6 @@ pub enum Translator {
 }
 
 impl Net {
-    /// Whether this network can be had here.
     pub fn ready(self, programs: &Programs) -> Result<Way, NotReady> {
         let attachment = match self {
             Net::Own => return Ok(Way::Own),

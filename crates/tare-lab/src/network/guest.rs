@@ -32,7 +32,6 @@ impl Inside {
     }
 }
 
-/// A guest's network, prepared.
 #[derive(Debug)]
 pub struct GuestNetwork {
     /// Where the machine's own process must be started: its network's other end is there.
@@ -86,7 +85,6 @@ pub fn prepare(
 }
 
 impl Way {
-    /// Whether this network can be had here.
     pub fn ready(self) -> Result<(), NotReady> {
         match self {
             Way::Tap => lab::taps_ready()?,

@@ -37,7 +37,6 @@ const STARTS: u32 = 8_000;
 /// What an environment's device is called inside.
 pub const INSIDE: &str = "eth0";
 
-/// Name of a session's own network namespace.
 pub fn name(session: &str) -> String {
     format!("{PREFIX}{session}-lab")
 }
@@ -59,7 +58,6 @@ impl Wire {
         Wire { near: Ipv4Addr::from(network + 1), far: Ipv4Addr::from(network + 2), prefix: WIRE_PREFIX }
     }
 
-    /// A start's address on the bridge.
     pub fn bridged(start: u32) -> Wire {
         let far = Ipv4Addr::from(BRIDGED + 2 + start % STARTS);
         Wire { near: Ipv4Addr::from(BRIDGED + 1), far, prefix: BRIDGED_PREFIX }
@@ -82,7 +80,6 @@ pub fn ready() -> Result<(), NotReady> {
     Err(NotReady::because("only root may make network devices here: take net=own or net=host"))
 }
 
-/// Whether this kernel has taps.
 pub fn taps_ready() -> Result<(), NotReady> {
     match network_device::taps_are_there() {
         true => Ok(()),

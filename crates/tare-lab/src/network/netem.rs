@@ -13,7 +13,6 @@ use crate::host::network_device;
 use crate::provider::options::OptionDescription;
 use crate::provider::specification::Specification;
 
-/// The kernel module.
 pub const MODULE: &str = "sch_netem";
 
 pub const DELAY: OptionDescription = OptionDescription::text(

@@ -48,7 +48,6 @@ pub type Prepare = fn(&Programs, &mut dyn FnMut(&str)) -> Result<(), LabError>;
 pub struct Preparation {
     /// Hands each step to the second argument as it begins.
     pub prepare: Prepare,
-    /// Removes what `prepare` made.
     pub remove: fn(&Programs) -> Result<(), LabError>,
 }
 
@@ -80,7 +79,6 @@ impl Ready {
         Ready { facts, slower: 0.0, enter: Box::new(enter) }
     }
 
-    /// Prepares an entrance.
     pub fn enter(&self, workspace: &mut dyn Workspace) -> Result<Entrance, LabError> {
         (self.enter)(workspace)
     }

@@ -6,7 +6,6 @@ use crate::error::LabError;
 use crate::nearest::unknown;
 use crate::provider::specification::Specification;
 
-/// An option of a provider.
 #[derive(Clone, Copy, Debug)]
 pub struct OptionDescription {
     pub key: &'static str,

@@ -28,7 +28,6 @@ const LARGEST_IMAGE_BYTES: u64 = 128 << 30;
 /// What a file system in memory has beyond its cases' files.
 const MEMORY_SPARE_BYTES: u64 = 64 << 20;
 
-/// A file system that can be made.
 #[derive(Debug)]
 pub struct FileSystem {
     /// The place's name, which is the kernel's name for it.
@@ -190,7 +189,6 @@ fn memory_options(room_bytes: u64) -> Result<String, Failure> {
     Ok(format!("size={bytes},mode=0755"))
 }
 
-/// An overlay's folders, made.
 fn overlay_options(folder: &Path) -> Result<Vec<u8>, Failure> {
     let mut options = Vec::new();
     for (key, name) in [("lowerdir", "lower"), ("upperdir", "upper"), ("workdir", "work")] {

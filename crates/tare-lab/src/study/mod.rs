@@ -25,7 +25,6 @@ use crate::study::user_command::{CarriedFile, UserCommand, case_name};
 use self::probes::probe_named;
 pub use self::probes::probes;
 
-/// The shipped studies, by name.
 pub static SHIPPED: &[(&str, &str)] = &[
     ("quick", include_str!("../../../../studies/quick.toml")),
     ("full", include_str!("../../../../studies/full.toml")),
@@ -71,7 +70,6 @@ pub struct Study {
     pub reference_budget: Option<String>,
     #[serde(rename = "case", default)]
     pub cases: Vec<StudyCase>,
-    /// The user's commands, by name.
     #[serde(rename = "probe", default)]
     pub commands: BTreeMap<String, UserCommand>,
     /// Where the study's file lies: what it carries along is beside it.
@@ -108,7 +106,6 @@ pub struct StudyCase {
     pub decide: Vec<String>,
 }
 
-/// A case that a study has.
 #[derive(Clone)]
 pub struct SelectedCase {
     pub probe: &'static Probe,
@@ -173,7 +170,6 @@ impl Study {
         }
     }
 
-    /// The budget of a size in seconds.
     pub fn budget_s(&self, size: Size) -> Result<f64, LabError> {
         let reference = self.reference_budget.as_ref().filter(|_| size == Size::Reference);
         let budget = reference.unwrap_or(&self.budget);

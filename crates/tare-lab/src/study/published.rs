@@ -45,7 +45,6 @@ pub fn parse(text: &str, origin: &str) -> Result<Published, LabError> {
     Ok(article)
 }
 
-/// Every shipped article.
 pub fn shipped() -> Result<Vec<Published>, LabError> {
     SHIPPED.iter().map(|(name, text)| parse(text, name)).collect()
 }

@@ -77,7 +77,6 @@ pub(crate) fn keys() -> String {
     format!("a study has the keys {study}; a [[case]] {case}; a [probe.NAME] {command}")
 }
 
-/// The keys of a user's command.
 fn command() -> Value {
     let words = || list(json!({ "type": "string" }));
     json!({

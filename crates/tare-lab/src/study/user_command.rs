@@ -22,7 +22,6 @@ use crate::session::link::Link;
 
 /// A piece is written to a file and answered; an emulated kernel takes some milliseconds.
 const PIECE_DEADLINE: Duration = Duration::from_secs(10);
-/// Most files that a study carries along.
 const MOST_FILES: usize = 1000;
 /// Deepest folder that is carried along.
 const DEEPEST: usize = 16;
@@ -49,7 +48,6 @@ pub struct UserCommand {
     /// Variables of its environment, which has no others but PATH, HOME and LANG.
     #[serde(default)]
     pub environment: BTreeMap<String, String>,
-    /// How long a run may take.
     #[serde(default = "default_timeout")]
     pub timeout: String,
     /// The exit code of a run that did its work.
@@ -77,7 +75,6 @@ fn default_timeout() -> String {
     "60s".into()
 }
 
-/// The name of a command's case.
 pub(crate) fn case_name(name: &str) -> String {
     format!("{USER}{name}")
 }
@@ -121,7 +118,6 @@ impl UserCommand {
         Ok((Parameters(parameters), files))
     }
 
-    /// Reads what is carried along.
     fn files(&self, command: &str, folder: &Path) -> Result<Vec<CarriedFile>, LabError> {
         let mut files = Vec::new();
         for name in &self.carry {

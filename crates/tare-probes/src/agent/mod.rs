@@ -8,7 +8,6 @@ use std::path::Path;
 
 use crate::peer::process;
 
-mod frames;
 mod resident;
 mod trial_process;
 

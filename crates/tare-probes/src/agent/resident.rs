@@ -11,8 +11,7 @@ use tare_data::failure::{Failure, FailureKind};
 use tare_data::frame::{Frame, PROTOCOL, Received, Splitter};
 use tare_data::request::{LONGEST_DEADLINE_MS, Request, TrialRequest};
 
-use super::frames::send;
-use super::trial_process::TRIAL;
+use super::trial_process::{TRIAL, send};
 use crate::carried::user_files::Carried;
 use crate::carried::variables::inherited_variables;
 use crate::harness::alarm::{set_alarm, wake_on_alarm};

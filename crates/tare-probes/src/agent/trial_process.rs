@@ -1,14 +1,13 @@
 //! The process of one trial: runs a probe, sends its batches and what disturbed them, and ends.
 
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::path::Path;
 
 use tare_data::failure::{Failure, FailureKind};
-use tare_data::frame::{Frame, LONGEST_REQUEST};
+use tare_data::frame::{Frame, LONGEST_REQUEST, encode};
 use tare_data::request::{LONGEST_DEADLINE_MS, TrialRequest};
 use tare_data::session::Interference;
 
-use super::frames::send;
 use crate::harness::alarm::set_alarm;
 use crate::harness::child::die_with_parent;
 use crate::harness::folder::Folder;
@@ -37,6 +36,13 @@ pub fn run(program: &Path, carried: Option<&Path>) -> io::Result<()> {
         Err(failure) => Frame::Failed { trial: request.trial, failure, clock_ns: now_ns() },
     };
     send(&frame)
+}
+
+/// Writes a frame at once: the host stamps its arrival.
+pub fn send(frame: &Frame) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(encode(frame).as_bytes())?;
+    out.flush()
 }
 
 /// The outer error is the stream's, the inner one the trial's.

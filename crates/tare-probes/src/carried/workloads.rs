@@ -17,7 +17,6 @@ use crate::carried::variables::inherited_variables;
 pub const WORK: &str = "agent-work";
 /// Files of a folder; a tree has as many folders as its files need.
 const FILES_A_FOLDER: u32 = 32;
-/// Most files of a tree.
 const MOST_FILES: u32 = 100_000;
 /// Bytes of the shortest file, and what each next one has more until they begin anew: 0.5 to 8 KiB, as sources have.
 const SIZES: (usize, usize, u32) = (512, 512, 16);
@@ -50,7 +49,6 @@ pub fn run(program: &Path, arguments: &[OsString]) -> i32 {
     }
 }
 
-/// Path of a file of a tree.
 fn path(root: &str, number: u32, extension: &str) -> PathBuf {
     PathBuf::from(format!("{root}/d{:04}/f{number:06}.{extension}", number / FILES_A_FOLDER))
 }

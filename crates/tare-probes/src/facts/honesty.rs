@@ -22,7 +22,6 @@ use crate::harness::kernel_files::{meminfo_bytes, read_text};
 use crate::harness::stopwatch::now_ns;
 use crate::harness::syscall;
 
-/// What an honest environment gets.
 const OK: &str = "ok";
 /// Writes, and syncs, that a median is taken of.
 const SYNCS: usize = 15;

@@ -21,7 +21,6 @@ const ADDRESS_BYTES: usize = 8;
 const OFFLOADS: [(u32, &str); 5] =
     [(0x14, "rx-checksum"), (0x16, "tx-checksum"), (0x1e, "tso"), (0x23, "gso"), (0x2b, "gro")];
 
-/// A device, as the kernel describes it.
 #[derive(Default)]
 struct Device {
     name: String,

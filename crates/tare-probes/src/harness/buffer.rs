@@ -57,7 +57,6 @@ impl Buffer {
         let _ = unsafe { madvise(self.start.as_ptr().cast(), self.length, Advice::LinuxNoHugepage) };
     }
 
-    /// Where the memory begins.
     pub fn start(&self) -> NonNull<u8> {
         self.start
     }

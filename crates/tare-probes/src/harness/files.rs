@@ -115,6 +115,11 @@ pub fn length(file: BorrowedFd<'_>) -> Result<u64, Failure> {
     rustix::fs::seek(file, rustix::fs::SeekFrom::End(0)).map_err(|e| broken("seeking", e))
 }
 
+/// The size that a parameter is, for the label of a case.
+pub(crate) fn size_of(parameters: &Parameters, key: &str) -> String {
+    parameters.integer(key).map(size_words).unwrap_or_default()
+}
+
 /// `4K`, `32M`: as short as a row heading needs, powers of 1024.
 pub(crate) fn size_words(bytes: u64) -> String {
     match bytes {

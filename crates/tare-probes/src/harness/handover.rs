@@ -21,6 +21,15 @@ pub const PIN: Parameter = Parameter::same(
     "none: wherever the scheduler places them; same: both on one processor; cross: one on each of two",
 );
 
+/// The label of a case of two processes: `unpinned`, else `pinned` and how many processors they have.
+pub fn label(parameters: &Parameters, pinned: &str, unpinned: &str) -> String {
+    match parameters.text(PIN.name) {
+        Ok("same") => format!("{pinned}, 1 CPU"),
+        Ok("cross") => format!("{pinned}, 2 CPU"),
+        _ => unpinned.into(),
+    }
+}
+
 /// The two ends of a channel between two processes.
 pub struct Ends {
     /// Written and read by this process.

@@ -10,7 +10,6 @@ const CANARY_ADDITIONS: u64 = 1 << 20;
 /// Ticks a second in /proc/stat: the kernel's interface to programs has always had 100 on Linux.
 const TICKS_PER_SECOND: u64 = 100;
 
-/// Counters at the beginning of a trial.
 #[derive(Debug)]
 pub struct Watch {
     canary_ns: u64,
@@ -41,7 +40,6 @@ impl Watch {
         Watch { canary_ns, before: Counters::read() }
     }
 
-    /// What was counted since the start.
     pub fn stop(self) -> Interference {
         let (before, after) = (self.before, Counters::read());
         let usage = |field: fn(&Usage) -> u64| {

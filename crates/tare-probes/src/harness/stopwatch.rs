@@ -101,12 +101,10 @@ impl Stopwatch {
         self.elapsed_ns += ended(self.started_ns, now_ns()).saturating_sub(self.started_ns);
     }
 
-    /// Adds the stretches of another.
     pub fn add(&mut self, other: &Stopwatch) {
         self.elapsed_ns += other.elapsed_ns;
     }
 
-    /// Time in all stretches.
     pub fn elapsed_ns(&self) -> u64 {
         self.elapsed_ns
     }

@@ -73,7 +73,6 @@ fn number(fd: BorrowedFd<'_>) -> usize {
     fd.as_raw_fd() as usize
 }
 
-/// getppid(2).
 #[inline(always)]
 pub fn getppid() -> isize {
     // SAFETY: takes nothing, touches no memory.
@@ -87,7 +86,6 @@ pub fn getpid() -> isize {
     unsafe { call!(libc::SYS_getpid) }
 }
 
-/// getuid(2).
 #[inline(always)]
 pub(crate) fn getuid() -> isize {
     // SAFETY: takes nothing, touches no memory.
@@ -118,42 +116,36 @@ pub unsafe fn close(number: usize) -> Result<usize, Errno> {
     counted(unsafe { call!(libc::SYS_close, number) })
 }
 
-/// read(2).
 #[inline(always)]
 pub fn read(fd: BorrowedFd<'_>, into: &mut [u8]) -> Result<usize, Errno> {
     // SAFETY: the kernel writes within `into`.
     counted(unsafe { call!(libc::SYS_read, number(fd), into.as_mut_ptr(), into.len()) })
 }
 
-/// write(2).
 #[inline(always)]
 pub fn write(fd: BorrowedFd<'_>, from: &[u8]) -> Result<usize, Errno> {
     // SAFETY: the kernel reads within `from`.
     counted(unsafe { call!(libc::SYS_write, number(fd), from.as_ptr(), from.len()) })
 }
 
-/// pread(2).
 #[inline(always)]
 pub(crate) fn pread(fd: BorrowedFd<'_>, into: &mut [u8], at: u64) -> Result<usize, Errno> {
     // SAFETY: the kernel writes within `into`.
     counted(unsafe { call!(libc::SYS_pread64, number(fd), into.as_mut_ptr(), into.len(), at) })
 }
 
-/// pwrite(2).
 #[inline(always)]
 pub(crate) fn pwrite(fd: BorrowedFd<'_>, from: &[u8], at: u64) -> Result<usize, Errno> {
     // SAFETY: the kernel reads within `from`.
     counted(unsafe { call!(libc::SYS_pwrite64, number(fd), from.as_ptr(), from.len(), at) })
 }
 
-/// fsync(2).
 #[inline(always)]
 pub(crate) fn fsync(fd: BorrowedFd<'_>) -> Result<usize, Errno> {
     // SAFETY: touches no memory.
     counted(unsafe { call!(libc::SYS_fsync, number(fd)) })
 }
 
-/// fdatasync(2).
 #[inline(always)]
 pub(crate) fn fdatasync(fd: BorrowedFd<'_>) -> Result<usize, Errno> {
     // SAFETY: touches no memory.

@@ -24,7 +24,6 @@ const CALIBRATION_MOST: u64 = 1 << 30;
 /// Operations of the cold batch: the very first call.
 const COLD_OPERATIONS: u64 = 1;
 
-/// One trial, from inside.
 pub struct Trial<'a> {
     request: &'a TrialRequest,
     program: &'a Path,
@@ -71,7 +70,6 @@ impl<'a> Trial<'a> {
         self.program
     }
 
-    /// The other end of a network probe.
     pub fn peer(&self) -> Result<&'a Peer, Failure> {
         self.request.peer.as_ref().ok_or_else(|| Failure::new(FailureKind::Broken, "the case names no peer"))
     }
@@ -144,7 +142,6 @@ impl<'a> Trial<'a> {
         }
     }
 
-    /// Runs and sends one batch.
     fn batch<F>(&mut self, phase: Phase, operations: u64, work: &mut F) -> Result<(), Failure>
     where
         F: FnMut(u64, &mut Report) -> Result<(), Failure>,

@@ -12,7 +12,6 @@ use super::token::{TOKEN_BYTES, Token, same};
 use crate::harness::stopwatch::{Laps, now_ns};
 use crate::harness::syscall::{recv, send};
 
-/// What one end needs to make connections.
 pub struct Connections<'a> {
     pub address: SocketAddr,
     pub request: &'a [u8],
@@ -68,7 +67,6 @@ crate::timed! {
     }
 }
 
-/// Who may connect to a far end.
 pub(crate) struct Welcome<'a> {
     /// Requests begin with it where they have room.
     pub token: &'a Token,

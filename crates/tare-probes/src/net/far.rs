@@ -31,7 +31,6 @@ pub struct Far {
     ends_by_closing: bool,
 }
 
-/// What keeps the far end there.
 enum Held {
     Child(Child),
     Session(Box<PeerSession>),
@@ -128,12 +127,10 @@ impl Far {
         Ok(Far { address, token, held: Held::Child(child), ends_by_closing: by_closing(flow) })
     }
 
-    /// Where the far end listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// What data flows bear.
     pub fn token(&self) -> &Token {
         &self.token
     }

@@ -23,11 +23,12 @@ const LONGEST_CONGESTION: usize = 15;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Flow {
-    /// Requests and responses.
     Rounds(Rounds),
     /// A connection per request.
-    Connections { request: u32, response: u32 },
-    /// Bytes in one direction.
+    Connections {
+        request: u32,
+        response: u32,
+    },
     Transfer(Transfer),
     /// Requests and responses with the times at which they passed.
     Hops,
@@ -65,7 +66,6 @@ pub enum Direction {
     Receive,
 }
 
-/// How messages travel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Transport {
@@ -117,7 +117,6 @@ impl Flow {
     }
 }
 
-/// When requests are sent.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
     /// Requests in flight at most.
@@ -127,7 +126,6 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// Reads `burst` and `rate`.
     pub(crate) fn from_parameters(parameters: &Parameters) -> Result<Pace, Failure> {
         let (burst, rate) = (parameters.integer("burst")?, parameters.integer("rate")?);
         if !(1..=MOST_BURST).contains(&burst) {

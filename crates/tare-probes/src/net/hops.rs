@@ -25,7 +25,6 @@ const STAMPS_BEGIN: Duration = Duration::from_millis(20);
 /// Rounds before the first that counts.
 const WARM_UP: u32 = 3;
 
-/// The far end's spans of one round.
 #[derive(Clone, Copy)]
 struct FarSpans {
     arrival_ns: u64,
@@ -33,7 +32,6 @@ struct FarSpans {
     leave_ns: u64,
 }
 
-/// The near end's spans of one round.
 #[derive(Clone, Copy)]
 struct NearSpans {
     started_ns: u64,
@@ -55,7 +53,6 @@ pub struct Hops {
     pub way: Laps,
     /// At the far end, from its driver to its program.
     pub far_arrival: Laps,
-    /// The far end's program.
     pub far_turn: Laps,
     /// At the far end, from the call until its driver has the answer.
     pub far_leave: Laps,
@@ -82,7 +79,6 @@ impl Hops {
     }
 }
 
-/// The near end.
 pub struct Near {
     socket: OwnedFd,
     /// Datagrams sent since stamps were enabled.

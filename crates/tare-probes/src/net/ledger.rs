@@ -20,9 +20,7 @@ enum State {
 pub struct Ledger {
     width: usize,
     response: usize,
-    /// Answers bear the number of their request.
     is_numbered: bool,
-    /// Number of the next request.
     next: u64,
     /// Lowest number that may still be waited for.
     oldest: u64,
@@ -34,7 +32,6 @@ pub struct Ledger {
 /// What became of requests that were not answered in time and in order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Never answered.
     pub lost: u64,
     /// Answered after they had been given up.
     pub late: u64,
@@ -135,7 +132,6 @@ impl Ledger {
         }
     }
 
-    /// The lowest number that is waited for.
     #[inline(always)]
     pub(crate) fn oldest_waiting(&mut self) -> Option<u64> {
         while self.oldest < self.next {

@@ -13,7 +13,6 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Most addresses of a name that are tried.
 const MOST_ADDRESSES: usize = 4;
 
-/// What should listen there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Listener {
     /// `tare serve`: for data on the next port.
@@ -23,7 +22,6 @@ pub enum Listener {
 }
 
 impl Listener {
-    /// The command that starts it.
     fn start(self, far: SocketAddr) -> String {
         match self {
             Listener::Tare => format!("tare serve --listen {far}"),

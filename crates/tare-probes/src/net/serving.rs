@@ -71,7 +71,6 @@ impl Serving {
         Ok(Serving { flow, socket, address, token, from, incoming, outgoing })
     }
 
-    /// Where the near end connects to.
     pub fn address(&self) -> SocketAddr {
         self.address
     }

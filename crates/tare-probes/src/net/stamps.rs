@@ -128,7 +128,6 @@ fn beside(message: &libc::msghdr) -> Ancillary {
     found
 }
 
-/// Reads what a control message holds.
 fn read<T: Copy>(data: *const u8) -> T {
     let mut value = MaybeUninit::<T>::uninit();
     // SAFETY: the kernel put a T there, whole; it is plain old data.

@@ -5,7 +5,6 @@ use tare_data::failure::Failure;
 
 use crate::harness::trial::broken;
 
-/// Bytes of a flow's token.
 pub const TOKEN_BYTES: usize = 16;
 /// What a data flow carries to be let in: sent to the near end in private, valid for one flow.
 pub type Token = [u8; TOKEN_BYTES];

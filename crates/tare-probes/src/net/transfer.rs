@@ -59,7 +59,6 @@ fn receive_number(connection: BorrowedFd<'_>) -> Result<u64, Errno> {
     Ok(u64::from_le_bytes(bytes))
 }
 
-/// What a batch brought.
 pub struct Arrived {
     pub bytes: u64,
     /// Segments that the sending end has sent again on this connection.

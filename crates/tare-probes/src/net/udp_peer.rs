@@ -30,7 +30,6 @@ impl<S: AsFd> UdpPeer<S> {
         UdpPeer { socket, far, raw: raw(far) }
     }
 
-    /// Sends one datagram to the far end.
     #[inline(always)]
     pub fn send(&self, bytes: &[u8]) -> Result<usize, Errno> {
         let length = if self.far.is_ipv4() { IPV4_BYTES } else { ADDRESS_BYTES };
@@ -63,7 +62,6 @@ impl<S: AsFd> UdpPeer<S> {
         net::connect(&self.socket, &self.far)
     }
 
-    /// Gives the socket back.
     pub fn into_socket(self) -> S {
         self.socket
     }

@@ -50,7 +50,6 @@ pub enum Test {
     Send { size: Option<usize> },
 }
 
-/// When a test is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Length {
     Time(Duration),
@@ -120,7 +119,6 @@ fn test(request: &OmniRequest) -> Result<Test, Errno> {
     }
 }
 
-/// Bytes of request and response.
 fn sizes(request: &OmniRequest, largest: u64) -> Result<(usize, usize), Errno> {
     let one = |bytes: i32| match u64::try_from(bytes) {
         Ok(bytes) if (1..=largest).contains(&bytes) => Ok(bytes as usize),

@@ -50,38 +50,30 @@ fn recv_now(control: BorrowedFd<'_>) -> Result<usize, Errno> {
     net::recv(control, &mut [0u8; 1], RecvFlags::DONTWAIT | RecvFlags::PEEK).map(|(bytes, _)| bytes)
 }
 
-/// Memory of a test.
 pub struct Messages<'m> {
     pub incoming: &'m mut [u8],
     pub outgoing: &'m [u8],
 }
 
-/// How a read or write went.
-enum Moved {
-    Whole,
-    /// The other end closed, or the time is up.
-    Ended,
-}
-
 crate::timed! {
-    /// One whole message in.
-    fn fill(socket: BorrowedFd<'_>, incoming: &mut [u8], end: &End<'_>, counted: &mut Counted) -> Moved {
+    /// One whole message in; false where the other end closed, or the time is up.
+    fn fill(socket: BorrowedFd<'_>, incoming: &mut [u8], end: &End<'_>, counted: &mut Counted) -> bool {
         let mut filled = 0;
         while filled < incoming.len() {
             match recv(socket, &mut incoming[filled..]) {
-                Ok(0) => return Moved::Ended,
+                Ok(0) => return false,
                 Ok(more) => filled += more,
                 Err(Errno::INTR) if !end.is_over() => continue,
-                Err(_) => return Moved::Ended,
+                Err(_) => return false,
             }
             counted.receive_calls += 1;
         }
         counted.bytes_received += filled as u64;
-        Moved::Whole
+        true
     }
 
-    /// One whole message out.
-    fn empty(socket: BorrowedFd<'_>, outgoing: &[u8], end: &End<'_>, counted: &mut Counted) -> Moved {
+    /// One whole message out; false as above.
+    fn empty(socket: BorrowedFd<'_>, outgoing: &[u8], end: &End<'_>, counted: &mut Counted) -> bool {
         let mut sent = 0;
         while sent < outgoing.len() {
             match send(socket, &outgoing[sent..]) {
@@ -89,13 +81,13 @@ crate::timed! {
                 Err(Errno::INTR) if !end.is_over() => continue,
                 Err(_) => {
                     counted.failed_sends += 1;
-                    return Moved::Ended;
+                    return false;
                 }
             }
             counted.send_calls += 1;
         }
         counted.bytes_sent += sent as u64;
-        Moved::Whole
+        true
     }
 }
 
@@ -103,8 +95,11 @@ crate::timed! {
 pub fn stream_rounds(socket: &OwnedFd, messages: Messages<'_>, end: End<'_>) -> Counted {
     let mut counted = Counted::default();
     while counted.transactions < end.most {
-        let Moved::Whole = fill(socket.as_fd(), messages.incoming, &end, &mut counted) else { break };
-        let Moved::Whole = empty(socket.as_fd(), messages.outgoing, &end, &mut counted) else { break };
+        if !fill(socket.as_fd(), messages.incoming, &end, &mut counted)
+            || !empty(socket.as_fd(), messages.outgoing, &end, &mut counted)
+        {
+            break;
+        }
         counted.transactions += 1;
     }
     counted
@@ -128,8 +123,11 @@ pub fn connection_rounds(
             break;
         }
         // A client whose time is up closes without a word.
-        let Moved::Whole = fill(connection.as_fd(), messages.incoming, &end, &mut counted) else { continue };
-        let Moved::Whole = empty(connection.as_fd(), messages.outgoing, &end, &mut counted) else { continue };
+        if !fill(connection.as_fd(), messages.incoming, &end, &mut counted)
+            || !empty(connection.as_fd(), messages.outgoing, &end, &mut counted)
+        {
+            continue;
+        }
         counted.transactions += 1;
     }
     counted

@@ -7,7 +7,6 @@
 
 /// Bytes of every message.
 pub const MESSAGE_BYTES: usize = 656;
-/// One message.
 pub type Message = [u8; MESSAGE_BYTES];
 
 /// Kinds of messages.
@@ -29,7 +28,6 @@ pub const TRANSMIT: i32 = 2;
 pub const RECEIVE: i32 = 4;
 pub const BOTH: i32 = TRANSMIT | RECEIVE;
 
-/// Kinds of sockets.
 pub const STREAM: i32 = 1;
 pub const DATAGRAM: i32 = 2;
 /// Protocols, by their IP numbers.
@@ -55,13 +53,11 @@ trait Words: Sized {
     fn read(cursor: &mut MessageReader<'_>) -> Self;
 }
 
-/// Where the next word is written.
 struct MessageWriter<'m> {
     message: &'m mut Message,
     at: usize,
 }
 
-/// Where the next word is read.
 struct MessageReader<'m> {
     message: &'m Message,
     at: usize,
@@ -254,7 +250,6 @@ layout! {
         pub test_length: i32,
         pub avoid_receive_copies: i32,
         pub avoid_send_copies: i32,
-        /// Where data goes.
         pub data_port: i32,
         pub interval_burst: i32,
         pub interval_usecs: i32,

@@ -57,7 +57,6 @@ const BACKLOG: i32 = 5;
 /// Where the socket's own buffer size is meant but not known, as a transfer.
 const PLAIN_TRANSFER: usize = 1 << 16;
 
-/// What one server takes on.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     pub longest_test: Duration,

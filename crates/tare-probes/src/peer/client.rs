@@ -83,7 +83,6 @@ impl PeerSession {
         self.ask(Some(flow), deadline)
     }
 
-    /// Waits until it is this session's turn.
     pub fn wait_for_turn(&mut self) -> Result<ReadyFlow, Failure> {
         let mut end = Instant::now() + ANSWER_PATIENCE;
         loop {
@@ -144,7 +143,6 @@ fn unexpected(answer: &Answer) -> Failure {
     }
 }
 
-/// Why no frame came.
 #[derive(Debug)]
 enum Silence {
     Timeout,
@@ -180,7 +178,6 @@ fn another_program(address: &str) -> Failure {
     )
 }
 
-/// Reads one frame.
 fn receive(mut stream: &TcpStream, frames: &mut Frames, end: Instant) -> Result<Vec<u8>, Silence> {
     let mut bytes = [0u8; 512];
     loop {

@@ -13,7 +13,6 @@ use crate::net::flow::Flow;
 
 /// A stranger has to prove the secret within this, and then to send its request.
 pub const PATIENCE: Duration = Duration::from_secs(10);
-/// Longest flow.
 pub const LONGEST_FLOW: Duration = Duration::from_secs(600);
 /// A client whose machine vanished is noticed after this many seconds of silence, ...
 const KEEP_ALIVE_IDLE: Duration = Duration::from_secs(10);
@@ -47,9 +46,7 @@ struct Known {
     asked: bool,
 }
 
-/// What a connection did.
 pub enum Event {
-    /// Nothing that matters yet.
     Nothing,
     /// It is over: it closed, failed, or speaks another protocol.
     Over,
@@ -57,7 +54,6 @@ pub enum Event {
     Proved(HandshakeKey, Box<(Channel, Vec<u8>)>),
     /// It queries who is there.
     Who,
-    /// It requests a flow.
     Flow(Flow, Duration),
     /// Its request cannot be granted, for this reason; to be answered, and over.
     Refuse(Answer),
@@ -82,7 +78,6 @@ impl Connection {
         matches!(&self.state, State::Known(known) if known.asked)
     }
 
-    /// Reads what is there.
     pub fn read(&mut self, secret: &Secret) -> Event {
         match &mut self.state {
             State::Stranger { bytes, filled } => {

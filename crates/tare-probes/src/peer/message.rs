@@ -16,7 +16,6 @@ pub(crate) struct Greeting {
     pub version: String,
 }
 
-/// The client's one message.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Ask {
     pub protocol: u32,

@@ -37,7 +37,6 @@ impl fmt::Debug for Secret {
 }
 
 impl Secret {
-    /// A new one.
     pub fn fresh() -> Result<Secret, String> {
         random().map(Secret)
     }

@@ -12,7 +12,6 @@ use crate::harness::child::die_with_parent;
 
 /// First argument under which the program is a peer.
 pub const PEER: &str = "agent-peer";
-/// Longest line of terms.
 const LONGEST_TERMS: u64 = 4096;
 
 /// What the starting process writes to standard input: one line.

@@ -30,49 +30,40 @@ const MOST_SESSIONS: usize = 512;
 /// Handshakes that a secret is good for: a long study takes a few thousand. Each is remembered, so that none is
 /// answered twice.
 const MOST_HANDSHAKES: usize = 50_000;
-/// Connections taken in one go.
 const MOST_ACCEPTED: usize = 64;
 /// Connections that the kernel holds for the loop.
 const BACKLOG: i32 = 256;
 /// A flow's process gets this long beyond its deadline.
 const GRACE: Duration = Duration::from_secs(2);
-/// Longest sleep of the loop.
 const LONGEST_SLEEP: Duration = Duration::from_secs(3600);
 /// Pause when no connection can be taken for want of open files.
 const NO_ROOM_PAUSE: Duration = Duration::from_millis(20);
 
-/// Under what terms a peer serves.
 #[derive(Clone, Debug)]
 pub struct Terms {
     pub listen: SocketAddr,
     pub secret: Secret,
     /// Port of data flows, TCP and UDP; any free one where none is given.
     pub data_port: Option<u16>,
-    /// The peer ends after this.
     pub expires: Option<Duration>,
 }
 
-/// Why a peer ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PeerEnding {
     Expired,
     /// As many handshakes were made as can be remembered.
     UsedUp,
-    /// It was asked to.
     Stopped,
 }
 
-/// What a peer did.
 #[derive(Clone, Copy, Debug)]
 pub struct Account {
     pub ending: PeerEnding,
-    /// Flows served.
     pub served: u64,
     /// Connections that did not prove the secret.
     pub strangers: u64,
 }
 
-/// A peer that listens.
 pub struct Server {
     terms: Terms,
     listener: OwnedFd,
@@ -88,7 +79,6 @@ pub struct Server {
     strangers: u64,
 }
 
-/// The flow that is served.
 struct Active {
     client: u64,
     child: Child,
@@ -98,7 +88,6 @@ struct Active {
 }
 
 impl Server {
-    /// Listens.
     pub fn bind(terms: Terms) -> Result<Server, Failure> {
         let (listener, address) = sockets::bound(Transport::Tcp, terms.listen, BACKLOG)?;
         rustix::io::ioctl_fionbio(&listener, true).map_err(|e| broken("the peer's socket", e))?;
@@ -117,7 +106,6 @@ impl Server {
         })
     }
 
-    /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -285,7 +273,6 @@ impl Server {
         self.say(client, &Answer::Done { code });
     }
 
-    /// Starts the flow that waits longest.
     fn start_next(&mut self) {
         while self.active.is_none()
             && let Some((id, flow, deadline)) = self.queue.pop_front()
@@ -326,7 +313,6 @@ impl Server {
     }
 }
 
-/// What a wait brought.
 #[derive(Default)]
 struct News {
     listener: bool,

@@ -86,7 +86,6 @@ fn all_threads(threads: u64, total: u64, max_prime: u64) -> Result<(Laps, u64), 
     })
 }
 
-/// Takes events until all are taken.
 fn events(taken: &AtomicU64, total: u64, max_prime: u64, mut laps: Laps) -> (Laps, u64) {
     let mut primes = 0;
     while taken.fetch_add(1, Ordering::Relaxed) < total {

@@ -42,7 +42,6 @@ const T: f64 = 0.499_999_75;
 const T1: f64 = 0.500_000_25;
 const T2: f64 = 2.0;
 
-/// What each module leaves behind.
 #[derive(Debug, Default)]
 struct Results {
     n1: f64,

@@ -22,7 +22,7 @@ pub static PROBE: Probe = Probe {
     metrics: &[bytes_per_second("rate", "block"), time("block", "block")],
     needs: &[Need::Place],
     revision: 2,
-    label: |parameters| format!("copy, {} blocks", block_words(parameters)),
+    label: |parameters| format!("copy, {} blocks", size_of(parameters, "bs")),
     run: |trial| {
         let (block, size) = whole_blocks(trial.parameters(), 1..=LARGEST, LARGEST)?;
         let directory = trial.directory()?;
@@ -53,10 +53,6 @@ pub static PROBE: Probe = Probe {
 
 /// Both files, and their content, are held in memory at the start.
 const LARGEST: u64 = 1 << 28;
-
-fn block_words(parameters: &Parameters) -> String {
-    parameters.integer("bs").map(files::size_words).unwrap_or_default()
-}
 
 crate::timed! {
     /// Copies `operations` blocks, from where the last call stopped.

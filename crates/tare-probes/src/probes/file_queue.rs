@@ -47,7 +47,7 @@ pub static PROBE: Probe = Probe {
     needs: &[Need::Place],
     revision: 3,
     label: |parameters| {
-        let block = parameters.integer("bs").map(files::size_words).unwrap_or_default();
+        let block = size_of(parameters, "bs");
         let text = |key| parameters.text(key).unwrap_or_default();
         let pattern = if text("pattern") == "random" { "rnd" } else { "seq" };
         format!("{pattern} {} {block} Q{}T{}", text("op"), text("depth"), text("threads"))

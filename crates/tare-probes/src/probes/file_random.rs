@@ -45,7 +45,7 @@ pub static PROBE: Probe = Probe {
     needs: &[Need::Place],
     revision: 3,
     label: |parameters| {
-        let block = parameters.integer("bs").map(files::size_words).unwrap_or_default();
+        let block = size_of(parameters, "bs");
         let mode = parameters.text("mode").unwrap_or_default();
         match parameters.text("threads").unwrap_or("1") {
             "1" => format!("random {mode}, {block}"),
@@ -261,7 +261,6 @@ fn play(
 }
 
 crate::timed! {
-    /// Takes events until there are no more.
     fn take(
         files: &[OwnedFd],
         events: &[Event],

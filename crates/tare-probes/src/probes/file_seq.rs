@@ -120,7 +120,7 @@ impl SequentialSettings {
 
 /// `write 1M + fdatasync`, `read 4K, cold`.
 fn label(parameters: &Parameters) -> String {
-    let block = parameters.integer("bs").map(files::size_words).unwrap_or_default();
+    let block = size_of(parameters, "bs");
     let text = |key| parameters.text(key).unwrap_or_default();
     match (text("op"), text("sync"), text("cache")) {
         ("read", _, cache) => format!("read {block}, {cache}"),
@@ -227,7 +227,6 @@ impl Source {
     }
 }
 
-/// What a loop of reads did.
 struct Done {
     stopwatch: Stopwatch,
     blocks: u64,

@@ -59,7 +59,6 @@ struct Commits {
     sync: Laps,
 }
 
-/// Where the block of a commit lies.
 fn place(number: u64) -> u64 {
     number % BLOCKS * BLOCK as u64
 }

@@ -4,7 +4,7 @@
 //! two wake-ups. On one processor that is two context switches; on two it is two wake-ups across them.
 //! Where the processes run is worth a factor of four, so it is a parameter. pipe(7), sched_setaffinity(2).
 
-use crate::harness::handover::{Ends, exchange_counter};
+use crate::harness::handover::{self, Ends, exchange_counter};
 use crate::probe::prelude::*;
 
 pub static PROBE: Probe = Probe {
@@ -18,11 +18,7 @@ pub static PROBE: Probe = Probe {
     metrics: &[time("time", "round"), per_second("rate", "round"), first("round")],
     needs: &[],
     revision: 1,
-    label: |parameters| match parameters.text("pin") {
-        Ok("same") => "context switch, 1 CPU".into(),
-        Ok("cross") => "context switch, 2 CPU".into(),
-        _ => "context switch pair".into(),
-    },
+    label: |parameters| handover::label(parameters, "context switch", "context switch pair"),
     run: |trial| {
         let pipe = || rustix::pipe::pipe().map_err(|e| broken("pipe", e));
         let ((there_out, there_in), (back_out, back_in)) = (pipe()?, pipe()?);

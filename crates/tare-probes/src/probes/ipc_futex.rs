@@ -5,6 +5,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use crate::harness::handover;
 use crate::harness::syscall::{futex_wait, futex_wake};
 use crate::probe::prelude::*;
 
@@ -19,11 +20,7 @@ pub static PROBE: Probe = Probe {
     metrics: &[time("time", "round"), per_second("rate", "round"), first("round")],
     needs: &[],
     revision: 1,
-    label: |parameters| match parameters.text("pin") {
-        Ok("same") => "futex, 1 CPU".into(),
-        Ok("cross") => "futex, 2 CPU".into(),
-        _ => "futex round trip".into(),
-    },
+    label: |parameters| handover::label(parameters, "futex", "futex round trip"),
     run: |trial| {
         let placement = Placement::of(trial.parameters())?;
         trial.repeat(|operations, report| {

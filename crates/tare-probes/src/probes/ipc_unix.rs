@@ -5,7 +5,7 @@
 
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 
-use crate::harness::handover::{Ends, exchange_counter};
+use crate::harness::handover::{self, Ends, exchange_counter};
 use crate::probe::prelude::*;
 
 pub static PROBE: Probe = Probe {
@@ -19,11 +19,7 @@ pub static PROBE: Probe = Probe {
     metrics: &[time("time", "round"), per_second("rate", "round"), first("round")],
     needs: &[],
     revision: 1,
-    label: |parameters| match parameters.text("pin") {
-        Ok("same") => "Unix socket, 1 CPU".into(),
-        Ok("cross") => "Unix socket, 2 CPU".into(),
-        _ => "Unix socket round trip".into(),
-    },
+    label: |parameters| handover::label(parameters, "Unix socket", "Unix socket round trip"),
     run: |trial| {
         let (here, there) = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)
             .map_err(|e| broken("socketpair", e))?;

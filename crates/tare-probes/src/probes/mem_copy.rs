@@ -17,10 +17,7 @@ pub static PROBE: Probe = Probe {
     metrics: &[bytes_per_second("rate", "copy"), time("time", "copy")],
     needs: &[],
     revision: 1,
-    label: |parameters| {
-        let size = parameters.integer("size").map(size_words).unwrap_or_default();
-        format!("memory copy, {size}")
-    },
+    label: |parameters| format!("memory copy, {}", size_of(parameters, "size")),
     run: |trial| {
         let size = trial.parameters().within("size", 8..=LARGEST)?;
         let mut from = Buffer::random(size as usize, trial.seed())?;

@@ -23,10 +23,7 @@ pub static PROBE: Probe = Probe {
     metrics: &[time("time", "load")],
     needs: &[],
     revision: 1,
-    label: |parameters| {
-        let size = parameters.integer("size").map(size_words).unwrap_or_default();
-        format!("memory latency, {size}")
-    },
+    label: |parameters| format!("memory latency, {}", size_of(parameters, "size")),
     run: |trial| {
         let size = trial.parameters().within("size", 2 * LINE as u64..=LARGEST)?;
         let chain = chain(size as usize / LINE, trial.seed())?;

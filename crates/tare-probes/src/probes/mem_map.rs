@@ -17,10 +17,7 @@ pub static PROBE: Probe = Probe {
     metrics: &[time("time", "piece"), first("piece")],
     needs: &[],
     revision: 1,
-    label: |parameters| {
-        let size = parameters.integer("size").map(size_words).unwrap_or_default();
-        format!("map + unmap, {size}")
-    },
+    label: |parameters| format!("map + unmap, {}", size_of(parameters, "size")),
     run: |trial| {
         let size = trial.parameters().within("size", 1..=LARGEST)?;
         let page = rustix::param::page_size();

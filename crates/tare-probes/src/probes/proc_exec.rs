@@ -163,7 +163,6 @@ pub fn next(program: &Path, rest: &[OsString]) -> i32 {
     if written == 16 { 0 } else { EXIT_BAD_PIPE }
 }
 
-/// The arguments of an execve, ready.
 struct Exec {
     path: CString,
     arguments: Vec<CString>,

@@ -37,19 +37,11 @@ pub static PROBE: Probe = Probe {
             "milliseconds for which all children are kept, so that the host can read its memory use",
         ),
     ],
-    metrics: &[
-        time("time", "process"),
-        quantile("p50", "process", 0.5),
-        quantile("p99", "process", 0.99),
-        gauge("memory", "memory", Unit::Bytes),
-        gauge("pss", "pss", Unit::Bytes),
-        gauge("outside", OUTSIDE, Unit::Bytes),
-        time("end", "end"),
-    ],
+    metrics: &held_metrics("process"),
     needs: &[],
     revision: 2,
     label: |parameters| {
-        let size = parameters.integer("size").map(size_words).unwrap_or_default();
+        let size = size_of(parameters, "size");
         match parameters.text("ballast") {
             Ok("mapped") => format!("fork, {size} mapped"),
             Ok("written") => format!("fork, {size} written"),
@@ -73,6 +65,19 @@ const LONGEST_HOLD_MS: u64 = 60_000;
 pub(super) const LONGEST_LOOK_MS: u64 = 100;
 /// Children whose smaps_rollup is read: reading one walks all its page tables.
 const LOOKED_AT: usize = 20;
+
+/// What is measured of processes or threads that are held; `series` has the time of each.
+pub(super) const fn held_metrics(series: &'static str) -> [MetricDescription; 7] {
+    [
+        time("time", series),
+        quantile("p50", series, 0.5),
+        quantile("p99", series, 0.99),
+        gauge("memory", "memory", Unit::Bytes),
+        gauge("pss", "pss", Unit::Bytes),
+        gauge("outside", OUTSIDE, Unit::Bytes),
+        time("end", "end"),
+    ]
+}
 
 /// How many are held, and for how many milliseconds.
 pub(super) fn bounded(parameters: &Parameters) -> Result<(u64, u64), Failure> {

@@ -6,9 +6,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use tare_data::batch::OUTSIDE;
-
-use super::proc_fork_hold::{LONGEST_LOOK_MS, bounded, each, pss_bytes, say_held};
+use super::proc_fork_hold::{LONGEST_LOOK_MS, bounded, each, held_metrics, pss_bytes, say_held};
 use crate::harness::kernel_files::available_bytes;
 use crate::harness::syscall::futex_wait;
 use crate::probe::prelude::*;
@@ -29,15 +27,7 @@ pub static PROBE: Probe = Probe {
             "milliseconds for which all threads are kept, so that the host can read its memory use",
         ),
     ],
-    metrics: &[
-        time("time", "thread"),
-        quantile("p50", "thread", 0.5),
-        quantile("p99", "thread", 0.99),
-        gauge("memory", "memory", Unit::Bytes),
-        gauge("pss", "pss", Unit::Bytes),
-        gauge("outside", OUTSIDE, Unit::Bytes),
-        time("end", "end"),
-    ],
+    metrics: &held_metrics("thread"),
     needs: &[],
     revision: 2,
     label: |parameters| format!("thread, {} stack", parameters.text("stack").unwrap_or_default()),
@@ -69,7 +59,6 @@ extern "C" fn stay(_: *mut libc::c_void) -> *mut libc::c_void {
 struct Threads(Vec<libc::pthread_t>);
 
 impl Threads {
-    /// Starts one more.
     fn start(&mut self, attributes: &Attributes) -> Result<(), Failure> {
         let mut thread = 0;
         // SAFETY: the attributes are initialised; the thread uses nothing but a static.

@@ -99,7 +99,6 @@ struct UserCommand<'a> {
     prepare: Vec<String>,
     clean: Vec<String>,
     variables: BTreeMap<String, String>,
-    /// Files that it has.
     files: u64,
     timeout: Duration,
     expected_exit: i32,
@@ -127,7 +126,6 @@ impl Used {
     }
 }
 
-/// A parameter that is JSON.
 fn json<T: DeserializeOwned>(parameters: &Parameters, key: &str) -> Result<T, Failure> {
     serde_json::from_str(parameters.text(key)?).map_err(|e| broken(&format!("parameter {key}"), e))
 }

@@ -42,7 +42,6 @@ pub static IMPORTERS: &[&Importer] = &[
     &dd::IMPORTER,
 ];
 
-/// The importer that recognises a text.
 pub fn find(text: &Text) -> Option<&'static Importer> {
     IMPORTERS.iter().copied().find(|importer| (importer.recognises)(text))
 }

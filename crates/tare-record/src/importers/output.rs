@@ -13,9 +13,7 @@ pub const MOST_FIGURES: usize = 1000;
 
 /// Another tool's output: how it is recognised, and how it is read.
 pub struct Importer {
-    /// The tool.
     pub name: &'static str,
-    /// The outputs that are read.
     pub about: &'static str,
     /// What distinguishes a whole output from one that was cut at the end of a line; None where the format has no such mark.
     pub end_mark: Option<&'static str>,
@@ -24,7 +22,6 @@ pub struct Importer {
     pub read: fn(&Text) -> Result<ToolOutput, Refusal>,
 }
 
-/// What was read from a text.
 #[derive(Debug, PartialEq)]
 pub struct ToolOutput {
     pub tool: &'static str,

@@ -76,7 +76,6 @@ const PARTS: &[(&str, &str, Statistic, Scale)] = &[
     ("written, MiB/s:", "writes", Statistic::Throughput, MEBIBYTES_PER_SECOND),
 ];
 
-/// Labels of a run's settings.
 const PARAMETERS: &[(&str, &str)] = &[
     ("Number of threads:", "threads"),
     ("Prime numbers limit:", "max_prime"),

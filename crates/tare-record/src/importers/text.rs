@@ -17,7 +17,6 @@ pub struct Position {
     pub byte: usize,
 }
 
-/// Why a file is not imported.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{position}: {cause}")]
 pub struct Refusal {
@@ -162,7 +161,6 @@ pub fn labelled<'a>(line: &'a str, label: &str) -> Option<&'a str> {
     line.trim_start().strip_prefix(label).map(str::trim)
 }
 
-/// The digits with which a text begins.
 pub fn leading_digits(text: &str) -> &str {
     &text[..text.bytes().take_while(u8::is_ascii_digit).count()]
 }

@@ -4,7 +4,6 @@ use tare_analysis::findings::{Cell, Comparison, Findings, Level, Missing, Row};
 use tare_analysis::gate::Outcome;
 use tare_data::session::{PlannedCase, Role, Session};
 
-/// What an export is made of.
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'a> {
     pub session: &'a Session,
@@ -13,7 +12,6 @@ pub struct Source<'a> {
     pub gate: Option<&'a Outcome>,
 }
 
-/// How a file is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Writing {
     /// Anew, whole or not at all.
@@ -22,7 +20,6 @@ pub enum Writing {
     Appended { variable: &'static str },
 }
 
-/// A format.
 pub struct Export {
     /// What follows `--export`.
     pub name: &'static str,
@@ -58,7 +55,6 @@ impl Source<'_> {
         self.session.plan.cases.iter().find(|case| case.id == row.case)
     }
 
-    /// Name of the control environment.
     pub(super) fn control(&self) -> Option<&str> {
         let targets = &self.session.plan.targets;
         targets.iter().find(|target| target.role == Role::Control).map(|target| target.name.as_str())

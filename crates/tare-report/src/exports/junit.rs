@@ -17,7 +17,6 @@ pub static EXPORT: Export = Export {
     render,
 };
 
-/// How a test case ended.
 enum Result {
     Passed,
     /// Why, in one line.

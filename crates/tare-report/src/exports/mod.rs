@@ -8,20 +8,34 @@ mod github_annotations;
 mod github_benchmark;
 mod github_summary;
 mod hyperfine;
-mod json;
 mod junit;
-mod markdown;
 mod openmetrics;
 mod parquet;
 
 pub use self::export::{Export, Source, Writing};
 
+/// The JSON document of a report, as `--json` prints it.
+static JSON: Export = Export {
+    name: "json",
+    summary: "everything, as one JSON document; its schema is docs/reference/report.schema.json",
+    writing: Writing::Whole,
+    render: |Source { session, findings, .. }| crate::json::render(session, findings).into_bytes(),
+};
+
+/// The table as Markdown, as `--markdown` prints it.
+static MARKDOWN: Export = Export {
+    name: "markdown",
+    summary: "the table, for pull requests and issues",
+    writing: Writing::Whole,
+    render: |Source { session, findings, .. }| crate::markdown::render(session, findings).into_bytes(),
+};
+
 /// Every format, in the order in which they are listed.
 pub static EXPORTS: &[&Export] = &[
-    &json::EXPORT,
+    &JSON,
     &csv::EXPORT,
     &parquet::EXPORT,
-    &markdown::EXPORT,
+    &MARKDOWN,
     &junit::EXPORT,
     &github_summary::EXPORT,
     &github_annotations::EXPORT,
@@ -33,7 +47,6 @@ pub static EXPORTS: &[&Export] = &[
     &openmetrics::EXPORT,
 ];
 
-/// The format of a name.
 pub fn find(name: &str) -> Option<&'static Export> {
     EXPORTS.iter().copied().find(|export| export.name == name)
 }

@@ -162,7 +162,6 @@ fn family(unit: Unit) -> ((&'static str, &'static str, &'static str), f64) {
     }
 }
 
-/// A number as OpenMetrics writes it.
 fn number(value: f64) -> String {
     match value {
         v if v.is_nan() => "NaN".into(),

@@ -23,7 +23,6 @@ pub static EXPORT: Export = Export {
     render: |source| render(source).expect("columns are as long as the rows, and a vector takes every byte"),
 };
 
-/// A trial's value of one metric.
 struct Value<'a> {
     trial: &'a Trial,
     case: &'a PlannedCase,

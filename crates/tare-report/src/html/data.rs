@@ -9,7 +9,7 @@ use tare_analysis::verdicts::curve::{TailCurve, tail_curves};
 use tare_data::session::{Session, Trial};
 
 use super::imported::BesideRows;
-use super::options::Options;
+use crate::imported::Beside;
 use crate::json::{Document, Level, Row};
 
 /// Trials beyond this many are thinned out evenly: a timeline has fewer pixels, and a page a bound of 1 MB.
@@ -20,7 +20,19 @@ const MOST_ROUNDS: usize = 40_000;
 /// Rounds are written as parts of this apart from their environment's median: half the letters of the figure itself.
 const PARTS: f64 = 100_000.0;
 
-/// The data of a page.
+/// What a page shows beside the findings.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options<'a> {
+    /// Path of the record.
+    pub record: Option<&'a str>,
+    /// The command that measures the same again.
+    pub again: Option<&'a str>,
+    /// Served while the session may still run: the page asks its own server, at `events`, how it stands.
+    pub live: bool,
+    /// Results of other tools beside the session's own; none where nobody asked for them.
+    pub beside: Option<&'a [Beside]>,
+}
+
 #[derive(Debug, Serialize)]
 pub struct Page<'a> {
     /// Null while there is no plan.
@@ -69,7 +81,6 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// Before there is a plan.
     pub fn waiting(record: &'a str) -> Self {
         Page {
             report: None,

@@ -17,7 +17,6 @@ const MOST_BESIDE: usize = 40_000;
 /// are so short that packing them makes them longer.
 const MOST_ALONE: usize = 400_000;
 
-/// Letters that are still free.
 struct Room(usize);
 
 impl Room {

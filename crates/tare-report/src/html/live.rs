@@ -10,7 +10,6 @@ use crate::json::escaping::escaped;
 pub struct Standing {
     /// False while environments are entered and cases calibrated.
     pub planned: bool,
-    /// Trials that have ended.
     pub trials: usize,
     pub failures: usize,
     /// Rounds that were disturbed and run again.
@@ -24,7 +23,6 @@ pub struct Standing {
     pub budget_s: Option<f64>,
     /// Label of the case that runs now.
     pub label: Option<String>,
-    /// Environment that it runs in.
     #[serde(rename = "environment")]
     pub target: Option<String>,
     /// None while the session goes on.

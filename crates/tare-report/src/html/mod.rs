@@ -7,7 +7,6 @@
 mod data;
 mod imported;
 pub mod live;
-mod options;
 mod pack;
 
 use serde_json::ser::Formatter;
@@ -18,9 +17,9 @@ use tare_analysis::findings::Findings;
 use tare_data::imported::Imported;
 use tare_data::session::{Header, Session};
 
+pub use self::data::Options;
 use self::data::Page;
 use self::imported::ImportedPage;
-pub use self::options::Options;
 use self::pack::pack;
 use crate::json::escaping::{formatted, write_escaped};
 use crate::text::{clean, listed};
@@ -37,7 +36,6 @@ const CLOSED: &str = "content=\"default-src 'none'; ";
 /// The same where the page may ask the server that it came from.
 const OPEN_TO_ITS_SERVER: &str = "content=\"default-src 'none'; connect-src 'self'; ";
 
-/// The page, complete.
 pub fn render(session: &Session, findings: &Findings, options: &Options) -> String {
     fill(&title(findings), &Page::of(session, findings, options), options.live)
 }
@@ -72,7 +70,6 @@ fn fill(title: &str, page: &impl Serialize, live: bool) -> String {
     format!("{before}{data}{after}")
 }
 
-/// Text as HTML text.
 fn as_text(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

@@ -18,7 +18,6 @@ use crate::words::machine_name;
 
 pub use beside::{Beside, Own, beside, beside_markdown, beside_terminal};
 
-/// Name of the JSON document.
 pub const SCHEMA: &str = "tare-imported";
 /// Version of the document. Fields may be added under the same version; a changed or removed one raises it.
 pub const VERSION: u32 = 1;

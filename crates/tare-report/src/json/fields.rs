@@ -17,7 +17,6 @@ pub struct Document<'a> {
     pub version: u32,
     pub session: About<'a>,
     pub plan: Plan<'a>,
-    /// Name of the baseline environment.
     pub baseline: &'a str,
     /// Names of the subject environments; cells of every row stand in this order.
     pub subjects: &'a [String],
@@ -29,7 +28,6 @@ pub struct Document<'a> {
     /// One row a case and metric.
     pub rows: Vec<Row<'a>>,
     pub facts: AllFacts<'a>,
-    /// Trials that gave no value.
     pub failures: Vec<FailedTrial<'a>>,
     /// Rounds that broke a noise limit and were run again.
     pub repeated: &'a [RepeatedRound],
@@ -46,7 +44,6 @@ pub struct About<'a> {
     pub started: &'a str,
     /// From the beginning to the end of the last trial, in seconds; null without a trial.
     pub measured_s: Option<f64>,
-    /// Arguments after the program's name.
     pub command: &'a [String],
     pub ending: Ending,
     /// Number of trials, disturbed ones and failures included.
@@ -210,7 +207,6 @@ pub struct Comparison<'a> {
     pub difference: f64,
     /// Rounds that share a start of the environment; null where none do.
     pub starts: Option<SharedStarts>,
-    /// The environment's own value.
     pub level: Level<'a>,
     pub warnings: Vec<Warning>,
 }

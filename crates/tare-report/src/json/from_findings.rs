@@ -10,7 +10,6 @@ use super::{SCHEMA, VERSION};
 use crate::{notes, summary, view, words};
 
 impl<'a> Document<'a> {
-    /// The document of a session.
     pub fn of(session: &'a Session, findings: &'a Findings) -> Self {
         let cases: HashMap<&str, &PlannedCase> =
             session.plan.cases.iter().map(|case| (case.id.as_str(), case)).collect();

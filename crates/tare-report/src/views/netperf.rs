@@ -10,7 +10,6 @@ use crate::text::clean;
 /// Nanoseconds of a microsecond, netperf's unit of latency.
 const MICROSECOND: f64 = 1e3;
 
-/// A line of netperf's output.
 type Line = (&'static str, String);
 
 const ABOUT: &str = "netperf view: netperf's names for what tare measured; netperf did not run. A block is the trials of \

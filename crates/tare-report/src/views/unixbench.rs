@@ -9,7 +9,6 @@ use super::view_text::{ViewText, fixed, own};
 use crate::number::counted;
 use crate::text::{clean, listed};
 
-/// Columns of a test's name.
 const NAME: usize = 38;
 
 pub fn render(session: &Session, findings: &Findings) -> String {

@@ -8,7 +8,6 @@ use crate::number::{Figure, counted};
 use crate::text::{clean, paragraph};
 use crate::words;
 
-/// Widest line of prose.
 const WIDTH: usize = 80;
 /// Figures from here on are written with an exponent: no honest one is as long.
 const LONGEST_PLAIN: f64 = 1e15;

@@ -7,7 +7,6 @@ pub fn is_banner(line: &str) -> bool {
     line.contains(" TEST from ") && line.contains(" port ") && line.contains(" to ")
 }
 
-/// The contents of a banner.
 #[derive(Default)]
 pub struct Banner {
     /// `TCP REQUEST/RESPONSE`; empty without a banner, as `-P 0` has it.
