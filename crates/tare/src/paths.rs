@@ -8,15 +8,22 @@ use tare_lab::host::programs::Programs;
 use tare_lab::session::Setting;
 use tare_lab::storage::places::Wanted;
 
+/// Where nothing is, and nothing can be made.
+const NOWHERE: &str = "/proc/self/no-home";
+
 /// Folder of the journals in which sessions write down what they make: `$XDG_STATE_HOME/tare`, else `~/.local/state/tare`.
 pub fn state() -> Result<PathBuf, LabError> {
     let named = env::var_os("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
-    let home = || env::var_os("HOME").map(|home| PathBuf::from(home).join(".local/state"));
-    named.or_else(home).map(|path| path.join("tare")).ok_or_else(|| {
+    named.or_else(|| home().map(|home| home.join(".local/state"))).map(|path| path.join("tare")).ok_or_else(|| {
         LabError::new(ErrorKind::Storage, "there is no folder for journals")
-            .because("neither XDG_STATE_HOME nor HOME is set")
+            .because("neither XDG_STATE_HOME nor HOME names one: HOME must be a folder that is there, by its whole path")
             .hint("set XDG_STATE_HOME to a folder that you may write")
     })
+}
+
+/// The home folder: by its whole path, and only where it is there. Elsewhere nothing is made, and from nowhere read.
+fn home() -> Option<PathBuf> {
+    env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute() && home.is_dir())
 }
 
 /// Folder on a disk below which a session builds. /tmp is often in memory; /var/tmp is not.
@@ -43,11 +50,11 @@ pub fn fresh_record(prefix: &str) -> PathBuf {
 }
 
 /// Foreign programs, this program's own file, and what was prepared for environments:
-/// `$XDG_CACHE_HOME/tare`, else `~/.cache/tare`.
+/// `$XDG_CACHE_HOME/tare`, else `~/.cache/tare`, else nowhere: a folder that anybody could make is not looked in.
 pub fn programs() -> Result<Programs, LabError> {
     let named = env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
-    let home = || env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
-    let prepared = named.or_else(home).unwrap_or_else(scratch).join("tare");
+    let kept = named.or_else(|| home().map(|home| home.join(".cache")));
+    let prepared = kept.map_or_else(|| PathBuf::from(NOWHERE), |kept| kept.join("tare"));
     Ok(Programs { folders: program_folders(), tare: binary()?, prepared })
 }
 
@@ -61,7 +68,7 @@ pub fn binary() -> Result<PathBuf, LabError> {
 fn program_folders() -> Vec<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     let go = env::var_os("GOBIN").map(PathBuf::from);
-    let home = env::var_os("HOME").map(|home| PathBuf::from(home).join("go/bin"));
+    let home = home().map(|home| home.join("go/bin"));
     // Administrators' folders are missing from an ordinary user's PATH.
     let system = ["/usr/local/sbin", "/usr/sbin", "/sbin"].map(PathBuf::from);
     env::split_paths(&path).filter(|p| p.is_absolute()).chain(go).chain(home).chain(system).collect()

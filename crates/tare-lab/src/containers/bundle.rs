@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::containers::root::{AGENT, Root};
 use crate::error::LabError;
+use crate::host::private_folder;
 use crate::network::container::ContainerNetwork;
 use crate::ownership::owned::MARK;
 use crate::provider::Workspace;
@@ -40,7 +41,7 @@ pub fn write(
     let folder = workspace.folder().join("bundle");
     let file = folder.join("config.json");
     let config = config(workspace, root, network).to_string();
-    let written = fs::create_dir(&folder).and_then(|()| fs::write(&file, config));
+    let written = private_folder::make(&folder).and_then(|()| fs::write(&file, config));
     written.map_err(LabError::storage("write", &file))?;
     Ok(folder)
 }

@@ -11,9 +11,10 @@ use crate::containers::private_mounts;
 use crate::containers::root::{AGENT, OWN, Root, SHARES};
 use crate::host::mounts;
 use crate::host::network_namespace;
+use crate::host::private_folder;
 use crate::host::processes::FINISHES;
 use crate::network::lab;
-use crate::ownership::owned::{Listed, MARK, Owned};
+use crate::ownership::owned::{EngineName, EngineThing, MARK, Owned};
 use crate::provider::prelude::*;
 
 /// Time that an engine has for a question, or for making an image of nothing.
@@ -71,7 +72,8 @@ pub const PODMAN_OPTIONS: &[OptionDescription] =
 
 #[derive(Debug)]
 pub struct Engine {
-    pub program: &'static str,
+    pub name: EngineName,
+    /// The command that installs it.
     pub install: &'static str,
     /// The question for its version; it must fail when the engine cannot run containers.
     pub version: &'static [&'static str],
@@ -124,7 +126,7 @@ struct Container {
 impl Environment for Container {
     fn ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
         let engine = self.engine;
-        let program = program(programs, engine.program, engine.install)?;
+        let program = program(programs, engine.name.program(), engine.install)?;
         let found = self.runtime.as_deref().and_then(|runtime| programs.find(runtime));
         // A runtime by name may be known to the engine alone; one by path must be there.
         if let (Some(path), None) = (self.runtime.as_deref().filter(|name| name.contains('/')), &found) {
@@ -140,7 +142,7 @@ impl Environment for Container {
         }
         let mut facts = Facts::default();
         let version = ask(Command::new(&program).args(engine.version))
-            .map_err(|e| NotReady::because(format!("{}: {e}", engine.program)))?;
+            .map_err(|e| NotReady::because(format!("{}: {e}", engine.name.program())))?;
         facts.note("runtime.path", program.to_string_lossy());
         facts.note("runtime.version", version);
         facts.note("runtime.runtime", self.runtime.as_deref().unwrap_or_default());
@@ -169,8 +171,7 @@ impl Container {
         // What it needs for a moment lies where it is removed with the rest, however it ends.
         command.env("TMPDIR", workspace.folder());
         let (host, namespace) = self.network(workspace, &mut command, &mut outside)?;
-        let list = ["ps", "--all", "--format", "{{.Names}}"];
-        workspace.own(owned("container", program, "rm", &list, &name, namespace))?;
+        workspace.own(engine.owned(EngineThing::Container, &name, namespace))?;
         let is_gvisor = self.runtime.as_deref().is_some_and(is_gvisor);
         if engine.starts == Starts::InCommand && is_gvisor && self.net == PodmanNet::None {
             // Podman leaves the loopback device to the runtime; gVisor has one of its own only with this flag.
@@ -211,7 +212,7 @@ impl Container {
         match self.own {
             OwnPlace::Volume => {
                 let own = workspace.folder().join("own");
-                fs::create_dir(&own).map_err(LabError::storage("write", &own))?;
+                private_folder::make(&own).map_err(LabError::storage("write", &own))?;
                 mounts::note(outside, "own", &own);
                 command.arg(bind(&own, OWN));
             }
@@ -255,12 +256,11 @@ impl Engine {
     /// The session's image; there is nothing in it.
     fn image(&self, program: &Path, workspace: &mut dyn Workspace) -> Result<String, LabError> {
         let image = format!("tare-{}", workspace.session_mark());
-        let made = workspace.session_folder().join(format!("image-{}", self.program));
+        let made = workspace.session_folder().join(format!("image-{}", self.name.program()));
         if made.exists() {
             return Ok(image);
         }
-        let list = ["images", "--format", "{{.Repository}}"];
-        workspace.own_for_session(owned("image", program, "rmi", &list, &image, None))?;
+        workspace.own_for_session(self.owned(EngineThing::Image, &image, None))?;
         let archive = workspace.session_folder().join("image.tar");
         fs::write(&archive, EMPTY_ARCHIVE).map_err(LabError::storage("write", &archive))?;
         // A session that is killed now must not take this with it: half an image spoils the engine's storage.
@@ -271,32 +271,15 @@ impl Engine {
             .env(FINISHES, "1")
             .env("TMPDIR", workspace.session_folder()))
         .map_err(|cause| {
-            LabError::new(ErrorKind::Environment, format!("{} cannot make an image", self.program))
+            LabError::new(ErrorKind::Environment, format!("{} cannot make an image", self.name.program()))
                 .because(cause)
         })?;
         fs::write(&made, "").map_err(LabError::storage("write", &made))?;
         Ok(image)
     }
-}
 
-/// Something of an engine's, which one of its verbs removes and another lists.
-fn owned(
-    kind: &str,
-    program: &Path,
-    remove: &str,
-    list: &[&str],
-    name: &str,
-    namespace: Option<String>,
-) -> Owned {
-    Owned::Foreign {
-        what: format!("{kind} {name}"),
-        program: program.to_owned(),
-        words: [remove, "--force", name].map(str::to_owned).to_vec(),
-        namespace,
-        listed: Some(Listed {
-            words: list.iter().copied().map(str::to_owned).collect(),
-            name: name.to_owned(),
-        }),
+    fn owned(&self, kind: EngineThing, name: &str, namespace: Option<String>) -> Owned {
+        Owned::Engine { engine: self.name, kind, name: name.to_owned(), namespace }
     }
 }
 

@@ -50,14 +50,15 @@ impl Root {
     }
 
     fn fill(&self, agent: &Path) -> io::Result<()> {
-        fs::create_dir(&self.folder)?;
+        folder(&self.folder, 0o755)?;
         for name in FOLDERS {
-            fs::create_dir(self.folder.join(name))?;
+            folder(&self.folder.join(name), if name == "tmp" { 0o1777 } else { 0o755 })?;
         }
-        fs::set_permissions(self.folder.join("tmp"), fs::Permissions::from_mode(0o1777))?;
-        for inside in self.places.values() {
-            fs::create_dir_all(self.outside(inside))?;
+        let shares = self.folder.join(SHARES.trim_start_matches('/'));
+        if !self.shares.is_empty() {
+            folder(&shares, 0o755)?;
         }
+        self.places.values().try_for_each(|inside| folder(&self.outside(inside), 0o755))?;
         // A link shares the pages that are in memory already, so that every environment finds the program
         // equally warm.
         let copy = self.outside(AGENT);
@@ -78,4 +79,10 @@ impl Root {
             }
         }
     }
+}
+
+/// A folder with the mode that it has in a distribution, whatever the umask: who is inside may be another user.
+fn folder(path: &Path, mode: u32) -> io::Result<()> {
+    fs::create_dir(path)?;
+    fs::set_permissions(path, fs::Permissions::from_mode(mode))
 }

@@ -1,6 +1,7 @@
 //! Docker: containers by its daemon.
 
 use crate::containers::engine::{Engine, OPTIONS, Starts};
+use crate::ownership::owned::EngineName;
 use crate::provider::Provider;
 
 pub static PROVIDER: Provider = Provider {
@@ -16,7 +17,7 @@ pub static PROVIDER: Provider = Provider {
 };
 
 static ENGINE: Engine = Engine {
-    program: "docker",
+    name: EngineName::Docker,
     install: "apt-get install docker.io",
     version: &["version", "--format", "{{.Server.Version}}"],
     import: &["import"],

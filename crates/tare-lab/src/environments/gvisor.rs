@@ -7,7 +7,7 @@ use crate::containers::root::Root;
 use crate::guests::kvm;
 use crate::network::container::{Attachment, ContainerNetwork};
 use crate::network::lab;
-use crate::ownership::owned::Owned;
+use crate::ownership::owned::{Owned, Runtime};
 use crate::provider::prelude::*;
 
 /// Installs a current runsc. Debian's own is of 2022, has no systrap and does not run bundles.
@@ -101,12 +101,7 @@ impl Gvisor {
         let state = workspace.folder().join("state");
         let flags = self.flags(&state);
         let id = workspace.name().to_owned();
-        workspace.own(Owned::Container {
-            runtime: program.to_owned(),
-            arguments: flags.clone(),
-            id: id.clone(),
-            known_by: Some(state.join(format!("{id}_sandbox:{id}.state"))),
-        })?;
+        workspace.own(Owned::Container { runtime: Runtime::of(program), state, id: id.clone() })?;
         let mut command = Command::new(program);
         command.args(&flags).arg("run").arg("--bundle").arg(&bundle).arg(&id);
         command.env("TMPDIR", workspace.folder());

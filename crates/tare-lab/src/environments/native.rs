@@ -1,11 +1,13 @@
 //! Native: the host itself, with nothing in between.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::net::Ipv4Addr;
 
 use crate::host::mounts;
+use crate::host::private_folder;
+use crate::host::programs::Programs;
 use crate::provider::prelude::*;
+use crate::provider::{Entrance, Environment, NotReady, Provider, Ready, Workspace};
 
 pub static PROVIDER: Provider = Provider {
     name: "native",
@@ -29,7 +31,7 @@ impl Environment for Native {
 
 fn enter(workspace: &mut dyn Workspace) -> Result<Entrance, LabError> {
     let own = workspace.folder().join("own");
-    fs::create_dir(&own).map_err(LabError::storage("make the folder", &own))?;
+    private_folder::make(&own).map_err(LabError::storage("make the folder", &own))?;
     let mut outside = Facts::default();
     let mut places = BTreeMap::new();
     let shares = workspace.shares().iter().map(|(name, path)| (name.as_str(), path));

@@ -1,6 +1,7 @@
 //! nerdctl: containers by containerd.
 
 use crate::containers::engine::{Engine, OPTIONS, Starts};
+use crate::ownership::owned::EngineName;
 use crate::provider::Provider;
 
 pub static PROVIDER: Provider = Provider {
@@ -15,7 +16,7 @@ pub static PROVIDER: Provider = Provider {
 };
 
 static ENGINE: Engine = Engine {
-    program: "nerdctl",
+    name: EngineName::Nerdctl,
     install: "see https://github.com/containerd/nerdctl/releases",
     version: &["version", "--format", "{{.Client.Version}}"],
     import: &["import"],

@@ -5,7 +5,7 @@ use crate::containers::control_groups;
 use crate::containers::private_mounts;
 use crate::containers::root::Root;
 use crate::network::container::{Net, Way};
-use crate::ownership::owned::Owned;
+use crate::ownership::owned::{Owned, Runtime};
 use crate::provider::prelude::*;
 
 /// The runtime when the specification names none.
@@ -56,7 +56,11 @@ fn enter(program: &Path, way: &Way, workspace: &mut dyn Workspace) -> Result<Ent
     let state = workspace.folder().join("state");
     let id = workspace.name().to_owned();
     workspace.own(Owned::ControlGroup(id.clone()))?;
-    workspace.own(container(program, &state, &id))?;
+    workspace.own(Owned::Container {
+        runtime: Runtime::of(program),
+        state: state.clone(),
+        id: id.clone(),
+    })?;
     let mut command = Command::new(program);
     command.arg("--root").arg(&state).arg("run").arg("--bundle").arg(&bundle).arg(&id);
     // Runtimes put files of their own there, and leave them when they are killed.
@@ -66,11 +70,4 @@ fn enter(program: &Path, way: &Way, workspace: &mut dyn Workspace) -> Result<Ent
     }
     root.note_places(&mut outside);
     Ok(Entrance { command, host: network.host, places: root.places, outside })
-}
-
-/// runc, crun and youki keep a folder a container in their state folder, by its id.
-fn container(runtime: &Path, state: &Path, id: &str) -> Owned {
-    let arguments = vec!["--root".to_owned(), state.to_string_lossy().into_owned()];
-    let known_by = Some(state.join(id));
-    Owned::Container { runtime: runtime.to_owned(), arguments, id: id.to_owned(), known_by }
 }

@@ -1,6 +1,7 @@
 //! Podman: containers without a daemon.
 
 use crate::containers::engine::{Engine, PODMAN_OPTIONS, Starts};
+use crate::ownership::owned::EngineName;
 use crate::provider::Provider;
 
 pub static PROVIDER: Provider = Provider {
@@ -16,7 +17,7 @@ pub static PROVIDER: Provider = Provider {
 };
 
 static ENGINE: Engine = Engine {
-    program: "podman",
+    name: EngineName::Podman,
     install: "apt-get install podman",
     version: &["version", "--format", "{{.Client.Version}}"],
     import: &["import", "--quiet"],

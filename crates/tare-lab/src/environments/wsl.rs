@@ -257,8 +257,7 @@ impl Line {
         let folder = store.join(format!("{PREFIX}{}", workspace.session_mark()));
         workspace.own_for_session(Owned::Folder(folder.clone()))?;
         fs::create_dir_all(&folder).map_err(|e| self.failed(format!("{}: {e}", folder.display())))?;
-        workspace
-            .own_for_session(Owned::Distribution { program: self.program.clone(), name: copy.clone() })?;
+        workspace.own_for_session(Owned::Distribution(copy.clone()))?;
         let mark = workspace.mark().to_owned();
         wsl_distributions::copy(&self.program, from, &copy, version, &folder, &mark)
             .map_err(|e| self.failed(format!("copying it: {e}")))?;
@@ -278,14 +277,10 @@ impl Line {
             return Ok(mode);
         }
         if let Entered::Itself(_) = self.entered {
-            let words = self.words(distribution, &["rm", "-rf", base]);
-            let what = format!("folder {base} in {distribution}");
-            workspace.own_for_session(Owned::Foreign {
-                what,
-                program: self.program.clone(),
-                words,
-                namespace: None,
-                listed: None,
+            workspace.own_for_session(Owned::DistributionFolder {
+                distribution: distribution.to_owned(),
+                user: self.options.user.clone(),
+                folder: base.to_owned(),
             })?;
         }
         let agent =

@@ -21,6 +21,21 @@ use crate::ownership::owned::MARK;
 /// and leave it damaged when they are killed.
 pub(crate) const FINISHES: &str = "TARE_FINISHES";
 
+/// Programs that serve a container or a guest, outlive what started them and clear their environment. Only theirs is a
+/// command line, or a folder that they stand in, that shows whose they are: anybody's may mention a session.
+const SERVERS: [&str; 10] = [
+    "conmon",
+    "runsc",
+    "runc",
+    "crun",
+    "youki",
+    "slirp4netns",
+    "pasta",
+    "linux",
+    "linux.uml",
+    "containerd-shim-runc-v2",
+];
+
 /// Time that such a program has: an engine makes an image in less than a second.
 const FINISH_WAIT: Duration = Duration::from_secs(10);
 /// Time in which a killed process must be gone; longer means that it hangs in the kernel.
@@ -66,9 +81,10 @@ pub(crate) fn started_ticks(pid: u32) -> Option<u64> {
 pub struct Signs {
     /// Value of [`MARK`]: equal to it, or going on with `/`.
     pub mark: String,
-    /// The scratch folder: a process that was started from there or lives in it.
+    /// The scratch folder: a process whose program or root is there, or one of [`SERVERS`] that stands in it or was
+    /// started with it.
     pub folder: PathBuf,
-    /// The name that is given to containers and the like: a process that was started with it, or with a name
+    /// The name that is given to containers and the like: one of [`SERVERS`] that was started with it, or with a name
     /// that begins with it and `-`.
     pub name: String,
     /// Processes by number and start time; their descendants count too.
@@ -110,12 +126,27 @@ impl Signs {
             return true;
         }
         let lives = |file| fs::read_link(of(file)).is_ok_and(|path| path.starts_with(&self.folder));
-        if lives("exe") || lives("root") {
-            return true;
-        }
-        // A person's shell may stand in the folder, and their pager may read a file of it; what tare
-        // starts has no terminal.
-        !stat.terminal && (lives("cwd") || fs::read(of("cmdline")).is_ok_and(|line| self.called(&line)))
+        lives("exe") || lives("root") || is_server(pid) && self.mentioned(pid, stat)
+    }
+
+    /// Whether a process stands in the folder, or was started with its path or name. What tare starts has no terminal,
+    /// as a person's shell and pager have.
+    fn mentioned(&self, pid: u32, stat: &Stat) -> bool {
+        let stands =
+            || fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|path| path.starts_with(&self.folder));
+        let line = || fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| self.called(&line));
+        !stat.terminal && (stands() || line())
+    }
+
+    /// Living processes that mention the session and carry no sign of it, with their programs' names.
+    pub fn mentions(&self) -> Vec<String> {
+        let (mut all, found) = (all(), self.find());
+        lineage(&all).iter().for_each(|pid| {
+            all.remove(pid);
+        });
+        let others = all.iter().filter(|(pid, stat)| !stat.dead && !found.contains_key(pid));
+        let mentioned = others.filter(|(pid, stat)| self.mentioned(**pid, stat));
+        mentioned.map(|(pid, _)| format!("{pid} ({})", program(*pid))).collect()
     }
 
     /// Whether the words of a command name the session.
@@ -218,6 +249,18 @@ fn contains(text: &[u8], word: &[u8], more: &[u8]) -> bool {
             .windows(word.len())
             .enumerate()
             .any(|(at, window)| window == word && text.get(at + word.len()).is_none_or(ends))
+}
+
+/// The file name of a process's program; empty where it cannot be read.
+fn program(pid: u32) -> String {
+    let path = fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default();
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    // So the kernel names a file that was replaced since.
+    name.strip_suffix(" (deleted)").unwrap_or(&name).to_owned()
+}
+
+fn is_server(pid: u32) -> bool {
+    SERVERS.contains(&program(pid).as_str())
 }
 
 /// Whether a process is better let finish.

@@ -2,11 +2,13 @@
 //!
 //! A session that is killed cannot clean up; `tare clean` and the next run can, because the journal lists
 //! what was made. A journal belongs to a living session as long as its lock is held.
+//!
+//! A journal is believed only where nobody else can have written it, and on the machine whose session it is of.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Seek, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -14,8 +16,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{ErrorKind, LabError};
 use crate::host::processes;
+use crate::host::running::Running;
 use crate::host::waiting::until_found;
 use crate::ownership::owned::Owned;
+use crate::ownership::state::{self, StateFolder};
 
 /// Ending of a journal's file name; before it stands the session's id.
 const ENDING: &str = "journal";
@@ -36,7 +40,14 @@ const LOOK_AGAIN: Duration = Duration::from_millis(2);
 #[serde(rename_all = "snake_case")]
 enum Entry {
     /// The first: where the session works, and which process it is.
-    Session { scratch: PathBuf, pid: u32, started_ticks: u64 },
+    Session {
+        scratch: PathBuf,
+        pid: u32,
+        started_ticks: u64,
+        /// On which machine, and since which boot of it: process numbers mean nothing in another.
+        #[serde(default)]
+        running: Option<Running>,
+    },
     /// About to be made.
     Owned { number: u64, thing: Owned },
     /// Removed.
@@ -54,17 +65,16 @@ pub struct Journal {
 impl Journal {
     /// Begins the journal of session `id`, which will work in `scratch`, in the state folder.
     pub fn begin(state: &Path, id: &str, scratch: &Path) -> Result<Self, LabError> {
-        fs::create_dir_all(state).map_err(|e| storage(state, "cannot make the state folder", e))?;
+        let folder = StateFolder::make(state)?;
         let path = state.join(format!("{id}.{ENDING}"));
-        let file = locked_new(&path).map_err(|e| storage(&path, "cannot begin the journal", e))?;
+        let file = locked_new(&folder, &path).map_err(|e| storage(&path, "cannot begin the journal", e))?;
         let mut journal = Journal { file, path, next: 0 };
         let pid = std::process::id();
         let started_ticks = processes::started_ticks(pid).unwrap_or(0);
-        journal.append(&Entry::Session { scratch: scratch.to_owned(), pid, started_ticks })?;
+        let (scratch, running) = (scratch.to_owned(), Some(Running::here()));
+        journal.append(&Entry::Session { scratch, pid, started_ticks, running })?;
         // The folder's own entry must be on the disk too, or a power cut forgets the file.
-        File::open(state)
-            .and_then(|folder| folder.sync_all())
-            .map_err(|e| storage(state, "cannot sync the state folder", e))?;
+        folder.sync()?;
         Ok(journal)
     }
 
@@ -111,23 +121,47 @@ pub struct Abandoned {
     pub unread: usize,
 }
 
-/// The journals of dead sessions in a state folder. Those of living ones are left alone.
-pub fn abandoned(state: &Path) -> io::Result<Vec<Abandoned>> {
-    let entries = match fs::read_dir(state) {
-        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        entries => entries?,
-    };
+/// A journal without a living session.
+#[derive(Debug)]
+pub enum Found {
+    Dead(Abandoned),
+    /// Somebody else may have written it: nothing in it is believed.
+    Doubtful {
+        path: PathBuf,
+        because: &'static str,
+    },
+}
+
+/// The journals of dead sessions of this machine in a state folder. Those of living ones are left alone.
+pub fn abandoned(state: &Path) -> Result<Vec<Found>, LabError> {
+    let Some(folder) = StateFolder::open(state)? else { return Ok(Vec::new()) };
+    let failed = |e| storage(state, "cannot read the state folder", e);
+    let entries = fs::read_dir(state).map_err(failed)?;
     let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     paths.retain(|path| path.extension().is_some_and(|ending| ending == ENDING));
     paths.sort();
-    paths.into_iter().filter_map(|path| take_over(path).transpose()).collect()
+    paths
+        .into_iter()
+        .filter_map(|path| take_over(&folder, path).transpose())
+        .collect::<io::Result<_>>()
+        .map_err(failed)
 }
 
-fn take_over(path: PathBuf) -> io::Result<Option<Abandoned>> {
-    let mut file = match OpenOptions::new().read(true).append(true).open(&path) {
+fn take_over(folder: &StateFolder, path: PathBuf) -> io::Result<Option<Found>> {
+    let mut file = match folder.open_file(&path) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
-        file => file?,
+        // A link (ELOOP), or nothing that is read.
+        Err(_) => {
+            return Ok(Some(Found::Doubtful { path, because: "it cannot be opened as a file of its own" }));
+        }
+        Ok(file) => file,
     };
+    if let Some(because) = state::doubt(&file.metadata()?) {
+        return Ok(Some(Found::Doubtful { path, because }));
+    }
+    if first_line(&mut file)?.is_some_and(|line| line.is_elsewhere()) {
+        return Ok(None);
+    }
     let locked = until_found(LOCK_PASSES, LOOK_AGAIN, || match file.try_lock() {
         Ok(()) => Some(file.metadata().map(|about| about.nlink() > 0)),
         Err(TryLockError::Error(e)) => Some(Err(e)),
@@ -144,20 +178,53 @@ fn take_over(path: PathBuf) -> io::Result<Option<Abandoned>> {
     file.rewind()?;
     Read::by_ref(&mut file).take(LONGEST_JOURNAL).read_to_end(&mut bytes)?;
     let id = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let (scratch, things, unread) = read(&bytes);
-    Ok(Some(Abandoned { _file: file, path, id, scratch, things, unread }))
+    let (scratch, mut things, unread) = read(&bytes);
+    if !first_line(&mut file)?.is_some_and(|line| line.is_of_this_boot()) {
+        things.retain(|thing| !matches!(thing, Owned::Process { .. }));
+    }
+    Ok(Some(Found::Dead(Abandoned { _file: file, path, id, scratch, things, unread })))
 }
 
-/// Whether the process that began a journal has ended. One whose first line is not written yet lives.
-fn owner_is_dead(file: &mut File) -> io::Result<bool> {
+/// Which process began a journal, and where it runs.
+struct FirstLine {
+    pid: u32,
+    started_ticks: u64,
+    running: Option<Running>,
+}
+
+impl FirstLine {
+    /// Whether it is of another machine: a home may be shared, while locks are not.
+    fn is_elsewhere(&self) -> bool {
+        self.running.as_ref().is_some_and(|running| running.machine != Running::here().machine)
+    }
+
+    /// Whether numbers of processes still mean the same ones.
+    fn is_of_this_boot(&self) -> bool {
+        self.running.as_ref() == Some(&Running::here())
+    }
+}
+
+/// The first line of a journal; none while it is not written yet.
+fn first_line(file: &mut File) -> io::Result<Option<FirstLine>> {
     let mut bytes = Vec::new();
     file.rewind()?;
     Read::by_ref(file).take(LONGEST_FIRST_LINE).read_to_end(&mut bytes)?;
     let line = bytes.split_inclusive(|&b| b == b'\n').next().unwrap_or_default();
     Ok(match serde_json::from_slice(line) {
-        Ok(Entry::Session { pid, started_ticks, .. }) => processes::started_ticks(pid) != Some(started_ticks),
-        _ => false,
+        Ok(Entry::Session { pid, started_ticks, running, .. }) => {
+            Some(FirstLine { pid, started_ticks, running })
+        }
+        _ => None,
     })
+}
+
+/// Whether the process that began a journal has ended. One whose first line is not written yet lives.
+fn owner_is_dead(file: &mut File) -> io::Result<bool> {
+    Ok(first_line(file)?.is_some_and(|line| {
+        // What says nothing of its boot is of an earlier version: its number is looked at, and never signalled.
+        let another_boot = line.running.is_some() && !line.is_of_this_boot();
+        another_boot || processes::started_ticks(line.pid) != Some(line.started_ticks)
+    }))
 }
 
 fn read(bytes: &[u8]) -> (Option<PathBuf>, Vec<Owned>, usize) {
@@ -179,9 +246,9 @@ fn read(bytes: &[u8]) -> (Option<PathBuf>, Vec<Owned>, usize) {
 }
 
 /// Makes a new file and locks it. Between the two a cleaning may have taken it away as abandoned.
-fn locked_new(path: &Path) -> io::Result<File> {
+fn locked_new(folder: &StateFolder, path: &Path) -> io::Result<File> {
     for _ in 0..TRIES {
-        let file = OpenOptions::new().append(true).create_new(true).mode(0o600).open(path)?;
+        let file = folder.create_file(path)?;
         match file.try_lock() {
             Ok(()) if file.metadata()?.nlink() > 0 => return Ok(file),
             Err(TryLockError::Error(e)) => return Err(e),
@@ -207,6 +274,50 @@ mod tests {
         Owned::Folder(name.into())
     }
 
+    fn dead(state: &Path) -> Vec<Abandoned> {
+        let found = abandoned(state).unwrap().into_iter();
+        found
+            .map(|found| match found {
+                Found::Dead(session) => session,
+                Found::Doubtful { because, .. } => panic!("{because}"),
+            })
+            .collect()
+    }
+
+    /// A journal with a folder and a process, of a session that ran there.
+    fn journal_of(state: &Path, running: Option<Running>) {
+        let pid = std::process::id();
+        let started_ticks = processes::started_ticks(pid).unwrap();
+        let owned = |number, thing| Entry::Owned { number, thing };
+        let lines = [
+            Entry::Session { scratch: "/scratch/tare-a1".into(), pid, started_ticks, running },
+            owned(0, folder("/scratch/tare-a1")),
+            owned(1, Owned::Process { pid, started_ticks }),
+        ];
+        let text: String = lines.iter().map(|line| serde_json::to_string(line).unwrap() + "\n").collect();
+        fs::write(state.join("a1.journal"), text).unwrap();
+    }
+
+    #[test]
+    fn numbers_of_processes_count_in_their_own_boot_alone() {
+        let state = tempfile::tempdir().unwrap();
+        let here = Running::here();
+        journal_of(state.path(), Some(here.clone()));
+        assert_eq!(dead(state.path())[0].things.len(), 2);
+        for other in [None, Some(Running { boot: "another".into(), ..here })] {
+            journal_of(state.path(), other);
+            assert_eq!(dead(state.path())[0].things, [folder("/scratch/tare-a1")]);
+        }
+    }
+
+    #[test]
+    fn another_machines_journal_is_left_alone() {
+        let state = tempfile::tempdir().unwrap();
+        journal_of(state.path(), Some(Running { machine: "another".into(), ..Running::here() }));
+        assert!(abandoned(state.path()).unwrap().is_empty());
+        assert!(state.path().join("a1.journal").exists());
+    }
+
     #[test]
     fn what_is_released_is_owned_no_more() {
         let state = tempfile::tempdir().unwrap();
@@ -215,7 +326,7 @@ mod tests {
         journal.own(Owned::Process { pid: 7, started_ticks: 42 }).unwrap();
         journal.release(vec![first]).unwrap();
         drop(journal);
-        let found = abandoned(state.path()).unwrap();
+        let found = dead(state.path());
         assert_eq!(found.len(), 1);
         assert_eq!((found[0].id.as_str(), found[0].unread), ("a1", 0));
         assert_eq!(found[0].scratch.as_deref(), Some(Path::new("/scratch/tare-a1")));

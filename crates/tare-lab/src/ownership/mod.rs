@@ -3,4 +3,6 @@
 pub mod clean;
 pub(crate) mod journal;
 pub(crate) mod owned;
+pub(crate) mod state;
+mod undoing;
 pub mod workspace;

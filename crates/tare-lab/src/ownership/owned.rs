@@ -1,6 +1,7 @@
 //! What can outlive a session, and the names and marks by which it is known to be one's own.
 
-use std::path::PathBuf;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -20,23 +21,15 @@ pub enum Owned {
     /// A process and its descendants. The start time (field 22 of /proc/PID/stat) distinguishes it from a later
     /// process with the same number.
     Process { pid: u32, started_ticks: u64 },
-    /// A container of a runtime: removed by `RUNTIME ARGUMENTS delete --force ID`. The runtime knows it
-    /// as long as `known_by` exists; where that is not known, the runtime is.
-    Container { runtime: PathBuf, arguments: Vec<String>, id: String, known_by: Option<PathBuf> },
-    /// Something that a program made and removes when it is called with these words.
-    /// The program is called in a network namespace of the session's where it made things there.
-    Foreign {
-        what: String,
-        program: PathBuf,
-        words: Vec<String>,
-        #[serde(default)]
-        namespace: Option<String>,
-        /// How the program lists what there is; where it cannot, a call that fails leaves the thing.
-        #[serde(default)]
-        listed: Option<Listed>,
-    },
+    /// A container of an OCI runtime that keeps what it knows of it in a folder of the session's.
+    Container { runtime: Runtime, state: PathBuf, id: String },
+    /// Something of a container engine's, by the session's own name for it. The engine is called in a network
+    /// namespace of the session's where it made things there.
+    Engine { engine: EngineName, kind: EngineThing, name: String, namespace: Option<String> },
+    /// A folder inside a distribution that wsl.exe knows.
+    DistributionFolder { distribution: String, user: Option<String>, folder: String },
     /// A copy of a distribution that wsl.exe knows by this name, which begins as all of a session's names do.
-    Distribution { program: PathBuf, name: String },
+    Distribution(String),
     /// A network namespace by its name under /run/netns.
     NetworkNamespace(String),
     /// A network device by its name, in a network namespace by its name.
@@ -45,10 +38,126 @@ pub enum Owned {
     ControlGroup(String),
 }
 
-/// How a program lists things of a kind, and the name of the one that is owned.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Listed {
-    /// Called with these words, the program prints a name a line.
-    pub words: Vec<String>,
-    pub name: String,
+/// A runtime that is called to remove its containers. A journal names it, and never where it lies or what it is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Runtime {
+    Runsc,
+    Runc,
+    Crun,
+    Youki,
+    /// Not called: what it made is ended and removed without it.
+    Other,
+}
+
+impl Runtime {
+    /// Which one a program is.
+    pub fn of(program: &Path) -> Runtime {
+        let all = [Runtime::Runsc, Runtime::Runc, Runtime::Crun, Runtime::Youki];
+        let is = |runtime: &Runtime| {
+            program.file_name().is_some_and(|name| Some(name) == runtime.program().map(OsStr::new))
+        };
+        all.into_iter().find(is).unwrap_or(Runtime::Other)
+    }
+
+    pub fn program(self) -> Option<&'static str> {
+        match self {
+            Runtime::Runsc => Some("runsc"),
+            Runtime::Runc => Some("runc"),
+            Runtime::Crun => Some("crun"),
+            Runtime::Youki => Some("youki"),
+            Runtime::Other => None,
+        }
+    }
+
+    /// What is there in its state folder as long as it knows a container.
+    pub fn known_by(self, state: &Path, id: &str) -> PathBuf {
+        match self {
+            Runtime::Runsc => state.join(format!("{id}_sandbox:{id}.state")),
+            Runtime::Runc | Runtime::Crun | Runtime::Youki | Runtime::Other => state.join(id),
+        }
+    }
+}
+
+/// A container engine, by the name of its program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EngineName {
+    Podman,
+    Docker,
+    Nerdctl,
+}
+
+impl EngineName {
+    pub fn program(self) -> &'static str {
+        match self {
+            EngineName::Podman => "podman",
+            EngineName::Docker => "docker",
+            EngineName::Nerdctl => "nerdctl",
+        }
+    }
+}
+
+/// A kind of things of an engine's: one of its verbs removes them, another lists them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EngineThing {
+    Container,
+    Image,
+}
+
+impl EngineThing {
+    pub fn word(self) -> &'static str {
+        match self {
+            EngineThing::Container => "container",
+            EngineThing::Image => "image",
+        }
+    }
+
+    /// The words that remove the one that follows them.
+    pub fn remove(self) -> [&'static str; 2] {
+        match self {
+            EngineThing::Container => ["rm", "--force"],
+            EngineThing::Image => ["rmi", "--force"],
+        }
+    }
+
+    /// The words for which the engine prints a name a line.
+    pub fn list(self) -> &'static [&'static str] {
+        match self {
+            EngineThing::Container => &["ps", "--all", "--format", "{{.Names}}"],
+            EngineThing::Image => &["images", "--format", "{{.Repository}}"],
+        }
+    }
+}
+
+/// Whether a name is one that a session gives: the prefix with its id, by itself or with `-` and more. `mark` is the
+/// session's, or that of one of its starts.
+pub fn is_named(name: &str, mark: &str) -> bool {
+    let id = mark.split('/').next().unwrap_or_default();
+    let rest = name.strip_prefix(PREFIX).and_then(|rest| rest.strip_prefix(id));
+    let plain = |rest: &str| rest.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
+    !id.is_empty() && rest.is_some_and(|rest| (rest.is_empty() || rest.starts_with('-')) && plain(rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sessions_names_are_its_own() {
+        for name in ["tare-a1", "tare-a1-00007", "tare-a1-lab"] {
+            assert!(is_named(name, "a1") && is_named(name, "a1/00002"), "{name}");
+        }
+        for name in ["tare-a11", "a1", "tare-", "tare-a1-x y", "tare-a1-../x", "-tare-a1"] {
+            assert!(!is_named(name, "a1"), "{name}");
+        }
+        assert!(!is_named("tare-", "") && !is_named("tare-b", ""));
+    }
+
+    #[test]
+    fn a_runtime_is_known_by_its_name_wherever_it_lies() {
+        assert_eq!(Runtime::of(Path::new("/opt/x/runc")), Runtime::Runc);
+        assert_eq!(Runtime::of(Path::new("/opt/x/runc.sh")), Runtime::Other);
+    }
 }

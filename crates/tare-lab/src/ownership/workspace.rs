@@ -18,6 +18,7 @@ use tare_data::failure::Failure;
 use crate::error::{ErrorKind, LabError};
 use crate::host::mounts;
 use crate::host::network_namespace;
+use crate::host::private_folder;
 use crate::host::processes;
 use crate::host::programs::Programs;
 use crate::network::lab;
@@ -118,7 +119,7 @@ impl SessionWorkspace {
         make_folder(&workspace.shared.folder)?;
         for share in workspace.shared.shares.values() {
             let parent = share.parent().unwrap_or(share);
-            fs::create_dir(share).map_err(|e| storage(PLACE, parent, e).hint(PLACE_HINT))?;
+            private_folder::make(share).map_err(|e| storage(PLACE, parent, e).hint(PLACE_HINT))?;
         }
         Rc::get_mut(&mut workspace.shared).expect("no start holds it yet").make_places(&setting.wanted)?;
         let sha256 = copy_program(&setting.binary, workspace.agent())
@@ -245,7 +246,7 @@ impl Shared {
 
     fn close(&self) -> Vec<Outcome> {
         let Some(journal) = self.journal.take() else { return Vec::new() };
-        let outcomes = take_away(&self.id, &self.folder, &self.entries.borrow());
+        let outcomes = take_away(&self.id, &self.folder, &self.entries.borrow(), &self.programs);
         // What is left stays in the journal, for `tare clean`.
         if outcomes.iter().all(|outcome| outcome.left_because.is_none()) {
             let _ = journal.end();
@@ -273,7 +274,7 @@ impl StartWorkspace {
     pub fn leave(&mut self) -> Vec<Outcome> {
         self.left = true;
         let (numbers, things): (Vec<u64>, Vec<Owned>) = self.owned.drain(..).unzip();
-        let outcomes = take_away(&self.mark, &self.folder, &things);
+        let outcomes = take_away(&self.mark, &self.folder, &things, &self.shared.programs);
         // Dead by now; this removes their last trace, the entry in the process table.
         for mut companion in self.companions.drain(..) {
             let _ = companion.try_wait();
@@ -366,7 +367,7 @@ impl Workspace for StartWorkspace {
     }
 }
 
-/// Copies a program, readable and runnable by all; returns its SHA-256 in hex.
+/// Copies a program, readable and runnable by all who get there; returns its SHA-256 in hex.
 fn copy_program(from: &Path, to: &Path) -> io::Result<String> {
     let mut source = File::open(from)?;
     let mut copy = fs::OpenOptions::new().write(true).create_new(true).mode(0o755).open(to)?;
@@ -383,7 +384,7 @@ fn copy_program(from: &Path, to: &Path) -> io::Result<String> {
 }
 
 fn make_folder(path: &Path) -> Result<(), LabError> {
-    fs::create_dir(path).map_err(|e| storage("cannot make the folder", path, e))
+    private_folder::make(path).map_err(|e| storage("cannot make the folder", path, e))
 }
 
 fn fresh_id() -> io::Result<String> {

@@ -7,7 +7,7 @@ use crate::failure::Exit;
 use crate::paths;
 
 pub fn run(args: Clean) -> anyhow::Result<ExitCode> {
-    let outcomes = tare_lab::ownership::clean::clean(&paths::state()?)?;
+    let outcomes = tare_lab::ownership::clean::clean(&paths::state()?, &paths::programs()?)?;
     let left = outcomes.iter().filter(|outcome| outcome.left_because.is_some()).count();
     if args.json {
         let all: Vec<_> = outcomes

@@ -114,6 +114,7 @@ impl Bench {
             roots: Vec::new(),
         };
         let mut remains: Vec<String> = signs.find().keys().map(|pid| format!("process {pid}")).collect();
+        remains.extend(signs.mentions().iter().map(|process| format!("process {process}")));
         remains.extend(
             mounts::below(self.folder.path()).unwrap().iter().map(|m| format!("mount {}", m.display())),
         );

@@ -25,14 +25,14 @@ fn clean_all(bench: &Bench) {
     let journals = std::fs::read_dir(bench.state()).unwrap().map(|entry| entry.unwrap().path());
     let sessions: Vec<String> =
         journals.map(|path| path.file_stem().unwrap().to_string_lossy().into_owned()).collect();
-    for outcome in clean(&bench.state()).unwrap() {
+    for outcome in clean(&bench.state(), &bench.setting().programs).unwrap() {
         assert_eq!(outcome.left_because, None, "{}", outcome.what);
     }
     assert_eq!(bench.remains(), [""; 0]);
     for session in sessions {
         assert_eq!(namespaces(&session), [""; 0]);
     }
-    assert_eq!(clean(&bench.state()).unwrap(), []);
+    assert_eq!(clean(&bench.state(), &bench.setting().programs).unwrap(), []);
 }
 
 #[test]
@@ -111,9 +111,9 @@ fn a_living_session_is_left_alone() {
     let mut inside = Spoken::enter(&session, &native);
     let mut actor = Actor::start(&bench, &["native", "container"]);
     actor.wait_until_ready();
-    assert_eq!(clean(&bench.state()).unwrap(), []);
+    assert_eq!(clean(&bench.state(), &bench.setting().programs).unwrap(), []);
     actor.kill();
-    let gone = clean(&bench.state()).unwrap();
+    let gone = clean(&bench.state(), &bench.setting().programs).unwrap();
     assert!(gone.iter().all(|outcome| outcome.left_because.is_none()), "{gone:?}");
     inside.trial(1, Some("own"));
     inside.leave();

@@ -117,7 +117,7 @@ fn what_the_daemon_still_runs_is_taken_away() {
     drop(inside);
     drop(session);
     assert_eq!(what_it_holds(&bench), [""; 0]);
-    assert_eq!(clean(&bench.state()).unwrap(), []);
+    assert_eq!(clean(&bench.state(), &bench.setting().programs).unwrap(), []);
     assert_eq!(bench.remains(), [""; 0]);
 }
 

@@ -250,7 +250,7 @@ fn nothing_is_left_of_copies_when_a_session_is_killed() {
             Some(wait_ms) => std::thread::sleep(Duration::from_millis(wait_ms)),
         }
         actor.kill();
-        for outcome in clean(&wsl.bench.state()).unwrap() {
+        for outcome in clean(&wsl.bench.state(), &wsl.setting.programs).unwrap() {
             assert_eq!(outcome.left_because, None, "{}", outcome.what);
         }
         // What wsl.exe was asked just before, such as its list, it answers to nobody and ends by itself.

@@ -209,7 +209,7 @@ fn in_arena<T>(
 
 /// Removes what killed sessions left.
 fn clean_up(setting: &Setting, observer: &mut dyn Observer) -> Result<(), LabError> {
-    for Outcome { what, left_because } in clean::clean(&setting.state)? {
+    for Outcome { what, left_because } in clean::clean(&setting.state, &setting.programs)? {
         let done = left_because.map_or("removed".to_owned(), |reason| format!("not removed: {reason}"));
         observer.event(Event::Note(format!("a session that was killed left {what} ({done})")));
     }

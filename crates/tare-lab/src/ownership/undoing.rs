@@ -1,0 +1,231 @@
+//! Undoing: what foreign programs made is removed by calls that are known beforehand, of programs found by their names.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use serde::de::IgnoredAny;
+
+use crate::host::mounts;
+use crate::host::network_namespace;
+use crate::host::programs::{self, Programs};
+use crate::host::wsl_distributions;
+use crate::ownership::clean::Outcome;
+use crate::ownership::owned::{Owned, is_named};
+
+/// Time that a program has to remove what it made.
+const DELETE_WAIT: Duration = Duration::from_secs(20);
+/// Files in which runtimes keep the state of a container: runc and youki, crun.
+const STATES: [&str; 2] = ["state.json", "status"];
+/// Why a thing is left whose name no session gave.
+const NO_SUCH_NAME: &str = "tare gives no such name";
+
+/// Whose things are undone, and with what.
+pub(super) struct Undoing<'a> {
+    pub mark: &'a str,
+    pub folder: &'a Path,
+    pub programs: &'a Programs,
+}
+
+impl Undoing<'_> {
+    /// Has a runtime delete a container. One that is not there is not missed: the container's processes have been ended
+    /// by their signs, its mounts and groups are removed as ours, and what the runtime knew goes with our folder.
+    pub fn container(&self, thing: &Owned) -> Option<Outcome> {
+        let Owned::Container { runtime, state, id } = thing else { return None };
+        let (known_by, what) = (runtime.known_by(state, id), format!("container {id}"));
+        if !is_named(id, self.mark) || !mounts::inside(state, self.folder) {
+            return Some(Outcome::left(what, NO_SUCH_NAME));
+        }
+        if !known_by.exists() {
+            return None;
+        }
+        let Some(program) = runtime.program().and_then(|name| self.programs.find(name)) else {
+            return Some(Outcome::gone(what));
+        };
+        let mut command = Command::new(&program);
+        command.arg("--root").arg(state).args(["delete", "--force", id]);
+        match programs::ask(&mut command, DELETE_WAIT) {
+            Ok(_) => Some(Outcome::gone(what)),
+            // With the state gone the runtime knows nothing of it any more, whatever it prints; killed while it wrote
+            // its state, it cannot read it any more.
+            Err(_) if !known_by.exists() || is_torn(&known_by) => Some(Outcome::gone(what)),
+            Err(e) => Some(Outcome::left(what, format!("{}: {e}", program.display()))),
+        }
+    }
+
+    /// Has an engine or a distribution remove what was made there.
+    pub fn call_back(&self, thing: &Owned) -> Option<Outcome> {
+        match thing {
+            Owned::Engine { .. } => self.engine(thing),
+            Owned::DistributionFolder { .. } => self.distribution_folder(thing),
+            _ => None,
+        }
+    }
+
+    fn engine(&self, thing: &Owned) -> Option<Outcome> {
+        let Owned::Engine { engine, kind, name, namespace } = thing else { return None };
+        let what = format!("{} {name}", kind.word());
+        let named = |name: &String| is_named(name, self.mark);
+        if !named(name) || !namespace.as_ref().is_none_or(named) {
+            return Some(Outcome::left(what, NO_SUCH_NAME));
+        }
+        let Some(program) = self.programs.find(engine.program()) else {
+            return Some(Outcome::left(what, format!("there is no {}", engine.program())));
+        };
+        let call = |command: &mut Command| -> io::Result<String> {
+            if let Some(namespace) = namespace.as_ref().map(|name| network_namespace::path(name)) {
+                // Without the namespace there is nothing in it to remove; the rest the engine finds anywhere.
+                let _ = network_namespace::inherit(command, &namespace);
+            }
+            programs::ask(command, DELETE_WAIT)
+        };
+        let failed = match call(Command::new(&program).args(kind.remove()).arg(name)) {
+            Ok(_) => return Some(Outcome::gone(what)),
+            Err(e) => e,
+        };
+        // Some fail where there is nothing to remove.
+        if call(Command::new(&program).args(kind.list())).is_ok_and(|list| !is_listed(&list, name)) {
+            return None;
+        }
+        Some(Outcome::left(what, format!("{} {}: {failed}", program.display(), kind.remove().join(" "))))
+    }
+
+    fn distribution_folder(&self, thing: &Owned) -> Option<Outcome> {
+        let Owned::DistributionFolder { distribution, user, folder } = thing else { return None };
+        let what = format!("folder {folder} in {distribution}");
+        let of_session = folder.rsplit_once('/').is_some_and(|(parent, name)| {
+            parent.starts_with('/')
+                && !parent.split('/').any(|part| part == "..")
+                && is_named(name, self.mark)
+        });
+        let is_flag = |word: &String| word.starts_with('-');
+        if !of_session || is_flag(distribution) || user.as_ref().is_some_and(is_flag) {
+            return Some(Outcome::left(what, NO_SUCH_NAME));
+        }
+        let Some(program) = wsl_distributions::program(self.programs) else {
+            return Some(Outcome::left(what, "there is no wsl.exe"));
+        };
+        let mut command = Command::new(&program);
+        command.args(["--distribution", distribution]).args(user.iter().flat_map(|user| ["--user", user]));
+        command.args(["--exec", "rm", "-rf", folder]);
+        Some(match programs::ask(&mut command, DELETE_WAIT) {
+            Ok(_) => Outcome::gone(what),
+            Err(e) => Outcome::left(what, format!("{}: {e}", program.display())),
+        })
+    }
+
+    /// Removes a copy of a distribution; never one that is not named as tare names its copies.
+    pub fn distribution(&self, thing: &Owned) -> Option<Outcome> {
+        let Owned::Distribution(name) = thing else { return None };
+        let what = format!("distribution {name}");
+        if !is_named(name, self.mark) {
+            return Some(Outcome::left(what, NO_SUCH_NAME));
+        }
+        let Some(program) = wsl_distributions::program(self.programs) else {
+            return Some(Outcome::left(what, "there is no wsl.exe"));
+        };
+        match wsl_distributions::unregister(&program, name) {
+            Ok(None) => None,
+            Ok(Some(())) => Some(Outcome::gone(what)),
+            Err(e) => Some(Outcome::left(what, format!("{}: {e}", program.display()))),
+        }
+    }
+}
+
+/// Whether a runtime's state of a container is not whole: a JSON file, or one of [`STATES`] in a folder.
+fn is_torn(state: &Path) -> bool {
+    let torn =
+        |path: &Path| fs::read(path).is_ok_and(|json| serde_json::from_slice::<IgnoredAny>(&json).is_err());
+    if state.is_dir() { STATES.iter().any(|name| torn(&state.join(name))) } else { torn(state) }
+}
+
+/// Whether one of the lines is this name, by itself or in a registry (`localhost/NAME`).
+fn is_listed(list: &str, name: &str) -> bool {
+    list.lines()
+        .filter_map(|line| line.trim().strip_suffix(name))
+        .any(|rest| rest.is_empty() || rest.ends_with('/'))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+    use std::path::PathBuf;
+
+    use super::*;
+    use crate::ownership::owned::{EngineName, EngineThing, Runtime};
+
+    /// Programs of which one, with this name, runs this script.
+    fn script(folder: &Path, name: &str, text: &str) -> Programs {
+        let path = folder.join(name);
+        fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        Programs { folders: vec![folder.to_owned()], ..Default::default() }
+    }
+
+    #[test]
+    fn a_container_whose_state_was_half_written_goes_with_the_folder() {
+        let scratch = tempfile::tempdir().unwrap();
+        let elsewhere = tempfile::tempdir().unwrap();
+        let state = |folder: &Path, name: &str, text: &str| -> PathBuf {
+            let path = folder.join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, text).unwrap();
+            folder.to_owned()
+        };
+        let torn = state(&scratch.path().join("a"), "tare-1-2/state.json", "");
+        let whole = state(&scratch.path().join("b"), "tare-1-2/status", "{}");
+        let other = state(elsewhere.path(), "tare-1-2/status", "{");
+        let sandbox = state(&scratch.path().join("c"), "tare-1-2_sandbox:tare-1-2.state", "{\"id\":");
+        let outcome = |runtime: Runtime, state: &Path, id: &str| {
+            let text = "echo 'kann nicht' >&2; exit 1";
+            let programs = script(elsewhere.path(), runtime.program().unwrap_or("none"), text);
+            let undoing = Undoing { mark: "1/2", folder: scratch.path(), programs: &programs };
+            undoing.container(&Owned::Container { runtime, state: state.to_owned(), id: id.into() })
+        };
+        let gone =
+            |runtime, state: &Path| outcome(runtime, state, "tare-1-2").unwrap().left_because.is_none();
+        assert!(gone(Runtime::Runc, &torn) && gone(Runtime::Runsc, &sandbox));
+        assert!(!gone(Runtime::Crun, &whole) && !gone(Runtime::Crun, &other));
+        assert!(gone(Runtime::Other, &whole), "nobody is called, and the folder goes");
+        assert_eq!(outcome(Runtime::Runc, scratch.path(), "tare-1-3"), None, "it is not there");
+        assert!(outcome(Runtime::Runc, &torn, "mine").unwrap().left_because.is_some());
+    }
+
+    #[test]
+    fn what_an_engine_cannot_remove_is_left_unless_it_is_not_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let called = |name: &str, list: &str| {
+            let programs = script(folder.path(), "podman", &format!("[ \"$1\" = ps ] || exit 1; {list}"));
+            let undoing = Undoing { mark: "1", folder: folder.path(), programs: &programs };
+            let (engine, kind) = (EngineName::Podman, EngineThing::Container);
+            undoing.call_back(&Owned::Engine { engine, kind, name: name.into(), namespace: None })
+        };
+        assert_eq!(called("tare-1", "echo tare-2; echo tare-11; echo atare-1"), None);
+        for there in ["echo other; echo tare-1", "echo localhost/tare-1", "echo 'no such thing' >&2; exit 1"]
+        {
+            assert!(called("tare-1", there).unwrap().left_because.is_some(), "{there}");
+        }
+        assert_eq!(called("mine", "").unwrap().left_because.as_deref(), Some(NO_SUCH_NAME));
+    }
+
+    #[test]
+    fn only_a_sessions_own_folder_is_removed_from_a_distribution() {
+        let folder = tempfile::tempdir().unwrap();
+        let programs = script(folder.path(), "wsl.exe", &format!("touch {}/called", folder.path().display()));
+        let undoing = Undoing { mark: "a1", folder: folder.path(), programs: &programs };
+        let remove = |distribution: &str, folder: &str| {
+            let (distribution, folder) = (distribution.to_owned(), folder.to_owned());
+            undoing.call_back(&Owned::DistributionFolder { distribution, user: None, folder }).unwrap()
+        };
+        for (distribution, path) in
+            [("One", "/home"), ("One", "tare-a1"), ("One", "/x/../tare-a1"), ("--shutdown", "/tmp/tare-a1")]
+        {
+            assert!(remove(distribution, path).left_because.is_some(), "{path}");
+        }
+        assert!(!folder.path().join("called").exists());
+        assert_eq!(remove("One", "/tmp/tare-a1").left_because, None);
+        assert!(folder.path().join("called").exists());
+    }
+}

@@ -1,0 +1,205 @@
+//! Owners: what other people of this machine own, plant or run is not believed, not run and not ended.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use rustix::fs::Mode;
+
+use crate::kill::wait_until;
+use crate::program::{Program, Said};
+
+/// A session's id, as a journal's name has it.
+const ID: &str = "00000000deadbeef";
+
+/// A folder with those in it and in them; below are those of trials, which environments make.
+fn folders(top: &Path) -> Vec<PathBuf> {
+    let within = |path: &PathBuf| {
+        let entries = fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path());
+        entries.filter(|path| path.symlink_metadata().is_ok_and(|about| about.is_dir())).collect::<Vec<_>>()
+    };
+    let first = within(&top.to_owned());
+    let second = first.iter().flat_map(within).collect::<Vec<_>>();
+    [vec![top.to_owned()], first, second].concat()
+}
+
+fn mode(path: &Path) -> Option<u32> {
+    Some(path.symlink_metadata().ok()?.permissions().mode() & 0o777)
+}
+
+#[test]
+fn a_sessions_folder_is_its_owners_whatever_the_umask() {
+    let program = Program::new();
+    let mut command = program.command(&["run", "--rounds", "100", "--record", "s.tare", "--in", "native"]);
+    command.args(["--only", "sys.getppid,file.sync", "--place", "own"]);
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    // SAFETY: umask is one system call, which allocates nothing.
+    unsafe {
+        command.pre_exec(|| {
+            rustix::process::umask(Mode::empty());
+            Ok(())
+        })
+    };
+    let mut child = command.spawn().unwrap();
+    let trials = || tare_record::read(&program.path("s.tare")).is_ok_and(|r| r.session.trials.len() > 2);
+    wait_until("there are trials", trials);
+    let mut session = program.remains();
+    session.retain(|path| path.file_name().unwrap().to_string_lossy().starts_with("tare-"));
+    let open: Vec<_> = session
+        .iter()
+        .flat_map(|top| folders(top))
+        .filter(|path| mode(path).is_some_and(|mode| mode & 0o077 != 0))
+        .collect();
+    let state = mode(&program.path("state/tare"));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(program.run(&["clean"]).code, Some(0));
+    assert_eq!(session.len(), 1, "{session:?}");
+    assert_eq!(open, [PathBuf::new(); 0]);
+    assert_eq!(state, Some(0o700));
+}
+
+/// A journal of a dead session that has a program called which leaves a file.
+fn plant(program: &Program, state: &Path) -> PathBuf {
+    fs::create_dir_all(state).unwrap();
+    let (proof, scratch) = (program.path("called"), program.path(&format!("tare-{ID}")));
+    let first = serde_json::json!({ "session": { "scratch": scratch, "pid": 1, "started_ticks": 1 } });
+    let script = format!("#!/bin/sh\ntouch {}\n", proof.display());
+    let runtime = program.path("evil.html");
+    fs::write(&runtime, script).unwrap();
+    fs::set_permissions(&runtime, Permissions::from_mode(0o755)).unwrap();
+    let foreign = serde_json::json!({ "what": "it", "program": runtime, "words": ["rm"] });
+    let container = serde_json::json!({ "runtime": runtime, "arguments": [], "id": "x", "known_by": null });
+    let owned = |number, thing| serde_json::json!({ "owned": { "number": number, "thing": thing } });
+    let lines = [
+        first,
+        owned(0, serde_json::json!({ "foreign": foreign })),
+        owned(1, serde_json::json!({ "container": container })),
+    ];
+    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let journal = state.join(format!("{ID}.journal"));
+    fs::write(&journal, text).unwrap();
+    journal
+}
+
+#[test]
+fn a_planted_journal_runs_no_program() {
+    let program = Program::new();
+    let journal = plant(&program, &program.path("state/tare"));
+    let said = program.run(&["clean"]);
+    assert!(!program.path("called").exists(), "{said:?}");
+    assert_eq!(said.code, Some(3), "{said:?}");
+    assert!(said.out.contains("2 of its lines are unknown"), "{said:?}");
+    assert!(journal.exists());
+}
+
+#[test]
+fn state_of_others_is_not_believed() {
+    if !rustix::process::geteuid().is_root() {
+        return println!("SKIPPED state_of_others_is_not_believed: only root can give files away");
+    }
+    let program = Program::new();
+    let state = program.path("state/tare");
+    let journal = plant(&program, &state);
+    // A folder that is removed where the journal is believed.
+    let scratch = program.path(&format!("tare-{ID}"));
+    let folder = serde_json::json!({ "owned": { "number": 0, "thing": { "folder": scratch } } });
+    let text = fs::read_to_string(&journal).unwrap();
+    fs::write(&journal, format!("{}\n{folder}\n", text.lines().next().unwrap())).unwrap();
+    fs::create_dir(&scratch).unwrap();
+    let refused = |what: &str, prepare: &dyn Fn(), undo: &dyn Fn()| {
+        prepare();
+        let said = program.run(&["clean"]);
+        assert!(scratch.exists(), "{what}: {said:?}");
+        assert!(matches!(said.code, Some(3 | 4)), "{what}: {said:?}");
+        undo();
+    };
+    let chown = |path: &Path, user| std::os::unix::fs::chown(path, Some(user), Some(user)).unwrap();
+    let chmod = |path: &Path, mode| fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+    refused("another's folder", &|| chown(&state, 65534), &|| chown(&state, 0));
+    refused("a folder for all", &|| chmod(&state, 0o777), &|| chmod(&state, 0o755));
+    refused("a folder for a group", &|| chmod(&state, 0o775), &|| chmod(&state, 0o755));
+    refused("another's journal", &|| chown(&journal, 65534), &|| chown(&journal, 0));
+    refused("a journal for all", &|| chmod(&journal, 0o666), &|| chmod(&journal, 0o644));
+    let elsewhere = program.path("elsewhere.html");
+    let link = || {
+        fs::rename(&journal, &elsewhere).unwrap();
+        symlink(&elsewhere, &journal).unwrap();
+    };
+    let back = || fs::rename(&elsewhere, &journal).unwrap();
+    refused("a link", &link, &back);
+    // Nor does a session begin in such a folder.
+    chown(&state, 65534);
+    let said = program.run(&["run", "--in", "native", "--only", "sys.getppid", "--rounds", "2"]);
+    assert_eq!(said.code, Some(4), "{said:?}");
+    assert!(said.err.contains("belongs to another user"), "{said:?}");
+    chown(&state, 0);
+    assert_eq!(program.run(&["clean"]).code, Some(0));
+    assert!(!scratch.exists());
+}
+
+#[test]
+fn a_home_that_is_not_absolute_is_none() {
+    let program = Program::new();
+    plant(&program, &program.path(".local/state/tare"));
+    for home in ["", "."] {
+        let mut command = program.command(&["clean"]);
+        let said = Said::of(command.env_remove("XDG_STATE_HOME").env("HOME", home).output().unwrap());
+        assert!(!program.path("called").exists(), "{said:?}");
+        assert_eq!(said.code, Some(4), "{home:?} {said:?}");
+        assert!(said.err.contains("HOME"), "{said:?}");
+    }
+    fs::remove_dir_all(program.path(".local")).unwrap();
+}
+
+/// A foreign process that has nothing to do with a session; ended when dropped.
+struct Decoy(Child);
+
+impl Decoy {
+    fn start(command: &mut Command) -> Decoy {
+        let command = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        // Without a terminal, as a log collector or a server of an editor is.
+        // SAFETY: setsid is one system call, which allocates nothing.
+        unsafe { command.pre_exec(|| Ok(rustix::process::setsid().map(|_| ())?)) };
+        Decoy(command.spawn().unwrap())
+    }
+
+    fn lives(&mut self) -> bool {
+        self.0.try_wait().unwrap().is_none()
+    }
+}
+
+impl Drop for Decoy {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_process_that_only_mentions_a_session_is_named_and_left() {
+    let program = Program::new();
+    let folder = program.path(&format!("tare-{ID}"));
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("x.log"), "").unwrap();
+    let state = program.path("state/tare");
+    fs::create_dir_all(&state).unwrap();
+    let first = serde_json::json!({ "session": { "scratch": folder, "pid": 1, "started_ticks": 1 } });
+    let thing = serde_json::json!({ "owned": { "number": 0, "thing": { "folder": folder } } });
+    fs::write(state.join(format!("{ID}.journal")), format!("{first}\n{thing}\n")).unwrap();
+    let mut tail = Decoy::start(Command::new("tail").arg("-F").arg(folder.join("x.log")));
+    let mut named = Decoy::start(Command::new("sleep").arg("600").arg0(format!("tare-{ID}-00001")));
+    let mut stands = Decoy::start(Command::new("sleep").arg("600").current_dir(&folder));
+    let mut marked = Decoy::start(Command::new("sleep").arg("600").env("TARE_SESSION", ID));
+    let said = program.run(&["clean"]);
+    assert!(tail.lives() && named.lives() && stands.lives(), "{said:?}");
+    assert!(!marked.lives(), "{said:?}");
+    for decoy in [&tail, &named, &stands] {
+        assert!(said.out.contains(&format!("LEFT     process {} (", decoy.0.id())), "{said:?}");
+    }
+    assert!(!folder.exists());
+    // Named once: nothing of the session is there any more.
+    assert_eq!(program.run(&["clean"]).out, "nothing was left behind\n");
+}
