@@ -18,5 +18,6 @@ pub mod names;
 pub mod peer;
 pub mod request;
 pub mod session;
+pub mod shell;
 pub mod unit;
 pub mod warning;

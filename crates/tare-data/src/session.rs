@@ -20,6 +20,7 @@ pub struct Header {
     pub binary: String,
     /// RFC 3339 with offset.
     pub started: String,
+    /// Arguments after the program's name, as they were typed but for secrets.
     pub command: Vec<String>,
     /// Facts of the machine that runs the session.
     pub host: Facts,

@@ -3,6 +3,7 @@
 use tare_analysis::findings::{Findings, Row};
 use tare_analysis::verdicts::verdict::is_decided;
 use tare_data::session::{Ending, PlannedCase, Session};
+use tare_data::shell::quoted;
 
 use crate::number::{counted, duration, percent};
 use crate::text::{GLUE, clean, listed};
@@ -230,7 +231,7 @@ pub fn ending(findings: &Findings, record: Option<&str>) -> Option<String> {
     let ended = words::ending(findings.ending)?;
     let resume = match (findings.ending, record) {
         (Ending::Complete, _) | (_, None) => String::new(),
-        (_, Some(record)) => format!(" tare run --resume {} continues it.", clean(record)),
+        (_, Some(record)) => format!(" tare run --resume {} continues it.", quoted(&clean(record))),
     };
     Some(format!("{ended}{resume}"))
 }

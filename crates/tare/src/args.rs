@@ -100,6 +100,9 @@ pub struct Run {
     /// Continue a session that broke off or ran out of time.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["study", "environments", "only", "places", "rounds", "seed", "record", "reference", "quick"])]
     pub resume: Option<PathBuf>,
+    /// Continue a record that did not begin on this machine, and run the commands and environments that it names.
+    #[arg(long, requires = "resume")]
+    pub trust: bool,
     /// Scratch folder, on a disk, in which environments are built; emptied afterwards.
     #[arg(long, value_name = "FOLDER")]
     pub scratch: Option<PathBuf>,

@@ -40,6 +40,8 @@ pub fn of(folder: &Path, sessions: &BTreeSet<String>) -> Vec<String> {
     let whose = Whose { folder, sessions };
     let mut left: Vec<String> = Vec::new();
     let files = entries(&folder.join("state/tare")).into_iter().chain(entries(&folder.join("scratch")));
+    // What began here is remembered.
+    let files = files.filter(|path| !path.ends_with("begun"));
     left.extend(files.map(|path| format!("file {}", path.display())));
     left.extend(
         processes()

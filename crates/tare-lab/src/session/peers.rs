@@ -1,8 +1,10 @@
 //! Peers: how a person names the other end of network cases, and the peer that a session runs on this machine.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Write};
+use std::fs::OpenOptions;
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
@@ -11,6 +13,7 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags};
 use tare_data::names::Case;
 use tare_data::peer::{HOST, LOOPBACK, Peer};
+use tare_data::shell::quoted;
 use tare_probes::netperf;
 use tare_probes::peer::Secret;
 use tare_probes::peer::process::{PEER, PeerReply, PeerRequest};
@@ -36,6 +39,8 @@ const SESSION_MOST_S: u64 = 86_400;
 const LISTENS_WITHIN: Duration = Duration::from_secs(10);
 /// Most that is read of a file that should hold 64 hex digits.
 const LONGEST_SECRET_FILE: u64 = 1024;
+/// Permission bits of a file that others than its owner have.
+const OF_OTHERS: u32 = 0o077;
 
 const HINT: &str = "write loopback, host, tare://HOST:PORT/#SECRET or netperf://HOST";
 
@@ -93,8 +98,8 @@ impl Peers {
                     ErrorKind::Usage,
                     format!("the peer '{name}' cannot be reached by its name alone"),
                 )
-                .because("neither a study nor a record holds secrets")
-                .hint(format!("name it again: --peer '{name}/#SECRET'")));
+                .because("neither a study nor a record holds secrets, and whom a record names is not contacted unasked")
+                .hint(format!("name it again: --peer {}", named_again(name))));
             }
         }
         Ok(self)
@@ -109,6 +114,11 @@ impl Peers {
     pub fn ways(&self) -> &BTreeMap<String, Peer> {
         &self.ways
     }
+}
+
+/// A peer's name as it is typed again.
+fn named_again(name: &str) -> String {
+    quoted(&if name.starts_with(TARE) { format!("{name}/#SECRET") } else { name.to_owned() })
 }
 
 /// The cases, and one of `net.hops` to each of their peers, which shows where round trips go.
@@ -170,17 +180,26 @@ fn has_port(address: &str) -> bool {
     !host.is_empty() && (bracketed || !host.contains(':')) && port.parse::<u16>().is_ok()
 }
 
-/// The secret in a file.
+/// The secret in a file that is this user's, and that nobody else can read or write.
 pub fn secret_in(path: &Path) -> Result<String, LabError> {
-    let read = std::fs::File::open(path).and_then(|file| {
-        let mut text = String::new();
-        std::io::Read::read_to_string(&mut std::io::Read::take(file, LONGEST_SECRET_FILE), &mut text)?;
-        Ok(text.trim().to_owned())
-    });
-    read.map_err(|e| {
-        let what = format!("cannot read the secret in {}", path.display());
-        LabError::new(ErrorKind::Storage, what).because(e)
-    })
+    let cannot = || LabError::new(ErrorKind::Storage, format!("cannot use the secret in {}", path.display()));
+    // A pipe would be waited for.
+    let opened = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path);
+    let opened = opened.and_then(|file| file.metadata().map(|about| (file, about)));
+    let (file, about) = opened.map_err(|e| cannot().because(e))?;
+    if !about.is_file() {
+        return Err(cannot().because("it is not a file"));
+    }
+    if about.uid() != rustix::process::geteuid().as_raw() {
+        return Err(cannot().because("another user owns it"));
+    }
+    if about.mode() & OF_OTHERS != 0 {
+        let hint = format!("chmod 600 {}", quoted(&path.display().to_string()));
+        return Err(cannot().because("others may read it or write in it").hint(hint));
+    }
+    let mut text = String::new();
+    file.take(LONGEST_SECRET_FILE).read_to_string(&mut text).map_err(|e| cannot().because(e))?;
+    Ok(text.trim().to_owned())
 }
 
 /// A word of a command line without the secret that it may hold.
@@ -240,45 +259,61 @@ impl<'a> HostPeers<'a> {
 
 /// Starts a peer of the session's own. It carries the session's mark, by which cleaning knows it.
 fn start(workspace: &SessionWorkspace, listen: IpAddr) -> Result<HostPeer, LabError> {
-    let failed = |cause: String| {
+    try_start(workspace, listen).map_err(|cause| {
         LabError::new(ErrorKind::Environment, format!("cannot run a peer on {listen}")).because(cause)
-    };
-    let secret = Secret::fresh().map_err(failed)?;
+    })
+}
+
+/// Why a peer of the session's own does not run.
+#[derive(Debug, thiserror::Error)]
+enum PeerError {
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    #[error("it has no streams")]
+    NoStreams,
+    #[error("it wrote nothing for {} s", LISTENS_WITHIN.as_secs())]
+    Silent,
+    #[error("it wrote no address: {0}")]
+    NoAddress(#[from] serde_json::Error),
+    /// In its own words.
+    #[error("{0}")]
+    Refused(String),
+}
+
+fn try_start(workspace: &SessionWorkspace, listen: IpAddr) -> Result<HostPeer, PeerError> {
+    let secret = Secret::fresh().map_err(PeerError::Refused)?;
     let mut command = Command::new(workspace.agent());
     command.arg(PEER).env_clear().env(MARK, workspace.id()).current_dir("/");
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0);
     if let Some(namespace) = workspace.namespace_of(listen) {
-        network_namespace::inherit(&mut command, &namespace).map_err(|e| failed(e.to_string()))?;
+        network_namespace::inherit(&mut command, &namespace)?;
     }
-    let child = command.spawn().map_err(|e| failed(e.to_string()))?;
-    let mut peer = HostPeer { child, port: 0, secret };
-    let told = PeerRequest {
+    let mut peer = HostPeer { child: command.spawn()?, port: 0, secret };
+    let request = PeerRequest {
         listen: SocketAddr::new(listen, 0),
         secret: peer.secret.hex(),
         expires_s: SESSION_MOST_S,
     };
-    let line = serde_json::to_string(&told).expect("tare's own types always serialise");
+    let line = serde_json::to_string(&request).expect("tare's own types always serialise");
     let (Some(mut input), Some(output)) = (peer.child.stdin.take(), peer.child.stdout.take()) else {
-        return Err(failed("it has no streams".into()));
+        return Err(PeerError::NoStreams);
     };
-    writeln!(input, "{line}").map_err(|e| failed(e.to_string()))?;
-    match first_line(output) {
-        Ok(PeerReply::Listening(address)) => peer.port = address.port(),
-        Ok(PeerReply::Failed(reason)) | Err(reason) => return Err(failed(reason)),
+    writeln!(input, "{line}")?;
+    match first_line(output)? {
+        PeerReply::Listening(address) => peer.port = address.port(),
+        PeerReply::Failed(reason) => return Err(PeerError::Refused(reason)),
     }
     Ok(peer)
 }
 
 /// The one line that a peer writes.
-fn first_line(output: ChildStdout) -> Result<PeerReply, String> {
-    match until_ready(&mut [PollFd::new(&output, PollFlags::IN)], LISTENS_WITHIN) {
-        Ok(false) => return Err(format!("it wrote nothing for {} s", LISTENS_WITHIN.as_secs())),
-        Ok(true) => {}
-        Err(e) => return Err(e.to_string()),
+fn first_line(output: ChildStdout) -> Result<PeerReply, PeerError> {
+    if !until_ready(&mut [PollFd::new(&output, PollFlags::IN)], LISTENS_WITHIN)? {
+        return Err(PeerError::Silent);
     }
     let mut line = String::new();
-    BufReader::new(output).read_line(&mut line).map_err(|e| e.to_string())?;
-    serde_json::from_str(&line).map_err(|e| format!("it wrote no address: {e}"))
+    BufReader::new(output).read_line(&mut line)?;
+    Ok(serde_json::from_str(&line)?)
 }
 
 #[cfg(test)]

@@ -65,7 +65,8 @@ fn request(args: &Run, budget_s: Option<f64>) -> Request {
 }
 
 fn overrides(args: &Run, budget_s: Option<f64>) -> Overrides {
-    Overrides { peers: args.peers.clone(), budget_s, conditions: args.view.fail_if.clone() }
+    let (peers, conditions) = (args.peers.clone(), args.view.fail_if.clone());
+    Overrides { peers, budget_s, conditions, trust: args.trust }
 }
 
 /// How the session is shown: with the page beside its record, unless another form or another page was chosen.

@@ -1,15 +1,16 @@
 //! `tare serve`: the other end of network probes that run elsewhere.
 
-use std::fs::{self, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
+use tare_data::shell::quoted;
 use tare_lab::error::{ErrorKind, LabError};
 use tare_lab::parse_duration;
 use tare_lab::session::peers::{NETPERF, TARE, secret_in};
@@ -18,11 +19,7 @@ use tare_probes::peer::server::{Account, PeerEnding};
 use tare_probes::peer::{Secret, Server, Terms};
 
 use crate::args::Serve;
-use crate::invocation::quoted;
 use crate::{signals, ui};
-
-/// Permission bits of a file that others than its owner have.
-const OF_OTHERS: u32 = 0o077;
 
 pub fn run(args: Serve) -> anyhow::Result<ExitCode> {
     let expires = parse_duration(&args.expires)?;
@@ -147,12 +144,6 @@ fn kept_secret(path: &Path) -> Result<Secret, LabError> {
         }
         Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {}
         Err(e) => return Err(storage("cannot make").because(e)),
-    }
-    let mode = fs::metadata(path).map_err(|e| storage("cannot read").because(e))?.mode();
-    if mode & OF_OTHERS != 0 {
-        return Err(storage("will not use")
-            .because("others may read or write it")
-            .hint(format!("chmod 600 {}", quoted(&path.display().to_string()))));
     }
     let text = secret_in(path)?;
     Secret::parse(&text).ok_or_else(|| {

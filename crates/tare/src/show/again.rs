@@ -1,28 +1,26 @@
 //! The command that plans a session again, from the words that its record holds.
 
 use tare_data::session::{Role, Session};
-
-use crate::invocation::{quoted, unquoted};
+use tare_data::shell::line;
 
 /// The command that plans the same session again: same environments, same seed.
 pub fn again(session: &Session) -> String {
-    let mut words = vec!["tare".to_owned()];
-    words.extend(session.header.command.iter().cloned());
     let recorded = &session.header.command;
+    let mut words: Vec<String> = std::iter::once("tare".to_owned()).chain(recorded.iter().cloned()).collect();
     if !names(recorded, "--seed") {
-        words.push(format!("--seed {:x}", session.plan.seed));
+        words.extend(["--seed".to_owned(), format!("{:x}", session.plan.seed)]);
     }
     if !names(recorded, "--in") {
         let targets = session.plan.targets.iter().filter(|target| target.role != Role::Control);
         let specifications: Vec<&str> = targets.map(|target| target.specification.as_str()).collect();
-        words.push(format!("--in {}", quoted(&specifications.join(","))));
+        words.extend(["--in".to_owned(), specifications.join(",")]);
     }
-    words.join(" ")
+    line(words)
 }
 
 /// Whether recorded words give an option: as a word of its own, or with its value after `=`.
 fn names(words: &[String], option: &str) -> bool {
-    words.iter().any(|word| unquoted(word).split('=').next() == Some(option))
+    words.iter().any(|word| word.split('=').next() == Some(option))
 }
 
 #[cfg(test)]
@@ -31,7 +29,7 @@ mod tests {
 
     #[test]
     fn an_option_is_recognised_however_it_was_typed() {
-        let words = |text: &[&str]| text.iter().map(|word| quoted(word)).collect::<Vec<_>>();
+        let words = |text: &[&str]| text.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
         for typed in [&["--in", "gvisor"][..], &["--in=gvisor"], &["--in=gvisor?net=host,native"]] {
             assert!(names(&words(typed), "--in"), "{typed:?}");
         }

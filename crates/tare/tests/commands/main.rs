@@ -14,3 +14,4 @@ mod program;
 mod serving;
 mod sessions;
 mod tools;
+mod trust;

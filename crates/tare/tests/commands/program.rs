@@ -33,12 +33,14 @@ impl Program {
         Said::of(self.command(arguments).output().unwrap())
     }
 
-    /// What is still in the folder, besides records and the empty folders of the state.
+    /// What is still in the folder, besides records, the empty folders of the state and the note of what began here.
     pub fn remains(&self) -> Vec<PathBuf> {
         let files =
             |folder: PathBuf| std::fs::read_dir(folder).into_iter().flatten().map(|e| e.unwrap().path());
         let kept = |path: &PathBuf| {
-            path.ends_with("state") || path.extension().is_some_and(|e| e == "tare" || e == "html")
+            path.ends_with("state")
+                || path.ends_with("begun")
+                || path.extension().is_some_and(|e| e == "tare" || e == "html")
         };
         files(self.folder.path().to_owned())
             .filter(|p| !kept(p))

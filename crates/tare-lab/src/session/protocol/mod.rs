@@ -1,6 +1,7 @@
 //! A session from its request to its end, once for all who measure: clean, choose, check, make the workspace, enter,
 //! measure, leave, remove.
 
+mod begun;
 mod conditions;
 mod record;
 mod request;
@@ -13,6 +14,7 @@ use rustix::rand::{GetRandomFlags, getrandom};
 use tare_analysis::gate::Condition;
 use tare_data::names::Case;
 use tare_data::session::{Ending, Header, PlannedCase, Role, Session, Target};
+use tare_data::shell::line;
 use tare_probes::probes::USER;
 use tare_record::{Entry, Writer};
 
@@ -38,7 +40,7 @@ const RESERVE_S: f64 = 4.0;
 
 /// What the program knows of its call, and this crate reads nowhere.
 pub struct Caller<'a> {
-    /// The arguments after the program's name, as a shell takes them again, without secrets.
+    /// The arguments after the program's name, without secrets.
     pub command: Vec<String>,
     /// The time of day, RFC 3339 with offset.
     pub now: &'a dyn Fn() -> String,
@@ -87,6 +89,7 @@ pub fn begin(
             record::create(&request.record, header.clone(), |writer| {
                 prepare(plan_request, arena, writer, observer)
             })?;
+        begun::note(&setting.state, &header, &plan)?;
         let session = Session {
             header,
             plan,
@@ -113,6 +116,10 @@ pub fn resume(
     let recording = tare_record::read(record)?;
     let session = recording.session;
     carries_nothing(&session, record)?;
+    // Before anything that it names is looked for: its version is asked by running it.
+    if !overrides.trust {
+        begun::only_here(&setting.state, &session, record)?;
+    }
     let cases: Vec<&Case> = session.plan.cases.iter().map(|planned| &planned.case).collect();
     let resolved = resolve_recorded(&session.plan.targets, &setting.programs)?;
     let peers = Peers::read(&overrides.peers)?;
@@ -258,7 +265,7 @@ fn carries_nothing(session: &Session, record: &Path) -> Result<(), LabError> {
 
 fn cannot_resume(record: &Path, session: &Session) -> LabError {
     LabError::new(ErrorKind::Usage, format!("cannot resume {}", record.display()))
-        .hint(format!("begin a new session: tare {}", session.header.command.join(" ")))
+        .hint(format!("begin a new session: tare {}", line(&session.header.command)))
 }
 
 fn without_reserve(budget_s: f64) -> f64 {

