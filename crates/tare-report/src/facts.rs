@@ -5,6 +5,7 @@ use std::fmt::Write;
 use serde_json::{Value, json};
 use tare_analysis::facts::{Difference, TargetDifferences};
 
+use crate::json::pretty;
 use crate::text::{clean, wrap};
 
 /// Stands for a fact that an environment, or the baseline, does not know.
@@ -62,7 +63,7 @@ pub fn json(baseline: &str, targets: &[TargetDifferences]) -> String {
             json!({ "environment": target.target, "differences": differences })
         })
         .collect();
-    format!("{:#}\n", json!({ "baseline": baseline, "environments": targets }))
+    pretty(&json!({ "baseline": baseline, "environments": targets }))
 }
 
 fn difference(difference: &Difference) -> Value {

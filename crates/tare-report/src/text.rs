@@ -22,6 +22,16 @@ pub fn clean(text: &str) -> String {
     out
 }
 
+/// A text of any length on one line, with the same taken out: notes, and what an environment or a runtime printed.
+pub fn plain(text: &str) -> String {
+    text.chars().map(|c| if is_plain(c) { c } else { REPLACEMENT }).collect()
+}
+
+/// The same with its lines kept.
+pub fn plain_lines(text: &str) -> String {
+    text.split('\n').map(plain).collect::<Vec<_>>().join("\n")
+}
+
 /// Whether a character stands for itself, in its own columns, on its own line.
 pub(crate) fn is_plain(c: char) -> bool {
     let hidden = matches!(c,
@@ -96,6 +106,8 @@ mod tests {
         let hostile = "red\u{1b}[31m\r\n\u{202e}txt\u{200b}\u{9b}2J\u{7}\u{e0041}";
         let clean = clean(hostile);
         assert_eq!(clean, "red\u{fffd}[31m\u{fffd}\u{fffd}\u{fffd}txt\u{fffd}\u{fffd}2J\u{fffd}\u{fffd}");
+        assert_eq!(plain(hostile), clean);
+        assert_eq!(plain_lines("a\u{1b}\nb\u{85}"), "a\u{fffd}\nb\u{fffd}");
         assert_eq!(super::clean("µs ± Ubuntu-22.04 日本"), "µs ± Ubuntu-22.04 日本");
     }
 

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use tare_lab::error::{ErrorKind, LabError};
+use tare_report::text::{plain, plain_lines};
 
 /// Exit codes of tare. 0 is success.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,19 +54,22 @@ pub fn show(error: &anyhow::Error) -> ExitCode {
         Some(lab) => {
             let causes: String =
                 lab.causes().map(|c| format!("{dim}caused by:{dim:#} {}\n", indented(&c))).collect();
-            let hint = lab.hint.iter().map(|h| format!("{dim}hint:{dim:#} {h}\n")).collect::<String>();
-            write!(out, "{red}error:{red:#} {}\n{causes}{hint}", lab.what)
+            let hint = lab.hint.iter().map(|h| format!("{dim}hint:{dim:#} {}\n", indented(h)));
+            write!(out, "{red}error:{red:#} {}\n{causes}{}", plain(&lab.what), hint.collect::<String>())
         }
         None => {
-            let causes: String =
-                error.chain().skip(1).map(|c| format!("{dim}caused by:{dim:#} {c}\n")).collect();
-            write!(out, "{red}error:{red:#} {error}\n{causes}")
+            let causes = error
+                .chain()
+                .skip(1)
+                .map(|c| format!("{dim}caused by:{dim:#} {}\n", indented(&c.to_string())));
+            write!(out, "{red}error:{red:#} {}\n{}", plain(&error.to_string()), causes.collect::<String>())
         }
     };
     error.downcast_ref::<LabError>().map_or(Exit::Internal, |lab| lab.kind.into()).into()
 }
 
-/// A cause of several lines (a place in a TOML file) keeps its shape under its heading.
+/// A cause of several lines (a place in a TOML file) keeps its shape under its heading. What a runtime or an
+/// environment wrote may stand in it.
 fn indented(text: &str) -> String {
-    text.replace('\n', "\n  ")
+    plain_lines(text).replace('\n', "\n  ")
 }

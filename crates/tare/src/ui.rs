@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use tare_lab::session::progress::{Event, Observer};
 use tare_report::progress::{self, State};
+use tare_report::text::plain;
 
 /// Width of a table where standard output is not a terminal.
 const USUAL_WIDTH: usize = 80;
@@ -85,10 +86,10 @@ impl Observer for Progress {
         match event {
             Event::Note(note) => {
                 self.clear();
-                let _ = writeln!(io::stderr(), "note: {note}");
+                let _ = writeln!(io::stderr(), "note: {}", plain(&note));
             }
             Event::Entering { target } => {
-                let text = format!("entering {target}");
+                let text = format!("entering {}", plain(target));
                 self.draw(|_| text.clone(), || text.clone());
             }
             Event::Calibrating { done, of } => {

@@ -25,6 +25,21 @@ pub(crate) fn formatted(value: &impl Serialize, formatter: impl Formatter) -> St
     String::from_utf8(out).expect("JSON is UTF-8")
 }
 
+/// A value as JSON on many lines, for a person's terminal as well.
+pub fn pretty(value: &serde_json::Value) -> String {
+    let mut out = String::new();
+    // Outside of its strings JSON is ASCII, and they hold no line break.
+    for c in format!("{value:#}\n").chars() {
+        match is_plain(c) || c == '\n' {
+            true => out.push(c),
+            false => {
+                c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| out.push_str(&format!("\\u{unit:04x}")))
+            }
+        }
+    }
+    out
+}
+
 /// Escapes what is not plain writing, and `<`, `>` and `&`, so that the text can stand inside a page.
 struct Escaping;
 

@@ -12,6 +12,7 @@ use tare_analysis::selftest::Injected;
 use tare_data::session::Session;
 
 use self::escaping::line;
+pub use self::escaping::pretty;
 pub use self::fields::{Document, Level, Row};
 use crate::imported::Beside;
 

@@ -17,6 +17,8 @@ use tare_probes::facts;
 use tare_probes::netperf;
 use tare_probes::peer::Secret;
 use tare_probes::peer::client::PeerSession;
+use tare_report::json::pretty;
+use tare_report::text::plain;
 
 use crate::args::Check;
 use crate::failure::Exit;
@@ -93,7 +95,7 @@ fn document(found: &Findings) -> String {
         })
         .collect();
     let all = json!({ "environments": environments, "peers": peers, "machine": found.machine });
-    format!("{all:#}\n")
+    pretty(&all)
 }
 
 fn text(found: &Findings) -> String {
@@ -101,12 +103,13 @@ fn text(found: &Findings) -> String {
     let widest = found.environments.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     for (name, ready) in &found.environments {
         let _ = match ready {
-            Ok(version) => writeln!(text, "  {name:widest$}  ready      {version}"),
+            Ok(version) => writeln!(text, "  {name:widest$}  ready      {}", plain(version)),
             Err(not_ready) => {
                 let command = not_ready.command.iter();
-                let command: String =
-                    command.map(|command| format!("\n  {:widest$}             {command}", "")).collect();
-                writeln!(text, "  {name:widest$}  not ready  {}{command}", not_ready.reason)
+                let command: String = command
+                    .map(|command| format!("\n  {:widest$}             {}", "", plain(command)))
+                    .collect();
+                writeln!(text, "  {name:widest$}  not ready  {}{command}", plain(&not_ready.reason))
             }
         };
     }
@@ -115,15 +118,15 @@ fn text(found: &Findings) -> String {
     }
     for (name, tried) in &found.peers {
         let _ = match tried {
-            Ok(about) => writeln!(text, "  {name}  ready  {about}"),
-            Err(failure) => writeln!(text, "  {name}  not ready\n    {}", failure.reason),
+            Ok(about) => writeln!(text, "  {}  ready  {}", plain(name), plain(about)),
+            Err(failure) => writeln!(text, "  {}  not ready\n    {}", plain(name), plain(&failure.reason)),
         };
     }
     text.push_str("\nThis machine\n");
     for family in SHOWN {
         for (key, value) in &found.machine.0 {
             if key.split('.').next() == Some(family) {
-                let _ = writeln!(text, "  {key:24}  {value}");
+                let _ = writeln!(text, "  {:24}  {}", plain(key), plain(value));
             }
         }
     }

@@ -2,6 +2,9 @@
 
 use std::process::ExitCode;
 
+use tare_report::json::pretty;
+use tare_report::text::plain;
+
 use crate::args::Clean;
 use crate::failure::Exit;
 use crate::paths;
@@ -14,14 +17,14 @@ pub fn run(args: Clean) -> anyhow::Result<ExitCode> {
             .iter()
             .map(|o| serde_json::json!({ "thing": o.what, "left_because": o.left_because }))
             .collect();
-        anstream::println!("{:#}", serde_json::Value::Array(all));
+        anstream::print!("{}", pretty(&serde_json::Value::Array(all)));
     } else if outcomes.is_empty() {
         anstream::println!("nothing was left behind");
     }
     for outcome in outcomes.iter().filter(|_| !args.json) {
         match &outcome.left_because {
-            None => anstream::println!("removed  {}", outcome.what),
-            Some(reason) => anstream::println!("LEFT     {}: {reason}", outcome.what),
+            None => anstream::println!("removed  {}", plain(&outcome.what)),
+            Some(reason) => anstream::println!("LEFT     {}: {}", plain(&outcome.what), plain(reason)),
         }
     }
     Ok(if left == 0 { ExitCode::SUCCESS } else { Exit::Environment.into() })

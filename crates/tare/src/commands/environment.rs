@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use tare_lab::environments;
+use tare_report::text::plain;
 
 use crate::args::{Environment, EnvironmentAction};
 use crate::paths;
@@ -18,7 +19,9 @@ pub fn run(args: Environment) -> anyhow::Result<ExitCode> {
             }
             match named.ready(&programs) {
                 Ok(_) => anstream::println!("{environment} is ready"),
-                Err(not_ready) => anstream::println!("{environment} is not ready yet: {}", not_ready.reason),
+                Err(not_ready) => {
+                    anstream::println!("{environment} is not ready yet: {}", plain(&not_ready.reason))
+                }
             }
         }
         EnvironmentAction::Remove { environment } => {

@@ -8,7 +8,9 @@ use std::time::Instant;
 use serde_json::json;
 use tare_data::unit::Unit;
 use tare_lab::session::{BringUp, Caller, time_starts};
+use tare_report::json::pretty;
 use tare_report::number::Figure;
+use tare_report::text::plain;
 
 use crate::args::Check;
 use crate::failure::Exit;
@@ -51,7 +53,7 @@ fn document(all: &[BringUp]) -> String {
             })
         })
         .collect();
-    format!("{:#}\n", serde_json::Value::Array(rows))
+    pretty(&serde_json::Value::Array(rows))
 }
 
 fn table(all: &[BringUp]) -> String {
@@ -59,7 +61,7 @@ fn table(all: &[BringUp]) -> String {
     let mut text = String::new();
     let _ = writeln!(text, "{:widest$}  {:>9}  {:>9}  {:>9}  starts", "environment", "median", "min", "max");
     for one in all {
-        let _ = write!(text, "{:widest$}", one.name);
+        let _ = write!(text, "{:widest$}", plain(&one.name));
         if let Some([least, median, most]) = one.summary_ns() {
             for time in [median, least, most] {
                 let _ = write!(text, "  {:>9}", Figure::plain(time as f64, Unit::Nanoseconds).text());
@@ -67,7 +69,7 @@ fn table(all: &[BringUp]) -> String {
             let _ = write!(text, "  {}", one.times_ns.len());
         }
         if let Some(failure) = &one.failure {
-            let _ = write!(text, "  failed: {failure}");
+            let _ = write!(text, "  failed: {}", plain(&failure.to_string()));
         }
         text.push('\n');
     }
