@@ -232,6 +232,7 @@ impl Agent {
             seed: self.seed.wrapping_add(number),
             deadline_ms: DEADLINE_MS,
             slower: self.slower,
+            nonce: 0,
         };
         let ran = self.answer(request);
         if ran.is_err() {
@@ -248,7 +249,7 @@ impl Agent {
         let (mut batches, mut first_ns, mut begun_ns) = (Vec::new(), None, None);
         let (inside, ended_ns) = loop {
             match self.stream.receive(deadline)? {
-                Frame::Begun { trial, clock_ns } if trial == number => begun_ns = Some(clock_ns),
+                Frame::Begun { trial, clock_ns, .. } if trial == number => begun_ns = Some(clock_ns),
                 Frame::Batch { trial, batch } if trial == number => {
                     first_ns.get_or_insert_with(|| began.elapsed().as_nanos() as u64);
                     batches.push(batch);

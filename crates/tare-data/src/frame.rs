@@ -15,7 +15,7 @@ use crate::failure::Failure;
 use crate::session::Interference;
 
 /// Version of the agent protocol; an agent of another is refused.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
 /// What every frame begins with.
 pub const MARKER: &str = "@tare1 ";
 /// Longest line that is read as a frame: a full histogram fits several times.
@@ -35,8 +35,9 @@ pub enum Frame {
     Description { facts: Facts, places: BTreeMap<String, Facts> },
     /// Answer to `Carry`.
     Carried { failure: Option<Failure> },
-    /// First frame of a trial. From here to its last frame both clocks run over the same stretch.
-    Begun { trial: u64, clock_ns: u64 },
+    /// First frame of a trial, with the nonce of its request. From here to its last frame both clocks run over the
+    /// same stretch.
+    Begun { trial: u64, nonce: u64, clock_ns: u64 },
     /// One batch of a trial.
     Batch { trial: u64, batch: Batch },
     /// Last frame of a trial that went well.

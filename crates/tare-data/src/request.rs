@@ -65,6 +65,8 @@ pub struct TrialRequest {
     /// Share by which the trial works longer on purpose, in everything that it times; 0 in an ordinary one.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub slower: f64,
+    /// Drawn for this request alone, and echoed by the trial's first frame: an answer that was made before is not one.
+    pub nonce: u64,
 }
 
 /// How much a trial does. Decided once for a session, so that every environment does the same.

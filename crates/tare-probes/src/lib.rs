@@ -9,6 +9,7 @@
 pub mod agent;
 
 pub mod carried;
+mod counts;
 
 pub mod facts;
 pub mod harness;
@@ -21,6 +22,7 @@ pub mod peer;
 pub mod probe;
 pub mod probes;
 
+pub use counts::Count;
 pub use probe::Probe;
 pub use probes::PROBES;
 

@@ -105,6 +105,7 @@ fn request(name: &str, place: Option<&Path>) -> TrialRequest {
         seed: 7,
         deadline_ms: 10_000,
         slower: 0.0,
+        nonce: 0,
     }
 }
 

@@ -303,6 +303,7 @@ fn measure(peer: &Peer, probe: &str, parameters: &[(&str, &str)]) -> Result<Vec<
         seed: 7,
         deadline_ms: 60_000,
         slower: 0.0,
+        nonce: 0,
     };
     let mut batches = Vec::new();
     let mut sink = |batch| batches.push(batch);

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
+use rustix::rand::{GetRandomFlags, getrandom};
 use tare_data::batch::{Batch, HELD, OUTSIDE, Sample};
 use tare_data::facts::Facts;
 use tare_data::failure::{Failure, FailureKind};
@@ -20,6 +21,7 @@ use crate::host::mounts;
 use crate::ownership::clean;
 use crate::ownership::workspace::SessionWorkspace;
 use crate::session::arena::{Arena, Outcome, Started};
+use crate::session::claims::Claims;
 use crate::session::entered::{self, Entered, PATIENCE};
 use crate::session::link::{Arrived, Link, LinkError};
 use crate::session::peers::{HostPeers, Peers};
@@ -151,7 +153,8 @@ impl Arena for LiveArena<'_> {
         };
         let mut link = Link::new(input.into(), output.into(), Some(errors.into()), self.interrupted);
         let own = entered.places.get(OWN);
-        let greeted = greet(&mut link).and_then(|at| carry(&mut link, own, &self.carried).map(|()| at));
+        let greeted =
+            greet(&mut link).and_then(|at| carry(&mut link, own, &self.carried).map(|()| at));
         let hello = greeted.and_then(|at| match &target.described {
             Some(described) => Ok((at, described.clone())),
             None => describe(&mut link, &entered.places).map(|described| (at, described)),
@@ -197,10 +200,16 @@ impl Arena for LiveArena<'_> {
             return Outcome { failure: Some(failure), lost: true, ..Default::default() };
         };
         inside.link.take_notes();
+        let nonce = match fresh_nonce() {
+            Ok(nonce) => nonce,
+            Err(failure) => return Outcome { failure: Some(failure), ..Default::default() },
+        };
+        let request = &TrialRequest { nonce, ..request.clone() };
         let watch = Watch::start();
         let request = &TrialRequest { slower: target.resolved.ready.slower, ..request.clone() };
         let mut trial = Listening {
             request,
+            claims: Claims::new(request, Instant::now()),
             sink,
             batches: 0,
             memory: HeldMemory::default(),
@@ -294,13 +303,24 @@ fn describe(
     }
 }
 
+/// What nobody can have answered yet.
+fn fresh_nonce() -> Result<u64, Failure> {
+    let mut bytes = [0; 8];
+    match getrandom(&mut bytes, GetRandomFlags::empty()) {
+        Ok(_) => Ok(u64::from_le_bytes(bytes)),
+        Err(e) => Err(Failure::new(FailureKind::Broken, format!("the host has no random bytes: {e}"))),
+    }
+}
+
 /// A trial as the host sees it.
 struct Listening<'t> {
     request: &'t TrialRequest,
+    claims: Claims<'t>,
     sink: &'t mut dyn FnMut(&Batch),
     batches: usize,
     memory: HeldMemory,
-    /// The first frame: the agent's clock, and when it arrived.
+    /// The first frame, with the request's nonce: the agent's clock, and when it arrived. What came before is not an
+    /// answer to this request.
     begun: Option<(u64, Instant)>,
     outcome: Outcome,
 }
@@ -314,8 +334,10 @@ impl Listening<'_> {
             let Arrived { frame, at } = link.receive(deadline)?;
             let ours = |trial: u64| trial == self.request.trial;
             match frame {
-                Frame::Begun { trial, clock_ns } if ours(trial) => self.begun = Some((clock_ns, at)),
-                Frame::Batch { trial, batch } if ours(trial) => {
+                Frame::Begun { trial, nonce, clock_ns } if ours(trial) && nonce == self.request.nonce => {
+                    self.begun = Some((clock_ns, at));
+                }
+                Frame::Batch { trial, batch } if ours(trial) && self.begun.is_some() => {
                     self.batches += 1;
                     if self.batches > MOST_BATCHES {
                         return Err(LinkError::Unruly(format!("more than {MOST_BATCHES} batches")));
@@ -324,11 +346,14 @@ impl Listening<'_> {
                         return Err(LinkError::Unruly("a value that only the host measures".into()));
                     }
                     (self.sink)(&batch);
+                    if let Err(failure) = self.claims.check(&batch, at) {
+                        self.outcome.failure.get_or_insert(failure);
+                    }
                     if let Some(taken) = self.memory.look(&batch, available_bytes) {
                         (self.sink)(&taken);
                     }
                 }
-                Frame::Done { trial, interference, clock_ns } if ours(trial) => {
+                Frame::Done { trial, interference, clock_ns } if ours(trial) && self.begun.is_some() => {
                     self.outcome.inside = interference;
                     self.end(clock_ns, at);
                     return Ok(());
@@ -339,7 +364,7 @@ impl Listening<'_> {
                     return Ok(());
                 }
                 Frame::Bye => return Err(LinkError::Ended),
-                // A late frame of an earlier trial.
+                // A late frame of an earlier trial, or one that no request asked for.
                 _ => {}
             }
         }

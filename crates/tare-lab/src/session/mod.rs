@@ -4,6 +4,7 @@ mod amount;
 mod arena;
 mod bring_up;
 mod budget;
+mod claims;
 pub mod entered;
 pub mod link;
 mod live;

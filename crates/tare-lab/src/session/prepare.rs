@@ -362,7 +362,8 @@ pub fn trial_request(
         })?),
     };
     let peer = case.peer.as_deref().map(|name| route(name, started)).transpose()?;
-    Ok(TrialRequest { trial, case: case.clone(), amount, directory, peer, seed, deadline_ms, slower: 0.0 })
+    let case = case.clone();
+    Ok(TrialRequest { trial, case, amount, directory, peer, seed, deadline_ms, slower: 0.0, nonce: 0 })
 }
 
 /// How the environment reaches a peer.

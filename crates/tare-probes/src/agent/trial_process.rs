@@ -30,7 +30,7 @@ pub fn run(program: &Path, carried: Option<&Path>) -> io::Result<()> {
     }
     // The default action of SIGALRM ends the process, whatever it waits for.
     set_alarm(request.deadline_ms.clamp(1, LONGEST_DEADLINE_MS));
-    send(&Frame::Begun { trial: request.trial, clock_ns: now_ns() })?;
+    send(&Frame::Begun { trial: request.trial, nonce: request.nonce, clock_ns: now_ns() })?;
     let frame = match measure(program, &request, carried)? {
         Ok(interference) => Frame::Done { trial: request.trial, interference, clock_ns: now_ns() },
         Err(failure) => Frame::Failed { trial: request.trial, failure, clock_ns: now_ns() },

@@ -35,7 +35,7 @@ pub static PROBE: Probe = Probe {
 };
 
 const MODULES: u64 = 8;
-const MILLIONS_A_PASS: u64 = 10;
+pub(crate) const MILLIONS_A_PASS: u64 = 10;
 /// The first module's loop is this many times as long.
 const N1_LONGER: u64 = 10;
 const T: f64 = 0.499_999_75;

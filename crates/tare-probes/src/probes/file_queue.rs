@@ -105,6 +105,11 @@ struct QueueSettings {
     engine: IoEngine,
 }
 
+/// Requests of one operation; none where the parameters cannot be read.
+pub(crate) fn requests_an_operation(parameters: &Parameters) -> Option<u64> {
+    QueueSettings::from_parameters(parameters).ok().map(|settings| settings.requests_an_operation())
+}
+
 impl QueueSettings {
     /// One operation is several fillings of all queues, so that the depth measured is the depth requested.
     fn requests_an_operation(&self) -> u64 {

@@ -41,6 +41,9 @@ mod time_spin;
 mod time_wakeup;
 mod user_command;
 
+pub(crate) use cpu_whetstone::MILLIONS_A_PASS;
+pub(crate) use file_queue::requests_an_operation;
+pub(crate) use sys_mix::CALLS_A_TURN;
 pub use user_command::{LONGEST_TIMEOUT_S, USER, USER_COMMAND, is_name};
 
 /// Every probe. A test compares this list with the folder.

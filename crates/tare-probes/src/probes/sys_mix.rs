@@ -7,7 +7,7 @@ use crate::harness::syscall::{close, dup, getpid, getuid, umask};
 use crate::probe::prelude::*;
 
 /// Calls a turn.
-const CALLS: u64 = 5;
+pub(crate) const CALLS_A_TURN: u64 = 5;
 /// The mask that each turn sets; setting it again gives it back, which is the proof of the call.
 const MASK: usize = 0o22;
 
@@ -31,7 +31,7 @@ pub static PROBE: Probe = Probe {
             let (stopwatch, right) =
                 turns(operations, pipe.as_fd(), pid, uid).map_err(|e| broken("dup and close", e))?;
             prove("turns answered right", right, operations)?;
-            report.throughput("call", operations * CALLS, &stopwatch);
+            report.throughput("call", operations * CALLS_A_TURN, &stopwatch);
             report.throughput("turn", operations, &stopwatch);
             Ok(())
         })

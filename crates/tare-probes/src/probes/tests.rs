@@ -10,6 +10,7 @@ use tare_data::peer::Peer;
 use tare_data::request::{Amount, TrialRequest};
 
 use crate::PROBES;
+use crate::counts::Count;
 use crate::find;
 use crate::harness::folder::Folder;
 use crate::harness::trial::Trial;
@@ -35,6 +36,7 @@ pub fn request(probe: &Probe, parameters: &[(&str, &str)]) -> TrialRequest {
         seed: 7,
         deadline_ms: 10_000,
         slower: 0.0,
+        nonce: 0,
     }
 }
 
@@ -94,6 +96,11 @@ fn every_probe_does_23_operations_and_proves_them() {
         assert!(warm.iter().any(|b| b.series == headline), "{} has no {headline}", probe.name);
         for batch in warm.iter().filter(|b| !matches!(b.sample, Sample::Gauge { .. })) {
             assert!(operations(batch) > 0, "{} did nothing in {}", probe.name, batch.series);
+        }
+        for batch in batches.iter().filter(|b| !matches!(b.sample, Sample::Gauge { .. })) {
+            let demanded = if batch.phase == Phase::Cold { 1 } else { 23 };
+            let count = Count::of(&request(probe, &[]).case, &batch.series, demanded);
+            assert!(count.holds(operations(batch)), "{} {}: {count:?}", probe.name, batch.series);
         }
         let series: BTreeSet<&str> = batches.iter().map(|b| b.series.as_str()).collect();
         for metric in probe.metrics {

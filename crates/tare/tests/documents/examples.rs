@@ -229,6 +229,7 @@ fn requests() -> Vec<Request> {
         seed: 1234,
         deadline_ms: 5_000,
         slower: 0.0,
+        nonce: 81_985_529_216_486_895,
     };
     let places = BTreeMap::from([("own".to_owned(), "/own".to_owned())]);
     let piece = Piece {
@@ -254,7 +255,7 @@ fn frames() -> Vec<Frame> {
         Frame::Hello { protocol: PROTOCOL, version: VERSION.into(), clock_ns: 88_119_000_000 },
         Frame::Description { facts: facts(&[("kernel.release", "6.12.0")]), places },
         Frame::Carried { failure: None },
-        Frame::Begun { trial: 7, clock_ns: 88_129_000_000 },
+        Frame::Begun { trial: 7, nonce: 81_985_529_216_486_895, clock_ns: 88_129_000_000 },
         Frame::Batch { trial: 7, batch },
         Frame::Done { trial: 7, interference: interference(), clock_ns: 88_131_000_000 },
         Frame::Failed { trial: 8, failure, clock_ns: 93_131_000_000 },

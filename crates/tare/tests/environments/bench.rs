@@ -246,6 +246,7 @@ impl Spoken {
             seed: 1,
             deadline_ms: WAIT.as_millis() as u64,
             slower: 0.0,
+            nonce: 0,
         }));
         loop {
             match self.frame() {
@@ -272,6 +273,7 @@ impl Spoken {
             seed: 1,
             deadline_ms: WAIT.as_millis() as u64,
             slower: 0.0,
+            nonce: 0,
         }));
         loop {
             match self.frame() {

@@ -1,0 +1,43 @@
+//! Counts: how many operations a batch may report of those that a trial's amount demands. The host holds them against
+//! what an environment sends.
+
+use tare_data::names::Case;
+
+use crate::probes::{CALLS_A_TURN, MILLIONS_A_PASS, requests_an_operation};
+
+/// Operations of a batch of a series.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Count {
+    Exactly(u64),
+    /// As many were begun, and some have no answer, or are of another kind.
+    AtMost(u64),
+    /// The case's parameters fix the work, or time does, and not the amount.
+    Free,
+}
+
+impl Count {
+    /// What a batch of `operations` reports in a series.
+    pub fn of(case: &Case, series: &str, operations: u64) -> Count {
+        match (case.probe.as_str(), series) {
+            ("time.spin" | "proc.thread_hold" | "proc.fork_hold" | "file.seq", _) => Count::Free,
+            ("file.random", "read" | "write" | "fsync") => Count::Free,
+            ("file.queue", _) => match requests_an_operation(&case.parameters) {
+                Some(requests) => Count::Exactly(operations.saturating_mul(requests)),
+                None => Count::Free,
+            },
+            ("net.rr" | "net.stream", "connect") => Count::AtMost(1),
+            ("net.rr", _) => Count::AtMost(operations),
+            ("cpu.whetstone", "million") => Count::Exactly(operations.saturating_mul(MILLIONS_A_PASS)),
+            ("sys.mix", "call") => Count::Exactly(operations.saturating_mul(CALLS_A_TURN)),
+            _ => Count::Exactly(operations),
+        }
+    }
+
+    pub fn holds(self, operations: u64) -> bool {
+        match self {
+            Count::Exactly(count) => operations == count,
+            Count::AtMost(count) => operations <= count,
+            Count::Free => true,
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! A liar: a runtime that stands between and makes up what it sends. Nothing of that is believed or reaches a terminal.
+
+use std::fs::{self, Permissions};
+use std::io::{BufRead, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::time::{Duration, Instant};
+
+use tare_data::batch::{Batch, CALIBRATION, Phase, Sample};
+use tare_data::facts::Facts;
+use tare_data::frame::{Frame, PROTOCOL, decode, encode};
+use tare_data::request::{Amount, Request, TrialRequest};
+use tare_data::session::Interference;
+
+use crate::program::{Program, Said};
+
+/// Variable that makes this program a liar, and chooses its lie.
+const LIE: &str = "TARE_TEST_LIE";
+/// What must reach no terminal: a title, a cleared screen, a C1 control, text from right to left.
+const ESCAPES: &str = "\u{1b}]0;owned\u{7}\u{1b}[2J\u{9b}2J\u{202e}txt\u{2066}";
+/// What an operation takes, as it says.
+const EACH_NS: u64 = 1_000;
+/// Trials that are answered before they are requested.
+const AHEAD: u64 = 400;
+/// Operations of such an answer, and nanoseconds.
+const EARLY: u64 = 10_007;
+
+fn send(frame: &Frame) {
+    let mut out = std::io::stdout().lock();
+    out.write_all(encode(frame).as_bytes()).and_then(|()| out.flush()).unwrap();
+}
+
+fn batch(series: &str, phase: Phase, operations: u64, elapsed_ns: u64) -> Batch {
+    let sample = Sample::Throughput { operations, bytes: 0, elapsed_ns };
+    Batch { series: series.into(), phase, started_ns: 0, sample }
+}
+
+/// Answers as an agent does, having waited as long as it claims that the work took; with the chosen lie.
+fn answer(request: &TrialRequest, lie: &str, began: Instant) {
+    let clock_ns = || began.elapsed().as_nanos() as u64;
+    let trial = request.trial;
+    send(&Frame::Begun { trial, nonce: request.nonce, clock_ns: clock_ns() });
+    match request.amount {
+        Amount::Operations { batch: operations, batches } => {
+            for (phase, operations) in
+                std::iter::once((Phase::Cold, 1)).chain((0..batches).map(|_| (Phase::Warm, operations)))
+            {
+                let elapsed_ns = operations * EACH_NS;
+                std::thread::sleep(Duration::from_nanos(elapsed_ns));
+                let (operations, elapsed_ns) = match (lie, phase) {
+                    ("count", Phase::Warm) => (operations * 1000, elapsed_ns),
+                    ("ages", Phase::Warm) => (operations, u64::MAX / 4),
+                    _ => (operations, elapsed_ns),
+                };
+                send(&Frame::Batch { trial, batch: batch("call", phase, operations, elapsed_ns) });
+            }
+        }
+        _ => {
+            for operations in [1000, 2000] {
+                let elapsed_ns = operations * EACH_NS;
+                std::thread::sleep(Duration::from_nanos(elapsed_ns));
+                for series in ["call", CALIBRATION] {
+                    send(&Frame::Batch { trial, batch: batch(series, Phase::Warm, operations, elapsed_ns) });
+                }
+            }
+        }
+    }
+    send(&Frame::Done { trial, interference: Interference::default(), clock_ns: clock_ns() });
+}
+
+/// What the liar does; nothing when this program is not one.
+#[test]
+fn act() {
+    let Ok(lie) = std::env::var(LIE) else { return };
+    let began = Instant::now();
+    println!();
+    if lie == "escapes at start" {
+        eprintln!("{ESCAPES}");
+        std::process::exit(1);
+    }
+    let version = env!("CARGO_PKG_VERSION");
+    let version = if lie == "escapes in version" { format!("{version}{ESCAPES}") } else { version.into() };
+    send(&Frame::Hello { protocol: PROTOCOL, version, clock_ns: 0 });
+    let mut facts = Facts::default();
+    facts.note("kernel.release", format!("6{}", if lie == "escapes in facts" { ESCAPES } else { "" }));
+    for line in std::io::stdin().lock().lines().map_while(Result::ok) {
+        match decode::<Request>(&line) {
+            Some(Request::Describe { places }) => {
+                let places = places.into_keys().map(|name| (name, Facts::default())).collect();
+                send(&Frame::Description { facts: facts.clone(), places });
+            }
+            Some(Request::Trial(request)) => {
+                answer(&request, &lie, began);
+                if lie == "ahead" {
+                    // The next ones are answered now, as fast as can be.
+                    for number in request.trial + 1..request.trial + AHEAD {
+                        ahead(&TrialRequest { trial: number, ..request.clone() });
+                    }
+                }
+            }
+            Some(Request::Leave) => break,
+            _ => {}
+        }
+    }
+    send(&Frame::Bye);
+    std::process::exit(0);
+}
+
+fn ahead(request: &TrialRequest) {
+    let trial = request.trial;
+    send(&Frame::Begun { trial, nonce: request.nonce, clock_ns: 0 });
+    for number in 0..8 {
+        let phase = if number == 0 { Phase::Cold } else { Phase::Warm };
+        send(&Frame::Batch { trial, batch: batch("call", phase, EARLY, EARLY) });
+    }
+    send(&Frame::Done { trial, interference: Interference::default(), clock_ns: 100_000 });
+}
+
+/// A program's command with a lying runtime as an environment.
+fn lying(program: &Program, lie: &str, arguments: &[&str]) -> Said {
+    let runtime = program.path("liar.html");
+    let me = std::env::current_exe().unwrap();
+    let script = format!(
+        "#!/bin/sh\ncase \"$1\" in --version) echo liar 1; exit;; esac\nexec {} --exact liar::act --nocapture\n",
+        me.display()
+    );
+    fs::write(&runtime, script).unwrap();
+    fs::set_permissions(&runtime, Permissions::from_mode(0o755)).unwrap();
+    let specification = format!("oci:{}", runtime.display());
+    let arguments: Vec<String> = arguments.iter().map(|word| word.replace("LIAR", &specification)).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    Said::of(program.command(&arguments).env(LIE, lie).output().unwrap())
+}
+
+fn clean(text: &str) -> bool {
+    let bidirectional = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    !text.chars().any(|c| (c.is_control() && c != '\n') || bidirectional(c))
+}
+
+#[test]
+fn what_an_environment_writes_reaches_no_terminal_raw() {
+    for lie in ["escapes at start", "escapes in version"] {
+        let program = Program::new();
+        // As the reference it ends the session, as another environment it is a note.
+        let only = ["--only", "sys.getppid", "--rounds", "2"];
+        let reference =
+            lying(&program, lie, &[&["run", "--in", "LIAR", "--against", "LIAR"][..], &only].concat());
+        assert_eq!(reference.code, Some(3), "{reference:?}");
+        let times = lying(&program, lie, &["check", "--time", "--in", "LIAR"]);
+        for said in [reference, times] {
+            assert!(clean(&said.err) && clean(&said.out), "{lie}: {said:?}");
+            assert!(said.err.contains("owned") || said.out.contains("owned"), "{lie}: {said:?}");
+        }
+    }
+}
+
+#[test]
+fn a_failed_environment_is_noted_without_its_escapes() {
+    let program = Program::new();
+    let only = ["--only", "sys.getppid", "--rounds", "2"];
+    let said = lying(&program, "escapes at start", &[&["run", "--in", "native,LIAR"][..], &only].concat());
+    assert!(clean(&said.err) && clean(&said.out), "{said:?}");
+    assert!(said.err.contains("owned"), "{said:?}");
+}
+
+/// The failures of a session with a liar in it, and how many of its verdicts stand.
+fn session(lie: &str) -> (Program, Said, Vec<String>) {
+    let program = Program::new();
+    let arguments = [
+        "run",
+        "--json",
+        "--in",
+        "native,LIAR",
+        "--only",
+        "sys.getppid",
+        "--rounds",
+        "30",
+        "--record",
+        "s.tare",
+    ];
+    let said = lying(&program, lie, &arguments);
+    let recording = tare_record::read(&program.path("s.tare"));
+    let trials = recording.map(|recording| recording.session.trials).unwrap_or_default();
+    let liar = trials.iter().filter(|trial| !trial.target.starts_with("native"));
+    let failures = liar.map(|trial| match &trial.failure {
+        Some(failure) => format!("{:?}: {}", failure.kind, failure.reason),
+        None => String::new(),
+    });
+    let failures = failures.collect();
+    (program, said, failures)
+}
+
+#[test]
+fn a_count_that_the_plan_did_not_fix_is_wrong_work() {
+    let (_program, said, failures) = session("count");
+    assert!(!failures.is_empty(), "{said:?}");
+    assert!(failures.iter().all(|failure| failure.starts_with("WrongWork")), "{failures:?}");
+}
+
+#[test]
+fn a_time_that_the_host_did_not_see_pass_is_wrong_work() {
+    let (_program, said, failures) = session("ages");
+    assert!(!failures.is_empty(), "{said:?}");
+    assert!(failures.iter().all(|failure| failure.starts_with("WrongWork")), "{failures:?}");
+}
+
+#[test]
+fn an_answer_before_its_request_is_not_one() {
+    let (program, said, failures) = session("ahead");
+    // What came ahead is passed over; the answers that follow their requests count.
+    assert!(failures.len() >= 30, "{said:?}");
+    let trials = tare_record::read(&program.path("s.tare")).unwrap().session.trials;
+    let early = Sample::Throughput { operations: EARLY, bytes: 0, elapsed_ns: EARLY };
+    let believed = trials.iter().filter(|trial| trial.batches.iter().any(|batch| batch.sample == early));
+    assert_eq!(believed.count(), 0);
+    assert!(failures.iter().all(String::is_empty), "{failures:?}");
+}
+
+#[test]
+fn an_honest_runtime_of_another_make_is_believed() {
+    let (_program, said, failures) = session("nothing");
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(!failures.is_empty() && failures.iter().all(String::is_empty), "{failures:?}");
+}
+
+#[test]
+fn facts_in_json_hold_no_control_or_direction_raw() {
+    let program = Program::new();
+    let arguments =
+        ["run", "--facts", "--json", "--in", "native,LIAR", "--only", "sys.getppid", "--rounds", "2"];
+    let said = lying(&program, "escapes in facts", &arguments);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(clean(&said.out), "{said:?}");
+    assert!(said.out.contains("\\u009b") && said.out.contains("\\u202e"), "{said:?}");
+}
