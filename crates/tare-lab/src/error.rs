@@ -26,6 +26,8 @@ pub enum ErrorKind {
     /// A file or folder cannot be read or written, or the disk is full.
     Storage,
     Record,
+    /// This machine lacks what a session itself needs: descriptors, memory, processes.
+    Host,
     Interrupted,
 }
 
@@ -67,6 +69,22 @@ impl LabError {
         self.because(Step { what: what.into(), cause: cause.into() })
     }
 
+    /// This error where the host itself is at fault, not an environment: its disk, or what it has no more of.
+    pub(crate) fn of_host(mut self) -> Option<Self> {
+        let first: Option<&(dyn Error + 'static)> = self.source();
+        let exhausted = successors(first, |cause| source(*cause))
+            .filter_map(|cause| cause.downcast_ref::<std::io::Error>()?.raw_os_error())
+            .any(|code| [libc::EMFILE, libc::ENFILE, libc::ENOMEM, libc::EAGAIN].contains(&code));
+        match self.kind {
+            ErrorKind::Storage | ErrorKind::Host => Some(self),
+            _ if exhausted => {
+                self.kind = ErrorKind::Host;
+                Some(self)
+            }
+            _ => None,
+        }
+    }
+
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
@@ -81,6 +99,10 @@ impl LabError {
             None => cause.to_string(),
         })
     }
+}
+
+fn source<'a>(cause: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'static)> {
+    cause.source()
 }
 
 /// The cause of a cause; a step has printed its own already.

@@ -39,6 +39,7 @@ impl From<ErrorKind> for Exit {
             ErrorKind::Environment => Exit::Environment,
             ErrorKind::Storage => Exit::Storage,
             ErrorKind::Record => Exit::Record,
+            ErrorKind::Host => Exit::Internal,
             ErrorKind::Interrupted => Exit::Interrupted,
         }
     }

@@ -9,6 +9,8 @@ use tare_data::peer::Peer;
 use tare_data::request::TrialRequest;
 use tare_data::session::Interference;
 
+use crate::error::LabError;
+
 /// What a start of an environment gave.
 #[derive(Clone, Debug, Default)]
 pub struct Started {
@@ -56,4 +58,10 @@ pub trait Arena {
 
     /// Leaves an environment; nothing of it is left.
     fn leave(&mut self, target: usize);
+
+    /// What the host itself could not do in a start or a trial that failed: that is no fault of the environment, and the
+    /// session ends. Taken by the call.
+    fn host_failure(&mut self) -> Option<LabError> {
+        None
+    }
 }

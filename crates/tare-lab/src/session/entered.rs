@@ -49,7 +49,7 @@ pub fn enter(specification: &str, ready: &Ready, session: &SessionWorkspace) -> 
     let child = command.spawn().map_err(|e| {
         let what = format!("cannot enter {specification}");
         LabError::new(ErrorKind::Environment, what)
-            .because(format!("{}: {e}", command.get_program().display()))
+            .while_doing(command.get_program().display().to_string(), e)
     })?;
     let mut entered = Entered { child, host, places, outside, workspace, left: false };
     let pid = entered.child.id();

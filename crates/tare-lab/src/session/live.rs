@@ -33,6 +33,8 @@ use crate::study::user_command::{CarriedFile, carry};
 /// An environment may take this long to its first frame: QEMU boots in 3 s on an emulated processor,
 /// and a loaded machine is several times slower.
 const START_DEADLINE: Duration = Duration::from_secs(60);
+/// However little of a budget is left, an environment may take this long: most need less than a second.
+const START_LEAST: Duration = Duration::from_secs(10);
 /// Describing takes measurements of the clock and of every place.
 const DESCRIBE_DEADLINE: Duration = Duration::from_secs(30);
 /// The trial ends itself at its own deadline; the host gives the news this long to arrive.
@@ -52,6 +54,10 @@ pub struct LiveArena<'a> {
     carried: Vec<CarriedFile>,
     /// What could not be removed.
     left: Vec<clean::Outcome>,
+    /// When the session's budget is spent; none where it has no budget.
+    until: Option<Instant>,
+    /// What the host itself could not do.
+    host_failure: Option<LabError>,
 }
 
 struct LiveTarget<'a> {
@@ -84,7 +90,31 @@ impl<'a> LiveArena<'a> {
             host_peers: HostPeers::new(workspace),
             carried: Vec::new(),
             left: Vec::new(),
+            until: None,
+            host_failure: None,
         }
+    }
+
+    /// The same in a session that is to end then: a start that hangs does not outlast its budget by much.
+    pub fn until(mut self, until: Option<Instant>) -> Self {
+        self.until = until;
+        self
+    }
+
+    /// Until when a start may take.
+    fn start_deadline(&self) -> Instant {
+        let now = Instant::now();
+        let budgeted = self.until.map_or(START_DEADLINE, |until| until.saturating_duration_since(now));
+        now + budgeted.clamp(START_LEAST, START_DEADLINE)
+    }
+
+    /// The failure that an error is to the session; where it is the host's own, the session ends with it.
+    fn died(&mut self, error: LabError) -> Failure {
+        let failure = Failure::new(FailureKind::Died, error.to_string());
+        if let Some(error) = error.of_host() {
+            self.host_failure.get_or_insert(error);
+        }
+        failure
     }
 
     /// The same, with ways to the peers that the user named.
@@ -141,20 +171,21 @@ impl Arena for LiveArena<'_> {
 
     fn start(&mut self, index: usize) -> Result<Started, Failure> {
         self.leave(index);
-        let target = &mut self.targets[index];
-        let Resolved { target: Target { specification, .. }, ready } = &target.resolved;
-        let died = |e: LabError| Failure::new(FailureKind::Died, e.to_string());
-        let began = Instant::now();
-        let mut entered = entered::enter(specification, ready, self.workspace).map_err(died)?;
+        let Resolved { target: Target { specification, .. }, ready } = &self.targets[index].resolved;
+        let (began, deadline) = (Instant::now(), self.start_deadline());
+        let mut entered =
+            entered::enter(specification, ready, self.workspace).map_err(|error| self.died(error))?;
         let (Some(input), Some(output), Some(errors)) =
             (entered.child.stdin.take(), entered.child.stdout.take(), entered.child.stderr.take())
         else {
             return Err(Failure::new(FailureKind::Died, "the environment has no streams"));
         };
         let mut link = Link::new(input.into(), output.into(), Some(errors.into()), self.interrupted);
+        let target = &mut self.targets[index];
+        let Resolved { ready, .. } = &target.resolved;
         let own = entered.places.get(OWN);
         let greeted =
-            greet(&mut link).and_then(|at| carry(&mut link, own, &self.carried).map(|()| at));
+            greet(&mut link, deadline).and_then(|at| carry(&mut link, own, &self.carried).map(|()| at));
         let hello = greeted.and_then(|at| match &target.described {
             Some(described) => Ok((at, described.clone())),
             None => describe(&mut link, &entered.places).map(|described| (at, described)),
@@ -228,6 +259,10 @@ impl Arena for LiveArena<'_> {
         outcome
     }
 
+    fn host_failure(&mut self) -> Option<LabError> {
+        self.host_failure.take()
+    }
+
     fn leave(&mut self, index: usize) {
         let Some(Inside { entered, mut link }) = self.targets[index].inside.take() else { return };
         // An environment that does not take the request is not waited for.
@@ -271,8 +306,8 @@ fn ways(
 }
 
 /// Waits for the agent's first frame, and checks that it is the same agent.
-fn greet(link: &mut Link<'_>) -> Result<Instant, Failure> {
-    let arrived = link.receive(Instant::now() + START_DEADLINE).map_err(|e| e.failure("first frame"))?;
+fn greet(link: &mut Link<'_>, deadline: Instant) -> Result<Instant, Failure> {
+    let arrived = link.receive(deadline).map_err(|e| e.failure("first frame"))?;
     match arrived.frame {
         Frame::Hello { protocol, version, .. } => {
             let ours = env!("CARGO_PKG_VERSION");

@@ -77,6 +77,9 @@ pub fn enter_all(
     for (index, target) in targets.iter().enumerate() {
         observer.event(Event::Entering { target: &target.name });
         let started = arena.start(index);
+        if let Some(error) = arena.host_failure() {
+            return Err(error);
+        }
         match &started {
             Ok(started) => writer.append(&Entry::Facts(TargetFacts {
                 target: target.name.clone(),
@@ -397,6 +400,9 @@ fn calibrate(
     let elapsed_ns = arena.now_ns() - began_ns;
     if outcome.interrupted {
         return Err(LabError::interrupted());
+    }
+    if let Some(error) = arena.host_failure() {
+        return Err(error);
     }
     if outcome.lost {
         // The next case deserves a living environment; if it cannot be had, its own calibration fails.

@@ -176,7 +176,7 @@ impl<'a> Rounds<'a> {
     fn round(&mut self, round: u32) -> Result<(), Stop> {
         let open = self.open_cases();
         if round >= self.resumed.round {
-            self.start_again(round);
+            self.start_again(round)?;
         }
         for index in order::cases(self.session.plan.seed, round, open.len()) {
             let case = open[index];
@@ -217,19 +217,20 @@ impl<'a> Rounds<'a> {
     }
 
     /// Enters environments afresh whose starts have seen their share of rounds.
-    fn start_again(&mut self, round: u32) {
+    fn start_again(&mut self, round: u32) -> Result<(), LabError> {
         for index in 0..self.targets.len() {
             let share = self.pilot.rounds_a_start.get(index).copied().unwrap_or(1);
             let used = self.targets[index].rounds >= share;
             if round > 0 && used && self.pilot.started[index].is_ok() && self.is_open(index) {
-                self.enter(index);
+                self.enter(index)?;
             }
             self.targets[index].rounds += 1;
         }
+        Ok(())
     }
 
     /// Enters an environment afresh; gives it up when that fails too often in a row.
-    fn enter(&mut self, index: usize) {
+    fn enter(&mut self, index: usize) -> Result<(), LabError> {
         while self.targets[index].lost < MOST_LOST_STARTS {
             self.targets[index].start += 1;
             match self.arena.start(index) {
@@ -237,9 +238,10 @@ impl<'a> Rounds<'a> {
                     self.pilot.started[index] = Ok(started);
                     self.targets[index].rounds = 0;
                     self.targets[index].lost = 0;
-                    return;
+                    return Ok(());
                 }
                 Err(failure) => {
+                    self.arena.host_failure().map_or(Ok(()), Err)?;
                     self.targets[index].lost += 1;
                     if self.targets[index].lost == MOST_LOST_STARTS {
                         let target = &self.session.plan.targets[index].name;
@@ -249,6 +251,7 @@ impl<'a> Rounds<'a> {
                 }
             }
         }
+        Ok(())
     }
 
     /// One round of one case: a trial in every environment that is still open, in the order of its Williams row.
@@ -299,7 +302,7 @@ impl<'a> Rounds<'a> {
         }
         if outcome.lost {
             self.targets[cell.target].lost = 0;
-            self.enter(cell.target);
+            self.enter(cell.target)?;
         }
         let end = End {
             trial,
@@ -361,7 +364,7 @@ impl<'a> Rounds<'a> {
             batches.push(batch.clone());
         });
         written.map_err(LabError::from)?;
-        Ok(outcome)
+        self.arena.host_failure().map_or(Ok(outcome), |error| Err(error.into()))
     }
 
     /// Shows how far the session is, before a trial.

@@ -8,7 +8,7 @@ mod request;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rustix::rand::{GetRandomFlags, getrandom};
 use tare_analysis::gate::Condition;
@@ -21,6 +21,7 @@ use tare_record::{Entry, Writer};
 use crate::error::{ErrorKind, LabError};
 use crate::ownership::clean::{self, Outcome};
 use crate::ownership::workspace::{SessionWorkspace, Setting};
+use crate::session::arena::Arena;
 use crate::session::bring_up::{self, BringUp};
 use crate::session::live::LiveArena;
 use crate::session::peers::Peers;
@@ -75,6 +76,7 @@ pub fn begin(
     let mut checked = Checked::new(&selection.cases(), resolved, peers, &request.conditions)?;
     checked.carried = study.carried()?;
     let budget_s = selection.budget_s.map(without_reserve);
+    checked.budget_s = budget_s;
     let plan_request = PlanRequest {
         study: &study.name,
         selected: selection.selected,
@@ -123,8 +125,9 @@ pub fn resume(
     let cases: Vec<&Case> = session.plan.cases.iter().map(|planned| &planned.case).collect();
     let resolved = resolve_recorded(&session.plan.targets, &setting.programs)?;
     let peers = Peers::read(&overrides.peers)?;
-    let checked = Checked::new(&cases, resolved, peers, &overrides.conditions)?;
+    let mut checked = Checked::new(&cases, resolved, peers, &overrides.conditions)?;
     let budget_s = overrides.budget_s.map(without_reserve).or(session.plan.budget_s);
+    checked.budget_s = budget_s;
     let ending = in_arena(checked, setting, caller, observer, |workspace, arena, observer| {
         same_build(workspace, &session, record)?;
         let mut writer = Writer::resume(record, recording.whole_bytes)?;
@@ -167,6 +170,7 @@ struct Checked {
     wanted: Wanted,
     peers: Peers,
     carried: Vec<CarriedFile>,
+    budget_s: Option<f64>,
 }
 
 impl Checked {
@@ -179,7 +183,7 @@ impl Checked {
         conditions::check(conditions, &targets(&resolved), cases)?;
         let wanted = Wanted::by(cases.iter().copied());
         let peers = peers.for_cases(cases.iter().copied())?;
-        Ok(Checked { resolved, wanted, peers, carried: Vec::new() })
+        Ok(Checked { resolved, wanted, peers, carried: Vec::new(), budget_s: None })
     }
 }
 
@@ -203,11 +207,16 @@ fn in_arena<T>(
     observer: &mut dyn Observer,
     work: impl FnOnce(&SessionWorkspace, &mut LiveArena<'_>, &mut dyn Observer) -> Result<T, LabError>,
 ) -> Result<T, LabError> {
-    let Checked { resolved, wanted, peers, carried } = checked;
+    let Checked { resolved, wanted, peers, carried, budget_s } = checked;
     let workspace = SessionWorkspace::make(&Setting { wanted, ..setting.clone() })?;
-    let mut arena = LiveArena::new(resolved, &workspace, caller.interrupted, caller.began).reaching(peers);
+    // A record may hold any number.
+    let budget = budget_s.and_then(|budget_s| Duration::try_from_secs_f64(budget_s).ok());
+    let until = budget.and_then(|budget| caller.began.checked_add(budget));
+    let arena = LiveArena::new(resolved, &workspace, caller.interrupted, caller.began);
+    let mut arena = arena.reaching(peers).until(until);
     arena.carry(carried);
     let done = work(&workspace, &mut arena, observer);
+    let done = arena.host_failure().map_or(done, Err);
     note_left(arena.leave_all(), observer);
     drop(arena);
     note_left(workspace.close(), observer);
