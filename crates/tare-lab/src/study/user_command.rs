@@ -154,6 +154,9 @@ fn read(
     files: &mut Vec<CarriedFile>,
 ) -> std::io::Result<()> {
     let path = folder.join(name);
+    if !path.canonicalize()?.starts_with(folder.join(".").canonicalize()?) {
+        return Err(std::io::Error::other(format!("{name} is a link that leads out of the study's folder")));
+    }
     let about = path.metadata()?;
     if about.is_dir() {
         if depth > DEEPEST {
@@ -248,6 +251,26 @@ mod tests {
         std::fs::write(folder.path().join("src/a.c"), "int b;").unwrap();
         let (after, _) = build.case("build", folder.path()).unwrap();
         assert_ne!(before, after.text("carry").unwrap(), "another source is another case");
+    }
+
+    #[test]
+    fn a_link_out_of_the_studys_folder_is_not_followed() {
+        let (parent, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        std::fs::write(outside.path().join("shadow"), "root:x").unwrap();
+        let folder = parent.path();
+        std::fs::create_dir(folder.join("src")).unwrap();
+        std::fs::write(folder.join("b"), "b").unwrap();
+        let link = |to: &Path, name: &str| std::os::unix::fs::symlink(to, folder.join(name)).unwrap();
+        link(&outside.path().join("shadow"), "a");
+        link(outside.path(), "src/out");
+        link(&folder.join("b"), "inside");
+        for name in ["a", "src"] {
+            let text = format!("command = ['x']\ncarry = ['{name}']");
+            let error = command(&text).case("b", folder).unwrap_err();
+            assert!(error.to_string().contains("leads out of the study's folder"), "{error}");
+        }
+        let (_, files) = command("command = ['x']\ncarry = ['inside']").case("b", folder).unwrap();
+        assert_eq!(files[0].bytes, b"b");
     }
 
     #[test]
