@@ -5,6 +5,7 @@
 //! that a session has no thread for it; all it does by itself is to read what was appended, twice a second.
 
 mod live;
+mod readers;
 mod request;
 
 use std::io::{self, Read, Write};
@@ -12,22 +13,22 @@ use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tare_lab::error::{ErrorKind, LabError};
 use tare_report::html;
+use tare_report::text::plain;
 
 use self::live::Live;
+use self::readers::{Number, Readers};
 use self::request::{Refusal, Requested};
 use crate::args::View;
 use crate::show::again::again;
 use crate::show::session;
 use crate::{signals, ui};
 
-/// Connections at once: several windows of one reader. Each has a thread.
-const MOST_CONNECTIONS: usize = 16;
 /// Pause between two looks at the record; a look at one that has not grown is two system calls.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// A reader who takes nothing for this long is dropped.
@@ -55,7 +56,7 @@ struct Server {
     view: View,
     port: u16,
     token: String,
-    connections: AtomicUsize,
+    readers: Readers,
 }
 
 /// Shows a record until Ctrl-C. Port 0 takes any that is free.
@@ -68,7 +69,7 @@ pub fn run(record: &Path, port: u16, view: View) -> anyhow::Result<ExitCode> {
         view,
         port: listener.local_addr()?.port(),
         token: fresh_token()?,
-        connections: AtomicUsize::new(0),
+        readers: Readers::default(),
     });
     let ended = signals::watch()?;
     ui::print(format!("http://127.0.0.1:{}/{}/\n", server.port, server.token))?;
@@ -117,37 +118,40 @@ fn next(listener: &TcpListener) -> io::Result<Option<TcpStream>> {
     }
 }
 
-/// Answers a connection in a thread of its own, unless there are too many.
+/// Answers a connection in a thread of its own, unless too many readers are there.
 fn admit(server: &Arc<Server>, mut stream: TcpStream) {
     let is_ready =
         stream.set_nonblocking(false).and_then(|()| stream.set_write_timeout(Some(WRITE_DEADLINE)));
     if is_ready.is_err() {
         return;
     }
-    if server.connections.fetch_add(1, Ordering::Relaxed) >= MOST_CONNECTIONS {
-        refuse(&mut stream, Refusal::Busy);
-        server.connections.fetch_sub(1, Ordering::Relaxed);
-        return;
-    }
+    let number = match server.readers.admit(&stream) {
+        Ok(Some(number)) => number,
+        Ok(None) => return refuse(&mut stream, Refusal::Busy),
+        Err(_) => return,
+    };
     let theirs = Arc::clone(server);
     let started = std::thread::Builder::new().name("reader".into()).spawn(move || {
-        answer(&theirs, &mut stream);
-        theirs.connections.fetch_sub(1, Ordering::Relaxed);
+        answer(&theirs, &mut stream, number);
+        theirs.readers.leaves(number);
     });
     if started.is_err() {
-        server.connections.fetch_sub(1, Ordering::Relaxed);
+        server.readers.leaves(number);
     }
 }
 
-fn answer(server: &Server, stream: &mut TcpStream) {
+fn answer(server: &Server, stream: &mut TcpStream, number: Number) {
     let requested =
         request::read_head(stream).and_then(|head| request::requested(&head, server.port, &server.token));
+    if requested.is_ok() {
+        server.readers.knows(number);
+    }
     match requested {
         // A reader who went away is not a failure.
         Ok(Requested::Page) => match page(server) {
             Ok(page) => drop(send(stream, "text/html; charset=utf-8", page.as_bytes())),
             Err(error) => {
-                anstream::eprintln!("note: the page cannot be made: {error}");
+                anstream::eprintln!("note: the page cannot be made: {}", plain(&error.to_string()));
                 refuse(stream, Refusal::Broken);
             }
         },

@@ -214,3 +214,26 @@ fn an_interrupt_ends_it_and_a_port_that_is_taken_is_an_error() {
     fs::write(program.path("no.tare"), "no record\n").unwrap();
     assert_eq!(program.run(&["report", "--serve", "no.tare"]).code, Some(5));
 }
+
+#[test]
+fn silent_connections_lock_nobody_out() {
+    let program = Program::new();
+    recorded(&program);
+    let served = Served::start(&program, "whole.tare");
+    let mut silent: Vec<TcpStream> = Vec::new();
+    for _ in 0..10 {
+        // As many as may be, and half a head.
+        silent.extend((0..20).map(|_| served.connect()));
+        for mut stream in silent.iter().rev().take(8) {
+            let _ = write!(stream, "GET /");
+        }
+        let page = served.page();
+        assert_eq!(status(&page), "HTTP/1.1 200 OK");
+    }
+    // Windows that are open stay, however many come.
+    let mut window = served.events();
+    assert!(window.next().is_some());
+    silent.extend((0..40).map(|_| served.connect()));
+    assert_eq!(status(&served.page()), "HTTP/1.1 200 OK");
+    assert!(window.any(|line| line.starts_with("data: ")));
+}
