@@ -6,6 +6,7 @@ pub mod client;
 pub mod codec;
 pub mod control;
 pub mod server;
+mod silent;
 
 /// Where a netserver listens by default.
 pub const PORT: u16 = 12865;

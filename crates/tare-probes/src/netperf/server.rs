@@ -11,7 +11,6 @@ use std::os::fd::AsFd;
 use std::panic::AssertUnwindSafe;
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags};
 use rustix::fd::OwnedFd;
 use rustix::fs::{FlockOperation, MemfdFlags, fcntl_lock, memfd_create};
 use rustix::io::Errno;
@@ -22,10 +21,10 @@ use super::admission::{Admitted, LONGEST_TEST, Length, Test, admit};
 use super::answering::{self, Counted, End, Messages};
 use super::codec::{self, OmniRequest, OmniResponse, OmniResults};
 use super::control::{read_message, write_message};
+use super::silent::Silents;
 use crate::harness::alarm::{set_alarm, wake_on_alarm};
 use crate::harness::buffer::Buffer;
 use crate::harness::child::Child;
-use crate::harness::readiness::wait_ready;
 use crate::harness::stopwatch::now_ns;
 use crate::net::flow::Transport;
 use crate::net::sockets::{self, Wait};
@@ -60,7 +59,7 @@ const PLAIN_TRANSFER: usize = 1 << 16;
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     pub longest_test: Duration,
-    /// Control connections at a time; others wait until one of them ends.
+    /// Control connections at a time that have sent a message; others wait until one of them ends.
     pub controls: usize,
     /// How long a client may take to send its request.
     pub first_word: Duration,
@@ -80,23 +79,30 @@ pub fn serve(listener: &TcpListener, limits: Limits, stop: &dyn Fn() -> bool) ->
     // Locked by the process that runs a test; the kernel takes the lock from one that dies.
     let turn = memfd_create("turn", MemfdFlags::CLOEXEC)?;
     let mut children: Vec<(Child, Instant)> = Vec::new();
+    let mut silents = Silents::default();
     while !stop() {
         children.retain(|(child, since)| child.is_alive() && since.elapsed() < LONGEST_CONTROL);
-        if children.len() >= limits.controls {
-            std::thread::sleep(LOOK_WHEN_FULL);
-            continue;
-        }
-        if wait_ready(&mut [PollFd::new(listener, PollFlags::IN)], LOOK)? == 0 {
-            continue;
-        }
-        let (connection, from) = match listener.accept() {
-            Ok(accepted) => accepted,
-            Err(e) if is_passing(&e) => continue,
-            Err(e) => return Err(e),
+        silents.expire(limits.first_word);
+        let is_full = children.len() >= limits.controls;
+        let longest = match (silents.are_speaking(), is_full) {
+            (true, true) => LOOK_WHEN_FULL,
+            (true, false) => Duration::ZERO,
+            (false, _) => LOOK,
         };
+        if silents.wait(listener, longest)? {
+            match listener.accept() {
+                Ok((connection, from)) => silents.add(connection, from.ip()),
+                Err(e) if is_passing(&e) => {}
+                Err(e) => return Err(e),
+            }
+        }
+        if is_full {
+            continue;
+        }
+        let Some((connection, from)) = silents.next() else { continue };
         let turn = turn.as_fd();
         let work = AssertUnwindSafe(move || {
-            Control { connection, from: from.ip(), turn, limits }.run();
+            Control { connection, from, turn, limits }.run();
             0
         });
         match Child::fork(&[listener.as_fd()], work) {

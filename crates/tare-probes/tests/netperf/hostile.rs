@@ -148,3 +148,23 @@ fn connections_that_say_nothing_are_bounded_in_number_and_time() {
         assert_eq!(control.read(&mut [0; 1]).unwrap_or(0), 0, "sent away");
     }
 }
+
+#[test]
+fn connections_that_say_nothing_keep_nobody_waiting() {
+    // Longer than any test waits.
+    let first_word = Duration::from_secs(300);
+    let served = Served::with(V4, Limits { controls: 2, first_word, ..Limits::default() });
+    let silent: Vec<TcpStream> = (0..300).map(|_| served.control()).collect();
+    let trickling: Vec<TcpStream> = (0..20)
+        .map(|_| {
+            let mut control = served.control();
+            control.write_all(&udp_rounds().encode()[..100]).unwrap();
+            control
+        })
+        .collect();
+    goes_on(&served);
+    // The oldest made room.
+    let mut first = &silent[0];
+    assert_eq!(first.read(&mut [0; 1]).unwrap_or(0), 0, "sent away");
+    drop(trickling);
+}
