@@ -235,9 +235,9 @@ impl Arena for LiveArena<'_> {
             Ok(nonce) => nonce,
             Err(failure) => return Outcome { failure: Some(failure), ..Default::default() },
         };
-        let request = &TrialRequest { nonce, ..request.clone() };
+        let slower = target.resolved.ready.slower;
+        let request = &TrialRequest { nonce, slower, ..request.clone() };
         let watch = Watch::start();
-        let request = &TrialRequest { slower: target.resolved.ready.slower, ..request.clone() };
         let mut trial = Listening {
             request,
             claims: Claims::new(request, Instant::now()),

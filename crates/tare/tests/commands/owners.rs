@@ -57,7 +57,7 @@ fn a_sessions_folder_is_its_owners_whatever_the_umask() {
     child.wait().unwrap();
     assert_eq!(program.run(&["clean"]).code, Some(0));
     assert_eq!(session.len(), 1, "{session:?}");
-    assert_eq!(open, [PathBuf::new(); 0]);
+    assert_eq!(open, Vec::<PathBuf>::new());
     assert_eq!(state, Some(0o700));
 }
 
