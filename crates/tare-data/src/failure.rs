@@ -2,7 +2,12 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::frame::clipped;
+
+/// Bytes of a reason as they are written: a plan holds one for every cell that cannot be measured.
+pub const LONGEST_REASON: usize = 2048;
 
 /// What kind of failure it was; decides what the table shows instead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -27,14 +32,20 @@ pub enum FailureKind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
     pub kind: FailureKind,
-    /// One line, without the probe's or the environment's name: those stand beside it.
+    /// One line, without the probe's or the environment's name: those stand beside it. At most [`LONGEST_REASON`].
+    #[serde(deserialize_with = "reason")]
     pub reason: String,
 }
 
 impl Failure {
     pub fn new(kind: FailureKind, reason: impl Into<String>) -> Self {
-        Failure { kind, reason: reason.into() }
+        Failure { kind, reason: clipped(reason.into(), LONGEST_REASON) }
     }
+}
+
+/// Environments send reasons too.
+fn reason<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    Ok(clipped(String::deserialize(from)?, LONGEST_REASON))
 }
 
 impl Failure {

@@ -20,8 +20,10 @@ pub const PROTOCOL: u32 = 2;
 pub const MARKER: &str = "@tare1 ";
 /// Longest line that is read as a frame: a full histogram fits several times.
 pub const LONGEST_FRAME: usize = 1024 * 1024;
-/// Longest line that is kept as a note; the rest of a longer one is dropped.
-pub(crate) const LONGEST_NOTE: usize = 4096;
+/// Bytes of a note as they are written; the rest of a longer line is dropped.
+pub const LONGEST_NOTE: usize = 4096;
+/// Notes kept until somebody takes them; the newest show why something failed.
+pub const MOST_NOTES: usize = 64;
 /// Longest request line. User-mode Linux's serial line loses what is over 2 KiB in flight.
 pub const LONGEST_REQUEST: usize = 2000;
 
@@ -55,14 +57,32 @@ pub fn encode<T: Serialize>(value: &T) -> String {
 }
 
 /// Reads a frame line; None when it is not one, or is damaged.
-pub fn decode<T: DeserializeOwned>(line: &str) -> Option<T> {
-    let start = line.rfind(MARKER)? + MARKER.len();
-    let (sum, json) = line[start..].trim_end().split_once(' ')?;
+///
+/// A frame is UTF-8: bytes that are not would grow threefold as replacement characters, beyond what a record can hold.
+pub fn decode<T: DeserializeOwned>(line: &[u8]) -> Option<T> {
+    let at = line.windows(MARKER.len()).rposition(|bytes| bytes == MARKER.as_bytes())?;
+    let frame = std::str::from_utf8(&line[at + MARKER.len()..]).ok()?;
+    let (sum, json) = frame.trim_end().split_once(' ')?;
     let sum = u32::from_str_radix(sum, 16).ok()?;
     if sum != crc32fast::hash(json.as_bytes()) {
         return None;
     }
     serde_json::from_str(json).ok()
+}
+
+/// As much of a text's beginning as takes at most this many bytes when it is written as JSON.
+pub fn clipped(mut text: String, most: usize) -> String {
+    let mut written = 0;
+    let end = text.char_indices().find_map(|(at, c)| {
+        written += match c {
+            '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}' => 2,
+            c if c < ' ' => 6,
+            c => c.len_utf8(),
+        };
+        (written > most).then_some(at)
+    });
+    text.truncate(end.unwrap_or(text.len()));
+    text
 }
 
 /// A line of the stream.
@@ -99,11 +119,11 @@ impl Splitter {
 }
 
 fn line<T: DeserializeOwned>(bytes: &[u8], whole: bool) -> Option<Received<T>> {
-    let text = String::from_utf8_lossy(bytes);
-    if whole && let Some(frame) = decode(&text) {
+    if whole && let Some(frame) = decode(bytes) {
         return Some(Received::Frame(frame));
     }
-    let note: String = text.trim_end().chars().take(LONGEST_NOTE).collect();
+    let text = String::from_utf8_lossy(&bytes[..bytes.len().min(LONGEST_NOTE)]);
+    let note = clipped(text.trim_end().to_owned(), LONGEST_NOTE);
     (!note.is_empty()).then_some(Received::Note(note))
 }
 
@@ -146,6 +166,18 @@ mod tests {
             // A flip of letter case inside the checksum's hex digits does not change its value.
             let same = String::from_utf8(bytes).is_ok_and(|t| t.eq_ignore_ascii_case(&frame));
             assert!(same || !lines.contains(&Received::Frame(Frame::Bye)), "bit {i} went unnoticed");
+        }
+    }
+
+    #[test]
+    fn a_text_is_clipped_to_what_it_takes_when_written() {
+        for text in ["\u{1}\u{8}\u{c}", "\"\\\n\r\t", "aé\u{2028}\u{1f427}\u{7f}"] {
+            let written = serde_json::to_string(text).unwrap().len() - 2;
+            for most in 0..written {
+                let clipped = clipped(text.to_owned(), most);
+                assert!(serde_json::to_string(&clipped).unwrap().len() - 2 <= most, "{text:?} {most}");
+            }
+            assert_eq!(clipped(text.to_owned(), written), text);
         }
     }
 

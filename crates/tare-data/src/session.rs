@@ -10,6 +10,7 @@ use crate::failure::Failure;
 use crate::metric::Metric;
 use crate::names::Case;
 use crate::request::Amount;
+use crate::warning::Warning;
 
 /// Who measured, with what, when.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -185,6 +186,8 @@ pub struct Session {
     pub trials: Vec<Trial>,
     pub repeated: Vec<RepeatedRound>,
     pub ending: Ending,
+    /// What is doubtful about the record itself, as its reader found it.
+    pub warnings: Vec<Warning>,
 }
 
 impl Session {

@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+/// Trials that are named one by one; more are counted.
+const MOST_NUMBERED: usize = 5;
+
 /// A reason to doubt a result or a session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -28,6 +31,8 @@ pub enum Warning {
     BrokenOff { rounds: u32, planned: u32 },
     /// The processor is emulated: processor times say nothing about real hardware.
     EmulatedProcessor,
+    /// Lines of the record cannot be read; these trials are left out with them.
+    DamagedLines { lines: u64, trials: Vec<u64> },
     /// Datagrams did not arrive in time, once and in order.
     DatagramsAstray { lost: u64, late: u64, duplicated: u64, reordered: u64 },
 }
@@ -73,6 +78,17 @@ impl Warning {
                 format!("the session broke off after {rounds} of {}", counted(u64::from(*planned), "round"))
             }
             Warning::EmulatedProcessor => "the CPU is emulated".into(),
+            Warning::DamagedLines { lines, trials } => {
+                let lines = counted(*lines, "damaged line");
+                let shown: Vec<String> = trials.iter().take(MOST_NUMBERED).map(u64::to_string).collect();
+                let more = trials.len() - shown.len();
+                let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+                match shown.as_slice() {
+                    [] => format!("{lines} in the record: no trial is left out"),
+                    [one] => format!("{lines} in the record: trial {one} is left out"),
+                    _ => format!("{lines} in the record: trials {}{more} are left out", shown.join(", ")),
+                }
+            }
             Warning::DatagramsAstray { lost, late, duplicated, reordered } => {
                 format!(
                     "datagrams: {lost} lost, {late} late, {duplicated} duplicated, {reordered} out of order"
@@ -99,6 +115,9 @@ impl Warning {
             Warning::SharedStarts { .. } => "a longer --budget has room for more starts",
             Warning::BrokenOff { .. } => "tare run --resume FILE continues it",
             Warning::EmulatedProcessor => "read only its shape, or use a machine with KVM",
+            Warning::DamagedLines { .. } => {
+                "find the file as it was written; the disk or a program changed it"
+            }
             Warning::DatagramsAstray { .. } => {
                 "the rate counts answered datagrams only; the path to the peer loses or duplicates some"
             }

@@ -165,6 +165,7 @@ impl From<RecordError> for LabError {
             RecordError::NotARecord { .. } => "records end in .tare and are made by tare run",
             RecordError::Newer { .. } => "update tare",
             RecordError::Damaged { .. } => "find the file as it was written; a record is never edited",
+            RecordError::TooLongLine { .. } => "choose fewer environments or cases",
             RecordError::NoPlan { .. } => "run again: the session was stopped before it measured anything",
             RecordError::Imported { .. } => "tare report FILE shows them",
             RecordError::ImportCut { .. } => "take the file away and import again",

@@ -12,8 +12,10 @@ pub enum RecordError {
     NotARecord { path: PathBuf },
     #[error("{path} has schema {found}; this tare reads schema 1 to {newest}")]
     Newer { path: PathBuf, found: u32, newest: u32 },
-    #[error("{path} is damaged in line {line}, and intact lines follow: it was changed after it was written")]
-    Damaged { path: PathBuf, line: usize },
+    #[error("{path} is damaged in line {line}, before its measurements")]
+    Damaged { path: PathBuf, line: u64 },
+    #[error("an entry of {length} bytes is too long for {path}: at most {limit} are written in a line")]
+    TooLongLine { path: PathBuf, length: usize, limit: usize },
     #[error("{path} ends before its plan was written: it contains no measurements")]
     NoPlan { path: PathBuf },
     #[error("{path} holds figures of other tools, not a session")]

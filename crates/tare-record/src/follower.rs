@@ -1,21 +1,23 @@
 //! The follower: reads a record while another process writes it, each time only what was appended.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
+use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use tare_data::session::{Ending, Header, Plan, RepeatedRound, Session, Trial};
 
+use crate::assembly::Assembly;
 use crate::entry::from_line;
 use crate::error::RecordError;
-use crate::reader::{Assembly, LONGEST_LINE, LONGEST_RECORD};
+use crate::reader::{LONGEST_RECORD, Lines};
 
 /// A record that may still grow.
 pub struct Follower {
     path: PathBuf,
     assembly: Assembly,
-    /// Bytes up to the end of the last whole line that was read.
+    /// Bytes and lines up to the end of the last whole line that was read.
     read_bytes: u64,
+    read_lines: u64,
     /// Length of the file when it was last read.
     seen_bytes: u64,
 }
@@ -23,8 +25,8 @@ pub struct Follower {
 impl Follower {
     /// Opens a record and reads what is there. A record whose plan is not written yet is fine.
     pub fn open(path: &Path) -> Result<Self, RecordError> {
-        let mut follower =
-            Follower { path: path.to_owned(), assembly: Assembly::default(), read_bytes: 0, seen_bytes: 0 };
+        let (assembly, read_bytes, read_lines, seen_bytes) = Default::default();
+        let mut follower = Follower { path: path.to_owned(), assembly, read_bytes, read_lines, seen_bytes };
         follower.catch_up()?;
         match follower.assembly.header {
             Some(_) => Ok(follower),
@@ -34,7 +36,7 @@ impl Follower {
 
     /// Reads what was appended since the last time; true if anything was.
     ///
-    /// A line that is still being written is left for the next time. A record that became shorter was taken up
+    /// A line that is still being written, or is damaged, is left until a whole one follows. A record that became shorter was taken up
     /// again at an earlier line, and is read anew.
     pub fn catch_up(&mut self) -> Result<bool, RecordError> {
         let io = |source| RecordError::Io { action: "read", path: self.path.clone(), source };
@@ -47,21 +49,20 @@ impl Follower {
             return Err(RecordError::TooLong { path: self.path.clone(), limit: LONGEST_RECORD });
         }
         if length < self.read_bytes {
-            (self.assembly, self.read_bytes) = (Assembly::default(), 0);
+            (self.assembly, self.read_bytes, self.read_lines) = Default::default();
         }
         self.seen_bytes = length;
         file.seek(SeekFrom::Start(self.read_bytes)).map_err(io)?;
         let before = self.read_bytes;
         // What is appended meanwhile is for the next time, so that a fast writer cannot hold the reader here.
-        let mut lines = BufReader::new(file).take(length - before);
-        let mut line = Vec::new();
-        loop {
-            line.clear();
-            let read = (&mut lines).take(LONGEST_LINE).read_until(b'\n', &mut line).map_err(io)?;
-            let Some(entry) = from_line(&line) else { break };
-            self.assembly.take(entry, &self.path)?;
-            self.read_bytes += read as u64;
+        let mut lines = Lines::new(BufReader::new(file).take(length - before), before, self.read_lines);
+        while let Some(line) = lines.next().map_err(io)? {
+            match from_line(line) {
+                Some(entry) => self.assembly.take(entry, lines.passed(), &self.path)?,
+                None => lines.is_bad(),
+            }
         }
+        (self.read_bytes, self.read_lines) = (lines.whole_bytes, lines.whole_lines);
         Ok(self.read_bytes != before)
     }
 

@@ -5,6 +5,7 @@
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr))]
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
 
+mod assembly;
 pub mod entry;
 pub mod error;
 pub mod follower;

@@ -1,23 +1,24 @@
 //! The reader: takes a record apart again, as far as it goes.
 //!
-//! A record whose last line is torn broke off there; what stands before it counts. A bad line with good
-//! lines after it did not come from breaking off, and is an error.
+//! A record whose last line is torn broke off there; what stands before it counts. A bad line with good lines after it
+//! did not come from breaking off: its trial is left out, and the session carries a warning.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
-use tare_data::failure::{Failure, FailureKind};
 use tare_data::imported::Imported;
-use tare_data::session::{Ending, Header, Interference, Plan, RepeatedRound, Session, TargetFacts, Trial};
+use tare_data::session::{Header, Session};
 
-use crate::entry::{Begin, End, Entry, SCHEMA, from_line};
+use crate::assembly::Assembly;
+use crate::entry::{LONGEST_WRITTEN, from_line};
 use crate::error::RecordError;
 
 /// Longest record that is read. The largest study fills a small part of it.
 pub(crate) const LONGEST_RECORD: u64 = 4 << 30;
-/// Longest line that is read; a batch frame is bounded to half of it.
-pub(crate) const LONGEST_LINE: u64 = 2 << 20;
+/// Longest line that is read; every line that is written is shorter.
+pub(crate) const LONGEST_LINE: usize = 8 << 20;
+const _: () = assert!(LONGEST_WRITTEN < LONGEST_LINE);
 
 /// A record that was read.
 #[derive(Debug)]
@@ -25,8 +26,8 @@ pub struct Recording {
     pub session: Session,
     /// Bytes up to the end of the last whole line.
     pub whole_bytes: u64,
-    /// Number of the first line that is torn, if one is.
-    pub torn_line: Option<usize>,
+    /// Number of the first line that is torn, if one is: no whole line follows.
+    pub torn_line: Option<u64>,
 }
 
 /// Figures of other tools that were read.
@@ -60,140 +61,76 @@ pub fn open(path: &Path) -> Result<Contents, RecordError> {
     if file.metadata().map_err(io)?.len() > LONGEST_RECORD {
         return Err(RecordError::TooLong { path: path.to_owned(), limit: LONGEST_RECORD });
     }
-    let mut lines = BufReader::new(file);
+    let mut lines = Lines::new(BufReader::new(file), 0, 0);
     let mut assembly = Assembly::default();
-    let (mut whole_bytes, mut torn_line) = (0, None);
-    let mut line = Vec::new();
-    for number in 1.. {
-        line.clear();
-        let read = (&mut lines).take(LONGEST_LINE).read_until(b'\n', &mut line).map_err(io)?;
-        if read == 0 {
-            break;
-        }
-        match (from_line(&line), torn_line) {
-            (Some(entry), None) => {
-                assembly.take(entry, path)?;
-                whole_bytes += read as u64;
-            }
-            (Some(_), Some(line)) => return Err(RecordError::Damaged { path: path.to_owned(), line }),
-            (None, _) if number == 1 => return Err(RecordError::NotARecord { path: path.to_owned() }),
-            (None, torn) => torn_line = torn.or(Some(number)),
+    while let Some(line) = lines.next().map_err(io)? {
+        match from_line(line) {
+            Some(entry) => assembly.take(entry, lines.passed(), path)?,
+            None if lines.number == 1 => return Err(RecordError::NotARecord { path: path.to_owned() }),
+            None => lines.is_bad(),
         }
     }
+    let (whole_bytes, torn_line) = (lines.whole_bytes, lines.bad.map(|bad| bad.first));
     if !assembly.imported.is_empty() {
         return assembly.finish_imported(path).map(Contents::Imported);
     }
     Ok(Contents::Session(Recording { session: assembly.finish(path)?, whole_bytes, torn_line }))
 }
 
-/// A session while its entries come in.
-#[derive(Clone, Default)]
-pub(crate) struct Assembly {
-    pub(crate) header: Option<Header>,
-    pub(crate) plan: Option<Plan>,
-    facts: Vec<TargetFacts>,
-    pub(crate) trials: Vec<Trial>,
-    /// The trial that has begun and not ended.
-    pub(crate) open: Option<Trial>,
-    pub(crate) repeated: Vec<RepeatedRound>,
-    pub(crate) ending: Option<Ending>,
-    imported: Vec<Imported>,
+/// Lines that cannot be read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bad {
+    /// Number of the first, from 1.
+    pub(crate) first: u64,
+    pub(crate) lines: u64,
 }
 
-impl Assembly {
-    pub(crate) fn take(&mut self, entry: Entry, path: &Path) -> Result<(), RecordError> {
-        match entry {
-            Entry::Record { schema, header } if schema <= SCHEMA => self.header = Some(header),
-            Entry::Record { schema, .. } => {
-                return Err(RecordError::Newer { path: path.to_owned(), found: schema, newest: SCHEMA });
-            }
-            Entry::Facts(facts) => self.facts.push(facts),
-            Entry::Plan(plan) => self.plan = Some(plan),
-            Entry::Begin(begin) => {
-                self.abandon();
-                self.open = Some(begun(begin));
-            }
-            Entry::Batch { trial, batch } => {
-                if let Some(open) = self.open.as_mut().filter(|open| open.number == trial) {
-                    open.batches.push(batch);
-                }
-            }
-            Entry::End(end) => {
-                if let Some(open) = self.open.take_if(|open| open.number == end.trial) {
-                    self.trials.push(ended(open, end));
-                }
-            }
-            Entry::Repeated(repeated) => self.repeated.push(repeated),
-            Entry::Imported(imported) => self.imported.push(imported),
-            Entry::Resumed { .. } => self.ending = None,
-            Entry::Ended { ending, .. } => self.ending = Some(ending),
-        }
-        Ok(())
-    }
-
-    /// A trial without an end broke off with its session; it is kept, and does not count.
-    fn abandon(&mut self) {
-        if let Some(mut trial) = self.open.take() {
-            trial.failure = Some(Failure::new(FailureKind::Died, "the session broke off during this trial"));
-            self.trials.push(trial);
-        }
-    }
-
-    /// Without its end, the number of missing figures is unknown.
-    fn finish_imported(self, path: &Path) -> Result<ImportedRecord, RecordError> {
-        let header = self.header.ok_or_else(|| RecordError::NotARecord { path: path.to_owned() })?;
-        if self.ending != Some(Ending::Complete) || self.plan.is_some() {
-            return Err(RecordError::ImportCut { path: path.to_owned() });
-        }
-        Ok(ImportedRecord { header, imported: self.imported })
-    }
-
-    pub(crate) fn finish(mut self, path: &Path) -> Result<Session, RecordError> {
-        self.abandon();
-        if !self.imported.is_empty() {
-            return Err(RecordError::Imported { path: path.to_owned() });
-        }
-        let header = self.header.ok_or_else(|| RecordError::NotARecord { path: path.to_owned() })?;
-        let plan = self.plan.ok_or_else(|| RecordError::NoPlan { path: path.to_owned() })?;
-        Ok(Session {
-            header,
-            plan,
-            facts: self.facts,
-            trials: self.trials,
-            repeated: self.repeated,
-            ending: self.ending.unwrap_or(Ending::BrokenOff),
-        })
-    }
+/// The lines of a record, each in bounded memory, and where the last good one ended.
+pub(crate) struct Lines<R> {
+    reader: R,
+    line: Vec<u8>,
+    /// Of the line that was read last, from 1.
+    pub(crate) number: u64,
+    /// Bytes up to the end of the line that was read last.
+    bytes: u64,
+    /// Bytes and lines up to the end of the last good line.
+    pub(crate) whole_bytes: u64,
+    pub(crate) whole_lines: u64,
+    /// Those since the last good line.
+    pub(crate) bad: Option<Bad>,
 }
 
-fn begun(begin: Begin) -> Trial {
-    Trial {
-        number: begin.trial,
-        case: begin.case,
-        target: begin.target,
-        round: begin.round,
-        attempt: begin.attempt,
-        position: begin.position,
-        start: begin.start,
-        started_ns: begin.started_ns,
-        host_elapsed_ns: 0,
-        agent_elapsed_ns: None,
-        batches: Vec::new(),
-        inside: Interference::default(),
-        outside: Interference::default(),
-        failure: None,
-        notes: Vec::new(),
+impl<R: BufRead> Lines<R> {
+    /// Lines from here on; so many bytes and lines were read before.
+    pub(crate) fn new(reader: R, bytes: u64, number: u64) -> Self {
+        let (line, bad) = Default::default();
+        Lines { reader, line, number, bytes, whole_bytes: bytes, whole_lines: number, bad }
     }
-}
 
-fn ended(trial: Trial, end: End) -> Trial {
-    Trial {
-        host_elapsed_ns: end.host_elapsed_ns,
-        agent_elapsed_ns: end.agent_elapsed_ns,
-        inside: end.inside,
-        outside: end.outside,
-        failure: end.failure,
-        notes: end.notes,
-        ..trial
+    /// The next line with its end, unless the file ends before it. One that is too long comes empty.
+    pub(crate) fn next(&mut self) -> io::Result<Option<&[u8]>> {
+        self.line.clear();
+        let mut read = (&mut self.reader).take(LONGEST_LINE as u64).read_until(b'\n', &mut self.line)?;
+        if read == LONGEST_LINE && !self.line.ends_with(b"\n") {
+            self.line.clear();
+            read += self.reader.skip_until(b'\n')?;
+        }
+        if read == 0 {
+            return Ok(None);
+        }
+        self.number += 1;
+        self.bytes += read as u64;
+        Ok(Some(&self.line))
+    }
+
+    /// The line that was read last is not an entry.
+    pub(crate) fn is_bad(&mut self) {
+        self.bad.get_or_insert(Bad { first: self.number, lines: 0 }).lines += 1;
+    }
+
+    /// The line that was read last is an entry: takes the bad ones before it.
+    pub(crate) fn passed(&mut self) -> Option<Bad> {
+        (self.whole_bytes, self.whole_lines) = (self.bytes, self.number);
+        self.bad.take()
     }
 }

@@ -4,7 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use crate::entry::{Entry, to_line};
+use crate::entry::{Entry, LONGEST_WRITTEN, to_line};
 use crate::error::RecordError;
 
 /// A record that is being written.
@@ -38,8 +38,15 @@ impl Writer {
     }
 
     /// Appends an entry. It is in the kernel's hands afterwards: it survives the end of this process.
+    ///
+    /// One that no reader would take is an error, and nothing is written.
     pub fn append(&mut self, entry: &Entry) -> Result<(), RecordError> {
-        let written = self.file.write_all(to_line(entry).as_bytes());
+        let line = to_line(entry);
+        if line.len() > LONGEST_WRITTEN {
+            let (path, limit) = (self.path.clone(), LONGEST_WRITTEN);
+            return Err(RecordError::TooLongLine { path, length: line.len(), limit });
+        }
+        let written = self.file.write_all(line.as_bytes());
         self.done("write", written)
     }
 

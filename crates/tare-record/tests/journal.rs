@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use tare_data::batch::{Batch, Phase, Sample};
 use tare_data::facts::Facts;
 use tare_data::session::{Ending, Header, Interference, Plan, Role, Target};
+use tare_data::warning::Warning;
 use tare_record::entry::{Begin, End, SCHEMA, to_line};
 use tare_record::{Entry, Follower, RecordError, Writer, read};
 
@@ -95,15 +96,91 @@ fn a_record_cut_at_any_byte_gives_what_came_before() {
     }
 }
 
+/// The record of [`entries`] with these lines made unreadable, from 1.
+fn damaged(lines: &[usize]) -> String {
+    let line = |(at, entry)| match lines.contains(&(at + 1)) {
+        true => to_line(entry).replacen('"', "'", 1),
+        false => to_line(entry),
+    };
+    entries().iter().enumerate().map(line).collect()
+}
+
 #[test]
-fn a_record_that_was_changed_is_refused_with_the_line() {
+fn a_damaged_line_costs_its_trial_and_is_counted() {
     let folder = tempfile::tempdir().unwrap();
-    let text: String = entries().iter().map(to_line).collect();
-    let changed = text.replacen("\"operations\":10", "\"operations\":99", 1);
-    match read(&file(&folder, changed.as_bytes())) {
-        Err(RecordError::Damaged { line, .. }) => assert_eq!(line, 4),
-        other => panic!("{other:?}"),
+    // A record has two lines before its trials; a trial has `begin`, `batch` and `end`.
+    for (lines, trials, failed) in [
+        (&[3][..], &[0][..], 0),
+        (&[4], &[0], 1),
+        (&[5], &[0], 1),
+        (&[5, 6], &[0, 1], 1),
+        (&[3, 4, 5], &[0], 0),
+        (&[4, 10], &[0, 2], 2),
+    ] {
+        let recording = read(&file(&folder, damaged(lines).as_bytes())).unwrap();
+        let session = recording.session;
+        let (lines, trials) = (lines.len() as u64, trials.to_vec());
+        assert_eq!(session.warnings, [Warning::DamagedLines { lines, trials }]);
+        assert_eq!(
+            session.trials.iter().filter(|trial| trial.failure.is_some()).count(),
+            failed,
+            "{lines:?}"
+        );
+        assert!(session.trials.iter().any(|trial| trial.failure.is_none()));
+        assert_eq!((session.ending, recording.torn_line), (Ending::Complete, None));
     }
+}
+
+#[test]
+fn a_line_that_is_too_long_is_passed_over_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let long = format!("{}\n", "x".repeat(40 << 20));
+    let text = damaged(&[]);
+    let at: usize = text.split_inclusive('\n').take(3).map(str::len).sum();
+    let session =
+        read(&file(&folder, [&text[..at], &long, &text[at..]].concat().as_bytes())).unwrap().session;
+    assert_eq!(session.warnings, [Warning::DamagedLines { lines: 1, trials: vec![0] }]);
+    assert_eq!((session.trials.len(), session.ending), (3, Ending::Complete));
+}
+
+#[test]
+fn damage_does_not_make_a_repeated_round_count_twice() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut entries = entries();
+    // The second trial is the first one's round again; the line that notes it is gone.
+    for entry in &mut entries {
+        if let Entry::Begin(begin) = entry {
+            (begin.round, begin.attempt) = (begin.trial as u32 / 2, begin.trial as u32 % 2);
+        }
+    }
+    let mut lines: Vec<String> = entries.iter().map(to_line).collect();
+    lines.insert(5, "damaged\n".into());
+    let session = read(&file(&folder, lines.concat().as_bytes())).unwrap().session;
+    let counted: Vec<u64> =
+        session.trials.iter().filter(|trial| session.counts(trial)).map(|trial| trial.number).collect();
+    assert_eq!(counted, [1, 2]);
+    assert_eq!(session.warnings, [Warning::DamagedLines { lines: 1, trials: vec![] }]);
+}
+
+#[test]
+fn a_record_whose_head_is_damaged_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let refused = read(&file(&folder, damaged(&[1]).as_bytes()));
+    assert!(matches!(refused, Err(RecordError::NotARecord { .. })));
+    let refused = read(&file(&folder, damaged(&[2]).as_bytes()));
+    assert!(matches!(refused, Err(RecordError::Damaged { line: 2, .. })));
+}
+
+#[test]
+fn a_follower_passes_over_a_damaged_line_once_others_follow() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = damaged(&[4]);
+    let (end, next) = (text.split_inclusive('\n').take(4).map(str::len).sum(), text.len());
+    let path = file(&folder, &text.as_bytes()[..end]);
+    let mut follower = Follower::open(&path).unwrap();
+    fs::write(&path, &text.as_bytes()[..next]).unwrap();
+    assert!(follower.catch_up().unwrap());
+    assert_eq!(follower.session().unwrap(), read(&path).unwrap().session);
 }
 
 #[test]

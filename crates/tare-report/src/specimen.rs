@@ -201,6 +201,7 @@ pub fn session(targets: usize) -> Session {
         trials: vec![],
         repeated: vec![],
         ending: Ending::Complete,
+        warnings: vec![],
     }
 }
 

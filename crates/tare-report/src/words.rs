@@ -247,6 +247,7 @@ pub fn warning_kind(warning: &Warning) -> &'static str {
         Warning::SharedStarts { .. } => "rounds share starts of the environment",
         Warning::BrokenOff { .. } => "the session ended early",
         Warning::EmulatedProcessor => "the CPU is emulated",
+        Warning::DamagedLines { .. } => "the record is damaged",
         Warning::DatagramsAstray { .. } => "datagrams were lost, late, duplicated or out of order",
     }
 }

@@ -175,7 +175,7 @@ fn session_warnings(
     certificate: &Certificate,
     kept: u32,
 ) -> Vec<(Option<String>, Warning)> {
-    let mut warnings = Vec::new();
+    let mut warnings: Vec<_> = session.warnings.iter().map(|warning| (None, warning.clone())).collect();
     if certificate.banner {
         let Certificate { control_coloured: coloured, control_cells: cells, .. } = *certificate;
         warnings.push((None, Warning::ControlColoured { coloured, cells }));

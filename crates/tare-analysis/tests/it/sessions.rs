@@ -87,6 +87,7 @@ pub fn session(subjects: &[&str], cases: Vec<PlannedCase>, rounds: u32) -> Sessi
         trials: Vec::new(),
         repeated: Vec::new(),
         ending: Ending::Complete,
+        warnings: Vec::new(),
     }
 }
 

@@ -10,13 +10,11 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 use tare_data::failure::{Failure, FailureKind};
-use tare_data::frame::{Frame, LONGEST_REQUEST, Received, Splitter, encode};
+use tare_data::frame::{Frame, LONGEST_REQUEST, MOST_NOTES, Received, Splitter, encode};
 use tare_data::request::Request;
 
 use crate::host::waiting::until_ready_or_signal;
 
-/// Notes kept until somebody takes them; the newest show why something failed.
-const MOST_NOTES: usize = 64;
 /// Frames taken in but not yet received. A trial sends a few; an environment that sends thousands is broken.
 const MOST_FRAMES: usize = 4096;
 /// A wait is cut into pieces of this length, so that a signal which arrives just before it is not missed.

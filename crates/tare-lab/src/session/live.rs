@@ -213,7 +213,7 @@ impl Arena for LiveArena<'_> {
             }
             Err(mut failure) => {
                 if let Some(note) = link.take_notes().pop() {
-                    failure.reason = format!("{} ({note})", failure.reason);
+                    failure = Failure::new(failure.kind, format!("{} ({note})", failure.reason));
                 }
                 self.left.extend(stuck(entered.leave(Duration::ZERO)));
                 Err(failure)

@@ -7,8 +7,8 @@ use sha2::{Digest, Sha256};
 use tare_data::encoding::hex;
 use tare_data::imported::{Imported, Source};
 
+use crate::entry::LONGEST_WRITTEN;
 use crate::entry::{Entry, to_line};
-use crate::reader::LONGEST_LINE;
 
 mod crystaldiskmark;
 mod dd;
@@ -74,8 +74,10 @@ pub fn import(bytes: &[u8], name: &str, environment: Option<&str>) -> Result<Imp
     };
     // What is written must be readable: a longer line would be taken for damage.
     let entry = Entry::Imported(imported);
-    if to_line(&entry).len() as u64 >= LONGEST_LINE {
-        return Err(text.refuse_end(format!("the figures fill more than {LONGEST_LINE} bytes of a record")));
+    if to_line(&entry).len() > LONGEST_WRITTEN {
+        return Err(
+            text.refuse_end(format!("the figures fill more than {LONGEST_WRITTEN} bytes of a record"))
+        );
     }
     match entry {
         Entry::Imported(imported) => Ok(imported),

@@ -53,6 +53,9 @@ fn read(file: &Path) -> Result<Session, LabError> {
     if let Some(line) = recording.torn_line {
         anstream::eprintln!("note: {} breaks off in line {line}", file.display());
     }
+    for warning in &recording.session.warnings {
+        anstream::eprintln!("note: {}: {}", file.display(), warning.words());
+    }
     Ok(recording.session)
 }
 

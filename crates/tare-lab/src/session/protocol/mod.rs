@@ -99,6 +99,7 @@ pub fn begin(
             trials: Vec::new(),
             repeated: Vec::new(),
             ending: Ending::BrokenOff,
+            warnings: Vec::new(),
         };
         let rounds = Rounds::new(arena, &mut writer, observer, session, pilot, until_ns(budget_s));
         rounds.run(caller.now)

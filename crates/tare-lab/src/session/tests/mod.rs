@@ -60,6 +60,7 @@ fn session(
         trials: vec![],
         repeated: vec![],
         ending: Ending::BrokenOff,
+        warnings: Vec::new(),
     };
     let until_ns = budget_s.map(|s| (s * 1e9) as u64);
     let ending = Rounds::new(arena, &mut writer, &mut Unobserved, session, pilot, until_ns)

@@ -1,0 +1,203 @@
+//! The assembly: a session that is put together again, line by line, with what damage left out of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use tare_data::failure::{Failure, FailureKind};
+use tare_data::imported::Imported;
+use tare_data::session::{Ending, Header, Interference, Plan, RepeatedRound, Session, TargetFacts, Trial};
+use tare_data::warning::Warning;
+
+use crate::entry::{Begin, End, Entry, SCHEMA};
+use crate::error::RecordError;
+use crate::reader::{Bad, ImportedRecord};
+
+/// A session while its entries come in.
+#[derive(Clone, Default)]
+pub(crate) struct Assembly {
+    pub(crate) header: Option<Header>,
+    pub(crate) plan: Option<Plan>,
+    facts: Vec<TargetFacts>,
+    pub(crate) trials: Vec<Trial>,
+    /// The trial that has begun and not ended.
+    pub(crate) open: Option<Trial>,
+    pub(crate) repeated: Vec<RepeatedRound>,
+    pub(crate) ending: Option<Ending>,
+    pub(crate) imported: Vec<Imported>,
+    damage: Damage,
+}
+
+/// What lines that cannot be read took with them.
+#[derive(Clone, Default)]
+struct Damage {
+    lines: u64,
+    /// Whether such lines stand after the last `begin`: then one of them may be another `begin`, or the end of its trial.
+    is_near: bool,
+    trials: BTreeSet<u64>,
+    /// Number of the next trial, if none is lost.
+    next: u64,
+}
+
+impl Assembly {
+    /// Takes the next entry, and the lines before it that cannot be read.
+    ///
+    /// Nothing can be made of a record whose damage comes before its plan. After it, a trial is what damage costs.
+    pub(crate) fn take(&mut self, entry: Entry, bad: Option<Bad>, path: &Path) -> Result<(), RecordError> {
+        if let Some(Bad { first, lines }) = bad {
+            if self.plan.is_none() {
+                return Err(RecordError::Damaged { path: path.to_owned(), line: first });
+            }
+            self.damage.lines += lines;
+            self.damage.is_near = true;
+            self.damage.trials.extend(self.open.as_ref().map(|open| open.number));
+        }
+        match entry {
+            Entry::Record { schema, header } if schema <= SCHEMA => self.header = Some(header),
+            Entry::Record { schema, .. } => {
+                return Err(RecordError::Newer { path: path.to_owned(), found: schema, newest: SCHEMA });
+            }
+            Entry::Facts(facts) => self.facts.push(facts),
+            Entry::Plan(plan) => self.plan = Some(plan),
+            Entry::Begin(begin) => {
+                self.abandon();
+                self.skip_to(begin.trial);
+                // A session that goes on has not ended, even if the line that resumed it cannot be read.
+                self.ending = None;
+                self.open = Some(begun(begin));
+            }
+            Entry::Batch { trial, batch } => match self.open.as_mut().filter(|open| open.number == trial) {
+                Some(open) => open.batches.push(batch),
+                None => self.stray(trial),
+            },
+            Entry::End(end) => match self.open.take_if(|open| open.number == end.trial) {
+                Some(open) => self.close(ended(open, end)),
+                None => self.stray(end.trial),
+            },
+            Entry::Repeated(repeated) => self.repeated.push(repeated),
+            Entry::Imported(imported) => self.imported.push(imported),
+            Entry::Resumed { .. } => self.ending = None,
+            Entry::Ended { ending, .. } => self.ending = Some(ending),
+        }
+        Ok(())
+    }
+
+    /// A trial without an end broke off with its session; it is kept, and does not count.
+    fn abandon(&mut self) {
+        if let Some(mut trial) = self.open.take() {
+            trial.failure = Some(Failure::new(FailureKind::Died, "the session broke off during this trial"));
+            self.close(trial);
+        }
+    }
+
+    /// Adds a trial; one with a damaged line is kept, and does not count.
+    fn close(&mut self, mut trial: Trial) {
+        if self.damage.trials.contains(&trial.number) {
+            trial.failure = Some(Failure::new(FailureKind::Broken, "a line of it in the record is damaged"));
+        }
+        self.trials.push(trial);
+    }
+
+    /// The next trial begins; trials are numbered in order, so a gap beside damaged lines is what they held.
+    fn skip_to(&mut self, trial: u64) {
+        if std::mem::take(&mut self.damage.is_near) {
+            self.damage.trials.extend((self.damage.next..trial).take(self.damage.lines as usize));
+        }
+        self.damage.next = trial.saturating_add(1);
+    }
+
+    /// A line of a trial that is not open: its `begin` may be a line that cannot be read.
+    fn stray(&mut self, trial: u64) {
+        if self.damage.is_near {
+            self.damage.trials.insert(trial);
+        }
+    }
+
+    /// A line that repeats a round may be damaged. An attempt has a later one only if it does not count.
+    fn repeat_by_attempts(&mut self) {
+        let mut last: BTreeMap<(&str, u32), u32> = BTreeMap::new();
+        for trial in &self.trials {
+            let attempt = last.entry((&trial.case, trial.round)).or_default();
+            *attempt = trial.attempt.max(*attempt);
+        }
+        let known = |trial: &Trial| {
+            let same = |r: &RepeatedRound| {
+                r.case == trial.case && r.round == trial.round && r.attempt == trial.attempt
+            };
+            self.repeated.iter().any(same)
+        };
+        let earlier =
+            |trial: &&Trial| trial.attempt < last[&(trial.case.as_str(), trial.round)] && !known(trial);
+        let missing: BTreeSet<(String, u32, u32)> = (self.trials.iter().filter(earlier))
+            .map(|trial| (trial.case.clone(), trial.round, trial.attempt))
+            .collect();
+        self.repeated.extend(missing.into_iter().map(|(case, round, attempt)| {
+            let reason = "the line of the record that gives the reason is damaged".into();
+            RepeatedRound { case, round, attempt, reason }
+        }));
+    }
+
+    /// Without its end, the number of missing figures is unknown.
+    pub(crate) fn finish_imported(self, path: &Path) -> Result<ImportedRecord, RecordError> {
+        let header = self.header.ok_or_else(|| RecordError::NotARecord { path: path.to_owned() })?;
+        if self.ending != Some(Ending::Complete) || self.plan.is_some() {
+            return Err(RecordError::ImportCut { path: path.to_owned() });
+        }
+        Ok(ImportedRecord { header, imported: self.imported })
+    }
+
+    pub(crate) fn finish(mut self, path: &Path) -> Result<Session, RecordError> {
+        self.abandon();
+        if !self.imported.is_empty() {
+            return Err(RecordError::Imported { path: path.to_owned() });
+        }
+        let header = self.header.take().ok_or_else(|| RecordError::NotARecord { path: path.to_owned() })?;
+        let plan = self.plan.take().ok_or_else(|| RecordError::NoPlan { path: path.to_owned() })?;
+        let mut warnings = Vec::new();
+        if self.damage.lines > 0 {
+            self.repeat_by_attempts();
+            let trials = std::mem::take(&mut self.damage.trials).into_iter().collect();
+            warnings.push(Warning::DamagedLines { lines: self.damage.lines, trials });
+        }
+        Ok(Session {
+            header,
+            plan,
+            facts: self.facts,
+            trials: self.trials,
+            repeated: self.repeated,
+            ending: self.ending.unwrap_or(Ending::BrokenOff),
+            warnings,
+        })
+    }
+}
+
+fn begun(begin: Begin) -> Trial {
+    Trial {
+        number: begin.trial,
+        case: begin.case,
+        target: begin.target,
+        round: begin.round,
+        attempt: begin.attempt,
+        position: begin.position,
+        start: begin.start,
+        started_ns: begin.started_ns,
+        host_elapsed_ns: 0,
+        agent_elapsed_ns: None,
+        batches: Vec::new(),
+        inside: Interference::default(),
+        outside: Interference::default(),
+        failure: None,
+        notes: Vec::new(),
+    }
+}
+
+fn ended(trial: Trial, end: End) -> Trial {
+    Trial {
+        host_elapsed_ns: end.host_elapsed_ns,
+        agent_elapsed_ns: end.agent_elapsed_ns,
+        inside: end.inside,
+        outside: end.outside,
+        failure: end.failure,
+        notes: end.notes,
+        ..trial
+    }
+}
