@@ -33,6 +33,10 @@ pub enum Warning {
     EmulatedProcessor,
     /// Lines of the record cannot be read; these trials are left out with them.
     DamagedLines { lines: u64, trials: Vec<u64> },
+    /// Lines of the record belong to no trial that was open.
+    StrayLines { lines: u64 },
+    /// Other sessions ran on the same machine at the same time.
+    SessionsAtOnce { others: u64 },
     /// Datagrams did not arrive in time, once and in order.
     DatagramsAstray { lost: u64, late: u64, duplicated: u64, reordered: u64 },
 }
@@ -89,6 +93,13 @@ impl Warning {
                     _ => format!("{lines} in the record: trials {}{more} are left out", shown.join(", ")),
                 }
             }
+            Warning::StrayLines { lines } => {
+                let lines = counted(*lines, "line");
+                format!("{lines} in the record outside any open trial: left out")
+            }
+            Warning::SessionsAtOnce { others } => {
+                format!("{} of tare ran on this machine meanwhile", counted(*others, "other session"))
+            }
             Warning::DatagramsAstray { lost, late, duplicated, reordered } => {
                 format!(
                     "datagrams: {lost} lost, {late} late, {duplicated} duplicated, {reordered} out of order"
@@ -118,6 +129,8 @@ impl Warning {
             Warning::DamagedLines { .. } => {
                 "find the file as it was written; the disk or a program changed it"
             }
+            Warning::StrayLines { .. } => "two programs may have written it at once: run again",
+            Warning::SessionsAtOnce { .. } => "they disturb each other: run one at a time",
             Warning::DatagramsAstray { .. } => {
                 "the rate counts answered datagrams only; the path to the peer loses or duplicates some"
             }

@@ -165,6 +165,7 @@ impl From<RecordError> for LabError {
             RecordError::NotARecord { .. } => "records end in .tare and are made by tare run",
             RecordError::Newer { .. } => "update tare",
             RecordError::Damaged { .. } => "find the file as it was written; a record is never edited",
+            RecordError::InUse { .. } => "wait until it ends; tare report --serve FILE shows it as it grows",
             RecordError::TooLongLine { .. } => "choose fewer environments or cases",
             RecordError::NoPlan { .. } => "run again: the session was stopped before it measured anything",
             RecordError::Imported { .. } => "tare report FILE shows them",
@@ -173,7 +174,7 @@ impl From<RecordError> for LabError {
         };
         let kind = match &error {
             RecordError::Io { action: "read", .. } => ErrorKind::Record,
-            RecordError::Io { .. } => ErrorKind::Storage,
+            RecordError::Io { .. } | RecordError::InUse { .. } => ErrorKind::Storage,
             _ => ErrorKind::Record,
         };
         let lab = LabError::new(kind, error.to_string()).hint(hint);

@@ -8,7 +8,7 @@ use tare_data::imported::Imported;
 use tare_data::session::{Ending, Header, Interference, Plan, RepeatedRound, Session, TargetFacts, Trial};
 use tare_data::warning::Warning;
 
-use crate::entry::{Begin, End, Entry, SCHEMA};
+use crate::entry::{Begin, End, Entry, OTHER_SESSIONS, SCHEMA};
 use crate::error::RecordError;
 use crate::reader::{Bad, ImportedRecord};
 
@@ -25,6 +25,10 @@ pub(crate) struct Assembly {
     pub(crate) ending: Option<Ending>,
     pub(crate) imported: Vec<Imported>,
     damage: Damage,
+    /// Other sessions at the same time.
+    others: u64,
+    /// Lines of trials that are not open, and that no damage explains.
+    stray_lines: u64,
 }
 
 /// What lines that cannot be read took with them.
@@ -76,7 +80,10 @@ impl Assembly {
             Entry::Repeated(repeated) => self.repeated.push(repeated),
             Entry::Imported(imported) => self.imported.push(imported),
             Entry::Resumed { .. } => self.ending = None,
-            Entry::Ended { ending, .. } => self.ending = Some(ending),
+            Entry::Ended { ending, others, .. } => {
+                self.ending = Some(ending);
+                self.others = self.others.max(others);
+            }
         }
         Ok(())
     }
@@ -109,6 +116,8 @@ impl Assembly {
     fn stray(&mut self, trial: u64) {
         if self.damage.is_near {
             self.damage.trials.insert(trial);
+        } else {
+            self.stray_lines += 1;
         }
     }
 
@@ -157,6 +166,13 @@ impl Assembly {
             self.repeat_by_attempts();
             let trials = std::mem::take(&mut self.damage.trials).into_iter().collect();
             warnings.push(Warning::DamagedLines { lines: self.damage.lines, trials });
+        }
+        if self.stray_lines > 0 {
+            warnings.push(Warning::StrayLines { lines: self.stray_lines });
+        }
+        let others = self.others.max(header.host.integer(OTHER_SESSIONS).unwrap_or(0));
+        if others > 0 {
+            warnings.push(Warning::SessionsAtOnce { others });
         }
         Ok(Session {
             header,

@@ -17,6 +17,9 @@ const BESIDE: usize = 256 << 10;
 const _: () = assert!(LONGEST_FRAME + BESIDE <= LONGEST_WRITTEN);
 const _: () = assert!(LONGEST_REASON + MOST_NOTES * (LONGEST_NOTE + 3) + BESIDE <= LONGEST_WRITTEN);
 
+/// Fact of the host in a record's first line: how many other sessions ran when this one began.
+pub const OTHER_SESSIONS: &str = "sessions.others";
+
 /// One line of a record, in the order in which things happened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -40,7 +43,18 @@ pub enum Entry {
     /// The session was taken up again.
     Resumed { at: String, command: Vec<String> },
     /// The session ended by itself or by its user.
-    Ended { ending: Ending, at: String },
+    Ended {
+        ending: Ending,
+        at: String,
+        /// Sessions that ran on this machine at the same time.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        others: u64,
+    },
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// What is known of a trial before it runs; see [`tare_data::session::Trial`].

@@ -1,6 +1,5 @@
 //! The follower: reads a record while another process writes it, each time only what was appended.
 
-use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
@@ -9,6 +8,7 @@ use tare_data::session::{Ending, Header, Plan, RepeatedRound, Session, Trial};
 use crate::assembly::Assembly;
 use crate::entry::from_line;
 use crate::error::RecordError;
+use crate::input;
 use crate::reader::{LONGEST_RECORD, Lines};
 
 /// A record that may still grow.
@@ -40,7 +40,7 @@ impl Follower {
     /// again at an earlier line, and is read anew.
     pub fn catch_up(&mut self) -> Result<bool, RecordError> {
         let io = |source| RecordError::Io { action: "read", path: self.path.clone(), source };
-        let mut file = File::open(&self.path).map_err(io)?;
+        let mut file = input::open(&self.path).map_err(io)?;
         let length = file.metadata().map_err(io)?.len();
         if length == self.seen_bytes {
             return Ok(false);

@@ -10,6 +10,7 @@ pub mod entry;
 pub mod error;
 pub mod follower;
 pub mod importers;
+pub mod input;
 pub mod reader;
 pub mod writer;
 

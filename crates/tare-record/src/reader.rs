@@ -3,7 +3,6 @@
 //! A record whose last line is torn broke off there; what stands before it counts. A bad line with good lines after it
 //! did not come from breaking off: its trial is left out, and the session carries a warning.
 
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
@@ -13,6 +12,7 @@ use tare_data::session::{Header, Session};
 use crate::assembly::Assembly;
 use crate::entry::{LONGEST_WRITTEN, from_line};
 use crate::error::RecordError;
+use crate::input;
 
 /// Longest record that is read. The largest study fills a small part of it.
 pub(crate) const LONGEST_RECORD: u64 = 4 << 30;
@@ -57,11 +57,11 @@ pub fn read(path: &Path) -> Result<Recording, RecordError> {
 /// Reads a record, whatever it holds.
 pub fn open(path: &Path) -> Result<Contents, RecordError> {
     let io = |source| RecordError::Io { action: "read", path: path.to_owned(), source };
-    let file = File::open(path).map_err(io)?;
+    let file = input::open(path).map_err(io)?;
     if file.metadata().map_err(io)?.len() > LONGEST_RECORD {
         return Err(RecordError::TooLong { path: path.to_owned(), limit: LONGEST_RECORD });
     }
-    let mut lines = Lines::new(BufReader::new(file), 0, 0);
+    let mut lines = Lines::new(BufReader::new(file).take(LONGEST_RECORD), 0, 0);
     let mut assembly = Assembly::default();
     while let Some(line) = lines.next().map_err(io)? {
         match from_line(line) {

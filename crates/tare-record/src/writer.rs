@@ -1,38 +1,51 @@
-//! The writer: appends entries, each in one write, and syncs on request.
+//! The writer: appends entries, each in one write, and syncs on request. A record has one writer at a time.
 
-use std::fs::{File, OpenOptions};
-use std::io::Write;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+
+use rustix::io::Errno;
 
 use crate::entry::{Entry, LONGEST_WRITTEN, to_line};
 use crate::error::RecordError;
+use crate::input;
+use crate::reader::{Recording, read};
 
-/// A record that is being written.
+/// A record that is being written. It is locked as long as this lives.
 #[derive(Debug)]
 pub struct Writer {
     file: File,
     path: PathBuf,
+    /// Where a record that is taken up again is cut off before the next entry.
+    cut: Option<u64>,
 }
 
 impl Writer {
     /// Makes a new record. One that is there already is left alone.
     pub fn create(path: &Path) -> Result<Self, RecordError> {
         let file = OpenOptions::new().append(true).create_new(true).open(path);
-        Self::opened(file, "create", path)
+        Self::locked(file, "create", path)
     }
 
-    /// Opens a record to go on with it; what follows its last whole line is cut off.
-    pub fn resume(path: &Path, whole_bytes: u64) -> Result<Self, RecordError> {
-        let file = OpenOptions::new().append(true).open(path);
-        let writer = Self::opened(file, "open", path)?;
-        writer.done("cut", writer.file.set_len(whole_bytes))?;
-        Ok(writer)
+    /// Opens a record to go on with it, and reads it. What follows its last whole line is cut off by the first entry.
+    pub fn resume(path: &Path) -> Result<(Self, Recording), RecordError> {
+        let file = input::open_with(OpenOptions::new().read(true).append(true), path);
+        let mut writer = Self::locked(file, "open", path)?;
+        let recording = read(path)?;
+        writer.cut = Some(recording.whole_bytes);
+        Ok((writer, recording))
     }
 
-    fn opened(file: std::io::Result<File>, action: &'static str, path: &Path) -> Result<Self, RecordError> {
+    fn locked(file: io::Result<File>, action: &'static str, path: &Path) -> Result<Self, RecordError> {
         let path = path.to_owned();
-        match file {
-            Ok(file) => Ok(Writer { file, path }),
+        let locked = file.and_then(|file| match file.try_lock() {
+            Err(TryLockError::Error(e)) if !has_no_locks(&e) => Err(e),
+            Err(TryLockError::WouldBlock) => Ok((file, false)),
+            _ => Ok((file, true)),
+        });
+        match locked {
+            Ok((file, true)) => Ok(Writer { file, path, cut: None }),
+            Ok((_, false)) => Err(RecordError::InUse { path }),
             Err(source) => Err(RecordError::Io { action, path, source }),
         }
     }
@@ -45,6 +58,9 @@ impl Writer {
         if line.len() > LONGEST_WRITTEN {
             let (path, limit) = (self.path.clone(), LONGEST_WRITTEN);
             return Err(RecordError::TooLongLine { path, length: line.len(), limit });
+        }
+        if let Some(whole_bytes) = self.cut.take() {
+            self.done("cut", self.file.set_len(whole_bytes))?;
         }
         let written = self.file.write_all(line.as_bytes());
         self.done("write", written)
@@ -60,7 +76,12 @@ impl Writer {
         &self.path
     }
 
-    fn done(&self, action: &'static str, result: std::io::Result<()>) -> Result<(), RecordError> {
+    fn done(&self, action: &'static str, result: io::Result<()>) -> Result<(), RecordError> {
         result.map_err(|source| RecordError::Io { action, path: self.path.clone(), source })
     }
+}
+
+/// Whether a file system has no locks at all, as some that are shared over a network: then nothing can be known.
+fn has_no_locks(error: &io::Error) -> bool {
+    matches!(Errno::from_io_error(error), Some(Errno::NOLCK | Errno::NOTSUP | Errno::NOSYS))
 }

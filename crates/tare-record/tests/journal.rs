@@ -53,7 +53,7 @@ fn entries() -> Vec<Entry> {
             notes: vec![],
         }));
     }
-    entries.push(Entry::Ended { ending: Ending::Complete, at: "2026-01-01T00:01:00Z".into() });
+    entries.push(Entry::Ended { ending: Ending::Complete, at: "2026-01-01T00:01:00Z".into(), others: 0 });
     entries
 }
 
@@ -188,9 +188,8 @@ fn a_torn_record_goes_on_after_its_last_whole_line() {
     let folder = tempfile::tempdir().unwrap();
     let text: String = entries().iter().map(to_line).collect();
     let path = file(&folder, &text.as_bytes()[..text.len() - 5]);
-    let recording = read(&path).unwrap();
+    let (mut writer, recording) = Writer::resume(&path).unwrap();
     assert_eq!(recording.torn_line, Some(12));
-    let mut writer = Writer::resume(&path, recording.whole_bytes).unwrap();
     writer.append(&Entry::Resumed { at: "later".into(), command: vec![] }).unwrap();
     writer.append(entries().last().unwrap()).unwrap();
     assert_eq!(read(&path).unwrap().session.ending, Ending::Complete);
@@ -241,4 +240,32 @@ fn a_follower_reads_anew_what_became_shorter_and_refuses_what_is_no_record() {
     assert_eq!((follower.trials().len(), follower.ending()), (0, None));
     fs::write(&path, "no record\n").unwrap();
     assert!(matches!(Follower::open(&path), Err(RecordError::NotARecord { .. })));
+}
+
+#[test]
+fn a_record_has_one_writer_at_a_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("session.tare");
+    let mut writer = Writer::create(&path).unwrap();
+    entries()[..4].iter().for_each(|entry| writer.append(entry).unwrap());
+    assert!(matches!(Writer::resume(&path), Err(RecordError::InUse { .. })));
+    drop(writer);
+    let (writer, _) = Writer::resume(&path).unwrap();
+    assert!(matches!(Writer::resume(&path), Err(RecordError::InUse { .. })));
+    drop(writer);
+    assert!(Writer::resume(&path).is_ok());
+}
+
+#[test]
+fn lines_outside_any_trial_and_sessions_at_once_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut entries = entries();
+    // As if a second writer had cut off the begin of a trial that ran.
+    entries.remove(5);
+    *entries.last_mut().unwrap() = Entry::Ended { ending: Ending::Complete, at: "".into(), others: 2 };
+    let text: String = entries.iter().map(to_line).collect();
+    let session = read(&file(&folder, text.as_bytes())).unwrap().session;
+    assert_eq!(session.trials.len(), 2);
+    let warnings = [Warning::StrayLines { lines: 2 }, Warning::SessionsAtOnce { others: 2 }];
+    assert_eq!(session.warnings, warnings);
 }

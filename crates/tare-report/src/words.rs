@@ -248,6 +248,8 @@ pub fn warning_kind(warning: &Warning) -> &'static str {
         Warning::BrokenOff { .. } => "the session ended early",
         Warning::EmulatedProcessor => "the CPU is emulated",
         Warning::DamagedLines { .. } => "the record is damaged",
+        Warning::StrayLines { .. } => "lines of the record belong to no trial",
+        Warning::SessionsAtOnce { .. } => "other sessions ran at the same time",
         Warning::DatagramsAstray { .. } => "datagrams were lost, late, duplicated or out of order",
     }
 }

@@ -52,6 +52,8 @@ enum Entry {
     Owned { number: u64, thing: Owned },
     /// Removed.
     Released { numbers: Vec<u64> },
+    /// Written by another session that began meanwhile.
+    Joined {},
 }
 
 /// The journal of a living session; its lock is held until it is dropped.
@@ -60,6 +62,8 @@ pub struct Journal {
     file: File,
     path: PathBuf,
     next: u64,
+    /// Sessions that ran when this one began.
+    before: u64,
 }
 
 impl Journal {
@@ -68,14 +72,26 @@ impl Journal {
         let folder = StateFolder::make(state)?;
         let path = state.join(format!("{id}.{ENDING}"));
         let file = locked_new(&folder, &path).map_err(|e| storage(&path, "cannot begin the journal", e))?;
-        let mut journal = Journal { file, path, next: 0 };
+        let mut journal = Journal { file, path, next: 0, before: 0 };
         let pid = std::process::id();
         let started_ticks = processes::started_ticks(pid).unwrap_or(0);
         let (scratch, running) = (scratch.to_owned(), Some(Running::here()));
         journal.append(&Entry::Session { scratch, pid, started_ticks, running })?;
         // The folder's own entry must be on the disk too, or a power cut forgets the file.
         folder.sync()?;
+        journal.before = join(&folder, state, &journal.path);
         Ok(journal)
+    }
+
+    /// Other sessions that ran at any time since this one began.
+    ///
+    /// Of two sessions, the one that looks for others after the other's journal was locked sees it, and writes into it.
+    pub fn others(&self) -> u64 {
+        let mut bytes = Vec::new();
+        let read = File::open(&self.path).and_then(|file| file.take(LONGEST_JOURNAL).read_to_end(&mut bytes));
+        let joined = |line: &&[u8]| matches!(serde_json::from_slice(line), Ok(Entry::Joined {}));
+        let lines = bytes.split_inclusive(|&b| b == b'\n');
+        self.before + read.map_or(0, |_| lines.filter(joined).count() as u64)
     }
 
     /// Writes down what is about to be made; on return it is on the disk. The number is for releasing it.
@@ -104,6 +120,21 @@ impl Journal {
         });
         written.map_err(|e| storage(&self.path, "cannot write to the journal", e))
     }
+}
+
+/// Notes in the journals of all other living sessions that this one began; returns how many they are.
+fn join(folder: &StateFolder, state: &Path, own: &Path) -> u64 {
+    let line = serde_json::to_string(&Entry::Joined {}).map(|line| line + "\n").unwrap_or_default();
+    let entries = fs::read_dir(state).into_iter().flatten().flatten().map(|entry| entry.path());
+    let others =
+        entries.filter(|path| path != own && path.extension().is_some_and(|ending| ending == ENDING));
+    let lives = |path: &PathBuf| {
+        let Ok(mut file) = folder.open_file(path) else { return false };
+        let believed = file.metadata().is_ok_and(|about| state::doubt(&about).is_none());
+        let lives = believed && matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock));
+        lives && file.write_all(line.as_bytes()).is_ok()
+    };
+    others.filter(lives).count() as u64
 }
 
 /// A journal whose session is dead, held by its lock so that only one cleans up after it.
@@ -239,6 +270,7 @@ fn read(bytes: &[u8]) -> (Option<PathBuf>, Vec<Owned>, usize) {
             Ok(Entry::Released { numbers }) => numbers.iter().for_each(|number| {
                 things.remove(number);
             }),
+            Ok(Entry::Joined {}) => {}
             Err(_) => unread += 1,
         }
     }
@@ -341,6 +373,22 @@ mod tests {
         journal.end().unwrap();
         assert_eq!(fs::read_dir(state.path()).unwrap().count(), 0);
         assert!(abandoned(&state.path().join("no such folder")).unwrap().is_empty());
+    }
+
+    #[test]
+    fn two_sessions_at_once_know_of_each_other() {
+        let state = tempfile::tempdir().unwrap();
+        let begin = |id| Journal::begin(state.path(), id, Path::new("/scratch")).unwrap();
+        begin("dead");
+        let first = begin("a1");
+        assert_eq!(first.others(), 0);
+        let mut second = begin("b2");
+        second.own(folder("/scratch/b2")).unwrap();
+        assert_eq!((first.others(), second.others()), (1, 1));
+        second.end().unwrap();
+        assert_eq!(first.others(), 1, "it ran meanwhile");
+        first.end().unwrap();
+        assert_eq!(begin("c3").others(), 0);
     }
 
     #[test]

@@ -148,6 +148,11 @@ impl SessionWorkspace {
         self.shared.agent_sha256()
     }
 
+    /// Other sessions of this user on this machine since this one began.
+    pub(crate) fn others(&self) -> u64 {
+        self.shared.journal.borrow().as_ref().map_or(0, Journal::others)
+    }
+
     pub fn programs(&self) -> &Programs {
         &self.shared.programs
     }

@@ -142,7 +142,7 @@ impl<'a> Rounds<'a> {
     }
 
     /// Runs until decided, done, out of time or stopped. The end is in the record when this returns.
-    pub fn run(mut self, now: &dyn Fn() -> String) -> Result<Ending, LabError> {
+    pub fn run(mut self, ended: &dyn Fn(Ending) -> Entry) -> Result<Ending, LabError> {
         let plan = &self.session.plan;
         let (cases, targets, rounds) = (plan.cases.len(), plan.targets.len(), plan.rounds);
         self.observer.event(Event::Planned { cases, targets, rounds });
@@ -166,7 +166,7 @@ impl<'a> Rounds<'a> {
             Some(Stop::Interrupted) => Ending::Interrupted,
             Some(Stop::Error(error)) => return Err(error),
         };
-        self.writer.append(&Entry::Ended { ending, at: now() })?;
+        self.writer.append(&ended(ending))?;
         self.writer.sync()?;
         self.session.ending = ending;
         Ok(ending)

@@ -85,7 +85,7 @@ fn write(record: &Path, imported: &[Imported]) -> Result<(), LabError> {
     let mut writer = Writer::create(record).map_err(|error| LabError::from(error).hint(elsewhere))?;
     let mut entries = vec![Entry::Record { schema: SCHEMA, header }];
     entries.extend(imported.iter().cloned().map(Entry::Imported));
-    entries.push(Entry::Ended { ending: Ending::Complete, at: invocation::now() });
+    entries.push(Entry::Ended { ending: Ending::Complete, at: invocation::now(), others: 0 });
     let written = entries.iter().try_for_each(|entry| writer.append(entry)).and_then(|()| writer.sync());
     if written.is_err() {
         // This call made it, and what is in it is not whole.

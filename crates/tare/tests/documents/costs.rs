@@ -38,7 +38,7 @@ fn record(day: &str, kernel: &str, cost: f64) -> String {
             }
         }
     }
-    entries.push(Entry::Ended { ending: Ending::Complete, at: format!("{day}T12:00:02+01:00") });
+    entries.push(Entry::Ended { ending: Ending::Complete, at: format!("{day}T12:00:02+01:00"), others: 0 });
     entries.iter().map(to_line).collect()
 }
 

@@ -140,12 +140,20 @@ fn record() -> Vec<Entry> {
     entries.extend(trial(1, "native", 0, 30_000_000, vec![warm(23_000, 9_881_027)]));
     let reason = "the hypervisor took 30 ms of a trial".into();
     entries.push(Entry::Repeated(RepeatedRound { case: CASE.into(), round: 0, attempt: 0, reason }));
-    entries.push(Entry::Ended { ending: Ending::Interrupted, at: "2026-01-31T12:00:02+01:00".into() });
+    entries.push(Entry::Ended {
+        ending: Ending::Interrupted,
+        at: "2026-01-31T12:00:02+01:00".into(),
+        others: 0,
+    });
     let command = ["run", "--resume", "session.tare"].map(str::to_owned).into();
     entries.push(Entry::Resumed { at: "2026-01-31T12:05:10+01:00".into(), command });
     entries.extend(trial(2, "native", 1, 0, vec![warm(23_000, 3_990_174)]));
     entries.extend(trial(3, "container", 1, 0, vec![warm(23_000, 4_008_240)]));
-    entries.push(Entry::Ended { ending: Ending::Complete, at: "2026-01-31T12:05:11+01:00".into() });
+    entries.push(Entry::Ended {
+        ending: Ending::Complete,
+        at: "2026-01-31T12:05:11+01:00".into(),
+        others: 0,
+    });
     entries
 }
 
@@ -162,7 +170,7 @@ fn imported_record() -> Vec<Entry> {
     vec![
         Entry::Record { schema, header },
         Entry::Imported(imported),
-        Entry::Ended { ending: Ending::Complete, at },
+        Entry::Ended { ending: Ending::Complete, at, others: 0 },
     ]
 }
 

@@ -16,7 +16,8 @@ use tare_data::names::Case;
 use tare_data::session::{Ending, Header, PlannedCase, Role, Session, Target};
 use tare_data::shell::line;
 use tare_probes::probes::USER;
-use tare_record::{Entry, Writer};
+use tare_record::entry::OTHER_SESSIONS;
+use tare_record::{Entry, Recording, Writer};
 
 use crate::error::{ErrorKind, LabError};
 use crate::ownership::clean::{self, Outcome};
@@ -102,7 +103,7 @@ pub fn begin(
             warnings: Vec::new(),
         };
         let rounds = Rounds::new(arena, &mut writer, observer, session, pilot, until_ns(budget_s));
-        rounds.run(caller.now)
+        rounds.run(&|ending| ended(workspace, caller, ending))
     })?;
     Ok(Recorded { record: request.record, ending, published: study.published.clone() })
 }
@@ -116,8 +117,7 @@ pub fn resume(
     observer: &mut dyn Observer,
 ) -> Result<Recorded, LabError> {
     clean_up(setting, observer)?;
-    let recording = tare_record::read(record)?;
-    let session = recording.session;
+    let (mut writer, Recording { session, .. }) = Writer::resume(record)?;
     carries_nothing(&session, record)?;
     // Before anything that it names is looked for: its version is asked by running it.
     if !overrides.trust {
@@ -131,12 +131,11 @@ pub fn resume(
     checked.budget_s = budget_s;
     let ending = in_arena(checked, setting, caller, observer, |workspace, arena, observer| {
         same_build(workspace, &session, record)?;
-        let mut writer = Writer::resume(record, recording.whole_bytes)?;
         writer.append(&Entry::Resumed { at: (caller.now)(), command: caller.command.clone() })?;
         let started = enter_all(&session.plan.targets, arena, &mut writer, observer)?;
         let pilot = Pilot::resumed(&session, started, budget_s);
         let rounds = Rounds::new(arena, &mut writer, observer, session, pilot, until_ns(budget_s));
-        rounds.run(caller.now)
+        rounds.run(&|ending| ended(workspace, caller, ending))
     })?;
     Ok(Recorded { record: record.to_owned(), ending, published: Vec::new() })
 }
@@ -213,6 +212,10 @@ fn in_arena<T>(
     // A record may hold any number.
     let budget = budget_s.and_then(|budget_s| Duration::try_from_secs_f64(budget_s).ok());
     let until = budget.and_then(|budget| caller.began.checked_add(budget));
+    if workspace.others() > 0 {
+        let running = "another session of tare is running on this machine: each disturbs the other";
+        observer.event(Event::Note(running.into()));
+    }
     let arena = LiveArena::new(resolved, &workspace, caller.interrupted, caller.began);
     let mut arena = arena.reaching(peers).until(until);
     arena.carry(carried);
@@ -241,13 +244,22 @@ fn note_left(outcomes: Vec<Outcome>, observer: &mut dyn Observer) {
     }
 }
 
+/// The last entry of a session.
+fn ended(workspace: &SessionWorkspace, caller: &Caller<'_>, ending: Ending) -> Entry {
+    Entry::Ended { ending, at: (caller.now)(), others: workspace.others() }
+}
+
 fn header(workspace: &SessionWorkspace, caller: &Caller<'_>) -> Header {
+    let mut host = tare_probes::facts::environment();
+    if workspace.others() > 0 {
+        host.note(OTHER_SESSIONS, workspace.others().to_string());
+    }
     Header {
         tare: env!("CARGO_PKG_VERSION").to_owned(),
         binary: workspace.agent_sha256().to_owned(),
         started: (caller.now)(),
         command: caller.command.clone(),
-        host: tare_probes::facts::environment(),
+        host,
     }
 }
 

@@ -63,22 +63,22 @@ fn session(
         warnings: Vec::new(),
     };
     let until_ns = budget_s.map(|s| (s * 1e9) as u64);
-    let ending = Rounds::new(arena, &mut writer, &mut Unobserved, session, pilot, until_ns)
-        .run(&|| "now".into())
-        .unwrap();
+    let ending =
+        Rounds::new(arena, &mut writer, &mut Unobserved, session, pilot, until_ns).run(&ended).unwrap();
     (record, ending)
+}
+
+fn ended(ending: Ending) -> Entry {
+    Entry::Ended { ending, at: "now".into(), others: 0 }
 }
 
 /// Goes on with a record, in an arena of the same environments.
 fn resume(arena: &mut FakeArena, record: &Path) -> Ending {
-    let recording = read(record).unwrap();
-    let mut writer = Writer::resume(record, recording.whole_bytes).unwrap();
+    let (mut writer, recording) = Writer::resume(record).unwrap();
     writer.append(&Entry::Resumed { at: "later".into(), command: vec![] }).unwrap();
     let started = enter_all(&recording.session.plan.targets, arena, &mut writer, &mut Unobserved).unwrap();
     let pilot = Pilot::resumed(&recording.session, started, None);
-    Rounds::new(arena, &mut writer, &mut Unobserved, recording.session, pilot, None)
-        .run(&|| "now".into())
-        .unwrap()
+    Rounds::new(arena, &mut writer, &mut Unobserved, recording.session, pilot, None).run(&ended).unwrap()
 }
 
 fn findings(record: &Path) -> Findings {
