@@ -6,7 +6,7 @@ import { counted, duration } from "./number";
 interface Standing {
   planned: boolean; trials: number; failures: number; repeated: number; round: number; rounds: number;
   elapsed_s: number; budget_s: number | null; label: string | null; environment: string | null;
-  ending: "complete" | "interrupted" | "broken_off" | null;
+  ending: "complete" | "interrupted" | "baseline_failed" | "broken_off" | null;
 }
 
 /** After so long without news the page says so: a session that was killed tells nothing. */

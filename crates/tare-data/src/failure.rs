@@ -9,6 +9,9 @@ use crate::frame::clipped;
 /// Bytes of a reason as they are written: a plan holds one for every cell that cannot be measured.
 pub const LONGEST_REASON: usize = 2048;
 
+/// Reason of a trial that was still running when its session broke off.
+pub const BROKE_OFF: &str = "the session broke off during this trial";
+
 /// What kind of failure it was; decides what the table shows instead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -172,6 +172,8 @@ pub enum Ending {
     /// Every case was decided or had all its rounds, or the budget was spent.
     Complete,
     Interrupted,
+    /// The baseline failed in too many rounds in a row.
+    BaselineFailed,
     /// The record stops without an end: kill, power, full disk.
     BrokenOff,
 }

@@ -25,6 +25,8 @@ pub enum Warning {
     RoundsRepeated { repeated: u32, kept: u32 },
     /// Trials failed and are missing from the comparison.
     TrialsFailed { failed: u32, of: u32 },
+    /// Trials of a session failed, most of them for this reason.
+    SessionFailed { failed: usize, of: usize, mostly: String },
     /// Rounds share starts, of the environment or of the baseline: starts are compared, and there are fewer of them.
     SharedStarts { starts: u32, rounds: u32 },
     /// The session ended before its plan did.
@@ -74,6 +76,9 @@ impl Warning {
             Warning::TrialsFailed { failed, of } => {
                 format!("{failed} of {} failed", counted(u64::from(*of), "trial"))
             }
+            Warning::SessionFailed { failed, of, mostly } => {
+                format!("{failed} of {} failed ({mostly})", counted(*of as u64, "trial"))
+            }
             Warning::SharedStarts { starts, rounds } => {
                 let rounds = counted(u64::from(*rounds), "round");
                 format!("{rounds} share {}", counted(u64::from(*starts), "start"))
@@ -122,7 +127,9 @@ impl Warning {
                 "choose another clock source in the environment, e.g. tsc=reliable"
             }
             Warning::RoundsRepeated { .. } => "run when the machine is idle",
-            Warning::TrialsFailed { .. } => "tare report --json names each failure",
+            Warning::TrialsFailed { .. } | Warning::SessionFailed { .. } => {
+                "tare report --json names each failure"
+            }
             Warning::SharedStarts { .. } => "a longer --budget has room for more starts",
             Warning::BrokenOff { .. } => "tare run --resume FILE continues it",
             Warning::EmulatedProcessor => "read only its shape, or use a machine with KVM",

@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::fmt;
+use std::io::ErrorKind as IoKind;
 use std::iter::successors;
 use std::path::Path;
 
@@ -155,7 +156,7 @@ impl LabError {
 impl From<RecordError> for LabError {
     fn from(error: RecordError) -> Self {
         let full = matches!(&error, RecordError::Io { source, .. }
-            if source.kind() == std::io::ErrorKind::StorageFull);
+            if [IoKind::StorageFull, IoKind::QuotaExceeded, IoKind::FileTooLarge].contains(&source.kind()));
         let hint = match &error {
             RecordError::Io { .. } if full => "make room on that disk, or name another with --record FILE",
             RecordError::Io { action: "create", .. } => {
@@ -165,6 +166,7 @@ impl From<RecordError> for LabError {
             RecordError::NotARecord { .. } => "records end in .tare and are made by tare run",
             RecordError::Newer { .. } => "update tare",
             RecordError::Damaged { .. } => "find the file as it was written; a record is never edited",
+            RecordError::Second { .. } => "records are read one by one: find them as they were written",
             RecordError::InUse { .. } => "wait until it ends; tare report --serve FILE shows it as it grows",
             RecordError::TooLongLine { .. } => "choose fewer environments or cases",
             RecordError::NoPlan { .. } => "run again: the session was stopped before it measured anything",

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use tare_data::failure::{Failure, FailureKind};
+use tare_data::failure::{BROKE_OFF, Failure, FailureKind};
 use tare_data::imported::Imported;
 use tare_data::session::{Ending, Header, Interference, Plan, RepeatedRound, Session, TargetFacts, Trial};
 use tare_data::warning::Warning;
@@ -46,7 +46,13 @@ impl Assembly {
     /// Takes the next entry, and the lines before it that cannot be read.
     ///
     /// Nothing can be made of a record whose damage comes before its plan. After it, a trial is what damage costs.
-    pub(crate) fn take(&mut self, entry: Entry, bad: Option<Bad>, path: &Path) -> Result<(), RecordError> {
+    pub(crate) fn take(
+        &mut self,
+        entry: Entry,
+        (line, bad): (u64, Option<Bad>),
+        path: &Path,
+    ) -> Result<(), RecordError> {
+        let second = |entry| RecordError::Second { path: path.to_owned(), entry, line };
         if let Some(Bad { first, lines }) = bad {
             if self.plan.is_none() {
                 return Err(RecordError::Damaged { path: path.to_owned(), line: first });
@@ -56,11 +62,14 @@ impl Assembly {
             self.damage.trials.extend(self.open.as_ref().map(|open| open.number));
         }
         match entry {
-            Entry::Record { schema, header } if schema <= SCHEMA => self.header = Some(header),
-            Entry::Record { schema, .. } => {
+            Entry::Record { schema: 0, .. } => return Err(RecordError::NotARecord { path: path.to_owned() }),
+            Entry::Record { schema, .. } if schema > SCHEMA => {
                 return Err(RecordError::Newer { path: path.to_owned(), found: schema, newest: SCHEMA });
             }
+            Entry::Record { .. } if self.header.is_some() => return Err(second("header")),
+            Entry::Record { header, .. } => self.header = Some(header),
             Entry::Facts(facts) => self.facts.push(facts),
+            Entry::Plan(_) if self.plan.is_some() => return Err(second("plan")),
             Entry::Plan(plan) => self.plan = Some(plan),
             Entry::Begin(begin) => {
                 self.abandon();
@@ -91,7 +100,7 @@ impl Assembly {
     /// A trial without an end broke off with its session; it is kept, and does not count.
     fn abandon(&mut self) {
         if let Some(mut trial) = self.open.take() {
-            trial.failure = Some(Failure::new(FailureKind::Died, "the session broke off during this trial"));
+            trial.failure = Some(Failure::new(FailureKind::Died, BROKE_OFF));
             self.close(trial);
         }
     }

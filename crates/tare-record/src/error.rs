@@ -18,6 +18,8 @@ pub enum RecordError {
     TooLongLine { path: PathBuf, length: usize, limit: usize },
     #[error("{path} ends before its plan was written: it contains no measurements")]
     NoPlan { path: PathBuf },
+    #[error("{path} has a second {entry} in line {line}: it is not the record of one session")]
+    Second { path: PathBuf, entry: &'static str, line: u64 },
     #[error("{path} is being written by another session")]
     InUse { path: PathBuf },
     #[error("{path} holds figures of other tools, not a session")]

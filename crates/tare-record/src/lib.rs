@@ -17,5 +17,5 @@ pub mod writer;
 pub use entry::Entry;
 pub use error::RecordError;
 pub use follower::Follower;
-pub use reader::{Contents, ImportedRecord, Recording, open, read};
+pub use reader::{Contents, ImportedRecord, Recording, is_record, open, read};
 pub use writer::Writer;

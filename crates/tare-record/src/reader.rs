@@ -10,7 +10,7 @@ use tare_data::imported::Imported;
 use tare_data::session::{Header, Session};
 
 use crate::assembly::Assembly;
-use crate::entry::{LONGEST_WRITTEN, from_line};
+use crate::entry::{Entry, LONGEST_WRITTEN, from_line};
 use crate::error::RecordError;
 use crate::input;
 
@@ -44,6 +44,12 @@ pub struct ImportedRecord {
 pub enum Contents {
     Session(Recording),
     Imported(ImportedRecord),
+}
+
+/// Whether a file is there and begins as a record does.
+pub fn is_record(path: &Path) -> bool {
+    let first = |file| Lines::new(BufReader::new(file), 0, 0).next().ok().flatten().and_then(from_line);
+    matches!(input::open(path).ok().and_then(first), Some(Entry::Record { .. }))
 }
 
 /// Reads a record of a session.
@@ -128,9 +134,9 @@ impl<R: BufRead> Lines<R> {
         self.bad.get_or_insert(Bad { first: self.number, lines: 0 }).lines += 1;
     }
 
-    /// The line that was read last is an entry: takes the bad ones before it.
-    pub(crate) fn passed(&mut self) -> Option<Bad> {
+    /// The line that was read last is an entry: its number, and the bad ones before it.
+    pub(crate) fn passed(&mut self) -> (u64, Option<Bad>) {
         (self.whole_bytes, self.whole_lines) = (self.bytes, self.number);
-        self.bad.take()
+        (self.number, self.bad.take())
     }
 }

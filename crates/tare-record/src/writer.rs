@@ -2,6 +2,7 @@
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
@@ -18,6 +19,8 @@ pub struct Writer {
     path: PathBuf,
     /// Where a record that is taken up again is cut off before the next entry.
     cut: Option<u64>,
+    /// Bytes that the file has, if nobody else changes it.
+    bytes: u64,
 }
 
 impl Writer {
@@ -44,7 +47,7 @@ impl Writer {
             _ => Ok((file, true)),
         });
         match locked {
-            Ok((file, true)) => Ok(Writer { file, path, cut: None }),
+            Ok((file, true)) => Ok(Writer { file, path, cut: None, bytes: 0 }),
             Ok((_, false)) => Err(RecordError::InUse { path }),
             Err(source) => Err(RecordError::Io { action, path, source }),
         }
@@ -61,15 +64,26 @@ impl Writer {
         }
         if let Some(whole_bytes) = self.cut.take() {
             self.done("cut", self.file.set_len(whole_bytes))?;
+            self.bytes = whole_bytes;
         }
         let written = self.file.write_all(line.as_bytes());
+        self.bytes += line.len() as u64;
         self.done("write", written)
     }
 
-    /// Waits until everything appended is on disk: it survives the end of the machine.
+    /// Waits until everything appended is on disk: it survives the end of the machine. A record that another program
+    /// removed or changed is an error.
     pub fn sync(&mut self) -> Result<(), RecordError> {
         let synced = self.file.sync_data();
-        self.done("sync", synced)
+        self.done("sync", synced)?;
+        let is_whole = self.file.metadata().and_then(|about| match (about.nlink(), about.len()) {
+            (0, _) => Err(io::Error::new(io::ErrorKind::NotFound, "another program removed it")),
+            (_, bytes) if self.cut.is_none() && bytes != self.bytes => {
+                Err(io::Error::other("another program changed its length"))
+            }
+            _ => Ok(()),
+        });
+        self.done("continue", is_whole)
     }
 
     pub fn path(&self) -> &Path {

@@ -269,3 +269,35 @@ fn lines_outside_any_trial_and_sessions_at_once_are_named() {
     let warnings = [Warning::StrayLines { lines: 2 }, Warning::SessionsAtOnce { others: 2 }];
     assert_eq!(session.warnings, warnings);
 }
+
+#[test]
+fn a_writer_notices_that_its_record_is_removed_or_cut() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("session.tare");
+    let begun = || {
+        let mut writer = Writer::create(&path).unwrap();
+        entries()[..4].iter().for_each(|entry| writer.append(entry).unwrap());
+        writer.sync().unwrap();
+        writer
+    };
+    let mut writer = begun();
+    fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(10).unwrap();
+    assert!(matches!(writer.sync(), Err(RecordError::Io { action: "continue", .. })));
+    fs::remove_file(&path).unwrap();
+    let mut writer = begun();
+    fs::remove_file(&path).unwrap();
+    assert!(matches!(writer.sync(), Err(RecordError::Io { action: "continue", .. })));
+}
+
+#[test]
+fn two_records_in_one_file_and_a_schema_that_never_was_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let text: String = entries().iter().map(to_line).collect();
+    let refused = |text: &str| read(&file(&folder, text.as_bytes())).unwrap_err();
+    assert!(matches!(refused(&text.repeat(2)), RecordError::Second { entry: "header", line: 13, .. }));
+    let plan = to_line(&entries()[1]);
+    assert!(matches!(refused(&(text.clone() + &plan)), RecordError::Second { entry: "plan", line: 13, .. }));
+    let Entry::Record { header, .. } = entries().remove(0) else { unreachable!() };
+    let none = to_line(&Entry::Record { schema: 0, header }) + &text;
+    assert!(matches!(refused(&none), RecordError::NotARecord { .. }));
+}

@@ -20,8 +20,8 @@ pub fn render(session: &Session, findings: &Findings) -> String {
     if let Some(banner) = view::banner(findings) {
         push(&mut out, &format!("> [!WARNING]\n> {}", literal(&banner)));
     }
-    if let Some(ending) = view::ending(findings, None) {
-        push(&mut out, &format!("> [!NOTE]\n> {}", literal(&ending)));
+    for note in view::ending(findings, None).into_iter().chain(view::failed(findings)) {
+        push(&mut out, &format!("> [!NOTE]\n> {}", literal(&note)));
     }
     if rows.is_empty() {
         push(&mut out, "Nothing was measured.");

@@ -4,6 +4,7 @@ use tare_analysis::findings::{Findings, Row};
 use tare_analysis::verdicts::verdict::is_decided;
 use tare_data::session::{Ending, PlannedCase, Session};
 use tare_data::shell::quoted;
+use tare_data::warning::Warning;
 
 use crate::number::{counted, duration, percent};
 use crate::text::{GLUE, clean, listed};
@@ -211,7 +212,9 @@ fn rounds_to_decide(findings: &Findings) -> Option<String> {
 pub fn warnings(findings: &Findings) -> Vec<String> {
     // The same words about several environments are one line, in the order in which they first occur.
     let mut lines: Vec<(String, &'static str, Vec<String>)> = Vec::new();
-    for (target, warning) in &findings.warnings {
+    // How much failed stands in the first lines.
+    let below = |(_, warning): &&(_, Warning)| !matches!(warning, Warning::SessionFailed { .. });
+    for (target, warning) in findings.warnings.iter().filter(below) {
         let text = clean(&warning.words());
         let at = lines.iter().position(|(known, ..)| *known == text).unwrap_or_else(|| {
             lines.push((text, warning.advice(), Vec::new()));
@@ -224,6 +227,13 @@ pub fn warnings(findings: &Findings) -> Vec<String> {
         format!("{who}: {text}; {advice}.")
     };
     lines.into_iter().map(line).collect()
+}
+
+/// How many trials of the session failed and why, for its first lines.
+pub fn failed(findings: &Findings) -> Option<String> {
+    let is_it = |(_, warning): &&(_, Warning)| matches!(warning, Warning::SessionFailed { .. });
+    let (_, warning) = findings.warnings.iter().find(is_it)?;
+    Some(format!("{}; {}.", clean(&warning.words()), warning.advice()))
 }
 
 /// How the session ended, when it did not end by itself, with the command that continues it.

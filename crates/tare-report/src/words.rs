@@ -243,7 +243,7 @@ pub fn warning_kind(warning: &Warning) -> &'static str {
         Warning::ClockDisagrees { .. } => "its clock and the host's disagree",
         Warning::CoarseClock { .. } => "its clock moves in coarse steps",
         Warning::RoundsRepeated { .. } => "rounds were disturbed and repeated",
-        Warning::TrialsFailed { .. } => "some trials failed",
+        Warning::TrialsFailed { .. } | Warning::SessionFailed { .. } => "some trials failed",
         Warning::SharedStarts { .. } => "rounds share starts of the environment",
         Warning::BrokenOff { .. } => "the session ended early",
         Warning::EmulatedProcessor => "the CPU is emulated",
@@ -259,6 +259,9 @@ pub fn ending(ending: Ending) -> Option<&'static str> {
     match ending {
         Ending::Complete => None,
         Ending::Interrupted => Some("The session was stopped early: this is what was measured until then."),
+        Ending::BaselineFailed => {
+            Some("The session ended early: the baseline gave no value in ten rounds in a row.")
+        }
         Ending::BrokenOff => Some("The record breaks off: this is what was measured until then."),
     }
 }

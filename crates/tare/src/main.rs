@@ -35,7 +35,8 @@ fn main() -> ExitCode {
         std::process::exit(code);
     }
     descriptors::keep_from_children();
-    match dispatch(Args::parse()) {
+    let outcome = signals::survive_size_limit().map_err(Into::into).and_then(|()| dispatch(Args::parse()));
+    match outcome {
         Ok(code) => code,
         Err(error) => failure::show(&error),
     }

@@ -1,8 +1,10 @@
 //! Outputs: what goes to a file and what to standard output, and the exit code of `--fail-if`.
+//!
+//! No output replaces a record, and none replaces a file that was not named.
 
-use std::fs::{OpenOptions, Permissions};
-use std::io::{self, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::fs::{self, OpenOptions, Permissions};
+use std::io::{self, ErrorKind as IoKind, Write};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -15,6 +17,10 @@ use crate::failure::Exit;
 
 /// What a new file may be, before the user's own mask.
 const NEW_FILE: u32 = 0o666;
+/// Links from a name to a file that are followed.
+const MOST_LINKS: u32 = 16;
+/// Numbers that a name is tried with where there is a file already.
+const MOST_NUMBERS: u32 = 10_000;
 
 /// Whether some export goes to standard output, where the table would stand.
 pub fn prints(view: &View) -> bool {
@@ -33,6 +39,36 @@ pub fn check(view: &View) -> Result<(), LabError> {
     }
     Err(LabError::new(ErrorKind::Usage, "only one document can go to standard output")
         .hint("name files for the others: --export FORMAT=FILE"))
+}
+
+/// Refuses an output that would replace a record. Checked before anything is measured, for a record that may not be there yet.
+pub fn check_files(view: &View, record: Option<&Path>) -> Result<(), LabError> {
+    let exports = view.exports.iter().filter_map(destination);
+    for file in view.html.iter().cloned().chain(exports) {
+        let is_it = record.is_some_and(|record| is_same(&file, record));
+        if is_it || tare_record::is_record(&file) {
+            return Err(replaces_a_record(&file));
+        }
+    }
+    Ok(())
+}
+
+fn replaces_a_record(file: &Path) -> LabError {
+    LabError::new(ErrorKind::Usage, format!("{} is a record, and would be replaced", file.display()))
+        .hint("name another file: records cannot be made again")
+}
+
+/// Whether two names lead to one file, which may not be there yet.
+fn is_same(a: &Path, b: &Path) -> bool {
+    if let (Ok(a), Ok(b)) = (fs::metadata(a), fs::metadata(b)) {
+        return (a.dev(), a.ino()) == (b.dev(), b.ino());
+    }
+    let place = |path: &Path| Some((folder_of(path).canonicalize().ok()?, path.file_name()?.to_owned()));
+    place(a).is_some_and(|a| Some(a) == place(b))
+}
+
+fn folder_of(file: &Path) -> &Path {
+    file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// The file that an export goes to; none is standard output.
@@ -54,33 +90,87 @@ pub fn export(source: &Source, exports: &[Wanted]) -> Result<Option<Vec<u8>>, La
         match (destination(wanted), wanted.export.writing) {
             (None, _) => printed = Some(bytes),
             (Some(file), Writing::Whole) => write(&file, &bytes)?,
+            (Some(file), Writing::Appended { .. }) if tare_record::is_record(&file) => {
+                return Err(replaces_a_record(&file));
+            }
             (Some(file), Writing::Appended { .. }) => append(&file, &bytes).map_err(|e| cannot(&file, e))?,
         }
     }
     Ok(printed)
 }
 
-/// Writes a file whole or not at all: beside its place first, then into it.
+/// Writes a file that was named, whole or not at all: beside its place first, then into it.
 pub fn write(file: &Path, bytes: &[u8]) -> Result<(), LabError> {
-    let written = match file.canonicalize() {
+    let real = followed(file).map_err(|e| cannot(file, e))?;
+    if tare_record::is_record(&real) {
+        return Err(replaces_a_record(file));
+    }
+    let written = match fs::metadata(&real) {
         // A pipe or a terminal cannot be replaced.
-        Ok(real) if !real.is_file() => append(&real, bytes),
-        // What a link leads to is replaced, not the link.
-        Ok(real) => replace(&real, bytes),
-        Err(_) => replace(file, bytes),
+        Ok(about) if !about.is_file() => append(&real, bytes),
+        Ok(about) => replace(&real, bytes, Some(about.permissions())),
+        Err(_) => replace(&real, bytes, None),
     };
     written.map_err(|e| cannot(file, e))
 }
 
-fn replace(file: &Path, bytes: &[u8]) -> io::Result<()> {
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".tare-").permissions(Permissions::from_mode(NEW_FILE));
-    let mut beside = builder.tempfile_in(folder)?;
-    beside.write_all(bytes)?;
-    beside.as_file().sync_all()?;
-    beside.persist(file).map_err(|e| e.error)?;
+/// Writes a file that was not named: one that is there already is left alone, and a number is added to the name.
+pub fn write_fresh(file: &Path, bytes: &[u8]) -> Result<PathBuf, LabError> {
+    let stem = file.file_stem().unwrap_or_default().to_string_lossy();
+    let ending = file.extension().unwrap_or_default().to_string_lossy();
+    let numbered = (2..MOST_NUMBERS).map(|number| file.with_file_name(format!("{stem}-{number}.{ending}")));
+    for name in std::iter::once(file.to_owned()).chain(numbered) {
+        let written =
+            beside(&name, bytes, None).and_then(|new| new.persist_noclobber(&name).map_err(|e| e.error));
+        match written {
+            Ok(_) => return Ok(name),
+            Err(e) if e.kind() == IoKind::AlreadyExists => {}
+            Err(e) => return Err(cannot(&name, e)),
+        }
+    }
+    Err(cannot(file, IoKind::AlreadyExists.into()))
+}
+
+/// What a name leads to: what a link leads to is replaced, not the link. In a folder that others may write, a link may be
+/// another user's trap; only the user's own and root's are followed.
+fn followed(file: &Path) -> io::Result<PathBuf> {
+    let mut file = file.to_owned();
+    for _ in 0..MOST_LINKS {
+        let Ok(about) = fs::symlink_metadata(&file) else { return Ok(file) };
+        if !about.is_symlink() {
+            return Ok(file);
+        }
+        if ![0, rustix::process::geteuid().as_raw()].contains(&about.uid()) {
+            return Err(io::Error::new(IoKind::PermissionDenied, "it is a link that another user made"));
+        }
+        // A descriptor of this process has no path to be followed to.
+        if file.starts_with("/proc") {
+            return Ok(file);
+        }
+        file = folder_of(&file).join(fs::read_link(&file)?);
+    }
+    Err(io::Error::other("it leads from link to link"))
+}
+
+fn replace(file: &Path, bytes: &[u8], mode: Option<Permissions>) -> io::Result<()> {
+    beside(file, bytes, mode)?.persist(file).map_err(|e| e.error)?;
     Ok(())
+}
+
+/// The bytes in a file beside their place. What is replaced keeps its mode; a new file has the usual one.
+fn beside(file: &Path, bytes: &[u8], mode: Option<Permissions>) -> io::Result<tempfile::NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".tare-");
+    if mode.is_none() {
+        builder.permissions(Permissions::from_mode(NEW_FILE));
+    }
+    let mut beside = builder.tempfile_in(folder_of(file))?;
+    beside.write_all(bytes)?;
+    if let Some(mode) = mode {
+        beside.as_file().set_permissions(mode)?;
+    }
+    beside.as_file().sync_all()?;
+    Ok(beside)
 }
 
 fn append(file: &Path, bytes: &[u8]) -> io::Result<()> {

@@ -3,9 +3,16 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 
 use crate::failure::Exit;
+
+/// Has a write beyond the limit on a file's size fail, as on a full disk, instead of ending the program.
+///
+/// The signal is caught, not ignored: programs that are started would inherit that.
+pub fn survive_size_limit() -> std::io::Result<()> {
+    signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false))).map(drop)
+}
 
 /// Set by the first Ctrl-C (or TERM, or a closed terminal), for an orderly end; a second one ends the program at once.
 pub fn watch() -> anyhow::Result<Arc<AtomicBool>> {

@@ -3,6 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
+use tare_lab::error::{ErrorKind, LabError};
 use tare_lab::session::progress::{Event, Observer};
 use tare_report::progress::{self, State};
 use tare_report::text::plain;
@@ -25,11 +26,14 @@ pub fn colour() -> bool {
 }
 
 /// Prints a whole text, or what else goes to standard output. A reader that went away (`| head`) is not an error.
-pub fn print(text: impl AsRef<[u8]>) -> io::Result<()> {
+pub fn print(text: impl AsRef<[u8]>) -> Result<(), LabError> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_ref()).and_then(|()| out.flush()) {
         Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        other => other,
+        other => other.map_err(|e| {
+            let error = LabError::new(ErrorKind::Storage, "cannot write to standard output").because(e);
+            error.hint("make room where it goes; a record can be shown again with tare report FILE")
+        }),
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use tare_data::failure::BROKE_OFF;
+use tare_data::frame::clipped;
 use tare_data::session::{Ending, Plan, PlannedCase, Role, Session};
 use tare_data::warning::Warning;
 
@@ -12,6 +14,9 @@ use crate::verdicts::correction::{confirm, may_leave, safe_p};
 use crate::verdicts::rows::{Judge, Judged, JudgedRow, Options, Progress, target_warnings};
 use crate::verdicts::stopping::{ALPHA, FEWEST_UNITS};
 use crate::verdicts::verdict::{is_decided, smallest_effect};
+
+/// Bytes of a reason in a warning.
+const LONGEST_SHOWN: usize = 200;
 
 /// Which environments need no more rounds of a case, in the order of `plan.targets`, after `rounds` rounds of it.
 ///
@@ -183,11 +188,26 @@ fn session_warnings(
     if certificate.repeated > 0 {
         warnings.push((None, Warning::RoundsRepeated { repeated: certificate.repeated, kept }));
     }
+    if let Some(failed) = failed_trials(session) {
+        warnings.push((None, failed));
+    }
     if session.ending != Ending::Complete {
         let rounds = session.trials.iter().map(|trial| trial.round.saturating_add(1)).max().unwrap_or(0);
         warnings.push((None, Warning::BrokenOff { rounds, planned: session.plan.rounds }));
     }
     warnings
+}
+
+/// How many trials failed, and what most of them failed of. The one that ran when a session was stopped is not counted.
+fn failed_trials(session: &Session) -> Option<Warning> {
+    let failures = session.trials.iter().filter_map(|trial| trial.failure.as_ref());
+    let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
+    for failure in failures.filter(|failure| failure.reason != BROKE_OFF) {
+        *reasons.entry(failure.to_string()).or_default() += 1;
+    }
+    let (mostly, _) = reasons.iter().max_by_key(|(_, count)| **count)?;
+    let mostly = clipped(mostly.clone(), LONGEST_SHOWN);
+    Some(Warning::SessionFailed { failed: reasons.values().sum(), of: session.trials.len(), mostly })
 }
 
 /// The case of an environment whose rounds share the fewest starts, said once for the environment.

@@ -17,6 +17,8 @@ use crate::host::waiting::until_ready_or_signal;
 
 /// Frames taken in but not yet received. A trial sends a few; an environment that sends thousands is broken.
 const MOST_FRAMES: usize = 4096;
+/// Bytes that were taken in while frames waited to be received.
+const MOST_WAITING_BYTES: usize = 16 << 20;
 /// A wait is cut into pieces of this length, so that a signal which arrives just before it is not missed.
 const WAIT_PIECE: Duration = Duration::from_millis(500);
 
@@ -63,6 +65,8 @@ pub struct Link<'i> {
     splitter: Splitter,
     error_splitter: Splitter,
     frames: VecDeque<Arrived>,
+    /// Bytes since no frame waited.
+    waiting_bytes: usize,
     notes: VecDeque<String>,
     ended: bool,
     interrupted: &'i AtomicBool,
@@ -83,6 +87,7 @@ impl<'i> Link<'i> {
             splitter: Splitter::default(),
             error_splitter: Splitter::default(),
             frames: VecDeque::new(),
+            waiting_bytes: 0,
             notes: VecDeque::new(),
             ended: false,
             interrupted,
@@ -172,6 +177,7 @@ impl<'i> Link<'i> {
         match rustix::io::read(self.output.as_fd(), &mut bytes[..]) {
             Ok(0) => self.ended = true,
             Ok(read) => {
+                self.waiting_bytes = if self.frames.is_empty() { read } else { self.waiting_bytes + read };
                 for line in self.splitter.push::<Frame>(&bytes[..read]) {
                     match line {
                         Received::Frame(frame) => self.frames.push_back(Arrived { frame, at }),
@@ -180,6 +186,9 @@ impl<'i> Link<'i> {
                 }
                 if self.frames.len() > MOST_FRAMES {
                     return Err(LinkError::Unruly(format!("more than {MOST_FRAMES} frames at once")));
+                }
+                if self.waiting_bytes > MOST_WAITING_BYTES && !self.frames.is_empty() {
+                    return Err(LinkError::Unruly(format!("more than {MOST_WAITING_BYTES} bytes at once")));
                 }
             }
             Err(Errno::INTR | Errno::AGAIN) => {}
@@ -217,6 +226,7 @@ impl<'i> Link<'i> {
 mod tests {
     use super::*;
     use rustix::pipe::pipe;
+    use tare_data::frame::MARKER;
 
     static QUIET: AtomicBool = AtomicBool::new(false);
 
@@ -265,6 +275,25 @@ mod tests {
             unruly |= matches!(link.wait(soon(), true), Err(LinkError::Unruly(_)));
         }
         assert!(unruly);
+    }
+
+    #[test]
+    fn a_flood_of_long_frames_is_cut_off_by_its_bytes() {
+        let (mut link, _reads, writes) = link(&QUIET);
+        let series = "x".repeat(900_000);
+        let frame = Frame::Failed { trial: 0, failure: Failure::new(FailureKind::Died, ""), clock_ns: 0 };
+        let frame = encode(&frame).replacen(MARKER, &format!("{series}{MARKER}"), 1);
+        std::thread::scope(|scope| {
+            let flood = scope.spawn(|| {
+                let mut file = std::fs::File::from(writes);
+                (0..64).all(|_| std::io::Write::write_all(&mut file, frame.as_bytes()).is_ok())
+            });
+            let end = Instant::now() + Duration::from_secs(60);
+            let cut = std::iter::repeat_with(|| link.wait(end, true)).find_map(Result::err);
+            assert_eq!(cut, Some(LinkError::Unruly(format!("more than {MOST_WAITING_BYTES} bytes at once"))));
+            drop(link);
+            assert!(!flood.join().unwrap());
+        });
     }
 
     #[test]

@@ -20,6 +20,7 @@ use crate::error::LabError;
 use crate::host::mounts;
 use crate::ownership::clean;
 use crate::ownership::workspace::SessionWorkspace;
+use crate::session::allowance::{Allowance, MOST_TARGET_BYTES};
 use crate::session::arena::{Arena, Outcome, Started};
 use crate::session::claims::Claims;
 use crate::session::entered::{self, Entered, PATIENCE};
@@ -39,8 +40,6 @@ const START_LEAST: Duration = Duration::from_secs(10);
 const DESCRIBE_DEADLINE: Duration = Duration::from_secs(30);
 /// The trial ends itself at its own deadline; the host gives the news this long to arrive.
 const NEWS_GRACE: Duration = Duration::from_secs(3);
-/// Most batches of a trial; a study's longest has a few hundred.
-const MOST_BATCHES: usize = 100_000;
 
 /// Environments that are really entered.
 pub struct LiveArena<'a> {
@@ -63,6 +62,8 @@ pub struct LiveArena<'a> {
 struct LiveTarget<'a> {
     resolved: Resolved,
     inside: Option<Inside<'a>>,
+    /// Bytes of batches that it may still send in this session.
+    left_bytes: u64,
     /// Facts are taken once a session: they do not change from start to start.
     described: Option<(Facts, BTreeMap<String, Facts>)>,
 }
@@ -80,7 +81,8 @@ impl<'a> LiveArena<'a> {
         interrupted: &'a AtomicBool,
         began: Instant,
     ) -> Self {
-        let target = |resolved| LiveTarget { resolved, inside: None, described: None };
+        let target =
+            |resolved| LiveTarget { resolved, inside: None, left_bytes: MOST_TARGET_BYTES, described: None };
         LiveArena {
             workspace,
             interrupted,
@@ -225,8 +227,8 @@ impl Arena for LiveArena<'_> {
         if startup::is_start(&request.case) {
             return self.first_sample(index, request, sink);
         }
-        let target = &mut self.targets[index];
-        let Some(inside) = &mut target.inside else {
+        let LiveTarget { resolved, inside, left_bytes, .. } = &mut self.targets[index];
+        let Some(inside) = inside else {
             let failure = Failure::new(FailureKind::Died, "the environment is not entered");
             return Outcome { failure: Some(failure), lost: true, ..Default::default() };
         };
@@ -235,25 +237,27 @@ impl Arena for LiveArena<'_> {
             Ok(nonce) => nonce,
             Err(failure) => return Outcome { failure: Some(failure), ..Default::default() },
         };
-        let slower = target.resolved.ready.slower;
+        let slower = resolved.ready.slower;
         let request = &TrialRequest { nonce, slower, ..request.clone() };
         let watch = Watch::start();
         let mut trial = Listening {
             request,
             claims: Claims::new(request, Instant::now()),
             sink,
-            batches: 0,
+            allowance: Allowance::of(request, *left_bytes),
+            bytes: 0,
             memory: HeldMemory::default(),
             begun: None,
             outcome: Outcome::default(),
         };
         let result = trial.listen(&mut inside.link);
+        *left_bytes = left_bytes.saturating_sub(trial.bytes);
         let mut outcome = trial.outcome;
         outcome.outside = watch.stop();
         outcome.notes = inside.link.take_notes();
         if let Err(error) = result {
             outcome.interrupted = error == LinkError::Interrupted;
-            outcome.failure = Some(error.failure("last frame of the trial"));
+            outcome.failure = outcome.failure.or_else(|| Some(error.failure("last frame of the trial")));
             outcome.lost = true;
         }
         outcome
@@ -352,7 +356,9 @@ struct Listening<'t> {
     request: &'t TrialRequest,
     claims: Claims<'t>,
     sink: &'t mut dyn FnMut(&Batch),
-    batches: usize,
+    allowance: Allowance,
+    /// Of the batches that came.
+    bytes: u64,
     memory: HeldMemory,
     /// The first frame, with the request's nonce: the agent's clock, and when it arrived. What came before is not an
     /// answer to this request.
@@ -373,12 +379,16 @@ impl Listening<'_> {
                     self.begun = Some((clock_ns, at));
                 }
                 Frame::Batch { trial, batch } if ours(trial) && self.begun.is_some() => {
-                    self.batches += 1;
-                    if self.batches > MOST_BATCHES {
-                        return Err(LinkError::Unruly(format!("more than {MOST_BATCHES} batches")));
-                    }
                     if batch.series == OUTSIDE {
                         return Err(LinkError::Unruly("a value that only the host measures".into()));
+                    }
+                    match self.allowance.take(&batch) {
+                        Ok(bytes) => self.bytes += bytes,
+                        Err(why) => {
+                            // What still comes is not listened to: the environment is entered afresh.
+                            self.outcome.failure = Some(Failure::new(FailureKind::WrongWork, why.as_str()));
+                            return Err(LinkError::Unruly(why));
+                        }
                     }
                     (self.sink)(&batch);
                     if let Err(failure) = self.claims.check(&batch, at) {

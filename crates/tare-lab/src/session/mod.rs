@@ -1,5 +1,6 @@
 //! A session: environments entered, cases calibrated, rounds run in random order, every result written down.
 
+mod allowance;
 mod amount;
 mod arena;
 mod bring_up;

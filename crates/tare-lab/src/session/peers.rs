@@ -1,10 +1,9 @@
 //! Peers: how a person names the other end of network cases, and the peer that a session runs on this machine.
 
 use std::collections::BTreeMap;
-use std::fs::OpenOptions;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
@@ -183,13 +182,8 @@ fn has_port(address: &str) -> bool {
 /// The secret in a file that is this user's, and that nobody else can read or write.
 pub fn secret_in(path: &Path) -> Result<String, LabError> {
     let cannot = || LabError::new(ErrorKind::Storage, format!("cannot use the secret in {}", path.display()));
-    // A pipe would be waited for.
-    let opened = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path);
-    let opened = opened.and_then(|file| file.metadata().map(|about| (file, about)));
-    let (file, about) = opened.map_err(|e| cannot().because(e))?;
-    if !about.is_file() {
-        return Err(cannot().because("it is not a file"));
-    }
+    let file = tare_record::input::open(path).map_err(|e| cannot().because(e))?;
+    let about = file.metadata().map_err(|e| cannot().because(e))?;
     if about.uid() != rustix::process::geteuid().as_raw() {
         return Err(cannot().because("another user owns it"));
     }

@@ -30,6 +30,8 @@ const STEAL_LEAST_NS: u64 = 30_000_000;
 /// One round in this many may be run again. Where more are disturbed, the disturbance is how this machine is, and
 /// running everything twice would only leave half the rounds.
 const ROUNDS_A_REPEAT: usize = 10;
+/// A baseline without a value in this many rounds in a row will not have one later: without it nothing can be compared.
+const MOST_FAILED_ROUNDS: u32 = 10;
 /// An environment whose start fails this often in a row is given up.
 const MOST_LOST_STARTS: u32 = 3;
 
@@ -48,6 +50,8 @@ pub struct Rounds<'a> {
     decided: BTreeSet<CellIndex>,
     next_trial: u64,
     failures: u32,
+    /// Rounds in a row without a value of the baseline.
+    failed_rounds: u32,
     resumed: Resumed,
 }
 
@@ -97,6 +101,7 @@ struct TargetState {
 /// Why the rounds end before their number.
 enum Stop {
     Budget,
+    BaselineFailed,
     Interrupted,
     Error(LabError),
 }
@@ -137,6 +142,7 @@ impl<'a> Rounds<'a> {
             decided: BTreeSet::new(),
             next_trial,
             failures,
+            failed_rounds: 0,
             resumed,
         }
     }
@@ -156,13 +162,14 @@ impl<'a> Rounds<'a> {
             if self.open_cases().is_empty() {
                 break;
             }
-            if let Err(stop) = self.round(round) {
+            if let Err(stop) = self.round(round).and_then(|()| self.check_baseline(round)) {
                 stopped = Some(stop);
                 break;
             }
         }
         let ending = match stopped {
             None | Some(Stop::Budget) => Ending::Complete,
+            Some(Stop::BaselineFailed) => Ending::BaselineFailed,
             Some(Stop::Interrupted) => Ending::Interrupted,
             Some(Stop::Error(error)) => return Err(error),
         };
@@ -201,6 +208,20 @@ impl<'a> Rounds<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Ends a session whose baseline fails round after round.
+    fn check_baseline(&mut self, round: u32) -> Result<(), Stop> {
+        let Some(baseline) = self.session.baseline() else { return Ok(()) };
+        let of_round = self.session.trials.iter().rev().take_while(|trial| trial.round == round);
+        let mut failed = of_round.filter(|trial| trial.target == baseline.name).map(|t| t.failure.is_some());
+        let all_failed = failed.next().map(|first| first && failed.all(|failed| failed));
+        self.failed_rounds = match all_failed {
+            None => self.failed_rounds,
+            Some(true) => self.failed_rounds + 1,
+            Some(false) => 0,
+        };
+        if self.failed_rounds < MOST_FAILED_ROUNDS { Ok(()) } else { Err(Stop::BaselineFailed) }
     }
 
     /// Whether few enough rounds were run again for one more. By count alone, blind to what was measured.

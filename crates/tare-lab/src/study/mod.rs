@@ -13,6 +13,7 @@ use serde::Deserialize;
 use tare_data::names::{Case, Parameters, matches};
 use tare_probes::probe::{Need, Probe, Size};
 use tare_probes::probes::USER_COMMAND;
+use tare_record::input;
 
 use crate::duration;
 use crate::error::LabError;
@@ -43,6 +44,8 @@ pub static SHIPPED: &[(&str, &str)] = &[
 
 /// Most cases that a study can have: lists of parameters multiply.
 const MOST_CASES: usize = 1000;
+/// Longest file that is read as a study: the shipped ones have a few kB.
+const LONGEST_FILE: u64 = 1 << 20;
 /// Longest trial by time: what a trial's deadline has room for.
 const LONGEST_TRIAL_S: f64 = 300.0;
 
@@ -133,7 +136,7 @@ impl Study {
             return Study::parse(text, name);
         }
         if name.ends_with(".toml") {
-            let text = std::fs::read_to_string(name)
+            let text = input::text(Path::new(name), LONGEST_FILE)
                 .map_err(|e| LabError::usage(format!("cannot read the study {name}")).because(e))?;
             let mut study = Study::parse(&text, name)?;
             study.folder = Path::new(name).parent().unwrap_or(Path::new("")).to_owned();

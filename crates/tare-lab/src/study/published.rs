@@ -1,6 +1,9 @@
 //! Published articles: those that are shipped, as TOML that is built into the program, and the user's files.
 
+use std::path::Path;
+
 use tare_analysis::published::Published;
+use tare_record::input;
 
 use crate::error::LabError;
 use crate::nearest::unlike;
@@ -25,12 +28,9 @@ pub fn named(name: &str) -> Result<Published, LabError> {
         return parse(text, name);
     }
     if name.ends_with(".toml") {
-        let cannot = || LabError::usage(format!("cannot read the published figures {name}"));
-        let length = std::fs::metadata(name).map_err(|e| cannot().because(e))?.len();
-        if length > LONGEST_FILE {
-            return Err(cannot().because(format!("it has {length} bytes, and may have {LONGEST_FILE}")));
-        }
-        return parse(&std::fs::read_to_string(name).map_err(|e| cannot().because(e))?, name);
+        let text = input::text(Path::new(name), LONGEST_FILE)
+            .map_err(|e| LabError::usage(format!("cannot read the published figures {name}")).because(e))?;
+        return parse(&text, name);
     }
     let error = LabError::usage(format!("no published figures are called '{name}'"));
     let otherwise = "tare list published names them all; a file of your own ends in .toml";

@@ -182,7 +182,7 @@ fn read(
         command: command.into(),
         name: name.into(),
         executable,
-        bytes: std::fs::read(path)?,
+        bytes: tare_record::input::bytes(&path, MOST_CARRIED)?,
     });
     Ok(())
 }

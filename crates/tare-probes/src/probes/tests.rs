@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use tare_data::batch::{Batch, Phase, Sample};
+use tare_data::batch::{Batch, HELD, Phase, Sample};
 use tare_data::failure::Failure;
 use tare_data::names::{Case, Parameters};
 use tare_data::peer::Peer;
@@ -108,6 +108,8 @@ fn every_probe_does_23_operations_and_proves_them() {
                 matches!(metric.name, "memory" | "pss" | "outside") || metric.name.starts_with("fsync");
             assert!(optional || series.contains(metric.series), "{} lacks {}", probe.name, metric.series);
         }
+        let known = |series: &&&str| probe.metrics.iter().any(|m| m.series == **series) || **series == HELD;
+        assert_eq!(series.iter().find(|series| !known(series)), None, "{} is not read", probe.name);
     }
 }
 

@@ -139,13 +139,23 @@ pub(crate) fn number(value: Option<f64>) -> String {
 /// A text that a spreadsheet keeps as text.
 pub(crate) fn text(text: &str) -> String {
     let text = clean(text);
-    if text.starts_with(['=', '+', '-', '@']) { format!("'{text}") } else { text }
+    // Spreadsheets skip spaces, and some take the full-width forms for the plain ones.
+    let is_formula = text.trim_start().starts_with(['=', '+', '-', '@', '＝', '＋', '－', '＠']);
+    if is_formula { format!("'{text}") } else { text }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::specimen;
+
+    #[test]
+    fn nothing_is_taken_for_a_formula() {
+        for formula in ["=1", " =1", "\u{3000}+1", "＝1", "＋1", "－1", "＠A1", "-1", "@A1"] {
+            assert!(super::text(formula).starts_with('\''), "{formula:?}");
+        }
+        assert_eq!(super::text("write 4 KiB"), "write 4 KiB");
+    }
 
     #[test]
     fn every_cell_has_a_line() {

@@ -65,6 +65,9 @@ pub fn render(session: &Session, findings: &Findings, options: &TerminalOptions)
     if let Some(ending) = view::ending(findings, options.record) {
         out.paragraph("! ", &ending, prose, Style::new().fg_color(Some(AnsiColor::Yellow.into())));
     }
+    if let Some(failed) = view::failed(findings) {
+        out.paragraph("! ", &failed, prose, Style::new().fg_color(Some(AnsiColor::Yellow.into())));
+    }
     let rows = view::rows(findings, options.wide);
     if rows.is_empty() {
         out.blank();

@@ -7,7 +7,7 @@ use tare_report::text::plain;
 
 use crate::args::Clean;
 use crate::failure::Exit;
-use crate::paths;
+use crate::{paths, ui};
 
 pub fn run(args: Clean) -> anyhow::Result<ExitCode> {
     let outcomes = tare_lab::ownership::clean::clean(&paths::state()?, &paths::programs()?)?;
@@ -17,14 +17,14 @@ pub fn run(args: Clean) -> anyhow::Result<ExitCode> {
             .iter()
             .map(|o| serde_json::json!({ "thing": o.what, "left_because": o.left_because }))
             .collect();
-        anstream::print!("{}", pretty(&serde_json::Value::Array(all)));
+        ui::print(pretty(&serde_json::Value::Array(all)))?;
     } else if outcomes.is_empty() {
-        anstream::println!("nothing was left behind");
+        ui::print("nothing was left behind\n")?;
     }
     for outcome in outcomes.iter().filter(|_| !args.json) {
         match &outcome.left_because {
-            None => anstream::println!("removed  {}", plain(&outcome.what)),
-            Some(reason) => anstream::println!("LEFT     {}: {}", plain(&outcome.what), plain(reason)),
+            None => ui::print(format!("removed  {}\n", plain(&outcome.what)))?,
+            Some(reason) => ui::print(format!("LEFT     {}: {}\n", plain(&outcome.what), plain(reason)))?,
         }
     }
     Ok(if left == 0 { ExitCode::SUCCESS } else { Exit::Environment.into() })

@@ -7,7 +7,7 @@ use tare_lab::environments;
 use tare_report::text::plain;
 
 use crate::args::{Environment, EnvironmentAction};
-use crate::paths;
+use crate::{paths, ui};
 
 pub fn run(args: Environment) -> anyhow::Result<ExitCode> {
     let programs = paths::programs()?;
@@ -18,9 +18,9 @@ pub fn run(args: Environment) -> anyhow::Result<ExitCode> {
                 (preparation.prepare)(&programs, &mut |step| anstream::eprintln!("{step}"))?;
             }
             match named.ready(&programs) {
-                Ok(_) => anstream::println!("{environment} is ready"),
+                Ok(_) => ui::print(format!("{environment} is ready\n"))?,
                 Err(not_ready) => {
-                    anstream::println!("{environment} is not ready yet: {}", plain(&not_ready.reason))
+                    ui::print(format!("{environment} is not ready yet: {}\n", plain(&not_ready.reason)))?
                 }
             }
         }
@@ -28,11 +28,11 @@ pub fn run(args: Environment) -> anyhow::Result<ExitCode> {
             if let Some(preparation) = &environments::parse(&environment)?.provider.preparation {
                 (preparation.remove)(&programs)?;
             }
-            anstream::println!("nothing is prepared for {environment} any more");
+            ui::print(format!("nothing is prepared for {environment} any more\n"))?;
         }
     }
     let kept = size_bytes(&programs.prepared);
-    anstream::println!("{} holds {:.1} MB", programs.prepared.display(), kept as f64 / 1e6);
+    ui::print(format!("{} holds {:.1} MB\n", programs.prepared.display(), kept as f64 / 1e6))?;
     Ok(ExitCode::SUCCESS)
 }
 

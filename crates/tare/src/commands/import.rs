@@ -1,6 +1,5 @@
 //! `tare import`: takes other tools' outputs into a record of their own.
 
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 use std::process::ExitCode;
@@ -13,7 +12,7 @@ use tare_data::session::{Ending, Header};
 use tare_lab::error::{ErrorKind, LabError};
 use tare_record::entry::SCHEMA;
 use tare_record::importers::{self, LONGEST_SOURCE};
-use tare_record::{Entry, Writer};
+use tare_record::{Entry, Writer, input};
 
 use crate::args::Import;
 use crate::{invocation, paths, ui};
@@ -63,13 +62,8 @@ fn import(file: &Path, environment: Option<&str>) -> Result<Imported, LabError> 
 
 /// A file's bytes, one more than is imported at most: a longer one is seen to be longer.
 fn read(file: &Path) -> std::io::Result<Vec<u8>> {
-    let file = File::open(file)?;
-    // A pipe or a device may never end, or never begin.
-    if !file.metadata()?.is_file() {
-        return Err(std::io::Error::other("it is not a regular file"));
-    }
     let mut bytes = Vec::new();
-    file.take(LONGEST_SOURCE + 1).read_to_end(&mut bytes)?;
+    input::open(file)?.take(LONGEST_SOURCE + 1).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 

@@ -11,6 +11,7 @@ use crate::{outputs, page_server, ui};
 
 pub fn run(args: Report) -> anyhow::Result<ExitCode> {
     outputs::check(&args.view)?;
+    outputs::check_files(&args.view, args.record.as_deref())?;
     let Some(record) = &args.record else {
         ui::print(published::alone(&args.view)?)?;
         return Ok(ExitCode::SUCCESS);

@@ -10,7 +10,7 @@ use tare_lab::parse_duration;
 use tare_lab::session::{self, Caller, Overrides, Request};
 use tare_probes::probe::Size;
 
-use crate::args::{Run, View};
+use crate::args::Run;
 use crate::failure::Exit;
 use crate::show::{self, published};
 use crate::{invocation, outputs, paths, signals, ui};
@@ -18,6 +18,9 @@ use crate::{invocation, outputs, paths, signals, ui};
 pub fn run(args: Run) -> anyhow::Result<ExitCode> {
     let began = Instant::now();
     outputs::check(&args.view)?;
+    let named = args.resume.as_ref().or(args.record.as_ref()).cloned();
+    let record = named.unwrap_or_else(|| paths::fresh_record("tare"));
+    outputs::check_files(&args.view, Some(&record))?;
     published::check(&args.view.published)?;
     let budget_s = args.budget.as_deref().map(parse_duration).transpose()?.map(|b| b.as_secs_f64());
     let interrupted = signals::watch()?;
@@ -27,22 +30,24 @@ pub fn run(args: Run) -> anyhow::Result<ExitCode> {
     let mut progress = ui::Progress::new();
     let recorded = match &args.resume {
         Some(record) => session::resume(record, overrides(&args, budget_s), &setting, &caller, &mut progress),
-        None => session::begin(request(&args, budget_s), &setting, &caller, &mut progress),
+        None => session::begin(request(&args, &record, budget_s), &setting, &caller, &mut progress),
     };
     progress.clear();
     let recorded = recorded?;
     // What is shown comes from the disk, by the same road as next year.
     let recording = tare_record::read(&recorded.record).map_err(LabError::from)?;
-    let view = view(&args, &recorded.record, recorded.published);
+    let mut view = args.view.clone();
+    view.published.extend(recorded.published);
     let elapsed_s = began.elapsed().as_secs_f64();
     let shown = show::session::show(&recording.session, &view, &recorded.record, Some(elapsed_s))?;
     Ok(match recorded.ending {
         Ending::Interrupted => Exit::Interrupted.into(),
+        Ending::BaselineFailed => Exit::Environment.into(),
         _ => shown,
     })
 }
 
-fn request(args: &Run, budget_s: Option<f64>) -> Request {
+fn request(args: &Run, record: &Path, budget_s: Option<f64>) -> Request {
     Request {
         study: args.study.clone(),
         environments: args.environments.clone(),
@@ -59,7 +64,7 @@ fn request(args: &Run, budget_s: Option<f64>) -> Request {
         rounds: args.rounds,
         budget_s,
         seed: args.seed,
-        record: args.record.clone().unwrap_or_else(|| paths::fresh_record("tare")),
+        record: record.to_owned(),
         conditions: args.view.fail_if.clone(),
     }
 }
@@ -67,14 +72,4 @@ fn request(args: &Run, budget_s: Option<f64>) -> Request {
 fn overrides(args: &Run, budget_s: Option<f64>) -> Overrides {
     let (peers, conditions) = (args.peers.clone(), args.view.fail_if.clone());
     Overrides { peers, budget_s, conditions, trust: args.trust }
-}
-
-/// How the session is shown: with the page beside its record, unless another form or another page was chosen.
-fn view(args: &Run, record: &Path, published: Vec<String>) -> View {
-    let mut view = args.view.clone();
-    view.published.extend(published);
-    if !(view.json || view.markdown || view.csv || outputs::prints(&view)) {
-        view.html.get_or_insert_with(|| record.with_extension("html"));
-    }
-    view
 }

@@ -28,8 +28,9 @@ pub fn findings(session: &Session, view: &View) -> Result<Findings, LabError> {
     Ok(findings)
 }
 
-/// Prints the findings of a session as a view wants them, writes its files, and checks its conditions. The same for a
-/// session that just ended and an old record.
+/// Prints the findings of a session as a view wants them, writes its files, and checks its conditions. The same for an old
+/// record and a session that just ended (then how long it took is given), which gets the page beside its record, unless
+/// another form or another page was chosen.
 pub fn show(
     session: &Session,
     view: &View,
@@ -38,13 +39,19 @@ pub fn show(
 ) -> anyhow::Result<ExitCode> {
     let findings = findings(session, view)?;
     let outcome = judged(session, &findings, &view.fail_if)?;
-    if let Some(file) = &view.html {
-        write_page(file, session, &findings, record, None)?;
+    let mut view = view.clone();
+    match &view.html {
+        Some(file) => write_page(file, session, &findings, record, None)?,
+        None if elapsed_s.is_none() || view.json || view.markdown || view.csv || outputs::prints(&view) => {}
+        None => {
+            let page = page(session, &findings, record, None);
+            view.html = Some(outputs::write_fresh(&record.with_extension("html"), page.as_bytes())?);
+        }
     }
     let source = Source { session, findings: &findings, gate: outcome.as_ref() };
     match outputs::export(&source, &view.exports)? {
         Some(exported) => ui::print(exported)?,
-        None => ui::print(document(session, &findings, view, record, elapsed_s))?,
+        None => ui::print(document(session, &findings, &view, record, elapsed_s))?,
     }
     Ok(match &outcome {
         Some(outcome) => outputs::report_conditions(outcome, &tare_report::gate::met(&findings, outcome)),
@@ -52,7 +59,14 @@ pub fn show(
     })
 }
 
-/// Writes the page of a session, with results of other tools beside its own where there are any.
+/// The page of a session, with results of other tools beside its own where there are any.
+fn page(session: &Session, findings: &Findings, record: &Path, beside: Option<&[Beside]>) -> String {
+    let (again, record) = (again(session), record.display().to_string());
+    let options = Options { record: Some(&record), again: Some(&again), live: false, beside };
+    tare_report::html::render(session, findings, &options)
+}
+
+/// Writes the page to a file that was named.
 pub fn write_page(
     file: &Path,
     session: &Session,
@@ -60,9 +74,7 @@ pub fn write_page(
     record: &Path,
     beside: Option<&[Beside]>,
 ) -> Result<(), LabError> {
-    let (again, record) = (again(session), record.display().to_string());
-    let options = Options { record: Some(&record), again: Some(&again), live: false, beside };
-    outputs::write(file, tare_report::html::render(session, findings, &options).as_bytes())
+    outputs::write(file, page(session, findings, record, beside).as_bytes())
 }
 
 /// What goes to standard output where no export does.

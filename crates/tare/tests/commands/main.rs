@@ -2,6 +2,7 @@
 
 mod environments;
 mod errors;
+mod files;
 mod held;
 mod honesty;
 mod importing;

@@ -11,6 +11,7 @@ use tare_analysis::findings::{Cell, Findings, Verdict};
 use tare_data::facts::Facts;
 use tare_data::request::Amount;
 use tare_data::session::{Ending, Header, Role, Session, Target};
+use tare_data::warning::Warning;
 use tare_record::entry::SCHEMA;
 use tare_record::{Entry, Writer, read};
 
@@ -183,6 +184,27 @@ fn a_disturbed_round_is_run_again_whole() {
     assert_eq!(again, [0, 0, 0, 1, 1, 1]);
     let counted = session.trials.iter().filter(|t| session.counts(t)).count();
     assert_eq!(counted, 18);
+}
+
+#[test]
+fn a_baseline_that_fails_again_and_again_ends_the_session() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut arena = FakeArena::new(&[1.0, 1.0, 1.0]);
+    arena.fault = Box::new(|target, trial| if target == 0 && trial > 5 { Fault::Lost } else { Fault::None });
+    let (record, ending) = session(&mut arena, folder.path(), Some(60), None);
+    assert_eq!(ending, Ending::BaselineFailed);
+    let session = read(&record).unwrap().session;
+    assert_eq!(
+        session.trials.iter().map(|trial| trial.round).max(),
+        Some(11),
+        "after two good rounds, ten bad"
+    );
+    let warnings = findings(&record).warnings;
+    let mostly = "died: gone".to_owned();
+    assert!(
+        warnings.contains(&(None, Warning::SessionFailed { failed: 10, of: 36, mostly })),
+        "{warnings:?}"
+    );
 }
 
 #[test]

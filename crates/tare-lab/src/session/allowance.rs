@@ -1,0 +1,109 @@
+//! The allowance of a trial: the batches and bytes that its plan lets come, so that no environment fills memory or disk.
+
+use tare_data::batch::{Batch, CALIBRATION, HELD, Sample};
+use tare_data::request::{Amount, TrialRequest};
+
+/// Batches of a series that a probe may report where the plan has one.
+const REPORTS_A_BATCH: usize = 2;
+/// Batches of a series in a calibration, which doubles its operations each time.
+const MOST_CALIBRATING: usize = 64;
+/// Batches of a series in a trial of a fixed time; the longest study has a few hundred.
+const MOST_TIMED: usize = 20_000;
+/// Bytes of a batch on average: a histogram of very scattered times takes half of it.
+const BYTES_A_BATCH: usize = 64 << 10;
+/// Bytes of a trial, however many batches it may have.
+const MOST_TRIAL_BYTES: usize = 16 << 20;
+/// Bytes of all trials of an environment in a session: 60,000 trials of an ordinary one take 90 MB.
+pub const MOST_TARGET_BYTES: u64 = 256 << 20;
+
+/// What a trial may still send.
+#[derive(Debug)]
+pub struct Allowance {
+    /// None for a probe that this build does not know.
+    series: Option<Vec<&'static str>>,
+    batches: usize,
+    bytes: usize,
+}
+
+impl Allowance {
+    /// What the amount and the probe of a request let come; `left` is what the environment may still send in this session.
+    pub fn of(request: &TrialRequest, left: u64) -> Self {
+        let probe = tare_probes::find(&request.case.probe);
+        let series = probe.map(|probe| {
+            let metrics = probe.metrics.iter().map(|metric| metric.series);
+            metrics.chain([CALIBRATION, HELD]).collect::<Vec<_>>()
+        });
+        let each = match request.amount {
+            Amount::Calibrate => MOST_CALIBRATING,
+            // The first call is a batch of its own.
+            Amount::Operations { batches, .. } => (batches as usize).saturating_add(1),
+            Amount::Duration { .. } => MOST_TIMED,
+        };
+        let batches =
+            each.saturating_mul(series.as_ref().map_or(1, Vec::len)).saturating_mul(REPORTS_A_BATCH);
+        let bytes = batches.saturating_mul(BYTES_A_BATCH).min(MOST_TRIAL_BYTES).min(left as usize);
+        Allowance { series, batches, bytes }
+    }
+
+    /// Takes a batch off it, and returns its bytes; an error names what the plan does not let come.
+    pub fn take(&mut self, batch: &Batch) -> Result<u64, String> {
+        if self.series.as_ref().is_some_and(|known| !known.contains(&batch.series.as_str())) {
+            return Err("it sent a series that its probe does not have".into());
+        }
+        let bytes = match &batch.sample {
+            Sample::Latency { histogram, .. } => histogram.0.len(),
+            Sample::Throughput { .. } | Sample::Gauge { .. } => 0,
+        } + batch.series.len()
+            + size_of::<Batch>();
+        self.batches = self.batches.checked_sub(1).ok_or("it sent more batches than its plan has")?;
+        self.bytes = self.bytes.checked_sub(bytes).ok_or("it sent more bytes than its plan has room for")?;
+        Ok(bytes as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tare_data::batch::{EncodedHistogram, Phase};
+    use tare_data::names::Case;
+
+    use super::*;
+
+    fn request(amount: Amount) -> TrialRequest {
+        let (parameters, place, peer) = Default::default();
+        let case = Case { probe: "null".into(), parameters, place, peer };
+        let (trial, directory, seed, slower, nonce) = Default::default();
+        TrialRequest { trial, case, amount, directory, peer: None, seed, deadline_ms: 1, slower, nonce }
+    }
+
+    fn batch(series: &str, histogram: usize) -> Batch {
+        let histogram = EncodedHistogram("x".repeat(histogram));
+        let sample = Sample::Latency { operations: 1, bytes: 0, elapsed_ns: 1, histogram };
+        Batch { series: series.into(), phase: Phase::Warm, started_ns: 0, sample }
+    }
+
+    /// How many such batches are taken, and why no more.
+    fn taken(allowance: &mut Allowance, batch: &Batch) -> (usize, String) {
+        (0..1_000_000).find_map(|n| Some((n, allowance.take(batch).err()?))).unwrap()
+    }
+
+    #[test]
+    fn only_what_the_plan_lets_come_is_taken() {
+        let own = tare_probes::find("null").unwrap().metrics[0].series;
+        let five = request(Amount::Operations { batch: 1, batches: 5 });
+        let (batches, why) = taken(&mut Allowance::of(&five, u64::MAX), &batch(own, 1_000));
+        assert!((12..=200).contains(&batches), "{batches}");
+        assert_eq!(why, "it sent more batches than its plan has");
+        let (batches, why) = taken(&mut Allowance::of(&five, u64::MAX), &batch(own, 1 << 20));
+        assert!(batches < 5, "{batches}");
+        assert_eq!(why, "it sent more bytes than its plan has room for");
+        let timed = request(Amount::Duration { batch: 1, seconds: 60.0 });
+        let (batches, _) = taken(&mut Allowance::of(&timed, u64::MAX), &batch(own, 1 << 20));
+        assert_eq!(batches, 15, "16 MiB in all");
+        let (batches, _) = taken(&mut Allowance::of(&timed, 3 << 20), &batch(own, 1 << 20));
+        assert_eq!(batches, 2, "what the environment has left");
+        assert!(Allowance::of(&five, u64::MAX).take(&batch("other", 1)).is_err());
+        for series in [CALIBRATION, HELD] {
+            assert!(Allowance::of(&five, u64::MAX).take(&batch(series, 1)).is_ok());
+        }
+    }
+}

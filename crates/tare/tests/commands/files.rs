@@ -1,0 +1,166 @@
+//! Files that a person names, and those that are written: nothing is read for ever, and nothing is replaced unasked.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::kill::under_way;
+use crate::program::{Program, Said};
+
+/// What a program has time for that reads and measures next to nothing; one that waits for a pipe takes for ever.
+const ENDS: Duration = Duration::from_secs(60);
+
+const SMALL: [&str; 7] = ["run", "--in", "native", "--only", "sys.getppid", "--rounds", "1"];
+
+/// A small session with further arguments.
+fn small(program: &Program, more: &[&str]) -> Said {
+    program.run(&[&SMALL[..], more].concat())
+}
+
+fn ends(mut command: Command) -> Said {
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let end = Instant::now() + ENDS;
+    while child.try_wait().unwrap().is_none() {
+        if Instant::now() > end {
+            child.kill().unwrap();
+            child.wait().unwrap();
+            panic!("{command:?} does not end");
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    Said::of(child.wait_with_output().unwrap())
+}
+
+/// A session in `s.tare`, and the bytes of its record.
+fn recorded(program: &Program) -> Vec<u8> {
+    let said = small(program, &["--record", "s.tare", "--json"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    fs::read(program.path("s.tare")).unwrap()
+}
+
+fn is_page(path: &Path) -> bool {
+    fs::read_to_string(path).is_ok_and(|text| text.starts_with("<!"))
+}
+
+#[test]
+fn no_output_replaces_a_record() {
+    let program = Program::new();
+    let said = small(&program, &["--record", "new.tare", "--html", "./new.tare"]);
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(!program.path("new.tare").exists(), "refused before anything is measured");
+    let record = recorded(&program);
+    symlink("s.tare", program.path("link")).unwrap();
+    fs::copy(program.path("s.tare"), program.path("other.tare")).unwrap();
+    for output in ["--html=s.tare", "--html=link", "--export=junit=s.tare", "--html=other.tare"] {
+        let said = program.run(&["report", "s.tare", output]);
+        assert_eq!(said.code, Some(2), "{output}: {said:?}");
+        assert!(said.err.contains("is a record"), "{said:?}");
+    }
+    assert_eq!(fs::read(program.path("s.tare")).unwrap(), record);
+    // A record may be called as a page would be.
+    let said = small(&program, &["--record", "zz.html"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(tare_record::read(&program.path("zz.html")).is_ok());
+    assert!(is_page(&program.path("zz-2.html")), "{said:?}");
+}
+
+#[test]
+fn a_page_that_was_not_named_replaces_nothing_and_follows_no_link() {
+    let program = Program::new();
+    fs::write(program.path("data.html"), "mine").unwrap();
+    fs::write(program.path("precious"), "mine").unwrap();
+    symlink("precious", program.path("data-2.html")).unwrap();
+    let said = small(&program, &["--record", "data.tare"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    for name in ["data.html", "precious"] {
+        assert_eq!(fs::read_to_string(program.path(name)).unwrap(), "mine");
+    }
+    assert!(is_page(&program.path("data-3.html")) && said.out.contains("data-3.html"), "{said:?}");
+}
+
+#[test]
+fn a_page_that_was_named_keeps_its_mode_and_no_link_of_another_user_is_followed() {
+    let program = Program::new();
+    recorded(&program);
+    let page = program.path("page.html");
+    fs::write(&page, "old").unwrap();
+    fs::set_permissions(&page, fs::Permissions::from_mode(0o600)).unwrap();
+    symlink("page.html", program.path("own")).unwrap();
+    assert_eq!(program.run(&["report", "s.tare", "--html", "own"]).code, Some(0));
+    assert!(is_page(&page));
+    assert_eq!(fs::metadata(&page).unwrap().mode() & 0o777, 0o600);
+    let trap = program.path("trap");
+    symlink("page.html", &trap).unwrap();
+    if std::os::unix::fs::lchown(&trap, Some(1234), None).is_err() {
+        println!("SKIPPED no_link_of_another_user_is_followed: only root can make a link another user's");
+        return;
+    }
+    fs::write(&page, "old").unwrap();
+    let said = program.run(&["report", "s.tare", "--html", "trap"]);
+    assert_eq!((said.code, fs::read_to_string(&page).unwrap().as_str()), (Some(4), "old"), "{said:?}");
+}
+
+#[test]
+fn what_is_named_is_a_regular_file_or_nothing() {
+    let program = Program::new();
+    recorded(&program);
+    assert!(Command::new("mkfifo").arg(program.path("pipe")).status().unwrap().success());
+    symlink("pipe", program.path("pipe.toml")).unwrap();
+    symlink("/dev/zero", program.path("zero.toml")).unwrap();
+    for (arguments, code) in [
+        (&["report", "pipe"][..], 5),
+        (&["report", "--serve", "pipe"], 5),
+        (&["report", "s.tare", "--beside", "pipe"], 5),
+        (&["report", "s.tare", "--published", "zero.toml"], 2),
+        (&["report", "s.tare", "--published", "pipe.toml"], 2),
+        (&["diff", "s.tare", "pipe"], 5),
+        (&["import", "pipe"], 5),
+        (&["run", "zero.toml"], 2),
+        (&["run", "pipe.toml"], 2),
+        (&["run", "--resume", "pipe"], 4),
+        (&["run", "--peer", "tare://127.0.0.1:9/?secret-file=pipe", "--only", "net.rr"], 4),
+    ] {
+        let said = ends(program.command(arguments));
+        assert_eq!(said.code, Some(code), "{arguments:?}: {said:?}");
+        assert!(said.err.contains("not a regular file"), "{arguments:?}: {said:?}");
+    }
+}
+
+#[test]
+fn a_record_is_written_by_one_session_at_a_time() {
+    let program = Program::new();
+    let mut child = under_way(&program, &["--in", "native", "--only", "sys.getppid"]);
+    let said = program.run(&["run", "--resume", "s.tare"]);
+    assert_eq!(said.code, Some(4), "{said:?}");
+    assert!(said.err.contains("s.tare is being written by another session"), "{said:?}");
+    // Another record may be written meanwhile, and both hold that.
+    assert_eq!(small(&program, &["--record", "t.tare", "--json"]).code, Some(0));
+    let interrupted = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(interrupted.success());
+    child.wait().unwrap();
+    for record in ["s.tare", "t.tare"] {
+        let said = program.run(&["report", record]);
+        assert!(said.out.contains("session of tare ran on this machine meanwhile"), "{record}: {said:?}");
+    }
+}
+
+#[test]
+fn a_full_output_and_a_limit_on_files_are_errors_of_storage() {
+    let program = Program::new();
+    recorded(&program);
+    for arguments in [&["report", "s.tare"][..], &["clean"], &["list", "probes"]] {
+        let mut command = program.command(arguments);
+        let said = Said::of(command.stdout(fs::File::create("/dev/full").unwrap()).output().unwrap());
+        assert_eq!(said.code, Some(4), "{arguments:?}: {said:?}");
+    }
+    let tare = env!("CARGO_BIN_EXE_tare");
+    let script = format!("ulimit -f 200; exec {tare} {} --scratch . --record u.tare", SMALL.join(" "));
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &script]).current_dir(program.path("")).env("XDG_STATE_HOME", program.path("state"));
+    let said = ends(shell);
+    assert_eq!(said.code, Some(4), "{said:?}");
+    assert!(said.err.contains("File too large"), "{said:?}");
+    assert!(!program.path("u.tare").exists(), "a record without a session is in the way of the next");
+}
