@@ -10,7 +10,8 @@ use tare_data::warning::Warning;
 use crate::findings::{Cell, Certificate, Comparison, Findings, Missing, Row, Verdict};
 use crate::statistics::binomial::at_least;
 use crate::statistics::signed_ranks::{median, sorted};
-use crate::verdicts::correction::{confirm, may_leave, safe_p};
+use crate::verdicts::correction::confirm;
+use crate::verdicts::leaving::{may_leave, safe_p};
 use crate::verdicts::rows::{Judge, Judged, JudgedRow, Options, Progress, target_warnings};
 use crate::verdicts::stopping::{ALPHA, FEWEST_UNITS};
 use crate::verdicts::verdict::{is_decided, smallest_effect};
@@ -64,7 +65,7 @@ fn deciding(case: &PlannedCase) -> Vec<usize> {
 /// What a session found.
 pub fn findings(session: &Session, options: &Options) -> Findings {
     let plan = &session.plan;
-    let mut judge = Judge::new(Progress::of(session), options, |_| true);
+    let mut judge = Judge::of_session(session, options);
     let (of_targets, canaries) = target_warnings(&judge);
     let mut judged: Vec<JudgedRow> = Vec::new();
     for (at, case) in plan.cases.iter().enumerate() {

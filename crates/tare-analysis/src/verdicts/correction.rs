@@ -1,4 +1,4 @@
-//! The correction for many cells: which directions a session bears out, and when an environment may leave with one.
+//! The correction for many cells: which directions a session bears out.
 //!
 //! Headline cells of subjects are one family, their further metrics another. In each, a direction is a verdict only
 //! where Benjamini and Hochberg's procedure keeps it; what it does not keep is unconfirmed.
@@ -10,26 +10,7 @@ use crate::statistics::multiplicity::{FALSE_SHARE, benjamini_hochberg, holm};
 use crate::verdicts::judge::{FEWEST_STARTS, Judgement};
 use crate::verdicts::rows::{Judged, JudgedRow, Options};
 use crate::verdicts::stopping::{ALPHA, FEWEST_UNITS};
-use crate::verdicts::verdict::{is_decided, names_direction, unconfirmed, units_that_can};
-
-/// The p with which a cell passes the correction whatever the other cells show: the procedure's share over the
-/// headline cells that the plan can compare.
-pub(crate) fn safe_p(plan: &Plan) -> f64 {
-    let subjects = || plan.targets.iter().filter(|target| target.role == Role::Subject);
-    let measured =
-        plan.cases.iter().map(|case| subjects().filter(|s| !case.missing.contains_key(&s.name)).count());
-    FALSE_SHARE / measured.sum::<usize>().max(1) as f64
-}
-
-/// Whether an environment may leave a case with this judgement: one that is decided and would stay a verdict whatever
-/// the other cells show. `safe_p` is that of the plan; none for the control, which is not corrected.
-pub(crate) fn may_leave(judged: &Judgement, safe_p: Option<f64>) -> bool {
-    match judged.verdict {
-        // Within the margin it is the same, whether or not a slight difference is confirmed.
-        Verdict::Same | Verdict::SlightlySlower | Verdict::SlightlyFaster => true,
-        verdict => is_decided(verdict) && safe_p.is_none_or(|safe_p| judged.p <= safe_p),
-    }
-}
+use crate::verdicts::verdict::{names_direction, unconfirmed, units_that_can};
 
 /// Leaves the directions of subjects that their family bears out, and makes the others unconfirmed.
 pub(crate) fn confirm(rows: &mut [JudgedRow], plan: &Plan, options: &Options) {

@@ -5,6 +5,7 @@ pub(crate) mod comparable;
 mod correction;
 pub mod curve;
 pub mod judge;
+pub mod leaving;
 pub mod order;
 pub mod pairs;
 pub mod rows;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use tare_data::batch::{ASTRAY, Batch, Sample};
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::metric::Reading;
-use tare_data::session::{Plan, PlannedCase, RepeatedRound, Role, Session, TargetFacts, Trial};
+use tare_data::session::{Ending, Plan, PlannedCase, RepeatedRound, Role, Session, TargetFacts, Trial};
 use tare_data::unit::Unit;
 use tare_data::warning::Warning;
 
@@ -13,6 +13,7 @@ use crate::findings::{Beyond, Cell, Comparison, Family, Level, Missing, Smallest
 use crate::statistics::signed_ranks::{Nulls, median, sorted};
 use crate::verdicts::comparable;
 use crate::verdicts::judge::{Judgement, judge, p_at};
+use crate::verdicts::leaving::{may_leave, safe_p};
 use crate::verdicts::pairs::{NoPairs, Pairs, pair};
 use crate::verdicts::stability;
 use crate::verdicts::stopping::{FEWEST_UNITS, Schedule};
@@ -84,6 +85,8 @@ pub(crate) struct Judge<'a> {
     trials: Vec<Vec<Vec<&'a Trial>>>,
     pub baseline: Option<usize>,
     control: Option<usize>,
+    /// Rounds that were begun in a session that its plan or its time ended; none in any other.
+    ended_after: Option<u32>,
     nulls: Nulls,
 }
 
@@ -108,8 +111,31 @@ impl<'a> Judge<'a> {
             trials,
             baseline: role(Role::Baseline),
             control: role(Role::Control),
+            ended_after: None,
             nulls: Nulls::default(),
         }
+    }
+
+    /// A session that will have no more rounds.
+    pub fn of_session(session: &'a Session, options: &'a Options) -> Self {
+        let begun = session.trials.iter().map(|trial| trial.round.saturating_add(1)).max();
+        let ended_after = begun.filter(|_| session.ending == Ending::Complete);
+        Judge { ended_after, ..Judge::new(Progress::of(session), options, |_| true) }
+    }
+
+    /// Judges the pairs of a cell; the schedule is the one by which it was judged.
+    fn judge(&mut self, pairs: &Pairs, target: usize, margin: Margin) -> Option<(Judgement, Schedule)> {
+        let judgement = judge(pairs, &self.schedule, margin, &mut self.nulls)?;
+        let reached = pairs.reached;
+        // Time may be up in the middle of a round. A cell that a look decided in the last one may have left at it.
+        let to_the_end = self.ended_after.is_some_and(|rounds| reached.saturating_add(1) >= rounds);
+        let corrected = self.progress.plan.targets[target].role == Role::Subject;
+        let safe_p = corrected.then(|| safe_p(self.progress.plan));
+        if !to_the_end || (self.schedule.is_look(reached) && may_leave(&judgement, safe_p)) {
+            return Some((judgement, self.schedule.clone()));
+        }
+        let schedule = self.schedule.over();
+        Some((judge(pairs, &schedule, margin, &mut self.nulls)?, schedule))
     }
 
     /// The trials of an environment that count, of one case.
@@ -218,10 +244,10 @@ impl<'a> Judge<'a> {
                 return not_comparable("a value of zero or less has no ratio".into(), level);
             }
         };
-        let Some(judgement) = judge(&pairs, &self.schedule, margin, &mut self.nulls) else {
+        let Some((judgement, schedule)) = self.judge(&pairs, target, margin) else {
             return not_comparable("no round within the plan".into(), level);
         };
-        let beyond = if metric_at == 0 { self.beyond(&pairs, &judgement) } else { Vec::new() };
+        let beyond = if metric_at == 0 { self.beyond(&pairs, &judgement, &schedule) } else { Vec::new() };
         let comparison = Comparison {
             rounds: pairs.pairs.len() as u32,
             smallest: smallest(&judgement, margin),
@@ -232,8 +258,8 @@ impl<'a> Judge<'a> {
     }
 
     /// How a cell stands to the ratios that a gate names.
-    fn beyond(&mut self, pairs: &Pairs, judgement: &Judgement) -> Vec<Beyond> {
-        let Judge { options, schedule, nulls, .. } = self;
+    fn beyond(&mut self, pairs: &Pairs, judgement: &Judgement, schedule: &Schedule) -> Vec<Beyond> {
+        let Judge { options, nulls, .. } = self;
         let p = |ratio: f64| p_at(ratio.ln(), judgement.leading, pairs, schedule, nulls);
         let p: Vec<f64> = options.ratios.iter().copied().map(p).collect();
         options.ratios.iter().zip(p).map(|(ratio, p)| Beyond { ratio: *ratio, p }).collect()

@@ -4,7 +4,7 @@
 //! the one before, so that all looks together spend at most alpha (Bonferroni over looks), and the interval shown is
 //! what all looks taken say together (repeated confidence intervals, Jennison and Turnbull 1989). The root leaves a
 //! first look enough to decide what is plain even where hundreds of rounds may follow (a power family of spending
-//! functions: Kim and DeMets 1987). One look at the end spends it all.
+//! functions: Kim and DeMets 1987). The look at which the session's time is up spends all that is left.
 
 use tare_data::session::Plan;
 
@@ -14,9 +14,8 @@ use crate::statistics::signed_ranks::{self, Interval, Nulls, hodges_lehmann, med
 /// Chance that a cell's interval misses the truth at any look.
 pub(crate) const ALPHA: f64 = 0.05;
 
-/// Looks of a session, in rounds: each half as many again as the one before, from the fewest at which alpha's share
-/// leaves signed ranks some resolution, to as many as a session of cheap cases has time for.
-pub const LOOKS: [u32; 12] = [12, 18, 27, 40, 60, 90, 135, 200, 300, 450, 675, 1000];
+/// The first look of a session, in rounds: the fewest at which alpha's share leaves signed ranks some resolution.
+const FIRST_LOOK: u32 = 12;
 
 /// Most looks that are taken; a plan that lists more is not ours, and the rest of its alpha stays unspent.
 const MOST_LOOKS: usize = 64;
@@ -24,9 +23,30 @@ const MOST_LOOKS: usize = 64;
 /// Fewest units whose signs can reject at 5 %: two in 2^6.
 pub(crate) const FEWEST_UNITS: u32 = 6;
 
+/// Rounds before a look of a session, the first being number 0: 12, 18, 27, 40, 60, 90, 135, 200, 300, ... without end.
+pub const fn look(number: usize) -> u32 {
+    let (mut look, mut at) = (FIRST_LOOK, 0);
+    while at < number {
+        look = look_after(look);
+        at += 1;
+    }
+    look
+}
+
+/// Half as many rounds again; where that is not a whole number, its first two digits.
+const fn look_after(look: u32) -> u32 {
+    let next = (look / 2).saturating_add(look);
+    let mut digits = 1;
+    while look % 2 == 1 && next / digits >= 100 {
+        digits *= 10;
+    }
+    next / digits * digits
+}
+
 /// Rounds after which a session of at most `most` rounds looks; the last is `most`.
 pub fn planned_looks(most: u32) -> Vec<u32> {
-    LOOKS.into_iter().filter(|look| *look < most).chain(Some(most).filter(|most| *most > 0)).collect()
+    let looks = std::iter::successors(Some(FIRST_LOOK), |look| Some(look_after(*look)));
+    looks.take_while(|look| *look < most).chain(Some(most).filter(|most| *most > 0)).collect()
 }
 
 /// The looks of a session and what it may spend on each.
@@ -34,6 +54,8 @@ pub fn planned_looks(most: u32) -> Vec<u32> {
 pub struct Schedule {
     looks: Vec<u32>,
     most: u32,
+    /// Whether the last look taken spends all that is left.
+    is_over: bool,
 }
 
 impl Schedule {
@@ -43,11 +65,19 @@ impl Schedule {
         looks.sort_unstable();
         looks.dedup();
         looks.truncate(MOST_LOOKS);
-        Schedule { looks, most }
+        Schedule { looks, most, is_over: false }
     }
 
     pub fn of(plan: &Plan) -> Self {
         Schedule::new(&plan.looks, plan.rounds)
+    }
+
+    /// The schedule of a cell that was measured until the session's time was up: its last look spends all that is left.
+    ///
+    /// That is valid because the moment was not chosen by what the cell showed. It makes a plan of more rounds than
+    /// there is time for cost next to nothing. Not for a cell that left early, nor where a person ended the session.
+    pub fn over(&self) -> Schedule {
+        Schedule { is_over: true, ..self.clone() }
     }
 
     /// Most rounds that a case gets.
@@ -75,7 +105,8 @@ impl Schedule {
         let unplanned = Some(reached).filter(|reached| *reached > 0 && !self.is_look(*reached));
         let mut before = 0.0;
         let spend = |look: u32| {
-            let spent = ALPHA * (f64::from(look) / f64::from(self.most)).sqrt();
+            let share = (f64::from(look) / f64::from(self.most)).sqrt();
+            let spent = ALPHA * if self.is_over && look == reached { 1.0 } else { share };
             let alpha = spent - std::mem::replace(&mut before, spent);
             (look, alpha)
         };
@@ -165,12 +196,31 @@ mod tests {
 
     #[test]
     fn looks_are_cut_at_the_budget() {
-        assert_eq!(planned_looks(1000), LOOKS);
+        assert_eq!(planned_looks(1000), [12, 18, 27, 40, 60, 90, 135, 200, 300, 450, 675, 1000]);
         assert_eq!(planned_looks(60), [12, 18, 27, 40, 60]);
         assert_eq!(planned_looks(50), [12, 18, 27, 40, 50]);
         assert_eq!(planned_looks(5), [5]);
         assert_eq!(planned_looks(100), [12, 18, 27, 40, 60, 90, 100]);
         assert!(planned_looks(0).is_empty());
+    }
+
+    #[test]
+    fn looks_have_no_end() {
+        assert_eq!(planned_looks(20_000)[11..], [1000, 1500, 2250, 3375, 5000, 7500, 11_250, 16_875, 20_000]);
+        assert_eq!((look(0), look(2), look(11), look(17)), (12, 27, 1000, 11_250));
+        let looks = planned_looks(u32::MAX);
+        assert!(looks.len() < MOST_LOOKS && looks.is_sorted() && looks.last() == Some(&u32::MAX));
+    }
+
+    #[test]
+    fn a_session_whose_time_is_up_spends_what_is_left() {
+        for (most, reached) in [(60, 60), (60, 20), (60, 18), (1000, 20), (1000, 5)] {
+            let schedule = Schedule::new(&planned_looks(most), most);
+            let (so_far, over) = (schedule.taken(reached), schedule.over().taken(reached));
+            let spent: f64 = over.iter().map(|(_, alpha)| alpha).sum();
+            assert!((spent - ALPHA).abs() < 1e-12, "{over:?}");
+            assert_eq!(so_far[..so_far.len() - 1], over[..over.len() - 1]);
+        }
     }
 
     #[test]

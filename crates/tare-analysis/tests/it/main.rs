@@ -5,6 +5,7 @@ mod deciding;
 mod findings;
 mod gate;
 mod golden;
+mod horizon;
 mod hostile;
 mod missing;
 mod noise_models;

@@ -19,21 +19,21 @@ use crate::sessions::{Outcome, session, timed, trial};
 const SESSIONS: u64 = 300;
 
 /// Nominal 5 % and three standard errors of a share over that number of sessions.
-fn most_false(sessions: u64) -> f64 {
+pub fn most_false(sessions: u64) -> f64 {
     0.05 + 3.0 * (0.05f64 * 0.95 / sessions as f64).sqrt()
 }
 
 /// How an environment's time comes about, as logarithms, and how many rounds share a start of it.
 #[derive(Clone, Copy)]
-struct Side {
-    cost: f64,
-    a_start: u32,
-    between: f64,
-    within: f64,
+pub struct Side {
+    pub cost: f64,
+    pub a_start: u32,
+    pub between: f64,
+    pub within: f64,
 }
 
 /// What is the same in every start, with 1 % between rounds.
-fn steady(cost: f64) -> Side {
+pub fn steady(cost: f64) -> Side {
     Side { cost: cost.ln(), a_start: 1, between: 0.0, within: 0.01 }
 }
 
@@ -54,10 +54,21 @@ impl Side {
 
 /// Runs a session as it is run: at each planned look, environments leave where they may. `side` says how an
 /// environment's time of a case comes about.
-fn raced(mut session: Session, seed: u64, side: impl Fn(&str, usize) -> Side) -> Session {
+pub fn raced(session: Session, seed: u64, side: impl Fn(&str, usize) -> Side) -> Session {
+    let rounds = session.plan.rounds;
+    raced_for(rounds, session, seed, side)
+}
+
+/// A session that has time for so many rounds.
+pub fn raced_for(
+    rounds: u32,
+    mut session: Session,
+    seed: u64,
+    side: impl Fn(&str, usize) -> Side,
+) -> Session {
     let mut left: BTreeSet<(usize, String)> = BTreeSet::new();
     let plan = session.plan.clone();
-    for round in 0..plan.rounds {
+    for round in 0..rounds {
         if plan.looks.contains(&round) {
             for (at, case) in plan.cases.iter().enumerate() {
                 let done = decide(Progress::of(&session), &case.id, round, &Options::default());
@@ -84,7 +95,7 @@ fn raced(mut session: Session, seed: u64, side: impl Fn(&str, usize) -> Side) ->
 }
 
 /// A session of one subject over that number of cases, without a control.
-fn plain(cases: usize, rounds: u32) -> Session {
+pub fn plain(cases: usize, rounds: u32) -> Session {
     let names: Vec<String> = (0..cases).map(|at| format!("case.{at}")).collect();
     let mut session = session(&["vm"], names.iter().map(|name| timed(name)).collect(), rounds);
     session.plan.targets.retain(|target| target.role != Role::Control);

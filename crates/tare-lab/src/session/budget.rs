@@ -4,22 +4,24 @@ use std::iter::Sum;
 use std::ops::Add;
 
 use tare_analysis::verdicts::judge::FEWEST_STARTS;
-use tare_analysis::verdicts::stopping::{LOOKS, planned_looks};
+use tare_analysis::verdicts::stopping::{look, planned_looks};
 
 /// Trials are made shorter, step by step, until the budget has room for the first look...
 const SHORTER: [f64; 4] = [1.0, 0.5, 0.25, 0.1];
 /// ...and longer where it has room for [`MANY_ROUNDS`] even so. What is left then goes into more rounds.
 const LONGER: [f64; 3] = [8.0, 4.0, 2.0];
+/// Most rounds that are planned.
+const MOST_ROUNDS: f64 = 1000.0;
 /// Rounds that come before longer trials: what differs from round to round, no longer trial averages away.
 const MANY_ROUNDS: u32 = 300;
 /// An environment whose calibration is this many times the baseline's is decided early and leaves...
 pub const FAR: f64 = 3.0;
 /// ...by this look at the latest, for the plan.
-const FAR_LEAVES: u32 = LOOKS[2];
+const FAR_LEAVES: u32 = look(2);
 /// Racing frees time: cells that are decided leave. The plan counts on this much more than a full table allows.
 const RACING_GAIN: f64 = 1.25;
 /// Rounds after which most cells are decided...
-const MOST_HAVE_LEFT: u32 = LOOKS[5];
+const MOST_HAVE_LEFT: u32 = look(5);
 /// ...so that those beyond take less than half of a full table's time.
 const LATE_GAIN: f64 = 2.5;
 /// ...or where rounds share starts, by this start: if all agree in sign, their p passes the correction for some
@@ -84,13 +86,13 @@ pub fn rounds_within(left_s: f64, starts: &[Start], round: impl Fn(f64) -> Round
     let own_starts = (left_s * STARTS_SHARE / near_starts_s.max(1e-6)).max(f64::from(ROUNDS_THAT_SHARE));
     let longer =
         LONGER.into_iter().find(|scale| affordable(*scale) >= own_starts.min(f64::from(MANY_ROUNDS)));
-    let shorter = || SHORTER.into_iter().find(|scale| affordable(*scale) >= f64::from(LOOKS[0]));
+    let shorter = || SHORTER.into_iter().find(|scale| affordable(*scale) >= f64::from(look(0)));
     let scale = longer.or_else(shorter).unwrap_or(SHORTER[SHORTER.len() - 1]);
     let early = f64::from(MOST_HAVE_LEFT);
     let raced = affordable(scale) * RACING_GAIN;
     let most = (raced.min(early) + (raced - early).max(0.0) * LATE_GAIN).min(own_starts);
-    let last = LOOKS.into_iter().rev().find(|look| f64::from(*look) <= most);
-    (scale, planned_looks(last.unwrap_or(LOOKS[0])))
+    let last = (0..).map(look).take_while(|look| f64::from(*look) <= most.min(MOST_ROUNDS)).last();
+    (scale, planned_looks(last.unwrap_or(look(0))))
 }
 
 /// How many rounds share a start, environment by environment. One each where all starts together fit into their share

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use tare_analysis::verdicts::judge::FEWEST_STARTS;
-use tare_analysis::verdicts::stopping::LOOKS;
+use tare_analysis::verdicts::stopping::planned_looks;
 use tare_data::facts::Facts;
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::metric::Reading;
@@ -132,7 +132,7 @@ pub fn prepare(
     });
     let (scale, looks) = match (rounds, left_s) {
         (Some(rounds), _) => (1.0, vec![rounds]),
-        (None, None) => (1.0, LOOKS.to_vec()),
+        (None, None) => (1.0, planned_looks(1000)),
         (None, Some(left_s)) => {
             budget::rounds_within(left_s, &starts, |scale| cases.iter().map(|case| case.round(scale)).sum())
         }
