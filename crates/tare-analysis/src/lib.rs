@@ -19,5 +19,5 @@ pub mod statistics;
 pub mod unixbench;
 pub mod verdicts;
 
-pub use verdicts::assemble::{decide, findings};
+pub use verdicts::assemble::{beyond_reach, decide, findings};
 pub use verdicts::rows::{Options, Progress};

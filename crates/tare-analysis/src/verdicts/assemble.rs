@@ -11,9 +11,9 @@ use crate::findings::{Cell, Certificate, Comparison, Findings, Missing, Row, Ver
 use crate::statistics::binomial::at_least;
 use crate::statistics::signed_ranks::{median, sorted};
 use crate::verdicts::correction::confirm;
-use crate::verdicts::leaving::{may_leave, safe_p};
+use crate::verdicts::leaving::{is_beyond_reach, may_leave, safe_p};
 use crate::verdicts::rows::{Judge, Judged, JudgedRow, Options, Progress, target_warnings};
-use crate::verdicts::stopping::{ALPHA, FEWEST_UNITS};
+use crate::verdicts::stopping::{ALPHA, FEWEST_UNITS, Schedule};
 use crate::verdicts::verdict::{is_decided, smallest_effect};
 
 /// Bytes of a reason in a warning.
@@ -26,33 +26,89 @@ const LONGEST_SHOWN: usize = 200;
 /// misses something that more rounds will not bring. The baseline is done when every other environment is.
 pub fn decide(progress: Progress<'_>, case: &str, rounds: u32, options: &Options) -> Vec<bool> {
     let targets = progress.plan.targets.len();
-    let planned = progress.plan.cases.iter().position(|planned| planned.id == case);
-    let mut judge = Judge::new(progress, options, |t| t.case == case && t.round < rounds);
-    let Some(planned) = planned.filter(|_| judge.schedule.is_look(rounds)) else {
+    let Some(look) = LookAt::case(progress, case, rounds, options) else {
         return vec![false; targets];
     };
-    let metrics = deciding(&progress.plan.cases[planned]);
-    let rows = judge.rows(planned, metrics.last().map_or(0, |last| last + 1), &BTreeMap::new());
-    let is_look = |rounds| judge.schedule.is_look(rounds);
-    let safe_p = safe_p(progress.plan);
-    let is_done = |judged: &Judged, safe_p: Option<f64>| match (&judged.cell, &judged.judgement) {
-        // An environment that missed rounds is judged where it stands, but a verdict between looks stops nothing.
-        (Cell::Compared(comparison), Some(judgement)) => {
-            comparison.decided_at.is_some_and(is_look) && may_leave(judgement, safe_p)
-        }
-        (Cell::Missing(Missing::NotReached), _) => false,
-        (Cell::Compared(_) | Cell::Observed(_) | Cell::Missing(_), _) => true,
-    };
-    let done_in = |target: usize| -> Option<bool> {
-        let corrected = progress.plan.targets[target].role == Role::Subject;
-        let is_done = |judged: &Judged| is_done(judged, corrected.then_some(safe_p));
-        let cells = metrics.iter().map(|metric| rows[*metric].targets[target].as_ref().map(is_done));
-        cells.collect::<Option<Vec<bool>>>().map(|done| done.into_iter().all(|done| done))
-    };
     // A case without a metric has nothing to wait for.
-    let done: Vec<Option<bool>> = (0..targets).map(done_in).collect();
+    let done: Vec<Option<bool>> =
+        (0..targets).map(|target| look.all(target, |at| look.is_done(at))).collect();
     let others = done.iter().flatten().all(|done| *done);
     done.into_iter().map(|done| done.unwrap_or(others)).collect()
+}
+
+/// Which subjects of a case, in the order of `plan.targets`, are not decided after `rounds` rounds of it and will most
+/// likely not be when it has run `reachable` in all. All false between looks.
+pub fn beyond_reach(
+    progress: Progress<'_>,
+    case: &str,
+    rounds: u32,
+    reachable: u32,
+    options: &Options,
+) -> Vec<bool> {
+    let targets = &progress.plan.targets;
+    let Some(look) = LookAt::case(progress, case, rounds, options) else {
+        return vec![false; targets.len()];
+    };
+    let is_lost = |(target, judged): (usize, &Judged)| {
+        look.is_done((target, judged))
+            || judged.judgement.as_ref().is_some_and(|judgement| is_beyond_reach(judgement, reachable))
+    };
+    let lost = |target: usize| {
+        targets[target].role == Role::Subject
+            && look.all(target, |at| look.is_done(at)) == Some(false)
+            && look.all(target, is_lost) == Some(true)
+    };
+    (0..targets.len()).map(lost).collect()
+}
+
+/// A case as it is known at a planned look.
+struct LookAt<'a> {
+    plan: &'a Plan,
+    schedule: Schedule,
+    safe_p: f64,
+    rows: Vec<JudgedRow>,
+    /// Those of the rows that say when an environment leaves.
+    metrics: Vec<usize>,
+}
+
+impl<'a> LookAt<'a> {
+    /// None where no look is planned.
+    fn case(progress: Progress<'a>, case: &str, rounds: u32, options: &Options) -> Option<Self> {
+        let planned = progress.plan.cases.iter().position(|planned| planned.id == case)?;
+        let mut judge = Judge::new(progress, options, |t| t.case == case && t.round < rounds);
+        if !judge.schedule.is_look(rounds) {
+            return None;
+        }
+        let metrics = deciding(&progress.plan.cases[planned]);
+        let rows = judge.rows(planned, metrics.last().map_or(0, |last| last + 1), &BTreeMap::new());
+        Some(LookAt {
+            plan: progress.plan,
+            schedule: judge.schedule.clone(),
+            safe_p: safe_p(progress.plan),
+            rows,
+            metrics,
+        })
+    }
+
+    /// Whether it holds of every metric that counts; none where there is none.
+    fn all(&self, target: usize, holds: impl Fn((usize, &Judged)) -> bool) -> Option<bool> {
+        let cells = self.metrics.iter().map(|metric| self.rows[*metric].targets[target].as_ref());
+        let held = cells.map(|judged| judged.map(|judged| holds((target, judged))));
+        held.collect::<Option<Vec<bool>>>().map(|held| held.into_iter().all(|held| held))
+    }
+
+    fn is_done(&self, (target, judged): (usize, &Judged)) -> bool {
+        let corrected = self.plan.targets[target].role == Role::Subject;
+        match (&judged.cell, &judged.judgement) {
+            // An environment that missed rounds is judged where it stands, but a verdict between looks stops nothing.
+            (Cell::Compared(comparison), Some(judgement)) => {
+                comparison.decided_at.is_some_and(|rounds| self.schedule.is_look(rounds))
+                    && may_leave(judgement, corrected.then_some(self.safe_p))
+            }
+            (Cell::Missing(Missing::NotReached), _) => false,
+            (Cell::Compared(_) | Cell::Observed(_) | Cell::Missing(_), _) => true,
+        }
+    }
 }
 
 /// The metrics of a case that say when an environment leaves it, in their order: those that the plan names, or the headline.

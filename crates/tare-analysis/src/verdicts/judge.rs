@@ -40,6 +40,8 @@ pub struct Judgement {
     pub reached: u32,
     pub units: usize,
     pub deviation: f64,
+    /// The margin at which it was judged.
+    pub margin: Margin,
 }
 
 /// Judges a cell at a margin. None when no round is within the schedule.
@@ -82,6 +84,7 @@ pub fn judge(pairs: &Pairs, schedule: &Schedule, margin: Margin, nulls: &mut Nul
         reached: pairs.reached,
         units: values.len(),
         deviation: deviation(&values),
+        margin,
     };
     Some(Judgement { needed: needed_to_decide(&judged, margin, schedule), ..judged })
 }

@@ -4,8 +4,14 @@ use tare_data::session::{Plan, Role};
 
 use crate::findings::Verdict;
 use crate::statistics::multiplicity::FALSE_SHARE;
-use crate::verdicts::judge::Judgement;
-use crate::verdicts::verdict::is_decided;
+use crate::verdicts::judge::{FEWEST_STARTS, Judgement};
+use crate::verdicts::verdict::{Scatter, is_decided};
+
+/// Rounds before which the spread of a cell is not known well enough to give it up.
+const FEWEST_TO_GIVE_UP: u32 = 27;
+
+/// A cell is given up where its chance of a verdict is below this, however it really lies within a standard error.
+const LEAST_CHANCE: f64 = 0.8;
 
 /// The p with which a cell passes the correction whatever the other cells show: the procedure's share over the
 /// headline cells that the plan can compare.
@@ -24,4 +30,24 @@ pub(crate) fn may_leave(judged: &Judgement, safe_p: Option<f64>) -> bool {
         Verdict::Same | Verdict::SlightlySlower | Verdict::SlightlyFaster => true,
         verdict => is_decided(verdict) && safe_p.is_none_or(|safe_p| judged.p <= safe_p),
     }
+}
+
+/// Whether a cell that is not decided will most likely not be by the time it has run this many rounds in all, so that
+/// the time of its rounds is better spent on others.
+///
+/// It is judged generously, as if its true cost were a standard error further from the edge of the margin than it
+/// seems. To give a cell up makes no false verdict: it is judged by the looks that it took.
+pub fn is_beyond_reach(judged: &Judgement, reachable: u32) -> bool {
+    let too_early = judged.reached < FEWEST_TO_GIVE_UP || judged.units < FEWEST_STARTS;
+    if too_early || is_decided(judged.verdict) {
+        return false;
+    }
+    let a_unit = f64::from(judged.reached) / judged.units as f64;
+    let units = ((f64::from(reachable) / a_unit) as usize).max(judged.units);
+    let scatter = judged.scatter();
+    let error = scatter.error(judged.units);
+    [-error, 0.0, error].into_iter().all(|off| {
+        let really = Scatter { estimate: scatter.estimate + off, ..scatter };
+        really.power(units, judged.margin) < LEAST_CHANCE
+    })
 }

@@ -88,12 +88,12 @@ pub(crate) struct Scatter {
 
 impl Scatter {
     /// Standard error of the estimate after a number of units.
-    fn error(&self, units: usize) -> f64 {
+    pub fn error(&self, units: usize) -> f64 {
         self.deviation * (RANK_FACTOR / units as f64).sqrt()
     }
 
     /// Chance that one look after a number of units decides at a margin, if the truth is the estimate.
-    fn power(&self, units: usize, margin: Margin) -> f64 {
+    pub fn power(&self, units: usize, margin: Margin) -> f64 {
         let error = self.error(units).max(f64::MIN_POSITIVE);
         let above = |edge: f64| upper_tail(Z_975 - (self.estimate.abs() - edge) / error);
         let inside = |edge: f64| upper_tail(Z_975 - edge / error);

@@ -2,10 +2,11 @@
 
 use tare_analysis::statistics::signed_ranks::Nulls;
 use tare_analysis::verdicts::judge::{Judgement, judge};
+use tare_analysis::verdicts::leaving::is_beyond_reach;
 use tare_analysis::verdicts::pairs::Pairs;
 use tare_analysis::verdicts::stopping::{Schedule, planned_looks};
 use tare_analysis::verdicts::verdict::{Margin, is_decided, smallest_effect};
-use tare_analysis::{Options, findings};
+use tare_analysis::{Options, Progress, beyond_reach, findings};
 use tare_data::session::Ending;
 
 use crate::noise_models::{NoiseModel, SYMMETRIC, simulate};
@@ -98,4 +99,66 @@ fn a_cell_that_left_is_judged_by_the_looks_that_it_took() {
         }
     }
     assert!(left >= 30 && stayed >= 30, "{left} left, {stayed} stayed");
+}
+
+/// A cell that is given up where it is beyond reach within `time` rounds: how it ended, and after how many.
+fn run_until_hopeless(all: &Pairs, time: u32, nulls: &mut Nulls) -> (Judgement, bool) {
+    let schedule = Schedule::new(&planned_looks(4 * time), 4 * time);
+    for look in planned_looks(4 * time).into_iter().filter(|look| *look < time) {
+        let so_far = Pairs { pairs: all.pairs[..look as usize].to_vec(), reached: look };
+        let judgement = judge(&so_far, &schedule, Margin::plain(MARGIN), nulls).expect("there are rounds");
+        let is_lost = is_beyond_reach(&judgement, time);
+        if is_decided(judgement.verdict) || is_lost {
+            return (judgement, is_lost);
+        }
+    }
+    (judge(all, &schedule.over(), Margin::plain(MARGIN), nulls).expect("there are rounds"), false)
+}
+
+#[test]
+fn cells_that_time_cannot_decide_are_given_up_and_few_others() {
+    const SESSIONS: u64 = 100;
+    const LONG: u32 = 200;
+    let mut nulls = Nulls::default();
+    // A trial varies by 2 %, a round by 2.8 %: what lies within 0.8 % of the edge cannot be decided in 200 rounds.
+    for (cost, hopeless) in [(1.0, false), (1.004, false), (1.02, true), (1.023, true), (1.04, false)] {
+        let truth = f64::ln(cost);
+        let (mut given_up, mut missed, mut rounds, mut wrong) = (0, 0, 0.0, 0);
+        for seed in 0..SESSIONS {
+            let pairs = simulate(NoiseModel::Gaussian, LONG, truth, seed);
+            let (judgement, is_lost) = run_until_hopeless(&pairs, LONG, &mut nulls);
+            given_up += u64::from(is_lost);
+            rounds += f64::from(judgement.reached) / SESSIONS as f64;
+            wrong += u64::from(!judgement.interval.holds(truth));
+            if is_lost {
+                let whole = judge(&pairs, &Schedule::new(&[LONG], LONG), Margin::plain(MARGIN), &mut nulls);
+                missed += u64::from(is_decided(whole.unwrap().verdict));
+            }
+        }
+        println!("{cost}: {given_up} given up ({missed} wrongly), after {rounds:.0} rounds, {wrong} miss");
+        assert!(wrong as f64 / SESSIONS as f64 <= most_false(SESSIONS), "{cost}: {wrong}");
+        if hopeless {
+            assert!(given_up >= 60 && rounds < 0.75 * f64::from(LONG), "{cost}: {given_up}, {rounds}");
+        } else {
+            assert!(missed <= 5, "{cost}: {given_up} given up, {missed} wrongly");
+        }
+    }
+}
+
+#[test]
+fn the_running_session_is_told_at_looks_which_cells_to_give_up() {
+    let costs = [1.0, 1.02, 2.0];
+    let noisy = |cost: f64| Side { within: 0.03, ..steady(cost) };
+    let side = |name: &str, case: usize| noisy(if name == "vm" { costs[case] } else { 1.0 });
+    let session = raced_for(27, plain(costs.len(), 16 * TIME), 3, side);
+    let lost = |case: usize, rounds, reachable| {
+        let id = &session.plan.cases[case].id;
+        beyond_reach(Progress::of(&session), id, rounds, reachable, &Options::default())
+    };
+    assert_eq!(lost(1, 27, TIME), [false, true]);
+    assert_eq!(lost(1, 27, 100 * TIME), [false, false], "there is time for it");
+    assert_eq!(lost(1, 18, TIME), [false, false], "too early to know");
+    assert_eq!(lost(1, 26, TIME), [false, false], "no look");
+    assert_eq!(lost(0, 27, 4 * TIME), [false, false]);
+    assert_eq!(lost(2, 27, TIME), [false, false], "it is decided");
 }
