@@ -59,7 +59,8 @@ impl Ran {
         let probe = tare_probes::find(probe).ok_or("a probe that is not there")?;
         let metrics: Vec<Metric> = probe.metrics().into_iter().filter(|m| m.name == metric).collect();
         let value = tare_analysis::verdicts::summary::values(&self.trial, &metrics).pop().flatten();
-        value.map(|v| v.value).ok_or_else(|| format!("{} gave no {metric}", probe.name))
+        // A tool that prints one value prints that of its whole run.
+        value.map(|v| v.total.unwrap_or(v.value)).ok_or_else(|| format!("{} gave no {metric}", probe.name))
     }
 }
 

@@ -20,8 +20,8 @@ pub struct Metric {
 
 /// How the value of a trial is read from the warm samples of one series.
 ///
-/// Values of throughput samples are totals over totals: nothing is dropped, and the figure is the one
-/// that the tool which the probe stands in for would print.
+/// Of timed batches the typical value is the median, the first left out where there are three or more; beside it stands
+/// the value of all of them together.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reading {

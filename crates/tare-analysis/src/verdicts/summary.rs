@@ -1,6 +1,7 @@
 //! From raw samples to one value a trial, and from trials to a series of values an environment.
 
 use std::collections::HashSet;
+use std::iter::Sum;
 
 use tare_data::batch::{Batch, Histogram, Phase, Sample};
 use tare_data::failure::{Failure, FailureKind};
@@ -86,16 +87,29 @@ struct Totals {
 }
 
 impl Totals {
-    fn of<'a>(batches: impl Iterator<Item = &'a Batch>) -> Self {
-        batches.fold(Totals::default(), |sum, batch| match batch.sample {
+    /// Of a batch; none of one that is read, not timed.
+    fn of(batch: &Batch) -> Option<Self> {
+        match batch.sample {
             Sample::Throughput { operations, bytes, elapsed_ns }
-            | Sample::Latency { operations, bytes, elapsed_ns, .. } => Totals {
-                operations: sum.operations + u128::from(operations),
-                bytes: sum.bytes + u128::from(bytes),
-                elapsed_ns: sum.elapsed_ns + u128::from(elapsed_ns),
-            },
-            Sample::Gauge { .. } => sum,
-        })
+            | Sample::Latency { operations, bytes, elapsed_ns, .. } => Some(Totals {
+                operations: u128::from(operations),
+                bytes: u128::from(bytes),
+                elapsed_ns: u128::from(elapsed_ns),
+            }),
+            Sample::Gauge { .. } => None,
+        }
+    }
+
+    /// A reading; not a number where there is nothing to divide by, none where it is not of totals.
+    fn read(self, reading: Reading) -> Option<f64> {
+        match reading {
+            Reading::TimePerOperation => Some(self.time_per_operation()),
+            Reading::OperationsPerSecond => Some(self.per_second(self.operations)),
+            Reading::OperationsPerMinute => Some(60.0 * self.per_second(self.operations)),
+            Reading::BytesPerSecond => Some(self.per_second(self.bytes)),
+            Reading::BitsPerSecond => Some(8.0 * self.per_second(self.bytes)),
+            _ => None,
+        }
     }
 
     fn time_per_operation(self) -> f64 {
@@ -107,10 +121,43 @@ impl Totals {
     }
 }
 
+impl Sum for Totals {
+    fn sum<I: Iterator<Item = Totals>>(all: I) -> Totals {
+        all.fold(Totals::default(), |a, b| Totals {
+            operations: a.operations + b.operations,
+            bytes: a.bytes + b.bytes,
+            elapsed_ns: a.elapsed_ns + b.elapsed_ns,
+        })
+    }
+}
+
+/// Of this many batches and more the first is left out: it warms up what the others find warm.
+const FEWEST_TO_DROP_FIRST: usize = 3;
+
+/// What a trial's batches cost typically, and all of them together.
+struct Cost {
+    typical: f64,
+    total: f64,
+}
+
+/// The median over the timed batches of a series and the totals of them all, after the first where there are three or
+/// more. Of one batch both are its own value; of two, the typical one is between them.
+fn cost(trial: &Trial, metric: &Metric) -> Option<Cost> {
+    let all: Vec<Totals> = batches(trial, metric, Phase::Warm).filter_map(Totals::of).collect();
+    let kept = if all.len() >= FEWEST_TO_DROP_FIRST { &all[1..] } else { &all };
+    let each = kept.iter().filter_map(|batch| batch.read(metric.reading)).filter(|value| !value.is_nan());
+    let total = kept.iter().copied().sum::<Totals>().read(metric.reading)?;
+    let each = sorted(&each.collect::<Vec<_>>());
+    Some(Cost { typical: if each.is_empty() { total } else { median(&each) }, total })
+}
+
 /// A value of a trial, and how many operations were timed one by one for it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TrialValue {
+    /// The typical value.
     pub value: f64,
+    /// The value of all that was timed together, in the same unit; none where the typical one is not of batches.
+    pub total: Option<f64>,
     pub operations: u64,
 }
 
@@ -120,7 +167,7 @@ pub fn values(trial: &Trial, metrics: &[Metric]) -> Vec<Option<TrialValue>> {
     let mut read: Vec<(&str, Times)> = Vec::new();
     let mut values = Vec::with_capacity(metrics.len());
     for metric in metrics {
-        let (value, operations) = match metric.reading {
+        let (value, total, operations) = match metric.reading {
             Reading::Quantile(_)
             | Reading::Minimum
             | Reading::Maximum
@@ -131,40 +178,40 @@ pub fn values(trial: &Trial, metrics: &[Metric]) -> Vec<Option<TrialValue>> {
                 if known.is_none() {
                     read.push((&metric.series, times(trial, metric)));
                 }
-                (read[at].1.read(metric.reading), read[at].1.total)
+                (read[at].1.read(metric.reading), None, read[at].1.total)
             }
-            _ => (total(trial, metric), 0),
+            Reading::Gauge => (gauge(batches(trial, metric, Phase::Warm)), None, 0),
+            Reading::Cold => (cold(trial, metric), None, 0),
+            Reading::TimePerOperation
+            | Reading::OperationsPerSecond
+            | Reading::OperationsPerMinute
+            | Reading::BytesPerSecond
+            | Reading::BitsPerSecond => {
+                let cost = cost(trial, metric);
+                (cost.as_ref().map(|cost| cost.typical), cost.map(|cost| cost.total), 0)
+            }
         };
         let finite = value.filter(|value| value.is_finite());
-        values.push(finite.map(|value| TrialValue { value, operations }));
+        values.push(finite.map(|value| TrialValue { value, total, operations }));
     }
     values
 }
 
-/// A value that is not read from single operations; not a number where there is nothing to divide by.
-fn total(trial: &Trial, metric: &Metric) -> Option<f64> {
-    let of_series = |b: &&Batch| b.series == metric.series;
-    let batches = |phase: Phase| trial.batches.iter().filter(of_series).filter(move |b| b.phase == phase);
-    let warm = || Totals::of(batches(Phase::Warm));
-    match metric.reading {
-        Reading::TimePerOperation => Some(warm().time_per_operation()),
-        Reading::OperationsPerSecond => Some(warm().per_second(warm().operations)),
-        Reading::OperationsPerMinute => Some(60.0 * warm().per_second(warm().operations)),
-        Reading::BytesPerSecond => Some(warm().per_second(warm().bytes)),
-        Reading::BitsPerSecond => Some(8.0 * warm().per_second(warm().bytes)),
-        Reading::Gauge => gauge(batches(Phase::Warm)),
-        Reading::Cold => match Totals::of(batches(Phase::Cold)) {
-            Totals { operations: 0, .. } => gauge(batches(Phase::Cold)),
-            cold => Some(cold.time_per_operation()),
-        },
-        _ => None,
+fn batches<'a>(trial: &'a Trial, metric: &'a Metric, phase: Phase) -> impl Iterator<Item = &'a Batch> {
+    trial.batches.iter().filter(move |b| b.series == metric.series && b.phase == phase)
+}
+
+/// What the first call took, or showed.
+fn cold(trial: &Trial, metric: &Metric) -> Option<f64> {
+    match batches(trial, metric, Phase::Cold).filter_map(Totals::of).sum() {
+        Totals { operations: 0, .. } => gauge(batches(trial, metric, Phase::Cold)),
+        cold => Some(cold.time_per_operation()),
     }
 }
 
 /// The warm times of a metric's series; empty when a histogram is damaged, so that no part of it passes for the whole.
 fn times(trial: &Trial, metric: &Metric) -> Times {
-    let warm = trial.batches.iter().filter(|b| b.series == metric.series && b.phase == Phase::Warm);
-    let encoded = warm.filter_map(|batch| match &batch.sample {
+    let encoded = batches(trial, metric, Phase::Warm).filter_map(|batch| match &batch.sample {
         Sample::Latency { histogram, .. } => Some(histogram),
         Sample::Throughput { .. } | Sample::Gauge { .. } => None,
     });
@@ -198,6 +245,8 @@ pub struct RoundValue {
     pub round: u32,
     pub start: u32,
     pub value: f64,
+    /// [`TrialValue::total`].
+    pub total: Option<f64>,
 }
 
 /// One metric of one case in one environment, over the rounds that counted.
@@ -235,8 +284,8 @@ pub fn series(trials: &[&Trial], metrics: &[Metric]) -> Vec<Series> {
             series.trials += 1;
             series.reached = series.reached.max(trial.round.saturating_add(1));
             match value {
-                Some(TrialValue { value, operations }) => {
-                    series.values.push(RoundValue { round: trial.round, start: trial.start, value });
+                Some(TrialValue { value, total, operations }) => {
+                    series.values.push(RoundValue { round: trial.round, start: trial.start, value, total });
                     if let Reading::Quantile(_) = metric.reading {
                         series.least_operations = series.least_operations.min(operations);
                     }

@@ -12,19 +12,34 @@ fn read(batches: Vec<Batch>, reading: Reading) -> Option<f64> {
     values(&trial, &[metric("m", reading)])[0].map(|read| read.value)
 }
 
+/// The typical value and that of all together.
+fn both(batches: Vec<Batch>, reading: Reading) -> (f64, f64) {
+    let mut trial = trial("case", "environment", 0, Outcome::Nothing);
+    trial.batches = batches;
+    let read = values(&trial, &[metric("m", reading)])[0].unwrap();
+    (read.value, read.total.unwrap())
+}
+
 fn timed(phase: Phase, operations: u64, bytes: u64, elapsed_ns: u64) -> Batch {
     let sample = Sample::Throughput { operations, bytes, elapsed_ns };
     Batch { series: "work".into(), phase, started_ns: 0, sample }
 }
 
 #[test]
-fn throughput_is_totals_over_totals() {
-    let batches = || vec![timed(Phase::Warm, 10, 1_000, 1_000), timed(Phase::Warm, 30, 3_000, 7_000)];
-    assert_eq!(read(batches(), Reading::TimePerOperation), Some(200.0));
-    assert_eq!(read(batches(), Reading::OperationsPerSecond), Some(5e6));
-    assert_eq!(read(batches(), Reading::OperationsPerMinute), Some(3e8));
-    assert_eq!(read(batches(), Reading::BytesPerSecond), Some(5e8));
-    assert_eq!(read(batches(), Reading::BitsPerSecond), Some(4e9));
+fn a_trial_is_typically_its_median_batch_and_in_total_all_of_them() {
+    let warm = |times: &[u64]| times.iter().map(|ns| timed(Phase::Warm, 10, 1_000, *ns)).collect::<Vec<_>>();
+    let of = |times: &[u64]| both(warm(times), Reading::TimePerOperation);
+    assert_eq!(of(&[1_000]), (100.0, 100.0));
+    assert_eq!(of(&[1_000, 2_000]), (150.0, 150.0), "between the two");
+    assert_eq!(of(&[9_000, 1_000, 2_000]), (150.0, 150.0), "the first warms up");
+    assert_eq!(of(&[500, 1_000, 1_000, 1_000, 8_000]), (100.0, 275.0), "a stall is in the total alone");
+    let rate = |reading| both(warm(&[9_000, 1_000, 1_000, 2_000]), reading);
+    assert_eq!(rate(Reading::OperationsPerSecond), (1e7, 7.5e6));
+    assert_eq!(rate(Reading::OperationsPerMinute), (6e8, 4.5e8));
+    assert_eq!(rate(Reading::BytesPerSecond), (1e9, 7.5e8));
+    assert_eq!(rate(Reading::BitsPerSecond), (8e9, 6e9));
+    let sizes = vec![timed(Phase::Warm, 10, 0, 1_000), timed(Phase::Warm, 30, 0, 9_000)];
+    assert_eq!(both(sizes, Reading::TimePerOperation), (200.0, 250.0), "totals over totals");
 }
 
 #[test]
@@ -49,7 +64,7 @@ fn histograms_of_batches_are_merged() {
     assert_eq!(of(Reading::Mean), 500.5);
     let deviation = ((1000.0f64.powi(2) - 1.0) / 12.0).sqrt();
     assert!((of(Reading::StandardDeviation) - deviation).abs() < 1e-9);
-    assert_eq!(of(Reading::TimePerOperation), 500.5);
+    assert_eq!(of(Reading::TimePerOperation), 550.5, "two batches, of 600 and of 400");
 }
 
 #[test]
