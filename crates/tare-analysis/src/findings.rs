@@ -136,6 +136,8 @@ pub struct Comparison {
     /// Interval of the ratio; 0 and infinity while there are too few rounds for one.
     pub low: f64,
     pub high: f64,
+    /// Ratio of the mean costs; none where only typical values are known, as of quantiles.
+    pub total: Option<Total>,
     /// Interval of the median difference by signs, beside the Hodges-Lehmann one; equal where that one leads.
     pub sign_low: f64,
     pub sign_high: f64,
@@ -158,6 +160,15 @@ pub struct Comparison {
     /// How rounds hang together where several share a start of the environment or of the baseline; none where none do.
     pub starts: Option<SharedStarts>,
     pub warnings: Vec<Warning>,
+}
+
+/// The mean cost in an environment over the mean cost in the baseline, with every stall in it, and its 95 % interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Total {
+    pub ratio: f64,
+    /// 0 and infinity where the rounds cannot tell.
+    pub low: f64,
+    pub high: f64,
 }
 
 /// Rounds that share starts, of the environment or of the baseline.
@@ -192,7 +203,7 @@ pub enum Verdict {
     /// The interval excludes 1 and lies within the margin.
     SlightlySlower,
     SlightlyFaster,
-    /// Shown to lie within the margin.
+    /// Shown to lie within the margin, and the mean cost within 2.5 times the margin.
     Same,
     /// Direction known, size not: the interval excludes 1 but reaches into the margin.
     SlowerUnclear,

@@ -52,7 +52,7 @@ impl Ratio {
         let pair = |(at, (tare, tool)): (usize, &(f64, f64))| {
             // A run of either side is a process of its own: every round is a start.
             let round = at as u32;
-            Pair { round, baseline_start: round, start: round, d: tare.ln() - tool.ln() }
+            Pair { round, baseline_start: round, start: round, d: tare.ln() - tool.ln(), costs: None }
         };
         let reached = rounds.len() as u32;
         let pairs = Pairs { pairs: rounds.iter().enumerate().map(pair).collect(), reached };

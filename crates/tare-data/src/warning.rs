@@ -13,6 +13,8 @@ pub enum Warning {
     ControlColoured { coloured: usize, cells: usize },
     /// Hodges-Lehmann and the median disagree by more than the margin.
     SkewedTail { hodges_lehmann: f64, median: f64 },
+    /// The cost is typically the same, but some rounds take much longer: one in so many, by this factor.
+    Stalls { one_in: u32, factor: f64 },
     /// Trial values fall into separate groups.
     Modal { modes: usize },
     /// The processor canary of this environment differs from the baseline's by more than the margin.
@@ -56,6 +58,9 @@ impl Warning {
                 hodges_lehmann.exp(),
                 median.exp()
             ),
+            Warning::Stalls { one_in, factor } => {
+                format!("typically the same, but one round in {one_in} takes {factor:.1} times as long")
+            }
             Warning::Modal { modes } => format!("rounds fall into {modes} groups"),
             Warning::CanaryOutside { ratio } => {
                 format!(
@@ -120,6 +125,7 @@ impl Warning {
                 "stop what else runs on the machine (tare check names it) and run again"
             }
             Warning::SkewedTail { .. } => "the interval shown is that of the median",
+            Warning::Stalls { .. } => "compare the mean costs, and look at the rounds one by one",
             Warning::Modal { .. } => "look at the rounds one by one; pinning may separate the groups",
             Warning::CanaryOutside { .. } => "do not read its processor times as its own cost",
             Warning::ClockDisagrees { .. } => "trust ratios above that size only",

@@ -82,6 +82,7 @@ pub fn comparison(baseline: f64, ratio: f64, seed: u64) -> Comparison {
         ratio,
         low,
         high,
+        total: Some(Total { ratio, low: low * 0.99, high: high * 1.01 }),
         sign_low: low * 0.998,
         sign_high: high * 1.002,
         leading: Leading::HodgesLehmann,

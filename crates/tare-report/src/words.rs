@@ -238,6 +238,7 @@ pub fn warning_kind(warning: &Warning) -> &'static str {
     match warning {
         Warning::ControlColoured { .. } => "the baseline differs from itself",
         Warning::SkewedTail { .. } => "differences are skewed: their centre and their median disagree",
+        Warning::Stalls { .. } => "typically the same, but some rounds take much longer",
         Warning::Modal { .. } => "rounds fall into separate groups",
         Warning::CanaryOutside { .. } => "a fixed piece of arithmetic took another time than in the baseline",
         Warning::ClockDisagrees { .. } => "its clock and the host's disagree",

@@ -4,6 +4,7 @@ pub mod binomial;
 pub mod modes;
 pub(crate) mod multiplicity;
 pub(crate) mod normal;
+pub mod ratio_of_means;
 pub mod sign_test;
 pub mod signed_ranks;
 pub mod spread;

@@ -5,6 +5,7 @@
 
 use crate::findings::{Leading, Needed, SharedStarts, Verdict};
 use crate::statistics::modes;
+use crate::statistics::ratio_of_means::ratio_of_means;
 use crate::statistics::signed_ranks::{self, Interval, Nulls, hodges_lehmann, median, sorted};
 use crate::verdicts::pairs::{Pairs, Units};
 use crate::verdicts::stability;
@@ -14,6 +15,13 @@ use crate::verdicts::verdict::{Margin, Scatter, is_decided, needed, unconfirmed,
 /// Fewest starts that a verdict needs where rounds share them: the fewest whose signs can reject at a last look, which
 /// spends 0.9 % or a little less however many rounds there are (2 in 2^8 is 0.8 %).
 pub const FEWEST_STARTS: usize = 8;
+
+/// Fewest rounds that show the same: of fewer, stalls in one round of ten could all be missing by chance (0.9^29 < 5 %).
+pub const FEWEST_FOR_SAME: usize = 29;
+
+/// The mean cost may differ by this many times the margin where the typical cost is the same. Ordinary noise has a few
+/// large values, which make a mean less sharply known than a centre.
+const TOTAL_MARGINS: f64 = 2.5;
 
 /// What is known of a cell by itself: no correction for the other cells is in it.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,6 +35,8 @@ pub struct Judgement {
     /// The least p that its rounds or starts could have given.
     pub least_p: f64,
     pub verdict: Verdict,
+    /// The verdict on the typical cost alone.
+    pub typical: Verdict,
     pub decided_at: Option<u32>,
     pub needed: Option<Needed>,
     pub hodges_lehmann: f64,
@@ -57,15 +67,17 @@ pub fn judge(pairs: &Pairs, schedule: &Schedule, margin: Margin, nulls: &mut Nul
     let interval_at = |look: &Look| if leading == Leading::Sign { look.signs } else { look.ranks };
     let last = looks.last();
     let interval = last.map_or(Interval::EVERYTHING, interval_at);
-    let verdict_at = |look: &Look| match are_enough(&units, look.units) {
+    let typical_at = |look: &Look| match are_enough(&units, look.units) {
         true => verdict(interval_at(look), margin),
         false => Verdict::Inconclusive,
     };
-    let verdict = match last {
+    let verdict_at = |look: &Look| in_total(typical_at(look), &units, look.rounds, margin);
+    let typical = match last {
         None => Verdict::Inconclusive,
-        Some(look) if are_enough(&units, look.units) => verdict_at(look),
+        Some(look) if are_enough(&units, look.units) => typical_at(look),
         Some(_) => in_these_starts(&units, &values, pairs.reached, schedule, margin, nulls),
     };
+    let verdict = last.map_or(typical, |look| in_total(typical, &units, look.rounds, margin));
     let judged = Judgement {
         estimate: if leading == Leading::Sign { shape.median } else { shape.hodges_lehmann },
         interval,
@@ -74,6 +86,7 @@ pub fn judge(pairs: &Pairs, schedule: &Schedule, margin: Margin, nulls: &mut Nul
         p: last.map_or(1.0, |look| if leading == Leading::Sign { look.signs_p } else { look.ranks_p }),
         least_p: last.map_or(1.0, |look| look.least_p),
         verdict,
+        typical,
         decided_at: decided_at(&looks, verdict, verdict_at),
         needed: None,
         hodges_lehmann: shape.hodges_lehmann,
@@ -86,7 +99,34 @@ pub fn judge(pairs: &Pairs, schedule: &Schedule, margin: Margin, nulls: &mut Nul
         deviation: deviation(&values),
         margin,
     };
-    Some(Judgement { needed: needed_to_decide(&judged, margin, schedule), ..judged })
+    Some(Judgement { needed: needed_to_decide(&judged, &units, schedule), ..judged })
+}
+
+/// A verdict on the typical cost that the mean cost allows: what is within the margin typically is the same only where the
+/// mean cost is close as well, over rounds enough to have met what is rare.
+fn in_total(typical: Verdict, units: &Units, rounds: u32, margin: Margin) -> Verdict {
+    let without = match typical {
+        Verdict::Same => Verdict::Inconclusive,
+        Verdict::SlightlySlower => Verdict::SlowerUnclear,
+        Verdict::SlightlyFaster => Verdict::FasterUnclear,
+        other => return other,
+    };
+    let edge = total_edge(margin);
+    let is_close = || match ratio_of_means(&units.costs_before(rounds)) {
+        None => true,
+        Some(total) => -edge <= total.interval.low && total.interval.high <= edge,
+    };
+    if units.rounds_before(rounds) >= FEWEST_FOR_SAME && is_close() { typical } else { without }
+}
+
+/// How far the mean cost of what is the same may be off.
+pub(crate) fn total_edge(margin: Margin) -> f64 {
+    TOTAL_MARGINS * margin.within()
+}
+
+/// Whether a verdict says that a cost lies within the margin.
+pub(crate) fn is_within(verdict: Verdict) -> bool {
+    matches!(verdict, Verdict::Same | Verdict::SlightlySlower | Verdict::SlightlyFaster)
 }
 
 /// Whether a look has enough starts for a verdict; a round with a start of its own always is a unit like any other.
@@ -152,9 +192,13 @@ fn decided_at(looks: &[Look], last: Verdict, verdict_at: impl Fn(&Look) -> Verdi
 }
 
 /// What it would take to decide a cell that is not decided.
-fn needed_to_decide(judged: &Judgement, margin: Margin, schedule: &Schedule) -> Option<Needed> {
+fn needed_to_decide(judged: &Judgement, units: &Units, schedule: &Schedule) -> Option<Needed> {
     if is_decided(judged.verdict) {
         return None;
+    }
+    let margin = judged.margin;
+    if is_within(judged.typical) {
+        return Some(judged.needed(needed_in_total(judged, units)));
     }
     let are_shared = judged.starts.is_some();
     let fewest = if are_shared { FEWEST_STARTS } else { FEWEST_UNITS as usize };
@@ -167,6 +211,19 @@ fn needed_to_decide(judged: &Judgement, margin: Margin, schedule: &Schedule) -> 
         });
     }
     Some(judged.needed(judged.scatter().units_to_decide(margin)))
+}
+
+/// Units with which the mean cost of what is typically the same would be known to be close.
+fn needed_in_total(judged: &Judgement, units: &Units) -> Option<usize> {
+    let rounds = units.rounds_before(u32::MAX).max(1);
+    let for_rounds = (FEWEST_FOR_SAME * judged.units).div_ceil(rounds);
+    match ratio_of_means(&units.costs_before(u32::MAX)) {
+        Some(total) if for_rounds <= judged.units => {
+            let scatter = Scatter::of_mean(judged.units, total.estimate, total.error);
+            scatter.units_to_decide(Margin::plain(total_edge(judged.margin)))
+        }
+        _ => Some(for_rounds),
+    }
 }
 
 impl Judgement {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tare_data::unit::Direction;
 
 use crate::statistics::signed_ranks::sorted;
-use crate::verdicts::summary::Series;
+use crate::verdicts::summary::{RoundValue, Series};
 
 /// A round in which both the environment and the baseline gave a value.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -16,6 +16,8 @@ pub struct Pair {
     pub start: u32,
     /// ln of the cost ratio: above 0 the environment is slower.
     pub d: f64,
+    /// What all that was timed cost, in the baseline and in the environment; none where only a typical value is known.
+    pub costs: Option<[f64; 2]>,
 }
 
 /// The paired rounds of a cell, in order, and how many rounds both have run, failures included.
@@ -36,22 +38,29 @@ pub(crate) enum NoPairs {
 
 /// Pairs an environment with the baseline, round by round.
 pub(crate) fn pair(baseline: &Series, target: &Series, direction: Direction) -> Result<Pairs, NoPairs> {
-    let known: BTreeMap<u32, (u32, f64)> =
-        baseline.values.iter().map(|v| (v.round, (v.start, v.value))).collect();
+    let known: BTreeMap<u32, &RoundValue> = baseline.values.iter().map(|v| (v.round, v)).collect();
+    // What is done in a time costs the time that it takes.
+    let cost = |total: f64| match direction {
+        Direction::Lower => total,
+        Direction::Higher => total.recip(),
+    };
     let mut pairs = Vec::with_capacity(target.values.len());
     for of_target in &target.values {
-        let Some((baseline_start, of_baseline)) = known.get(&of_target.round).copied() else {
+        let Some(of_baseline) = known.get(&of_target.round) else {
             continue;
         };
-        if of_target.value <= 0.0 || of_baseline <= 0.0 {
+        if of_target.value <= 0.0 || of_baseline.value <= 0.0 {
             return Err(NoPairs::NotPositive);
         }
-        let slower = of_target.value.ln() - of_baseline.ln();
+        let slower = of_target.value.ln() - of_baseline.value.ln();
         let d = match direction {
             Direction::Lower => slower,
             Direction::Higher => -slower,
         };
-        pairs.push(Pair { round: of_target.round, baseline_start, start: of_target.start, d });
+        let costs = of_baseline.total.zip(of_target.total).map(|(a, b)| [cost(a), cost(b)]);
+        let costs = costs.filter(|costs| costs.iter().all(|cost| cost.is_finite() && *cost > 0.0));
+        let RoundValue { round, start, .. } = *of_target;
+        pairs.push(Pair { round, baseline_start: of_baseline.start, start, d, costs });
     }
     if pairs.is_empty() {
         return Err(NoPairs::NoCommonRound);
@@ -68,6 +77,8 @@ pub(crate) fn pair(baseline: &Series, target: &Series, direction: Direction) -> 
 pub(crate) struct Units {
     /// Round, number of the unit, difference; in order of rounds.
     rounds: Vec<(u32, usize, f64)>,
+    /// What the rounds cost on both sides; empty where that is not known of them all.
+    costs: Vec<[f64; 2]>,
     /// How many units there are.
     count: usize,
 }
@@ -83,13 +94,14 @@ impl Units {
         };
         let numbers: BTreeMap<u32, usize> = starts.into_iter().zip(0..).collect();
         let rounds: Vec<_> = pairs.iter().map(|pair| (pair.round, numbers[&start(pair)], pair.d)).collect();
-        Units { rounds, count: numbers.len() }
+        let costs = pairs.iter().map(|pair| pair.costs).collect::<Option<_>>().unwrap_or_default();
+        Units { rounds, costs, count: numbers.len() }
     }
 
     /// Every round as if it had a start of its own: what it says holds for these starts only.
     pub fn by_round(&self) -> Units {
         let rounds = self.rounds.iter().enumerate().map(|(at, (round, _, d))| (*round, at, *d));
-        Units { rounds: rounds.collect(), count: self.rounds.len() }
+        Units { rounds: rounds.collect(), costs: self.costs.clone(), count: self.rounds.len() }
     }
 
     /// Whether rounds share starts.
@@ -112,6 +124,25 @@ impl Units {
         sorted(&there.map(|(sum, rounds)| sum / f64::from(*rounds)).collect::<Vec<_>>())
     }
 
+    /// Rounds before this one.
+    pub fn rounds_before(&self, round: u32) -> usize {
+        self.rounds.partition_point(|(at, ..)| *at < round)
+    }
+
+    /// What each unit cost on both sides, over its rounds before this one; empty where that is not known.
+    pub fn costs_before(&self, round: u32) -> Vec<[f64; 2]> {
+        if self.costs.is_empty() {
+            return Vec::new();
+        }
+        let mut sums = vec![[0.0; 2]; self.count];
+        for ((_, unit, _), cost) in self.rounds.iter().zip(&self.costs).take(self.rounds_before(round)) {
+            sums[*unit][0] += cost[0];
+            sums[*unit][1] += cost[1];
+        }
+        sums.retain(|[baseline, _]| *baseline > 0.0);
+        sums
+    }
+
     /// The differences of each unit, unit by unit.
     pub fn groups(&self) -> Vec<Vec<f64>> {
         let mut groups = vec![Vec::new(); self.count];
@@ -127,7 +158,7 @@ mod tests {
     fn pairs(starts: impl Fn(u32) -> (u32, u32)) -> Vec<Pair> {
         let pair = |round| {
             let (baseline_start, start) = starts(round);
-            Pair { round, baseline_start, start, d: f64::from(round) }
+            Pair { round, baseline_start, start, d: f64::from(round), costs: Some([1.0, 2.0]) }
         };
         (0..12).map(pair).collect()
     }
@@ -149,6 +180,7 @@ mod tests {
         assert_eq!(units.before(12), [1.5, 5.5, 9.5]);
         assert_eq!(units.before(6), [1.5, 4.5]);
         assert_eq!(units.by_round().before(3), [0.0, 1.0, 2.0]);
+        assert_eq!(units.costs_before(6), [[4.0, 8.0], [2.0, 4.0]]);
         assert!(units.are_shared() && !units.by_round().are_shared());
     }
 }

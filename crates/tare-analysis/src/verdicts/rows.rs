@@ -9,12 +9,13 @@ use tare_data::session::{Ending, Plan, PlannedCase, RepeatedRound, Role, Session
 use tare_data::unit::Unit;
 use tare_data::warning::Warning;
 
-use crate::findings::{Beyond, Cell, Comparison, Family, Level, Missing, Smallest};
+use crate::findings::{Beyond, Cell, Comparison, Family, Level, Missing, Smallest, Total};
+use crate::statistics::ratio_of_means::{RatioOfMeans, ratio_of_means};
 use crate::statistics::signed_ranks::{Nulls, median, sorted};
 use crate::verdicts::comparable;
-use crate::verdicts::judge::{Judgement, judge, p_at};
+use crate::verdicts::judge::{Judgement, is_within, judge, p_at, total_edge};
 use crate::verdicts::leaving::{may_leave, safe_p};
-use crate::verdicts::pairs::{NoPairs, Pairs, pair};
+use crate::verdicts::pairs::{NoPairs, Pairs, Units, pair};
 use crate::verdicts::stability;
 use crate::verdicts::stopping::{FEWEST_UNITS, Schedule};
 use crate::verdicts::summary::{Series, counted, level, series};
@@ -22,6 +23,9 @@ use crate::verdicts::verdict::Margin;
 
 /// The margin where none is stated that can be used: ln 1.02.
 pub const MARGIN: f64 = 0.019_802_627_296_179_71;
+
+/// A round stalls where it is this many deviations slower than the median of the others.
+const STALL_DEVIATIONS: f64 = 6.0;
 
 /// What the reader of a record may choose.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -248,12 +252,15 @@ impl<'a> Judge<'a> {
             return not_comparable("no round within the plan".into(), level);
         };
         let beyond = if metric_at == 0 { self.beyond(&pairs, &judgement, &schedule) } else { Vec::new() };
-        let comparison = Comparison {
+        let total = ratio_of_means(&Units::of(&pairs.pairs).costs_before(u32::MAX));
+        let mut comparison = Comparison {
             rounds: pairs.pairs.len() as u32,
+            total: total.map(ratio_in_total),
             smallest: smallest(&judgement, margin),
             beyond,
             ..comparison(level, &judgement, baseline, series)
         };
+        comparison.warnings.extend(total.and_then(|total| stalls(&pairs, &judgement, total)));
         Judged { cell: Cell::Compared(Box::new(comparison)), judgement: Some(judgement) }
     }
 
@@ -333,6 +340,7 @@ fn comparison(level: Level, judgement: &Judgement, baseline: &Series, target: &S
         ratio: judgement.estimate.exp(),
         low: judgement.interval.low.exp(),
         high: judgement.interval.high.exp(),
+        total: None,
         sign_low: judgement.signs.low.exp(),
         sign_high: judgement.signs.high.exp(),
         leading: judgement.leading,
@@ -346,6 +354,24 @@ fn comparison(level: Level, judgement: &Judgement, baseline: &Series, target: &S
         starts: judgement.starts,
         warnings,
     }
+}
+
+fn ratio_in_total(total: RatioOfMeans) -> Total {
+    Total { ratio: total.estimate.exp(), low: total.interval.low.exp(), high: total.interval.high.exp() }
+}
+
+/// Rounds that took much longer than the others, where the cost is typically the same and not in total.
+fn stalls(pairs: &Pairs, judgement: &Judgement, total: RatioOfMeans) -> Option<Warning> {
+    let edge = total_edge(judgement.margin);
+    if !is_within(judgement.typical) || total.estimate <= edge {
+        return None;
+    }
+    let far = edge.max(STALL_DEVIATIONS * judgement.deviation);
+    let off = pairs.pairs.iter().map(|pair| pair.d - judgement.median);
+    let stalls: Vec<f64> = off.filter(|off| *off > far).map(f64::exp).collect();
+    let mean = stalls.iter().sum::<f64>() / stalls.len() as f64;
+    let one_in = (pairs.pairs.len() as f64 / stalls.len() as f64).round() as u32;
+    (!stalls.is_empty()).then_some(Warning::Stalls { one_in, factor: mean })
 }
 
 /// Median over paired rounds of environment minus baseline, in the metric's unit.

@@ -87,6 +87,11 @@ pub(crate) struct Scatter {
 }
 
 impl Scatter {
+    /// Of units whose mean is known with this standard error.
+    pub fn of_mean(units: usize, estimate: f64, error: f64) -> Scatter {
+        Scatter { units, estimate, deviation: error * (units as f64 / RANK_FACTOR).sqrt() }
+    }
+
     /// Standard error of the estimate after a number of units.
     pub fn error(&self, units: usize) -> f64 {
         self.deviation * (RANK_FACTOR / units as f64).sqrt()

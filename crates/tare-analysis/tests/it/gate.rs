@@ -20,6 +20,7 @@ fn compared_with(verdict: Verdict, p: f64, low: f64, high: f64) -> Cell {
         ratio: (low * high).sqrt(),
         low,
         high,
+        total: None,
         sign_low: low,
         sign_high: high,
         leading: Leading::HodgesLehmann,

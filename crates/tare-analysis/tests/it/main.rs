@@ -15,3 +15,4 @@ mod reading;
 mod selftest;
 mod sessions;
 mod simulation;
+mod totals;

@@ -84,7 +84,8 @@ pub fn simulate(model: NoiseModel, rounds: u32, effect: f64, seed: u64) -> Pairs
             };
         }
         let start = if model == NoiseModel::Instance { round / ROUNDS_A_START } else { round };
-        pairs.push(Pair { round, baseline_start: round, start, d: times[1] - times[0] });
+        let costs = Some(times.map(f64::exp));
+        pairs.push(Pair { round, baseline_start: round, start, d: times[1] - times[0], costs });
     }
     Pairs { pairs, reached: rounds }
 }
@@ -94,7 +95,7 @@ pub fn fixed_order(rounds: u32, seed: u64) -> Pairs {
     let mut generator = Generator::for_part(seed, "noise");
     let difference = |round| {
         let noise = 0.01 * (normal(&mut generator) - normal(&mut generator));
-        Pair { round, baseline_start: round, start: round, d: noise + 0.02 }
+        Pair { round, baseline_start: round, start: round, d: noise + 0.02, costs: None }
     };
     Pairs { pairs: (0..rounds).map(difference).collect(), reached: rounds }
 }
