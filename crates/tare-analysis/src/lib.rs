@@ -20,4 +20,5 @@ pub mod unixbench;
 pub mod verdicts;
 
 pub use verdicts::assemble::{beyond_reach, decide, findings};
+pub use verdicts::interim::interim;
 pub use verdicts::rows::{Options, Progress};

@@ -33,12 +33,12 @@ pub struct Header {
 pub enum Role {
     /// What the others are compared with.
     Baseline,
-    /// The baseline entered once more: shows what this session calls a difference where there is none.
+    /// The baseline, or a subject, entered once more: shows what this session calls a difference where there is none.
     Control,
     Subject,
 }
 
-/// One environment of a session. A session has exactly one baseline and at most one control.
+/// One environment of a session. A session has exactly one baseline, and at most one control of each environment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Target {
     /// Unique in the session: what columns are headed with.
@@ -84,15 +84,46 @@ pub struct PlannedCase {
 pub struct Plan {
     pub study: String,
     pub seed: u64,
-    /// Most rounds that a case gets.
+    /// Most rounds that a case gets: without a budget their number, with one a horizon that lies beyond it.
     pub rounds: u32,
     /// Numbers of rounds after which the stopping rule looks; the last is `rounds`.
     pub looks: Vec<u32>,
     /// Time that the session may take, in seconds; none with `--rounds`.
     pub budget_s: Option<f64>,
+    /// Controls run in the first rounds, and then in one of this many.
+    #[serde(default = "every_round", skip_serializing_if = "is_every_round")]
+    pub control_every: u32,
     #[serde(rename = "environments")]
     pub targets: Vec<Target>,
     pub cases: Vec<PlannedCase>,
+}
+
+/// Rounds before the first look: controls have a trial in each of them, so that what leaves there has a control to be
+/// judged beside.
+const FIRST_ROUNDS: u32 = 12;
+
+/// As it was before plans said it.
+fn every_round() -> u32 {
+    1
+}
+
+fn is_every_round(control_every: &u32) -> bool {
+    *control_every == 1
+}
+
+impl Plan {
+    /// Whether controls have a trial in a round by plan; where one shows a difference, it has more.
+    pub fn has_control(&self, round: u32) -> bool {
+        round < FIRST_ROUNDS || round.is_multiple_of(self.control_every.max(1))
+    }
+
+    /// Which environment a control is the control of: the subject that is entered in the same way, or else the baseline.
+    pub fn control_of(&self, control: usize) -> Option<usize> {
+        let specification = &self.targets.get(control)?.specification;
+        let subject = |t: &Target| t.role == Role::Subject && t.specification == *specification;
+        let baseline = |t: &Target| t.role == Role::Baseline;
+        self.targets.iter().position(subject).or_else(|| self.targets.iter().position(baseline))
+    }
 }
 
 /// Facts of an environment, taken at its first start.

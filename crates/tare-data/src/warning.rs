@@ -32,7 +32,7 @@ pub enum Warning {
     /// Rounds share starts, of the environment or of the baseline: starts are compared, and there are fewer of them.
     SharedStarts { starts: u32, rounds: u32 },
     /// The session ended before its plan did.
-    BrokenOff { rounds: u32, planned: u32 },
+    BrokenOff { rounds: u32, planned: Option<u32> },
     /// The processor is emulated: processor times say nothing about real hardware.
     EmulatedProcessor,
     /// Lines of the record cannot be read; these trials are left out with them.
@@ -89,7 +89,11 @@ impl Warning {
                 format!("{rounds} share {}", counted(u64::from(*starts), "start"))
             }
             Warning::BrokenOff { rounds, planned } => {
-                format!("the session broke off after {rounds} of {}", counted(u64::from(*planned), "round"))
+                let rounds = match planned {
+                    Some(planned) => format!("{rounds} of {}", counted(u64::from(*planned), "round")),
+                    None => counted(u64::from(*rounds), "round"),
+                };
+                format!("the session broke off after {rounds}")
             }
             Warning::EmulatedProcessor => "the CPU is emulated".into(),
             Warning::DamagedLines { lines, trials } => {

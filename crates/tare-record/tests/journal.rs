@@ -25,6 +25,7 @@ fn entries() -> Vec<Entry> {
         rounds: 12,
         looks: vec![12],
         budget_s: None,
+        control_every: 1,
         targets: vec![target],
         cases: vec![],
     };

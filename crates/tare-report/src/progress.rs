@@ -13,9 +13,10 @@ pub struct State {
     pub label: String,
     /// Environment that it runs in.
     pub target: String,
-    /// Finished rounds, and the most that any case gets.
+    /// Finished rounds.
     pub rounds: u32,
-    pub rounds_planned: u32,
+    /// Rounds that every case will have; none where time ends the session.
+    pub rounds_planned: Option<u32>,
     /// Comparisons that are decided, and all of them.
     pub decided: usize,
     pub verdicts: usize,
@@ -32,7 +33,7 @@ pub fn terminal_line(state: &State, width: usize) -> String {
     // In the order in which they stand, each with the order in which it goes: the greatest first.
     let mut parts: Vec<(u8, String)> = vec![
         (5, bar(state)),
-        (1, format!("round {} of {}", state.rounds, state.rounds_planned)),
+        (1, rounds(state)),
         (2, format!("{} of {} decided", state.decided, state.verdicts)),
     ];
     parts.extend(left.map(|text| (0, text)));
@@ -52,7 +53,7 @@ pub fn terminal_line(state: &State, width: usize) -> String {
 pub fn log_line(state: &State) -> String {
     let mut parts = vec![
         format!("{} elapsed", duration(state.elapsed_s)),
-        format!("round {} of {}", state.rounds, state.rounds_planned),
+        rounds(state),
         format!("{} of {} decided", state.decided, counted(state.verdicts, "comparison", "comparisons")),
     ];
     parts.extend(state.left_s.map(|s| format!("about {} left", duration(s))));
@@ -62,6 +63,14 @@ pub fn log_line(state: &State) -> String {
         parts.push(format!("now {running}"));
     }
     parts.join(", ")
+}
+
+/// `round 7 of 60`, or `7 rounds` where it is not known how many there will be.
+fn rounds(state: &State) -> String {
+    match state.rounds_planned {
+        Some(planned) => format!("round {} of {planned}", state.rounds),
+        None => counted(state.rounds as usize, "round", "rounds"),
+    }
 }
 
 /// `gvisor: TCP round trip`
@@ -90,7 +99,7 @@ fn trouble(state: &State) -> Option<String> {
 fn bar(state: &State) -> String {
     let share = match state.left_s {
         Some(left) if state.elapsed_s + left > 0.0 => state.elapsed_s / (state.elapsed_s + left),
-        _ => f64::from(state.rounds) / f64::from(state.rounds_planned.max(1)),
+        _ => state.rounds_planned.map_or(0.0, |planned| f64::from(state.rounds) / f64::from(planned.max(1))),
     };
     // A share that is not a number draws an empty bar: the cast of NaN is 0.
     let full = ((share.clamp(0.0, 1.0) * BAR as f64).round() as usize).min(BAR);
@@ -107,7 +116,7 @@ mod tests {
             label: "TCP round trip".into(),
             target: "gvisor".into(),
             rounds: 7,
-            rounds_planned: 60,
+            rounds_planned: Some(60),
             decided: 9,
             verdicts: 14,
             failures: 0,
@@ -140,7 +149,7 @@ mod tests {
             "41 s elapsed, round 7 of 60, 9 of 14 comparisons decided, about 1 min 37 s left, \
              1 round repeated, now gvisor: TCP round trip"
         );
-        assert_eq!(log_line(&State::default()), "0 s elapsed, round 0 of 0, 0 of 0 comparisons decided");
+        assert_eq!(log_line(&State::default()), "0 s elapsed, 0 rounds, 0 of 0 comparisons decided");
     }
 
     proptest! {

@@ -187,6 +187,7 @@ pub fn session(targets: usize) -> Session {
             rounds: ROUNDS,
             looks: vec![12, 18],
             budget_s: Some(160.0),
+            control_every: 1,
             cases: cases.collect(),
             targets: all.clone(),
         },

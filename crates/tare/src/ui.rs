@@ -112,7 +112,7 @@ impl Observer for Progress {
                     failures: standing.failures,
                     repeated: standing.repeated,
                     elapsed_s: standing.elapsed_s,
-                    left_s: Some(standing.left_s),
+                    left_s: standing.left_s,
                 };
                 self.draw(|width| progress::terminal_line(&state, width), || progress::log_line(&state));
             }

@@ -250,7 +250,8 @@ fn session_warnings(
     }
     if session.ending != Ending::Complete {
         let rounds = session.trials.iter().map(|trial| trial.round.saturating_add(1)).max().unwrap_or(0);
-        warnings.push((None, Warning::BrokenOff { rounds, planned: session.plan.rounds }));
+        let planned = Some(session.plan.rounds).filter(|_| session.plan.budget_s.is_none());
+        warnings.push((None, Warning::BrokenOff { rounds, planned }));
     }
     warnings
 }

@@ -4,6 +4,7 @@ pub(crate) mod assemble;
 pub(crate) mod comparable;
 mod correction;
 pub mod curve;
+pub(crate) mod interim;
 pub mod judge;
 pub mod leaving;
 pub mod order;

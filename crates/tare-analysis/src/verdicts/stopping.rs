@@ -202,6 +202,7 @@ mod tests {
         assert_eq!(planned_looks(5), [5]);
         assert_eq!(planned_looks(100), [12, 18, 27, 40, 60, 90, 100]);
         assert!(planned_looks(0).is_empty());
+        assert_eq!(planned_looks(3000)[11..], [1000, 1500, 2250, 3000]);
     }
 
     #[test]

@@ -167,7 +167,7 @@ fn a_session_that_broke_off_says_so() {
     let mut session = two_subjects(15);
     session.ending = Ending::BrokenOff;
     let findings = findings(&session, &Options::default());
-    assert!(findings.warnings.contains(&(None, Warning::BrokenOff { rounds: 15, planned: 18 })));
+    assert!(findings.warnings.contains(&(None, Warning::BrokenOff { rounds: 15, planned: Some(18) })));
     assert_eq!(comparison(&findings.rows[0].cells[1]).verdict, Verdict::Slower);
 }
 

@@ -81,6 +81,7 @@ pub fn session(subjects: &[&str], cases: Vec<PlannedCase>, rounds: u32) -> Sessi
             rounds,
             looks: tare_analysis::verdicts::stopping::planned_looks(rounds),
             budget_s: None,
+            control_every: 1,
             targets,
             cases,
         },

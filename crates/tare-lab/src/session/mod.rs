@@ -1,15 +1,15 @@
 //! A session: environments entered, cases calibrated, rounds run in random order, every result written down.
 
 mod allowance;
-mod amount;
 mod arena;
 mod bring_up;
-mod budget;
 mod claims;
 pub mod entered;
 pub mod link;
 mod live;
+mod open;
 pub mod peers;
+mod plan;
 mod prepare;
 pub mod progress;
 mod protocol;

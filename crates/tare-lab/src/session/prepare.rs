@@ -6,17 +6,16 @@ use tare_analysis::verdicts::judge::FEWEST_STARTS;
 use tare_analysis::verdicts::stopping::planned_looks;
 use tare_data::facts::Facts;
 use tare_data::failure::{Failure, FailureKind};
-use tare_data::metric::Reading;
 use tare_data::peer::{LOOPBACK, Peer};
 use tare_data::request::{Amount, TrialRequest};
 use tare_data::session::{Plan, PlannedCase, Role, Session, Target, TargetFacts};
-use tare_probes::probe::MetricDescription;
 use tare_record::{Entry, Writer};
 
 use crate::error::{ErrorKind, LabError};
-use crate::session::amount::{LEAST_FOR_QUANTILES, Pace, amount, cost_ns, pace};
 use crate::session::arena::{Arena, Started};
-use crate::session::budget::{self, RoundTime, Start};
+use crate::session::plan::amount::{Pace, Wanted, cost_ns, pace};
+use crate::session::plan::budget::{self, RoundTime};
+use crate::session::plan::starts::{Start, short_of_starts};
 use crate::session::progress::{Event, Observer};
 use crate::session::startup;
 use crate::storage::places::{self, OWN};
@@ -29,6 +28,9 @@ const SLOWEST_DISK: u64 = 20_000;
 /// Longest calibration, however large the files: half an hour.
 const CALIBRATION_MOST_MS: u64 = 1_800_000;
 
+/// Rounds of a session that only its user ends.
+const ENDLESS: u32 = 1_000_000;
+
 /// What to plan.
 pub struct PlanRequest<'a> {
     pub study: &'a str,
@@ -39,7 +41,13 @@ pub struct PlanRequest<'a> {
     pub rounds: Option<u32>,
     /// Seconds for the whole session, preparation included; none with `rounds`.
     pub budget_s: Option<f64>,
+    /// See [`Plan::has_control`].
+    pub control_every: u32,
 }
+
+/// How often controls run, unless more is wanted: they certify a session and sharpen nothing, so that each of their
+/// trials is one of a comparison's less.
+pub const CONTROL_EVERY: u32 = 3;
 
 /// A plan, with what the loop needs besides it.
 #[derive(Debug)]
@@ -62,8 +70,8 @@ pub struct Pilot {
     pub started: Vec<Result<Started, Failure>>,
     /// Expected time of a trial, where one is known.
     pub cost_ns: BTreeMap<CellIndex, f64>,
-    /// How many rounds of an environment share a start.
-    pub rounds_a_start: Vec<u32>,
+    /// Whether each trial is a start of its own, so that rounds need none.
+    pub trials_are_starts: bool,
 }
 
 /// Enters and describes every environment, and writes its facts down.
@@ -120,35 +128,30 @@ pub fn prepare(
     writer: &mut Writer,
     observer: &mut dyn Observer,
 ) -> Result<Prepared, LabError> {
-    let PlanRequest { study, selected, targets, seed, rounds, budget_s } = plan_request;
+    let PlanRequest { study, selected, targets, seed, rounds, budget_s, control_every } = plan_request;
     let started = enter_all(&targets, arena, writer, observer)?;
     let cases = calibrate_all(selected, &started, seed, arena, observer)?;
     anything_to_compare_with(&cases, &targets[0].name)?;
     let spent_s = arena.now_ns() as f64 / 1e9;
     let left_s = budget_s.map(|budget_s| (budget_s - spent_s).max(1.0));
-    let starts = starts(&started, |target| {
-        let mut cases = cases.iter().filter_map(|case| case.is_far(target)).peekable();
-        cases.peek().is_some() && cases.all(|is_far| is_far)
-    });
+    let trials_are_starts = cases.iter().all(Calibrated::is_start);
+    let starts = if trials_are_starts { Vec::new() } else { starts(&started) };
     let (scale, looks) = match (rounds, left_s) {
         (Some(rounds), _) => (1.0, vec![rounds]),
-        (None, None) => (1.0, planned_looks(1000)),
+        (None, None) => (1.0, planned_looks(ENDLESS)),
         (None, Some(left_s)) => {
-            budget::rounds_within(left_s, &starts, |scale| cases.iter().map(|case| case.round(scale)).sum())
+            let round = |scale| round_time(&cases, &targets, scale);
+            note_few_starts(&targets, &starts, round(1.0).all_s, left_s, observer);
+            let (scale, rounds) = budget::rounds_within(left_s, &starts, round);
+            (scale, planned_looks(rounds))
         }
     };
     let rounds = *looks.last().expect("there is always a look");
-    let rounds_a_start = match cases.iter().all(Calibrated::is_start) {
-        // Each trial is a start of its own.
-        true => vec![rounds; starts.len()],
-        false => budget::rounds_a_start(&starts, rounds, left_s),
-    };
-    note_few_starts(&cases, &targets, rounds, &rounds_a_start, observer);
     let brief = places::brief(cases.iter().filter_map(|case| case.selected.case.place.as_deref()));
     let planned = cases.iter().map(|case| case.plan(scale, &targets, &brief)).collect();
-    let pilot = Pilot { started, cost_ns: costs(&cases, scale), rounds_a_start };
+    let pilot = Pilot { started, cost_ns: costs(&cases, scale), trials_are_starts };
     let study = study.to_owned();
-    let plan = Plan { study, seed, rounds, looks, budget_s, targets, cases: planned };
+    let plan = Plan { study, seed, rounds, looks, budget_s, control_every, targets, cases: planned };
     writer.append(&Entry::Plan(plan.clone()))?;
     writer.sync()?;
     Ok(Prepared { plan, pilot })
@@ -156,16 +159,13 @@ pub fn prepare(
 
 /// Warns of environments for whose verdicts the budget has too few starts.
 fn note_few_starts(
-    cases: &[Calibrated],
     targets: &[Target],
-    rounds: u32,
-    rounds_a_start: &[u32],
+    starts: &[Start],
+    round_s: f64,
+    left_s: f64,
     observer: &mut dyn Observer,
 ) {
-    if cases.iter().all(Calibrated::is_start) {
-        return;
-    }
-    for (target, starts) in budget::short_of_starts(rounds, rounds_a_start) {
+    for (target, starts) in short_of_starts(starts, round_s, left_s) {
         let name = &targets[target].name;
         let starts = if starts == 1 { "1 start".to_owned() } else { format!("{starts} starts") };
         observer.event(Event::Note(format!(
@@ -208,16 +208,32 @@ fn costs(cases: &[Calibrated], scale: f64) -> BTreeMap<CellIndex, f64> {
     costs
 }
 
-/// What a start of each environment takes.
-fn starts(started: &[Result<Started, Failure>], is_far: impl Fn(usize) -> bool) -> Vec<Start> {
-    let seconds = |started: &Result<Started, Failure>| {
-        started.as_ref().map_or(0.0, |started| started.elapsed_ns as f64 / 1e9)
-    };
-    started
-        .iter()
-        .enumerate()
-        .map(|(target, one)| Start { s: seconds(one), is_far: is_far(target) })
-        .collect()
+/// What a round of these cases takes.
+fn round_time(cases: &[Calibrated], targets: &[Target], scale: f64) -> RoundTime {
+    let mut time = RoundTime { all_s: 0.0, quickest_s: f64::INFINITY };
+    for case in cases {
+        let trials = case.trials_ns(scale);
+        let of_baseline = |(target, _): &&(usize, f64)| targets[*target].role == Role::Baseline;
+        let baseline_s = trials.iter().find(of_baseline).map_or(0.0, |(_, ns)| ns / 1e9);
+        for (target, ns) in &trials {
+            time.all_s += ns / 1e9;
+            if targets[*target].role != Role::Baseline {
+                time.quickest_s = time.quickest_s.min(baseline_s + ns / 1e9);
+            }
+        }
+    }
+    time
+}
+
+/// What a start of each environment takes; nothing where it cannot be entered.
+fn starts(started: &[Result<Started, Failure>]) -> Vec<Start> {
+    let start = |started: &Result<Started, Failure>| Start { made: 0, s: start_s(started) };
+    started.iter().map(start).collect()
+}
+
+/// What a start took, in seconds; nothing where it failed.
+pub fn start_s(started: &Result<Started, Failure>) -> f64 {
+    started.as_ref().map_or(0.0, |started| started.elapsed_ns as f64 / 1e9)
 }
 
 /// Refuses a session whose baseline has no room for a case, or cannot run a single one: the user can mend the
@@ -253,7 +269,7 @@ struct Calibrated {
 
 impl Pilot {
     /// The pilot of a session that is resumed: its trials show what trials take.
-    pub fn resumed(session: &Session, started: Vec<Result<Started, Failure>>, left_s: Option<f64>) -> Self {
+    pub fn resumed(session: &Session, started: Vec<Result<Started, Failure>>) -> Self {
         let plan = &session.plan;
         let cases: BTreeMap<&str, usize> = plan.cases.iter().map(|c| c.id.as_str()).zip(0..).collect();
         let targets: BTreeMap<&str, usize> = plan.targets.iter().map(|t| t.name.as_str()).zip(0..).collect();
@@ -264,9 +280,8 @@ impl Pilot {
             let longest = cost_ns.entry(CellIndex { case, target }).or_default();
             *longest = longest.max(trial.host_elapsed_ns as f64);
         }
-        let starts = starts(&started, |_| false);
-        let rounds_a_start = budget::rounds_a_start(&starts, session.plan.rounds, left_s);
-        Pilot { started, cost_ns, rounds_a_start }
+        let trials_are_starts = plan.cases.iter().all(|case| startup::is_start(&case.case));
+        Pilot { started, cost_ns, trials_are_starts }
     }
 }
 
@@ -280,10 +295,9 @@ impl Calibrated {
     fn amount(&self, scale: f64) -> Option<Amount> {
         let known: Vec<Pace> = self.paces.iter().flatten().copied().collect();
         let baseline = self.paces.first()?.as_ref().ok().or(known.first())?;
-        let quantile = |m: &MetricDescription| matches!(m.reading, Reading::Quantile(_));
-        let least =
-            self.selected.probe.metrics.first().filter(|m| quantile(m)).map_or(1, |_| LEAST_FOR_QUANTILES);
-        let amount = amount(*baseline, &known, scale, least);
+        let SelectedCase { probe, case, .. } = &self.selected;
+        let wanted = Wanted { probe: &case.probe, metrics: &probe.metrics(), scale };
+        let amount = wanted.amount(*baseline, &known);
         Some(match (amount, self.selected.seconds) {
             (Amount::Operations { batch, .. }, Some(seconds)) => Amount::Duration { batch, seconds },
             (amount, _) => amount,
@@ -295,19 +309,6 @@ impl Calibrated {
         let Some(amount) = self.amount(scale) else { return Vec::new() };
         let paces = self.paces.iter().enumerate();
         paces.filter_map(|(target, pace)| Some((target, cost_ns(*pace.as_ref().ok()?, amount)))).collect()
-    }
-
-    /// Time of one round: of all environments, and of those that are near the baseline.
-    fn round(&self, scale: f64) -> RoundTime {
-        self.trials_ns(scale).into_iter().fold(RoundTime::default(), |time, (target, ns)| {
-            time.with(ns / 1e9, self.is_far(target) == Some(true))
-        })
-    }
-
-    /// Whether an environment is so far from the baseline that it is decided early; none where it is not measured.
-    fn is_far(&self, target: usize) -> Option<bool> {
-        let baseline = self.paces[0].as_ref().ok()?;
-        Some(self.paces[target].as_ref().ok()?.operation_ns > budget::FAR * baseline.operation_ns)
     }
 
     fn plan(&self, scale: f64, targets: &[Target], brief: &BTreeMap<String, String>) -> PlannedCase {

@@ -8,7 +8,7 @@ pub enum Event<'a> {
     /// Finding out how long an operation takes.
     Calibrating { done: usize, of: usize },
     /// The plan stands; the first round begins.
-    Planned { cases: usize, targets: usize, rounds: u32 },
+    Planned { cases: usize, targets: usize },
     /// A trial is about to run.
     Trial(Standing<'a>),
     /// Something that the user should know and that is not an error.
@@ -22,7 +22,8 @@ pub struct Standing<'a> {
     pub target: &'a str,
     /// From 1.
     pub round: u32,
-    pub rounds: u32,
+    /// Rounds that every case will have; none where time ends the session.
+    pub rounds: Option<u32>,
     /// Cells whose verdict can no longer change, of all cells.
     pub decided: usize,
     pub cells: usize,
@@ -31,8 +32,8 @@ pub struct Standing<'a> {
     /// Rounds that were disturbed and run again.
     pub repeated: u32,
     pub elapsed_s: f64,
-    /// What is left of the budget, or of the rounds at the pace so far.
-    pub left_s: f64,
+    /// What is left of the budget, or of a fixed number of rounds at the pace so far. None where neither ends the session.
+    pub left_s: Option<f64>,
 }
 
 /// Watches a session.

@@ -7,13 +7,15 @@ use tare_analysis::verdicts::order::{self, Orders};
 use tare_data::batch::Batch;
 use tare_data::failure::Failure;
 use tare_data::generator::Generator;
-use tare_data::session::{Ending, RepeatedRound, Role, Session, Trial};
+use tare_data::session::{Ending, PlannedCase, RepeatedRound, Role, Session, Target, Trial};
 use tare_record::entry::{Begin, End};
 use tare_record::{Entry, Writer};
 
 use crate::error::LabError;
 use crate::session::arena::{Arena, Outcome};
-use crate::session::prepare::{CellIndex, Pilot, trial_request};
+use crate::session::open::{Open, Prospect};
+use crate::session::plan::starts::{Start, rounds_a_start};
+use crate::session::prepare::{CellIndex, Pilot, start_s, trial_request};
 use crate::session::progress::{Event, Observer, Standing};
 use crate::session::startup;
 
@@ -45,9 +47,11 @@ pub struct Rounds<'a> {
     /// When the budget is spent, by the arena's clock.
     until_ns: Option<u64>,
     targets: Vec<TargetState>,
-    /// One a case.
-    orders: Vec<Orders>,
-    decided: BTreeSet<CellIndex>,
+    /// What the trials of the last round took, in seconds.
+    round_s: f64,
+    /// Of each case: of rounds with all that is open, and of those without controls. Each uses up its own squares.
+    orders: Vec<[Orders; 2]>,
+    open: Open,
     next_trial: u64,
     failures: u32,
     /// Rounds in a row without a value of the baseline.
@@ -91,9 +95,11 @@ impl Resumed {
 #[derive(Debug, Default)]
 struct TargetState {
     /// Number of the current start.
-    start: u32,
+    number: u32,
     /// Rounds that the current start has seen.
     rounds: u32,
+    /// How many starts there were, and what the last one took.
+    start: Start,
     /// Starts that failed in a row.
     lost: u32,
 }
@@ -123,11 +129,14 @@ impl<'a> Rounds<'a> {
         until_ns: Option<u64>,
     ) -> Self {
         let seed = session.plan.seed;
-        let orders = session.plan.cases.iter().map(|case| Orders::new(seed, &case.id)).collect();
+        let orders = |case: &PlannedCase| {
+            let without = format!("{} without controls", case.id);
+            [Orders::new(seed, &case.id), Orders::new(seed, &without)]
+        };
+        let orders = session.plan.cases.iter().map(orders).collect();
         let next_trial = session.trials.iter().map(|t| t.number + 1).max().unwrap_or(0);
-        let start = session.trials.iter().map(|t| t.start + 1).max().unwrap_or(0);
-        let targets =
-            session.plan.targets.iter().map(|_| TargetState { start, ..Default::default() }).collect();
+        let targets = states(&session, &pilot);
+        let round_s = pilot.cost_ns.values().sum::<f64>() / 1e9;
         let failures = session.trials.iter().filter(|trial| trial.failure.is_some()).count() as u32;
         let resumed = Resumed::after(&session.trials);
         Rounds {
@@ -138,8 +147,9 @@ impl<'a> Rounds<'a> {
             pilot,
             until_ns,
             targets,
+            round_s,
             orders,
-            decided: BTreeSet::new(),
+            open: Open::default(),
             next_trial,
             failures,
             failed_rounds: 0,
@@ -151,7 +161,7 @@ impl<'a> Rounds<'a> {
     pub fn run(mut self, ended: &dyn Fn(Ending) -> Entry) -> Result<Ending, LabError> {
         let plan = &self.session.plan;
         let (cases, targets, rounds) = (plan.cases.len(), plan.targets.len(), plan.rounds);
-        self.observer.event(Event::Planned { cases, targets, rounds });
+        self.observer.event(Event::Planned { cases, targets });
         if let Some((case, attempt)) = self.resumed.broken.clone() {
             let reason = "the session broke off during this round".to_owned();
             self.repeat(RepeatedRound { case, round: self.resumed.round, attempt: attempt - 1, reason })?;
@@ -159,7 +169,7 @@ impl<'a> Rounds<'a> {
         let mut stopped = None;
         for round in 0..rounds {
             self.look(round);
-            if self.open_cases().is_empty() {
+            if self.open.cases(&self.session.plan, round).is_empty() {
                 break;
             }
             if let Err(stop) = self.round(round).and_then(|()| self.check_baseline(round)) {
@@ -181,17 +191,18 @@ impl<'a> Rounds<'a> {
 
     /// One round of every open case.
     fn round(&mut self, round: u32) -> Result<(), Stop> {
-        let open = self.open_cases();
+        let open = self.open.cases(&self.session.plan, round);
         if round >= self.resumed.round {
             self.start_again(round)?;
         }
+        let began_ns = self.arena.now_ns();
         for index in order::cases(self.session.plan.seed, round, open.len()) {
             let case = open[index];
             let id = self.session.plan.cases[case].id.clone();
             let done_here = round == self.resumed.round && self.resumed.done.contains(&id);
             if round < self.resumed.round || done_here {
                 // A resumed session: the orders move on as they did before.
-                self.next_order(case);
+                self.next_order(case, round);
                 continue;
             }
             let first = match &self.resumed.broken {
@@ -206,6 +217,9 @@ impl<'a> Rounds<'a> {
                     _ => break,
                 }
             }
+        }
+        if round > self.resumed.round {
+            self.round_s = (self.arena.now_ns() - began_ns) as f64 / 1e9;
         }
         Ok(())
     }
@@ -239,32 +253,56 @@ impl<'a> Rounds<'a> {
 
     /// Enters environments afresh whose starts have seen their share of rounds.
     fn start_again(&mut self, round: u32) -> Result<(), LabError> {
+        if self.pilot.trials_are_starts {
+            return Ok(());
+        }
+        let plan = &self.session.plan;
+        let wanted: BTreeSet<usize> =
+            (0..plan.cases.len()).flat_map(|case| self.open.targets(plan, case, round)).collect();
+        let entered = |index: usize| self.pilot.started[index].is_ok() && wanted.contains(&index);
+        let are_entered: Vec<bool> = (0..self.targets.len()).map(entered).collect();
+        let starts = self.targets.iter().zip(&are_entered);
+        let starts: Vec<Start> = starts
+            .map(|(state, is_entered)| if *is_entered { state.start } else { Start::default() })
+            .collect();
+        let shared = rounds_a_start(&starts, self.round_s, self.left_s());
         for index in 0..self.targets.len() {
-            let share = self.pilot.rounds_a_start.get(index).copied().unwrap_or(1);
-            let used = self.targets[index].rounds >= share;
-            if round > 0 && used && self.pilot.started[index].is_ok() && self.is_open(index) {
+            let is_used = round > 0 && self.targets[index].rounds >= shared[index];
+            // The last seconds are for trials: a start that leaves no time for any adds nothing.
+            let has_time = self.left_s().is_none_or(|left_s| starts[index].s < left_s);
+            if are_entered[index] && is_used && has_time {
                 self.enter(index)?;
             }
-            self.targets[index].rounds += 1;
+            self.targets[index].rounds += u32::from(are_entered[index]);
         }
         Ok(())
+    }
+
+    /// Time that is left of the budget.
+    fn left_s(&self) -> Option<f64> {
+        self.until_ns.map(|until_ns| until_ns.saturating_sub(self.arena.now_ns()) as f64 / 1e9)
     }
 
     /// Enters an environment afresh; gives it up when that fails too often in a row.
     fn enter(&mut self, index: usize) -> Result<(), LabError> {
         while self.targets[index].lost < MOST_LOST_STARTS {
-            self.targets[index].start += 1;
+            let began_ns = self.arena.now_ns();
+            let state = &mut self.targets[index];
+            state.number += 1;
             match self.arena.start(index) {
                 Ok(started) => {
                     self.pilot.started[index] = Ok(started);
-                    self.targets[index].rounds = 0;
-                    self.targets[index].lost = 0;
+                    // With what leaving the one before takes.
+                    state.start.s = (self.arena.now_ns() - began_ns) as f64 / 1e9;
+                    state.start.made += 1;
+                    (state.rounds, state.lost) = (0, 0);
                     return Ok(());
                 }
                 Err(failure) => {
                     self.arena.host_failure().map_or(Ok(()), Err)?;
-                    self.targets[index].lost += 1;
-                    if self.targets[index].lost == MOST_LOST_STARTS {
+                    let state = &mut self.targets[index];
+                    state.lost += 1;
+                    if state.lost == MOST_LOST_STARTS {
                         let target = &self.session.plan.targets[index].name;
                         self.observer.event(Event::Note(format!("{target} is given up: {failure}")));
                         self.pilot.started[index] = Err(failure);
@@ -278,7 +316,7 @@ impl<'a> Rounds<'a> {
     /// One round of one case: a trial in every environment that is still open, in the order of its Williams row.
     /// Returns why the round was disturbed, if it was.
     fn case_round(&mut self, case: usize, round: u32, attempt: u32) -> Result<Option<String>, Stop> {
-        let order = self.next_order(case);
+        let order = self.next_order(case, round);
         let mut disturbed = None;
         for (position, target) in (0..).zip(order) {
             if self.until_ns.is_some_and(|until_ns| self.arena.now_ns() >= until_ns) {
@@ -303,7 +341,7 @@ impl<'a> Rounds<'a> {
         let plan = &self.session.plan;
         let case = &plan.cases[cell.case];
         if startup::is_start(&case.case) {
-            self.targets[cell.target].start += 1;
+            self.targets[cell.target].number += 1;
         }
         let begin = Begin {
             trial,
@@ -312,7 +350,7 @@ impl<'a> Rounds<'a> {
             round: slot.round,
             attempt: slot.attempt,
             position: slot.position,
-            start: self.targets[cell.target].start,
+            start: self.targets[cell.target].number,
             started_ns: self.arena.now_ns(),
         };
         self.writer.append(&Entry::Begin(begin.clone())).map_err(LabError::from)?;
@@ -392,18 +430,18 @@ impl<'a> Rounds<'a> {
     fn announce(&mut self, cell: CellIndex, round: u32) {
         let plan = &self.session.plan;
         let elapsed_s = self.arena.now_ns() as f64 / 1e9;
-        let by_rounds_s = elapsed_s * f64::from(plan.rounds - round) / f64::from(round + 1);
-        let left_s = match self.until_ns {
-            Some(until_ns) => (until_ns as f64 / 1e9 - elapsed_s).max(0.0).min(by_rounds_s),
-            None => by_rounds_s,
-        };
+        // The number of rounds is a promise only where it was fixed; else it lies beyond what time allows.
+        let fixed = Some(plan.rounds).filter(|_| plan.budget_s.is_none() && plan.looks.len() == 1);
+        let by_rounds_s = |rounds: u32| elapsed_s * f64::from(rounds - round) / f64::from(round + 1);
+        let left_s = self.left_s().or_else(|| fixed.map(by_rounds_s));
+        let (decided, cells) = self.open.count(plan);
         self.observer.event(Event::Trial(Standing {
             case: &plan.cases[cell.case].label,
             target: &plan.targets[cell.target].name,
             round: round + 1,
-            rounds: plan.rounds,
-            decided: self.decided.iter().filter(|cell| self.is_subject(cell.target)).count(),
-            cells: self.cells(),
+            rounds: fixed,
+            decided,
+            cells,
             failures: self.failures,
             repeated: self.session.repeated.len() as u32,
             elapsed_s,
@@ -411,71 +449,52 @@ impl<'a> Rounds<'a> {
         }));
     }
 
-    fn is_subject(&self, target: usize) -> bool {
-        self.session.plan.targets[target].role == Role::Subject
-    }
-
-    /// Whether a case can be measured in an environment at all.
-    fn is_usable(&self, cell: CellIndex) -> bool {
+    /// The order of the environments that a round measures a case in.
+    fn next_order(&mut self, case: usize, round: u32) -> Vec<usize> {
         let plan = &self.session.plan;
-        !plan.cases[cell.case].missing.contains_key(&plan.targets[cell.target].name)
-    }
-
-    /// Cells that can get a verdict.
-    fn cells(&self) -> usize {
-        let plan = &self.session.plan;
-        let subjects = (0..plan.targets.len()).filter(|target| self.is_subject(*target));
-        let of_target = |target| {
-            (0..plan.cases.len()).filter(|case| self.is_usable(CellIndex { case: *case, target })).count()
-        };
-        subjects.map(of_target).sum()
-    }
-
-    /// The order of the environments in which a case is still open.
-    fn next_order(&mut self, case: usize) -> Vec<usize> {
-        let open = self.open_targets(case);
-        self.orders[case].next(&open)
-    }
-
-    /// Environments where a case is still measured: baseline and control as long as some subject needs them.
-    fn open_targets(&self, case: usize) -> Vec<usize> {
-        let all: Vec<usize> = (0..self.session.plan.targets.len())
-            .filter(|target| self.is_usable(CellIndex { case, target: *target }))
-            .collect();
-        let is_open = |target: &usize| !self.decided.contains(&CellIndex { case, target: *target });
-        let is_subject = |target: &usize| self.is_subject(*target);
-        let is_needed = all.iter().any(|target| is_subject(target) && is_open(target))
-            || !all.iter().any(is_subject) && !all.is_empty();
-        if !is_needed {
-            return Vec::new();
-        }
-        all.into_iter().filter(|target| !is_subject(target) || is_open(target)).collect()
-    }
-
-    fn open_cases(&self) -> Vec<usize> {
-        (0..self.session.plan.cases.len()).filter(|case| !self.open_targets(*case).is_empty()).collect()
-    }
-
-    /// Whether some case is still measured in an environment.
-    fn is_open(&self, target: usize) -> bool {
-        (0..self.session.plan.cases.len()).any(|case| self.open_targets(case).contains(&target))
+        let targets = self.open.targets(plan, case, round);
+        let has_control = targets.iter().any(|target| plan.targets[*target].role == Role::Control);
+        self.orders[case][usize::from(!has_control)].next(&targets)
     }
 
     /// Takes an interim look at the data after this many rounds, if one is planned there.
     fn look(&mut self, rounds: u32) {
-        let plan = &self.session.plan;
-        if !plan.looks.contains(&rounds) || rounds == plan.rounds {
-            return;
-        }
-        let options = tare_analysis::Options::default();
-        let mut decided = Vec::new();
-        for (case, planned) in plan.cases.iter().enumerate() {
-            let progress = tare_analysis::Progress::of(&self.session);
-            let done = tare_analysis::decide(progress, &planned.id, rounds, &options);
-            let cells = (0..).zip(done).filter(|(_, done)| *done);
-            decided.extend(cells.map(|(target, _)| CellIndex { case, target }));
-        }
-        decided.retain(|cell| self.is_usable(*cell));
-        self.decided.extend(decided);
+        let left_s = self.left_s();
+        let Rounds { open, session, pilot, targets, resumed, .. } = self;
+        // What a session gave up before it was resumed, its new time may decide.
+        let left_s = left_s.filter(|_| rounds >= resumed.round);
+        let prospect = |cell: CellIndex| Some(prospect(session, pilot, targets, cell, left_s?));
+        open.look(session, rounds, prospect);
     }
+}
+
+/// What a cell could get of the time that is left, if it were the only one.
+fn prospect(
+    session: &Session,
+    pilot: &Pilot,
+    targets: &[TargetState],
+    cell: CellIndex,
+    left_s: f64,
+) -> Prospect {
+    let is_baseline = |target: &usize| session.plan.targets[*target].role == Role::Baseline;
+    let pair = (0..targets.len()).filter(|target| is_baseline(target) || *target == cell.target);
+    let (mut round_s, mut starts_s) = (0.0, 0.0);
+    for target in pair {
+        round_s += pilot.cost_ns.get(&CellIndex { target, ..cell }).copied().unwrap_or(0.0) / 1e9;
+        starts_s += targets[target].start.s;
+    }
+    let round_s = f64::max(round_s, 1e-3);
+    Prospect { rounds: left_s / (round_s + starts_s.min(round_s)), starts: left_s / (round_s + starts_s) }
+}
+
+/// The environments as a session finds them entered, with the starts that it had before it was resumed.
+fn states(session: &Session, pilot: &Pilot) -> Vec<TargetState> {
+    let next = session.trials.iter().map(|trial| trial.start + 1).max().unwrap_or(0);
+    let state = |target: &Target, started| {
+        let of_target = session.trials.iter().filter(|trial| trial.target == target.name);
+        let before: BTreeSet<u32> = of_target.map(|trial| trial.start).collect();
+        let start = Start { made: before.len() as u32 + 1, s: start_s(started) };
+        TargetState { number: next, start, ..Default::default() }
+    };
+    session.plan.targets.iter().zip(&pilot.started).map(|(target, started)| state(target, started)).collect()
 }

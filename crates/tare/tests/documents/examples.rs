@@ -80,6 +80,7 @@ fn plan() -> Plan {
         rounds: 1,
         looks: vec![1],
         budget_s: None,
+        control_every: 1,
         targets: vec![target("native", Role::Baseline), target("container", Role::Subject)],
         cases: vec![planned],
     }

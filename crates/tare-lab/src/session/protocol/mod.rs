@@ -26,7 +26,7 @@ use crate::session::arena::Arena;
 use crate::session::bring_up::{self, BringUp};
 use crate::session::live::LiveArena;
 use crate::session::peers::Peers;
-use crate::session::prepare::{Pilot, PlanRequest, Prepared, enter_all, prepare};
+use crate::session::prepare::{CONTROL_EVERY, Pilot, PlanRequest, Prepared, enter_all, prepare};
 use crate::session::progress::{Event, Observer};
 use crate::session::rounds::Rounds;
 use crate::session::targets::{Resolved, resolve, resolve_default, resolve_recorded};
@@ -85,6 +85,7 @@ pub fn begin(
         seed: request.seed.map_or_else(fresh_seed, Ok)?,
         rounds: request.rounds,
         budget_s,
+        control_every: CONTROL_EVERY,
     };
     let ending = in_arena(checked, setting, caller, observer, |workspace, arena, observer| {
         let header = header(workspace, caller);
@@ -133,7 +134,7 @@ pub fn resume(
         same_build(workspace, &session, record)?;
         writer.append(&Entry::Resumed { at: (caller.now)(), command: caller.command.clone() })?;
         let started = enter_all(&session.plan.targets, arena, &mut writer, observer)?;
-        let pilot = Pilot::resumed(&session, started, budget_s);
+        let pilot = Pilot::resumed(&session, started);
         let rounds = Rounds::new(arena, &mut writer, observer, session, pilot, until_ns(budget_s));
         rounds.run(&|ending| ended(workspace, caller, ending))
     })?;

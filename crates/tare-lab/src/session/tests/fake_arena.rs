@@ -12,12 +12,15 @@ const OPERATION_NS: f64 = 200.0;
 /// Process start and frames of a trial.
 const OVERHEAD_NS: u64 = 1_000_000;
 
-/// Environments whose operations cost a known multiple of the baseline's, with 1 % of noise a trial.
+/// Environments whose operations cost a known multiple of the baseline's, with noise of 1 % a batch.
 pub struct FakeArena {
     pub now_ns: u64,
-    noise: Generator,
+    generator: Generator,
+    /// Noise of a trial in percent, environment by environment.
+    pub noise: Vec<f64>,
     pub ratios: Vec<f64>,
-    pub start_ns: u64,
+    /// What a start takes, environment by environment.
+    pub start_ns: Vec<u64>,
     /// What goes wrong, for every trial that is not a calibration.
     pub fault: Box<dyn Fn(usize, u64) -> Fault>,
     starts: Vec<u32>,
@@ -36,9 +39,10 @@ impl FakeArena {
     pub fn new(ratios: &[f64]) -> Self {
         FakeArena {
             now_ns: 0,
-            noise: Generator::new(1),
+            generator: Generator::new(1),
+            noise: vec![1.0; ratios.len()],
             ratios: ratios.to_vec(),
-            start_ns: 50_000_000,
+            start_ns: vec![50_000_000; ratios.len()],
             fault: Box::new(|_, _| Fault::None),
             starts: vec![0; ratios.len()],
             refuse_starts: None,
@@ -46,7 +50,8 @@ impl FakeArena {
     }
 
     fn batch(&mut self, target: usize, operations: u64, started_ns: u64) -> Batch {
-        let noise = 1.0 + 0.01 * (self.noise.unit() + self.noise.unit() + self.noise.unit() - 1.5);
+        let sum: f64 = (0..3).map(|_| self.generator.unit()).sum();
+        let noise = (self.noise[target] / 100.0 * (sum - 1.5)).exp();
         let elapsed_ns = (OPERATION_NS * self.ratios[target] * noise * operations as f64) as u64;
         self.now_ns += elapsed_ns;
         let sample = Sample::Throughput { operations, bytes: 0, elapsed_ns };
@@ -60,12 +65,12 @@ impl Arena for FakeArena {
     }
 
     fn start(&mut self, target: usize) -> Result<Started, Failure> {
-        self.now_ns += self.start_ns;
+        self.now_ns += self.start_ns[target];
         if self.refuse_starts == Some(target) && self.starts[target] > 0 {
             return Err(Failure::new(FailureKind::Died, "does not start any more"));
         }
         self.starts[target] += 1;
-        Ok(Started { elapsed_ns: self.start_ns, ..Default::default() })
+        Ok(Started { elapsed_ns: self.start_ns[target], ..Default::default() })
     }
 
     fn trial(&mut self, target: usize, request: &TrialRequest, sink: &mut dyn FnMut(&Batch)) -> Outcome {

@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 
 use tare_analysis::findings::{Cell, Findings, Verdict};
 use tare_data::facts::Facts;
-use tare_data::request::Amount;
 use tare_data::session::{Ending, Header, Role, Session, Target};
 use tare_data::warning::Warning;
 use tare_record::entry::SCHEMA;
@@ -21,10 +20,13 @@ use crate::session::progress::Unobserved;
 use crate::session::rounds::Rounds;
 use crate::study::{Study, select};
 
+/// A ratio at the edge of the margin, which no number of rounds decides.
+const ON_THE_EDGE: f64 = 1.02;
+
 fn targets(subjects: usize) -> Vec<Target> {
     let target = |name: String, role| Target { specification: name.clone(), name, role };
-    let mut targets =
-        vec![target("native".into(), Role::Baseline), target("native again".into(), Role::Control)];
+    let again = Target { name: "native again".into(), ..target("native".into(), Role::Control) };
+    let mut targets = vec![target("native".into(), Role::Baseline), again];
     targets.extend((0..subjects).map(|i| target(format!("layer{i}"), Role::Subject)));
     targets
 }
@@ -52,7 +54,8 @@ fn session(
     let selected = Study::named("quick").unwrap().selected(None, None).unwrap();
     let selected = select(selected, &["null".into()]).unwrap();
     let targets = targets(arena.ratios.len() - 2);
-    let plan_request = PlanRequest { study: "test", selected, targets, seed: 7, rounds, budget_s };
+    let plan_request =
+        PlanRequest { study: "test", selected, targets, seed: 7, rounds, budget_s, control_every: 3 };
     let Prepared { plan, pilot } = prepare(plan_request, arena, &mut writer, &mut Unobserved).unwrap();
     let session = Session {
         header: header(),
@@ -78,7 +81,7 @@ fn resume(arena: &mut FakeArena, record: &Path) -> Ending {
     let (mut writer, recording) = Writer::resume(record).unwrap();
     writer.append(&Entry::Resumed { at: "later".into(), command: vec![] }).unwrap();
     let started = enter_all(&recording.session.plan.targets, arena, &mut writer, &mut Unobserved).unwrap();
-    let pilot = Pilot::resumed(&recording.session, started, None);
+    let pilot = Pilot::resumed(&recording.session, started);
     Rounds::new(arena, &mut writer, &mut Unobserved, recording.session, pilot, None).run(&ended).unwrap()
 }
 
@@ -115,25 +118,73 @@ fn a_decided_metric_leaves_later_rounds() {
     let mut arena = FakeArena::new(&[1.0, 1.0, 1.3]);
     let (record, _) = session(&mut arena, folder.path(), None, Some(600.0));
     let session = read(&record).unwrap().session;
-    assert_eq!(session.plan.rounds, 675);
-    let rounds = session.trials.iter().map(|t| t.round + 1).max().unwrap();
-    assert_eq!(rounds, 12, "a difference of 30 % is plain at the first look");
+    assert!(session.plan.rounds > 10_000, "{}", session.plan.rounds);
+    assert_eq!(rounds_of(&session, "layer0"), 12, "a difference of 30 % is plain at the first look");
 }
 
 #[test]
 fn a_target_that_is_far_leaves_its_time_to_the_others() {
     let folder = tempfile::tempdir().unwrap();
-    let mut arena = FakeArena::new(&[1.0, 1.0, 1.0, 100.0]);
-    arena.start_ns = 1_000_000;
+    let mut arena = FakeArena::new(&[1.0, 1.0, ON_THE_EDGE, 100.0]);
+    arena.start_ns = vec![1_000_000; 4];
     let (record, _) = session(&mut arena, folder.path(), None, Some(12.0));
     let session = read(&record).unwrap().session;
-    // Were it to stay, the budget would have room for 60 rounds of such trials.
-    assert_eq!(session.plan.rounds, 675);
-    let Amount::Operations { batch, batches: 5 } = session.plan.cases[0].amount else { panic!() };
-    assert!((1_500..1_700).contains(&batch), "twice as long as the slowest environment allows: {batch}");
-    let far = session.trials.iter().filter(|trial| trial.target == "layer1").map(|trial| trial.round);
-    assert_eq!(far.max(), Some(11));
+    assert_eq!(rounds_of(&session, "layer1"), 12);
+    // Were it to stay, the budget would have room for some hundred rounds of such trials.
+    assert!(rounds_of(&session, "layer0") > 400, "{}", rounds_of(&session, "layer0"));
     assert!(arena.now_ns < 12_100_000_000, "{}", arena.now_ns);
+}
+
+#[test]
+fn a_budget_is_used_until_every_cell_is_decided_or_the_time_is_up() {
+    for (start_ms, budget_s) in [(1, 5.0), (50, 20.0), (2_000, 60.0), (9_000, 70.0)] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut arena = FakeArena::new(&[1.0, 1.0, ON_THE_EDGE]);
+        arena.start_ns[2] = start_ms * 1_000_000;
+        let (record, ending) = session(&mut arena, folder.path(), None, Some(budget_s));
+        assert_eq!(ending, Ending::Complete);
+        let used = arena.now_ns as f64 / 1e9 / budget_s;
+        assert!((0.95..1.05).contains(&used), "{start_ms} ms a start: {used} of {budget_s} s");
+        let session = read(&record).unwrap().session;
+        assert!(rounds_of(&session, "layer0") < session.plan.rounds, "the horizon lies beyond");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let mut arena = FakeArena::new(&[1.0, 1.0, 1.3]);
+    session(&mut arena, folder.path(), None, Some(60.0));
+    assert!(arena.now_ns < 10_000_000_000, "what is decided takes no more time");
+}
+
+#[test]
+fn slow_starts_get_the_eight_that_a_verdict_needs_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut arena = FakeArena::new(&[1.0, 1.0, ON_THE_EDGE]);
+    arena.start_ns[2] = 2_000_000_000;
+    let (record, _) = session(&mut arena, folder.path(), None, Some(60.0));
+    let session = read(&record).unwrap().session;
+    let of_layer = || session.trials.iter().filter(|trial| trial.target == "layer0");
+    assert!(of_layer().take(8).all(|trial| trial.start == trial.round));
+    let starts = of_layer().map(|trial| trial.start).collect::<BTreeSet<u32>>().len();
+    // Eight take 16 s of 60, and half of the rest is for further ones.
+    assert!((14..=20).contains(&starts), "{starts} starts");
+}
+
+#[test]
+fn rounds_that_become_shorter_bring_further_starts() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut arena = FakeArena::new(&[1.0, 1.0, ON_THE_EDGE, 30.0]);
+    arena.start_ns = vec![10_000_000, 10_000_000, 300_000_000, 10_000_000];
+    let (record, _) = session(&mut arena, folder.path(), None, Some(60.0));
+    let session = read(&record).unwrap().session;
+    let of_layer = session.trials.iter().filter(|trial| trial.target == "layer0");
+    let starts = of_layer.map(|trial| trial.start).collect::<BTreeSet<u32>>().len();
+    let half = 30.0 / 0.3;
+    assert!(starts as f64 > 0.6 * half, "{starts} starts in {} rounds", rounds_of(&session, "layer0"));
+}
+
+/// How many rounds an environment had.
+fn rounds_of(session: &Session, target: &str) -> u32 {
+    let of_target = session.trials.iter().filter(|trial| trial.target == target);
+    of_target.map(|trial| trial.round + 1).max().unwrap_or(0)
 }
 
 #[test]
@@ -269,4 +320,59 @@ fn whole(record: &Path) {
     assert_eq!((counted.len(), unique.len()), (expected, expected));
     let numbers: BTreeSet<u64> = session.trials.iter().map(|t| t.number).collect();
     assert_eq!(numbers.len(), session.trials.len());
+}
+
+/// Rounds in which an environment ran a trial.
+fn rounds_with(session: &Session, target: &str) -> Vec<u32> {
+    session.trials.iter().filter(|trial| trial.target == target).map(|trial| trial.round).collect()
+}
+
+#[test]
+fn the_control_runs_in_the_rounds_before_the_first_look_and_then_every_third() {
+    let folder = tempfile::tempdir().unwrap();
+    let (record, _) = session(&mut FakeArena::new(&[1.0, 1.0, 1.3]), folder.path(), Some(20), None);
+    let session = read(&record).unwrap().session;
+    let rounds: Vec<u32> = (0..12).chain([12, 15, 18]).collect();
+    assert_eq!(rounds_with(&session, "native again"), rounds);
+    assert_eq!(rounds_with(&session, "layer0").len(), 20);
+}
+
+#[test]
+fn orders_are_balanced_with_and_without_the_control() {
+    let folder = tempfile::tempdir().unwrap();
+    let (record, _) = session(&mut FakeArena::new(&[1.0, 1.0, 1.3]), folder.path(), Some(84), None);
+    let session = read(&record).unwrap().session;
+    for without in [true, false] {
+        let of = |round: u32| (round < 12 || round % 3 == 0) != without;
+        let first = session.trials.iter().filter(|trial| trial.position == 0 && of(trial.round));
+        let of_baseline = first.clone().filter(|trial| trial.target == "native").count();
+        let (rounds, targets) = if without { (48, 2) } else { (36, 3) };
+        assert_eq!((first.count(), of_baseline), (rounds, rounds / targets));
+    }
+}
+
+#[test]
+fn a_control_that_differs_stays_in_every_round() {
+    let folder = tempfile::tempdir().unwrap();
+    let (record, _) = session(&mut FakeArena::new(&[1.0, 1.1, 1.02]), folder.path(), None, Some(20.0));
+    let session = read(&record).unwrap().session;
+    let rounds = rounds_with(&session, "native again").len() as u32;
+    assert!(rounds_of(&session, "layer0") - rounds < 10, "{rounds} of {}", rounds_of(&session, "layer0"));
+}
+
+#[test]
+fn a_hopeless_cell_leaves_its_time_to_others_and_has_what_they_leave() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut arena = FakeArena::new(&[1.0, 1.0, ON_THE_EDGE, 1.0]);
+    arena.noise = vec![1.0, 1.0, 60.0, 14.0];
+    arena.start_ns = vec![1_000_000; 4];
+    let (record, _) = session(&mut arena, folder.path(), None, Some(10.0));
+    let session = read(&record).unwrap().session;
+    let of = |target: &str| rounds_with(&session, target);
+    let (waited, last) =
+        (of("layer0").windows(2).find(|pair| pair[1] > pair[0] + 1).map(<[u32]>::to_vec), of("layer1"));
+    let waited = waited.unwrap_or_else(|| panic!("never waited in {} rounds", of("layer0").len()));
+    assert!(waited[0] >= 26, "its spread is not known before");
+    assert_eq!(last.last().unwrap() + 1, waited[1], "it goes on when the other is decided");
+    assert!(arena.now_ns > 9_500_000_000, "{}", arena.now_ns);
 }

@@ -1,0 +1,149 @@
+//! Open cells: which environments a round measures a case in, and what a look changes about that.
+
+use std::collections::BTreeSet;
+
+use tare_analysis::Options;
+use tare_analysis::findings::{Comparison, Needed};
+use tare_analysis::verdicts::verdict::names_direction;
+use tare_data::session::{Plan, Role, Session};
+
+use crate::session::prepare::CellIndex;
+
+/// Fewest rounds after which a cell is given up for others: before, its spread is hardly known.
+const FEWEST_TO_GIVE_UP: u32 = 27;
+/// A cell that needs less noise would not be decided by this many times the rounds that it has.
+const MOST_TIMES: f64 = 10.0;
+
+/// What a cell could still get if it alone had the time that is left.
+#[derive(Clone, Copy, Debug)]
+pub struct Prospect {
+    pub rounds: f64,
+    /// Starts, with a round in each.
+    pub starts: f64,
+}
+
+/// What the looks of a session have decided so far.
+#[derive(Debug, Default)]
+pub struct Open {
+    decided: BTreeSet<CellIndex>,
+    /// Cells that the time left does not decide. They wait until only such cells are open.
+    hopeless: BTreeSet<CellIndex>,
+    /// Cases whose control showed a difference: it stays in every round.
+    suspected: BTreeSet<usize>,
+    /// Whether nothing but hopeless cells is open.
+    only_hopeless: bool,
+}
+
+impl Open {
+    /// Environments that have a trial of a case in a round, ascending.
+    pub fn targets(&self, plan: &Plan, case: usize, round: u32) -> Vec<usize> {
+        let has_control = plan.has_control(round) || self.suspected.contains(&case);
+        let all = usable(plan, case);
+        let subjects: Vec<usize> =
+            all.iter().copied().filter(|target| is(plan, *target, Role::Subject)).collect();
+        let is_alone = subjects.is_empty();
+        let open = self.open_of(case, &subjects);
+        if open.is_empty() && !is_alone {
+            return Vec::new();
+        }
+        let takes_part = |target: &usize| match plan.targets[*target].role {
+            Role::Baseline => true,
+            Role::Subject => open.contains(target),
+            Role::Control if is_alone => true,
+            Role::Control => {
+                let of = plan.control_of(*target);
+                has_control && of.is_none_or(|of| open.contains(&of) || is(plan, of, Role::Baseline))
+            }
+        };
+        all.into_iter().filter(takes_part).collect()
+    }
+
+    /// Cases that a round measures.
+    pub fn cases(&self, plan: &Plan, round: u32) -> Vec<usize> {
+        (0..plan.cases.len()).filter(|case| !self.targets(plan, *case, round).is_empty()).collect()
+    }
+
+    /// Cells of subjects that are decided, and all that can get a verdict.
+    pub fn count(&self, plan: &Plan) -> (usize, usize) {
+        let all = subject_cells(plan);
+        (all.iter().filter(|cell| self.decided.contains(cell)).count(), all.len())
+    }
+
+    /// Which of these subjects are still measured. What is hopeless waits as long as anything else is open.
+    fn open_of(&self, case: usize, subjects: &[usize]) -> Vec<usize> {
+        let open = |target: &usize| {
+            let cell = CellIndex { case, target: *target };
+            !self.decided.contains(&cell) && (self.only_hopeless || !self.hopeless.contains(&cell))
+        };
+        subjects.iter().copied().filter(open).collect()
+    }
+
+    /// Takes an interim look at the data after this many rounds, if one is planned there. `prospect` says what a cell
+    /// could still get; none where nothing but decisions ends the session.
+    pub fn look(&mut self, session: &Session, rounds: u32, prospect: impl Fn(CellIndex) -> Option<Prospect>) {
+        let plan = &session.plan;
+        if !plan.looks.contains(&rounds) || rounds == plan.rounds {
+            return;
+        }
+        let options = Options::default();
+        let progress = tare_analysis::Progress::of(session);
+        for (case, planned) in plan.cases.iter().enumerate() {
+            let usable = usable(plan, case);
+            let done = tare_analysis::decide(progress, &planned.id, rounds, &options);
+            let done = usable.iter().filter(|target| done[**target]);
+            self.decided.extend(done.map(|target| CellIndex { case, target: *target }));
+            let interim = tare_analysis::interim(progress, &planned.id, rounds, &options);
+            for (target, comparison) in interim.iter().enumerate() {
+                let Some(comparison) = comparison else { continue };
+                let cell = CellIndex { case, target };
+                match plan.targets[target].role {
+                    Role::Control if names_direction(comparison.verdict) => {
+                        self.suspected.insert(case);
+                    }
+                    Role::Subject if rounds >= FEWEST_TO_GIVE_UP && !self.decided.contains(&cell) => {
+                        if prospect(cell).is_some_and(|prospect| is_hopeless(comparison, prospect)) {
+                            self.hopeless.insert(cell);
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+        let mut open = subject_cells(plan).into_iter().filter(|cell| !self.decided.contains(cell));
+        self.only_hopeless = open.all(|cell| self.hopeless.contains(&cell));
+    }
+}
+
+/// Whether a cell needs more than it can still get.
+fn is_hopeless(comparison: &Comparison, prospect: Prospect) -> bool {
+    let rounds = f64::from(comparison.rounds);
+    let (has, gets) = match comparison.starts {
+        Some(shared) => (f64::from(shared.starts), prospect.starts),
+        None => (rounds, prospect.rounds),
+    };
+    match comparison.needed {
+        None => false,
+        Some(Needed::LessNoise) => has + gets < MOST_TIMES * has,
+        Some(Needed::Rounds(needed)) => f64::from(needed) > rounds + prospect.rounds,
+        Some(Needed::Starts(needed)) => f64::from(needed) > has + gets,
+    }
+}
+
+fn is(plan: &Plan, target: usize, role: Role) -> bool {
+    plan.targets[target].role == role
+}
+
+/// Environments in which a case can be measured at all.
+fn usable(plan: &Plan, case: usize) -> Vec<usize> {
+    let missing = &plan.cases[case].missing;
+    (0..plan.targets.len()).filter(|target| !missing.contains_key(&plan.targets[*target].name)).collect()
+}
+
+/// Cells that can get a verdict.
+fn subject_cells(plan: &Plan) -> Vec<CellIndex> {
+    let of_case = |case: usize| {
+        let subjects = usable(plan, case).into_iter().filter(|target| is(plan, *target, Role::Subject));
+        subjects.map(move |target| CellIndex { case, target })
+    };
+    (0..plan.cases.len()).flat_map(of_case).collect()
+}

@@ -1,0 +1,59 @@
+//! What a budget has room for: how long trials are, and how many rounds there may be at most.
+
+use tare_analysis::verdicts::stopping::look;
+
+use crate::session::plan::starts::{SHORTEST_ROUND_S, Start, rounds_with_starts};
+
+/// Trials are made shorter, step by step, until the budget has room for the first look.
+const SHORTER: [f64; 4] = [1.0, 0.5, 0.25, 0.1];
+/// Time is what ends a session, and the number of rounds in its plan a horizon that it should not meet: this many times
+/// the rounds that the quickest comparison could have if it had all the time alone, because a calibration may have
+/// met a slow moment. A horizon that is twice as far costs an interim look some 4 % of its interval's width, and the look at
+/// the end nothing; one that is met would leave time unused.
+const SPARE: f64 = 1.5;
+
+/// What a round takes in trials, in seconds.
+#[derive(Clone, Copy, Debug)]
+pub struct RoundTime {
+    /// Of all cases in all environments.
+    pub all_s: f64,
+    /// Of the quickest comparison alone.
+    pub quickest_s: f64,
+}
+
+/// The largest scale of trials at which the budget has room for the first look, and the horizon of its rounds.
+/// `round` says what a round takes at a scale.
+pub fn rounds_within(left_s: f64, starts: &[Start], round: impl Fn(f64) -> RoundTime) -> (f64, u32) {
+    let table = |scale: &f64| rounds_with_starts(starts, round(*scale).all_s, left_s);
+    let has_room = |scale: &f64| table(scale) >= f64::from(look(0));
+    let scale = SHORTER.into_iter().find(has_room).unwrap_or(SHORTER[SHORTER.len() - 1]);
+    let rounds = left_s * SPARE / round(scale).quickest_s.max(SHORTEST_ROUND_S);
+    (scale, (rounds as u32).max(look(0)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Where all take so long a round at scale 1, and the quickest comparison a tenth of it.
+    fn planned(left_s: f64, start_s: f64, all_s: f64) -> (f64, u32) {
+        let round = |scale| RoundTime { all_s: all_s * scale, quickest_s: all_s * scale / 10.0 };
+        rounds_within(left_s, &[Start { made: 0, s: start_s }], round)
+    }
+
+    #[test]
+    fn trials_are_shortened_until_there_is_room_for_the_first_look() {
+        assert_eq!(planned(100.0, 0.0, 1.0).0, 1.0);
+        assert_eq!(planned(100.0, 0.0, 10.0).0, 0.5);
+        assert_eq!(planned(100.0, 0.0, 20.0).0, 0.25);
+        assert_eq!(planned(100.0, 0.0, 1000.0).0, 0.1, "nothing fits");
+        assert_eq!(planned(100.0, 5.0, 4.0).0, 0.5, "eight starts of five seconds come first");
+    }
+
+    #[test]
+    fn the_horizon_lies_beyond_what_the_last_open_comparison_could_reach() {
+        assert_eq!(planned(100.0, 0.0, 1.0), (1.0, 1_500));
+        assert_eq!(planned(100.0, 0.0, 0.1), (1.0, 15_000));
+        assert_eq!(planned(1.0, 0.0, 1000.0), (0.1, 12));
+    }
+}
