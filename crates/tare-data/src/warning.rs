@@ -31,6 +31,8 @@ pub enum Warning {
     SessionFailed { failed: usize, of: usize, mostly: String },
     /// Rounds share starts, of the environment or of the baseline: starts are compared, and there are fewer of them.
     SharedStarts { starts: u32, rounds: u32 },
+    /// The environment entered once more differs from itself, by this ratio.
+    OwnControlDiffers { ratio: f64 },
     /// The session ended before its plan did.
     BrokenOff { rounds: u32, planned: Option<u32> },
     /// The processor is emulated: processor times say nothing about real hardware.
@@ -88,6 +90,9 @@ impl Warning {
                 let rounds = counted(u64::from(*rounds), "round");
                 format!("{rounds} share {}", counted(u64::from(*starts), "start"))
             }
+            Warning::OwnControlDiffers { ratio } => {
+                format!("entered once more, it takes {ratio:.3}x its own time")
+            }
             Warning::BrokenOff { rounds, planned } => {
                 let rounds = match planned {
                     Some(planned) => format!("{rounds} of {}", counted(u64::from(*planned), "round")),
@@ -141,6 +146,9 @@ impl Warning {
                 "tare report --json names each failure"
             }
             Warning::SharedStarts { .. } => "a longer --budget has room for more starts",
+            Warning::OwnControlDiffers { .. } => {
+                "its verdict allows for that much; more starts make it smaller"
+            }
             Warning::BrokenOff { .. } => "tare run --resume FILE continues it",
             Warning::EmulatedProcessor => "read only its shape, or use a machine with KVM",
             Warning::DamagedLines { .. } => {

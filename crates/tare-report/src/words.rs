@@ -246,6 +246,7 @@ pub fn warning_kind(warning: &Warning) -> &'static str {
         Warning::RoundsRepeated { .. } => "rounds were disturbed and repeated",
         Warning::TrialsFailed { .. } | Warning::SessionFailed { .. } => "some trials failed",
         Warning::SharedStarts { .. } => "rounds share starts of the environment",
+        Warning::OwnControlDiffers { .. } => "the environment differs from itself",
         Warning::BrokenOff { .. } => "the session ended early",
         Warning::EmulatedProcessor => "the CPU is emulated",
         Warning::DamagedLines { .. } => "the record is damaged",

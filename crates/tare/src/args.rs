@@ -64,6 +64,10 @@ pub struct Run {
     /// The baseline: the environment that the others are compared with.
     #[arg(long, value_name = "ENVIRONMENT", default_value = "native")]
     pub against: String,
+    /// Enter this environment once more, as its own control: shows what changes from one start of it to the next, which
+    /// the baseline's control cannot. May be given several times.
+    #[arg(long = "control", value_name = "ENVIRONMENT", conflicts_with = "resume")]
+    pub controls: Vec<String>,
     /// Probes, comma-separated, with * for any part of a name, e.g. 'sys.*,file.seq'.
     #[arg(long, value_name = "PROBES", value_delimiter = ',')]
     pub only: Vec<String>,
@@ -83,7 +87,7 @@ pub struct Run {
     #[arg(long, value_name = "TIME", conflicts_with = "rounds")]
     pub budget: Option<String>,
     /// Run exactly N rounds, and decide once, at the end.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub rounds: Option<u32>,
     /// Seed of the random order, in hex, to repeat a plan.
     #[arg(long, value_name = "HEX", value_parser = parse_seed)]

@@ -108,13 +108,18 @@ impl<'a> Judge<'a> {
             }
         }
         let role = |role| progress.plan.targets.iter().position(|target| target.role == role);
+        let baseline = role(Role::Baseline);
+        let is_control = |target: &usize| {
+            targets[*target].role == Role::Control && progress.plan.control_of(*target) == baseline
+        };
+        let control = (0..targets.len()).find(is_control);
         Judge {
             progress,
             options,
             schedule: Schedule::of(progress.plan),
             trials,
-            baseline: role(Role::Baseline),
-            control: role(Role::Control),
+            baseline,
+            control,
             ended_after: None,
             nulls: Nulls::default(),
         }
@@ -184,12 +189,18 @@ impl<'a> Judge<'a> {
         let mut margin = Margin::plain(if usable { planned_margin } else { MARGIN });
         let mut cells: Vec<Option<Judged>> = vec![None; targets.len()];
         // The control first: where the baseline differs from itself, nothing smaller than that is a finding.
-        let (of_baseline, of_control) = (self.baseline, self.control);
-        let subjects =
-            (0..targets.len()).filter(|target| ![of_baseline, of_control].contains(&Some(*target)));
+        let of_control = self.control;
+        let is_subject = |target: &usize| self.progress.plan.targets[*target].role == Role::Subject;
+        let subjects: Vec<usize> = (0..targets.len()).filter(is_subject).collect();
         for target in of_control.into_iter().chain(subjects) {
             let series = [baseline, &targets[target]];
-            let mut judged = self.cell(planned, at, series, target, margin);
+            let own = self.own_control(planned, at, targets, target);
+            let own_margin = own.as_ref().map_or(margin, |own| floor(margin, own));
+            let mut judged = self.cell(planned, at, series, target, own_margin);
+            if let (Cell::Compared(comparison), Some(own)) = (&mut judged.cell, own.filter(|own| is_off(own)))
+            {
+                comparison.warnings.push(Warning::OwnControlDiffers { ratio: own.estimate.exp() });
+            }
             if let Some(judgement) = judged.judgement.as_ref().filter(|_| Some(target) == of_control) {
                 margin = floor(margin, judgement);
             }
@@ -206,6 +217,23 @@ impl<'a> Judge<'a> {
             cells[target] = Some(judged);
         }
         JudgedRow { case, metric: at, baseline: level(baseline), reached: baseline.reached, targets: cells }
+    }
+
+    /// How a subject's own control stands to the subject, where it has one.
+    fn own_control(
+        &mut self,
+        planned: &PlannedCase,
+        at: usize,
+        targets: &[Series],
+        subject: usize,
+    ) -> Option<Judgement> {
+        let plan = self.progress.plan;
+        let is_own = |target: &usize| {
+            plan.targets[*target].role == Role::Control && plan.control_of(*target) == Some(subject)
+        };
+        let control = (0..targets.len()).find(is_own)?;
+        let pairs = pair(&targets[subject], &targets[control], planned.metrics[at].direction).ok()?;
+        judge(&pairs, &self.schedule, Margin::plain(MARGIN), &mut self.nulls)
     }
 
     fn cell(
@@ -312,7 +340,12 @@ fn places<'a>(names: impl Iterator<Item = &'a str>) -> HashMap<&'a str, usize> {
 
 /// The margin, raised for differences to what the session calls one where there is none.
 fn floor(margin: Margin, control: &Judgement) -> Margin {
-    if control.interval.holds(0.0) { margin } else { margin.raised(control.estimate.abs()) }
+    if is_off(control) { margin.raised(control.estimate.abs()) } else { margin }
+}
+
+/// Whether a control shows a difference where there is none.
+fn is_off(control: &Judgement) -> bool {
+    !control.interval.holds(0.0)
 }
 
 /// What a cell could have found.

@@ -28,6 +28,28 @@ pub fn resolve(baseline: &str, subjects: &[String], programs: &Programs) -> Resu
     all_ready(named, programs)
 }
 
+/// Adds a control for each of these subjects: the environment once more, as the baseline's control is for the baseline.
+///
+/// One that is named twice, or is the baseline, has one anyway. One that is not measured is an error.
+pub fn add_controls(resolved: &mut Vec<Resolved>, controls: &[String]) -> Result<(), LabError> {
+    for text in controls {
+        let specification = environments::parse(text)?.specification.to_string();
+        let is_same = |resolved: &&Resolved| resolved.target.specification == specification;
+        if resolved.iter().filter(is_same).any(|resolved| resolved.target.role == Role::Control) {
+            continue;
+        }
+        let Some(of) = resolved.iter().find(is_same) else {
+            let subjects = resolved.iter().filter(|resolved| resolved.target.role == Role::Subject);
+            let names: Vec<&str> = subjects.map(|resolved| resolved.target.name.as_str()).collect();
+            return Err(LabError::new(ErrorKind::Usage, format!("--control {text}: it is not measured"))
+                .hint(format!("the environments of this session are {}", names.join(", "))));
+        };
+        let control = Resolved { target: control_of(&of.target), ready: Rc::clone(&of.ready) };
+        resolved.push(control);
+    }
+    Ok(())
+}
+
 /// The targets of a session whose subjects nobody named: what its provider lists as such and is ready.
 pub fn resolve_default(baseline: &str, programs: &Programs) -> Result<Vec<Resolved>, LabError> {
     let subjects = PROVIDERS.iter().flat_map(|provider| provider.by_default).copied();
@@ -92,14 +114,14 @@ fn all_ready(named: Vec<(Target, Named)>, programs: &Programs) -> Result<Vec<Res
 
 /// Adds a target; after the baseline comes its control.
 fn with_control(resolved: &mut Vec<Resolved>, target: Target, ready: Rc<Ready>) {
-    let control = (target.role == Role::Baseline).then(|| Target {
-        name: format!("{} again", target.name),
-        role: Role::Control,
-        ..target.clone()
-    });
+    let control = (target.role == Role::Baseline).then(|| control_of(&target));
     for target in [Some(target), control].into_iter().flatten() {
         resolved.push(Resolved { target, ready: Rc::clone(&ready) });
     }
+}
+
+fn control_of(target: &Target) -> Target {
+    Target { name: format!("{} again", target.name), role: Role::Control, ..target.clone() }
 }
 
 fn refused(target: &Target, not_ready: NotReady) -> LabError {
@@ -156,6 +178,22 @@ mod tests {
         let targets: Vec<Target> = resolved.into_iter().map(|resolved| resolved.target).collect();
         let again = resolve_recorded(&targets, &Programs::default()).unwrap();
         assert!(Rc::ptr_eq(&again[0].ready, &again[1].ready));
+    }
+
+    #[test]
+    fn a_subject_has_a_control_where_it_is_wanted() {
+        let mut resolved = resolve("native", &[], &Programs::default()).unwrap();
+        let layer = Target { name: "layer".into(), specification: "bwrap".into(), role: Role::Subject };
+        resolved.push(Resolved { target: layer, ready: Rc::clone(&resolved[0].ready) });
+        add_controls(&mut resolved, &["bwrap".into(), "native".into(), "bwrap".into()]).unwrap();
+        let controls: Vec<&Target> =
+            resolved.iter().map(|resolved| &resolved.target).filter(|t| t.role == Role::Control).collect();
+        assert_eq!(
+            controls.iter().map(|t| t.specification.as_str()).collect::<Vec<_>>(),
+            ["native", "bwrap"]
+        );
+        let refused = add_controls(&mut resolved, &["gvisor".into()]).unwrap_err();
+        assert_eq!(refused.to_string(), "--control gvisor: it is not measured");
     }
 
     #[test]

@@ -52,6 +52,7 @@ fn request(args: &Run, record: &Path, budget_s: Option<f64>) -> Request {
         study: args.study.clone(),
         environments: args.environments.clone(),
         baseline: args.against.clone(),
+        controls: args.controls.clone(),
         only: args.only.clone(),
         places: args.places.clone(),
         peers: args.peers.clone(),

@@ -29,7 +29,7 @@ use crate::session::peers::Peers;
 use crate::session::prepare::{CONTROL_EVERY, Pilot, PlanRequest, Prepared, enter_all, prepare};
 use crate::session::progress::{Event, Observer};
 use crate::session::rounds::Rounds;
-use crate::session::targets::{Resolved, resolve, resolve_default, resolve_recorded};
+use crate::session::targets::{Resolved, add_controls, resolve, resolve_default, resolve_recorded};
 use crate::storage::places::Wanted;
 use crate::study::published;
 use crate::study::user_command::CarriedFile;
@@ -72,7 +72,8 @@ pub fn begin(
     let selection = request.select()?;
     let study = &selection.study;
     study.published.iter().try_for_each(|name| published::named(name).map(drop))?;
-    let resolved = resolved(&request.baseline, &request.environments, setting)?;
+    let mut resolved = resolved(&request.baseline, &request.environments, setting)?;
+    add_controls(&mut resolved, &request.controls)?;
     let peers = selection.peers.clone();
     let mut checked = Checked::new(&selection.cases(), resolved, peers, &request.conditions)?;
     checked.carried = study.carried()?;

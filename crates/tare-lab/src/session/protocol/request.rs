@@ -21,6 +21,8 @@ pub struct Request {
     /// Everything that is ready unless given.
     pub environments: Vec<String>,
     pub baseline: String,
+    /// Subjects that get a control of their own.
+    pub controls: Vec<String>,
     /// Patterns of probes or cases; all of the study unless given.
     pub only: Vec<String>,
     /// The study's unless given.

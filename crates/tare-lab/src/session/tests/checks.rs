@@ -39,6 +39,7 @@ fn begun(folder: &Path, subject: &str, condition: &str) -> LabError {
         study: None,
         environments: vec![subject.into()],
         baseline: "native".into(),
+        controls: Vec::new(),
         only: vec!["null".into()],
         places: Vec::new(),
         peers: Vec::new(),
