@@ -11,6 +11,7 @@
 pub mod change;
 pub mod facts;
 pub mod findings;
+pub mod forecast;
 pub mod gate;
 pub mod pooled;
 pub mod published;

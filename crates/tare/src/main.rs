@@ -46,6 +46,7 @@ fn dispatch(args: Args) -> anyhow::Result<ExitCode> {
     let Some(command) = args.command else { return Ok(commands::first::run()) };
     match command {
         Command::Run(run) => commands::run::run(*run),
+        Command::Plan(plan) => commands::plan::run(&plan),
         Command::Report(report) => commands::report::run(report),
         Command::Import(import) => commands::import::run(import),
         Command::Diff(diff) => commands::diff::run(diff),

@@ -9,6 +9,7 @@ pub mod first;
 pub mod import;
 pub mod list;
 pub mod man;
+pub mod plan;
 pub mod report;
 pub mod run;
 pub mod selftest;

@@ -1,0 +1,109 @@
+//! What a further session would take to find an effect, from the spread and the trial times of one that was measured.
+
+use std::collections::BTreeMap;
+
+use tare_data::session::{Role, Session, Trial};
+
+use crate::statistics::signed_ranks::{median, sorted};
+use crate::verdicts::rows::{Judge, Options, Progress};
+use crate::verdicts::verdict::{Margin, Scatter};
+
+/// What one comparison would take.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Forecast {
+    pub case: String,
+    pub label: String,
+    pub target: String,
+    /// Rounds compared, and their spread as the standard deviation of the logarithm of their ratios.
+    pub measured: u32,
+    pub deviation: f64,
+    /// Rounds with which one look finds the effect with 80 % power; none where it lies at the edge of the margin.
+    pub rounds: Option<u32>,
+    /// Time of these rounds: trials of the environment, the baseline and a third of a control, and what lies between.
+    pub s: Option<f64>,
+}
+
+/// Forecasts for the headline of each case in each subject, for an effect as the logarithm of a ratio. Cells of fewer than
+/// six rounds have none, nor have those that cannot be compared.
+pub fn forecast(session: &Session, effect: f64, options: &Options) -> Vec<Forecast> {
+    let plan = &session.plan;
+    let mut judge = Judge::new(Progress::of(session), options, |_| true);
+    let times = Times::of(session);
+    let mut forecasts = Vec::new();
+    for (at, case) in plan.cases.iter().enumerate() {
+        let row = judge.rows(at, 1, &BTreeMap::new()).pop();
+        let judged = row.map(|row| row.targets).unwrap_or_default();
+        for (target, judged) in plan.targets.iter().zip(judged) {
+            let Some(judgement) = judged.and_then(|judged| judged.judgement) else { continue };
+            if target.role != Role::Subject || judgement.units < FEWEST {
+                continue;
+            }
+            let margin = Margin::plain(options.margin.unwrap_or(case.margin));
+            let scatter = judgement.scatter();
+            let a_unit = f64::from(judgement.reached) / judgement.units as f64;
+            let rounds = units_for(scatter, effect, margin).map(|units| (units * a_unit).ceil());
+            forecasts.push(Forecast {
+                case: case.id.clone(),
+                label: case.label.clone(),
+                target: target.name.clone(),
+                measured: judgement.reached,
+                deviation: judgement.deviation * a_unit.sqrt(),
+                rounds: rounds.map(|rounds| rounds as u32),
+                s: rounds.map(|rounds| rounds * times.round_s(session, &case.id, &target.name)),
+            });
+        }
+    }
+    forecasts
+}
+
+/// Fewest units that have a spread worth planning with.
+const FEWEST: usize = 6;
+
+/// Units that find an effect with 80 % power: beyond the margin it is a difference, within it a slight one.
+fn units_for(scatter: Scatter, effect: f64, margin: Margin) -> Option<f64> {
+    let effect = effect.abs();
+    let distance = match effect > margin.planned {
+        true => effect - margin.planned,
+        false => effect.min(margin.planned - effect),
+    };
+    // Fewer than the first look has, no session decides with.
+    (distance > 0.0).then(|| scatter.units_for(distance).max(FIRST_LOOK))
+}
+
+/// Rounds at the first look.
+const FIRST_LOOK: f64 = 12.0;
+
+/// How long the trials of a session took, by case and environment, and how much longer all of it took than they did.
+struct Times<'a> {
+    trials_s: BTreeMap<(&'a str, &'a str), f64>,
+    with_rest: f64,
+}
+
+impl<'a> Times<'a> {
+    fn of(session: &'a Session) -> Self {
+        let mut trials: BTreeMap<(&str, &str), Vec<f64>> = BTreeMap::new();
+        for trial in &session.trials {
+            let times = trials.entry((trial.case.as_str(), trial.target.as_str())).or_default();
+            times.push(trial.host_elapsed_ns as f64 / 1e9);
+        }
+        let timed_s: f64 = trials.values().flatten().sum();
+        let end_ns = |trial: &Trial| trial.started_ns.saturating_add(trial.host_elapsed_ns);
+        let (first, last) = (session.trials.first(), session.trials.last());
+        let span_ns =
+            first.zip(last).map_or(0, |(first, last)| end_ns(last).saturating_sub(first.started_ns));
+        let trials_s = trials.into_iter().map(|(cell, times)| (cell, median(&sorted(&times)))).collect();
+        Times { trials_s, with_rest: (span_ns as f64 / 1e9 / timed_s.max(1e-9)).max(1.0) }
+    }
+
+    /// A round of one comparison by itself.
+    fn round_s(&self, session: &Session, case: &str, target: &str) -> f64 {
+        let share = |of: &tare_data::session::Target| match of.role {
+            Role::Baseline => 1.0,
+            Role::Control => 1.0 / 3.0,
+            Role::Subject if of.name == target => 1.0,
+            Role::Subject => 0.0,
+        };
+        let trial_s = |name: &str| self.trials_s.get(&(case, name)).copied().unwrap_or(0.0);
+        session.plan.targets.iter().map(|of| share(of) * trial_s(&of.name)).sum::<f64>() * self.with_rest
+    }
+}

@@ -1,0 +1,130 @@
+//! `tare plan`: what a session would take to find an effect, from a short one that is run for this or from a record.
+
+use std::fmt::Write;
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use serde_json::json;
+use tare_analysis::forecast::{Forecast, forecast};
+use tare_data::session::{Ending, Session};
+use tare_lab::error::{ErrorKind, LabError};
+use tare_lab::session::{self, Caller, Request};
+use tare_report::number::{counted, duration};
+use tare_report::text::clean;
+
+use crate::args::Plan;
+use crate::failure::Exit;
+use crate::{invocation, paths, signals, ui};
+
+/// Rounds of each case from which a spread is read: as many as the second look has.
+const PILOT_ROUNDS: u32 = 18;
+
+pub fn run(args: &Plan) -> anyhow::Result<ExitCode> {
+    let record =
+        args.study.as_deref().map(Path::new).filter(|path| path.extension().is_some_and(|e| e == "tare"));
+    let session = match record {
+        Some(record) => tare_record::read(record).map_err(LabError::from)?.session,
+        None => pilot(args)?,
+    };
+    if record.is_none() && session.ending == Ending::Interrupted {
+        return Ok(Exit::Interrupted.into());
+    }
+    let forecasts = forecast(&session, args.effect.ln_1p(), &tare_analysis::Options::default());
+    if forecasts.is_empty() {
+        let nothing = LabError::new(ErrorKind::Usage, "there is nothing to plan with")
+            .because("no environment has six rounds beside the baseline's")
+            .hint("name a study, or a record of a longer session");
+        return Err(nothing.into());
+    }
+    ui::print(if args.json { document(&forecasts, args.effect) } else { table(&forecasts, args.effect) })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Measures a few rounds of every case; nothing of it is kept.
+fn pilot(args: &Plan) -> anyhow::Result<Session> {
+    let began = Instant::now();
+    let interrupted = signals::watch()?;
+    let setting = paths::setting(args.scratch.as_deref())?;
+    let caller =
+        Caller { command: invocation::words(), now: &invocation::now, began, interrupted: &interrupted };
+    let folder = tempfile::tempdir_in(&setting.scratch)?;
+    let request = Request {
+        study: args.study.clone(),
+        environments: args.environments.clone(),
+        baseline: args.against.clone(),
+        controls: Vec::new(),
+        only: args.only.clone(),
+        places: args.places.clone(),
+        peers: Vec::new(),
+        hops: false,
+        size: None,
+        rounds: Some(PILOT_ROUNDS),
+        budget_s: None,
+        seed: None,
+        record: folder.path().join("pilot.tare"),
+        conditions: Vec::new(),
+    };
+    let mut progress = ui::Progress::new();
+    let recorded = session::begin(request, &setting, &caller, &mut progress);
+    progress.clear();
+    Ok(tare_record::read(&recorded?.record).map_err(LabError::from)?.session)
+}
+
+fn document(forecasts: &[Forecast], effect: f64) -> String {
+    let cells: Vec<_> = forecasts
+        .iter()
+        .map(|f| {
+            json!({
+                "case": f.case,
+                "environment": f.target,
+                "measured": f.measured,
+                "deviation": f.deviation,
+                "rounds": f.rounds,
+                "seconds": f.s,
+            })
+        })
+        .collect();
+    format!("{:#}\n", json!({ "effect": effect, "cells": cells }))
+}
+
+fn table(forecasts: &[Forecast], effect: f64) -> String {
+    let widest = |of: fn(&Forecast) -> &str, heading: &str| {
+        forecasts.iter().map(|f| clean(of(f)).chars().count()).max().unwrap_or(0).max(heading.len())
+    };
+    let (probe, environment) = (widest(|f| &f.label, "probe"), widest(|f| &f.target, "environment"));
+    let percent = effect * 100.0;
+    let mut text = format!("To find a difference of {percent} % with a chance of 80 %\n\n");
+    let _ = writeln!(
+        text,
+        "{:probe$}  {:environment$}  {:>7}  {:>7}  {:>12}",
+        "probe", "environment", "spread", "rounds", "time"
+    );
+    let mut at_edge = false;
+    for f in forecasts {
+        let (rounds, time) = match (f.rounds, f.s) {
+            (Some(rounds), Some(s)) => (rounds.to_string(), duration(s.max(1.0))),
+            _ => ("-".to_owned(), "-".to_owned()),
+        };
+        at_edge |= f.rounds.is_none();
+        let (label, target) = (clean(&f.label), clean(&f.target));
+        let _ = writeln!(
+            text,
+            "{label:probe$}  {target:environment$}  {:>5.1} %  {rounds:>7}  {time:>12}",
+            f.deviation * 100.0
+        );
+    }
+    let all_s: f64 = forecasts.iter().filter_map(|f| f.s).sum();
+    let cells = counted(forecasts.len(), "comparison", "comparisons");
+    let _ = write!(
+        text,
+        "\n{cells}, one after the other: {}. Spread is that of a round's ratio.\n",
+        duration(all_s.max(1.0))
+    );
+    if at_edge {
+        text.push_str(
+            "A difference as large as a case's margin lies at its edge, where no number of rounds decides.\n",
+        );
+    }
+    text
+}
