@@ -89,6 +89,10 @@ impl Open {
         let progress = tare_analysis::Progress::of(session);
         for (case, planned) in plan.cases.iter().enumerate() {
             let usable = usable(plan, case);
+            let is_done = |target: &usize| self.decided.contains(&CellIndex { case, target: *target });
+            if usable.iter().all(|target| !is(plan, *target, Role::Subject) || is_done(target)) {
+                continue;
+            }
             let done = tare_analysis::decide(progress, &planned.id, rounds, &options);
             let done = usable.iter().filter(|target| done[**target]);
             self.decided.extend(done.map(|target| CellIndex { case, target: *target }));

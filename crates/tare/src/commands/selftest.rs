@@ -65,6 +65,7 @@ fn request(args: &SelfTest, budget_s: Option<f64>) -> Request {
         study: Some("quick".to_owned()),
         environments: args.shares.iter().map(slower).collect(),
         baseline: args.against.clone(),
+        controls: Vec::new(),
         only: args.only.clone(),
         places: Vec::new(),
         peers: Vec::new(),
