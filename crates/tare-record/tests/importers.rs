@@ -118,6 +118,20 @@ fn what_a_fixture_says_is_what_is_read() {
         ("fio-randrw.json", "a: write, completion latency", "p99.9", 28_288.0, Unit::Nanoseconds),
         ("crystaldiskmark-8.txt", "SEQ 1MiB Q1T1 read", "throughput", 2_105_660_000.0, Unit::BytesPerSecond),
         ("crystaldiskmark-8.txt", "RND 4KiB Q32T1 write", "mean", 262_200.0, Unit::Nanoseconds),
+        ("crystaldiskmark-8-mix.txt", "SEQ 1MiB Q8T1 mix", "throughput", 450_113_000.0, Unit::BytesPerSecond),
+        (
+            "crystaldiskmark-6.txt",
+            "Sequential Read Q=32,T=1",
+            "throughput",
+            3_011_204_000.0,
+            Unit::BytesPerSecond,
+        ),
+        ("crystaldiskmark-6.txt", "Random Write 4KiB Q=1,T=1", "rate", 32_558.6, Unit::PerSecond),
+        ("sysbench-cpu-results.txt", "cpu", "p95", 4_410_000.0, Unit::Nanoseconds),
+        ("sysbench-fileio-results.txt", "fileio fsyncs", "rate", 354.22, Unit::PerSecond),
+        ("netperf-keys-foreign.txt", "TCP REQUEST/RESPONSE", "p99", 25_000.0, Unit::Nanoseconds),
+        ("netperf-omni-three.txt", "TCP REQUEST/RESPONSE", "max", 18_133_000.0, Unit::Nanoseconds),
+        ("dd-last-line.txt", "dd", "throughput", 27.8e9, Unit::BytesPerSecond),
         ("hyperfine.json", "sleep 0.01", "p50", 11_233_876.620_000_001, Unit::Nanoseconds),
     ];
     for (file, name, statistic, expected, unit) in facts {
@@ -295,4 +309,29 @@ fn figures_are_read_as_they_were_written_to_the_last_bit() {
         String::from_utf8(bytes("sysbench-cpu.txt")).unwrap().replace("2750.97", "118446744073709551616.1");
     let entry = Entry::Imported(import(text.as_bytes(), "file", None).unwrap());
     assert_eq!(from_line(to_line(&entry).as_bytes()), Some(entry));
+}
+
+/// Reads and writes at once are neither of tare's reads nor of its writes.
+#[test]
+fn a_mixed_section_is_not_a_write() {
+    let imported = imported("crystaldiskmark-8-mix.txt");
+    let writes = imported.figures.iter().filter(|figure| figure.name.ends_with(" write")).count();
+    assert_eq!(writes, 4);
+    assert!(figure(&imported, "SEQ 1MiB Q8T1 mix").counterpart.is_none());
+}
+
+/// What is quoted in part stands beside nothing of which it does not say that it is the same.
+#[test]
+fn a_part_of_a_report_has_no_counterpart() {
+    for name in ["sysbench-cpu-results.txt", "sysbench-fileio-results.txt", "crystaldiskmark-6.txt"] {
+        assert!(imported(name).figures.iter().all(|figure| figure.counterpart.is_none()), "{name}");
+    }
+}
+
+#[test]
+fn texts_of_tools_that_write_json_too_are_refused_with_the_option() {
+    let fio = "randread: (groupid=0, jobs=1): err= 0: pid=1: Sun\n  read: IOPS=1000\n";
+    assert!(refusal(fio.as_bytes()).cause.contains("--output-format=json"));
+    let iperf = "Connecting to host 127.0.0.1, port 5201\n";
+    assert!(refusal(iperf.as_bytes()).cause.contains("iperf3 -J"));
 }

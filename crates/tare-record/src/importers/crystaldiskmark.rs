@@ -1,13 +1,14 @@
-//! CrystalDiskMark 8 (and 7): the text that it copies and saves. The best of its passes, for reads, writes and both.
+//! CrystalDiskMark 7 to 9, and 3 to 6: the text that it copies and saves. The best of its passes, for reads, writes and both.
 
 use super::prelude::*;
 
-/// The line that stands behind all results.
+/// The line that stands behind all results; versions up to 6 set a blank before its colon.
 const LAST: &str = "Date:";
+const OLD_LAST: &str = "Date :";
 
 pub static IMPORTER: Importer = Importer {
     name: "CrystalDiskMark",
-    about: "the text that version 8 saves or copies",
+    about: "the text that versions 3 to 9 save or copy",
     end_mark: Some("the line 'Date:'"),
     recognises: |text| text.lines().take(20).any(|line| line.starts_with("CrystalDiskMark ")),
     read: read_output,
@@ -24,7 +25,7 @@ fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
                 return Err(text.refuse(line, "a second report begins here; one file holds one"));
             }
             reading.version = Some(kept(until(version, &[' '])));
-        } else if let Some(name) = line.trim().strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+        } else if let Some((name, _)) = line.trim().strip_prefix('[').and_then(|rest| rest.split_once(']')) {
             section = match name {
                 "Read" => Some("read"),
                 "Write" => Some("write"),
@@ -34,12 +35,15 @@ fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
             };
         } else if let (Some(op), Some((test, result))) = (section, line.split_once("):")) {
             figures.push(measured(text, op, test, result)?);
+        } else if let (None, Some((test, result))) = (section, line.split_once(") :")) {
+            figures.push(old_measured(text, test.trim(), result)?);
         } else {
             let labels = [("Profile:", "profile"), ("Test:", "test"), ("Mode:", "mode"), ("Time:", "time")];
-            for (label, key) in labels.into_iter().chain([("OS:", "os"), (LAST, "date")]) {
+            let old = [("Test :", "test"), ("OS :", "os"), (OLD_LAST, "date")];
+            for (label, key) in labels.into_iter().chain([("OS:", "os"), (LAST, "date")]).chain(old) {
                 reading.note(key, labelled(line, label).unwrap_or_default());
             }
-            if let Some(date) = labelled(line, LAST) {
+            if let Some(date) = labelled(line, LAST).or_else(|| labelled(line, OLD_LAST)) {
                 text.whole(date)?;
                 ended = true;
             }
@@ -92,6 +96,42 @@ fn measured(text: &Text, op: &str, test: &str, result: &str) -> Result<FigureBui
         let (latency, _) = latency.ok_or_else(|| text.refuse(rest, "no '< ... us>' stands here"))?;
         figure.state(text, Statistic::Mean, latency.trim(), MICROSECONDS)?;
         figure.metric("mean");
+    }
+    Ok(figure)
+}
+
+/// What versions up to 6 write: `Sequential Read (Q= 32,T= 1` and `  3474.312 MB/s`, `Random Write 4KiB (Q= 8,T= 8` and
+/// `1125.034 MB/s [ 274666.5 IOPS]`. The block size of a sequential test is not stated, so that nothing of tare's is known
+/// to be the same.
+fn old_measured(text: &Text, test: &str, result: &str) -> Result<FigureBuilder, Refusal> {
+    let shape = || text.refuse(test, "this is not a test with its kind, queues and threads");
+    let (kind, queues) = test.split_once('(').ok_or_else(shape)?;
+    let kind: Vec<&str> = kind.split_whitespace().collect();
+    let (pattern, op, bs) = match kind[..] {
+        ["Sequential", op] => ("sequential", op, None),
+        ["Random", op, bs] => ("random", op, Some(bs)),
+        _ => return Err(shape()),
+    };
+    let value = |label| after(queues, label).map(|rest| until(rest, &[',', ' ']));
+    let (depth, threads) = (value("Q="), value("T="));
+    let mut figure = FigureBuilder::new(&format!("{} {}", kind.join(" "), queues.replace(' ', "")));
+    let op = op.to_ascii_lowercase();
+    let noted = [
+        ("pattern", Some(pattern)),
+        ("op", Some(op.as_str())),
+        ("bs", bs),
+        ("depth", depth),
+        ("threads", threads),
+    ];
+    for (key, value) in noted {
+        figure.note(key, value.unwrap_or_default());
+    }
+    figure.note("kept", "the best pass");
+    let (rate, rest) =
+        result.split_once("MB/s").ok_or_else(|| text.refuse(result, "no 'MB/s' stands here"))?;
+    figure.state(text, Statistic::Throughput, rate.trim(), MEGABYTES_PER_SECOND)?;
+    if let Some((iops, _)) = after(rest, "[").and_then(|rest| rest.split_once("IOPS]")) {
+        figure.state(text, Statistic::Rate, iops.trim(), PER_SECOND)?;
     }
     Ok(figure)
 }

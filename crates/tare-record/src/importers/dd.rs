@@ -9,7 +9,7 @@ pub static IMPORTER: Importer = Importer {
     name: "dd",
     about: "the closing lines of GNU, BusyBox and BSD dd, in any language",
     end_mark: Some("the line with bytes, seconds and rate"),
-    recognises: |text| text.lines().any(|line| records(line).is_some()),
+    recognises: |text| text.lines().any(|line| records(line).is_some() || is_totals_alone(line)),
     read: read_output,
 };
 
@@ -40,6 +40,10 @@ fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
             totals(text, &mut figure, line)?;
             reading.push(text, figure)?;
             seen.clear();
+        } else if seen.is_empty() && is_totals_alone(line) {
+            let mut figure = FigureBuilder::new("dd");
+            totals(text, &mut figure, line)?;
+            reading.push(text, figure)?;
         }
     }
     if !seen.is_empty() {
@@ -53,6 +57,14 @@ fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
 /// A line about truncated records, or of another program, has not.
 fn is_totals(line: &str) -> bool {
     numbers(&without_brackets(line)).len() >= 2
+}
+
+/// Whether a line is that with the totals by itself, as people quote it: in English, since nothing else shows what it is.
+fn is_totals_alone(line: &str) -> bool {
+    let is_bytes =
+        |rest: &str| rest.starts_with(" bytes ") && (rest.contains("copied") || rest.contains("transferred"));
+    let digits = leading_digits(line.trim_start());
+    !digits.is_empty() && line.trim_start().strip_prefix(digits).is_some_and(is_bytes) && is_totals(line)
 }
 
 /// A number in a line, and what follows it up to the next number.

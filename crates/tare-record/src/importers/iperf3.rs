@@ -103,9 +103,11 @@ fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
     for (number, stream) in end.streams.0.iter().enumerate() {
         let Some(times) = &stream.sender else { continue };
         let mut figure = FigureBuilder::new(&format!("round trips of stream {}, by TCP", number + 1));
-        figure.hold(Statistic::Minimum, times.min_rtt, MICROSECONDS);
-        figure.hold(Statistic::Mean, times.mean_rtt, MICROSECONDS);
-        figure.hold(Statistic::Maximum, times.max_rtt, MICROSECONDS);
+        // A receiver knows none, and writes 0.
+        let known = |time: Option<f64>| time.filter(|time| *time > 0.0);
+        figure.hold(Statistic::Minimum, known(times.min_rtt), MICROSECONDS);
+        figure.hold(Statistic::Mean, known(times.mean_rtt), MICROSECONDS);
+        figure.hold(Statistic::Maximum, known(times.max_rtt), MICROSECONDS);
         if !figure.is_empty() {
             reading.push(text, figure)?;
         }

@@ -90,6 +90,15 @@ fn unknown(text: &Text) -> Refusal {
     if let Some(Err(refusal)) = json::check(text) {
         return refusal;
     }
+    let starts = |beginning: &str| text.lines().any(|line| line.starts_with(beginning));
+    if starts("fio-") || text.lines().any(|line| line.contains(": (groupid=")) {
+        let cause = "fio's text is not read; write JSON: fio --output-format=json";
+        return Refusal { position: text.position_at(0), cause: cause.into() };
+    }
+    if starts("Connecting to host ") || starts("[ ID] Interval") {
+        let cause = "iperf3's text is not read; write JSON: iperf3 -J";
+        return Refusal { position: text.position_at(0), cause: cause.into() };
+    }
     let known: Vec<&str> = IMPORTERS.iter().map(|importer| importer.name).collect();
     let cause = format!("no known output begins here; known are those of {}", known.join(", "));
     Refusal { position: text.position_at(0), cause }

@@ -1,4 +1,4 @@
-//! sysbench 1.0: the report of `run`, for cpu and fileio, and for what memory, threads and mutex have in common.
+//! sysbench 1.0: the report of `run`, whole or from its results on, for cpu and fileio, and for what memory, threads and mutex have in common.
 
 use super::prelude::*;
 
@@ -9,7 +9,7 @@ pub static IMPORTER: Importer = Importer {
     name: "sysbench",
     about: "the report of `run`: cpu, fileio, memory, threads, mutex",
     end_mark: Some("the line 'execution time (avg/stddev)'"),
-    recognises: |text| text.lines().any(|line| line.starts_with("sysbench 1.")),
+    recognises: |text| text.lines().any(|line| line.starts_with("sysbench 1.") || begins_results(line)),
     read: read_output,
 };
 
@@ -23,7 +23,11 @@ fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
             }
             let version = version.split_whitespace().next().unwrap_or_default();
             reading.version = Some(kept(&format!("1.{version}")));
-        } else if let Some(open) = &mut run {
+        } else if let Some(open) = match begins_results(line) {
+            // What people quote often begins here, without the banner.
+            true => Some(run.get_or_insert_default()),
+            false => run.as_mut(),
+        } {
             open.line(text, line)?;
             if let Some(last) = labelled(line, LAST) {
                 text.whole(last)?;
@@ -37,6 +41,11 @@ fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
         Some(_) => Err(text.refuse_end(format!("the report stops before its '{LAST}'"))),
         None => Ok(reading),
     }
+}
+
+/// Whether a line begins the results of a report.
+fn begins_results(line: &str) -> bool {
+    matches!(line.trim(), "CPU speed:" | "File operations:")
 }
 
 /// One report while it is read.
@@ -134,7 +143,7 @@ impl SysbenchRun {
                 self.set(key, value.trim_end_matches(" requests."));
             }
         }
-        if line.starts_with("Prime numbers limit:") {
+        if line.starts_with("Prime numbers limit:") || line.trim() == "CPU speed:" {
             self.test = "cpu";
         }
         if let Some((files, _)) = line.split_once(" files, ") {
@@ -164,7 +173,8 @@ impl SysbenchRun {
         let of = |key: &str| {
             self.parameters.iter().find(|(known, _)| *known == key).map_or("", |(_, value)| value.as_str())
         };
-        if self.test == "cpu" {
+        // A part of a report does not say what was measured.
+        if self.test == "cpu" && !of("max_prime").is_empty() {
             let parameters = [("max_prime", of("max_prime")), ("threads", of("threads"))];
             main.counterpart("cpu.primes", &parameters);
             for (statistic, metric) in [

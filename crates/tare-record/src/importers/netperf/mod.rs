@@ -55,13 +55,14 @@ fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
 
 /// Reads a run in whichever form it is. A banner with nothing behind it is a run that was cut.
 fn finish(text: &Text, reading: &mut ToolOutput, run: &TestLines<'_>, named: bool) -> Result<(), Refusal> {
-    let Some(first) = run.lines.iter().copied().find(|line| !line.trim().is_empty()) else {
+    if run.lines.iter().all(|line| line.trim().is_empty()) {
         return if named { Err(text.refuse_end("a test is named, and nothing follows")) } else { Ok(()) };
-    };
-    let selected = if selected::is_key(first) {
+    }
+    // Messages of the system may stand between the banner and the output.
+    let selected = if run.lines.iter().any(|line| selected::is_known_key(line)) {
         Selected::of_keys(text, &run.lines)?
-    } else if selected::is_head(first) {
-        Selected::of_csv(text, &run.lines)?
+    } else if let Some(head) = run.lines.iter().position(|line| selected::is_head(line)) {
+        Selected::of_csv(text, &run.lines[head..])?
     } else if let Some(figures) = table::classic(text, &run.banner, &run.lines)? {
         for figure in figures {
             reading.push(text, figure)?;

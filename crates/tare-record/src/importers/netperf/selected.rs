@@ -7,9 +7,14 @@ use super::banner::Banner;
 use super::names::{SELECTORS, key_of, known};
 
 /// Whether a line is `KEY=value` with a key of netperf's.
-pub fn is_key(line: &str) -> bool {
+fn is_key(line: &str) -> bool {
     let upper = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
     line.split_once('=').is_some_and(|(key, _)| !key.is_empty() && key.chars().all(upper))
+}
+
+/// The same with a key that is understood.
+pub fn is_known_key(line: &str) -> bool {
+    line.split_once('=').is_some_and(|(key, _)| known(key).is_some())
 }
 
 /// Whether a line is the head of CSV: names with commas between them, one of which is understood.
@@ -70,8 +75,14 @@ impl<'a> Selected<'a> {
     /// `-O` and the omni test's own choice: blocks of columns, a head of several lines above one line of values.
     pub fn of_table(text: &Text, lines: &[&'a str]) -> Result<Self, Refusal> {
         let mut set = BTreeMap::new();
-        for block in lines.split(|line| line.trim().is_empty()).filter(|block| !block.is_empty()) {
-            let Some((values, heads)) = block.split_last() else { continue };
+        let mut heads: Vec<&str> = Vec::new();
+        // Blank lines mean nothing: where names fill fewer lines than a head has, one stands above the values too.
+        for line in lines.iter().copied().filter(|line| !line.trim().is_empty()) {
+            if !is_values(line) {
+                heads.push(line);
+                continue;
+            }
+            let (values, heads) = (line, std::mem::take(&mut heads));
             if heads.is_empty() {
                 return Err(text.refuse(values, "a line of values stands here without names above it"));
             }
@@ -95,6 +106,11 @@ impl<'a> Selected<'a> {
     pub fn figures(&self, text: &Text, banner: &Banner) -> Result<Vec<FigureBuilder>, Refusal> {
         self.sets.iter().map(|set| figure(text, banner, set)).collect()
     }
+}
+
+/// Whether a line of a table holds values: no name in a head is a number.
+fn is_values(line: &str) -> bool {
+    words(line).iter().any(|(_, word)| word.parse::<f64>().is_ok())
 }
 
 /// The words of a line with where they begin: columns are set flush left, and what is quoted is one word.
