@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
-use tare_data::names::{Case, Parameters, matches};
+use tare_data::names::{Case, Parameters, matches, parse_size};
 use tare_probes::probe::{Need, Probe, Size};
 use tare_probes::probes::USER_COMMAND;
 use tare_record::input;
@@ -158,6 +158,10 @@ impl Study {
         let study: Study = toml::from_str(text).map_err(|e| {
             not_read(LabError::usage(format!("cannot read the study {origin}")), &e, schema::keys)
         })?;
+        if study.cases.is_empty() && study.commands.is_empty() {
+            return Err(LabError::usage(format!("the study {origin} has no case"))
+                .hint("name a probe under [[case]], or a command under [probe.NAME]"));
+        }
         study.size()?;
         [Size::Quick, Size::Reference].into_iter().try_for_each(|size| study.budget_s(size).map(drop))?;
         Ok(study)
@@ -308,6 +312,7 @@ fn combinations(probe: &Probe, selected: &StudyCase, size: Size) -> Result<Vec<P
                 probe.name
             ))
         })?;
+        values.iter().try_for_each(|value| readable(probe, key, value))?;
         all = all
             .iter()
             .flat_map(|base| {
@@ -325,6 +330,17 @@ fn combinations(probe: &Probe, selected: &StudyCase, size: Size) -> Result<Vec<P
 
 fn known_parameter(probe: &Probe, key: &str) -> Result<(), LabError> {
     known(probe, "parameter", key, probe.parameters.iter().map(|p| p.name))
+}
+
+/// Refuses what begins like a number where a number belongs and is none: in every environment it would fail much later.
+fn readable(probe: &Probe, key: &str, value: &str) -> Result<(), LabError> {
+    let is_number = |text: &str| parse_size(text).is_some() || text.parse::<f64>().is_ok();
+    let wants_number = probe.parameters.iter().any(|p| p.name == key && is_number(p.quick));
+    if !wants_number || is_number(value) || !value.starts_with(|c: char| c.is_ascii_digit()) {
+        return Ok(());
+    }
+    let what = format!("parameter {key}={value} of {} is not a number", probe.name);
+    Err(LabError::usage(what).hint("write a whole number, or one with a binary suffix: 4096, 4KiB, 1MiB"))
 }
 
 fn known_metric(probe: &Probe, name: &str) -> Result<(), LabError> {

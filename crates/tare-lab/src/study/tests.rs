@@ -144,3 +144,12 @@ fn an_error_that_is_not_about_a_key_lists_the_keys_that_there_are() {
         assert!(hint.contains(key), "{hint}");
     }
 }
+
+#[test]
+fn what_no_environment_could_measure_is_refused_when_it_is_read() {
+    let refused =
+        |rest| study(rest).and_then(|study| study.selected(None, None)).map(drop).unwrap_err().to_string();
+    assert!(refused("").contains("has no case"));
+    let wrong = refused("[[case]]\nprobe='file.seq'\nparameters={bs='4KB'}");
+    assert!(wrong.contains("parameter bs=4KB of file.seq is not a number"), "{wrong}");
+}
