@@ -30,7 +30,7 @@ pub(crate) fn is_emulated(facts: Option<&TargetFacts>) -> bool {
 /// Whether a case times instructions alone: nothing of it reaches a kernel, so that on an emulated processor it
 /// times the emulator.
 fn times_the_processor(case: &Case) -> bool {
-    const OTHERS: [&str; 4] = ["mem.copy", "mem.latency", "time.read", "time.spin"];
+    const OTHERS: [&str; 5] = ["mem.copy", "mem.latency", "null", "time.read", "time.spin"];
     Family::of(&case.probe) == Family::Cpu || OTHERS.contains(&case.probe.as_str())
 }
 

@@ -172,9 +172,11 @@ fn an_emulated_processor_is_not_compared_with_a_real_one() {
     let findings = found(&session);
     assert_eq!(reason(&findings.rows[0].cells[0]), "the processor is emulated");
     assert!(findings.warnings.contains(&(Some("environment".into()), Warning::EmulatedProcessor)));
-    let mut memory = steady(timed("mem.latency"));
-    memory.facts[2].inside.note("cpu.emulated", "yes");
-    assert_eq!(reason(&found(&memory).rows[0].cells[0]), "the processor is emulated");
+    for probe in ["mem.latency", "null"] {
+        let mut session = steady(timed(probe));
+        session.facts[2].inside.note("cpu.emulated", "yes");
+        assert_eq!(reason(&found(&session).rows[0].cells[0]), "the processor is emulated", "{probe}");
+    }
     let mut other = steady(timed("ipc.pipe"));
     other.facts[2].inside.note("cpu.emulated", "yes");
     comparison(&found(&other).rows[0].cells[0]);
