@@ -151,13 +151,17 @@ impl Environment for Gvisor {
         // The first line of the bundle format that the runsc of 2022 knew was 1.0.
         if specified.is_some_and(|version| version.starts_with("1.0")) {
             return Err(NotReady {
-                reason: format!("{} is too old ({})", program.display(), version.unwrap_or("no version")),
+                reason: format!(
+                    "{} is too old ({})",
+                    program.display(),
+                    version.unwrap_or("version unknown")
+                ),
                 command: Some(INSTALL.to_owned()),
             });
         }
         let mut facts = Facts::default();
         facts.note("runtime.path", program.to_string_lossy());
-        facts.note("runtime.version", version.unwrap_or_default());
+        facts.note("runtime.version", version.unwrap_or("unknown"));
         self.platform.note(&mut facts);
         self.net.note(&mut facts);
         self.overlay.note(&mut facts);
@@ -171,7 +175,8 @@ impl Environment for Gvisor {
 /// The version of runsc and the version of the bundle format that it prints: `runsc version X`, `spec: Y`.
 fn versions(output: &str) -> (Option<&str>, Option<&str>) {
     let after = |beginning| output.lines().find_map(|line| line.strip_prefix(beginning)).map(str::trim);
-    (after("runsc version"), after("spec:"))
+    // `go install` writes none.
+    (after("runsc version").filter(|version| *version != "VERSION_MISSING"), after("spec:"))
 }
 
 #[cfg(test)]
@@ -181,6 +186,7 @@ mod tests {
     #[test]
     fn both_versions_are_read() {
         assert_eq!(versions("runsc version release-1\nspec: 1.2.1\n"), (Some("release-1"), Some("1.2.1")));
+        assert_eq!(versions("runsc version VERSION_MISSING\nspec: 1.2.1\n"), (None, Some("1.2.1")));
         assert_eq!(versions(""), (None, None));
     }
 

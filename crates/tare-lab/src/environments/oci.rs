@@ -4,10 +4,13 @@ use crate::containers::bundle;
 use crate::containers::control_groups;
 use crate::containers::private_mounts;
 use crate::containers::root::Root;
+use crate::nearest::nearest;
 use crate::network::container::{Net, Way};
 use crate::ownership::owned::{Owned, Runtime};
 use crate::provider::prelude::*;
 
+/// Runtimes that Debian has packages of.
+const PACKAGED: [&str; 2] = ["runc", "crun"];
 /// The runtime when the specification names none.
 const RUNTIME: &str = "runc";
 
@@ -35,6 +38,11 @@ struct Oci {
 impl Environment for Oci {
     fn ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
         let name = &self.runtime;
+        if programs.find(name).is_none() && !PACKAGED.contains(&name.as_str()) {
+            let near = nearest(name, PACKAGED.into_iter().chain(["youki"]));
+            let meant = near.map(|near| format!("; did you mean '{near}'?")).unwrap_or_default();
+            return Err(NotReady::because(format!("{name} is not installed{meant}")));
+        }
         let (program, mut facts) = runtime(programs, name, &format!("apt-get install {name}"))?;
         if name == "crun" && control_groups::versions() == "hybrid" && !private_mounts::permitted() {
             return Err(NotReady::because(

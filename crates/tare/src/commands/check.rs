@@ -64,7 +64,10 @@ fn environments(programs: &Programs) -> Result<Vec<Tried>, LabError> {
         };
         for text in texts {
             let ready = environments::parse(text)?.ready(programs);
-            let version = |ready: Ready| ready.facts.get("runtime.version").unwrap_or("").to_owned();
+            let version = |ready: Ready| match ready.facts.get("runtime.version") {
+                Some("unknown") => "version unknown".to_owned(),
+                version => version.unwrap_or_default().to_owned(),
+            };
             rows.push((text, ready.map(version)));
         }
     }
