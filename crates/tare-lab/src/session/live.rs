@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::rand::{GetRandomFlags, getrandom};
@@ -141,7 +141,10 @@ impl<'a> LiveArena<'a> {
         let began = Instant::now();
         let started = match self.start(index) {
             Ok(started) => started,
-            Err(failure) => return Outcome { failure: Some(failure), lost: true, ..Default::default() },
+            Err(failure) => {
+                let interrupted = self.interrupted();
+                return Outcome { failure: Some(failure), lost: true, interrupted, ..Default::default() };
+            }
         };
         let mut sample = None;
         let mut outcome = self.trial(index, &startup::first_trial(request), &mut |_| {
@@ -169,6 +172,10 @@ impl<'a> LiveArena<'a> {
 impl Arena for LiveArena<'_> {
     fn now_ns(&self) -> u64 {
         self.began.elapsed().as_nanos() as u64
+    }
+
+    fn interrupted(&self) -> bool {
+        self.interrupted.load(Ordering::Relaxed)
     }
 
     fn start(&mut self, index: usize) -> Result<Started, Failure> {

@@ -88,6 +88,9 @@ pub fn enter_all(
         if let Some(error) = arena.host_failure() {
             return Err(error);
         }
+        if started.is_err() && arena.interrupted() {
+            return Err(LabError::interrupted());
+        }
         match &started {
             Ok(started) => writer.append(&Entry::Facts(TargetFacts {
                 target: target.name.clone(),
@@ -407,7 +410,10 @@ fn calibrate(
     }
     if outcome.lost {
         // The next case deserves a living environment; if it cannot be had, its own calibration fails.
-        let _ = arena.start(target);
+        let started = arena.start(target);
+        if started.is_err() && arena.interrupted() {
+            return Err(LabError::interrupted());
+        }
     }
     Ok(match outcome.failure {
         Some(failure) => Err(failure),

@@ -252,7 +252,7 @@ impl<'a> Rounds<'a> {
     }
 
     /// Enters environments afresh whose starts have seen their share of rounds.
-    fn start_again(&mut self, round: u32) -> Result<(), LabError> {
+    fn start_again(&mut self, round: u32) -> Result<(), Stop> {
         if self.pilot.trials_are_starts {
             return Ok(());
         }
@@ -284,7 +284,7 @@ impl<'a> Rounds<'a> {
     }
 
     /// Enters an environment afresh; gives it up when that fails too often in a row.
-    fn enter(&mut self, index: usize) -> Result<(), LabError> {
+    fn enter(&mut self, index: usize) -> Result<(), Stop> {
         while self.targets[index].lost < MOST_LOST_STARTS {
             let began_ns = self.arena.now_ns();
             let state = &mut self.targets[index];
@@ -300,6 +300,9 @@ impl<'a> Rounds<'a> {
                 }
                 Err(failure) => {
                     self.arena.host_failure().map_or(Ok(()), Err)?;
+                    if self.arena.interrupted() {
+                        return Err(Stop::Interrupted);
+                    }
                     let state = &mut self.targets[index];
                     state.lost += 1;
                     if state.lost == MOST_LOST_STARTS {

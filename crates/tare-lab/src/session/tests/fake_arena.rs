@@ -25,6 +25,9 @@ pub struct FakeArena {
     pub fault: Box<dyn Fn(usize, u64) -> Fault>,
     starts: Vec<u32>,
     pub refuse_starts: Option<usize>,
+    /// The environment whose next start the user interrupts.
+    pub interrupt_start: Option<usize>,
+    interrupted: bool,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -46,6 +49,8 @@ impl FakeArena {
             fault: Box::new(|_, _| Fault::None),
             starts: vec![0; ratios.len()],
             refuse_starts: None,
+            interrupt_start: None,
+            interrupted: false,
         }
     }
 
@@ -64,10 +69,18 @@ impl Arena for FakeArena {
         self.now_ns
     }
 
+    fn interrupted(&self) -> bool {
+        self.interrupted
+    }
+
     fn start(&mut self, target: usize) -> Result<Started, Failure> {
         self.now_ns += self.start_ns[target];
         if self.refuse_starts == Some(target) && self.starts[target] > 0 {
             return Err(Failure::new(FailureKind::Died, "does not start any more"));
+        }
+        if self.interrupt_start == Some(target) && self.starts[target] > 0 {
+            self.interrupted = true;
+            return Err(Failure::new(FailureKind::Died, "interrupted"));
         }
         self.starts[target] += 1;
         Ok(Started { elapsed_ns: self.start_ns[target], ..Default::default() })

@@ -284,6 +284,17 @@ fn a_target_that_does_not_start_any_more_is_given_up_and_the_others_go_on() {
 }
 
 #[test]
+fn an_interruption_while_an_environment_starts_is_not_its_death() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut arena = FakeArena::new(&[1.0, 1.0, 1.3]);
+    arena.interrupt_start = Some(2);
+    let (record, ending) = session(&mut arena, folder.path(), Some(12), None);
+    assert_eq!(ending, Ending::Interrupted);
+    let session = read(&record).unwrap().session;
+    assert!(session.trials.iter().all(|trial| trial.failure.is_none()));
+}
+
+#[test]
 fn an_interrupted_session_keeps_what_it_has_and_goes_on() {
     let folder = tempfile::tempdir().unwrap();
     let mut arena = FakeArena::new(&[1.0, 1.0, 1.3]);
