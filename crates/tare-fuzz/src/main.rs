@@ -1,13 +1,10 @@
 //! Mutated inputs for everything that reads what others wrote: `cargo run --release -p tare-fuzz -- TARGET`.
 //!
-//! Runs on any toolchain, and again the same from its seed. It knows no coverage: an input that is answered in a new
-//! way is kept and mutated further. An input that panics, takes too long, takes too much memory or breaks the
+//! Runs on any toolchain, and again the same from its seed. It knows no coverage (`bench/fuzz` does): an input that is
+//! answered in a new way is kept and mutated further. An input that panics, takes too long, takes too much memory or breaks the
 //! target's own rules is written to a file, which `--replay` runs again.
 
-mod memory;
 mod mutate;
-mod target;
-mod targets;
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -18,15 +15,11 @@ use std::time::{Duration, Instant};
 use clap::Parser;
 use tare_data::generator::Generator;
 
-use crate::target::Target;
-use crate::targets::TARGETS;
+use tare_fuzz::target::Target;
+use tare_fuzz::{TARGETS, hold};
 
-/// An input that is worked on for longer has found a loop. The machine may be busy, so it is generous.
-const LONGEST: Duration = Duration::from_secs(10);
 /// Inputs are cut to this: more bytes find nothing that fewer do not, and take longer.
 const LONGEST_INPUT: usize = 64 << 10;
-/// Bytes that an input may have allocated at a time: far above what a good one of its size takes.
-const MOST_MEMORY: usize = 64 << 20;
 /// Inputs that are kept because they were answered in a new way.
 const MOST_KEPT: usize = 4000;
 
@@ -46,6 +39,9 @@ struct Args {
     /// Runs one input from a file.
     #[arg(long, requires = "target")]
     replay: Option<PathBuf>,
+    /// Writes the inputs that a target begins with into a folder, a file each, for a fuzzer that follows coverage.
+    #[arg(long, requires = "target")]
+    corpus: Option<PathBuf>,
 }
 
 thread_local! {
@@ -69,6 +65,13 @@ fn main() -> ExitCode {
         CURRENT.with_borrow(|(name, input)| eprintln!("{panic}\n{}", keep(name, input)));
     }));
     for target in chosen {
+        if let Some(folder) = &args.corpus {
+            for (number, input) in (target.corpus)().iter().enumerate() {
+                let file = folder.join(format!("seed-{number}"));
+                std::fs::write(file, input).expect("the folder can be written");
+            }
+            continue;
+        }
         if let Some(file) = &args.replay {
             let input = std::fs::read(file).expect("the file to replay can be read");
             match run(target, &input) {
@@ -139,23 +142,13 @@ fn fuzz(target: &Target, seed: u64, until: Until) -> Result<String, String> {
     ))
 }
 
-/// Runs one input, and holds it to what no input may do.
+/// Runs one input; a panic finds its name and its bytes.
 fn run(target: &Target, input: &[u8]) -> Result<String, String> {
     CURRENT.with_borrow_mut(|(name, current)| {
         target.name.clone_into(name);
         input.clone_into(current);
     });
-    let started = Instant::now();
-    let before = memory::begin();
-    let answer = (target.run)(input)?;
-    let most = memory::most_since(before);
-    if most > MOST_MEMORY {
-        return Err(format!("{most} bytes of memory for an input of {} bytes", input.len()));
-    }
-    if started.elapsed() > LONGEST {
-        return Err(format!("more than {} s for an input of {} bytes", LONGEST.as_secs(), input.len()));
-    }
-    Ok(answer)
+    hold(target, input)
 }
 
 /// Keeps an input that found something, and says where.

@@ -1,11 +1,26 @@
 //! The list of targets: a target is one file, and two lines here.
 
+mod frames;
 mod importers;
+mod journal;
 mod netperf;
 mod peer;
+mod published;
 mod record;
+mod requests;
+mod studies;
 
 use crate::target::Target;
 
 /// Every target.
-pub static TARGETS: &[&Target] = &[&importers::TARGET, &netperf::TARGET, &peer::TARGET, &record::TARGET];
+pub static TARGETS: &[&Target] = &[
+    &frames::TARGET,
+    &importers::TARGET,
+    &journal::TARGET,
+    &netperf::TARGET,
+    &peer::TARGET,
+    &published::TARGET,
+    &record::TARGET,
+    &requests::TARGET,
+    &studies::TARGET,
+];

@@ -237,3 +237,8 @@ fn remove_folder(path: &PathBuf, scratch: &Path) -> Option<Outcome> {
         Err(e) => Outcome::left(what, e),
     })
 }
+/// How many things the bytes of a journal name, and how many of its lines cannot be read. Nothing is undone.
+pub fn named_in(journal: &[u8]) -> (usize, usize) {
+    let (_, things, unread) = journal::read(journal);
+    (things.len(), unread)
+}

@@ -258,7 +258,8 @@ fn owner_is_dead(file: &mut File) -> io::Result<bool> {
     }))
 }
 
-fn read(bytes: &[u8]) -> (Option<PathBuf>, Vec<Owned>, usize) {
+/// The scratch folder that a journal names, what is in it and not released, and how many lines cannot be read.
+pub(crate) fn read(bytes: &[u8]) -> (Option<PathBuf>, Vec<Owned>, usize) {
     let (mut scratch, mut things, mut unread) = (None, BTreeMap::new(), 0);
     // A last line without its end was torn by the death of the session: its thing was never made.
     for line in bytes.split_inclusive(|&b| b == b'\n').filter(|line| line.ends_with(b"\n")) {
