@@ -4,6 +4,7 @@
 //! [`statistics`] knows intervals and tests of numbers, [`verdicts`] applies them to a session and lays the verdicts
 //! out as [`mod@findings`]; every other module answers one question that people ask of findings.
 
+#![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr))]
 // Tests may read files and clocks.
 #![cfg_attr(test, allow(clippy::disallowed_methods, clippy::disallowed_types))]

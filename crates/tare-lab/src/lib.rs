@@ -3,6 +3,8 @@
 //! Nothing here draws on the terminal or reads arguments, environment variables or the home folder:
 //! the program passes them in.
 
+// A file that needs it says so in its first lines, and why.
+#![deny(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::print_stdout))]
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
 

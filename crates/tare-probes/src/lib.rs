@@ -3,6 +3,8 @@
 //! This crate needs nothing of the environment beyond the kernel's system calls: no /proc, no /tmp, no
 //! dynamic library. What is missing becomes a named gap.
 
+// A file that needs it says so in its first lines, and why.
+#![deny(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::print_stdout))]
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
 

@@ -2,6 +2,7 @@
 //!
 //! A record holds raw figures and facts, never a conclusion.
 
+#![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr))]
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
 

@@ -4,6 +4,7 @@
 //! [`tare_analysis::findings::Findings`], and how it is shown in the options that the caller passes.
 //! A record is untrusted: every text from it goes through [`text::clean`] before it is shown.
 
+#![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr))]
 // Tests may read files and clocks.
 #![cfg_attr(test, allow(clippy::disallowed_methods, clippy::disallowed_types))]

@@ -2,6 +2,8 @@
 //!
 //! `tests/rules.rs` holds them against this repository; the tests of each rule, against trees with a planted fault.
 
+#![forbid(unsafe_code)]
+
 pub mod arrows;
 pub mod cycles;
 pub mod lists;

@@ -19,7 +19,11 @@ const ARROWS: arrows::Arrows<'_> = &[
         &["tare-bench"],
     ),
     ("tare-bench", &["tare-data", "tare-probes", "tare-record", "tare-analysis"], &[]),
-    ("tare-fuzz", &["tare-data", "tare-probes", "tare-record", "tare-analysis", "tare-report"], &[]),
+    (
+        "tare-fuzz",
+        &["tare-data", "tare-probes", "tare-record", "tare-analysis", "tare-lab", "tare-report"],
+        &[],
+    ),
     ("tare-tidy", &[], &[]),
 ];
 

@@ -1,5 +1,6 @@
 //! tare: measures what the layers between a program and the hardware cost.
 
+#![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used))]
 
 // A dynamic program cannot start in an environment that holds nothing else.

@@ -1,5 +1,7 @@
 //! Control groups: which versions a host has, and one for programs that make more below theirs.
 
+#![allow(unsafe_code, reason = "the standard library runs code between fork and exec only on promise")]
+
 use std::ffi::CString;
 use std::fs;
 use std::io;

@@ -1,5 +1,10 @@
 //! Private mounts: lets a program start in a mount namespace of its own, so that what it mounts ends with it.
 
+#![allow(
+    unsafe_code,
+    reason = "the standard library has no mount namespaces, and runs code between fork and exec only on promise"
+)]
+
 use std::ffi::{CStr, CString};
 use std::io;
 use std::os::unix::ffi::OsStrExt;

@@ -1,5 +1,7 @@
 //! Container: namespaces made by tare itself, with no tool in between.
 
+#![allow(unsafe_code, reason = "a container without a runtime: unshare and fork")]
+
 use std::ffi::{CStr, CString};
 use std::fs;
 use std::io;

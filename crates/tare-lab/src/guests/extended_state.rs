@@ -6,6 +6,8 @@
 //! SSE registers only. Every page fault then loses the upper halves of the wider ones, so that programs in
 //! the guest must not use them: the compiler does not by itself, and the C library gets an order not to.
 
+#![allow(unsafe_code, reason = "a seccomp filter is a pointer to a program")]
+
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::Command;

@@ -1,5 +1,7 @@
 //! A guest: what tare does as the first process of a kernel of its own, and the plan that it follows.
 
+#![allow(unsafe_code, reason = "the first process of a kernel sets its terminal by itself")]
+
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString};
 use std::fs::{self, File, OpenOptions};

@@ -1,6 +1,8 @@
 //! KVM: proves that it runs real code. There are hosts whose /dev/kvm opens, makes machines and then
 //! emulates every instruction, or hangs: a kernel would not boot on them, or be no faster than without.
 
+#![allow(unsafe_code, reason = "memory of a virtual machine is mapped and shared with the kernel")]
+
 use std::io::{self, Write};
 use std::process::Command;
 use std::time::{Duration, Instant};

@@ -2,6 +2,8 @@
 //! find out its rate: they compare it with an emulated timer, which fails under load. A microvm then has no
 //! clock at all and stands still in the middle of its boot.
 
+#![allow(unsafe_code, reason = "the time stamp counter is read by an instruction")]
+
 /// Ticks in a millisecond, to some millionths; None where there is no such counter.
 pub fn rate_khz() -> Option<u64> {
     use std::arch::x86_64::_rdtsc;

@@ -1,5 +1,7 @@
 //! Open descriptors: those that tare was started with are not for what it starts.
 
+#![allow(unsafe_code, reason = "descriptors that nothing here owns are known by number")]
+
 use std::fs;
 
 /// Has programs that are started from now on inherit none of the descriptors that are open: an environment, and whatever

@@ -3,6 +3,8 @@
 //! loop(4) and linux/loop.h. A device that clears itself needs no entry in a journal: it lives as long as it
 //! is open or mounted, however the session ends.
 
+#![allow(unsafe_code, reason = "ioctls of loop devices")]
+
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;

@@ -1,5 +1,7 @@
 //! The loopback device: a new network namespace, and a new kernel, have it down.
 
+#![allow(unsafe_code, reason = "an ioctl takes a pointer")]
+
 use std::io;
 use std::os::fd::AsRawFd;
 

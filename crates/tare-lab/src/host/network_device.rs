@@ -1,5 +1,7 @@
 //! Network devices: making, addressing and removing them, in the namespace of the calling thread.
 
+#![allow(unsafe_code, reason = "an ioctl takes a pointer")]
+
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::net::Ipv4Addr;

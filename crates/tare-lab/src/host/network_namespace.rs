@@ -1,5 +1,7 @@
 //! Network namespaces: made under a name, worked in by a thread, inherited by a program.
 
+#![allow(unsafe_code, reason = "entering a namespace, and running code between fork and exec")]
+
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::fd::AsFd;

@@ -1,5 +1,7 @@
 //! Processes: finding those of a session by what they carry, and ending them and no other.
 
+#![allow(unsafe_code, reason = "the standard library runs code between fork and exec only on promise")]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;

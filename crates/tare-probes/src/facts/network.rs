@@ -1,5 +1,7 @@
 //! Facts of the network: its devices with addresses, MTU, queueing discipline and offloads.
 
+#![allow(unsafe_code, reason = "an ioctl takes a pointer")]
+
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::fd::{AsFd, AsRawFd};

@@ -1,5 +1,7 @@
 //! The alarm of a process: SIGALRM after a given time, which ends the process or only the call that it waits in.
 
+#![allow(unsafe_code, reason = "signal handlers and timers")]
+
 /// Makes SIGALRM end a wait instead of the process.
 pub(crate) fn wake_on_alarm() {
     extern "C" fn nothing(_: libc::c_int) {}

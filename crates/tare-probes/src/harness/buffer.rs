@@ -1,5 +1,7 @@
 //! A buffer for file and memory probes: whole pages of its own, mapped before the clock runs.
 
+#![allow(unsafe_code, reason = "memory is mapped so that its pages are known")]
+
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 

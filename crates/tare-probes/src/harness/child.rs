@@ -1,5 +1,7 @@
 //! A child: a forked process of the trial, which never outlives it.
 
+#![allow(unsafe_code, reason = "fork is what is measured, and what a trial is isolated by")]
+
 use rustix::fd::{AsRawFd, BorrowedFd};
 use tare_data::failure::Failure;
 

@@ -1,5 +1,7 @@
 //! Files of a trial: room for them, opening them, filling them, and taking them out of the cache.
 
+#![allow(unsafe_code, reason = "mincore looks at a mapping")]
+
 use std::ops::RangeInclusive;
 use std::path::Path;
 

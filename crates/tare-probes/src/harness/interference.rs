@@ -1,5 +1,7 @@
 //! Interference: what else went on while a trial ran, as far as the environment reports it.
 
+#![allow(unsafe_code, reason = "getrusage fills a struct")]
+
 use tare_data::session::Interference;
 
 use crate::harness::kernel_files::read_text;

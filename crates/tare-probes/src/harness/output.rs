@@ -1,5 +1,7 @@
 //! The output of a command: read while it runs, so that it never waits for a reader, of which the end is kept.
 
+#![allow(unsafe_code, reason = "a process is ended by its number")]
+
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;

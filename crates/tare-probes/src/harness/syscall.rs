@@ -9,6 +9,8 @@
 //!
 //! Functions that hold timed calls stand in the section [`SECTION`], where the test finds them.
 
+#![allow(unsafe_code, reason = "system calls by their instruction, as the measured programs make them")]
+
 use core::arch::asm;
 use rustix::fd::{AsRawFd, BorrowedFd};
 use rustix::io::Errno;
@@ -25,6 +27,7 @@ pub const SECTION: &str = "tare_timed";
 macro_rules! timed {
     ($($(#[$attribute:meta])* $visibility:vis fn $name:ident $arguments:tt $(-> $answer:ty)? $body:block)+) => {$(
         $(#[$attribute])*
+        #[allow(unsafe_code, reason = "a section is chosen by an attribute that could do harm, and cannot here")]
         #[inline(never)]
         #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_timed"))]
         $visibility fn $name $arguments $(-> $answer)? $body

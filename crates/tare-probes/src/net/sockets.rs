@@ -1,5 +1,7 @@
 //! Sockets of the network probes: made, bound and connected, with deadlines on every wait.
 
+#![allow(unsafe_code, reason = "socket options that rustix does not have")]
+
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 

@@ -4,6 +4,8 @@
 //! when the driver takes it, on the way in when the driver hands it over. Linux,
 //! Documentation/networking/timestamping.rst; socket(7).
 
+#![allow(unsafe_code, reason = "recvmsg with control messages of the error queue")]
+
 use std::mem::MaybeUninit;
 
 use rustix::fd::{AsRawFd, OwnedFd};

@@ -1,6 +1,8 @@
 //! Control connections that have not sent a whole message yet: they take no process and nobody's turn, their number is
 //! bounded, and the oldest makes room.
 
+#![allow(unsafe_code, reason = "a socket option that rustix does not have")]
+
 use std::collections::VecDeque;
 use std::net::{IpAddr, TcpStream};
 use std::os::fd::AsFd;

@@ -1,5 +1,7 @@
 //! The peer itself: one loop, one process, and a process of its own for the flow that is being served.
 
+#![allow(unsafe_code, reason = "a timer whose signal ends the process")]
+
 use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::net::SocketAddr;
 use std::panic::AssertUnwindSafe;

@@ -5,6 +5,8 @@
 //! N5 32, N6 899, N7 616 and N8 93 turns. N1 is run ten times as long, for the clock's sake, and a tenth of
 //! its time counts. A pass stands for 10 million Whetstone instructions.
 
+#![allow(unsafe_code, reason = "an empty instruction keeps the compiler from removing the work")]
+
 use std::arch::asm;
 use std::hint::black_box;
 

@@ -5,6 +5,8 @@
 //! folder; list = open the folder, getdents until it is empty, close; unlink. Paths are relative to an open
 //! folder and have one folder in them. One operation is one file through all six steps.
 
+#![allow(unsafe_code, reason = "descriptors by number, as the measured calls give them")]
+
 use std::ffi::CString;
 
 use rustix::fs::{AtFlags, CWD, Mode};

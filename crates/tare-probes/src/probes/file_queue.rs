@@ -6,6 +6,8 @@
 //! or pwrite, for environments without io_uring. They are not the same measurement, so that one never stands
 //! in for the other. The latency of a request is from its submission to its answer. io_uring(7).
 
+#![allow(unsafe_code, reason = "the kernel writes into buffers while they wait in a queue")]
+
 use std::io;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Barrier};

@@ -3,6 +3,8 @@
 //! Memory is mapped in pieces of 4,096 pages, with huge pages disabled, one byte of each page is written,
 //! and the piece is given back. Zeroing the page is part of the fault. mmap(2), madvise(2).
 
+#![allow(unsafe_code, reason = "the first store to a page is what is measured")]
+
 use crate::probe::prelude::*;
 
 /// Pages touched before they are given back: 16 MiB of 4 KiB pages fits everywhere.

@@ -3,6 +3,8 @@
 //! One operation maps a block of anonymous memory, writes one byte into each of its pages, and unmaps it.
 //! mmap(2), munmap(2).
 
+#![allow(unsafe_code, reason = "mapping is what is measured")]
+
 use crate::harness::syscall::{map, unmap};
 use crate::probe::prelude::*;
 

@@ -8,6 +8,8 @@
 //! the trial reports when, and waits. A guest that got its memory from the host in an earlier trial gets no more,
 //! and has no figure. fork(2), pause(2).
 
+#![allow(unsafe_code, reason = "forked processes wait for a signal")]
+
 use std::time::Duration;
 
 use tare_data::batch::{HELD, OUTSIDE};

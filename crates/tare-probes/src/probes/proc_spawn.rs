@@ -2,6 +2,8 @@
 //!
 //! UnixBench's process creation and lmbench's fork time the same three calls. fork(2), _exit(2), wait4(2).
 
+#![allow(unsafe_code, reason = "fork is what is measured")]
+
 use crate::probe::prelude::*;
 
 pub static PROBE: Probe = Probe {

@@ -4,6 +4,8 @@
 //! `default` is what the C library gives (8 MiB of address space on most systems), of which only what is
 //! touched takes memory. pthread_create(3).
 
+#![allow(unsafe_code, reason = "threads are made as C programs make them")]
+
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::proc_fork_hold::{LONGEST_LOOK_MS, bounded, each, held_metrics, pss_bytes, say_held};

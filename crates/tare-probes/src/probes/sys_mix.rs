@@ -3,6 +3,8 @@
 //! A turn is close(dup(fd)) on a pipe of its own, getpid, getuid and umask: five calls, none answered by a
 //! library. dup(2), close(2), getpid(2), getuid(2), umask(2).
 
+#![allow(unsafe_code, reason = "descriptors by number are what is measured")]
+
 use crate::harness::syscall::{close, dup, getpid, getuid, umask};
 use crate::probe::prelude::*;
 

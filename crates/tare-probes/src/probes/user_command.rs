@@ -5,6 +5,8 @@
 //! output in a pipe of which the end is kept. The exit code is the proof of the work. A case of a command is
 //! called `user.` and the command's name. execve(2), wait4(2), getrusage(2).
 
+#![allow(unsafe_code, reason = "wait4 fills a struct")]
+
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
