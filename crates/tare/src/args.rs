@@ -49,6 +49,9 @@ pub enum Command {
     Environment(Environment),
     Completions(Completions),
     Man(Man),
+    /// Print the licence of tare, and those of everything that is linked into it.
+    #[command(alias = "licenses")]
+    Licences,
 }
 
 /// Run a study in several environments and report how much slower each is than the baseline.

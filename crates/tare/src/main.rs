@@ -60,5 +60,6 @@ fn dispatch(args: Args) -> anyhow::Result<ExitCode> {
         Command::Clean(clean) => commands::clean::run(clean),
         Command::Completions(completions) => commands::completions::run(completions),
         Command::Man(man) => commands::man::run(man),
+        Command::Licences => commands::licences::run(),
     }
 }

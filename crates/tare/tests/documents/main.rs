@@ -12,6 +12,7 @@ mod costs;
 mod environments;
 mod examples;
 mod front_page;
+mod licences;
 mod links;
 mod probes;
 mod recipes;
