@@ -54,7 +54,7 @@ pub static PROBE: Probe = Probe {
         gauge("reordered", "reordered", Unit::Count),
     ],
     needs: &[Need::Peer],
-    revision: 3,
+    revision: 4,
     label: |parameters| {
         let text = |key| parameters.text(key).unwrap_or_default();
         let protocol = if text("protocol") == "udp" { "UDP" } else { "TCP" };
@@ -90,6 +90,7 @@ fn over_tcp(trial: &mut Trial<'_>, mut far: Far, flow: &Rounds, pace: Pace) -> R
     // Before the first batch: a calibration would take it for a part of a round trip.
     let (connection, stopwatch) = far.connect(flow.no_delay)?;
     let mut connecting = Some(stopwatch);
+    sockets::without_deadline(&connection)?;
     let (pace, mut answered) = ((pace, far.response()), 0);
     trial.repeat(|operations, report| {
         connecting.take().iter().for_each(|stopwatch| report.throughput("connect", 1, stopwatch));
