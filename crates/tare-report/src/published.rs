@@ -7,6 +7,7 @@ use tare_analysis::findings::{Findings, Row};
 use tare_analysis::published::{
     Beside, Checked, Conclusion, Figure, PairRatio, Published, Quantity, recompute,
 };
+use tare_data::unit::Direction;
 
 use crate::number::{ratio, ratio_interval};
 use crate::text::{clean, columns, listed, wrap};
@@ -44,13 +45,13 @@ pub fn recomputed(article: &Published, width: usize) -> String {
     out.heading(article);
     for (figure, pairs) in &recomputed.ratios {
         out.pair(&figure.name, &values(article, figure));
-        out.pair("", &format!("{} ({} is better)", ratios(pairs).join(" · "), machine_name(&figure.better)));
+        if !pairs.is_empty() {
+            out.pair("", &format!("{} ({})", ratios(pairs).join(" · "), better(figure.better)));
+        }
     }
     for stated in &article.ratios {
-        out.pair(
-            &stated.name,
-            &format!("{} / {} {}", stated.environment, stated.against, ratio(stated.value)),
-        );
+        let pair = format!("{} / {} {}", stated.environment, stated.against, ratio(stated.value));
+        out.pair(&stated.name, &format!("{pair} ({})", better(stated.better)));
         out.pair("", "stated so; without its figures it cannot be computed again");
     }
     out.blank();
@@ -71,12 +72,24 @@ pub fn recomputed(article: &Published, width: usize) -> String {
 pub fn recomputed_markdown(article: &Published) -> String {
     let recomputed = recompute(article);
     let mut out = format!("**{}** · {}\n\n", literal(&article.id), literal(&article.title));
-    if !recomputed.ratios.is_empty() {
+    let note = article.note.as_deref().unwrap_or_default().trim().replace('\n', " ");
+    let _ = writeln!(out, "Measured by {}. {}\n", literal(&article.tool), literal(&note));
+    if recomputed.ratios.len() + article.ratios.len() > 0 {
         out.push_str("| figure | printed | ratios |\n| --- | --- | --- |\n");
     }
-    for (figure, pairs) in &recomputed.ratios {
-        let cells = [figure.name.clone(), values(article, figure), ratios(pairs).join(", ")];
+    let mut row = |cells: [String; 3]| {
         let _ = writeln!(out, "| {} |", cells.map(|cell| literal(&cell)).join(" | "));
+    };
+    for (figure, pairs) in &recomputed.ratios {
+        let ratios = match pairs.is_empty() {
+            true => String::new(),
+            false => format!("{} ({})", ratios(pairs).join(", "), better(figure.better)),
+        };
+        row([figure.name.clone(), values(article, figure), ratios]);
+    }
+    for stated in &article.ratios {
+        let ratio = format!("{} / {} {}", stated.environment, stated.against, ratio(stated.value));
+        row([stated.name.clone(), String::new(), format!("{ratio} ({}), as stated", better(stated.better))]);
     }
     out.push('\n');
     for (claim, checks) in &recomputed.claims {
@@ -115,9 +128,19 @@ pub fn recomputed_json(article: &Published) -> String {
             json!({ "text": claim.text, "checks": checks.iter().map(check).collect::<Vec<_>>() })
         })
         .collect();
+    let stated = article.ratios.iter().map(|stated| {
+        json!({ "name": stated.name, "probe": stated.probe, "better": stated.better,
+            "environment": stated.environment, "against": stated.against, "ratio": stated.value })
+    });
     let document = json!({ "id": article.id, "title": article.title, "kind": article.kind.name(),
-        "url": article.url, "tool": article.tool, "figures": ratios, "claims": claims });
+        "url": article.url, "tool": article.tool, "note": article.note, "figures": ratios,
+        "stated_ratios": stated.collect::<Vec<Value>>(), "claims": claims });
     format!("{document:#}\n")
+}
+
+/// Which way a ratio of values is to be read.
+fn better(direction: Direction) -> String {
+    format!("{} is better", machine_name(&direction))
 }
 
 /// `wsl2 / linux 1.08x`, one for each pair.
@@ -297,6 +320,9 @@ impl Pairs {
         if let Some(url) = &article.url {
             self.pair("source", url);
         }
+        if article.redo.is_some() {
+            self.pair("here", &format!("tare run --like {}", article.id));
+        }
         for (at, environment) in article.environments.iter().enumerate() {
             let more = [&environment.filesystem, &environment.network, &environment.note];
             let more: Vec<String> = more.into_iter().flatten().cloned().collect();
@@ -382,7 +408,25 @@ mod tests {
             recomputed_markdown(&article).lines().filter(|l| l.starts_with('|')).all(|l| l.ends_with('|'))
         );
         let read: Value = serde_json::from_str(&recomputed_json(&article)).unwrap();
+        assert_eq!(
+            read["figures"].as_array().unwrap().len(),
+            article.figures.len(),
+            "those of one environment too"
+        );
         assert_eq!(read["figures"][0]["ratios"][0]["against"], "guest");
         assert!((read["figures"][0]["ratios"][1]["ratio"].as_f64().unwrap() - 101.116).abs() < 0.001);
+    }
+
+    #[test]
+    fn ratios_that_an_article_states_are_in_every_form() {
+        let text = include_str!("../../../published/ascii-wsl2-unixbench.toml");
+        let article: Published = toml::from_str(text).unwrap();
+        let read: Value = serde_json::from_str(&recomputed_json(&article)).unwrap();
+        assert_eq!(read["stated_ratios"].as_array().unwrap().len(), article.ratios.len());
+        let markdown = recomputed_markdown(&article);
+        for ratio in &article.ratios {
+            assert!(markdown.contains(&literal(&ratio.name)), "{markdown}");
+        }
+        assert!(markdown.contains("The tables are pictures"), "{markdown}");
     }
 }

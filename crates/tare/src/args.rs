@@ -61,16 +61,21 @@ pub enum Command {
   tare run --in native,gvisor?platform=ptrace       gVisor on ptrace against native
   tare run --only 'file.*' --place own,/mnt/data    file probes, in two places
   tare run --only file.seq --place own,ext4,btrfs   file systems made for the session
+  tare run --like qiita-wsl-rtt                     what an article measured, with its figures beside
   tare run filesystems --quick --in gvisor          a shipped study, in five minutes
   tare run full --budget 20m                        all probes, for twenty minutes
   tare run --resume tare-2026-01-31T12-00.tare      continue a session that broke off
   tare run --fail-if 'slower:gvisor:sys.*>30'       exit with 6 if system calls are more than 30x slower")]
 pub struct Run {
-    /// A shipped study, or a TOML file [default: quick, or full with --only].
+    /// A shipped study, a TOML file, or several with commas between them [default: quick, or full with --only].
     pub study: Option<String>,
     /// Environments, comma-separated: NAME or provider:instance?key=value&key=value [default: all that are ready].
     #[arg(long = "in", value_name = "ENVIRONMENTS", value_delimiter = ',')]
     pub environments: Vec<String>,
+    /// Measure what a published article measured, in environments that stand in for its own, and show its figures
+    /// beside: 'tare list published' names them. What else is named takes the place of the article's.
+    #[arg(long, value_name = "ARTICLE", conflicts_with = "resume")]
+    pub like: Option<String>,
     /// The baseline: the environment that the others are compared with.
     #[arg(long, value_name = "ENVIRONMENT", default_value = "native")]
     pub against: String,

@@ -30,6 +30,8 @@ pub struct Published {
     pub tool: String,
     /// What must be known to read its figures.
     pub note: Option<String>,
+    /// How tare measures the same.
+    pub redo: Option<Redo>,
     /// The environment that others are compared with; none where there is no figure to compare.
     pub reference: Option<String>,
     #[serde(rename = "environment")]
@@ -40,6 +42,16 @@ pub struct Published {
     pub ratios: Vec<StatedRatio>,
     #[serde(rename = "claim", default)]
     pub claims: Vec<Claim>,
+}
+
+/// A session that measures what an article measured, in environments that stand in for the article's.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Redo {
+    /// A shipped study, or several with commas between them.
+    pub study: String,
+    /// As `tare run --in` takes them; native is the baseline.
+    pub environments: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

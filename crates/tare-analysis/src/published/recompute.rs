@@ -8,7 +8,7 @@ const MOST_PAIRS: usize = 10_000;
 /// What follows from an article's figures.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recomputed<'a> {
-    /// One a figure that was printed for two environments or more, in their order.
+    /// One a figure, with every pair of environments that it was printed for, in their order.
     pub ratios: Vec<(&'a Figure, Vec<PairRatio<'a>>)>,
     /// One a claim; empty where no figure would tell.
     pub claims: Vec<(&'a Claim, Vec<Checked<'a>>)>,
@@ -67,7 +67,7 @@ struct Stated {
 
 /// Computes again what can be.
 pub fn recompute(article: &Published) -> Recomputed<'_> {
-    let ratios = article.figures.iter().filter(|figure| figure.values.len() > 1);
+    let ratios = article.figures.iter();
     let claims = article.claims.iter();
     Recomputed {
         ratios: ratios.map(|figure| (figure, pairs(article, figure))).collect(),

@@ -130,8 +130,42 @@ fn default_size() -> String {
 }
 
 impl Study {
-    /// A shipped study by name, or a file's text by path.
+    /// A shipped study by name, or a file's text by path; several with commas between them are one.
     pub fn named(name: &str) -> Result<Study, LabError> {
+        let mut names = name.split(',').map(str::trim).filter(|name| !name.is_empty());
+        let first = Study::single(names.next().unwrap_or(name))?;
+        names.try_fold(first, |all, name| all.with(Study::single(name)?))
+    }
+
+    /// The cases of both studies, in the time of both.
+    fn with(self, other: Study) -> Result<Study, LabError> {
+        let name = format!("{},{}", self.name, other.name);
+        if self.size != other.size || (!other.commands.is_empty() && self.folder != other.folder) {
+            return Err(LabError::usage(format!("the studies {name} cannot be one"))
+                .because("they differ in size, or carry files from different folders"));
+        }
+        let seconds = |size| Ok::<_, LabError>(format!("{}s", self.budget_s(size)? + other.budget_s(size)?));
+        let (budget, reference_budget) = (seconds(Size::Quick)?, Some(seconds(Size::Reference)?));
+        let mut both = Study { name, budget, reference_budget, ..self };
+        both.title = format!("{}; {}", both.title, other.title);
+        both.about = format!("{}\n\n{}", both.about.trim(), other.about.trim());
+        both.cases.iter_mut().for_each(|case| case.margin = case.margin.or(Some(both.margin)));
+        both.commands.values_mut().for_each(|command| command.margin = command.margin.or(Some(both.margin)));
+        for mut case in other.cases {
+            case.margin.get_or_insert(other.margin);
+            both.cases.push(case);
+        }
+        for (name, mut command) in other.commands {
+            command.margin.get_or_insert(other.margin);
+            both.commands.insert(name, command);
+        }
+        both.published.extend(other.published);
+        both.published.sort();
+        both.published.dedup();
+        Ok(both)
+    }
+
+    fn single(name: &str) -> Result<Study, LabError> {
         if let Some((_, text)) = SHIPPED.iter().find(|(shipped, _)| *shipped == name) {
             return Study::parse(text, name);
         }
@@ -147,10 +181,10 @@ impl Study {
         Err(unlike(LabError::usage(format!("there is no study '{name}'")), name, names, otherwise))
     }
 
-    /// The shipped study of a name; None when it is a user's own.
+    /// The shipped study of a name; None when it is, or holds, a user's own.
     pub fn shipped(name: &str) -> Result<Option<Study>, LabError> {
-        let found = SHIPPED.iter().find(|(shipped, _)| *shipped == name);
-        found.map(|(name, text)| Study::parse(text, name)).transpose()
+        let is_shipped = |name: &str| SHIPPED.iter().any(|(shipped, _)| *shipped == name);
+        name.split(',').all(is_shipped).then(|| Study::named(name)).transpose()
     }
 
     /// Reads a study; `origin` names it in errors.

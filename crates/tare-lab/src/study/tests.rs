@@ -153,3 +153,28 @@ fn what_no_environment_could_measure_is_refused_when_it_is_read() {
     let wrong = refused("[[case]]\nprobe='file.seq'\nparameters={bs='4KB'}");
     assert!(wrong.contains("parameter bs=4KB of file.seq is not a number"), "{wrong}");
 }
+
+#[test]
+fn studies_with_commas_between_them_are_one() {
+    let both = Study::named("process-creation,page-cache").unwrap();
+    let each = ["process-creation", "page-cache"].map(|name| Study::named(name).unwrap());
+    let cases = |study: &Study| study.selected(None, None).unwrap();
+    assert_eq!(cases(&both).len(), each.iter().map(|study| cases(study).len()).sum::<usize>());
+    let margins: Vec<f64> = each.iter().flat_map(cases).map(|selected| selected.margin).collect();
+    assert_eq!(cases(&both).iter().map(|selected| selected.margin).collect::<Vec<_>>(), margins);
+    let seconds = each.iter().map(|study| study.budget_s(Size::Quick).unwrap()).sum::<f64>();
+    assert_eq!(both.budget_s(Size::Quick).unwrap(), seconds);
+    assert_eq!(Study::shipped(&both.name).unwrap().unwrap().published, ["qiita-wsl-guest-native"]);
+}
+
+#[test]
+fn every_article_that_says_how_it_is_measured_again_can_be() {
+    for (name, _) in published::SHIPPED {
+        let redo = published::named(name).unwrap().redo.unwrap();
+        let study = Study::named(&redo.study).unwrap();
+        assert!(study.published.iter().any(|article| article == name), "{name}");
+        for environment in redo.environments {
+            crate::environments::parse(&environment).unwrap();
+        }
+    }
+}

@@ -8,6 +8,7 @@ use tare_data::session::Ending;
 use tare_lab::error::LabError;
 use tare_lab::parse_duration;
 use tare_lab::session::{self, Caller, Overrides, Request};
+use tare_lab::study::published as articles;
 use tare_probes::probe::Size;
 
 use crate::args::Run;
@@ -15,8 +16,11 @@ use crate::failure::Exit;
 use crate::show::{self, published};
 use crate::{invocation, outputs, paths, signals, ui};
 
-pub fn run(args: Run) -> anyhow::Result<ExitCode> {
+pub fn run(mut args: Run) -> anyhow::Result<ExitCode> {
     let began = Instant::now();
+    if let Some(article) = args.like.clone() {
+        like(&mut args, &article)?;
+    }
     outputs::check(&args.view)?;
     let named = args.resume.as_ref().or(args.record.as_ref()).cloned();
     let record = named.unwrap_or_else(|| paths::fresh_record("tare"));
@@ -45,6 +49,22 @@ pub fn run(args: Run) -> anyhow::Result<ExitCode> {
         Ending::BaselineFailed => Exit::Environment.into(),
         _ => shown,
     })
+}
+
+/// Fills in what an article says of how it is measured again, where nothing else was named.
+fn like(args: &mut Run, article: &str) -> Result<(), LabError> {
+    let Some(redo) = articles::named(article)?.redo else {
+        return Err(LabError::usage(format!("{article} does not say how it is measured again"))
+            .hint("name a study, and environments with --in"));
+    };
+    args.study.get_or_insert(redo.study);
+    if args.environments.is_empty() {
+        args.environments = redo.environments;
+    }
+    if !args.view.published.iter().any(|named| named == article) {
+        args.view.published.push(article.to_owned());
+    }
+    Ok(())
 }
 
 fn request(args: &Run, record: &Path, budget_s: Option<f64>) -> Request {
