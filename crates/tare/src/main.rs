@@ -13,6 +13,7 @@ compile_error!(
 mod args;
 mod commands;
 mod failure;
+mod habits;
 mod invocation;
 mod outputs;
 mod page_server;
@@ -24,7 +25,6 @@ mod verbs;
 
 use std::process::ExitCode;
 
-use clap::Parser;
 use tare_lab::host::descriptors;
 
 use crate::args::{Args, Command};
@@ -36,7 +36,8 @@ fn main() -> ExitCode {
         std::process::exit(code);
     }
     descriptors::keep_from_children();
-    let outcome = signals::survive_size_limit().map_err(Into::into).and_then(|()| dispatch(Args::parse()));
+    let outcome =
+        signals::survive_size_limit().map_err(Into::into).and_then(|()| dispatch(habits::arguments()));
     match outcome {
         Ok(code) => code,
         Err(error) => failure::show(&error),

@@ -14,12 +14,15 @@ use tare_probes::probe::Size;
 use crate::args::Run;
 use crate::failure::Exit;
 use crate::show::{self, published};
-use crate::{invocation, outputs, paths, signals, ui};
+use crate::{habits, invocation, outputs, paths, signals, ui};
 
 pub fn run(mut args: Run) -> anyhow::Result<ExitCode> {
     let began = Instant::now();
     if let Some(article) = args.like.clone() {
         like(&mut args, &article)?;
+    }
+    if let Some(error) = args.study.as_deref().and_then(habits::not_a_study) {
+        return Err(error.into());
     }
     outputs::check(&args.view)?;
     let named = args.resume.as_ref().or(args.record.as_ref()).cloned();

@@ -143,3 +143,35 @@ fn a_condition_that_matches_no_cell_is_refused_for_a_resumed_session_too() {
     says(&said, 2, "'slower:container' matches no cell", "", "there is no environment beside the baseline");
     assert_eq!(fs::read(program.path("s.tare")).unwrap(), before);
 }
+
+/// What people type who know other tools is answered with what it is called here.
+#[test]
+fn habits_from_other_tools_lead_somewhere() {
+    let program = Program::new();
+    says(
+        &program.run(&["run", "gvisor?platform=kvm"]),
+        2,
+        "there is no study",
+        "",
+        "tare run --in gvisor?platform=kvm",
+    );
+    says(
+        &program.run(&["run", "file.seq"]),
+        2,
+        "there is no study 'file.seq'",
+        "",
+        "tare run --only 'file.seq'",
+    );
+    for (arguments, instead) in [
+        (["run", "--environment", "native"], "--in"),
+        (["run", "--export-json", "x"], "--export json=FILE"),
+        (["run", "-r", "5"], "--rounds N"),
+        (["compare", "a", "b"], "tare diff"),
+    ] {
+        let said = program.run(&arguments);
+        assert_eq!(said.code, Some(2), "{said:?}");
+        assert!(said.err.contains(instead) && !said.err.contains("as a value"), "{}", said.err);
+    }
+    let said = program.run(&["run", "--nonsense"]);
+    assert!(!said.err.contains("as a value"), "{}", said.err);
+}
