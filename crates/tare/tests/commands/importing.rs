@@ -71,7 +71,7 @@ fn a_refused_file_leaves_nothing_behind() {
         ("cut.txt", "line 30, column"),
         ("other.txt", "line 1, column 1 (byte 0): no known output begins here"),
         ("none.txt", "No such file"),
-        (".", "not a regular file"),
+        (".", "is a directory"),
     ] {
         let said = program.run(&["import", &fixture("dd-c.txt"), name, "--out", "i.tare"]);
         assert_eq!(said.code, Some(5), "{said:?}");

@@ -42,10 +42,8 @@ impl Program {
                 || path.ends_with("begun")
                 || path.extension().is_some_and(|e| e == "tare" || e == "html")
         };
-        files(self.folder.path().to_owned())
-            .filter(|p| !kept(p))
-            .chain(files(self.path("state/tare")))
-            .collect()
+        let all = files(self.folder.path().to_owned()).chain(files(self.path("state/tare")));
+        all.filter(|path| !kept(path)).collect()
     }
 
     /// Processes that run a copy of the program out of this folder, or have it as their root.

@@ -373,17 +373,23 @@ fn a_control_that_differs_stays_in_every_round() {
 
 #[test]
 fn a_hopeless_cell_leaves_its_time_to_others_and_has_what_they_leave() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut arena = FakeArena::new(&[1.0, 1.0, ON_THE_EDGE, 1.0]);
-    arena.noise = vec![1.0, 1.0, 60.0, 14.0];
-    arena.start_ns = vec![1_000_000; 4];
-    let (record, _) = session(&mut arena, folder.path(), None, Some(10.0));
-    let session = read(&record).unwrap().session;
-    let of = |target: &str| rounds_with(&session, target);
-    let (waited, last) =
-        (of("layer0").windows(2).find(|pair| pair[1] > pair[0] + 1).map(<[u32]>::to_vec), of("layer1"));
-    let waited = waited.unwrap_or_else(|| panic!("never waited in {} rounds", of("layer0").len()));
-    assert!(waited[0] >= 26, "its spread is not known before");
-    assert_eq!(last.last().unwrap() + 1, waited[1], "it goes on when the other is decided");
-    assert!(arena.now_ns > 9_500_000_000, "{}", arena.now_ns);
+    let mut waited = 0;
+    // Where such a cell lies by chance, it may look as if it could be decided: each noise is another draw.
+    for noise in [50.0, 60.0, 70.0, 80.0, 90.0] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut arena = FakeArena::new(&[1.0, 1.0, ON_THE_EDGE, 1.0]);
+        arena.noise = vec![1.0, 1.0, noise, 10.0];
+        arena.start_ns = vec![1_000_000; 4];
+        let (record, _) = session(&mut arena, folder.path(), None, Some(10.0));
+        let session = read(&record).unwrap().session;
+        let of = |target: &str| rounds_with(&session, target);
+        assert!(arena.now_ns > 9_500_000_000, "{noise}: {}", arena.now_ns);
+        let (hopeless, last) = (of("layer0"), of("layer1"));
+        if let Some(pair) = hopeless.windows(2).find(|pair| pair[1] > pair[0] + 1) {
+            assert!(pair[0] >= 26, "its spread is not known before");
+            assert_eq!(last.last().unwrap() + 1, pair[1], "it goes on when the other is decided");
+            waited += 1;
+        }
+    }
+    assert!(waited >= 3, "waited in {waited} of 5 sessions");
 }
