@@ -1,6 +1,7 @@
 //! What the views have in common: the header, legend, checks and warnings around a table.
 
 use tare_analysis::findings::{Findings, Row};
+use tare_analysis::verdicts::rows::MARGIN;
 use tare_analysis::verdicts::verdict::is_decided;
 use tare_data::session::{Ending, PlannedCase, Session};
 use tare_data::shell::quoted;
@@ -37,10 +38,17 @@ pub fn heading(session: &Session, findings: &Findings, elapsed_s: Option<f64>) -
         false => format!("{study}: {} against {baseline}", subjects.join(", ")),
     };
     let elapsed_s = elapsed_s.or_else(|| measured_s(session));
-    let effort: Vec<String> = elapsed_s.map(duration).into_iter().chain([rounds(findings)]).collect();
+    let effort = elapsed_s.map(duration).into_iter().chain([rounds(findings)]);
+    let effort: Vec<String> = effort.chain(unusual_margin(&session.plan.cases)).collect();
     let machine = machine(session).join(", ");
     let effort = effort.join(", ");
     vec![compared, if machine.is_empty() { effort } else { format!("{machine}; {effort}") }]
+}
+
+/// `margin 0.5 %`, where that is not the usual one.
+fn unusual_margin(cases: &[PlannedCase]) -> Option<String> {
+    let is_usual = |case: &PlannedCase| (case.margin - MARGIN).abs() < 1e-9;
+    (!cases.iter().all(is_usual)).then(|| format!("margin {}", margins(cases)))
 }
 
 /// Processor, kernel and file system, as far as the record knows them.

@@ -64,6 +64,7 @@ pub enum Command {
   tare run --like qiita-wsl-rtt                     what an article measured, with its figures beside
   tare run filesystems --quick --in gvisor          a shipped study, in five minutes
   tare run full --budget 20m                        all probes, for twenty minutes
+  tare run --only sys.getppid --margin 0.5%         find slowdowns below 2 %
   tare run --resume tare-2026-01-31T12-00.tare      continue a session that broke off
   tare run --fail-if 'slower:gvisor:sys.*>30'       exit with 6 if system calls are more than 30x slower")]
 pub struct Run {
@@ -117,7 +118,7 @@ pub struct Run {
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
     /// Continue a session that broke off or ran out of time.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["study", "environments", "only", "places", "rounds", "seed", "record", "reference", "quick"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["study", "environments", "only", "places", "rounds", "seed", "record", "reference", "quick", "margin"])]
     pub resume: Option<PathBuf>,
     /// Continue a record that did not begin on this machine, and run the commands and environments that it names.
     #[arg(long, requires = "resume")]
@@ -212,6 +213,10 @@ pub struct View {
     /// Show every metric, by families, and how its rounds are distributed.
     #[arg(long)]
     pub wide: bool,
+    /// Up to this difference a slowdown counts as the same, in place of each case's own margin (2 % unless the study sets
+    /// another). Conditions of --fail-if go by the margins of the record.
+    #[arg(long, value_name = "PERCENT", value_parser = plan::parse_percent)]
+    pub margin: Option<f64>,
     /// Correct for many cells by Holm's method instead of Benjamini and Hochberg's: fewer differences, with more
     /// certainty.
     #[arg(long)]

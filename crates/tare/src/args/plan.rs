@@ -29,6 +29,9 @@ pub struct Plan {
     /// The difference that shall be found.
     #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = parse_percent)]
     pub effect: f64,
+    /// Up to this difference a slowdown counts as the same, as for 'tare run' [default: each case's own margin].
+    #[arg(long, value_name = "PERCENT", value_parser = parse_percent)]
+    pub margin: Option<f64>,
     /// Scratch folder, on a disk, in which environments are built; emptied afterwards.
     #[arg(long, value_name = "FOLDER")]
     pub scratch: Option<PathBuf>,
@@ -38,7 +41,7 @@ pub struct Plan {
 }
 
 /// A share of one, from 0.01 % to 10000 %.
-fn parse_percent(text: &str) -> Result<f64, String> {
+pub(crate) fn parse_percent(text: &str) -> Result<f64, String> {
     let share = text.strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
     let share = share.map(|percent| percent / 100.0).filter(|share| (1e-4..=100.0).contains(share));
     share.ok_or_else(|| "a difference is a percentage, e.g. 5% or 0.5%".into())

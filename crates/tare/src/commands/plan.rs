@@ -30,7 +30,8 @@ pub fn run(args: &Plan) -> anyhow::Result<ExitCode> {
     if record.is_none() && session.ending == Ending::Interrupted {
         return Ok(Exit::Interrupted.into());
     }
-    let forecasts = forecast(&session, args.effect.ln_1p(), &tare_analysis::Options::default());
+    let options = tare_analysis::Options { margin: args.margin.map(f64::ln_1p), ..Default::default() };
+    let forecasts = forecast(&session, args.effect.ln_1p(), &options);
     if forecasts.is_empty() {
         let nothing = LabError::new(ErrorKind::Usage, "there is nothing to plan with")
             .because("no environment has six rounds beside the baseline's")
@@ -53,17 +54,11 @@ fn pilot(args: &Plan) -> anyhow::Result<Session> {
         study: args.study.clone(),
         environments: args.environments.clone(),
         baseline: args.against.clone(),
-        controls: Vec::new(),
         only: args.only.clone(),
         places: args.places.clone(),
-        peers: Vec::new(),
-        hops: false,
-        size: None,
         rounds: Some(PILOT_ROUNDS),
-        budget_s: None,
-        seed: None,
         record: folder.path().join("pilot.tare"),
-        conditions: Vec::new(),
+        ..Request::default()
     };
     let mut progress = ui::Progress::new();
     let recorded = session::begin(request, &setting, &caller, &mut progress);

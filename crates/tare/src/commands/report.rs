@@ -30,8 +30,8 @@ pub fn run(args: Report) -> anyhow::Result<ExitCode> {
         anstream::eprintln!("note: the record breaks off in line {line}; what was recorded before is shown");
     }
     let Some(other) = &args.beside else {
-        return session::show(&recording.session, &args.view, record, None);
+        return session::show(recording.session, &args.view, record, None);
     };
-    ui::print(imported::beside(&recording.session, record, &args, other)?)?;
+    ui::print(imported::beside(recording.session, record, &args, other)?)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -46,7 +46,7 @@ pub fn run(mut args: Run) -> anyhow::Result<ExitCode> {
     let mut view = args.view.clone();
     view.published.extend(recorded.published);
     let elapsed_s = began.elapsed().as_secs_f64();
-    let shown = show::session::show(&recording.session, &view, &recorded.record, Some(elapsed_s))?;
+    let shown = show::session::show(recording.session, &view, &recorded.record, Some(elapsed_s))?;
     Ok(match recorded.ending {
         Ending::Interrupted => Exit::Interrupted.into(),
         Ending::BaselineFailed => Exit::Environment.into(),
@@ -87,6 +87,7 @@ fn request(args: &Run, record: &Path, budget_s: Option<f64>) -> Request {
         },
         rounds: args.rounds,
         budget_s,
+        margin: args.view.margin.map(f64::ln_1p),
         seed: args.seed,
         record: record.to_owned(),
         conditions: args.view.fail_if.clone(),

@@ -65,16 +65,10 @@ fn request(args: &SelfTest, budget_s: Option<f64>) -> Request {
         study: Some("quick".to_owned()),
         environments: args.shares.iter().map(slower).collect(),
         baseline: args.against.clone(),
-        controls: Vec::new(),
         only: args.only.clone(),
-        places: Vec::new(),
-        peers: Vec::new(),
-        hops: false,
-        size: None,
-        rounds: None,
         budget_s,
         seed: args.seed,
         record: args.record.clone().unwrap_or_else(|| paths::fresh_record("tare-selftest")),
-        conditions: Vec::new(),
+        ..Request::default()
     }
 }

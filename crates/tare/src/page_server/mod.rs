@@ -188,8 +188,8 @@ fn refuse(stream: &mut TcpStream, refusal: Refusal) {
 
 fn page(server: &Server) -> Result<String, LabError> {
     let (session, goes_on) = server.live.session();
-    let Some(session) = session else { return Ok(html::waiting(&server.record)) };
-    let findings = session::findings(&session, &server.view)?;
+    let Some(mut session) = session else { return Ok(html::waiting(&server.record)) };
+    let findings = session::findings(&mut session, &server.view)?;
     let again = again(&session);
     let options =
         html::Options { record: Some(&server.record), again: Some(&again), live: goes_on, beside: None };

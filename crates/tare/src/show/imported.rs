@@ -37,14 +37,15 @@ pub fn alone(imports: &ImportedRecord, record: &Path, args: &Report) -> Result<S
 
 /// A session's findings, and below them what another record holds about the same metrics; on its page too, where the
 /// view wants one.
-pub fn beside(session: &Session, record: &Path, args: &Report, other: &Path) -> Result<String, LabError> {
+pub fn beside(mut session: Session, record: &Path, args: &Report, other: &Path) -> Result<String, LabError> {
     let Contents::Imported(imports) = tare_record::open(other)? else {
         let what = format!("{} is a session, not an import", other.display());
         return Err(LabError::new(ErrorKind::Usage, what)
             .because("rounds of two sessions cannot be paired: they ran at different times")
             .hint("--beside takes a record made by tare import; tare diff compares two sessions"));
     };
-    let findings = findings(session, &args.view)?;
+    let findings = findings(&mut session, &args.view)?;
+    let session = &session;
     let found = imported::beside(session, &findings, &imports.imported);
     if let Some(file) = &args.view.html {
         write_page(file, session, &findings, record, Some(&found))?;

@@ -19,26 +19,36 @@ use crate::show::again::again;
 use crate::show::published;
 use crate::{outputs, ui};
 
-/// Findings of a session, with the values of articles beside them.
-pub fn findings(session: &Session, view: &View) -> Result<Findings, LabError> {
-    let ratios = tare_analysis::gate::ratios(&view.fail_if);
-    let options = tare_analysis::Options { strict: view.strict, ratios, ..Default::default() };
-    let mut findings = tare_analysis::findings(session, &options);
+/// Findings of a session as it is to be shown, with the values of articles beside them.
+pub fn findings(session: &mut Session, view: &View) -> Result<Findings, LabError> {
+    if let Some(share) = view.margin {
+        session.plan.cases.iter_mut().for_each(|case| case.margin = share.ln_1p());
+    }
+    let mut findings = found(session, view);
     place_beside(&mut findings, session, &published::beside(session, view)?);
     Ok(findings)
+}
+
+fn found(session: &Session, view: &View) -> Findings {
+    let ratios = tare_analysis::gate::ratios(&view.fail_if);
+    let options = tare_analysis::Options { strict: view.strict, ratios, ..Default::default() };
+    tare_analysis::findings(session, &options)
 }
 
 /// Prints the findings of a session as a view wants them, writes its files, and checks its conditions. The same for an old
 /// record and a session that just ended (then how long it took is given), which gets the page beside its record, unless
 /// another form or another page was chosen.
 pub fn show(
-    session: &Session,
+    mut session: Session,
     view: &View,
     record: &Path,
     elapsed_s: Option<f64>,
 ) -> anyhow::Result<ExitCode> {
-    let findings = findings(session, view)?;
-    let outcome = judged(session, &findings, &view.fail_if)?;
+    // A margin to look at opens no gate.
+    let of_gate = (view.margin.is_some() && !view.fail_if.is_empty()).then(|| found(&session, view));
+    let findings = findings(&mut session, view)?;
+    let session = &session;
+    let outcome = judged(session, of_gate.as_ref().unwrap_or(&findings), &view.fail_if)?;
     let mut view = view.clone();
     match &view.html {
         Some(file) => write_page(file, session, &findings, record, None)?,

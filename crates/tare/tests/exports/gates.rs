@@ -36,6 +36,18 @@ fn what_is_beyond_the_baseline_may_be_within_the_ratio() {
 }
 
 #[test]
+fn a_margin_to_look_at_is_in_the_head_and_meets_no_condition() {
+    let program = with_record(Made { cost: 1.1, ..USUAL });
+    let said = program.run(&["report", "s.tare", "--margin", "20%", "--fail-if", "slower"]);
+    assert!(said.out.contains("margin 20 %") && said.out.contains("size unclear"), "{said:?}");
+    assert_eq!(said.code, Some(6), "the record's margin holds: {said:?}");
+    assert!(!program.run(&["report", "s.tare"]).out.contains("margin"), "the usual one is not named");
+    let json = program.run(&["report", "s.tare", "--margin", "0.5%", "--json"]).json();
+    assert!((json["rows"][0]["margin"].as_f64().unwrap() - 1.005).abs() < 1e-12);
+    assert_eq!(program.run(&["report", "s.tare", "--margin", "2"]).code, Some(2));
+}
+
+#[test]
 fn a_condition_that_matches_nothing_is_a_mistake() {
     let (code, err) = gated(USUAL, &["slower:gvisor"]);
     assert_eq!(code, Some(2));

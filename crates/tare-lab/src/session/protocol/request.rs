@@ -14,7 +14,7 @@ use crate::study::{SelectedCase, Study, select};
 const QUICK_S: f64 = 300.0;
 
 /// A session to begin. Texts are as a person writes them.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Request {
     /// A shipped study or a TOML file. `quick` unless given, or `full` where `only` selects.
     pub study: Option<String>,
@@ -37,6 +37,8 @@ pub struct Request {
     pub rounds: Option<u32>,
     /// The study's unless given.
     pub budget_s: Option<f64>,
+    /// Instead of every case's own margin: ln of the largest ratio that still counts as the same.
+    pub margin: Option<f64>,
     /// A fresh one unless given.
     pub seed: Option<u64>,
     /// Where the record goes; no file may be there.
@@ -76,7 +78,8 @@ impl Request {
         let selected = select(study.selected(places, self.size)?, &self.only)?;
         let peers = Peers::read(&self.peers)?;
         let selected = peers.instead(selected);
-        let selected = if self.hops { with_hops(selected)? } else { selected };
+        let mut selected = if self.hops { with_hops(selected)? } else { selected };
+        selected.iter_mut().for_each(|case| case.margin = self.margin.unwrap_or(case.margin));
         let budget_s = match (self.rounds, self.budget_s) {
             (Some(_), _) => None,
             (None, Some(budget_s)) => Some(budget_s),

@@ -36,20 +36,13 @@ fn attempt(
 
 fn begun(folder: &Path, subject: &str, condition: &str) -> LabError {
     let request = Request {
-        study: None,
         environments: vec![subject.into()],
         baseline: "native".into(),
-        controls: Vec::new(),
         only: vec!["null".into()],
-        places: Vec::new(),
-        peers: Vec::new(),
-        hops: false,
-        size: None,
         rounds: Some(6),
-        budget_s: None,
-        seed: None,
         record: folder.join("new.tare"),
         conditions: vec![Condition::of_one(condition).unwrap()],
+        ..Request::default()
     };
     let error = attempt(folder, |setting, caller| begin(request, setting, caller, &mut Unobserved));
     assert!(!folder.join("new.tare").exists());
@@ -84,6 +77,17 @@ fn a_condition_that_can_match_no_cell_is_refused_before_anything_is_measured() {
         assert_eq!(error.kind, ErrorKind::Usage, "{error}");
         assert!(error.to_string().contains("'slower:elsewhere' matches no cell"), "{error}");
     }
+}
+
+#[test]
+fn a_margin_that_was_chosen_holds_for_every_case() {
+    let margins = |margin| {
+        let request = Request { study: Some("developer".into()), margin, ..Request::default() };
+        let selected = request.select().unwrap().selected;
+        selected.iter().map(|case| case.margin).collect::<Vec<_>>()
+    };
+    assert!(margins(None).iter().all(|margin| (margin - 1.05f64.ln()).abs() < 1e-12));
+    assert!(margins(Some(0.005)).iter().all(|margin| *margin == 0.005));
 }
 
 #[test]
