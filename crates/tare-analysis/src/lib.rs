@@ -9,6 +9,7 @@
 // Tests may read files and clocks.
 #![cfg_attr(test, allow(clippy::disallowed_methods, clippy::disallowed_types))]
 
+pub mod across;
 pub mod change;
 pub mod facts;
 pub mod findings;

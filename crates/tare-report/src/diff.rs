@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use tare_analysis::change::facts::ChangedFact;
-use tare_analysis::change::{Change, ChangedCell, ChangedRow, Changes, Cost};
+use tare_analysis::change::{Change, ChangedCell, ChangedRow, Changes, Cost, Factor};
 use tare_analysis::gate::Outcome;
 use tare_data::session::Session;
 
@@ -11,7 +11,7 @@ use crate::text::{clean, columns, listed, wrap};
 
 /// Name of the JSON document's format, and its version: raised when a field is changed or removed.
 const SCHEMA: &str = "tare-diff";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// Facts beyond this many are counted, unless all are wanted.
 const MOST_FACTS: usize = 16;
 
@@ -32,14 +32,14 @@ fn change_word(change: Change) -> &'static str {
     match change {
         Change::Regressed => "regressed",
         Change::Improved => "improved",
-        Change::Within => "no change seen",
+        Change::Unchanged => "unchanged",
         Change::Inconclusive => "inconclusive",
     }
 }
 
 const NOTE: &str = "Slowdowns are compared, each paired within its own session; values of different sessions are not. \
-regressed, improved = the intervals are apart by more than the margin; no change seen = they are not, which does not \
-prove that nothing changed; [ ] = 95 % confidence interval.";
+regressed, improved = by more than the margin; unchanged = shown to be within it; [ ] = 95 % confidence interval. What \
+differs from one session to the next is in a change as well: tare pool shows how much that is.";
 
 fn slowdown(cost: &Cost) -> String {
     format!("{} {}", ratio(cost.ratio), ratio_interval(cost.low, cost.high, cost.ratio))
@@ -54,10 +54,12 @@ fn row_texts(row: &ChangedRow, cell: &ChangedCell) -> [String; 4] {
     };
     let shown = |one: &Option<Cost>| one.as_ref().map_or("-".into(), slowdown);
     match cell {
-        ChangedCell::Compared { old, new, change, apart } => {
-            let apart = apart.filter(|_| matches!(change, Change::Regressed | Change::Improved));
-            let apart = apart.map(|factor| format!(" by {} or more", ratio(factor))).unwrap_or_default();
-            [label, slowdown(old), slowdown(new), format!("{}{apart}", change_word(*change))]
+        ChangedCell::Compared { old, new, change, factor } => {
+            let by = factor.map(|Factor { ratio: by, low, high }| {
+                format!(" {} {}", ratio(by), ratio_interval(low, high, by))
+            });
+            let change = format!("{}{}", change_word(*change), by.unwrap_or_default());
+            [label, slowdown(old), slowdown(new), change]
         }
         ChangedCell::NotComparable { reason, old, new } => {
             [label, shown(old), shown(new), format!("not comparable: {}", clean(reason))]
@@ -177,7 +179,7 @@ pub fn markdown(diff: &Diff) -> String {
 
 /// One record in the JSON document.
 #[derive(Serialize)]
-struct Record<'a> {
+pub(crate) struct Record<'a> {
     file: &'a str,
     study: &'a str,
     started: &'a str,
@@ -210,7 +212,7 @@ pub fn json(diff: &Diff) -> String {
     crate::json::escaping::escaped(&document) + "\n"
 }
 
-fn record_of<'a>((session, file): (&'a Session, &'a str)) -> Record<'a> {
+pub(crate) fn record_of<'a>((session, file): (&'a Session, &'a str)) -> Record<'a> {
     let header = &session.header;
     Record {
         file,
@@ -275,8 +277,10 @@ mod tests {
     #[test]
     fn json_has_every_cell_and_fact() {
         let read: serde_json::Value = serde_json::from_str(&shown(json)).unwrap();
-        assert_eq!((&read["schema"], &read["version"]), (&"tare-diff".into(), &1.into()));
-        assert_eq!(read["rows"][0]["cells"][1]["compared"]["change"], "regressed");
+        assert_eq!((&read["schema"], &read["version"]), (&"tare-diff".into(), &2.into()));
+        let cell = &read["rows"][0]["cells"][1]["compared"];
+        assert_eq!(cell["change"], "regressed");
+        assert!((cell["factor"]["ratio"].as_f64().unwrap() - 29.0 / 24.1).abs() < 0.01, "{cell}");
         assert!(
             read["rows"][2]["cells"][0]["not_comparable"]["reason"].as_str().unwrap().contains("definitions")
         );

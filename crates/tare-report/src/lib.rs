@@ -19,6 +19,7 @@ pub mod json;
 pub mod markdown;
 mod notes;
 pub mod number;
+pub mod pool;
 pub mod progress;
 pub mod published;
 pub(crate) mod sparkline;

@@ -45,7 +45,12 @@ impl Standing {
     /// Of a comparison.
     pub(crate) fn of_comparison(comparison: &Comparison) -> Standing {
         let few_starts = comparison.starts.is_some_and(|shared| (shared.starts as usize) < FEWEST_STARTS);
-        match comparison.verdict {
+        Standing::of_verdict(comparison.verdict, few_starts)
+    }
+
+    /// Of a verdict, where the starts behind it are few or not.
+    pub(crate) fn of_verdict(verdict: Verdict, few_starts: bool) -> Standing {
+        match verdict {
             Verdict::Slower => Standing::Slower,
             Verdict::Faster => Standing::Faster,
             Verdict::SlightlySlower => Standing::SlightlySlower,

@@ -3,6 +3,8 @@
 // Tests of documents read this file by its path.
 #[path = "args/plan.rs"]
 mod plan;
+#[path = "args/pool.rs"]
+mod pool;
 
 use std::path::PathBuf;
 
@@ -11,6 +13,7 @@ use tare_analysis::gate::Condition;
 use tare_report::exports::{self, EXPORTS, Export};
 
 pub use self::plan::Plan;
+pub use self::pool::Pool;
 
 /// Measures how much slower programs run inside containers, sandboxes and virtual machines.
 ///
@@ -39,6 +42,7 @@ pub enum Command {
     Report(Report),
     Import(Import),
     Diff(Diff),
+    Pool(Pool),
     List(List),
     Show(Show),
     Check(Check),

@@ -52,6 +52,7 @@ fn dispatch(args: Args) -> anyhow::Result<ExitCode> {
         Command::Report(report) => commands::report::run(report),
         Command::Import(import) => commands::import::run(import),
         Command::Diff(diff) => commands::diff::run(diff),
+        Command::Pool(pool) => commands::pool::run(&pool),
         Command::List(list) => commands::list::run(list),
         Command::Show(show) => commands::show::run(show),
         Command::Check(check) => commands::check::run(check),

@@ -1,7 +1,8 @@
 //! Change over time: what layers cost in an older record and in a newer one, and what the two say together.
 //!
-//! Figures of different days are never paired. What is compared is each record's own ratio, which was paired within
-//! its session, with the interval that it has there.
+//! Values of different days are never paired. What is compared is each record's own ratio, which was paired within
+//! its session. The interval of the change is made of the two intervals that they have there (MOVER: Zou and Donner
+//! 2008), and a change among many cells is claimed only where Benjamini and Hochberg's procedure keeps it.
 
 pub mod facts;
 
@@ -13,7 +14,10 @@ use tare_data::session::{Plan, Role, Session};
 use crate::change::facts::{ChangedFact, changed_facts};
 use crate::findings::{Cell, Comparison, Findings, Missing, Row, Verdict};
 use crate::gate::{Answer, Condition, Kind, Outcome, TargetNames, strongest};
+use crate::statistics::multiplicity::{FALSE_SHARE, benjamini_hochberg, holm};
+use crate::statistics::normal::{Z_975, upper_tail};
 use crate::verdicts::rows::MARGIN;
+use crate::verdicts::stopping::ALPHA;
 use crate::verdicts::verdict::Margin;
 
 /// A record as one side of the comparison.
@@ -23,16 +27,16 @@ pub struct Side<'a> {
     pub findings: &'a Findings,
 }
 
-/// What two intervals say of a change. They are 95 % intervals of different sessions.
+/// What two records say of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
-    /// The new interval lies above the old one by more than the margin.
+    /// The interval of the change lies above 1 by more than the margin.
     Regressed,
-    /// The new interval lies below the old one by more than the margin.
+    /// The interval of the change lies below 1 by more than the margin.
     Improved,
-    /// Each estimate lies within the other's interval, or both intervals together span no more than the margin.
-    Within,
+    /// The interval of the change lies within the margin.
+    Unchanged,
     Inconclusive,
 }
 
@@ -80,48 +84,70 @@ pub enum ChangedCell {
         old: Cost,
         new: Cost,
         change: Change,
-        /// How far the intervals are apart, as a factor of at least 1; none where they touch.
-        apart: Option<f64>,
+        /// By what the old slowdown has to be multiplied to give the new one; none where a record has no interval.
+        factor: Option<Factor>,
     },
     /// There is no pair of ratios, or none that means the same.
     NotComparable { reason: String, old: Option<Cost>, new: Option<Cost> },
 }
 
-/// What two costs say of a change. A control that is off makes both a change and sameness harder to claim.
-pub fn change(old: &Cost, new: &Cost, margin: Margin) -> Change {
-    let is_interval = |cost: &Cost| cost.low > 0.0 && cost.low <= cost.high && cost.high.is_finite();
-    if !is_interval(old) || !is_interval(new) {
-        return Change::Inconclusive;
+/// The new slowdown over the old one, with its 95 % interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Factor {
+    pub ratio: f64,
+    pub low: f64,
+    pub high: f64,
+}
+
+impl Factor {
+    /// None where a cost has no interval.
+    pub fn of(old: &Cost, new: &Cost) -> Option<Factor> {
+        let is_interval = |cost: &Cost| {
+            let ordered = 0.0 < cost.low && cost.low <= cost.ratio && cost.ratio <= cost.high;
+            ordered && cost.high.is_finite()
+        };
+        if !is_interval(old) || !is_interval(new) {
+            return None;
+        }
+        let change = (new.ratio / old.ratio).ln();
+        let below = f64::hypot((new.ratio / new.low).ln(), (old.high / old.ratio).ln());
+        let above = f64::hypot((new.high / new.ratio).ln(), (old.ratio / old.low).ln());
+        Some(Factor { ratio: change.exp(), low: (change - below).exp(), high: (change + above).exp() })
     }
-    let holds = |cost: &Cost, ratio: f64| (cost.low..=cost.high).contains(&ratio);
-    let span = (old.high.max(new.high) / old.low.min(new.low)).ln();
-    if (new.low / old.high).ln() > margin.beyond() {
+
+    /// Two-sided p of "the slowdown has changed by no more than this", which is the logarithm of a ratio.
+    fn p_beyond(&self, edge: f64) -> f64 {
+        let change = self.ratio.ln();
+        let side = if change > 0.0 { self.ratio / self.low } else { self.high / self.ratio };
+        let error = (side.ln() / Z_975).max(f64::MIN_POSITIVE);
+        (2.0 * upper_tail((change.abs() - edge) / error)).min(1.0)
+    }
+}
+
+/// What the interval of a change says. A control that is off makes both a change and sameness harder to claim.
+pub fn change(factor: Factor, margin: Margin) -> Change {
+    let (low, high) = (factor.low.ln(), factor.high.ln());
+    if low > margin.beyond() {
         Change::Regressed
-    } else if (old.low / new.high).ln() > margin.beyond() {
+    } else if high < -margin.beyond() {
         Change::Improved
-    } else if span <= margin.within() || (holds(old, new.ratio) && holds(new, old.ratio)) {
-        Change::Within
+    } else if -margin.within() <= low && high <= margin.within() {
+        Change::Unchanged
     } else {
         Change::Inconclusive
     }
 }
 
-/// How far two intervals are apart.
-fn apart(old: &Cost, new: &Cost) -> Option<f64> {
-    let factor = (new.low / old.high).max(old.low / new.high);
-    (factor.is_finite() && factor > 1.0).then_some(factor)
-}
-
 /// Puts two records beside each other.
 pub fn changes(old: Side<'_>, new: Side<'_>) -> Changes {
-    let targets = targets(old.session, new.session);
+    let targets = subjects(&[new.session, old.session]);
     let keyed = |findings: &'_ Findings| -> BTreeMap<(String, String), usize> {
         let rows = findings.rows.iter().enumerate();
         rows.map(|(at, row)| ((row.case.clone(), row.metric.name.clone()), at)).collect()
     };
     let (old_rows, new_rows) = (keyed(old.findings), keyed(new.findings));
     let key = |row: &Row| (row.case.clone(), row.metric.name.clone());
-    let mut rows: Vec<ChangedRow> = Vec::new();
+    let mut rows: Vec<(ChangedRow, Margin)> = Vec::new();
     for row in &new.findings.rows {
         let of_old = old_rows.get(&key(row)).map(|at| &old.findings.rows[*at]);
         rows.push(changed_row(old, new, of_old, Some(row), &targets));
@@ -129,15 +155,37 @@ pub fn changes(old: Side<'_>, new: Side<'_>) -> Changes {
     for row in old.findings.rows.iter().filter(|row| !new_rows.contains_key(&key(row))) {
         rows.push(changed_row(old, new, Some(row), None, &targets));
     }
+    let (mut rows, margins): (Vec<ChangedRow>, Vec<Margin>) = rows.into_iter().unzip();
+    confirm(&mut rows, &margins);
     Changes { targets, rows, facts: changed_facts(old.session, new.session) }
 }
 
-/// Subjects of either record, by name; the newer record's order first.
-fn targets(old: &Session, new: &Session) -> Vec<Target> {
+/// Leaves the changes that their family bears out, headline cells and further metrics each by themselves: a cell by itself
+/// misses one time in twenty, and there are many.
+fn confirm(rows: &mut [ChangedRow], margins: &[Margin]) {
+    for headline in [true, false] {
+        let mut family: Vec<(&mut Change, f64)> = Vec::new();
+        for (row, margin) in rows.iter_mut().zip(margins).filter(|(row, _)| row.headline == headline) {
+            for cell in &mut row.cells {
+                if let ChangedCell::Compared { change, factor: Some(factor), .. } = cell {
+                    family.push((change, factor.p_beyond(margin.beyond())));
+                }
+            }
+        }
+        let p: Vec<f64> = family.iter().map(|(_, p)| *p).collect();
+        for ((change, _), kept) in family.into_iter().zip(benjamini_hochberg(&p, FALSE_SHARE)) {
+            if !kept && matches!(change, Change::Regressed | Change::Improved) {
+                *change = Change::Inconclusive;
+            }
+        }
+    }
+}
+
+/// Subjects of some records, by name, in the order in which they first occur.
+pub(crate) fn subjects(sessions: &[&Session]) -> Vec<Target> {
     let mut targets: Vec<Target> = Vec::new();
-    for target in
-        new.plan.targets.iter().chain(&old.plan.targets).filter(|target| target.role == Role::Subject)
-    {
+    let all = sessions.iter().flat_map(|session| &session.plan.targets);
+    for target in all.filter(|target| target.role == Role::Subject) {
         if targets.iter().all(|known| known.name != target.name) {
             targets.push(Target { name: target.name.clone(), specification: target.specification.clone() });
         }
@@ -151,27 +199,28 @@ fn changed_row(
     old_row: Option<&Row>,
     new_row: Option<&Row>,
     targets: &[Target],
-) -> ChangedRow {
+) -> (ChangedRow, Margin) {
     let row = new_row.or(old_row).expect("a row stands in one of the records");
     let objection = objection(old, new, old_row, new_row);
-    let margin = margin(old, new, old_row, new_row);
+    let margin = margin(&[(old, old_row), (new, new_row)]);
     let cells = targets.iter().map(|target| {
         let of_old = cell(old, old_row, &target.name);
         let of_new = cell(new, new_row, &target.name);
         changed_cell(of_old, of_new, objection.as_deref(), margin)
     });
-    ChangedRow {
+    let changed = ChangedRow {
         case: row.case.clone(),
         probe: row.probe.clone(),
         label: row.label.clone(),
         metric: row.metric.name.clone(),
         headline: row.headline,
         cells: cells.collect(),
-    }
+    };
+    (changed, margin)
 }
 
 /// An environment's cell of a row; none where the record has no such row or environment.
-fn cell<'a>(side: Side<'a>, row: Option<&'a Row>, target: &str) -> Option<&'a Cell> {
+pub(crate) fn cell<'a>(side: Side<'a>, row: Option<&'a Row>, target: &str) -> Option<&'a Cell> {
     let at = side.findings.subjects.iter().position(|name| name == target)?;
     row?.cells.get(at)
 }
@@ -186,7 +235,9 @@ fn changed_cell(
     let reason = objection.map(str::to_owned).or_else(|| missing(old, "old")).or_else(|| missing(new, "new"));
     match (reason, old_cost, new_cost) {
         (None, Some(old), Some(new)) => {
-            ChangedCell::Compared { change: change(&old, &new, margin), apart: apart(&old, &new), old, new }
+            let factor = Factor::of(&old, &new);
+            let change = factor.map_or(Change::Inconclusive, |factor| change(factor, margin));
+            ChangedCell::Compared { old, new, change, factor }
         }
         (reason, old, new) => {
             let reason = reason.unwrap_or_else(|| "it is observed, never judged".into());
@@ -195,7 +246,7 @@ fn changed_cell(
     }
 }
 
-fn cost(cell: &Cell) -> Option<Cost> {
+pub(crate) fn cost(cell: &Cell) -> Option<Cost> {
     let Cell::Compared(comparison) = cell else { return None };
     let Comparison { ratio, low, high, rounds, verdict, .. } = **comparison;
     Some(Cost { ratio, low, high, rounds, verdict })
@@ -215,7 +266,12 @@ fn missing(cell: Option<&Cell>, record: &str) -> Option<String> {
 }
 
 /// Why the ratios of a row do not mean the same in both records.
-fn objection(old: Side, new: Side, old_row: Option<&Row>, new_row: Option<&Row>) -> Option<String> {
+pub(crate) fn objection(
+    old: Side,
+    new: Side,
+    old_row: Option<&Row>,
+    new_row: Option<&Row>,
+) -> Option<String> {
     let (old_row, new_row) = (old_row?, new_row?);
     let baseline = |side: Side<'_>| side.session.baseline().map(|target| target.specification.clone());
     let (then, now) = (baseline(old), baseline(new));
@@ -232,67 +288,99 @@ fn objection(old: Side, new: Side, old_row: Option<&Row>, new_row: Option<&Row>)
     (old_row.metric != new_row.metric).then(|| "the metric is read otherwise".into())
 }
 
-/// The wider margin of the two records, raised for changes to what either session called a difference where there is
-/// none.
-fn margin(old: Side, new: Side, old_row: Option<&Row>, new_row: Option<&Row>) -> Margin {
-    let planned = |side: Side<'_>, row: Option<&Row>| {
+/// The widest margin of some records, raised for changes to what any of their sessions called a difference where there
+/// is none.
+pub(crate) fn margin(sides: &[(Side, Option<&Row>)]) -> Margin {
+    let planned = |(side, row): &(Side<'_>, Option<&Row>)| {
         let case = side.session.plan.cases.iter().find(|case| Some(&case.id) == row.map(|row| &row.case));
         case.map(|case| case.margin).filter(|margin| margin.is_finite() && *margin > 0.0)
     };
-    let control = |row: Option<&Row>| {
-        let cost = cost(row?.control.as_ref()?)?;
+    let control = |(_, row): &(Side<'_>, Option<&Row>)| {
+        let cost = cost(row.as_ref()?.control.as_ref()?)?;
         (!(cost.low..=cost.high).contains(&1.0))
             .then(|| cost.ratio.ln().abs())
             .filter(|floor| floor.is_finite())
     };
-    let margins = [planned(old, old_row), planned(new, new_row)].into_iter().flatten().reduce(f64::max);
-    let floors = [control(old_row), control(new_row)].into_iter().flatten();
-    floors.fold(Margin::plain(margins.unwrap_or(MARGIN)), Margin::raised)
+    let margin = sides.iter().filter_map(planned).reduce(f64::max).unwrap_or(MARGIN);
+    sides.iter().filter_map(control).fold(Margin::plain(margin), Margin::raised)
 }
 
 impl ChangedCell {
-    /// What a condition says of a cell of two records.
-    pub fn answer(&self, condition: &Condition) -> Answer {
-        let ChangedCell::Compared { old, new, change, .. } = self else {
+    /// What a condition says of a cell of two records. `is_beyond`: the change is shown to be beyond its ratio.
+    fn answer(&self, condition: &Condition, is_beyond: bool) -> Answer {
+        let ChangedCell::Compared { change, factor, .. } = self else {
             return if condition.kind == Kind::Missing { Answer::Trips } else { Answer::Missing };
         };
         match (condition.kind, condition.beyond) {
             (Kind::Missing, _) => Answer::Passes,
             (Kind::Undecided, _) if *change == Change::Inconclusive => Answer::Trips,
             (Kind::Undecided, _) => Answer::Passes,
-            (Kind::Regressed, Some(ratio)) if new.high / old.low <= ratio => Answer::Passes,
-            (Kind::Regressed, Some(ratio)) if *change == Change::Regressed && new.low / old.high > ratio => {
-                Answer::Trips
+            (Kind::Regressed, Some(ratio)) if factor.is_some_and(|factor| factor.high <= ratio) => {
+                Answer::Passes
             }
+            (Kind::Regressed, Some(_)) if is_beyond => Answer::Trips,
             (Kind::Regressed, Some(_)) => Answer::Undecided,
             (Kind::Regressed, None) => match change {
                 Change::Regressed => Answer::Trips,
-                Change::Improved | Change::Within => Answer::Passes,
+                Change::Improved | Change::Unchanged => Answer::Passes,
                 Change::Inconclusive => Answer::Undecided,
             },
-            // Asked of one record only; two say nothing of it.
+            // It is about one record only; two say nothing of it.
             (Kind::Slower, _) => Answer::Missing,
+        }
+    }
+
+    /// The p of "the slowdown has grown by no more than the ratio", for a condition that has one.
+    fn p(&self, condition: &Condition) -> Option<f64> {
+        let ratio = condition.beyond?;
+        match self {
+            ChangedCell::Compared { change: Change::Regressed, factor: Some(factor), .. } => {
+                Some(factor.p_beyond(ratio.ln()))
+            }
+            ChangedCell::Compared { .. } => Some(1.0),
+            ChangedCell::NotComparable { .. } => None,
         }
     }
 }
 
+/// A cell, where it stands, and a condition that chose it.
+struct Chosen<'a> {
+    row: usize,
+    target: usize,
+    cell: &'a ChangedCell,
+    condition: &'a Condition,
+}
+
 /// Puts conditions to every headline cell of two records.
+///
+/// Conditions with a ratio are tested against it, and Holm's procedure keeps the chance that any of them trips by
+/// accident at 5 %.
 pub fn judge(changes: &Changes, conditions: &[Condition]) -> Outcome {
-    let mut outcome = Outcome::default();
     let mut used = vec![false; conditions.len()];
+    let mut all: Vec<Chosen> = Vec::new();
     for (at, row) in changes.rows.iter().enumerate().filter(|(_, row)| row.headline) {
         for (of_target, (target, cell)) in changes.targets.iter().zip(&row.cells).enumerate() {
             let names = TargetNames { name: &target.name, specification: &target.specification };
             let chosen = conditions.iter().enumerate();
             let chosen = chosen.filter(|(_, c)| c.selector.chooses(&names, &row.case, &row.probe));
-            let answers = chosen.map(|(i, condition)| {
+            all.extend(chosen.map(|(i, condition)| {
                 used[i] = true;
-                (cell.answer(condition), condition)
-            });
-            outcome.cells.extend(strongest(at, of_target, answers));
+                Chosen { row: at, target: of_target, cell, condition }
+            }));
         }
     }
+    let p: Vec<Option<f64>> = all.iter().map(|chosen| chosen.cell.p(chosen.condition)).collect();
+    let mut kept = holm(&p.iter().copied().flatten().collect::<Vec<_>>(), ALPHA).into_iter();
+    let answers = p.iter().zip(&all).map(|(p, chosen)| {
+        let is_beyond = p.is_some() && kept.next().unwrap_or(false);
+        (chosen.cell.answer(chosen.condition, is_beyond), chosen)
+    });
+    let answers: Vec<(Answer, &Chosen)> = answers.collect();
+    let of_cells = answers.chunk_by(|(_, a), (_, b)| (a.row, a.target) == (b.row, b.target));
+    let cells = of_cells.filter_map(|of_cell| {
+        let (_, first) = of_cell.first()?;
+        strongest(first.row, first.target, of_cell.iter().map(|(answer, chosen)| (*answer, chosen.condition)))
+    });
     let idle = conditions.iter().zip(used).filter(|(_, used)| !used);
-    outcome.idle = idle.map(|(condition, _)| condition.to_string()).collect();
-    outcome
+    Outcome { cells: cells.collect(), idle: idle.map(|(condition, _)| condition.to_string()).collect() }
 }

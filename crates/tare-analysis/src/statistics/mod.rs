@@ -8,4 +8,5 @@ pub mod ratio_of_means;
 pub mod sign_test;
 pub mod signed_ranks;
 pub mod spread;
+pub(crate) mod student;
 pub(crate) mod tails;

@@ -1,5 +1,6 @@
 //! The analysis as its users meet it: sessions in, findings out; and its promises, by simulation.
 
+mod across;
 mod change;
 mod deciding;
 mod findings;

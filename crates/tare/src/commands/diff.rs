@@ -48,7 +48,7 @@ pub fn run(args: Diff) -> anyhow::Result<ExitCode> {
     })
 }
 
-fn read(file: &Path) -> Result<Session, LabError> {
+pub(crate) fn read(file: &Path) -> Result<Session, LabError> {
     let recording = tare_record::read(file).map_err(LabError::from)?;
     if let Some(line) = recording.torn_line {
         anstream::eprintln!("note: {} breaks off in line {line}", file.display());

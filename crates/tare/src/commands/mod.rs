@@ -11,6 +11,7 @@ pub mod licences;
 pub mod list;
 pub mod man;
 pub mod plan;
+pub mod pool;
 pub mod report;
 pub mod run;
 pub mod selftest;

@@ -17,7 +17,7 @@ fn a_layer_that_has_become_slower_is_named_with_the_facts_that_differ() {
     let said = diff(USUAL, DEARER, &[]);
     assert_eq!((said.code, said.err.as_str()), (Some(0), ""), "{said:?}");
     for words in [
-        "regressed by 1.33x or more",
+        "regressed 1.33x [",
         "not comparable in the old record: no primes here",
         "kernel.release: 6.1 -> 6.2 (this machine)",
     ] {
@@ -26,7 +26,7 @@ fn a_layer_that_has_become_slower_is_named_with_the_facts_that_differ() {
     }
     assert!(said.out.lines().all(|line| line.chars().count() <= 80), "{}", said.out);
     let markdown = diff(USUAL, DEARER, &["--md"]).out;
-    assert!(markdown.contains("**regressed by 1.33x or more**"), "{markdown}");
+    assert!(markdown.contains("**regressed 1.33x \\["), "{markdown}");
     let json = diff(DEARER, USUAL, &["--json"]).json();
     assert_eq!(json["rows"][0]["cells"][0]["compared"]["change"], "improved");
     assert_eq!(json["facts"][0]["old"], "6.2");
@@ -49,5 +49,28 @@ fn another_definition_is_not_compared() {
     let said = diff(USUAL, Made { definition: Some("another"), ..DEARER }, &["--fail-if", "regressed"]);
     assert_eq!(said.code, Some(6), "{said:?}");
     assert!(said.err.starts_with("condition not checked: none of 3 cells could be compared"), "{said:?}");
-    assert!(!said.out.contains("regressed by 1"), "{said:?}");
+    assert!(!said.out.contains("regressed 1"), "{said:?}");
+}
+
+#[test]
+fn records_are_pooled_from_three_on_and_each_session_counts_once() {
+    let program = Program::new();
+    for (file, cost, started) in [
+        ("a.tare", 3.0, "2026-01-01T10:00:00Z"),
+        ("b.tare", 3.1, "2026-01-02T10:00:00Z"),
+        ("c.tare", 3.2, "2026-01-03T10:00:00Z"),
+    ] {
+        make(&program.path(file), Made { cost, started: Some(started), ..USUAL });
+    }
+    let said = program.run(&["pool", "a.tare", "b.tare", "c.tare"]);
+    assert_eq!((said.code, said.err.as_str()), (Some(0), ""), "{said:?}");
+    assert!(said.out.contains("between sessions") && said.out.contains("3.10x"), "{}", said.out);
+    let json = program.run(&["pool", "--json", "a.tare", "b.tare", "c.tare"]).json();
+    assert_eq!(json["rows"][0]["cells"][0]["joined"]["verdict"], "slower");
+    let said = program.run(&["pool", "a.tare", "b.tare"]);
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(said.err.contains("tare diff compares two"), "{said:?}");
+    let said = program.run(&["pool", "a.tare", "b.tare", "a.tare"]);
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(said.err.contains("the same session"), "{said:?}");
 }

@@ -50,9 +50,11 @@ pub struct Made {
     /// Definition of every case, where it is another.
     pub definition: Option<&'static str>,
     pub kernel: &'static str,
+    pub started: Option<&'static str>,
 }
 
-pub const USUAL: Made = Made { cost: 3.0, spread: 0.004, hostile: false, definition: None, kernel: "6.1" };
+pub const USUAL: Made =
+    Made { cost: 3.0, spread: 0.004, hostile: false, definition: None, kernel: "6.1", started: None };
 
 /// Writes a record in which native takes a microsecond an operation, and primes cannot be found in the container.
 pub fn make(path: &Path, made: Made) {
@@ -62,7 +64,10 @@ pub fn make(path: &Path, made: Made) {
     for entry in real() {
         let mut entry = entry.clone();
         match &mut entry {
-            Entry::Record { header, .. } => header.host.note("kernel.release", made.kernel),
+            Entry::Record { header, .. } => {
+                header.host.note("kernel.release", made.kernel);
+                header.started = made.started.map_or(header.started.clone(), Into::into);
+            }
             Entry::Plan(plan) => {
                 for case in &mut plan.cases {
                     case.definition = made.definition.map_or(case.definition.clone(), Into::into);

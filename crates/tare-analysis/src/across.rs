@@ -1,0 +1,187 @@
+//! Sessions joined: an environment's slowdown over several records, how it varies from one session to the next, and what
+//! a further session would show.
+//!
+//! A session's interval holds for that session: another day, another state of the machine may move all of it. Here each
+//! session is one value, the logarithm of its ratio, and the intervals are Student's t over sessions, which is right
+//! whatever the spread between them is. A further session lies where the t interval of one more value does.
+
+use serde::Serialize;
+
+use crate::change::{Side, Target, cell, cost, margin, objection, subjects};
+use crate::findings::{Row, Verdict};
+use crate::statistics::multiplicity::{FALSE_SHARE, benjamini_hochberg};
+use crate::statistics::normal::Z_975;
+use crate::statistics::signed_ranks::Interval;
+use crate::statistics::student;
+use crate::verdicts::verdict::{Margin, names_direction, unconfirmed, verdict};
+
+/// Fewest sessions that are joined: of two, the spread between sessions is hardly known.
+pub const FEWEST_SESSIONS: usize = 3;
+
+/// Chance that an interval holds what it is of.
+const CHANCE: f64 = 0.95;
+
+/// Several records joined.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Joined {
+    /// Environments of any record; the cells of every row stand in this order.
+    #[serde(rename = "environments")]
+    pub targets: Vec<Target>,
+    pub rows: Vec<JoinedRow>,
+}
+
+/// A case and metric of any record.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct JoinedRow {
+    pub case: String,
+    pub probe: String,
+    pub label: String,
+    pub metric: String,
+    pub headline: bool,
+    pub cells: Vec<JoinedCell>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum JoinedCell {
+    Joined(Slowdown),
+    /// Too few records have a ratio, or theirs do not mean the same.
+    NotJoined {
+        reason: String,
+    },
+}
+
+/// A slowdown over sessions.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Slowdown {
+    /// Of each record, in their order; none where it has none.
+    pub ratios: Vec<Option<f64>>,
+    pub sessions: usize,
+    /// The mean over sessions, of logarithms, and its 95 % interval.
+    pub ratio: f64,
+    pub low: f64,
+    pub high: f64,
+    /// Where the ratio of one more session lies with a chance of 95 %.
+    pub next_low: f64,
+    pub next_high: f64,
+    /// Standard deviation between sessions of the logarithm of the ratio, beyond what their own intervals explain.
+    pub between: f64,
+    pub p: f64,
+    pub verdict: Verdict,
+}
+
+/// One session's value: the logarithm of its ratio, and the standard error that the session states.
+#[derive(Clone, Copy, Debug)]
+pub struct Value {
+    pub ln: f64,
+    pub error: f64,
+}
+
+impl Slowdown {
+    /// Joins values of sessions, none where a record has none. None where fewer than two have one.
+    pub fn of(values: &[Option<Value>], margin: Margin) -> Option<Slowdown> {
+        let known: Vec<Value> = values.iter().copied().flatten().collect();
+        let sessions = known.len();
+        let degrees = sessions.checked_sub(1).filter(|degrees| *degrees > 0)? as u32;
+        let count = sessions as f64;
+        let mean = known.iter().map(|value| value.ln).sum::<f64>() / count;
+        let variance = known.iter().map(|value| (value.ln - mean).powi(2)).sum::<f64>() / f64::from(degrees);
+        let within = known.iter().map(|value| value.error.powi(2)).sum::<f64>() / count;
+        let t = student::quantile(CHANCE, degrees);
+        let half = t * (variance / count).sqrt();
+        let next = t * (variance * (1.0 + 1.0 / count)).sqrt();
+        Some(Slowdown {
+            ratios: values.iter().map(|value| value.map(|value| value.ln.exp())).collect(),
+            sessions,
+            ratio: mean.exp(),
+            low: (mean - half).exp(),
+            high: (mean + half).exp(),
+            next_low: (mean - next).exp(),
+            next_high: (mean + next).exp(),
+            between: (variance - within).max(0.0).sqrt(),
+            p: 1.0 - student::within(mean / (variance / count).sqrt(), degrees),
+            verdict: verdict(Interval { low: mean - half, high: mean + half }, margin),
+        })
+    }
+}
+
+/// Joins records, at least [`FEWEST_SESSIONS`] for any cell to have a slowdown.
+pub fn joined(sides: &[Side<'_>]) -> Joined {
+    let sessions: Vec<_> = sides.iter().map(|side| side.session).collect();
+    let targets = subjects(&sessions);
+    let mut rows: Vec<JoinedRow> = Vec::new();
+    for side in sides {
+        for row in &side.findings.rows {
+            if rows.iter().all(|known| (&known.case, &known.metric) != (&row.case, &row.metric.name)) {
+                rows.push(joined_row(sides, row, &targets));
+            }
+        }
+    }
+    confirm(&mut rows);
+    Joined { targets, rows }
+}
+
+fn joined_row(sides: &[Side<'_>], row: &Row, targets: &[Target]) -> JoinedRow {
+    let is_it = |other: &&Row| (&other.case, &other.metric.name) == (&row.case, &row.metric.name);
+    let rows: Vec<(Side<'_>, Option<&Row>)> =
+        sides.iter().map(|side| (*side, side.findings.rows.iter().find(is_it))).collect();
+    let first = rows.iter().find(|(_, row)| row.is_some());
+    let objection = first.and_then(|(first, of_first)| {
+        rows.iter().find_map(|(side, of_side)| objection(*first, *side, *of_first, *of_side))
+    });
+    let margin = margin(&rows);
+    let cells = targets.iter().map(|target| match &objection {
+        Some(reason) => JoinedCell::NotJoined { reason: reason.clone() },
+        None => joined_cell(&rows, &target.name, margin),
+    });
+    JoinedRow {
+        case: row.case.clone(),
+        probe: row.probe.clone(),
+        label: row.label.clone(),
+        metric: row.metric.name.clone(),
+        headline: row.headline,
+        cells: cells.collect(),
+    }
+}
+
+fn joined_cell(rows: &[(Side<'_>, Option<&Row>)], target: &str, margin: Margin) -> JoinedCell {
+    let values: Vec<Option<Value>> = rows.iter().map(|(side, row)| value(*side, *row, target)).collect();
+    let sessions = values.iter().flatten().count();
+    let enough = Slowdown::of(&values, margin).filter(|_| sessions >= FEWEST_SESSIONS);
+    enough.map_or_else(
+        || JoinedCell::NotJoined {
+            reason: format!(
+                "{sessions} of {} records have a slowdown, and {FEWEST_SESSIONS} are needed",
+                rows.len()
+            ),
+        },
+        JoinedCell::Joined,
+    )
+}
+
+/// What a record says of a cell; none where it has no ratio, or no interval yet.
+fn value(side: Side<'_>, row: Option<&Row>, target: &str) -> Option<Value> {
+    let cost = cost(cell(side, row, target)?)?;
+    let (low, high) = (cost.low.ln(), cost.high.ln());
+    (low.is_finite() && high.is_finite() && cost.ratio > 0.0)
+        .then(|| Value { ln: cost.ratio.ln(), error: (high - low) / (2.0 * Z_975) })
+}
+
+/// Leaves the directions that their family bears out, headline cells and further metrics each by themselves.
+fn confirm(rows: &mut [JoinedRow]) {
+    for headline in [true, false] {
+        let cells = rows.iter_mut().filter(|row| row.headline == headline).flat_map(|row| &mut row.cells);
+        let mut family: Vec<&mut Slowdown> = cells
+            .filter_map(|cell| match cell {
+                JoinedCell::Joined(slowdown) => Some(slowdown),
+                JoinedCell::NotJoined { .. } => None,
+            })
+            .collect();
+        let p: Vec<f64> = family.iter().map(|slowdown| slowdown.p).collect();
+        for (slowdown, kept) in family.iter_mut().zip(benjamini_hochberg(&p, FALSE_SHARE)) {
+            if !kept && names_direction(slowdown.verdict) {
+                slowdown.verdict = unconfirmed(slowdown.verdict);
+            }
+        }
+    }
+}

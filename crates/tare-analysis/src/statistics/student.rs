@@ -1,0 +1,53 @@
+//! Student's t: what is known of a mean whose spread is known from a few values only.
+
+/// Chance that Student's t with these degrees of freedom lies within ±`t` (Abramowitz and Stegun 26.7.3 and 26.7.4).
+pub(crate) fn within(t: f64, degrees: u32) -> f64 {
+    if degrees == 0 || t.is_nan() {
+        return 0.0;
+    }
+    let angle = (t.abs() / f64::from(degrees).sqrt()).atan();
+    let (sine, cosine) = angle.sin_cos();
+    let is_odd = degrees % 2 == 1;
+    let (mut term, mut sum) = if is_odd { (cosine, 0.0) } else { (1.0, 0.0) };
+    let mut power = if is_odd { 1 } else { 0 };
+    while power + 2 <= degrees {
+        sum += term;
+        term *= f64::from(power + 1) / f64::from(power + 2) * cosine * cosine;
+        power += 2;
+    }
+    if is_odd { (angle + sine * sum) * std::f64::consts::FRAC_2_PI } else { sine * sum }
+}
+
+/// How far Student's t with these degrees of freedom lies from 0 at most, with this chance.
+pub(crate) fn quantile(chance: f64, degrees: u32) -> f64 {
+    let (mut low, mut high) = (0.0, 1.0);
+    while within(high, degrees) < chance && high < 1e9 {
+        high *= 2.0;
+    }
+    for _ in 0..100 {
+        let middle = f64::midpoint(low, high);
+        if within(middle, degrees) < chance { low = middle } else { high = middle }
+    }
+    high
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_are_those_of_the_tables() {
+        let table = [(1, 12.706), (2, 4.303), (3, 3.182), (4, 2.776), (9, 2.262), (30, 2.042), (999, 1.962)];
+        for (degrees, expected) in table {
+            let t = quantile(0.95, degrees);
+            assert!((t - expected).abs() < 6e-4, "{degrees}: {t} is not {expected}");
+            assert!((within(t, degrees) - 0.95).abs() < 1e-9);
+        }
+        assert!((quantile(0.99, 5) - 4.032).abs() < 6e-4);
+    }
+
+    #[test]
+    fn nothing_is_known_without_degrees_of_freedom() {
+        assert_eq!((within(5.0, 0), within(0.0, 3), within(f64::NAN, 3)), (0.0, 0.0, 0.0));
+    }
+}

@@ -1,0 +1,210 @@
+//! Several sessions joined, for a terminal, as Markdown and as JSON.
+
+use serde::Serialize;
+use tare_analysis::across::{Joined, JoinedCell, JoinedRow, Slowdown};
+use tare_data::session::Session;
+
+use crate::diff::{Record, record_of};
+use crate::number::{percent, ratio, ratio_interval};
+use crate::text::{clean, columns, wrap};
+use crate::words::{MAY_BE_CHANCE, Standing};
+
+/// Name of the JSON document's format, and its version: raised when a field is changed or removed.
+const SCHEMA: &str = "tare-pool";
+const VERSION: u32 = 1;
+
+/// Records, with their sessions and files, and what they say together.
+#[derive(Clone, Copy)]
+pub struct Pool<'a> {
+    pub records: &'a [(Session, String)],
+    pub joined: &'a Joined,
+    /// Every metric.
+    pub wide: bool,
+    /// Columns of the terminal.
+    pub width: usize,
+}
+
+const HEADINGS: [&str; 5] = ["", "slowdown", "between sessions", "a further session", ""];
+
+const NOTE: &str = "slowdown = the mean over sessions with its 95 % confidence interval, from how the sessions differ; \
+between sessions = the standard deviation that their own intervals do not explain; a further session = where its \
+slowdown lies, with a chance of 95 %.";
+
+/// Label, slowdown, spread, a further session, verdict.
+fn row_texts(row: &JoinedRow, cell: &JoinedCell) -> [String; 5] {
+    let label = if row.headline {
+        clean(&row.label)
+    } else {
+        format!("{}, {}", clean(&row.label), clean(&row.metric))
+    };
+    match cell {
+        JoinedCell::Joined(slowdown) => {
+            let Slowdown { ratio: mean, low, high, next_low, next_high, between, .. } = *slowdown;
+            [
+                label,
+                format!("{} {}", ratio(mean), ratio_interval(low, high, mean)),
+                percent(between.exp_m1()),
+                ratio_interval(next_low, next_high, mean),
+                word(slowdown),
+            ]
+        }
+        JoinedCell::NotJoined { reason } => {
+            let none = || "-".to_owned();
+            [label, none(), none(), none(), format!("not joined: {}", clean(reason))]
+        }
+    }
+}
+
+fn word(slowdown: &Slowdown) -> String {
+    let standing = Standing::of_verdict(slowdown.verdict, false);
+    let mark = if standing.may_be_chance() { MAY_BE_CHANCE.to_string() } else { String::new() };
+    format!("{}{mark}", standing.word())
+}
+
+/// What the columns mean.
+fn note(pool: &Pool) -> String {
+    let may_be_chance = |cell: &JoinedCell| match cell {
+        JoinedCell::Joined(slowdown) => Standing::of_verdict(slowdown.verdict, false).may_be_chance(),
+        JoinedCell::NotJoined { .. } => false,
+    };
+    match pool.rows().flat_map(|row| &row.cells).any(may_be_chance) {
+        true => format!("{NOTE} {MAY_BE_CHANCE} = may be chance, given how many cells there are."),
+        false => NOTE.to_owned(),
+    }
+}
+
+impl Pool<'_> {
+    fn rows(&self) -> impl Iterator<Item = &JoinedRow> {
+        self.joined.rows.iter().filter(|row| self.wide || row.headline)
+    }
+
+    /// What each record is.
+    fn heads(&self) -> Vec<String> {
+        let head = |(session, file): &(Session, String)| {
+            let (study, started) = (clean(&session.plan.study), clean(&session.header.started));
+            format!("{}  {study}, started {started}, tare {}", clean(file), clean(&session.header.tare))
+        };
+        self.records.iter().map(head).collect()
+    }
+}
+
+/// A table for each environment.
+pub fn terminal(pool: &Pool) -> String {
+    let mut out = pool.heads().join("\n") + "\n";
+    for (at, target) in pool.joined.targets.iter().enumerate() {
+        out.push_str(&format!("\n{}\n", clean(&target.name)));
+        let mut rows = vec![HEADINGS.map(str::to_owned)];
+        rows.extend(pool.rows().map(|row| row_texts(row, &row.cells[at])));
+        let widths: [usize; 4] =
+            std::array::from_fn(|column| rows.iter().map(|row| columns(&row[column])).max().unwrap_or(0));
+        for row in &rows {
+            let mut line = String::from("  ");
+            for (text, width) in row.iter().zip(widths) {
+                line.push_str(&format!("{text}{}  ", " ".repeat(width - columns(text))));
+            }
+            // A reason has lines of its own: it may be long.
+            let (verdict, reason) =
+                row[4].split_once(": ").map_or((row[4].as_str(), None), |(v, r)| (v, Some(r)));
+            out.push_str(format!("{line}{verdict}").trim_end());
+            out.push('\n');
+            for part in reason.iter().flat_map(|reason| wrap(reason, pool.width.saturating_sub(4))) {
+                out.push_str(&format!("    {part}\n"));
+            }
+        }
+    }
+    out.push('\n');
+    wrap(&note(pool), pool.width).iter().for_each(|line| out.push_str(&format!("{line}\n")));
+    out
+}
+
+/// The same as one table.
+pub fn markdown(pool: &Pool) -> String {
+    let literal = crate::markdown::literal;
+    let heads: Vec<String> = pool.heads().iter().map(|head| format!("- {}", literal(head))).collect();
+    let mut out = heads.join("\n");
+    out.push_str("\n\n| environment | probe | slowdown | between sessions | a further session | |\n|---|---|---|---|---|---|\n");
+    for (at, target) in pool.joined.targets.iter().enumerate() {
+        for row in pool.rows() {
+            let texts = row_texts(row, &row.cells[at]).map(|text| literal(&text));
+            out.push_str(&format!("| {} | {} |\n", literal(&clean(&target.name)), texts.join(" | ")));
+        }
+    }
+    out.push_str(&format!("\n<sub>{}</sub>\n", literal(&note(pool))));
+    out
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: &'static str,
+    version: u32,
+    records: Vec<Record<'a>>,
+    #[serde(flatten)]
+    joined: &'a Joined,
+}
+
+/// One JSON document on one line: every metric.
+pub fn json(pool: &Pool) -> String {
+    let records = pool.records.iter().map(|(session, file)| record_of((session, file))).collect();
+    let document = Document { schema: SCHEMA, version: VERSION, records, joined: pool.joined };
+    crate::json::escaping::escaped(&document) + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use tare_analysis::across::joined;
+    use tare_analysis::change::Side;
+    use tare_analysis::findings::Cell;
+
+    use super::*;
+    use crate::specimen;
+
+    /// Three sessions: gvisor's system calls cost 24x, 25x and 26x, and the definition of the third case changed once.
+    fn shown(show: fn(&Pool) -> String) -> String {
+        let sides: Vec<_> = [24.0, 25.0, 26.0]
+            .into_iter()
+            .map(|slowdown| {
+                let (session, mut findings) = (specimen::session(2), specimen::findings(2));
+                let cell = specimen::comparison(173.4, slowdown, 1);
+                findings.rows[0].cells[1] = Cell::Compared(Box::new(cell));
+                (session, findings)
+            })
+            .collect();
+        let mut records: Vec<(Session, String)> = sides
+            .iter()
+            .zip(["a", "b", "c"])
+            .map(|((s, _), name)| (s.clone(), format!("{name}.tare")))
+            .collect();
+        records[2].0.plan.cases[2].definition = "d1".into();
+        let sides: Vec<Side> = records
+            .iter()
+            .zip(&sides)
+            .map(|((session, _), (_, findings))| Side { session, findings })
+            .collect();
+        let joined = joined(&sides);
+        show(&Pool { records: &records, joined: &joined, wide: false, width: 100 })
+    }
+
+    #[test]
+    fn sessions_are_joined_in_a_table() {
+        insta::assert_snapshot!(shown(terminal));
+    }
+
+    #[test]
+    fn markdown_has_a_row_a_cell() {
+        let text = shown(markdown);
+        assert!(text.contains("| gvisor | system call | 25.0x \\[22.6, 27.6\\] |"), "{text}");
+        assert_eq!(text.lines().filter(|line| line.starts_with("| ")).count(), 1 + 2 * 7);
+    }
+
+    #[test]
+    fn json_has_every_session_of_a_cell() {
+        let read: serde_json::Value = serde_json::from_str(&shown(json)).unwrap();
+        assert_eq!((&read["schema"], &read["version"]), (&"tare-pool".into(), &1.into()));
+        assert_eq!(read["records"][2]["file"], "c.tare");
+        let cell = &read["rows"][0]["cells"][1]["joined"];
+        assert_eq!((&cell["sessions"], &cell["verdict"]), (&3.into(), &"slower".into()));
+        assert_eq!(cell["ratios"].as_array().unwrap().len(), 3);
+        let reason = &read["rows"][2]["cells"][0]["not_joined"]["reason"];
+        assert!(reason.as_str().unwrap().contains("definitions"), "{reason}");
+    }
+}
