@@ -13,10 +13,12 @@ pub enum Warning {
     ControlColoured { coloured: usize, cells: usize },
     /// Hodges-Lehmann and the median disagree by more than the margin.
     SkewedTail { hodges_lehmann: f64, median: f64 },
-    /// The cost is typically the same, but some rounds take much longer: one in so many, by this factor.
+    /// The cost is typically the same, but one in this many rounds takes longer, by this factor.
     Stalls { one_in: u32, factor: f64 },
-    /// Trial values fall into separate groups.
-    Modal { modes: usize },
+    /// Differences fall into separate groups.
+    Modal { groups: Vec<Group> },
+    /// Rounds that follow each other are alike: blocks of them are compared.
+    RoundsAlike { rounds: u32, blocks: u32 },
     /// The processor canary of this environment differs from the baseline's by more than the margin.
     CanaryOutside { ratio: f64 },
     /// The environment's clock and the host's disagree over the same trials.
@@ -47,6 +49,15 @@ pub enum Warning {
     DatagramsAstray { lost: u64, late: u64, duplicated: u64, reordered: u64 },
 }
 
+/// One of the groups into which the differences of a cell fall.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Group {
+    /// Share of the rounds, or of the starts that they share.
+    pub share: f64,
+    /// Their median cost ratio.
+    pub ratio: f64,
+}
+
 impl Warning {
     /// What is doubtful, in one sentence.
     pub fn words(&self) -> String {
@@ -63,7 +74,15 @@ impl Warning {
             Warning::Stalls { one_in, factor } => {
                 format!("typically the same, but one round in {one_in} takes {factor:.1} times as long")
             }
-            Warning::Modal { modes } => format!("rounds fall into {modes} groups"),
+            Warning::Modal { groups } => {
+                let of_group = |group: &Group| format!("{:.2}x in {:.0} %", group.ratio, 100.0 * group.share);
+                let each: Vec<String> = groups.iter().map(of_group).collect();
+                format!("rounds fall into {} groups: {}", groups.len(), each.join(", "))
+            }
+            Warning::RoundsAlike { rounds, blocks } => {
+                let blocks = counted(u64::from(*blocks), "block");
+                format!("rounds that follow each other are alike: judged by {blocks} of {rounds} rounds")
+            }
             Warning::CanaryOutside { ratio } => {
                 format!(
                     "a fixed piece of arithmetic took {ratio:.2}x the baseline's time just before the trials"
@@ -75,10 +94,8 @@ impl Warning {
             Warning::CoarseClock { step_ns } => format!("its clock moves in steps of {step_ns} ns"),
             Warning::RoundsRepeated { repeated, kept } => {
                 let were = if *repeated == 1 { "was" } else { "were" };
-                format!(
-                    "{} {were} disturbed and run again ({kept} kept)",
-                    counted(u64::from(*repeated), "round")
-                )
+                let rounds = counted(u64::from(*repeated), "round");
+                format!("{rounds} {were} disturbed and run again ({kept} kept)")
             }
             Warning::TrialsFailed { failed, of } => {
                 format!("{failed} of {} failed", counted(u64::from(*of), "trial"))
@@ -101,17 +118,7 @@ impl Warning {
                 format!("the session broke off after {rounds}")
             }
             Warning::EmulatedProcessor => "the CPU is emulated".into(),
-            Warning::DamagedLines { lines, trials } => {
-                let lines = counted(*lines, "damaged line");
-                let shown: Vec<String> = trials.iter().take(MOST_NUMBERED).map(u64::to_string).collect();
-                let more = trials.len() - shown.len();
-                let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-                match shown.as_slice() {
-                    [] => format!("{lines} in the record: no trial is left out"),
-                    [one] => format!("{lines} in the record: trial {one} is left out"),
-                    _ => format!("{lines} in the record: trials {}{more} are left out", shown.join(", ")),
-                }
-            }
+            Warning::DamagedLines { lines, trials } => damaged(*lines, trials),
             Warning::StrayLines { lines } => {
                 let lines = counted(*lines, "line");
                 format!("{lines} in the record outside any open trial: left out")
@@ -136,6 +143,7 @@ impl Warning {
             Warning::SkewedTail { .. } => "the interval shown is that of the median",
             Warning::Stalls { .. } => "compare the mean costs, and look at the rounds one by one",
             Warning::Modal { .. } => "look at the rounds one by one; pinning may separate the groups",
+            Warning::RoundsAlike { .. } => "look for what changes now and then; a longer --budget has more blocks",
             Warning::CanaryOutside { .. } => "do not read its processor times as its own cost",
             Warning::ClockDisagrees { .. } => "trust ratios above that size only",
             Warning::CoarseClock { .. } => {
@@ -160,6 +168,19 @@ impl Warning {
                 "the rate counts answered datagrams only; the path to the peer loses or duplicates some"
             }
         }
+    }
+}
+
+/// How many lines are damaged, and which trials are left out with them.
+fn damaged(lines: u64, trials: &[u64]) -> String {
+    let lines = counted(lines, "damaged line");
+    let shown: Vec<String> = trials.iter().take(MOST_NUMBERED).map(u64::to_string).collect();
+    let more = trials.len() - shown.len();
+    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    match shown.as_slice() {
+        [] => format!("{lines} in the record: no trial is left out"),
+        [one] => format!("{lines} in the record: trial {one} is left out"),
+        _ => format!("{lines} in the record: trials {}{more} are left out", shown.join(", ")),
     }
 }
 

@@ -11,7 +11,7 @@ use tare_data::names::{Case, Parameters};
 use tare_data::request::Amount;
 use tare_data::session::*;
 use tare_data::unit::{Direction, Unit};
-use tare_data::warning::Warning;
+use tare_data::warning::{Group, Warning};
 
 /// Facts of a specimen's host.
 const HOST: [(&str, &str); 5] = [
@@ -207,11 +207,16 @@ pub fn session(targets: usize) -> Session {
     }
 }
 
+fn modal() -> Warning {
+    let group = |share, ratio| Group { share, ratio };
+    Warning::Modal { groups: vec![group(0.6, 11.2), group(0.4, 14.1)] }
+}
+
 /// Findings that go with [`session`].
 pub fn findings(targets: usize) -> Findings {
     let mut rows: Vec<Row> = (0..WORK.len()).map(|i| row(i, targets)).collect();
     if let Some(Cell::Compared(cell)) = rows[3].cells.get_mut(1) {
-        cell.warnings = vec![Warning::Modal { modes: 2 }, Warning::RoundsRepeated { repeated: 1, kept: 2 }];
+        cell.warnings = vec![modal(), Warning::RoundsRepeated { repeated: 1, kept: 2 }];
     }
     rows.extend((targets > 0).then(|| longest(&rows[6])));
     let compared = rows.iter().flat_map(|r| &r.cells).filter(|c| matches!(c, Cell::Compared(_))).count();

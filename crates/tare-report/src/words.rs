@@ -245,6 +245,7 @@ pub fn warning_kind(warning: &Warning) -> &'static str {
         Warning::SkewedTail { .. } => "differences are skewed: their centre and their median disagree",
         Warning::Stalls { .. } => "typically the same, but some rounds take much longer",
         Warning::Modal { .. } => "rounds fall into separate groups",
+        Warning::RoundsAlike { .. } => "rounds that follow each other are alike: blocks of them were judged",
         Warning::CanaryOutside { .. } => "a fixed piece of arithmetic took another time than in the baseline",
         Warning::ClockDisagrees { .. } => "its clock and the host's disagree",
         Warning::CoarseClock { .. } => "its clock moves in coarse steps",

@@ -7,9 +7,9 @@ use tare_data::session::{Plan, Role};
 
 use crate::findings::{Comparison, Needed, Verdict};
 use crate::statistics::multiplicity::{FALSE_SHARE, benjamini_hochberg, holm};
-use crate::verdicts::judge::{FEWEST_STARTS, Judgement};
+use crate::verdicts::judge::Judgement;
 use crate::verdicts::rows::{Judged, JudgedRow, Options};
-use crate::verdicts::stopping::{ALPHA, FEWEST_UNITS};
+use crate::verdicts::stopping::ALPHA;
 use crate::verdicts::verdict::{names_direction, unconfirmed, units_that_can};
 
 /// Leaves the directions of subjects that their family bears out, and makes the others unconfirmed.
@@ -49,8 +49,8 @@ fn needed_to_confirm(judged: &Judgement, safe_p: f64) -> Needed {
     if !judged.is_out_of_reach() {
         return judged.needed(judged.scatter().units_to_pass(safe_p));
     }
-    let fewest = if judged.starts.is_some() { FEWEST_STARTS } else { FEWEST_UNITS as usize };
     // How many times larger than of a single look a p is, for the looks taken.
-    let looks = (judged.least_p * 2f64.powi(judged.units as i32 - 1)).max(1.0);
-    judged.needed(Some(units_that_can(safe_p / looks).max(fewest).max(judged.units + 1)))
+    let spent = Some(judged.least_p).filter(|p| *p < 1.0);
+    let looks = spent.map_or(1.0, |p| (p * 2f64.powi(judged.units as i32 - 1)).max(1.0));
+    judged.needed(Some(units_that_can(safe_p / looks).max(judged.fewest_units()).max(judged.units + 1)))
 }

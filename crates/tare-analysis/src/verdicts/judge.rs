@@ -3,18 +3,24 @@
 //! The running session and the findings both pass through here, so that a session stops exactly when the report will
 //! say that it may.
 
+use tare_data::warning::Group;
+
 use crate::findings::{Leading, Needed, SharedStarts, Verdict};
 use crate::statistics::modes;
 use crate::statistics::ratio_of_means::ratio_of_means;
+use crate::statistics::serial;
 use crate::statistics::signed_ranks::{self, Interval, Nulls, hodges_lehmann, median, sorted};
 use crate::verdicts::pairs::{Pairs, Units};
 use crate::verdicts::stability;
 use crate::verdicts::stopping::{self, FEWEST_UNITS, Look, Schedule};
 use crate::verdicts::verdict::{Margin, Scatter, is_decided, needed, unconfirmed, verdict};
 
-/// Fewest starts that a verdict needs where rounds share them: the fewest whose signs can reject at a last look, which
+/// Fewest starts, or blocks of rounds that are alike, that a verdict needs where rounds share them: the fewest whose signs can reject at a last look, which
 /// spends 0.9 % or a little less however many rounds there are (2 in 2^8 is 0.8 %).
 pub const FEWEST_STARTS: usize = 8;
+
+/// Fewest blocks where the likeness of rounds may be chance: it must not take the verdict away.
+const FEWEST_IN_DOUBT: usize = 12;
 
 /// Fewest rounds that show the same: of fewer, stalls in one round of ten could all be missing by chance (0.9^29 < 5 %).
 pub const FEWEST_FOR_SAME: usize = 29;
@@ -42,10 +48,12 @@ pub struct Judgement {
     pub hodges_lehmann: f64,
     pub median: f64,
     pub skewed: bool,
-    /// Groups into which the differences fall; 1 for none.
-    pub modes: usize,
+    /// Groups into which the differences fall; one where they do not.
+    pub groups: Vec<Group>,
     pub starts: Option<SharedStarts>,
-    /// Rounds run, failures included; units compared (rounds or starts), and the units' spread as a robust standard
+    /// How many rounds or starts that follow each other were joined because they are alike; 1 where they are not.
+    pub block: usize,
+    /// Rounds run, failures included; units compared (rounds, starts or blocks of them), and the units' spread as a robust standard
     /// deviation.
     pub reached: u32,
     pub units: usize,
@@ -56,25 +64,32 @@ pub struct Judgement {
 
 /// Judges a cell at a margin. None when no round is within the schedule.
 pub fn judge(pairs: &Pairs, schedule: &Schedule, margin: Margin, nulls: &mut Nulls) -> Option<Judgement> {
-    let units = Units::of(&pairs.pairs);
+    let starts = Units::of(&pairs.pairs);
+    let (block, is_one_sided) = block(&starts);
+    let shared = stability::shared_starts(&starts);
+    let units = starts.clone().joined(block);
     let values = units.before(u32::MAX);
     if values.is_empty() {
         return None;
     }
-    let looks = stopping::follow(schedule, pairs.reached, nulls, |rounds| units.before(rounds));
+    let fewest = fewest_of(&units);
+    let looks = stopping::follow(schedule, pairs.reached, fewest, nulls, |rounds| units.before(rounds));
     let shape = Shape::of(&values, margin);
     let leading = shape.leading;
     let interval_at = |look: &Look| if leading == Leading::Sign { look.signs } else { look.ranks };
     let last = looks.last();
+    let of_signs = |look: &Look| if leading == Leading::Sign { look.signs_p } else { look.ranks_p };
+    let mut p = last.map_or((1.0, 1.0), |look| (of_signs(look), look.least_p));
+    if block > 1 && is_one_sided {
+        let looks = stopping::follow(schedule, pairs.reached, fewest_of(&starts), nulls, |at| starts.before(at));
+        p = looks.last().map_or(p, |look| (of_signs(look), look.least_p));
+    }
     let interval = last.map_or(Interval::EVERYTHING, interval_at);
-    let typical_at = |look: &Look| match are_enough(&units, look.units) {
-        true => verdict(interval_at(look), margin),
-        false => Verdict::Inconclusive,
-    };
+    let typical_at = |look: &Look| verdict(interval_at(look), margin);
     let verdict_at = |look: &Look| in_total(typical_at(look), &units, look.rounds, margin);
     let typical = match last {
         None => Verdict::Inconclusive,
-        Some(look) if are_enough(&units, look.units) => typical_at(look),
+        Some(look) if look.units >= fewest => typical_at(look),
         Some(_) => in_these_starts(&units, &values, pairs.reached, schedule, margin, nulls),
     };
     let verdict = last.map_or(typical, |look| in_total(typical, &units, look.rounds, margin));
@@ -83,8 +98,8 @@ pub fn judge(pairs: &Pairs, schedule: &Schedule, margin: Margin, nulls: &mut Nul
         interval,
         signs: last.map_or(Interval::EVERYTHING, |look| look.signs),
         leading,
-        p: last.map_or(1.0, |look| if leading == Leading::Sign { look.signs_p } else { look.ranks_p }),
-        least_p: last.map_or(1.0, |look| look.least_p),
+        p: p.0,
+        least_p: p.1,
         verdict,
         typical,
         decided_at: decided_at(&looks, verdict, verdict_at),
@@ -92,8 +107,9 @@ pub fn judge(pairs: &Pairs, schedule: &Schedule, margin: Margin, nulls: &mut Nul
         hodges_lehmann: shape.hodges_lehmann,
         median: shape.median,
         skewed: shape.skewed,
-        modes: shape.modes,
-        starts: stability::shared_starts(&units),
+        groups: shape.groups,
+        starts: shared,
+        block,
         reached: pairs.reached,
         units: values.len(),
         deviation: deviation(&values),
@@ -129,9 +145,19 @@ pub(crate) fn is_within(verdict: Verdict) -> bool {
     matches!(verdict, Verdict::Same | Verdict::SlightlySlower | Verdict::SlightlyFaster)
 }
 
-/// Whether a look has enough starts for a verdict; a round with a start of its own always is a unit like any other.
-fn are_enough(units: &Units, at_look: usize) -> bool {
-    !units.are_shared() || at_look >= FEWEST_STARTS
+/// How many units that follow each other are as good as one, and whether they are all of one sign: then no likeness takes
+/// the direction away, and blocks are as long as a verdict lets them be.
+fn block(units: &Units) -> (usize, bool) {
+    let values = units.in_order(u32::MAX);
+    let is_one_sided = values.iter().all(|d| *d > 0.0) || values.iter().all(|d| *d < 0.0);
+    let length = serial::block_length(&values, FEWEST_IN_DOUBT);
+    let longest = if is_one_sided { values.len() / FEWEST_STARTS } else { values.len() };
+    (length.min(longest).max(1), is_one_sided)
+}
+
+/// Units that a verdict needs, and an interval: a round with a start of its own is a unit like any other.
+fn fewest_of(units: &Units) -> usize {
+    if units.are_shared() { FEWEST_STARTS } else { 0 }
 }
 
 /// What a few starts show: a direction where each of them, and their rounds taken together, lie beyond the margin. It
@@ -145,7 +171,7 @@ fn in_these_starts(
     nulls: &mut Nulls,
 ) -> Verdict {
     let by_round = units.by_round();
-    let looks = stopping::follow(schedule, reached, nulls, |rounds| by_round.before(rounds));
+    let looks = stopping::follow(schedule, reached, 0, nulls, |rounds| by_round.before(rounds));
     let all = looks.last().map_or(Verdict::Inconclusive, |look| verdict(look.ranks, margin));
     let agree = match all {
         Verdict::Slower => values.iter().all(|d| *d >= margin.beyond()),
@@ -160,7 +186,7 @@ struct Shape {
     hodges_lehmann: f64,
     median: f64,
     skewed: bool,
-    modes: usize,
+    groups: Vec<Group>,
     leading: Leading,
 }
 
@@ -175,9 +201,21 @@ impl Shape {
         } else {
             Leading::HodgesLehmann
         };
-        let modes = groups.len();
-        Shape { hodges_lehmann, median, skewed, modes, leading }
+        Shape { hodges_lehmann, median, skewed, groups: sized(values, &groups), leading }
     }
+}
+
+/// The groups of sorted values, some of which may have been left out when they were counted.
+fn sized(values: &[f64], sizes: &[usize]) -> Vec<Group> {
+    let all: usize = sizes.iter().sum();
+    let mut below = 0;
+    let group = |size: &usize| {
+        let from = below * values.len() / all;
+        below += size;
+        let of_group = &values[from..below * values.len() / all];
+        Group { share: *size as f64 / all as f64, ratio: median(of_group).exp() }
+    };
+    sizes.iter().map(group).collect()
 }
 
 /// The first look from which on the verdict was what it is at the end, where that is a decided one.
@@ -200,17 +238,15 @@ fn needed_to_decide(judged: &Judgement, units: &Units, schedule: &Schedule) -> O
     if is_within(judged.typical) {
         return Some(judged.needed(needed_in_total(judged, units)));
     }
-    let are_shared = judged.starts.is_some();
-    let fewest = if are_shared { FEWEST_STARTS } else { FEWEST_UNITS as usize };
-    if judged.units < fewest {
-        // Without a usable spread yet, the next look is the least that could decide.
-        let next = schedule.look_after(judged.reached).unwrap_or(0).max(FEWEST_UNITS);
-        return Some(match are_shared {
-            true => Needed::Starts(FEWEST_STARTS as u32),
-            false => Needed::Rounds(next.max(judged.reached.saturating_add(1))),
-        });
+    if judged.units >= judged.fewest_units() {
+        return Some(judged.needed(judged.scatter().units_to_decide(margin)));
     }
-    Some(judged.needed(judged.scatter().units_to_decide(margin)))
+    if units.are_shared() {
+        return Some(judged.needed(Some(FEWEST_STARTS)));
+    }
+    // Without a usable spread yet, the next look is the least that could decide.
+    let next = schedule.look_after(judged.reached).unwrap_or(0).max(FEWEST_UNITS);
+    Some(Needed::Rounds(next.max(judged.reached.saturating_add(1))))
 }
 
 /// Units with which the mean cost of what is typically the same would be known to be close.
@@ -233,8 +269,20 @@ impl Judgement {
 
     /// A number of units, as rounds or as starts.
     pub(crate) fn needed(&self, units: Option<usize>) -> Needed {
-        needed(units, f64::from(self.reached) / self.units as f64, self.starts.is_some())
+        let rounds_a_unit = f64::from(self.reached) / self.units as f64;
+        needed(units, rounds_a_unit, self.starts.map(|_| self.block))
     }
+
+    /// Units below which nothing is decided.
+    pub(crate) fn fewest_units(&self) -> usize {
+        if self.starts.is_some() || self.block > 1 { FEWEST_STARTS } else { FEWEST_UNITS as usize }
+    }
+
+    /// The units of the pairs that it judges.
+    pub(crate) fn units_of(&self, pairs: &Pairs) -> Units {
+        Units::of(&pairs.pairs).joined(self.block)
+    }
+
 
     /// Whether its p is one that would be no smaller at any cost: then it lacks rounds or starts, not a difference.
     pub(crate) fn is_out_of_reach(&self) -> bool {
@@ -243,11 +291,17 @@ impl Judgement {
 }
 
 /// p of "the cost is exp(`at`)", by the same looks and the same test as the judgement's own.
-pub(crate) fn p_at(at: f64, leading: Leading, pairs: &Pairs, schedule: &Schedule, nulls: &mut Nulls) -> f64 {
-    let units = Units::of(&pairs.pairs);
+pub(crate) fn p_at(
+    at: f64,
+    judged: &Judgement,
+    pairs: &Pairs,
+    schedule: &Schedule,
+    nulls: &mut Nulls,
+) -> f64 {
+    let units = judged.units_of(pairs);
     let from = |rounds| units.before(rounds).into_iter().map(|d| d - at).collect();
-    let looks = stopping::follow(schedule, pairs.reached, nulls, from);
-    looks.last().map_or(1.0, |look| if leading == Leading::Sign { look.signs_p } else { look.ranks_p })
+    let looks = stopping::follow(schedule, pairs.reached, fewest_of(&units), nulls, from);
+    looks.last().map_or(1.0, |look| if judged.leading == Leading::Sign { look.signs_p } else { look.ranks_p })
 }
 
 /// Spread as 1.4826 times the median distance from the median: the standard deviation of normal differences, and

@@ -4,8 +4,15 @@ use tare_data::session::{Plan, Role};
 
 use crate::findings::Verdict;
 use crate::statistics::multiplicity::FALSE_SHARE;
+use crate::statistics::signed_ranks::Interval;
 use crate::verdicts::judge::{FEWEST_STARTS, Judgement};
 use crate::verdicts::verdict::{Scatter, is_decided};
+
+/// ln 1.5: no state of a machine that comes and goes makes more.
+const FAR: f64 = 0.405_465_108_108_164_4;
+
+/// Rounds before which a direction that is not far may be a state that lasts a while: one of ten rounds has come and gone.
+const FEWEST_TO_NAME: u32 = 60;
 
 /// Rounds before which the spread of a cell is not known well enough to give it up.
 const FEWEST_TO_GIVE_UP: u32 = 27;
@@ -24,11 +31,15 @@ pub(crate) fn safe_p(plan: &Plan) -> f64 {
 
 /// Whether an environment may leave a case with this judgement: one that is decided and would stay a verdict whatever
 /// the other cells show. `safe_p` is that of the plan; none for the control, which is not corrected.
-pub(crate) fn may_leave(judged: &Judgement, safe_p: Option<f64>) -> bool {
+pub fn may_leave(judged: &Judgement, safe_p: Option<f64>) -> bool {
     match judged.verdict {
         // Within the margin it is the same, whether or not a slight difference is confirmed.
         Verdict::Same | Verdict::SlightlySlower | Verdict::SlightlyFaster => true,
-        verdict => is_decided(verdict) && safe_p.is_none_or(|safe_p| judged.p <= safe_p),
+        verdict => {
+            let Interval { low, high } = judged.interval;
+            let has_lasted = judged.reached >= FEWEST_TO_NAME || low >= FAR || high <= -FAR;
+            is_decided(verdict) && has_lasted && safe_p.is_none_or(|safe_p| judged.p <= safe_p)
+        }
     }
 }
 

@@ -104,16 +104,29 @@ impl Units {
         Units { rounds: rounds.collect(), costs: self.costs.clone(), count: self.rounds.len() }
     }
 
-    /// Whether rounds share starts.
+    /// Units joined to blocks of this many that follow each other; the last takes those that are left over.
+    pub fn joined(self, length: usize) -> Units {
+        let count = (self.count / length).max(1);
+        let block = |unit: usize| (unit / length).min(count - 1);
+        let rounds = self.rounds.into_iter().map(|(round, unit, d)| (round, block(unit), d)).collect();
+        Units { rounds, count, ..self }
+    }
+
+    /// Whether rounds share units.
     pub fn are_shared(&self) -> bool {
         self.count < self.rounds.len()
     }
 
     /// The mean difference of each unit, over its rounds before this one, sorted.
     pub fn before(&self, round: u32) -> Vec<f64> {
-        let known = self.rounds.iter().filter(|(at, ..)| *at < round);
+        sorted(&self.in_order(round))
+    }
+
+    /// The same in the order of the units.
+    pub fn in_order(&self, round: u32) -> Vec<f64> {
+        let known = self.rounds[..self.rounds_before(round)].iter();
         if !self.are_shared() {
-            return sorted(&known.map(|(.., d)| *d).collect::<Vec<_>>());
+            return known.map(|(.., d)| *d).collect();
         }
         let mut sums = vec![(0.0, 0u32); self.count];
         for (_, unit, d) in known {
@@ -121,7 +134,7 @@ impl Units {
             sums[*unit].1 += 1;
         }
         let there = sums.iter().filter(|(_, rounds)| *rounds > 0);
-        sorted(&there.map(|(sum, rounds)| sum / f64::from(*rounds)).collect::<Vec<_>>())
+        there.map(|(sum, rounds)| sum / f64::from(*rounds)).collect()
     }
 
     /// Rounds before this one.
@@ -172,6 +185,16 @@ mod tests {
         assert_eq!(units(|round| (round / 6, round / 4)), 2);
         assert_eq!(units(|round| (round / 4, round / 6)), 2);
         assert_eq!(units(|_| (7, 9)), 1);
+    }
+
+    #[test]
+    fn units_are_joined_to_blocks_and_none_is_left_over() {
+        let units = Units::of(&pairs(|round| (round, round)));
+        assert_eq!(units.clone().joined(1).before(12).len(), 12);
+        assert_eq!(units.clone().joined(5).in_order(12), [2.0, 8.0]);
+        assert_eq!(units.clone().joined(50).in_order(12), [5.5]);
+        assert!(units.joined(5).are_shared());
+        assert_eq!(Units::of(&pairs(|round| (round / 2, round))).joined(3).in_order(12), [2.5, 8.5]);
     }
 
     #[test]

@@ -11,11 +11,11 @@ use tare_data::warning::Warning;
 
 use crate::findings::{Beyond, Cell, Comparison, Family, Level, Missing, Smallest, Total};
 use crate::statistics::ratio_of_means::{RatioOfMeans, ratio_of_means};
-use crate::statistics::signed_ranks::{Nulls, median, sorted};
+use crate::statistics::signed_ranks::{Interval, Nulls, median, sorted};
 use crate::verdicts::comparable;
 use crate::verdicts::judge::{Judgement, is_within, judge, p_at, total_edge};
 use crate::verdicts::leaving::{may_leave, safe_p};
-use crate::verdicts::pairs::{NoPairs, Pairs, Units, pair};
+use crate::verdicts::pairs::{NoPairs, Pairs, pair};
 use crate::verdicts::stability;
 use crate::verdicts::stopping::{FEWEST_UNITS, Schedule};
 use crate::verdicts::summary::{Series, counted, level, series};
@@ -280,7 +280,7 @@ impl<'a> Judge<'a> {
             return not_comparable("no round within the plan".into(), level);
         };
         let beyond = if metric_at == 0 { self.beyond(&pairs, &judgement, &schedule) } else { Vec::new() };
-        let total = ratio_of_means(&Units::of(&pairs.pairs).costs_before(u32::MAX));
+        let total = ratio_of_means(&judgement.units_of(&pairs).costs_before(u32::MAX));
         let mut comparison = Comparison {
             rounds: pairs.pairs.len() as u32,
             total: total.map(ratio_in_total),
@@ -295,7 +295,7 @@ impl<'a> Judge<'a> {
     /// How a cell stands to the ratios that a gate names.
     fn beyond(&mut self, pairs: &Pairs, judgement: &Judgement, schedule: &Schedule) -> Vec<Beyond> {
         let Judge { options, nulls, .. } = self;
-        let p = |ratio: f64| p_at(ratio.ln(), judgement.leading, pairs, schedule, nulls);
+        let p = |ratio: f64| p_at(ratio.ln(), judgement, pairs, schedule, nulls);
         let p: Vec<f64> = options.ratios.iter().copied().map(p).collect();
         options.ratios.iter().zip(p).map(|(ratio, p)| Beyond { ratio: *ratio, p }).collect()
     }
@@ -343,9 +343,9 @@ fn floor(margin: Margin, control: &Judgement) -> Margin {
     if is_off(control) { margin.raised(control.estimate.abs()) } else { margin }
 }
 
-/// Whether a control shows a difference where there is none.
+/// Whether a control shows a difference where there is none, or rounds so alike that it could not.
 fn is_off(control: &Judgement) -> bool {
-    !control.interval.holds(0.0)
+    !control.interval.holds(0.0) || control.block > 1 && control.interval == Interval::EVERYTHING
 }
 
 /// What a cell could have found.
@@ -361,8 +361,12 @@ fn comparison(level: Level, judgement: &Judgement, baseline: &Series, target: &S
         let Judgement { hodges_lehmann, median, .. } = *judgement;
         warnings.push(Warning::SkewedTail { hodges_lehmann, median });
     }
-    if judgement.modes > 1 {
-        warnings.push(Warning::Modal { modes: judgement.modes });
+    if judgement.groups.len() > 1 {
+        warnings.push(Warning::Modal { groups: judgement.groups.clone() });
+    }
+    if judgement.block > 1 {
+        let rounds = (f64::from(judgement.reached) / judgement.units as f64).round() as u32;
+        warnings.push(Warning::RoundsAlike { rounds, blocks: judgement.units as u32 });
     }
     if target.failed > 0 {
         warnings.push(Warning::TrialsFailed { failed: target.failed, of: target.trials });

@@ -132,11 +132,12 @@ pub(crate) struct Look {
 
 /// Follows a cell through its looks. `units_at` gives the sorted differences known after a number of rounds.
 ///
-/// A look with too few units to reject anything at its level spends nothing and leaves its share to the next: how many
-/// there are does not depend on what they are.
+/// A look with fewer units than `fewest`, or too few to reject anything at its level, spends nothing and leaves its share
+/// to the next: how many there are does not depend on what they are.
 pub(crate) fn follow(
     schedule: &Schedule,
     reached: u32,
+    fewest: usize,
     nulls: &mut Nulls,
     mut units_at: impl FnMut(u32) -> Vec<f64>,
 ) -> Vec<Look> {
@@ -157,7 +158,7 @@ pub(crate) fn follow(
         let alpha = alpha + unspent;
         // Of one sign all: two in 2^n.
         let least_p = 2.0 * 0.5f64.powi(units.len() as i32);
-        if least_p > alpha {
+        if least_p > alpha || units.len() < fewest {
             unspent = alpha;
         } else {
             unspent = 0.0;
@@ -268,7 +269,7 @@ mod tests {
     #[test]
     fn one_look_spends_all() {
         let d: Vec<f64> = (1..=6).map(f64::from).collect();
-        let looks = follow(&Schedule::new(&[6], 6), 6, &mut Nulls::default(), |_| d.clone());
+        let looks = follow(&Schedule::new(&[6], 6), 6, 0, &mut Nulls::default(), |_| d.clone());
         assert_eq!(looks.len(), 1);
         assert_eq!(looks[0].ranks, Interval { low: 1.0, high: 6.0 });
         assert!((looks[0].ranks_p - 2.0 / 64.0).abs() < 1e-12);
@@ -279,7 +280,7 @@ mod tests {
         // Five rounds a start: 3, 4, 6, 8 starts at the first four looks of 450 rounds.
         let schedule = Schedule::new(&planned_looks(450), 450);
         let starts = |rounds: u32| (1..=rounds.div_ceil(5)).map(|i| 2.3 + f64::from(i) / 1e3).collect();
-        let looks = follow(&schedule, 40, &mut Nulls::default(), starts);
+        let looks = follow(&schedule, 40, 0, &mut Nulls::default(), starts);
         assert!(looks[..3].iter().all(|look| look.ranks == Interval::EVERYTHING && look.least_p == 1.0));
         let spent = ALPHA * (40.0f64 / 450.0).sqrt();
         assert!((looks[3].ranks_p - ALPHA / spent / 128.0).abs() < 1e-12, "{:?}", looks[3]);

@@ -146,12 +146,12 @@ pub(crate) fn units_that_can(level: f64) -> usize {
     (1.0 - level.log2()).ceil().max(1.0) as usize
 }
 
-/// What is needed, where a unit is a round or a start that rounds share.
-pub(crate) fn needed(units: Option<usize>, rounds_a_unit: f64, are_shared: bool) -> Needed {
-    match units {
-        None => Needed::LessNoise,
-        Some(units) if are_shared => Needed::Starts(units as u32),
-        Some(units) => Needed::Rounds((units as f64 * rounds_a_unit).ceil() as u32),
+/// What is needed. `starts_a_unit` where rounds share starts.
+pub(crate) fn needed(units: Option<usize>, rounds_a_unit: f64, starts_a_unit: Option<usize>) -> Needed {
+    match (units, starts_a_unit) {
+        (None, _) => Needed::LessNoise,
+        (Some(units), Some(starts)) => Needed::Starts((units * starts) as u32),
+        (Some(units), None) => Needed::Rounds((units as f64 * rounds_a_unit).ceil() as u32),
     }
 }
 

@@ -8,7 +8,7 @@ use tare_analysis::verdicts::verdict::Margin;
 use tare_data::generator::Generator;
 use tare_data::session::Session;
 
-use crate::noise_models::normal;
+use crate::simulations::noise_models::normal;
 use crate::sessions::{MARGIN, Outcome, jitter, run, session, timed};
 
 fn of(values: &[f64], error: f64) -> Slowdown {

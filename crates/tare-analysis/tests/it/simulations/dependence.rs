@@ -1,0 +1,134 @@
+//! Rounds that follow each other alike: an environment whose noise lasts from round to round must not promise more.
+
+use tare_analysis::statistics::signed_ranks::{Nulls, interval, sorted};
+use tare_analysis::verdicts::judge::{Judgement, judge};
+use tare_analysis::verdicts::leaving::may_leave;
+use tare_analysis::verdicts::pairs::{Pair, Pairs};
+use tare_analysis::verdicts::stopping::{Schedule, planned_looks};
+use tare_analysis::verdicts::verdict::{Margin, is_decided, names_direction};
+use tare_data::generator::Generator;
+
+use crate::sessions::MARGIN;
+use crate::simulations::noise_models::normal;
+use crate::simulations::promises::most_false;
+
+const ROUNDS: u32 = 90;
+const SESSIONS: u64 = 600;
+
+/// How the environment's own noise, beside that of single trials, comes about.
+#[derive(Clone, Copy, Debug)]
+enum Lasting {
+    Nothing,
+    /// Quiet and loud times of five rounds or so: rounds are alike in size, and not in sign.
+    Bursts,
+    /// Autoregressive, as wide as that of single trials.
+    Remembers(f64),
+    /// Two states, 10 % apart, with the chance to stay in one.
+    Sticky(f64),
+}
+
+/// The differences of a session whose single trials vary by `trial`.
+fn differences(lasting: Lasting, trial: f64, rounds: u32, seed: u64) -> Vec<f64> {
+    let mut generator = Generator::for_part(seed, "lasting");
+    let (mut value, mut is_other) = (normal(&mut generator), generator.below(2) == 0);
+    let mut next = |_| {
+        let pair = normal(&mut generator) - normal(&mut generator);
+        match lasting {
+            Lasting::Nothing => trial * pair,
+            Lasting::Bursts => {
+                is_other ^= generator.unit() < 0.2;
+                trial * pair * if is_other { 4.0 } else { 1.0 }
+            }
+            Lasting::Remembers(phi) => {
+                value = phi * value + (1.0 - phi * phi).sqrt() * normal(&mut generator);
+                trial * (value - normal(&mut generator))
+            }
+            Lasting::Sticky(stay) => {
+                is_other ^= generator.unit() > stay;
+                trial * pair + if is_other { 0.05 } else { -0.05 }
+            }
+        }
+    };
+    (0..rounds).map(&mut next).collect()
+}
+
+fn pairs(d: &[f64]) -> Pairs {
+    let pair = |(round, d): (u32, &f64)| Pair { round, baseline_start: round, start: round, d: *d, costs: None };
+    Pairs { pairs: (0..).zip(d).map(pair).collect(), reached: d.len() as u32 }
+}
+
+/// A session that its environment leaves at the first look that lets it.
+fn raced(d: &[f64], nulls: &mut Nulls) -> Judgement {
+    let schedule = Schedule::new(&planned_looks(ROUNDS), ROUNDS);
+    let mut at = |look: u32| judge(&pairs(&d[..look as usize]), &schedule, Margin::plain(MARGIN), nulls).unwrap();
+    let looks = planned_looks(ROUNDS);
+    let left = looks.iter().map(|look| at(*look)).find(|judged| may_leave(judged, None));
+    left.unwrap_or_else(|| at(ROUNDS))
+}
+
+/// What a session would say if rounds were independent: one look that spends all.
+fn as_if_independent(d: &[f64], nulls: &mut Nulls) -> bool {
+    interval(&sorted(d), nulls.of(d.len()), 0.05).holds(0.0)
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    held: f64,
+    directions: f64,
+    decided: f64,
+    in_blocks: f64,
+    held_as_if_independent: f64,
+    rounds: f64,
+}
+
+fn count(lasting: Lasting, trial: f64) -> Counts {
+    let (mut counts, mut nulls) = (Counts::default(), Nulls::default());
+    let share = |is: bool| f64::from(u8::from(is)) / SESSIONS as f64;
+    for seed in 0..SESSIONS {
+        let d = differences(lasting, trial, ROUNDS, seed);
+        let judged = raced(&d, &mut nulls);
+        counts.held += share(judged.interval.holds(0.0));
+        counts.directions += share(names_direction(judged.verdict));
+        counts.decided += share(is_decided(judged.verdict));
+        counts.in_blocks += share(judged.block > 1);
+        counts.rounds += f64::from(judged.reached) / SESSIONS as f64;
+        counts.held_as_if_independent += share(as_if_independent(&d, &mut nulls));
+    }
+    println!("{lasting:?}, trials {trial}: {counts:.3?}");
+    counts
+}
+
+#[test]
+fn noise_that_lasts_makes_no_direction() {
+    for (lasting, trial) in [
+        (Lasting::Remembers(0.5), 0.02),
+        (Lasting::Remembers(0.8), 0.02),
+        (Lasting::Sticky(0.9), 0.01),
+        (Lasting::Sticky(0.9), 0.02),
+    ] {
+        let counts = count(lasting, trial);
+        assert!(counts.directions <= most_false(SESSIONS), "{lasting:?}: {counts:?}");
+        assert!(counts.held >= 0.935, "{lasting:?}: {counts:?}");
+        assert!(counts.held_as_if_independent < 0.88, "{lasting:?}: {counts:?}");
+    }
+}
+
+#[test]
+fn noise_that_does_not_last_costs_little() {
+    for (lasting, trial) in [(Lasting::Nothing, 0.01), (Lasting::Nothing, 0.02), (Lasting::Bursts, 0.005)] {
+        let counts = count(lasting, trial);
+        assert!(counts.held >= 0.935 && counts.decided >= 0.97, "{lasting:?}: {counts:?}");
+        assert!(counts.in_blocks <= 0.15 && counts.rounds <= 52.0, "{lasting:?}: {counts:?}");
+    }
+}
+
+#[test]
+fn a_plain_cost_is_decided_whatever_lasts() {
+    let mut nulls = Nulls::default();
+    for seed in 0..100 {
+        let d = differences(Lasting::Sticky(0.9), 0.02, ROUNDS, seed);
+        let far: Vec<f64> = d.iter().map(|d| d + 1.0).collect();
+        let judged = raced(&far, &mut nulls);
+        assert!(is_decided(judged.verdict) && judged.reached == 12, "{judged:?}");
+    }
+}

@@ -1,0 +1,8 @@
+//! The promises under every kind of noise that is known to have broken one: simulated sessions with a known truth.
+
+mod dependence;
+mod horizon;
+mod looks;
+pub mod noise_models;
+pub mod promises;
+mod totals;
