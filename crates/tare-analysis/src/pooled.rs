@@ -10,6 +10,9 @@ use tare_data::session::{PlannedCase, Session, Trial};
 
 use crate::verdicts::summary::{counted, series, values};
 
+/// Series that are pooled: a histogram of each is open, and a probe has a dozen.
+const MOST_SERIES: usize = 64;
+
 /// What one series counted, over all trials.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PooledSeries {
@@ -59,6 +62,9 @@ impl Pooled {
             pooled.trials += 1;
             let mut longest: BTreeMap<u64, u64> = BTreeMap::new();
             for batch in trial.batches.iter().filter(|batch| batch.phase == Phase::Warm) {
+                if pooled.series.len() >= MOST_SERIES && !pooled.series.contains_key(&batch.series) {
+                    continue;
+                }
                 let series = pooled.series.entry(batch.series.clone()).or_default();
                 if let Some(elapsed_ns) = series.add(&batch.sample) {
                     let known = longest.entry(batch.started_ns).or_default();

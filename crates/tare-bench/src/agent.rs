@@ -274,7 +274,7 @@ impl Agent {
             started_ns: 0,
             host_elapsed_ns: whole_ns,
             agent_elapsed_ns: begun_ns.map(|begun_ns| ended_ns.saturating_sub(begun_ns)),
-            batches,
+            batches: batches.into(),
             inside,
             outside: Interference::default(),
             failure: None,
@@ -289,13 +289,15 @@ impl Agent {
         let batch_ns = BATCH_NS.min(seconds * 1e9 / 4.0);
         let batch = |operation_ns: f64| (batch_ns / operation_ns.max(0.1)).max(1.0) as u64;
         let ran = self.trial(case, Amount::Calibrate)?;
-        let calibrated_ns = operation_ns(&ran.trial.batches).ok_or("a calibration without batches")?;
+        let calibrated_ns =
+            operation_ns(&ran.trial.batches.to_vec()).ok_or("a calibration without batches")?;
         let asked = batch(calibrated_ns);
         let ran = self.trial(case, Amount::Duration { batch: asked, seconds: SHORT_S })?;
         // By the headline: the first batch may be of what happens once, as connecting does.
         let series = tare_probes::find(&case.probe).map_or("", |probe| probe.metrics[0].series);
         let headline = |batch: &&Batch| batch.phase == Phase::Warm && batch.series == series;
-        let last = ran.trial.batches.iter().rev().find(headline);
+        let batches = ran.trial.batches.to_vec();
+        let last = batches.iter().rev().find(headline);
         let last = last.ok_or("a short run without a batch of the headline's series")?;
         let operation_ns = match last.sample {
             // By what was asked for: an operation may be several samples, as one that fills a queue is.

@@ -26,7 +26,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Parser, Subcommand};
-use tare_bench::kills;
+use tare_bench::{faults, kills};
 
 use crate::setting::{Setting, binary};
 
@@ -79,6 +79,12 @@ enum Command {
     /// Podman's containers and images, temporary files, the session's own folders; and whether the record can be read.
     /// Ends with 1 when anything was left. Nothing else should enter environments meanwhile, or say --shared.
     Kills(Kill),
+    /// Have sessions meet faults at random moments: kills, signals, killed children, removed records, limits on files,
+    /// descriptors and memory. Counts what is lost, left, aborted and hung; ends with 1 where there is any.
+    #[command(after_help = "Examples:
+  ./bench/faults                    90 sessions over native, container and gvisor
+  ./bench/faults --rounds 500 --seed 3 --in container")]
+    Faults(Fault),
     /// Measure differences whose size is known: tare's verdicts on them must be right.
     ///
     /// Podman's default filter of system calls against none must be slower by tens of nanoseconds a call, with an
@@ -127,6 +133,43 @@ struct Kill {
     /// Folder on a disk in which sessions build.
     #[arg(long, value_name = "FOLDER", default_value = "/var/tmp")]
     scratch: PathBuf,
+}
+
+/// Sessions that meet faults.
+#[derive(Clone, Debug, clap::Args)]
+struct Fault {
+    /// Sessions, which meet each fault in turn.
+    #[arg(long, value_name = "N", default_value_t = 90)]
+    rounds: u32,
+    /// Seed of environments and moments, to repeat them.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Environments, comma-separated.
+    #[arg(long = "in", value_name = "ENVIRONMENTS", value_delimiter = ',', default_values = faults::TARGETS)]
+    environments: Vec<String>,
+    /// The tare that meets them. The one built beside this program unless given.
+    #[arg(long, value_name = "FILE")]
+    tare: Option<PathBuf>,
+    /// Folder on a disk in which sessions build.
+    #[arg(long, value_name = "FOLDER", default_value = "/var/tmp")]
+    scratch: PathBuf,
+}
+
+/// Has sessions meet faults; false where something was wrong.
+fn meet_faults(request: &Fault) -> Result<bool, String> {
+    let tare = binary(request.tare.as_deref())?;
+    let folder =
+        tempfile::Builder::new().prefix("faults-").tempdir_in(&request.scratch).map_err(|e| e.to_string())?;
+    let targets: Vec<&str> = request.environments.iter().map(String::as_str).collect();
+    let (rounds, seed) = (request.rounds, request.seed);
+    let faults = faults::Faults { tare: &tare, folder: folder.path(), targets: &targets, rounds, seed };
+    let report = &mut |line: &str| {
+        println!("{line}");
+        interrupt::check().map_err(io::Error::other)
+    };
+    let counts = faults.run(report).map_err(|e| e.to_string())?;
+    print!("\n{}", faults::table(&counts));
+    Ok(faults::is_well(&counts))
 }
 
 /// Kills sessions; false when something was left.
@@ -183,6 +226,7 @@ fn main() -> ExitCode {
         }
         Command::Overhead { setting } => overhead::run(&setting).map(|()| true),
         Command::Kills(request) => kill(&request),
+        Command::Faults(request) => meet_faults(&request),
         Command::Truths { setting } => truths::run(&setting),
         Command::Validation { setting } => validation::run(&setting),
         Command::Delayed { delay_us, words } => {

@@ -155,7 +155,7 @@ fn side(workspace: &Workspace, case: &Case, slower: f64, seed: u64) -> Result<Si
     let headline = tare_probes::find(&case.probe).map_or("", |probe| probe.metrics[0].series);
     let mut side = Side { runs: Vec::new(), batches: Vec::new() };
     for _ in 0..RUNS {
-        let batches = agent.trial(case, amount)?.trial.batches;
+        let batches = agent.trial(case, amount)?.trial.batches.to_vec();
         let of_headline = |batch: &&Batch| batch.series == headline && batch.phase == Phase::Warm;
         let ns: Vec<f64> = batches.iter().filter(of_headline).filter_map(operation_ns).collect();
         side.runs.push(mean(&ns));

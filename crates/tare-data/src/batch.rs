@@ -73,6 +73,17 @@ pub struct Batch {
     pub sample: Sample,
 }
 
+impl Batch {
+    /// Bytes that it takes in memory.
+    pub fn held_bytes(&self) -> usize {
+        let histogram = match &self.sample {
+            Sample::Latency { histogram, .. } => histogram.0.len(),
+            Sample::Throughput { .. } | Sample::Gauge { .. } => 0,
+        };
+        size_of::<Batch>() + self.series.len() + histogram
+    }
+}
+
 /// An HdrHistogram of nanoseconds with the bounds above, as a probe fills it and the analysis reads it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Histogram(pub hdrhistogram::Histogram<u64>);

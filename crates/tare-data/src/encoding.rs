@@ -1,4 +1,4 @@
-//! Bytes as text: hex digits, and the UTF-16 of Windows programs.
+//! Bytes as text: hex digits, the UTF-16 of Windows programs, and as much of a text as there is room for.
 
 use std::char::DecodeUtf16Error;
 
@@ -16,6 +16,21 @@ pub fn hex_bytes<const N: usize>(text: &str) -> Option<[u8; N]> {
         *byte = u8::from_str_radix(&text[at..at + 2], 16).ok()?;
     }
     Some(bytes)
+}
+
+/// As much of a text's beginning as takes at most this many bytes when it is written as JSON.
+pub fn clipped(mut text: String, most: usize) -> String {
+    let mut written = 0;
+    let end = text.char_indices().find_map(|(at, c)| {
+        written += match c {
+            '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}' => 2,
+            c if c < ' ' => 6,
+            c => c.len_utf8(),
+        };
+        (written > most).then_some(at)
+    });
+    text.truncate(end.unwrap_or(text.len()));
+    text
 }
 
 /// How a unit of UTF-16 is written as two bytes.
@@ -69,6 +84,18 @@ mod tests {
             let torn = &bytes[..bytes.len() - 1];
             assert!(order.decode(torn).last().unwrap().is_err(), "half a surrogate pair");
             assert_eq!(order.decode(&bytes[..7]).count(), 2, "half a unit");
+        }
+    }
+
+    #[test]
+    fn a_text_is_clipped_to_what_it_takes_when_written() {
+        for text in ["\u{1}\u{8}\u{c}", "\"\\\n\r\t", "aé\u{2028}\u{1f427}\u{7f}"] {
+            let written = serde_json::to_string(text).unwrap().len() - 2;
+            for most in 0..written {
+                let clipped = clipped(text.to_owned(), most);
+                assert!(serde_json::to_string(&clipped).unwrap().len() - 2 <= most, "{text:?} {most}");
+            }
+            assert_eq!(clipped(text.to_owned(), written), text);
         }
     }
 }

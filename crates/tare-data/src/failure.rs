@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::frame::clipped;
+use crate::encoding::clipped;
 
 /// Bytes of a reason as they are written: a plan holds one for every cell that cannot be measured.
 pub const LONGEST_REASON: usize = 2048;

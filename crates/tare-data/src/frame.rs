@@ -70,21 +70,6 @@ pub fn decode<T: DeserializeOwned>(line: &[u8]) -> Option<T> {
     serde_json::from_str(json).ok()
 }
 
-/// As much of a text's beginning as takes at most this many bytes when it is written as JSON.
-pub fn clipped(mut text: String, most: usize) -> String {
-    let mut written = 0;
-    let end = text.char_indices().find_map(|(at, c)| {
-        written += match c {
-            '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}' => 2,
-            c if c < ' ' => 6,
-            c => c.len_utf8(),
-        };
-        (written > most).then_some(at)
-    });
-    text.truncate(end.unwrap_or(text.len()));
-    text
-}
-
 /// A line of the stream.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Received<T> {
@@ -166,18 +151,6 @@ mod tests {
             // A flip of letter case inside the checksum's hex digits does not change its value.
             let same = String::from_utf8(bytes).is_ok_and(|t| t.eq_ignore_ascii_case(&frame));
             assert!(same || !lines.contains(&Received::Frame(Frame::Bye)), "bit {i} went unnoticed");
-        }
-    }
-
-    #[test]
-    fn a_text_is_clipped_to_what_it_takes_when_written() {
-        for text in ["\u{1}\u{8}\u{c}", "\"\\\n\r\t", "aé\u{2028}\u{1f427}\u{7f}"] {
-            let written = serde_json::to_string(text).unwrap().len() - 2;
-            for most in 0..written {
-                let clipped = clipped(text.to_owned(), most);
-                assert!(serde_json::to_string(&clipped).unwrap().len() - 2 <= most, "{text:?} {most}");
-            }
-            assert_eq!(clipped(text.to_owned(), written), text);
         }
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::batch::Batch;
+use crate::batches::Batches;
 use crate::facts::Facts;
 use crate::failure::Failure;
 use crate::metric::Metric;
@@ -140,11 +140,10 @@ pub struct TargetFacts {
 }
 
 /// One trial: a case in an environment in a round, in a process of its own.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Trial {
     pub number: u64,
     pub case: String,
-    #[serde(rename = "environment")]
     pub target: String,
     pub round: u32,
     /// 0 for the first; a round that was disturbed is run again as a whole.
@@ -159,7 +158,7 @@ pub struct Trial {
     pub host_elapsed_ns: u64,
     /// The same stretch by the agent's clock; none when the trial ended without a last frame.
     pub agent_elapsed_ns: Option<u64>,
-    pub batches: Vec<Batch>,
+    pub batches: Batches,
     pub inside: Interference,
     pub outside: Interference,
     pub failure: Option<Failure>,

@@ -172,7 +172,7 @@ impl From<RecordError> for LabError {
             RecordError::NoPlan { .. } => "run again: the session was stopped before it measured anything",
             RecordError::Imported { .. } => "tare report FILE shows them",
             RecordError::ImportCut { .. } => "take the file away and import again",
-            RecordError::TooLong { .. } => "is it really a record?",
+            RecordError::TooLong { .. } | RecordError::TooMuch { .. } => "is it really a record?",
         };
         let kind = match &error {
             RecordError::Io { action: "read", .. } => ErrorKind::Record,

@@ -1,16 +1,21 @@
 //! The assembly: a session that is put together again, line by line, with what damage left out of it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io;
 use std::path::Path;
 
+use tare_data::batches::Batches;
 use tare_data::failure::{BROKE_OFF, Failure, FailureKind};
 use tare_data::imported::Imported;
-use tare_data::session::{Ending, Header, Interference, Plan, RepeatedRound, Session, TargetFacts, Trial};
+use tare_data::session::{Ending, Header, Plan, RepeatedRound, Session, TargetFacts, Trial};
 use tare_data::warning::Warning;
 
-use crate::entry::{Begin, End, Entry, OTHER_SESSIONS, SCHEMA};
+use crate::entry::{Entry, OTHER_SESSIONS, SCHEMA};
 use crate::error::RecordError;
-use crate::reader::{Bad, ImportedRecord};
+use crate::reader::{Bad, ImportedRecord, Passed};
+use crate::room::{MOST_BATCHES, MOST_KEPT, Room};
+use crate::shelf::Keeper;
 
 /// A session while its entries come in.
 #[derive(Clone, Default)]
@@ -24,11 +29,26 @@ pub(crate) struct Assembly {
     pub(crate) repeated: Vec<RepeatedRound>,
     pub(crate) ending: Option<Ending>,
     pub(crate) imported: Vec<Imported>,
+    pub(crate) room: Room,
+    keeper: Keeper,
+    open_batches: OpenBatches,
     damage: Damage,
     /// Other sessions at the same time.
     others: u64,
     /// Lines of trials that are not open, and that no damage explains.
     stray_lines: u64,
+}
+
+/// The batches of the trial that has begun and not ended.
+#[derive(Clone, Default)]
+struct OpenBatches {
+    /// Where its first line ends.
+    from: u64,
+    count: usize,
+    /// What they take, or would take, in memory.
+    held_bytes: usize,
+    /// Whether they are left in the record.
+    lie: bool,
 }
 
 /// What lines that cannot be read took with them.
@@ -43,15 +63,26 @@ struct Damage {
 }
 
 impl Assembly {
+    /// Batches that are not held are read from this file.
+    pub(crate) fn lies_in(&mut self, file: &File) -> io::Result<()> {
+        if !self.keeper.has_shelf() {
+            self.keeper.set_shelf(file.try_clone()?);
+        }
+        Ok(())
+    }
+
     /// Takes the next entry, and the lines before it that cannot be read.
     ///
     /// Nothing can be made of a record whose damage comes before its plan. After it, a trial is what damage costs.
     pub(crate) fn take(
         &mut self,
         entry: Entry,
-        (line, bad): (u64, Option<Bad>),
+        Passed { number: line, bytes, bad }: Passed,
         path: &Path,
     ) -> Result<(), RecordError> {
+        if !self.room.take(&entry, (bytes.end - bytes.start) as usize) {
+            return Err(RecordError::TooMuch { path: path.to_owned(), limit: MOST_KEPT });
+        }
         let second = |entry| RecordError::Second { path: path.to_owned(), entry, line };
         if let Some(Bad { first, lines }) = bad {
             if self.plan.is_none() {
@@ -76,14 +107,23 @@ impl Assembly {
                 self.skip_to(begin.trial);
                 // A session that goes on has not ended, even if the line that resumed it cannot be read.
                 self.ending = None;
-                self.open = Some(begun(begin));
+                self.open = Some(begin.trial());
+                self.open_batches = OpenBatches { from: bytes.end, ..Default::default() };
             }
             Entry::Batch { trial, batch } => match self.open.as_mut().filter(|open| open.number == trial) {
-                Some(open) => open.batches.push(batch),
+                Some(open) => {
+                    let of_open = &mut self.open_batches;
+                    of_open.count += 1;
+                    of_open.held_bytes += batch.held_bytes();
+                    match self.keeper.instead(of_open.held_bytes, trial, of_open.from..bytes.end) {
+                        Some(lying) => (open.batches, of_open.lie) = (lying, true),
+                        None => open.batches.push(batch),
+                    }
+                }
                 None => self.stray(trial),
             },
             Entry::End(end) => match self.open.take_if(|open| open.number == end.trial) {
-                Some(open) => self.close(ended(open, end)),
+                Some(open) => self.close(end.of(open)),
                 None => self.stray(end.trial),
             },
             Entry::Repeated(repeated) => self.repeated.push(repeated),
@@ -107,6 +147,15 @@ impl Assembly {
 
     /// Adds a trial; one with a damaged line is kept, and does not count.
     fn close(&mut self, mut trial: Trial) {
+        let of_open = std::mem::take(&mut self.open_batches);
+        if !of_open.lie {
+            self.keeper.holds(of_open.held_bytes);
+        }
+        if of_open.count > MOST_BATCHES {
+            let reason = format!("it has more than {MOST_BATCHES} batches in the record");
+            (trial.batches, trial.failure) =
+                (Batches::default(), Some(Failure::new(FailureKind::Broken, reason)));
+        }
         if self.damage.trials.contains(&trial.number) {
             trial.failure = Some(Failure::new(FailureKind::Broken, "a line of it in the record is damaged"));
         }
@@ -192,37 +241,5 @@ impl Assembly {
             ending: self.ending.unwrap_or(Ending::BrokenOff),
             warnings,
         })
-    }
-}
-
-fn begun(begin: Begin) -> Trial {
-    Trial {
-        number: begin.trial,
-        case: begin.case,
-        target: begin.target,
-        round: begin.round,
-        attempt: begin.attempt,
-        position: begin.position,
-        start: begin.start,
-        started_ns: begin.started_ns,
-        host_elapsed_ns: 0,
-        agent_elapsed_ns: None,
-        batches: Vec::new(),
-        inside: Interference::default(),
-        outside: Interference::default(),
-        failure: None,
-        notes: Vec::new(),
-    }
-}
-
-fn ended(trial: Trial, end: End) -> Trial {
-    Trial {
-        host_elapsed_ns: end.host_elapsed_ns,
-        agent_elapsed_ns: end.agent_elapsed_ns,
-        inside: end.inside,
-        outside: end.outside,
-        failure: end.failure,
-        notes: end.notes,
-        ..trial
     }
 }

@@ -2,10 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 use tare_data::batch::Batch;
+use tare_data::batches::Batches;
 use tare_data::failure::{Failure, LONGEST_REASON};
 use tare_data::frame::{LONGEST_FRAME, LONGEST_NOTE, MOST_NOTES};
 use tare_data::imported::Imported;
-use tare_data::session::{Ending, Header, Interference, Plan, RepeatedRound, TargetFacts};
+use tare_data::session::{Ending, Header, Interference, Plan, RepeatedRound, TargetFacts, Trial};
 
 /// Schema that is written. A reader reads this one and every earlier one.
 pub const SCHEMA: u32 = 1;
@@ -19,6 +20,9 @@ const _: () = assert!(LONGEST_REASON + MOST_NOTES * (LONGEST_NOTE + 3) + BESIDE 
 
 /// Fact of the host in a record's first line: how many other sessions ran when this one began.
 pub const OTHER_SESSIONS: &str = "sessions.others";
+
+/// Bytes of a line before its JSON: the checksum in hex, and a space.
+pub(crate) const CHECKSUM: usize = 9;
 
 /// One line of a record, in the order in which things happened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -83,6 +87,44 @@ pub struct End {
     pub notes: Vec<String>,
 }
 
+impl Begin {
+    /// The trial, of which nothing more is known yet.
+    pub fn trial(self) -> Trial {
+        Trial {
+            number: self.trial,
+            case: self.case,
+            target: self.target,
+            round: self.round,
+            attempt: self.attempt,
+            position: self.position,
+            start: self.start,
+            started_ns: self.started_ns,
+            host_elapsed_ns: 0,
+            agent_elapsed_ns: None,
+            batches: Batches::default(),
+            inside: Interference::default(),
+            outside: Interference::default(),
+            failure: None,
+            notes: Vec::new(),
+        }
+    }
+}
+
+impl End {
+    /// The trial that this is the end of.
+    pub fn of(self, trial: Trial) -> Trial {
+        Trial {
+            host_elapsed_ns: self.host_elapsed_ns,
+            agent_elapsed_ns: self.agent_elapsed_ns,
+            inside: self.inside,
+            outside: self.outside,
+            failure: self.failure,
+            notes: self.notes,
+            ..trial
+        }
+    }
+}
+
 /// Writes an entry as a line: checksum, space, JSON.
 pub fn to_line(entry: &Entry) -> String {
     let json = serde_json::to_string(entry).expect("tare's own types always serialise");
@@ -92,7 +134,7 @@ pub fn to_line(entry: &Entry) -> String {
 /// Reads a line; None when it is damaged or incomplete.
 pub fn from_line(line: &[u8]) -> Option<Entry> {
     let line = line.strip_suffix(b"\n")?;
-    let (sum, json) = line.split_at_checked(9)?;
+    let (sum, json) = line.split_at_checked(CHECKSUM)?;
     let sum = u32::from_str_radix(std::str::from_utf8(sum).ok()?.strip_suffix(' ')?, 16).ok()?;
     if sum != crc32fast::hash(json) {
         return None;

@@ -26,6 +26,10 @@ pub enum RecordError {
     Imported { path: PathBuf },
     #[error("{path} ends in the middle of an import of other tools' figures")]
     ImportCut { path: PathBuf },
+    #[error(
+        "{path} holds more than is read: beside its samples it would take more than {limit} bytes of memory"
+    )]
+    TooMuch { path: PathBuf, limit: usize },
     #[error("{path} is longer than {limit} bytes")]
     TooLong { path: PathBuf, limit: u64 },
 }

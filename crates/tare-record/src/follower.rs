@@ -9,7 +9,8 @@ use crate::assembly::Assembly;
 use crate::entry::from_line;
 use crate::error::RecordError;
 use crate::input;
-use crate::reader::{LONGEST_RECORD, Lines};
+use crate::reader::Lines;
+use crate::room::LONGEST_RECORD;
 
 /// A record that may still grow.
 pub struct Follower {
@@ -52,6 +53,7 @@ impl Follower {
             (self.assembly, self.read_bytes, self.read_lines) = Default::default();
         }
         self.seen_bytes = length;
+        self.assembly.lies_in(&file).map_err(io)?;
         file.seek(SeekFrom::Start(self.read_bytes)).map_err(io)?;
         let before = self.read_bytes;
         // What is appended meanwhile is for the next time, so that a fast writer cannot hold the reader here.

@@ -13,10 +13,13 @@ pub mod follower;
 pub mod importers;
 pub mod input;
 pub mod reader;
+mod room;
+mod shelf;
 pub mod writer;
 
 pub use entry::Entry;
 pub use error::RecordError;
 pub use follower::Follower;
 pub use reader::{Contents, ImportedRecord, Recording, is_record, open, read};
+pub use room::MOST_BATCHES;
 pub use writer::Writer;

@@ -4,6 +4,7 @@
 //! did not come from breaking off: its trial is left out, and the session carries a warning.
 
 use std::io::{self, BufRead, BufReader, Read};
+use std::ops::Range;
 use std::path::Path;
 
 use tare_data::imported::Imported;
@@ -13,9 +14,8 @@ use crate::assembly::Assembly;
 use crate::entry::{Entry, LONGEST_WRITTEN, from_line};
 use crate::error::RecordError;
 use crate::input;
+use crate::room::{LONGEST_RECORD, Room};
 
-/// Longest record that is read. The largest study fills a small part of it.
-pub(crate) const LONGEST_RECORD: u64 = 4 << 30;
 /// Longest line that is read; every line that is written is shorter.
 pub(crate) const LONGEST_LINE: usize = 8 << 20;
 const _: () = assert!(LONGEST_WRITTEN < LONGEST_LINE);
@@ -28,6 +28,7 @@ pub struct Recording {
     pub whole_bytes: u64,
     /// Number of the first line that is torn, if one is: no whole line follows.
     pub torn_line: Option<u64>,
+    pub(crate) room: Room,
 }
 
 /// Figures of other tools that were read.
@@ -67,8 +68,9 @@ pub fn open(path: &Path) -> Result<Contents, RecordError> {
     if file.metadata().map_err(io)?.len() > LONGEST_RECORD {
         return Err(RecordError::TooLong { path: path.to_owned(), limit: LONGEST_RECORD });
     }
-    let mut lines = Lines::new(BufReader::new(file).take(LONGEST_RECORD), 0, 0);
     let mut assembly = Assembly::default();
+    assembly.lies_in(&file).map_err(io)?;
+    let mut lines = Lines::new(BufReader::new(file).take(LONGEST_RECORD), 0, 0);
     while let Some(line) = lines.next().map_err(io)? {
         match from_line(line) {
             Some(entry) => assembly.take(entry, lines.passed(), path)?,
@@ -80,7 +82,17 @@ pub fn open(path: &Path) -> Result<Contents, RecordError> {
     if !assembly.imported.is_empty() {
         return assembly.finish_imported(path).map(Contents::Imported);
     }
-    Ok(Contents::Session(Recording { session: assembly.finish(path)?, whole_bytes, torn_line }))
+    let room = assembly.room.clone();
+    Ok(Contents::Session(Recording { session: assembly.finish(path)?, whole_bytes, torn_line, room }))
+}
+
+/// A good line: where it is, and the bad ones before it.
+pub(crate) struct Passed {
+    /// Number, from 1.
+    pub(crate) number: u64,
+    /// Its first byte, and the one after its last.
+    pub(crate) bytes: Range<u64>,
+    pub(crate) bad: Option<Bad>,
 }
 
 /// Lines that cannot be read.
@@ -97,7 +109,8 @@ pub(crate) struct Lines<R> {
     line: Vec<u8>,
     /// Of the line that was read last, from 1.
     pub(crate) number: u64,
-    /// Bytes up to the end of the line that was read last.
+    /// Bytes up to the beginning and the end of the line that was read last.
+    begin: u64,
     bytes: u64,
     /// Bytes and lines up to the end of the last good line.
     pub(crate) whole_bytes: u64,
@@ -110,7 +123,7 @@ impl<R: BufRead> Lines<R> {
     /// Lines from here on; so many bytes and lines were read before.
     pub(crate) fn new(reader: R, bytes: u64, number: u64) -> Self {
         let (line, bad) = Default::default();
-        Lines { reader, line, number, bytes, whole_bytes: bytes, whole_lines: number, bad }
+        Lines { reader, line, number, begin: bytes, bytes, whole_bytes: bytes, whole_lines: number, bad }
     }
 
     /// The next line with its end, unless the file ends before it. One that is too long comes empty.
@@ -125,6 +138,7 @@ impl<R: BufRead> Lines<R> {
             return Ok(None);
         }
         self.number += 1;
+        self.begin = self.bytes;
         self.bytes += read as u64;
         Ok(Some(&self.line))
     }
@@ -134,9 +148,9 @@ impl<R: BufRead> Lines<R> {
         self.bad.get_or_insert(Bad { first: self.number, lines: 0 }).lines += 1;
     }
 
-    /// The line that was read last is an entry: its number, and the bad ones before it.
-    pub(crate) fn passed(&mut self) -> (u64, Option<Bad>) {
+    /// The line that was read last is an entry.
+    pub(crate) fn passed(&mut self) -> Passed {
         (self.whole_bytes, self.whole_lines) = (self.bytes, self.number);
-        (self.number, self.bad.take())
+        Passed { number: self.number, bytes: self.begin..self.bytes, bad: self.bad.take() }
     }
 }

@@ -6,11 +6,15 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
+use tare_data::batch::Batch;
+use tare_data::batches::Batches;
 
 use crate::entry::{Entry, LONGEST_WRITTEN, to_line};
 use crate::error::RecordError;
 use crate::input;
 use crate::reader::{Recording, read};
+use crate::room::{LONGEST_RECORD, MOST_KEPT, Room};
+use crate::shelf::Keeper;
 
 /// A record that is being written. It is locked as long as this lives.
 #[derive(Debug)]
@@ -21,12 +25,14 @@ pub struct Writer {
     cut: Option<u64>,
     /// Bytes that the file has, if nobody else changes it.
     bytes: u64,
+    room: Room,
+    keeper: Keeper,
 }
 
 impl Writer {
     /// Makes a new record. One that is there already is left alone.
     pub fn create(path: &Path) -> Result<Self, RecordError> {
-        let file = OpenOptions::new().append(true).create_new(true).open(path);
+        let file = OpenOptions::new().read(true).append(true).create_new(true).open(path);
         Self::locked(file, "create", path)
     }
 
@@ -35,7 +41,8 @@ impl Writer {
         let file = input::open_with(OpenOptions::new().read(true).append(true), path);
         let mut writer = Self::locked(file, "open", path)?;
         let recording = read(path)?;
-        writer.cut = Some(recording.whole_bytes);
+        (writer.cut, writer.bytes) = (Some(recording.whole_bytes), recording.whole_bytes);
+        writer.room = recording.room.clone();
         Ok((writer, recording))
     }
 
@@ -47,7 +54,16 @@ impl Writer {
             _ => Ok((file, true)),
         });
         match locked {
-            Ok((file, true)) => Ok(Writer { file, path, cut: None, bytes: 0 }),
+            Ok((file, true)) => {
+                let (room, mut keeper) = (Room::default(), Keeper::default());
+                let read = file.try_clone().map_err(|source| RecordError::Io {
+                    action,
+                    path: path.clone(),
+                    source,
+                })?;
+                keeper.set_shelf(read);
+                Ok(Writer { file, path, cut: None, bytes: 0, room, keeper })
+            }
             Ok((_, false)) => Err(RecordError::InUse { path }),
             Err(source) => Err(RecordError::Io { action, path, source }),
         }
@@ -62,13 +78,41 @@ impl Writer {
             let (path, limit) = (self.path.clone(), LONGEST_WRITTEN);
             return Err(RecordError::TooLongLine { path, length: line.len(), limit });
         }
+        if !self.room.take(entry, line.len()) {
+            return Err(RecordError::TooMuch { path: self.path.clone(), limit: MOST_KEPT });
+        }
+        if self.bytes + line.len() as u64 > LONGEST_RECORD {
+            return Err(RecordError::TooLong { path: self.path.clone(), limit: LONGEST_RECORD });
+        }
         if let Some(whole_bytes) = self.cut.take() {
             self.done("cut", self.file.set_len(whole_bytes))?;
-            self.bytes = whole_bytes;
         }
         let written = self.file.write_all(line.as_bytes());
         self.bytes += line.len() as u64;
         self.done("write", written)
+    }
+
+    /// Whether there is room for one more trial, and for the end of the session.
+    pub fn has_room(&self) -> bool {
+        self.room.has_trial(self.bytes)
+    }
+
+    /// Bytes that were written.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Keeps the batches of a trial that were written from some byte on: in memory as long as there is room, and then in
+    /// the record alone.
+    pub fn keep(&mut self, trial: u64, from: u64, batches: Vec<Batch>) -> Batches {
+        let bytes = batches.iter().map(Batch::held_bytes).sum();
+        match self.keeper.instead(bytes, trial, from..self.bytes) {
+            Some(lying) => lying,
+            None => {
+                self.keeper.holds(bytes);
+                batches.into()
+            }
+        }
     }
 
     /// Waits until everything appended is on disk: it survives the end of the machine. A record that another program

@@ -130,6 +130,9 @@ pub struct Run {
     /// Scratch folder, on a disk, in which environments are built; emptied afterwards.
     #[arg(long, value_name = "FOLDER")]
     pub scratch: Option<PathBuf>,
+    /// Print everything that the session would start, mount, write and send, and do none of it.
+    #[arg(long)]
+    pub dry_run: bool,
     #[command(flatten)]
     pub view: View,
 }

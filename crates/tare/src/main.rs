@@ -20,6 +20,7 @@ mod page_server;
 mod paths;
 mod show;
 mod signals;
+mod standard_output;
 mod ui;
 mod verbs;
 

@@ -2,12 +2,13 @@
 //!
 //! No output replaces a record, and none replaces a file that was not named.
 
-use std::fs::{self, OpenOptions, Permissions};
+use std::fs::{self, Metadata, OpenOptions, Permissions};
 use std::io::{self, ErrorKind as IoKind, Write};
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use tare_analysis::gate::Outcome;
 use tare_lab::error::{ErrorKind, LabError};
 use tare_report::exports::{Source, Writing};
@@ -17,6 +18,11 @@ use crate::failure::Exit;
 
 /// What a new file may be, before the user's own mask.
 const NEW_FILE: u32 = 0o666;
+/// What a file that is replaced hands on of its mode, and the part of it that is its group's.
+const RIGHTS: u32 = 0o777;
+const OF_GROUP: u32 = 0o070;
+/// What makes a folder one in which all may write.
+const OF_ALL: u32 = 0o002;
 /// Links from a name to a file that are followed.
 const MOST_LINKS: u32 = 16;
 /// Numbers that a name is tried with where there is a file already.
@@ -51,6 +57,28 @@ pub fn check_files(view: &View, record: Option<&Path>) -> Result<(), LabError> {
         }
     }
     Ok(())
+}
+
+/// The files that a session's view writes beside the record, each with what it is.
+pub fn files(view: &View, record: &Path) -> Vec<(PathBuf, String)> {
+    let exports = view
+        .exports
+        .iter()
+        .filter_map(|wanted| Some((destination(wanted)?, format!("the results as {}", wanted.export.name))));
+    let page = match &view.html {
+        Some(file) => Some((file.clone(), "the page".to_owned())),
+        None if has_page_beside(view) => Some((
+            record.with_extension("html"),
+            "the page, with a number where a file has this name".to_owned(),
+        )),
+        None => None,
+    };
+    page.into_iter().chain(exports).collect()
+}
+
+/// Whether a session that just ended gets a page beside its record, though none was named.
+pub fn has_page_beside(view: &View) -> bool {
+    !(view.json || view.markdown || view.csv || prints(view))
 }
 
 fn replaces_a_record(file: &Path) -> LabError {
@@ -93,7 +121,9 @@ pub fn export(source: &Source, exports: &[Wanted]) -> Result<Option<Vec<u8>>, La
             (Some(file), Writing::Appended { .. }) if tare_record::is_record(&file) => {
                 return Err(replaces_a_record(&file));
             }
-            (Some(file), Writing::Appended { .. }) => append(&file, &bytes).map_err(|e| cannot(&file, e))?,
+            (Some(file), Writing::Appended { .. }) => {
+                followed(&file).and_then(|real| append(&real, &bytes)).map_err(|e| cannot(&file, e))?;
+            }
         }
     }
     Ok(printed)
@@ -106,12 +136,36 @@ pub fn write(file: &Path, bytes: &[u8]) -> Result<(), LabError> {
         return Err(replaces_a_record(file));
     }
     let written = match fs::metadata(&real) {
-        // A pipe or a terminal cannot be replaced.
-        Ok(about) if !about.is_file() => append(&real, bytes),
-        Ok(about) => replace(&real, bytes, Some(about.permissions())),
+        // An open descriptor cannot be replaced.
+        Ok(_) if is_descriptor(&real) => append(&real, bytes),
+        Ok(about) => not_planted(&real, &about).and_then(|()| match about.is_file() {
+            true => replace(&real, bytes, Some(&about)),
+            // Nor can a pipe or a terminal.
+            false => append(&real, bytes),
+        }),
         Err(_) => replace(&real, bytes, None),
     };
     written.map_err(|e| cannot(file, e))
+}
+
+/// Refuses what another user may have put there for this one to write in.
+fn not_planted(file: &Path, about: &Metadata) -> io::Result<()> {
+    let is_shared = fs::metadata(folder_of(file)).is_ok_and(|folder| folder.mode() & OF_ALL != 0);
+    if is_shared && !is_believed(about) {
+        let why = "another user made it, in a folder where all may write";
+        return Err(io::Error::new(IoKind::PermissionDenied, why));
+    }
+    Ok(())
+}
+
+/// Whether it is this user's or root's.
+fn is_believed(about: &Metadata) -> bool {
+    [0, rustix::process::geteuid().as_raw()].contains(&about.uid())
+}
+
+/// A descriptor of this process has no path to be followed to.
+fn is_descriptor(file: &Path) -> bool {
+    file.starts_with("/proc")
 }
 
 /// Writes a file that was not named: one that is there already is left alone, and a number is added to the name.
@@ -140,11 +194,10 @@ fn followed(file: &Path) -> io::Result<PathBuf> {
         if !about.is_symlink() {
             return Ok(file);
         }
-        if ![0, rustix::process::geteuid().as_raw()].contains(&about.uid()) {
+        if !is_believed(&about) {
             return Err(io::Error::new(IoKind::PermissionDenied, "it is a link that another user made"));
         }
-        // A descriptor of this process has no path to be followed to.
-        if file.starts_with("/proc") {
+        if is_descriptor(&file) {
             return Ok(file);
         }
         file = folder_of(&file).join(fs::read_link(&file)?);
@@ -152,29 +205,43 @@ fn followed(file: &Path) -> io::Result<PathBuf> {
     Err(io::Error::other("it leads from link to link"))
 }
 
-fn replace(file: &Path, bytes: &[u8], mode: Option<Permissions>) -> io::Result<()> {
-    beside(file, bytes, mode)?.persist(file).map_err(|e| e.error)?;
+fn replace(file: &Path, bytes: &[u8], old: Option<&Metadata>) -> io::Result<()> {
+    beside(file, bytes, old)?.persist(file).map_err(|e| e.error)?;
     Ok(())
 }
 
-/// The bytes in a file beside their place. What is replaced keeps its mode; a new file has the usual one.
-fn beside(file: &Path, bytes: &[u8], mode: Option<Permissions>) -> io::Result<tempfile::NamedTempFile> {
+/// The bytes in a file beside their place. It has the rights of the one that it replaces; a new file has the usual ones.
+fn beside(file: &Path, bytes: &[u8], old: Option<&Metadata>) -> io::Result<tempfile::NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".tare-");
-    if mode.is_none() {
+    if old.is_none() {
         builder.permissions(Permissions::from_mode(NEW_FILE));
     }
     let mut beside = builder.tempfile_in(folder_of(file))?;
     beside.write_all(bytes)?;
-    if let Some(mode) = mode {
-        beside.as_file().set_permissions(mode)?;
+    if let Some(old) = old {
+        let new = beside.as_file();
+        let (owner, group) = (Some(old.uid()), Some(old.gid()));
+        let is_groups = fchown(new, owner, group).or_else(|_| fchown(new, None, group)).is_ok();
+        // Another group must not get what the old one had.
+        let lost = if is_groups { 0 } else { OF_GROUP };
+        new.set_permissions(Permissions::from_mode(old.mode() & RIGHTS & !lost))?;
     }
     beside.as_file().sync_all()?;
     Ok(beside)
 }
 
+/// Writes at the end of what is there. A pipe that nobody reads is an error, not a wait.
 fn append(file: &Path, bytes: &[u8]) -> io::Result<()> {
-    OpenOptions::new().append(true).create(true).open(file)?.write_all(bytes)
+    let no_link = if is_descriptor(file) { OFlags::empty() } else { OFlags::NOFOLLOW };
+    let flags = OFlags::NONBLOCK | OFlags::NOCTTY | no_link;
+    let mut out =
+        OpenOptions::new().append(true).create(true).custom_flags(flags.bits() as i32).open(file)?;
+    if !is_descriptor(file) {
+        not_planted(file, &out.metadata()?)?;
+    }
+    fcntl_setfl(&out, fcntl_getfl(&out)? - OFlags::NONBLOCK)?;
+    out.write_all(bytes)
 }
 
 fn cannot(file: &Path, error: io::Error) -> LabError {

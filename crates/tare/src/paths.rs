@@ -46,7 +46,8 @@ pub fn setting(named: Option<&Path>) -> Result<Setting, LabError> {
 pub fn fresh_record(prefix: &str) -> PathBuf {
     let stem = jiff::Zoned::now().strftime(&format!("{prefix}-%Y-%m-%dT%H-%M-%S")).to_string();
     let names = (1..).map(|n| if n == 1 { format!("{stem}.tare") } else { format!("{stem}-{n}.tare") });
-    names.map(PathBuf::from).find(|path| !path.exists()).expect("numbers do not end")
+    // A link that leads nowhere is in the way, too.
+    names.map(PathBuf::from).find(|path| path.symlink_metadata().is_err()).expect("numbers do not end")
 }
 
 /// Foreign programs, this program's own file, and what was prepared for environments:

@@ -1,7 +1,7 @@
 //! Signals: how a user stops what runs.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 
@@ -26,4 +26,9 @@ pub fn watch() -> anyhow::Result<Arc<AtomicBool>> {
         signal_hook::flag::register(signal, Arc::clone(&flag))?;
     }
     Ok(flag)
+}
+
+/// Has the first signal end the program at once, where nothing has to be put in order any more.
+pub fn end_at_once(watched: &AtomicBool) {
+    watched.store(true, Ordering::Relaxed);
 }

@@ -8,6 +8,8 @@ use tare_lab::session::progress::{Event, Observer};
 use tare_report::progress::{self, State};
 use tare_report::text::plain;
 
+use crate::standard_output;
+
 /// Width of a table where standard output is not a terminal.
 const USUAL_WIDTH: usize = 80;
 /// The progress line is drawn at most this often: drawing is work that could disturb the next trial.
@@ -28,7 +30,11 @@ pub fn colour() -> bool {
 /// Prints a whole text, or what else goes to standard output. A reader that went away (`| head`) is not an error.
 pub fn print(text: impl AsRef<[u8]>) -> Result<(), LabError> {
     let mut out = io::stdout().lock();
-    match out.write_all(text.as_ref()).and_then(|()| out.flush()) {
+    let written = match standard_output::was_closed() {
+        true => Err(rustix::io::Errno::BADF.into()),
+        false => out.write_all(text.as_ref()).and_then(|()| out.flush()),
+    };
+    match written {
         Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         other => other.map_err(|e| {
             let error = LabError::new(ErrorKind::Storage, "cannot write to standard output").because(e);

@@ -1,9 +1,10 @@
 //! Tail curves: quantiles over all timed operations of a case in an environment, as far out as there are operations for.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use tare_data::batch::{EncodedHistogram, Histogram, Phase, Sample};
-use tare_data::session::Session;
+use tare_data::batch::{Batch, Histogram, Phase, Sample};
+use tare_data::session::{Session, Trial};
 
 use crate::statistics::tails::least_operations;
 
@@ -36,34 +37,43 @@ pub fn tail_curves(session: &Session) -> Vec<TailCurve> {
         session.plan.cases.iter().enumerate().map(|(i, case)| (case.id.as_str(), i)).collect();
     let target_places: BTreeMap<&str, usize> =
         session.plan.targets.iter().enumerate().map(|(i, target)| (target.name.as_str(), i)).collect();
-    let mut grouped: BTreeMap<(usize, &str, usize), Vec<&EncodedHistogram>> = BTreeMap::new();
+    let mut grouped: BTreeMap<(usize, String, usize), Vec<&Trial>> = BTreeMap::new();
     for trial in session.trials.iter().filter(|trial| session.counts(trial)) {
         let places = (case_places.get(trial.case.as_str()), target_places.get(trial.target.as_str()));
         let (Some(case), Some(target)) = places else { continue };
         for batch in trial.batches.iter().filter(|batch| batch.phase == Phase::Warm) {
-            if let Sample::Latency { histogram, .. } = &batch.sample {
-                grouped.entry((*case, &batch.series, *target)).or_default().push(histogram);
+            if let Sample::Latency { .. } = &batch.sample {
+                let trials = grouped.entry((*case, batch.series.clone(), *target)).or_default();
+                // The batches of a trial follow one another.
+                if trials.last().is_none_or(|last| !std::ptr::eq(*last, trial)) {
+                    trials.push(trial);
+                }
             }
         }
     }
     // One merged histogram is open at a time: each takes about 200 kB.
-    let curve = |((case, series, target), parts): ((usize, &str, usize), Vec<&EncodedHistogram>)| {
-        let merged = merge(&parts);
+    let curve = |((case, series, target), trials): ((usize, String, usize), Vec<&Trial>)| {
+        let batches = trials.iter().flat_map(|trial| trial.batches.of(&series));
+        let merged = merge(batches.filter(|batch| batch.phase == Phase::Warm));
         (!merged.0.is_empty()).then(|| TailCurve {
             case: session.plan.cases[case].id.clone(),
-            series: series.to_owned(),
             target: session.plan.targets[target].name.clone(),
             operations: merged.0.len(),
             points: points(&merged),
             longest_ns: merged.0.max(),
+            series,
         })
     };
     grouped.into_iter().filter_map(curve).collect()
 }
 
-fn merge(parts: &[&EncodedHistogram]) -> Histogram {
+fn merge<'a>(batches: impl Iterator<Item = Cow<'a, Batch>>) -> Histogram {
     let mut merged = Histogram::new();
-    for part in parts.iter().filter_map(|part| part.decode().ok()) {
+    let parts = batches.filter_map(|batch| match &batch.sample {
+        Sample::Latency { histogram, .. } => histogram.decode().ok(),
+        Sample::Throughput { .. } | Sample::Gauge { .. } => None,
+    });
+    for part in parts {
         // The bounds are the same by construction, and a sum that overflows saturates.
         let _ = merged.0.add(&part.0);
     }
@@ -78,13 +88,21 @@ fn points(histogram: &Histogram) -> Vec<(f64, u64)> {
 
 #[cfg(test)]
 mod tests {
+    use tare_data::batch::EncodedHistogram;
+
     use super::*;
+
+    fn batch(histogram: EncodedHistogram) -> Cow<'static, Batch> {
+        let sample = Sample::Latency { operations: 1, bytes: 0, elapsed_ns: 1, histogram };
+        Cow::Owned(Batch { series: "call".into(), phase: Phase::Warm, started_ns: 0, sample })
+    }
 
     #[test]
     fn a_curve_goes_as_far_as_its_operations_tell() {
         let mut histogram = Histogram::new();
         (1..=1000).for_each(|ns| histogram.record(ns));
-        let merged = merge(&[&histogram.encode(), &EncodedHistogram("damaged".into())]);
+        let damaged = EncodedHistogram("damaged".into());
+        let merged = merge([histogram.encode(), damaged].map(batch).into_iter());
         let points = points(&merged);
         assert_eq!(merged.0.len(), 1000);
         // 0.995 needs 736 operations, 0.9975 needs 1474.
@@ -94,6 +112,6 @@ mod tests {
 
     #[test]
     fn without_operations_there_is_no_point() {
-        assert_eq!(points(&merge(&[])), []);
+        assert_eq!(points(&merge(std::iter::empty())), []);
     }
 }

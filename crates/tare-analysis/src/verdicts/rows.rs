@@ -1,5 +1,6 @@
 //! Rows: every metric of a case judged in every environment, or the reason why it is not.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
 use tare_data::batch::{ASTRAY, Batch, Sample};
@@ -316,8 +317,8 @@ impl<'a> Judge<'a> {
 /// What went astray of the datagrams of these trials, if anything did.
 fn astray(trials: &[&Trial]) -> Option<Warning> {
     let total = |series: &str| -> u64 {
-        let batches = trials.iter().flat_map(|trial| &trial.batches).filter(|batch| batch.series == series);
-        let count = |batch: &Batch| match batch.sample {
+        let batches = trials.iter().flat_map(|trial| trial.batches.of(series));
+        let count = |batch: Cow<'_, Batch>| match batch.sample {
             // A cast of what is not a count gives 0 or the largest one.
             Sample::Gauge { value } => value as u64,
             _ => 0,

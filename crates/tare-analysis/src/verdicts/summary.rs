@@ -1,5 +1,6 @@
 //! From raw samples to one value a trial, and from trials to a series of values an environment.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::iter::Sum;
 
@@ -143,7 +144,8 @@ struct Cost {
 /// The median over the timed batches of a series and the totals of them all, after the first where there are three or
 /// more. Of one batch both are its own value; of two, the typical one is between them.
 fn cost(trial: &Trial, metric: &Metric) -> Option<Cost> {
-    let all: Vec<Totals> = batches(trial, metric, Phase::Warm).filter_map(Totals::of).collect();
+    let all: Vec<Totals> =
+        batches(trial, metric, Phase::Warm).filter_map(|batch| Totals::of(&batch)).collect();
     let kept = if all.len() >= FEWEST_TO_DROP_FIRST { &all[1..] } else { &all };
     let each = kept.iter().filter_map(|batch| batch.read(metric.reading)).filter(|value| !value.is_nan());
     let total = kept.iter().copied().sum::<Totals>().read(metric.reading)?;
@@ -197,13 +199,13 @@ pub fn values(trial: &Trial, metrics: &[Metric]) -> Vec<Option<TrialValue>> {
     values
 }
 
-fn batches<'a>(trial: &'a Trial, metric: &'a Metric, phase: Phase) -> impl Iterator<Item = &'a Batch> {
-    trial.batches.iter().filter(move |b| b.series == metric.series && b.phase == phase)
+fn batches<'a>(trial: &'a Trial, metric: &'a Metric, phase: Phase) -> impl Iterator<Item = Cow<'a, Batch>> {
+    trial.batches.of(&metric.series).filter(move |batch| batch.phase == phase)
 }
 
 /// What the first call took, or showed.
 fn cold(trial: &Trial, metric: &Metric) -> Option<f64> {
-    match batches(trial, metric, Phase::Cold).filter_map(Totals::of).sum() {
+    match batches(trial, metric, Phase::Cold).filter_map(|batch| Totals::of(&batch)).sum() {
         Totals { operations: 0, .. } => gauge(batches(trial, metric, Phase::Cold)),
         cold => Some(cold.time_per_operation()),
     }
@@ -211,12 +213,9 @@ fn cold(trial: &Trial, metric: &Metric) -> Option<f64> {
 
 /// The warm times of a metric's series; empty when a histogram is damaged, so that no part of it passes for the whole.
 fn times(trial: &Trial, metric: &Metric) -> Times {
-    let encoded = batches(trial, metric, Phase::Warm).filter_map(|batch| match &batch.sample {
-        Sample::Latency { histogram, .. } => Some(histogram),
-        Sample::Throughput { .. } | Sample::Gauge { .. } => None,
-    });
     let mut points: Vec<(u64, u64)> = Vec::new();
-    for encoded in encoded {
+    for batch in batches(trial, metric, Phase::Warm) {
+        let Sample::Latency { histogram: encoded, .. } = &batch.sample else { continue };
         let Ok(Histogram(histogram)) = encoded.decode() else {
             return Times::default();
         };
@@ -229,7 +228,7 @@ fn times(trial: &Trial, metric: &Metric) -> Times {
 }
 
 /// Median of the gauges among these batches.
-fn gauge<'a>(batches: impl Iterator<Item = &'a Batch>) -> Option<f64> {
+fn gauge<'a>(batches: impl Iterator<Item = Cow<'a, Batch>>) -> Option<f64> {
     let values: Vec<f64> = batches
         .filter_map(|batch| match batch.sample {
             Sample::Gauge { value } if value.is_finite() => Some(value),
@@ -305,7 +304,7 @@ pub fn series(trials: &[&Trial], metrics: &[Metric]) -> Vec<Series> {
     for (series, metric) in all.iter_mut().zip(metrics) {
         series.failure = most.clone().or_else(|| {
             // A gauge is read where an environment has it to show; what is timed must be there.
-            let sent = |trial: &&Trial| trial.batches.iter().any(|batch| batch.series == metric.series);
+            let sent = |trial: &&Trial| trial.batches.of(&metric.series).next().is_some();
             let (kind, reason) = if metric.reading == Reading::Gauge && !trials.iter().any(sent) {
                 (FailureKind::NotSupported, format!("its {} does not show here", metric.name))
             } else {

@@ -8,16 +8,20 @@ use crate::sessions::{Outcome, metric, trial};
 
 fn read(batches: Vec<Batch>, reading: Reading) -> Option<f64> {
     let mut trial = trial("case", "environment", 0, Outcome::Nothing);
-    trial.batches = batches;
+    trial.batches = batches.into();
     values(&trial, &[metric("m", reading)])[0].map(|read| read.value)
 }
 
 /// The typical value and that of all together.
 fn both(batches: Vec<Batch>, reading: Reading) -> (f64, f64) {
     let mut trial = trial("case", "environment", 0, Outcome::Nothing);
-    trial.batches = batches;
+    trial.batches = batches.into();
     let read = values(&trial, &[metric("m", reading)])[0].unwrap();
     (read.value, read.total.unwrap())
+}
+
+fn batches_of(times: Vec<u64>) -> Vec<Batch> {
+    trial("", "", 0, Outcome::Times(times)).batches.to_vec()
 }
 
 fn timed(phase: Phase, operations: u64, bytes: u64, elapsed_ns: u64) -> Batch {
@@ -54,8 +58,8 @@ fn cold_and_other_series_are_kept_apart() {
 
 #[test]
 fn histograms_of_batches_are_merged() {
-    let mut batches = trial("", "", 0, Outcome::Times((1..=600).collect())).batches;
-    batches.extend(trial("", "", 0, Outcome::Times((601..=1000).collect())).batches);
+    let mut batches = batches_of((1..=600).collect());
+    batches.extend(batches_of((601..=1000).collect()));
     let of = |reading| read(batches.clone(), reading).unwrap();
     assert_eq!(of(Reading::Quantile(0.5)), 500.0);
     assert_eq!(of(Reading::Quantile(0.99)), 990.0);
@@ -70,7 +74,7 @@ fn histograms_of_batches_are_merged() {
 #[test]
 fn large_times_are_right_to_a_part_in_a_thousand() {
     let times: Vec<u64> = (1..=1000).map(|i| i * 1_000_003).collect();
-    let batches = trial("", "", 0, Outcome::Times(times)).batches;
+    let batches = batches_of(times);
     for (reading, expected) in
         [(Reading::Quantile(0.5), 500.0), (Reading::Mean, 500.5), (Reading::Maximum, 1000.0)]
     {
@@ -110,7 +114,7 @@ fn nothing_to_divide_by_is_no_figure() {
 
 #[test]
 fn a_damaged_histogram_is_no_figure() {
-    let mut batches = trial("", "", 0, Outcome::Times(vec![5; 10])).batches;
+    let mut batches = batches_of(vec![5; 10]);
     batches.push(Batch {
         series: "work".into(),
         phase: Phase::Warm,

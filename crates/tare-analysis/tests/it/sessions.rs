@@ -138,7 +138,7 @@ pub fn trial(case: &str, target: &str, round: u32, outcome: Outcome) -> Trial {
         started_ns: 0,
         host_elapsed_ns: 0,
         agent_elapsed_ns: None,
-        batches,
+        batches: batches.into(),
         inside: Interference::default(),
         outside: Interference::default(),
         failure,

@@ -1,7 +1,7 @@
 //! Kills: sessions that are killed at random moments. After `tare clean` nothing of them may be left, and their
 //! records must be readable.
 
-mod remains;
+pub(crate) mod remains;
 
 use std::collections::BTreeSet;
 use std::fmt;

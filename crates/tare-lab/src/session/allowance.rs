@@ -1,7 +1,8 @@
 //! The allowance of a trial: the batches and bytes that its plan lets come, so that no environment fills memory or disk.
 
-use tare_data::batch::{Batch, CALIBRATION, HELD, Sample};
+use tare_data::batch::{Batch, CALIBRATION, HELD};
 use tare_data::request::{Amount, TrialRequest};
+use tare_record::MOST_BATCHES;
 
 /// Batches of a series that a probe may report where the plan has one.
 const REPORTS_A_BATCH: usize = 2;
@@ -13,8 +14,42 @@ const MOST_TIMED: usize = 20_000;
 const BYTES_A_BATCH: usize = 64 << 10;
 /// Bytes of a trial, however many batches it may have.
 const MOST_TRIAL_BYTES: usize = 16 << 20;
+const _: () = assert!(MOST_TRIAL_BYTES / size_of::<Batch>() < MOST_BATCHES, "a reader takes them all");
 /// Bytes of all trials of an environment in a session: 60,000 trials of an ordinary one take 90 MB.
-pub const MOST_TARGET_BYTES: u64 = 256 << 20;
+const MOST_TARGET_BYTES: u64 = 256 << 20;
+
+/// Bytes of the notes of all its trials: they are shown beside failures, and a dozen explain as much as a thousand.
+const MOST_NOTE_BYTES: usize = 2 << 20;
+/// Memory that a note takes beside its text.
+const NOTE: usize = size_of::<String>() + 32;
+
+/// What an environment may still send in a session.
+#[derive(Debug)]
+pub struct Left {
+    bytes: u64,
+    note_bytes: usize,
+}
+
+impl Left {
+    pub fn all() -> Left {
+        Left { bytes: MOST_TARGET_BYTES, note_bytes: MOST_NOTE_BYTES }
+    }
+
+    /// Takes the bytes of a trial's batches off it.
+    pub fn sent(&mut self, bytes: u64) {
+        self.bytes = self.bytes.saturating_sub(bytes);
+    }
+
+    /// Those notes of a trial for which there is room.
+    pub fn kept(&mut self, mut notes: Vec<String>) -> Vec<String> {
+        notes.retain(|note| {
+            let rest = self.note_bytes.checked_sub(note.len() + NOTE);
+            self.note_bytes = rest.unwrap_or(self.note_bytes);
+            rest.is_some()
+        });
+        notes
+    }
+}
 
 /// What a trial may still send.
 #[derive(Debug)]
@@ -26,8 +61,8 @@ pub struct Allowance {
 }
 
 impl Allowance {
-    /// What the amount and the probe of a request let come; `left` is what the environment may still send in this session.
-    pub fn of(request: &TrialRequest, left: u64) -> Self {
+    /// What the amount and the probe of a request let come, and what the environment has left.
+    pub fn of(request: &TrialRequest, left: &Left) -> Self {
         let probe = tare_probes::find(&request.case.probe);
         let series = probe.map(|probe| {
             let metrics = probe.metrics.iter().map(|metric| metric.series);
@@ -41,7 +76,7 @@ impl Allowance {
         };
         let batches =
             each.saturating_mul(series.as_ref().map_or(1, Vec::len)).saturating_mul(REPORTS_A_BATCH);
-        let bytes = batches.saturating_mul(BYTES_A_BATCH).min(MOST_TRIAL_BYTES).min(left as usize);
+        let bytes = batches.saturating_mul(BYTES_A_BATCH).min(MOST_TRIAL_BYTES).min(left.bytes as usize);
         Allowance { series, batches, bytes }
     }
 
@@ -50,11 +85,7 @@ impl Allowance {
         if self.series.as_ref().is_some_and(|known| !known.contains(&batch.series.as_str())) {
             return Err("it sent a series that its probe does not have".into());
         }
-        let bytes = match &batch.sample {
-            Sample::Latency { histogram, .. } => histogram.0.len(),
-            Sample::Throughput { .. } | Sample::Gauge { .. } => 0,
-        } + batch.series.len()
-            + size_of::<Batch>();
+        let bytes = batch.held_bytes();
         self.batches = self.batches.checked_sub(1).ok_or("it sent more batches than its plan has")?;
         self.bytes = self.bytes.checked_sub(bytes).ok_or("it sent more bytes than its plan has room for")?;
         Ok(bytes as u64)
@@ -63,7 +94,7 @@ impl Allowance {
 
 #[cfg(test)]
 mod tests {
-    use tare_data::batch::{EncodedHistogram, Phase};
+    use tare_data::batch::{EncodedHistogram, Phase, Sample};
     use tare_data::names::Case;
 
     use super::*;
@@ -87,23 +118,32 @@ mod tests {
     }
 
     #[test]
+    fn notes_of_a_session_are_bounded() {
+        let (notes, mut left) = (vec!["x".repeat(1000); 64], Left { note_bytes: 3000, ..Left::all() });
+        assert_eq!(left.kept(notes.clone()).len(), 2);
+        assert_eq!(left.kept(vec!["short".into()]).len(), 1);
+        assert!(left.kept(notes).is_empty());
+    }
+
+    #[test]
     fn only_what_the_plan_lets_come_is_taken() {
         let own = tare_probes::find("null").unwrap().metrics[0].series;
         let five = request(Amount::Operations { batch: 1, batches: 5 });
-        let (batches, why) = taken(&mut Allowance::of(&five, u64::MAX), &batch(own, 1_000));
+        let (batches, why) = taken(&mut Allowance::of(&five, &Left::all()), &batch(own, 1_000));
         assert!((12..=200).contains(&batches), "{batches}");
         assert_eq!(why, "it sent more batches than its plan has");
-        let (batches, why) = taken(&mut Allowance::of(&five, u64::MAX), &batch(own, 1 << 20));
+        let (batches, why) = taken(&mut Allowance::of(&five, &Left::all()), &batch(own, 1 << 20));
         assert!(batches < 5, "{batches}");
         assert_eq!(why, "it sent more bytes than its plan has room for");
         let timed = request(Amount::Duration { batch: 1, seconds: 60.0 });
-        let (batches, _) = taken(&mut Allowance::of(&timed, u64::MAX), &batch(own, 1 << 20));
+        let (batches, _) = taken(&mut Allowance::of(&timed, &Left::all()), &batch(own, 1 << 20));
         assert_eq!(batches, 15, "16 MiB in all");
-        let (batches, _) = taken(&mut Allowance::of(&timed, 3 << 20), &batch(own, 1 << 20));
+        let (batches, _) =
+            taken(&mut Allowance::of(&timed, &Left { bytes: 3 << 20, ..Left::all() }), &batch(own, 1 << 20));
         assert_eq!(batches, 2, "what the environment has left");
-        assert!(Allowance::of(&five, u64::MAX).take(&batch("other", 1)).is_err());
+        assert!(Allowance::of(&five, &Left::all()).take(&batch("other", 1)).is_err());
         for series in [CALIBRATION, HELD] {
-            assert!(Allowance::of(&five, u64::MAX).take(&batch(series, 1)).is_ok());
+            assert!(Allowance::of(&five, &Left::all()).take(&batch(series, 1)).is_ok());
         }
     }
 }

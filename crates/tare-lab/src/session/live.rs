@@ -20,7 +20,7 @@ use crate::error::LabError;
 use crate::host::mounts;
 use crate::ownership::clean;
 use crate::ownership::workspace::SessionWorkspace;
-use crate::session::allowance::{Allowance, MOST_TARGET_BYTES};
+use crate::session::allowance::{Allowance, Left};
 use crate::session::arena::{Arena, Outcome, Started};
 use crate::session::claims::Claims;
 use crate::session::entered::{self, Entered, PATIENCE};
@@ -62,8 +62,8 @@ pub struct LiveArena<'a> {
 struct LiveTarget<'a> {
     resolved: Resolved,
     inside: Option<Inside<'a>>,
-    /// Bytes of batches that it may still send in this session.
-    left_bytes: u64,
+    /// What it may still send in this session.
+    left: Left,
     /// Facts are taken once a session: they do not change from start to start.
     described: Option<(Facts, BTreeMap<String, Facts>)>,
 }
@@ -81,8 +81,7 @@ impl<'a> LiveArena<'a> {
         interrupted: &'a AtomicBool,
         began: Instant,
     ) -> Self {
-        let target =
-            |resolved| LiveTarget { resolved, inside: None, left_bytes: MOST_TARGET_BYTES, described: None };
+        let target = |resolved| LiveTarget { resolved, inside: None, left: Left::all(), described: None };
         LiveArena {
             workspace,
             interrupted,
@@ -234,7 +233,7 @@ impl Arena for LiveArena<'_> {
         if startup::is_start(&request.case) {
             return self.first_sample(index, request, sink);
         }
-        let LiveTarget { resolved, inside, left_bytes, .. } = &mut self.targets[index];
+        let LiveTarget { resolved, inside, left, .. } = &mut self.targets[index];
         let Some(inside) = inside else {
             let failure = Failure::new(FailureKind::Died, "the environment is not entered");
             return Outcome { failure: Some(failure), lost: true, ..Default::default() };
@@ -251,17 +250,17 @@ impl Arena for LiveArena<'_> {
             request,
             claims: Claims::new(request, Instant::now()),
             sink,
-            allowance: Allowance::of(request, *left_bytes),
+            allowance: Allowance::of(request, left),
             bytes: 0,
             memory: HeldMemory::default(),
             begun: None,
             outcome: Outcome::default(),
         };
         let result = trial.listen(&mut inside.link);
-        *left_bytes = left_bytes.saturating_sub(trial.bytes);
+        left.sent(trial.bytes);
         let mut outcome = trial.outcome;
         outcome.outside = watch.stop();
-        outcome.notes = inside.link.take_notes();
+        outcome.notes = left.kept(inside.link.take_notes());
         if let Err(error) = result {
             outcome.interrupted = error == LinkError::Interrupted;
             outcome.failure = outcome.failure.or_else(|| Some(error.failure("last frame of the trial")));

@@ -18,7 +18,10 @@ pub(crate) mod startup;
 mod targets;
 
 pub use self::bring_up::BringUp;
-pub use self::protocol::{Caller, Overrides, Recorded, Request, begin, matches_nothing, resume, time_starts};
+pub use self::protocol::{
+    Caller, DryRun, Overrides, Recorded, Request, begin, dry_resume, dry_run, matches_nothing, resume,
+    time_starts,
+};
 pub use crate::ownership::workspace::Setting;
 
 #[cfg(test)]

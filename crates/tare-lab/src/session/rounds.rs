@@ -339,6 +339,10 @@ impl<'a> Rounds<'a> {
     /// One trial, from its first line in the record to its last.
     fn trial(&mut self, cell: CellIndex, slot: Slot) -> Result<Trial, Stop> {
         self.announce(cell, slot.round);
+        if !self.writer.has_room() {
+            self.observer.event(Event::Note("the record is as long as it may be: the session ends".into()));
+            return Err(Stop::Budget);
+        }
         let trial = self.next_trial;
         self.next_trial += 1;
         let plan = &self.session.plan;
@@ -357,7 +361,7 @@ impl<'a> Rounds<'a> {
             started_ns: self.arena.now_ns(),
         };
         self.writer.append(&Entry::Begin(begin.clone())).map_err(LabError::from)?;
-        let mut batches = Vec::new();
+        let (from, mut batches) = (self.writer.bytes(), Vec::new());
         let outcome = self.measure(cell, trial, slot.round, &mut batches)?;
         if outcome.interrupted {
             return Err(Stop::Interrupted);
@@ -375,25 +379,10 @@ impl<'a> Rounds<'a> {
             failure: outcome.failure,
             notes: outcome.notes,
         };
+        let batches = self.writer.keep(trial, from, batches);
         self.writer.append(&Entry::End(end.clone())).map_err(LabError::from)?;
         self.writer.sync().map_err(LabError::from)?;
-        Ok(Trial {
-            number: trial,
-            case: begin.case,
-            target: begin.target,
-            round: begin.round,
-            attempt: begin.attempt,
-            position: begin.position,
-            start: begin.start,
-            started_ns: begin.started_ns,
-            host_elapsed_ns: end.host_elapsed_ns,
-            agent_elapsed_ns: end.agent_elapsed_ns,
-            batches,
-            inside: end.inside,
-            outside: end.outside,
-            failure: end.failure,
-            notes: end.notes,
-        })
+        Ok(Trial { batches, ..end.of(begin.trial()) })
     }
 
     /// Has the arena run a trial; every batch is in the record before anything else sees it.

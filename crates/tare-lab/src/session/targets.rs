@@ -84,7 +84,7 @@ pub fn resolve_recorded(targets: &[Target], programs: &Programs) -> Result<Vec<R
 }
 
 /// Baseline and subjects, each once.
-fn named<'a>(
+pub(crate) fn named<'a>(
     baseline: &str,
     subjects: impl Iterator<Item = &'a str>,
 ) -> Result<Vec<(Target, Named)>, LabError> {

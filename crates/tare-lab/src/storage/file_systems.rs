@@ -96,6 +96,14 @@ pub struct Site<'a> {
 }
 
 impl FileSystem {
+    /// The program that makes it, if one does.
+    pub(crate) fn maker(&self) -> Option<&'static str> {
+        match &self.backing {
+            Backing::Image { maker, .. } => Some(maker),
+            Backing::Memory | Backing::Overlay => None,
+        }
+    }
+
     /// Makes it and mounts it on an empty folder. The failure is the reason of the place's gap.
     pub fn make(&self, site: Site<'_>, point: &Path) -> Result<(), Failure> {
         if !rustix::process::geteuid().is_root() {

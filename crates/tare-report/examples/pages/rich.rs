@@ -226,7 +226,7 @@ fn trial(
         started_ns: now_ns,
         host_elapsed_ns: 20_000_000 + generator.below(60_000_000) * (1 + target as u64 / 2),
         agent_elapsed_ns: None,
-        batches: if is_latency && round < 18 { vec![latency(target, generator)] } else { vec![] },
+        batches: if is_latency && round < 18 { vec![latency(target, generator)] } else { vec![] }.into(),
         inside: Interference {
             canary_ns: Some(
                 100_000 + generator.below(4_000) + if (40..46).contains(&(round * 3)) { 22_000 } else { 0 },

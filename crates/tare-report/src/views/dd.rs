@@ -97,7 +97,7 @@ fn block(out: &mut ViewText, session: &Session, findings: &Findings, run: &Runs<
 /// What dd would have said of a trial.
 fn closing_lines(trial: &Trial, series: &str, block: u64) -> Vec<String> {
     let (mut calls, mut bytes, mut elapsed_ns) = (0u64, 0u64, 0u64);
-    for batch in trial.batches.iter().filter(|b| b.series == series && b.phase == Phase::Warm) {
+    for batch in trial.batches.of(series).filter(|batch| batch.phase == Phase::Warm) {
         if let Sample::Throughput { operations, bytes: moved, elapsed_ns: ns } = batch.sample {
             calls = calls.saturating_add(operations);
             bytes = bytes.saturating_add(moved);

@@ -88,7 +88,7 @@ fn add(session: &mut Session, case: usize, target: &str, outcome: Result<Vec<Bat
         started_ns: 0,
         host_elapsed_ns: 1,
         agent_elapsed_ns: Some(1),
-        batches,
+        batches: batches.into(),
         inside: Interference::default(),
         outside: Interference::default(),
         failure,

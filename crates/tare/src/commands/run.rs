@@ -30,8 +30,16 @@ pub fn run(mut args: Run) -> anyhow::Result<ExitCode> {
     outputs::check_files(&args.view, Some(&record))?;
     published::check(&args.view.published)?;
     let budget_s = args.budget.as_deref().map(parse_duration).transpose()?.map(|b| b.as_secs_f64());
-    let interrupted = signals::watch()?;
     let setting = paths::setting(args.scratch.as_deref())?;
+    if args.dry_run {
+        let dry = match &args.resume {
+            Some(record) => session::dry_resume(record, &overrides(&args, budget_s), &setting),
+            None => session::dry_run(&request(&args, &record, budget_s), &setting),
+        }?;
+        ui::print(show::dry_run::text(dry, &args.view, &record))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let interrupted = signals::watch()?;
     let caller =
         Caller { command: invocation::words(), now: &invocation::now, began, interrupted: &interrupted };
     let mut progress = ui::Progress::new();
@@ -41,6 +49,7 @@ pub fn run(mut args: Run) -> anyhow::Result<ExitCode> {
     };
     progress.clear();
     let recorded = recorded?;
+    signals::end_at_once(&interrupted);
     // What is shown comes from the disk, by the same road as next year.
     let recording = tare_record::read(&recorded.record).map_err(LabError::from)?;
     let mut view = args.view.clone();

@@ -52,7 +52,7 @@ pub fn show(
     let mut view = view.clone();
     match &view.html {
         Some(file) => write_page(file, session, &findings, record, None)?,
-        None if elapsed_s.is_none() || view.json || view.markdown || view.csv || outputs::prints(&view) => {}
+        None if elapsed_s.is_none() || !outputs::has_page_beside(&view) => {}
         None => {
             let page = page(session, &findings, record, None);
             view.html = Some(outputs::write_fresh(&record.with_extension("html"), page.as_bytes())?);

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -154,6 +155,16 @@ fn a_full_output_and_a_limit_on_files_are_errors_of_storage() {
         let mut command = program.command(arguments);
         let said = Said::of(command.stdout(fs::File::create("/dev/full").unwrap()).output().unwrap());
         assert_eq!(said.code, Some(4), "{arguments:?}: {said:?}");
+        let mut command = program.command(arguments);
+        // SAFETY: close is one system call, which allocates nothing.
+        unsafe {
+            command.pre_exec(|| {
+                rustix::io::close(1);
+                Ok(())
+            })
+        };
+        let said = Said::of(command.output().unwrap());
+        assert_eq!(said.code, Some(4), "closed, {arguments:?}: {said:?}");
     }
     let tare = env!("CARGO_BIN_EXE_tare");
     let script = format!("ulimit -f 200; exec {tare} {} --scratch . --record u.tare", SMALL.join(" "));

@@ -1,5 +1,6 @@
 //! Many processes held at once, and a session that ends in their midst: none of them outlives it.
 
+use std::borrow::Cow;
 use std::process::Stdio;
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -32,7 +33,7 @@ fn holds(program: &Program, environment: &str) -> bool {
     let Ok(recording) = tare_record::read(&program.path("held.tare")) else { return false };
     recording.session.trials.last().is_some_and(|trial| {
         let thousand =
-            |batch: &Batch| batch.series == HELD && batch.sample == Sample::Gauge { value: 1000.0 };
+            |batch: Cow<'_, Batch>| batch.series == HELD && batch.sample == Sample::Gauge { value: 1000.0 };
         trial.target == environment && trial.batches.iter().any(thousand) && trial.failure.is_some()
     })
 }

@@ -75,7 +75,8 @@ fn would_run(plan: &Plan) -> Vec<String> {
     environments.chain(commands).chain(folders).filter(|line| seen.insert(line.clone())).collect()
 }
 
-fn commands(case: &Case) -> Vec<String> {
+/// The commands that a case of a user's would run.
+pub(super) fn commands(case: &Case) -> Vec<String> {
     if !case.probe.starts_with(USER) {
         return Vec::new();
     }

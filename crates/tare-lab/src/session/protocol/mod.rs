@@ -3,6 +3,8 @@
 
 mod begun;
 mod conditions;
+mod dry_run;
+mod footprints;
 mod record;
 mod request;
 
@@ -35,6 +37,7 @@ use crate::study::published;
 use crate::study::user_command::CarriedFile;
 
 pub use self::conditions::matches_nothing;
+pub use self::dry_run::{DryRun, dry_resume, dry_run};
 pub use self::request::{Overrides, Request};
 
 /// Part of a budget that is kept for leaving the environments and reading the record.
@@ -210,6 +213,9 @@ fn in_arena<T>(
     work: impl FnOnce(&SessionWorkspace, &mut LiveArena<'_>, &mut dyn Observer) -> Result<T, LabError>,
 ) -> Result<T, LabError> {
     let Checked { resolved, wanted, peers, carried, budget_s } = checked;
+    if caller.interrupted.load(Ordering::Relaxed) {
+        return Err(LabError::interrupted());
+    }
     let workspace = SessionWorkspace::make(&Setting { wanted, ..setting.clone() })?;
     // A record may hold any number.
     let budget = budget_s.and_then(|budget_s| Duration::try_from_secs_f64(budget_s).ok());

@@ -1,0 +1,260 @@
+//! Faults: sessions that are killed, interrupted, starved or robbed at random moments. What their records held is kept, nothing
+//! of them is left after `tare clean`, and none ends by an abort.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, setrlimit};
+use tare_data::generator::Generator;
+use tare_data::session::Trial;
+use tare_record::{RecordError, read};
+
+use crate::kills::remains;
+
+/// A session is over by then, or hangs: it has a dozen rounds of two short cases.
+const ENDS: Duration = Duration::from_secs(90);
+/// Moments are drawn from this: the first starts, calibration, some rounds.
+const SPAN_MS: u64 = 3_000;
+/// Environments, some of which are ready anywhere.
+pub const TARGETS: [&str; 3] = ["native", "container", "gvisor"];
+
+/// What happens to a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Fault {
+    Kill,
+    Terminate,
+    Interrupt,
+    HangUp,
+    /// One of the processes that it started is killed.
+    ChildKilled,
+    /// Its record is removed.
+    RecordRemoved,
+    /// Files may not be longer than some bytes.
+    FileSize,
+    /// There are few descriptors.
+    Descriptors,
+    /// There is little memory.
+    Memory,
+}
+
+const FAULTS: [Fault; 9] = [
+    Fault::Kill,
+    Fault::Terminate,
+    Fault::Interrupt,
+    Fault::HangUp,
+    Fault::ChildKilled,
+    Fault::RecordRemoved,
+    Fault::FileSize,
+    Fault::Descriptors,
+    Fault::Memory,
+];
+
+/// Sessions that meet faults.
+pub struct Faults<'a> {
+    pub tare: &'a Path,
+    /// An empty folder on a disk; sessions build and keep their journals in it.
+    pub folder: &'a Path,
+    pub targets: &'a [&'a str],
+    pub rounds: u32,
+    pub seed: u64,
+}
+
+/// What came of the sessions that met a fault.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Count {
+    pub tried: u32,
+    /// Trials that a record held before, and does not hold any more.
+    pub lost: u64,
+    /// Things that are there after `tare clean`.
+    pub left: u64,
+    /// Sessions that ended by a signal which nobody sent.
+    pub aborted: u32,
+    /// Sessions that did not end.
+    pub hung: u32,
+    /// In words.
+    pub wrong: Vec<String>,
+}
+
+impl Faults<'_> {
+    /// One fault a round, in turn; what came of each. `report` is given a line for every round, and ends it all with an error.
+    pub fn run(&self, report: &mut dyn FnMut(&str) -> io::Result<()>) -> io::Result<BTreeMap<Fault, Count>> {
+        for name in ["state", "scratch"] {
+            fs::create_dir_all(self.folder.join(name))?;
+        }
+        let mut generator = Generator::for_part(self.seed, "faults");
+        let mut counts: BTreeMap<Fault, Count> = BTreeMap::new();
+        for round in 0..self.rounds {
+            let fault = FAULTS[round as usize % FAULTS.len()];
+            let target = self.targets[generator.below(self.targets.len() as u64) as usize];
+            let drawn = (generator.below(SPAN_MS), generator.next_u64());
+            let count = counts.entry(fault).or_default();
+            let before = count.wrong.len();
+            self.meet(fault, target, drawn, count)?;
+            let wrong = count.wrong[before..].join("; ");
+            let words = if wrong.is_empty() { "nothing is lost or left" } else { &wrong };
+            report(&format!(
+                "{:3} of {}  {target}, {fault:?} at {} ms: {words}",
+                round + 1,
+                self.rounds,
+                drawn.0
+            ))?;
+        }
+        Ok(counts)
+    }
+
+    /// One session and its fault; `drawn` is the moment, and a number to choose by.
+    fn meet(&self, fault: Fault, target: &str, drawn: (u64, u64), count: &mut Count) -> io::Result<()> {
+        let record = self.folder.join("faulty.tare");
+        let _ = fs::remove_file(&record);
+        count.tried += 1;
+        let mut session = self.start(fault, target, &record, drawn.1)?;
+        thread::sleep(Duration::from_millis(drawn.0));
+        let held = trials(&record);
+        let sent = strike(fault, &session, &record, drawn.1);
+        let status = end(&mut session)?;
+        let sessions = remains::sessions(self.folder);
+        match status {
+            None => {
+                count.hung += 1;
+                count.wrong.push("it did not end".into());
+            }
+            Some(status) => {
+                if let Some(signal) = status.signal().filter(|signal| sent != Some(*signal)) {
+                    count.aborted += 1;
+                    count.wrong.push(format!("it ended by signal {signal}"));
+                }
+            }
+        }
+        let cleaned = self.tare(&["clean"]).stdout(Stdio::null()).stderr(Stdio::null()).status()?;
+        let mut left = remains::of(self.folder, &sessions);
+        left.extend((!cleaned.success()).then(|| format!("tare clean: {cleaned}")));
+        count.left += left.len() as u64;
+        count.wrong.extend(left);
+        if fault == Fault::RecordRemoved {
+            return Ok(());
+        }
+        let kept = trials(&record);
+        let lost = held.iter().filter(|trial| !kept.contains(trial)).count() as u64;
+        count.lost += lost;
+        count.wrong.extend((lost > 0).then(|| format!("{lost} trials are lost")));
+        count.wrong.extend(unreadable(&record));
+        Ok(())
+    }
+
+    fn start(&self, fault: Fault, target: &str, record: &Path, number: u64) -> io::Result<Child> {
+        let mut session =
+            self.tare(&["run", "--in", target, "--only", "sys.getppid,file.sync", "--place", "own"]);
+        session.args(["--rounds", "12", "--json", "--scratch"]).arg(self.folder.join("scratch"));
+        session.arg("--record").arg(record).stdout(Stdio::null()).stderr(Stdio::null());
+        let limited = match fault {
+            Fault::FileSize => Some((Resource::Fsize, (20 << 10) + number % (4 << 20))),
+            Fault::Descriptors => Some((Resource::Nofile, 6 + number % 26)),
+            Fault::Memory => Some((Resource::As, (40 << 20) + number % (120 << 20))),
+            _ => None,
+        };
+        if let Some((resource, most)) = limited {
+            let limit = Rlimit { current: Some(most), maximum: Some(most) };
+            // SAFETY: setrlimit is one system call, which allocates nothing.
+            unsafe { session.pre_exec(move || Ok(setrlimit(resource, limit)?)) };
+        }
+        session.spawn()
+    }
+
+    fn tare(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(self.tare);
+        command.args(arguments).current_dir(self.folder).stdin(Stdio::null());
+        command.env("XDG_STATE_HOME", self.folder.join("state"));
+        command
+    }
+}
+
+/// Has the fault happen, where it is not there from the beginning; the signal that the session itself was sent.
+fn strike(fault: Fault, session: &Child, record: &Path, number: u64) -> Option<i32> {
+    let signal = match fault {
+        Fault::Kill => Signal::KILL,
+        Fault::Terminate => Signal::TERM,
+        Fault::Interrupt => Signal::INT,
+        Fault::HangUp => Signal::HUP,
+        Fault::RecordRemoved => {
+            let _ = fs::remove_file(record);
+            return None;
+        }
+        Fault::ChildKilled => {
+            let children = children(session.id());
+            let chosen = children.get(number as usize % children.len().max(1));
+            if let Some(child) = chosen.and_then(|child| Pid::from_raw(*child as i32)) {
+                let _ = kill_process(child, Signal::KILL);
+            }
+            return None;
+        }
+        Fault::FileSize | Fault::Descriptors | Fault::Memory => return None,
+    };
+    let _ = kill_process(Pid::from_child(session), signal);
+    Some(signal.as_raw())
+}
+
+/// The processes that a process started, and those that they started.
+fn children(of: u32) -> Vec<u32> {
+    let tasks: Vec<PathBuf> = fs::read_dir(format!("/proc/{of}/task"))
+        .map(|tasks| tasks.flatten().map(|task| task.path()).collect())
+        .unwrap_or_default();
+    let text = tasks.iter().map(|task| fs::read_to_string(task.join("children")).unwrap_or_default());
+    let own: Vec<u32> =
+        text.collect::<String>().split_whitespace().filter_map(|child| child.parse().ok()).collect();
+    let below: Vec<u32> = own.iter().flat_map(|&child| children(child)).collect();
+    [own, below].concat()
+}
+
+/// Waits for the end; none where it had to be killed.
+fn end(session: &mut Child) -> io::Result<Option<ExitStatus>> {
+    let end = Instant::now() + ENDS;
+    while Instant::now() < end {
+        if let Some(status) = session.try_wait()? {
+            return Ok(Some(status));
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    session.kill()?;
+    session.wait()?;
+    Ok(None)
+}
+
+/// The trials of a record that have ended; none where it has none, or is not there yet.
+fn trials(record: &Path) -> Vec<Trial> {
+    let trials = read(record).map(|recording| recording.session.trials).unwrap_or_default();
+    trials.into_iter().filter(|trial| trial.host_elapsed_ns > 0).collect()
+}
+
+/// Why a record cannot be read that should be.
+fn unreadable(record: &Path) -> Option<String> {
+    match read(record) {
+        // It ended before there was anything to write down.
+        Ok(_) | Err(RecordError::NoPlan { .. }) => None,
+        Err(_) if fs::metadata(record).map_or(0, |about| about.len()) == 0 => None,
+        Err(e) => Some(format!("the record: {e}")),
+    }
+}
+
+/// A row for each fault.
+pub fn table(counts: &BTreeMap<Fault, Count>) -> String {
+    let row = |(fault, count): (&Fault, &Count)| {
+        let Count { tried, lost, left, aborted, hung, .. } = count;
+        format!("{:14}  {tried:5}  {lost:4}  {left:4}  {aborted:7}  {hung:4}\n", format!("{fault:?}"))
+    };
+    let head = format!(
+        "{:14}  {:>5}  {:>4}  {:>4}  {:>7}  {:>4}\n",
+        "fault", "tried", "lost", "left", "aborted", "hung"
+    );
+    head + &counts.iter().map(row).collect::<String>()
+}
+
+/// Whether nothing was lost or left, and nothing aborted or hung.
+pub fn is_well(counts: &BTreeMap<Fault, Count>) -> bool {
+    counts.values().all(|count| count.wrong.is_empty())
+}

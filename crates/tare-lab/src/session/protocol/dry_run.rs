@@ -1,0 +1,174 @@
+//! The dry run of a session: everything that it would start, mount, write and send. Files are read for it, and nothing else
+//! is done.
+
+use std::path::Path;
+
+use tare_data::names::Case;
+use tare_data::session::{Role, Target};
+use tare_data::shell::quoted;
+use tare_record::read;
+
+use crate::environments::{self, PROVIDERS};
+use crate::error::LabError;
+use crate::host::programs::Programs;
+use crate::network::lab;
+use crate::ownership::owned::PREFIX;
+use crate::ownership::workspace::Setting;
+use crate::provider::specification::Specification;
+use crate::session::peers::Peers;
+use crate::session::protocol::begun::commands;
+use crate::session::protocol::footprints::{FOOTPRINTS, Footprint};
+use crate::session::protocol::{Overrides, Request};
+use crate::session::targets::named;
+use crate::storage::file_systems::FileSystem;
+use crate::storage::places::Wanted;
+
+/// Networks of environments that need nothing outside them.
+const PLAIN_NETWORKS: [&str; 3] = ["none", "own", "host"];
+/// Programs that attach a network, by the option that asks for it.
+const ATTACHING: [(&str, &str); 2] = [("slirp", "slirp4netns"), ("nat", "nft or iptables")];
+
+/// What a session would do, a line for each thing.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DryRun {
+    pub start: Vec<String>,
+    pub mount: Vec<String>,
+    /// Files and folders; a star stands for what is drawn at random.
+    pub write: Vec<String>,
+    pub send: Vec<String>,
+}
+
+/// What a new session would do.
+pub fn dry_run(request: &Request, setting: &Setting) -> Result<DryRun, LabError> {
+    let selection = request.select()?;
+    let defaults: Vec<String> =
+        PROVIDERS.iter().flat_map(|provider| provider.by_default).map(|&name| name.to_owned()).collect();
+    let is_default = request.environments.is_empty();
+    let subjects = if is_default { &defaults } else { &request.environments };
+    let targets = named(&request.baseline, subjects.iter().map(String::as_str))?;
+    let targets: Vec<Target> = targets.into_iter().map(|(target, _)| target).collect();
+    for control in &request.controls {
+        environments::parse(control)?;
+    }
+    let mut dry = DryRun::default();
+    let peers = dry.session(&targets, is_default, &selection.cases(), selection.peers.clone(), setting)?;
+    dry.state(setting, !peers.ways().is_empty());
+    dry.write.insert(0, format!("{}: the record", absolute(&request.record)));
+    Ok(dry)
+}
+
+/// What a session that goes on would do.
+pub fn dry_resume(record: &Path, overrides: &Overrides, setting: &Setting) -> Result<DryRun, LabError> {
+    let plan = read(record)?.session.plan;
+    let targets: Vec<Target> = plan.targets.iter().filter(|t| t.role != Role::Control).cloned().collect();
+    let cases: Vec<&Case> = plan.cases.iter().map(|planned| &planned.case).collect();
+    let mut dry = DryRun::default();
+    let peers = dry.session(&targets, false, &cases, Peers::read(&overrides.peers)?, setting)?;
+    dry.state(setting, !peers.ways().is_empty());
+    dry.write.insert(0, format!("{}: the record, at its end", absolute(record)));
+    Ok(dry)
+}
+
+impl DryRun {
+    /// What environments, commands, places and peers would do.
+    fn session(
+        &mut self,
+        targets: &[Target],
+        is_default: bool,
+        cases: &[&Case],
+        peers: Peers,
+        setting: &Setting,
+    ) -> Result<Peers, LabError> {
+        let peers = peers.for_cases(cases.iter().copied())?;
+        for target in targets {
+            let condition = if is_default && target.role == Role::Subject { " (if it is ready)" } else { "" };
+            self.environment(target, condition, &setting.programs)?;
+        }
+        self.start.push("in each of them: a fresh process for each trial".into());
+        let mut commands: Vec<String> = cases.iter().flat_map(|case| commands(case)).collect();
+        commands.sort();
+        commands.dedup();
+        self.start.extend(commands.iter().map(|command| format!("in each of them: {command}")));
+        let wanted = Wanted::by(cases.iter().copied());
+        let scratch = absolute(&setting.scratch);
+        for file_system in &wanted.file_systems {
+            self.file_system(file_system, &scratch);
+        }
+        for folder in wanted.folders.values() {
+            self.write.push(format!("{}/{PREFIX}*: files of probes, removed afterwards", absolute(folder)));
+        }
+        if peers.wants_host() {
+            self.start
+                .push("a peer of the session: tare itself, beside each network of an environment".into());
+            self.send.push("to that peer, at addresses of this machine: what network probes send".into());
+        }
+        for name in peers.ways().keys() {
+            self.send.push(format!("to {name}: what network probes send"));
+        }
+        Ok(peers)
+    }
+
+    fn environment(&mut self, target: &Target, condition: &str, programs: &Programs) -> Result<(), LabError> {
+        let specification = environments::parse(&target.specification)?.specification;
+        let Some(footprint) = FOOTPRINTS.iter().find(|known| known.provider == specification.provider) else {
+            return Ok(());
+        };
+        let name = quoted(&target.specification);
+        let again = if target.role == Role::Baseline { ", and once more as its own control" } else { "" };
+        let found = found(footprint, &specification, programs);
+        self.start.push(format!("{name}{condition}: {}{again}{found}", footprint.starts));
+        self.mount.extend(footprint.mounts.map(|mounts| format!("{name}: {mounts}")));
+        self.write.extend(footprint.writes.map(|writes| format!("{name}: {writes}")));
+        self.send.extend(footprint.sends.map(|sends| format!("{name}: {sends}")));
+        let net = specification.options.get("net").filter(|net| !PLAIN_NETWORKS.contains(&net.as_str()));
+        if let Some(net) = net {
+            let lab = crate::host::network_namespace::path(&lab::name("*"));
+            self.mount.push(format!("{name}: {}: a network namespace of the session", lab.display()));
+            let with = ATTACHING.iter().find(|(option, _)| net.starts_with(option));
+            self.start.extend(with.map(|(_, program)| format!("{name}: {program}, for net={net}")));
+        }
+        Ok(())
+    }
+
+    fn file_system(&mut self, file_system: &FileSystem, scratch: &str) {
+        let point = format!("{scratch}/{PREFIX}*/places/{}", file_system.name);
+        self.mount.push(format!("{point}: {}", file_system.name));
+        self.start
+            .extend(file_system.maker().map(|maker| format!("{maker}, for the place {}", file_system.name)));
+    }
+
+    /// What every session writes, and where nothing is sent.
+    fn state(&mut self, setting: &Setting, has_peers: bool) {
+        let (scratch, state) = (absolute(&setting.scratch), absolute(&setting.state));
+        self.write.push(format!(
+            "{scratch}/{PREFIX}*: a copy of tare, roots, logs and files of probes, removed afterwards"
+        ));
+        self.write
+            .push(format!("{state}: a journal of what is made, removed afterwards, and a line in begun"));
+        self.start.push(format!(
+            "what takes away what killed sessions left, if the journals in {state} name anything"
+        ));
+        if self.mount.is_empty() {
+            self.mount.push("nothing".into());
+        }
+        if self.send.is_empty() && !has_peers {
+            self.send.push("nothing: no packet leaves this machine".into());
+        }
+    }
+}
+
+/// Where the programs are that an environment needs.
+fn found(footprint: &Footprint, specification: &Specification, programs: &Programs) -> String {
+    let named = footprint.programs.iter().map(|&name| match (name, &specification.instance) {
+        ("*", Some(instance)) => instance.clone(),
+        (name, _) => name.to_owned(),
+    });
+    let lines: Vec<String> =
+        named.filter_map(|name| Some(quoted(&programs.find(&name)?.display().to_string()))).collect();
+    if lines.is_empty() { String::new() } else { format!(" ({})", lines.join(", ")) }
+}
+
+fn absolute(path: &Path) -> String {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    quoted(&path.display().to_string())
+}

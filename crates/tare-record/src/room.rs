@@ -1,0 +1,63 @@
+//! The room of a record: how much of it is kept in memory, and how long it may be.
+//!
+//! Whoever writes counts as whoever reads, so that what was written can be read.
+
+use tare_data::frame::{LONGEST_NOTE, MOST_NOTES};
+use tare_data::session::Trial;
+
+use crate::entry::{Entry, LONGEST_WRITTEN};
+
+/// Longest record: 16 GiB.
+pub(crate) const LONGEST_RECORD: u64 = 16 << 30;
+/// Bytes of memory for what is kept of a record beside its batches: some 200,000 trials.
+pub(crate) const MOST_KEPT: usize = 128 << 20;
+/// Batches of a trial that are read. The session lets fewer come.
+pub const MOST_BATCHES: usize = 1 << 18;
+
+/// A text beside its bytes: where it is known, and what an allocation takes more than it gives.
+const TEXT: usize = size_of::<String>() + 32;
+/// How often the bytes of a line that holds many small things may be taken in memory.
+const SCATTERED: usize = 8;
+/// The same for figures of other tools, whose names are longer.
+const FIGURES: usize = 4;
+/// What a trial takes at most in memory, beside its batches, and in the record, with them.
+const LARGEST_TRIAL: usize = size_of::<Trial>() + MOST_NOTES * (LONGEST_NOTE + TEXT) + 64 * 1024;
+const LONGEST_TRIAL: u64 = 64 << 20;
+
+/// What a record holds already.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Room {
+    kept: usize,
+}
+
+impl Room {
+    /// Counts an entry, whose line has so many bytes; false where there is no room for it.
+    pub(crate) fn take(&mut self, entry: &Entry, line: usize) -> bool {
+        self.kept = self.kept.saturating_add(kept(entry, line));
+        self.kept <= MOST_KEPT
+    }
+
+    /// Whether there is room for one more trial in a record of so many bytes, and for its end.
+    pub(crate) fn has_trial(&self, bytes: u64) -> bool {
+        let is_kept = self.kept + LARGEST_TRIAL + SCATTERED * BESIDE_TRIALS <= MOST_KEPT;
+        is_kept && bytes + LONGEST_TRIAL + LONGEST_WRITTEN as u64 <= LONGEST_RECORD
+    }
+}
+
+/// Lines that may follow the last trial: a round that is repeated, the end.
+const BESIDE_TRIALS: usize = 8192;
+
+/// Memory that an entry takes once it is read.
+fn kept(entry: &Entry, line: usize) -> usize {
+    let text = |text: &String| TEXT + text.len();
+    match entry {
+        Entry::Batch { .. } => 0,
+        Entry::Begin(begin) => size_of::<Trial>() + text(&begin.case) + text(&begin.target),
+        Entry::End(end) => {
+            let reason = end.failure.iter().map(|failure| text(&failure.reason));
+            reason.chain(end.notes.iter().map(text)).sum()
+        }
+        Entry::Imported(_) => FIGURES * line,
+        _ => SCATTERED * line,
+    }
+}

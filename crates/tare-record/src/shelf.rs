@@ -1,0 +1,137 @@
+//! The shelf: batches that stay in their record and are read from there each time they are wanted, so that memory does not
+//! grow with it.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+
+use tare_data::batch::Batch;
+use tare_data::batches::{Batches, Shelf};
+
+use crate::entry::{CHECKSUM, Entry, from_line};
+use crate::reader::Lines;
+
+/// Bytes of batches that are held; those of an ordinary session all are.
+const MOST_HELD: usize = 48 << 20;
+
+/// Where the batches of a record are kept: held as long as there is room, and then in the record alone.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Keeper {
+    held: usize,
+    shelf: Option<Arc<RecordShelf>>,
+}
+
+impl Keeper {
+    pub(crate) fn has_shelf(&self) -> bool {
+        self.shelf.is_some()
+    }
+
+    /// Whatever is not held lies in this file.
+    pub(crate) fn set_shelf(&mut self, file: File) {
+        self.shelf = Some(Arc::new(RecordShelf { file }));
+    }
+
+    /// Where the batches of a trial lie, if so many bytes of them cannot be held as well.
+    pub(crate) fn instead(&self, bytes: usize, trial: u64, stretch: Range<u64>) -> Option<Batches> {
+        let shelf = self.shelf.as_ref().filter(|_| self.held + bytes > MOST_HELD)?;
+        Some(Batches::lying(Arc::<RecordShelf>::clone(shelf), trial, stretch))
+    }
+
+    /// Counts bytes that are held.
+    pub(crate) fn holds(&mut self, bytes: usize) {
+        self.held += bytes;
+    }
+}
+
+/// A record that batches are read from.
+#[derive(Debug)]
+struct RecordShelf {
+    file: File,
+}
+
+impl Shelf for RecordShelf {
+    fn read<'a>(
+        &'a self,
+        trial: u64,
+        stretch: Range<u64>,
+        series: Option<&'a str>,
+    ) -> Box<dyn Iterator<Item = Batch> + 'a> {
+        let lines = Lines::new(BufReader::new(Stretch { file: &self.file, stretch }), 0, 0);
+        let series = series.map(|series| serde_json::to_string(series).expect("a text always serialises"));
+        let head = format!("{{\"batch\":{{\"trial\":{trial},\"batch\":{{\"series\":");
+        Box::new(LyingBatches { lines, trial, head, series })
+    }
+}
+
+/// A stretch of a file.
+struct Stretch<'f> {
+    file: &'f File,
+    stretch: Range<u64>,
+}
+
+impl Read for Stretch<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let left = usize::try_from(self.stretch.end.saturating_sub(self.stretch.start)).unwrap_or(usize::MAX);
+        let most = left.min(buffer.len());
+        let read = self.file.read_at(&mut buffer[..most], self.stretch.start)?;
+        self.stretch.start += read as u64;
+        Ok(read)
+    }
+}
+
+struct LyingBatches<'f> {
+    lines: Lines<BufReader<Stretch<'f>>>,
+    trial: u64,
+    /// How the line of a batch begins that tare wrote, up to its series.
+    head: String,
+    /// As JSON.
+    series: Option<String>,
+}
+
+impl Iterator for LyingBatches<'_> {
+    type Item = Batch;
+
+    fn next(&mut self) -> Option<Batch> {
+        loop {
+            let line = self.lines.next().ok()??;
+            if !may_be_of(line, &self.head, self.series.as_deref()) {
+                continue;
+            }
+            if let Some(Entry::Batch { trial, batch }) = from_line(line)
+                && trial == self.trial
+            {
+                return Some(batch);
+            }
+        }
+    }
+}
+
+/// Whether a line may hold a batch of a series: one that certainly does not need not be taken apart.
+fn may_be_of(line: &[u8], head: &str, series: Option<&str>) -> bool {
+    let (Some(series), Some(json)) = (series, line.get(CHECKSUM..)) else { return true };
+    let Some(rest) = json.strip_prefix(head.as_bytes()) else { return true };
+    let mut name = rest.iter().skip(1).take_while(|byte| **byte != b'"');
+    // With an escape, a name may be written in several ways.
+    rest.starts_with(series.as_bytes()) || name.any(|byte| *byte == b'\\')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_certainly_of_another_series_is_passed_over() {
+        let head = "{\"batch\":{\"trial\":3,\"batch\":{\"series\":";
+        for (rest, wanted) in
+            [("\"call\",", true), ("\"other\",", false), ("\"caller\",", false), ("\"\\u0063all\",", true)]
+        {
+            let line = format!("01234567 {head}{rest}");
+            assert_eq!(may_be_of(line.as_bytes(), head, Some("\"call\"")), wanted, "{rest}");
+            assert!(may_be_of(line.as_bytes(), head, None));
+        }
+        assert!(may_be_of(b"01234567 { \"batch\": {}}", head, Some("\"call\"")));
+        assert!(may_be_of(b"", head, Some("\"call\"")));
+    }
+}

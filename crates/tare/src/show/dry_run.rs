@@ -1,0 +1,35 @@
+//! A dry run: what a session would do, under four headings.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use serde_json::json;
+use tare_lab::session::DryRun;
+use tare_report::json::pretty;
+use tare_report::text::plain;
+
+use crate::args::View;
+use crate::{outputs, ui};
+
+/// The dry run with the files that the view would have written, as text or as a document.
+pub fn text(mut dry: DryRun, view: &View, record: &Path) -> String {
+    let files = outputs::files(view, record);
+    dry.write.splice(1..1, files.iter().map(|(file, what)| format!("{}: {what}", file.display())));
+    let parts = [("start", &dry.start), ("mount", &dry.mount), ("write", &dry.write), ("send", &dry.send)];
+    if view.json {
+        let parts: serde_json::Map<String, serde_json::Value> =
+            parts.iter().map(|(name, lines)| ((*name).to_owned(), json!(lines))).collect();
+        return pretty(&parts.into());
+    }
+    let mut text = "This session would do the following. Nothing of it was done.\n".to_owned();
+    for (name, lines) in parts {
+        let _ = write!(text, "\n{name}\n");
+        for line in lines {
+            let lines = ui::wrapped(&plain(line), ui::width().saturating_sub(4));
+            for (i, line) in lines.iter().enumerate() {
+                let _ = writeln!(text, "{}{line}", if i == 0 { "  " } else { "    " });
+            }
+        }
+    }
+    text
+}

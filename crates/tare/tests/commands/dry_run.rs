@@ -1,0 +1,192 @@
+//! The dry run, and what a real session writes, by the system calls of both.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::program::{Program, Said};
+
+/// What a session may touch besides its own files: nothing is kept there.
+const NOT_FILES: [&str; 6] = ["/dev/null", "/dev/tty", "/dev/pts/", "/proc/", "pipe:", "socket:"];
+/// System calls that change a file or folder that they name.
+const CHANGING: [&str; 22] = [
+    "creat",
+    "mkdir",
+    "mkdirat",
+    "rmdir",
+    "unlink",
+    "unlinkat",
+    "rename",
+    "renameat",
+    "renameat2",
+    "link",
+    "linkat",
+    "symlink",
+    "symlinkat",
+    "chmod",
+    "fchmodat",
+    "chown",
+    "fchownat",
+    "truncate",
+    "mknod",
+    "mknodat",
+    "utimensat",
+    "setxattr",
+];
+/// Those that a dry run makes none of beside.
+const DOING: [&str; 9] =
+    ["mount", "umount2", "unshare", "setns", "connect", "sendto", "kill", "clone3", "vfork"];
+
+/// The system calls of a program and all that it starts, a line each; none where strace is missing.
+fn traced(program: &Program, arguments: &[&str], test: &str) -> Option<(Said, Vec<String>)> {
+    let is_there = Command::new("strace").arg("-V").stdout(Stdio::null()).status().is_ok_and(|s| s.success());
+    if !is_there {
+        println!("SKIPPED {test}: strace is not installed");
+        return None;
+    }
+    let log = tempfile::NamedTempFile::new().unwrap();
+    let run = program.command(arguments);
+    let calls = [&CHANGING[..], &DOING, &["openat", "open", "execve", "fork", "clone"]].concat().join(",?");
+    let mut command = Command::new("strace");
+    command.args(["-f", "-y", "-s", "400", "--seccomp-bpf", "-e", &format!("trace=?{calls}"), "-o"]);
+    command.arg(log.path()).arg(run.get_program()).args(run.get_args()).current_dir(program.path(""));
+    command.env("XDG_STATE_HOME", program.path("state")).env("NO_COLOR", "1").stdin(Stdio::null());
+    let said = Said::of(command.output().unwrap());
+    let lines = std::fs::read_to_string(log.path()).unwrap();
+    let call = |line: &str| line.split_once(' ').map(|(_, call)| call.trim().to_owned());
+    Some((said, lines.lines().filter_map(call).collect()))
+}
+
+/// The name of a call.
+fn name(call: &str) -> &str {
+    call.split('(').next().unwrap_or_default()
+}
+
+/// The paths that a call changes: those that it names, below the folders that strace shows beside descriptors.
+fn changed(call: &str) -> Vec<PathBuf> {
+    let opens = ["open", "openat"].contains(&name(call));
+    let writes =
+        ["O_WRONLY", "O_RDWR", "O_CREAT", "O_TRUNC", "O_APPEND"].iter().any(|flag| call.contains(flag));
+    let failed = call.contains(" = -1 ");
+    if failed || (opens && !writes) || !(opens || CHANGING.contains(&name(call))) {
+        return Vec::new();
+    }
+    let arguments = call.split_once('(').map_or("", |(_, arguments)| arguments);
+    let mut folder = PathBuf::new();
+    let mut paths = Vec::new();
+    for part in arguments.split(", ") {
+        if let Some(path) = part.strip_prefix('"').and_then(|part| part.split('"').next()) {
+            paths.push(folder.join(path));
+        } else if let Some((_, path)) = part.split_once('<') {
+            folder = PathBuf::from(path.split('>').next().unwrap_or_default());
+        }
+    }
+    paths
+}
+
+fn is_file(path: &Path) -> bool {
+    let text = path.to_string_lossy();
+    !NOT_FILES.iter().any(|other| text.starts_with(other))
+}
+
+/// A small session with a page, as these arguments; and more of them.
+fn session<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    let fixed = [
+        "run",
+        "--only",
+        "sys.getppid,file.sync",
+        "--place",
+        "own,./place",
+        "--rounds",
+        "2",
+        "--record",
+        "s.tare",
+    ];
+    [&fixed[..], &["--json", "--html", "page.html"], more].concat()
+}
+
+#[test]
+fn a_dry_run_does_nothing() {
+    let program = Program::new();
+    std::fs::create_dir(program.path("place")).unwrap();
+    let arguments = session(&["--in", "native,container,gvisor,podman", "--dry-run"]);
+    let Some((said, calls)) = traced(&program, &arguments, "a_dry_run_does_nothing") else { return };
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let execs = calls.iter().filter(|call| name(call) == "execve").count();
+    assert_eq!(execs, 1, "{calls:#?}");
+    let doing = |call: &&String| DOING.contains(&name(call)) || ["fork", "clone"].contains(&name(call));
+    assert_eq!(calls.iter().filter(doing).collect::<Vec<_>>(), Vec::<&String>::new());
+    let paths: Vec<PathBuf> =
+        calls.iter().flat_map(|call| changed(call)).filter(|path| is_file(path)).collect();
+    assert_eq!(paths, Vec::<PathBuf>::new());
+    assert!(!program.path("state").exists());
+}
+
+#[test]
+fn a_session_writes_only_what_its_dry_run_names() {
+    let program = Program::new();
+    std::fs::create_dir(program.path("place")).unwrap();
+    let dry = program.run(&session(&["--in", "native", "--dry-run"])).json();
+    let named = |key: &str| {
+        let lines = dry[key].as_array().unwrap().iter();
+        lines.map(|line| line.as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    // Up to what is not known beforehand.
+    let known = |line: &String| line.split([':', '*']).next().unwrap().to_owned();
+    let written: Vec<String> = named("write").iter().map(known).collect();
+    let Some((said, calls)) =
+        traced(&program, &session(&["--in", "native"]), "a_session_writes_only_what_its_dry_run_names")
+    else {
+        return;
+    };
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let here = program.path("");
+    // A page is first written beside its place; the folder above the state is made on the way.
+    let beside = [here.join(".tare-"), here.join("state")].map(|path| path.to_string_lossy().into_owned());
+    let may = |path: &PathBuf| {
+        let path = here.join(path).components().collect::<PathBuf>().to_string_lossy().into_owned();
+        written.iter().chain([&beside[0]]).any(|named| path.starts_with(named)) || path == beside[1]
+    };
+    let all: Vec<PathBuf> =
+        calls.iter().flat_map(|call| changed(call)).filter(|path| is_file(path)).collect();
+    let others: Vec<&PathBuf> = all.iter().filter(|path| !may(path)).collect();
+    assert!(!all.is_empty());
+    assert_eq!(others, Vec::<&PathBuf>::new(), "named are {written:?}");
+    assert_eq!(named("send"), ["nothing: no packet leaves this machine"]);
+    assert_eq!(named("mount"), ["nothing"]);
+    let sends = calls.iter().filter(|call| name(call) == "connect" && call.contains("AF_INET"));
+    assert_eq!(sends.collect::<Vec<_>>(), Vec::<&String>::new());
+}
+
+#[test]
+fn a_dry_run_names_commands_environments_places_and_peers() {
+    let program = Program::new();
+    let study = "name = 'mine'\ntitle = 'x'\nabout = ''\nbudget = '1m'\n[probe.x]\ncommand = ['touch', 'a b']\n[[case]]\nprobe = 'net.rr'\n[[case]]\nprobe = 'file.sync'\n";
+    std::fs::write(program.path("mine.toml"), study).unwrap();
+    let arguments = [
+        "run",
+        "mine.toml",
+        "--in",
+        "native,podman,gvisor?net=sandbox",
+        "--peer",
+        "host",
+        "--place",
+        "ext4",
+        "--dry-run",
+    ];
+    let said = program.run(&arguments);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let flat = said.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    for expected in [
+        "Nothing of it was done.",
+        "run touch 'a b'",
+        "podman: an engine's container",
+        "/run/netns/tare-*-lab",
+        "mkfs.ext4, for the place ext4",
+        "a peer of the session",
+        "the engine's own storage",
+    ] {
+        assert!(flat.contains(expected), "{expected}: {}", said.out);
+    }
+    let refused = program.run(&["run", "--in", "nothing", "--dry-run"]);
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+}

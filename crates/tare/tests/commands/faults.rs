@@ -1,0 +1,26 @@
+//! A short run of `./bench/faults`: each fault once, at the same moments each time.
+
+use std::path::Path;
+
+use tare_bench::faults::{Faults, is_well, table};
+use tare_bench::kills::ready;
+
+#[test]
+fn nothing_is_lost_or_left_of_sessions_that_meet_faults() {
+    let tare = Path::new(env!("CARGO_BIN_EXE_tare"));
+    let folder = tempfile::Builder::new().prefix("faults-").tempdir_in(tare.parent().unwrap()).unwrap();
+    let wanted = tare_bench::faults::TARGETS.map(|target| (target, 0));
+    let (targets, absent) = ready(tare, &wanted).unwrap();
+    for target in absent {
+        println!("SKIPPED nothing_is_lost_or_left_of_sessions_that_meet_faults in {target}: not ready");
+    }
+    let targets: Vec<&str> = targets.iter().map(|(target, _)| *target).collect();
+    let faults = Faults { tare, folder: folder.path(), targets: &targets, rounds: 18, seed: 1 };
+    let report = &mut |line: &str| {
+        println!("{line}");
+        Ok(())
+    };
+    let counts = faults.run(report).unwrap();
+    println!("{}", table(&counts));
+    assert!(is_well(&counts), "{counts:?}");
+}
