@@ -26,7 +26,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Parser, Subcommand};
-use tare_bench::{faults, kills};
+use tare_bench::kills::{self, faults};
 
 use crate::setting::{Setting, binary};
 

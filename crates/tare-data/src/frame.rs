@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::batch::Batch;
+use crate::encoding::clipped;
 use crate::facts::Facts;
 use crate::failure::Failure;
 use crate::session::Interference;

@@ -8,7 +8,6 @@
 #![cfg_attr(test, allow(clippy::disallowed_methods, clippy::disallowed_types))]
 
 pub mod batch;
-pub mod batches;
 pub mod encoding;
 pub mod facts;
 pub mod failure;

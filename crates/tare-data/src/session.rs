@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::batches::Batches;
+use crate::batch::Batches;
 use crate::facts::Facts;
 use crate::failure::Failure;
 use crate::metric::Metric;

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-use tare_data::batches::Batches;
+use tare_data::batch::Batches;
 use tare_data::failure::{BROKE_OFF, Failure, FailureKind};
 use tare_data::imported::Imported;
 use tare_data::session::{Ending, Header, Plan, RepeatedRound, Session, TargetFacts, Trial};
@@ -13,9 +13,17 @@ use tare_data::warning::Warning;
 
 use crate::entry::{Entry, OTHER_SESSIONS, SCHEMA};
 use crate::error::RecordError;
-use crate::reader::{Bad, ImportedRecord, Passed};
+use crate::lines::{Bad, Passed};
 use crate::room::{MOST_BATCHES, MOST_KEPT, Room};
 use crate::shelf::Keeper;
+
+/// Figures of other tools that were read.
+#[derive(Debug)]
+pub struct ImportedRecord {
+    pub header: Header,
+    /// One for each file, in the order in which they were named.
+    pub imported: Vec<Imported>,
+}
 
 /// A session while its entries come in.
 #[derive(Clone, Default)]

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use tare_data::batch::Batch;
-use tare_data::batches::Batches;
+use tare_data::batch::Batches;
 use tare_data::failure::{Failure, LONGEST_REASON};
 use tare_data::frame::{LONGEST_FRAME, LONGEST_NOTE, MOST_NOTES};
 use tare_data::imported::Imported;
@@ -12,7 +12,7 @@ use tare_data::session::{Ending, Header, Interference, Plan, RepeatedRound, Targ
 pub const SCHEMA: u32 = 1;
 
 /// Longest line that is written. What an environment can fill fits: a frame as it came, or a reason and all notes of a trial.
-pub const LONGEST_WRITTEN: usize = 4 << 20;
+pub(crate) const LONGEST_WRITTEN: usize = 4 << 20;
 /// Whatever else stands in such a line: names of fields, counters, facts that the host adds.
 const BESIDE: usize = 256 << 10;
 const _: () = assert!(LONGEST_FRAME + BESIDE <= LONGEST_WRITTEN);

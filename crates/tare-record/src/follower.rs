@@ -9,7 +9,7 @@ use crate::assembly::Assembly;
 use crate::entry::from_line;
 use crate::error::RecordError;
 use crate::input;
-use crate::reader::Lines;
+use crate::lines::Lines;
 use crate::room::LONGEST_RECORD;
 
 /// A record that may still grow.

@@ -12,6 +12,7 @@ pub mod error;
 pub mod follower;
 pub mod importers;
 pub mod input;
+mod lines;
 pub mod reader;
 mod room;
 mod shelf;

@@ -3,22 +3,19 @@
 //! A record whose last line is torn broke off there; what stands before it counts. A bad line with good lines after it
 //! did not come from breaking off: its trial is left out, and the session carries a warning.
 
-use std::io::{self, BufRead, BufReader, Read};
-use std::ops::Range;
+use std::io::{BufReader, Read};
 use std::path::Path;
 
-use tare_data::imported::Imported;
-use tare_data::session::{Header, Session};
+use tare_data::session::Session;
+
+pub use crate::assembly::ImportedRecord;
 
 use crate::assembly::Assembly;
-use crate::entry::{Entry, LONGEST_WRITTEN, from_line};
+use crate::entry::{Entry, from_line};
 use crate::error::RecordError;
 use crate::input;
+use crate::lines::Lines;
 use crate::room::{LONGEST_RECORD, Room};
-
-/// Longest line that is read; every line that is written is shorter.
-pub(crate) const LONGEST_LINE: usize = 8 << 20;
-const _: () = assert!(LONGEST_WRITTEN < LONGEST_LINE);
 
 /// A record that was read.
 #[derive(Debug)]
@@ -29,14 +26,6 @@ pub struct Recording {
     /// Number of the first line that is torn, if one is: no whole line follows.
     pub torn_line: Option<u64>,
     pub(crate) room: Room,
-}
-
-/// Figures of other tools that were read.
-#[derive(Debug)]
-pub struct ImportedRecord {
-    pub header: Header,
-    /// One for each file, in the order in which they were named.
-    pub imported: Vec<Imported>,
 }
 
 /// What a record holds: one of two things that are never mixed.
@@ -84,73 +73,4 @@ pub fn open(path: &Path) -> Result<Contents, RecordError> {
     }
     let room = assembly.room.clone();
     Ok(Contents::Session(Recording { session: assembly.finish(path)?, whole_bytes, torn_line, room }))
-}
-
-/// A good line: where it is, and the bad ones before it.
-pub(crate) struct Passed {
-    /// Number, from 1.
-    pub(crate) number: u64,
-    /// Its first byte, and the one after its last.
-    pub(crate) bytes: Range<u64>,
-    pub(crate) bad: Option<Bad>,
-}
-
-/// Lines that cannot be read.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Bad {
-    /// Number of the first, from 1.
-    pub(crate) first: u64,
-    pub(crate) lines: u64,
-}
-
-/// The lines of a record, each in bounded memory, and where the last good one ended.
-pub(crate) struct Lines<R> {
-    reader: R,
-    line: Vec<u8>,
-    /// Of the line that was read last, from 1.
-    pub(crate) number: u64,
-    /// Bytes up to the beginning and the end of the line that was read last.
-    begin: u64,
-    bytes: u64,
-    /// Bytes and lines up to the end of the last good line.
-    pub(crate) whole_bytes: u64,
-    pub(crate) whole_lines: u64,
-    /// Those since the last good line.
-    pub(crate) bad: Option<Bad>,
-}
-
-impl<R: BufRead> Lines<R> {
-    /// Lines from here on; so many bytes and lines were read before.
-    pub(crate) fn new(reader: R, bytes: u64, number: u64) -> Self {
-        let (line, bad) = Default::default();
-        Lines { reader, line, number, begin: bytes, bytes, whole_bytes: bytes, whole_lines: number, bad }
-    }
-
-    /// The next line with its end, unless the file ends before it. One that is too long comes empty.
-    pub(crate) fn next(&mut self) -> io::Result<Option<&[u8]>> {
-        self.line.clear();
-        let mut read = (&mut self.reader).take(LONGEST_LINE as u64).read_until(b'\n', &mut self.line)?;
-        if read == LONGEST_LINE && !self.line.ends_with(b"\n") {
-            self.line.clear();
-            read += self.reader.skip_until(b'\n')?;
-        }
-        if read == 0 {
-            return Ok(None);
-        }
-        self.number += 1;
-        self.begin = self.bytes;
-        self.bytes += read as u64;
-        Ok(Some(&self.line))
-    }
-
-    /// The line that was read last is not an entry.
-    pub(crate) fn is_bad(&mut self) {
-        self.bad.get_or_insert(Bad { first: self.number, lines: 0 }).lines += 1;
-    }
-
-    /// The line that was read last is an entry.
-    pub(crate) fn passed(&mut self) -> Passed {
-        (self.whole_bytes, self.whole_lines) = (self.bytes, self.number);
-        Passed { number: self.number, bytes: self.begin..self.bytes, bad: self.bad.take() }
-    }
 }

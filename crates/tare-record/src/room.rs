@@ -31,13 +31,13 @@ pub(crate) struct Room {
 }
 
 impl Room {
-    /// Counts an entry, whose line has so many bytes; false where there is no room for it.
+    /// Counts an entry, whose line has these bytes; false where there is no room for it.
     pub(crate) fn take(&mut self, entry: &Entry, line: usize) -> bool {
         self.kept = self.kept.saturating_add(kept(entry, line));
         self.kept <= MOST_KEPT
     }
 
-    /// Whether there is room for one more trial in a record of so many bytes, and for its end.
+    /// Whether there is room for one more trial in a record of this length, and for its end.
     pub(crate) fn has_trial(&self, bytes: u64) -> bool {
         let is_kept = self.kept + LARGEST_TRIAL + SCATTERED * BESIDE_TRIALS <= MOST_KEPT;
         is_kept && bytes + LONGEST_TRIAL + LONGEST_WRITTEN as u64 <= LONGEST_RECORD

@@ -8,10 +8,10 @@ use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 use tare_data::batch::Batch;
-use tare_data::batches::{Batches, Shelf};
+use tare_data::batch::{Batches, Shelf};
 
 use crate::entry::{CHECKSUM, Entry, from_line};
-use crate::reader::Lines;
+use crate::lines::Lines;
 
 /// Bytes of batches that are held; those of an ordinary session all are.
 const MOST_HELD: usize = 48 << 20;
@@ -33,7 +33,7 @@ impl Keeper {
         self.shelf = Some(Arc::new(RecordShelf { file }));
     }
 
-    /// Where the batches of a trial lie, if so many bytes of them cannot be held as well.
+    /// Where the batches of a trial lie, if these bytes of them cannot be held as well.
     pub(crate) fn instead(&self, bytes: usize, trial: u64, stretch: Range<u64>) -> Option<Batches> {
         let shelf = self.shelf.as_ref().filter(|_| self.held + bytes > MOST_HELD)?;
         Some(Batches::lying(Arc::<RecordShelf>::clone(shelf), trial, stretch))

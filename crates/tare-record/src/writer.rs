@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
 use tare_data::batch::Batch;
-use tare_data::batches::Batches;
+use tare_data::batch::Batches;
 
 use crate::entry::{Entry, LONGEST_WRITTEN, to_line};
 use crate::error::RecordError;

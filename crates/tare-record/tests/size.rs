@@ -4,8 +4,8 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use tare_data::batch::Batches;
 use tare_data::batch::{Batch, EncodedHistogram, Phase, Sample};
-use tare_data::batches::Batches;
 use tare_data::facts::Facts;
 use tare_data::failure::FailureKind;
 use tare_data::frame::{LONGEST_NOTE, MOST_NOTES};

@@ -20,7 +20,6 @@ mod page_server;
 mod paths;
 mod show;
 mod signals;
-mod standard_output;
 mod ui;
 mod verbs;
 

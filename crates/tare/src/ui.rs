@@ -4,11 +4,10 @@ use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 use tare_lab::error::{ErrorKind, LabError};
+use tare_lab::host::descriptors;
 use tare_lab::session::progress::{Event, Observer};
 use tare_report::progress::{self, State};
 use tare_report::text::plain;
-
-use crate::standard_output;
 
 /// Width of a table where standard output is not a terminal.
 const USUAL_WIDTH: usize = 80;
@@ -30,7 +29,7 @@ pub fn colour() -> bool {
 /// Prints a whole text, or what else goes to standard output. A reader that went away (`| head`) is not an error.
 pub fn print(text: impl AsRef<[u8]>) -> Result<(), LabError> {
     let mut out = io::stdout().lock();
-    let written = match standard_output::was_closed() {
+    let written = match descriptors::had_no_output() {
         true => Err(rustix::io::Errno::BADF.into()),
         false => out.write_all(text.as_ref()).and_then(|()| out.flush()),
     };

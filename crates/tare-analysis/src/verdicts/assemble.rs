@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use tare_data::failure::BROKE_OFF;
 use tare_data::encoding::clipped;
+use tare_data::failure::BROKE_OFF;
 use tare_data::session::{Ending, Plan, PlannedCase, Role, Session};
 use tare_data::warning::Warning;
 

@@ -1,7 +1,8 @@
 //! Kills: sessions that are killed at random moments. After `tare clean` nothing of them may be left, and their
 //! records must be readable.
 
-pub(crate) mod remains;
+pub mod faults;
+mod remains;
 
 use std::collections::BTreeSet;
 use std::fmt;

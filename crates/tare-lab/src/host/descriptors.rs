@@ -1,8 +1,33 @@
-//! Open descriptors: those that tare was started with are not for what it starts.
+//! Open descriptors: those that tare was started with are not for what it starts, and standard output may be none of them.
 
 #![allow(unsafe_code, reason = "descriptors that nothing here owns are known by number")]
 
 use std::fs;
+use std::hint::black_box;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Whether there was no standard output.
+static NO_OUTPUT: AtomicBool = AtomicBool::new(false);
+
+/// Whether tare was started with its standard output closed. Before `main` the runtime puts /dev/null in its place, where
+/// everything that is printed vanishes.
+pub fn had_no_output() -> bool {
+    // The linker takes along what is used.
+    black_box(&LOOK);
+    NO_OUTPUT.load(Ordering::Relaxed)
+}
+
+extern "C" fn look() {
+    // SAFETY: reads a flag of a descriptor and touches no memory; one that is closed is refused.
+    let is_closed = unsafe { libc::fcntl(libc::STDOUT_FILENO, libc::F_GETFD) } == -1;
+    NO_OUTPUT.store(is_closed, Ordering::Relaxed);
+}
+
+// SAFETY: functions of this section are called before `main`, with arguments that one without parameters ignores; this
+// one makes a system call and sets a flag, for which the runtime need not be there.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static LOOK: extern "C" fn() = look;
 
 /// Has programs that are started from now on inherit none of the descriptors that are open: an environment, and whatever
 /// runs in it, could read the caller's files through them.

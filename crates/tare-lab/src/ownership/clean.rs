@@ -1,6 +1,5 @@
 //! Cleaning: removes what a session made, and nothing else.
 
-use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,29 +14,12 @@ use crate::host::network_namespace;
 use crate::host::processes::Signs;
 use crate::host::programs::Programs;
 use crate::ownership::journal::{self, Abandoned, Found};
+pub use crate::ownership::outcome::Outcome;
 use crate::ownership::owned::{Owned, PREFIX};
 use crate::ownership::undoing::Undoing;
 
 /// Tries at emptying a folder in which a dying process may still have made a file.
 const FOLDER_TRIES: u32 = 3;
-
-/// One thing that was removed, or could not be.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outcome {
-    pub what: String,
-    /// Why it is still there; None when it is gone.
-    pub left_because: Option<String>,
-}
-
-impl Outcome {
-    pub(crate) fn gone(what: String) -> Self {
-        Outcome { what, left_because: None }
-    }
-
-    pub(crate) fn left(what: String, because: impl fmt::Display) -> Self {
-        Outcome { what, left_because: Some(because.to_string()) }
-    }
-}
 
 /// Removes everything that dead sessions left behind, by their journals in the state folder.
 ///

@@ -2,6 +2,7 @@
 
 pub mod clean;
 pub(crate) mod journal;
+mod outcome;
 pub(crate) mod owned;
 pub(crate) mod state;
 mod undoing;

@@ -12,7 +12,7 @@ use crate::host::mounts;
 use crate::host::network_namespace;
 use crate::host::programs::{self, Programs};
 use crate::host::wsl_distributions;
-use crate::ownership::clean::Outcome;
+use crate::ownership::outcome::Outcome;
 use crate::ownership::owned::{Owned, is_named};
 
 /// Time that a program has to remove what it made.

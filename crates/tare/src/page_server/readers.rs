@@ -1,4 +1,4 @@
-//! Who is connected: so many, and whoever has not shown the token makes room for the next.
+//! Who is connected: as many as may be, and whoever has not shown the token makes room for the next.
 
 use std::io;
 use std::net::{Shutdown, TcpStream};

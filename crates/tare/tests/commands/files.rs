@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::kill::under_way;
+use crate::faults::kill::under_way;
 use crate::program::{Program, Said};
 
 /// What a program has time for that reads and measures next to nothing; one that waits for a pipe takes for ever.

@@ -8,7 +8,7 @@ use std::process::{Child, Stdio};
 
 use serde_json::Value;
 
-use crate::kill::{under_way, wait_until};
+use crate::faults::kill::{under_way, wait_until};
 use crate::program::{Program, Said};
 
 /// Everything that is made for a session.

@@ -60,6 +60,7 @@ fn resumed(folder: &Path, subject: &str, condition: &str) -> LabError {
     let mut writer = Writer::create(&record).unwrap();
     writer.append(&Entry::Record { schema: SCHEMA, header }).unwrap();
     writer.append(&Entry::Plan(plan)).unwrap();
+    drop(writer);
     let before = std::fs::read(&record).unwrap();
     let conditions = vec![Condition::of_one(condition).unwrap()];
     let overrides = Overrides { conditions, trust: true, ..Default::default() };

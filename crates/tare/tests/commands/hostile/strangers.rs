@@ -17,7 +17,7 @@ const STRANGER: u32 = 61_002;
 const SHARED: u32 = 0o1777;
 const PRIVATE: u32 = 0o600;
 
-/// A folder in which all may write, with a program that all may run, and a file of the user's beside it.
+/// A folder in which all may write, with a program that all may run, and the user's own file beside it.
 struct Street {
     folder: TempDir,
     user: u32,

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 
 use rustix::fs::Mode;
 
-use crate::kill::wait_until;
+use crate::faults::kill::wait_until;
 use crate::program::{Program, Said};
 
 /// A session's id, as a journal's name has it.

@@ -6,7 +6,7 @@ use std::process::Stdio;
 use rustix::process::{Pid, Signal, kill_process};
 use tare_data::batch::{Batch, HELD, Sample};
 
-use crate::kill::wait_until;
+use crate::faults::kill::wait_until;
 use crate::program::Program;
 
 /// How the session ends.

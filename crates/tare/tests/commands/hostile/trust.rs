@@ -11,10 +11,10 @@ use rustix::process::{Resource, Rlimit, setrlimit};
 use tare_record::Entry;
 use tare_record::entry::{from_line, to_line};
 
-use crate::kill::under_way;
+use crate::faults::kill::under_way;
 use crate::program::{Program, Said};
 
-/// A session of a command of the user's, broken off in its rounds; the command leaves this file.
+/// A session of a user's own command, broken off in its rounds; the command leaves this file.
 fn broken_off(program: &Program) -> std::path::PathBuf {
     let proof = program.path("ran.html");
     let study = format!(

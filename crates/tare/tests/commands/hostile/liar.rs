@@ -120,7 +120,7 @@ fn lying(program: &Program, lie: &str, arguments: &[&str]) -> Said {
     let runtime = program.path("liar.html");
     let me = std::env::current_exe().unwrap();
     let script = format!(
-        "#!/bin/sh\ncase \"$1\" in --version) echo liar 1; exit;; esac\nexec {} --exact liar::act --nocapture\n",
+        "#!/bin/sh\ncase \"$1\" in --version) echo liar 1; exit;; esac\nexec {} --exact hostile::liar::act --nocapture\n",
         me.display()
     );
     fs::write(&runtime, script).unwrap();

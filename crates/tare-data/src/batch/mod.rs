@@ -1,9 +1,13 @@
 //! A batch: the timed operations of a trial that travel together.
 
+mod batches;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
 use serde::{Deserialize, Serialize};
+
+pub use self::batches::{Batches, Shelf};
 
 /// Shortest time that a histogram distinguishes from zero.
 pub(crate) const HISTOGRAM_LOWEST_NS: u64 = 1;

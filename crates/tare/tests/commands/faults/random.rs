@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use tare_bench::faults::{Faults, is_well, table};
+use tare_bench::kills::faults::{Faults, is_well, table};
 use tare_bench::kills::ready;
 
 #[test]
 fn nothing_is_lost_or_left_of_sessions_that_meet_faults() {
     let tare = Path::new(env!("CARGO_BIN_EXE_tare"));
     let folder = tempfile::Builder::new().prefix("faults-").tempdir_in(tare.parent().unwrap()).unwrap();
-    let wanted = tare_bench::faults::TARGETS.map(|target| (target, 0));
+    let wanted = tare_bench::kills::faults::TARGETS.map(|target| (target, 0));
     let (targets, absent) = ready(tare, &wanted).unwrap();
     for target in absent {
         println!("SKIPPED nothing_is_lost_or_left_of_sessions_that_meet_faults in {target}: not ready");

@@ -1,0 +1,21 @@
+//! An outcome: one thing of a session that was taken away, or is left.
+
+use std::fmt;
+
+/// One thing that was removed, or could not be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    pub what: String,
+    /// Why it is still there; None when it is gone.
+    pub left_because: Option<String>,
+}
+
+impl Outcome {
+    pub(crate) fn gone(what: String) -> Self {
+        Outcome { what, left_because: None }
+    }
+
+    pub(crate) fn left(what: String, because: impl fmt::Display) -> Self {
+        Outcome { what, left_because: Some(because.to_string()) }
+    }
+}

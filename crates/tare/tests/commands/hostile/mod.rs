@@ -1,0 +1,6 @@
+//! Hostile hands: environments that lie, other users, records from elsewhere.
+
+mod liar;
+mod owners;
+mod strangers;
+mod trust;
