@@ -1,7 +1,6 @@
 //! The live arena: trials in environments that are really entered.
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -10,7 +9,6 @@ use tare_data::batch::{Batch, HELD, OUTSIDE, Sample};
 use tare_data::facts::Facts;
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::frame::{Frame, PROTOCOL};
-use tare_data::peer::{HOST, Peer};
 use tare_data::request::{Request, TrialRequest};
 use tare_data::session::Target;
 use tare_probes::harness::interference::Watch;
@@ -25,7 +23,7 @@ use crate::session::arena::{Arena, Outcome, Started};
 use crate::session::claims::Claims;
 use crate::session::entered::{self, Entered, PATIENCE};
 use crate::session::link::{Arrived, Link, LinkError};
-use crate::session::peers::{HostPeers, Peers};
+use crate::session::peers::{HostPeers, Peers, ways};
 use crate::session::startup;
 use crate::session::targets::Resolved;
 use crate::storage::places::OWN;
@@ -294,25 +292,6 @@ fn divide(outside: &Facts, places: &mut BTreeMap<String, Facts>) -> Facts {
         }
     }
     rest
-}
-
-/// Ways to the peers that an environment can reach; where this machine is met is a fact.
-fn ways(
-    named: &Peers,
-    host_peers: &mut HostPeers<'_>,
-    reached_at: Option<IpAddr>,
-    outside: &mut Facts,
-) -> BTreeMap<String, Peer> {
-    let mut ways = named.ways().clone();
-    let Some(reached_at) = reached_at.filter(|_| named.wants_host()) else { return ways };
-    match host_peers.way(reached_at) {
-        Ok(way) => {
-            outside.note("peer.host", format!("{way:?}"));
-            ways.insert(HOST.to_owned(), way);
-        }
-        Err(error) => outside.note("peer.host", error.to_string()),
-    }
-    ways
 }
 
 /// Waits for the agent's first frame, and checks that it is the same agent.

@@ -10,6 +10,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags};
+use tare_data::facts::Facts;
 use tare_data::names::Case;
 use tare_data::peer::{HOST, LOOPBACK, Peer};
 use tare_data::shell::quoted;
@@ -308,6 +309,25 @@ fn first_line(output: ChildStdout) -> Result<PeerReply, PeerError> {
     let mut line = String::new();
     BufReader::new(output).read_line(&mut line)?;
     Ok(serde_json::from_str(&line)?)
+}
+
+/// Ways to the peers that an environment can reach; where this machine is met is a fact.
+pub(crate) fn ways(
+    named: &Peers,
+    host_peers: &mut HostPeers<'_>,
+    reached_at: Option<IpAddr>,
+    outside: &mut Facts,
+) -> BTreeMap<String, Peer> {
+    let mut ways = named.ways().clone();
+    let Some(reached_at) = reached_at.filter(|_| named.wants_host()) else { return ways };
+    match host_peers.way(reached_at) {
+        Ok(way) => {
+            outside.note("peer.host", format!("{way:?}"));
+            ways.insert(HOST.to_owned(), way);
+        }
+        Err(error) => outside.note("peer.host", error.to_string()),
+    }
+    ways
 }
 
 #[cfg(test)]
