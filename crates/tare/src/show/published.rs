@@ -1,5 +1,6 @@
 //! Published articles: alone, and those that stand beside a session.
 
+use tare_analysis::findings::{Findings, Row};
 use tare_analysis::published::Published;
 use tare_data::session::Session;
 use tare_lab::error::{ErrorKind, LabError};
@@ -45,4 +46,17 @@ pub fn beside(session: &Session, view: &View) -> Result<Vec<Published>, LabError
         }
     }
     Ok(articles)
+}
+
+/// Says of each article that was named and stands beside no row of a session what would measure the same.
+pub fn note_those_beside_nothing(view: &View, findings: &Findings) -> Result<(), LabError> {
+    for name in &view.published {
+        let article = published::named(name)?;
+        let is_beside = |row: &Row| row.published.iter().any(|beside| beside.source == article.id);
+        if !findings.rows.iter().any(is_beside) {
+            let redo = article.redo.map_or(String::new(), |_| format!("; 'tare run --like {name}' does"));
+            anstream::eprintln!("note: no row of this session measures what {} did{redo}", article.id);
+        }
+    }
+    Ok(())
 }

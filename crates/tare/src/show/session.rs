@@ -47,6 +47,7 @@ pub fn show(
     // A margin to look at opens no gate.
     let of_gate = (view.margin.is_some() && !view.fail_if.is_empty()).then(|| found(&session, view));
     let findings = findings(&mut session, view)?;
+    published::note_those_beside_nothing(view, &findings)?;
     let session = &session;
     let outcome = judged(session, of_gate.as_ref().unwrap_or(&findings), &view.fail_if)?;
     let mut view = view.clone();
