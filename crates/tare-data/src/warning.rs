@@ -143,7 +143,9 @@ impl Warning {
             Warning::SkewedTail { .. } => "the interval shown is that of the median",
             Warning::Stalls { .. } => "compare the mean costs, and look at the rounds one by one",
             Warning::Modal { .. } => "look at the rounds one by one; pinning may separate the groups",
-            Warning::RoundsAlike { .. } => "look for what changes now and then; a longer --budget has more blocks",
+            Warning::RoundsAlike { .. } => {
+                "look for what changes now and then; a longer --budget has more blocks"
+            }
             Warning::CanaryOutside { .. } => "do not read its processor times as its own cost",
             Warning::ClockDisagrees { .. } => "trust ratios above that size only",
             Warning::CoarseClock { .. } => {

@@ -107,7 +107,8 @@ mod tests {
     #[test]
     fn independent_values_are_alike_at_the_level_of_the_test() {
         for length in [16, 40, 200] {
-            let alike = (0..400).filter(|seed| block_length(&autoregressive(0.0, length, *seed), 8) > 1).count();
+            let alike =
+                (0..400).filter(|seed| block_length(&autoregressive(0.0, length, *seed), 8) > 1).count();
             assert!((20..=60).contains(&alike), "{length}: {alike} of 400");
         }
     }

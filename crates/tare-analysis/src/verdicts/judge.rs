@@ -81,7 +81,8 @@ pub fn judge(pairs: &Pairs, schedule: &Schedule, margin: Margin, nulls: &mut Nul
     let of_signs = |look: &Look| if leading == Leading::Sign { look.signs_p } else { look.ranks_p };
     let mut p = last.map_or((1.0, 1.0), |look| (of_signs(look), look.least_p));
     if block > 1 && is_one_sided {
-        let looks = stopping::follow(schedule, pairs.reached, fewest_of(&starts), nulls, |at| starts.before(at));
+        let looks =
+            stopping::follow(schedule, pairs.reached, fewest_of(&starts), nulls, |at| starts.before(at));
         p = looks.last().map_or(p, |look| (of_signs(look), look.least_p));
     }
     let interval = last.map_or(Interval::EVERYTHING, interval_at);
@@ -282,7 +283,6 @@ impl Judgement {
     pub(crate) fn units_of(&self, pairs: &Pairs) -> Units {
         Units::of(&pairs.pairs).joined(self.block)
     }
-
 
     /// Whether its p is one that would be no smaller at any cost: then it lacks rounds or starts, not a difference.
     pub(crate) fn is_out_of_reach(&self) -> bool {

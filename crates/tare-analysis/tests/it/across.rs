@@ -8,8 +8,8 @@ use tare_analysis::verdicts::verdict::Margin;
 use tare_data::generator::Generator;
 use tare_data::session::Session;
 
-use crate::simulations::noise_models::normal;
 use crate::sessions::{MARGIN, Outcome, jitter, run, session, timed};
+use crate::simulations::noise_models::normal;
 
 fn of(values: &[f64], error: f64) -> Slowdown {
     let values: Vec<Option<Value>> = values.iter().map(|ln| Some(Value { ln: *ln, error })).collect();

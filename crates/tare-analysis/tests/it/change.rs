@@ -10,8 +10,8 @@ use tare_analysis::verdicts::stopping::{Schedule, planned_looks};
 use tare_analysis::verdicts::verdict::Margin;
 use tare_data::session::{Role, Session};
 
-use crate::simulations::noise_models::{NoiseModel, SYMMETRIC, simulate};
 use crate::sessions::{MARGIN, Outcome, jitter, run, session, timed};
+use crate::simulations::noise_models::{NoiseModel, SYMMETRIC, simulate};
 
 fn cost(low: f64, ratio: f64, high: f64) -> Cost {
     Cost { ratio, low, high, rounds: 12, verdict: Verdict::Slower }

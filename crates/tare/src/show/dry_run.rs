@@ -14,7 +14,9 @@ use crate::{outputs, ui};
 /// The dry run with the files that the view would have written, as text or as a document.
 pub fn text(mut dry: DryRun, view: &View, record: &Path) -> String {
     let files = outputs::files(view, record);
-    dry.write.splice(1..1, files.iter().map(|(file, what)| format!("{}: {what}", file.display())));
+    let whole = |file: &Path| std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
+    let lines = files.iter().map(|(file, what)| format!("{}: {what}", whole(file).display()));
+    dry.write.splice(1..1, lines);
     let parts = [("start", &dry.start), ("mount", &dry.mount), ("write", &dry.write), ("send", &dry.send)];
     if view.json {
         let parts: serde_json::Map<String, serde_json::Value> =

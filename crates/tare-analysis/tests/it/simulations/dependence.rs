@@ -53,14 +53,16 @@ fn differences(lasting: Lasting, trial: f64, rounds: u32, seed: u64) -> Vec<f64>
 }
 
 fn pairs(d: &[f64]) -> Pairs {
-    let pair = |(round, d): (u32, &f64)| Pair { round, baseline_start: round, start: round, d: *d, costs: None };
+    let pair =
+        |(round, d): (u32, &f64)| Pair { round, baseline_start: round, start: round, d: *d, costs: None };
     Pairs { pairs: (0..).zip(d).map(pair).collect(), reached: d.len() as u32 }
 }
 
 /// A session that its environment leaves at the first look that lets it.
 fn raced(d: &[f64], nulls: &mut Nulls) -> Judgement {
     let schedule = Schedule::new(&planned_looks(ROUNDS), ROUNDS);
-    let mut at = |look: u32| judge(&pairs(&d[..look as usize]), &schedule, Margin::plain(MARGIN), nulls).unwrap();
+    let mut at =
+        |look: u32| judge(&pairs(&d[..look as usize]), &schedule, Margin::plain(MARGIN), nulls).unwrap();
     let looks = planned_looks(ROUNDS);
     let left = looks.iter().map(|look| at(*look)).find(|judged| may_leave(judged, None));
     left.unwrap_or_else(|| at(ROUNDS))

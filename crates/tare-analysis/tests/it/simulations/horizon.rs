@@ -9,9 +9,9 @@ use tare_analysis::verdicts::verdict::{Margin, is_decided, smallest_effect};
 use tare_analysis::{Options, Progress, beyond_reach, findings};
 use tare_data::session::Ending;
 
+use crate::sessions::MARGIN;
 use crate::simulations::noise_models::{NoiseModel, SYMMETRIC, simulate};
 use crate::simulations::promises::{Side, most_false, plain, raced_for, steady};
-use crate::sessions::MARGIN;
 
 /// Rounds for which there is time.
 const TIME: u32 = 60;

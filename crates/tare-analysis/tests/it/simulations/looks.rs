@@ -8,8 +8,8 @@ use tare_analysis::verdicts::stopping::{Schedule, planned_looks};
 use tare_analysis::verdicts::verdict::Margin;
 use tare_analysis::verdicts::verdict::{is_decided, names_direction, smallest_effect};
 
-use crate::simulations::noise_models::{NoiseModel, SYMMETRIC, fixed_order, simulate};
 use crate::sessions::MARGIN;
+use crate::simulations::noise_models::{NoiseModel, SYMMETRIC, fixed_order, simulate};
 
 const ROUNDS: u32 = 60;
 const SESSIONS: u64 = 1_500;

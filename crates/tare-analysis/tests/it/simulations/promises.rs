@@ -13,8 +13,8 @@ use tare_data::generator::Generator;
 use tare_data::session::{Role, Session};
 
 use crate::findings::comparison;
-use crate::simulations::noise_models::normal;
 use crate::sessions::{Outcome, session, timed, trial};
+use crate::simulations::noise_models::normal;
 
 /// Sessions of each kind.
 const SESSIONS: u64 = 300;
