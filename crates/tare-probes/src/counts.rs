@@ -27,6 +27,10 @@ impl Count {
             },
             ("net.rr" | "net.stream", "connect") => Count::AtMost(1),
             ("net.rr", _) => Count::AtMost(operations),
+            ("cpu.primes", _) => {
+                let threads = case.parameters.integer("threads").unwrap_or(1);
+                Count::Exactly(operations.saturating_mul(threads))
+            }
             ("cpu.whetstone", "million") => Count::Exactly(operations.saturating_mul(MILLIONS_A_PASS)),
             ("sys.mix", "call") => Count::Exactly(operations.saturating_mul(CALLS_A_TURN)),
             _ => Count::Exactly(operations),
@@ -39,5 +43,25 @@ impl Count {
             Count::AtMost(count) => operations <= count,
             Count::Free => true,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_thread_of_primes_does_the_operations_of_a_batch() {
+        let of = |threads: &str| {
+            let parameters = [("threads".to_owned(), threads.to_owned())].into();
+            let case = Case {
+                probe: "cpu.primes".into(),
+                parameters: tare_data::names::Parameters(parameters),
+                place: None,
+                peer: None,
+            };
+            Count::of(&case, "event", 5)
+        };
+        assert!(of("1").holds(5) && of("2").holds(10) && !of("2").holds(5));
     }
 }
