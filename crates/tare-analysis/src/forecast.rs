@@ -67,8 +67,12 @@ fn units_for(scatter: Scatter, effect: f64, margin: Margin) -> Option<f64> {
         false => effect.min(margin.planned - effect),
     };
     // Fewer than the first look has, no session decides with.
-    (distance > 0.0).then(|| scatter.units_for(distance).max(FIRST_LOOK))
+    (distance > margin.planned * AT_EDGE).then(|| scatter.units_for(distance).max(FIRST_LOOK))
 }
+
+/// A distance from the edge of the margin that is none, as a share of the margin: 2 % at a margin of 2 %, however both were
+/// rounded.
+const AT_EDGE: f64 = 1e-3;
 
 /// Rounds at the first look.
 const FIRST_LOOK: f64 = 12.0;
@@ -101,9 +105,31 @@ impl<'a> Times<'a> {
             Role::Baseline => 1.0,
             Role::Control => 1.0 / 3.0,
             Role::Subject if of.name == target => 1.0,
-            Role::Subject => 0.0,
+            Role::Subject | Role::Planted => 0.0,
         };
         let trial_s = |name: &str| self.trials_s.get(&(case, name)).copied().unwrap_or(0.0);
         session.plan.targets.iter().map(|of| share(of) * trial_s(&of.name)).sum::<f64>() * self.with_rest
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn units(effect: f64, margin: f64) -> Option<f64> {
+        let scatter = Scatter { units: 18, estimate: 0.0, deviation: 0.04 };
+        units_for(scatter, effect, Margin::plain(margin)).map(f64::ceil)
+    }
+
+    #[test]
+    fn the_distance_to_the_edge_says_how_many_and_at_the_edge_none_do() {
+        let margin = 1.02f64.ln();
+        // 1.35 (2.8 * 0.04 / 0.03)^2, and so on.
+        assert_eq!(units(margin + 0.03, margin), Some(19.0));
+        assert_eq!(units(-(margin + 0.03), margin), Some(19.0));
+        assert_eq!(units(0.5, margin), Some(12.0), "no session decides before its first look");
+        assert_eq!(units(0.02f64.ln_1p(), margin), None, "2 % at a margin of 2 %");
+        assert_eq!(units(0.01f64.ln_1p(), 0.005f64.ln_1p()), Some(689.0), "a narrower margin finds less");
+        assert_eq!(units(0.0, margin), None);
     }
 }

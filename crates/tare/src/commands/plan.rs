@@ -10,7 +10,7 @@ use tare_analysis::forecast::{Forecast, forecast};
 use tare_data::session::{Ending, Session};
 use tare_lab::error::{ErrorKind, LabError};
 use tare_lab::session::{self, Caller, Request};
-use tare_report::number::{counted, duration};
+use tare_report::number::{counted, duration, percent};
 use tare_report::text::clean;
 
 use crate::args::Plan;
@@ -88,8 +88,7 @@ fn table(forecasts: &[Forecast], effect: f64) -> String {
         forecasts.iter().map(|f| clean(of(f)).chars().count()).max().unwrap_or(0).max(heading.len())
     };
     let (probe, environment) = (widest(|f| &f.label, "probe"), widest(|f| &f.target, "environment"));
-    let percent = effect * 100.0;
-    let mut text = format!("To find a difference of {percent} % with a chance of 80 %\n\n");
+    let mut text = format!("To find a difference of {} with a chance of 80 %\n\n", percent(effect));
     let _ = writeln!(
         text,
         "{:probe$}  {:environment$}  {:>7}  {:>7}  {:>12}",
@@ -109,17 +108,25 @@ fn table(forecasts: &[Forecast], effect: f64) -> String {
             f.deviation * 100.0
         );
     }
-    let all_s: f64 = forecasts.iter().filter_map(|f| f.s).sum();
-    let cells = counted(forecasts.len(), "comparison", "comparisons");
-    let _ = write!(
-        text,
-        "\n{cells}, one after the other: {}. Spread is that of a round's ratio.\n",
-        duration(all_s.max(1.0))
-    );
+    let known: Vec<f64> = forecasts.iter().filter_map(|f| f.s).collect();
+    let mut below = match known.as_slice() {
+        [] => String::new(),
+        known => format!(
+            "{}, one after the other: {}. ",
+            counted(known.len(), "comparison", "comparisons"),
+            duration(known.iter().sum::<f64>().max(1.0))
+        ),
+    };
+    below.push_str("Spread is that of a round's ratio.");
     if at_edge {
-        text.push_str(
-            "A difference as large as a case's margin lies at its edge, where no number of rounds decides.\n",
+        below.push_str(
+            " A difference as large as a case's margin lies at its edge, where no number of rounds decides; --margin \
+             sets another.",
         );
     }
+    for line in ui::wrapped(&below, ui::width()) {
+        let _ = write!(text, "\n{line}");
+    }
+    text.push('\n');
     text
 }
