@@ -257,6 +257,23 @@ pub struct Certificate {
     pub compared: usize,
     /// Rounds that were disturbed and run again.
     pub repeated: u32,
+    /// What became of the cost that was planted; none where there was none, or it was not measured for as long as the
+    /// others of its case.
+    pub planted: Option<PlantedCost>,
+}
+
+/// A cost of known size that a session put into a hidden copy of its baseline, in one case.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PlantedCost {
+    pub case: String,
+    /// 0.05 for trials that worked 5 % longer.
+    pub share: f64,
+    pub rounds: u32,
+    pub ratio: f64,
+    pub low: f64,
+    pub high: f64,
+    /// Whether its cell would have said slower, by whatever size, had it stood in the table.
+    pub found: bool,
 }
 
 /// A kind of work, from the first part of a probe's name.

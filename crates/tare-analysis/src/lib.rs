@@ -15,6 +15,7 @@ pub mod facts;
 pub mod findings;
 pub mod forecast;
 pub mod gate;
+mod planted;
 pub mod pooled;
 pub mod published;
 pub mod selftest;

@@ -36,6 +36,8 @@ pub enum Role {
     /// The baseline, or a subject, entered once more: shows what this session calls a difference where there is none.
     Control,
     Subject,
+    /// The baseline once more, slower on purpose by a known share, in one case: shows whether the session finds that.
+    Planted,
 }
 
 /// One environment of a session. A session has exactly one baseline, and at most one control of each environment.
@@ -90,12 +92,27 @@ pub struct Plan {
     pub looks: Vec<u32>,
     /// Time that the session may take, in seconds; none with `--rounds`.
     pub budget_s: Option<f64>,
+    /// Whether only decisions end the session: looks then have no horizon.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub until_decided: bool,
+    /// Where the planted environment is measured; none in a plan without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub planted: Option<Planted>,
     /// Controls run in the first rounds, and then in one of this many.
     #[serde(default = "every_round", skip_serializing_if = "is_every_round")]
     pub control_every: u32,
     #[serde(rename = "environments")]
     pub targets: Vec<Target>,
     pub cases: Vec<PlannedCase>,
+}
+
+/// Where a planted environment is measured.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Planted {
+    /// `PlannedCase::id`.
+    pub case: String,
+    /// Most rounds that it gets.
+    pub rounds: u32,
 }
 
 /// Rounds before the first look: controls have a trial in each of them, so that what leaves there has a control to be
@@ -115,6 +132,12 @@ impl Plan {
     /// Whether controls have a trial in a round by plan; where one shows a difference, it has more.
     pub fn has_control(&self, round: u32) -> bool {
         round < FIRST_ROUNDS || round.is_multiple_of(self.control_every.max(1))
+    }
+
+    /// Whether an environment is measured in a case by plan: a planted one is in a single case.
+    pub fn measures(&self, case: usize, target: usize) -> bool {
+        let is_planted = self.targets[target].role == Role::Planted;
+        !is_planted || self.planted.as_ref().is_some_and(|planted| planted.case == self.cases[case].id)
     }
 
     /// Which environment a control is the control of: the subject that is entered in the same way, or else the baseline.

@@ -25,6 +25,8 @@ fn entries() -> Vec<Entry> {
         rounds: 12,
         looks: vec![12],
         budget_s: None,
+        until_decided: false,
+        planted: None,
         control_every: 1,
         targets: vec![target],
         cases: vec![],

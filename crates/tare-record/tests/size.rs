@@ -21,8 +21,18 @@ fn begun(folder: &Path) -> (PathBuf, Writer) {
     let header = Header { tare, binary, started, command: vec![], host: Facts::default() };
     let target = Target { name: "native".into(), specification: "native".into(), role: Role::Baseline };
     let (looks, targets) = (vec![1], vec![target]);
-    let plan =
-        Plan { study, seed: 7, rounds: 1, looks, budget_s: None, control_every: 1, targets, cases: vec![] };
+    let plan = Plan {
+        study,
+        seed: 7,
+        rounds: 1,
+        looks,
+        budget_s: None,
+        until_decided: false,
+        planted: None,
+        control_every: 1,
+        targets,
+        cases: vec![],
+    };
     writer.append(&Entry::Record { schema: SCHEMA, header }).unwrap();
     writer.append(&Entry::Plan(plan)).unwrap();
     (path, writer)

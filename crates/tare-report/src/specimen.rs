@@ -187,6 +187,8 @@ pub fn session(targets: usize) -> Session {
             rounds: ROUNDS,
             looks: vec![12, 18],
             budget_s: Some(160.0),
+            until_decided: false,
+            planted: None,
             control_every: 1,
             cases: cases.collect(),
             targets: all.clone(),
@@ -225,6 +227,7 @@ pub fn findings(targets: usize) -> Findings {
         subjects: TARGETS[..targets].iter().map(|(name, _)| (*name).into()).collect(),
         rows,
         certificate: Certificate {
+            planted: None,
             control_cells: 7,
             control_coloured: 0,
             banner: false,

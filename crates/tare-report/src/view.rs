@@ -1,6 +1,6 @@
 //! What the views have in common: the header, legend, checks and warnings around a table.
 
-use tare_analysis::findings::{Findings, Row};
+use tare_analysis::findings::{Findings, PlantedCost, Row};
 use tare_analysis::verdicts::rows::MARGIN;
 use tare_analysis::verdicts::verdict::is_decided;
 use tare_data::session::{Ending, PlannedCase, Session};
@@ -177,6 +177,7 @@ pub fn checks(findings: &Findings) -> Vec<String> {
             certificate.control_coloured
         ),
     }];
+    checks.extend(certificate.planted.as_ref().map(planted_cost));
     checks.extend(smallest_differences(findings));
     checks.extend(rounds_to_decide(findings));
     if certificate.repeated > 0 {
@@ -184,6 +185,15 @@ pub fn checks(findings: &Findings) -> Vec<String> {
         checks.push(format!("{rounds} disturbed and repeated."));
     }
     checks
+}
+
+/// Whether a cost that was put in was found.
+fn planted_cost(planted: &PlantedCost) -> String {
+    let share = percent(planted.share);
+    match planted.found {
+        true => format!("A planted {share} was found."),
+        false => format!("A planted {share} was not found: differences of {share} may be missed here."),
+    }
 }
 
 /// Which differences the session could have missed.

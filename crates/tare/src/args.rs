@@ -106,6 +106,10 @@ pub struct Run {
     /// Time for the whole session, e.g. 90s, 8m, 1h [default: the study's].
     #[arg(long, value_name = "TIME", conflicts_with = "rounds")]
     pub budget: Option<String>,
+    /// Go on until every comparison is decided that can be, however long that takes. Ctrl-C ends it at any time, with
+    /// verdicts that hold.
+    #[arg(long, conflicts_with_all = ["budget", "rounds", "quick", "resume"])]
+    pub until_decided: bool,
     /// Run exactly N rounds, and decide once, at the end.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub rounds: Option<u32>,

@@ -8,6 +8,7 @@ use tare_data::session::{Ending, Plan, PlannedCase, Role, Session};
 use tare_data::warning::Warning;
 
 use crate::findings::{Cell, Certificate, Comparison, Findings, Missing, Row, Verdict};
+use crate::planted::planted;
 use crate::statistics::binomial::at_least;
 use crate::statistics::signed_ranks::{median, sorted};
 use crate::verdicts::correction::confirm;
@@ -98,7 +99,7 @@ impl<'a> LookAt<'a> {
     }
 
     fn is_done(&self, (target, judged): (usize, &Judged)) -> bool {
-        let corrected = self.plan.targets[target].role == Role::Subject;
+        let corrected = self.plan.targets[target].role != Role::Control;
         match (&judged.cell, &judged.judgement) {
             // An environment that missed rounds is judged where it stands, but a verdict between looks stops nothing.
             (Cell::Compared(comparison), Some(judgement)) => {
@@ -127,11 +128,12 @@ pub fn findings(session: &Session, options: &Options) -> Findings {
     for (at, case) in plan.cases.iter().enumerate() {
         judged.extend(judge.rows(at, case.metrics.len(), &canaries));
     }
+    let planted = planted(&judged, plan, options);
     confirm(&mut judged, plan, options);
     let smallest = smallest_ratio(&judged);
     let kept = judge.rounds_kept();
     let rows: Vec<Row> = judged.into_iter().map(|row| into_row(row, plan)).collect();
-    let certificate = certify(&rows, smallest, session.repeated.len() as u32);
+    let certificate = Certificate { planted, ..certify(&rows, smallest, session.repeated.len() as u32) };
     let mut warnings = session_warnings(session, &certificate, kept);
     warnings.extend(
         of_targets.into_iter().map(|(target, warning)| (Some(plan.targets[target].name.clone()), warning)),
@@ -209,6 +211,7 @@ fn certify(rows: &[Row], smallest_effect: Option<f64>, repeated: u32) -> Certifi
         decided: subjects.iter().filter(|c| is_decided(c.verdict)).count(),
         compared: subjects.len(),
         repeated,
+        planted: None,
     }
 }
 
@@ -250,7 +253,8 @@ fn session_warnings(
     }
     if session.ending != Ending::Complete {
         let rounds = session.trials.iter().map(|trial| trial.round.saturating_add(1)).max().unwrap_or(0);
-        let planned = Some(session.plan.rounds).filter(|_| session.plan.budget_s.is_none());
+        let planned = Some(session.plan.rounds)
+            .filter(|_| session.plan.budget_s.is_none() && !session.plan.until_decided);
         warnings.push((None, Warning::BrokenOff { rounds, planned }));
     }
     warnings

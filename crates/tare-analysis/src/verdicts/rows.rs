@@ -139,7 +139,7 @@ impl<'a> Judge<'a> {
         let reached = pairs.reached;
         // Time may be up in the middle of a round. A cell that a look decided in the last one may have left at it.
         let to_the_end = self.ended_after.is_some_and(|rounds| reached.saturating_add(1) >= rounds);
-        let corrected = self.progress.plan.targets[target].role == Role::Subject;
+        let corrected = self.progress.plan.targets[target].role != Role::Control;
         let safe_p = corrected.then(|| safe_p(self.progress.plan));
         if !to_the_end || (self.schedule.is_look(reached) && may_leave(&judgement, safe_p)) {
             return Some((judgement, self.schedule.clone()));
@@ -191,7 +191,11 @@ impl<'a> Judge<'a> {
         let mut cells: Vec<Option<Judged>> = vec![None; targets.len()];
         // The control first: where the baseline differs from itself, nothing smaller than that is a finding.
         let of_control = self.control;
-        let is_subject = |target: &usize| self.progress.plan.targets[*target].role == Role::Subject;
+        let is_subject = |target: &usize| match self.progress.plan.targets[*target].role {
+            Role::Subject => true,
+            Role::Planted => self.progress.plan.measures(case, *target),
+            Role::Baseline | Role::Control => false,
+        };
         let subjects: Vec<usize> = (0..targets.len()).filter(is_subject).collect();
         for target in of_control.into_iter().chain(subjects) {
             let series = [baseline, &targets[target]];
@@ -430,7 +434,7 @@ pub(crate) fn target_warnings(judge: &Judge<'_>) -> (Vec<(usize, Warning)>, BTre
         cases.flat_map(|case| judge.trials(case, target)).copied().collect()
     };
     let of_baseline = judge.baseline.map(of_target).unwrap_or_default();
-    for target in 0..targets {
+    for target in (0..targets).filter(|target| judge.progress.plan.targets[*target].role != Role::Planted) {
         let trials = of_target(target);
         let facts = judge.facts(target);
         if comparable::is_emulated(facts) {

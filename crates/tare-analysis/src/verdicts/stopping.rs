@@ -5,6 +5,10 @@
 //! what all looks taken say together (repeated confidence intervals, Jennison and Turnbull 1989). The root leaves a
 //! first look enough to decide what is plain even where hundreds of rounds may follow (a power family of spending
 //! functions: Kim and DeMets 1987). The look at which the session's time is up spends all that is left.
+//!
+//! A session that ends when all is decided has no n_max: up to its look number k it spends alpha (1 - 1 / sqrt(k + 1)),
+//! which leaves something for every look there may be. It looks where that is planned and nowhere else, so that whoever
+//! reads it under way, or ends it because of what it shows, reads verdicts that hold all the same.
 
 use tare_data::session::Plan;
 
@@ -54,6 +58,8 @@ pub fn planned_looks(most: u32) -> Vec<u32> {
 pub struct Schedule {
     looks: Vec<u32>,
     most: u32,
+    /// Whether there is no last look: a share of alpha is left for each.
+    is_endless: bool,
     /// Whether the last look taken spends all that is left.
     is_over: bool,
 }
@@ -65,11 +71,11 @@ impl Schedule {
         looks.sort_unstable();
         looks.dedup();
         looks.truncate(MOST_LOOKS);
-        Schedule { looks, most, is_over: false }
+        Schedule { looks, most, is_endless: false, is_over: false }
     }
 
     pub fn of(plan: &Plan) -> Self {
-        Schedule::new(&plan.looks, plan.rounds)
+        Schedule { is_endless: plan.until_decided, ..Schedule::new(&plan.looks, plan.rounds) }
     }
 
     /// The schedule of a cell that was measured until the session's time was up: its last look spends all that is left.
@@ -77,7 +83,7 @@ impl Schedule {
     /// That is valid because the moment was not chosen by what the cell showed. It makes a plan of more rounds than
     /// there is time for cost next to nothing. Not for a cell that left early, nor where a person ended the session.
     pub fn over(&self) -> Schedule {
-        Schedule { is_over: true, ..self.clone() }
+        Schedule { is_over: !self.is_endless, ..self.clone() }
     }
 
     /// Most rounds that a case gets.
@@ -102,15 +108,19 @@ impl Schedule {
     pub fn taken(&self, reached: u32) -> Vec<(u32, f64)> {
         let reached = reached.min(self.most);
         let planned = self.looks.iter().copied().filter(|look| *look <= reached);
-        let unplanned = Some(reached).filter(|reached| *reached > 0 && !self.is_look(*reached));
+        let is_unplanned = |reached: &u32| *reached > 0 && !self.is_look(*reached) && !self.is_endless;
+        let unplanned = Some(reached).filter(is_unplanned);
         let mut before = 0.0;
-        let spend = |look: u32| {
-            let share = (f64::from(look) / f64::from(self.most)).sqrt();
+        let spend = |(number, look): (usize, u32)| {
+            let share = match self.is_endless {
+                true => 1.0 - 1.0 / (number as f64 + 2.0).sqrt(),
+                false => (f64::from(look) / f64::from(self.most)).sqrt(),
+            };
             let spent = ALPHA * if self.is_over && look == reached { 1.0 } else { share };
             let alpha = spent - std::mem::replace(&mut before, spent);
             (look, alpha)
         };
-        planned.chain(unplanned).map(spend).collect()
+        planned.chain(unplanned).enumerate().map(spend).collect()
     }
 }
 
@@ -238,6 +248,20 @@ mod tests {
                 Schedule::new(&planned_looks(90), 90).taken(reached).iter().map(|(_, alpha)| alpha).sum();
             assert!((whole - ALPHA * (f64::from(reached.min(90)) / 90.0).sqrt()).abs() < 1e-12);
         }
+    }
+
+    #[test]
+    fn looks_without_end_leave_something_for_each() {
+        let endless = Schedule { is_endless: true, ..Schedule::new(&planned_looks(u32::MAX), u32::MAX) };
+        let spent = endless.over().taken(1_000_000);
+        let whole: f64 = spent.iter().map(|(_, alpha)| alpha).sum();
+        assert!(
+            spent.len() > 25 && whole < ALPHA && spent.iter().all(|(_, alpha)| *alpha > 1e-5),
+            "{spent:?}"
+        );
+        assert!((spent[0].1 - ALPHA * 0.292_893).abs() < 1e-6);
+        assert_eq!(endless.taken(20), spent[..2], "between looks nothing is looked at");
+        assert!(endless.taken(11).is_empty());
     }
 
     #[test]

@@ -84,6 +84,7 @@ fn findings() -> Findings {
             },
         ],
         certificate: Certificate {
+            planted: None,
             control_cells: 0,
             control_coloured: 0,
             banner: false,

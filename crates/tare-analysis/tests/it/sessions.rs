@@ -81,6 +81,8 @@ pub fn session(subjects: &[&str], cases: Vec<PlannedCase>, rounds: u32) -> Sessi
             rounds,
             looks: tare_analysis::verdicts::stopping::planned_looks(rounds),
             budget_s: None,
+            until_decided: false,
+            planted: None,
             control_every: 1,
             targets,
             cases,

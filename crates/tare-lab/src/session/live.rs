@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::rand::{GetRandomFlags, getrandom};
-use tare_data::batch::{Batch, HELD, OUTSIDE, Sample};
+use tare_data::batch::{Batch, OUTSIDE};
 use tare_data::facts::Facts;
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::frame::{Frame, PROTOCOL};
@@ -18,9 +18,10 @@ use crate::error::LabError;
 use crate::host::mounts;
 use crate::ownership::clean;
 use crate::ownership::workspace::SessionWorkspace;
-use crate::session::allowance::{Allowance, Left};
 use crate::session::arena::{Arena, Outcome, Started};
-use crate::session::claims::Claims;
+use crate::session::arriving::allowance::{Allowance, Left};
+use crate::session::arriving::claims::Claims;
+use crate::session::arriving::held_memory::HeldMemory;
 use crate::session::entered::{self, Entered, PATIENCE};
 use crate::session::link::{Arrived, Link, LinkError};
 use crate::session::peers::{HostPeers, Peers, ways};
@@ -408,32 +409,6 @@ impl Listening<'_> {
     }
 }
 
-/// What the processes that a trial holds take of this machine's memory.
-#[derive(Default)]
-struct HeldMemory {
-    /// Available bytes when nothing was held yet.
-    before: Option<u64>,
-}
-
-impl HeldMemory {
-    /// Looks when a trial reports how many it holds; gives the bytes for each once they are all there.
-    ///
-    /// What did not grow is not known, and not zero: a guest's memory may have been given to it before.
-    fn look(&mut self, batch: &Batch, available: impl Fn() -> Option<u64>) -> Option<Batch> {
-        let Sample::Gauge { value: held } = batch.sample else { return None };
-        if batch.series != HELD {
-            return None;
-        }
-        if held.is_nan() || held < 1.0 {
-            self.before = available();
-            return None;
-        }
-        let grown = self.before.take()?.checked_sub(available()?).filter(|&bytes| bytes > 0)?;
-        let sample = Sample::Gauge { value: grown as f64 / held };
-        Some(Batch { series: OUTSIDE.into(), sample, ..batch.clone() })
-    }
-}
-
 /// What could not be removed.
 fn stuck(outcomes: Vec<clean::Outcome>) -> Vec<clean::Outcome> {
     outcomes.into_iter().filter(|outcome| outcome.left_because.is_some()).collect()
@@ -442,7 +417,6 @@ fn stuck(outcomes: Vec<clean::Outcome>) -> Vec<clean::Outcome> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tare_data::batch::Phase;
 
     #[test]
     fn places_get_their_own_facts_from_outside() {
@@ -457,26 +431,5 @@ mod tests {
             assert_eq!(places[name].get("outside.filesystem"), Some(name));
         }
         assert_eq!(rest.0.len(), 2);
-    }
-
-    #[test]
-    fn memory_of_held_processes_is_measured_from_outside() {
-        let held = |held: f64| Batch {
-            series: HELD.into(),
-            phase: Phase::Warm,
-            started_ns: 0,
-            sample: Sample::Gauge { value: held },
-        };
-        let mut memory = HeldMemory::default();
-        assert_eq!(memory.look(&held(100.0), || Some(1)), None, "nothing is known of before");
-        assert_eq!(memory.look(&held(0.0), || Some(9_000_000)), None);
-        let other = Batch { series: "process".into(), ..held(100.0) };
-        assert_eq!(memory.look(&other, || Some(1)), None);
-        let taken = memory.look(&held(100.0), || Some(1_000_000)).unwrap();
-        assert_eq!((taken.series.as_str(), taken.sample), (OUTSIDE, Sample::Gauge { value: 80_000.0 }));
-        memory.look(&held(0.0), || Some(5));
-        assert_eq!(memory.look(&held(100.0), || Some(6)), None, "what shrank is not a value");
-        memory.look(&held(0.0), || Some(5));
-        assert_eq!(memory.look(&held(f64::NAN), || Some(1)), None);
     }
 }

@@ -1,9 +1,8 @@
 //! A session: environments entered, cases calibrated, rounds run in random order, every result written down.
 
-mod allowance;
 mod arena;
+mod arriving;
 mod bring_up;
-mod claims;
 pub mod entered;
 pub mod link;
 mod live;

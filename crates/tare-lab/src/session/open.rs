@@ -1,6 +1,6 @@
 //! Open cells: which environments a round measures a case in, and what a look changes about that.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tare_analysis::Options;
 use tare_analysis::findings::{Comparison, Needed};
@@ -20,6 +20,33 @@ pub struct Prospect {
     pub rounds: f64,
     /// Starts, with a round in each.
     pub starts: f64,
+}
+
+impl Prospect {
+    /// What a cell could get of the time that is left, if it were the only one.
+    pub fn alone(
+        plan: &Plan,
+        cost_ns: &BTreeMap<CellIndex, f64>,
+        start_s: impl Fn(usize) -> f64,
+        cell: CellIndex,
+        left_s: f64,
+    ) -> Prospect {
+        let pair = (0..plan.targets.len())
+            .filter(|target| is(plan, *target, Role::Baseline) || *target == cell.target);
+        let (mut round_s, mut starts_s) = (0.0, 0.0);
+        for target in pair {
+            round_s += cost_ns.get(&CellIndex { target, ..cell }).copied().unwrap_or(0.0) / 1e9;
+            starts_s += start_s(target);
+        }
+        let round_s = f64::max(round_s, 1e-3);
+        Prospect { rounds: left_s / (round_s + starts_s.min(round_s)), starts: left_s / (round_s + starts_s) }
+    }
+
+    /// Almost as many rounds again, many times over: what even they do not decide, no session will.
+    pub fn times(rounds: u32) -> Prospect {
+        let more = f64::from(rounds) * (MOST_TIMES - 2.0);
+        Prospect { rounds: more, starts: more }
+    }
 }
 
 /// What the looks of a session have decided so far.
@@ -43,19 +70,34 @@ impl Open {
             all.iter().copied().filter(|target| is(plan, *target, Role::Subject)).collect();
         let is_alone = subjects.is_empty();
         let open = self.open_of(case, &subjects);
-        if open.is_empty() && !is_alone {
+        let planted = all.iter().copied().find(|target| is(plan, *target, Role::Planted));
+        let planted = planted.filter(|target| self.is_sought(plan, case, *target, round));
+        if open.is_empty() && planted.is_none() && !is_alone {
             return Vec::new();
         }
         let takes_part = |target: &usize| match plan.targets[*target].role {
             Role::Baseline => true,
             Role::Subject => open.contains(target),
+            Role::Planted => planted.is_some(),
             Role::Control if is_alone => true,
+            Role::Control if open.is_empty() => false,
             Role::Control => {
                 let of = plan.control_of(*target);
                 has_control && of.is_none_or(|of| open.contains(&of) || is(plan, of, Role::Baseline))
             }
         };
         all.into_iter().filter(takes_part).collect()
+    }
+
+    /// Whether a planted cost is still to be found.
+    fn is_sought(&self, plan: &Plan, case: usize, target: usize, round: u32) -> bool {
+        let has_rounds = plan.planted.as_ref().is_some_and(|planted| round < planted.rounds);
+        has_rounds && !self.decided.contains(&CellIndex { case, target })
+    }
+
+    /// Whether nothing is open but what cannot be decided, in a session that ends with that.
+    pub fn is_over(&self, plan: &Plan) -> bool {
+        plan.until_decided && self.only_hopeless
     }
 
     /// Cases that a round measures.
@@ -90,7 +132,9 @@ impl Open {
         for (case, planned) in plan.cases.iter().enumerate() {
             let usable = usable(plan, case);
             let is_done = |target: &usize| self.decided.contains(&CellIndex { case, target: *target });
-            if usable.iter().all(|target| !is(plan, *target, Role::Subject) || is_done(target)) {
+            let is_judged =
+                |target: &usize| matches!(plan.targets[*target].role, Role::Subject | Role::Planted);
+            if usable.iter().all(|target| !is_judged(target) || is_done(target)) {
                 continue;
             }
             let done = tare_analysis::decide(progress, &planned.id, rounds, &options);
@@ -140,7 +184,8 @@ fn is(plan: &Plan, target: usize, role: Role) -> bool {
 /// Environments in which a case can be measured at all.
 fn usable(plan: &Plan, case: usize) -> Vec<usize> {
     let missing = &plan.cases[case].missing;
-    (0..plan.targets.len()).filter(|target| !missing.contains_key(&plan.targets[*target].name)).collect()
+    let is_there = |target: &usize| !missing.contains_key(&plan.targets[*target].name);
+    (0..plan.targets.len()).filter(|target| is_there(target) && plan.measures(case, *target)).collect()
 }
 
 /// Cells that can get a verdict.

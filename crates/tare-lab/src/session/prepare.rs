@@ -6,19 +6,23 @@ use tare_analysis::verdicts::judge::FEWEST_STARTS;
 use tare_analysis::verdicts::stopping::planned_looks;
 use tare_data::facts::Facts;
 use tare_data::failure::{Failure, FailureKind};
+use tare_data::metric::Reading;
 use tare_data::peer::{LOOPBACK, Peer};
 use tare_data::request::{Amount, TrialRequest};
-use tare_data::session::{Plan, PlannedCase, Role, Session, Target, TargetFacts};
+use tare_data::session::{Plan, PlannedCase, Planted, Role, Session, Target, TargetFacts};
+use tare_probes::probes::USER;
 use tare_record::{Entry, Writer};
 
 use crate::error::{ErrorKind, LabError};
 use crate::session::arena::{Arena, Started};
 use crate::session::plan::amount::{Pace, Wanted, cost_ns, pace};
 use crate::session::plan::budget::{self, RoundTime};
+use crate::session::plan::label::label;
+use crate::session::plan::planting::Room;
 use crate::session::plan::starts::{Start, short_of_starts};
 use crate::session::progress::{Event, Observer};
 use crate::session::startup;
-use crate::storage::places::{self, OWN};
+use crate::storage::places;
 use crate::study::SelectedCase;
 
 /// A calibration may take this long: a kernel in a VM on an emulated processor is slow, not dead.
@@ -43,6 +47,8 @@ pub struct PlanRequest<'a> {
     pub budget_s: Option<f64>,
     /// See [`Plan::has_control`].
     pub control_every: u32,
+    /// Whether only decisions end the session; without `rounds` and `budget_s`.
+    pub until_decided: bool,
 }
 
 /// How often controls run, unless more is wanted: they certify a session and sharpen nothing, so that each of their
@@ -92,12 +98,7 @@ pub fn enter_all(
             return Err(LabError::interrupted());
         }
         match &started {
-            Ok(started) => writer.append(&Entry::Facts(TargetFacts {
-                target: target.name.clone(),
-                inside: started.inside.clone(),
-                outside: started.outside.clone(),
-                places: started.places.clone(),
-            }))?,
+            Ok(started) => writer.append(&facts_of(target, started))?,
             Err(failure) if target.role == Role::Baseline => {
                 return Err(LabError::new(
                     ErrorKind::Environment,
@@ -131,8 +132,10 @@ pub fn prepare(
     writer: &mut Writer,
     observer: &mut dyn Observer,
 ) -> Result<Prepared, LabError> {
-    let PlanRequest { study, selected, targets, seed, rounds, budget_s, control_every } = plan_request;
-    let started = enter_all(&targets, arena, writer, observer)?;
+    let PlanRequest { study, selected, mut targets, seed, rounds, budget_s, control_every, until_decided } =
+        plan_request;
+    let planted = targets.pop_if(|target| target.role == Role::Planted);
+    let mut started = enter_all(&targets, arena, writer, observer)?;
     let cases = calibrate_all(selected, &started, seed, arena, observer)?;
     anything_to_compare_with(&cases, &targets[0].name)?;
     let spent_s = arena.now_ns() as f64 / 1e9;
@@ -149,15 +152,70 @@ pub fn prepare(
             (scale, planned_looks(rounds))
         }
     };
+    let room = Room {
+        trials_s: cases.iter().map(|case| case.plantable_s(scale)).collect(),
+        start_s: start_s(&started[0]),
+        round_s: round_time(&cases, &targets, scale).all_s,
+        rounds,
+        left_s,
+    };
     let rounds = *looks.last().expect("there is always a look");
     let brief = places::brief(cases.iter().filter_map(|case| case.selected.case.place.as_deref()));
-    let planned = cases.iter().map(|case| case.plan(scale, &targets, &brief)).collect();
-    let pilot = Pilot { started, cost_ns: costs(&cases, scale), trials_are_starts };
+    let planned: Vec<_> = cases.iter().map(|case| case.plan(scale, &targets, &brief)).collect();
+    let mut cost_ns = costs(&cases, scale);
+    let mut planted_in = None;
+    if let (Some(target), Some((case, rounds))) = (planted, room.place(seed))
+        && let Ok(entered) = enter_planted(&target, targets.len(), arena, writer)?
+    {
+        cost_ns.insert(CellIndex { case, target: targets.len() }, room.trial_ns(case));
+        planted_in = Some(Planted { case: planned[case].id.clone(), rounds });
+        targets.push(target);
+        started.push(Ok(entered));
+    }
+    let pilot = Pilot { started, cost_ns, trials_are_starts };
     let study = study.to_owned();
-    let plan = Plan { study, seed, rounds, looks, budget_s, control_every, targets, cases: planned };
+    let plan = Plan {
+        study,
+        seed,
+        rounds,
+        looks,
+        budget_s,
+        until_decided,
+        planted: planted_in,
+        control_every,
+        targets,
+        cases: planned,
+    };
     writer.append(&Entry::Plan(plan.clone()))?;
     writer.sync()?;
     Ok(Prepared { plan, pilot })
+}
+
+/// Enters the planted environment, which nothing is lost without.
+fn enter_planted(
+    target: &Target,
+    index: usize,
+    arena: &mut dyn Arena,
+    writer: &mut Writer,
+) -> Result<Result<Started, Failure>, LabError> {
+    let entered = arena.start(index);
+    arena.host_failure().map_or(Ok(()), Err)?;
+    if entered.is_err() && arena.interrupted() {
+        return Err(LabError::interrupted());
+    }
+    if let Ok(started) = &entered {
+        writer.append(&facts_of(target, started))?;
+    }
+    Ok(entered)
+}
+
+fn facts_of(target: &Target, started: &Started) -> Entry {
+    Entry::Facts(TargetFacts {
+        target: target.name.clone(),
+        inside: started.inside.clone(),
+        outside: started.outside.clone(),
+        places: started.places.clone(),
+    })
 }
 
 /// Warns of environments for whose verdicts the budget has too few starts.
@@ -314,6 +372,19 @@ impl Calibrated {
         paces.filter_map(|(target, pace)| Some((target, cost_ns(*pace.as_ref().ok()?, amount)))).collect()
     }
 
+    /// What a trial takes in the baseline, in seconds, where a cost can be planted: where work that needs no place and no
+    /// peer is timed as such.
+    fn plantable_s(&self, scale: f64) -> Option<f64> {
+        let SelectedCase { probe, case, .. } = &self.selected;
+        let is_timed = probe.metrics().first().is_some_and(|headline| {
+            matches!(headline.reading, Reading::TimePerOperation | Reading::OperationsPerSecond)
+        });
+        let is_plain = case.place.is_none() && case.peer.is_none() && !case.probe.starts_with(USER);
+        let pace = self.paces.first()?.as_ref().ok()?;
+        (is_timed && is_plain && !self.is_start() && pace.fixed_ns.is_none())
+            .then(|| self.trials_ns(scale).first().map(|(_, ns)| ns / 1e9))?
+    }
+
     fn plan(&self, scale: f64, targets: &[Target], brief: &BTreeMap<String, String>) -> PlannedCase {
         let SelectedCase { probe, case, margin, decide, .. } = &self.selected;
         let failures = targets.iter().zip(&self.paces);
@@ -330,24 +401,6 @@ impl Calibrated {
             missing: failures.map(|(target, failure)| (target.name.clone(), failure.clone())).collect(),
         }
     }
-}
-
-/// The heading of the row: the probe's label, and the place or peer where it is not the usual one.
-///
-/// `brief` has a short name for every place.
-fn label(
-    probe: &tare_probes::Probe,
-    case: &tare_data::names::Case,
-    brief: &BTreeMap<String, String>,
-) -> String {
-    let mut label = (probe.label)(&case.parameters);
-    if let Some(place) = case.place.as_ref().filter(|place| *place != OWN) {
-        label.push_str(&format!(" @{}", brief.get(place).unwrap_or(place)));
-    }
-    if let Some(peer) = case.peer.as_deref().filter(|peer| *peer != LOOPBACK) {
-        label.push_str(&format!(" >{peer}"));
-    }
-    label
 }
 
 /// Makes the request of a trial; it fails where the environment does not have the case's place or peer.
@@ -429,31 +482,4 @@ fn calibration_deadline_ms(case: &tare_data::names::Case) -> u64 {
     // Prepare, the command and clean.
     let commands_ms = number("timeout_s").saturating_mul(3_000);
     (CALIBRATION_DEADLINE_MS + bytes / SLOWEST_DISK + commands_ms).min(CALIBRATION_MOST_MS)
-}
-
-#[cfg(test)]
-mod tests {
-    use tare_data::names::Case;
-
-    use super::*;
-    use crate::study::{SHIPPED, Study};
-
-    #[test]
-    fn rows_of_shipped_studies_are_told_apart_by_their_labels() {
-        let places = ["own", "share", "ext4", "/mnt/data", "/srv/data"].map(str::to_owned);
-        let brief = places::brief(places.iter().map(String::as_str));
-        for (name, _) in SHIPPED {
-            // As if these folders were there.
-            let selected = Study::named(name).unwrap().selected(None, None).unwrap();
-            let mut labels = BTreeMap::new();
-            for SelectedCase { probe, case, .. } in &selected {
-                for place in &places {
-                    let somewhere = case.place.is_some().then(|| place.clone());
-                    let case = Case { place: somewhere, ..case.clone() };
-                    let other = labels.insert(label(probe, &case, &brief), case.to_string());
-                    assert!(other.is_none_or(|other| other == case.to_string()), "{name}: {case}");
-                }
-            }
-        }
-    }
 }

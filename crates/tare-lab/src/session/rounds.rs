@@ -37,6 +37,9 @@ const MOST_FAILED_ROUNDS: u32 = 10;
 /// An environment whose start fails this often in a row is given up.
 const MOST_LOST_STARTS: u32 = 3;
 
+/// Rounds before which a session that lasts until all is decided gives nothing up.
+const FEWEST_UNTIL_DECIDED: u32 = 300;
+
 /// A session in its rounds.
 pub struct Rounds<'a> {
     arena: &'a mut dyn Arena,
@@ -169,7 +172,8 @@ impl<'a> Rounds<'a> {
         let mut stopped = None;
         for round in 0..rounds {
             self.look(round);
-            if self.open.cases(&self.session.plan, round).is_empty() {
+            if self.open.is_over(&self.session.plan) || self.open.cases(&self.session.plan, round).is_empty()
+            {
                 break;
             }
             if let Err(stop) = self.round(round).and_then(|()| self.check_baseline(round)) {
@@ -453,30 +457,17 @@ impl<'a> Rounds<'a> {
     fn look(&mut self, rounds: u32) {
         let left_s = self.left_s();
         let Rounds { open, session, pilot, targets, resumed, .. } = self;
-        // What a session gave up before it was resumed, its new time may decide.
-        let left_s = left_s.filter(|_| rounds >= resumed.round);
-        let prospect = |cell: CellIndex| Some(prospect(session, pilot, targets, cell, left_s?));
+        let prospect = |cell: CellIndex| match (session.plan.until_decided, left_s) {
+            (true, _) => (rounds >= FEWEST_UNTIL_DECIDED).then(|| Prospect::times(rounds)),
+            // What a session gave up before it was resumed, its new time may decide.
+            (false, Some(left_s)) if rounds >= resumed.round => {
+                let start_s = |target: usize| targets[target].start.s;
+                Some(Prospect::alone(&session.plan, &pilot.cost_ns, start_s, cell, left_s))
+            }
+            _ => None,
+        };
         open.look(session, rounds, prospect);
     }
-}
-
-/// What a cell could get of the time that is left, if it were the only one.
-fn prospect(
-    session: &Session,
-    pilot: &Pilot,
-    targets: &[TargetState],
-    cell: CellIndex,
-    left_s: f64,
-) -> Prospect {
-    let is_baseline = |target: &usize| session.plan.targets[*target].role == Role::Baseline;
-    let pair = (0..targets.len()).filter(|target| is_baseline(target) || *target == cell.target);
-    let (mut round_s, mut starts_s) = (0.0, 0.0);
-    for target in pair {
-        round_s += pilot.cost_ns.get(&CellIndex { target, ..cell }).copied().unwrap_or(0.0) / 1e9;
-        starts_s += targets[target].start.s;
-    }
-    let round_s = f64::max(round_s, 1e-3);
-    Prospect { rounds: left_s / (round_s + starts_s.min(round_s)), starts: left_s / (round_s + starts_s) }
 }
 
 /// The environments as a session finds them entered, with the starts that it had before it was resumed.

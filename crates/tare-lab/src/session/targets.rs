@@ -5,11 +5,12 @@ use std::rc::Rc;
 
 use tare_data::session::{Role, Target};
 
-use crate::environments::{self, Named, PROVIDERS};
+use crate::environments::{self, Named, PROVIDERS, SLOWER};
 use crate::error::{ErrorKind, LabError};
 use crate::host::programs::Programs;
 use crate::provider::specification::Specification;
 use crate::provider::{NotReady, Ready};
+use crate::session::plan::planting::PLANTED;
 
 /// A target of a session that can be entered.
 #[derive(Clone, Debug)]
@@ -48,6 +49,25 @@ pub fn add_controls(resolved: &mut Vec<Resolved>, controls: &[String]) -> Result
         resolved.push(control);
     }
     Ok(())
+}
+
+/// Adds the baseline once more, slower on purpose by a known share: not where nothing is compared, nor where something is
+/// slower on purpose already.
+pub fn add_planted(resolved: &mut Vec<Resolved>, programs: &Programs) {
+    let is_compared = resolved.iter().any(|resolved| resolved.target.role == Role::Subject);
+    if !is_compared || resolved.iter().any(|resolved| resolved.target.slower().is_some()) {
+        return;
+    }
+    let Some(Resolved { target, .. }) = resolved.iter().find(|r| r.target.role == Role::Baseline) else {
+        return;
+    };
+    let separator = if target.specification.contains('?') { '&' } else { '?' };
+    let text = format!("{}{separator}{}={PLANTED}", target.specification, SLOWER.key);
+    let Ok(named) = environments::parse(&text) else { return };
+    let Ok(ready) = named.ready(programs) else { return };
+    let (name, specification) = (format!("{} planted", target.name), named.specification.to_string());
+    let target = Target { name, specification, role: Role::Planted };
+    resolved.push(Resolved { target, ready: Rc::new(ready) });
 }
 
 /// The targets of a session whose subjects nobody named: what its provider lists as such and is ready.
@@ -194,6 +214,21 @@ mod tests {
         );
         let refused = add_controls(&mut resolved, &["gvisor".into()]).unwrap_err();
         assert_eq!(refused.to_string(), "--control gvisor: it is not measured");
+    }
+
+    #[test]
+    fn the_planted_environment_is_the_baseline_but_for_its_share() {
+        let mut resolved = resolve("native", &[], &Programs::default()).unwrap();
+        add_planted(&mut resolved, &Programs::default());
+        assert_eq!(resolved.len(), 2, "nothing is compared");
+        let layer = Target { name: "layer".into(), specification: "bwrap".into(), role: Role::Subject };
+        resolved.push(Resolved { target: layer, ready: Rc::clone(&resolved[0].ready) });
+        add_planted(&mut resolved, &Programs::default());
+        let Resolved { target, ready } = resolved.last().unwrap();
+        assert_eq!((target.role, target.specification.as_str()), (Role::Planted, "native?slower=5%"));
+        assert_eq!((target.slower(), ready.slower), (Some(0.05), 0.05));
+        add_planted(&mut resolved, &Programs::default());
+        assert_eq!(resolved.len(), 4, "a session has one");
     }
 
     #[test]

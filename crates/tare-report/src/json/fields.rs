@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use tare_analysis::findings::{Family, Leading, SharedStarts, Smallest};
+use tare_analysis::findings::{Family, Leading, PlantedCost, SharedStarts, Smallest};
 use tare_analysis::published::Beside;
 use tare_data::facts::Facts;
 use tare_data::failure::FailureKind;
@@ -79,6 +79,9 @@ pub struct Certificate {
     pub decided: usize,
     pub compared: usize,
     pub repeated: u32,
+    /// The cost that the session put into a hidden copy of its baseline, and whether it found it; null where there was
+    /// none, or it was not measured for as long as the others of its case.
+    pub planted: Option<PlantedCost>,
 }
 
 #[derive(Debug, Serialize)]

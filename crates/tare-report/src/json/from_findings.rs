@@ -69,6 +69,7 @@ fn certificate(certificate: &findings::Certificate) -> Certificate {
         decided: certificate.decided,
         compared: certificate.compared,
         repeated: certificate.repeated,
+        planted: certificate.planted.clone(),
     }
 }
 

@@ -59,6 +59,7 @@ pub(super) fn own(
             return Some(format!("{} over {}", figure.text_with_half(), rounds(level.rounds)));
         }
         Role::Control => row.control.as_ref()?,
+        Role::Planted => return None,
         Role::Subject => row.cells.get(findings.subjects.iter().position(|name| name == target)?)?,
     };
     Some(match cell {

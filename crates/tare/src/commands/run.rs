@@ -96,6 +96,8 @@ fn request(args: &Run, record: &Path, budget_s: Option<f64>) -> Request {
         },
         rounds: args.rounds,
         budget_s,
+        until_decided: args.until_decided,
+        planted: true,
         margin: args.view.margin.map(f64::ln_1p),
         seed: args.seed,
         record: record.to_owned(),

@@ -11,7 +11,8 @@ pub fn again(session: &Session) -> String {
         words.extend(["--seed".to_owned(), format!("{:x}", session.plan.seed)]);
     }
     if !names(recorded, "--in") {
-        let targets = session.plan.targets.iter().filter(|target| target.role != Role::Control);
+        let targets =
+            session.plan.targets.iter().filter(|of| matches!(of.role, Role::Baseline | Role::Subject));
         let specifications: Vec<&str> = targets.map(|target| target.specification.as_str()).collect();
         words.extend(["--in".to_owned(), specifications.join(",")]);
     }

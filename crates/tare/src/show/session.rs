@@ -25,8 +25,19 @@ pub fn findings(session: &mut Session, view: &View) -> Result<Findings, LabError
         session.plan.cases.iter_mut().for_each(|case| case.margin = share.ln_1p());
     }
     let mut findings = found(session, view);
+    without_planted(session);
     place_beside(&mut findings, session, &published::beside(session, view)?);
     Ok(findings)
+}
+
+/// Leaves out what was planted: whether it was found is in the findings, and nobody is to read its values.
+fn without_planted(session: &mut Session) {
+    let planted = session.plan.targets.extract_if(.., |target| target.role == Role::Planted);
+    for target in planted.collect::<Vec<_>>() {
+        session.trials.retain(|trial| trial.target != target.name);
+        session.facts.retain(|facts| facts.target != target.name);
+    }
+    session.plan.planted = None;
 }
 
 fn found(session: &Session, view: &View) -> Findings {

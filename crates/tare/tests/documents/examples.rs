@@ -80,6 +80,8 @@ fn plan() -> Plan {
         rounds: 1,
         looks: vec![1],
         budget_s: None,
+        until_decided: false,
+        planted: None,
         control_every: 1,
         targets: vec![target("native", Role::Baseline), target("container", Role::Subject)],
         cases: vec![planned],

@@ -6,3 +6,4 @@ mod looks;
 pub mod noise_models;
 pub mod promises;
 mod totals;
+mod until_decided;

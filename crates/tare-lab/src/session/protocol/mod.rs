@@ -31,7 +31,9 @@ use crate::session::peers::Peers;
 use crate::session::prepare::{CONTROL_EVERY, Pilot, PlanRequest, Prepared, enter_all, prepare};
 use crate::session::progress::{Event, Observer};
 use crate::session::rounds::Rounds;
-use crate::session::targets::{Resolved, add_controls, resolve, resolve_default, resolve_recorded};
+use crate::session::targets::{
+    Resolved, add_controls, add_planted, resolve, resolve_default, resolve_recorded,
+};
 use crate::storage::places::Wanted;
 use crate::study::published;
 use crate::study::user_command::CarriedFile;
@@ -77,6 +79,9 @@ pub fn begin(
     study.published.iter().try_for_each(|name| published::named(name).map(drop))?;
     let mut resolved = resolved(&request.baseline, &request.environments, setting)?;
     add_controls(&mut resolved, &request.controls)?;
+    if request.planted {
+        add_planted(&mut resolved, &setting.programs);
+    }
     let peers = selection.peers.clone();
     let mut checked = Checked::new(&selection.cases(), resolved, peers, &request.conditions)?;
     checked.carried = study.carried()?;
@@ -90,6 +95,7 @@ pub fn begin(
         rounds: request.rounds,
         budget_s,
         control_every: CONTROL_EVERY,
+        until_decided: request.until_decided,
     };
     let ending = in_arena(checked, setting, caller, observer, |workspace, arena, observer| {
         let header = header(workspace, caller);

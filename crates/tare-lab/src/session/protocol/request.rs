@@ -39,6 +39,10 @@ pub struct Request {
     pub budget_s: Option<f64>,
     /// Instead of every case's own margin: ln of the largest ratio that still counts as the same.
     pub margin: Option<f64>,
+    /// Whether the session goes on until everything is decided that can be, without a budget.
+    pub until_decided: bool,
+    /// Whether a cost of known size is planted, to see whether the session finds it.
+    pub planted: bool,
     /// A fresh one unless given.
     pub seed: Option<u64>,
     /// Where the record goes; no file may be there.
@@ -65,7 +69,7 @@ pub(crate) struct Selection {
     pub(crate) study: Study,
     pub(crate) selected: Vec<SelectedCase>,
     pub(crate) peers: Peers,
-    /// None where the number of rounds is fixed.
+    /// None where the number of rounds is fixed, or decisions end the session.
     pub(crate) budget_s: Option<f64>,
 }
 
@@ -81,6 +85,7 @@ impl Request {
         let mut selected = if self.hops { with_hops(selected)? } else { selected };
         selected.iter_mut().for_each(|case| case.margin = self.margin.unwrap_or(case.margin));
         let budget_s = match (self.rounds, self.budget_s) {
+            _ if self.until_decided => None,
             (Some(_), _) => None,
             (None, Some(budget_s)) => Some(budget_s),
             (None, None) => Some(self.budget_of(&study)?),
