@@ -9,7 +9,6 @@
 // Tests may read files and clocks.
 #![cfg_attr(test, allow(clippy::disallowed_methods, clippy::disallowed_types))]
 
-pub mod diff;
 pub mod exports;
 pub mod facts;
 pub mod gate;
@@ -19,9 +18,9 @@ pub mod json;
 pub mod markdown;
 mod notes;
 pub mod number;
-pub mod pool;
 pub mod progress;
 pub mod published;
+pub mod several;
 pub(crate) mod sparkline;
 #[cfg(test)]
 mod specimen;

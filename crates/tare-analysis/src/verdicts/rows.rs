@@ -202,8 +202,7 @@ impl<'a> Judge<'a> {
             let own = self.own_control(planned, at, targets, target);
             let own_margin = own.as_ref().map_or(margin, |own| floor(margin, own));
             let mut judged = self.cell(planned, at, series, target, own_margin);
-            if let (Cell::Compared(comparison), Some(own)) = (&mut judged.cell, own.filter(|own| is_off(own)))
-            {
+            if let (Cell::Compared(comparison), Some(own)) = (&mut judged.cell, own.filter(is_off)) {
                 comparison.warnings.push(Warning::OwnControlDiffers { ratio: own.estimate.exp() });
             }
             if let Some(judgement) = judged.judgement.as_ref().filter(|_| Some(target) == of_control) {

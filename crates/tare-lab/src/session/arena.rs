@@ -59,12 +59,12 @@ pub trait Arena {
     /// Leaves an environment; nothing of it is left.
     fn leave(&mut self, target: usize);
 
-    /// Whether the user wants to stop: a start or a trial that fails then is no fault of the environment.
+    /// Whether the user wants to stop: a start or a trial that fails then is not the fault of the environment.
     fn interrupted(&self) -> bool {
         false
     }
 
-    /// What the host itself could not do in a start or a trial that failed: that is no fault of the environment, and the
+    /// What the host itself could not do in a start or a trial that failed: that is not the fault of the environment, and the
     /// session ends. Taken by the call.
     fn host_failure(&mut self) -> Option<LabError> {
         None

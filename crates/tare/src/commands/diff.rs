@@ -7,7 +7,7 @@ use tare_analysis::change::{self, Side};
 use tare_data::session::Session;
 use tare_lab::error::LabError;
 use tare_lab::session::matches_nothing;
-use tare_report::diff::{self, Diff as View};
+use tare_report::several::diff::{self, Diff as View};
 
 use crate::args::Diff;
 use crate::{outputs, ui};

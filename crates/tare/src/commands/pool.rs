@@ -7,7 +7,7 @@ use tare_analysis::across::{FEWEST_SESSIONS, joined};
 use tare_analysis::change::Side;
 use tare_data::session::Session;
 use tare_lab::error::{ErrorKind, LabError};
-use tare_report::pool::{self, Pool as View};
+use tare_report::several::pool::{self, Pool as View};
 
 use crate::args::Pool;
 use crate::commands::diff::read;

@@ -4,8 +4,8 @@ use serde::Serialize;
 use tare_analysis::across::{Joined, JoinedCell, JoinedRow, Slowdown};
 use tare_data::session::Session;
 
-use crate::diff::{Record, record_of};
 use crate::number::{percent, ratio, ratio_interval};
+use crate::several::diff::{Record, record_of};
 use crate::text::{clean, columns, wrap};
 use crate::words::{MAY_BE_CHANCE, Standing};
 

@@ -1,0 +1,4 @@
+//! Several records: two that are compared, and more that are joined.
+
+pub mod diff;
+pub mod pool;
