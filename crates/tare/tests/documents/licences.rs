@@ -9,6 +9,8 @@ use serde_json::Value;
 
 use crate::book;
 
+const TARGET: &str = "x86_64-unknown-linux-gnu";
+
 /// What cargo prints.
 fn cargo(arguments: &[&str]) -> String {
     let output = Command::new(env!("CARGO")).current_dir(book::root()).args(arguments).output().unwrap();
@@ -18,8 +20,7 @@ fn cargo(arguments: &[&str]) -> String {
 
 /// The crates that are linked into the program, each as `NAME VERSION`.
 fn linked() -> BTreeSet<String> {
-    let target = "x86_64-unknown-linux-gnu";
-    let edges = ["-e", "normal,no-proc-macro", "--target", target, "--prefix", "none", "--no-dedupe"];
+    let edges = ["-e", "normal,no-proc-macro", "--target", TARGET, "--prefix", "none", "--no-dedupe"];
     let tree = cargo(&[&["tree", "--offline", "-p", "tare", "--format", "{p}"][..], &edges].concat());
     let foreign = tree.lines().filter(|line| !line.contains('('));
     foreign
@@ -42,8 +43,15 @@ fn text(folder: &Path) -> PathBuf {
 #[test]
 fn the_licence_of_everything_that_is_linked_is_in_the_program() {
     let _lock = book::lock();
-    let metadata: Value =
-        serde_json::from_str(&cargo(&["metadata", "--format-version", "1", "--offline"])).unwrap();
+    let metadata: Value = serde_json::from_str(&cargo(&[
+        "metadata",
+        "--format-version",
+        "1",
+        "--offline",
+        "--filter-platform",
+        TARGET,
+    ]))
+    .unwrap();
     let linked = linked();
     let mut all = String::new();
     let mut found = BTreeSet::new();
