@@ -24,5 +24,5 @@ pub mod unixbench;
 pub mod verdicts;
 
 pub use verdicts::assemble::{beyond_reach, decide, findings};
-pub use verdicts::interim::interim;
+pub use verdicts::controls::control_differs;
 pub use verdicts::rows::{Options, Progress};

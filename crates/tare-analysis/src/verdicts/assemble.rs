@@ -38,21 +38,22 @@ pub fn decide(progress: Progress<'_>, case: &str, rounds: u32, options: &Options
 }
 
 /// Which subjects of a case, in the order of `plan.targets`, are not decided after `rounds` rounds of it and will most
-/// likely not be when it has run `reachable` in all. All false between looks.
+/// likely not be when they have run as many in all as they can reach; none where the number has no end. All false between
+/// looks.
 pub fn beyond_reach(
     progress: Progress<'_>,
     case: &str,
     rounds: u32,
-    reachable: u32,
     options: &Options,
+    reachable: impl Fn(usize) -> Option<u32>,
 ) -> Vec<bool> {
     let targets = &progress.plan.targets;
     let Some(look) = LookAt::case(progress, case, rounds, options) else {
         return vec![false; targets.len()];
     };
     let is_lost = |(target, judged): (usize, &Judged)| {
-        look.is_done((target, judged))
-            || judged.judgement.as_ref().is_some_and(|judgement| is_beyond_reach(judgement, reachable))
+        let is_lost = |judgement| reachable(target).is_some_and(|rounds| is_beyond_reach(judgement, rounds));
+        look.is_done((target, judged)) || judged.judgement.as_ref().is_some_and(is_lost)
     };
     let lost = |target: usize| {
         targets[target].role == Role::Subject

@@ -2,9 +2,9 @@
 
 pub(crate) mod assemble;
 pub(crate) mod comparable;
+pub(crate) mod controls;
 mod correction;
 pub mod curve;
-pub(crate) mod interim;
 pub mod judge;
 pub mod leaving;
 pub mod order;

@@ -2,11 +2,13 @@
 
 use tare_analysis::Options;
 use tare_analysis::Progress;
+use tare_analysis::control_differs;
 use tare_analysis::decide;
 use tare_analysis::findings;
 use tare_analysis::verdicts::verdict::is_decided;
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::metric::Reading;
+use tare_data::session::{Role, Target};
 
 use crate::findings::comparison;
 use crate::sessions::{Outcome, case, jitter, metric, run, session, timed};
@@ -109,4 +111,28 @@ fn targets_that_left_stay_decided_and_trials_to_come_are_not_seen() {
 fn a_case_that_is_not_planned_is_never_decided() {
     let session = session(&["environment"], vec![timed("sys.getppid")], 12);
     assert_eq!(decide(Progress::of(&session), "net.rr", 12, &Options::default()), [false; 3]);
+}
+
+#[test]
+fn controls_are_compared_with_what_they_are_controls_of() {
+    let mut session = session(&["vm", "container"], vec![timed("sys.getppid")], 60);
+    let own = session.plan.targets.len();
+    session.plan.targets.push(Target {
+        name: "vm again".into(),
+        specification: "vm".into(),
+        role: Role::Control,
+    });
+    assert_eq!(session.plan.control_of(own), Some(2));
+    let differs = |costs: [f64; 5]| {
+        let mut session = session.clone();
+        let names: Vec<String> = session.plan.targets.iter().map(|target| target.name.clone()).collect();
+        run(&mut session, 18, |_, target, round| {
+            let at = names.iter().position(|name| name == target).unwrap();
+            Outcome::Time(100.0 * costs[at] * jitter(target, round))
+        });
+        control_differs(Progress::of(&session), "sys.getppid", 18, &Options::default())
+    };
+    assert!(!differs([1.0, 1.0, 2.0, 1.5, 2.0]), "subjects may differ");
+    assert!(differs([1.0, 1.05, 2.0, 1.5, 2.0]), "the baseline differs from itself");
+    assert!(differs([1.0, 1.0, 2.0, 1.5, 2.2]), "the environment differs from itself");
 }

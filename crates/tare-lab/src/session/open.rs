@@ -2,51 +2,28 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tare_analysis::Options;
-use tare_analysis::findings::{Comparison, Needed};
-use tare_analysis::verdicts::verdict::names_direction;
+use tare_analysis::{Options, Progress, beyond_reach, control_differs, decide};
 use tare_data::session::{Plan, Role, Session};
 
 use crate::session::prepare::CellIndex;
 
-/// Fewest rounds after which a cell is given up for others: before, its spread is hardly known.
-const FEWEST_TO_GIVE_UP: u32 = 27;
-/// A cell that needs less noise would not be decided by this many times the rounds that it has.
-const MOST_TIMES: f64 = 10.0;
-
-/// What a cell could still get if it alone had the time that is left.
-#[derive(Clone, Copy, Debug)]
-pub struct Prospect {
-    pub rounds: f64,
-    /// Starts, with a round in each.
-    pub starts: f64,
-}
-
-impl Prospect {
-    /// What a cell could get of the time that is left, if it were the only one.
-    pub fn alone(
-        plan: &Plan,
-        cost_ns: &BTreeMap<CellIndex, f64>,
-        start_s: impl Fn(usize) -> f64,
-        cell: CellIndex,
-        left_s: f64,
-    ) -> Prospect {
-        let pair = (0..plan.targets.len())
-            .filter(|target| is(plan, *target, Role::Baseline) || *target == cell.target);
-        let (mut round_s, mut starts_s) = (0.0, 0.0);
-        for target in pair {
-            round_s += cost_ns.get(&CellIndex { target, ..cell }).copied().unwrap_or(0.0) / 1e9;
-            starts_s += start_s(target);
-        }
-        let round_s = f64::max(round_s, 1e-3);
-        Prospect { rounds: left_s / (round_s + starts_s.min(round_s)), starts: left_s / (round_s + starts_s) }
+/// Rounds that a cell could still get if it alone had the time that is left.
+pub fn rounds_alone(
+    plan: &Plan,
+    cost_ns: &BTreeMap<CellIndex, f64>,
+    start_s: impl Fn(usize) -> f64,
+    cell: CellIndex,
+    left_s: f64,
+) -> u32 {
+    let pair =
+        (0..plan.targets.len()).filter(|target| is(plan, *target, Role::Baseline) || *target == cell.target);
+    let (mut round_s, mut starts_s) = (0.0, 0.0);
+    for target in pair {
+        round_s += cost_ns.get(&CellIndex { target, ..cell }).copied().unwrap_or(0.0) / 1e9;
+        starts_s += start_s(target);
     }
-
-    /// Almost as many rounds again, many times over: what even they do not decide, no session will.
-    pub fn times(rounds: u32) -> Prospect {
-        let more = f64::from(rounds) * (MOST_TIMES - 2.0);
-        Prospect { rounds: more, starts: more }
-    }
+    let round_s = f64::max(round_s, 1e-3);
+    (left_s / (round_s + starts_s.min(round_s))) as u32
 }
 
 /// What the looks of a session have decided so far.
@@ -120,15 +97,15 @@ impl Open {
         subjects.iter().copied().filter(open).collect()
     }
 
-    /// Takes an interim look at the data after this many rounds, if one is planned there. `prospect` says what a cell
-    /// could still get; none where nothing but decisions ends the session.
-    pub fn look(&mut self, session: &Session, rounds: u32, prospect: impl Fn(CellIndex) -> Option<Prospect>) {
+    /// Takes an interim look at the data after this many rounds, if one is planned there. `reachable` says how many rounds
+    /// a cell could run in all if it alone had the time that is left; none where nothing but decisions ends the session.
+    pub fn look(&mut self, session: &Session, rounds: u32, reachable: impl Fn(CellIndex) -> Option<u32>) {
         let plan = &session.plan;
         if !plan.looks.contains(&rounds) || rounds == plan.rounds {
             return;
         }
         let options = Options::default();
-        let progress = tare_analysis::Progress::of(session);
+        let progress = Progress::of(session);
         for (case, planned) in plan.cases.iter().enumerate() {
             let usable = usable(plan, case);
             let is_done = |target: &usize| self.decided.contains(&CellIndex { case, target: *target });
@@ -137,43 +114,19 @@ impl Open {
             if usable.iter().all(|target| !is_judged(target) || is_done(target)) {
                 continue;
             }
-            let done = tare_analysis::decide(progress, &planned.id, rounds, &options);
+            let done = decide(progress, &planned.id, rounds, &options);
             let done = usable.iter().filter(|target| done[**target]);
             self.decided.extend(done.map(|target| CellIndex { case, target: *target }));
-            let interim = tare_analysis::interim(progress, &planned.id, rounds, &options);
-            for (target, comparison) in interim.iter().enumerate() {
-                let Some(comparison) = comparison else { continue };
-                let cell = CellIndex { case, target };
-                match plan.targets[target].role {
-                    Role::Control if names_direction(comparison.verdict) => {
-                        self.suspected.insert(case);
-                    }
-                    Role::Subject if rounds >= FEWEST_TO_GIVE_UP && !self.decided.contains(&cell) => {
-                        if prospect(cell).is_some_and(|prospect| is_hopeless(comparison, prospect)) {
-                            self.hopeless.insert(cell);
-                        }
-                    }
-                    _ => {}
-                }
+            let of_cell = |target| reachable(CellIndex { case, target });
+            let lost = beyond_reach(progress, &planned.id, rounds, &options, of_cell);
+            let lost = usable.iter().filter(|target| lost[**target]);
+            self.hopeless.extend(lost.map(|target| CellIndex { case, target: *target }));
+            if control_differs(progress, &planned.id, rounds, &options) {
+                self.suspected.insert(case);
             }
         }
         let mut open = subject_cells(plan).into_iter().filter(|cell| !self.decided.contains(cell));
         self.only_hopeless = open.all(|cell| self.hopeless.contains(&cell));
-    }
-}
-
-/// Whether a cell needs more than it can still get.
-fn is_hopeless(comparison: &Comparison, prospect: Prospect) -> bool {
-    let rounds = f64::from(comparison.rounds);
-    let (has, gets) = match comparison.starts {
-        Some(shared) => (f64::from(shared.starts), prospect.starts),
-        None => (rounds, prospect.rounds),
-    };
-    match comparison.needed {
-        None => false,
-        Some(Needed::LessNoise) => has + gets < MOST_TIMES * has,
-        Some(Needed::Rounds(needed)) => f64::from(needed) > rounds + prospect.rounds,
-        Some(Needed::Starts(needed)) => f64::from(needed) > has + gets,
     }
 }
 

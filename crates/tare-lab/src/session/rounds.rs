@@ -13,7 +13,7 @@ use tare_record::{Entry, Writer};
 
 use crate::error::LabError;
 use crate::session::arena::{Arena, Outcome};
-use crate::session::open::{Open, Prospect};
+use crate::session::open::{Open, rounds_alone};
 use crate::session::plan::starts::{Start, rounds_a_start};
 use crate::session::prepare::{CellIndex, Pilot, start_s, trial_request};
 use crate::session::progress::{Event, Observer, Standing};
@@ -457,16 +457,18 @@ impl<'a> Rounds<'a> {
     fn look(&mut self, rounds: u32) {
         let left_s = self.left_s();
         let Rounds { open, session, pilot, targets, resumed, .. } = self;
-        let prospect = |cell: CellIndex| match (session.plan.until_decided, left_s) {
-            (true, _) => (rounds >= FEWEST_UNTIL_DECIDED).then(|| Prospect::times(rounds)),
+        let reachable = |cell: CellIndex| match (session.plan.until_decided, left_s) {
+            // What ten times as many rounds do not decide, no session will.
+            (true, _) => (rounds >= FEWEST_UNTIL_DECIDED).then(|| rounds.saturating_mul(10)),
             // What a session gave up before it was resumed, its new time may decide.
             (false, Some(left_s)) if rounds >= resumed.round => {
                 let start_s = |target: usize| targets[target].start.s;
-                Some(Prospect::alone(&session.plan, &pilot.cost_ns, start_s, cell, left_s))
+                let more = rounds_alone(&session.plan, &pilot.cost_ns, start_s, cell, left_s);
+                Some(rounds.saturating_add(more))
             }
             _ => None,
         };
-        open.look(session, rounds, prospect);
+        open.look(session, rounds, reachable);
     }
 }
 

@@ -153,7 +153,7 @@ fn the_running_session_is_told_at_looks_which_cells_to_give_up() {
     let session = raced_for(27, plain(costs.len(), 16 * TIME), 3, side);
     let lost = |case: usize, rounds, reachable| {
         let id = &session.plan.cases[case].id;
-        beyond_reach(Progress::of(&session), id, rounds, reachable, &Options::default())
+        beyond_reach(Progress::of(&session), id, rounds, &Options::default(), |_| Some(reachable))
     };
     assert_eq!(lost(1, 27, TIME), [false, true]);
     assert_eq!(lost(1, 27, 100 * TIME), [false, false], "there is time for it");

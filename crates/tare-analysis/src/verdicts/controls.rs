@@ -1,0 +1,29 @@
+//! What the controls of a case show while its session runs.
+
+use tare_data::session::Role;
+
+use crate::statistics::signed_ranks::Nulls;
+use crate::verdicts::judge::judge;
+use crate::verdicts::pairs::pair;
+use crate::verdicts::rows::{Judge, Options, Progress};
+use crate::verdicts::summary::{Series, series};
+use crate::verdicts::verdict::Margin;
+
+/// Whether any control of a case differs, after `rounds` rounds, from what it is a control of: the baseline, or a subject.
+pub fn control_differs(progress: Progress<'_>, case: &str, rounds: u32, options: &Options) -> bool {
+    let plan = progress.plan;
+    let Some(at) = plan.cases.iter().position(|planned| planned.id == case) else { return false };
+    let Some(headline) = plan.cases[at].metrics.first() else { return false };
+    let session = Judge::new(progress, options, |trial| trial.case == case && trial.round < rounds);
+    let read = |target: usize| -> Series {
+        series(session.trials(at, target), std::slice::from_ref(headline)).pop().unwrap_or_default()
+    };
+    let mut nulls = Nulls::default();
+    let mut differs = |control: usize| -> Option<bool> {
+        let pairs = pair(&read(plan.control_of(control)?), &read(control), headline.direction).ok()?;
+        let judged = judge(&pairs, &session.schedule, Margin::plain(plan.cases[at].margin), &mut nulls)?;
+        Some(!judged.interval.holds(0.0))
+    };
+    let is_control = |target: &usize| plan.targets[*target].role == Role::Control;
+    (0..plan.targets.len()).filter(is_control).any(|control| differs(control) == Some(true))
+}
