@@ -8,6 +8,7 @@ mod agreement;
 mod document;
 mod duel;
 mod duels;
+mod findings;
 mod interrupt;
 mod machine;
 mod overhead;
@@ -102,6 +103,10 @@ enum Command {
         #[command(flatten)]
         setting: Setting,
     },
+    /// Compute the findings of a large session, and print their time and memory.
+    ///
+    /// Ends with 1 when they take more than 2 s, or more than 256 MB beside the session of 1.2 million trials itself.
+    Findings,
     /// Run a program whose getppid takes so much longer: what truths enters.
     #[command(hide = true)]
     Delayed {
@@ -229,6 +234,7 @@ fn main() -> ExitCode {
         Command::Faults(request) => meet_faults(&request),
         Command::Truths { setting } => truths::run(&setting),
         Command::Validation { setting } => validation::run(&setting),
+        Command::Findings => findings::run(),
         Command::Delayed { delay_us, words } => {
             let ended = truths::delay::run(Duration::from_micros(delay_us), &words);
             return ended.map_or_else(

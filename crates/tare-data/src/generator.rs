@@ -48,10 +48,11 @@ impl Generator {
     /// A number in `0..bound`, without bias (Lemire's rejection). `bound` must not be 0.
     pub fn below(&mut self, bound: u64) -> u64 {
         assert!(bound > 0, "below(0) has no answer");
-        let threshold = bound.wrapping_neg() % bound;
         loop {
             let wide = u128::from(self.next_u64()) * u128::from(bound);
-            if wide as u64 >= threshold {
+            let rest = wide as u64;
+            // What is rejected is less than `bound`; its limit needs a division, which hardly ever is made.
+            if rest >= bound || rest >= bound.wrapping_neg() % bound {
                 return (wide >> 64) as u64;
             }
         }

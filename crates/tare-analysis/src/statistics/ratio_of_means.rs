@@ -55,6 +55,12 @@ pub fn ratio_of_means(pairs: &[[f64; 2]]) -> Option<RatioOfMeans> {
     Some(RatioOfMeans { estimate, error, interval })
 }
 
+/// What the interval holds at the least, without drawing again. None of no pairs.
+pub(crate) fn least_interval(pairs: &[[f64; 2]]) -> Option<Interval> {
+    let (estimate, error) = moments(&Some(pairs).filter(|pairs| !pairs.is_empty()).map(added_up)?);
+    Some(Interval { low: estimate - FEWEST_ERRORS * error, high: estimate + FEWEST_ERRORS * error })
+}
+
 /// The pairs, neighbours added up until there are few enough.
 fn added_up(pairs: &[[f64; 2]]) -> Vec<[f64; 2]> {
     let add = |sum: [f64; 2], pair: &[f64; 2]| [sum[0] + pair[0], sum[1] + pair[1]];

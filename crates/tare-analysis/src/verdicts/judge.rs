@@ -7,7 +7,7 @@ use tare_data::warning::Group;
 
 use crate::findings::{Leading, Needed, SharedStarts, Verdict};
 use crate::statistics::modes;
-use crate::statistics::ratio_of_means::ratio_of_means;
+use crate::statistics::ratio_of_means::{RatioOfMeans, least_interval, ratio_of_means};
 use crate::statistics::serial;
 use crate::statistics::signed_ranks::{self, Interval, Nulls, hodges_lehmann, median, sorted};
 use crate::verdicts::pairs::{Pairs, Units};
@@ -50,6 +50,8 @@ pub struct Judgement {
     pub skewed: bool,
     /// Groups into which the differences fall; one where they do not.
     pub groups: Vec<Group>,
+    /// The ratio of the mean costs; none where they are not known.
+    pub total: Option<RatioOfMeans>,
     pub starts: Option<SharedStarts>,
     /// How many rounds or starts that follow each other were joined because they are alike; 1 where they are not.
     pub block: usize,
@@ -87,13 +89,14 @@ pub fn judge(pairs: &Pairs, schedule: &Schedule, margin: Margin, nulls: &mut Nul
     }
     let interval = last.map_or(Interval::EVERYTHING, interval_at);
     let typical_at = |look: &Look| verdict(interval_at(look), margin);
-    let verdict_at = |look: &Look| in_total(typical_at(look), &units, look.rounds, margin);
+    let totals = Totals { units: &units, all: ratio_of_means(&units.costs_before(u32::MAX)) };
+    let verdict_at = |look: &Look| in_total(typical_at(look), &totals, look.rounds, margin);
     let typical = match last {
         None => Verdict::Inconclusive,
         Some(look) if look.units >= fewest => typical_at(look),
         Some(_) => in_these_starts(&units, &values, pairs.reached, schedule, margin, nulls),
     };
-    let verdict = last.map_or(typical, |look| in_total(typical, &units, look.rounds, margin));
+    let verdict = last.map_or(typical, |look| in_total(typical, &totals, look.rounds, margin));
     let judged = Judgement {
         estimate: if leading == Leading::Sign { shape.median } else { shape.hodges_lehmann },
         interval,
@@ -109,6 +112,7 @@ pub fn judge(pairs: &Pairs, schedule: &Schedule, margin: Margin, nulls: &mut Nul
         median: shape.median,
         skewed: shape.skewed,
         groups: shape.groups,
+        total: totals.all,
         starts: shared,
         block,
         reached: pairs.reached,
@@ -121,7 +125,7 @@ pub fn judge(pairs: &Pairs, schedule: &Schedule, margin: Margin, nulls: &mut Nul
 
 /// A verdict on the typical cost that the mean cost allows: what is within the margin typically is the same only where the
 /// mean cost is close as well, over rounds enough to have met what is rare.
-fn in_total(typical: Verdict, units: &Units, rounds: u32, margin: Margin) -> Verdict {
+fn in_total(typical: Verdict, totals: &Totals<'_>, rounds: u32, margin: Margin) -> Verdict {
     let without = match typical {
         Verdict::Same => Verdict::Inconclusive,
         Verdict::SlightlySlower => Verdict::SlowerUnclear,
@@ -129,11 +133,28 @@ fn in_total(typical: Verdict, units: &Units, rounds: u32, margin: Margin) -> Ver
         other => return other,
     };
     let edge = total_edge(margin);
-    let is_close = || match ratio_of_means(&units.costs_before(rounds)) {
-        None => true,
-        Some(total) => -edge <= total.interval.low && total.interval.high <= edge,
-    };
-    if units.rounds_before(rounds) >= FEWEST_FOR_SAME && is_close() { typical } else { without }
+    let are_enough = totals.units.rounds_before(rounds) >= FEWEST_FOR_SAME;
+    if are_enough && totals.are_within(edge, rounds) { typical } else { without }
+}
+
+/// The ratios of mean costs of a cell, after all its rounds and at looks.
+struct Totals<'a> {
+    units: &'a Units,
+    all: Option<RatioOfMeans>,
+}
+
+impl Totals<'_> {
+    /// Whether the mean cost before a round is known to be no further off than this, or not known at all.
+    fn are_within(&self, edge: f64, rounds: u32) -> bool {
+        let is_within = |interval: Interval| -edge <= interval.low && interval.high <= edge;
+        if self.units.rounds_before(rounds) == self.units.rounds_before(u32::MAX) {
+            return self.all.is_none_or(|total| is_within(total.interval));
+        }
+        let costs = self.units.costs_before(rounds);
+        // To draw again takes time, and is needless where the interval is too wide without it.
+        least_interval(&costs).is_none_or(is_within)
+            && ratio_of_means(&costs).is_none_or(|total| is_within(total.interval))
+    }
 }
 
 /// How far the mean cost of what is the same may be off.
@@ -226,8 +247,8 @@ fn decided_at(looks: &[Look], last: Verdict, verdict_at: impl Fn(&Look) -> Verdi
         Verdict::SlightlySlower | Verdict::SlightlyFaster => Verdict::Same,
         other => other,
     };
-    let same = |look: &&Look| word(verdict_at(look)) == word(last);
-    looks.iter().rev().take_while(same).last().filter(|_| is_decided(last)).map(|look| look.rounds)
+    let same = |look: &&Look| is_decided(last) && word(verdict_at(look)) == word(last);
+    looks.iter().rev().take_while(same).last().map(|look| look.rounds)
 }
 
 /// What it would take to decide a cell that is not decided.
@@ -254,7 +275,7 @@ fn needed_to_decide(judged: &Judgement, units: &Units, schedule: &Schedule) -> O
 fn needed_in_total(judged: &Judgement, units: &Units) -> Option<usize> {
     let rounds = units.rounds_before(u32::MAX).max(1);
     let for_rounds = (FEWEST_FOR_SAME * judged.units).div_ceil(rounds);
-    match ratio_of_means(&units.costs_before(u32::MAX)) {
+    match judged.total {
         Some(total) if for_rounds <= judged.units => {
             let scatter = Scatter::of_mean(judged.units, total.estimate, total.error);
             scatter.units_to_decide(Margin::plain(total_edge(judged.margin)))

@@ -1,7 +1,5 @@
 //! Pairs: rounds in which an environment and the baseline both gave a value, and the units that are compared.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use tare_data::unit::Direction;
 
 use crate::statistics::signed_ranks::sorted;
@@ -38,17 +36,13 @@ pub(crate) enum NoPairs {
 
 /// Pairs an environment with the baseline, round by round.
 pub(crate) fn pair(baseline: &Series, target: &Series, direction: Direction) -> Result<Pairs, NoPairs> {
-    let known: BTreeMap<u32, &RoundValue> = baseline.values.iter().map(|v| (v.round, v)).collect();
     // What is done in a time costs the time that it takes.
     let cost = |total: f64| match direction {
         Direction::Lower => total,
         Direction::Higher => total.recip(),
     };
     let mut pairs = Vec::with_capacity(target.values.len());
-    for of_target in &target.values {
-        let Some(of_baseline) = known.get(&of_target.round) else {
-            continue;
-        };
+    for (of_baseline, of_target) in common_rounds(baseline, target) {
         if of_target.value <= 0.0 || of_baseline.value <= 0.0 {
             return Err(NoPairs::NotPositive);
         }
@@ -68,6 +62,18 @@ pub(crate) fn pair(baseline: &Series, target: &Series, direction: Direction) -> 
     Ok(Pairs { pairs, reached: target.reached.min(baseline.reached) })
 }
 
+/// The values of rounds in which both gave one; those of a series stand in order of rounds.
+pub(crate) fn common_rounds<'a>(
+    baseline: &'a Series,
+    target: &'a Series,
+) -> impl Iterator<Item = (&'a RoundValue, &'a RoundValue)> {
+    let mut of_baseline = baseline.values.iter().peekable();
+    target.values.iter().filter_map(move |of_target| {
+        while of_baseline.next_if(|value| value.round < of_target.round).is_some() {}
+        of_baseline.peek().filter(|value| value.round == of_target.round).map(|value| (*value, of_target))
+    })
+}
+
 /// The differences of a cell by what is independent: rounds, or the starts that several rounds share.
 ///
 /// Rounds of one start differ less from each other than starts do; taken as separate they would promise a precision
@@ -85,17 +91,22 @@ pub(crate) struct Units {
 
 impl Units {
     pub fn of(pairs: &[Pair]) -> Units {
-        let distinct = |start: fn(&Pair) -> u32| pairs.iter().map(start).collect::<BTreeSet<u32>>();
+        let distinct = |start: fn(&Pair) -> u32| {
+            let mut starts: Vec<u32> = pairs.iter().map(start).collect();
+            starts.sort_unstable();
+            starts.dedup();
+            starts
+        };
         let (of_baseline, of_target) = (distinct(|pair| pair.baseline_start), distinct(|pair| pair.start));
         let (starts, start): (_, fn(&Pair) -> u32) = if of_baseline.len() < of_target.len() {
             (of_baseline, |pair| pair.baseline_start)
         } else {
             (of_target, |pair| pair.start)
         };
-        let numbers: BTreeMap<u32, usize> = starts.into_iter().zip(0..).collect();
-        let rounds: Vec<_> = pairs.iter().map(|pair| (pair.round, numbers[&start(pair)], pair.d)).collect();
+        let number = |pair: &Pair| starts.partition_point(|known| *known < start(pair));
+        let rounds: Vec<_> = pairs.iter().map(|pair| (pair.round, number(pair), pair.d)).collect();
         let costs = pairs.iter().map(|pair| pair.costs).collect::<Option<_>>().unwrap_or_default();
-        Units { rounds, costs, count: numbers.len() }
+        Units { rounds, costs, count: starts.len() }
     }
 
     /// Every round as if it had a start of its own: what it says holds for these starts only.

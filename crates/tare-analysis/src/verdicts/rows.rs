@@ -11,15 +11,15 @@ use tare_data::unit::Unit;
 use tare_data::warning::Warning;
 
 use crate::findings::{Beyond, Cell, Comparison, Family, Level, Missing, Smallest, Total};
-use crate::statistics::ratio_of_means::{RatioOfMeans, ratio_of_means};
+use crate::statistics::ratio_of_means::RatioOfMeans;
 use crate::statistics::signed_ranks::{Interval, Nulls, median, sorted};
 use crate::verdicts::comparable;
 use crate::verdicts::judge::{Judgement, is_within, judge, p_at, total_edge};
 use crate::verdicts::leaving::{may_leave, safe_p};
-use crate::verdicts::pairs::{NoPairs, Pairs, pair};
+use crate::verdicts::pairs::{NoPairs, Pairs, common_rounds, pair};
 use crate::verdicts::stability;
 use crate::verdicts::stopping::{FEWEST_UNITS, Schedule};
-use crate::verdicts::summary::{Series, counted, level, series};
+use crate::verdicts::summary::{Series, disturbed, keep_counted, level, series};
 use crate::verdicts::verdict::Margin;
 
 /// The margin where none is stated that can be used: ln 1.02.
@@ -102,12 +102,14 @@ impl<'a> Judge<'a> {
         let case_at = places(cases.iter().map(|case| case.id.as_str()));
         let target_at = places(targets.iter().map(|target| target.name.as_str()));
         let mut trials = vec![vec![Vec::new(); targets.len()]; cases.len()];
-        for trial in counted(progress.trials, progress.repeated, wanted) {
+        let disturbed = disturbed(progress.repeated);
+        for trial in progress.trials.iter().filter(|trial| wanted(trial)) {
             let case = case_at.get(trial.case.as_str());
             if let (Some(case), Some(target)) = (case, target_at.get(trial.target.as_str())) {
                 trials[*case][*target].push(trial);
             }
         }
+        trials.iter_mut().flatten().for_each(|of_cell| keep_counted(of_cell, &disturbed));
         let role = |role| progress.plan.targets.iter().position(|target| target.role == role);
         let baseline = role(Role::Baseline);
         let is_control = |target: &usize| {
@@ -135,17 +137,31 @@ impl<'a> Judge<'a> {
 
     /// Judges the pairs of a cell; the schedule is the one by which it was judged.
     fn judge(&mut self, pairs: &Pairs, target: usize, margin: Margin) -> Option<(Judgement, Schedule)> {
-        let judgement = judge(pairs, &self.schedule, margin, &mut self.nulls)?;
         let reached = pairs.reached;
         // Time may be up in the middle of a round. A cell that a look decided in the last one may have left at it.
         let to_the_end = self.ended_after.is_some_and(|rounds| reached.saturating_add(1) >= rounds);
-        let corrected = self.progress.plan.targets[target].role != Role::Control;
-        let safe_p = corrected.then(|| safe_p(self.progress.plan));
-        if !to_the_end || (self.schedule.is_look(reached) && may_leave(&judgement, safe_p)) {
-            return Some((judgement, self.schedule.clone()));
+        if !to_the_end || self.schedule.is_look(reached) {
+            let judgement = judge(pairs, &self.schedule, margin, &mut self.nulls)?;
+            let corrected = self.progress.plan.targets[target].role != Role::Control;
+            let safe_p = corrected.then(|| safe_p(self.progress.plan));
+            if !to_the_end || may_leave(&judgement, safe_p) {
+                return Some((judgement, self.schedule.clone()));
+            }
         }
         let schedule = self.schedule.over();
         Some((judge(pairs, &schedule, margin, &mut self.nulls)?, schedule))
+    }
+
+    /// Trials of two environments in the same round of the same case.
+    fn trials_by_round(&self, first: usize, second: usize) -> impl Iterator<Item = (&'a Trial, &'a Trial)> {
+        let cases = self.trials.iter();
+        cases.flat_map(move |targets| {
+            let mut of_first = targets[first].iter().copied().peekable();
+            targets[second].iter().copied().filter_map(move |second| {
+                while of_first.next_if(|trial| trial.round < second.round).is_some() {}
+                of_first.peek().filter(|trial| trial.round == second.round).map(|trial| (*trial, second))
+            })
+        })
     }
 
     /// The trials of an environment that count, of one case.
@@ -284,7 +300,7 @@ impl<'a> Judge<'a> {
             return not_comparable("no round within the plan".into(), level);
         };
         let beyond = if metric_at == 0 { self.beyond(&pairs, &judgement, &schedule) } else { Vec::new() };
-        let total = ratio_of_means(&judgement.units_of(&pairs).costs_before(u32::MAX));
+        let total = judgement.total;
         let mut comparison = Comparison {
             rounds: pairs.pairs.len() as u32,
             total: total.map(ratio_in_total),
@@ -417,11 +433,8 @@ fn stalls(pairs: &Pairs, judgement: &Judgement, total: RatioOfMeans) -> Option<W
 
 /// Median over paired rounds of environment minus baseline, in the metric's unit.
 fn difference(baseline: &Series, target: &Series) -> f64 {
-    let known: BTreeMap<u32, f64> = baseline.values.iter().map(|v| (v.round, v.value)).collect();
-    let minus = |of_target: &crate::verdicts::summary::RoundValue| {
-        Some(of_target.value - known.get(&of_target.round)?)
-    };
-    median(&sorted(&target.values.iter().filter_map(minus).collect::<Vec<_>>()))
+    let minus = common_rounds(baseline, target).map(|(baseline, target)| target.value - baseline.value);
+    median(&sorted(&minus.collect::<Vec<_>>()))
 }
 
 /// Doubts about environments as a whole: clocks, emulation, shared starts; and the canary ratios that rows need.
@@ -432,7 +445,6 @@ pub(crate) fn target_warnings(judge: &Judge<'_>) -> (Vec<(usize, Warning)>, BTre
         let cases = 0..judge.progress.plan.cases.len();
         cases.flat_map(|case| judge.trials(case, target)).copied().collect()
     };
-    let of_baseline = judge.baseline.map(of_target).unwrap_or_default();
     for target in (0..targets).filter(|target| judge.progress.plan.targets[*target].role != Role::Planted) {
         let trials = of_target(target);
         let facts = judge.facts(target);
@@ -452,7 +464,8 @@ pub(crate) fn target_warnings(judge: &Judge<'_>) -> (Vec<(usize, Warning)>, BTre
             warnings.push((target, astray));
         }
         if Some(target) != judge.baseline
-            && let Some(ratio) = stability::canary_outside(&of_baseline, &trials, MARGIN)
+            && let Some(baseline) = judge.baseline
+            && let Some(ratio) = stability::canary_outside(judge.trials_by_round(baseline, target), MARGIN)
         {
             warnings.push((target, Warning::CanaryOutside { ratio }));
             canaries.insert(target, ratio);

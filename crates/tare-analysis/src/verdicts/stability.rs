@@ -1,7 +1,5 @@
 //! Doubts about a comparison: skewed tails, starts that rounds share, a canary that differs, clocks that disagree.
 
-use std::collections::BTreeMap;
-
 use tare_data::generator::Generator;
 use tare_data::session::Trial;
 
@@ -85,14 +83,13 @@ fn intraclass_correlation(groups: &[Vec<f64>]) -> Option<f64> {
 
 /// How many times as long the canary took in the environment as in the baseline, over trials of the same case and round;
 /// none when the two do not differ by more than the margin, or there are too few trials.
-pub(crate) fn canary_outside(baseline: &[&Trial], target: &[&Trial], margin: f64) -> Option<f64> {
+pub(crate) fn canary_outside<'a>(
+    by_round: impl Iterator<Item = (&'a Trial, &'a Trial)>,
+    margin: f64,
+) -> Option<f64> {
     let canary = |trial: &Trial| trial.inside.canary_ns.filter(|ns| *ns > 0).map(|ns| (ns as f64).ln());
-    let of_baseline: BTreeMap<(&str, u32), f64> =
-        baseline.iter().filter_map(|t| Some(((t.case.as_str(), t.round), canary(t)?))).collect();
-    let d: Vec<f64> = target
-        .iter()
-        .filter_map(|t| Some(canary(t)? - of_baseline.get(&(t.case.as_str(), t.round))?))
-        .collect();
+    let d: Vec<f64> =
+        by_round.filter_map(|(baseline, target)| Some(canary(target)? - canary(baseline)?)).collect();
     outside(&sorted(&d), margin).map(f64::exp)
 }
 

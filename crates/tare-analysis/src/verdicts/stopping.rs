@@ -187,8 +187,8 @@ impl Look {
         let p = |p: f64| (p * ALPHA / alpha).min(1.0);
         let ranks = (signed_ranks::interval(units, null, alpha), p(signed_ranks::p_value(units, null)));
         let signs = (sign_test::interval(units, alpha), p(sign_test::p_value(units)));
-        (self.ranks, self.ranks_p) = together((self.ranks, self.ranks_p), ranks, hodges_lehmann(units));
-        (self.signs, self.signs_p) = together((self.signs, self.signs_p), signs, median(units));
+        (self.ranks, self.ranks_p) = together((self.ranks, self.ranks_p), ranks, || hodges_lehmann(units));
+        (self.signs, self.signs_p) = together((self.signs, self.signs_p), signs, || median(units));
     }
 }
 
@@ -196,9 +196,10 @@ impl Look {
 ///
 /// All hold the truth at once unless one of them has missed it. Where they leave no room for the estimate, one of them
 /// seems to have; the last, which has seen the most, is then shown alone. It holds the truth as often.
-fn together(so_far: (Interval, f64), look: (Interval, f64), estimate: f64) -> (Interval, f64) {
+fn together(so_far: (Interval, f64), look: (Interval, f64), estimate: impl Fn() -> f64) -> (Interval, f64) {
     let both = so_far.0.intersection(look.0);
-    if both.holds(estimate) { (both, so_far.1.min(look.1)) } else { look }
+    // A look's own interval holds its estimate.
+    if both == look.0 || both.holds(estimate()) { (both, so_far.1.min(look.1)) } else { look }
 }
 
 #[cfg(test)]
@@ -285,9 +286,9 @@ mod tests {
     fn looks_that_leave_no_room_for_the_estimate_are_forgotten() {
         let interval = |low, high| Interval { low, high };
         let early = (interval(-0.3, -0.1), 0.01);
-        assert_eq!(together(early, (interval(-0.4, -0.05), 0.02), -0.2), (interval(-0.3, -0.1), 0.01));
-        assert_eq!(together(early, (interval(-0.2, 0.3), 0.4), 0.05), (interval(-0.2, 0.3), 0.4));
-        assert_eq!(together(early, (interval(0.1, 0.3), 0.03), 0.2), (interval(0.1, 0.3), 0.03));
+        assert_eq!(together(early, (interval(-0.4, -0.05), 0.02), || -0.2), (interval(-0.3, -0.1), 0.01));
+        assert_eq!(together(early, (interval(-0.2, 0.3), 0.4), || 0.05), (interval(-0.2, 0.3), 0.4));
+        assert_eq!(together(early, (interval(0.1, 0.3), 0.03), || 0.2), (interval(0.1, 0.3), 0.03));
     }
 
     #[test]

@@ -316,6 +316,22 @@ pub fn series(trials: &[&Trial], metrics: &[Metric]) -> Vec<Series> {
     all
 }
 
+/// Case, round and attempt of what was run again.
+pub(crate) fn disturbed(repeated: &[RepeatedRound]) -> HashSet<(&str, u32, u32)> {
+    repeated.iter().map(|r| (r.case.as_str(), r.round, r.attempt)).collect()
+}
+
+/// Of the trials of one case in one environment those that count, one a round, in order of rounds: see [`counted`].
+pub(crate) fn keep_counted(trials: &mut Vec<&Trial>, disturbed: &HashSet<(&str, u32, u32)>) {
+    if !disturbed.is_empty() {
+        trials.retain(|t| !disturbed.contains(&(t.case.as_str(), t.round, t.attempt)));
+    }
+    trials.sort_by_key(|t| (t.round, t.attempt));
+    trials.reverse();
+    trials.dedup_by_key(|t| t.round);
+    trials.reverse();
+}
+
 /// The trials that count, one for each case, environment and round: repeated attempts do not; of several that do, the last.
 /// Those that are wanted, in order of case, environment, round.
 pub fn counted<'a>(
@@ -323,8 +339,7 @@ pub fn counted<'a>(
     repeated: &[RepeatedRound],
     wanted: impl Fn(&Trial) -> bool,
 ) -> Vec<&'a Trial> {
-    let disturbed: HashSet<(&str, u32, u32)> =
-        repeated.iter().map(|r| (r.case.as_str(), r.round, r.attempt)).collect();
+    let disturbed = disturbed(repeated);
     let counts = |t: &&Trial| wanted(t) && !disturbed.contains(&(t.case.as_str(), t.round, t.attempt));
     let mut counted: Vec<&Trial> = trials.iter().filter(counts).collect();
     let name = |t: &'a Trial| (t.case.as_str(), t.target.as_str(), t.round);
