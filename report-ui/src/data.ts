@@ -20,6 +20,8 @@ export interface Needed { kind: "rounds" | "starts" | "less_noise"; count: numbe
 
 export interface Comparison {
   estimate: Figure; low: Figure; high: Figure; sign_low: Figure; sign_high: Figure;
+  /** Of mean costs; null of further metrics and where only typical values are known. */
+  total: { ratio: Figure; low: Figure; high: Figure } | null;
   leading: "hodges_lehmann" | "sign"; p: Figure; rounds: number;
   decided_at: number | null; needed: Needed | null; smallest: { differs: Figure; slower: Figure } | null; difference: Figure;
   starts: { starts: number; between: Figure; design_effect: Figure } | null;

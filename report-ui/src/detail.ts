@@ -72,6 +72,7 @@ function figures(page: Page, row: Row, cell: Cell): HTMLElement {
     const method = c.leading === "sign" ? "signs" : "Hodges-Lehmann";
     lines.push(["difference", difference(c.difference, row)]);
     lines.push([`slowdown (${method})`, `${ratio(c.estimate)} ${interval(c.low, c.high, c.estimate)}`]);
+    if (c.total !== null) lines.push(["mean cost", `${ratio(c.total.ratio)} ${interval(c.total.low, c.total.high, c.total.ratio)}`]);
     if (c.leading !== "sign") lines.push(["interval (signs)", interval(c.sign_low, c.sign_high, c.estimate)]);
     lines.push(["p (no difference)", c.p === null ? "?" : c.p < 0.001 ? "below 0.001" : c.p.toFixed(3)]);
     if (row.margin !== null) lines.push(["margin", `±${percent(row.margin - 1)}`]);

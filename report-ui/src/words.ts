@@ -3,7 +3,7 @@ import type { Cell, Comparison, Figure, Row, Verdict } from "./data";
 import { counted, figure, interval, percent, ratio } from "./number";
 
 /** A verdict as a reader sees it: what has no comparison was either measured, and must not be compared, or not measured. */
-export type Shown = Exclude<Verdict, "missing"> | "not_comparable" | "not_measured";
+export type Shown = Exclude<Verdict, "missing"> | "typically_same" | "not_comparable" | "not_measured";
 
 /** In the order in which bars and lists show them: the slowest first, what is not known last. */
 export const VERDICTS: Record<Shown, { sign: string; word: string; meaning: string }> = {
@@ -11,6 +11,7 @@ export const VERDICTS: Record<Shown, { sign: string; word: string; meaning: stri
   slower_unclear: { sign: "△", word: "slower (size unclear)", meaning: "the direction is known, the size is not" },
   slower_unconfirmed: { sign: "▵", word: "slower, unconfirmed", meaning: "seen in these rounds or starts; may be chance" },
   slightly_slower: { sign: "▴", word: "slightly slower", meaning: "a real difference inside the margin" },
+  typically_same: { sign: "≈", word: "typically the same", meaning: "but some rounds take much longer" },
   same: { sign: "=", word: "same", meaning: "shown to be within the margin" },
   slightly_faster: { sign: "▾", word: "slightly faster", meaning: "a real difference inside the margin" },
   faster_unconfirmed: { sign: "▿", word: "faster, unconfirmed", meaning: "seen in these rounds or starts; may be chance" },
@@ -68,8 +69,17 @@ const FEWEST_STARTS = 8;
 /** Kinds of missing whose value was measured: it stands in the cell, and no comparison does. */
 const MEASURED = ["not_comparable", "no_baseline"];
 
-export const shown = ({ verdict, missing }: Cell): Shown =>
-  verdict !== "missing" ? verdict : MEASURED.includes(missing?.kind ?? "") ? "not_comparable" : "not_measured";
+/** Verdicts on a typical cost within the margin that mean costs do not bear out. */
+const UNDECIDED_IN_TOTAL: Verdict[] = ["inconclusive", "slower_unclear", "faster_unclear"];
+
+const stalls = ({ verdict, comparison }: Cell): boolean =>
+  UNDECIDED_IN_TOTAL.includes(verdict) && (comparison?.warnings.some(({ kind }) => kind === "stalls") ?? false);
+
+export function shown(cell: Cell): Shown {
+  const { verdict, missing } = cell;
+  if (verdict !== "missing") return stalls(cell) ? "typically_same" : verdict;
+  return MEASURED.includes(missing?.kind ?? "") ? "not_comparable" : "not_measured";
+}
 
 /** Why a cell has no comparison, in full. */
 export function reason({ missing }: Cell): string {

@@ -84,7 +84,9 @@ fn compared(comparison: &Comparison, unit: Unit, warnings: &CellWarnings, notes:
     let value = Figure::plain(comparison.level.median, unit).text();
     let interval = literal(&words::interval(comparison));
     let marks = warnings.marks(comparison, notes).join("·");
-    format!("{head}<br><sub>{value} {interval}</sub>{marks}")
+    let mean = words::mean_where_it_differs(comparison);
+    let mean = mean.map(|mean| format!("<br>mean {}", literal(&mean))).unwrap_or_default();
+    format!("{head}<br><sub>{value} {interval}{mean}</sub>{marks}")
 }
 
 fn missing(missing: &Missing, unit: Unit, notes: &mut Notes) -> String {

@@ -91,8 +91,9 @@ fn capitalised(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use tare_analysis::findings::{Missing, Verdict};
+    use tare_analysis::findings::{Missing, Total, Verdict};
     use tare_data::failure::{Failure, FailureKind};
+    use tare_data::warning::Warning;
 
     use super::*;
     use crate::specimen;
@@ -142,6 +143,28 @@ mod tests {
         assert_eq!(
             text,
             "slower (may be chance†): processes 1.20x. Same: CPU, system calls, processes (1 of 2), IPC, files, \
+             network."
+        );
+    }
+
+    #[test]
+    fn what_stalls_is_not_the_same() {
+        let text = line(|findings| {
+            (0..7).for_each(|row| set(findings, row, 1.0));
+            let Cell::Compared(cell) = &mut findings.rows[2].cells[1] else { panic!("it is compared") };
+            cell.verdict = Verdict::Inconclusive;
+            cell.total = Some(Total { ratio: 1.3, low: 1.1, high: 1.6 });
+            cell.warnings = vec![Warning::Stalls { one_in: 10, factor: 4.0 }];
+            assert_eq!(words::verdict(cell), "typically the same");
+            assert_eq!(words::mean_where_it_differs(cell).as_deref(), Some("1.30x [1.10, 1.60]"));
+            assert_eq!(
+                cell.warnings[0].words(),
+                "typically the same, but one round in 10 takes 4.0 times as long"
+            );
+        });
+        assert_eq!(
+            text,
+            "typically the same: processes (1 of 2). Same: CPU, system calls, processes (1 of 2), IPC, files, \
              network."
         );
     }

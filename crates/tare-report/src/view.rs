@@ -125,9 +125,10 @@ pub(crate) fn legend(session: &Session, rows: &[&Row]) -> Vec<String> {
     let occurs = |standing: &Standing| cells.iter().any(|cell| Standing::of_comparison(cell) == *standing);
     let margin = margins(&session.plan.cases);
     use Standing::*;
-    let meanings: [(&[Standing], String); 6] = [
+    let meanings: [(&[Standing], String); 7] = [
         (&[Slower, MaybeSlower, Faster, MaybeFaster], format!("by more than {margin}")),
         (&[SlightlySlower, SlightlyFaster], format!("a real difference within ±{margin}")),
+        (&[TypicallySame], "but some rounds take much longer".into()),
         (&[Same], format!("within ±{margin}")),
         (&[SlowerUnclear, FasterUnclear], format!("more rounds would show whether by more than {margin}")),
         (&[SlowerInFewStarts, FasterInFewStarts], "other starts may differ: more starts are needed".into()),

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use serde_json::Value;
-use tare_analysis::findings::{Cell, Comparison, Family, Missing, Needed, Verdict};
+use tare_analysis::findings::{Cell, Comparison, Family, Missing, Needed, Total, Verdict};
 use tare_analysis::verdicts::judge::FEWEST_STARTS;
 use tare_data::failure::FailureKind;
 use tare_data::session::Ending;
@@ -26,6 +26,7 @@ pub enum Standing {
     FasterInFewStarts,
     MaybeFaster,
     SlightlyFaster,
+    TypicallySame,
     Same,
     Inconclusive,
     NotComparable,
@@ -44,8 +45,14 @@ impl Standing {
 
     /// Of a comparison.
     pub(crate) fn of_comparison(comparison: &Comparison) -> Standing {
+        let stalls = comparison.warnings.iter().any(|warning| matches!(warning, Warning::Stalls { .. }));
         let few_starts = comparison.starts.is_some_and(|shared| (shared.starts as usize) < FEWEST_STARTS);
-        Standing::of_verdict(comparison.verdict, few_starts)
+        match Standing::of_verdict(comparison.verdict, few_starts) {
+            Standing::SlowerUnclear | Standing::FasterUnclear | Standing::Inconclusive if stalls => {
+                Standing::TypicallySame
+            }
+            standing => standing,
+        }
     }
 
     /// Of a verdict, where the starts behind it are few or not.
@@ -85,6 +92,7 @@ impl Standing {
             Standing::FasterUnclear => "faster (size unclear)",
             Standing::FasterInFewStarts => "faster in few starts",
             Standing::SlightlyFaster => "slightly faster",
+            Standing::TypicallySame => "typically the same",
             Standing::Same => "same",
             Standing::Inconclusive => "inconclusive",
             Standing::NotComparable => "not comparable",
@@ -132,6 +140,14 @@ pub fn verdict(comparison: &Comparison) -> String {
         }
         _ => word.into(),
     }
+}
+
+/// The ratio of mean costs, where that of typical costs is not within its interval: `1.30x [1.12, 1.62]`.
+pub fn mean_where_it_differs(comparison: &Comparison) -> Option<String> {
+    let Total { ratio: mean, low, high } = comparison.total?;
+    let differs = !(low..=high).contains(&comparison.ratio)
+        || Standing::of_comparison(comparison) == Standing::TypicallySame;
+    differs.then(|| format!("{} {}", ratio(mean), ratio_interval(low, high, mean)))
 }
 
 /// The interval of the factor that the verdict states, or of the slowdown where it states none.

@@ -61,9 +61,9 @@ fn intervals_hold_the_mean_and_a_further_session_whatever_lies_between_sessions(
 }
 
 fn costing(ratio: f64, started: &str) -> Session {
-    let mut session = session(&["gvisor"], vec![timed("sys.getppid"), timed("net.rr")], 40);
+    let mut session = session(&["gvisor"], vec![timed("sys.getppid"), timed("net.rr")], 90);
     session.header.started = started.into();
-    run(&mut session, 40, |case, target, round| {
+    run(&mut session, 90, |case, target, round| {
         let ratio = if (target, case) == ("gvisor", "sys.getppid") { ratio } else { 1.0 };
         Outcome::Time(100.0 * ratio * jitter(&format!("{target} {started}"), round))
     });

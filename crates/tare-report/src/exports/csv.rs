@@ -1,6 +1,6 @@
 //! The findings as CSV: one line for each cell, for spreadsheets and data frames.
 
-use tare_analysis::findings::{Cell, Findings, Level, Missing, Row};
+use tare_analysis::findings::{Cell, Comparison, Findings, Level, Missing, Row};
 use tare_analysis::verdicts::verdict::names_direction;
 use tare_data::session::Session;
 
@@ -15,7 +15,7 @@ pub(crate) static EXPORT: Export = Export {
     render: |Source { session, findings, .. }| render(session, findings).into_bytes(),
 };
 
-const HEAD: [&str; 22] = [
+const HEAD: [&str; 25] = [
     "study",
     "started",
     "case",
@@ -31,6 +31,9 @@ const HEAD: [&str; 22] = [
     "ratio",
     "ratio_low",
     "ratio_high",
+    "mean_ratio",
+    "mean_ratio_low",
+    "mean_ratio_high",
     "p",
     "coloured",
     "rounds",
@@ -47,7 +50,7 @@ pub fn render(session: &Session, findings: &Findings) -> String {
     let lines = findings.rows.iter().flat_map(|row| {
         let baseline = (&findings.baseline, baseline(row.baseline.as_ref()));
         let subjects = findings.subjects.iter().zip(row.cells.iter().map(cell_fields));
-        let line = |(target, own): (&String, [String; 11])| {
+        let line = |(target, own): (&String, [String; 14])| {
             shared(session, row).into_iter().chain([text(target)]).chain(own).collect::<Vec<_>>()
         };
         [baseline].into_iter().chain(subjects).map(line).collect::<Vec<_>>()
@@ -79,22 +82,22 @@ fn shared(session: &Session, row: &Row) -> [String; 10] {
     ]
 }
 
-fn baseline(level: Option<&Level>) -> [String; 11] {
+fn baseline(level: Option<&Level>) -> [String; 14] {
     let verdict = if level.is_some() { "baseline" } else { "missing" };
-    fields(verdict, [None; 4], None, level.map(|l| l.rounds), level, "")
+    fields(verdict, [None; 7], None, level.map(|l| l.rounds), level, "")
 }
 
-fn cell_fields(cell: &Cell) -> [String; 11] {
+fn cell_fields(cell: &Cell) -> [String; 14] {
     match cell {
         Cell::Compared(c) => fields(
             &words::machine_name(&c.verdict),
-            [Some(c.ratio), Some(c.low), Some(c.high), Some(c.p)],
+            ratios(c),
             Some(names_direction(c.verdict)),
             Some(c.rounds),
             Some(&c.level),
             "",
         ),
-        Cell::Observed(level) => fields("observed", [None; 4], None, Some(level.rounds), Some(level), ""),
+        Cell::Observed(level) => fields("observed", [None; 7], None, Some(level.rounds), Some(level), ""),
         Cell::Missing(missing) => {
             let level = super::export::level_of(cell);
             let reason = match missing {
@@ -102,25 +105,36 @@ fn cell_fields(cell: &Cell) -> [String; 11] {
                 Missing::NotComparable { reason, .. } => reason.as_str(),
                 Missing::NotReached | Missing::NoBaseline(_) => "",
             };
-            fields(&words::missing_name(missing), [None; 4], None, level.map(|l| l.rounds), level, reason)
+            fields(&words::missing_name(missing), [None; 7], None, level.map(|l| l.rounds), level, reason)
         }
     }
 }
 
+/// The typical ratio and that of mean costs with their intervals, and p.
+fn ratios(comparison: &Comparison) -> [Option<f64>; 7] {
+    let Comparison { ratio, low, high, p, total, .. } = *comparison;
+    let [mean, mean_low, mean_high] =
+        total.map_or([None; 3], |total| [total.ratio, total.low, total.high].map(Some));
+    [Some(ratio), Some(low), Some(high), mean, mean_low, mean_high, Some(p)]
+}
+
 fn fields(
     verdict: &str,
-    ratios: [Option<f64>; 4],
+    ratios: [Option<f64>; 7],
     coloured: Option<bool>,
     rounds: Option<u32>,
     level: Option<&Level>,
     reason: &str,
-) -> [String; 11] {
-    let [ratio, low, high, p] = ratios.map(number);
+) -> [String; 14] {
+    let [ratio, low, high, mean, mean_low, mean_high, p] = ratios.map(number);
     [
         verdict.to_owned(),
         ratio,
         low,
         high,
+        mean,
+        mean_low,
+        mean_high,
         p,
         coloured.map(|c| c.to_string()).unwrap_or_default(),
         rounds.map(|r| r.to_string()).unwrap_or_default(),

@@ -63,10 +63,10 @@ impl<'a> Page<'a> {
         let rounds = rounds(&mut report);
         // Of the baseline against itself the page shows the comparison; the document has its rounds.
         report.rows.iter_mut().filter_map(Row::control_level).for_each(|level| level.values = &[]);
-        // Of further metrics the document has what they could have shown.
+        // Of further metrics the document has what they could have shown, and their mean costs.
         let further = report.rows.iter_mut().filter(|row| !row.headline);
         let comparisons = further.flat_map(|row| &mut row.cells).filter_map(|cell| cell.comparison.as_mut());
-        comparisons.for_each(|comparison| comparison.smallest = None);
+        comparisons.for_each(|comparison| (comparison.smallest, comparison.total) = (None, None));
         Page {
             beside: options.beside.map(|found| BesideRows::of(found, &report)),
             rounds,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use tare_analysis::findings::{Family, Leading, PlantedCost, SharedStarts, Smallest};
+use tare_analysis::findings::{Family, Leading, PlantedCost, SharedStarts, Smallest, Total};
 use tare_analysis::published::Beside;
 use tare_data::facts::Facts;
 use tare_data::failure::FailureKind;
@@ -193,6 +193,8 @@ pub struct Comparison<'a> {
     /// 95 % interval of the estimate, by the method that `leading` names; 0 and null with too few rounds for one.
     pub low: f64,
     pub high: f64,
+    /// The ratio of mean costs, in which every stall counts; null where only typical values are known, as of quantiles.
+    pub total: Option<Total>,
     /// The interval by signs, for comparison.
     pub sign_low: f64,
     pub sign_high: f64,

@@ -155,6 +155,7 @@ fn comparison(found: &findings::Comparison) -> Comparison<'_> {
         estimate: found.ratio,
         low: found.low,
         high: found.high,
+        total: found.total,
         sign_low: found.sign_low,
         sign_high: found.sign_high,
         leading: found.leading,

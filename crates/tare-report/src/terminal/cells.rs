@@ -28,7 +28,9 @@ fn verdict_style(comparison: &Comparison) -> Style {
     match Standing::of_comparison(comparison) {
         Standing::Slower => colour(AnsiColor::Red).bold(),
         Standing::Faster => colour(AnsiColor::Cyan).bold(),
-        Standing::SlowerUnclear | Standing::FasterUnclear => colour(AnsiColor::Yellow),
+        Standing::SlowerUnclear | Standing::FasterUnclear | Standing::TypicallySame => {
+            colour(AnsiColor::Yellow)
+        }
         Standing::Inconclusive => quiet(),
         _ => Style::new(),
     }
@@ -123,6 +125,8 @@ impl CellMaker<'_> {
         ];
         cell.extend(below.map(|marks| Part::Words(span(marks.join(" "), Style::new()))));
         if self.wide {
+            let mean = words::mean_where_it_differs(comparison);
+            cell.extend(mean.map(|mean| Part::Words(span(format!("mean{GLUE}{mean}"), quiet()))));
             cell.push(one(span(rounds(&comparison.level), quiet())));
             let found = comparison.smallest.map(|smallest| percent((smallest.differs - 1.0).abs()));
             cell.extend(found.map(|share| {
