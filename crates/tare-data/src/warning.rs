@@ -74,11 +74,7 @@ impl Warning {
             Warning::Stalls { one_in, factor } => {
                 format!("typically the same, but one round in {one_in} takes {factor:.1} times as long")
             }
-            Warning::Modal { groups } => {
-                let of_group = |group: &Group| format!("{:.2}x in {:.0} %", group.ratio, 100.0 * group.share);
-                let each: Vec<String> = groups.iter().map(of_group).collect();
-                format!("rounds fall into {} groups: {}", groups.len(), each.join(", "))
-            }
+            Warning::Modal { groups } => fallen_into(groups),
             Warning::RoundsAlike { rounds, blocks } => {
                 let blocks = counted(u64::from(*blocks), "block");
                 format!("rounds that follow each other are alike: judged by {blocks} of {rounds} rounds")
@@ -171,6 +167,12 @@ impl Warning {
             }
         }
     }
+}
+
+fn fallen_into(groups: &[Group]) -> String {
+    let of_group = |group: &Group| format!("{:.2}x in {:.0} %", group.ratio, 100.0 * group.share);
+    let each: Vec<String> = groups.iter().map(of_group).collect();
+    format!("rounds fall into {} groups: {}", groups.len(), each.join(", "))
 }
 
 /// How many lines are damaged, and which trials are left out with them.

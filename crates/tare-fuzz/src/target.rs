@@ -13,6 +13,6 @@ pub struct Target {
 }
 
 /// A message without its numbers: the same answer about another line is not a new one.
-pub fn without_numbers(message: &str) -> String {
+pub(crate) fn without_numbers(message: &str) -> String {
     message.chars().filter(|c| !c.is_ascii_digit()).take(60).collect()
 }

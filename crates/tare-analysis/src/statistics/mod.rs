@@ -5,7 +5,7 @@ pub mod modes;
 pub(crate) mod multiplicity;
 pub(crate) mod normal;
 pub mod ratio_of_means;
-pub mod serial;
+pub(crate) mod serial;
 pub mod sign_test;
 pub mod signed_ranks;
 pub mod spread;

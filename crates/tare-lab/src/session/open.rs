@@ -149,3 +149,45 @@ fn subject_cells(plan: &Plan) -> Vec<CellIndex> {
     };
     (0..plan.cases.len()).flat_map(of_case).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use tare_data::session::{PlannedCase, Target};
+
+    use super::*;
+
+    fn plan() -> Plan {
+        let target = |name: &str, role| Target { name: name.into(), specification: name.into(), role };
+        let amount = serde_json::json!({ "operations": { "batch": 1, "batches": 2 } });
+        let case = serde_json::json!({
+            "id": "null", "case": { "probe": "null", "parameters": {}, "place": null, "peer": null }, "label": "",
+            "metrics": [], "definition": "", "amount": amount, "margin": 0.02, "missing": {},
+        });
+        let case: PlannedCase = serde_json::from_value(case).unwrap();
+        let targets = [("native", Role::Baseline), ("a", Role::Subject), ("b", Role::Subject)];
+        Plan {
+            study: "test".into(),
+            seed: 0,
+            rounds: 100,
+            looks: vec![12, 100],
+            budget_s: None,
+            until_decided: false,
+            planted: None,
+            control_every: 1,
+            targets: targets.map(|(name, role)| target(name, role)).into(),
+            cases: vec![case],
+        }
+    }
+
+    #[test]
+    fn what_is_hopeless_waits_as_long_as_anything_else_is_open() {
+        let (plan, [a, b]) = (plan(), [1, 2].map(|target| CellIndex { case: 0, target }));
+        let mut open = Open { hopeless: [a].into(), ..Open::default() };
+        assert_eq!(open.targets(&plan, 0, 30), [0, 2], "a waits for b");
+        open.decided.insert(b);
+        open.only_hopeless = true;
+        assert_eq!(open.targets(&plan, 0, 31), [0, 1], "b is decided");
+        open.decided.insert(a);
+        assert!(open.cases(&plan, 32).is_empty(), "nothing is open");
+    }
+}

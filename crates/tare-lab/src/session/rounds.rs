@@ -458,8 +458,8 @@ impl<'a> Rounds<'a> {
         let left_s = self.left_s();
         let Rounds { open, session, pilot, targets, resumed, .. } = self;
         let reachable = |cell: CellIndex| match (session.plan.until_decided, left_s) {
-            // What ten times as many rounds do not decide, no session will.
-            (true, _) => (rounds >= FEWEST_UNTIL_DECIDED).then(|| rounds.saturating_mul(10)),
+            // What five times as many rounds would most likely not decide is left undecided.
+            (true, _) => (rounds >= FEWEST_UNTIL_DECIDED).then(|| rounds.saturating_mul(5)),
             // What a session gave up before it was resumed, its new time may decide.
             (false, Some(left_s)) if rounds >= resumed.round => {
                 let start_s = |target: usize| targets[target].start.s;

@@ -87,7 +87,6 @@ pub static PROBE: Probe = Probe {
 mod tests {
     use super::super::tests::{request, run};
     use super::*;
-    use crate::harness::trial::broken;
 
     #[test]
     fn requests_of_any_size_are_answered_on_a_connection_each() {
@@ -100,6 +99,9 @@ mod tests {
     #[test]
     fn a_parameter_that_is_no_placement_is_refused() {
         let failure = run(&request(&PROBE, &[("pin", "both")])).unwrap_err();
-        assert_eq!(failure, broken("parameter pin=both", "is not one of none, same, cross"));
+        assert_eq!(
+            failure,
+            Failure::new(FailureKind::Broken, "parameter pin=both is not one of none, same, cross")
+        );
     }
 }

@@ -60,7 +60,7 @@ pub fn raced(session: Session, seed: u64, side: impl Fn(&str, usize) -> Side) ->
     raced_for(rounds, session, seed, side)
 }
 
-/// A session that has time for so many rounds.
+/// A session that has time for a number of rounds.
 pub fn raced_for(
     rounds: u32,
     mut session: Session,

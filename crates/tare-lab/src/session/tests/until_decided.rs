@@ -21,7 +21,7 @@ fn quick(ratios: &[f64]) -> FakeArena {
 #[test]
 fn it_ends_when_all_is_decided() {
     let folder = tempfile::tempdir().unwrap();
-    let mut arena = quick(&[1.0, 1.0, 1.3, 1.0, 1.027]);
+    let mut arena = quick(&[1.0, 1.0, 1.6, 1.0, 1.027]);
     let (record, ending) = planned(&mut arena, folder.path(), until_decided(3));
     assert_eq!(ending, Ending::Complete);
     let [slower, same, close] = verdicts(&findings(&record))[..] else { panic!() };
