@@ -11,7 +11,7 @@ interface Check { name: string; value: string; about: string; doubtful: boolean;
 const MOST_LINES = 200;
 
 export function checks(page: Page): HTMLElement {
-  const all = [control(page), smallestEffects(page), interference(page), starts(page), warnings(page)].filter((check) => check !== null);
+  const all = [control(page), planted(page), smallestEffects(page), interference(page), starts(page), warnings(page)].filter((check) => check !== null);
   const panels = all.map((check, i) => h("div", { class: "behind", id: `check-${i}`, hidden: true }, check.behind()));
   const buttons = all.map((check, i) => h("button", {
     type: "button", class: `check${check.doubtful ? " doubtful" : ""}`, "aria-expanded": "false", "aria-controls": `check-${i}`, click: () => toggle(i),
@@ -43,6 +43,20 @@ function control({ report }: Page): Check | null {
         return [label, found === null ? "" : ratio(found.estimate), found === null ? "" : interval(found.low, found.high, found.estimate), headline(cell, row)];
       })),
     ],
+  };
+}
+
+/** A cost of known size that the session put into a hidden copy of the baseline. */
+function planted({ report }: Page): Check | null {
+  const { planted: cost } = report.certificate;
+  if (cost === null) return null;
+  const share = percent(cost.share);
+  return {
+    name: "Planted cost", value: cost.found ? `${share} found` : `${share} not found`, about: "a known difference", doubtful: !cost.found,
+    behind: () => [h("p", {}, `A hidden copy of ${report.baseline} worked ${share} longer in one case. `
+      + (cost.found ? "The session found it." : `The session did not find it: differences of ${share} may be missed here.`)),
+      list(["Case", "Rounds", "Slowdown", "95 % interval"], [[cost.case, String(cost.rounds), cost.ratio === null ? "" : ratio(cost.ratio),
+        cost.ratio === null ? "" : interval(cost.low, cost.high, cost.ratio)]])],
   };
 }
 

@@ -66,6 +66,7 @@ export interface Report {
   certificate: {
     control_cells: number; control_differing: number; banner: boolean; smallest_effect: Figure;
     decided: number; compared: number; repeated: number;
+    planted: { case: string; share: number; rounds: number; ratio: Figure; low: Figure; high: Figure; found: boolean } | null;
   };
   warnings: { environment: string | null; warning: Warning }[];
   sentences: { environment: string; sentence: string }[];

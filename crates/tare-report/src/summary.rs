@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tare_analysis::findings::{Cell, Family, Findings, Row};
 
 use crate::number::{ratio, ratio_range};
-use crate::text::clean;
+use crate::text::{clean, listed};
 use crate::words::{self, MAY_BE_CHANCE, Standing};
 
 /// Every environment with its line.
@@ -61,8 +61,8 @@ fn clause(standing: Standing, cells: &[(&Row, &Cell)], in_family: &BTreeMap<Fami
         return format!("{head}: {}", sizes.into_iter().map(|(_, text)| text).collect::<Vec<_>>().join(", "));
     }
     let parts = families.iter().map(|(family, cells)| match in_family[family] {
-        all if all == cells.len() => words::family(*family).to_owned(),
-        all => format!("{} ({} of {all})", words::family(*family), cells.len()),
+        all if all == cells.len() => name(*family, cells),
+        all => format!("{} ({} of {all})", name(*family, cells), cells.len()),
     });
     format!("{head}: {}", parts.collect::<Vec<_>>().join(", "))
 }
@@ -74,14 +74,20 @@ fn size(family: Family, cells: &[(&Row, &Cell)]) -> (f64, String) {
         .filter_map(|(row, cell)| Some((words::factor(words::comparison(cell)?), row.label.as_str())))
         .collect();
     factors.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let name = words::family(family);
+    let name = name(family, cells);
     match factors[..] {
-        [] => (0.0, name.to_owned()),
+        [] => (0.0, name),
         [(only, _)] => (only, format!("{name} {}", ratio(only))),
         [(least, _), .., (most, label)] => {
             (most, format!("{name} {} (most: {})", ratio_range(least, most), clean(label)))
         }
     }
+}
+
+/// What a family is called; what belongs to none, like the harness's empty loop and a user's commands, by its own names.
+fn name(family: Family, cells: &[(&Row, &Cell)]) -> String {
+    let labels = || cells.iter().map(|(row, _)| clean(&row.label)).collect::<Vec<_>>();
+    if family == Family::Other { listed(&labels()) } else { words::family(family).to_owned() }
 }
 
 fn capitalised(text: &str) -> String {
