@@ -83,8 +83,8 @@ pub fn deadline(socket: &impl AsFd, longest: Duration) -> Result<(), Failure> {
         .map_err(|e| broken("a deadline on a socket", e))
 }
 
-/// Takes the bounds away again: a wait with one sets a timer in the kernel, some 0.2 µs that netperf's round trips do
-/// not have. A far end that falls silent then ends the trial by the trial's own deadline.
+/// Takes the bounds away again: a wait with one sets a timer in the kernel, which netperf's round trips do not. A far end
+/// that falls silent then ends the trial by the trial's own deadline.
 pub(crate) fn without_deadline(socket: &impl AsFd) -> Result<(), Failure> {
     wait_at_most(socket, Wait::Receive, None)
         .and_then(|()| wait_at_most(socket, Wait::Send, None))
