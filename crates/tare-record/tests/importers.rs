@@ -311,7 +311,7 @@ fn figures_are_read_as_they_were_written_to_the_last_bit() {
     assert_eq!(from_line(to_line(&entry).as_bytes()), Some(entry));
 }
 
-/// Reads and writes at once are neither of tare's reads nor of its writes.
+/// No probe reads and writes at once in these shares.
 #[test]
 fn a_mixed_section_is_not_a_write() {
     let imported = imported("crystaldiskmark-8-mix.txt");

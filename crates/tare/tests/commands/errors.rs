@@ -144,6 +144,18 @@ fn a_condition_that_matches_no_cell_is_refused_for_a_resumed_session_too() {
     assert_eq!(fs::read(program.path("s.tare")).unwrap(), before);
 }
 
+/// An article that was named and stands beside nothing is not passed over in silence.
+#[test]
+fn an_article_beside_no_row_is_named() {
+    let program = Program::new();
+    let record = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/sessions/container-gvisor.tare");
+    let said = program.run(&["report", record, "--published", "mynavi-wsl-filesystems"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let note = "note: no row of this session measures what mynavi-wsl-filesystems did; \
+                'tare run --like mynavi-wsl-filesystems' does";
+    assert!(said.err.contains(note), "{}", said.err);
+}
+
 /// What people type who know other tools is answered with what it is called here.
 #[test]
 fn habits_from_other_tools_lead_somewhere() {
