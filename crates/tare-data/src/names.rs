@@ -6,6 +6,9 @@ use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
 
+/// What the name of a case of a command of one's own begins with.
+pub const USER: &str = "user.";
+
 /// Parameters of a probe, sorted by key, with the values as a person writes them (`4KiB`, `fdatasync`, `20000`).
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]

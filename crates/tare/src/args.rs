@@ -1,6 +1,8 @@
 //! Arguments: what can be typed.
 
 // Tests of documents read this file by its path.
+#[path = "args/commands.rs"]
+mod commands;
 #[path = "args/plan.rs"]
 mod plan;
 #[path = "args/pool.rs"]
@@ -12,6 +14,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 use tare_analysis::gate::Condition;
 use tare_report::exports::{self, EXPORTS, Export};
 
+pub use self::commands::Commands;
 pub use self::plan::Plan;
 pub use self::pool::Pool;
 
@@ -69,6 +72,8 @@ pub enum Command {
   tare run filesystems --quick --in gvisor          a shipped study, in five minutes
   tare run full --budget 20m                        all probes, for twenty minutes
   tare run --only sys.getppid --margin 0.5%         find slowdowns below 2 %
+  tare run --in native,gvisor -- make -j4           a command of your own, in both
+  tare run -w 3 -- 'git status' --- 'git log -1'    two commands, each trial after three runs that warm up
   tare run --resume tare-2026-01-31T12-00.tare      continue a session that broke off
   tare run --fail-if 'slower:gvisor:sys.*>30'       exit with 6 if system calls are more than 30x slower")]
 pub struct Run {
@@ -137,6 +142,8 @@ pub struct Run {
     /// Print everything that the session would start, mount, write and send, and do none of it.
     #[arg(long)]
     pub dry_run: bool,
+    #[command(flatten)]
+    pub commands: Commands,
     #[command(flatten)]
     pub view: View,
 }

@@ -16,6 +16,7 @@ mod failure;
 mod habits;
 mod invocation;
 mod outputs;
+mod own_commands;
 mod page_server;
 mod paths;
 mod show;

@@ -1,5 +1,6 @@
 //! Paths: where tare keeps things on this machine. The only place that reads the environment for them.
 
+use std::collections::BTreeMap;
 use std::env;
 use std::path::{Path, PathBuf};
 
@@ -8,6 +9,8 @@ use tare_lab::host::programs::Programs;
 use tare_lab::session::Setting;
 use tare_lab::storage::places::Wanted;
 
+/// Where programs are looked for if PATH is not set.
+const PROGRAMS: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 /// Where nothing is, and nothing can be made.
 const NOWHERE: &str = "/proc/self/no-home";
 
@@ -24,6 +27,17 @@ pub fn state() -> Result<PathBuf, LabError> {
 /// The home folder: by its whole path, and only where it is there. Elsewhere nothing is made, and from nowhere read.
 fn home() -> Option<PathBuf> {
     env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute() && home.is_dir())
+}
+
+/// Variables of this environment that a command of one's own finds in every other: where programs are, who runs them, and
+/// how they speak. What leads to a socket of this machine is left out.
+pub fn variables_of_commands() -> BTreeMap<String, String> {
+    let passed = ["HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TZ"];
+    let mut all: BTreeMap<String, String> =
+        passed.iter().filter_map(|name| Some(((*name).to_owned(), env::var(name).ok()?))).collect();
+    let path = env::var("PATH").unwrap_or_else(|_| PROGRAMS.to_owned());
+    all.extend([("PATH".to_owned(), path), ("TERM".to_owned(), "dumb".to_owned())]);
+    all
 }
 
 /// Folder on a disk below which a session builds. /tmp is often in memory; /var/tmp is not.

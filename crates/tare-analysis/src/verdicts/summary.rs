@@ -7,6 +7,7 @@ use std::iter::Sum;
 use tare_data::batch::{Batch, Histogram, Phase, Sample};
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::metric::{Metric, Reading};
+use tare_data::names::USER;
 use tare_data::session::{RepeatedRound, Trial};
 
 use crate::findings::Level;
@@ -142,11 +143,13 @@ struct Cost {
 }
 
 /// The median over the timed batches of a series and the totals of them all, after the first where there are three or
-/// more. Of one batch both are its own value; of two, the typical one is between them.
+/// more. Of one batch both are its own value; of two, the typical one is between them. Runs of a command all count: each
+/// is a process of its own, and whoever wants others before them says so.
 fn cost(trial: &Trial, metric: &Metric) -> Option<Cost> {
     let all: Vec<Totals> =
         batches(trial, metric, Phase::Warm).filter_map(|batch| Totals::of(&batch)).collect();
-    let kept = if all.len() >= FEWEST_TO_DROP_FIRST { &all[1..] } else { &all };
+    let warms_up = all.len() >= FEWEST_TO_DROP_FIRST && !trial.case.starts_with(USER);
+    let kept = if warms_up { &all[1..] } else { &all };
     let each = kept.iter().filter_map(|batch| batch.read(metric.reading)).filter(|value| !value.is_nan());
     let total = kept.iter().copied().sum::<Totals>().read(metric.reading)?;
     let each = sorted(&each.collect::<Vec<_>>());

@@ -129,7 +129,14 @@ pub(crate) fn with_hops(mut selected: Vec<SelectedCase>) -> Result<Vec<SelectedC
         let parameters = probe.defaults(Size::Quick);
         let case = Case { probe: probe.name.into(), parameters, place: None, peer };
         if case.peer.is_some() && selected.iter().all(|other| other.case != case) {
-            selected.push(SelectedCase { probe, case, margin, seconds: None, decide: Vec::new() });
+            selected.push(SelectedCase {
+                probe,
+                case,
+                margin,
+                seconds: None,
+                decide: Vec::new(),
+                once: false,
+            });
         }
     }
     Ok(selected)

@@ -360,6 +360,7 @@ impl Calibrated {
         let wanted = Wanted { probe: &case.probe, metrics: &probe.metrics(), scale };
         let amount = wanted.amount(*baseline, &known);
         Some(match (amount, self.selected.seconds) {
+            _ if self.selected.once => Amount::Operations { batch: 1, batches: 1 },
             (Amount::Operations { batch, .. }, Some(seconds)) => Amount::Duration { batch, seconds },
             (amount, _) => amount,
         })

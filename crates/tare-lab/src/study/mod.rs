@@ -46,6 +46,9 @@ pub static SHIPPED: &[(&str, &str)] = &[
 const MOST_CASES: usize = 1000;
 /// Longest file that is read as a study: the shipped ones have a few kB.
 const LONGEST_FILE: u64 = 1 << 20;
+/// Time for a session with one command from the command line, and for each further one.
+const COMMAND_S: f64 = 60.0;
+const FURTHER_COMMAND_S: f64 = 30.0;
 /// Longest trial by time: what a trial's deadline has room for.
 const LONGEST_TRIAL_S: f64 = 300.0;
 
@@ -119,6 +122,8 @@ pub struct SelectedCase {
     pub seconds: Option<f64>,
     /// Metrics that must all be decided; the headline where none is named.
     pub decide: Vec<String>,
+    /// Whether a trial does one operation, however short.
+    pub once: bool,
 }
 
 fn default_margin() -> f64 {
@@ -163,6 +168,24 @@ impl Study {
         both.published.sort();
         both.published.dedup();
         Ok(both)
+    }
+
+    /// Commands from the command line as a study: `title` names them all.
+    pub fn of_commands(title: &str, commands: BTreeMap<String, UserCommand>) -> Study {
+        let more = commands.len().saturating_sub(1) as f64;
+        Study {
+            name: title.to_owned(),
+            title: title.to_owned(),
+            about: "Commands from the command line.".to_owned(),
+            budget: format!("{}s", COMMAND_S + more * FURTHER_COMMAND_S),
+            margin: default_margin(),
+            size: default_size(),
+            published: Vec::new(),
+            reference_budget: None,
+            cases: Vec::new(),
+            commands,
+            folder: PathBuf::new(),
+        }
     }
 
     fn single(name: &str) -> Result<Study, LabError> {
@@ -249,7 +272,7 @@ impl Study {
                         let (parameters, place) = (parameters.clone(), place.clone());
                         let case = Case { probe: probe.name.into(), parameters, place, peer };
                         let decide = study_case.decide.clone();
-                        selected.push(SelectedCase { probe, case, margin, seconds, decide });
+                        selected.push(SelectedCase { probe, case, margin, seconds, decide, once: false });
                     }
                 }
             }
@@ -263,7 +286,8 @@ impl Study {
             for place in somewhere(true, &places, OWN) {
                 let (probe_name, parameters) = (case_name(name), parameters.clone());
                 let case = Case { probe: probe_name, parameters, place, peer: None };
-                selected.push(SelectedCase { probe, case, margin, seconds: None, decide: Vec::new() });
+                let decide = Vec::new();
+                selected.push(SelectedCase { probe, case, margin, seconds: None, decide, once: false });
             }
         }
         self.not_too_many(&selected)?;

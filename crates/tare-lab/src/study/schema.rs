@@ -85,6 +85,12 @@ fn command() -> Value {
         "additionalProperties": false,
         "properties": {
             "command": { "type": "array", "minItems": 1, "items": { "type": "string" } },
+            "title": text("what a report calls it"),
+            "folder": { "type": "string", "pattern": "^/", "description": "an existing folder in which it runs" },
+            "setup": words(),
+            "warmup": { "type": "integer", "minimum": 0, "maximum": 1000 },
+            "discard_output": { "type": "boolean" },
+            "ignore_failure": { "type": "boolean" },
             "prepare": words(),
             "clean": words(),
             "carry": words(),

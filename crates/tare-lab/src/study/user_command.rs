@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use base64::Engine as _;
@@ -26,7 +26,7 @@ const MOST_FILES: usize = 1000;
 /// Deepest folder that is carried along.
 const DEEPEST: usize = 16;
 /// Most bytes of a case's parameters: with them a request still fits its line.
-const LONGEST_PARAMETERS: usize = 900;
+const LONGEST_PARAMETERS: usize = 1400;
 /// Hex digits of the hash of what is carried along: enough to tell versions of files apart.
 const HASH_DIGITS: usize = 16;
 
@@ -36,6 +36,24 @@ const HASH_DIGITS: usize = 16;
 pub struct UserCommand {
     /// The program and its arguments; `@tare` as the program is tare itself.
     pub command: Vec<String>,
+    /// What a report calls it, in place of its name.
+    #[serde(default)]
+    pub title: String,
+    /// An existing folder in which it runs, in place of a fresh one.
+    #[serde(default)]
+    pub folder: Option<PathBuf>,
+    /// Run once in each start of an environment, not timed.
+    #[serde(default)]
+    pub setup: Vec<String>,
+    /// Runs at the beginning of each trial that are not timed, except that the first is shown as such.
+    #[serde(default = "default_warmup")]
+    pub warmup: u32,
+    /// Whether its output is thrown away unread.
+    #[serde(default)]
+    pub discard_output: bool,
+    /// Whether any exit code will do.
+    #[serde(default)]
+    pub ignore_failure: bool,
     /// Run before each run, in the same folder, not timed.
     #[serde(default)]
     pub prepare: Vec<String>,
@@ -75,6 +93,32 @@ fn default_timeout() -> String {
     "60s".into()
 }
 
+fn default_warmup() -> u32 {
+    1
+}
+
+impl Default for UserCommand {
+    fn default() -> Self {
+        UserCommand {
+            command: Vec::new(),
+            title: String::new(),
+            folder: None,
+            setup: Vec::new(),
+            warmup: default_warmup(),
+            discard_output: false,
+            ignore_failure: false,
+            prepare: Vec::new(),
+            clean: Vec::new(),
+            carry: Vec::new(),
+            environment: BTreeMap::new(),
+            timeout: default_timeout(),
+            expect_exit: 0,
+            places: Vec::new(),
+            margin: None,
+        }
+    }
+}
+
 pub(crate) fn case_name(name: &str) -> String {
     format!("{USER}{name}")
 }
@@ -97,17 +141,31 @@ impl UserCommand {
                 wrong(format!("its timeout '{}' is not a time from 1s to {LONGEST_TIMEOUT_S}s", self.timeout))
             })?;
         let files = self.files(name, folder)?;
+        let inside = self.folder.as_deref().unwrap_or(Path::new(""));
+        let inside = inside.to_str().filter(|path| path.is_empty() || path.starts_with('/'));
+        let inside = inside.ok_or_else(|| wrong("its folder is not an absolute path in UTF-8".into()))?;
+        if !inside.is_empty() && !files.is_empty() {
+            return Err(wrong("files are carried into a fresh folder, and it names one".into()));
+        }
         let json = |words: &[String]| serde_json::to_string(words).expect("texts always serialise");
         let variables = serde_json::to_string(&self.environment).expect("texts always serialise");
         let parameters = BTreeMap::from([
             ("name", name.to_owned()),
             ("command", json(&self.command)),
+            ("title", self.title.clone()),
+            ("folder", inside.to_owned()),
+            ("setup", json(&self.setup)),
+            ("warmup", self.warmup.to_string()),
+            ("output", if self.discard_output { "null" } else { "pipe" }.to_owned()),
             ("prepare", json(&self.prepare)),
             ("clean", json(&self.clean)),
             ("environment", variables),
             ("carry", format!("{}:{}", files.len(), hash(&files))),
             ("timeout_s", timeout_s.ceil().to_string()),
-            ("expect_exit", self.expect_exit.to_string()),
+            (
+                "expect_exit",
+                if self.ignore_failure { "any".to_owned() } else { self.expect_exit.to_string() },
+            ),
         ]);
         let length: usize = parameters.values().map(|value| value.escape_debug().count()).sum();
         if length > LONGEST_PARAMETERS {

@@ -88,18 +88,32 @@ impl<'a> Trial<'a> {
     ///
     /// `work` does the given number of operations, times them, proves them, and adds its samples to the [`Report`].
     /// For probes whose single operation is short enough to be counted out.
-    pub fn repeat<F>(&mut self, mut work: F) -> Result<(), Failure>
+    pub fn repeat<F>(&mut self, work: F) -> Result<(), Failure>
     where
         F: FnMut(u64, &mut Report) -> Result<(), Failure>,
     {
+        self.repeat_after(COLD_OPERATIONS, work)
+    }
+
+    /// The same after `warmup` operations, of which the first is reported as the cold one.
+    pub fn repeat_after<F>(&mut self, warmup: u64, mut work: F) -> Result<(), Failure>
+    where
+        F: FnMut(u64, &mut Report) -> Result<(), Failure>,
+    {
+        let warm_up = |trial: &mut Self, work: &mut F| {
+            if warmup > 0 {
+                trial.batch(Phase::Cold, COLD_OPERATIONS, work)?;
+            }
+            (1..warmup).try_for_each(|_| work(1, &mut Report { started_ns: now_ns(), samples: Vec::new() }))
+        };
         match self.request.amount {
             Amount::Calibrate => self.calibrate(&mut work),
             Amount::Operations { batch, batches } => {
-                self.batch(Phase::Cold, COLD_OPERATIONS, &mut work)?;
+                warm_up(self, &mut work)?;
                 (0..batches).try_for_each(|_| self.batch(Phase::Warm, batch, &mut work))
             }
             Amount::Duration { batch, seconds } => {
-                self.batch(Phase::Cold, COLD_OPERATIONS, &mut work)?;
+                warm_up(self, &mut work)?;
                 let end_ns = now_ns() + (seconds * 1e9) as u64;
                 while now_ns() < end_ns {
                     self.batch(Phase::Warm, batch, &mut work)?;

@@ -1,16 +1,18 @@
 //! `user.command`: a command that the user chooses, from its start until wait(2) returns.
 //!
 //! As hyperfine and time(1) do, with the same command in every environment. Each run has a fresh folder with the
-//! files that were carried along, an environment of stated variables alone, nothing on standard input, and its
-//! output in a pipe of which the end is kept. The exit code is the proof of the work. A case of a command is
-//! called `user.` and the command's name. execve(2), wait4(2), getrusage(2).
+//! files that were carried along, or a folder that is there; an environment of stated variables alone, nothing on
+//! standard input, and its output in a pipe of which the end is kept. The exit code is the proof of the work. A case of
+//! a command is called `user.` and the command's name. posix_spawn(3), wait4(2), getrusage(2).
 
 #![allow(unsafe_code, reason = "wait4 fills a struct")]
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs::File;
 use std::io::Write;
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use rustix::fs::{Access, AtFlags, CWD};
@@ -18,21 +20,23 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use serde::de::DeserializeOwned;
 use tare_data::frame::MARKER;
 
+use crate::carried::program::Program;
 use crate::carried::user_files;
 use crate::carried::variables::inherited_variables;
 use crate::harness::folder::Folder;
 use crate::harness::output::{OutputTail, Watcher};
 use crate::probe::prelude::*;
 
-/// What the name of a case begins with.
-pub const USER: &str = "user.";
+pub use tare_data::names::USER;
 /// The name of the probe, which all commands share.
 pub const USER_COMMAND: &str = "user.command";
 /// First word of a command that is this program itself.
 pub(crate) const ITSELF: &str = "@tare";
 /// Longest time that a run may be given.
-pub const LONGEST_TIMEOUT_S: u64 = 300;
+pub const LONGEST_TIMEOUT_S: u64 = 3600;
 
+/// Most runs that warm up, in each trial.
+const MOST_WARMUPS: u64 = 1000;
 /// Longest name: a row's heading has 22 characters.
 const LONGEST_NAME: usize = 22;
 /// Where programs are searched for unless the study states a PATH.
@@ -45,21 +49,34 @@ pub static PROBE: Probe = Probe {
     title: "a command",
     summary: "A command that you choose, the same in every environment.",
     timed: "from the start of its process until wait() returns",
-    not_timed: "creating the folder, copying carried files, prepare and clean",
+    not_timed: "creating the folder, copying carried files, setup, prepare and clean",
     distorted_by: "the environment's version of the program: another version is another program",
     parameters: &[
         Parameter::same("name", "command", "its name in the study"),
+        Parameter::same("title", "", "what a report calls it; its name unless given"),
         Parameter::same(
             "command",
             "[\"@tare\",\"agent-applet\",\"rm\"]",
             "its words; @tare as the first word is this program",
         ),
+        Parameter::same("folder", "", "the folder that it runs in; a fresh one unless given"),
+        Parameter::same("setup", "[]", "run once in each start of an environment, before anything else"),
         Parameter::same("prepare", "[]", "run before it, in the same folder"),
         Parameter::same("clean", "[]", "run after it"),
+        Parameter::same(
+            "warmup",
+            "1",
+            "runs of each trial that come first; only the first of them is reported",
+        ),
+        Parameter::same(
+            "output",
+            "pipe",
+            "where its output goes: pipe, read and thrown away; null, to /dev/null",
+        ),
         Parameter::same("environment", "{}", "its variables"),
         Parameter::same("carry", "0:", "number and hash of the files that it needs"),
         Parameter::same("timeout_s", "60", "seconds that a run may take"),
-        Parameter::same("expect_exit", "0", "the exit code of a successful run"),
+        Parameter::same("expect_exit", "0", "the exit code of a successful run, or any"),
     ],
     metrics: &[
         time("time", "run"),
@@ -69,11 +86,15 @@ pub static PROBE: Probe = Probe {
         first("run"),
     ],
     needs: &[Need::Place],
-    revision: 1,
-    label: |parameters| parameters.text("name").unwrap_or("a command").to_owned(),
+    revision: 2,
+    label: |parameters| {
+        let given = |key| parameters.text(key).ok().filter(|text| !text.is_empty());
+        given("title").or_else(|| given("name")).unwrap_or("a command").to_owned()
+    },
     run: |trial| {
         let command = UserCommand::from_trial(trial)?;
-        trial.repeat(|operations, report| {
+        command.set_up()?;
+        trial.repeat_after(command.warmup, |operations, report| {
             let mut stopwatch = Stopwatch::default();
             let mut used = Used::default();
             for _ in 0..operations {
@@ -98,15 +119,35 @@ pub fn is_name(name: &str) -> bool {
 struct UserCommand<'a> {
     name: &'a str,
     command: Vec<String>,
+    setup: Vec<String>,
     prepare: Vec<String>,
     clean: Vec<String>,
+    /// Where it runs; a fresh folder unless given.
+    folder: Option<&'a Path>,
+    warmup: u64,
+    output: Output,
     variables: BTreeMap<String, String>,
     files: u64,
     timeout: Duration,
-    expected_exit: i32,
+    expected: Expected,
     program: PathBuf,
     directory: &'a Path,
     carried: Option<&'a Path>,
+}
+
+/// Where what a command prints goes.
+#[derive(Clone, Copy, PartialEq)]
+enum Output {
+    Pipe,
+    /// To /dev/null, which some programs notice. What it prints on standard error is kept.
+    Null,
+}
+
+/// How a command that did its work ends.
+#[derive(Clone, Copy)]
+enum Expected {
+    Code(i32),
+    Any,
 }
 
 /// What runs used, by the kernel's own account.
@@ -145,37 +186,85 @@ impl<'a> UserCommand<'a> {
         }
         let files = parameters.text("carry")?.split_once(':').and_then(|(files, _)| files.parse().ok());
         let seconds = parameters.integer("timeout_s")?.clamp(1, LONGEST_TIMEOUT_S);
-        let code = parameters.text("expect_exit")?.parse();
+        let expected = match parameters.text("expect_exit")? {
+            "any" => Some(Expected::Any),
+            code => code.parse().ok().map(Expected::Code),
+        };
+        let output = match parameters.text("output")? {
+            "pipe" => Some(Output::Pipe),
+            "null" => Some(Output::Null),
+            _ => None,
+        };
+        let folder = parameters.text("folder")?;
         Ok(UserCommand {
             name,
             command,
+            setup: json(parameters, "setup")?,
+            folder: (!folder.is_empty()).then(|| Path::new(folder)),
+            warmup: parameters.integer("warmup")?.min(MOST_WARMUPS),
+            output: output.ok_or_else(|| broken("parameter output", "it is neither pipe nor null"))?,
             prepare: json(parameters, "prepare")?,
             clean: json(parameters, "clean")?,
             variables: json(parameters, "environment")?,
             files: files.ok_or_else(|| broken("parameter carry", "it is not a number and a hash"))?,
             timeout: Duration::from_secs(seconds),
-            expected_exit: code.map_err(|_| broken("parameter expect_exit", "it is not an exit code"))?,
+            expected: expected.ok_or_else(|| broken("parameter expect_exit", "it is not an exit code"))?,
             program: std::path::absolute(trial.program()).map_err(|e| broken("this program's path", e))?,
             directory: trial.directory()?,
             carried: trial.carried(),
         })
     }
 
-    /// One run in a fresh folder; what is timed is added to the stopwatch.
+    /// Runs what is run once in a start of the environment, if this trial is the first in it.
+    fn set_up(&self) -> Result<(), Failure> {
+        if self.setup.is_empty() {
+            return Ok(());
+        }
+        // Beside the trial's folder, in the place of this start.
+        let done = self.directory.with_file_name(format!("tare-setup-{}", self.name));
+        if rustix::fs::accessat(CWD, &done, Access::EXISTS, AtFlags::empty()).is_ok() {
+            return Ok(());
+        }
+        self.in_folder(|folder| {
+            self.execute(&self.setup, folder, Expected::Code(0), &mut Stopwatch::default())
+        })?;
+        std::fs::write(&done, "").map_err(|e| broken("noting that setup ran", e))
+    }
+
+    /// One run between prepare and clean; what is timed is added to the stopwatch.
     fn run(&self, stopwatch: &mut Stopwatch) -> Result<libc::rusage, Failure> {
+        self.in_folder(|folder| {
+            let besides = |words: &[String]| match words {
+                [] => Ok(()),
+                words => {
+                    let untimed = &mut Stopwatch::default();
+                    self.execute(words, folder, Expected::Code(0), untimed).map(drop)
+                }
+            };
+            besides(&self.prepare)?;
+            let used = self.execute(&self.command, folder, self.expected, stopwatch)?;
+            besides(&self.clean)?;
+            Ok(used)
+        })
+    }
+
+    /// Works in the command's folder, or in a fresh one with the files that were carried along.
+    fn in_folder<T>(&self, work: impl FnOnce(&Path) -> Result<T, Failure>) -> Result<T, Failure> {
+        if let Some(folder) = self.folder {
+            return match rustix::fs::accessat(CWD, folder, Access::EXEC_OK, AtFlags::empty()) {
+                Ok(()) => work(folder),
+                Err(_) => Err(Failure::new(
+                    FailureKind::NotSupported,
+                    format!("ENOENT: there is no folder {} here", folder.display()),
+                )),
+            };
+        }
         let folder = Folder::fresh(self.directory)?;
         if self.files > 0 {
             let copied = user_files::copy(self.carried, self.name, folder.path())?;
             crate::harness::trial::prove("files carried along", copied, self.files)?;
         }
-        if !self.prepare.is_empty() {
-            self.execute(&self.prepare, folder.path(), 0, &mut Stopwatch::default())?;
-        }
-        let used = self.execute(&self.command, folder.path(), self.expected_exit, stopwatch)?;
-        if !self.clean.is_empty() {
-            self.execute(&self.clean, folder.path(), 0, &mut Stopwatch::default())?;
-        }
-        Ok(used)
+        work(folder.path())
     }
 
     /// Starts a program, waits for it, and holds its exit code against the one expected.
@@ -183,33 +272,41 @@ impl<'a> UserCommand<'a> {
         &self,
         words: &[String],
         folder: &Path,
-        expected: i32,
+        expected: Expected,
         stopwatch: &mut Stopwatch,
     ) -> Result<libc::rusage, Failure> {
         let program = self.find(&words[0], folder)?;
         let (reader, writer) = pipe_with(PipeFlags::CLOEXEC).map_err(|e| broken("pipe", e))?;
-        let again = writer.try_clone().map_err(|e| broken("pipe", e))?;
-        let mut command = Command::new(&program);
-        command.args(&words[1..]).current_dir(folder).env_clear().envs(inherited_variables());
-        command.env("PATH", PATH).env("HOME", folder).env("LANG", "C").envs(&self.variables);
         // A closed pipe, not /dev/null: an environment may have no /dev.
-        command.stdin(Stdio::piped()).stdout(Stdio::from(writer)).stderr(Stdio::from(again));
+        let (input, _) = pipe_with(PipeFlags::CLOEXEC).map_err(|e| broken("pipe", e))?;
+        let nowhere = match self.output {
+            Output::Pipe => None,
+            Output::Null => {
+                Some(File::options().write(true).open("/dev/null").map_err(|e| broken("/dev/null", e))?)
+            }
+        };
+        let started = Program {
+            path: &program,
+            words,
+            folder,
+            variables: &self.all_variables(folder),
+            input: input.as_fd(),
+            output: nowhere.as_ref().map_or(writer.as_fd(), AsFd::as_fd),
+            errors: writer.as_fd(),
+        };
+        let prepared = started.prepare().map_err(|e| broken(&format!("the words of {}", words[0]), e))?;
         let watcher = Watcher::start(reader, self.timeout);
         let started_ns = now_ns();
-        let child = command.spawn();
-        let waited = child.as_ref().ok().map(|child| {
-            watcher.watch(child.id());
-            wait(child.id() as libc::pid_t)
+        let waited = prepared.spawn().map(|pid| {
+            watcher.watch(pid.unsigned_abs());
+            wait(pid)
         });
         let ended_ns = now_ns();
         // Its copies of the pipe are closed, so that the watcher sees the end.
-        drop(command);
+        drop(writer);
         let (kept, overdue) = watcher.stop();
-        let Some(waited) = waited else {
-            let error = child.err().unwrap_or_else(|| std::io::Error::other("it did not start"));
-            return Err(not_started(&words[0], &error));
-        };
-        let (status, used) = waited.map_err(|e| broken("wait", e))?;
+        let (status, used) =
+            waited.map_err(|error| not_started(&words[0], &error))?.map_err(|e| broken("wait", e))?;
         stopwatch.add(&Stopwatch::stretch(started_ns, ended_ns));
         if overdue {
             send_as_notes(&kept);
@@ -217,16 +314,27 @@ impl<'a> UserCommand<'a> {
             return Err(Failure::new(FailureKind::Deadline, reason));
         }
         let code = libc::WIFEXITED(status).then(|| libc::WEXITSTATUS(status));
-        if code == Some(expected) {
-            return Ok(used);
-        }
-        send_as_notes(&kept);
-        let ended = match code {
-            Some(code) => format!("ended with exit code {code}, expected {expected}"),
-            None => format!("was killed by signal {}", libc::WTERMSIG(status)),
+        let ended = match (code, expected) {
+            (Some(_), Expected::Any) => return Ok(used),
+            (Some(code), Expected::Code(expected)) if code == expected => return Ok(used),
+            (Some(code), Expected::Code(expected)) => {
+                format!("ended with exit code {code}, expected {expected}")
+            }
+            (None, _) => format!("was killed by signal {}", libc::WTERMSIG(status)),
         };
+        send_as_notes(&kept);
         let last = kept.last_line().map(|line| format!(": {}", harmless(&line))).unwrap_or_default();
         Err(Failure::new(FailureKind::WrongWork, format!("{} {ended}{last}", words[0])))
+    }
+
+    /// The variables of its environment: those of the case over a few that every program expects.
+    fn all_variables(&self, folder: &Path) -> BTreeMap<OsString, OsString> {
+        let mut all: BTreeMap<OsString, OsString> = inherited_variables().collect();
+        all.insert("PATH".into(), PATH.into());
+        all.insert("HOME".into(), folder.into());
+        all.insert("LANG".into(), "C".into());
+        all.extend(self.variables.iter().map(|(name, value)| (name.into(), value.into())));
+        all
     }
 
     /// The path of a program: this one, a path, or what is found in PATH.
@@ -301,6 +409,8 @@ fn harmless(line: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use tare_data::batch::Phase;
+
     use super::*;
     use crate::PROBES;
     use crate::probes::tests::{request, run};
@@ -328,6 +438,37 @@ mod tests {
         ))
         .unwrap();
         assert!(batches.iter().any(|batch| batch.series == "memory"));
+    }
+
+    #[test]
+    fn a_command_runs_in_the_folder_that_is_named_after_one_setup_and_its_warmups() {
+        let folder = std::env::temp_dir().join(format!("tare-command-test-{}", std::process::id()));
+        std::fs::create_dir(&folder).unwrap();
+        let words = |text: &str| format!("[\"sh\",\"-c\",\"{text}\"]");
+        let mut request = request(
+            probe(),
+            &[
+                ("folder", folder.to_str().unwrap()),
+                ("setup", &words("echo setup >>log")),
+                ("command", &words("echo run >>log; exit 5")),
+                ("expect_exit", "any"),
+                ("warmup", "3"),
+                ("output", "null"),
+            ],
+        );
+        request.amount = tare_data::request::Amount::Operations { batch: 1, batches: 4 };
+        let batches = run(&request).unwrap();
+        let timed = |phase| batches.iter().filter(|b| b.series == "run" && b.phase == phase).count();
+        assert_eq!(
+            (timed(Phase::Cold), timed(Phase::Warm)),
+            (1, 4),
+            "two more that warm up are not reported"
+        );
+        let log = std::fs::read_to_string(folder.join("log")).unwrap();
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(log, "setup\n".to_owned() + &"run\n".repeat(7));
+        let missing = failure(&[("folder", "/no/such/folder")]);
+        assert_eq!(missing.kind, FailureKind::NotSupported);
     }
 
     #[test]

@@ -8,13 +8,13 @@ use tare_data::session::Ending;
 use tare_lab::error::LabError;
 use tare_lab::parse_duration;
 use tare_lab::session::{self, Caller, Overrides, Request};
-use tare_lab::study::published as articles;
+use tare_lab::study::{Study, published as articles};
 use tare_probes::probe::Size;
 
 use crate::args::Run;
 use crate::failure::Exit;
 use crate::show::{self, published};
-use crate::{habits, invocation, outputs, paths, signals, ui};
+use crate::{habits, invocation, outputs, own_commands, paths, signals, ui};
 
 pub fn run(mut args: Run) -> anyhow::Result<ExitCode> {
     let began = Instant::now();
@@ -24,6 +24,8 @@ pub fn run(mut args: Run) -> anyhow::Result<ExitCode> {
     if let Some(error) = args.study.as_deref().and_then(habits::not_a_study) {
         return Err(error.into());
     }
+    let commands = own_commands::study(&args.commands)?;
+    args.rounds = args.rounds.or(args.commands.runs);
     outputs::check(&args.view)?;
     let named = args.resume.as_ref().or(args.record.as_ref()).cloned();
     let record = named.unwrap_or_else(|| paths::fresh_record("tare"));
@@ -34,7 +36,7 @@ pub fn run(mut args: Run) -> anyhow::Result<ExitCode> {
     if args.dry_run {
         let dry = match &args.resume {
             Some(record) => session::dry_resume(record, &overrides(&args, budget_s), &setting),
-            None => session::dry_run(&request(&args, &record, budget_s), &setting),
+            None => session::dry_run(&request(&args, commands, &record, budget_s), &setting),
         }?;
         ui::print(show::dry_run::text(dry, &args.view, &record))?;
         return Ok(ExitCode::SUCCESS);
@@ -45,7 +47,7 @@ pub fn run(mut args: Run) -> anyhow::Result<ExitCode> {
     let mut progress = ui::Progress::new();
     let recorded = match &args.resume {
         Some(record) => session::resume(record, overrides(&args, budget_s), &setting, &caller, &mut progress),
-        None => session::begin(request(&args, &record, budget_s), &setting, &caller, &mut progress),
+        None => session::begin(request(&args, commands, &record, budget_s), &setting, &caller, &mut progress),
     };
     progress.clear();
     let recorded = recorded?;
@@ -79,9 +81,10 @@ fn like(args: &mut Run, article: &str) -> Result<(), LabError> {
     Ok(())
 }
 
-fn request(args: &Run, record: &Path, budget_s: Option<f64>) -> Request {
+fn request(args: &Run, commands: Option<Study>, record: &Path, budget_s: Option<f64>) -> Request {
     Request {
         study: args.study.clone(),
+        commands,
         environments: args.environments.clone(),
         baseline: args.against.clone(),
         controls: args.controls.clone(),

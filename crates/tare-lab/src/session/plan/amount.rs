@@ -16,8 +16,12 @@ const SLOWEST_BATCH_NS: f64 = 16e6;
 const FEWEST_COUNTED: f64 = 2.0;
 /// ...and more where a fresh process costs more than its batches do, up to these.
 const MOST_COUNTED: f64 = 8.0;
-/// Batches of a user's own command, all of which count alike.
-const BATCHES_OF_COMMANDS: u64 = 5;
+/// A command of one's own runs once a batch, so that each run is a value, as often as fits into this in the baseline...
+const COMMANDS_NS: f64 = 40e6;
+/// ...and into this in the slowest environment...
+const SLOWEST_COMMANDS_NS: f64 = 160e6;
+/// ...and at most so often.
+const MOST_RUNS: f64 = 20.0;
 /// Variance of batches within a process over the variance between processes, where it was measured to be far from 1:
 /// work that is done by other processes, or by none, differs little from one process to the next. On a virtual machine
 /// with two processors; most other probes had a quarter to a third.
@@ -82,9 +86,13 @@ impl Wanted<'_> {
         let slowest_ns =
             targets.iter().map(|p| p.operation_ns).fold(baseline.operation_ns, f64::max).max(0.01);
         let operation_ns = baseline.operation_ns.max(0.01);
+        if self.probe.starts_with(USER) {
+            let runs = (COMMANDS_NS / operation_ns).min(SLOWEST_COMMANDS_NS / slowest_ns) * self.scale;
+            return Amount::Operations { batch: 1, batches: runs.clamp(1.0, MOST_RUNS) as u32 };
+        }
         let a_batch = (BATCH_NS / operation_ns).min(SLOWEST_BATCH_NS / slowest_ns) * self.scale;
         let counted = self.counted(targets, a_batch);
-        let batches = if self.probe.starts_with(USER) { BATCHES_OF_COMMANDS } else { 1 + counted };
+        let batches = 1 + counted;
         let operations = ((a_batch * batches as f64) as u64).max(1);
         // What warms up does not count for a quantile.
         let least = (self.operations_of_quantiles(operation_ns) * batches).div_ceil(counted);
@@ -199,9 +207,11 @@ mod tests {
     }
 
     #[test]
-    fn commands_of_the_user_keep_five_batches() {
-        assert_eq!(amount("user.build", target(2e6), &[target(2e6)]), (2, 5));
-        assert_eq!(amount("user.build", target(8e6), &[target(8e6)]), (1, 2));
+    fn each_run_of_a_command_is_a_batch() {
+        assert_eq!(amount("user.true", target(5e5), &[target(5e5)]), (1, 20));
+        assert_eq!(amount("user.status", target(8e6), &[target(8e6)]), (1, 5));
+        assert_eq!(amount("user.status", target(8e6), &[target(8e6), target(80e6)]), (1, 2));
+        assert_eq!(amount("user.build", target(3e9), &[target(3e9)]), (1, 1));
     }
 
     #[test]

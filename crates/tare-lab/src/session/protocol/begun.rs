@@ -20,7 +20,7 @@ const BEGUN: &str = "begun";
 /// Most that is read of it: a quarter of a million sessions.
 const LONGEST: u64 = 16 << 20;
 /// Parameters of a user's command that hold words which are run.
-const WORDS: [&str; 3] = ["prepare", "command", "clean"];
+const WORDS: [&str; 4] = ["setup", "prepare", "command", "clean"];
 
 /// Notes that a session with this plan began here.
 pub(super) fn note(state: &Path, header: &Header, plan: &Plan) -> Result<(), LabError> {

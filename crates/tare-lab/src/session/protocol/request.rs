@@ -18,6 +18,8 @@ const QUICK_S: f64 = 300.0;
 pub struct Request {
     /// A shipped study or a TOML file. `quick` unless given, or `full` where `only` selects.
     pub study: Option<String>,
+    /// Commands, in place of a study.
+    pub commands: Option<Study>,
     /// Everything that is ready unless given.
     pub environments: Vec<String>,
     pub baseline: String,
@@ -77,13 +79,19 @@ impl Request {
     pub(crate) fn select(&self) -> Result<Selection, LabError> {
         // --only without a study selects from all probes.
         let usual = if self.only.is_empty() { "quick" } else { "full" };
-        let study = Study::named(self.study.as_deref().unwrap_or(usual))?;
+        let study = match &self.commands {
+            Some(commands) => commands.clone(),
+            None => Study::named(self.study.as_deref().unwrap_or(usual))?,
+        };
         let places = (!self.places.is_empty()).then_some(self.places.as_slice());
         let selected = select(study.selected(places, self.size)?, &self.only)?;
         let peers = Peers::read(&self.peers)?;
         let selected = peers.instead(selected);
         let mut selected = if self.hops { with_hops(selected)? } else { selected };
         selected.iter_mut().for_each(|case| case.margin = self.margin.unwrap_or(case.margin));
+        // So many rounds of a command are so many runs.
+        let once = self.commands.is_some() && self.rounds.is_some();
+        selected.iter_mut().for_each(|case| case.once = once);
         let budget_s = match (self.rounds, self.budget_s) {
             _ if self.until_decided => None,
             (Some(_), _) => None,

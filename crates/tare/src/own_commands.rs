@@ -1,0 +1,329 @@
+//! Commands of one's own: from the words on the command line to what a session measures.
+
+use std::collections::BTreeMap;
+
+use tare_data::shell;
+use tare_lab::error::LabError;
+use tare_lab::study::Study;
+use tare_lab::study::user_command::UserCommand;
+
+use crate::args::Commands;
+use crate::paths;
+
+/// Stands between the words of two commands.
+const BETWEEN: &str = "---";
+/// Most commands that parameters may make: each is a case of its own.
+const MOST: usize = 200;
+/// Longest name of a case, without the number in front.
+const LONGEST_NAME: usize = 18;
+/// Characters that mean something to a shell outside of quotes.
+const SHELLS: &str = "|&;<>()$`*?[]{}~#\n";
+/// Longest time of a run unless another is given: builds take minutes.
+const TIMEOUT: &str = "300s";
+
+/// A value in place of `{NAME}`.
+type Values = Vec<(String, String)>;
+
+/// The study of what was given; none where no command was.
+pub fn study(given: &Commands) -> Result<Option<Study>, LabError> {
+    if !given.given() {
+        return refuse_options_of_none(given).map(|()| None);
+    }
+    let folder = std::env::current_dir()
+        .map_err(|e| LabError::usage("the current folder cannot be entered").because(e))?;
+    let variables = paths::variables_of_commands();
+    let texts = given.texts.iter().map(|text| Written::Text(text.clone()));
+    let all: Vec<Written> = written(&given.words).into_iter().chain(texts).collect();
+    let combinations = combinations(given)?;
+    let count = all.len() * combinations.len();
+    if count > MOST {
+        return Err(LabError::usage(format!("{count} commands are too many"))
+            .because(format!("a session measures at most {MOST}")));
+    }
+    let names = Names::of(&given.names, all.len(), combinations.len())?;
+    let mut commands = BTreeMap::new();
+    for values in &combinations {
+        for (i, written) in all.iter().enumerate() {
+            let words = written.words(values, given.by_shell())?;
+            let title = match names.of_command(i) {
+                Some(name) => filled(name, values),
+                None => written.title(values),
+            };
+            let aside = |text: &Option<String>| aside(text.as_deref(), values);
+            let command = UserCommand {
+                command: words,
+                title: title.clone(),
+                folder: Some(folder.clone()),
+                setup: aside(&given.setup)?,
+                prepare: aside(&given.prepare)?,
+                clean: aside(&given.conclude)?,
+                warmup: given.warmup.unwrap_or(1),
+                discard_output: given.discards_output(),
+                ignore_failure: given.ignore_failure,
+                environment: variables.clone(),
+                timeout: given.timeout.clone().unwrap_or_else(|| TIMEOUT.to_owned()),
+                ..UserCommand::default()
+            };
+            commands.insert(case_name(&title, commands.len(), count), command);
+        }
+    }
+    let titles = commands.values().map(|command| command.title.as_str()).collect::<Vec<_>>().join(", ");
+    Ok(Some(Study::of_commands(&titles, commands)))
+}
+
+/// Options that say how a command is run, where there is none, are a slip.
+fn refuse_options_of_none(given: &Commands) -> Result<(), LabError> {
+    let named = [
+        ("--command-name", !given.names.is_empty()),
+        ("--warmup", given.warmup.is_some()),
+        ("--runs", given.runs.is_some()),
+        ("--prepare", given.prepare.is_some()),
+        ("--conclude", given.conclude.is_some()),
+        ("--setup", given.setup.is_some()),
+        ("--parameter-scan", !given.parameter_scan.is_empty()),
+        ("--parameter-list", !given.parameter_list.is_empty()),
+        ("--shell", given.shell.is_some() || given.no_shell),
+        ("--ignore-failure", given.ignore_failure),
+        ("--output", given.output.is_some()),
+        ("--timeout", given.timeout.is_some()),
+        ("--work", given.work.is_some()),
+    ];
+    match named.iter().find(|(_, is_given)| *is_given) {
+        None => Ok(()),
+        Some((option, _)) => Err(LabError::usage(format!("{option} is about a command, and there is none"))
+            .hint(
+                "tare run -- COMMAND measures a command of your own; --rounds and --budget are about studies",
+            )),
+    }
+}
+
+/// A command as it was given.
+enum Written {
+    Words(Vec<String>),
+    Text(String),
+}
+
+/// The commands among words that stand behind `--`: a single word with a space in it is a text, as quoted for hyperfine.
+fn written(words: &[String]) -> Vec<Written> {
+    let groups = words.split(|word| word == BETWEEN).filter(|group| !group.is_empty());
+    groups
+        .map(|group| match group {
+            [text] if text.contains(char::is_whitespace) => Written::Text(text.clone()),
+            words => Written::Words(words.to_vec()),
+        })
+        .collect()
+}
+
+impl Written {
+    fn words(&self, values: &Values, by_shell: bool) -> Result<Vec<String>, LabError> {
+        match (self, by_shell) {
+            (Written::Words(words), true) => {
+                Ok(through_shell(&shell::line(words.iter().map(|word| filled(word, values)))))
+            }
+            (Written::Words(words), false) => Ok(words.iter().map(|word| filled(word, values)).collect()),
+            (Written::Text(text), true) => Ok(through_shell(&filled(text.as_str(), values))),
+            (Written::Text(text), false) => {
+                let text = filled(text.as_str(), values);
+                if needs_shell(&text) {
+                    return Err(LabError::usage(format!("'{text}' needs a shell"))
+                        .because("without one it is a program and its arguments")
+                        .hint("add --shell default; the shell's own start then counts"));
+                }
+                split(&text)
+            }
+        }
+    }
+
+    fn title(&self, values: &Values) -> String {
+        match self {
+            Written::Words(words) => shell::line(words.iter().map(|word| filled(word, values))),
+            Written::Text(text) => filled(text, values),
+        }
+    }
+}
+
+fn through_shell(text: &str) -> Vec<String> {
+    ["sh", "-c", text].map(str::to_owned).to_vec()
+}
+
+fn split(text: &str) -> Result<Vec<String>, LabError> {
+    shlex::split(text).filter(|words| !words.is_empty()).ok_or_else(|| {
+        LabError::usage(format!("'{text}' cannot be split into words: a quote is open, or it is empty"))
+    })
+}
+
+/// A command that is not timed: read by a shell where it needs one.
+fn aside(text: Option<&str>, values: &Values) -> Result<Vec<String>, LabError> {
+    let Some(text) = text else { return Ok(Vec::new()) };
+    let text = filled(text, values);
+    if needs_shell(&text) { Ok(through_shell(&text)) } else { split(&text) }
+}
+
+/// Whether a text means more to a shell than its words: operators and patterns outside of quotes, or a variable in front.
+fn needs_shell(text: &str) -> bool {
+    let mut quote = None;
+    let mut escaped = false;
+    for c in text.chars() {
+        match (quote, c) {
+            _ if escaped => escaped = false,
+            (None | Some('"'), '\\') => escaped = true,
+            (Some(open), c) if c == open => quote = None,
+            (Some('"'), '$' | '`') => return true,
+            (None, '\'' | '"') => quote = Some(c),
+            (None, c) if SHELLS.contains(c) => return true,
+            _ => {}
+        }
+    }
+    text.split_whitespace().next().is_some_and(|first| first.contains('='))
+}
+
+fn filled(text: &str, values: &Values) -> String {
+    values.iter().fold(text.to_owned(), |text, (name, value)| text.replace(&format!("{{{name}}}"), value))
+}
+
+/// Every combination of the parameters; one without any where there are none.
+fn combinations(given: &Commands) -> Result<Vec<Values>, LabError> {
+    let mut lists: Vec<(String, Vec<String>)> = Vec::new();
+    if let [name, from, to] = given.parameter_scan.as_slice() {
+        lists.push((name.clone(), scan(from, to, given.parameter_step_size.as_deref().unwrap_or("1"))?));
+    }
+    for pair in given.parameter_list.chunks(2) {
+        if let [name, values] = pair {
+            lists.push((name.clone(), values.split(',').map(str::to_owned).collect()));
+        }
+    }
+    let mut all: Vec<Values> = vec![Vec::new()];
+    for (name, values) in lists {
+        all = all
+            .iter()
+            .flat_map(|before| {
+                values.iter().map(|value| [before.as_slice(), &[(name.clone(), value.clone())]].concat())
+            })
+            .take(MOST + 1)
+            .collect();
+    }
+    Ok(all)
+}
+
+/// Numbers from one to another, with as many decimals as the step and the first have.
+fn scan(from: &str, to: &str, step: &str) -> Result<Vec<String>, LabError> {
+    let number = |text: &str| {
+        let number = text.parse::<f64>().ok().filter(|number| number.is_finite());
+        number.ok_or_else(|| LabError::usage(format!("'{text}' in --parameter-scan is not a number")))
+    };
+    let decimals = |text: &str| text.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+    let (least, most, by) = (number(from)?, number(to)?, number(step)?);
+    if !(by > 0.0 && most >= least) {
+        return Err(LabError::usage(format!("there is no number from {from} to {to} in steps of {step}"))
+            .hint("MIN is at most MAX, and STEP is above 0"));
+    }
+    // A step that does not fit exactly in binary still reaches the last number.
+    let steps = ((most - least) / by + 1e-9).floor() as usize;
+    let places = decimals(from).max(decimals(step));
+    Ok((0..=steps.min(MOST)).map(|i| format!("{:.places$}", least + i as f64 * by)).collect())
+}
+
+/// What the commands are called.
+struct Names<'a>(&'a [String]);
+
+impl<'a> Names<'a> {
+    fn of(names: &'a [String], commands: usize, combinations: usize) -> Result<Names<'a>, LabError> {
+        if names.is_empty() || names.len() == commands || (names.len() == 1 && combinations > 1) {
+            return Ok(Names(names));
+        }
+        Err(LabError::usage(format!("{} names for {commands} commands", names.len()))
+            .hint("give --command-name once for each command, in their order"))
+    }
+
+    fn of_command(&self, index: usize) -> Option<&'a str> {
+        self.0.get(index).or(self.0.first()).map(String::as_str)
+    }
+}
+
+/// A name that a case may have; numbered where there are several, so that they keep their order.
+fn case_name(title: &str, index: usize, count: usize) -> String {
+    let plain: String =
+        title.to_ascii_lowercase().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    let words: Vec<&str> = plain.split('-').filter(|word| !word.is_empty()).collect();
+    let mut name = words.join("-");
+    name.truncate(LONGEST_NAME);
+    let name = if name.is_empty() { "command" } else { name.trim_end_matches('-') };
+    let digits = count.to_string().len();
+    if count == 1 { name.to_owned() } else { format!("{:0digits$}-{name}", index + 1) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn given(words: &[&str]) -> Commands {
+        Commands { words: words.iter().map(|word| (*word).to_owned()).collect(), ..Commands::default() }
+    }
+
+    fn commands(given: &Commands) -> Vec<(String, Vec<String>)> {
+        let study = study(given).unwrap().unwrap();
+        study.commands.into_iter().map(|(name, command)| (name, command.command)).collect()
+    }
+
+    fn error(given: &Commands) -> String {
+        study(given).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn words_are_taken_as_they_are_and_a_text_is_split() {
+        assert_eq!(
+            commands(&given(&["make", "-j4"])),
+            [("make-j4".to_owned(), vec!["make".to_owned(), "-j4".to_owned()])]
+        );
+        let two = commands(&given(&["git status", "---", "git log -1 --format='%H x'"]));
+        assert_eq!(two[0].0, "1-git-status");
+        assert_eq!(two[1].1, ["git", "log", "-1", "--format=%H x"]);
+    }
+
+    #[test]
+    fn a_text_that_needs_a_shell_says_so_or_gets_one() {
+        let mut piped = given(&["ls | wc -l"]);
+        assert!(error(&piped).contains("needs a shell"), "{}", error(&piped));
+        piped = Commands { shell: clap::ValueEnum::from_str("default", true).ok(), ..piped };
+        assert_eq!(commands(&piped)[0].1, ["sh", "-c", "ls | wc -l"]);
+        for (text, needs) in [
+            ("a 'b|c'", false),
+            ("a \"b$c\"", true),
+            ("A=1 b", true),
+            ("a b=1", false),
+            (r"a \;", false),
+            ("a *", true),
+        ] {
+            assert_eq!(needs_shell(text), needs, "{text}");
+        }
+    }
+
+    #[test]
+    fn parameters_fill_in_everything_in_every_combination() {
+        let mut scanned = given(&["make", "-j{n}"]);
+        scanned.parameter_scan = ["n", "1", "3"].map(str::to_owned).to_vec();
+        scanned.parameter_list = ["opt", "O0,O2"].map(str::to_owned).to_vec();
+        scanned.prepare = Some("touch {opt}".into());
+        let study = study(&scanned).unwrap().unwrap();
+        assert_eq!(study.commands.len(), 6);
+        let first = study.commands.values().next().unwrap();
+        assert_eq!(
+            (first.title.as_str(), first.prepare.as_slice()),
+            ("make -j1", &["touch".to_owned(), "O0".into()][..])
+        );
+        assert_eq!(scan("0.5", "1", "0.25").unwrap(), ["0.50", "0.75", "1.00"]);
+        assert_eq!(scan("1", "2", "0.1").unwrap().len(), 11);
+        assert!(scan("2", "1", "1").is_err() && scan("1", "2", "0").is_err() && scan("x", "2", "1").is_err());
+    }
+
+    #[test]
+    fn options_of_a_command_need_one_and_names_fit() {
+        let alone = Commands { warmup: Some(3), ..Commands::default() };
+        assert!(error(&alone).contains("--warmup is about a command"));
+        let mut named = given(&["a", "---", "b"]);
+        named.names = vec!["one".into()];
+        assert!(error(&named).contains("1 names for 2 commands"));
+        assert_eq!(case_name("Größe ./x", 4, 12), "05-gr-e-x");
+        assert_eq!(case_name("…", 0, 1), "command");
+    }
+}
