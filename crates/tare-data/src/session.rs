@@ -10,6 +10,7 @@ use crate::failure::Failure;
 use crate::metric::Metric;
 use crate::names::Case;
 use crate::request::Amount;
+use crate::root::Inside;
 use crate::warning::Warning;
 
 /// Who measured, with what, when.
@@ -101,6 +102,9 @@ pub struct Plan {
     /// Controls run in the first rounds, and then in one of this many.
     #[serde(default = "every_round", skip_serializing_if = "is_every_round")]
     pub control_every: u32,
+    /// What is inside every environment whose specification says nothing else.
+    #[serde(default, skip_serializing_if = "Inside::is_plain")]
+    pub inside: Inside,
     #[serde(rename = "environments")]
     pub targets: Vec<Target>,
     pub cases: Vec<PlannedCase>,

@@ -27,6 +27,7 @@ fn begun(folder: &Path) -> (PathBuf, Writer) {
         until_decided: false,
         planted: None,
         control_every: 1,
+        inside: Default::default(),
         targets,
         cases: vec![],
     };

@@ -28,6 +28,7 @@ fn entries() -> Vec<Entry> {
         until_decided: false,
         planted: None,
         control_every: 1,
+        inside: Default::default(),
         targets: vec![target],
         cases: vec![],
     };

@@ -190,6 +190,7 @@ pub fn session(targets: usize) -> Session {
             until_decided: false,
             planted: None,
             control_every: 1,
+            inside: Default::default(),
             cases: cases.collect(),
             targets: all.clone(),
         },

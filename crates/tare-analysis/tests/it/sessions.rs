@@ -84,6 +84,7 @@ pub fn session(subjects: &[&str], cases: Vec<PlannedCase>, rounds: u32) -> Sessi
             until_decided: false,
             planted: None,
             control_every: 1,
+            inside: Default::default(),
             targets,
             cases,
         },

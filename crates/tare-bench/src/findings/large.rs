@@ -54,6 +54,7 @@ pub fn session() -> Session {
             looks: planned_looks(2 * ROUNDS),
             budget_s: None,
             control_every: 1,
+            inside: Default::default(),
             planted: Default::default(),
             until_decided: false,
             targets: TARGETS.into_iter().map(target).collect(),

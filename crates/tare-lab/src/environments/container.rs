@@ -37,6 +37,7 @@ pub static PROVIDER: Provider = Provider {
                  difference to oci and podman.",
     instance: None,
     options: &[Net::OPTION],
+    roots: Roots::Own("this environment has none but its own root yet"),
     by_default: &["container"],
     parse: |specification| Ok(Box::new(Container { net: Net::of(specification)? })),
     preparation: None,

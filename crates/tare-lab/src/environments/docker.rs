@@ -3,6 +3,7 @@
 use crate::containers::engine::{Engine, OPTIONS, Starts};
 use crate::ownership::owned::EngineName;
 use crate::provider::Provider;
+use crate::provider::root::Roots;
 
 pub static PROVIDER: Provider = Provider {
     name: "docker",
@@ -11,6 +12,9 @@ pub static PROVIDER: Provider = Provider {
                  for that as well.",
     instance: None,
     options: OPTIONS,
+    roots: Roots::Own(
+        "Docker's daemon mounts what this machine has, and none of what is mounted for a session alone",
+    ),
     by_default: &[],
     parse: |specification| ENGINE.parse(specification),
     preparation: None,

@@ -8,6 +8,7 @@ use crate::guests::kvm;
 use crate::host::programs::Programs;
 use crate::nearest::unknown;
 use crate::provider::options::OptionDescription;
+use crate::provider::root::{self, ROOT, RootFolder};
 use crate::provider::specification::Specification;
 use crate::provider::{Environment, NotReady, Provider, Ready};
 
@@ -61,13 +62,23 @@ pub struct Named {
     pub provider: &'static Provider,
     environment: Box<dyn Environment>,
     slower: f64,
+    /// As the specification has it.
+    root: Option<RootFolder>,
 }
 
 impl Named {
+    /// The same with this root, unless its specification names one.
+    pub fn with_root(mut self, root: &RootFolder) -> Named {
+        self.root.get_or_insert_with(|| root.clone());
+        self
+    }
+
     /// Whether it can be entered here and now, and all that entering needs.
     pub fn ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
+        let root = self.root.clone().unwrap_or_default();
+        self.provider.roots.allow(&root)?;
         let mut ready = self.environment.ready(programs)?;
-        ready.slower = self.slower;
+        (ready.slower, ready.root) = (self.slower, root);
         Ok(ready)
     }
 }
@@ -88,10 +99,13 @@ pub fn find(specification: Specification) -> Result<Named, LabError> {
     };
     let mut own = specification.clone();
     let slower = share(&specification)?;
-    own.options.remove(SLOWER.key);
+    let root = root::of(&specification)?;
+    for option in [SLOWER, ROOT] {
+        own.options.remove(option.key);
+    }
     check(provider, &own)?;
     let environment = (provider.parse)(&own)?;
-    Ok(Named { specification, provider, environment, slower })
+    Ok(Named { specification, provider, environment, slower, root })
 }
 
 /// The share by which trials work longer: `slower=0.5%`.

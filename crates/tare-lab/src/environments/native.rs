@@ -16,6 +16,7 @@ pub static PROVIDER: Provider = Provider {
                  layer is below every environment alike and cannot be seen.",
     instance: None,
     options: &[],
+    roots: Roots::Own("this environment has none but its own root yet"),
     by_default: &["native"],
     parse: |_| Ok(Box::new(Native)),
     preparation: None,

@@ -3,6 +3,7 @@
 use crate::containers::engine::{Engine, OPTIONS, Starts};
 use crate::ownership::owned::EngineName;
 use crate::provider::Provider;
+use crate::provider::root::Roots;
 
 pub static PROVIDER: Provider = Provider {
     name: "nerdctl",
@@ -10,6 +11,9 @@ pub static PROVIDER: Provider = Provider {
     stands_for: "containers as the nodes of a Kubernetes cluster run them, without its network and its pods.",
     instance: None,
     options: OPTIONS,
+    roots: Roots::Own(
+        "containerd's daemon mounts what this machine has, and none of what is mounted for a session alone",
+    ),
     by_default: &[],
     parse: |specification| ENGINE.parse(specification),
     preparation: None,

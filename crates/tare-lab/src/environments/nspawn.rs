@@ -25,6 +25,7 @@ pub static PROVIDER: Provider = Provider {
                  registration, so that nothing of it outlives the session.",
     instance: None,
     options: &[Net::OPTION, Seccomp::OPTION],
+    roots: Roots::Own("this environment has none but its own root yet"),
     by_default: &[],
     parse: |specification| {
         Ok(Box::new(Nspawn { net: Net::of(specification)?, seccomp: Seccomp::of(specification)? }))

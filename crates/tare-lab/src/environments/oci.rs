@@ -21,6 +21,7 @@ pub static PROVIDER: Provider = Provider {
                  system call filter. The root folder is a plain folder, not an overlay.",
     instance: Some("runtime"),
     options: &[Net::OPTION],
+    roots: Roots::Own("this environment has none but its own root yet"),
     by_default: &["oci:runc", "oci:crun"],
     parse: |specification| {
         let runtime = specification.instance.clone().unwrap_or_else(|| RUNTIME.to_owned());

@@ -3,6 +3,7 @@
 use crate::containers::engine::{Engine, PODMAN_OPTIONS, Starts};
 use crate::ownership::owned::EngineName;
 use crate::provider::Provider;
+use crate::provider::root::Roots;
 
 pub static PROVIDER: Provider = Provider {
     name: "podman",
@@ -11,6 +12,7 @@ pub static PROVIDER: Provider = Provider {
                  an image's overlay, as people have it, which Podman mounts without fsync.",
     instance: None,
     options: PODMAN_OPTIONS,
+    roots: Roots::Own("this environment has none but its own root yet"),
     by_default: &[],
     parse: |specification| ENGINE.parse(specification),
     preparation: None,

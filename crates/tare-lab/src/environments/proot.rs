@@ -24,6 +24,7 @@ pub static PROVIDER: Provider = Provider {
                  stops of the tracer; with its filter the others pass. Network and processes are the host's own.",
     instance: None,
     options: &[Seccomp::OPTION],
+    roots: Roots::Own("this environment has none but its own root yet"),
     by_default: &["proot"],
     parse: |specification| Ok(Box::new(Proot { seccomp: Seccomp::of(specification)? })),
     preparation: None,

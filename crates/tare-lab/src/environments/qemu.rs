@@ -87,6 +87,9 @@ pub static PROVIDER: Provider = Provider {
         REORDER,
         MEMORY,
     ],
+    roots: Roots::Own(
+        "a virtual machine has a kernel of its own, which mounts nothing of this machine's yet",
+    ),
     by_default: &["qemu"],
     parse: |specification| Ok(Box::new(Qemu::of(specification)?)),
     preparation: Some(Preparation { prepare: kernel::prepare, remove: kernel::remove }),

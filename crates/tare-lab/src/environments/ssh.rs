@@ -40,6 +40,7 @@ pub static PROVIDER: Provider = Provider {
                  The agent is kept there in ~/.cache/tare under its content's hash, so that it is sent once.",
     instance: Some("[user@]host"),
     options: &[PORT, IDENTITY, CONFIG, FOLDER],
+    roots: Roots::Own("an ssh host runs its own programs: what is there is inside"),
     by_default: &[],
     parse: |specification| Ok(Box::new(Ssh::of(specification)?)),
     preparation: None,

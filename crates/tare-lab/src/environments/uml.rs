@@ -74,6 +74,7 @@ pub static PROVIDER: Provider = Provider {
         REORDER,
         MEMORY,
     ],
+    roots: Roots::Own("this environment has none but its own root yet"),
     by_default: &["uml"],
     parse: |specification| Ok(Box::new(Uml::of(specification)?)),
     preparation: None,

@@ -28,6 +28,7 @@ use crate::ownership::owned::MARK;
 use crate::ownership::owned::Owned;
 use crate::ownership::owned::PREFIX;
 use crate::provider::Workspace;
+use crate::provider::root::{Inside, RootFolder};
 use crate::storage::file_systems::Site;
 use crate::storage::places::{SHARE, Wanted};
 
@@ -67,6 +68,7 @@ struct Shared {
     /// Of the agent; set once it is copied.
     sha256: OnceCell<String>,
     shares: BTreeMap<String, PathBuf>,
+    inside: Inside,
     /// Places that could not be made.
     missing: BTreeMap<String, Failure>,
     programs: Programs,
@@ -113,8 +115,9 @@ impl SessionWorkspace {
         let agent = folder.join("agent");
         let (programs, journal) = (setting.programs.clone(), RefCell::new(Some(journal)));
         let (sha256, starts, missing) = (OnceCell::new(), Cell::new(0), BTreeMap::new());
+        let inside = setting.wanted.inside.clone();
         let shared =
-            Shared { id, folder, agent, sha256, shares, missing, programs, journal, entries, starts };
+            Shared { id, folder, agent, sha256, shares, inside, missing, programs, journal, entries, starts };
         let mut workspace = SessionWorkspace { shared: Rc::new(shared) };
         make_folder(&workspace.shared.folder)?;
         for share in workspace.shared.shares.values() {
@@ -169,8 +172,8 @@ impl SessionWorkspace {
         &self.shared.missing
     }
 
-    /// The workspace of one start of an environment.
-    pub fn start(&self) -> Result<StartWorkspace, LabError> {
+    /// The workspace of one start of an environment with this root.
+    pub fn start(&self, root: &RootFolder) -> Result<StartWorkspace, LabError> {
         let number = self.shared.starts.get();
         self.shared.starts.set(number + 1);
         let folder = self.shared.folder.join(format!("{number:05}"));
@@ -178,6 +181,7 @@ impl SessionWorkspace {
         let name = format!("{PREFIX}{}-{number:05}", self.shared.id);
         let mut workspace = StartWorkspace {
             shared: Rc::clone(&self.shared),
+            inside: Inside { root: root.clone(), ..self.shared.inside.clone() },
             folder,
             mark,
             name,
@@ -264,6 +268,7 @@ impl Shared {
 #[derive(Debug)]
 pub struct StartWorkspace {
     shared: Rc<Shared>,
+    inside: Inside,
     folder: PathBuf,
     mark: String,
     name: String,
@@ -328,6 +333,10 @@ impl Workspace for StartWorkspace {
 
     fn shares(&self) -> &BTreeMap<String, PathBuf> {
         &self.shared.shares
+    }
+
+    fn inside(&self) -> &Inside {
+        &self.inside
     }
 
     fn mark(&self) -> &str {

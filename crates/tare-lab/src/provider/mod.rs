@@ -13,10 +13,12 @@ use crate::error::LabError;
 use crate::host::programs::{self, Programs};
 use crate::ownership::owned::Owned;
 use crate::provider::options::OptionDescription;
+use crate::provider::root::{Inside, RootFolder, Roots};
 use crate::provider::specification::Specification;
 
 pub mod options;
 pub(crate) mod prelude;
+pub mod root;
 pub mod specification;
 
 /// A kind of environment, described: what it is called, what it takes, and how a specification of it is parsed.
@@ -32,6 +34,8 @@ pub struct Provider {
     pub instance: Option<&'static str>,
     /// Options that a specification may give. Any other is refused, with the nearest named.
     pub options: &'static [OptionDescription],
+    /// Which roots its environments can have.
+    pub roots: Roots,
     /// Specifications that `tare run` takes by itself where they are ready, e.g. `gvisor`, `gvisor?platform=ptrace`.
     pub by_default: &'static [&'static str],
     /// Parses a specification whose keys are known to be among `options`; refuses values that cannot be.
@@ -66,6 +70,8 @@ pub struct Ready {
     pub facts: Facts,
     /// Share by which its trials work longer, on purpose: see [`crate::environments::SLOWER`].
     pub(crate) slower: f64,
+    /// Whose programs it has: see [`ROOT`](crate::provider::root::ROOT).
+    pub(crate) root: RootFolder,
     enter: Box<Enter>,
 }
 
@@ -76,7 +82,7 @@ impl Ready {
         facts: Facts,
         enter: impl Fn(&mut dyn Workspace) -> Result<Entrance, LabError> + 'static,
     ) -> Self {
-        Ready { facts, slower: 0.0, enter: Box::new(enter) }
+        Ready { facts, slower: 0.0, root: RootFolder::Empty, enter: Box::new(enter) }
     }
 
     pub fn enter(&self, workspace: &mut dyn Workspace) -> Result<Entrance, LabError> {
@@ -148,6 +154,9 @@ pub trait Workspace {
 
     /// Host folders to share in: name of the place to path on the host. They appear as places of that name.
     fn shares(&self) -> &BTreeMap<String, PathBuf>;
+
+    /// What this environment has inside: whose programs, and the folder that commands work in.
+    fn inside(&self) -> &Inside;
 
     /// What processes of this start carry in [`crate::ownership::owned::MARK`], so that they can be found again.
     fn mark(&self) -> &str;

@@ -41,7 +41,7 @@ pub struct Entered {
 /// Enters an environment that is ready; the specification names it in errors. Waits for nothing: the agent's first
 /// frame is the caller's to await.
 pub fn enter(specification: &str, ready: &Ready, session: &SessionWorkspace) -> Result<Entered, LabError> {
-    let mut workspace = session.start()?;
+    let mut workspace = session.start(&ready.root)?;
     let Entrance { mut command, host, places, mut outside } = ready.enter(&mut workspace)?;
     command.env(MARK, workspace.mark()).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     outside.note("runtime.command", words(&command));

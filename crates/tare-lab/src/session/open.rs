@@ -174,6 +174,7 @@ mod tests {
             until_decided: false,
             planted: None,
             control_every: 1,
+            inside: Default::default(),
             targets: targets.map(|(name, role)| target(name, role)).into(),
             cases: vec![case],
         }

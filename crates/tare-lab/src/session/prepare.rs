@@ -9,6 +9,7 @@ use tare_data::failure::{Failure, FailureKind};
 use tare_data::metric::Reading;
 use tare_data::peer::{LOOPBACK, Peer};
 use tare_data::request::{Amount, TrialRequest};
+use tare_data::root::Inside;
 use tare_data::session::{Plan, PlannedCase, Planted, Role, Session, Target, TargetFacts};
 use tare_probes::probes::USER;
 use tare_record::{Entry, Writer};
@@ -49,6 +50,8 @@ pub struct PlanRequest<'a> {
     pub control_every: u32,
     /// Whether only decisions end the session; without `rounds` and `budget_s`.
     pub until_decided: bool,
+    /// What is inside every environment.
+    pub inside: Inside,
 }
 
 /// How often controls run, unless more is wanted: they certify a session and sharpen nothing, so that each of their
@@ -132,8 +135,17 @@ pub fn prepare(
     writer: &mut Writer,
     observer: &mut dyn Observer,
 ) -> Result<Prepared, LabError> {
-    let PlanRequest { study, selected, mut targets, seed, rounds, budget_s, control_every, until_decided } =
-        plan_request;
+    let PlanRequest {
+        study,
+        selected,
+        mut targets,
+        seed,
+        rounds,
+        budget_s,
+        control_every,
+        until_decided,
+        inside,
+    } = plan_request;
     let planted = targets.pop_if(|target| target.role == Role::Planted);
     let mut started = enter_all(&targets, arena, writer, observer)?;
     let cases = calibrate_all(selected, &started, seed, arena, observer)?;
@@ -183,6 +195,7 @@ pub fn prepare(
         until_decided,
         planted: planted_in,
         control_every,
+        inside,
         targets,
         cases: planned,
     };

@@ -8,6 +8,7 @@ use tare_data::session::{Role, Target};
 use crate::environments::{self, Named, PROVIDERS, SLOWER};
 use crate::error::{ErrorKind, LabError};
 use crate::host::programs::Programs;
+use crate::provider::root::RootFolder;
 use crate::provider::specification::Specification;
 use crate::provider::{NotReady, Ready};
 use crate::session::plan::planting::PLANTED;
@@ -24,8 +25,13 @@ pub struct Resolved {
 /// The targets of a session: the baseline, the baseline once more as the control, and the subjects.
 ///
 /// A subject that is named twice, or is the baseline, counts once. One that is not ready is an error.
-pub fn resolve(baseline: &str, subjects: &[String], programs: &Programs) -> Result<Vec<Resolved>, LabError> {
-    let named = named(baseline, subjects.iter().map(String::as_str))?;
+pub fn resolve(
+    baseline: &str,
+    subjects: &[String],
+    root: &RootFolder,
+    programs: &Programs,
+) -> Result<Vec<Resolved>, LabError> {
+    let named = named(baseline, subjects.iter().map(String::as_str), root)?;
     all_ready(named, programs)
 }
 
@@ -53,7 +59,7 @@ pub fn add_controls(resolved: &mut Vec<Resolved>, controls: &[String]) -> Result
 
 /// Adds the baseline once more, slower on purpose by a known share: not where nothing is compared, nor where something is
 /// slower on purpose already.
-pub fn add_planted(resolved: &mut Vec<Resolved>, programs: &Programs) {
+pub fn add_planted(resolved: &mut Vec<Resolved>, root: &RootFolder, programs: &Programs) {
     let is_compared = resolved.iter().any(|resolved| resolved.target.role == Role::Subject);
     if !is_compared || resolved.iter().any(|resolved| resolved.target.slower().is_some()) {
         return;
@@ -64,6 +70,7 @@ pub fn add_planted(resolved: &mut Vec<Resolved>, programs: &Programs) {
     let separator = if target.specification.contains('?') { '&' } else { '?' };
     let text = format!("{}{separator}{}={PLANTED}", target.specification, SLOWER.key);
     let Ok(named) = environments::parse(&text) else { return };
+    let named = named.with_root(root);
     let Ok(ready) = named.ready(programs) else { return };
     let (name, specification) = (format!("{} planted", target.name), named.specification.to_string());
     let target = Target { name, specification, role: Role::Planted };
@@ -71,10 +78,14 @@ pub fn add_planted(resolved: &mut Vec<Resolved>, programs: &Programs) {
 }
 
 /// The targets of a session whose subjects nobody named: what its provider lists as such and is ready.
-pub fn resolve_default(baseline: &str, programs: &Programs) -> Result<Vec<Resolved>, LabError> {
+pub fn resolve_default(
+    baseline: &str,
+    root: &RootFolder,
+    programs: &Programs,
+) -> Result<Vec<Resolved>, LabError> {
     let subjects = PROVIDERS.iter().flat_map(|provider| provider.by_default).copied();
     let mut resolved = Vec::new();
-    for (target, named) in named(baseline, subjects)? {
+    for (target, named) in named(baseline, subjects, root)? {
         match (target.role, named.ready(programs)) {
             (_, Ok(ready)) => with_control(&mut resolved, target, Rc::new(ready)),
             (Role::Subject, Err(_)) => {}
@@ -85,14 +96,18 @@ pub fn resolve_default(baseline: &str, programs: &Programs) -> Result<Vec<Resolv
 }
 
 /// The targets of a record.
-pub fn resolve_recorded(targets: &[Target], programs: &Programs) -> Result<Vec<Resolved>, LabError> {
+pub fn resolve_recorded(
+    targets: &[Target],
+    root: &RootFolder,
+    programs: &Programs,
+) -> Result<Vec<Resolved>, LabError> {
     let mut known: BTreeMap<&str, Rc<Ready>> = BTreeMap::new();
     let mut resolved = Vec::new();
     for target in targets {
         let ready = match known.get(target.specification.as_str()) {
             Some(ready) => Rc::clone(ready),
             None => {
-                let named = environments::parse(&target.specification)?;
+                let named = environments::parse(&target.specification)?.with_root(root);
                 let ready = Rc::new(named.ready(programs).map_err(|not| refused(target, not))?);
                 known.insert(&target.specification, Rc::clone(&ready));
                 ready
@@ -107,9 +122,10 @@ pub fn resolve_recorded(targets: &[Target], programs: &Programs) -> Result<Vec<R
 pub(crate) fn named<'a>(
     baseline: &str,
     subjects: impl Iterator<Item = &'a str>,
+    root: &RootFolder,
 ) -> Result<Vec<(Target, Named)>, LabError> {
     let parse = |text: &str, role| -> Result<(Target, Named), LabError> {
-        let named = environments::parse(text)?;
+        let named = environments::parse(text)?.with_root(root);
         let specification = named.specification.to_string();
         Ok((Target { name: heading(text), specification, role }, named))
     };
@@ -163,7 +179,7 @@ mod tests {
     use super::*;
 
     fn named(baseline: &str, subjects: &[&str]) -> Vec<Target> {
-        let named = super::named(baseline, subjects.iter().copied()).unwrap();
+        let named = super::named(baseline, subjects.iter().copied(), &RootFolder::Empty).unwrap();
         named.into_iter().map(|(target, _)| target).collect()
     }
 
@@ -191,18 +207,18 @@ mod tests {
 
     #[test]
     fn the_control_is_the_baseline_and_is_found_ready_once() {
-        let resolved = resolve("native", &[], &Programs::default()).unwrap();
+        let resolved = resolve("native", &[], &RootFolder::Empty, &Programs::default()).unwrap();
         let names: Vec<&str> = resolved.iter().map(|resolved| resolved.target.name.as_str()).collect();
         assert_eq!(names, ["native", "native again"]);
         assert_eq!(resolved[1].target.role, Role::Control);
         let targets: Vec<Target> = resolved.into_iter().map(|resolved| resolved.target).collect();
-        let again = resolve_recorded(&targets, &Programs::default()).unwrap();
+        let again = resolve_recorded(&targets, &RootFolder::Empty, &Programs::default()).unwrap();
         assert!(Rc::ptr_eq(&again[0].ready, &again[1].ready));
     }
 
     #[test]
     fn a_subject_has_a_control_where_it_is_wanted() {
-        let mut resolved = resolve("native", &[], &Programs::default()).unwrap();
+        let mut resolved = resolve("native", &[], &RootFolder::Empty, &Programs::default()).unwrap();
         let layer = Target { name: "layer".into(), specification: "bwrap".into(), role: Role::Subject };
         resolved.push(Resolved { target: layer, ready: Rc::clone(&resolved[0].ready) });
         add_controls(&mut resolved, &["bwrap".into(), "native".into(), "bwrap".into()]).unwrap();
@@ -218,25 +234,26 @@ mod tests {
 
     #[test]
     fn the_planted_environment_is_the_baseline_but_for_its_share() {
-        let mut resolved = resolve("native", &[], &Programs::default()).unwrap();
-        add_planted(&mut resolved, &Programs::default());
+        let mut resolved = resolve("native", &[], &RootFolder::Empty, &Programs::default()).unwrap();
+        add_planted(&mut resolved, &RootFolder::Empty, &Programs::default());
         assert_eq!(resolved.len(), 2, "nothing is compared");
         let layer = Target { name: "layer".into(), specification: "bwrap".into(), role: Role::Subject };
         resolved.push(Resolved { target: layer, ready: Rc::clone(&resolved[0].ready) });
-        add_planted(&mut resolved, &Programs::default());
+        add_planted(&mut resolved, &RootFolder::Empty, &Programs::default());
         let Resolved { target, ready } = resolved.last().unwrap();
         assert_eq!((target.role, target.specification.as_str()), (Role::Planted, "native?slower=5%"));
         assert_eq!((target.slower(), ready.slower), (Some(0.05), 0.05));
-        add_planted(&mut resolved, &Programs::default());
+        add_planted(&mut resolved, &RootFolder::Empty, &Programs::default());
         assert_eq!(resolved.len(), 4, "a session has one");
     }
 
     #[test]
     fn what_is_named_and_not_ready_is_an_error_and_a_default_is_left_out() {
-        let refused = resolve("native", &["proot".to_owned()], &Programs::default()).unwrap_err();
+        let refused =
+            resolve("native", &["proot".to_owned()], &RootFolder::Empty, &Programs::default()).unwrap_err();
         assert_eq!(refused.to_string(), "cannot enter 'proot': proot is not installed");
         assert_eq!(refused.hint.as_deref(), Some("apt-get install proot"));
-        let resolved = resolve_default("native", &Programs::default()).unwrap();
+        let resolved = resolve_default("native", &RootFolder::Empty, &Programs::default()).unwrap();
         assert!(resolved.iter().all(|resolved| resolved.target.specification != "proot"));
     }
 }

@@ -6,6 +6,7 @@ use std::path::{Component, Path, PathBuf};
 use sha2::{Digest, Sha256};
 use tare_data::encoding::hex;
 use tare_data::names::Case;
+use tare_data::root::Inside;
 
 use crate::error::{Cause, ErrorKind, LabError};
 use crate::nearest::unlike;
@@ -31,6 +32,8 @@ pub struct Wanted {
     pub share: bool,
     /// File systems to be made, each a place of its name.
     pub file_systems: Vec<&'static FileSystem>,
+    /// What is inside every environment whose specification says nothing else.
+    pub inside: Inside,
     /// Bytes that the largest case has in its files.
     pub room_bytes: u64,
 }

@@ -100,6 +100,7 @@ fn request(args: &Run, commands: Option<Study>, record: &Path, budget_s: Option<
         rounds: args.rounds,
         budget_s,
         until_decided: args.until_decided,
+        inside: Default::default(),
         planted: true,
         margin: args.view.margin.map(f64::ln_1p),
         seed: args.seed,

@@ -83,6 +83,7 @@ fn plan() -> Plan {
         until_decided: false,
         planted: None,
         control_every: 1,
+        inside: Default::default(),
         targets: vec![target("native", Role::Baseline), target("container", Role::Subject)],
         cases: vec![planned],
     }

@@ -71,8 +71,10 @@ fn would_run(plan: &Plan) -> Vec<String> {
     let places = plan.cases.iter().filter_map(|planned| planned.case.place.as_deref());
     let folders =
         places.filter(|place| place.starts_with('/')).map(|place| format!("write in {}", quoted(place)));
+    let work = plan.inside.work.iter().filter(|work| work.shared);
+    let work = work.map(|work| format!("write in {}", quoted(&work.folder.display().to_string())));
     let mut seen = BTreeSet::new();
-    environments.chain(commands).chain(folders).filter(|line| seen.insert(line.clone())).collect()
+    environments.chain(commands).chain(folders).chain(work).filter(|line| seen.insert(line.clone())).collect()
 }
 
 /// The commands that a case of a user's would run.

@@ -45,7 +45,7 @@ pub fn dry_run(request: &Request, setting: &Setting) -> Result<DryRun, LabError>
         PROVIDERS.iter().flat_map(|provider| provider.by_default).map(|&name| name.to_owned()).collect();
     let is_default = request.environments.is_empty();
     let subjects = if is_default { &defaults } else { &request.environments };
-    let targets = named(&request.baseline, subjects.iter().map(String::as_str))?;
+    let targets = named(&request.baseline, subjects.iter().map(String::as_str), &request.inside.root)?;
     let targets: Vec<Target> = targets.into_iter().map(|(target, _)| target).collect();
     for control in &request.controls {
         environments::parse(control)?;

@@ -24,6 +24,7 @@ use tare_record::{Entry, Recording, Writer};
 use crate::error::{ErrorKind, LabError};
 use crate::ownership::clean::{self, Outcome};
 use crate::ownership::workspace::{SessionWorkspace, Setting};
+use crate::provider::root::RootFolder;
 use crate::session::arena::Arena;
 use crate::session::bring_up::{self, BringUp};
 use crate::session::live::LiveArena;
@@ -77,14 +78,16 @@ pub fn begin(
     let selection = request.select()?;
     let study = &selection.study;
     study.published.iter().try_for_each(|name| published::named(name).map(drop))?;
-    let mut resolved = resolved(&request.baseline, &request.environments, setting)?;
+    let root = &request.inside.root;
+    let mut resolved = resolved(&request.baseline, &request.environments, root, setting)?;
     add_controls(&mut resolved, &request.controls)?;
     if request.planted {
-        add_planted(&mut resolved, &setting.programs);
+        add_planted(&mut resolved, root, &setting.programs);
     }
     let peers = selection.peers.clone();
     let mut checked = Checked::new(&selection.cases(), resolved, peers, &request.conditions)?;
     checked.carried = study.carried()?;
+    checked.wanted.inside = request.inside.clone();
     let budget_s = selection.budget_s.map(without_reserve);
     checked.budget_s = budget_s;
     let plan_request = PlanRequest {
@@ -96,6 +99,7 @@ pub fn begin(
         budget_s,
         control_every: CONTROL_EVERY,
         until_decided: request.until_decided,
+        inside: request.inside,
     };
     let ending = in_arena(checked, setting, caller, observer, |workspace, arena, observer| {
         let header = header(workspace, caller);
@@ -135,9 +139,10 @@ pub fn resume(
         begun::only_here(&setting.state, &session, record)?;
     }
     let cases: Vec<&Case> = session.plan.cases.iter().map(|planned| &planned.case).collect();
-    let resolved = resolve_recorded(&session.plan.targets, &setting.programs)?;
+    let resolved = resolve_recorded(&session.plan.targets, &session.plan.inside.root, &setting.programs)?;
     let peers = Peers::read(&overrides.peers)?;
     let mut checked = Checked::new(&cases, resolved, peers, &overrides.conditions)?;
+    checked.wanted.inside = session.plan.inside.clone();
     let budget_s = overrides.budget_s.map(without_reserve).or(session.plan.budget_s);
     checked.budget_s = budget_s;
     let ending = in_arena(checked, setting, caller, observer, |workspace, arena, observer| {
@@ -160,9 +165,10 @@ pub fn time_starts(
     observer: &mut dyn Observer,
 ) -> Result<Vec<BringUp>, LabError> {
     clean_up(setting, observer)?;
+    let root = &RootFolder::Empty;
     let mut resolved = match environments.split_first() {
-        None => resolve_default("native", &setting.programs)?,
-        Some((first, others)) => resolve(first, others, &setting.programs)?,
+        None => resolve_default("native", root, &setting.programs)?,
+        Some((first, others)) => resolve(first, others, root, &setting.programs)?,
     };
     resolved.retain(|resolved| resolved.target.role != Role::Control);
     let targets = targets(&resolved);
@@ -199,10 +205,15 @@ impl Checked {
 }
 
 /// The environments that were named, or else everything that is ready by default.
-fn resolved(baseline: &str, named: &[String], setting: &Setting) -> Result<Vec<Resolved>, LabError> {
+fn resolved(
+    baseline: &str,
+    named: &[String],
+    root: &RootFolder,
+    setting: &Setting,
+) -> Result<Vec<Resolved>, LabError> {
     match named {
-        [] => resolve_default(baseline, &setting.programs),
-        named => resolve(baseline, named, &setting.programs),
+        [] => resolve_default(baseline, root, &setting.programs),
+        named => resolve(baseline, named, root, &setting.programs),
     }
 }
 

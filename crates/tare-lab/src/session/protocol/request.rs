@@ -7,6 +7,7 @@ use tare_data::names::Case;
 use tare_probes::probe::Size;
 
 use crate::error::LabError;
+use crate::provider::root::Inside;
 use crate::session::peers::{Peers, with_hops};
 use crate::study::{SelectedCase, Study, select};
 
@@ -45,6 +46,8 @@ pub struct Request {
     pub until_decided: bool,
     /// Whether a cost of known size is planted, to see whether the session finds it.
     pub planted: bool,
+    /// What is inside every environment whose specification says nothing else.
+    pub inside: Inside,
     /// A fresh one unless given.
     pub seed: Option<u64>,
     /// Where the record goes; no file may be there.

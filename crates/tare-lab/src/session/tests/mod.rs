@@ -66,6 +66,7 @@ fn plan_request(targets: Vec<Target>) -> PlanRequest<'static> {
         budget_s: None,
         control_every: 3,
         until_decided: false,
+        inside: Default::default(),
     }
 }
 

@@ -1,0 +1,44 @@
+//! `root=`: whose programs an environment has, as every specification can have it.
+
+pub use tare_data::root::{Inside, RootFolder, Work};
+
+use crate::error::LabError;
+use crate::provider::NotReady;
+use crate::provider::options::OptionDescription;
+use crate::provider::specification::Specification;
+
+/// The option that every environment takes; most can do what it asks for.
+pub const ROOT: OptionDescription = OptionDescription::text(
+    "root",
+    "empty",
+    "what every environment takes: whose programs are inside. empty: none but tare's own, or what the environment has \
+     anyway; host: this machine's, and whatever is written is thrown away; a path: the same with that folder as the root",
+);
+
+/// The root that a specification names, if it names one.
+pub(crate) fn of(specification: &Specification) -> Result<Option<RootFolder>, LabError> {
+    let Some(text) = specification.option(ROOT.key) else { return Ok(None) };
+    match text {
+        "empty" => Ok(Some(RootFolder::Empty)),
+        "host" | "/" => Ok(Some(RootFolder::Host)),
+        path if path.starts_with('/') => Ok(Some(RootFolder::Folder(path.into()))),
+        _ => Err(ROOT.refused(specification).hint("give empty, host, or the absolute path of a folder")),
+    }
+}
+
+/// Which roots the environments of a provider can have beside their own.
+#[derive(Clone, Copy, Debug)]
+pub enum Roots {
+    /// None, for this reason.
+    Own(&'static str),
+}
+
+impl Roots {
+    /// Refuses a root that environments of the provider cannot have.
+    pub(crate) fn allow(self, root: &RootFolder) -> Result<(), NotReady> {
+        match (self, root) {
+            (_, RootFolder::Empty) => Ok(()),
+            (Roots::Own(reason), _) => Err(NotReady::because(reason)),
+        }
+    }
+}
