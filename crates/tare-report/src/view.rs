@@ -224,7 +224,12 @@ fn rounds_to_decide(findings: &Findings) -> Option<String> {
         some if some == undecided => format!("the {some} undecided cells"),
         some => format!("{some} of the {undecided} undecided cells"),
     };
-    Some(format!("About {rounds} rounds would decide {which} (--rounds {rounds})."))
+    let done = cells().filter_map(words::comparison).map(|comparison| comparison.rounds).max()?.max(1);
+    let times = f64::from(rounds) / f64::from(done);
+    let longer = if times < 1.95 { format!("{times:.1}") } else { format!("{times:.0}") };
+    Some(format!(
+        "About {rounds} rounds, {longer} times as many, would decide {which}: a longer --budget, or more --rounds."
+    ))
 }
 
 /// Warnings about an environment or the whole session, each with its advice.

@@ -36,8 +36,9 @@ const OPTIONS: &[(&[&str], &str)] = &[
     (&["--export-json"], "--json prints a document; --export json=FILE writes one"),
     (&["--export-csv"], "--csv prints the table; --export csv=FILE writes it"),
     (&["--export-markdown"], "--markdown prints the table; --export markdown=FILE writes it"),
+    (&["--cleanup", "-c"], "--conclude runs after each run; what a command writes ends with its environment"),
     (
-        &["--runs", "-r", "-n", "--iterations", "--repeat"],
+        &["--runs", "-r", "--iterations", "--repeat"],
         "--rounds N runs exactly N rounds; without it a session ends when it is decided",
     ),
     (

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use tare_data::shell;
 use tare_lab::error::LabError;
+use tare_lab::provider::root::{Inside, RootFolder, Work};
 use tare_lab::study::Study;
 use tare_lab::study::user_command::UserCommand;
 
@@ -29,8 +30,7 @@ pub fn study(given: &Commands) -> Result<Option<Study>, LabError> {
     if !given.given() {
         return refuse_options_of_none(given).map(|()| None);
     }
-    let folder = std::env::current_dir()
-        .map_err(|e| LabError::usage("the current folder cannot be entered").because(e))?;
+    let folder = inside(given)?.work.map(|work| work.folder);
     let variables = paths::variables_of_commands();
     let texts = given.texts.iter().map(|text| Written::Text(text.clone()));
     let all: Vec<Written> = written(&given.words).into_iter().chain(texts).collect();
@@ -53,7 +53,7 @@ pub fn study(given: &Commands) -> Result<Option<Study>, LabError> {
             let command = UserCommand {
                 command: words,
                 title: title.clone(),
-                folder: Some(folder.clone()),
+                folder: folder.clone(),
                 setup: aside(&given.setup)?,
                 prepare: aside(&given.prepare)?,
                 clean: aside(&given.conclude)?,
@@ -69,6 +69,18 @@ pub fn study(given: &Commands) -> Result<Option<Study>, LabError> {
     }
     let titles = commands.values().map(|command| command.title.as_str()).collect::<Vec<_>>().join(", ");
     Ok(Some(Study::of_commands(&titles, commands)))
+}
+
+/// What every environment has inside where commands of one's own are measured: this machine's programs, and the current
+/// folder.
+pub fn inside(given: &Commands) -> Result<Inside, LabError> {
+    if !given.given() {
+        return Ok(Inside::default());
+    }
+    let folder = std::env::current_dir().and_then(|folder| folder.canonicalize());
+    let folder = folder.map_err(|e| LabError::usage("the current folder cannot be entered").because(e))?;
+    let work = Work { folder, shared: given.shares_work() };
+    Ok(Inside { root: RootFolder::Host, work: Some(work) })
 }
 
 /// Options that say how a command is run, where there is none, are a slip.
@@ -87,12 +99,13 @@ fn refuse_options_of_none(given: &Commands) -> Result<(), LabError> {
         ("--output", given.output.is_some()),
         ("--timeout", given.timeout.is_some()),
         ("--work", given.work.is_some()),
+        ("--export-json", given.export_json.is_some()),
     ];
     match named.iter().find(|(_, is_given)| *is_given) {
         None => Ok(()),
         Some((option, _)) => Err(LabError::usage(format!("{option} is about a command, and there is none"))
             .hint(
-                "tare run -- COMMAND measures a command of your own; --rounds and --budget are about studies",
+                "tare run -- COMMAND measures a command of your own; of a study, --rounds N runs N rounds",
             )),
     }
 }

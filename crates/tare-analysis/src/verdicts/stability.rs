@@ -105,9 +105,11 @@ fn outside(sorted: &[f64], margin: f64) -> Option<f64> {
 /// Smallest disagreement of clocks that is worth a word, in parts per million: a tenth of the smallest usual margin,
 /// and ten times what an undisciplined crystal drifts.
 const CLOCK_LIMIT_PPM: f64 = 1_000.0;
-/// Least difference in length between two trials that clocks are compared over: frames arrive some 100 us sooner or later,
-/// which is a tenth of a percent of it and no more.
+/// Least difference in length between two trials that clocks are compared over.
 const LEAST_CLOCK_RUN_NS: u64 = 100_000_000;
+/// By how much frames arrive sooner or later on a busy machine, and not by accident: the host wakes more slowly for the
+/// first frame of a trial that leaves it idle. A disagreement has to be larger over the trials that show it.
+const ARRIVAL_NS: f64 = 2e6;
 
 /// By how much the environment's clock runs faster than the host's, in parts per million; none when the two agree.
 ///
@@ -126,8 +128,10 @@ pub(crate) fn clock_disagreement(target: &[&Trial]) -> Option<f64> {
         let (rise, run) = (longer_agent as f64 - agent as f64, longer_host as f64 - host as f64);
         // Between trials of like length there is nothing but noise.
         (longer_host / 2 >= host && longer_host - host >= LEAST_CLOCK_RUN_NS)
-            .then(|| (rise / run - 1.0) * 1e6)
+            .then(|| ((rise / run - 1.0) * 1e6, run))
     };
     let pairs = times.iter().copied().zip(times[times.len() - half..].iter().copied()).take(half);
-    outside(&sorted(&pairs.filter_map(slope).collect::<Vec<_>>()), CLOCK_LIMIT_PPM)
+    let (slopes, runs): (Vec<f64>, Vec<f64>) = pairs.filter_map(slope).unzip();
+    let disagreement = outside(&sorted(&slopes), CLOCK_LIMIT_PPM)?;
+    (disagreement.abs() / 1e6 * median(&sorted(&runs)) > ARRIVAL_NS).then_some(disagreement)
 }

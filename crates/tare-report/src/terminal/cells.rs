@@ -23,7 +23,7 @@ pub fn quiet() -> Style {
 }
 
 /// Colours that stay apart for most colour-blind readers; the words say the same without them.
-fn verdict_style(comparison: &Comparison) -> Style {
+pub fn verdict_style(comparison: &Comparison) -> Style {
     let colour = |colour: AnsiColor| Style::new().fg_color(Some(colour.into()));
     match Standing::of_comparison(comparison) {
         Standing::Slower => colour(AnsiColor::Red).bold(),

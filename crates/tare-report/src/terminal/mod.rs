@@ -3,6 +3,7 @@
 mod cells;
 mod columns;
 pub(crate) mod grid;
+mod own_commands;
 pub mod selftest;
 #[cfg(test)]
 mod tests;
@@ -75,7 +76,7 @@ pub fn render(session: &Session, findings: &Findings, options: &TerminalOptions)
     } else {
         let notes = out.tables(session, findings, &rows, width, options.wide);
         out.blank();
-        out.explanations(session, &rows, &notes, prose);
+        out.explanations(session, &rows, &notes, (prose, options.wide));
     }
     out.blank();
     out.verdicts(findings, prose);
@@ -136,6 +137,11 @@ impl Output {
         let mut notes = Notes::default();
         let warnings = CellWarnings::of_rows(rows, wide);
         let mut maker = cells::CellMaker { notes: &mut notes, warnings: &warnings, wide };
+        if own_commands::are_alone(rows, wide) {
+            let tables = own_commands::tables(session, findings, rows, &mut maker, self.coloured);
+            self.commands(&tables);
+            return notes;
+        }
         let columns = Columns::new(session, findings, rows, &mut maker);
         for (subjects, widths) in columns.fold(width) {
             self.blank();
@@ -153,6 +159,17 @@ impl Output {
         notes
     }
 
+    /// A table for each command, headed by it where there are several.
+    fn commands(&mut self, tables: &[(String, Vec<String>)]) {
+        for (command, lines) in tables {
+            self.blank();
+            if tables.len() > 1 {
+                self.styled(command, Style::new().bold());
+            }
+            lines.iter().for_each(|line| self.plain(line));
+        }
+    }
+
     /// What stands before a row of the wide table.
     fn separate(&mut self, family: Option<String>, is_first: bool) {
         if !is_first {
@@ -164,8 +181,19 @@ impl Output {
     }
 
     /// Legend and notes of the table.
-    fn explanations(&mut self, session: &Session, rows: &[&Row], notes: &Notes, width: usize) {
-        let legend = view::legend(session, rows).join("; ");
+    fn explanations(
+        &mut self,
+        session: &Session,
+        rows: &[&Row],
+        notes: &Notes,
+        (width, wide): (usize, bool),
+    ) {
+        let mut legend = view::legend(session, rows);
+        if own_commands::are_alone(rows, wide) {
+            legend.pop();
+            legend.push(own_commands::legend(rows));
+        }
+        let legend = legend.join("; ");
         if !legend.is_empty() {
             self.paragraph("", &format!("{legend}."), width, cells::quiet());
         }

@@ -1,6 +1,9 @@
 //! Arguments of a command of one's own in `tare run`: hyperfine's names for what hyperfine has, too.
 
 use clap::ValueEnum;
+use tare_report::exports;
+
+use super::Wanted;
 
 /// Commands to measure in place of a study.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -85,6 +88,12 @@ impl Commands {
     /// Whether there are any.
     pub fn given(&self) -> bool {
         !self.words.is_empty() || !self.texts.is_empty()
+    }
+
+    /// The export that `--export-json` names.
+    pub fn hyperfine(&self) -> Option<Wanted> {
+        let export = exports::find("hyperfine")?;
+        self.export_json.clone().map(|file| Wanted { export, file: Some(file) })
     }
 
     /// Whether a shell reads a command.

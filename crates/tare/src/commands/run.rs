@@ -7,6 +7,7 @@ use std::time::Instant;
 use tare_data::session::Ending;
 use tare_lab::error::LabError;
 use tare_lab::parse_duration;
+use tare_lab::provider::root::Inside;
 use tare_lab::session::{self, Caller, Overrides, Request};
 use tare_lab::study::{Study, published as articles};
 use tare_probes::probe::Size;
@@ -24,7 +25,8 @@ pub fn run(mut args: Run) -> anyhow::Result<ExitCode> {
     if let Some(error) = args.study.as_deref().and_then(habits::not_a_study) {
         return Err(error.into());
     }
-    let commands = own_commands::study(&args.commands)?;
+    let (commands, inside) = (own_commands::study(&args.commands)?, own_commands::inside(&args.commands)?);
+    args.view.exports.extend(args.commands.hyperfine());
     args.rounds = args.rounds.or(args.commands.runs);
     outputs::check(&args.view)?;
     let named = args.resume.as_ref().or(args.record.as_ref()).cloned();
@@ -36,7 +38,7 @@ pub fn run(mut args: Run) -> anyhow::Result<ExitCode> {
     if args.dry_run {
         let dry = match &args.resume {
             Some(record) => session::dry_resume(record, &overrides(&args, budget_s), &setting),
-            None => session::dry_run(&request(&args, commands, &record, budget_s), &setting),
+            None => session::dry_run(&request(&args, commands, inside, &record, budget_s), &setting),
         }?;
         ui::print(show::dry_run::text(dry, &args.view, &record))?;
         return Ok(ExitCode::SUCCESS);
@@ -47,7 +49,12 @@ pub fn run(mut args: Run) -> anyhow::Result<ExitCode> {
     let mut progress = ui::Progress::new();
     let recorded = match &args.resume {
         Some(record) => session::resume(record, overrides(&args, budget_s), &setting, &caller, &mut progress),
-        None => session::begin(request(&args, commands, &record, budget_s), &setting, &caller, &mut progress),
+        None => session::begin(
+            request(&args, commands, inside, &record, budget_s),
+            &setting,
+            &caller,
+            &mut progress,
+        ),
     };
     progress.clear();
     let recorded = recorded?;
@@ -81,7 +88,13 @@ fn like(args: &mut Run, article: &str) -> Result<(), LabError> {
     Ok(())
 }
 
-fn request(args: &Run, commands: Option<Study>, record: &Path, budget_s: Option<f64>) -> Request {
+fn request(
+    args: &Run,
+    commands: Option<Study>,
+    inside: Inside,
+    record: &Path,
+    budget_s: Option<f64>,
+) -> Request {
     Request {
         study: args.study.clone(),
         commands,
@@ -100,7 +113,7 @@ fn request(args: &Run, commands: Option<Study>, record: &Path, budget_s: Option<
         rounds: args.rounds,
         budget_s,
         until_decided: args.until_decided,
-        inside: Default::default(),
+        inside,
         planted: true,
         margin: args.view.margin.map(f64::ln_1p),
         seed: args.seed,

@@ -5,7 +5,11 @@ use tare_data::shell::line;
 
 /// The command that plans the same session again: same environments, same seed.
 pub fn again(session: &Session) -> String {
-    let recorded = &session.header.command;
+    // What stands behind -- is a command of one's own, and not for tare to read.
+    let (recorded, command) = match session.header.command.iter().position(|word| word == "--") {
+        Some(at) => session.header.command.split_at(at),
+        None => (session.header.command.as_slice(), &[][..]),
+    };
     let mut words: Vec<String> = std::iter::once("tare".to_owned()).chain(recorded.iter().cloned()).collect();
     if !names(recorded, "--seed") {
         words.extend(["--seed".to_owned(), format!("{:x}", session.plan.seed)]);
@@ -16,6 +20,7 @@ pub fn again(session: &Session) -> String {
         let specifications: Vec<&str> = targets.map(|target| target.specification.as_str()).collect();
         words.extend(["--in".to_owned(), specifications.join(",")]);
     }
+    words.extend(command.iter().cloned());
     line(words)
 }
 

@@ -176,7 +176,8 @@ fn habits_from_other_tools_lead_somewhere() {
     );
     for (arguments, instead) in [
         (["run", "--environment", "native"], "--in"),
-        (["run", "--export-json", "x"], "--export json=FILE"),
+        (["report", "--export-json", "x"], "--export json=FILE"),
+        (["run", "--export-json", "x"], "--export-json is about a command"),
         (["run", "-r", "5"], "--rounds N"),
         (["compare", "a", "b"], "tare diff"),
     ] {

@@ -1,0 +1,147 @@
+//! The table of commands of one's own: an environment a line, as people know it from hyperfine and time(1).
+
+use anstyle::Style;
+use tare_analysis::findings::{Cell, Findings, Level, Missing, Row};
+use tare_analysis::statistics::spread::spread;
+use tare_data::names::USER;
+use tare_data::session::Session;
+
+use super::cells::{CellMaker, quiet, verdict_style};
+use super::grid::{GridCell, Part, layout, natural_width, span};
+use crate::notes::baseline_missing;
+use crate::number::Figure;
+use crate::text::{GLUE, clean};
+use crate::words;
+
+/// Metrics that stand in columns of their own.
+const TIMES: [&str; 2] = ["user", "system"];
+
+/// Whether a table of these rows has commands of one's own and nothing else, and is not the wide one.
+pub fn are_alone(rows: &[&Row], wide: bool) -> bool {
+    !wide && !rows.is_empty() && rows.iter().all(|row| row.probe.starts_with(USER))
+}
+
+/// What the columns mean.
+pub fn legend(rows: &[&Row]) -> String {
+    let mut parts =
+        "time = median over rounds (shortest … longest); user, system = processor time, mean".to_owned();
+    if rows.iter().any(|row| row.cells.iter().any(|cell| cell.compared().is_some())) {
+        parts.push_str("; [ ] = 95 % confidence interval of the slowdown");
+    }
+    parts
+}
+
+/// Lines of the tables, one for each command; the first of each is its head, and what it is called stands above it
+/// where there are several.
+pub fn tables(
+    session: &Session,
+    findings: &Findings,
+    rows: &[&Row],
+    maker: &mut CellMaker,
+    coloured: bool,
+) -> Vec<(String, Vec<String>)> {
+    let tables: Vec<(String, Vec<Vec<GridCell>>)> =
+        rows.iter().map(|row| (clean(&row.label), lines(session, findings, row, maker))).collect();
+    // The columns of all tables are as wide, so that times stand below each other.
+    let columns = 2 + TIMES.len() + 1 + 1;
+    let width = |at: usize| {
+        let cells = tables.iter().flat_map(|(_, lines)| lines).filter_map(|line| line.get(at));
+        cells.map(natural_width).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let laid_out = |lines: &[Vec<GridCell>]| {
+        lines.iter().flat_map(|line| layout(line, &widths, coloured)).collect::<Vec<String>>()
+    };
+    tables.iter().map(|(title, lines)| (title.clone(), laid_out(lines))).collect()
+}
+
+fn lines(session: &Session, findings: &Findings, row: &Row, maker: &mut CellMaker) -> Vec<Vec<GridCell>> {
+    let head = |text: &str| words_of(text, Style::new().bold());
+    let against = if findings.subjects.is_empty() { "" } else { &format!("against {}", findings.baseline) };
+    let mut lines =
+        vec![["", "time", "", against, TIMES[0], TIMES[1]].iter().map(|text| head(text)).collect::<Vec<_>>()];
+    let of_case =
+        |name: &str| findings.rows.iter().find(|other| other.case == row.case && other.metric.name == name);
+    let unit = row.metric.unit;
+    let name = |name: &str| words_of(&clean(name).replace(' ', &GLUE.to_string()), Style::new());
+    let mut baseline = vec![name(&findings.baseline)];
+    match &row.baseline {
+        Some(level) => baseline.extend(time(level, row)),
+        None => baseline.extend([
+            maker.missing(&baseline_missing(session, row, &findings.baseline), unit),
+            GridCell::new(),
+        ]),
+    }
+    baseline.push(GridCell::new());
+    baseline.extend(
+        TIMES.map(|time| figure(of_case(time).and_then(|row| row.baseline.as_ref().map(|l| (l, row))))),
+    );
+    lines.push(baseline);
+    for (i, subject) in findings.subjects.iter().enumerate() {
+        let Some(cell) = row.cells.get(i) else { continue };
+        let mut line = vec![name(subject)];
+        match level(cell) {
+            Some(level) => line.extend(time(level, row)),
+            None => line.extend([GridCell::new(), GridCell::new()]),
+        }
+        line.push(judged(cell, row, maker));
+        line.extend(TIMES.map(|time| {
+            let other = of_case(time);
+            figure(other.and_then(|row| row.cells.get(i).and_then(level).map(|level| (level, row))))
+        }));
+        lines.push(line);
+    }
+    lines
+}
+
+/// The typical time, and the shortest and longest round.
+fn time(level: &Level, row: &Row) -> [GridCell; 2] {
+    let text = |value: f64| Figure::plain(value, row.metric.unit).text();
+    let range = spread(level).filter(|_| level.rounds > 1).map(|spread| {
+        let (least, most) = (text(spread.least), text(spread.most));
+        // The unit is said once where both have it.
+        let short = match (least.split_once(' '), most.split_once(' ')) {
+            (Some((number, a)), Some((_, b))) if a == b => number.to_owned(),
+            _ => least,
+        };
+        format!("({short} … {most})")
+    });
+    [one(text(level.median), Style::new()), one(range.unwrap_or_default(), quiet())]
+}
+
+/// The mean: a kernel that counts ticks gives a short run all or nothing.
+fn figure(level: Option<(&Level, &Row)>) -> GridCell {
+    let mean = |level: &Level| spread(level).map_or(level.median, |spread| spread.mean);
+    let text = level.map(|(level, row)| Figure::plain(mean(level), row.metric.unit).text());
+    one(text.unwrap_or_default(), quiet())
+}
+
+/// The verdict with its interval, or why there is none.
+fn judged(cell: &Cell, row: &Row, maker: &mut CellMaker) -> GridCell {
+    let Some(comparison) = cell.compared() else {
+        return maker.cell(cell, row.metric.unit).into_iter().take(1).collect();
+    };
+    let marks = maker.warnings.marks(comparison, maker.notes).join("·");
+    let interval = format!("{}{marks}", words::interval(comparison));
+    vec![Part::Spans(vec![
+        span(words::verdict(comparison), verdict_style(comparison)),
+        span(interval, quiet()),
+    ])]
+}
+
+fn level(cell: &Cell) -> Option<&Level> {
+    match cell {
+        Cell::Compared(comparison) => Some(&comparison.level),
+        Cell::Observed(level) => Some(level),
+        Cell::Missing(Missing::NoBaseline(level) | Missing::NotComparable { level, .. }) => Some(level),
+        Cell::Missing(_) => None,
+    }
+}
+
+fn words_of(text: &str, style: Style) -> GridCell {
+    vec![Part::Words(span(text, style))]
+}
+
+fn one(text: String, style: Style) -> GridCell {
+    vec![Part::Spans(vec![span(text, style)])]
+}
