@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use crate::containers::root::{AGENT, Root};
+use crate::containers::root::Root;
 use crate::error::LabError;
 use crate::host::private_folder;
 use crate::network::container::ContainerNetwork;
@@ -53,7 +53,7 @@ fn config(workspace: &dyn Workspace, root: &Root, network: &ContainerNetwork) ->
         "process": {
             "terminal": false,
             "user": { "uid": 0, "gid": 0 },
-            "args": [AGENT, tare_probes::agent::AGENT],
+            "args": [&root.agent, tare_probes::agent::AGENT],
             "env": [format!("{MARK}={}", workspace.mark())],
             "cwd": "/",
             "capabilities": {
@@ -61,9 +61,10 @@ fn config(workspace: &dyn Workspace, root: &Root, network: &ContainerNetwork) ->
                 "effective": CAPABILITIES,
                 "permitted": CAPABILITIES,
             },
-            "noNewPrivileges": true,
+            // Programs of a view may be such as need the bit that sets their user.
+            "noNewPrivileges": !root.is_view(),
         },
-        "root": { "path": root.folder, "readonly": false },
+        "root": { "path": root.path(), "readonly": false },
         "hostname": "tare",
         "mounts": mounts(root),
         "linux": linux(workspace, network, (!user.is_root()).then_some(user.as_raw())),
@@ -71,6 +72,10 @@ fn config(workspace: &dyn Workspace, root: &Root, network: &ContainerNetwork) ->
 }
 
 fn mounts(root: &Root) -> Vec<Value> {
+    let shared_memory = match root.is_view() {
+        true => &["nosuid", "nodev", "mode=1777"][..],
+        false => &["nosuid", "noexec", "nodev", "mode=1777", "size=65536k"],
+    };
     let mut mounts = vec![
         json!({ "destination": "/proc", "type": "proc", "source": "proc" }),
         json!({
@@ -83,7 +88,7 @@ fn mounts(root: &Root) -> Vec<Value> {
             "destination": "/dev/shm",
             "type": "tmpfs",
             "source": "shm",
-            "options": ["nosuid", "noexec", "nodev", "mode=1777", "size=65536k"],
+            "options": shared_memory,
         }),
         json!({
             "destination": "/sys",

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::containers::control_groups;
 use crate::containers::private_mounts;
-use crate::containers::root::{AGENT, OWN, Root, SHARES};
+use crate::containers::root::{AGENT, OWN, Root};
 use crate::host::mounts;
 use crate::host::network_namespace;
 use crate::host::private_folder;
@@ -16,9 +16,12 @@ use crate::host::processes::FINISHES;
 use crate::network::lab;
 use crate::ownership::owned::{EngineName, EngineThing, MARK, Owned};
 use crate::provider::prelude::*;
+use crate::provider::root::RootFolder;
 
 /// Time that an engine has for a question, or for making an image of nothing.
 const ANSWER_WAIT: Duration = Duration::from_secs(30);
+/// Folder of the shares, inside.
+const SHARES: &str = "/shares";
 /// An archive with nothing in it: two blocks of zeros.
 const EMPTY_ARCHIVE: [u8; 1024] = [0; 1024];
 
@@ -163,8 +166,12 @@ impl Container {
     /// otherwise an image of nothing, made once a session, into which the agent is bound.
     fn enter(&self, program: &Path, workspace: &mut dyn Workspace) -> Result<Entrance, LabError> {
         let engine = self.engine;
-        let folder = engine.takes_folders && self.own == OwnPlace::Volume;
-        let image = if folder { None } else { Some(engine.image(program, workspace)?) };
+        let root = match engine.takes_folders && self.own == OwnPlace::Volume {
+            true => Some(Root::build(workspace)?),
+            false if workspace.inside().root != RootFolder::Empty => return Err(self.has_image()),
+            false => None,
+        };
+        let image = if root.is_some() { None } else { Some(engine.image(program, workspace)?) };
         let name = workspace.name().to_owned();
         let mut outside = Facts::default();
         let mut command = Command::new(program);
@@ -188,13 +195,17 @@ impl Container {
         if engine.starts == Starts::InCommand {
             command.args(limits());
         }
-        let mut places = [("own".to_owned(), OWN.to_owned())].into();
-        self.bind_places(workspace, &mut command, &mut places, &mut outside)?;
-        match image {
-            None => command.arg("--rootfs").arg(Root::build(workspace)?.folder),
-            Some(image) => command.arg(bind(workspace.agent(), AGENT)).arg(image),
+        let places = match root.as_ref().filter(|root| root.is_view()) {
+            Some(root) => show_places(root, &mut command, &mut outside),
+            None => self.bind_places(workspace, &mut command, &mut outside)?,
         };
-        command.args([AGENT, tare_probes::agent::AGENT]);
+        if let Some(image) = image {
+            command.arg(bind(workspace.agent(), AGENT)).arg(image).arg(AGENT);
+        } else if let Some(root) = root {
+            command.arg("--rootfs").arg(root.path()).arg(&root.agent);
+            root.mount_for(&mut command, workspace)?;
+        }
+        command.arg(tare_probes::agent::AGENT);
         if private_mounts::permitted() && engine.starts == Starts::InCommand {
             // Podman runs crun in this very process's descendants; Docker does so in its daemon's.
             private_mounts::apply_without_hybrid_groups(&mut command);
@@ -206,9 +217,9 @@ impl Container {
         &self,
         workspace: &dyn Workspace,
         command: &mut Command,
-        places: &mut BTreeMap<String, String>,
         outside: &mut Facts,
-    ) -> Result<(), LabError> {
+    ) -> Result<BTreeMap<String, String>, LabError> {
+        let mut places = BTreeMap::from([("own".to_owned(), OWN.to_owned())]);
         match self.own {
             OwnPlace::Volume => {
                 let own = workspace.folder().join("own");
@@ -227,7 +238,15 @@ impl Container {
             command.arg(bind(path, &inside));
             places.insert(name.clone(), inside);
         }
-        Ok(())
+        Ok(places)
+    }
+
+    fn has_image(&self) -> LabError {
+        let what = format!(
+            "{}: own=root is in an image, and root= takes a folder in its place",
+            self.engine.name.program()
+        );
+        LabError::usage(what).hint("leave one of the two away")
     }
 
     /// The address at which a container will reach the host's peer, and the namespace in which the engine works
@@ -281,6 +300,15 @@ impl Engine {
     fn owned(&self, kind: EngineThing, name: &str, namespace: Option<String>) -> Owned {
         Owned::Engine { engine: self.name, kind, name: name.to_owned(), namespace }
     }
+}
+
+/// Binds the shares into a view, which has the place `own` already.
+fn show_places(root: &Root, command: &mut Command, outside: &mut Facts) -> BTreeMap<String, String> {
+    root.note_places(outside);
+    // Without a limit, as on a machine without an engine.
+    command.arg("--shm-size=0");
+    command.args(root.shares.iter().map(|(path, inside)| bind(path, inside)));
+    root.places.clone()
 }
 
 fn is_gvisor(runtime: &str) -> bool {

@@ -2,6 +2,9 @@
 
 pub mod bundle;
 pub mod control_groups;
+pub mod devices;
 pub mod engine;
 pub mod private_mounts;
 pub mod root;
+pub mod steps;
+pub mod view;

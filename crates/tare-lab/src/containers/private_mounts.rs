@@ -12,11 +12,13 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
+use rustix::fs::{Mode, OFlags};
 use rustix::mount::{
     MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_bind, mount_change, unmount,
 };
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 
+use crate::containers::steps::{Failed, Steps};
 use crate::host::mounts;
 
 /// Where the second hierarchy of control groups is mounted on hosts that have both versions.
@@ -55,6 +57,22 @@ pub fn apply_without_hybrid_groups(command: &mut Command) {
         Some(point) => Ok(unmount(point.as_c_str(), UnmountFlags::DETACH)?),
         None => Ok(()),
     });
+}
+
+/// The same, and makes these steps. The one that fails is named in the file `report`, since only a number gets out from
+/// between fork and exec.
+pub fn apply_steps(command: &mut Command, steps: Steps, report: &Path) -> io::Result<()> {
+    let report = CString::new(report.as_os_str().as_bytes())?;
+    prepare(command, move || {
+        steps.run().map_err(|Failed { what, errno }| {
+            let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::CLOEXEC;
+            if let Ok(file) = rustix::fs::open(report.as_c_str(), flags, Mode::RUSR) {
+                let _ = rustix::io::write(file, what.to_bytes());
+            }
+            errno.into()
+        })
+    });
+    Ok(())
 }
 
 /// Lets the command, before it starts, leave the host's mounts and then run `change`. Like all

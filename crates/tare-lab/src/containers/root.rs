@@ -1,78 +1,180 @@
-//! The root folder of an environment: nothing but the agent and the folders that an environment mounts on.
+//! The root folder of an environment: nothing but the agent and the folders that an environment mounts on, or a view of
+//! this machine's own.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use tare_data::facts::Facts;
 
+use crate::containers::private_mounts;
+use crate::containers::steps::Steps;
+use crate::containers::view;
 use crate::error::LabError;
 use crate::host::mounts;
 use crate::provider::Workspace;
+use crate::provider::root::RootFolder;
 use crate::storage::places::folder_inside;
 
-/// Where the agent is, inside.
+/// Where the agent is in a root that has nothing else.
 pub const AGENT: &str = "/tare";
-/// The place `own`, inside.
+/// The place `own` in such a root.
 pub const OWN: &str = "/own";
-/// Folder of the shares, inside: one folder a share.
-pub const SHARES: &str = "/shares";
 /// What runtimes mount on or write to.
 const FOLDERS: [&str; 6] = ["dev", "etc", "proc", "run", "sys", "tmp"];
 
 /// A root folder on the host, and what is where in it.
 #[derive(Clone, Debug)]
 pub struct Root {
-    /// On the host.
-    pub folder: PathBuf,
+    path: RootPath,
+    /// The host's folder with the agent and the places.
+    base: PathBuf,
+    /// Where that folder is inside, without a slash at its end.
+    base_inside: &'static str,
+    /// Where the agent is, inside.
+    pub agent: String,
     /// Host folders with the paths inside at which they are to be mounted.
     pub shares: Vec<(PathBuf, String)>,
     /// Places by name with their paths inside.
     pub places: BTreeMap<String, String>,
+    /// What mounts a view; none where the root is a plain folder.
+    view: Option<Steps>,
+    facts: Facts,
+}
+
+/// The path of a root on the host: always a folder that a start has made, so that nothing is ever given `/` itself.
+#[derive(Clone, Debug)]
+pub struct RootPath(PathBuf);
+
+impl RootPath {
+    fn below(start: &Path, name: &str) -> RootPath {
+        let path = start.join(name);
+        assert!(path.parent().is_some_and(|parent| parent.parent().is_some()), "a root is no first folder");
+        RootPath(path)
+    }
+}
+
+impl AsRef<Path> for RootPath {
+    fn as_ref(&self) -> &Path {
+        &self.0
+    }
 }
 
 impl Root {
-    /// Builds a root folder in the folder of a start.
+    /// Builds a root folder in the folder of a start; of a view, what it is mounted on.
     pub fn build(workspace: &dyn Workspace) -> Result<Root, LabError> {
-        let folder = workspace.folder().join("root");
-        let mut root = Root { folder, shares: Vec::new(), places: BTreeMap::new() };
-        root.places.insert("own".to_owned(), OWN.to_owned());
+        let lower = match &workspace.inside().root {
+            RootFolder::Empty => None,
+            RootFolder::Host => Some(Path::new("/")),
+            RootFolder::Folder(folder) => Some(folder.as_path()),
+        };
+        let path = RootPath::below(workspace.folder(), if lower.is_some() { "view" } else { "root" });
+        let base = if lower.is_some() { workspace.folder().join("base") } else { path.0.clone() };
+        let (base_inside, agent) = if lower.is_some() { (view::BASE, "/agent") } else { ("", AGENT) };
+        let mut root = Root {
+            path,
+            base,
+            base_inside,
+            agent: format!("{base_inside}{agent}"),
+            shares: Vec::new(),
+            places: BTreeMap::from([("own".to_owned(), format!("{base_inside}{OWN}"))]),
+            view: None,
+            facts: Facts::default(),
+        };
         for (name, path) in workspace.shares() {
-            let inside = format!("{SHARES}/{}", folder_inside(name));
+            let inside = root.inside_of_share(name);
             root.places.insert(name.clone(), inside.clone());
             root.shares.push((path.clone(), inside));
         }
-        let filled = root.fill(workspace.agent());
+        let filled = root.fill(workspace.agent(), lower.is_none());
         filled.map_err(LabError::storage("build a root folder in", workspace.folder()))?;
+        if let Some(lower) = lower {
+            let (steps, facts) = view::steps(workspace, lower, root.path(), &root.base)?;
+            (root.view, root.facts) = (Some(steps), facts);
+        }
         Ok(root)
     }
 
-    fn fill(&self, agent: &Path) -> io::Result<()> {
-        folder(&self.folder, 0o755)?;
-        for name in FOLDERS {
-            folder(&self.folder.join(name), if name == "tmp" { 0o1777 } else { 0o755 })?;
+    fn fill(&self, agent: &Path, is_empty: bool) -> io::Result<()> {
+        folder(&self.base, 0o755)?;
+        if is_empty {
+            for name in FOLDERS {
+                folder(&self.base.join(name), if name == "tmp" { 0o1777 } else { 0o755 })?;
+            }
+        } else {
+            folder(self.path(), 0o755)?;
         }
-        let shares = self.folder.join(SHARES.trim_start_matches('/'));
         if !self.shares.is_empty() {
-            folder(&shares, 0o755)?;
+            folder(&self.base.join("shares"), 0o755)?;
         }
         self.places.values().try_for_each(|inside| folder(&self.outside(inside), 0o755))?;
         // A link shares the pages that are in memory already, so that every environment finds the program
         // equally warm.
-        let copy = self.outside(AGENT);
+        let copy = self.outside(&self.agent);
         fs::hard_link(agent, &copy).or_else(|_| fs::copy(agent, &copy).map(drop))
     }
 
-    /// The path on the host of a path inside.
-    pub fn outside(&self, inside: &str) -> PathBuf {
-        self.folder.join(inside.trim_start_matches('/'))
+    /// The root as the host has it; of a view, where it is mounted for what is started there.
+    pub fn path(&self) -> &Path {
+        self.path.as_ref()
     }
 
-    /// Facts of the file systems under the places, as the host sees them.
+    /// Whether programs are inside.
+    pub fn is_view(&self) -> bool {
+        self.view.is_some()
+    }
+
+    /// The folder that holds the agent and the places of a view, with its path inside.
+    pub fn base(&self) -> (&Path, &str) {
+        (&self.base, self.base_inside)
+    }
+
+    /// The path inside of what lies in the folder of the agent.
+    pub fn inside(&self, name: &str) -> String {
+        format!("{}/{name}", self.base_inside)
+    }
+
+    fn inside_of_share(&self, name: &str) -> String {
+        self.inside(&format!("shares/{}", folder_inside(name)))
+    }
+
+    /// The path on the host of a path inside, which must be below the folder of the agent.
+    pub fn outside(&self, inside: &str) -> PathBuf {
+        let name = inside.strip_prefix(self.base_inside).unwrap_or(inside);
+        self.base.join(name.trim_start_matches('/'))
+    }
+
+    /// The path on the host of the place `own`.
+    pub fn own(&self) -> PathBuf {
+        self.outside(&self.inside("own"))
+    }
+
+    /// Has the command start where the root is mounted; what it mounts itself ends with it too.
+    pub fn mount_for(&self, command: &mut Command, workspace: &dyn Workspace) -> Result<(), LabError> {
+        let Some(steps) = &self.view else { return Ok(()) };
+        private_mounts::apply_steps(command, steps.clone(), &workspace.folder().join(FAILED_STEP))
+            .map_err(LabError::storage("mount in", workspace.folder()))
+    }
+
+    /// The same, with the root as its own.
+    pub fn enter_with(&self, command: &mut Command, workspace: &dyn Workspace) -> Result<(), LabError> {
+        let mut entered = self.clone();
+        if let Some(steps) = &mut entered.view {
+            view::furnish(steps, self.path(), &self.shares)
+                .map_err(LabError::storage("mount in", workspace.folder()))?;
+        }
+        entered.mount_for(command, workspace)
+    }
+
+    /// Facts of the root, and of the file systems under the places, as the host sees them.
     pub fn note_places(&self, facts: &mut Facts) {
-        mounts::note(facts, "own", &self.outside(OWN));
+        for (key, value) in &self.facts.0 {
+            facts.note(key.clone(), value);
+        }
+        mounts::note(facts, "own", &self.own());
         for (path, inside) in &self.shares {
             if let Some((name, _)) = self.places.iter().find(|(_, its)| *its == inside) {
                 mounts::note(facts, name, path);
@@ -80,6 +182,9 @@ impl Root {
         }
     }
 }
+
+/// File in the folder of a start that names the step that could not be made.
+pub const FAILED_STEP: &str = "failed-step";
 
 /// A folder with the mode that it has in a distribution, whatever the umask: who is inside may be another user.
 fn folder(path: &Path, mode: u32) -> io::Result<()> {

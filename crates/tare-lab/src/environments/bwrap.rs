@@ -1,6 +1,6 @@
 //! Bubblewrap: namespaces as Flatpak makes them.
 
-use crate::containers::root::{AGENT, Root};
+use crate::containers::root::Root;
 use crate::network::container::{Net, Way};
 use crate::provider::prelude::*;
 
@@ -11,7 +11,7 @@ pub static PROVIDER: Provider = Provider {
                  filter, which is not here.",
     instance: None,
     options: &[Net::OPTION],
-    roots: Roots::Own("this environment has none but its own root yet"),
+    roots: Roots::Any,
     by_default: &["bwrap"],
     parse: |specification| Ok(Box::new(Bwrap { net: Net::of(specification)? })),
     preparation: None,
@@ -36,7 +36,7 @@ fn enter(program: &Path, way: &Way, workspace: &mut dyn Workspace) -> Result<Ent
     let root = Root::build(workspace)?;
     let mut command = Command::new(program);
     // The environment passes through bubblewrap to the agent, so it is emptied here.
-    command.env_clear().arg("--bind").arg(&root.folder).arg("/");
+    command.env_clear().arg("--bind").arg(root.path()).arg("/");
     command.args(["--dev", "/dev", "--proc", "/proc", "--unshare-all", "--die-with-parent"]);
     command.args(["--ro-bind-try", "/sys", "/sys", "--chdir", "/"]);
     if !network.is_own {
@@ -46,7 +46,11 @@ fn enter(program: &Path, way: &Way, workspace: &mut dyn Workspace) -> Result<Ent
     for (path, inside) in &root.shares {
         command.arg("--bind").arg(path).arg(inside);
     }
-    command.args([AGENT, tare_probes::agent::AGENT]);
+    if root.is_view() {
+        command.args(["--perms", "1777", "--tmpfs", "/dev/shm"]);
+    }
+    root.mount_for(&mut command, workspace)?;
+    command.args([&root.agent, tare_probes::agent::AGENT]);
     root.note_places(&mut outside);
     Ok(Entrance { command, host: network.host, places: root.places, outside })
 }

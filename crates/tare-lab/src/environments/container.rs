@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code, reason = "a container without a runtime: unshare and fork")]
 
-use std::ffi::{CStr, CString};
+use std::ffi::CStr;
 use std::fs;
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -14,7 +14,9 @@ use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, set_parent_process_d
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 use serde::{Deserialize, Serialize};
 
-use crate::containers::root::{AGENT, Root};
+use crate::containers::devices::{self, Devices};
+use crate::containers::root::Root;
+use crate::containers::steps::Failed;
 use crate::error::failed;
 use crate::host::loopback;
 use crate::network::container::{Net, Way};
@@ -24,8 +26,6 @@ use crate::provider::prelude::*;
 /// First argument under which the program makes the namespaces and becomes the agent in them.
 pub const ENTER: &str = "enter-container";
 
-/// Devices that programs expect; a user namespace may not make them, so the host's are bound.
-const DEVICES: [&str; 5] = ["full", "null", "random", "urandom", "zero"];
 /// Exit code when the namespaces could not be made, as shells and runtimes use it for "cannot be invoked".
 const NOT_MADE: i32 = 126;
 
@@ -37,7 +37,7 @@ pub static PROVIDER: Provider = Provider {
                  difference to oci and podman.",
     instance: None,
     options: &[Net::OPTION],
-    roots: Roots::Own("this environment has none but its own root yet"),
+    roots: Roots::Any,
     by_default: &["container"],
     parse: |specification| Ok(Box::new(Container { net: Net::of(specification)? })),
     preparation: None,
@@ -66,7 +66,9 @@ fn enter(way: &Way, workspace: &mut dyn Workspace) -> Result<Entrance, LabError>
     let network = way.prepare(workspace, &mut outside)?;
     let root = Root::build(workspace)?;
     let plan = Plan {
-        root: root.folder.clone(),
+        root: root.path().to_owned(),
+        agent: root.agent.clone(),
+        devices: if root.is_view() { Devices::All } else { Devices::Few },
         binds: root.shares.clone(),
         own_network: network.is_own,
         mark: workspace.mark().to_owned(),
@@ -76,6 +78,7 @@ fn enter(way: &Way, workspace: &mut dyn Workspace) -> Result<Entrance, LabError>
     let mut command = Command::new(workspace.agent());
     command.args([ENTER, &json]).env_clear();
     network.inherit(&mut command)?;
+    root.mount_for(&mut command, workspace)?;
     root.note_places(&mut outside);
     Ok(Entrance { command, host: network.host, places: root.places, outside })
 }
@@ -108,6 +111,8 @@ fn user_namespaces_allowed() -> Result<(), NotReady> {
 #[derive(Debug, Serialize, Deserialize)]
 struct Plan {
     root: PathBuf,
+    agent: String,
+    devices: Devices,
     /// Host folders and their paths inside.
     binds: Vec<(PathBuf, String)>,
     own_network: bool,
@@ -182,7 +187,7 @@ fn inhabit(plan: &Plan) -> io::Error {
     if let Err(e) = furnish(plan) {
         return e;
     }
-    Command::new(AGENT).arg(tare_probes::agent::AGENT).env_clear().env(MARK, &plan.mark).exec()
+    Command::new(&plan.agent).arg(tare_probes::agent::AGENT).env_clear().env(MARK, &plan.mark).exec()
 }
 
 fn furnish(plan: &Plan) -> io::Result<()> {
@@ -199,7 +204,8 @@ fn furnish(plan: &Plan) -> io::Result<()> {
         let target = plan.root.join(inside.trim_start_matches('/'));
         mount_bind_recursive(path, &target).map_err(|e| failed(&format!("binding {}", path.display()), e))?;
     }
-    mount_devices(&plan.root).map_err(|e| failed("making /dev", e))?;
+    let devices = devices::steps(&plan.root, plan.devices)?;
+    devices.run().map_err(|Failed { what, errno }| failed(&what.to_string_lossy(), errno))?;
     let no_programs = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     optional(&plan.root, "proc", c"proc", no_programs);
     optional(&plan.root, "sys", c"sysfs", no_programs | MountFlags::RDONLY);
@@ -215,18 +221,4 @@ fn optional(root: &Path, name: &str, kind: &CStr, flags: MountFlags) {
     if let Err(e) = mount(kind, root.join(name), kind, flags, None::<&CStr>) {
         eprintln!("container: there is no /{name}: {e}");
     }
-}
-
-fn mount_devices(root: &Path) -> io::Result<()> {
-    let dev = root.join("dev");
-    mount(c"tmpfs", &dev, c"tmpfs", MountFlags::NOSUID, Some(c"mode=755,size=64k"))?;
-    for name in DEVICES {
-        let node = dev.join(name);
-        fs::File::create(&node)?;
-        mount_bind_recursive(Path::new("/dev").join(name), &node)?;
-    }
-    fs::create_dir(dev.join("shm"))?;
-    let memory = CString::new("mode=1777,size=64m")?;
-    let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
-    Ok(mount(c"shm", dev.join("shm"), c"tmpfs", flags, Some(memory.as_c_str()))?)
 }

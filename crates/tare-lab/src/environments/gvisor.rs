@@ -65,7 +65,7 @@ pub static PROVIDER: Provider = Provider {
                  overlay=self is given, so that the place 'own' can be compared with the others.",
     instance: None,
     options: &[Platform::OPTION, Net::OPTION, Overlay::OPTION, Directfs::OPTION],
-    roots: Roots::Own("this environment has none but its own root yet"),
+    roots: Roots::Any,
     by_default: &["gvisor", "gvisor?platform=ptrace"],
     parse: |specification| Ok(Box::new(Gvisor::of(specification)?)),
     preparation: None,
@@ -106,6 +106,7 @@ impl Gvisor {
         let mut command = Command::new(program);
         command.args(&flags).arg("run").arg("--bundle").arg(&bundle).arg(&id);
         command.env("TMPDIR", workspace.folder());
+        root.mount_for(&mut command, workspace)?;
         // runsc mounts an empty network namespace in its state folder and leaves it there.
         private_mounts::apply(&mut command);
         root.note_places(&mut outside);

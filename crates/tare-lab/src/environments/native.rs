@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
+use crate::containers::root::Root;
 use crate::host::mounts;
 use crate::host::private_folder;
 use crate::host::programs::Programs;
 use crate::provider::prelude::*;
+use crate::provider::root::RootFolder;
 use crate::provider::{Entrance, Environment, NotReady, Provider, Ready, Workspace};
 
 pub static PROVIDER: Provider = Provider {
@@ -16,7 +18,7 @@ pub static PROVIDER: Provider = Provider {
                  layer is below every environment alike and cannot be seen.",
     instance: None,
     options: &[],
-    roots: Roots::Own("this environment has none but its own root yet"),
+    roots: Roots::Any,
     by_default: &["native"],
     parse: |_| Ok(Box::new(Native)),
     preparation: None,
@@ -31,6 +33,9 @@ impl Environment for Native {
 }
 
 fn enter(workspace: &mut dyn Workspace) -> Result<Entrance, LabError> {
+    if workspace.inside().root != RootFolder::Empty {
+        return enter_view(workspace);
+    }
     let own = workspace.folder().join("own");
     private_folder::make(&own).map_err(LabError::storage("make the folder", &own))?;
     let mut outside = Facts::default();
@@ -43,4 +48,15 @@ fn enter(workspace: &mut dyn Workspace) -> Result<Entrance, LabError> {
     let mut command = Command::new(workspace.agent());
     command.arg(tare_probes::agent::AGENT).env_clear().current_dir("/");
     Ok(Entrance { command, host: Some(Ipv4Addr::LOCALHOST.into()), places, outside })
+}
+
+/// Nothing is between here either, but for the layers that keep what is written.
+fn enter_view(workspace: &mut dyn Workspace) -> Result<Entrance, LabError> {
+    let root = Root::build(workspace)?;
+    let mut command = Command::new(&root.agent);
+    command.arg(tare_probes::agent::AGENT).env_clear();
+    root.enter_with(&mut command, workspace)?;
+    let mut outside = Facts::default();
+    root.note_places(&mut outside);
+    Ok(Entrance { command, host: Some(Ipv4Addr::LOCALHOST.into()), places: root.places, outside })
 }

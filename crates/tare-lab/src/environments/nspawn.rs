@@ -4,7 +4,7 @@ use std::fs;
 
 use crate::containers::control_groups;
 use crate::containers::private_mounts;
-use crate::containers::root::{AGENT, Root};
+use crate::containers::root::Root;
 use crate::network::container::{Net, Way};
 use crate::ownership::owned::MARK;
 use crate::provider::prelude::*;
@@ -25,7 +25,7 @@ pub static PROVIDER: Provider = Provider {
                  registration, so that nothing of it outlives the session.",
     instance: None,
     options: &[Net::OPTION, Seccomp::OPTION],
-    roots: Roots::Own("this environment has none but its own root yet"),
+    roots: Roots::Any,
     by_default: &[],
     parse: |specification| {
         Ok(Box::new(Nspawn { net: Net::of(specification)?, seccomp: Seccomp::of(specification)? }))
@@ -61,14 +61,16 @@ fn enter(
     let mut outside = Facts::default();
     let network = way.prepare(workspace, &mut outside)?;
     let root = Root::build(workspace)?;
-    // It refuses a root folder that does not look like a system's.
-    let release = root.outside("/etc/os-release");
-    let written = fs::create_dir(root.outside("/usr")).and_then(|()| fs::write(&release, "ID=tare\n"));
-    written.map_err(LabError::storage("write", &release))?;
+    if !root.is_view() {
+        // It refuses a root folder that does not look like a system's.
+        let release = root.outside("/etc/os-release");
+        let written = fs::create_dir(root.outside("/usr")).and_then(|()| fs::write(&release, "ID=tare\n"));
+        written.map_err(LabError::storage("write", &release))?;
+    }
     let mut command = Command::new(program);
     command.args(["--quiet", "--pipe", "--register=no", "--keep-unit", "--link-journal=no"]);
     command.args(["--resolv-conf=off", "--timezone=off", "--as-pid2"]);
-    command.arg("-D").arg(&root.folder).arg(format!("--machine={}", workspace.name()));
+    command.arg("-D").arg(root.path()).arg(format!("--machine={}", workspace.name()));
     command.arg(format!("--setenv={MARK}={}", workspace.mark()));
     if network.is_own {
         command.arg("--private-network");
@@ -78,12 +80,19 @@ fn enter(
         Seccomp::On => {}
         Seccomp::Off => drop(command.env("SYSTEMD_SECCOMP", "0")),
     }
-    for (path, inside) in &root.shares {
-        // A colon parts the two, and stands for itself after a backslash.
-        let path = path.to_string_lossy().replace(':', "\\:");
-        command.arg(format!("--bind={path}:{inside}"));
+    // A colon parts the two, and stands for itself after a backslash.
+    let bind =
+        |path: &Path, inside: &str| format!("--bind={}:{inside}", path.to_string_lossy().replace(':', "\\:"));
+    if root.is_view() {
+        // It mounts an empty /run, and an empty /tmp unless it is told not to.
+        let (base, inside) = root.base();
+        command.env("SYSTEMD_NSPAWN_TMPFS_TMP", "0").arg(bind(base, inside));
     }
-    command.args([AGENT, tare_probes::agent::AGENT]);
+    root.mount_for(&mut command, workspace)?;
+    for (path, inside) in &root.shares {
+        command.arg(bind(path, inside));
+    }
+    command.args([&root.agent, tare_probes::agent::AGENT]);
     // It makes groups below its own, and leaves them.
     control_groups::join(&mut command, workspace)?;
     // It keeps files below /run, and leaves them.

@@ -21,7 +21,7 @@ pub static PROVIDER: Provider = Provider {
                  system call filter. The root folder is a plain folder, not an overlay.",
     instance: Some("runtime"),
     options: &[Net::OPTION],
-    roots: Roots::Own("this environment has none but its own root yet"),
+    roots: Roots::Any,
     by_default: &["oci:runc", "oci:crun"],
     parse: |specification| {
         let runtime = specification.instance.clone().unwrap_or_else(|| RUNTIME.to_owned());
@@ -74,6 +74,7 @@ fn enter(program: &Path, way: &Way, workspace: &mut dyn Workspace) -> Result<Ent
     command.arg("--root").arg(&state).arg("run").arg("--bundle").arg(&bundle).arg(&id);
     // Runtimes put files of their own there, and leave them when they are killed.
     command.env("XDG_RUNTIME_DIR", workspace.folder()).env("TMPDIR", workspace.folder());
+    root.mount_for(&mut command, workspace)?;
     if private_mounts::permitted() {
         private_mounts::apply_without_hybrid_groups(&mut command);
     }

@@ -12,7 +12,7 @@ pub static PROVIDER: Provider = Provider {
                  an image's overlay, as people have it, which Podman mounts without fsync.",
     instance: None,
     options: PODMAN_OPTIONS,
-    roots: Roots::Own("this environment has none but its own root yet"),
+    roots: Roots::Any,
     by_default: &[],
     parse: |specification| ENGINE.parse(specification),
     preparation: None,

@@ -2,7 +2,8 @@
 
 use std::net::Ipv4Addr;
 
-use crate::containers::root::{AGENT, Root};
+use crate::containers::root::Root;
+use crate::containers::view;
 use crate::provider::prelude::*;
 
 choice! {
@@ -24,7 +25,9 @@ pub static PROVIDER: Provider = Provider {
                  stops of the tracer; with its filter the others pass. Network and processes are the host's own.",
     instance: None,
     options: &[Seccomp::OPTION],
-    roots: Roots::Own("this environment has none but its own root yet"),
+    roots: Roots::Host(
+        "proot does not translate every call that names a file: it can show this machine's root and no other",
+    ),
     by_default: &["proot"],
     parse: |specification| Ok(Box::new(Proot { seccomp: Seccomp::of(specification)? })),
     preparation: None,
@@ -52,22 +55,26 @@ fn enter(program: &Path, seccomp: Seccomp, workspace: &mut dyn Workspace) -> Res
     let root = Root::build(workspace)?;
     let mut command = Command::new(program);
     // Its own files go into the folder of this start, with which they are removed.
-    command.env_clear().env("PROOT_TMP_DIR", workspace.folder());
+    let temporary = if root.is_view() { Path::new(view::BASE) } else { workspace.folder() };
+    command.env_clear().env("PROOT_TMP_DIR", temporary);
     match seccomp {
         Seccomp::On => {}
         Seccomp::Off => drop(command.env("PROOT_NO_SECCOMP", "1")),
     }
-    command.arg("-r").arg(&root.folder).args(["-w", "/"]);
+    // A view is its root before it begins: it lets statx(2) pass, which would see the host's files.
+    let itself = if root.is_view() { Path::new("/") } else { root.path() };
+    root.enter_with(&mut command, workspace)?;
+    command.arg("-r").arg(itself).args(["-w", "/"]);
     for shown in SHOWN {
         command.args(["-b", shown]);
     }
-    for (path, inside) in &root.shares {
+    for (path, inside) in root.shares.iter().filter(|_| !root.is_view()) {
         let mut binding = path.clone().into_os_string();
         binding.push(":");
         binding.push(inside);
         command.arg("-b").arg(binding);
     }
-    command.args([AGENT, tare_probes::agent::AGENT]);
+    command.args([&root.agent, tare_probes::agent::AGENT]);
     let mut outside = Facts::default();
     root.note_places(&mut outside);
     Ok(Entrance { command, host: Some(Ipv4Addr::LOCALHOST.into()), places: root.places, outside })

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use crate::containers::devices::Devices;
 use crate::containers::root::{AGENT, OWN, Root};
 use crate::guests::disk;
 use crate::guests::init::{self, Ending, Guest, GuestMount, Stream};
@@ -351,6 +352,8 @@ fn plan(shares: Vec<GuestMount>, network: Option<GuestNetwork>, workspace: &dyn 
     Guest {
         modules: Vec::new(),
         mounts,
+        devices: Devices::Few,
+        agent: AGENT.to_owned(),
         network: network.map(|network| network.inside),
         stream: Stream::Port(PORT.to_owned()),
         environment: [(MARK.to_owned(), workspace.mark().to_owned())].into(),
@@ -373,7 +376,7 @@ fn initial_disk(modules: &[&Path], guest: &Guest, agent: &Path) -> std::io::Resu
         initrd.file(&path, &fs::read(module)?);
         guest.modules.push(PathBuf::from(path));
     }
-    initrd.file(init::PLAN, &serde_json::to_vec(&guest)?);
+    initrd.file(&format!("/{}", init::PLAN), &serde_json::to_vec(&guest)?);
     Ok(initrd.finish())
 }
 

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use crate::containers::root::{AGENT, OWN, Root};
+use crate::containers::devices::Devices;
+use crate::containers::root::Root;
 use crate::guests::disk;
 use crate::guests::extended_state;
 use crate::guests::init::{self, Ending, Guest, GuestMount, Stream};
@@ -74,7 +75,7 @@ pub static PROVIDER: Provider = Provider {
         REORDER,
         MEMORY,
     ],
-    roots: Roots::Own("this environment has none but its own root yet"),
+    roots: Roots::Any,
     by_default: &["uml"],
     parse: |specification| Ok(Box::new(Uml::of(specification)?)),
     preparation: None,
@@ -169,7 +170,7 @@ impl Found {
         let mut command = Command::new(&self.program);
         command.env_clear().current_dir(workspace.folder());
         command.arg(format!("mem={}M", options.memory_mib));
-        command.arg("root=none").arg("rootfstype=hostfs").arg(argument("rootflags", &root.folder)?).arg("rw");
+        command.arg("root=none").arg("rootfstype=hostfs").arg(argument("rootflags", root.path())?).arg("rw");
         let names = (options.net.name(), DEVICE);
         let network = guest::prepare(options.way(), names, &options.impairment, workspace, &mut outside)?;
         if let Some(network) = &network {
@@ -183,7 +184,7 @@ impl Found {
             let disk = disk::make(mkfs, workspace)?;
             mounts::note(&mut outside, "own", &disk);
             command.arg(argument("ubd0", &disk)?);
-            mounts.push(GuestMount::new("ext4", "/dev/ubda", OWN, ""));
+            mounts.push(GuestMount::new("ext4", "/dev/ubda", &root.inside("own"), ""));
         }
         mounts.extend(self.share(&root, network.as_ref(), workspace)?);
         // Its sockets and process number go where they are removed with the rest.
@@ -199,12 +200,24 @@ impl Found {
         }
         // A word that the kernel does not know goes to the first process. After "--" all would, and
         // user-mode Linux appends words of its own.
-        command.arg(format!("init={AGENT}")).arg(init::INIT);
+        command.arg(format!("init={}", root.agent)).arg(init::INIT);
+        root.mount_for(&mut command, workspace)?;
         let stream = Stream::Serial("/dev/ttyS0".into());
         let host = GuestNetwork::host(network.as_ref());
         let network = network.map(|network| network.inside);
-        let guest = Guest { modules, mounts, network, stream, environment, ending: Ending::PowerOff };
-        write_plan(&guest, &root.outside(init::PLAN))?;
+        let ending = Ending::PowerOff;
+        let devices = if root.is_view() { Devices::All } else { Devices::Few };
+        let guest = Guest {
+            modules,
+            mounts,
+            devices,
+            agent: root.agent.clone(),
+            network,
+            stream,
+            environment,
+            ending,
+        };
+        write_plan(&guest, &root.outside(&root.inside(init::PLAN)))?;
         Ok(Entrance { command, host, places: root.places, outside })
     }
 
@@ -241,12 +254,12 @@ impl Found {
             return Ok(Vec::new());
         }
         let found = kernel::modules_in(&self.programs, &Path::new(MODULES).join(&self.version), &wanted)?;
-        let folder = root.outside("/modules");
+        let folder = root.outside(&root.inside("modules"));
         fs::create_dir_all(&folder).map_err(LabError::storage("write", &folder))?;
         found
             .into_iter()
             .map(|(name, bytes)| {
-                let inside = format!("/modules/{name}.ko");
+                let inside = root.inside(&format!("modules/{name}.ko"));
                 let path = root.outside(&inside);
                 fs::write(&path, bytes).map_err(LabError::storage("write", &path))?;
                 Ok(PathBuf::from(inside))

@@ -18,7 +18,9 @@ use rustix::process::{Pid, WaitOptions, wait as wait_for_any};
 use rustix::system::{RebootCommand, finit_module, reboot};
 use serde::{Deserialize, Serialize};
 
-use crate::containers::root::AGENT;
+use crate::containers::devices::{self, Devices};
+use crate::containers::steps::Failed;
+use crate::containers::view::BASE;
 use crate::error::failed;
 use crate::host::loopback;
 use crate::host::waiting::until_found;
@@ -26,8 +28,8 @@ use crate::network::guest::Inside;
 
 /// First argument under which the program is the first process of a guest.
 pub const INIT: &str = "guest-init";
-/// Where a guest's first process finds out what to do.
-pub const PLAN: &str = "/guest.json";
+/// File beside the agent where a guest's first process finds out what to do.
+pub const PLAN: &str = "guest.json";
 
 /// Time in which a device must appear: an emulated bus is scanned in some 100 ms.
 const DEVICE_WAIT: Duration = Duration::from_secs(10);
@@ -43,6 +45,9 @@ pub struct Guest {
     /// Kernel modules to load, in this order.
     pub modules: Vec<PathBuf>,
     pub mounts: Vec<GuestMount>,
+    pub devices: Devices,
+    /// Its path.
+    pub agent: String,
     /// Its network, if it has one but loopback.
     pub network: Option<Inside>,
     pub stream: Stream,
@@ -91,11 +96,10 @@ pub fn init_main() -> i32 {
         return 1;
     }
     let mut ending = Ending::PowerOff;
-    let done =
-        fs::read(PLAN).and_then(|json| Ok(serde_json::from_slice::<Guest>(&json)?)).and_then(|guest| {
-            ending = guest.ending;
-            live(&guest)
-        });
+    let done = read_plan().and_then(|json| Ok(serde_json::from_slice::<Guest>(&json)?)).and_then(|guest| {
+        ending = guest.ending;
+        live(&guest)
+    });
     if let Err(e) = done {
         eprintln!("guest: {e}");
     }
@@ -108,6 +112,11 @@ pub fn init_main() -> i32 {
     1
 }
 
+/// A view has its plan elsewhere than a root with nothing in it.
+fn read_plan() -> io::Result<Vec<u8>> {
+    fs::read(Path::new(BASE).join(PLAN)).or_else(|_| fs::read(Path::new("/").join(PLAN)))
+}
+
 fn live(guest: &Guest) -> io::Result<()> {
     for (kind, target) in [(c"proc", "/proc"), (c"sysfs", "/sys"), (c"devtmpfs", "/dev")] {
         match mount(kind, target, kind, MountFlags::empty(), None::<&CStr>) {
@@ -115,6 +124,10 @@ fn live(guest: &Guest) -> io::Result<()> {
             Ok(()) | Err(Errno::BUSY) => {}
             Err(e) => return Err(failed(&format!("mounting {target}"), e)),
         }
+    }
+    if guest.devices == Devices::All {
+        let steps = devices::beside_nodes(Path::new("/"))?;
+        steps.run().map_err(|Failed { what, errno }| failed(&what.to_string_lossy(), errno))?;
     }
     for module in &guest.modules {
         load(module).map_err(|e| failed(&format!("loading {}", module.display()), e))?;
@@ -129,7 +142,7 @@ fn live(guest: &Guest) -> io::Result<()> {
         attach(entry).map_err(|e| failed(&format!("mounting {}", entry.target), e))?;
     }
     let stream = open(&guest.stream).map_err(|e| failed("opening the stream", e))?;
-    let agent = Command::new(AGENT)
+    let agent = Command::new(&guest.agent)
         .arg(tare_probes::agent::AGENT)
         .env_clear()
         .envs(&guest.environment)

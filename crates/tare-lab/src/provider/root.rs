@@ -2,6 +2,7 @@
 
 pub use tare_data::root::{Inside, RootFolder, Work};
 
+use crate::containers::view;
 use crate::error::LabError;
 use crate::provider::NotReady;
 use crate::provider::options::OptionDescription;
@@ -29,6 +30,10 @@ pub(crate) fn of(specification: &Specification) -> Result<Option<RootFolder>, La
 /// Which roots the environments of a provider can have beside their own.
 #[derive(Clone, Copy, Debug)]
 pub enum Roots {
+    /// Whatever this machine can show.
+    Any,
+    /// This machine's own, and for this reason no other folder.
+    Host(&'static str),
     /// None, for this reason.
     Own(&'static str),
 }
@@ -38,7 +43,8 @@ impl Roots {
     pub(crate) fn allow(self, root: &RootFolder) -> Result<(), NotReady> {
         match (self, root) {
             (_, RootFolder::Empty) => Ok(()),
-            (Roots::Own(reason), _) => Err(NotReady::because(reason)),
+            (Roots::Any, _) | (Roots::Host(_), RootFolder::Host) => view::ready(root),
+            (Roots::Host(reason) | Roots::Own(reason), _) => Err(NotReady::because(reason)),
         }
     }
 }

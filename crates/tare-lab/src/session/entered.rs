@@ -1,6 +1,7 @@
 //! Entering: starts what a provider prepared, and ends it again with all that belongs to it.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::net::IpAddr;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -9,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use tare_data::facts::Facts;
 
+use crate::containers::root::FAILED_STEP;
 use crate::error::{ErrorKind, LabError};
 use crate::host::processes::{self, Signs};
 use crate::ownership::clean::Outcome;
@@ -48,8 +50,9 @@ pub fn enter(specification: &str, ready: &Ready, session: &SessionWorkspace) -> 
     processes::die_with_parent(&mut command);
     let child = command.spawn().map_err(|e| {
         let what = format!("cannot enter {specification}");
-        LabError::new(ErrorKind::Environment, what)
-            .while_doing(command.get_program().display().to_string(), e)
+        let step = fs::read_to_string(workspace.folder().join(FAILED_STEP));
+        let doing = step.unwrap_or_else(|_| command.get_program().display().to_string());
+        LabError::new(ErrorKind::Environment, what).while_doing(doing, e)
     })?;
     let mut entered = Entered { child, host, places, outside, workspace, left: false };
     let pid = entered.child.id();

@@ -8,6 +8,7 @@ use tare_lab::environments::presets::{self, PRESETS, Preset};
 use tare_lab::environments::{PROVIDERS, SLOWER};
 use tare_lab::error::LabError;
 use tare_lab::provider::Provider;
+use tare_lab::provider::root::ROOT;
 use tare_lab::study::published;
 use tare_lab::study::{SHIPPED, Study, probes};
 use tare_lab::unlike;
@@ -81,7 +82,7 @@ fn probe_text(probe: &Probe) -> String {
 fn environment_text(provider: &Provider) -> String {
     let mut text = format!("{}: {}\n\n", provider.name, provider.summary);
     paragraph(&mut text, "stands for", provider.stands_for);
-    for (i, option) in provider.options.iter().chain([&SLOWER]).enumerate() {
+    for (i, option) in provider.options.iter().chain([&SLOWER, &ROOT]).enumerate() {
         let values = match option.values {
             [] => String::new(),
             values => format!(" [{}]", values.join("|")),

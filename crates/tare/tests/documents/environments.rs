@@ -5,6 +5,7 @@ use std::fmt::Write;
 use tare_lab::environments::PROVIDERS;
 use tare_lab::environments::presets::PRESETS;
 use tare_lab::provider::Provider;
+use tare_lab::provider::root::Roots;
 
 use crate::book;
 
@@ -26,6 +27,20 @@ the next `tare run` does ([decision 11](../internals/decisions/0011-ownership-jo
 Every environment takes `slower=SHARE`, e.g. `native?slower=5%`: its trials work longer by that share, on purpose. It
 shows whether a session finds a cost of that size; `tare selftest` tries several.
 
+Every environment takes `root=`, which chooses whose programs are inside:
+
+| value | inside is |
+|---|---|
+| `empty` | the default: nothing but tare; in native, ssh and wsl, what is there anyway |
+| `host` | this machine's own root with all its programs |
+| a path | the same with that folder of this machine as the root |
+
+With `host` or a path, an environment has a view of the folder: a layer over every file system (overlayfs), in a mount
+namespace of its own. Whatever is written goes to the layers, in the session's scratch folder, and is thrown away with
+them: nothing of this machine is changed, in native neither. /proc, /sys and /dev are fresh ones; tare itself and the places are
+below `/run/tare`. UNIX sockets of this machine's programs are seen and refuse. The facts `root` and `root.upper` hold
+what the root is, and the file system of the layers. It needs root. Where an environment cannot have such a root, its section has the reason.
+
 Where files lie is a choice of its own: [places.md](../guide/places.md). The option `net` chooses the path to the
 peer `host` of a network probe: [networks.md](../guide/networks.md#paths-to-the-peer-host).
 ";
@@ -37,6 +52,11 @@ fn section(page: &mut String, provider: &Provider) {
     match defaults.as_slice() {
         [] => page.push_str("By default: no; it must be named.\n"),
         some => writeln!(page, "By default: {}.", some.join(", ")).unwrap(),
+    }
+    match provider.roots {
+        Roots::Any => {}
+        Roots::Host(reason) => writeln!(page, "\n`root=` takes no path: {reason}.").unwrap(),
+        Roots::Own(reason) => writeln!(page, "\n`root=` takes nothing but `empty`: {reason}.").unwrap(),
     }
     if provider.options.is_empty() {
         return;

@@ -7,5 +7,6 @@ mod commands;
 mod docker;
 mod entering;
 mod paths;
+mod roots;
 mod ssh;
 mod wsl;

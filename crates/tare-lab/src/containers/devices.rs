@@ -1,0 +1,67 @@
+//! /dev of a root folder: the devices that every program expects, and nothing of the host's hardware.
+
+use std::io;
+use std::path::Path;
+
+use rustix::mount::MountFlags;
+use serde::{Deserialize, Serialize};
+
+use crate::containers::steps::Steps;
+
+/// A user namespace may not make devices, so the host's are bound.
+const DEVICES: [&str; 5] = ["full", "null", "random", "urandom", "zero"];
+/// What programs find through /proc.
+const LINKS: [(&str, &str); 4] = [
+    ("fd", "/proc/self/fd"),
+    ("stdin", "/proc/self/fd/0"),
+    ("stdout", "/proc/self/fd/1"),
+    ("stderr", "/proc/self/fd/2"),
+];
+
+const IN_MEMORY: MountFlags = MountFlags::NOSUID.union(MountFlags::NODEV);
+
+/// Which devices a root folder has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Devices {
+    /// What the agent needs.
+    Few,
+    /// What programs expect: also terminals, their own streams, and shared memory that may hold code.
+    All,
+}
+
+/// Mounts them at the folder `dev` of a root.
+pub fn steps(root: &Path, devices: Devices) -> io::Result<Steps> {
+    let (mut steps, dev) = (Steps::default(), root.join("dev"));
+    steps.mount("tmpfs", &dev, MountFlags::NOSUID, "mode=755,size=64k")?;
+    let more: &[&str] = if devices == Devices::All { &["tty"] } else { &[] };
+    for name in DEVICES.iter().chain(more) {
+        let node = dev.join(name);
+        steps.file(&node)?;
+        steps.bind(&Path::new("/dev").join(name), &node)?;
+    }
+    match devices {
+        Devices::Few => {
+            let flags = IN_MEMORY | MountFlags::NOEXEC;
+            steps.folder(&dev.join("shm"), 0o755, None)?;
+            steps.mount("tmpfs", &dev.join("shm"), flags, "mode=1777,size=64m")?;
+        }
+        Devices::All => steps.append(beside_nodes(root)?),
+    }
+    Ok(steps)
+}
+
+/// What [`Devices::All`] has beside the devices themselves.
+pub fn beside_nodes(root: &Path) -> io::Result<Steps> {
+    let (mut steps, dev) = (Steps::default(), root.join("dev"));
+    steps.folder(&dev.join("shm"), 0o755, None)?;
+    // As large as the kernel makes it: half of the memory.
+    steps.mount("tmpfs", &dev.join("shm"), IN_MEMORY, "mode=1777")?;
+    for (name, to) in LINKS {
+        steps.link(to, &dev.join(name))?;
+    }
+    steps.folder(&dev.join("pts"), 0o755, None)?;
+    let flags = MountFlags::NOSUID | MountFlags::NOEXEC;
+    steps.mount("devpts", &dev.join("pts"), flags, "newinstance,ptmxmode=0666,mode=620")?;
+    steps.link("pts/ptmx", &dev.join("ptmx"))?;
+    Ok(steps)
+}

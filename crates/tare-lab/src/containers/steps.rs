@@ -1,0 +1,162 @@
+//! Steps towards a root folder: folders, files, links and mounts, made one after the other between fork and exec.
+
+use std::ffi::{CStr, CString};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use rustix::fs::{Gid, Mode, OFlags, Uid};
+use rustix::io::Errno;
+use rustix::mount::{MountFlags, mount, mount_bind, mount_bind_recursive};
+
+/// A list that was written beforehand: running it makes system calls and allocates nothing.
+#[derive(Clone, Debug, Default)]
+pub struct Steps(Vec<Step>);
+
+#[derive(Clone, Debug)]
+struct Step {
+    act: Act,
+    /// What it is for, in words for whoever reads that it failed.
+    what: CString,
+    /// Whether the rest is done without it.
+    is_optional: bool,
+}
+
+#[derive(Clone, Debug)]
+enum Act {
+    Folder { at: CString, mode: Mode, owner: Option<(Uid, Gid)> },
+    File { at: CString },
+    Link { to: CString, at: CString },
+    Mount { source: CString, at: CString, kind: CString, flags: MountFlags, data: CString },
+    Bind { from: CString, at: CString, with_below: bool },
+    ChangeRoot { to: CString },
+}
+
+impl Steps {
+    /// A folder, unless one is there. Its owner is set only where one is given.
+    pub fn folder(&mut self, at: &Path, mode: u32, owner: Option<(u32, u32)>) -> io::Result<()> {
+        let owner = owner.map(|(user, group)| (Uid::from_raw(user), Gid::from_raw(group)));
+        let act = Act::Folder { at: c_path(at)?, mode: Mode::from_raw_mode(mode), owner };
+        self.add(act, format!("making {}", at.display()))
+    }
+
+    /// An empty file, unless one is there.
+    pub fn file(&mut self, at: &Path) -> io::Result<()> {
+        self.add(Act::File { at: c_path(at)? }, format!("making {}", at.display()))
+    }
+
+    /// A symbolic link, unless something is there.
+    pub fn link(&mut self, to: &str, at: &Path) -> io::Result<()> {
+        self.add(Act::Link { to: CString::new(to)?, at: c_path(at)? }, format!("making {}", at.display()))
+    }
+
+    /// A file system that needs no device.
+    pub fn mount(&mut self, kind: &str, at: &Path, flags: MountFlags, data: &str) -> io::Result<()> {
+        let (kind, data) = (CString::new(kind)?, CString::new(data)?);
+        let what = format!("mounting {} at {}", kind.to_string_lossy(), at.display());
+        self.add(Act::Mount { source: kind.clone(), at: c_path(at)?, kind, flags, data }, what)
+    }
+
+    /// A file or a folder at another place, without what is mounted below it.
+    pub fn bind(&mut self, from: &Path, at: &Path) -> io::Result<()> {
+        self.bind_either(from, at, false)
+    }
+
+    /// A folder at another place, with what is mounted below it.
+    pub fn bind_with_below(&mut self, from: &Path, at: &Path) -> io::Result<()> {
+        self.bind_either(from, at, true)
+    }
+
+    fn bind_either(&mut self, from: &Path, at: &Path, with_below: bool) -> io::Result<()> {
+        let act = Act::Bind { from: c_path(from)?, at: c_path(at)?, with_below };
+        self.add(act, format!("binding {}", from.display()))
+    }
+
+    /// Makes a folder the root, and the current folder.
+    pub fn change_root(&mut self, to: &Path) -> io::Result<()> {
+        self.add(Act::ChangeRoot { to: c_path(to)? }, "changing the root".to_owned())
+    }
+
+    fn add(&mut self, act: Act, what: String) -> io::Result<()> {
+        self.0.push(Step { act, what: CString::new(what)?, is_optional: false });
+        Ok(())
+    }
+
+    /// Lets the rest be done without the last step.
+    pub fn make_optional(&mut self) {
+        self.0.iter_mut().last().expect("there is a step").is_optional = true;
+    }
+
+    /// Appends those of another list.
+    pub fn append(&mut self, mut others: Steps) {
+        self.0.append(&mut others.0);
+    }
+
+    /// Makes all of them. Only system calls, so that it may run between fork and exec.
+    pub fn run(&self) -> Result<(), Failed<'_>> {
+        for Step { act, what, is_optional } in &self.0 {
+            match act.make() {
+                Ok(()) => {}
+                Err(_) if *is_optional => note(what),
+                Err(errno) => return Err(Failed { what, errno }),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The step that could not be made.
+pub struct Failed<'a> {
+    pub what: &'a CStr,
+    pub errno: Errno,
+}
+
+impl Act {
+    fn make(&self) -> Result<(), Errno> {
+        match self {
+            Act::Folder { at, mode, owner } => make_folder(at, *mode, *owner),
+            Act::File { at } => {
+                let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOCTTY;
+                rustix::fs::open(at.as_c_str(), flags, Mode::from_raw_mode(0o644)).map(drop)
+            }
+            Act::Link { to, at } => unless_there(rustix::fs::symlink(to.as_c_str(), at.as_c_str())),
+            Act::Mount { source, at, kind, flags, data } => {
+                mount(source.as_c_str(), at.as_c_str(), kind.as_c_str(), *flags, Some(data.as_c_str()))
+            }
+            Act::Bind { from, at, with_below: false } => mount_bind(from.as_c_str(), at.as_c_str()),
+            Act::Bind { from, at, with_below: true } => mount_bind_recursive(from.as_c_str(), at.as_c_str()),
+            Act::ChangeRoot { to } => {
+                rustix::process::chdir(to.as_c_str())?;
+                rustix::process::chroot(c".")
+            }
+        }
+    }
+}
+
+/// The mode holds whatever the umask.
+fn make_folder(at: &CStr, mode: Mode, owner: Option<(Uid, Gid)>) -> Result<(), Errno> {
+    match rustix::fs::mkdir(at, mode) {
+        Err(Errno::EXIST) => return Ok(()),
+        made => made?,
+    }
+    if let Some((user, group)) = owner {
+        rustix::fs::chown(at, Some(user), Some(group))?;
+    }
+    rustix::fs::chmod(at, mode)
+}
+
+fn unless_there(made: Result<(), Errno>) -> Result<(), Errno> {
+    if made == Err(Errno::EXIST) { Ok(()) } else { made }
+}
+
+/// Writes on standard error, from where it becomes a note of the session.
+fn note(what: &CStr) {
+    let errors = io::stderr();
+    for part in [b"root: without ".as_slice(), what.to_bytes(), b"\n"] {
+        let _ = rustix::io::write(&errors, part);
+    }
+}
+
+fn c_path(path: &Path) -> io::Result<CString> {
+    Ok(CString::new(path.as_os_str().as_bytes())?)
+}

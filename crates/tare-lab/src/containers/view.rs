@@ -1,0 +1,245 @@
+//! A view: a root folder of this machine's as an environment may change it. Every file system has a layer over it, in the
+//! folder of the start; what is written goes there and is thrown away. It is mounted for what is started alone.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use rustix::mount::MountFlags;
+use tare_data::facts::Facts;
+
+use crate::containers::devices::{self, Devices};
+use crate::containers::private_mounts;
+use crate::containers::steps::Steps;
+use crate::error::{ErrorKind, LabError};
+use crate::host::mounts::{self, Mount};
+use crate::provider::root::{RootFolder, Work};
+use crate::provider::{NotReady, Workspace};
+
+/// Where the agent and the places are in a view.
+pub const BASE: &str = "/run/tare";
+/// What the kernel or a runtime mounts afresh, with all that is below.
+const FRESH: [&str; 3] = ["/proc", "/sys", "/dev"];
+/// File systems that hold no files of anybody's, or whose files cannot lie below a layer.
+const NO_FILES: [&str; 13] = [
+    "autofs",
+    "binfmt_misc",
+    "bpf",
+    "cgroup",
+    "cgroup2",
+    "configfs",
+    "devpts",
+    "devtmpfs",
+    "nsfs",
+    "proc",
+    "rpc_pipefs",
+    "sysfs",
+    "tracefs",
+];
+/// Options of a mount that a layer does not take over from what lies below it.
+const FLAGS: [(&str, MountFlags); 3] =
+    [("nosuid", MountFlags::NOSUID), ("nodev", MountFlags::NODEV), ("noexec", MountFlags::NOEXEC)];
+/// File systems that cannot hold a layer: what is written is then kept in memory.
+const NO_LAYER: &str = "overlay";
+/// Largest file that is shown as a copy, where a single file is mounted.
+const LARGEST_COPY: u64 = 1 << 20;
+
+/// Whether a view of this root can be made here.
+pub fn ready(root: &RootFolder) -> Result<(), NotReady> {
+    if let RootFolder::Folder(folder) = root
+        && !folder.is_dir()
+    {
+        return Err(NotReady::because(format!("there is no folder {}", folder.display())));
+    }
+    if *root != RootFolder::Empty && !private_mounts::permitted() {
+        return Err(NotReady::because(
+            "another root than its own needs root here: only root may mount layers",
+        ));
+    }
+    Ok(())
+}
+
+/// The steps that mount a view of `lower` at a path, with the start's `base` in it; and facts of it.
+pub fn steps(
+    workspace: &dyn Workspace,
+    lower: &Path,
+    at: &Path,
+    base: &Path,
+) -> Result<(Steps, Facts), LabError> {
+    let what = "cannot show this machine's files";
+    let failed = |e: io::Error| LabError::new(ErrorKind::Environment, what).because(e);
+    let layers = workspace.folder().join("layers");
+    let on = mounts::holding(workspace.folder()).map(|mount| mount.filesystem).unwrap_or_default();
+    let is_in_memory = on == NO_LAYER;
+    let mut facts = Facts::default();
+    facts.note("root", if lower == Path::new("/") { "host" } else { "folder" });
+    facts.note("root.upper", if is_in_memory { "tmpfs" } else { &on });
+    let mut view = View { steps: Steps::default(), at, layers, layered: BTreeSet::new(), number: 0 };
+    let begun = view.begin(is_in_memory).and_then(|()| view.host(lower, workspace));
+    begun.map_err(failed)?;
+    if let Some(work) = &workspace.inside().work {
+        view.work(work, lower).map_err(|e| LabError::usage(what).because(e))?;
+    }
+    view.folders(Path::new(BASE))
+        .and_then(|()| view.steps.bind(base, &view.outside(Path::new(BASE))))
+        .map_err(failed)?;
+    Ok((view.steps, facts))
+}
+
+/// Adds what runtimes give a root: /proc, /sys, /dev and the shares; and makes it the root.
+pub fn furnish(steps: &mut Steps, at: &Path, shares: &[(PathBuf, String)]) -> io::Result<()> {
+    let no_programs = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+    for name in FRESH {
+        steps.folder(&outside(at, Path::new(name)), 0o755, None)?;
+    }
+    steps.mount("proc", &at.join("proc"), no_programs, "")?;
+    steps.mount("sysfs", &at.join("sys"), no_programs | MountFlags::RDONLY, "")?;
+    steps.append(devices::steps(at, Devices::All)?);
+    for (path, inside) in shares {
+        steps.bind_with_below(path, &outside(at, Path::new(inside)))?;
+    }
+    steps.change_root(at)
+}
+
+struct View<'a> {
+    steps: Steps,
+    at: &'a Path,
+    /// Folder of the layers.
+    layers: PathBuf,
+    /// Paths inside that have a layer of their own, or something else that is mounted.
+    layered: BTreeSet<PathBuf>,
+    number: u32,
+}
+
+impl View<'_> {
+    fn begin(&mut self, is_in_memory: bool) -> io::Result<()> {
+        self.steps.folder(&self.layers, 0o700, None)?;
+        match is_in_memory {
+            true => self.steps.mount("tmpfs", &self.layers, MountFlags::empty(), "mode=700"),
+            false => Ok(()),
+        }
+    }
+
+    /// A layer over a folder, and over everything that is mounted below it.
+    fn host(&mut self, lower: &Path, workspace: &dyn Workspace) -> io::Result<()> {
+        let all = mounts::all()?;
+        let options = mounts::holding(lower).map(|mount| mount.options).unwrap_or_default();
+        self.layer(lower, Path::new("/"), &options)?;
+        let scratch = workspace.session_folder();
+        for mount in on_top(&all).filter(|mount| !NO_FILES.contains(&mount.filesystem.as_str())) {
+            let Ok(inside) = mount.point.strip_prefix(lower) else { continue };
+            let inside = Path::new("/").join(inside);
+            let is_fresh = FRESH.iter().any(|fresh| inside.starts_with(fresh));
+            if mount.point == lower || is_fresh || mount.point.starts_with(scratch) {
+                continue;
+            }
+            if mount.point.is_dir() {
+                self.layer(&mount.point, &inside, &mount.options)?;
+                self.steps.make_optional();
+            } else {
+                self.copy(&mount.point, &inside)?;
+            }
+        }
+        // The session's own files are no part of what is shown.
+        if let Ok(inside) = scratch.strip_prefix(lower) {
+            let at = self.at.join(inside);
+            self.steps.mount("tmpfs", &at, MountFlags::empty(), "mode=700,size=4k")?;
+            self.layered.insert(Path::new("/").join(inside));
+        }
+        Ok(())
+    }
+
+    /// A layer over one file system's folder.
+    fn layer(&mut self, lower: &Path, inside: &Path, options: &str) -> io::Result<()> {
+        // The folder itself is the layer's.
+        let about = fs::metadata(lower)?;
+        let (folder, owner) = (self.layers.join(self.number.to_string()), (about.uid(), about.gid()));
+        self.number += 1;
+        self.steps.folder(&folder, 0o700, None)?;
+        self.steps.folder(&folder.join("upper"), about.mode() & 0o7777, Some(owner))?;
+        self.steps.folder(&folder.join("work"), 0o700, None)?;
+        let flags = FLAGS.iter().filter(|(name, _)| options.split(',').any(|option| option == *name));
+        let flags = flags.fold(MountFlags::empty(), |flags, (_, flag)| flags | *flag);
+        // With redirection a folder can be renamed, as it can without a layer.
+        let data = format!(
+            "lowerdir={},upperdir={},workdir={},redirect_dir=on",
+            escaped(lower)?,
+            escaped(&folder.join("upper"))?,
+            escaped(&folder.join("work"))?
+        );
+        self.layered.insert(inside.to_owned());
+        self.steps.mount("overlay", &self.outside(inside), flags, &data)
+    }
+
+    /// A copy of a single file that is mounted, like the /etc/resolv.conf of many containers.
+    fn copy(&mut self, file: &Path, inside: &Path) -> io::Result<()> {
+        let fits = fs::metadata(file).is_ok_and(|about| about.is_file() && about.len() <= LARGEST_COPY);
+        if !fits {
+            return Ok(());
+        }
+        let copies = self.layers.with_file_name("copies");
+        fs::create_dir_all(&copies)?;
+        let copy = copies.join(self.number.to_string());
+        self.number += 1;
+        if fs::copy(file, &copy).is_ok() {
+            self.steps.bind(&copy, &self.outside(inside))?;
+            self.steps.make_optional();
+        }
+        Ok(())
+    }
+
+    /// The folder that commands work in, under its own path.
+    fn work(&mut self, work: &Work, lower: &Path) -> io::Result<()> {
+        let Work { folder, shared } = work;
+        if folder.parent().is_none() || FRESH.iter().any(|fresh| folder.starts_with(fresh)) {
+            let reason = format!("commands cannot work in {}: inside there is another", folder.display());
+            return Err(io::Error::other(reason));
+        }
+        if *shared {
+            self.folders(folder)?;
+            self.steps.bind_with_below(folder, &self.outside(folder))
+        } else if lower == Path::new("/") {
+            Ok(())
+        } else {
+            self.folders(folder)?;
+            let options = mounts::holding(folder).map(|mount| mount.options).unwrap_or_default();
+            self.layer(folder, folder, &options)
+        }
+    }
+
+    /// A folder inside, with all above it.
+    fn folders(&mut self, inside: &Path) -> io::Result<()> {
+        let mut above: Vec<&Path> = inside.ancestors().filter(|path| path.parent().is_some()).collect();
+        above.reverse();
+        above.into_iter().try_for_each(|path| self.steps.folder(&self.outside(path), 0o755, None))
+    }
+
+    fn outside(&self, inside: &Path) -> PathBuf {
+        outside(self.at, inside)
+    }
+}
+
+fn outside(at: &Path, inside: &Path) -> PathBuf {
+    at.join(inside.strip_prefix("/").unwrap_or(inside))
+}
+
+/// Mounts, of several at one point the one on top.
+fn on_top(all: &[Mount]) -> impl Iterator<Item = &Mount> {
+    let is_covered = |i: usize| all[i + 1..].iter().any(|later| later.point == all[i].point);
+    (0..all.len()).filter(move |i| !is_covered(*i)).map(|i| &all[i])
+}
+
+/// A path as an option of a layer: a comma would end the option, and a colon the path.
+fn escaped(path: &Path) -> io::Result<String> {
+    let text = path.to_str().ok_or_else(|| io::Error::other(format!("{} is not UTF-8", path.display())))?;
+    let mut escaped = String::with_capacity(text.len());
+    for letter in text.chars() {
+        if matches!(letter, '\\' | ',' | ':') {
+            escaped.push('\\');
+        }
+        escaped.push(letter);
+    }
+    Ok(escaped)
+}

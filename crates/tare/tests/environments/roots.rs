@@ -1,0 +1,240 @@
+//! This machine's programs inside environments: they run, and whatever they write is thrown away.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tare_lab::environments;
+use tare_lab::host::programs::Programs;
+use tare_lab::ownership::clean::clean;
+use tare_lab::ownership::workspace::{SessionWorkspace, Setting};
+use tare_lab::provider::root::{Inside, RootFolder, Work};
+use tare_lab::storage::places::Wanted;
+
+use crate::actor::Actor;
+use crate::bench::{Bench, Spoken, ready};
+
+/// What a program may try that would be seen on the host; `@` is the work folder. It runs twice.
+const PAYLOAD: &str = "set -e; cd @; ls / >/dev/null; test -e seen; rm -f /etc/debian_version; \
+    echo x >/etc/hostname; test $(cat /etc/hostname) = x; touch /root/tare-trap /usr/bin/tare-trap /tare-trap; \
+    echo z >w; test $(cat w) = z; mkdir -p folder; rm -rf moved; mv folder moved; \
+    echo y >/tmp/tare-trap; echo s >/dev/shm/tare-trap; echo n >/dev/null; head -c 8 /dev/urandom >/dev/null; \
+    test -d /proc/self/fd; test -e /dev/stdin; test -e /dev/ptmx; test -d /sys/class; \
+    test ! -e /etc/debian_version; ls -l w /usr/bin/tare-trap >/dev/null; test -x /usr/bin/env";
+
+/// What must be the same afterwards.
+#[derive(Debug, PartialEq)]
+struct Host {
+    files: BTreeMap<&'static str, Option<Vec<u8>>>,
+    folders: BTreeMap<&'static str, Vec<PathBuf>>,
+}
+
+impl Host {
+    fn look() -> Host {
+        let files = ["/etc/hostname", "/etc/debian_version", "/dev/shm/tare-trap", "/tmp/tare-trap"];
+        let list = |folder| {
+            let mut names: Vec<PathBuf> =
+                fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+            names.sort();
+            names
+        };
+        Host {
+            files: files.map(|file| (file, fs::read(file).ok())).into(),
+            folders: ["/", "/root", "/usr/bin", "/run"].map(|folder| (folder, list(folder))).into(),
+        }
+    }
+}
+
+/// A folder to work in, with a file that must be seen.
+fn work_folder(bench: &Bench) -> PathBuf {
+    let folder = bench.folder.path().join("work");
+    fs::create_dir(&folder).unwrap();
+    fs::write(folder.join("seen"), "").unwrap();
+    folder
+}
+
+fn session(bench: &Bench, root: RootFolder, work: &Path, shared: bool) -> SessionWorkspace {
+    let inside = Inside { root, work: Some(Work { folder: work.to_owned(), shared }) };
+    let wanted = Wanted { inside, folders: bench.shares.clone(), ..Default::default() };
+    SessionWorkspace::make(&Setting { wanted, ..bench.setting() }).unwrap()
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).unwrap();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+/// Enters an environment with this machine's programs, once with a work folder of its own and once with the user's.
+fn visit(test: &str, text: &str) {
+    let Some(specification) = ready(test, text) else { return };
+    println!("{text}");
+    let before = Host::look();
+    for shared in [false, true] {
+        let bench = Bench::new();
+        let work = work_folder(&bench);
+        let session = session(&bench, RootFolder::Empty, &work, shared);
+        let mut inside = Spoken::enter(&session, &specification);
+        inside.describe();
+        inside.trial(1, Some("own"));
+        inside.trial(2, Some("share"));
+        let script = PAYLOAD.replace('@', work.to_str().unwrap());
+        let command = format!("command = ['/bin/sh', '-c', '''{script}''']");
+        assert_eq!(inside.command(3, &command, &work), None, "{text}");
+        if Path::new("/usr/bin/git").exists() {
+            let command = "command = ['/usr/bin/git', '--version']";
+            assert_eq!(inside.command(4, command, &work), None, "{text}");
+        }
+        let facts = inside.entered.outside.clone();
+        assert_eq!(facts.get("root"), Some("host"));
+        assert!(facts.get("root.upper").is_some_and(|upper| !upper.is_empty()));
+        assert!(inside.leave().iter().all(|outcome| outcome.left_because.is_none()));
+        let left = if shared { &["moved", "seen", "w"][..] } else { &["seen"] };
+        assert_eq!(names(&work), left, "{text}");
+        assert_eq!(Host::look(), before, "{text}");
+        assert!(session.close().iter().all(|outcome| outcome.left_because.is_none()));
+        assert_eq!(bench.remains(), [""; 0]);
+    }
+}
+
+#[test]
+fn native_with_layers() {
+    visit("native_with_layers", "native?root=host");
+}
+
+#[test]
+fn container_with_programs() {
+    visit("container_with_programs", "container?root=host");
+    visit("container_with_programs", "container?root=host&net=host");
+}
+
+#[test]
+fn bwrap_with_programs() {
+    visit("bwrap_with_programs", "bwrap?root=host");
+}
+
+#[test]
+fn proot_with_programs() {
+    visit("proot_with_programs", "proot?root=host");
+    visit("proot_with_programs", "proot?root=host&seccomp=off");
+}
+
+#[test]
+fn oci_with_programs() {
+    visit("oci_with_programs", "oci:runc?root=host");
+    visit("oci_with_programs", "oci:crun?root=host");
+}
+
+#[test]
+fn nspawn_with_programs() {
+    visit("nspawn_with_programs", "nspawn?root=host");
+}
+
+#[test]
+fn podman_with_programs() {
+    visit("podman_with_programs", "podman?root=host");
+}
+
+#[test]
+fn gvisor_with_programs() {
+    visit("gvisor_with_programs", "gvisor?root=host");
+    visit("gvisor_with_programs", "gvisor?root=host&directfs=off&platform=ptrace");
+    visit("gvisor_with_programs", "gvisor?root=host&overlay=memory");
+}
+
+#[test]
+fn uml_with_programs() {
+    visit("uml_with_programs", "uml?root=host");
+    visit("uml_with_programs", "uml?root=host&own=hostfs");
+}
+
+/// A folder with a program in it: tare itself needs no library.
+#[test]
+fn a_folder_is_a_root() {
+    let test = "a_folder_is_a_root";
+    for provider in ["native", "container", "bwrap", "oci:runc", "gvisor", "uml"] {
+        let bench = Bench::new();
+        let folder = bench.folder.path().join("root");
+        fs::create_dir_all(folder.join("bin")).unwrap();
+        fs::copy(&bench.binary, folder.join("bin/tare")).unwrap();
+        let work = work_folder(&bench);
+        let Some(specification) = ready(test, &format!("{provider}?root={}", folder.display())) else {
+            continue;
+        };
+        for shared in [false, true] {
+            let session = session(&bench, RootFolder::Empty, &work, shared);
+            let mut inside = Spoken::enter(&session, &specification);
+            let written = work.join("w");
+            let command = format!("command = ['/bin/tare', 'agent-applet', 'tee', '{}']", written.display());
+            assert_eq!(inside.command(1, &command, &work), None, "{provider}");
+            inside.leave();
+            session.close();
+            assert_eq!(written.exists(), shared, "{provider}");
+        }
+        assert_eq!(names(&folder), ["bin"], "{provider}");
+        fs::remove_dir_all(&folder).unwrap();
+        fs::remove_dir_all(&work).unwrap();
+        assert_eq!(bench.remains(), [""; 0]);
+    }
+}
+
+#[test]
+fn the_root_of_a_request_is_every_environment_s_unless_its_specification_names_another() {
+    let bench = Bench::new();
+    let work = work_folder(&bench);
+    let session = session(&bench, RootFolder::Host, &work, false);
+    for (text, root) in [("container", None), ("container?root=host", Some("host"))] {
+        let named = environments::parse(text).unwrap();
+        let name = named.specification.clone();
+        let mut inside = Spoken::enter(&session, &name);
+        assert_eq!(inside.entered.outside.get("root"), root);
+        inside.trial(1, Some("own"));
+        inside.leave();
+    }
+}
+
+#[test]
+fn an_environment_with_programs_of_its_own_refuses_those_of_this_machine() {
+    for text in ["ssh:host", "wsl", "docker", "nerdctl"] {
+        let named = environments::parse(&format!("{text}?root=host")).unwrap();
+        let not_ready = named.ready(&Programs::default()).unwrap_err();
+        assert!(!not_ready.reason.contains("not installed"), "{text}: {not_ready:?}");
+        let named = environments::parse(text).unwrap().with_root(&RootFolder::Host);
+        assert_eq!(named.ready(&Programs::default()).unwrap_err(), not_ready);
+    }
+    for text in ["native?root=etc", "native?root="] {
+        assert!(environments::parse(text).is_err(), "{text}");
+    }
+    let nowhere = environments::parse("native?root=/no/such/folder").unwrap();
+    let not_ready = nowhere.ready(&Programs::default()).unwrap_err();
+    assert_eq!(not_ready.reason, "there is no folder /no/such/folder");
+}
+
+#[test]
+fn nothing_is_left_of_a_view_whenever_its_session_is_killed() {
+    let test = "nothing_is_left_of_a_view_whenever_its_session_is_killed";
+    let all = ["native", "container", "bwrap", "proot", "oci:crun", "gvisor", "podman"];
+    let all: Vec<String> = all.iter().map(|text| format!("{text}?root=host")).collect();
+    let enters: Vec<&str> =
+        all.iter().map(String::as_str).filter(|text| ready(test, text).is_some()).collect();
+    let (before, bench) = (Host::look(), Bench::new());
+    let mut actor = Actor::start(&bench, &enters);
+    actor.wait_until_ready();
+    actor.kill();
+    let clean_all = || {
+        for outcome in clean(&bench.state(), &bench.setting().programs).unwrap() {
+            assert_eq!(outcome.left_because, None, "{}", outcome.what);
+        }
+        assert_eq!(bench.remains(), [""; 0]);
+    };
+    clean_all();
+    for wait_ms in [10, 40, 80, 150, 300] {
+        let actor = Actor::start(&bench, &enters);
+        std::thread::sleep(std::time::Duration::from_millis(wait_ms));
+        actor.kill();
+        clean_all();
+    }
+    assert_eq!(Host::look(), before);
+}
