@@ -6,5 +6,6 @@ pub mod devices;
 pub mod engine;
 pub mod private_mounts;
 pub mod root;
+pub mod seccomp;
 pub mod steps;
 pub mod view;

@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::containers::devices::{self, Devices};
 use crate::containers::root::Root;
+use crate::containers::seccomp::Seccomp;
 use crate::containers::steps::Failed;
 use crate::error::failed;
 use crate::host::loopback;
@@ -36,15 +37,18 @@ pub static PROVIDER: Provider = Provider {
                  image layers, control groups and a bridge; none of these is here, so what they cost is the \
                  difference to oci and podman.",
     instance: None,
-    options: &[Net::OPTION],
+    options: &[Net::OPTION, Seccomp::OPTION],
     roots: Roots::Any,
     by_default: &["container"],
-    parse: |specification| Ok(Box::new(Container { net: Net::of(specification)? })),
+    parse: |specification| {
+        Ok(Box::new(Container { net: Net::of(specification)?, seccomp: Seccomp::of(specification)? }))
+    },
     preparation: None,
 };
 
 struct Container {
     net: Net,
+    seccomp: Seccomp,
 }
 
 impl Environment for Container {
@@ -56,12 +60,13 @@ impl Environment for Container {
             user_namespaces_allowed()?;
         }
         facts.note("container.rootless", if rootless { "yes" } else { "no" });
-        facts.note("runtime.seccomp", "none");
-        Ok(Ready::new(facts, move |workspace| enter(&way, workspace)))
+        self.seccomp.note(&mut facts);
+        let seccomp = self.seccomp;
+        Ok(Ready::new(facts, move |workspace| enter(&way, seccomp, workspace)))
     }
 }
 
-fn enter(way: &Way, workspace: &mut dyn Workspace) -> Result<Entrance, LabError> {
+fn enter(way: &Way, seccomp: Seccomp, workspace: &mut dyn Workspace) -> Result<Entrance, LabError> {
     let mut outside = Facts::default();
     let network = way.prepare(workspace, &mut outside)?;
     let root = Root::build(workspace)?;
@@ -71,6 +76,7 @@ fn enter(way: &Way, workspace: &mut dyn Workspace) -> Result<Entrance, LabError>
         devices: if root.is_view() { Devices::All } else { Devices::Few },
         binds: root.shares.clone(),
         own_network: network.is_own,
+        seccomp,
         mark: workspace.mark().to_owned(),
     };
     let json = serde_json::to_string(&plan)
@@ -116,6 +122,7 @@ struct Plan {
     /// Host folders and their paths inside.
     binds: Vec<(PathBuf, String)>,
     own_network: bool,
+    seccomp: Seccomp,
     /// Value of the mark that processes inside carry.
     mark: String,
 }
@@ -184,7 +191,9 @@ fn exit_code(status: WaitStatus) -> i32 {
 
 /// Becomes the agent inside; returns only what went wrong.
 fn inhabit(plan: &Plan) -> io::Error {
-    if let Err(e) = furnish(plan) {
+    let prepared = furnish(plan)
+        .and_then(|()| plan.seccomp.install().map_err(|e| failed("installing the system call filter", e)));
+    if let Err(e) = prepared {
         return e;
     }
     Command::new(&plan.agent).arg(tare_probes::agent::AGENT).env_clear().env(MARK, &plan.mark).exec()
