@@ -18,7 +18,6 @@ pub mod metric;
 pub mod names;
 pub mod peer;
 pub mod request;
-pub mod root;
 pub mod session;
 pub mod shell;
 pub mod unit;

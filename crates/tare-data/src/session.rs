@@ -1,6 +1,7 @@
 //! A session as it stands in a record: its plan, the facts of its environments, and every trial. No conclusions.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +11,6 @@ use crate::failure::Failure;
 use crate::metric::Metric;
 use crate::names::Case;
 use crate::request::Amount;
-use crate::root::Inside;
 use crate::warning::Warning;
 
 /// Who measured, with what, when.
@@ -108,6 +108,44 @@ pub struct Plan {
     #[serde(rename = "environments")]
     pub targets: Vec<Target>,
     pub cases: Vec<PlannedCase>,
+}
+
+/// The root folder of an environment.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RootFolder {
+    /// Nothing but the agent; where an environment has no root of its own, what is there.
+    #[default]
+    Empty,
+    /// This machine's own programs and files. Whatever is written there is thrown away.
+    Host,
+    /// The same with a folder of this machine as the root.
+    Folder(PathBuf),
+}
+
+/// The folder that a command works in, under the same path inside.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Work {
+    /// Absolute, without symbolic links.
+    pub folder: PathBuf,
+    /// Whether writes reach the folder itself. Otherwise they are thrown away.
+    pub shared: bool,
+}
+
+/// What a session has inside every environment whose specification says nothing else.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Inside {
+    #[serde(default)]
+    pub root: RootFolder,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work: Option<Work>,
+}
+
+impl Inside {
+    /// Whether it is what environments have anyway.
+    pub fn is_plain(&self) -> bool {
+        *self == Inside::default()
+    }
 }
 
 /// Where a planted environment is measured.

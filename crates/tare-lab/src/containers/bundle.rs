@@ -97,6 +97,14 @@ fn mounts(root: &Root) -> Vec<Value> {
             "options": ["nosuid", "noexec", "nodev", "ro"],
         }),
     ];
+    if root.is_view() {
+        mounts.push(json!({
+            "destination": "/dev/pts",
+            "type": "devpts",
+            "source": "devpts",
+            "options": ["nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620"],
+        }));
+    }
     mounts.extend(root.shares.iter().map(|(path, inside)| {
         json!({ "destination": inside, "type": "bind", "source": path, "options": ["rbind", "rw"] })
     }));

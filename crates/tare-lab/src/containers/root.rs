@@ -16,16 +16,13 @@ use crate::containers::view;
 use crate::error::LabError;
 use crate::host::mounts;
 use crate::provider::Workspace;
-use crate::provider::root::RootFolder;
+use crate::provider::root::{RootFolder, Work};
 use crate::storage::places::folder_inside;
 
 /// Where the agent is in a root that has nothing else.
 pub const AGENT: &str = "/tare";
 /// The place `own` in such a root.
 pub const OWN: &str = "/own";
-/// What runtimes mount on or write to.
-const FOLDERS: [&str; 6] = ["dev", "etc", "proc", "run", "sys", "tmp"];
-
 /// A root folder on the host, and what is where in it.
 #[derive(Clone, Debug)]
 pub struct Root {
@@ -52,7 +49,10 @@ pub struct RootPath(PathBuf);
 impl RootPath {
     fn below(start: &Path, name: &str) -> RootPath {
         let path = start.join(name);
-        assert!(path.parent().is_some_and(|parent| parent.parent().is_some()), "a root is no first folder");
+        assert!(
+            path.parent().is_some_and(|parent| parent.parent().is_some()),
+            "a root lies in the folder of a start"
+        );
         RootPath(path)
     }
 }
@@ -92,6 +92,7 @@ impl Root {
         let filled = root.fill(workspace.agent(), lower.is_none());
         filled.map_err(LabError::storage("build a root folder in", workspace.folder()))?;
         if let Some(lower) = lower {
+            root.shares.extend(shared_work(workspace)?);
             let (steps, facts) = view::steps(workspace, lower, root.path(), &root.base)?;
             (root.view, root.facts) = (Some(steps), facts);
         }
@@ -101,9 +102,7 @@ impl Root {
     fn fill(&self, agent: &Path, is_empty: bool) -> io::Result<()> {
         folder(&self.base, 0o755)?;
         if is_empty {
-            for name in FOLDERS {
-                folder(&self.base.join(name), if name == "tmp" { 0o1777 } else { 0o755 })?;
-            }
+            view::FOLDERS.iter().try_for_each(|(name, mode)| folder(&self.base.join(name), *mode))?;
         } else {
             folder(self.path(), 0o755)?;
         }
@@ -181,6 +180,17 @@ impl Root {
             }
         }
     }
+}
+
+/// The work folder as one more share, under its own path, where commands are to write in it.
+fn shared_work(workspace: &dyn Workspace) -> Result<Option<(PathBuf, String)>, LabError> {
+    let Some(Work { folder, shared: true }) = &workspace.inside().work else { return Ok(None) };
+    let refused = || LabError::usage(format!("commands cannot write in {}", folder.display()));
+    if workspace.session_folder().starts_with(folder) {
+        return Err(refused().because("the scratch folder lies in it").hint("choose another with --scratch"));
+    }
+    let inside = folder.to_str().ok_or_else(|| refused().because("its path is not UTF-8"))?;
+    Ok(Some((folder.clone(), inside.to_owned())))
 }
 
 /// File in the folder of a start that names the step that could not be made.

@@ -1,7 +1,6 @@
 //! A view: a root folder of this machine's as an environment may change it. Every file system has a layer over it, in the
 //! folder of the start; what is written goes there and is thrown away. It is mounted for what is started alone.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -20,6 +19,9 @@ use crate::provider::{NotReady, Workspace};
 
 /// Where the agent and the places are in a view.
 pub const BASE: &str = "/run/tare";
+/// What runtimes mount on or write to.
+pub const FOLDERS: [(&str, u32); 6] =
+    [("dev", 0o755), ("etc", 0o755), ("proc", 0o755), ("run", 0o755), ("sys", 0o755), ("tmp", 0o1777)];
 /// What the kernel or a runtime mounts afresh, with all that is below.
 const FRESH: [&str; 3] = ["/proc", "/sys", "/dev"];
 /// File systems that hold no files of anybody's, or whose files cannot lie below a layer.
@@ -76,7 +78,7 @@ pub fn steps(
     let mut facts = Facts::default();
     facts.note("root", if lower == Path::new("/") { "host" } else { "folder" });
     facts.note("root.upper", if is_in_memory { "tmpfs" } else { &on });
-    let mut view = View { steps: Steps::default(), at, layers, layered: BTreeSet::new(), number: 0 };
+    let mut view = View { steps: Steps::default(), at, layers, number: 0 };
     let begun = view.begin(is_in_memory).and_then(|()| view.host(lower, workspace));
     begun.map_err(failed)?;
     if let Some(work) = &workspace.inside().work {
@@ -91,9 +93,6 @@ pub fn steps(
 /// Adds what runtimes give a root: /proc, /sys, /dev and the shares; and makes it the root.
 pub fn furnish(steps: &mut Steps, at: &Path, shares: &[(PathBuf, String)]) -> io::Result<()> {
     let no_programs = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
-    for name in FRESH {
-        steps.folder(&outside(at, Path::new(name)), 0o755, None)?;
-    }
     steps.mount("proc", &at.join("proc"), no_programs, "")?;
     steps.mount("sysfs", &at.join("sys"), no_programs | MountFlags::RDONLY, "")?;
     steps.append(devices::steps(at, Devices::All)?);
@@ -108,8 +107,6 @@ struct View<'a> {
     at: &'a Path,
     /// Folder of the layers.
     layers: PathBuf,
-    /// Paths inside that have a layer of their own, or something else that is mounted.
-    layered: BTreeSet<PathBuf>,
     number: u32,
 }
 
@@ -127,6 +124,9 @@ impl View<'_> {
         let all = mounts::all()?;
         let options = mounts::holding(lower).map(|mount| mount.options).unwrap_or_default();
         self.layer(lower, Path::new("/"), &options)?;
+        for (name, mode) in FOLDERS {
+            self.steps.folder(&self.at.join(name), mode, None)?;
+        }
         let scratch = workspace.session_folder();
         for mount in on_top(&all).filter(|mount| !NO_FILES.contains(&mount.filesystem.as_str())) {
             let Ok(inside) = mount.point.strip_prefix(lower) else { continue };
@@ -142,11 +142,10 @@ impl View<'_> {
                 self.copy(&mount.point, &inside)?;
             }
         }
-        // The session's own files are no part of what is shown.
+        // The session's own files are not shown.
         if let Ok(inside) = scratch.strip_prefix(lower) {
             let at = self.at.join(inside);
             self.steps.mount("tmpfs", &at, MountFlags::empty(), "mode=700,size=4k")?;
-            self.layered.insert(Path::new("/").join(inside));
         }
         Ok(())
     }
@@ -169,7 +168,6 @@ impl View<'_> {
             escaped(&folder.join("upper"))?,
             escaped(&folder.join("work"))?
         );
-        self.layered.insert(inside.to_owned());
         self.steps.mount("overlay", &self.outside(inside), flags, &data)
     }
 
@@ -190,23 +188,22 @@ impl View<'_> {
         Ok(())
     }
 
-    /// The folder that commands work in, under its own path.
+    /// The folder that commands work in, under its own path; one that they may write in is a share, mounted later.
     fn work(&mut self, work: &Work, lower: &Path) -> io::Result<()> {
-        let Work { folder, shared } = work;
+        let folder = &work.folder;
         if folder.parent().is_none() || FRESH.iter().any(|fresh| folder.starts_with(fresh)) {
             let reason = format!("commands cannot work in {}: inside there is another", folder.display());
             return Err(io::Error::other(reason));
         }
-        if *shared {
-            self.folders(folder)?;
-            self.steps.bind_with_below(folder, &self.outside(folder))
-        } else if lower == Path::new("/") {
-            Ok(())
-        } else {
-            self.folders(folder)?;
-            let options = mounts::holding(folder).map(|mount| mount.options).unwrap_or_default();
-            self.layer(folder, folder, &options)
+        if lower == Path::new("/") {
+            return Ok(());
         }
+        self.folders(folder)?;
+        if work.shared {
+            return Ok(());
+        }
+        let options = mounts::holding(folder).map(|mount| mount.options).unwrap_or_default();
+        self.layer(folder, folder, &options)
     }
 
     /// A folder inside, with all above it.

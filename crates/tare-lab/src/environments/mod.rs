@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 
+use crate::containers::view;
 use crate::error::LabError;
 use crate::guests::init;
 use crate::guests::kvm;
@@ -76,7 +77,10 @@ impl Named {
     /// Whether it can be entered here and now, and all that entering needs.
     pub fn ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
         let root = self.root.clone().unwrap_or_default();
-        self.provider.roots.allow(&root)?;
+        if let Some(reason) = self.provider.roots.refusal(&root) {
+            return Err(NotReady::because(reason));
+        }
+        view::ready(&root)?;
         let mut ready = self.environment.ready(programs)?;
         (ready.slower, ready.root) = (self.slower, root);
         Ok(ready)

@@ -1,7 +1,11 @@
 //! proot: another root folder without any privilege, by translating system calls through ptrace.
 
-use std::net::Ipv4Addr;
+#![allow(unsafe_code, reason = "the standard library runs code between fork and exec only on promise")]
 
+use std::net::Ipv4Addr;
+use std::os::unix::process::CommandExt;
+
+use crate::containers::call_filter::{self, NUMBER, allow, fail, load, unless};
 use crate::containers::root::Root;
 use crate::containers::view;
 use crate::provider::prelude::*;
@@ -61,9 +65,12 @@ fn enter(program: &Path, seccomp: Seccomp, workspace: &mut dyn Workspace) -> Res
         Seccomp::On => {}
         Seccomp::Off => drop(command.env("PROOT_NO_SECCOMP", "1")),
     }
-    // A view is its root before it begins: it lets statx(2) pass, which would see the host's files.
+    // A view is its root before it begins, for whatever call it does not translate.
     let itself = if root.is_view() { Path::new("/") } else { root.path() };
     root.enter_with(&mut command, workspace)?;
+    if root.is_view() {
+        hide_statx(&mut command);
+    }
     command.arg("-r").arg(itself).args(["-w", "/"]);
     for shown in SHOWN {
         command.args(["-b", shown]);
@@ -78,6 +85,21 @@ fn enter(program: &Path, seccomp: Seccomp, workspace: &mut dyn Workspace) -> Res
     let mut outside = Facts::default();
     root.note_places(&mut outside);
     Ok(Entrance { command, host: Some(Ipv4Addr::LOCALHOST.into()), places: root.places, outside })
+}
+
+/// Lets statx(2) fail as on a kernel without it. proot lets it pass untranslated: relative to a folder that the program has
+/// left for proot, it finds nothing. Whoever calls it knows older calls in its place, which proot translates.
+fn hide_statx(command: &mut Command) {
+    let refuse = || {
+        call_filter::install(&mut [
+            load(NUMBER),
+            unless(libc::SYS_statx as u32, 1),
+            fail(libc::ENOSYS),
+            allow(),
+        ])
+    };
+    // SAFETY: between fork and exec only system calls are made, and nothing is allocated.
+    unsafe { command.pre_exec(refuse) };
 }
 
 /// proot draws its version at the end of a banner of letters: the last word with a digit at its beginning.

@@ -6,11 +6,13 @@
 //! SSE registers only. Every page fault then loses the upper halves of the wider ones, so that programs in
 //! the guest must not use them: the compiler does not by itself, and the C library gets an order not to.
 
-#![allow(unsafe_code, reason = "a seccomp filter is a pointer to a program")]
+#![allow(unsafe_code, reason = "the standard library runs code between fork and exec only on promise")]
 
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
+
+use crate::containers::call_filter::{self, NUMBER, allow, fail, load, unless};
 
 /// Room for the registers of a process in user-mode Linux before 6.13 (HOST_FP_SIZE).
 const ROOM_BYTES: u32 = 2696;
@@ -40,43 +42,21 @@ pub fn hide(command: &mut Command) {
     unsafe { command.pre_exec(refuse) };
 }
 
-/// Byte offsets of the call's number and of its first and third argument in `struct seccomp_data`.
-const NUMBER: u32 = 0;
+/// Byte offsets of the call's first and third argument in `struct seccomp_data`.
 const FIRST: u32 = 16;
 const THIRD: u32 = 32;
 
 fn refuse() -> io::Result<()> {
     const NT_X86_XSTATE: u32 = 0x202;
     const GETREGSET: u32 = 0x4204;
-    let load = |offset| statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, offset);
-    // Goes on when equal, and otherwise to the last line, which is `after` lines further.
-    let unless = |value, after| libc::sock_filter {
-        jf: after,
-        ..statement(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, value)
-    };
-    let give = |value| statement(libc::BPF_RET | libc::BPF_K, value);
-    let mut lines = [
+    call_filter::install(&mut [
         load(NUMBER),
         unless(libc::SYS_ptrace as u32, 5),
         load(FIRST),
         unless(GETREGSET, 3),
         load(THIRD),
         unless(NT_X86_XSTATE, 1),
-        give(libc::SECCOMP_RET_ERRNO | libc::EINVAL as u32),
-        give(libc::SECCOMP_RET_ALLOW),
-    ];
-    let program = libc::sock_fprog { len: lines.len() as u16, filter: lines.as_mut_ptr() };
-    // SAFETY: the program and its lines live through the call that copies them.
-    unsafe {
-        if libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0
-            || libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &program) != 0
-        {
-            return Err(io::Error::last_os_error());
-        }
-    }
-    Ok(())
-}
-
-fn statement(code: u32, k: u32) -> libc::sock_filter {
-    libc::sock_filter { code: code as u16, jt: 0, jf: 0, k }
+        fail(libc::EINVAL),
+        allow(),
+    ])
 }

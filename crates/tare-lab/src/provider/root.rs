@@ -1,10 +1,8 @@
 //! `root=`: whose programs an environment has, as every specification can have it.
 
-pub use tare_data::root::{Inside, RootFolder, Work};
+pub use tare_data::session::{Inside, RootFolder, Work};
 
-use crate::containers::view;
 use crate::error::LabError;
-use crate::provider::NotReady;
 use crate::provider::options::OptionDescription;
 use crate::provider::specification::Specification;
 
@@ -39,12 +37,11 @@ pub enum Roots {
 }
 
 impl Roots {
-    /// Refuses a root that environments of the provider cannot have.
-    pub(crate) fn allow(self, root: &RootFolder) -> Result<(), NotReady> {
+    /// Why environments of the provider cannot have a root.
+    pub(crate) fn refusal(self, root: &RootFolder) -> Option<&'static str> {
         match (self, root) {
-            (_, RootFolder::Empty) => Ok(()),
-            (Roots::Any, _) | (Roots::Host(_), RootFolder::Host) => view::ready(root),
-            (Roots::Host(reason) | Roots::Own(reason), _) => Err(NotReady::because(reason)),
+            (_, RootFolder::Empty) | (Roots::Any, _) | (Roots::Host(_), RootFolder::Host) => None,
+            (Roots::Host(reason) | Roots::Own(reason), _) => Some(reason),
         }
     }
 }

@@ -9,8 +9,7 @@ use tare_data::failure::{Failure, FailureKind};
 use tare_data::metric::Reading;
 use tare_data::peer::{LOOPBACK, Peer};
 use tare_data::request::{Amount, TrialRequest};
-use tare_data::root::Inside;
-use tare_data::session::{Plan, PlannedCase, Planted, Role, Session, Target, TargetFacts};
+use tare_data::session::{Inside, Plan, PlannedCase, Planted, Role, Session, Target, TargetFacts};
 use tare_probes::probes::USER;
 use tare_record::{Entry, Writer};
 
@@ -135,17 +134,9 @@ pub fn prepare(
     writer: &mut Writer,
     observer: &mut dyn Observer,
 ) -> Result<Prepared, LabError> {
-    let PlanRequest {
-        study,
-        selected,
-        mut targets,
-        seed,
-        rounds,
-        budget_s,
-        control_every,
-        until_decided,
-        inside,
-    } = plan_request;
+    let (inside, until_decided) = (plan_request.inside, plan_request.until_decided);
+    let PlanRequest { study, selected, mut targets, seed, rounds, budget_s, control_every, .. } =
+        plan_request;
     let planted = targets.pop_if(|target| target.role == Role::Planted);
     let mut started = enter_all(&targets, arena, writer, observer)?;
     let cases = calibrate_all(selected, &started, seed, arena, observer)?;

@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 use sha2::{Digest, Sha256};
 use tare_data::encoding::hex;
 use tare_data::names::Case;
-use tare_data::root::Inside;
+use tare_data::session::Inside;
 
 use crate::error::{Cause, ErrorKind, LabError};
 use crate::nearest::unlike;

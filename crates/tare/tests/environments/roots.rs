@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use tare_data::failure::FailureKind;
 use tare_lab::environments;
 use tare_lab::host::programs::Programs;
 use tare_lab::ownership::clean::clean;
@@ -166,12 +167,14 @@ fn a_folder_is_a_root() {
         for shared in [false, true] {
             let session = session(&bench, RootFolder::Empty, &work, shared);
             let mut inside = Spoken::enter(&session, &specification);
-            let written = work.join("w");
-            let command = format!("command = ['/bin/tare', 'agent-applet', 'tee', '{}']", written.display());
-            assert_eq!(inside.command(1, &command, &work), None, "{provider}");
+            let removed = work.join("seen");
+            let command = format!("command = ['/bin/tare', 'agent-applet', 'rm', '{}']", removed.display());
+            // It runs twice, and the second time there is nothing left.
+            let failure = inside.command(1, &command, &work).expect("it was removed");
+            assert_eq!(failure.kind, FailureKind::WrongWork, "{provider}: {failure}");
             inside.leave();
             session.close();
-            assert_eq!(written.exists(), shared, "{provider}");
+            assert_eq!(removed.exists(), !shared, "{provider}");
         }
         assert_eq!(names(&folder), ["bin"], "{provider}");
         fs::remove_dir_all(&folder).unwrap();
