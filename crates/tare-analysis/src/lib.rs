@@ -23,6 +23,6 @@ pub mod statistics;
 pub mod unixbench;
 pub mod verdicts;
 
-pub use verdicts::assemble::{beyond_reach, decide, findings};
+pub use verdicts::assemble::{beyond_reach, decide, findings, steps};
 pub use verdicts::controls::control_differs;
 pub use verdicts::rows::{Options, Progress};

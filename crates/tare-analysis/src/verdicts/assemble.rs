@@ -122,6 +122,30 @@ fn deciding(case: &PlannedCase) -> Vec<usize> {
 
 /// What a session found.
 pub fn findings(session: &Session, options: &Options) -> Findings {
+    of_rows(session, options, |_, _| {})
+}
+
+/// What each environment adds to the one before it in the plan, the first to the baseline: the findings of a session whose
+/// environments are built up step by step. The family that verdicts are corrected for is that of all steps.
+pub fn steps(session: &Session, options: &Options) -> Findings {
+    let targets = &session.plan.targets;
+    let subjects: Vec<usize> = (0..targets.len()).filter(|at| targets[*at].role == Role::Subject).collect();
+    of_rows(session, options, |judge, rows| {
+        for step in subjects.windows(2) {
+            judge.compare_with(step[0]);
+            for row in rows.iter_mut() {
+                let against_below = judge.rows(row.case, row.metric + 1, &BTreeMap::new()).pop();
+                row.targets[step[1]] = against_below.and_then(|mut row| row.targets[step[1]].take());
+            }
+        }
+    })
+}
+
+fn of_rows(
+    session: &Session,
+    options: &Options,
+    change: impl FnOnce(&mut Judge<'_>, &mut [JudgedRow]),
+) -> Findings {
     let plan = &session.plan;
     let mut judge = Judge::of_session(session, options);
     let (of_targets, canaries) = target_warnings(&judge);
@@ -129,10 +153,11 @@ pub fn findings(session: &Session, options: &Options) -> Findings {
     for (at, case) in plan.cases.iter().enumerate() {
         judged.extend(judge.rows(at, case.metrics.len(), &canaries));
     }
+    let kept = judge.rounds_kept();
+    change(&mut judge, &mut judged);
     let planted = planted(&judged, plan, options);
     confirm(&mut judged, plan, options);
     let smallest = smallest_ratio(&judged);
-    let kept = judge.rounds_kept();
     let rows: Vec<Row> = judged.into_iter().map(|row| into_row(row, plan)).collect();
     let certificate = Certificate { planted, ..certify(&rows, smallest, session.repeated.len() as u32) };
     let mut warnings = session_warnings(session, &certificate, kept);
@@ -273,11 +298,13 @@ fn failed_trials(session: &Session) -> Option<Warning> {
     Some(Warning::SessionFailed { failed: reasons.values().sum(), of: session.trials.len(), mostly })
 }
 
-/// The case of an environment whose rounds share the fewest starts, said once for the environment.
+/// The case of an environment whose rounds share the fewest starts, said once for the environment; nothing where most rounds
+/// have a start of their own.
 fn shared_starts<'a>(cells: impl Iterator<Item = &'a Comparison>) -> Option<Warning> {
     let shared = cells.filter_map(|c| Some((c.starts?.starts, c.rounds)));
     shared
         .min_by_key(|(starts, rounds)| (*starts, std::cmp::Reverse(*rounds)))
+        .filter(|(starts, rounds)| *rounds >= 2 * *starts)
         .map(|(starts, rounds)| Warning::SharedStarts { starts, rounds })
 }
 

@@ -135,6 +135,12 @@ impl<'a> Judge<'a> {
         Judge { ended_after, ..Judge::new(Progress::of(session), options, |_| true) }
     }
 
+    /// Makes another environment what the others are compared with. The control was of the first, and says nothing of it.
+    pub fn compare_with(&mut self, target: usize) {
+        self.baseline = Some(target);
+        self.control = None;
+    }
+
     /// Judges the pairs of a cell; the schedule is the one by which it was judged.
     fn judge(&mut self, pairs: &Pairs, target: usize, margin: Margin) -> Option<(Judgement, Schedule)> {
         let reached = pairs.reached;

@@ -22,6 +22,11 @@ use crate::provider::Workspace;
 
 /// Deepest that groups below one that was made here are looked for: runtimes make one level or two.
 const DEEPEST: usize = 8;
+/// The kernel's usual period of processor time.
+const PERIOD_US: usize = 100_000;
+/// More memory than a machine has, and more processes than a test starts.
+const LARGEST_MEMORY: u64 = 1 << 50;
+const MOST_PROCESSES: u32 = 100_000;
 /// Time in which a group whose processes were killed must be empty.
 const EMPTY_WAIT: Duration = Duration::from_secs(5);
 /// Pause between two looks at whether it is.
@@ -41,11 +46,40 @@ pub fn versions() -> &'static str {
 /// Lets the command start in a group of its own, in the hierarchies that systemd keeps processes apart by.
 /// Below that it may make what it likes: all goes away with it. Needs root.
 pub fn join(command: &mut Command, workspace: &mut dyn Workspace) -> Result<(), LabError> {
+    join_where(command, workspace, keeps_apart, &[])
+}
+
+/// The same in the hierarchies that limit processor time, memory and processes, with limits that are as large as the
+/// machine: the kernel counts and compares, and refuses nothing.
+pub fn join_with_limits(command: &mut Command, workspace: &mut dyn Workspace) -> Result<(), LabError> {
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    let processor_time = (cpus * PERIOD_US).to_string();
+    let limits = [
+        ("cpu.max", format!("{processor_time} {PERIOD_US}")),
+        ("cpu.cfs_quota_us", processor_time),
+        ("memory.max", LARGEST_MEMORY.to_string()),
+        ("memory.limit_in_bytes", LARGEST_MEMORY.to_string()),
+        ("pids.max", MOST_PROCESSES.to_string()),
+    ];
+    join_where(command, workspace, limits_something, &limits)
+}
+
+/// Joins a group in every hierarchy that counts, with those of the limits that it knows.
+fn join_where(
+    command: &mut Command,
+    workspace: &mut dyn Workspace,
+    counts: fn(&Mount) -> bool,
+    limits: &[(&str, String)],
+) -> Result<(), LabError> {
     workspace.own(Owned::ControlGroup(workspace.name().to_owned()))?;
     let mut lists: Vec<CString> = Vec::new();
-    for mount in mounts::all().unwrap_or_default().iter().filter(|mount| keeps_apart(mount)) {
+    for mount in mounts::all().unwrap_or_default().iter().filter(|mount| counts(mount)) {
         let group = mount.point.join(workspace.name());
-        fs::create_dir(&group).map_err(|e| {
+        let made = fs::create_dir(&group).and_then(|()| {
+            let known = limits.iter().filter(|(file, _)| group.join(file).exists());
+            known.map(|(file, value)| fs::write(group.join(file), value)).collect::<io::Result<()>>()
+        });
+        made.map_err(|e| {
             let what = format!("cannot make the control group {}", group.display());
             LabError::new(ErrorKind::Environment, what).because(e)
         })?;
@@ -62,6 +96,13 @@ pub fn join(command: &mut Command, workspace: &mut dyn Workspace) -> Result<(), 
     // SAFETY: between fork and exec only system calls are made, and nothing is allocated.
     unsafe { command.pre_exec(enter) };
     Ok(())
+}
+
+fn limits_something(mount: &Mount) -> bool {
+    let controllers = ["cpu", "memory", "pids"];
+    mount.filesystem == "cgroup2"
+        || mount.filesystem == "cgroup"
+            && mount.options.split(',').any(|option| controllers.contains(&option))
 }
 
 fn keeps_apart(mount: &Mount) -> bool {

@@ -14,6 +14,7 @@ use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, set_parent_process_d
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 use serde::{Deserialize, Serialize};
 
+use crate::containers::control_groups;
 use crate::containers::devices::{self, Devices};
 use crate::containers::root::Root;
 use crate::containers::seccomp::Seccomp;
@@ -37,17 +38,56 @@ pub static PROVIDER: Provider = Provider {
                  image layers, control groups and a bridge; none of these is here, so what they cost is the \
                  difference to oci and podman.",
     instance: None,
-    options: &[Net::OPTION, Seccomp::OPTION],
+    options: &[Net::OPTION, Namespaces::OPTION, User::OPTION, Limits::OPTION, Seccomp::OPTION],
     roots: Roots::Any,
     by_default: &["container"],
     parse: |specification| {
-        Ok(Box::new(Container { net: Net::of(specification)?, seccomp: Seccomp::of(specification)? }))
+        Ok(Box::new(Container {
+            net: Net::of(specification)?,
+            namespaces: Namespaces::of(specification)?,
+            user: User::of(specification)?,
+            limits: Limits::of(specification)?,
+            seccomp: Seccomp::of(specification)?,
+        }))
     },
     preparation: None,
 };
 
+choice! {
+    #[derive(Serialize, Deserialize)]
+    enum Namespaces: "namespaces",
+        "which ones, besides the network's. all: mounts, processes, IPC and host name; processes: mounts and processes; \
+         mounts: mounts alone"
+    {
+        All = "all",
+        Processes = "processes",
+        Mounts = "mounts",
+    }
+}
+
+choice! {
+    #[derive(Serialize, Deserialize)]
+    enum User: "user", "a user namespace. needed: where tare is not root; yes: also where it is" {
+        Needed = "needed",
+        Yes = "yes",
+    }
+}
+
+choice! {
+    enum Limits: "limits",
+        "control groups. none; yes: one of its own, with limits of processor time, memory and processes that it does not reach"
+    {
+        None = "none",
+        Yes = "yes",
+    }
+}
+
+#[derive(Clone, Copy)]
 struct Container {
     net: Net,
+    namespaces: Namespaces,
+    user: User,
+    limits: Limits,
     seccomp: Seccomp,
 }
 
@@ -60,13 +100,18 @@ impl Environment for Container {
             user_namespaces_allowed()?;
         }
         facts.note("container.rootless", if rootless { "yes" } else { "no" });
+        if self.limits == Limits::Yes && rootless {
+            return Err(NotReady::because("limits=yes: only root may make control groups"));
+        }
+        self.namespaces.note(&mut facts);
+        self.limits.note(&mut facts);
         self.seccomp.note(&mut facts);
-        let seccomp = self.seccomp;
-        Ok(Ready::new(facts, move |workspace| enter(&way, seccomp, workspace)))
+        let container = *self;
+        Ok(Ready::new(facts, move |workspace| enter(&way, container, workspace)))
     }
 }
 
-fn enter(way: &Way, seccomp: Seccomp, workspace: &mut dyn Workspace) -> Result<Entrance, LabError> {
+fn enter(way: &Way, container: Container, workspace: &mut dyn Workspace) -> Result<Entrance, LabError> {
     let mut outside = Facts::default();
     let network = way.prepare(workspace, &mut outside)?;
     let root = Root::build(workspace)?;
@@ -76,7 +121,9 @@ fn enter(way: &Way, seccomp: Seccomp, workspace: &mut dyn Workspace) -> Result<E
         devices: if root.is_view() { Devices::All } else { Devices::Few },
         binds: root.shares.clone(),
         own_network: network.is_own,
-        seccomp,
+        namespaces: container.namespaces,
+        user: container.user,
+        seccomp: container.seccomp,
         mark: workspace.mark().to_owned(),
     };
     let json = serde_json::to_string(&plan)
@@ -84,9 +131,22 @@ fn enter(way: &Way, seccomp: Seccomp, workspace: &mut dyn Workspace) -> Result<E
     let mut command = Command::new(workspace.agent());
     command.args([ENTER, &json]).env_clear();
     network.inherit(&mut command)?;
+    if container.limits == Limits::Yes {
+        control_groups::join_with_limits(&mut command, workspace)?;
+    }
     root.mount_for(&mut command, workspace)?;
     root.note_places(&mut outside);
     Ok(Entrance { command, host: network.host, places: root.places, outside })
+}
+
+impl Namespaces {
+    fn kinds(self) -> UnshareFlags {
+        match self {
+            Namespaces::All => Namespaces::Processes.kinds() | UnshareFlags::NEWIPC | UnshareFlags::NEWUTS,
+            Namespaces::Processes => UnshareFlags::NEWNS | UnshareFlags::NEWPID,
+            Namespaces::Mounts => UnshareFlags::NEWNS,
+        }
+    }
 }
 
 fn rootless() -> bool {
@@ -122,6 +182,8 @@ struct Plan {
     /// Host folders and their paths inside.
     binds: Vec<(PathBuf, String)>,
     own_network: bool,
+    namespaces: Namespaces,
+    user: User,
     seccomp: Seccomp,
     /// Value of the mark that processes inside carry.
     mark: String,
@@ -141,9 +203,9 @@ pub fn enter_main(json: &str) -> i32 {
 
 fn make(plan: &Plan) -> io::Result<i32> {
     let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
-    let mut kinds = UnshareFlags::NEWNS | UnshareFlags::NEWPID | UnshareFlags::NEWIPC | UnshareFlags::NEWUTS;
+    let mut kinds = plan.namespaces.kinds();
     kinds.set(UnshareFlags::NEWNET, plan.own_network);
-    kinds.set(UnshareFlags::NEWUSER, rootless());
+    kinds.set(UnshareFlags::NEWUSER, rootless() || plan.user == User::Yes);
     // SAFETY: this process has one thread, and shares nothing with another.
     unsafe { unshare_unsafe(kinds) }.map_err(|e| failed("making the namespaces", e))?;
     if kinds.contains(UnshareFlags::NEWUSER) {
@@ -201,7 +263,10 @@ fn inhabit(plan: &Plan) -> io::Error {
 
 fn furnish(plan: &Plan) -> io::Result<()> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
-    rustix::system::sethostname(b"tare").map_err(|e| failed("setting the host name", e))?;
+    // Without a namespace of its own it would be the host's name.
+    if plan.namespaces.kinds().contains(UnshareFlags::NEWUTS) {
+        rustix::system::sethostname(b"tare").map_err(|e| failed("setting the host name", e))?;
+    }
     if plan.own_network {
         loopback::raise().map_err(|e| failed("raising the loopback device", e))?;
     }

@@ -340,7 +340,7 @@ mod tests {
             ("b", "command = ['x']\ntimeout = '2h'", "not a time from 1s"),
             ("b", "command = ['x']\ncarry = ['../x']", "not a path below"),
             ("b", "command = ['x']\ncarry = ['missing']", "No such file"),
-            ("b", &format!("command = ['{}']", "x".repeat(1000)), "may take"),
+            ("b", &format!("command = ['{}']", "x".repeat(1500)), "may take"),
         ] {
             let error = command(text).case(name, folder.path()).unwrap_err();
             assert!(error.to_string().contains(why), "{error}");

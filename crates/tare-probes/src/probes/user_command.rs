@@ -180,6 +180,9 @@ impl<'a> UserCommand<'a> {
         if !is_name(name) {
             return Err(broken("parameter name", "it is not a valid name of a command"));
         }
+        if parameters.text("title")?.chars().any(char::is_control) {
+            return Err(broken("parameter title", "it has a control character"));
+        }
         let command: Vec<String> = json(parameters, "command")?;
         if command.is_empty() {
             return Err(broken("parameter command", "it has no words"));
