@@ -1,10 +1,15 @@
 //! Findings: what a session showed, ready to be printed.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 use tare_data::failure::Failure;
 use tare_data::metric::Metric;
 use tare_data::session::Ending;
+use tare_data::unit::Unit;
 use tare_data::warning::Warning;
+
+use crate::published::quantity::Quantity;
 
 /// What a session found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -19,6 +24,8 @@ pub struct Findings {
     /// Warnings of an environment as a whole (environment name) or of the session (None).
     pub warnings: Vec<(Option<String>, Warning)>,
     pub ending: Ending,
+    /// Articles that were put beside the session: what their conclusions come to here, and what has no row.
+    pub articles: Vec<ArticleBeside>,
 }
 
 /// One metric of one case, in every environment.
@@ -55,7 +62,12 @@ pub struct Beside {
     pub value: Option<f64>,
     /// The same for `reference`.
     pub reference_value: Option<f64>,
+    /// As it printed them: a value a run.
+    pub printed: Vec<f64>,
+    pub reference_printed: Vec<f64>,
     pub unit: Option<String>,
+    /// What the row's values are multiplied by to be in `unit`, where the article counts in another.
+    pub factor: Option<f64>,
     /// Cost ratio of the article's own figures: above 1 `environment` is slower than `reference`.
     pub ratio: Option<f64>,
     /// The environment of the session that stands for `environment`.
@@ -64,12 +76,98 @@ pub struct Beside {
     /// The environment that stands for the article's `reference`: the session's own, or another of its subjects.
     #[serde(rename = "session_baseline")]
     pub against_target: Option<String>,
+    /// The session's own values in these two environments, in the row's unit.
+    pub session_value: Option<OwnValue>,
+    pub session_baseline_value: Option<OwnValue>,
     /// Ratio of the one environment over the other and its interval.
     pub session_ratio: Option<f64>,
     pub session_ratio_low: Option<f64>,
     pub session_ratio_high: Option<f64>,
     /// Whether the session's interval holds the article's ratio.
     pub contained: Option<bool>,
+}
+
+/// A value of the session's own, as it stands beside one of an article.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OwnValue {
+    pub median: f64,
+    pub low: f64,
+    pub high: f64,
+    pub rounds: u32,
+}
+
+/// An article beside a session, besides what stands in rows.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ArticleBeside {
+    /// `Published::id`.
+    pub source: String,
+    pub title: String,
+    /// What it printed that no row of this session measures.
+    pub without_row: Vec<WithoutRow>,
+    pub claims: Vec<ClaimBeside>,
+}
+
+/// A figure or a stated ratio of an article that no row of a session measures.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct WithoutRow {
+    pub name: String,
+    /// By environment of the article, a value a run; empty where it stated a ratio alone.
+    pub printed: BTreeMap<String, Vec<f64>>,
+    pub unit: Option<String>,
+    pub ratio: Option<f64>,
+    /// The probe that measures it; none where tare has no such metric.
+    pub probe: Option<String>,
+    /// Why tare has no such metric.
+    pub because: Option<String>,
+}
+
+/// A conclusion of an article, and what this session shows of it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ClaimBeside {
+    pub text: String,
+    /// Whether it is what the article recommends to choose.
+    pub recommends: bool,
+    /// Empty where no row of this session shows anything of it.
+    pub checks: Vec<CheckBeside>,
+    /// What a session would need to judge it; none where another session of tare's could.
+    pub needs: Option<String>,
+}
+
+/// A part of a conclusion in one row of a session.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CheckBeside {
+    /// As the article states it: `0.89 %`, `slower`.
+    pub states: String,
+    pub case: String,
+    pub label: String,
+    pub metric: String,
+    pub unit: Unit,
+    #[serde(rename = "session_environment")]
+    pub target: String,
+    #[serde(rename = "session_baseline")]
+    pub against_target: Option<String>,
+    /// Label of the other row, where the conclusion is about two of one environment.
+    pub over: Option<String>,
+    pub of: Quantity,
+    /// As `of` has it, or in the metric's unit where it is a value; none where the session does not compare.
+    pub value: Option<f64>,
+    pub low: Option<f64>,
+    pub high: Option<f64>,
+    pub answer: Answer,
+}
+
+/// What a session says to a conclusion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    Holds,
+    /// The same direction, by another amount.
+    SameDirection,
+    Opposite,
+    /// The interval reaches to both sides, or there is none.
+    Undecided,
+    /// A value of another machine is shown beside one's own, and not judged.
+    NotJudged,
 }
 
 /// A typical value over rounds, with its interval, in the metric's unit.

@@ -5,7 +5,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::names::Parameters;
+use crate::names::{Case, Parameters};
+use crate::peer::PeerKind;
 use crate::unit::Unit;
 
 /// The contents of one file of another tool's output.
@@ -50,6 +51,9 @@ pub struct ImportedFigure {
 pub struct Counterpart {
     pub probe: String,
     pub parameters: Parameters,
+    /// Where the other end was, if the output names it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peer: Option<PeerKind>,
 }
 
 /// One statistic that a tool states.
@@ -111,12 +115,13 @@ impl fmt::Display for Statistic {
 }
 
 impl Counterpart {
-    /// Whether a case of a session has this probe and every parameter that the tool's output fixes.
+    /// Whether a case of a session has this probe, the same kind of peer, and every parameter that the output fixes.
     ///
     /// Sizes are compared as sizes: `4KiB` is `4096`. A case of before round trips had these
     /// parameters speaks TCP, one request at a time.
-    pub fn fits(&self, probe: &str, parameters: &Parameters) -> bool {
-        self.probe == probe
+    pub fn fits(&self, case: &Case) -> bool {
+        self.probe == case.probe
+            && self.peer.is_none_or(|peer| case.peer.as_deref().map(PeerKind::of) == Some(peer))
             && self.parameters.0.iter().all(|(key, value)| {
                 let unnamed = match key.as_str() {
                     "protocol" => Some("tcp"),
@@ -124,7 +129,7 @@ impl Counterpart {
                     "rate" => Some("0"),
                     _ => None,
                 };
-                parameters.0.get(key).map(String::as_str).or(unnamed).is_some_and(|other| {
+                case.parameters.0.get(key).map(String::as_str).or(unnamed).is_some_and(|other| {
                     let sizes = (crate::names::parse_size(value), crate::names::parse_size(other));
                     value == other || matches!(sizes, (Some(a), Some(b)) if a == b)
                 })
@@ -136,7 +141,7 @@ impl fmt::Display for Counterpart {
     /// `net.rr?request=1&response=1`, as cases are named.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let parameters = self.parameters.clone();
-        let case = crate::names::Case { probe: self.probe.clone(), parameters, place: None, peer: None };
+        let case = Case { probe: self.probe.clone(), parameters, place: None, peer: None };
         case.fmt(f)
     }
 }
@@ -153,16 +158,34 @@ mod tests {
         let counterpart = Counterpart {
             probe: "file.queue".into(),
             parameters: parameters(&[("bs", "4096"), ("op", "read")]),
+            peer: None,
         };
-        let case = parameters(&[("bs", "4KiB"), ("op", "read"), ("depth", "32")]);
-        assert!(counterpart.fits("file.queue", &case));
-        assert!(!counterpart.fits("file.seq", &case));
-        assert!(!counterpart.fits("file.queue", &parameters(&[("bs", "4KiB"), ("op", "write")])));
-        assert!(
-            !counterpart.fits("file.queue", &parameters(&[("bs", "4KiB")])),
-            "what is unknown does not fit"
-        );
+        let fits = |probe: &str, pairs: &[(&str, &str)]| {
+            let (probe, parameters) = (probe.to_owned(), parameters(pairs));
+            counterpart.fits(&Case { probe, parameters, place: None, peer: None })
+        };
+        assert!(fits("file.queue", &[("bs", "4KiB"), ("op", "read"), ("depth", "32")]));
+        assert!(!fits("file.seq", &[("bs", "4KiB"), ("op", "read"), ("depth", "32")]));
+        assert!(!fits("file.queue", &[("bs", "4KiB"), ("op", "write")]));
+        assert!(!fits("file.queue", &[("bs", "4KiB")]), "what is unknown does not fit");
         assert_eq!(counterpart.to_string(), "file.queue?bs=4096&op=read");
+    }
+
+    #[test]
+    fn a_result_to_a_server_is_not_one_of_a_loopback() {
+        let counterpart = |peer| Counterpart { probe: "net.rr".into(), parameters: Default::default(), peer };
+        let case = |peer: &str| Case {
+            probe: "net.rr".into(),
+            parameters: Default::default(),
+            place: None,
+            peer: Some(peer.into()),
+        };
+        let (inside, outside) = (counterpart(Some(PeerKind::Loopback)), counterpart(Some(PeerKind::Outside)));
+        assert!(inside.fits(&case("loopback")) && !inside.fits(&case("host")));
+        assert!(
+            outside.fits(&case("host")) && outside.fits(&case("nas")) && !outside.fits(&case("loopback"))
+        );
+        assert!(counterpart(None).fits(&case("loopback")) && counterpart(None).fits(&case("host")));
     }
 
     #[test]

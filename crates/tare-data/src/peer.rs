@@ -35,3 +35,50 @@ impl std::fmt::Debug for Peer {
         }
     }
 }
+
+/// Where the other end of a result was that an article or another tool gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PeerKind {
+    /// In the environment itself.
+    Loopback,
+    /// Outside it: on the same machine or on another.
+    Outside,
+}
+
+impl PeerKind {
+    /// Where the peer is that a case names.
+    pub fn of(name: &str) -> PeerKind {
+        if name == LOOPBACK { PeerKind::Loopback } else { PeerKind::Outside }
+    }
+
+    /// Where a peer is, by the name or the address that a tool prints.
+    pub fn at(address: &str) -> PeerKind {
+        let is_loopback = match address.parse::<std::net::IpAddr>() {
+            Ok(address) => address.is_loopback(),
+            Err(_) => address == "localhost" || address == "ip6-localhost",
+        };
+        if is_loopback { PeerKind::Loopback } else { PeerKind::Outside }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_peer_is_in_the_environment_or_outside_it() {
+        for (address, kind) in [
+            ("127.0.0.1", PeerKind::Loopback),
+            ("127.1.2.3", PeerKind::Loopback),
+            ("::1", PeerKind::Loopback),
+            ("localhost", PeerKind::Loopback),
+            ("10.0.0.10", PeerKind::Outside),
+            ("server.example", PeerKind::Outside),
+        ] {
+            assert_eq!(PeerKind::at(address), kind, "{address}");
+        }
+        assert_eq!(PeerKind::of(HOST), PeerKind::Outside);
+        assert_eq!(PeerKind::of(LOOPBACK), PeerKind::Loopback);
+    }
+}

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use tare_data::imported::{Imported, ImportedFigure, Stated};
+use tare_data::peer::PeerKind;
 use tare_data::unit::Unit;
 use tare_record::Entry;
 use tare_record::entry::{from_line, to_line};
@@ -171,6 +172,15 @@ fn counterparts_are_what_the_output_fixes() {
         let counterpart = figure(&imported, name).counterpart.as_ref();
         assert_eq!(counterpart.map(ToString::to_string).unwrap_or_default(), expected, "{file}");
     }
+    let peer = |text: &str| {
+        let imported = import(text.as_bytes(), "x", None).unwrap();
+        imported.figures[0].counterpart.as_ref().and_then(|counterpart| counterpart.peer)
+    };
+    let text = String::from_utf8(bytes("netperf-tcp-rr.txt")).unwrap();
+    assert_eq!(peer(&text), Some(PeerKind::Loopback));
+    assert_eq!(peer(&text.replace(" to 127.0.0.1 ", " to 10.0.0.10 ")), Some(PeerKind::Outside));
+    let text = String::from_utf8(bytes("sockperf-full-rtt.txt")).unwrap();
+    assert_eq!(peer(&text), Some(PeerKind::Loopback));
     let keys = imported("netperf-keys.txt");
     assert_eq!(stated(&keys.figures[0], "sd").metric.as_deref(), Some("sd"));
     let two = imported("unixbench-two-sets.txt");

@@ -60,7 +60,7 @@ fn table(session: &Session, findings: &Findings, rows: &[&Row], notes: &mut Note
         let label =
             format!("{}<br><sub>{}</sub>", literal(&clean(&row.label)), literal(&view::where_it_runs(row)));
         let baseline = match &row.baseline {
-            Some(level) => Figure::with_interval(level.median, level.low, level.high, unit).text_with_half(),
+            Some(level) => Figure::of_level(level, unit).text_with_half(),
             None => missing(&baseline_missing(session, row, &findings.baseline), unit, notes),
         };
         let cells = row.cells.iter().map(|cell| match cell {
@@ -100,8 +100,9 @@ fn missing(missing: &Missing, unit: Unit, notes: &mut Notes) -> String {
 /// What articles state about these rows, as a table of its own: other machines, other days.
 fn published_table(findings: &Findings) -> String {
     let rows = published::beside_rows(findings);
+    let beyond = published::beyond(findings);
     if rows.is_empty() {
-        return String::new();
+        return claims(&beyond);
     }
     let head = ["published, on another machine", "printed", "its ratio", "this session", ""];
     let mut lines =
@@ -114,7 +115,34 @@ fn published_table(findings: &Findings) -> String {
                 .chain([row.printed, row.ratio, row.session, row.holds].iter().map(|t| literal(t))),
         ));
     }
-    lines.join("\n")
+    match claims(&beyond) {
+        claims if claims.is_empty() => lines.join("\n"),
+        claims => format!("{}\n\n{claims}", lines.join("\n")),
+    }
+}
+
+/// What articles conclude and this session shows of it, and what they printed that it does not measure.
+fn claims(articles: &[published::Beyond]) -> String {
+    let mut lines = Vec::new();
+    for article in articles {
+        lines.extend([literal(&article.heading()), String::new()]);
+        for (claim, checks) in &article.claims {
+            lines.push(format!("- {}", literal(claim)));
+            lines.extend(
+                checks.iter().map(|(states, answer)| format!("  - {}: {}", literal(states), literal(answer))),
+            );
+        }
+        if !article.without_row.is_empty() {
+            lines.extend([String::new(), literal(&article.without_heading()), String::new()]);
+        }
+        let without = article.without_row.iter();
+        lines.extend(without.map(|texts| {
+            let [name, printed, reason] = texts.each_ref().map(|text| literal(text));
+            format!("- {name} ({printed}): {reason}")
+        }));
+        lines.push(String::new());
+    }
+    lines.join("\n").trim_end().to_owned()
 }
 
 /// Warnings and notes, then legend and checks in small letters.

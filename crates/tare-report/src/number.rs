@@ -1,9 +1,12 @@
 //! Numbers as a person reads them: three significant digits, a prefix that suits, the unit, the half interval.
 
+use tare_analysis::findings::Level;
 use tare_data::unit::Unit;
 
 /// Stands for what is not a number: a hostile or damaged record can hold one.
 const NO_NUMBER: &str = "?";
+/// Rounds from which a median has an interval at 95 %: the extremes of five hold it in 93.75 %.
+const ROUNDS_OF_AN_INTERVAL: u32 = 6;
 /// Stands for an interval that too few rounds leave open.
 const NO_INTERVAL: &str = "no interval";
 /// Figures from here on are written with an exponent, so that no figure is wider than a column.
@@ -122,6 +125,19 @@ impl Figure {
         let scale = scale_of(value, unit);
         figure.half = Some(half_width((high - low).abs() / 2.0 / scale.divisor, value / scale.divisor));
         figure
+    }
+
+    /// A median over rounds, with half the width of its interval where there are rounds enough for one.
+    pub(crate) fn of_rounds(median: f64, (low, high): (f64, f64), rounds: u32, unit: Unit) -> Figure {
+        match rounds {
+            ROUNDS_OF_AN_INTERVAL.. => Figure::with_interval(median, low, high, unit),
+            _ => Figure::plain(median, unit),
+        }
+    }
+
+    /// The same of what the analysis found.
+    pub(crate) fn of_level(level: &Level, unit: Unit) -> Figure {
+        Figure::of_rounds(level.median, (level.low, level.high), level.rounds, unit)
     }
 
     pub fn plain(value: f64, unit: Unit) -> Figure {
@@ -300,6 +316,15 @@ mod tests {
         assert_eq!(compact_interval(9.8, 12.0), "[9.8,12]");
         assert_eq!(compact_interval(0.0214, 0.0223), "[.021,.022]");
         assert_eq!(compact_interval(0.0, f64::INFINITY), "no interval");
+    }
+
+    #[test]
+    fn few_rounds_have_no_interval() {
+        let text =
+            |rounds| Figure::of_rounds(380e6, (370e6, 390e6), rounds, Unit::BytesPerSecond).text_with_half();
+        assert_eq!(text(1), "380 MB/s");
+        assert_eq!(text(5), "380 MB/s");
+        assert_eq!(text(6), "380 MB/s ±10");
     }
 
     #[test]

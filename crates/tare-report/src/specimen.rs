@@ -243,5 +243,6 @@ pub fn findings(targets: usize) -> Findings {
             vec![]
         },
         ending: Ending::Complete,
+        articles: Vec::new(),
     }
 }

@@ -188,10 +188,15 @@ pub fn cell(cell: &Cell) -> String {
     match cell {
         Cell::Compared(comparison) => format!("{} {}", verdict(comparison), interval(comparison)),
         Cell::Observed(_) => "observed, never compared".into(),
-        Cell::Missing(missing) => match reason(missing) {
-            reason if reason.is_empty() => missing_word(missing).into(),
-            reason => format!("{}: {reason}", missing_word(missing)),
-        },
+        Cell::Missing(found) => missing(found),
+    }
+}
+
+/// What a cell without a comparison says, with the reason.
+pub(crate) fn missing(missing: &Missing) -> String {
+    match reason(missing) {
+        reason if reason.is_empty() => missing_word(missing).into(),
+        reason => format!("{}: {reason}", missing_word(missing)),
     }
 }
 

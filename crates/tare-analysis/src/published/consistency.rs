@@ -16,6 +16,9 @@ impl Published {
                 return Err(format!("two figures are called '{}'", figure.name));
             }
             figure.values.keys().try_for_each(|id| known(id))?;
+            if figure.factor.is_some_and(|factor| !(factor.is_finite() && factor > 0.0)) {
+                return Err(format!("the factor of the figure '{}' is not above 0", figure.name));
+            }
             if figure.values.values().any(|values| values.is_empty() || values.iter().any(|v| !v.is_finite()))
             {
                 return Err(format!("the figure '{}' has an environment without a number", figure.name));
@@ -27,6 +30,10 @@ impl Published {
             if !(ratio.value.is_finite() && ratio.value > 0.0) {
                 return Err(format!("the ratio '{}' is not above 0", ratio.name));
             }
+        }
+        for expectation in self.claims.iter().flat_map(|claim| &claim.expectations) {
+            known(&expectation.environment)?;
+            known(&expectation.against)?;
         }
         for check in self.claims.iter().flat_map(|claim| &claim.checks) {
             known(&check.environment)?;

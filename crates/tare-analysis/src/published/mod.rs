@@ -1,20 +1,26 @@
 //! Published figures: what an article measured, as it printed it, and what follows from it.
 //!
 //! They come from other machines and days. They stand beside a session's figures, and never in an interval with
-//! them. [`recompute`] draws an article's own conclusions again, [`beside`] finds the rows that an article speaks of.
+//! them. [`recompute`] draws an article's own conclusions again, [`beside`] finds the rows that an article speaks of,
+//! [`claims`] what a session shows of its conclusions.
 
 mod beside;
+mod claims;
 mod consistency;
+mod measured;
+pub(crate) mod quantity;
 mod recompute;
 mod target_pairs;
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use tare_data::peer::PeerKind;
 use tare_data::unit::Direction;
 
 pub use crate::findings::Beside;
 pub use beside::place_beside;
+pub use quantity::Quantity;
 pub use recompute::{Checked, Conclusion, PairRatio, Recomputed, recompute};
 
 /// An article, a thesis or a report, with the figures that it printed.
@@ -78,6 +84,10 @@ impl SourceKind {
 pub struct Environment {
     pub id: String,
     pub kind: EnvironmentKind,
+    /// Processor, memory and storage.
+    pub machine: Option<String>,
+    /// Operating system, or kernel.
+    pub system: Option<String>,
     pub filesystem: Option<String>,
     pub network: Option<String>,
     pub note: Option<String>,
@@ -116,6 +126,7 @@ pub struct Subject<'a> {
     pub probe: &'a str,
     pub parameters: &'a BTreeMap<String, String>,
     pub place: Option<&'a str>,
+    pub peer: Option<PeerKind>,
     pub metric: &'a str,
 }
 
@@ -129,8 +140,14 @@ pub struct Figure {
     #[serde(default)]
     pub parameters: BTreeMap<String, String>,
     pub place: Option<String>,
+    pub peer: Option<PeerKind>,
     /// The metric of the probe that is the same; none where tare has none.
     pub metric: Option<String>,
+    /// What the metric's value is multiplied by to be in `unit`, where the metric counts in another: reads a second of
+    /// 16 KiB to MiB a second.
+    pub factor: Option<f64>,
+    /// Why tare has no such metric.
+    pub because: Option<String>,
     pub unit: PrintedUnit,
     pub better: Direction,
     /// What was printed for each environment: one figure a run, or one for all.
@@ -146,6 +163,7 @@ impl Figure {
             probe: &self.probe,
             parameters: &self.parameters,
             place: self.place.as_deref(),
+            peer: self.peer,
             metric,
         })
     }
@@ -229,6 +247,7 @@ pub struct StatedRatio {
     #[serde(default)]
     pub parameters: BTreeMap<String, String>,
     pub place: Option<String>,
+    pub peer: Option<PeerKind>,
     pub metric: String,
     pub better: Direction,
     pub environment: String,
@@ -240,7 +259,7 @@ pub struct StatedRatio {
 impl StatedRatio {
     pub fn subject(&self) -> Subject<'_> {
         let (place, metric) = (self.place.as_deref(), self.metric.as_str());
-        Subject { probe: &self.probe, parameters: &self.parameters, place, metric }
+        Subject { probe: &self.probe, parameters: &self.parameters, place, peer: self.peer, metric }
     }
 
     /// As a cost: above 1 `environment` is slower.
@@ -255,9 +274,64 @@ impl StatedRatio {
 pub struct Claim {
     /// In our own words.
     pub text: String,
+    /// Whether it is what the article recommends to choose.
+    #[serde(default)]
+    pub recommends: bool,
     /// What its figures say to it; empty where it printed none that would tell.
     #[serde(rename = "check", default)]
     pub checks: Vec<Check>,
+    /// What a session would show where the conclusion holds, for one without figures.
+    #[serde(rename = "expect", default)]
+    pub expectations: Vec<Expectation>,
+    /// What a session would need to judge it, where none of tare's can.
+    pub needs: Option<String>,
+}
+
+/// How two environments compare where a conclusion holds.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Expectation {
+    pub probe: String,
+    #[serde(default)]
+    pub parameters: BTreeMap<String, String>,
+    pub place: Option<String>,
+    pub peer: Option<PeerKind>,
+    pub metric: String,
+    pub environment: String,
+    pub against: String,
+    /// The place of `against`, where it is another of the same environment.
+    pub against_place: Option<String>,
+    pub is: Expected,
+}
+
+impl Expectation {
+    pub fn subject(&self) -> Subject<'_> {
+        let (place, metric) = (self.place.as_deref(), self.metric.as_str());
+        Subject { probe: &self.probe, parameters: &self.parameters, place, peer: self.peer, metric }
+    }
+}
+
+/// What `environment` is beside `against`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Expected {
+    Slower,
+    Faster,
+    /// Within a tenth: articles say "hardly differs".
+    Same,
+    /// By more than a tenth, whichever way.
+    Different,
+}
+
+impl Expected {
+    pub fn name(self) -> &'static str {
+        match self {
+            Expected::Slower => "slower",
+            Expected::Faster => "faster",
+            Expected::Same => "the same",
+            Expected::Different => "different",
+        }
+    }
 }
 
 /// A figure of a conclusion, and what it is to be computed from.
@@ -270,6 +344,8 @@ pub struct Check {
     pub environment: String,
     /// The other environment, for what is between two.
     pub against: Option<String>,
+    /// `Figure::name` of the other figure, for what is between two figures of one environment.
+    pub over: Option<String>,
     /// The run of each environment that the article goes by; the mean of all runs where it names none.
     pub run: Option<Run>,
     /// As the article states it: `0.89 %`, `9.2 ms`, `130 to 180 us`, `over 9 ms`. What is computed is rounded to its
@@ -283,24 +359,6 @@ pub struct Check {
 pub enum Run {
     Least,
     Greatest,
-}
-
-/// What is computed of a figure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Quantity {
-    /// From the least to the greatest run of an environment, in percent of the greatest.
-    BetweenRuns,
-    /// What an environment has more than another, in percent of the other.
-    More,
-    /// What an environment has less than another, in percent of the other.
-    Less,
-    /// An environment's value over another's.
-    Ratio,
-    /// The value itself.
-    Value,
-    /// Whether every value of an environment lies from one to the other.
-    Range,
 }
 
 impl Published {

@@ -56,7 +56,7 @@ pub enum Conclusion {
 
 /// A stated figure, taken apart.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Stated {
+pub(super) struct Stated {
     low: f64,
     high: f64,
     /// Digits after the point.
@@ -130,11 +130,19 @@ fn checked<'a>(article: &'a Published, check: &'a Check) -> Option<Checked<'a>> 
             let conclusion = by_runs(&stated, value, own.iter().map(|run| run * stated.scale), least, most);
             result(value, least, most, conclusion)
         }
-        (Quantity::More | Quantity::Less | Quantity::Ratio, Some(against)) => {
-            let other = &of_run(against)?;
+        (Quantity::More | Quantity::Less | Quantity::Ratio | Quantity::Difference, _) => {
+            let other = &match (check.against.as_deref(), check.over.as_deref()) {
+                (Some(against), None) => of_run(against)?,
+                (None, Some(over)) => {
+                    let over = article.figure(over).filter(|over| over.unit == figure.unit)?;
+                    values(over, &check.environment, check.run)?
+                }
+                _ => return None,
+            };
             let of = |value: f64, other: f64| match check.of {
                 Quantity::More => (value / other - 1.0) * 100.0,
                 Quantity::Less => (1.0 - value / other) * 100.0,
+                Quantity::Difference => (value - other) * stated.scale,
                 _ => value / other,
             };
             let all = own.iter().flat_map(|a| other.iter().map(move |b| of(*a, *b)));
@@ -144,7 +152,7 @@ fn checked<'a>(article: &'a Published, check: &'a Check) -> Option<Checked<'a>> 
             let runs = own.iter().zip(other).map(|(a, b)| of(*a, *b));
             result(computed, low, high, by_runs(&stated, computed, runs, low, high))
         }
-        _ => None,
+        (Quantity::BetweenRuns | Quantity::Range | Quantity::Value, _) => None,
     }
 }
 
@@ -192,8 +200,23 @@ fn extremes(values: &[f64]) -> Option<(f64, f64)> {
 }
 
 impl Stated {
+    /// Whether an interval and what rounds to what is stated have anything in common.
+    pub(super) fn holds(&self, low: f64, high: f64) -> bool {
+        let rounding = 0.5 * 10f64.powi(-(self.decimals as i32));
+        let half = if self.low == self.high { rounding } else { 0.0 };
+        low <= self.high + half && high >= self.low - half
+    }
+
+    /// Whether what is stated lies above a number.
+    pub(super) fn is_above(&self, neutral: f64) -> bool {
+        if self.low.is_finite() { self.low > neutral } else { self.high > neutral }
+    }
+
     /// Whether a value, cut off after as many decimals as are stated, is what is stated.
     fn cuts_to(&self, value: f64) -> bool {
+        if self.low != self.high {
+            return false;
+        }
         let factor = 10f64.powi(self.decimals as i32);
         self.rounds_to((value * factor).trunc() / factor)
     }
@@ -203,13 +226,19 @@ impl Stated {
         if self.high == f64::INFINITY {
             return value > self.low;
         }
+        if self.low == f64::NEG_INFINITY {
+            return value < self.high;
+        }
+        if self.low < self.high {
+            return self.holds(value, value);
+        }
         let decimals = self.decimals;
         value.is_finite() && format!("{value:.decimals$}") == format!("{:.decimals$}", self.low)
     }
 }
 
-/// Reads `0.89 %`, `0.5`, `9.2 ms`, `130 to 180 us`, `over 9 ms`.
-fn stated(text: &str, unit: PrintedUnit) -> Option<Stated> {
+/// Reads `0.89 %`, `0.5`, `9.2 ms`, `130 to 180 us`, `over 9 ms`, `under 2`, `about 20` (a fifth more or less).
+pub(super) fn stated(text: &str, unit: PrintedUnit) -> Option<Stated> {
     let mut words: Vec<&str> = text.split_whitespace().collect();
     let scale = match *words.last()? {
         "%" => {
@@ -230,10 +259,20 @@ fn stated(text: &str, unit: PrintedUnit) -> Option<Stated> {
         [value] => (value, value),
         [low, "to", high] => (low, high),
         ["over", low] => (low, "inf"),
+        ["under", high] => ("-inf", high),
+        ["about", value] => {
+            let (about, decimals) = (value.parse::<f64>().ok()?, decimals(value));
+            return Some(Stated { low: about * 0.8, high: about * 1.2, decimals, scale });
+        }
         _ => return None,
     };
-    let decimals = low.split_once('.').map_or(0, |(_, decimals)| decimals.len());
-    Some(Stated { low: low.parse().ok()?, high: high.parse().ok()?, decimals, scale })
+    let digits = if low == "-inf" { high } else { low };
+    Some(Stated { low: low.parse().ok()?, high: high.parse().ok()?, decimals: decimals(digits), scale })
+}
+
+/// Digits after the point.
+fn decimals(number: &str) -> usize {
+    number.split_once('.').map_or(0, |(_, decimals)| decimals.len())
 }
 
 #[cfg(test)]
@@ -245,6 +284,7 @@ mod tests {
         let read = |text, unit| stated(text, unit).map(|s| (s.low, s.high, s.decimals, s.scale));
         assert_eq!(read("0.89 %", PrintedUnit::PerSecond), Some((0.89, 0.89, 2, 1.0)));
         assert_eq!(read("9.2 ms", PrintedUnit::Microseconds), Some((9.2, 9.2, 1, 1e-3)));
+        assert_eq!(read("under 2", PrintedUnit::Megabytes), Some((f64::NEG_INFINITY, 2.0, 0, 1.0)));
         assert_eq!(read("over 9 ms", PrintedUnit::Microseconds), Some((9.0, f64::INFINITY, 0, 1e-3)));
         assert_eq!(read("130 to 180 us", PrintedUnit::Microseconds), Some((130.0, 180.0, 0, 1.0)));
         assert_eq!(read("9.2 ms", PrintedUnit::Megabytes), None, "a size is not a time");

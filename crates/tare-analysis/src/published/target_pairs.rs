@@ -17,6 +17,26 @@ pub struct Ratio {
     pub high: f64,
 }
 
+impl Ratio {
+    /// The other over the one.
+    pub fn inverse(self) -> Ratio {
+        Ratio { ratio: 1.0 / self.ratio, low: 1.0 / self.high, high: 1.0 / self.low }
+    }
+
+    /// Whether there were rounds enough for an interval.
+    pub fn is_bounded(self) -> bool {
+        self.low > 0.0 && self.high.is_finite()
+    }
+}
+
+/// A metric of a case in an environment, all as indices in the plan.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seat {
+    pub case: usize,
+    pub metric: usize,
+    pub target: usize,
+}
+
 /// A session whose environments can be compared with each other.
 pub(crate) struct TargetPairs<'a> {
     judge: Judge<'a>,
@@ -28,12 +48,15 @@ impl<'a> TargetPairs<'a> {
         TargetPairs { judge: Judge::new(Progress::of(session), options, |_| true), nulls: Nulls::default() }
     }
 
-    /// The cost of `environment` over that of `against`, by the rounds that both have. All are indices in the plan.
-    pub fn ratio(&mut self, case: usize, metric: usize, target: usize, against: usize) -> Option<Ratio> {
-        let metrics = &self.judge.progress.plan.cases.get(case)?.metrics;
-        let of = |target| series(self.judge.trials(case, target), metrics);
-        let pairs =
-            pair(of(against).get(metric)?, of(target).get(metric)?, metrics.get(metric)?.direction).ok()?;
+    /// The cost of one over that of the other, by the rounds that both have.
+    pub fn ratio(&mut self, one: Seat, other: Seat) -> Option<Ratio> {
+        let plan = self.judge.progress.plan;
+        let of = |seat: Seat| {
+            let metrics = &plan.cases.get(seat.case)?.metrics;
+            series(self.judge.trials(seat.case, seat.target), metrics).into_iter().nth(seat.metric)
+        };
+        let direction = plan.cases.get(one.case)?.metrics.get(one.metric)?.direction;
+        let pairs = pair(&of(other)?, &of(one)?, direction).ok()?;
         let schedule = &self.judge.schedule;
         let judgement = judge(&pairs, schedule, Margin::plain(MARGIN), &mut self.nulls)?;
         let interval = judgement.interval;

@@ -179,6 +179,7 @@ fn of_rows(
         certificate,
         warnings,
         ending: session.ending,
+        articles: Vec::new(),
     }
 }
 

@@ -95,6 +95,7 @@ fn findings() -> Findings {
         },
         warnings: vec![],
         ending: Ending::Complete,
+        articles: Vec::new(),
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use tare_data::imported::{Counterpart, ImportedFigure, Stated, Statistic};
 use tare_data::names::Parameters;
+use tare_data::peer::PeerKind;
 use tare_data::unit::Unit;
 
 use super::text::{Refusal, Text, kept};
@@ -118,7 +119,14 @@ impl FigureBuilder {
     pub fn counterpart(&mut self, probe: &str, parameters: &[(&str, &str)]) {
         let parameters = parameters.iter().map(|(key, value)| (kept(key), kept(value))).collect();
         self.figure.counterpart =
-            Some(Counterpart { probe: probe.into(), parameters: Parameters(parameters) });
+            Some(Counterpart { probe: probe.into(), parameters: Parameters(parameters), peer: None });
+    }
+
+    /// Says where the counterpart's other end is, by the address that the output prints.
+    pub fn peer(&mut self, address: Option<&str>) {
+        if let (Some(counterpart), Some(address)) = (&mut self.figure.counterpart, address) {
+            counterpart.peer = Some(PeerKind::at(address));
+        }
     }
 
     /// Adds a value, unless it is not a finite number in tare's unit.

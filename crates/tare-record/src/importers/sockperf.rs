@@ -21,6 +21,8 @@ pub static IMPORTER: Importer = Importer {
 struct Setting {
     protocol: Option<&'static str>,
     message: Option<String>,
+    /// Address of the other end.
+    address: Option<String>,
 }
 
 fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
@@ -38,6 +40,7 @@ fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
                 Some("udp") => Some("udp"),
                 _ => None,
             };
+            setting.address = after(line, "IP = ").map(|rest| until(rest, &[' ']).to_owned());
             reading.note("protocol", setting.protocol.unwrap_or_default());
         } else if let Some(asked) = after(line, "following parameters:") {
             reading.note("parameters", asked);
@@ -82,6 +85,7 @@ fn statistics(text: &Text, figure: &mut FigureBuilder, setting: &Setting, line: 
             let fixed = [("protocol", setting.protocol), ("request", size), ("response", size)];
             let fixed: Vec<_> = fixed.into_iter().filter_map(|(key, value)| Some((key, value?))).collect();
             figure.counterpart("net.rr", &fixed);
+            figure.peer(setting.address.as_deref());
         }
         figure.note("latency", if kind == "rtt" { "a round trip" } else { "half a round trip" });
         figure.state(text, Statistic::Mean, until(mean.trim(), &[' ']), MICROSECONDS)?;

@@ -114,7 +114,7 @@ fn figure(name: &str, probe: &str, fixed: &[(&str, &str)], values: &[Value]) -> 
     ImportedFigure {
         name: name.into(),
         parameters: BTreeMap::new(),
-        counterpart: Some(Counterpart { probe: probe.into(), parameters: parameters(fixed) }),
+        counterpart: Some(Counterpart { probe: probe.into(), parameters: parameters(fixed), peer: None }),
         values: values.iter().map(stated).collect(),
     }
 }

@@ -212,7 +212,11 @@ mod tests {
         let figure = |i: usize| ImportedFigure {
             name: format!("{i} {}", "<".repeat(190)),
             parameters: BTreeMap::new(),
-            counterpart: Some(Counterpart { probe: "net.rr".into(), parameters: Default::default() }),
+            counterpart: Some(Counterpart {
+                probe: "net.rr".into(),
+                parameters: Default::default(),
+                peer: None,
+            }),
             values: vec![Stated {
                 statistic: Statistic::Percentile(99.9),
                 value: 20_000.0 + i as f64,

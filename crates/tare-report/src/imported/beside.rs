@@ -49,6 +49,7 @@ pub struct Own {
     pub median: f64,
     pub low: f64,
     pub high: f64,
+    pub rounds: u32,
 }
 
 /// Every imported figure that is defined as a metric of a case of this session.
@@ -61,7 +62,7 @@ pub fn beside(session: &Session, findings: &Findings, imported: &[Imported]) -> 
         let figures = imported.iter().flat_map(|file| file.figures.iter().map(move |figure| (file, figure)));
         for (file, figure) in figures {
             let Some(counterpart) = &figure.counterpart else { continue };
-            if !counterpart.fits(&row.probe, &planned.case.parameters) {
+            if !counterpart.fits(&planned.case) {
                 continue;
             }
             let same = |stated: &&tare_data::imported::Stated| {
@@ -99,6 +100,7 @@ fn own(findings: &Findings, row: &Row) -> Vec<Own> {
         median: level.median,
         low: level.low,
         high: level.high,
+        rounds: level.rounds,
     };
     let baseline = row.baseline.iter().map(|level| of(&findings.baseline, level));
     let subjects = row.cells.iter().zip(&findings.subjects);
@@ -119,7 +121,7 @@ fn cells(beside: &Beside) -> [String; 4] {
         .own
         .iter()
         .map(|own| {
-            let figure = Figure::with_interval(own.median, own.low, own.high, beside.unit);
+            let figure = Figure::of_rounds(own.median, (own.low, own.high), own.rounds, beside.unit);
             format!("{} {}", clean(&own.target), figure.text_with_half())
         })
         .collect();

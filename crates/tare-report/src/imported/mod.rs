@@ -228,6 +228,7 @@ mod tests {
         let counterpart = Counterpart {
             probe: text.into(),
             parameters: tare_data::names::Parameters(parameters.clone().into()),
+            peer: None,
         };
         let figure = ImportedFigure {
             name: text.into(),

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use tare_analysis::findings::{Family, Leading, PlantedCost, SharedStarts, Smallest, Total};
+use tare_analysis::findings::{
+    CheckBeside, Family, Leading, PlantedCost, SharedStarts, Smallest, Total, WithoutRow,
+};
 use tare_analysis::published::Beside;
 use tare_data::facts::Facts;
 use tare_data::failure::FailureKind;
@@ -27,6 +29,8 @@ pub struct Document<'a> {
     pub sentences: Vec<Sentence>,
     /// One row a case and metric.
     pub rows: Vec<Row<'a>>,
+    /// Articles beside the session: their conclusions, judged by it, and what they printed that no row measures.
+    pub articles: Vec<Article<'a>>,
     pub facts: AllFacts<'a>,
     pub failures: Vec<FailedTrial<'a>>,
     /// Rounds that broke a noise limit and were run again.
@@ -105,6 +109,33 @@ pub struct Sentence {
     #[serde(rename = "environment")]
     pub target: String,
     pub sentence: String,
+}
+
+/// An article beside the session.
+#[derive(Debug, Serialize)]
+pub struct Article<'a> {
+    pub source: &'a str,
+    pub title: &'a str,
+    /// What it printed that no row of this session measures.
+    pub without_row: Vec<WithWords<'a, WithoutRow>>,
+    pub claims: Vec<Claim<'a>>,
+}
+
+/// A conclusion of an article, and what this session shows of it.
+#[derive(Debug, Serialize)]
+pub struct Claim<'a> {
+    pub text: &'a str,
+    pub recommends: bool,
+    pub checks: Vec<WithWords<'a, CheckBeside>>,
+    pub needs: Option<&'a str>,
+}
+
+/// Something with what the reports say of it.
+#[derive(Debug, Serialize)]
+pub struct WithWords<'a, T> {
+    #[serde(flatten)]
+    pub of: &'a T,
+    pub words: String,
 }
 
 /// One metric of one case in every environment.

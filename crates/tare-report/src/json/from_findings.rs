@@ -7,7 +7,7 @@ use tare_data::session::{PlannedCase, Session};
 
 use super::fields::*;
 use super::{SCHEMA, VERSION};
-use crate::{notes, summary, view, words};
+use crate::{notes, published, summary, view, words};
 
 impl<'a> Document<'a> {
     pub fn of(session: &'a Session, findings: &'a Findings) -> Self {
@@ -30,6 +30,7 @@ impl<'a> Document<'a> {
                 .map(|(target, sentence)| Sentence { target, sentence })
                 .collect(),
             rows: findings.rows.iter().map(|row| fill_row(session, findings, &cases, row)).collect(),
+            articles: findings.articles.iter().map(article).collect(),
             facts: AllFacts { host: &session.header.host, targets: &session.facts },
             failures: failures(session),
             repeated: &session.repeated,
@@ -70,6 +71,26 @@ fn certificate(certificate: &findings::Certificate) -> Certificate {
         compared: certificate.compared,
         repeated: certificate.repeated,
         planted: certificate.planted.clone(),
+    }
+}
+
+fn article(article: &findings::ArticleBeside) -> Article<'_> {
+    let without = article.without_row.iter();
+    Article {
+        source: &article.source,
+        title: &article.title,
+        without_row: without.map(|of| WithWords { of, words: published::why_without(of) }).collect(),
+        claims: article.claims.iter().map(claim).collect(),
+    }
+}
+
+fn claim(claim: &findings::ClaimBeside) -> Claim<'_> {
+    let checks = claim.checks.iter();
+    Claim {
+        text: &claim.text,
+        recommends: claim.recommends,
+        checks: checks.map(|of| WithWords { of, words: published::answer(of) }).collect(),
+        needs: claim.needs.as_deref(),
     }
 }
 

@@ -74,7 +74,7 @@ fn results_of_other_tools_keep_to_the_schema_too() {
         label: row.label.clone(),
         metric: row.metric.name.clone(),
         unit: row.metric.unit,
-        own: vec![Own { target: "native".into(), median: 60.0, low: 59.0, high: f64::NAN }],
+        own: vec![Own { target: "native".into(), median: 60.0, low: 59.0, high: f64::NAN, rounds: 6 }],
         tool: "sysbench".into(),
         origin: "sysbench 1.0.20".into(),
         environment: None,

@@ -70,7 +70,7 @@ pub fn number_width(level: &Level, unit: Unit) -> usize {
 }
 
 fn value_of(level: &Level, unit: Unit) -> Figure {
-    Figure::with_interval(level.median, level.low, level.high, unit)
+    Figure::of_level(level, unit)
 }
 
 fn one(span: Span) -> Part {

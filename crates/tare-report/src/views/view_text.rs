@@ -55,7 +55,7 @@ pub(super) fn own(
     let cell = match role {
         Role::Baseline => {
             let level = row.baseline.as_ref()?;
-            let figure = Figure::with_interval(level.median, level.low, level.high, unit);
+            let figure = Figure::of_level(level, unit);
             return Some(format!("{} over {}", figure.text_with_half(), rounds(level.rounds)));
         }
         Role::Control => row.control.as_ref()?,
@@ -65,7 +65,7 @@ pub(super) fn own(
     Some(match cell {
         Cell::Compared(comparison) => {
             let level = &comparison.level;
-            let figure = Figure::with_interval(level.median, level.low, level.high, unit);
+            let figure = Figure::of_level(level, unit);
             let (value, baseline) = (figure.text_with_half(), clean(&findings.baseline));
             format!("{value} over {}; against {baseline}: {}", rounds(level.rounds), words::cell(cell))
         }

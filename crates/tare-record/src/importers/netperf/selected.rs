@@ -182,6 +182,7 @@ fn figure(
         ];
         let fixed: Vec<_> = fixed.into_iter().filter_map(|(key, value)| Some((key, value?))).collect();
         figure.counterpart("net.rr", &fixed);
+        figure.peer(get("DEST_ADDR").or(banner.peer.as_deref()));
     }
     for (key, statistic, scale, metric) in FIGURES {
         let Some(value) = get(key).filter(|value| is_stated(value)) else { continue };

@@ -89,6 +89,7 @@ fn round_trips(text: &Text, banner: &Banner, line: &str) -> Result<FigureBuilder
             ("response", values[3]),
         ];
         figure.counterpart("net.rr", &fixed);
+        figure.peer(banner.peer.as_deref());
     }
     figure.state(text, Statistic::Elapsed, values[4], SECONDS)?;
     let (statistic, scale) = throughput(text, "Trans/s")?;

@@ -1,17 +1,18 @@
-//! Articles as text: what they printed, what follows from it, and what they say of a session's rows.
+//! Articles as text: what they printed, and what follows from it.
+
+mod beside;
 
 use std::fmt::Write;
 
 use serde_json::{Value, json};
-use tare_analysis::findings::{Findings, Row};
-use tare_analysis::published::{
-    Beside, Checked, Conclusion, Figure, PairRatio, Published, Quantity, recompute,
-};
+use tare_analysis::published::{Checked, Conclusion, Figure, PairRatio, Published, Quantity, recompute};
 use tare_data::unit::Direction;
 
-use crate::number::{ratio, ratio_interval};
-use crate::text::{clean, columns, listed, wrap};
+use crate::number::ratio;
+use crate::text::{clean, columns, wrap};
 use crate::words::machine_name;
+
+pub(crate) use beside::{Beyond, answer, beside_lines, beside_rows, beyond, why_without};
 
 /// A label is broken into lines before it takes more than this.
 const WIDEST_LABEL: usize = 26;
@@ -189,100 +190,6 @@ fn verdict(checked: &Checked) -> String {
     }
 }
 
-/// A row of a session beside what an article says of it, as texts.
-pub(crate) struct BesideRow {
-    /// What the session's row is headed with.
-    pub label: String,
-    pub source: String,
-    pub printed: String,
-    pub ratio: String,
-    /// The session's ratio with its interval.
-    pub session: String,
-    /// Whether the interval holds the article's ratio.
-    pub holds: String,
-}
-
-/// Every row that an article speaks of, in the order of the rows.
-pub(crate) fn beside_rows(findings: &Findings) -> Vec<BesideRow> {
-    let rows = findings.rows.iter();
-    rows.flat_map(|row| row.published.iter().map(|beside| beside_row(row, beside))).collect()
-}
-
-fn beside_row(row: &Row, beside: &Beside) -> BesideRow {
-    let metric = if row.headline { String::new() } else { format!(", {}", clean(&row.metric.name)) };
-    let unit = beside.unit.as_deref().unwrap_or("");
-    let figure = |environment: &Option<String>, value: Option<f64>| {
-        Some(format!("{} {} {unit}", clean(environment.as_deref()?), shortest(value?)))
-    };
-    let printed =
-        [figure(&beside.environment, beside.value), figure(&beside.reference, beside.reference_value)];
-    let printed: Vec<String> = printed.into_iter().flatten().collect();
-    let pair = [&beside.environment, &beside.reference].map(|name| name.as_deref().map(clean));
-    let pair = match pair {
-        [Some(environment), Some(reference)] => format!("{environment} against {reference}"),
-        _ => String::new(),
-    };
-    let session = match (beside.session_ratio, beside.session_ratio_low, beside.session_ratio_high) {
-        (Some(value), Some(low), Some(high)) => {
-            format!("{} {}", ratio(value), ratio_interval(low, high, value))
-        }
-        (Some(value), ..) => format!("{}, no interval yet", ratio(value)),
-        _ => String::new(),
-    };
-    let targets = [&beside.target, &beside.against_target].map(|target| target.as_deref().map(clean));
-    let target = match targets {
-        [Some(target), Some(against)] => format!("{target} over {against} "),
-        _ => String::new(),
-    };
-    BesideRow {
-        label: format!("{}{metric}", clean(&row.label)),
-        source: clean(&beside.source),
-        printed: if printed.is_empty() { pair } else { printed.join(", ") },
-        ratio: beside.ratio.map_or("-".into(), ratio),
-        session: match &beside.target {
-            _ if !session.is_empty() => format!("{target}{session}"),
-            Some(target) => format!("{} is not compared", clean(target)),
-            None => "no such pair".into(),
-        },
-        holds: match beside.contained {
-            Some(true) => "the interval holds its ratio".into(),
-            Some(false) => "the interval does not hold its ratio".into(),
-            None => String::new(),
-        },
-    }
-}
-
-/// A figure of an article without digits that it did not print: means of runs have at most six.
-fn shortest(value: f64) -> String {
-    let rounded: f64 = format!("{value:.5e}").parse().unwrap_or(value);
-    rounded.to_string()
-}
-
-/// What articles say of the rows, as lines for a terminal; none where no article is beside the session.
-pub(crate) fn beside_lines(findings: &Findings, width: usize) -> Vec<String> {
-    let rows = beside_rows(findings);
-    if rows.is_empty() {
-        return Vec::new();
-    }
-    let mut sources: Vec<String> = rows.iter().map(|row| row.source.clone()).collect();
-    sources.dedup();
-    sources.sort();
-    sources.dedup();
-    let head = format!(
-        "Published, on other machines and days, and in no interval with these: {}.",
-        listed(&sources)
-    );
-    let label = rows.iter().map(|row| columns(&row.label)).max().unwrap_or(0).min(WIDEST_LABEL);
-    let mut out = Pairs { text: String::new(), label, width };
-    out.paragraph(&head);
-    for row in &rows {
-        let parts = [&row.printed, &row.ratio].map(String::as_str).join(": ");
-        let holds = if row.holds.is_empty() { String::new() } else { format!("; {}", row.holds) };
-        out.pair(&row.label, &format!("{parts}; here {}{holds}", row.session));
-    }
-    out.text.lines().map(str::to_owned).collect()
-}
-
 /// Text in which no character means anything in a table of Markdown. An article's file may be anybody's.
 fn literal(text: &str) -> String {
     let mut out = String::new();
@@ -365,40 +272,8 @@ fn lines(text: &str, width: usize) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::specimen;
-    use tare_data::session::Role;
 
-    const ARTICLE: &str = include_str!("../../../published/qiita-wsl-guest-native.toml");
-
-    fn beside_article() -> Findings {
-        let mut session = specimen::session(3);
-        let mut findings = specimen::findings(3);
-        // The third environment goes by a preset's name, and the article's figure for processes is put beside fork + wait.
-        let subject =
-            session.plan.targets.iter_mut().filter(|target| target.role == Role::Subject).nth(1).unwrap();
-        subject.name = "wsl1-like".into();
-        findings.subjects[1] = subject.name.clone();
-        let text = ARTICLE.replace("proc.fork_hold", "proc.spawn").replace("{ ballast = \"none\" }", "{}");
-        let article: Published = toml::from_str(&text).unwrap();
-        tare_analysis::published::place_beside(&mut findings, &session, &[article]);
-        findings
-    }
-
-    #[test]
-    fn an_article_stands_beside_its_row_and_says_whether_the_interval_holds_it() {
-        let findings = beside_article();
-        insta::assert_snapshot!(beside_lines(&findings, 90).join("\n"));
-        let spawn = findings.rows.iter().find(|row| row.probe == "proc.spawn").unwrap();
-        let wsl = spawn.published.iter().find(|b| b.environment.as_deref() == Some("wsl")).unwrap();
-        assert_eq!(wsl.contained, Some(false));
-        assert_eq!(wsl.ratio.map(f64::round), Some(101.0));
-        let guest = spawn.published.iter().find(|b| b.environment.as_deref() == Some("guest")).unwrap();
-        assert_eq!(
-            (guest.target.as_deref(), guest.contained),
-            (None, None),
-            "no environment stands for a guest"
-        );
-    }
+    const ARTICLE: &str = include_str!("../../../../published/qiita-wsl-guest-native.toml");
 
     #[test]
     fn an_article_can_be_read_and_computed_again() {
@@ -419,7 +294,7 @@ mod tests {
 
     #[test]
     fn ratios_that_an_article_states_are_in_every_form() {
-        let text = include_str!("../../../published/ascii-wsl2-unixbench.toml");
+        let text = include_str!("../../../../published/ascii-wsl2-unixbench.toml");
         let article: Published = toml::from_str(text).unwrap();
         let read: Value = serde_json::from_str(&recomputed_json(&article)).unwrap();
         assert_eq!(read["stated_ratios"].as_array().unwrap().len(), article.ratios.len());

@@ -1,0 +1,232 @@
+//! What a session shows of an article's conclusions.
+
+use super::measured::{Measured, Place};
+use super::recompute::{Stated, stated};
+use super::target_pairs::Ratio;
+use super::{Check, Expectation, Expected, Figure, Published, Quantity};
+use crate::findings::{Answer, CheckBeside, ClaimBeside, Row};
+use crate::statistics::signed_ranks::{median, sorted};
+use tare_data::unit::Direction;
+
+/// What "hardly differs" allows, as a ratio: articles print two digits of it at most.
+const ALIKE: f64 = 1.1;
+
+/// Every conclusion, judged in each row that it speaks of.
+pub(super) fn judged(article: &Published, rows: &[Row], measured: &mut Measured<'_>) -> Vec<ClaimBeside> {
+    let places: Vec<Place> = rows.iter().filter_map(|row| measured.place(row)).collect();
+    let mut claims = Vec::new();
+    for claim in &article.claims {
+        let mut checks = Vec::new();
+        for check in &claim.checks {
+            let Some(figure) = article.figure(&check.figure) else { continue };
+            let of = places.iter().filter(|place| figure.subject().is_some_and(|of| place.is_of(of)));
+            for place in of {
+                checks.extend(check_in(article, (check, figure), place, &places, measured));
+            }
+        }
+        for expectation in &claim.expectations {
+            for place in places.iter().filter(|place| place.is_of(expectation.subject())) {
+                checks.extend(expected_in(article, expectation, place, &places, measured));
+            }
+        }
+        claims.push(ClaimBeside {
+            text: claim.text.clone(),
+            recommends: claim.recommends,
+            checks,
+            needs: claim.needs.clone(),
+        });
+    }
+    claims
+}
+
+/// A check in a row: none where no environment stands for the article's.
+fn check_in(
+    article: &Published,
+    (check, figure): (&Check, &Figure),
+    place: &Place<'_, '_>,
+    places: &[Place<'_, '_>],
+    measured: &mut Measured<'_>,
+) -> Option<CheckBeside> {
+    let target = measured.standing(article.environment(&check.environment)?.kind)?;
+    let mut found = CheckBeside::new(&check.states, check.of, place, measured.name(target));
+    let level = measured.level(place.row, target);
+    match check.of {
+        Quantity::Value | Quantity::Range => {
+            let level = level?;
+            found.value = Some(level.median);
+            (found.low, found.high) = (Some(level.low), Some(level.high));
+            return Some(found);
+        }
+        Quantity::BetweenRuns => {
+            found.value = between_rounds(&level?.values);
+            return Some(found);
+        }
+        Quantity::Difference => {
+            let other = measured.standing(article.environment(check.against.as_deref()?)?.kind)?;
+            found.against_target = Some(measured.name(other));
+            found.value = Some(level?.median - measured.level(place.row, other)?.median);
+            return Some(found);
+        }
+        Quantity::More | Quantity::Less | Quantity::Ratio => {}
+    }
+    let ratio = match (&check.against, &check.over) {
+        (Some(against), _) => {
+            let other = measured.standing(article.environment(against)?.kind)?;
+            found.against_target = Some(measured.name(other));
+            measured.ratio(place, target, other)
+        }
+        (None, over) => {
+            let over = article.figure(over.as_deref()?)?.subject()?;
+            let over = places.iter().find(|other| {
+                let same = (&other.row.place, &other.row.peer) == (&place.row.place, &place.row.peer);
+                same && other.is_of(over)
+            })?;
+            found.over = Some(over.row.label.clone());
+            measured.within(place, over, target)
+        }
+    };
+    found.answer = Answer::Undecided;
+    let Some(ratio) = ratio.map(|ratio| of_values(ratio, place.row.metric.direction)) else {
+        return Some(found);
+    };
+    found.judge(ratio, &stated(&check.states, figure.unit)?);
+    Some(found)
+}
+
+/// An expectation in a row: none where no environment stands for the article's two.
+fn expected_in(
+    article: &Published,
+    expectation: &Expectation,
+    place: &Place<'_, '_>,
+    places: &[Place<'_, '_>],
+    measured: &mut Measured<'_>,
+) -> Option<CheckBeside> {
+    let target = measured.standing(article.environment(&expectation.environment)?.kind)?;
+    let other = measured.standing(article.environment(&expectation.against)?.kind)?;
+    let states = expectation.is.name();
+    let mut found = CheckBeside::new(states, Quantity::Ratio, place, measured.name(target));
+    found.against_target = Some(measured.name(other));
+    found.answer = Answer::Undecided;
+    let cost = match &expectation.against_place {
+        None => measured.ratio(place, target, other),
+        Some(elsewhere) => {
+            let over = places.iter().find(|other| other.is_elsewhere(place, elsewhere))?;
+            found.over = Some(over.row.label.clone());
+            (target == other).then(|| measured.within(place, over, target)).flatten()
+        }
+    };
+    let Some(cost) = cost else { return Some(found) };
+    found.value = Some(cost.ratio);
+    if cost.is_bounded() {
+        (found.low, found.high) = (Some(cost.low), Some(cost.high));
+        found.answer = expectation.is.answer(cost);
+    }
+    Some(found)
+}
+
+impl Expected {
+    fn answer(self, cost: Ratio) -> Answer {
+        let is_slower = cost.low > 1.0;
+        let is_faster = cost.high < 1.0;
+        let is_alike = cost.low >= 1.0 / ALIKE && cost.high <= ALIKE;
+        let is_different = cost.low > ALIKE || cost.high < 1.0 / ALIKE;
+        let (holds, fails) = match self {
+            Expected::Slower => (is_slower, is_faster),
+            Expected::Faster => (is_faster, is_slower),
+            Expected::Same => (is_alike, is_different),
+            Expected::Different => (is_different, is_alike),
+        };
+        match (holds, fails) {
+            (true, _) => Answer::Holds,
+            (_, true) => Answer::Opposite,
+            _ => Answer::Undecided,
+        }
+    }
+}
+
+impl CheckBeside {
+    /// Sets a ratio of values beside what is stated.
+    fn judge(&mut self, ratio: Ratio, stated: &Stated) {
+        let of = |ratio: f64| match self.of {
+            Quantity::More => (ratio - 1.0) * 100.0,
+            Quantity::Less => (1.0 - ratio) * 100.0,
+            _ => ratio,
+        };
+        self.value = Some(of(ratio.ratio));
+        if !ratio.is_bounded() {
+            return;
+        }
+        let (one, other, neutral) = (of(ratio.low), of(ratio.high), of(1.0));
+        let (low, high) = (one.min(other), one.max(other));
+        (self.low, self.high) = (Some(low), Some(high));
+        self.answer = if stated.holds(low, high) {
+            Answer::Holds
+        } else if low <= neutral && neutral <= high {
+            Answer::Undecided
+        } else if stated.is_above(neutral) == (low > neutral) {
+            Answer::SameDirection
+        } else {
+            Answer::Opposite
+        };
+    }
+
+    fn new(states: &str, of: Quantity, place: &Place<'_, '_>, target: String) -> CheckBeside {
+        CheckBeside {
+            states: states.to_owned(),
+            case: place.row.case.clone(),
+            label: place.row.label.clone(),
+            metric: place.row.metric.name.clone(),
+            unit: place.row.metric.unit,
+            target,
+            against_target: None,
+            over: None,
+            of,
+            value: None,
+            low: None,
+            high: None,
+            answer: Answer::NotJudged,
+        }
+    }
+}
+
+/// A ratio of costs as one of values.
+fn of_values(cost: Ratio, better: Direction) -> Ratio {
+    match better {
+        Direction::Lower => cost,
+        Direction::Higher => cost.inverse(),
+    }
+}
+
+/// How much a round typically differs from the one before, in percent of the larger.
+fn between_rounds(values: &[f64]) -> Option<f64> {
+    let apart = |pair: &[f64]| {
+        let (low, high) = (pair[0].min(pair[1]), pair[0].max(pair[1]));
+        (high - low) / high * 100.0
+    };
+    let apart: Vec<f64> = values.windows(2).map(apart).filter(|apart| apart.is_finite()).collect();
+    (!apart.is_empty()).then(|| median(&sorted(&apart)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_expectation_is_judged_by_the_whole_interval() {
+        let answer =
+            |is: Expected, low: f64, high: f64| is.answer(Ratio { ratio: (low * high).sqrt(), low, high });
+        assert_eq!(answer(Expected::Slower, 1.01, 1.2), Answer::Holds);
+        assert_eq!(answer(Expected::Slower, 0.7, 0.9), Answer::Opposite);
+        assert_eq!(answer(Expected::Faster, 0.7, 1.1), Answer::Undecided);
+        assert_eq!(answer(Expected::Same, 0.95, 1.05), Answer::Holds);
+        assert_eq!(answer(Expected::Same, 0.95, 1.5), Answer::Undecided);
+        assert_eq!(answer(Expected::Same, 2.0, 3.0), Answer::Opposite);
+        assert_eq!(answer(Expected::Different, 2.0, 3.0), Answer::Holds);
+    }
+
+    #[test]
+    fn rounds_differ_from_their_neighbours() {
+        assert_eq!(between_rounds(&[100.0, 90.0, 100.0]), Some(10.0));
+        assert_eq!(between_rounds(&[100.0]), None);
+    }
+}

@@ -1,0 +1,214 @@
+//! What a session measured, by what its environments stand for.
+
+use tare_data::names::{Case, parse_size};
+use tare_data::peer::PeerKind;
+use tare_data::session::{PlannedCase, Role, Session, Target, TargetFacts};
+
+use super::target_pairs::{Ratio, Seat, TargetPairs};
+use super::{EnvironmentKind, Subject};
+use crate::findings::{Cell, Comparison, Level, Missing, OwnValue, Row};
+use crate::verdicts::rows::Options;
+
+/// A session whose environments stand for those of articles.
+pub(super) struct Measured<'s> {
+    session: &'s Session,
+    targets: Vec<Standing<'s>>,
+    pairs: TargetPairs<'s>,
+}
+
+/// An environment and what it stands for.
+struct Standing<'a> {
+    target: &'a Target,
+    kind: Option<EnvironmentKind>,
+}
+
+/// Where a row stands in the plan.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'r, 's> {
+    pub row: &'r Row,
+    pub case: &'s PlannedCase,
+    /// Indices in the plan.
+    at: usize,
+    metric: usize,
+}
+
+impl<'s> Measured<'s> {
+    pub fn new(session: &'s Session, options: &'s Options) -> Self {
+        let targets = session.plan.targets.iter();
+        let standing = |target| Standing { target, kind: stands_for(target, facts_of(session, target)) };
+        Measured {
+            session,
+            targets: targets.map(standing).collect(),
+            pairs: TargetPairs::new(session, options),
+        }
+    }
+
+    pub fn place<'r>(&self, row: &'r Row) -> Option<Place<'r, 's>> {
+        let at = self.session.plan.cases.iter().position(|case| case.id == row.case)?;
+        let case = &self.session.plan.cases[at];
+        let metric = case.metrics.iter().position(|metric| metric.name == row.metric.name)?;
+        Some(Place { row, case, at, metric })
+    }
+
+    /// What the baseline stands for.
+    pub fn baseline(&self) -> Option<EnvironmentKind> {
+        self.targets.iter().find(|s| s.target.role == Role::Baseline).and_then(|s| s.kind)
+    }
+
+    /// The environment that stands for what an article measured in: a subject, or else the baseline.
+    pub fn standing(&self, kind: EnvironmentKind) -> Option<usize> {
+        let of = |role| self.targets.iter().position(|s| s.target.role == role && s.kind == Some(kind));
+        of(Role::Subject).or_else(|| of(Role::Baseline))
+    }
+
+    pub fn name(&self, target: usize) -> String {
+        self.targets[target].target.name.clone()
+    }
+
+    /// What a row has for an environment.
+    pub fn level<'r>(&self, row: &'r Row, target: usize) -> Option<&'r Level> {
+        match self.targets[target].target.role {
+            Role::Baseline => row.baseline.as_ref(),
+            _ => match self.cell(row, target)? {
+                Cell::Compared(comparison) => Some(&comparison.level),
+                Cell::Observed(level) => Some(level),
+                Cell::Missing(Missing::NoBaseline(level) | Missing::NotComparable { level, .. }) => {
+                    Some(level)
+                }
+                Cell::Missing(Missing::Failed(_) | Missing::NotReached) => None,
+            },
+        }
+    }
+
+    pub fn own(&self, row: &Row, target: usize) -> Option<OwnValue> {
+        let Level { median, low, high, rounds, .. } = *self.level(row, target)?;
+        Some(OwnValue { median, low, high, rounds })
+    }
+
+    /// A subject's cell, by its index in the plan.
+    fn cell<'r>(&self, row: &'r Row, target: usize) -> Option<&'r Cell> {
+        row.cells.get(self.targets[..target].iter().filter(|s| s.target.role == Role::Subject).count())
+    }
+
+    /// A subject's comparison with the session's baseline.
+    fn comparison<'r>(&self, row: &'r Row, target: usize) -> Option<&'r Comparison> {
+        self.cell(row, target)?.compared()
+    }
+
+    /// The cost of one environment over that of another.
+    ///
+    /// What may not be compared with the session's baseline is not compared with others either.
+    pub fn ratio(&mut self, place: &Place<'_, '_>, target: usize, against: usize) -> Option<Ratio> {
+        let is_baseline = |at: usize| self.targets[at].target.role == Role::Baseline;
+        let of = |comparison: &Comparison| {
+            let Comparison { ratio, low, high, .. } = *comparison;
+            Ratio { ratio, low, high }
+        };
+        match (is_baseline(target), is_baseline(against)) {
+            _ if target == against => None,
+            (false, true) => self.comparison(place.row, target).map(of),
+            (true, false) => self.comparison(place.row, against).map(of).map(Ratio::inverse),
+            _ => {
+                self.comparison(place.row, target)?;
+                self.comparison(place.row, against)?;
+                self.pairs.ratio(seat(place, target), seat(place, against))
+            }
+        }
+    }
+
+    /// The cost of one row over that of another in the same environment.
+    pub fn within(&mut self, place: &Place<'_, '_>, over: &Place<'_, '_>, target: usize) -> Option<Ratio> {
+        self.level(place.row, target)?;
+        self.level(over.row, target)?;
+        self.pairs.ratio(seat(place, target), seat(over, target))
+    }
+}
+
+fn seat(place: &Place<'_, '_>, target: usize) -> Seat {
+    Seat { case: place.at, metric: place.metric, target }
+}
+
+impl Place<'_, '_> {
+    /// Whether this is the same metric of the same case in another place.
+    pub fn is_elsewhere(&self, of: &Place<'_, '_>, place: &str) -> bool {
+        let same = |case: &Case| (case.probe.clone(), case.parameters.clone());
+        self.row.place.as_deref() == Some(place)
+            && self.row.metric.name == of.row.metric.name
+            && same(&self.case.case) == same(&of.case.case)
+    }
+
+    /// Whether a figure is of the same probe and metric, place, kind of peer, and every parameter that it names.
+    pub fn is_of(&self, subject: Subject<'_>) -> bool {
+        let case = &self.case.case;
+        subject.probe == self.row.probe
+            && subject.metric == self.row.metric.name
+            && subject.place.is_none_or(|place| self.row.place.as_deref() == Some(place))
+            && subject.peer.is_none_or(|peer| self.row.peer.as_deref().map(PeerKind::of) == Some(peer))
+            && subject.parameters.iter().all(|(key, wanted)| {
+                case.parameters.0.get(key).is_some_and(|value| is_same_value(value, wanted))
+            })
+    }
+}
+
+/// `512` and `512B` are one size.
+fn is_same_value(value: &str, wanted: &str) -> bool {
+    value == wanted || parse_size(value).is_some_and(|size| parse_size(wanted) == Some(size))
+}
+
+fn facts_of<'s>(session: &'s Session, target: &Target) -> Option<&'s TargetFacts> {
+    session.facts.iter().find(|facts| facts.target == target.name)
+}
+
+/// The presets that stand for what articles measured in.
+const PRESETS: [(&str, EnvironmentKind); 4] = [
+    ("wsl1-like", EnvironmentKind::Wsl1),
+    ("wsl2-like", EnvironmentKind::Wsl2),
+    ("guest", EnvironmentKind::Vm),
+    ("native", EnvironmentKind::Native),
+];
+
+/// What an environment stands for: the presets by their names, a distribution of WSL by its kernel.
+fn stands_for(target: &Target, facts: Option<&TargetFacts>) -> Option<EnvironmentKind> {
+    // An environment of a preset with options goes by its name and theirs: `wsl2-like-512`.
+    let called = |name: &str| {
+        target.name.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+    };
+    if let Some((_, kind)) = PRESETS.iter().find(|(name, _)| called(name)) {
+        return Some(*kind);
+    }
+    if target.specification.split([':', '?']).next() != Some("wsl") {
+        return None;
+    }
+    // Microsoft's kernel of WSL2 calls itself so; that of WSL1 is called after Microsoft alone.
+    let second = facts.is_some_and(|facts| facts.inside.0.values().any(|text| text.contains("WSL2")));
+    Some(if second { EnvironmentKind::Wsl2 } else { EnvironmentKind::Wsl1 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets_stand_for_what_articles_measured_in() {
+        let kind = |name: &str, specification: &str, kernel: &str| {
+            let target =
+                Target { name: name.into(), specification: specification.into(), role: Role::Subject };
+            let mut facts = TargetFacts {
+                target: name.into(),
+                inside: Default::default(),
+                outside: Default::default(),
+                places: Default::default(),
+            };
+            facts.inside.note("kernel.release", kernel);
+            stands_for(&target, Some(&facts))
+        };
+        assert_eq!(kind("wsl1-like", "gvisor?platform=systrap", "4.4.0"), Some(EnvironmentKind::Wsl1));
+        assert_eq!(kind("wsl2-like-512", "qemu?memory=512", "6.1"), Some(EnvironmentKind::Wsl2));
+        assert_eq!(kind("guest", "qemu", "6.1"), Some(EnvironmentKind::Vm));
+        assert_eq!(kind("native", "native", "6.1"), Some(EnvironmentKind::Native));
+        assert_eq!(kind("gvisor", "gvisor", "4.4.0"), None, "a sandbox stands for itself");
+        let second = "5.15.153.1-microsoft-standard-WSL2";
+        assert_eq!(kind("wsl-Ubuntu", "wsl:Ubuntu", second), Some(EnvironmentKind::Wsl2));
+        assert_eq!(kind("wsl-Ubuntu", "wsl:Ubuntu", "4.4.0-19041-Microsoft"), Some(EnvironmentKind::Wsl1));
+    }
+}

@@ -1,0 +1,320 @@
+//! Articles beside a session: its own values and ratios beside theirs, and what it shows of their conclusions.
+
+use std::collections::BTreeMap;
+
+use tare_analysis::findings::{
+    Answer, ArticleBeside, Beside, Cell, CheckBeside, ClaimBeside, Findings, OwnValue, Row, WithoutRow,
+};
+use tare_analysis::published::Quantity;
+
+use super::{Pairs, WIDEST_LABEL};
+use crate::number::{Figure, decimals, fixed, ratio, ratio_interval};
+use crate::text::{clean, columns, listed};
+use crate::words;
+
+/// A row of a session beside what an article says of it, as texts.
+pub(crate) struct BesideRow {
+    /// What the session's row is headed with.
+    pub label: String,
+    pub source: String,
+    pub printed: String,
+    pub ratio: String,
+    /// The session's own values, and their ratio with its interval.
+    pub session: String,
+    /// Whether the interval holds the article's ratio.
+    pub holds: String,
+}
+
+/// Every row that an article speaks of, in the order of the rows.
+pub(crate) fn beside_rows(findings: &Findings) -> Vec<BesideRow> {
+    let rows = findings.rows.iter();
+    rows.flat_map(|row| row.published.iter().map(|beside| beside_row(findings, row, beside))).collect()
+}
+
+fn beside_row(findings: &Findings, row: &Row, beside: &Beside) -> BesideRow {
+    let unit = beside.unit.as_deref().unwrap_or("");
+    let figure = |environment: &Option<String>, printed: &[f64]| {
+        let printed: Vec<String> = printed.iter().map(f64::to_string).collect();
+        let environment = environment.as_deref().filter(|_| !printed.is_empty())?;
+        Some(format!("{} {} {unit}", clean(environment), printed.join(", ")))
+    };
+    let printed =
+        [figure(&beside.environment, &beside.printed), figure(&beside.reference, &beside.reference_printed)];
+    let printed: Vec<String> = printed.into_iter().flatten().collect();
+    let pair = [&beside.environment, &beside.reference].map(|name| name.as_deref().map(clean));
+    let pair = match pair {
+        [Some(environment), Some(reference)] => format!("{environment} against {reference}"),
+        _ => String::new(),
+    };
+    BesideRow {
+        label: labelled(row),
+        source: clean(&beside.source),
+        printed: if printed.is_empty() { pair } else { printed.join("; ") },
+        ratio: beside.ratio.map_or(String::new(), ratio),
+        session: session(findings, row, beside),
+        holds: match beside.contained {
+            Some(true) => "the interval holds its ratio".into(),
+            Some(false) => "the interval does not hold its ratio".into(),
+            None => String::new(),
+        },
+    }
+}
+
+/// What the row is headed with, and its metric where it is not the case's first.
+fn labelled(row: &Row) -> String {
+    let metric = if row.headline { String::new() } else { format!(", {}", clean(&row.metric.name)) };
+    format!("{}{metric}", clean(&row.label))
+}
+
+/// The session's own values and their ratio, or why there are none.
+fn session(findings: &Findings, row: &Row, beside: &Beside) -> String {
+    let Some(target) = &beside.target else { return "no environment stands for it".into() };
+    let mut values = vec![own(findings, row, target, &beside.session_value, beside)];
+    values.extend(
+        beside
+            .against_target
+            .as_ref()
+            .map(|against| own(findings, row, against, &beside.session_baseline_value, beside)),
+    );
+    let values = values.join("; ");
+    match (beside.session_ratio, beside.session_ratio_low, beside.session_ratio_high) {
+        (Some(value), Some(low), Some(high)) => {
+            format!("{values}: {} {}", ratio(value), ratio_interval(low, high, value))
+        }
+        (Some(value), ..) => format!("{values}: {}, no interval yet", ratio(value)),
+        _ => values,
+    }
+}
+
+/// `wsl1-like 4.2 ms ±0.1`, or why there is no value.
+fn own(findings: &Findings, row: &Row, target: &str, value: &Option<OwnValue>, beside: &Beside) -> String {
+    let reason = || {
+        let at = findings.subjects.iter().position(|subject| subject == target);
+        match at.and_then(|at| row.cells.get(at)) {
+            Some(Cell::Missing(missing)) => format!(": {}", words::missing(missing)),
+            _ => ": not measured".into(),
+        }
+    };
+    let name = clean(target);
+    let Some(value) = value else { return format!("{name}{}", clean(&reason())) };
+    let OwnValue { median, low, high, rounds } = *value;
+    match (beside.factor, &beside.unit) {
+        (Some(factor), Some(unit)) => {
+            let value = median * factor;
+            format!("{name} {} {}", fixed(value, decimals(value)), clean(unit))
+        }
+        _ => format!(
+            "{name} {}",
+            Figure::of_rounds(median, (low, high), rounds, row.metric.unit).text_with_half()
+        ),
+    }
+}
+
+/// What articles say of the rows, as lines for a terminal; none where no article is beside the session.
+pub(crate) fn beside_lines(findings: &Findings, width: usize) -> Vec<String> {
+    let rows = beside_rows(findings);
+    let beyond = beyond(findings);
+    if rows.is_empty() && beyond.is_empty() {
+        return Vec::new();
+    }
+    let mut sources: Vec<String> = rows.iter().map(|row| row.source.clone()).collect();
+    sources.extend(beyond.iter().map(|article| article.source.clone()));
+    sources.sort();
+    sources.dedup();
+    let head = format!(
+        "Published, on other machines and days, and in no interval with these: {}.",
+        listed(&sources)
+    );
+    let label = rows.iter().map(|row| columns(&row.label)).max().unwrap_or(0).min(WIDEST_LABEL);
+    let mut out = Pairs { text: String::new(), label, width };
+    out.paragraph(&head);
+    for row in &rows {
+        let parts: Vec<&str> = [&row.printed, &row.ratio]
+            .into_iter()
+            .map(String::as_str)
+            .filter(|part| !part.is_empty())
+            .collect();
+        let holds = if row.holds.is_empty() { String::new() } else { format!("; {}", row.holds) };
+        out.pair(&row.label, &format!("{}; here {}{holds}", parts.join(": "), row.session));
+    }
+    for article in &beyond {
+        out.label = WIDEST_LABEL;
+        out.blank();
+        out.paragraph(&article.heading());
+        for (claim, checks) in &article.claims {
+            out.paragraph(claim);
+            for (states, answer) in checks {
+                out.pair(&format!("  {states}"), answer);
+            }
+        }
+        if !article.without_row.is_empty() {
+            out.blank();
+            out.paragraph(&article.without_heading());
+        }
+        for [name, printed, reason] in &article.without_row {
+            out.pair(&format!("  {name}"), &format!("{printed}: {reason}"));
+        }
+    }
+    out.text.lines().map(str::to_owned).collect()
+}
+
+/// What an article says besides what stands beside rows, as texts.
+pub(crate) struct Beyond {
+    pub source: String,
+    /// A conclusion, and what is stated with the session's answer.
+    pub claims: Vec<(String, Vec<(String, String)>)>,
+    /// Name, what was printed, and why it has no row.
+    pub without_row: Vec<[String; 3]>,
+}
+
+impl Beyond {
+    pub(crate) fn heading(&self) -> String {
+        format!("What {} concludes, and what this session shows of it:", self.source)
+    }
+
+    pub(crate) fn without_heading(&self) -> String {
+        format!("What {} printed, and nothing here stands beside:", self.source)
+    }
+}
+
+/// Articles that conclude something or have figures without a row.
+pub(crate) fn beyond(findings: &Findings) -> Vec<Beyond> {
+    let articles = findings.articles.iter().filter(|a| !a.claims.is_empty() || !a.without_row.is_empty());
+    articles.map(texts).collect()
+}
+
+fn texts(article: &ArticleBeside) -> Beyond {
+    Beyond {
+        source: clean(&article.source),
+        claims: article.claims.iter().map(claim).collect(),
+        without_row: article.without_row.iter().map(without_row).collect(),
+    }
+}
+
+fn claim(claim: &ClaimBeside) -> (String, Vec<(String, String)>) {
+    let text = clean(&claim.text);
+    let text = if claim.recommends { format!("It recommends: {text}") } else { text };
+    let mut checks: Vec<(String, String)> =
+        claim.checks.iter().map(|check| (clean(&check.states), answer(check))).collect();
+    if checks.is_empty() {
+        checks.push((
+            "not judged".into(),
+            match &claim.needs {
+                Some(needs) => format!("it would need {}", clean(needs)),
+                None => "no row of this session shows it".into(),
+            },
+        ));
+    }
+    (text, checks)
+}
+
+/// `holds here: 0.48x [0.44, 0.52] (wsl1-like over wsl2-like; round trip TCP, min)`.
+pub(crate) fn answer(check: &CheckBeside) -> String {
+    let word = match check.answer {
+        Answer::Holds => "holds here",
+        Answer::SameDirection => "the same direction here, by another amount",
+        Answer::Opposite => "the other way round here",
+        Answer::Undecided if check.value.is_none() => "not compared here",
+        Answer::Undecided => "not decided here",
+        Answer::NotJudged => "here, not judged: the machine is another",
+    };
+    let value = check.value.map_or(String::new(), |value| format!(": {}", checked_value(check, value)));
+    let against =
+        check.against_target.as_ref().map_or(String::new(), |name| format!(" over {}", clean(name)));
+    let against = if check.over.is_some() { String::new() } else { against };
+    let over = check.over.as_ref().map_or(String::new(), |label| format!(" over {}", clean(label)));
+    let row = format!("{}, {}", clean(&check.label), clean(&check.metric));
+    format!("{word}{value} ({}{against}; {row}{over})", clean(&check.target))
+}
+
+fn checked_value(check: &CheckBeside, value: f64) -> String {
+    let interval = check.low.zip(check.high);
+    match check.of {
+        Quantity::Value | Quantity::Range => match interval {
+            Some((low, high)) => Figure::with_interval(value, low, high, check.unit).text_with_half(),
+            None => Figure::plain(value, check.unit).text(),
+        },
+        Quantity::Difference => Figure::plain(value, check.unit).text(),
+        Quantity::BetweenRuns => format!("a round differs from the one before by {} %", three(value)),
+        Quantity::More | Quantity::Less => match interval {
+            Some((low, high)) => format!("{} % [{}, {}]", three(value), three(low), three(high)),
+            None => format!("{} %", three(value)),
+        },
+        Quantity::Ratio => match interval {
+            Some((low, high)) => format!("{} {}", ratio(value), ratio_interval(low, high, value)),
+            None => format!("{}, no interval yet", ratio(value)),
+        },
+    }
+}
+
+/// A number with three significant digits.
+fn three(value: f64) -> String {
+    fixed(value, decimals(value))
+}
+
+fn without_row(figure: &WithoutRow) -> [String; 3] {
+    let unit = figure.unit.as_deref().unwrap_or("");
+    let printed = match figure.ratio {
+        Some(stated) => ratio(stated),
+        None => format!("{} {unit}", printed(&figure.printed)),
+    };
+    [clean(&figure.name), clean(&printed), why_without(figure)]
+}
+
+/// Why no row of the session stands beside it.
+pub(crate) fn why_without(figure: &WithoutRow) -> String {
+    match (&figure.because, &figure.probe) {
+        (Some(because), _) => clean(because),
+        (None, Some(probe)) => format!("no row of this session; {} measures it", clean(probe)),
+        (None, None) => "tare has no such metric".into(),
+    }
+}
+
+/// `linux 1347.26, 1347.01; wsl2 1257.37, 1268.7`.
+fn printed(values: &BTreeMap<String, Vec<f64>>) -> String {
+    let of = |(environment, values): (&String, &Vec<f64>)| {
+        let values: Vec<String> = values.iter().map(f64::to_string).collect();
+        format!("{environment} {}", values.join(", "))
+    };
+    values.iter().map(of).collect::<Vec<_>>().join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::specimen;
+    use tare_analysis::published::Published;
+    use tare_data::session::Role;
+
+    const ARTICLE: &str = include_str!("../../../../published/qiita-wsl-guest-native.toml");
+
+    fn beside_article() -> Findings {
+        let mut session = specimen::session(3);
+        let mut findings = specimen::findings(3);
+        // The third environment goes by a preset's name, and the article's figure for processes is put beside fork + wait.
+        let subject =
+            session.plan.targets.iter_mut().filter(|target| target.role == Role::Subject).nth(1).unwrap();
+        subject.name = "wsl1-like".into();
+        findings.subjects[1] = subject.name.clone();
+        let text = ARTICLE.replace("proc.fork_hold", "proc.spawn").replace("{ ballast = \"none\" }", "{}");
+        let article: Published = toml::from_str(&text).unwrap();
+        tare_analysis::published::place_beside(&mut findings, &session, &[article]);
+        findings
+    }
+
+    #[test]
+    fn an_article_stands_beside_its_row_and_says_whether_the_interval_holds_it() {
+        let findings = beside_article();
+        insta::assert_snapshot!(beside_lines(&findings, 90).join("\n"));
+        let spawn = findings.rows.iter().find(|row| row.probe == "proc.spawn").unwrap();
+        let wsl = spawn.published.iter().find(|b| b.environment.as_deref() == Some("wsl")).unwrap();
+        assert_eq!(wsl.contained, Some(false));
+        assert_eq!(wsl.ratio.map(f64::round), Some(101.0));
+        let guest = spawn.published.iter().find(|b| b.environment.as_deref() == Some("guest")).unwrap();
+        assert_eq!(
+            (guest.target.as_deref(), guest.contained),
+            (None, None),
+            "no environment stands for a guest"
+        );
+    }
+}
