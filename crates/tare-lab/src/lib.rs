@@ -23,4 +23,4 @@ pub mod storage;
 pub mod study;
 
 pub use crate::duration::parse_duration;
-pub use crate::nearest::unlike;
+pub use crate::nearest::{nearest, unlike};

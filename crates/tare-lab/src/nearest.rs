@@ -4,15 +4,24 @@ use crate::error::LabError;
 
 /// How like a known word an unknown one must be to be taken for it (Jaro-Winkler, 1 is the same).
 const NEAR: f64 = 0.75;
+/// Likeness of what one slip of the finger makes: no less than that of longer words with one.
+const ONE_SLIP: f64 = 0.9;
 
 /// The candidate that is most like a word, if it is like enough to be a slip.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     candidates
         .into_iter()
-        .map(|candidate| (strsim::jaro_winkler(word, candidate), candidate))
+        .map(|candidate| (likeness(word, candidate), candidate))
         .filter(|(likeness, _)| *likeness >= NEAR)
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, candidate)| candidate)
+}
+
+/// How like two words are: 1 is the same. Of short words the measure makes little, where two letters change places.
+fn likeness(word: &str, candidate: &str) -> f64 {
+    let is_one_slip = word.chars().count() > 2 && strsim::osa_distance(word, candidate) == 1;
+    let likeness = strsim::jaro_winkler(word, candidate);
+    if is_one_slip { likeness.max(ONE_SLIP) } else { likeness }
 }
 
 /// An error about a word that is not among the known ones, with the nearest of them as its hint, else another.
@@ -45,5 +54,6 @@ mod tests {
         assert_eq!(nearest("gvisro", names), Some("gvisor"));
         assert_eq!(nearest("contaner", names), Some("container"));
         assert_eq!(nearest("kubernetes", names), None);
+        assert_eq!(nearest("rnu", ["report", "run"]), Some("run"));
     }
 }

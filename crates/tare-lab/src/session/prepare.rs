@@ -43,6 +43,8 @@ pub struct PlanRequest<'a> {
     pub seed: u64,
     /// A fixed number of rounds, with one analysis at the end.
     pub rounds: Option<u32>,
+    /// Nothing is decided before this many, where there is room for them; see `Study::least_rounds`.
+    pub least_rounds: u32,
     /// Seconds for the whole session, preparation included; none with `rounds`.
     pub budget_s: Option<f64>,
     /// See [`Plan::has_control`].
@@ -127,6 +129,15 @@ pub fn enter_all(
     Ok(all)
 }
 
+/// The looks from a number of rounds on, with one at it; the last alone where there is no room for as many.
+fn not_before(least: u32, looks: Vec<u32>) -> Vec<u32> {
+    let last = looks.last().copied();
+    let at = Some(least).filter(|least| *least > 0 && last.is_some_and(|last| *least < last));
+    let later = looks.into_iter().filter(|look| *look > least || (*look == least && at.is_none()));
+    let kept: Vec<u32> = at.into_iter().chain(later).collect();
+    if kept.is_empty() { last.into_iter().collect() } else { kept }
+}
+
 /// Enters every environment, calibrates every case in each, and writes facts and plan down.
 pub fn prepare(
     plan_request: PlanRequest<'_>,
@@ -134,9 +145,8 @@ pub fn prepare(
     writer: &mut Writer,
     observer: &mut dyn Observer,
 ) -> Result<Prepared, LabError> {
-    let (inside, until_decided) = (plan_request.inside, plan_request.until_decided);
-    let PlanRequest { study, selected, mut targets, seed, rounds, budget_s, control_every, .. } =
-        plan_request;
+    let PlanRequest { study, selected, mut targets, seed, rounds, budget_s, .. } = plan_request;
+    let PlanRequest { least_rounds, control_every, until_decided, inside, .. } = plan_request;
     let planted = targets.pop_if(|target| target.role == Role::Planted);
     let mut started = enter_all(&targets, arena, writer, observer)?;
     let cases = calibrate_all(selected, &started, seed, arena, observer)?;
@@ -147,12 +157,12 @@ pub fn prepare(
     let starts = if trials_are_starts { Vec::new() } else { starts(&started) };
     let (scale, looks) = match (rounds, left_s) {
         (Some(rounds), _) => (1.0, vec![rounds]),
-        (None, None) => (1.0, planned_looks(ENDLESS)),
+        (None, None) => (1.0, not_before(least_rounds, planned_looks(ENDLESS))),
         (None, Some(left_s)) => {
             let round = |scale| round_time(&cases, &targets, scale);
             note_few_starts(&targets, &starts, round(1.0).all_s, left_s, observer);
             let (scale, rounds) = budget::rounds_within(left_s, &starts, round);
-            (scale, planned_looks(rounds))
+            (scale, not_before(least_rounds, planned_looks(rounds)))
         }
     };
     let room = Room {

@@ -9,7 +9,7 @@ use tare_data::names::Case;
 use tare_data::session::Inside;
 
 use crate::error::{Cause, ErrorKind, LabError};
-use crate::nearest::unlike;
+use crate::nearest::nearest;
 use crate::storage::file_systems::{self, FILE_SYSTEMS, FileSystem};
 
 /// The environment's own file system.
@@ -81,7 +81,11 @@ pub fn read(text: &str) -> Result<String, LabError> {
     let error = LabError::usage(format!("there is no place '{text}'"));
     let all = names().collect::<Vec<_>>().join(", ");
     let otherwise = format!("there are {all}; a folder of yours has a / in its name, such as ./{text}");
-    Err(unlike(error, text, names(), otherwise))
+    Err(match nearest(text, names()) {
+        // File systems have names of three letters: what is near may be far from what was meant.
+        Some(name) => error.hint(format!("did you mean '{name}'? {otherwise}")),
+        None => error.hint(otherwise),
+    })
 }
 
 fn no_folder(text: &str, cause: impl Into<Cause>) -> LabError {
@@ -163,8 +167,13 @@ mod tests {
     fn a_place_is_a_name_or_a_folder() {
         assert_eq!(read("btrfs").unwrap(), "btrfs");
         assert_eq!(read("/usr/../usr/").unwrap(), "/usr");
-        assert_eq!(read("brtfs").unwrap_err().hint.as_deref(), Some("did you mean 'btrfs'?"));
-        assert!(read("zzz").unwrap_err().hint.unwrap().contains("./zzz"));
+        let hint = |text: &str| read(text).unwrap_err().hint.unwrap();
+        assert!(hint("brtfs").starts_with("did you mean 'btrfs'? there are own, share, "));
+        assert!(
+            hint("zfs").starts_with("did you mean 'xfs'? there are own, "),
+            "named all: what was meant is none"
+        );
+        assert!(hint("zzz").contains("./zzz"));
         for text in ["/no/such/folder", "/etc/passwd", "/"] {
             let error = read(text).unwrap_err();
             assert_eq!((error.kind, error.causes().count()), (ErrorKind::Storage, 1), "{text}");

@@ -69,6 +69,8 @@ pub struct Study {
     /// `quick` or `reference`.
     #[serde(default = "default_size")]
     pub size: String,
+    /// Rounds before which nothing is decided, where the time has room for them: an article's number of runs.
+    pub least_rounds: Option<u32>,
     /// Articles whose values stand beside the session's: names, or paths of files.
     #[serde(default)]
     pub published: Vec<String>,
@@ -164,6 +166,7 @@ impl Study {
             command.margin.get_or_insert(other.margin);
             both.commands.insert(name, command);
         }
+        both.least_rounds = both.least_rounds.max(other.least_rounds);
         both.published.extend(other.published);
         both.published.sort();
         both.published.dedup();
@@ -447,12 +450,29 @@ pub fn select(selected: Vec<SelectedCase>, patterns: &[String]) -> Result<Vec<Se
     for pattern in patterns {
         if !selected.iter().any(|a| names(pattern, a)) {
             let error = LabError::usage(format!("'{pattern}' names no probe of this study"));
-            let known = selected.iter().map(|a| a.case.probe.as_str());
-            return Err(unlike(error, pattern, known, "tare list probes names them all"));
+            return Err(named_nothing(error, pattern, &selected));
         }
     }
     let wanted = |a: &SelectedCase| patterns.is_empty() || patterns.iter().any(|pattern| names(pattern, a));
     Ok(selected.into_iter().filter(wanted).collect())
+}
+
+/// Adds what was probably meant: a probe, a family of them, or a case of which a part was named.
+fn named_nothing(error: LabError, pattern: &str, selected: &[SelectedCase]) -> LabError {
+    if let Some((probe, part)) = pattern.split_once('?').filter(|(_, part)| !part.is_empty()) {
+        let part = part.trim_matches('*');
+        return error.hint(format!(
+            "cases are named whole, as tare show STUDY prints them, or in part with *: '{probe}?*{part}*'"
+        ));
+    }
+    let families = selected.iter().filter_map(|a| Some(format!("{}.*", a.case.probe.split_once('.')?.0)));
+    let families: BTreeSet<String> = families.collect();
+    let probes = selected.iter().map(|a| a.case.probe.as_str());
+    let known: Vec<&str> = match pattern.ends_with(".*") {
+        true => families.iter().map(String::as_str).collect(),
+        false => probes.collect(),
+    };
+    unlike(error, pattern, known, "tare list probes names them all")
 }
 
 fn names(pattern: &str, selected: &SelectedCase) -> bool {

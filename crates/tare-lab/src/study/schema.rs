@@ -36,6 +36,7 @@ pub fn schema() -> Value {
             "budget": time("time for a session"),
             "reference_budget": time("time for a session in the reference size"),
             "margin": margin(),
+            "least_rounds": { "type": "integer", "minimum": 1, "description": "rounds before which nothing is decided" },
             "size": { "enum": ["quick", "reference"] },
             "published": list(json!({ "anyOf": [{ "enum": articles }, { "pattern": "\\.toml$", "type": "string" }] })),
             "case": list(json!({

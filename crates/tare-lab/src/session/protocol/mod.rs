@@ -96,6 +96,7 @@ pub fn begin(
         targets: targets(&checked.resolved),
         seed: request.seed.map_or_else(fresh_seed, Ok)?,
         rounds: request.rounds,
+        least_rounds: study.least_rounds.unwrap_or(0),
         budget_s,
         control_every: CONTROL_EVERY,
         until_decided: request.until_decided,

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use tare_analysis::findings::{Cell, Findings, Verdict};
 use tare_data::facts::Facts;
-use tare_data::session::{Ending, Header, Role, Session, Target};
+use tare_data::session::{Ending, Header, Role, Session, Target, Trial};
 use tare_data::warning::Warning;
 use tare_record::entry::SCHEMA;
 use tare_record::{Entry, Writer, read};
@@ -63,6 +63,7 @@ fn plan_request(targets: Vec<Target>) -> PlanRequest<'static> {
         targets,
         seed: 7,
         rounds: None,
+        least_rounds: 0,
         budget_s: None,
         control_every: 3,
         until_decided: false,
@@ -129,6 +130,29 @@ fn known_ratios_are_found_and_the_control_stays_uncoloured() {
     assert_eq!(findings.certificate.control_coloured, 0);
     let Cell::Compared(slower) = &findings.rows[0].cells[1] else { unreachable!() };
     assert!(slower.low < 1.3 && 1.3 < slower.high, "{slower:?}");
+}
+
+#[test]
+fn a_study_may_have_its_rounds_before_anything_is_decided() {
+    for (budget_s, least) in [(Some(600.0), 50), (None, 40)] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut arena = FakeArena::new(&[1.0, 1.0, 2.0]);
+        let until_decided = budget_s.is_none();
+        let request =
+            PlanRequest { budget_s, least_rounds: least, until_decided, ..plan_request(targets(1)) };
+        let (record, ending) = planned(&mut arena, folder.path(), request);
+        assert_eq!(ending, Ending::Complete);
+        let session = read(&record).unwrap().session;
+        assert_eq!(session.plan.looks[0], least, "{:?}", session.plan.looks);
+        let of_subject = |trial: &&Trial| trial.target == "layer0";
+        assert_eq!(session.trials.iter().filter(of_subject).count(), least as usize);
+    }
+    // Where there is no room for as many, the last look is the only one.
+    let folder = tempfile::tempdir().unwrap();
+    let request = PlanRequest { budget_s: Some(600.0), least_rounds: 1_000_000, ..plan_request(targets(1)) };
+    let (record, _) = planned(&mut FakeArena::new(&[1.0, 1.0, 2.0]), folder.path(), request);
+    let plan = read(&record).unwrap().session.plan;
+    assert_eq!(plan.looks, [plan.rounds]);
 }
 
 #[test]
