@@ -33,12 +33,27 @@ export interface Cell {
   comparison: Comparison | null; observed: Level | null; missing: Missing | null;
 }
 
+/** A value of the session's own beside one of an article. */
+export interface OwnValue { median: Figure; low: Figure; high: Figure; rounds: number }
+
+/** An article beside the session: its conclusions, and what it printed that no row measures. */
+export interface Article {
+  source: string; title: string;
+  claims: { text: string; recommends: boolean; needs: string | null; checks: { states: string; answer: string; words: string }[] }[];
+  without_row: { name: string; printed: Record<string, number[]>; unit: string | null; ratio: Figure; words: string }[];
+}
+
 /** What an article or another tool published for this row, beside what the session found. */
 export interface Published {
   source: string; title: string; environment: string | null; reference: string | null;
-  value: Figure; reference_value?: Figure; unit: string | null; ratio: Figure;
+  /** As it was printed: a value a run. */
+  printed: number[]; reference_printed: number[]; unit: string | null; ratio: Figure;
+  /** What the row's values are multiplied by to be in `unit`, where the article counts in another. */
+  factor: number | null;
   /** The environment that stands for `environment`, and its ratio: none where the baseline is another. */
-  session_environment?: string | null; session_ratio?: Figure; session_ratio_low: Figure; session_ratio_high: Figure; contained: boolean | null;
+  session_environment?: string | null; session_baseline?: string | null;
+  session_value: OwnValue | null; session_baseline_value: OwnValue | null;
+  session_ratio?: Figure; session_ratio_low: Figure; session_ratio_high: Figure; contained: boolean | null;
 }
 
 export interface Row {
@@ -71,6 +86,7 @@ export interface Report {
   warnings: { environment: string | null; warning: Warning }[];
   sentences: { environment: string; sentence: string }[];
   rows: Row[];
+  articles: Article[];
   facts: { host: Facts; environments: { environment: string; inside: Facts; outside: Facts; places: Record<string, Facts> }[] };
   failures: { trial: number; case: string; environment: string; round: number; attempt: number; kind: string; reason: string }[];
   repeated: { case: string; round: number; attempt: number; reason: string }[];
@@ -98,6 +114,8 @@ export interface Page {
   report: Report; record: string | null; again: string | null; live: boolean; interference: Interference;
   /** By row: of the baseline and of each cell, in hundred-thousandths apart from the median; none where left out. */
   rounds: (number | null)[][][]; timeline: Timeline; tails: Tail[]; modes: Modes[];
+  /** Scores of UnixBench's tests; none where the session does not measure them all. */
+  scores: { test: string; environments: { environment: string; score: Figure }[] }[];
   /** Figures of other tools; null where nobody asked for them. */
   beside: { figures: BesideRow[]; left_out: number } | null;
 }

@@ -2,7 +2,7 @@
 import type { Cell, Facts, Level, Page, Row } from "./data";
 import { levelOf, rowLabel, where } from "./data";
 import { broken, h } from "./dom";
-import { figure, half, interval, percent, ratio } from "./number";
+import { figure, interval, overRounds, percent, ratio } from "./number";
 import { rounds } from "./plot/rounds";
 import { warned } from "./checks";
 import { VERDICTS, headline, needed, reason, rounds as counted, shown, verdictInFull } from "./words";
@@ -62,7 +62,7 @@ function parts(page: Page, row: Row, cell: Cell): HTMLElement[] {
 function figures(page: Page, row: Row, cell: Cell): HTMLElement {
   const { unit } = row.metric;
   const of = (level: Level): string =>
-    `${figure(level.median, unit)} ${half(level.median, level.low, level.high, unit)} (${counted(level.rounds)})`;
+    `${overRounds(level, unit).join(" ")} (${counted(level.rounds)})`;
   const lines: [string, string][] = [];
   if (row.baseline !== null) lines.push([page.report.baseline, of(row.baseline)]);
   const own = levelOf(cell);

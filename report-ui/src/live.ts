@@ -4,7 +4,7 @@ import { counted, duration } from "./number";
 
 /** As crates/tare-report/src/html/live.rs writes it. */
 interface Standing {
-  planned: boolean; trials: number; failures: number; repeated: number; round: number; rounds: number;
+  planned: boolean; trials: number; failures: number; repeated: number; round: number; rounds: number | null;
   elapsed_s: number; budget_s: number | null; label: string | null; environment: string | null;
   ending: "complete" | "interrupted" | "baseline_failed" | "broken_off" | null;
 }
@@ -48,15 +48,18 @@ export function live(): HTMLElement {
     h("p", { class: "advice" }, "A browser on the machine that is measured is interference: open this report rarely."));
 }
 
-/** How far it is: by time where that is given, else by rounds. */
+/** How far it is: by time where that is given, else by rounds; nowhere where decisions alone end it. */
 function share({ elapsed_s, budget_s, round, rounds }: Standing): number {
   if (budget_s !== null && budget_s > 0) return Math.min(elapsed_s / budget_s, 1);
-  return rounds === 0 ? 0 : Math.min(Math.max(round - 1, 0) / rounds, 1);
+  return rounds === null || rounds === 0 ? 0 : Math.min(Math.max(round - 1, 0) / rounds, 1);
 }
+
+/** Time and decisions end a session without a number of rounds of its own. */
+const rounds = ({ round, rounds }: Standing): string => (rounds === null ? `round ${round}` : `round ${round} of ${rounds}`);
 
 function words(s: Standing): string {
   return [
-    s.planned ? `round ${s.round} of at most ${s.rounds}` : null,
+    s.planned ? rounds(s) : null,
     counted(s.trials, "trial", "trials"),
     s.elapsed_s > 0 ? duration(s.elapsed_s) : null,
     s.failures > 0 ? counted(s.failures, "failure", "failures") : null,

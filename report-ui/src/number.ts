@@ -57,6 +57,14 @@ export function figure(value: Figure, unit: Unit): string {
   return name === "" ? text : `${text} ${name}`;
 }
 
+/** Rounds from which a median has an interval at 95 %. */
+const ROUNDS_OF_AN_INTERVAL = 6;
+
+/** `20.6 µs ±0.4`: a median over rounds, with half the width of its interval where there are rounds enough for one. */
+export function overRounds({ median, low, high, rounds }: { median: Figure; low: Figure; high: Figure; rounds: number }, unit: Unit): [string, string] {
+  return [figure(median, unit), rounds < ROUNDS_OF_AN_INTERVAL ? "" : half(median, low, high, unit)];
+}
+
 /** `±0.4`, in the prefix of the value that it belongs to. */
 export function half(value: Figure, low: Figure, high: Figure, unit: Unit): string {
   if (value === null || low === null || high === null) return "";

@@ -2,7 +2,7 @@
 import type { Cell, Page, Row } from "./data";
 import { levelOf, rowLabel, where } from "./data";
 import { choice, h } from "./dom";
-import { counted, figure, half, percent } from "./number";
+import { counted, figure, overRounds, percent } from "./number";
 import type { Shown } from "./words";
 import { FAMILIES, VERDICTS, bounds, headline, reason, shown } from "./words";
 
@@ -148,7 +148,7 @@ function baselineCell(row: Row, baseline: string): HTMLElement {
   return h("td", { role: "cell", class: "baseline", "data-environment": baseline },
     level === null
       ? h("span", { class: "none", title: row.baseline_missing?.reason }, row.baseline_missing?.words ?? "none")
-      : [h("span", {}, figure(level.median, metric.unit)), h("small", {}, half(level.median, level.low, level.high, metric.unit))]);
+      : overRounds(level, metric.unit).map((part, i) => h(i === 0 ? "span" : "small", {}, part)));
 }
 
 function button(row: Row, cell: Cell, open: (row: Row, cell: Cell) => void): HTMLElement {

@@ -128,8 +128,8 @@ export function verdictInFull(cell: Cell, row: Row): string {
   return cell.verdict === "same" && row.margin !== null ? `same (within ${percent(row.margin - 1)})` : headline(cell, row);
 }
 
-/** Verdicts whose direction is shown and not settled: their marks are hollow. */
-export const isOpen = (verdict: Verdict): boolean => verdict === "inconclusive" || verdict.endsWith("_unconfirmed");
+/** Verdicts that are not settled: their marks are hollow. */
+export const isOpen = (verdict: Verdict): boolean => verdict === "inconclusive" || /_(unconfirmed|unclear)$/.test(verdict);
 
 /** What it would take to decide. */
 export function needed({ needed }: Comparison): string {

@@ -1,13 +1,13 @@
 // The plots of the page, in their order.
 import type { Page } from "../data";
 import { h } from "../dom";
-import { memory, processes } from "./bars";
+import { memory, processes, unixbench } from "./bars";
 import { beside } from "./beside";
 import { curves } from "./curves";
 import { distribution } from "./distribution";
 import type { Chart } from "./frame";
 import { frame } from "./frame";
-import { published, publishedTable } from "./published";
+import { conclusions, published, publishedTable } from "./published";
 import { roundsChart } from "./rounds";
 import { series } from "./series";
 import { tailRatios, tails } from "./tails";
@@ -35,9 +35,11 @@ export function section(id: string, title: string, charts: (HTMLElement | null)[
 /** Sections of plots; those without anything to draw are left out. */
 export function plots(page: Page): (HTMLElement | null)[] {
   const claims = published(page);
+  const scores = unixbench(page);
   return [
-    section("published-title", "Published and measured", [claims === null ? null : frame(claims).element, publishedTable(page)]),
+    section("published-title", "Published and measured", [claims === null ? null : frame(claims).element, publishedTable(page), conclusions(page)]),
     section("beside-title", "Results of other tools", beside(page)),
+    section("unixbench-title", "UnixBench", [scores === null ? null : frame(scores).element]),
     section("curves-title", "Sizes and places", [framed(page, curves)]),
     section("processes-title", "Processes and memory", [framed(page, processes), framed(page, memory)], "twos"),
     section("rounds-title", "Rounds and tails", [framed(page, series), framed(page, roundsChart), framed(page, distribution), framed(page, tails), framed(page, tailRatios)]),

@@ -3,7 +3,7 @@ import { barX, plot, ruleX, ruleY, text } from "@observablehq/plot";
 import type { Page, Row } from "../data";
 import { levelOf, uniqueLabels } from "../data";
 import { choice, colour } from "../dom";
-import { counted, figure, half } from "../number";
+import { counted, figure, overRounds } from "../number";
 import type { Chart } from "./frame";
 import { base, fitted, labelRoom, environmentStyle, short, unitLabel, zeroTicks } from "./style";
 
@@ -57,14 +57,39 @@ function draw(page: Page, rows: Row[], width: number): SVGSVGElement | null {
     const levels = [{ environment: page.report.baseline, level: row.baseline }, ...row.cells.map((cell) => ({ environment: cell.environment, level: levelOf(cell) }))];
     return levels.flatMap(({ environment, level }) => {
       if (level === null || level.median === null) return [];
-      const text = `${figure(level.median, unit)} ${half(level.median, level.low, level.high, unit)}`;
+      const text = overRounds(level, unit).join(" ");
       return [{ row: labels.get(row) ?? row.label, environment, value: level.median, low: level.low ?? level.median, high: level.high ?? level.median,
         label: figure(level.median, unit), title: `${labels.get(row) ?? row.label}, ${environment}: ${text}, ${counted(level.rounds, "round", "rounds")}` }];
     });
   });
-  if (bars.length === 0) return null;
   const missing = rows.flatMap((row): Missing[] => row.cells.filter((cell) => levelOf(cell) === null && cell.missing !== null)
     .map((cell) => ({ row: labels.get(row) ?? row.label, environment: cell.environment, words: cell.missing?.words ?? "" })));
+  const text = (value: number): string => short(figure(value, unit));
+  return drawBars(page, bars, missing, { label: unitLabel(unit, better), text, ticks: (most, count) => zeroTicks(most, unit, count) }, width);
+}
+
+/** Scores of UnixBench's tests, as articles print them. */
+export function unixbench(page: Page): Chart | null {
+  const { scores } = page;
+  if (scores.length === 0) return null;
+  const text = (value: number): string => String(Number(value.toPrecision(4)));
+  return {
+    id: "unixbench", title: "UnixBench scores",
+    about: "By UnixBench's definition, from trials of tare's: 10 is its baseline machine. From zero; longer is better.",
+    draw: (width) => {
+      const all = scores.flatMap(({ test, environments }) => environments.map((of) => ({ row: test, ...of })));
+      const bars = all.flatMap(({ row, environment, score }): Bar[] => (score === null ? [] : [{ row, environment, value: score, low: score, high: score, label: text(score), title: `${row}, ${environment}: ${text(score)}` }]));
+      const missing = all.filter(({ score }) => score === null).map(({ row, environment }) => ({ row, environment, words: "no score" }));
+      return drawBars(page, bars, missing, { label: "score (higher is better)", text, ticks: (_, count) => count }, width);
+    },
+  };
+}
+
+interface Axis { label: string; text: (value: number) => string; ticks: (most: number, count: number) => number[] | number }
+
+/** A group of bars a row, one for each environment. */
+function drawBars(page: Page, bars: Bar[], missing: Missing[], axis: Axis, width: number): SVGSVGElement | null {
+  if (bars.length === 0) return null;
   const names = [page.report.baseline, ...page.report.subjects].filter((environment) => [...bars, ...missing].some((bar) => bar.environment === environment));
   const cases = [...new Set(bars.map((bar) => bar.row))];
   const room = labelRoom(names, width);
@@ -72,7 +97,7 @@ function draw(page: Page, rows: Row[], width: number): SVGSVGElement | null {
   const most = Math.max(...bars.map((bar) => bar.high), 0);
   return plot({
     ...base(width), height: cases.length * (names.length * 19 + 34) + 50, marginLeft: room, marginRight: 84, marginBottom: 44, marginTop: 20,
-    x: { domain: [0, most * 1.02 || 1], label: unitLabel(unit, better), labelArrow: "none", grid: true, ticks: zeroTicks(most, unit, Math.floor((width - room - 84) / 90)), tickFormat: (value: number) => (value === 0 ? "0" : short(figure(value, unit))) },
+    x: { domain: [0, most * 1.02 || 1], label: axis.label, labelArrow: "none", grid: true, ticks: axis.ticks(most, Math.floor((width - room - 84) / 90)), tickFormat: (value: number) => (value === 0 ? "0" : axis.text(value)) },
     fy: { domain: cases, label: null, axis: null, padding: 0.24 },
     y: { type: "band", domain: names, label: null, tickSize: 0, padding: 0.14, tickFormat: (environment: string) => fitted(environment, room) },
     marks: [

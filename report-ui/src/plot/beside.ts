@@ -4,7 +4,7 @@ import { dot, plot, ruleX, ruleY } from "@observablehq/plot";
 import type { BesideRow, Level, Page, Row } from "../data";
 import { levelOf, rowLabel, uniqueLabels, where } from "../data";
 import { colour, h } from "../dom";
-import { counted, figure, half, ratio } from "../number";
+import { counted, figure, overRounds, ratio } from "../number";
 import type { Chart } from "./frame";
 import { frame } from "./frame";
 import { legend } from "./legend";
@@ -90,7 +90,7 @@ function marksOf(page: Page, all: BesideRow[], line: Line, top: number): { envir
   const environments = line.environments.map(({ environment, level }, i): Mark => {
     const [x, low, high] = [level.median, level.low, level.high].map((value) => (value ?? 0) / median);
     const { colour, symbol } = environmentStyle(page, environment);
-    const text = `${figure(level.median, metric.unit)} ${half(level.median, level.low, level.high, metric.unit)}`;
+    const text = overRounds(level, metric.unit).join(" ");
     return { x, low: inRange(low) ? low : x, high: inRange(high) ? high : x, y: place(i), symbol, colour, title: `${label}, ${environment}: ${text}, ${over(x)}` };
   });
   const others = line.others.map((other, i): Mark => {
@@ -147,7 +147,7 @@ function table(page: Page, figures: BesideRow[]): HTMLElement {
     h("td", { "data-environment": heads[i], class: kind }, h("span", {}, ...children));
   const own = (row: Row): HTMLElement[] => environmentsOf(page, row).map(({ level }, i) => (level === null
     ? cell(i + 1, "stated", h("span", { class: "none" }, i === 0 ? row.baseline_missing?.words ?? "none" : row.cells[i - 1].missing?.words ?? "none"))
-    : cell(i + 1, "stated", figure(level.median, row.metric.unit), h("small", {}, ` ${half(level.median, level.low, level.high, row.metric.unit)}`))));
+    : cell(i + 1, "stated", overRounds(level, row.metric.unit)[0], h("small", {}, ` ${overRounds(level, row.metric.unit)[1]}`))));
   const after = subjects.length + 2;
   const line = (other: BesideRow): HTMLElement => {
     const row = rowOf(page, other);

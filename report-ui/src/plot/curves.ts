@@ -1,13 +1,15 @@
 // Curves over a size: rows of one probe that differ in one parameter only, own file system against share.
 import { dot, line, plot, ruleX } from "@observablehq/plot";
 import type { Level, Page, Row } from "../data";
-import { choice } from "../dom";
-import { figure, half } from "../number";
+import { choice, colour } from "../dom";
+import { figure, overRounds } from "../number";
 import type { Chart } from "./frame";
 import { base, curveNames, figureAxis, environmentStyle, logScale, nameRoom, short, unitLabel } from "./style";
 
-interface Family { name: string; parameter: string; rows: { row: Row; size: number }[] }
-interface Point { environment: string; curve: string; place: string; size: number; value: number; low: number; high: number; title: string }
+interface Sized { row: Row; size: number; variant: string }
+/** Rows of a probe over a size; those that read and those that write are variants of one, and all others have none. */
+interface Family { name: string; parameter: string; rows: Sized[] }
+interface Point { environment: string; curve: string; place: string; variant: string; size: number; value: number; low: number; high: number; title: string }
 
 const LEAST_POINTS = 3;
 const SUFFIXES: Record<string, number> = { "": 1, B: 1, K: 1024, KiB: 1024, M: 1024 ** 2, MiB: 1024 ** 2, G: 1024 ** 3, GiB: 1024 ** 3 };
@@ -22,22 +24,42 @@ export function size(text: string): number | null {
 /** What an axis over a parameter is called: the letters that a probe takes, and what they mean where that is known. */
 const parameterName = (parameter: string): string => ({ bs: "block size (bs), log scale", size: "size, log scale" })[parameter] ?? `${parameter}, log scale`;
 
-/** Rows that differ in one size only, over at least three sizes. */
+/** Rows that differ in one size only, over at least three sizes; where a probe reads and writes, first both together. */
 function families(rows: Row[]): Family[] {
-  const found = new Map<string, Family>();
+  const found = new Map<string, Family & { row: Row; others: [string, string][] }>();
   for (const row of rows) {
     for (const [parameter, value] of Object.entries(row.parameters)) {
       const bytes = size(value);
       if (bytes === null) continue;
       const others = Object.entries(row.parameters).filter(([key]) => key !== parameter);
       const key = JSON.stringify([row.probe, row.metric.name, parameter, others]);
-      const name = [row.probe, ...others.map(([k, v]) => `${k}=${v}`), row.headline ? "" : row.metric.name].filter((part) => part !== "").join(" · ");
-      const family = found.get(key) ?? { name, parameter, rows: [] };
-      family.rows.push({ row, size: bytes });
+      const family = found.get(key) ?? { name: "", parameter, rows: [], row, others };
+      family.rows.push({ row, size: bytes, variant: "" });
       found.set(key, family);
     }
   }
-  return [...found.values()].filter((family) => new Set(family.rows.map((r) => r.size)).size >= LEAST_POINTS);
+  const all = [...found.values()].filter((family) => new Set(family.rows.map((r) => r.size)).size >= LEAST_POINTS);
+  const alike = (a: Row, b: Row): boolean => a.probe === b.probe && a.metric.name === b.metric.name;
+  for (const family of all) {
+    // Only what tells it apart from its neighbours.
+    const near = all.filter(({ row, parameter }) => alike(row, family.row) && parameter === family.parameter);
+    const telling = family.others.filter(([key, value]) => near.some(({ others }) => others.some(([k, v]) => k === key && v !== value)));
+    const words = [...telling.map(([key, value]) => (key === "op" ? value : `${key} ${value}`)), family.row.headline ? "" : family.row.metric.name].filter((word) => word !== "");
+    family.name = [family.row.probe, ...words].join(", ");
+  }
+  return [...together(all), ...all];
+}
+
+/** Families of one probe that differ in what they do, as one. */
+function together(all: (Family & { row: Row })[]): Family[] {
+  const headlines = all.filter(({ row }) => row.headline && row.parameters.op !== undefined);
+  return [...new Set(headlines.map(({ row, parameter }) => `${row.probe} ${parameter}`))].flatMap((key): Family[] => {
+    const own = headlines.filter(({ row, parameter }) => `${row.probe} ${parameter}` === key);
+    const first = [...new Set(own.map(({ row }) => row.parameters.op))].flatMap((op) => own.find(({ row }) => row.parameters.op === op) ?? []);
+    if (first.length < 2) return [];
+    const rows = first.flatMap(({ row: { parameters: { op } }, rows: sized }) => sized.map((each) => ({ ...each, variant: op })));
+    return [{ name: `${first[0].row.probe}, ${first.map(({ row }) => row.parameters.op).join(" and ")}`, parameter: first[0].parameter, rows }];
+  });
 }
 
 /** A chart with a choice of probe; nothing where no probe ran at several sizes. */
@@ -48,22 +70,23 @@ export function curves(page: Page, redraw: () => void): Chart | null {
   return {
     id: "curves",
     title: "Over size",
-    about: "Medians with 95 % intervals. Solid: the environment's own file system; dashed: another place.",
+    about: "Medians with 95 % intervals. Solid: the environment's own file system; dashed: another place. Hollow: the second of two directions.",
     controls: choice("Probe", all.map((family, i) => [String(i), family.name]), (value) => { chosen = Number(value); redraw(); }),
     draw: (width) => draw(page, all[chosen], width),
   };
 }
 
 function pointsOf(page: Page, family: Family): Point[] {
-  return family.rows.flatMap(({ row, size: bytes }) => {
+  const doing = [...new Set(family.rows.map(({ variant }) => variant))];
+  return family.rows.flatMap(({ row, size: bytes, variant }) => {
     const levels: [string, Level | null][] = [[page.report.baseline, row.baseline],
       ...row.cells.map((cell): [string, Level | null] => [cell.environment, cell.comparison?.level ?? null])];
     return levels.flatMap(([environment, level]) => {
       if (level === null || level.median === null) return [];
       const place = row.place ?? "own";
-      const curve = place === "own" ? environment : `${environment}, ${place}`;
-      return [{ environment, curve, place, size: bytes, value: level.median, low: level.low ?? level.median, high: level.high ?? level.median,
-        title: `${curve}, ${figure(bytes, "bytes")}: ${figure(level.median, row.metric.unit)} ${half(level.median, level.low, level.high, row.metric.unit)}` }];
+      const curve = [environment, place === "own" ? "" : place, variant].filter((part) => part !== "").join(", ");
+      return [{ environment, curve, place, variant: doing.indexOf(variant) > 0 ? variant : "", size: bytes, value: level.median, low: level.low ?? level.median, high: level.high ?? level.median,
+        title: `${curve}, ${figure(bytes, "bytes")}: ${overRounds(level, row.metric.unit).join(" ")}` }];
     });
   }).sort((a, b) => a.size - b.size);
 }
@@ -92,7 +115,7 @@ function draw(page: Page, family: Family, width: number): SVGSVGElement | null {
         return line(own, { x: "size", y: "value", stroke: stroke(own[0]), strokeWidth: 2, strokeDasharray: own[0].place === "own" ? undefined : "5 4" });
       }),
       ruleX(points, { x: "size", y1: "low", y2: "high", stroke, strokeWidth: 1.5 }),
-      dot(points, { x: "size", y: "value", r: 3.6, fill: stroke, symbol: (p: Point) => styles.get(p.environment)?.symbol, title: "title" }),
+      dot(points, { x: "size", y: "value", r: 3.6, stroke, strokeWidth: 1.5, fill: (p: Point) => (p.variant === "" ? stroke(p) : colour("--surface")), symbol: (p: Point) => styles.get(p.environment)?.symbol, title: "title" }),
       ...curveNames(options, ends.map((end) => ({ name: end.curve, colour: stroke(end), x: end.size, y: end.value })), room),
     ],
   }) as SVGSVGElement;

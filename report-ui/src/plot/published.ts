@@ -1,9 +1,9 @@
 // Published against measured: the ratio that an article or another tool gave, beside this session's interval.
 import { dot, plot, ruleX, ruleY } from "@observablehq/plot";
-import type { Page, Published, Row } from "../data";
+import type { Article, OwnValue, Page, Published, Row } from "../data";
 import { rowLabel } from "../data";
 import { colour, h } from "../dom";
-import { counted, interval, ratio } from "../number";
+import { counted, interval, overRounds, ratio } from "../number";
 import type { Chart } from "./frame";
 import { base, fitted, labelRoom, ratioAxis } from "./style";
 
@@ -61,11 +61,22 @@ function draw(all: Claim[], width: number): SVGSVGElement {
   }) as SVGSVGElement;
 }
 
-/** What was printed: `4.2 to 0.21 µs`. */
-function values({ value, reference_value: reference, unit }: Claim): string {
-  if (value === null) return "";
-  const short = (number: number): string => String(Number(number.toPrecision(4)));
-  return `${short(value)}${reference == null ? "" : ` to ${short(reference)}`}${unit === null ? "" : ` ${unit}`}`;
+/** What was printed: `4.2; 0.21 µs`. */
+function values({ printed, reference_printed: reference, unit }: Claim): string {
+  if (printed.length === 0) return "";
+  return `${[printed, reference].filter((runs) => runs.length > 0).map((runs) => runs.join(", ")).join("; ")}${unit === null ? "" : ` ${unit}`}`;
+}
+
+/** The session's own values, in the environments that stand for the article's. */
+function own({ row, factor, unit, ...of }: Claim): string {
+  const text = (environment: string | null | undefined, value: OwnValue | null): string | null => {
+    if (environment == null) return null;
+    if (value === null) return `${environment}: not measured`;
+    if (factor !== null && unit !== null) return `${environment} ${Number(((value.median ?? 0) * factor).toPrecision(3))} ${unit}`;
+    return `${environment} ${overRounds(value, row.metric.unit).join(" ")}`;
+  };
+  const parts = [text(of.session_environment, of.session_value), text(of.session_baseline, of.session_baseline_value)];
+  return parts.filter((part) => part !== null).join("; ");
 }
 
 const bounds = (claim: Claim): string =>
@@ -82,7 +93,7 @@ export function publishedTable(page: Page): HTMLElement | null {
     h("th", { scope: "row" }, rowLabel(claim.row)),
     cell(1, claim.reference === null ? claim.environment ?? "?" : `${claim.environment ?? "?"} against ${claim.reference}`),
     cell(2, claim.ratio === null ? "" : `${ratio(claim.ratio)} `, h("small", {}, values(claim))),
-    cell(3, bounds(claim), claim.session_environment == null ? null : h("small", {}, ` ${claim.session_environment}`)),
+    cell(3, bounds(claim), h("small", {}, ` ${own(claim)}`)),
     cell(4, `${answer(claim).sign} ${answer(claim).words}`));
   const sources = [...new Map(all.map((claim) => [claim.source, claim.title]))];
   const table = h("table", { class: "facts stacking published" },
@@ -94,4 +105,21 @@ export function publishedTable(page: Page): HTMLElement | null {
     ])));
   return h("details", { open: all.length <= MOST_OPEN }, h("summary", {}, `All ${counted(all.length, "published value", "published values")}`),
     h("div", { class: "scroller", tabindex: 0, role: "region", "aria-label": "Published values" }, table));
+}
+
+/** What articles conclude and this session shows of it, and what they printed that it does not measure. */
+export function conclusions(page: Page): HTMLElement | null {
+  const articles = page.report.articles.filter(({ claims, without_row }) => claims.length + without_row.length > 0);
+  if (articles.length === 0) return null;
+  const checks = ({ checks: all, needs }: Article["claims"][number]): HTMLElement => h("ul", {}, all.length === 0
+    ? h("li", {}, `not judged: ${needs === null ? "no row of this session shows it" : `it would need ${needs}`}`)
+    : all.map(({ states, answer: found, words }) => h("li", { class: `answer ${found}` }, h("b", {}, states), ` ${words}`)));
+  const printed = (runs: Record<string, number[]>): string => Object.entries(runs).map(([name, all]) => `${name} ${all.join(", ")}`).join("; ");
+  return h("div", { class: "conclusions" }, articles.flatMap(({ source, title, claims: all, without_row: without }) => [
+    h("h3", {}, `${title} (${source})`),
+    h("dl", {}, all.flatMap((claim) => [h("dt", {}, claim.recommends ? h("b", {}, "It recommends: ") : null, claim.text), h("dd", {}, checks(claim))])),
+    without.length === 0 ? null : h("details", {}, h("summary", {}, `${counted(without.length, "published value", "published values")} that nothing here stands beside`),
+      h("ul", {}, without.map(({ name, printed: runs, unit, ratio: stated, words }) =>
+        h("li", {}, `${name} (${stated === null ? `${printed(runs)} ${unit ?? ""}` : ratio(stated)}): ${words}`)))),
+  ]));
 }

@@ -3,7 +3,7 @@ import { dot, plot, rect, ruleX, text } from "@observablehq/plot";
 import type { Level, Page, Row } from "../data";
 import { levelOf, rowLabel, uniqueLabels } from "../data";
 import { choice } from "../dom";
-import { counted, figure, half } from "../number";
+import { counted, figure, overRounds } from "../number";
 import type { Chart } from "./frame";
 import { frame } from "./frame";
 import { base, fitted, labelRoom, environmentStyle } from "./style";
@@ -55,7 +55,7 @@ function draw(page: Page, row: Row, environments: Environment[], width: number):
     }]);
     const middle = {
       environment: name, x: 0, low: apart(level.low ?? median), high: apart(level.high ?? median),
-      title: `${name}: median ${figure(median, unit)} ${half(median, level.low, level.high, unit)}, ${counted(level.rounds, "round", "rounds")}`,
+      title: `${name}: median ${overRounds(level, unit).join(" ")}, ${counted(level.rounds, "round", "rounds")}`,
     };
     return [{ name, median, points, middle }];
   }).filter(({ points }) => points.length > 0);

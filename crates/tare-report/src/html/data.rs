@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use serde::Serialize;
 use tare_analysis::findings::Findings;
 use tare_analysis::statistics::modes::groups;
+use tare_analysis::unixbench::{Entry, TESTS, TargetScores, scores};
 use tare_analysis::verdicts::curve::{TailCurve, tail_curves};
 use tare_data::session::{Session, Trial};
 
@@ -49,6 +50,8 @@ pub struct Page<'a> {
     tails: Vec<Tail>,
     /// Environments of rows whose rounds fall into groups; all others have one.
     modes: Vec<Modes>,
+    /// Scores of UnixBench's tests; empty where the session does not measure them all.
+    scores: Vec<TestScores>,
     /// Results of other tools; null where nobody asked for them.
     beside: Option<BesideRows<'a>>,
 }
@@ -78,6 +81,7 @@ impl<'a> Page<'a> {
             timeline: Timeline::of(session),
             tails: tail_curves(session).into_iter().map(Tail::from).collect(),
             modes,
+            scores: test_scores(session),
         }
     }
 
@@ -92,9 +96,44 @@ impl<'a> Page<'a> {
             timeline: Timeline::default(),
             tails: Vec::new(),
             modes: Vec::new(),
+            scores: Vec::new(),
             beside: None,
         }
     }
+}
+
+/// A test of UnixBench, with its score in every environment.
+#[derive(Debug, Serialize)]
+struct TestScores {
+    test: &'static str,
+    #[serde(rename = "environments")]
+    targets: Vec<TargetScore>,
+}
+
+#[derive(Debug, Serialize)]
+struct TargetScore {
+    #[serde(rename = "environment")]
+    target: String,
+    /// Null where it has none.
+    score: Option<f64>,
+}
+
+fn test_scores(session: &Session) -> Vec<TestScores> {
+    if TESTS.iter().any(|test| test.case(session).is_none()) {
+        return Vec::new();
+    }
+    let all = scores(session);
+    let of = |at: usize| {
+        let target = |found: &TargetScores| TargetScore {
+            target: found.target.clone(),
+            score: match found.entries.get(at) {
+                Some(Entry::Scored(score)) => Some(score.score),
+                Some(Entry::Missing(_)) | None => None,
+            },
+        };
+        all.iter().map(target).collect()
+    };
+    TESTS.iter().enumerate().map(|(at, test)| TestScores { test: test.name, targets: of(at) }).collect()
 }
 
 /// How much of the machine others took, over all trials.

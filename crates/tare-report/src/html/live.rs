@@ -16,8 +16,8 @@ pub struct Standing {
     pub repeated: usize,
     /// The round of the trial that runs now or ended last, from 1; 0 before the first.
     pub round: u32,
-    /// Most rounds that a case gets.
-    pub rounds: u32,
+    /// Rounds that every case gets; none where time or decisions end the session.
+    pub rounds: Option<u32>,
     /// By the last trial that ended.
     pub elapsed_s: f64,
     pub budget_s: Option<f64>,

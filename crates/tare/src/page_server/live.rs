@@ -80,7 +80,7 @@ fn standing(follower: &Follower) -> Standing {
         failures: trials.iter().filter(|trial| trial.failure.is_some()).count(),
         repeated: follower.repeated().len(),
         round: last.map_or(0, |trial| trial.round.saturating_add(1)),
-        rounds: plan.map_or(0, |plan| plan.rounds),
+        rounds: plan.filter(|plan| plan.budget_s.is_none() && !plan.until_decided).map(|plan| plan.rounds),
         elapsed_s: trials.last().map_or(0.0, |t| t.started_ns.saturating_add(t.host_elapsed_ns) as f64 / 1e9),
         budget_s: plan.and_then(|plan| plan.budget_s),
         label: running.map(|trial| label(&trial.case)),
