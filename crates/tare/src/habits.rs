@@ -1,11 +1,12 @@
 //! Habits: what people type who know other tools, and what it is called here.
 
-use clap::Parser;
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind as ClapKind};
+use clap::{CommandFactory, Parser};
 use tare_data::names::matches;
 use tare_lab::environments::PROVIDERS;
 use tare_lab::environments::presets::PRESETS;
 use tare_lab::error::LabError;
+use tare_lab::nearest;
 use tare_lab::study::{SHIPPED, probes};
 
 use crate::args::Args;
@@ -74,6 +75,10 @@ fn explained(mut error: Error) -> Error {
         _ => return error,
     };
     let Some(ContextValue::String(given)) = error.get(known.0).cloned() else { return error };
+    if let Some(instead) = after_serve(&given) {
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![instead.into()]));
+        return error;
+    }
     let name = given.split('=').next().unwrap_or_default();
     let instead = known.1.iter().find(|(names, _)| names.contains(&name)).map(|(_, instead)| *instead);
     let is_similar = error.get(ContextKind::SuggestedArg).is_some();
@@ -83,6 +88,13 @@ fn explained(mut error: Error) -> Error {
             error.remove(ContextKind::SuggestedSubcommand);
             error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![instead.into()]));
         }
+        (None, ClapKind::InvalidSubcommand) if !is_similar => {
+            let commands = Args::command();
+            let names = commands.get_subcommands().map(|command| command.get_name());
+            if let Some(near) = nearest(name, names) {
+                error.insert(ContextKind::SuggestedSubcommand, ContextValue::String(near.to_owned()));
+            }
+        }
         // An option that is misspelt is not a value that begins with a dash.
         (None, ClapKind::UnknownArgument) if !is_similar => {
             error.remove(ContextKind::Suggested);
@@ -90,6 +102,14 @@ fn explained(mut error: Error) -> Error {
         _ => {}
     }
     error
+}
+
+/// The port of `--serve` follows a `=`: with a blank, it is taken for the record, and the record for one too many.
+fn after_serve(given: &str) -> Option<String> {
+    let words: Vec<String> = std::env::args().collect();
+    let is_port = |pair: &[String]| pair[0] == "--serve" && pair[1].parse::<u16>().is_ok();
+    let port = words.windows(2).find(|pair| !given.starts_with('-') && is_port(pair))?;
+    Some(format!("the port follows an equals sign: --serve={}", port[1]))
 }
 
 /// What a name is that is not a study's: an environment or a probe, which are chosen by options.

@@ -3,7 +3,7 @@
 //! No output replaces a record, and none replaces a file that was not named.
 
 use std::fs::{self, Metadata, OpenOptions, Permissions};
-use std::io::{self, ErrorKind as IoKind, Write};
+use std::io::{self, ErrorKind as IoKind, IsTerminal, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use tare_analysis::gate::Outcome;
 use tare_lab::error::{ErrorKind, LabError};
-use tare_report::exports::{Source, Writing};
+use tare_report::exports::{Source, Writing, is_binary};
 
 use crate::args::{View, Wanted};
 use crate::failure::Exit;
@@ -39,7 +39,15 @@ pub fn check(view: &View) -> Result<(), LabError> {
         .iter()
         .filter(|selected| **selected)
         .count();
-    let exported = view.exports.iter().filter(|wanted| destination(wanted).is_none()).count();
+    let printed = || view.exports.iter().filter(|wanted| destination(wanted).is_none());
+    if let Some(binary) = printed().find(|wanted| is_binary(wanted.export))
+        && io::stdout().is_terminal()
+    {
+        let name = binary.export.name;
+        return Err(LabError::new(ErrorKind::Usage, format!("{name} is binary, and not for a terminal"))
+            .hint(format!("name a file: --export {name}=FILE")));
+    }
+    let exported = printed().count();
     if own + exported < 2 {
         return Ok(());
     }

@@ -47,6 +47,11 @@ pub static EXPORTS: &[&Export] = &[
     &openmetrics::EXPORT,
 ];
 
+/// Whether it is bytes that a terminal would take for commands.
+pub fn is_binary(export: &Export) -> bool {
+    std::ptr::eq(export, &parquet::EXPORT)
+}
+
 pub fn find(name: &str) -> Option<&'static Export> {
     EXPORTS.iter().copied().find(|export| export.name == name)
 }

@@ -1,15 +1,108 @@
-//! `tare completions`: what a shell needs to complete tare's arguments.
+//! `tare completions`: what a shell needs to complete tare's arguments, with every name that tare ships.
 
 use std::process::ExitCode;
 
-use clap::CommandFactory;
+use clap::builder::PossibleValuesParser;
+use clap::{Arg, Command, CommandFactory};
+use clap_complete::Shell;
+use tare_lab::environments::PROVIDERS;
+use tare_lab::environments::presets::PRESETS;
+use tare_lab::storage::places;
+use tare_lab::study::{SHIPPED, probes, published};
+use tare_report::exports::EXPORTS;
 
 use crate::args::{Args, Completions};
 use crate::ui;
 
 pub fn run(args: Completions) -> anyhow::Result<ExitCode> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Args::command(), "tare", &mut script);
-    ui::print(&script)?;
+    let mut command = named(Args::command());
+    clap_complete::generate(args.shell, &mut command, "tare", &mut script);
+    let script = String::from_utf8(script)?;
+    ui::print(match args.shell {
+        Shell::Bash => lists_in_bash(&script),
+        Shell::Zsh => files_in_zsh(script),
+        Shell::Fish => files_in_fish(&script),
+        _ => script,
+    })?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The commands with the values that their arguments can have: names that a person looks up otherwise.
+fn named(command: Command) -> Command {
+    let name = command.get_name().to_owned();
+    let command = command.mut_args(|argument| match names_of(&name, &argument) {
+        names if names.is_empty() => argument,
+        names => argument.value_parser(PossibleValuesParser::new(names)),
+    });
+    command.mut_subcommands(named)
+}
+
+fn names_of(command: &str, argument: &Arg) -> Vec<&'static str> {
+    match (command, argument.get_id().as_str()) {
+        (_, "environments" | "against" | "controls") => environments(),
+        ("prepare" | "remove", "environment") => {
+            PROVIDERS.iter().filter(|p| p.preparation.is_some()).map(|p| p.name).collect()
+        }
+        ("show", "name") => probes()
+            .map(|probe| probe.name)
+            .chain(environments())
+            .chain(studies())
+            .chain(articles())
+            .collect(),
+        (_, "study") => studies().collect(),
+        (_, "like" | "published") => articles().collect(),
+        (_, "only") => probes().map(|probe| probe.name).collect(),
+        (_, "places") => places::names().collect(),
+        (_, "exports") => EXPORTS.iter().map(|export| export.name).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn environments() -> Vec<&'static str> {
+    PROVIDERS.iter().map(|p| p.name).chain(PRESETS.iter().map(|preset| preset.name)).collect()
+}
+
+fn studies() -> impl Iterator<Item = &'static str> {
+    SHIPPED.iter().map(|(name, _)| *name)
+}
+
+fn articles() -> impl Iterator<Item = &'static str> {
+    published::SHIPPED.iter().map(|(name, _)| *name)
+}
+
+/// What can be a file of one's own as well as a name.
+fn or_files() -> [Vec<&'static str>; 3] {
+    [studies().collect(), articles().collect(), places::names().collect()]
+}
+
+/// In bash a list is completed after its last comma. Files need nothing: bash offers them where no name fits.
+fn lists_in_bash(script: &str) -> String {
+    let begin = "COMPREPLY=($(compgen -W ";
+    let line = |line: &str| match line.trim_start().starts_with(begin) {
+        true => line
+            .replace(begin, "COMPREPLY=($(compgen -P \"${cur%\"${cur##*,}\"}\" -W ")
+            .replace("-- \"${cur}\"))", "-- \"${cur##*,}\"))"),
+        false => line.to_owned(),
+    };
+    script.lines().map(|text| line(text) + "\n").collect()
+}
+
+fn files_in_zsh(mut script: String) -> String {
+    for names in or_files() {
+        let names = names.join(" ");
+        let both = format!(":{{_alternative \"names\\:name\\:({names})\" \"files\\:file\\:_files\"}}'");
+        script = script.replace(&format!(":({names})'"), &both);
+    }
+    script
+}
+
+fn files_in_fish(script: &str) -> String {
+    let line = |line: &str| {
+        let takes_file =
+            ["-l place ", "-l published ", "-l like "].iter().any(|option| line.contains(option));
+        let line = if takes_file { line.replace(" -r -f -a ", " -r -F -a ") } else { line.to_owned() };
+        line + "\n"
+    };
+    script.lines().map(line).collect()
 }

@@ -22,6 +22,11 @@ pub fn run(args: List) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     ui::print(text(rows))?;
+    if let Listed::Published = args.what {
+        ui::print(
+            "\ntare run --like NAME measures again what one measured, tare show NAME has what it printed.\n",
+        )?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 
