@@ -3,6 +3,8 @@
 // Tests of documents read this file by its path.
 #[path = "args/commands.rs"]
 mod commands;
+#[path = "args/ladder.rs"]
+mod ladder;
 #[path = "args/plan.rs"]
 mod plan;
 #[path = "args/pool.rs"]
@@ -15,6 +17,7 @@ use tare_analysis::gate::Condition;
 use tare_report::exports::{self, EXPORTS, Export};
 
 pub use self::commands::Commands;
+pub use self::ladder::Ladder;
 pub use self::plan::Plan;
 pub use self::pool::Pool;
 
@@ -42,6 +45,7 @@ pub struct Args {
 pub enum Command {
     Run(Box<Run>),
     Plan(Plan),
+    Ladder(Ladder),
     Report(Report),
     Import(Import),
     Diff(Diff),

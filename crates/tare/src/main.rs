@@ -57,6 +57,7 @@ fn dispatch(args: Args) -> anyhow::Result<ExitCode> {
         Command::List(list) => commands::list::run(list),
         Command::Show(show) => commands::show::run(show),
         Command::Check(check) => commands::check::run(check),
+        Command::Ladder(ladder) => commands::ladder::run(&ladder),
         Command::SelfTest(selftest) => commands::selftest::run(selftest),
         Command::Serve(serve) => commands::serve::run(serve),
         Command::Environment(environment) => commands::environment::run(environment),

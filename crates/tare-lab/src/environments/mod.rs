@@ -17,6 +17,7 @@ pub(crate) mod bwrap;
 pub(crate) mod container;
 pub(crate) mod docker;
 pub(crate) mod gvisor;
+pub mod ladders;
 pub(crate) mod native;
 pub(crate) mod nerdctl;
 pub(crate) mod nspawn;

@@ -3,6 +3,7 @@
 mod cells;
 mod columns;
 pub(crate) mod grid;
+pub mod ladder;
 mod own_commands;
 pub mod selftest;
 #[cfg(test)]

@@ -7,6 +7,7 @@ pub mod diff;
 pub mod environment;
 pub mod first;
 pub mod import;
+pub mod ladder;
 pub mod licences;
 pub mod list;
 pub mod man;

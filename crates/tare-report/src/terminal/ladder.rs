@@ -1,0 +1,108 @@
+//! A ladder: for each probe a table in which every line is a mechanism more, judged against the line before.
+
+use anstyle::Style;
+use tare_analysis::findings::{Cell, Comparison, Findings, Level, Missing, Row};
+use tare_data::session::Session;
+use tare_data::unit::Unit;
+
+use super::cells::{CellMaker, quiet, verdict_style};
+use super::grid::{GridCell, Part, layout, natural_width, span};
+use crate::notes::{CellWarnings, Notes};
+use crate::number::Figure;
+use crate::text::{GLUE, clean, paragraph};
+use crate::{view, words};
+
+/// What the columns mean.
+const LEGEND: &str = "Each line has one mechanism more than the line before, and is compared with that line. adds = what \
+the mechanism costs at each operation; [ ] = 95 % confidence interval. Verdicts are corrected for all lines together.";
+
+/// The tables as text. `findings` compare each environment with the one before it, and `steps` says what each adds.
+pub fn render(
+    session: &Session,
+    findings: &Findings,
+    steps: &[String],
+    (width, coloured): (usize, bool),
+) -> String {
+    let mut notes = Notes::default();
+    let rows = view::rows(findings, false);
+    let warnings = CellWarnings::of_rows(&rows, false);
+    let mut maker = CellMaker { notes: &mut notes, warnings: &warnings, wide: false };
+    let tables: Vec<(String, Vec<Vec<GridCell>>)> =
+        rows.iter().map(|row| (clean(&row.label), lines(findings, row, steps, &mut maker))).collect();
+    let column = |at: usize| {
+        let cells = tables.iter().flat_map(|(_, lines)| lines).filter_map(|line| line.get(at));
+        cells.map(natural_width).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..4).map(column).collect();
+    let mut out = view::heading(session, findings, None);
+    for (label, lines) in &tables {
+        out.extend([String::new(), label.clone()]);
+        out.extend(
+            lines.iter().flat_map(|line| layout(line, &widths, coloured)).map(|l| l.trim_end().to_owned()),
+        );
+    }
+    out.push(String::new());
+    out.extend(paragraph("", LEGEND, width));
+    for (mark, note) in notes.shown().0 {
+        out.extend(paragraph(&format!("{mark} "), note, width));
+    }
+    for warning in view::warnings(findings) {
+        out.extend(paragraph("! ", &warning, width));
+    }
+    out.extend(view::banner(findings).into_iter().flat_map(|banner| paragraph("! ", &banner, width)));
+    out.join("\n") + "\n"
+}
+
+fn lines(findings: &Findings, row: &Row, steps: &[String], maker: &mut CellMaker) -> Vec<Vec<GridCell>> {
+    let unit = row.metric.unit;
+    let words_of = |text: &str, style| vec![Part::Words(span(text.replace(' ', &GLUE.to_string()), style))];
+    let head = ["", "time", "against the line before", "adds"];
+    let mut lines = vec![head.iter().map(|text| words_of(text, quiet())).collect::<Vec<_>>()];
+    let value = |level: Option<&Level>| level.map(|level| Figure::plain(level.median, unit).text());
+    let cell = |text: Option<String>| vec![Part::Spans(vec![span(text.unwrap_or_default(), Style::new())])];
+    lines.push(vec![
+        words_of(&format!("  {}", clean(&findings.baseline)), Style::new()),
+        cell(value(row.baseline.as_ref())),
+    ]);
+    let mut below = row.baseline.as_ref();
+    for (step, judged) in steps.iter().zip(&row.cells) {
+        let mut line =
+            vec![words_of(&format!("+ {}", clean(step)), Style::new()), cell(value(level(judged)))];
+        match judged.compared() {
+            Some(comparison) => {
+                let marks = maker.warnings.marks(comparison, maker.notes).join("·");
+                let interval = format!("{}{marks}", words::interval(comparison));
+                let verdict = span(words::verdict(comparison), verdict_style(comparison));
+                line.push(vec![Part::Spans(vec![verdict, span(interval, quiet())])]);
+                line.push(cell(below.and_then(|below| adds(below, comparison, unit))));
+            }
+            None => line.push(maker.cell(judged, unit).into_iter().take(1).collect()),
+        }
+        lines.push(line);
+        below = level(judged).or(below);
+    }
+    lines
+}
+
+/// What a step costs at an operation, from the value of the line before and the slowdown with its interval.
+fn adds(below: &Level, comparison: &Comparison, unit: Unit) -> Option<String> {
+    let text = |ratio: f64| {
+        let more = below.median * (ratio - 1.0);
+        let sign = if more < 0.0 { "-" } else { "+" };
+        format!("{sign}{}", Figure::plain(more.abs(), unit).text())
+    };
+    let is_known = unit == Unit::Nanoseconds && comparison.low > 0.0 && comparison.high.is_finite();
+    is_known.then(|| {
+        let [low, high] = [comparison.low, comparison.high].map(text);
+        format!("{} [{low}, {high}]", text(comparison.ratio))
+    })
+}
+
+fn level(cell: &Cell) -> Option<&Level> {
+    match cell {
+        Cell::Compared(comparison) => Some(&comparison.level),
+        Cell::Observed(level) => Some(level),
+        Cell::Missing(Missing::NoBaseline(level) | Missing::NotComparable { level, .. }) => Some(level),
+        Cell::Missing(_) => None,
+    }
+}
