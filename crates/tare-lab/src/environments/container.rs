@@ -40,7 +40,7 @@ pub static PROVIDER: Provider = Provider {
     instance: None,
     options: &[Net::OPTION, Namespaces::OPTION, User::OPTION, Limits::OPTION, Seccomp::OPTION],
     roots: Roots::Any,
-    by_default: &["container"],
+    by_default: &["container", "docker-like"],
     parse: |specification| {
         Ok(Box::new(Container {
             net: Net::of(specification)?,

@@ -27,6 +27,7 @@ pub mod presets;
 pub(crate) mod proot;
 pub(crate) mod qemu;
 pub(crate) mod ssh;
+pub(crate) mod traced;
 pub(crate) mod uml;
 pub(crate) mod wsl;
 
@@ -37,6 +38,7 @@ const MOST_SLOWER: f64 = 100.0;
 pub const PROVIDERS: &[&Provider] = &[
     &native::PROVIDER,
     &container::PROVIDER,
+    &traced::PROVIDER,
     &bwrap::PROVIDER,
     &proot::PROVIDER,
     &nspawn::PROVIDER,
@@ -146,6 +148,7 @@ fn check(provider: &Provider, specification: &Specification) -> Result<(), LabEr
 pub fn answer(arguments: &[OsString]) -> Option<i32> {
     match (arguments.get(1)?.to_str()?, &arguments[2..]) {
         (container::ENTER, [plan]) => Some(container::enter_main(plan.to_str()?)),
+        (traced::ENTER, words) => Some(traced::enter_main(words)),
         (kvm::PROVE, []) => Some(kvm::prove_main()),
         (init::INIT, []) => Some(init::init_main()),
         _ => None,

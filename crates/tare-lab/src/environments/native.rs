@@ -28,13 +28,17 @@ struct Native;
 
 impl Environment for Native {
     fn ready(&self, _: &Programs) -> Result<Ready, NotReady> {
-        Ok(Ready::new(Facts::default(), enter))
+        Ok(Ready::new(Facts::default(), |workspace| enter_by(workspace, None)))
     }
 }
 
-fn enter(workspace: &mut dyn Workspace) -> Result<Entrance, LabError> {
+/// Enters the host itself; by a verb of this program, which starts the agent, where one is named.
+pub(super) fn enter_by(
+    workspace: &mut dyn Workspace,
+    verb: Option<&'static str>,
+) -> Result<Entrance, LabError> {
     if workspace.inside().root != RootFolder::Empty {
-        return enter_view(workspace);
+        return enter_view(workspace, verb);
     }
     let own = workspace.folder().join("own");
     private_folder::make(&own).map_err(LabError::storage("make the folder", &own))?;
@@ -45,18 +49,26 @@ fn enter(workspace: &mut dyn Workspace) -> Result<Entrance, LabError> {
         mounts::note(&mut outside, name, path);
         places.insert(name.to_owned(), path.to_string_lossy().into_owned());
     }
-    let mut command = Command::new(workspace.agent());
-    command.arg(tare_probes::agent::AGENT).env_clear().current_dir("/");
+    let mut command = agent(workspace.agent(), verb);
+    command.current_dir("/");
     Ok(Entrance { command, host: Some(Ipv4Addr::LOCALHOST.into()), places, outside })
 }
 
 /// Nothing is between here either, but for the layers that keep what is written.
-fn enter_view(workspace: &mut dyn Workspace) -> Result<Entrance, LabError> {
+fn enter_view(workspace: &mut dyn Workspace, verb: Option<&str>) -> Result<Entrance, LabError> {
     let root = Root::build(workspace)?;
-    let mut command = Command::new(&root.agent);
-    command.arg(tare_probes::agent::AGENT).env_clear();
+    let mut command = agent(Path::new(&root.agent), verb);
     root.enter_with(&mut command, workspace)?;
     let mut outside = Facts::default();
     root.note_places(&mut outside);
     Ok(Entrance { command, host: Some(Ipv4Addr::LOCALHOST.into()), places: root.places, outside })
+}
+
+fn agent(program: &Path, verb: Option<&str>) -> Command {
+    let mut command = Command::new(program);
+    if let Some(verb) = verb {
+        command.arg(verb).arg(program);
+    }
+    command.arg(tare_probes::agent::AGENT).env_clear();
+    command
 }

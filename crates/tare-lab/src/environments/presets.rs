@@ -21,6 +21,17 @@ pub struct Preset {
 /// All presets, in the order in which they are listed. Adding one is an entry here and nothing else.
 pub const PRESETS: &[Preset] = &[
     Preset {
+        name: "docker-like",
+        specification: "container?limits=yes&seccomp=docker&net=bridge",
+        summary: "a container as engines configure it: control groups, a system call filter, a bridge",
+        alike: "The kernel's own mechanisms as Docker and Podman set them up: namespaces, a control group that counts \
+                and limits, an allow list of system calls, and a virtual Ethernet pair on a bridge. These are what a \
+                container costs; 'tare ladder container' takes them apart.",
+        unlike: "Engines add an overlay of image layers under the root folder, address translation behind the \
+                 bridge, a logging pipe, and on some systems AppArmor or SELinux. With a command of your own the root \
+                 is an overlay here, too. No daemon takes part.",
+    },
+    Preset {
         name: "wsl1-like",
         specification: "gvisor?platform=systrap",
         summary: "a translator of system calls, as WSL1 is: gVisor on its systrap platform",

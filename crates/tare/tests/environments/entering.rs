@@ -51,6 +51,15 @@ fn native() {
 fn container() {
     visit("container", "container");
     visit("container", "container?net=host");
+    visit("container", "container?namespaces=mounts&net=host");
+    visit("container", "container?namespaces=processes&user=yes&seccomp=300");
+    visit("container", "docker-like");
+}
+
+#[test]
+fn traced() {
+    visit("traced", "traced");
+    visit("traced", "traced?root=host");
 }
 
 #[test]

@@ -1,0 +1,158 @@
+//! Traced: the host itself, with every system call stopped at a tracer of tare's own.
+
+#![allow(unsafe_code, reason = "fork, and the kernel's interface for tracing")]
+
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::process::CommandExt;
+
+use rustix::process::{Signal, set_parent_process_death_signal};
+
+use crate::environments::native;
+use crate::error::failed;
+use crate::provider::prelude::*;
+
+/// First argument under which the program starts what follows, and traces it and all that it starts.
+pub const ENTER: &str = "enter-traced";
+
+/// Exit code when the program could not be traced.
+const NOT_TRACED: i32 = 126;
+/// What the kernel adds to SIGTRAP at a system call, so that it differs from a signal.
+const AT_CALL: i32 = libc::SIGTRAP | 0x80;
+
+pub static PROVIDER: Provider = Provider {
+    name: "traced",
+    summary: "the host itself, with every system call stopped twice at a tracer of tare's own",
+    stands_for: "whatever stops a program at its system calls: ptrace sandboxes, user-mode Linux, gVisor on its ptrace \
+                 platform, strace and debuggers. Two stops a call, each with two context switches, are the shape of \
+                 system call translation where the translator is a process. Nothing is translated: computing, memory \
+                 and the work of the calls themselves are the host's.",
+    instance: None,
+    options: &[],
+    roots: Roots::Any,
+    by_default: &["traced"],
+    parse: |_| Ok(Box::new(Traced)),
+    preparation: None,
+};
+
+struct Traced;
+
+impl Environment for Traced {
+    fn ready(&self, _: &Programs) -> Result<Ready, NotReady> {
+        // Yama's strictest setting forbids it to everybody but root's helpers; a parent may otherwise trace its children.
+        let scope = std::fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope").unwrap_or_default();
+        if scope.trim() == "3" {
+            return Err(NotReady::because(
+                "this kernel allows no tracing until it is booted anew (yama/ptrace_scope = 3)",
+            ));
+        }
+        Ok(Ready::new(Facts::default(), |workspace| native::enter_by(workspace, Some(ENTER))))
+    }
+}
+
+/// Starts a program and traces it. For the hidden verb [`ENTER`] alone: the process must have no other thread.
+pub fn enter_main(words: &[OsString]) -> i32 {
+    start(words).and_then(trace).unwrap_or_else(|e| {
+        eprintln!("traced: {e}");
+        NOT_TRACED
+    })
+}
+
+/// Starts the program, and lets it run on when it is traced.
+fn start(words: &[OsString]) -> io::Result<libc::pid_t> {
+    let [program, arguments @ ..] = words else { return Err(io::Error::other("there is no program")) };
+    let (ready, go) = io::pipe()?;
+    // Before the program can do anything: what traces it dies with its own parent, and takes the traced along.
+    set_parent_process_death_signal(Some(Signal::KILL))?;
+    // SAFETY: with one thread, the child of a fork may do whatever its parent may.
+    match unsafe { libc::fork() } {
+        -1 => Err(failed("making the first process", io::Error::last_os_error())),
+        0 => {
+            drop(go);
+            let _ = io::Read::read(&mut &ready, &mut [0]);
+            let error = Command::new(program).args(arguments).exec();
+            eprintln!("traced: {}: {error}", program.display());
+            std::process::exit(NOT_TRACED)
+        }
+        child => {
+            let options = libc::PTRACE_O_EXITKILL
+                | libc::PTRACE_O_TRACESYSGOOD
+                | libc::PTRACE_O_TRACEFORK
+                | libc::PTRACE_O_TRACEVFORK
+                | libc::PTRACE_O_TRACECLONE;
+            request(libc::PTRACE_SEIZE, child, options).map_err(|e| failed("tracing it", e))?;
+            // The stop from which it goes on call by call.
+            request(libc::PTRACE_INTERRUPT, child, 0).map_err(|e| failed("stopping it", e))?;
+            drop(go);
+            // Standard input and output are the program's alone: its end must be seen as their end.
+            for stream in 0..2 {
+                // SAFETY: nothing in this process uses the descriptor any more.
+                unsafe { libc::close(stream) };
+            }
+            Ok(child)
+        }
+    }
+}
+
+/// Lets everything run from one stop to the next until the first process has ended; its exit code.
+fn trace(first: libc::pid_t) -> io::Result<i32> {
+    loop {
+        let mut status = 0;
+        // SAFETY: `status` lives through the call.
+        let pid = unsafe { libc::waitpid(-1, &mut status, libc::__WALL) };
+        if pid < 0 {
+            let error = io::Error::last_os_error();
+            if error.kind() == io::ErrorKind::Interrupted {
+                continue;
+            }
+            return Err(failed("waiting for it", error));
+        }
+        if libc::WIFSTOPPED(status) {
+            let (how, signal) = onwards(libc::WSTOPSIG(status), status >> 16);
+            // One that was killed meanwhile is waited for next.
+            let _ = request(how, pid, signal);
+        } else if pid == first {
+            // As shells do: 128 and the number of the signal.
+            let code = libc::WIFEXITED(status).then(|| libc::WEXITSTATUS(status));
+            return Ok(code.unwrap_or_else(|| 128 + libc::WTERMSIG(status)));
+        }
+    }
+}
+
+/// How a stopped process goes on, and with which signal.
+fn onwards(signal: i32, event: i32) -> (libc::c_uint, i32) {
+    let stops = [libc::SIGSTOP, libc::SIGTSTP, libc::SIGTTIN, libc::SIGTTOU];
+    match (signal, event) {
+        // Stopped by a signal that stops its group: it stays so until it is continued.
+        (signal, libc::PTRACE_EVENT_STOP) if stops.contains(&signal) => (libc::PTRACE_LISTEN, 0),
+        (AT_CALL, _) => (libc::PTRACE_SYSCALL, 0),
+        (signal, 0) => (libc::PTRACE_SYSCALL, signal),
+        (_, _) => (libc::PTRACE_SYSCALL, 0),
+    }
+}
+
+fn request(what: libc::c_uint, pid: libc::pid_t, with: i32) -> io::Result<()> {
+    let with = with as libc::c_long;
+    // SAFETY: these requests take numbers, and touch no memory of this process.
+    let code = unsafe { libc::ptrace(what, pid, 0 as libc::c_long, with) };
+    if code == -1 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_go_on_and_signals_arrive() {
+        assert_eq!(onwards(AT_CALL, 0), (libc::PTRACE_SYSCALL, 0));
+        assert_eq!(onwards(libc::SIGTRAP, libc::PTRACE_EVENT_CLONE), (libc::PTRACE_SYSCALL, 0));
+        assert_eq!(onwards(libc::SIGTERM, 0), (libc::PTRACE_SYSCALL, libc::SIGTERM));
+        assert_eq!(
+            onwards(libc::SIGTRAP, 0),
+            (libc::PTRACE_SYSCALL, libc::SIGTRAP),
+            "somebody's own breakpoint"
+        );
+        assert_eq!(onwards(libc::SIGTRAP, libc::PTRACE_EVENT_STOP), (libc::PTRACE_SYSCALL, 0));
+        assert_eq!(onwards(libc::SIGTSTP, libc::PTRACE_EVENT_STOP), (libc::PTRACE_LISTEN, 0));
+    }
+}
