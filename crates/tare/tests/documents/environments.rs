@@ -35,11 +35,12 @@ Every environment takes `root=`, which chooses whose programs are inside:
 | `host` | this machine's own root with all its programs |
 | a path | the same with that folder of this machine as the root |
 
-With `host` or a path, an environment has a view of the folder: a layer over every file system (overlayfs), in a mount
-namespace of its own. Whatever is written goes to the layers, in the session's scratch folder, and is thrown away with
-them: nothing of this machine is changed, in native neither. /proc, /sys and /dev are fresh ones; tare itself and the places are
-below `/run/tare`. UNIX sockets of this machine's programs are seen and refuse. The facts `root` and `root.upper` hold
-what the root is, and the file system of the layers. It needs root. Where an environment cannot have such a root, its section has the reason.
+With `host` or a path, an environment has a view of that folder: a layer over every file system (overlayfs), mounted for
+the environment alone. Whatever is written goes to the layers, in the session's scratch folder, and is removed with them:
+nothing of this machine is changed, not even from native. /proc, /sys and /dev are fresh; tare itself and the places are
+below `/run/tare`. UNIX sockets of this machine's programs are visible and refuse connections. The facts `root` and
+`root.upper` hold what the root is, and the file system of the layers. Mounting layers takes root. Where an environment
+cannot have such a root, its section has the reason.
 
 Where files lie is a choice of its own: [places.md](../guide/places.md). The option `net` chooses the path to the
 peer `host` of a network probe: [networks.md](../guide/networks.md#paths-to-the-peer-host).
