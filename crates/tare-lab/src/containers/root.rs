@@ -168,6 +168,15 @@ impl Root {
         entered.mount_for(command, workspace)
     }
 
+    /// Has the command start where the folder of a view can be read as it is, at the root's path.
+    pub fn show_for(&self, command: &mut Command, workspace: &dyn Workspace) -> Result<(), LabError> {
+        let RootFolder::Host = workspace.inside().root else { return Ok(()) };
+        let failed = LabError::storage("mount in", workspace.folder());
+        let steps = view::read_only(workspace, Path::new("/"), self.path()).map_err(&failed)?;
+        let report = workspace.folder().join(FAILED_STEP);
+        private_mounts::apply_steps(command, steps, &report).map_err(&failed)
+    }
+
     /// Facts of the root, and of the file systems under the places, as the host sees them.
     pub fn note_places(&self, facts: &mut Facts) {
         for (key, value) in &self.facts.0 {

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use rustix::fs::{Gid, Mode, OFlags, Uid};
 use rustix::io::Errno;
-use rustix::mount::{MountFlags, mount, mount_bind, mount_bind_recursive};
+use rustix::mount::{MountFlags, mount, mount_bind, mount_bind_recursive, mount_remount};
 
 /// A list that was written beforehand: running it makes system calls and allocates nothing.
 #[derive(Clone, Debug, Default)]
@@ -29,6 +29,7 @@ enum Act {
     Link { to: CString, at: CString },
     Mount { source: CString, at: CString, kind: CString, flags: MountFlags, data: CString },
     Bind { from: CString, at: CString, with_below: bool },
+    ReadOnly { at: CString },
     ChangeRoot { to: CString },
 }
 
@@ -70,6 +71,11 @@ impl Steps {
     fn bind_either(&mut self, from: &Path, at: &Path, with_below: bool) -> io::Result<()> {
         let act = Act::Bind { from: c_path(from)?, at: c_path(at)?, with_below };
         self.add(act, format!("binding {}", from.display()))
+    }
+
+    /// Makes a mount read-only, as it is seen there.
+    pub fn read_only(&mut self, at: &Path) -> io::Result<()> {
+        self.add(Act::ReadOnly { at: c_path(at)? }, format!("making {} read-only", at.display()))
     }
 
     /// Makes a folder the root, and the current folder.
@@ -125,6 +131,7 @@ impl Act {
             }
             Act::Bind { from, at, with_below: false } => mount_bind(from.as_c_str(), at.as_c_str()),
             Act::Bind { from, at, with_below: true } => mount_bind_recursive(from.as_c_str(), at.as_c_str()),
+            Act::ReadOnly { at } => mount_remount(at.as_c_str(), MountFlags::BIND | MountFlags::RDONLY, c""),
             Act::ChangeRoot { to } => {
                 rustix::process::chdir(to.as_c_str())?;
                 rustix::process::chroot(c".")

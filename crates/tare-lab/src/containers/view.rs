@@ -45,6 +45,8 @@ const FLAGS: [(&str, MountFlags); 3] =
     [("nosuid", MountFlags::NOSUID), ("nodev", MountFlags::NODEV), ("noexec", MountFlags::NOEXEC)];
 /// File systems that cannot hold a layer: what is written is then kept in memory.
 const NO_LAYER: &str = "overlay";
+/// The empty folder over the session's own.
+const SCRATCH: &str = "mode=700,size=4k";
 /// Largest file that is shown as a copy, where a single file is mounted.
 const LARGEST_COPY: u64 = 1 << 20;
 
@@ -88,6 +90,18 @@ pub fn steps(
         .and_then(|()| view.steps.bind(base, &view.outside(Path::new(BASE))))
         .map_err(failed)?;
     Ok((view.steps, facts))
+}
+
+/// The steps that show a folder as it is, without the session's own files, to who only reads it: a machine that puts layers
+/// over it by itself.
+pub fn read_only(workspace: &dyn Workspace, lower: &Path, at: &Path) -> io::Result<Steps> {
+    let mut steps = Steps::default();
+    steps.bind_with_below(lower, at)?;
+    steps.read_only(at)?;
+    if let Ok(inside) = workspace.session_folder().strip_prefix(lower) {
+        steps.mount("tmpfs", &at.join(inside), MountFlags::RDONLY, SCRATCH)?;
+    }
+    Ok(steps)
 }
 
 /// Adds what runtimes give a root: /proc, /sys, /dev and the shares; and makes it the root.
@@ -145,7 +159,7 @@ impl View<'_> {
         // The session's own files are not shown.
         if let Ok(inside) = scratch.strip_prefix(lower) {
             let at = self.at.join(inside);
-            self.steps.mount("tmpfs", &at, MountFlags::empty(), "mode=700,size=4k")?;
+            self.steps.mount("tmpfs", &at, MountFlags::empty(), SCRATCH)?;
         }
         Ok(())
     }

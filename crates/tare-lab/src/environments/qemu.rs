@@ -5,7 +5,7 @@ use std::fs;
 use crate::containers::devices::Devices;
 use crate::containers::root::{AGENT, OWN, Root};
 use crate::guests::disk;
-use crate::guests::init::{self, Ending, Guest, GuestMount, Stream};
+use crate::guests::init::{self, Ending, Guest, GuestMount, Layered, Stream};
 use crate::guests::initrd::Initrd;
 use crate::guests::kernel::{self, Kernel};
 use crate::guests::kvm;
@@ -68,6 +68,9 @@ choice! {
     }
 }
 
+/// Why no other folder can be its root.
+const LAYERS: &str = "the guest puts a layer over this machine's root, as it is";
+
 pub static PROVIDER: Provider = Provider {
     name: "qemu",
     summary: "a virtual machine: a full kernel on virtual hardware",
@@ -88,9 +91,7 @@ pub static PROVIDER: Provider = Provider {
         REORDER,
         MEMORY,
     ],
-    roots: Roots::Own(
-        "a virtual machine has a kernel of its own, which mounts nothing of this machine's yet",
-    ),
+    roots: Roots::Host(LAYERS),
     by_default: &["qemu"],
     parse: |specification| Ok(Box::new(Qemu::of(specification)?)),
     preparation: Some(Preparation { prepare: kernel::prepare, remove: kernel::remove }),
@@ -262,11 +263,42 @@ impl Found {
         }
         let shares = self.share(&root, network.as_ref(), workspace, &mut command)?;
         let host = GuestNetwork::host(network.as_ref());
-        let plan = plan(shares, network, workspace);
-        let modules = self.kernel.modules_with(&options.modules_on_demand());
+        let mut plan = plan(shares, network, workspace);
+        let mut on_demand = options.modules_on_demand();
+        if root.is_view() {
+            self.show(&root, workspace, &mut command, &mut plan)?;
+            outside.note("root.upper", "ext4");
+            on_demand.push("overlay");
+        }
+        let modules = self.kernel.modules_with(&on_demand);
         let archive = initial_disk(&modules, &plan, workspace.agent());
         archive.and_then(|bytes| fs::write(&initrd, bytes)).map_err(LabError::storage("write", &initrd))?;
         Ok(Entrance { command, host, places: root.places, outside })
+    }
+
+    /// Shows this machine's root to the guest, which puts a layer over it and makes it its own.
+    fn show(
+        &self,
+        root: &Root,
+        workspace: &dyn Workspace,
+        command: &mut Command,
+        guest: &mut Guest,
+    ) -> Result<(), LabError> {
+        root.show_for(command, workspace)?;
+        let path = argument(root.path())?;
+        command
+            .arg("-fsdev")
+            .arg(format!("local,id=root,path={path},security_model=none,readonly=on,multidevs=remap"));
+        command.arg("-device").arg(format!("virtio-9p-{},fsdev=root,mount_tag=root", self.options.bus()));
+        // Nothing changes below the layer, so that the guest may keep what it has read.
+        let options = "trans=virtio,version=9p2000.L,msize=262144,cache=loose";
+        let lower = GuestMount::new("9p", "root", "/lower", options);
+        // The disk is mounted for the layer before anything else.
+        let own = guest.mounts.remove(0);
+        let disk = GuestMount { target: "/disk".to_owned(), ..own };
+        (guest.layered, guest.agent, guest.devices) =
+            (Some(Layered { lower, disk }), root.agent.clone(), Devices::All);
+        Ok(())
     }
 
     /// Shares the host's folders in: devices for the command, servers beside it; returns what the guest mounts.
@@ -353,6 +385,7 @@ fn plan(shares: Vec<GuestMount>, network: Option<GuestNetwork>, workspace: &dyn 
         modules: Vec::new(),
         mounts,
         devices: Devices::Few,
+        layered: None,
         agent: AGENT.to_owned(),
         network: network.map(|network| network.inside),
         stream: Stream::Port(PORT.to_owned()),

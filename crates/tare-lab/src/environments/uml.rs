@@ -211,6 +211,7 @@ impl Found {
             modules,
             mounts,
             devices,
+            layered: None,
             agent: root.agent.clone(),
             network,
             stream,

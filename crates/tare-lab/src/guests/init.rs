@@ -19,7 +19,8 @@ use rustix::system::{RebootCommand, finit_module, reboot};
 use serde::{Deserialize, Serialize};
 
 use crate::containers::devices::{self, Devices};
-use crate::containers::steps::Failed;
+use crate::containers::root::AGENT;
+use crate::containers::steps::{Failed, Steps};
 use crate::containers::view::BASE;
 use crate::error::failed;
 use crate::host::loopback;
@@ -46,7 +47,9 @@ pub struct Guest {
     pub modules: Vec<PathBuf>,
     pub mounts: Vec<GuestMount>,
     pub devices: Devices,
-    /// Its path.
+    /// Where another machine's files are to be the root.
+    pub layered: Option<Layered>,
+    /// The agent's path.
     pub agent: String,
     /// Its network, if it has one but loopback.
     pub network: Option<Inside>,
@@ -69,6 +72,15 @@ impl GuestMount {
         let [kind, source, target, options] = [kind, source, target, options].map(str::to_owned);
         GuestMount { kind, source, target, options }
     }
+}
+
+/// A root of another machine's files with a layer over them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Layered {
+    /// Mounts the other machine's files.
+    pub lower: GuestMount,
+    /// Mounts the disk of the layer, which also has the place `own`.
+    pub disk: GuestMount,
 }
 
 /// Where the agent's standard streams are.
@@ -118,22 +130,18 @@ fn read_plan() -> io::Result<Vec<u8>> {
 }
 
 fn live(guest: &Guest) -> io::Result<()> {
-    for (kind, target) in [(c"proc", "/proc"), (c"sysfs", "/sys"), (c"devtmpfs", "/dev")] {
-        match mount(kind, target, kind, MountFlags::empty(), None::<&CStr>) {
-            // Many kernels mount devtmpfs by themselves.
-            Ok(()) | Err(Errno::BUSY) => {}
-            Err(e) => return Err(failed(&format!("mounting {target}"), e)),
-        }
-    }
-    if guest.devices == Devices::All {
-        let steps = devices::beside_nodes(Path::new("/"))?;
-        steps.run().map_err(|Failed { what, errno }| failed(&what.to_string_lossy(), errno))?;
-    }
+    mount_kernel_files()?;
     for module in &guest.modules {
         load(module).map_err(|e| failed(&format!("loading {}", module.display()), e))?;
     }
     rustix::system::sethostname(b"tare").map_err(|e| failed("setting the host name", e))?;
     loopback::raise().map_err(|e| failed("raising the loopback device", e))?;
+    if let Some(layered) = &guest.layered {
+        change_root(layered, &guest.agent)?;
+    }
+    if guest.devices == Devices::All {
+        run(&devices::beside_nodes(Path::new("/"))?)?;
+    }
     if let Some(network) = &guest.network {
         appears(&Path::new(DEVICES).join(&network.device))?;
         network.settle().map_err(|e| failed("settling the network", e))?;
@@ -155,6 +163,50 @@ fn live(guest: &Guest) -> io::Result<()> {
         let _ = unmount(entry.target.as_str(), UnmountFlags::empty());
     }
     Ok(())
+}
+
+fn mount_kernel_files() -> io::Result<()> {
+    for (kind, target) in [(c"proc", "/proc"), (c"sysfs", "/sys"), (c"devtmpfs", "/dev")] {
+        match mount(kind, target, kind, MountFlags::empty(), None::<&CStr>) {
+            // Many kernels mount devtmpfs by themselves.
+            Ok(()) | Err(Errno::BUSY) => {}
+            Err(e) => return Err(failed(&format!("mounting {target}"), e)),
+        }
+    }
+    Ok(())
+}
+
+/// Puts a layer over another machine's files and makes them the root, with the agent and the place `own` in it.
+fn change_root(layered: &Layered, agent: &str) -> io::Result<()> {
+    for entry in [&layered.lower, &layered.disk] {
+        attach(entry).map_err(|e| failed(&format!("mounting {}", entry.target), e))?;
+    }
+    let (root, disk) = (Path::new("/view"), Path::new(&layered.disk.target));
+    let mut steps = Steps::default();
+    for folder in [root, &disk.join("upper"), &disk.join("work"), &disk.join("own")] {
+        steps.folder(folder, 0o755, None)?;
+    }
+    let options = format!(
+        "lowerdir={},upperdir={1}/upper,workdir={1}/work,redirect_dir=on",
+        layered.lower.target,
+        disk.display()
+    );
+    steps.mount("overlay", root, MountFlags::empty(), &options)?;
+    let base = root.join(BASE.trim_start_matches('/'));
+    for folder in [&root.join("run"), &base, &base.join("own")] {
+        steps.folder(folder, 0o755, None)?;
+    }
+    steps.bind(&disk.join("own"), &base.join("own"))?;
+    let inside = root.join(agent.trim_start_matches('/'));
+    steps.file(&inside)?;
+    steps.bind(Path::new(AGENT), &inside)?;
+    steps.change_root(root)?;
+    run(&steps)?;
+    mount_kernel_files()
+}
+
+fn run(steps: &Steps) -> io::Result<()> {
+    steps.run().map_err(|Failed { what, errno }| failed(&what.to_string_lossy(), errno))
 }
 
 fn load(module: &Path) -> io::Result<()> {

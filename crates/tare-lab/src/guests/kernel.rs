@@ -14,7 +14,7 @@ use crate::provider::NotReady;
 /// The package that depends on the newest kernel: Debian's name. Its cloud kernels have no 9P.
 const META_PACKAGE: &str = "linux-image-amd64";
 /// What a guest needs, where it is not built in: disks, streams, shares, and what ext4 asks for by name.
-const MODULES: [&str; 12] = [
+const MODULES: [&str; 13] = [
     "virtio_pci",
     "virtio_mmio",
     "virtio_console",
@@ -27,9 +27,10 @@ const MODULES: [&str; 12] = [
     "9pnet_fd",
     "virtiofs",
     "sch_netem",
+    "overlay",
 ];
-/// Those that a guest loads only where its options need them: shares and delays of other kinds than the usual.
-const ON_DEMAND: [&str; 4] = ["9pnet_fd", "fuse", "virtiofs", "sch_netem"];
+/// Those that a guest loads only where its options need them: shares and delays of other kinds than the usual, and layers.
+const ON_DEMAND: [&str; 5] = ["9pnet_fd", "fuse", "virtiofs", "sch_netem", "overlay"];
 /// Time that a download may take: 70 MB over a line of 2 Mbit/s.
 const DOWNLOAD_WAIT: Duration = Duration::from_secs(300);
 /// Time that unpacking may take: seconds, on any disk.

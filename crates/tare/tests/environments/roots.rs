@@ -151,6 +151,12 @@ fn uml_with_programs() {
     visit("uml_with_programs", "uml?root=host&own=hostfs");
 }
 
+#[test]
+fn qemu_with_programs() {
+    visit("qemu_with_programs", "qemu?acceleration=tcg&root=host");
+    visit("qemu_with_programs", "qemu?acceleration=tcg&root=host&machine=microvm");
+}
+
 /// A folder with a program in it: tare itself needs no library.
 #[test]
 fn a_folder_is_a_root() {
