@@ -89,6 +89,7 @@ impl Root {
             root.places.insert(name.clone(), inside.clone());
             root.shares.push((path.clone(), inside));
         }
+        root.facts.note("root", "empty");
         let filled = root.fill(workspace.agent(), lower.is_none());
         filled.map_err(LabError::storage("build a root folder in", workspace.folder()))?;
         if let Some(lower) = lower {

@@ -1,15 +1,14 @@
 //! A filter of system calls, as container engines install: an allow list that the kernel goes through at each call.
 
-#![allow(unsafe_code, reason = "prctl takes a pointer to the filter")]
-
 use std::io;
 
 use libc::{
     BPF_ABS, BPF_ALU, BPF_AND, BPF_JEQ, BPF_JGE, BPF_JMP, BPF_K, BPF_LD, BPF_RET, BPF_W, SECCOMP_RET_ALLOW,
-    SECCOMP_RET_ERRNO, SECCOMP_RET_KILL_PROCESS, sock_filter, sock_fprog,
+    SECCOMP_RET_ERRNO, SECCOMP_RET_KILL_PROCESS, sock_filter,
 };
 use serde::{Deserialize, Serialize};
 
+use crate::containers::call_filter;
 use crate::provider::prelude::*;
 
 choice! {
@@ -102,22 +101,14 @@ const X86_64: u32 = 0xC000_003E;
 impl Seccomp {
     /// Installs the filter for this process and all that it starts. Without privilege that takes giving up others.
     pub(crate) fn install(self) -> io::Result<()> {
-        let filter = match self {
+        let mut filter = match self {
             Seccomp::None => return Ok(()),
             Seccomp::Docker => docker(),
             Seccomp::Ten => rules(10),
             Seccomp::Hundred => rules(100),
             Seccomp::ThreeHundred => rules(300),
         };
-        let program = sock_fprog { len: filter.len() as u16, filter: filter.as_ptr().cast_mut() };
-        // SAFETY: prctl reads no memory for the first, and the filter, which lives through it, for the second.
-        let codes = unsafe {
-            [
-                libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0),
-                libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &program),
-            ]
-        };
-        if codes == [0, 0] { Ok(()) } else { Err(io::Error::last_os_error()) }
+        call_filter::install(&mut filter)
     }
 }
 
