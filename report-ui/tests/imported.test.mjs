@@ -2,7 +2,7 @@
 // wrote, TARE the program, which imports real outputs.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { statSync } from "node:fs";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { before } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -100,6 +100,27 @@ pageTest("figures of one name stand side by side, whichever file they come from"
     assert.match(text, /time|per second|bytes|count|MWIPS|percent/, await chart.getAttribute("id"));
     assert.ok(await chart.locator("svg .readable").count() > 0);
   }
+  await close();
+});
+
+pageTest("repeated runs are one plot, with a colour for each environment", async () => {
+  const netperf = (from) => Array.from({ length: 50 }, (_, i) => readFileSync(join(fixtures, "netperf-keys.txt"), "utf8").replace(/^MIN_LATENCY=.*$/m, `MIN_LATENCY=${from + i % 7}`)).join("");
+  const files = [["wsl1", 70], ["wsl2", 150]].map(([name, from]) => {
+    writeFileSync(join(folder, `${name}.txt`), netperf(from));
+    return join(folder, `${name}.txt`);
+  });
+  const record = join(folder, "runs.tare");
+  execFileSync(program, ["import", ...files, "--environment", "wsl1-like,wsl2-like", "--out", record], { stdio: "ignore" });
+  execFileSync(program, ["report", record, "--html", join(folder, "runs.html")], { stdio: "ignore" });
+  const { tab, wrongs, close } = await open("runs.html");
+  await drawAll(tab);
+  const chart = tab.locator("figure.chart", { hasText: "run by run" }).first();
+  await chart.locator("select").selectOption("min");
+  const marks = await chart.locator("svg .readable").evaluateAll((all) => all.map((mark) => mark.getAttribute("aria-label")));
+  assert.equal(marks.length, 100);
+  assert.ok(marks.includes("wsl1-like, run 1: min 70.0 µs (as written 70 us)"), marks[0]);
+  assert.ok(marks.includes("wsl2-like, run 50: min 150 µs (as written 150 us)"), marks.at(-1));
+  assert.deepEqual(wrongs, []);
   await close();
 });
 

@@ -126,11 +126,22 @@ const AXES = {
 function withPublished() {
   const claim = (of) => ({
     source: "https://example.org/article", title: "An article", environment: "gvisor", reference: "native",
-    value: 4.2, unit: "µs", ratio: 20, session_ratio_low: 23.9, session_ratio_high: 24.4, contained: false, ...of,
+    printed: [4.2, 4.4], reference_printed: [0.21], unit: "µs", factor: null, ratio: 20, session_environment: "gvisor", session_baseline: "native",
+    session_value: { median: 2960, low: 2950, high: 2970, rounds: 18 }, session_baseline_value: { median: 123, low: 122, high: 124, rounds: 18 },
+    session_ratio_low: 23.9, session_ratio_high: 24.4, contained: false, ...of,
   });
   return altered("rich.html", "published.html", (packed) => packedAnew(packed, ({ report }) => {
     report.rows[0].published = [claim({}), claim({ environment: "container", ratio: 1, session_ratio_low: 0.99, session_ratio_high: 1.01, contained: true })];
-    report.rows[1].published = [claim({ environment: null, reference: null, value: null, unit: null, ratio: null, session_ratio_low: null, session_ratio_high: null, contained: null })];
+    report.rows[1].published = [claim({ environment: null, reference: null, printed: [], reference_printed: [], unit: null, ratio: null, session_environment: null, session_baseline: null, session_value: null, session_baseline_value: null, session_ratio_low: null, session_ratio_high: null, contained: null })];
+    report.articles = [{
+      source: "an-article", title: "An article",
+      claims: [
+        { text: "A sandbox takes twice as long.", recommends: false, needs: null, checks: [{ states: "about 2", answer: "opposite", words: "the other way round here: 0.50x" }] },
+        { text: "Take the container.", recommends: true, needs: null, checks: [] },
+        { text: "Clouds differ.", recommends: false, needs: "a cloud", checks: [] },
+      ],
+      without_row: [{ name: "total time", printed: { gvisor: [60.1, 60.2] }, unit: "s", ratio: null, words: "it is chosen" }],
+    }];
   }));
 }
 
@@ -151,9 +162,12 @@ pageTest("every plot is there with the titles of its axes", async () => {
 pageTest("what was published stands beside the interval, also where it says little", async () => {
   const { tab, close } = await open(withPublished());
   const rows = await tab.locator("table.published tbody tr:not(.family)").allTextContents();
-  assert.match(rows[0], /20\.0x 4\.2 µs\[23\.9, 24\.4\]✗ outside the interval/);
+  assert.match(rows[0], /20\.0x 4\.2, 4\.4; 0\.21 µs\[23\.9, 24\.4\] gvisor 2\.96 µs ±0\.01; native 123 ns ±1✗ outside the interval/);
   assert.match(rows[1], /✓ inside the interval/);
   assert.match(rows[2], /fork \+ wait\?nothing to compare\? not comparable/);
+  const said = await tab.locator(".conclusions").textContent();
+  for (const words of ["A sandbox takes twice as long.about 2 the other way round here: 0.50x", "It recommends: Take the container.not judged: no row of this session shows it",
+    "Clouds differ.not judged: it would need a cloud", "1 published value that nothing here stands beside", "total time (gvisor 60.1, 60.2 s): it is chosen"]) assert.ok(said.includes(words), `${words} in ${said}`);
   await drawAll(tab);
   assert.equal(await tab.locator("#published svg .readable").count(), 2);
   await close();

@@ -15,6 +15,7 @@ pub mod facts;
 pub mod findings;
 pub mod forecast;
 pub mod gate;
+pub mod imported;
 mod planted;
 pub mod pooled;
 pub mod published;

@@ -6,6 +6,7 @@ import { counted, figure } from "../number";
 import { section } from "./all";
 import type { Chart } from "./frame";
 import { frame } from "./frame";
+import { runsFrame } from "./runs";
 import { base, figureAxis, fitted, labelRoom, placeColour, short, unitName, zeroTicks } from "./style";
 
 /** A page of more plots is not looked through; what has no plot stands in the tables. */
@@ -178,7 +179,9 @@ function bars(files: ImportedFile[], { unit, statistics, lines }: Group, width: 
 /** The plots, and what is not in them. */
 export function importedPlots({ imported: { files } }: ImportedPage): HTMLElement | null {
   const all = groups(files);
-  const drawn = all.slice(0, MOST_PLOTS).map((group, i) => frame(chart(files, group, i)).element);
+  const colourOf = colours(files);
+  const drawn = all.slice(0, MOST_PLOTS).map((group, i) =>
+    runsFrame(`imported-${i}`, group.name, group.lines, group.unit, group.statistics, colourOf) ?? frame(chart(files, group, i)).element);
   const part = section("imported-title", "Side by side", drawn, drawn.length > 1 ? "twos" : "stacked");
   const undrawn = files.flatMap((file) => file.figures.flatMap(({ values }) => values)).filter((stated) => !isDrawable(stated)).length;
   const notes = [

@@ -10,6 +10,8 @@ use tare_data::unit::Direction;
 
 /// What "hardly differs" allows, as a ratio: articles print two digits of it at most.
 const ALIKE: f64 = 1.1;
+/// Rounds from which a median has an interval at 95 %.
+const ROUNDS_OF_AN_INTERVAL: u32 = 6;
 
 /// Every conclusion, judged in each row that it speaks of.
 pub(super) fn judged(article: &Published, rows: &[Row], measured: &mut Measured<'_>) -> Vec<ClaimBeside> {
@@ -54,7 +56,9 @@ fn check_in(
         Quantity::Value | Quantity::Range => {
             let level = level?;
             found.value = Some(level.median);
-            (found.low, found.high) = (Some(level.low), Some(level.high));
+            if level.rounds >= ROUNDS_OF_AN_INTERVAL {
+                (found.low, found.high) = (Some(level.low), Some(level.high));
+            }
             return Some(found);
         }
         Quantity::BetweenRuns => {

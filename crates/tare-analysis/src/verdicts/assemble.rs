@@ -1,9 +1,9 @@
 //! From a session to its findings, and from a session under way to the environments that may leave.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tare_data::encoding::clipped;
-use tare_data::failure::BROKE_OFF;
+use tare_data::failure::{BROKE_OFF, FailureKind};
 use tare_data::session::{Ending, Plan, PlannedCase, Role, Session};
 use tare_data::warning::Warning;
 
@@ -158,7 +158,9 @@ fn of_rows(
     let planted = planted(&judged, plan, options);
     confirm(&mut judged, plan, options);
     let smallest = smallest_ratio(&judged);
-    let rows: Vec<Row> = judged.into_iter().map(|row| into_row(row, plan)).collect();
+    let kept = judge.rounds_kept();
+    let mut rows: Vec<Row> = judged.into_iter().map(|row| into_row(row, plan)).collect();
+    leave_out_absent(&mut rows);
     let certificate = Certificate { planted, ..certify(&rows, smallest, session.repeated.len() as u32) };
     let mut warnings = session_warnings(session, &certificate, kept);
     warnings.extend(
@@ -181,6 +183,18 @@ fn of_rows(
         ending: session.ending,
         articles: Vec::new(),
     }
+}
+
+/// Leaves out further metrics of which no trial of a case that was measured has a sample, in any environment: a read has
+/// no time of syncing, and nothing is wrong with it.
+fn leave_out_absent(rows: &mut Vec<Row>) {
+    let measured = |row: &&Row| row.headline && row.baseline.is_some();
+    let measured: BTreeSet<String> = rows.iter().filter(measured).map(|row| row.case.clone()).collect();
+    let gives_nothing = |cell: &Cell| matches!(cell, Cell::Missing(Missing::Failed(failure)) if failure.kind == FailureKind::WrongWork);
+    rows.retain(|row| {
+        let is_absent = row.baseline.is_none() && row.cells.iter().all(gives_nothing);
+        row.headline || !measured.contains(&row.case) || !is_absent
+    });
 }
 
 fn into_row(judged: JudgedRow, plan: &Plan) -> Row {

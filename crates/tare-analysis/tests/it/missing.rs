@@ -5,7 +5,7 @@ use tare_analysis::findings;
 use tare_analysis::findings::{Cell, Findings, Missing};
 use tare_data::batch::{Batch, Phase, Sample};
 use tare_data::failure::{Failure, FailureKind};
-use tare_data::metric::Reading;
+use tare_data::metric::{Metric, Reading};
 use tare_data::session::{PlannedCase, Session};
 use tare_data::warning::Warning;
 
@@ -38,6 +38,24 @@ fn steady(case: PlannedCase) -> Session {
     let mut session = session(&["environment"], vec![case], 12);
     run(&mut session, 12, |_, target, round| Outcome::Time(100.0 * jitter(target, round)));
     session
+}
+
+#[test]
+fn a_metric_that_a_case_cannot_have_has_no_row() {
+    let time = metric("time", Reading::TimePerOperation);
+    let sync = Metric { series: "sync".into(), ..metric("sync", Reading::TimePerOperation) };
+    for subjects in [&["environment"][..], &[]] {
+        let read = case("file.seq", &[("op", "read")], None, vec![time.clone(), sync.clone()]);
+        let mut session = session(subjects, vec![read], 12);
+        run(&mut session, 12, |_, target, round| Outcome::Time(100.0 * jitter(target, round)));
+        let findings = found(&session);
+        let rows: Vec<&str> = findings.rows.iter().map(|row| row.metric.name.as_str()).collect();
+        assert_eq!(rows, ["time"]);
+        // Where the whole case failed, every metric says so.
+        let mut failed = session.clone();
+        failed.trials.iter_mut().for_each(|trial| trial.batches = Default::default());
+        assert_eq!(found(&failed).rows.len(), 2);
+    }
 }
 
 #[test]

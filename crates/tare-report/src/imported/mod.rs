@@ -1,10 +1,11 @@
 //! Figures of other tools: what they stated, and which of tare's probes measures the same.
 //!
-//! Nothing is computed from them: a tool that ran alone, once, has no pairs and no interval.
+//! A tool that ran alone has no pairs and no interval: of several runs of one figure the middle and the ends are shown.
 
 mod beside;
 
 use serde::Serialize;
+use tare_analysis::imported::{Series, Spread, series};
 use tare_data::imported::{Imported, ImportedFigure, Stated};
 
 use crate::exports::csv;
@@ -49,6 +50,30 @@ fn value(stated: &Stated) -> String {
     }
 }
 
+/// Every value of a figure, or of several runs of it: the middle one, and the ends.
+fn texts(series: &Series) -> Vec<String> {
+    let stated = series.first().values.iter();
+    if series.spreads.is_empty() {
+        return stated.map(value).collect();
+    }
+    let spread = |(stated, spread): (&Stated, &Spread)| match stated.unit {
+        Some(unit) => {
+            let text = |value: f64| Figure::plain(value, unit).text();
+            format!("{} ({} to {})", text(spread.median), text(spread.least), text(spread.greatest))
+        }
+        None => format!("{} ({} to {})", spread.median, spread.least, spread.greatest),
+    };
+    stated.zip(&series.spreads).map(spread).collect()
+}
+
+/// How many runs it has, where it has several, and its parameters.
+fn about(series: &Series) -> String {
+    let runs = series.runs.len();
+    let runs = (runs > 1).then(|| format!("{runs} runs: median (least to greatest)"));
+    let parameters = Some(parameters(&series.first().parameters)).filter(|text| !text.is_empty());
+    runs.into_iter().chain(parameters).collect::<Vec<_>>().join("; ")
+}
+
 /// The probe that measures the same, as cases are named.
 fn probe(figure: &ImportedFigure) -> String {
     figure.counterpart.as_ref().map(|counterpart| clean(&counterpart.to_string())).unwrap_or_default()
@@ -79,7 +104,7 @@ pub fn terminal(imported: &[Imported], width: usize, coloured: bool) -> String {
         );
         let mut rows =
             vec![["figure", "statistic", "value", "metric", "tare's probe"].map(text_cell).to_vec()];
-        rows.extend(file.figures.iter().map(row));
+        rows.extend(series(&file.figures).iter().map(row));
         let mut widths: Vec<usize> =
             (0..5).map(|at| rows.iter().map(|row| natural_width(&row[at])).max().unwrap_or(0)).collect();
         widths[0] = widths[0].min(WIDEST_NAME);
@@ -103,9 +128,10 @@ fn one_a_line<'a>(texts: impl Iterator<Item = String> + 'a) -> GridCell {
     texts.map(|text| Part::Spans(vec![span(text, anstyle::Style::new())])).collect()
 }
 
-fn row(figure: &ImportedFigure) -> Vec<GridCell> {
+fn row(series: &Series) -> Vec<GridCell> {
+    let figure = series.first();
     let mut name = text_cell(&clean(&figure.name));
-    let listed = parameters(&figure.parameters);
+    let listed = about(series);
     if !listed.is_empty() {
         name.push(Part::Words(span(listed, anstyle::Style::new().dimmed())));
     }
@@ -113,7 +139,7 @@ fn row(figure: &ImportedFigure) -> Vec<GridCell> {
     vec![
         name,
         one_a_line(values.clone().map(|value| value.statistic.to_string())),
-        one_a_line(values.clone().map(value)),
+        one_a_line(texts(series).into_iter()),
         one_a_line(values.map(|value| clean(value.metric.as_deref().unwrap_or("")))),
         text_cell(&corresponding(figure)),
     ]
@@ -130,11 +156,12 @@ pub fn markdown(imported: &[Imported]) -> String {
         }
         out.push_str("\n| figure | statistic | value | as written | metric | tare's probe |\n");
         out.push_str("| --- | --- | ---: | ---: | --- | --- |\n");
-        for figure in &file.figures {
-            let listed = parameters(&figure.parameters);
+        for series in series(&file.figures) {
+            let figure = series.first();
+            let listed = about(&series);
             let listed =
                 if listed.is_empty() { listed } else { format!("<br><sub>{}</sub>", literal(&listed)) };
-            for (at, stated) in figure.values.iter().enumerate() {
+            for (at, (stated, value)) in figure.values.iter().zip(texts(&series)).enumerate() {
                 let name = if at == 0 {
                     format!("{}{listed}", literal(&clean(&figure.name)))
                 } else {
@@ -143,8 +170,8 @@ pub fn markdown(imported: &[Imported]) -> String {
                 let metric = clean(stated.metric.as_deref().unwrap_or(""));
                 let cells = [
                     stated.statistic.to_string(),
-                    value(stated),
-                    clean(&stated.written),
+                    value,
+                    if series.runs.len() == 1 { clean(&stated.written) } else { String::new() },
                     metric,
                     if at == 0 { probe(figure) } else { String::new() },
                 ];
@@ -214,6 +241,30 @@ mod tests {
     use tare_data::unit::Unit;
 
     use super::*;
+
+    #[test]
+    fn repeated_runs_are_one_line_a_statistic() {
+        let run = |value: f64| {
+            let stated = Stated {
+                statistic: Statistic::Minimum,
+                value: value * 1e3,
+                unit: Some(Unit::Nanoseconds),
+                written: format!("{value} us"),
+                metric: Some("min".into()),
+            };
+            let (name, parameters) = ("TCP REQUEST/RESPONSE".into(), Default::default());
+            ImportedFigure { name, parameters, counterpart: None, values: vec![stated] }
+        };
+        let figures = (70..120).map(|value| run(f64::from(value))).collect();
+        let file = Imported { figures, ..hostile() };
+        let text = terminal(std::slice::from_ref(&file), 120, false);
+        assert_eq!(text.matches("TCP REQUEST/RESPONSE").count(), 1, "{text}");
+        assert!(text.contains("50 runs") && text.contains("94.5 µs (70.0 µs to 119 µs)"), "{text}");
+        let text = markdown(std::slice::from_ref(&file));
+        assert!(text.contains("94.5 µs (70.0 µs to 119 µs)"), "{text}");
+        let csv = csv(&[file]);
+        assert_eq!(csv.lines().count(), 51, "programs have every run");
+    }
 
     fn hostile() -> Imported {
         let text = "<b>|a\u{1b}[31m\n=1+1 @all";

@@ -66,6 +66,22 @@ fn documents_keep_to_the_published_schema() {
 }
 
 #[test]
+fn articles_beside_a_session_keep_to_the_schema() {
+    let (session, mut findings) = (specimen::session(2), specimen::findings(2));
+    let text = include_str!("../../../../published/qiita-wsl-guest-native.toml");
+    let text = text.replace("proc.fork_hold", "proc.spawn").replace("{ ballast = \"none\" }", "{}");
+    tare_analysis::published::place_beside(&mut findings, &session, &[toml::from_str(&text).unwrap()]);
+    let mut read: Value = serde_json::from_str(&render(&session, &findings)).unwrap();
+    assert_eq!(complaint(&read), None);
+    let article = &read["articles"][0];
+    assert_eq!(article["claims"].as_array().unwrap().len(), 7);
+    assert_eq!(article["without_row"][0]["words"], "no row of this session; proc.spawn measures it");
+    assert!(read["rows"].as_array().unwrap().iter().any(|row| row["published"][0]["printed"][0] == 4.53));
+    read["articles"][0]["claims"][0].as_object_mut().unwrap().remove("text");
+    assert!(complaint(&read).is_some());
+}
+
+#[test]
 fn results_of_other_tools_keep_to_the_schema_too() {
     let (session, findings) = (specimen::session(2), specimen::findings(2));
     let row = &findings.rows[0];

@@ -12,6 +12,9 @@ use crate::number::{Figure, decimals, fixed, ratio, ratio_interval};
 use crate::text::{clean, columns, listed};
 use crate::words;
 
+/// Blank columns before what belongs to the line above.
+const INDENT: &str = "\u{a0}\u{a0}";
+
 /// A row of a session beside what an article says of it, as texts.
 pub(crate) struct BesideRow {
     /// What the session's row is headed with.
@@ -138,21 +141,27 @@ pub(crate) fn beside_lines(findings: &Findings, width: usize) -> Vec<String> {
         out.pair(&row.label, &format!("{}; here {}{holds}", parts.join(": "), row.session));
     }
     for article in &beyond {
-        out.label = WIDEST_LABEL;
+        let stated = article
+            .claims
+            .iter()
+            .flat_map(|(_, checks)| checks)
+            .map(|(states, _)| columns(states) + columns(INDENT));
+        out.label = stated.max().unwrap_or(0).min(WIDEST_LABEL);
         out.blank();
         out.paragraph(&article.heading());
         for (claim, checks) in &article.claims {
             out.paragraph(claim);
             for (states, answer) in checks {
-                out.pair(&format!("  {states}"), answer);
+                out.pair(&format!("{INDENT}{states}"), answer);
             }
         }
         if !article.without_row.is_empty() {
             out.blank();
             out.paragraph(&article.without_heading());
         }
+        out.label = WIDEST_LABEL;
         for [name, printed, reason] in &article.without_row {
-            out.pair(&format!("  {name}"), &format!("{printed}: {reason}"));
+            out.pair(&format!("{INDENT}{name}"), &format!("{printed}: {reason}"));
         }
     }
     out.text.lines().map(str::to_owned).collect()
@@ -216,9 +225,10 @@ pub(crate) fn answer(check: &CheckBeside) -> String {
         Answer::Opposite => "the other way round here",
         Answer::Undecided if check.value.is_none() => "not compared here",
         Answer::Undecided => "not decided here",
-        Answer::NotJudged => "here, not judged: the machine is another",
+        Answer::NotJudged => "not judged, since the machine is another; here",
     };
-    let value = check.value.map_or(String::new(), |value| format!(": {}", checked_value(check, value)));
+    let value = check.value.map_or(String::new(), |value| format!(" {}", checked_value(check, value)));
+    let value = if check.answer == Answer::NotJudged { value } else { value.replacen(' ', ": ", 1) };
     let against =
         check.against_target.as_ref().map_or(String::new(), |name| format!(" over {}", clean(name)));
     let against = if check.over.is_some() { String::new() } else { against };

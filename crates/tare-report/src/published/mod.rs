@@ -5,7 +5,9 @@ mod beside;
 use std::fmt::Write;
 
 use serde_json::{Value, json};
-use tare_analysis::published::{Checked, Conclusion, Figure, PairRatio, Published, Quantity, recompute};
+use tare_analysis::published::{
+    Checked, Conclusion, Environment, Figure, PairRatio, Published, Quantity, recompute,
+};
 use tare_data::unit::Direction;
 
 use crate::number::ratio;
@@ -75,6 +77,10 @@ pub fn recomputed_markdown(article: &Published) -> String {
     let mut out = format!("**{}** · {}\n\n", literal(&article.id), literal(&article.title));
     let note = article.note.as_deref().unwrap_or_default().trim().replace('\n', " ");
     let _ = writeln!(out, "Measured by {}. {}\n", literal(&article.tool), literal(&note));
+    for environment in &article.environments {
+        let _ = writeln!(out, "- {}", literal(&measured_in(environment)));
+    }
+    out.push('\n');
     if recomputed.ratios.len() + article.ratios.len() > 0 {
         out.push_str("| figure | printed | ratios |\n| --- | --- | --- |\n");
     }
@@ -133,10 +139,24 @@ pub fn recomputed_json(article: &Published) -> String {
         json!({ "name": stated.name, "probe": stated.probe, "better": stated.better,
             "environment": stated.environment, "against": stated.against, "ratio": stated.value })
     });
-    let document = json!({ "id": article.id, "title": article.title, "kind": article.kind.name(),
+    let environments = article.environments.iter().map(|environment| {
+        json!({ "id": environment.id, "kind": environment.kind.name(), "machine": environment.machine,
+            "system": environment.system, "filesystem": environment.filesystem,
+            "network": environment.network, "note": environment.note })
+    });
+    let document = json!({ "environments": environments.collect::<Vec<Value>>(), "id": article.id, "title": article.title, "kind": article.kind.name(),
         "url": article.url, "tool": article.tool, "note": article.note, "figures": ratios,
         "stated_ratios": stated.collect::<Vec<Value>>(), "claims": claims });
     format!("{document:#}\n")
+}
+
+/// `wsl: WSL1 (notebook; Windows 10)`: an environment with what is known of it.
+fn measured_in(environment: &Environment) -> String {
+    let Environment { id, kind, machine, system, filesystem, network, note } = environment;
+    let more = [machine, system, filesystem, network, note];
+    let more: Vec<&str> = more.into_iter().flatten().map(String::as_str).collect();
+    let more = if more.is_empty() { String::new() } else { format!(" ({})", more.join("; ")) };
+    format!("{id}: {}{more}", kind.name())
 }
 
 /// Which way a ratio of values is to be read.
@@ -231,11 +251,7 @@ impl Pairs {
             self.pair("here", &format!("tare run --like {}", article.id));
         }
         for (at, environment) in article.environments.iter().enumerate() {
-            let more = [&environment.filesystem, &environment.network, &environment.note];
-            let more: Vec<String> = more.into_iter().flatten().cloned().collect();
-            let more = if more.is_empty() { String::new() } else { format!(" ({})", more.join("; ")) };
-            let text = format!("{}: {}{more}", environment.id, environment.kind.name());
-            self.pair(if at == 0 { "in" } else { "" }, &text);
+            self.pair(if at == 0 { "in" } else { "" }, &measured_in(environment));
         }
         self.blank();
     }

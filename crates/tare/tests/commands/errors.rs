@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::Write;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use crate::program::{Program, Said};
 
@@ -187,4 +187,41 @@ fn habits_from_other_tools_lead_somewhere() {
     }
     let said = program.run(&["run", "--nonsense"]);
     assert!(!said.err.contains("as a value"), "{}", said.err);
+}
+
+#[test]
+fn what_was_meant_is_named() {
+    let program = Program::new();
+    let record = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/sessions/container-gvisor.tare");
+    for (arguments, hint) in [
+        (&["rnu"][..], "'run'"),
+        (&["run", "--in", "native", "--only", "files.*"], "did you mean 'file.*'?"),
+        (&["run", "--in", "native", "--only", "file.seq?bs=4k"], "'file.seq?*bs=4k*'"),
+        (&["run", "--in", "native", "--only", "file.seq", "--place", "zfs"], "there are own, share, ext4"),
+        (&["report", "--serve", "8080", record], "--serve=8080"),
+        (&["import", record], "tare report "),
+    ] {
+        let said = program.run(arguments);
+        assert_eq!(said.code, Some(2), "{said:?}");
+        assert!(said.err.contains(hint), "{arguments:?}: {}", said.err);
+    }
+    let said = program.run(&["list", "published"]);
+    assert!(said.out.contains("tare run --like NAME"), "{}", said.out);
+}
+
+#[test]
+fn no_terminal_is_sent_bytes() {
+    let program = Program::new();
+    let record = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/sessions/container-gvisor.tare");
+    let line = format!("'{}' report --export parquet '{record}'", env!("CARGO_BIN_EXE_tare"));
+    let mut terminal = Command::new("script");
+    terminal.args(["--quiet", "--return", "--command", &line, "/dev/null"]).current_dir(program.path("."));
+    let Ok(output) = terminal.stdin(Stdio::null()).output() else {
+        return println!("SKIPPED no_terminal_is_sent_bytes: script is not installed");
+    };
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(2), "{text}");
+    assert!(text.contains("parquet is binary") && text.contains("--export parquet=FILE"), "{text}");
+    let piped = program.command(&["report", "--export", "parquet", record]).output().unwrap();
+    assert!(piped.status.success() && piped.stdout.starts_with(b"PAR1"), "a pipe takes it");
 }

@@ -1,5 +1,6 @@
 //! The program as a person or a script meets it: what it prints, how it ends, what it leaves.
 
+mod articles;
 mod dry_run;
 mod environments;
 mod errors;

@@ -39,6 +39,16 @@ fn bash_completes_commands_and_options() {
     };
     assert_eq!(complete("tare rep", 1), "report\n");
     assert_eq!(complete("tare report --exp", 2), "--export\n");
+    // Names of everything that is shipped, also after the comma of a list.
+    assert_eq!(complete("tare run --in gvi", 3), "gvisor\n");
+    assert_eq!(complete("tare run --in native,wsl1", 3), "native,wsl1-like\n");
+    assert_eq!(complete("tare run --only sys.getp", 3), "sys.getppid\n");
+    assert_eq!(complete("tare run --place bt", 3), "btrfs\n");
+    assert_eq!(complete("tare run --like tuni", 3), "tuni-wsl2-linux\n");
+    assert_eq!(complete("tare report --export parq", 3), "parquet\n");
+    assert_eq!(complete("tare run rt", 2), "rtt\n");
+    assert_eq!(complete("tare show mynavi", 2), "mynavi-wsl-filesystems\n");
+    assert_eq!(complete("tare environment prepare qe", 3), "qemu\n");
 }
 
 #[test]

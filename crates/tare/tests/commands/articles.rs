@@ -1,0 +1,103 @@
+//! Articles measured again by their one command: every figure is in the report, beside one's own or with the reason why not.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use tare_analysis::published::{Figure, Published};
+use tare_lab::study::published::{SHIPPED, named};
+
+use crate::program::Program;
+
+/// The report of a short session like an article, natively and where one is ready in what stands for WSL1.
+fn report(program: &Program, article: &Published) -> Value {
+    let checked = program.run(&["check", "--json"]).json();
+    let is_wsl1 = |e: &Value| e["environment"] == "wsl1-like" && e["ready"] == true;
+    let is_ready = list(&checked["environments"]).iter().any(is_wsl1);
+    let targets = if is_ready { "native,wsl1-like?net=host" } else { "native" };
+    if !is_ready {
+        println!("SKIPPED what stands for WSL1: it is not ready");
+    }
+    let record = format!("{}.tare", article.id);
+    let arguments = ["run", "--like", &article.id, "--in", targets, "--rounds", "1", "--record", &record];
+    let said = program.run(&[&arguments[..], &["--json"]].concat());
+    assert_eq!(said.code, Some(0), "{said:?}");
+    serde_json::from_str(&said.out).unwrap()
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map(Vec::as_slice).unwrap_or_default()
+}
+
+fn numbers(value: &Value) -> Vec<f64> {
+    list(value).iter().filter_map(Value::as_f64).collect()
+}
+
+/// Whether what was printed stands beside a row, with one's own value or the reason why there is none.
+fn is_beside_a_row(report: &Value, figure: &Figure, environment: &str, printed: &[f64]) -> bool {
+    let rows = list(&report["rows"]).iter().filter(|row| {
+        row["probe"] == figure.probe.as_str() && row["metric"]["name"].as_str() == figure.metric.as_deref()
+    });
+    rows.flat_map(|row| list(&row["published"]).iter().map(move |beside| (row, beside))).any(
+        |(row, beside)| {
+            let found = [("environment", "printed"), ("reference", "reference_printed")]
+                .into_iter()
+                .any(|(name, runs)| beside[name] == environment && numbers(&beside[runs]) == printed);
+            let target = &beside["session_environment"];
+            let is_missing = |cell: &Value| cell["environment"] == *target && cell["missing"].is_object();
+            found
+                && (target.is_null()
+                    || beside["session_value"].is_object()
+                    || list(&row["cells"]).iter().any(is_missing)
+                    || row["baseline_missing"].is_object())
+        },
+    )
+}
+
+fn holds_all(report: &Value, article: &Published) {
+    let beyond = list(&report["articles"]).iter().find(|of| of["source"] == article.id.as_str()).unwrap();
+    let without: BTreeMap<&str, &Value> = list(&beyond["without_row"])
+        .iter()
+        .map(|figure| (figure["name"].as_str().unwrap(), &figure["words"]))
+        .collect();
+    for figure in &article.figures {
+        for (environment, printed) in &figure.values {
+            let beside = is_beside_a_row(report, figure, environment, printed);
+            let reason = without.get(figure.name.as_str());
+            assert!(beside || reason.is_some(), "{}: {} in {environment}", article.id, figure.name);
+        }
+    }
+    for ratio in &article.ratios {
+        let rows = list(&report["rows"]).iter().flat_map(|row| list(&row["published"]));
+        let is_it = |beside: &Value| {
+            beside["source"] == article.id.as_str() && beside["environment"] == ratio.environment.as_str()
+        };
+        let is_there = rows.clone().any(is_it) || without.contains_key(ratio.name.as_str());
+        assert!(is_there, "{}: {}", article.id, ratio.name);
+    }
+    let claims = list(&beyond["claims"]);
+    assert_eq!(claims.len(), article.claims.len(), "{}", article.id);
+    let words = |check: &Value| check["words"].as_str().is_some_and(|words| !words.is_empty());
+    assert!(claims.iter().flat_map(|claim| list(&claim["checks"])).all(words));
+}
+
+#[test]
+fn every_article_is_one_command() {
+    let program = Program::new();
+    for (name, _) in SHIPPED {
+        let article = named(name).unwrap();
+        let report = report(&program, &article);
+        holds_all(&report, &article);
+        // The same in words: a conclusion is never left out.
+        let said = program.run(&["report", &format!("{name}.tare"), "--published", name]);
+        assert_eq!(said.code, Some(0), "{said:?}");
+        let text = said.out.split_whitespace().collect::<Vec<_>>().join(" ");
+        for claim in &article.claims {
+            assert!(text.contains(&claim.text), "{name}: {}", claim.text);
+        }
+        for figure in &article.figures {
+            for value in figure.values.values().flatten() {
+                assert!(text.contains(&value.to_string()), "{name}: {} {value}", figure.name);
+            }
+        }
+    }
+}
