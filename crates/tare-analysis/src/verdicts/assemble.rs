@@ -158,7 +158,6 @@ fn of_rows(
     let planted = planted(&judged, plan, options);
     confirm(&mut judged, plan, options);
     let smallest = smallest_ratio(&judged);
-    let kept = judge.rounds_kept();
     let mut rows: Vec<Row> = judged.into_iter().map(|row| into_row(row, plan)).collect();
     leave_out_absent(&mut rows);
     let certificate = Certificate { planted, ..certify(&rows, smallest, session.repeated.len() as u32) };
