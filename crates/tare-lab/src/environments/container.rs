@@ -34,9 +34,9 @@ const NOT_MADE: i32 = 126;
 pub static PROVIDER: Provider = Provider {
     name: "container",
     summary: "namespaces made by tare itself: mounts, processes, network, host name, IPC",
-    stands_for: "what the kernel itself charges for a container. Engines add a system call filter, an overlay of \
-                 image layers, control groups and a bridge; none of these is here, so what they cost is the \
-                 difference to oci and podman.",
+    stands_for: "what the kernel itself charges for a container's namespaces. Engines add a system call filter, \
+                 control groups and a bridge, which are options here and together the preset docker-like, and an overlay \
+                 of image layers, which is here with root=host.",
     instance: None,
     options: &[Net::OPTION, Namespaces::OPTION, User::OPTION, Limits::OPTION, Seccomp::OPTION],
     roots: Roots::Any,

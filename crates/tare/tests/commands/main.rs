@@ -10,6 +10,7 @@ mod honesty;
 mod hostile;
 mod importing;
 mod memory;
+mod own_commands;
 mod peers;
 mod places;
 mod program;

@@ -21,11 +21,13 @@ impl Program {
 
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tare"));
-        command.args(arguments).current_dir(self.folder.path());
+        command.args(arguments.first()).current_dir(self.folder.path());
         command.env("XDG_STATE_HOME", self.path("state")).env("NO_COLOR", "1").stdin(Stdio::null());
-        if arguments.first() == Some(&"run") {
+        // Before what follows --, which is a command of its own.
+        if matches!(arguments, ["run", ..] | ["ladder", ..]) {
             command.arg("--scratch").arg(self.folder.path());
         }
+        command.args(arguments.iter().skip(1));
         command
     }
 
