@@ -15,6 +15,8 @@ use crate::paths;
 const BETWEEN: &str = "---";
 /// Most commands that parameters may make: each is a case of its own.
 const MOST: usize = 200;
+/// Most commands that a heading names one by one.
+const MOST_NAMED: usize = 3;
 /// Longest name of a case, without the number in front.
 const LONGEST_NAME: usize = 18;
 /// Characters that mean something to a shell outside of quotes.
@@ -67,7 +69,12 @@ pub fn study(given: &Commands) -> Result<Option<Study>, LabError> {
             commands.insert(case_name(&title, commands.len(), count), command);
         }
     }
-    let titles = commands.values().map(|command| command.title.as_str()).collect::<Vec<_>>().join(", ");
+    let titles = match commands.len() {
+        few if few <= MOST_NAMED => {
+            commands.values().map(|command| command.title.as_str()).collect::<Vec<_>>().join(", ")
+        }
+        many => format!("{many} commands"),
+    };
     Ok(Some(Study::of_commands(&titles, commands)))
 }
 
