@@ -9,4 +9,5 @@ pub mod private_mounts;
 pub mod root;
 pub mod seccomp;
 pub mod steps;
+pub mod user_namespaces;
 pub mod view;

@@ -19,6 +19,7 @@ use rustix::mount::{
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 
 use crate::containers::steps::{Failed, Steps};
+use crate::containers::user_namespaces::SameUser;
 use crate::host::mounts;
 
 /// Where the second hierarchy of control groups is mounted on hosts that have both versions.
@@ -59,11 +60,13 @@ pub fn apply_without_hybrid_groups(command: &mut Command) {
     });
 }
 
-/// The same, and makes these steps. The one that fails is named in the file `report`, since only a number gets out from
+/// Starts the command in a mount namespace of its own, and makes these steps there; for who is not root, in a user namespace
+/// as well. The one that fails is named in the file `report`, since only a number gets out from
 /// between fork and exec.
 pub fn apply_steps(command: &mut Command, steps: Steps, report: &Path) -> io::Result<()> {
     let report = CString::new(report.as_os_str().as_bytes())?;
-    prepare(command, move || {
+    let user = if permitted() { None } else { Some(SameUser::new()?) };
+    prepare_as(command, user, move || {
         steps.run().map_err(|Failed { what, errno }| {
             let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::CLOEXEC;
             if let Ok(file) = rustix::fs::open(report.as_c_str(), flags, Mode::RUSR) {
@@ -78,9 +81,21 @@ pub fn apply_steps(command: &mut Command, steps: Steps, report: &Path) -> io::Re
 /// Lets the command, before it starts, leave the host's mounts and then run `change`. Like all
 /// that happens between fork and exec, that may make system calls and nothing else.
 fn prepare(command: &mut Command, change: impl Fn() -> io::Result<()> + Send + Sync + 'static) {
+    prepare_as(command, None, change);
+}
+
+/// The same in a user namespace, where there is a user to be in it.
+fn prepare_as(
+    command: &mut Command,
+    user: Option<SameUser>,
+    change: impl Fn() -> io::Result<()> + Send + Sync + 'static,
+) {
     let prepare = move || -> io::Result<()> {
-        // SAFETY: only the namespace of mounts is left, and no thread shares anything with this process.
-        unsafe { unshare_unsafe(UnshareFlags::NEWNS)? };
+        let mut kinds = UnshareFlags::NEWNS;
+        kinds.set(UnshareFlags::NEWUSER, user.is_some());
+        // SAFETY: only namespaces of mounts and of users are left, and no thread shares anything with this process.
+        unsafe { unshare_unsafe(kinds)? };
+        user.as_ref().map_or(Ok(()), SameUser::map)?;
         mount_change(c"/", MountPropagationFlags::REC | MountPropagationFlags::PRIVATE)?;
         change()
     };

@@ -7,7 +7,9 @@ use std::path::Path;
 
 use rustix::fs::{Gid, Mode, OFlags, Uid};
 use rustix::io::Errno;
-use rustix::mount::{MountFlags, mount, mount_bind, mount_bind_recursive, mount_remount};
+use rustix::mount::{
+    MountFlags, UnmountFlags, mount, mount_bind, mount_bind_recursive, mount_remount, unmount,
+};
 
 /// A list that was written beforehand: running it makes system calls and allocates nothing.
 #[derive(Clone, Debug, Default)]
@@ -78,7 +80,7 @@ impl Steps {
         self.add(Act::ReadOnly { at: c_path(at)? }, format!("making {} read-only", at.display()))
     }
 
-    /// Makes a folder the root, and the current folder.
+    /// Makes a mount the root, and the current folder; the old root can be reached no more.
     pub fn change_root(&mut self, to: &Path) -> io::Result<()> {
         self.add(Act::ChangeRoot { to: c_path(to)? }, "changing the root".to_owned())
     }
@@ -134,7 +136,10 @@ impl Act {
             Act::ReadOnly { at } => mount_remount(at.as_c_str(), MountFlags::BIND | MountFlags::RDONLY, c""),
             Act::ChangeRoot { to } => {
                 rustix::process::chdir(to.as_c_str())?;
-                rustix::process::chroot(c".")
+                // The old root comes to lie on the new one, from where it is unmounted.
+                rustix::process::pivot_root(c".", c".")?;
+                unmount(c".", UnmountFlags::DETACH)?;
+                rustix::process::chdir(c"/")
             }
         }
     }

@@ -12,6 +12,7 @@ use tare_data::facts::Facts;
 use crate::containers::devices::{self, Devices};
 use crate::containers::private_mounts;
 use crate::containers::steps::Steps;
+use crate::containers::user_namespaces;
 use crate::error::{ErrorKind, LabError};
 use crate::host::mounts::{self, Mount};
 use crate::provider::root::{RootFolder, Work};
@@ -57,12 +58,10 @@ pub fn ready(root: &RootFolder) -> Result<(), NotReady> {
     {
         return Err(NotReady::because(format!("there is no folder {}", folder.display())));
     }
-    if *root != RootFolder::Empty && !private_mounts::permitted() {
-        return Err(NotReady::because(
-            "another root than its own needs root here: only root may mount layers",
-        ));
+    match *root == RootFolder::Empty || private_mounts::permitted() {
+        true => Ok(()),
+        false => user_namespaces::allowed(),
     }
-    Ok(())
 }
 
 /// The steps that mount a view of `lower` at a path, with the start's `base` in it; and facts of it.
@@ -81,7 +80,7 @@ pub fn steps(
     facts.note("root", if lower == Path::new("/") { "host" } else { "folder" });
     facts.note("root.upper", if is_in_memory { "tmpfs" } else { &on });
     let mut view = View { steps: Steps::default(), at, layers, number: 0 };
-    let begun = view.begin(is_in_memory).and_then(|()| view.host(lower, workspace));
+    let begun = view.begin(is_in_memory).and_then(|()| view.whole(lower, workspace));
     begun.map_err(failed)?;
     if let Some(work) = &workspace.inside().work {
         view.work(work, lower).map_err(|e| LabError::usage(what).because(e))?;
@@ -107,8 +106,14 @@ pub fn read_only(workspace: &dyn Workspace, lower: &Path, at: &Path) -> io::Resu
 /// Adds what runtimes give a root: /proc, /sys, /dev and the shares; and makes it the root.
 pub fn furnish(steps: &mut Steps, at: &Path, shares: &[(PathBuf, String)]) -> io::Result<()> {
     let no_programs = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
-    steps.mount("proc", &at.join("proc"), no_programs, "")?;
-    steps.mount("sysfs", &at.join("sys"), no_programs | MountFlags::RDONLY, "")?;
+    if private_mounts::permitted() {
+        steps.mount("proc", &at.join("proc"), no_programs, "")?;
+        steps.mount("sysfs", &at.join("sys"), no_programs | MountFlags::RDONLY, "")?;
+    } else {
+        // Whoever is not root may mount neither for processes and a network that are the host's.
+        steps.bind_with_below(Path::new("/proc"), &at.join("proc"))?;
+        steps.bind_with_below(Path::new("/sys"), &at.join("sys"))?;
+    }
     steps.append(devices::steps(at, Devices::All)?);
     for (path, inside) in shares {
         steps.bind_with_below(path, &outside(at, Path::new(inside)))?;
@@ -133,22 +138,34 @@ impl View<'_> {
         }
     }
 
-    /// A layer over a folder, and over everything that is mounted below it.
-    fn host(&mut self, lower: &Path, workspace: &dyn Workspace) -> io::Result<()> {
+    /// A folder and all that is mounted below it, with layers over them.
+    fn whole(&mut self, lower: &Path, workspace: &dyn Workspace) -> io::Result<()> {
         let all = mounts::all()?;
-        let options = mounts::holding(lower).map(|mount| mount.options).unwrap_or_default();
-        self.layer(lower, Path::new("/"), &options)?;
+        let scratch = workspace.session_folder();
+        let below: Vec<&Mount> = on_top(&all)
+            .filter(|mount| mount.point != lower && mount.point.starts_with(lower))
+            .filter(|mount| !is_fresh(&mount.point, lower) && !mount.point.starts_with(scratch))
+            .collect();
+        match private_mounts::permitted() {
+            true => self.mounts(lower, &below)?,
+            false => self.pieces(lower, &below)?,
+        }
         for (name, mode) in FOLDERS {
             self.steps.folder(&self.at.join(name), mode, None)?;
         }
-        let scratch = workspace.session_folder();
-        for mount in on_top(&all).filter(|mount| !NO_FILES.contains(&mount.filesystem.as_str())) {
-            let Ok(inside) = mount.point.strip_prefix(lower) else { continue };
-            let inside = Path::new("/").join(inside);
-            let is_fresh = FRESH.iter().any(|fresh| inside.starts_with(fresh));
-            if mount.point == lower || is_fresh || mount.point.starts_with(scratch) {
-                continue;
-            }
+        // The session's own files are not shown.
+        if let Ok(inside) = scratch.strip_prefix(lower) {
+            self.steps.mount("tmpfs", &self.at.join(inside), MountFlags::empty(), SCRATCH)?;
+        }
+        Ok(())
+    }
+
+    /// A layer over a folder, and over everything that is mounted below it.
+    fn mounts(&mut self, lower: &Path, below: &[&Mount]) -> io::Result<()> {
+        let options = mounts::holding(lower).map(|mount| mount.options).unwrap_or_default();
+        self.layer(lower, Path::new("/"), &options)?;
+        for mount in below.iter().filter(|mount| has_files(mount)) {
+            let inside = within(&mount.point, lower);
             if mount.point.is_dir() {
                 self.layer(&mount.point, &inside, &mount.options)?;
                 self.steps.make_optional();
@@ -156,10 +173,42 @@ impl View<'_> {
                 self.copy(&mount.point, &inside)?;
             }
         }
-        // The session's own files are not shown.
-        if let Ok(inside) = scratch.strip_prefix(lower) {
-            let at = self.at.join(inside);
-            self.steps.mount("tmpfs", &at, MountFlags::empty(), SCRATCH)?;
+        Ok(())
+    }
+
+    /// The same for who is not root: the kernel then refuses a layer over a folder below which something is mounted. Such
+    /// folders are made afresh, and what is in them has layers of its own.
+    fn pieces(&mut self, lower: &Path, below: &[&Mount]) -> io::Result<()> {
+        self.steps.mount("tmpfs", self.at, MountFlags::empty(), "mode=755")?;
+        let mut folders = vec![lower.to_owned()];
+        while let Some(folder) = folders.pop() {
+            // Nothing of a folder that cannot be read can be used either.
+            for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+                let (path, kind) = (entry.path(), entry.file_type()?);
+                let inside = within(&path, lower);
+                let mount = below.iter().find(|mount| mount.point == path);
+                if is_fresh(&path, lower) || mount.is_some_and(|mount| !has_files(mount)) {
+                    continue;
+                } else if kind.is_symlink() {
+                    let to = fs::read_link(&path)?;
+                    self.steps.link(&to.to_string_lossy(), &self.outside(&inside))?;
+                } else if !kind.is_dir() {
+                    self.copy(&path, &inside)?;
+                } else {
+                    let Ok(about) = fs::metadata(&path) else { continue };
+                    self.steps.folder(&self.outside(&inside), about.mode() & 0o7777, None)?;
+                    if below.iter().any(|mount| mount.point != path && mount.point.starts_with(&path)) {
+                        folders.push(path);
+                        continue;
+                    }
+                    let options = mounts::holding(&path).map(|mount| mount.options).unwrap_or_default();
+                    let is_readable = fs::read_dir(&path).is_ok();
+                    self.layer(&path, &inside, &options)?;
+                    if mount.is_some() || !is_readable {
+                        self.steps.make_optional();
+                    }
+                }
+            }
         }
         Ok(())
     }
@@ -167,17 +216,19 @@ impl View<'_> {
     /// A layer over one file system's folder.
     fn layer(&mut self, lower: &Path, inside: &Path, options: &str) -> io::Result<()> {
         // The folder itself is the layer's.
-        let about = fs::metadata(lower)?;
-        let (folder, owner) = (self.layers.join(self.number.to_string()), (about.uid(), about.gid()));
+        let (about, is_root) = (fs::metadata(lower)?, private_mounts::permitted());
+        let folder = self.layers.join(self.number.to_string());
+        let owner = is_root.then(|| (about.uid(), about.gid()));
         self.number += 1;
         self.steps.folder(&folder, 0o700, None)?;
-        self.steps.folder(&folder.join("upper"), about.mode() & 0o7777, Some(owner))?;
+        self.steps.folder(&folder.join("upper"), about.mode() & 0o7777, owner)?;
         self.steps.folder(&folder.join("work"), 0o700, None)?;
         let flags = FLAGS.iter().filter(|(name, _)| options.split(',').any(|option| option == *name));
         let flags = flags.fold(MountFlags::empty(), |flags, (_, flag)| flags | *flag);
-        // With redirection a folder can be renamed, as it can without a layer.
+        // With redirection a folder can be renamed, as it can without a layer; the kernel trusts root alone with it.
+        let more = if is_root { "redirect_dir=on" } else { "userxattr" };
         let data = format!(
-            "lowerdir={},upperdir={},workdir={},redirect_dir=on",
+            "lowerdir={},upperdir={},workdir={},{more}",
             escaped(lower)?,
             escaped(&folder.join("upper"))?,
             escaped(&folder.join("work"))?
@@ -234,6 +285,19 @@ impl View<'_> {
 
 fn outside(at: &Path, inside: &Path) -> PathBuf {
     at.join(inside.strip_prefix("/").unwrap_or(inside))
+}
+
+/// The path inside of what lies in the folder of a view.
+fn within(path: &Path, lower: &Path) -> PathBuf {
+    Path::new("/").join(path.strip_prefix(lower).unwrap_or(path))
+}
+
+fn is_fresh(path: &Path, lower: &Path) -> bool {
+    FRESH.iter().any(|fresh| within(path, lower).starts_with(fresh))
+}
+
+fn has_files(mount: &Mount) -> bool {
+    !NO_FILES.contains(&mount.filesystem.as_str())
 }
 
 /// Mounts, of several at one point the one on top.

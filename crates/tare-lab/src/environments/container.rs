@@ -19,6 +19,7 @@ use crate::containers::devices::{self, Devices};
 use crate::containers::root::Root;
 use crate::containers::seccomp::Seccomp;
 use crate::containers::steps::Failed;
+use crate::containers::user_namespaces;
 use crate::error::failed;
 use crate::host::loopback;
 use crate::network::container::{Net, Way};
@@ -97,7 +98,7 @@ impl Environment for Container {
         let mut facts = Facts::default();
         let rootless = rootless();
         if rootless {
-            user_namespaces_allowed()?;
+            user_namespaces::allowed()?;
         }
         facts.note("container.rootless", if rootless { "yes" } else { "no" });
         if self.limits == Limits::Yes && rootless {
@@ -151,27 +152,6 @@ impl Namespaces {
 
 fn rootless() -> bool {
     !rustix::process::geteuid().is_root()
-}
-
-/// What forbids a user to make a user namespace, as far as it can be known without trying.
-fn user_namespaces_allowed() -> Result<(), NotReady> {
-    let value =
-        |name: &str| fs::read_to_string(format!("/proc/sys/{name}")).map(|text| text.trim().to_owned());
-    let forbidden = [
-        ("user/max_user_namespaces", "0", "10000"),
-        // Debian's and Ubuntu's switches.
-        ("kernel/unprivileged_userns_clone", "0", "1"),
-        ("kernel/apparmor_restrict_unprivileged_userns", "1", "0"),
-    ];
-    for (name, closed, open) in forbidden {
-        if value(name).is_ok_and(|value| value == closed) {
-            return Err(NotReady {
-                reason: format!("this kernel allows user namespaces to root only ({name} = {closed})"),
-                command: Some(format!("sysctl -w {}={open}", name.replace('/', "."))),
-            });
-        }
-    }
-    Ok(())
 }
 
 #[derive(Debug, Serialize, Deserialize)]

@@ -200,8 +200,10 @@ fn change_root(layered: &Layered, agent: &str) -> io::Result<()> {
     let inside = root.join(agent.trim_start_matches('/'));
     steps.file(&inside)?;
     steps.bind(Path::new(AGENT), &inside)?;
-    steps.change_root(root)?;
     run(&steps)?;
+    // The first root of a kernel cannot be left by pivot_root(2).
+    rustix::process::chdir(root)?;
+    rustix::process::chroot(".")?;
     mount_kernel_files()
 }
 

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use rustix::mount::{UnmountFlags, unmount};
@@ -208,8 +209,10 @@ fn remove_folder(path: &PathBuf, scratch: &Path) -> Option<Outcome> {
     }
     let mut removed = fs::remove_dir_all(path);
     for _ in 1..FOLDER_TRIES {
-        if removed.is_ok() {
-            break;
+        match &removed {
+            Ok(()) => break,
+            Err(e) if e.kind() == io::ErrorKind::PermissionDenied => open_folders(path),
+            Err(_) => {}
         }
         removed = fs::remove_dir_all(path);
     }
@@ -219,6 +222,17 @@ fn remove_folder(path: &PathBuf, scratch: &Path) -> Option<Outcome> {
         Err(e) => Outcome::left(what, e),
     })
 }
+
+/// Lets its owner into every folder of a tree again: programs close some, and the kernel one of each layer.
+fn open_folders(path: &Path) {
+    let mut folders = vec![path.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let _ = fs::set_permissions(&folder, fs::Permissions::from_mode(0o700));
+        let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
+        folders.extend(entries.filter(|e| e.file_type().is_ok_and(|kind| kind.is_dir())).map(|e| e.path()));
+    }
+}
+
 /// How many things the bytes of a journal name, and how many of its lines cannot be read. Nothing is undone.
 pub fn named_in(journal: &[u8]) -> (usize, usize) {
     let (_, things, unread) = journal::read(journal);

@@ -15,6 +15,10 @@ const ENTERS: &str = "TARE_TEST_ENTERS";
 /// What an actor prints when all that it was to enter has answered.
 const READY: &str = "the actor is ready";
 
+/// What an actor runs where there are programs; the folder that it closes must go nevertheless.
+const PROGRAMS: &str = "command = ['/bin/sh', '-c', 'touch /tmp/tare-trap && ls /usr/bin >/dev/null && mkdir -p \
+                        /tmp/closed/in && chmod 0 /tmp/closed; id -u']";
+
 /// Another process that enters environments and holds on to them until its standard input ends.
 pub struct Actor(Child);
 
@@ -85,6 +89,9 @@ fn act() {
     for mut spoken in entered {
         spoken.trial(1, Some("own"));
         spoken.trial(2, Some("share"));
+        if spoken.entered.outside.get("root") == Some("host") {
+            assert_eq!(spoken.command(3, PROGRAMS, &bench.folder.path().join("share")), None);
+        }
         assert!(spoken.leave().iter().all(|outcome| outcome.left_because.is_none()));
     }
     assert!(session.close().iter().all(|outcome| outcome.left_because.is_none()));

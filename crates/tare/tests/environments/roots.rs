@@ -194,11 +194,11 @@ fn the_root_of_a_request_is_every_environment_s_unless_its_specification_names_a
     let bench = Bench::new();
     let work = work_folder(&bench);
     let session = session(&bench, RootFolder::Host, &work, false);
-    for (text, root) in [("container", None), ("container?root=host", Some("host"))] {
+    for (text, root) in [("container", "empty"), ("container?root=host", "host")] {
         let named = environments::parse(text).unwrap();
         let name = named.specification.clone();
         let mut inside = Spoken::enter(&session, &name);
-        assert_eq!(inside.entered.outside.get("root"), root);
+        assert_eq!(inside.entered.outside.get("root"), Some(root));
         inside.trial(1, Some("own"));
         inside.leave();
     }
@@ -244,6 +244,34 @@ fn nothing_is_left_of_a_view_whenever_its_session_is_killed() {
         std::thread::sleep(std::time::Duration::from_millis(wait_ms));
         actor.kill();
         clean_all();
+    }
+    assert_eq!(Host::look(), before);
+}
+
+/// Debian's user for what belongs to nobody.
+const NOBODY: u32 = 65534;
+
+#[test]
+fn an_unprivileged_user_has_programs_inside_as_well() {
+    let test = "an_unprivileged_user_has_programs_inside_as_well";
+    if !rustix::process::geteuid().is_root() {
+        return println!("SKIPPED {test}: only root can become another user");
+    }
+    let (before, bench) = (Host::look(), Bench::below(Path::new("/var/tmp")));
+    let program = bench.folder.path().join("actor");
+    fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+    fs::copy(&bench.binary, bench.folder.path().join("tare")).unwrap();
+    for path in ["", "state", "scratch", "share"] {
+        std::os::unix::fs::chown(bench.folder.path().join(path), Some(NOBODY), Some(NOBODY)).unwrap();
+    }
+    let enters =
+        ["native", "container", "bwrap", "proot", "oci:runc"].map(|text| format!("{text}?root=host"));
+    for text in &enters {
+        println!("{text}");
+        let mut actor = Actor::start_as(NOBODY, &program, &bench, &[text]);
+        actor.wait_until_ready();
+        actor.dismiss();
+        assert_eq!(bench.remains(), [""; 0], "{text}");
     }
     assert_eq!(Host::look(), before);
 }
