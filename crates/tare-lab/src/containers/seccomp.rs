@@ -16,7 +16,7 @@ choice! {
     #[derive(Serialize, Deserialize)]
     pub enum Seccomp: "seccomp",
         "the filter of system calls. none; docker: an allow list with Docker's exceptions, the others fail with EPERM; \
-         10, 100, 300: so many rules that allow everything, to see what a rule costs"
+         10, 100, 300: that number of rules that allow everything, to see what a rule costs"
     {
         None = "none",
         Docker = "docker",
@@ -176,7 +176,7 @@ fn docker() -> Vec<sock_filter> {
     filter
 }
 
-/// So many comparisons with numbers that no call has, and then everything is allowed.
+/// Comparisons with numbers that no call has, and then everything is allowed.
 fn rules(count: u32) -> Vec<sock_filter> {
     let mut filter = prologue();
     filter.extend((0..count).flat_map(|i| [where_equal(X32 - 1 - i, 1), answer(fails_with(libc::EPERM))]));

@@ -2,7 +2,7 @@
 //!
 //! The C library makes the child by vfork(2), so that its start does not cost what the memory of this process would.
 
-#![allow(unsafe_code, reason = "posix_spawn takes lists of pointers")]
+#![allow(unsafe_code, reason = "posix_spawn takes lists of pointers, and wait4 fills a struct")]
 
 use std::collections::BTreeMap;
 use std::ffi::{CString, OsStr, OsString, c_char};
@@ -11,6 +11,10 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+
+use tare_data::failure::{Failure, FailureKind};
+
+use crate::harness::trial::broken;
 
 pub struct Program<'a> {
     pub path: &'a Path,
@@ -73,6 +77,39 @@ impl Prepared<'_> {
             )
         };
         done(code).map(|()| pid)
+    }
+}
+
+/// Why a program that is there did not start.
+pub fn not_started(word: &str, error: &io::Error) -> Failure {
+    match error.raw_os_error() {
+        Some(libc::ENOENT) => Failure::new(
+            FailureKind::NotSupported,
+            format!("ENOENT: {word} is there, but the interpreter or loader that it names is not"),
+        ),
+        Some(libc::ENOEXEC) => Failure::new(
+            FailureKind::NotSupported,
+            format!("ENOEXEC: {word} is not a program for this system; a script begins with #!"),
+        ),
+        Some(libc::EACCES) => Failure::new(FailureKind::NotPermitted, format!("EACCES: {word}")),
+        _ => broken(&format!("starting {word}"), error),
+    }
+}
+
+/// Waits for a process; its status and what it used.
+pub fn wait(pid: libc::pid_t) -> io::Result<(i32, libc::rusage)> {
+    let mut status = 0;
+    // SAFETY: an all-zero rusage is valid.
+    let mut used: libc::rusage = unsafe { std::mem::zeroed() };
+    loop {
+        // SAFETY: both live through the call; the child is ours and nobody else waits for it.
+        if unsafe { libc::wait4(pid, &mut status, 0, &mut used) } == pid {
+            return Ok((status, used));
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
     }
 }
 

@@ -96,7 +96,7 @@ impl<'a> Trial<'a> {
     }
 
     /// The same after `warmup` operations, of which the first is reported as the cold one.
-    pub fn repeat_after<F>(&mut self, warmup: u64, mut work: F) -> Result<(), Failure>
+    pub(crate) fn repeat_after<F>(&mut self, warmup: u64, mut work: F) -> Result<(), Failure>
     where
         F: FnMut(u64, &mut Report) -> Result<(), Failure>,
     {

@@ -5,8 +5,6 @@
 //! standard input, and its output in a pipe of which the end is kept. The exit code is the proof of the work. A case of
 //! a command is called `user.` and the command's name. posix_spawn(3), wait4(2), getrusage(2).
 
-#![allow(unsafe_code, reason = "wait4 fills a struct")]
-
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::File;
@@ -20,7 +18,7 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use serde::de::DeserializeOwned;
 use tare_data::frame::MARKER;
 
-use crate::carried::program::Program;
+use crate::carried::program::{Program, not_started, wait};
 use crate::carried::user_files;
 use crate::carried::variables::inherited_variables;
 use crate::harness::folder::Folder;
@@ -358,39 +356,6 @@ impl<'a> UserCommand<'a> {
             let reason = format!("ENOENT: no {word}{looked}; carry it along, or name another environment");
             Failure::new(FailureKind::NotSupported, reason)
         })
-    }
-}
-
-/// Why a program that is there did not start.
-fn not_started(word: &str, error: &std::io::Error) -> Failure {
-    match error.raw_os_error() {
-        Some(libc::ENOENT) => Failure::new(
-            FailureKind::NotSupported,
-            format!("ENOENT: {word} is there, but the interpreter or loader that it names is not"),
-        ),
-        Some(libc::ENOEXEC) => Failure::new(
-            FailureKind::NotSupported,
-            format!("ENOEXEC: {word} is not a program for this system; a script begins with #!"),
-        ),
-        Some(libc::EACCES) => Failure::new(FailureKind::NotPermitted, format!("EACCES: {word}")),
-        _ => broken(&format!("starting {word}"), error),
-    }
-}
-
-/// Waits for a process; its status and what it used.
-fn wait(pid: libc::pid_t) -> std::io::Result<(i32, libc::rusage)> {
-    let mut status = 0;
-    // SAFETY: an all-zero rusage is valid.
-    let mut used: libc::rusage = unsafe { std::mem::zeroed() };
-    loop {
-        // SAFETY: both live through the call; the child is ours and nobody else waits for it.
-        if unsafe { libc::wait4(pid, &mut status, 0, &mut used) } == pid {
-            return Ok((status, used));
-        }
-        let error = std::io::Error::last_os_error();
-        if error.kind() != std::io::ErrorKind::Interrupted {
-            return Err(error);
-        }
     }
 }
 

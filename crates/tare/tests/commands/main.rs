@@ -9,7 +9,6 @@ mod files;
 mod honesty;
 mod hostile;
 mod importing;
-mod memory;
 mod own_commands;
 mod peers;
 mod places;

@@ -32,6 +32,12 @@ pub(crate) const FOOTPRINTS: &[Footprint] = &[
         provider: "container",
         starts: "the agent, in namespaces that tare makes",
         mounts: OWN_MOUNTS,
+        writes: Some("with limits=yes, a control group"),
+        ..BARE
+    },
+    Footprint {
+        provider: "traced",
+        starts: "the agent, as a plain process that tare traces with all that it starts",
         ..BARE
     },
     Footprint {

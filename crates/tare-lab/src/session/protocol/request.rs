@@ -92,7 +92,7 @@ impl Request {
         let selected = peers.instead(selected);
         let mut selected = if self.hops { with_hops(selected)? } else { selected };
         selected.iter_mut().for_each(|case| case.margin = self.margin.unwrap_or(case.margin));
-        // So many rounds of a command are so many runs.
+        // Each round of a command is one run of it.
         let once = self.commands.is_some() && self.rounds.is_some();
         selected.iter_mut().for_each(|case| case.once = once);
         let budget_s = match (self.rounds, self.budget_s) {
