@@ -46,6 +46,8 @@ const FLAGS: [(&str, MountFlags); 3] =
     [("nosuid", MountFlags::NOSUID), ("nodev", MountFlags::NODEV), ("noexec", MountFlags::NOEXEC)];
 /// File systems that cannot hold a layer: what is written is then kept in memory.
 const NO_LAYER: &str = "overlay";
+/// A folder below another, where everybody writes.
+const TEMPORARY: &str = "var/tmp";
 /// The empty folder over the session's own.
 const SCRATCH: &str = "mode=700,size=4k";
 /// Largest file that is shown as a copy, where a single file is mounted.
@@ -148,7 +150,7 @@ impl View<'_> {
             .collect();
         match private_mounts::permitted() {
             true => self.mounts(lower, &below)?,
-            false => self.pieces(lower, &below)?,
+            false => self.pieces(lower, &below).and_then(|()| self.temporary(lower))?,
         }
         for (name, mode) in FOLDERS {
             self.steps.folder(&self.at.join(name), mode, None)?;
@@ -213,6 +215,18 @@ impl View<'_> {
         Ok(())
     }
 
+    /// A layer over the folder of temporary files, for who is not root: the kernel cannot copy it into the layer over /var,
+    /// since it is somebody else's.
+    fn temporary(&mut self, lower: &Path) -> io::Result<()> {
+        let folder = lower.join(TEMPORARY);
+        let Ok(about) = fs::symlink_metadata(&folder) else { return Ok(()) };
+        let options = mounts::holding(&folder).map(|mount| mount.options).unwrap_or_default();
+        match about.is_dir() {
+            true => self.layer(&folder, &Path::new("/").join(TEMPORARY), &options),
+            false => Ok(()),
+        }
+    }
+
     /// A layer over one file system's folder.
     fn layer(&mut self, lower: &Path, inside: &Path, options: &str) -> io::Result<()> {
         // The folder itself is the layer's.
@@ -260,7 +274,8 @@ impl View<'_> {
             let reason = format!("commands cannot work in {}: inside there is another", folder.display());
             return Err(io::Error::other(reason));
         }
-        if lower == Path::new("/") {
+        // Root's layers show it already. Others cannot write below a folder of somebody else's but in a layer of its own.
+        if lower == Path::new("/") && private_mounts::permitted() {
             return Ok(());
         }
         self.folders(folder)?;

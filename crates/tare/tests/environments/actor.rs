@@ -16,7 +16,7 @@ const ENTERS: &str = "TARE_TEST_ENTERS";
 const READY: &str = "the actor is ready";
 
 /// What an actor runs where there are programs; the folder that it closes must go nevertheless.
-const PROGRAMS: &str = "command = ['/bin/sh', '-c', 'touch /tmp/tare-trap && ls /usr/bin >/dev/null && mkdir -p \
+const PROGRAMS: &str = "command = ['/bin/sh', '-c', 'touch /tmp/tare-trap /var/tmp/tare-trap && ls /usr/bin >/dev/null && mkdir -p \
                         /tmp/closed/in && chmod 0 /tmp/closed; id -u']";
 
 /// Another process that enters environments and holds on to them until its standard input ends.

@@ -27,12 +27,13 @@ const PAYLOAD: &str = "set -e; cd @; ls / >/dev/null; test -e seen; rm -f /etc/d
 #[derive(Debug, PartialEq)]
 struct Host {
     files: BTreeMap<&'static str, Option<Vec<u8>>>,
+    traps: BTreeMap<&'static str, bool>,
     folders: BTreeMap<&'static str, Vec<PathBuf>>,
 }
 
 impl Host {
     fn look() -> Host {
-        let files = ["/etc/hostname", "/etc/debian_version", "/dev/shm/tare-trap", "/tmp/tare-trap"];
+        let traps = ["/dev/shm/tare-trap", "/tmp/tare-trap", "/var/tmp/tare-trap", "/tmp/closed"];
         let list = |folder| {
             let mut names: Vec<PathBuf> =
                 fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -40,7 +41,8 @@ impl Host {
             names
         };
         Host {
-            files: files.map(|file| (file, fs::read(file).ok())).into(),
+            files: ["/etc/hostname", "/etc/debian_version"].map(|file| (file, fs::read(file).ok())).into(),
+            traps: traps.map(|path| (path, Path::new(path).exists())).into(),
             folders: ["/", "/root", "/usr/bin", "/run"].map(|folder| (folder, list(folder))).into(),
         }
     }
