@@ -127,6 +127,12 @@ impl Root {
         self.view.is_some()
     }
 
+    /// Who works in a guest whose root is a view: the same user as here, where that is not root. Files are then his own.
+    pub fn user(&self) -> Option<(u32, u32)> {
+        let (user, group) = (rustix::process::geteuid(), rustix::process::getegid());
+        (self.is_view() && !user.is_root()).then(|| (user.as_raw(), group.as_raw()))
+    }
+
     /// The folder that holds the agent and the places of a view, with its path inside.
     pub fn base(&self) -> (&Path, &str) {
         (&self.base, self.base_inside)

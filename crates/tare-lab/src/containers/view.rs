@@ -99,6 +99,8 @@ pub fn read_only(workspace: &dyn Workspace, lower: &Path, at: &Path) -> io::Resu
     let mut steps = Steps::default();
     steps.bind_with_below(lower, at)?;
     steps.read_only(at)?;
+    // Who is not root may not change every mount; the machine itself opens it for reading only.
+    steps.make_optional();
     if let Ok(inside) = workspace.session_folder().strip_prefix(lower) {
         steps.mount("tmpfs", &at.join(inside), MountFlags::RDONLY, SCRATCH)?;
     }

@@ -296,8 +296,8 @@ impl Found {
         // The disk is mounted for the layer before anything else.
         let own = guest.mounts.remove(0);
         let disk = GuestMount { target: "/disk".to_owned(), ..own };
-        (guest.layered, guest.agent, guest.devices) =
-            (Some(Layered { lower, disk }), root.agent.clone(), Devices::All);
+        (guest.layered, guest.devices) = (Some(Layered { lower, disk }), Devices::All);
+        (guest.agent, guest.user) = (root.agent.clone(), root.user());
         Ok(())
     }
 
@@ -387,6 +387,7 @@ fn plan(shares: Vec<GuestMount>, network: Option<GuestNetwork>, workspace: &dyn 
         devices: Devices::Few,
         layered: None,
         agent: AGENT.to_owned(),
+        user: None,
         network: network.map(|network| network.inside),
         stream: Stream::Port(PORT.to_owned()),
         environment: [(MARK.to_owned(), workspace.mark().to_owned())].into(),

@@ -213,6 +213,7 @@ impl Found {
             devices,
             layered: None,
             agent: root.agent.clone(),
+            user: root.user(),
             network,
             stream,
             environment,

@@ -8,6 +8,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::time::Duration;
@@ -51,6 +52,8 @@ pub struct Guest {
     pub layered: Option<Layered>,
     /// The agent's path.
     pub agent: String,
+    /// Who runs it, where that is not root: user and group.
+    pub user: Option<(u32, u32)>,
     /// Its network, if it has one but loopback.
     pub network: Option<Inside>,
     pub stream: Stream,
@@ -150,7 +153,12 @@ fn live(guest: &Guest) -> io::Result<()> {
         attach(entry).map_err(|e| failed(&format!("mounting {}", entry.target), e))?;
     }
     let stream = open(&guest.stream).map_err(|e| failed("opening the stream", e))?;
-    let agent = Command::new(&guest.agent)
+    let mut agent = Command::new(&guest.agent);
+    if let Some((user, group)) = guest.user {
+        agent.uid(user).gid(group);
+        std::os::unix::fs::chown(Path::new(BASE).join("own"), Some(user), Some(group))?;
+    }
+    let agent = agent
         .arg(tare_probes::agent::AGENT)
         .env_clear()
         .envs(&guest.environment)

@@ -39,8 +39,9 @@ With `host` or a path, an environment has a view of that folder: a layer over ev
 the environment alone. Whatever is written goes to the layers, in the session's scratch folder, and is removed with them:
 nothing of this machine is changed, not even from native. /proc, /sys and /dev are fresh; tare itself and the places are
 below `/run/tare`. UNIX sockets of this machine's programs are visible and refuse connections. The facts `root` and
-`root.upper` hold what the root is, and the file system of the layers. Mounting layers takes root. Where an environment
-cannot have such a root, its section has the reason.
+`root.upper` hold what the root is, and the file system of the layers. For an unprivileged user the layers are mounted in a
+user namespace, one for each folder: what the user cannot read is missing, files of others belong to nobody, and writing to
+them fails. Where an environment cannot have such a root, its section has the reason.
 
 Where files lie is a choice of its own: [places.md](../guide/places.md). The option `net` chooses the path to the
 peer `host` of a network probe: [networks.md](../guide/networks.md#paths-to-the-peer-host).
