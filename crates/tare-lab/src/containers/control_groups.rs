@@ -76,8 +76,8 @@ fn join_where(
     for mount in mounts::all().unwrap_or_default().iter().filter(|mount| counts(mount)) {
         let group = mount.point.join(workspace.name());
         let made = fs::create_dir(&group).and_then(|()| {
-            let known = limits.iter().filter(|(file, _)| group.join(file).exists());
-            known.map(|(file, value)| fs::write(group.join(file), value)).collect::<io::Result<()>>()
+            let mut known = limits.iter().filter(|(file, _)| group.join(file).exists());
+            known.try_for_each(|(file, value)| fs::write(group.join(file), value))
         });
         made.map_err(|e| {
             let what = format!("cannot make the control group {}", group.display());
