@@ -40,14 +40,14 @@ export interface OwnValue { median: Figure; low: Figure; high: Figure; rounds: n
 export interface Article {
   source: string; title: string;
   claims: { text: string; recommends: boolean; needs: string | null; checks: { states: string; answer: string; words: string }[] }[];
-  without_row: { name: string; printed: Record<string, number[]>; unit: string | null; ratio: Figure; words: string }[];
+  without_row: { name: string; printed: Record<string, string[]>; unit: string | null; ratio: Figure; words: string }[];
 }
 
 /** What an article or another tool published for this row, beside what the session found. */
 export interface Published {
   source: string; title: string; environment: string | null; reference: string | null;
   /** As it was printed: a value a run. */
-  printed: number[]; reference_printed: number[]; unit: string | null; ratio: Figure;
+  printed: string[]; reference_printed: string[]; unit: string | null; ratio: Figure;
   /** What the row's values are multiplied by to be in `unit`, where the article counts in another. */
   factor: number | null;
   /** The environment that stands for `environment`, and its ratio: none where the baseline is another. */

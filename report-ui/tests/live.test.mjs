@@ -49,7 +49,7 @@ pageTest("progress moves while the record grows, and the figures come at its end
     await tab.getByRole("heading", { name: "Environments start and cases are calibrated" }).waitFor();
     appendFileSync(record, lines.slice(1, third).join(""));
     await tab.getByRole("heading", { name: "The session is running" }).waitFor();
-    await tab.getByText(/round \d of at most 4/).waitFor();
+    await tab.getByText(/round \d of 4/).waitFor();
     const bar = tab.getByRole("progressbar");
     const before = await bar.evaluate((element) => element.value);
     const counts = await tab.locator(".live .counts").textContent();

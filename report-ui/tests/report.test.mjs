@@ -126,7 +126,7 @@ const AXES = {
 function withPublished() {
   const claim = (of) => ({
     source: "https://example.org/article", title: "An article", environment: "gvisor", reference: "native",
-    printed: [4.2, 4.4], reference_printed: [0.21], unit: "µs", factor: null, ratio: 20, session_environment: "gvisor", session_baseline: "native",
+    printed: ["4.2", "4.40"], reference_printed: ["0.21"], unit: "µs", factor: null, ratio: 20, session_environment: "gvisor", session_baseline: "native",
     session_value: { median: 2960, low: 2950, high: 2970, rounds: 18 }, session_baseline_value: { median: 123, low: 122, high: 124, rounds: 18 },
     session_ratio_low: 23.9, session_ratio_high: 24.4, contained: false, ...of,
   });
@@ -140,7 +140,7 @@ function withPublished() {
         { text: "Take the container.", recommends: true, needs: null, checks: [] },
         { text: "Clouds differ.", recommends: false, needs: "a cloud", checks: [] },
       ],
-      without_row: [{ name: "total time", printed: { gvisor: [60.1, 60.2] }, unit: "s", ratio: null, words: "it is chosen" }],
+      without_row: [{ name: "total time", printed: { gvisor: ["60.10", "60.2"] }, unit: "s", ratio: null, words: "it is chosen" }],
     }];
   }));
 }
@@ -162,12 +162,12 @@ pageTest("every plot is there with the titles of its axes", async () => {
 pageTest("what was published stands beside the interval, also where it says little", async () => {
   const { tab, close } = await open(withPublished());
   const rows = await tab.locator("table.published tbody tr:not(.family)").allTextContents();
-  assert.match(rows[0], /20\.0x 4\.2, 4\.4; 0\.21 µs\[23\.9, 24\.4\] gvisor 2\.96 µs ±0\.01; native 123 ns ±1✗ outside the interval/);
+  assert.match(rows[0], /20\.0x 4\.2, 4\.40; 0\.21 µs\[23\.9, 24\.4\] gvisor 2\.96 µs ±0\.01; native 123 ns ±1✗ outside the interval/);
   assert.match(rows[1], /✓ inside the interval/);
   assert.match(rows[2], /fork \+ wait\?nothing to compare\? not comparable/);
   const said = await tab.locator(".conclusions").textContent();
   for (const words of ["A sandbox takes twice as long.about 2 the other way round here: 0.50x", "It recommends: Take the container.not judged: no row of this session shows it",
-    "Clouds differ.not judged: it would need a cloud", "1 published value that nothing here stands beside", "total time (gvisor 60.1, 60.2 s): it is chosen"]) assert.ok(said.includes(words), `${words} in ${said}`);
+    "Clouds differ.not judged: it would need a cloud", "1 published value that nothing here stands beside", "total time (gvisor 60.10, 60.2 s): it is chosen"]) assert.ok(said.includes(words), `${words} in ${said}`);
   await drawAll(tab);
   assert.equal(await tab.locator("#published svg .readable").count(), 2);
   await close();

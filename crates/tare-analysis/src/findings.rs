@@ -63,8 +63,8 @@ pub struct Beside {
     /// The same for `reference`.
     pub reference_value: Option<f64>,
     /// As it printed them: a value a run.
-    pub printed: Vec<f64>,
-    pub reference_printed: Vec<f64>,
+    pub printed: Vec<String>,
+    pub reference_printed: Vec<String>,
     pub unit: Option<String>,
     /// What the row's values are multiplied by to be in `unit`, where the article counts in another.
     pub factor: Option<f64>,
@@ -112,7 +112,7 @@ pub struct ArticleBeside {
 pub struct WithoutRow {
     pub name: String,
     /// By environment of the article, a value a run; empty where it stated a ratio alone.
-    pub printed: BTreeMap<String, Vec<f64>>,
+    pub printed: BTreeMap<String, Vec<String>>,
     pub unit: Option<String>,
     pub ratio: Option<f64>,
     /// The probe that measures it; none where tare has no such metric.

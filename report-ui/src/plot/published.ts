@@ -93,7 +93,7 @@ export function publishedTable(page: Page): HTMLElement | null {
     h("th", { scope: "row" }, rowLabel(claim.row)),
     cell(1, claim.reference === null ? claim.environment ?? "?" : `${claim.environment ?? "?"} against ${claim.reference}`),
     cell(2, claim.ratio === null ? "" : `${ratio(claim.ratio)} `, h("small", {}, values(claim))),
-    cell(3, bounds(claim), h("small", {}, ` ${own(claim)}`)),
+    cell(3, bounds(claim), own(claim) === "" ? null : h("small", {}, ` ${own(claim)}`)),
     cell(4, `${answer(claim).sign} ${answer(claim).words}`));
   const sources = [...new Map(all.map((claim) => [claim.source, claim.title]))];
   const table = h("table", { class: "facts stacking published" },
@@ -114,7 +114,7 @@ export function conclusions(page: Page): HTMLElement | null {
   const checks = ({ checks: all, needs }: Article["claims"][number]): HTMLElement => h("ul", {}, all.length === 0
     ? h("li", {}, `not judged: ${needs === null ? "no row of this session shows it" : `it would need ${needs}`}`)
     : all.map(({ states, answer: found, words }) => h("li", { class: `answer ${found}` }, h("b", {}, states), ` ${words}`)));
-  const printed = (runs: Record<string, number[]>): string => Object.entries(runs).map(([name, all]) => `${name} ${all.join(", ")}`).join("; ");
+  const printed = (runs: Record<string, string[]>): string => Object.entries(runs).map(([name, all]) => `${name} ${all.join(", ")}`).join("; ");
   return h("div", { class: "conclusions" }, articles.flatMap(({ source, title, claims: all, without_row: without }) => [
     h("h3", {}, `${title} (${source})`),
     h("dl", {}, all.flatMap((claim) => [h("dt", {}, claim.recommends ? h("b", {}, "It recommends: ") : null, claim.text), h("dd", {}, checks(claim))])),

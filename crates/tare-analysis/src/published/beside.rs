@@ -74,7 +74,7 @@ fn without_row(article: &Published, rows: &[Row], measured: &Measured<'_>) -> Ve
     });
     let figures = figures.map(|figure| WithoutRow {
         name: figure.name.clone(),
-        printed: figure.values.clone(),
+        printed: figure.values.keys().map(|id| (id.clone(), figure.printed(id))).collect(),
         unit: Some(figure.unit.name().into()),
         ratio: None,
         probe: figure.metric.is_some().then(|| figure.probe.clone()),
@@ -120,12 +120,11 @@ impl Beside {
 
     fn of_figure(article: &Published, figure: &Figure, environment: &str, against: Option<&str>) -> Self {
         let ratio = against.and_then(|against| figure.cost_ratio(environment, against));
-        let printed = |environment: &str| figure.values.get(environment).cloned().unwrap_or_default();
         Beside {
             value: figure.mean(environment),
             reference_value: against.and_then(|against| figure.mean(against)),
-            printed: printed(environment),
-            reference_printed: against.map(printed).unwrap_or_default(),
+            printed: figure.printed(environment),
+            reference_printed: against.map(|against| figure.printed(against)).unwrap_or_default(),
             unit: Some(figure.unit.name().into()),
             factor: figure.factor,
             ..Beside::new(article, environment, against, ratio)

@@ -3,6 +3,9 @@
 use super::Published;
 use super::recompute::can_be_computed;
 
+/// Digits after the point that an article may print: those of a number in a file.
+const MOST_DECIMALS: usize = 15;
+
 impl Published {
     /// What is inconsistent in it; the first thing found.
     pub fn check(&self) -> Result<(), String> {
@@ -16,6 +19,9 @@ impl Published {
                 return Err(format!("two figures are called '{}'", figure.name));
             }
             figure.values.keys().try_for_each(|id| known(id))?;
+            if figure.decimals.is_some_and(|decimals| decimals > MOST_DECIMALS) {
+                return Err(format!("the figure '{}' has more than {MOST_DECIMALS} decimals", figure.name));
+            }
             if figure.factor.is_some_and(|factor| !(factor.is_finite() && factor > 0.0)) {
                 return Err(format!("the factor of the figure '{}' is not above 0", figure.name));
             }

@@ -154,6 +154,8 @@ pub struct Figure {
     pub values: BTreeMap<String, Vec<f64>>,
     /// Runs behind each printed figure, where the article says so.
     pub runs: Option<u32>,
+    /// Digits after the point that every value was printed with, where some end in 0.
+    pub decimals: Option<usize>,
 }
 
 impl Figure {
@@ -166,6 +168,16 @@ impl Figure {
             peer: self.peer,
             metric,
         })
+    }
+
+    /// What was printed for an environment, as it was printed.
+    pub fn printed(&self, environment: &str) -> Vec<String> {
+        let values = self.values.get(environment).into_iter().flatten();
+        let text = |value: &f64| match self.decimals {
+            Some(decimals) => format!("{value:.decimals$}"),
+            None => value.to_string(),
+        };
+        values.map(text).collect()
     }
 
     /// The mean of what was printed for an environment.

@@ -203,7 +203,7 @@ fn two_subjects_are_compared_where_an_article_compares_what_they_stand_for() {
     assert_eq!(beside.against_target.as_deref(), Some("wsl1-like"), "the article does not know of native");
     assert!((beside.session_ratio.unwrap() - 2.06).abs() < 0.02, "{beside:?}");
     assert_eq!(beside.contained, Some(true), "236.77 / 114.97: {beside:?}");
-    assert_eq!(beside.printed, [236.77]);
+    assert_eq!(beside.printed, ["236.77"]);
     let own = |value: &Option<OwnValue>| value.as_ref().map(|own| (own.median / 1_000.0).round());
     assert_eq!((own(&beside.session_value), own(&beside.session_baseline_value)), (Some(21.0), Some(10.0)));
     // An environment that may not be compared with the reference is compared with nothing.

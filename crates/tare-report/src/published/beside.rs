@@ -36,10 +36,9 @@ pub(crate) fn beside_rows(findings: &Findings) -> Vec<BesideRow> {
 
 fn beside_row(findings: &Findings, row: &Row, beside: &Beside) -> BesideRow {
     let unit = beside.unit.as_deref().unwrap_or("");
-    let figure = |environment: &Option<String>, printed: &[f64]| {
-        let printed: Vec<String> = printed.iter().map(f64::to_string).collect();
+    let figure = |environment: &Option<String>, printed: &[String]| {
         let environment = environment.as_deref().filter(|_| !printed.is_empty())?;
-        Some(format!("{} {} {unit}", clean(environment), printed.join(", ")))
+        Some(format!("{} {} {unit}", clean(environment), clean(&printed.join(", "))))
     };
     let printed =
         [figure(&beside.environment, &beside.printed), figure(&beside.reference, &beside.reference_printed)];
@@ -280,12 +279,9 @@ pub(crate) fn why_without(figure: &WithoutRow) -> String {
     }
 }
 
-/// `linux 1347.26, 1347.01; wsl2 1257.37, 1268.7`.
-fn printed(values: &BTreeMap<String, Vec<f64>>) -> String {
-    let of = |(environment, values): (&String, &Vec<f64>)| {
-        let values: Vec<String> = values.iter().map(f64::to_string).collect();
-        format!("{environment} {}", values.join(", "))
-    };
+/// `linux 1347.26, 1347.01; wsl2 1257.37, 1268.70`.
+fn printed(values: &BTreeMap<String, Vec<String>>) -> String {
+    let of = |(environment, values): (&String, &Vec<String>)| format!("{environment} {}", values.join(", "));
     values.iter().map(of).collect::<Vec<_>>().join("; ")
 }
 

@@ -171,12 +171,11 @@ fn ratios(pairs: &[PairRatio]) -> Vec<String> {
     pairs.iter().map(pair).collect()
 }
 
-/// `wsl2 1257.37, 1268.7 · linux 1347.26, 1347.01 /s`, in the order of the article's environments.
+/// `wsl2 1257.37, 1268.70 · linux 1347.26, 1347.01 /s`, in the order of the article's environments.
 fn values(article: &Published, figure: &Figure) -> String {
     let environments = article.environments.iter().filter_map(|environment| {
-        let values = figure.values.get(&environment.id)?;
-        let values: Vec<String> = values.iter().map(f64::to_string).collect();
-        Some(format!("{} {}", environment.id, values.join(", ")))
+        let printed = figure.printed(&environment.id);
+        (!printed.is_empty()).then(|| format!("{} {}", environment.id, printed.join(", ")))
     });
     let runs = figure.runs.map_or(String::new(), |runs| format!(" (of {runs} runs)"));
     format!("{} {}{runs}", environments.collect::<Vec<_>>().join(" · "), figure.unit.name())
