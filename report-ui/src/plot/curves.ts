@@ -70,7 +70,7 @@ export function curves(page: Page, redraw: () => void): Chart | null {
   return {
     id: "curves",
     title: "Over size",
-    about: "Medians with 95 % intervals. Solid: the environment's own file system; dashed: another place. Hollow: the second of two directions.",
+    about: "Medians with 95 % intervals. Solid: the environment's own file system; dashed: another place. Where reads and writes are drawn together, one of them is hollow.",
     controls: choice("Probe", all.map((family, i) => [String(i), family.name]), (value) => { chosen = Number(value); redraw(); }),
     draw: (width) => draw(page, all[chosen], width),
   };

@@ -1,13 +1,12 @@
 // Figures of other tools side by side: a plot for each name, statistic and unit, with a line for each file that has it.
-import { barX, dot, plot, ruleX, ruleY, text, tickX } from "@observablehq/plot";
+import { barX, dot, line, plot, ruleX, ruleY, text, tickX } from "@observablehq/plot";
 import type { ImportedFigure, ImportedFile, ImportedPage, Stated, Unit } from "../data";
-import { colour, h } from "../dom";
+import { choice, colour, h } from "../dom";
 import { counted, figure } from "../number";
 import { section } from "./all";
 import type { Chart } from "./frame";
 import { frame } from "./frame";
-import { runsFrame } from "./runs";
-import { base, figureAxis, fitted, labelRoom, placeColour, short, unitName, zeroTicks } from "./style";
+import { base, curveNames, figureAxis, fitted, labelRoom, nameRoom, placeColour, short, unitName, zeroTicks } from "./style";
 
 /** A page of more plots is not looked through; what has no plot stands in the tables. */
 const MOST_PLOTS = 24;
@@ -22,6 +21,8 @@ const ASIDE = ["count", "elapsed", "sd"];
 /** Room right of a plot for the figure at the end of a line. */
 const FIGURE_ROOM = 112;
 const LINE_HEIGHT = 26;
+/** A figure of one name and environment is a series from as many runs on. */
+const LEAST_RUNS = 3;
 
 interface Known extends Stated { value: number; unit: Unit }
 interface Line { id: string; label: string; file: ImportedFile; figure: ImportedFigure; values: Known[] }
@@ -172,6 +173,65 @@ function bars(files: ImportedFile[], { unit, statistics, lines }: Group, width: 
       barX(all, { x1: 0, x2: "value", y: "id", fill: "colour", fillOpacity: 0.8, title: "title" }),
       text(ends, { x: "x", y: "id", dx: 7, textAnchor: "start", text: "words" }),
       ruleX([0], { stroke: colour("--ink"), strokeOpacity: 0.55 }),
+    ],
+  }) as SVGSVGElement;
+}
+
+interface Run { file: ImportedFile; figure: ImportedFigure; values: { statistic: string; value: number; written: string }[] }
+interface Series { name: string; colour: string; runs: Run[] }
+interface Point { series: Series; x: number; value: number; title: string }
+
+/** Runs by where they ran, or by their file where that is not known; none where nothing was repeated. */
+function seriesOf(runs: Run[], colourOf: (file: ImportedFile) => string): Series[] {
+  const found = new Map<string, Series>();
+  for (const run of runs) {
+    const parameters = Object.entries(run.figure.parameters).map(([key, value]) => `${key} ${value}`).join(", ");
+    const name = run.file.environment ?? run.file.source.name;
+    const key = JSON.stringify([name, parameters]);
+    const series = found.get(key) ?? { name: [...found.values()].some((other) => other.name === name) ? `${name}, ${parameters}` : name, colour: colourOf(run.file), runs: [] };
+    series.runs.push(run);
+    found.set(key, series);
+  }
+  return [...found.values()].filter((series) => series.runs.length >= LEAST_RUNS);
+}
+
+/** A plot of the runs, with a choice of what was stated of each; nothing where too few were repeated. */
+function runsFrame(id: string, title: string, runs: Run[], unit: Unit, statistics: string[], colourOf: (file: ImportedFile) => string): HTMLElement | null {
+  const all = seriesOf(runs, colourOf);
+  if (all.length === 0 || all.reduce((sum, { runs: own }) => sum + own.length, 0) < runs.length) return null;
+  let chosen = statistics[0];
+  let redraw = (): void => {};
+  const made = frame({
+    id, title: `${title}, run by run`,
+    about: "Each run in the order of its file, as it was stated.",
+    controls: statistics.length < 2 ? null
+      : choice("Statistic", statistics.map((name): [string, string] => [name, name]), (value) => { chosen = value; redraw(); }, chosen),
+    draw: (width) => drawRuns(all, chosen, unit, width) ?? h("p", { class: "nothing" }, "Nothing to draw."),
+  });
+  redraw = made.redraw;
+  return made.element;
+}
+
+function drawRuns(all: Series[], statistic: string, unit: Unit, width: number): SVGSVGElement | null {
+  const points = all.flatMap((series) => series.runs.flatMap(({ values }, i): Point[] => {
+    const stated = values.find((value) => value.statistic === statistic);
+    return stated === undefined ? [] : [{ series, x: i + 1, value: stated.value, title: `${series.name}, run ${i + 1}: ${statistic} ${figure(stated.value, unit)} (as written ${stated.written})` }];
+  }));
+  if (points.length === 0) return null;
+  const last = Math.max(...points.map(({ x }) => x));
+  const ends = all.flatMap((series) => points.filter((point) => point.series === series).at(-1) ?? []);
+  const room = nameRoom(ends.map(({ series }) => series.name), width);
+  const options = {
+    ...base(width), height: Math.min(Math.max(width * 0.45, 240), 360), marginLeft: 66, marginRight: room, marginBottom: 44, marginTop: 24,
+    x: { domain: [0.5, last + 0.4], label: "run", labelArrow: "none" as const, ticks: Math.min(last, Math.floor(width / 70)), tickFormat: (x: number) => (Number.isInteger(x) ? String(x) : "") },
+    y: figureAxis(points.map(({ value }) => value), unit, 6, `${unitName(unit)} (${statistic})`),
+  };
+  return plot({
+    ...options, color: { type: "identity" },
+    marks: [
+      line(points, { x: "x", y: "value", z: ({ series }: Point) => series.name, stroke: ({ series }: Point) => series.colour, strokeOpacity: 0.5, strokeWidth: 1.2 }),
+      dot(points, { x: "x", y: "value", r: 3, fill: ({ series }: Point) => series.colour, title: "title" }),
+      ...curveNames(options, ends.map(({ series, value }) => ({ name: series.name, colour: series.colour, x: last + 0.3, y: value })), room),
     ],
   }) as SVGSVGElement;
 }

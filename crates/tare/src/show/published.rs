@@ -1,6 +1,6 @@
 //! Published articles: alone, and those that stand beside a session.
 
-use tare_analysis::findings::{Findings, Row};
+use tare_analysis::findings::{ArticleBeside, Findings, Row};
 use tare_analysis::published::Published;
 use tare_data::session::Session;
 use tare_lab::error::{ErrorKind, LabError};
@@ -53,7 +53,10 @@ pub fn note_those_beside_nothing(view: &View, findings: &Findings) -> Result<(),
     for name in &view.published {
         let article = published::named(name)?;
         let is_beside = |row: &Row| row.published.iter().any(|beside| beside.source == article.id);
-        if !findings.rows.iter().any(is_beside) {
+        let is_judged = |of: &ArticleBeside| {
+            of.source == article.id && of.claims.iter().any(|claim| !claim.checks.is_empty())
+        };
+        if !findings.rows.iter().any(is_beside) && !findings.articles.iter().any(is_judged) {
             let redo = article.redo.map_or(String::new(), |_| format!("; 'tare run --like {name}' does"));
             anstream::eprintln!("note: no row of this session measures what {} did{redo}", article.id);
         }
