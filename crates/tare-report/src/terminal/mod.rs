@@ -139,7 +139,7 @@ impl Output {
         let warnings = CellWarnings::of_rows(rows, wide);
         let mut maker = cells::CellMaker { notes: &mut notes, warnings: &warnings, wide };
         if own_commands::are_alone(rows, wide) {
-            let tables = own_commands::tables(session, findings, rows, &mut maker, self.coloured);
+            let tables = own_commands::tables(session, findings, rows, &mut maker, (width, self.coloured));
             self.commands(&tables);
             return notes;
         }

@@ -7,12 +7,14 @@ use tare_data::names::USER;
 use tare_data::session::Session;
 
 use super::cells::{CellMaker, quiet, verdict_style};
-use super::grid::{GridCell, Part, layout, natural_width, span};
+use super::grid::{GridCell, Part, layout, least_width, natural_width, span, total};
 use crate::notes::baseline_missing;
 use crate::number::Figure;
 use crate::text::{GLUE, clean};
 use crate::words;
 
+/// The column of verdicts.
+const VERDICT: usize = 3;
 /// Metrics that stand in columns of their own.
 const TIMES: [&str; 2] = ["user", "system"];
 
@@ -38,7 +40,7 @@ pub fn tables(
     findings: &Findings,
     rows: &[&Row],
     maker: &mut CellMaker,
-    coloured: bool,
+    (room, coloured): (usize, bool),
 ) -> Vec<(String, Vec<String>)> {
     let tables: Vec<(String, Vec<Vec<GridCell>>)> =
         rows.iter().map(|row| (clean(&row.label), lines(session, findings, row, maker))).collect();
@@ -48,7 +50,11 @@ pub fn tables(
         let cells = tables.iter().flat_map(|(_, lines)| lines).filter_map(|line| line.get(at));
         cells.map(natural_width).max().unwrap_or(0)
     };
-    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let mut widths: Vec<usize> = (0..columns).map(width).collect();
+    // A verdict and its interval stand below each other where they do not fit beside each other.
+    let least = tables.iter().flat_map(|(_, lines)| lines).filter_map(|line| line.get(VERDICT));
+    let least = least.map(least_width).max().unwrap_or(0);
+    widths[VERDICT] = widths[VERDICT].saturating_sub(total(&widths).saturating_sub(room)).max(least);
     let laid_out = |lines: &[Vec<GridCell>]| {
         lines.iter().flat_map(|line| layout(line, &widths, coloured)).collect::<Vec<String>>()
     };
@@ -144,4 +150,30 @@ fn words_of(text: &str, style: Style) -> GridCell {
 
 fn one(text: String, style: Style) -> GridCell {
     vec![Part::Spans(vec![span(text, style)])]
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::specimen;
+    use crate::terminal::{TerminalOptions, render};
+
+    #[test]
+    fn a_command_has_a_line_for_each_environment_and_no_line_is_too_long() {
+        let (session, mut findings) = (specimen::session(3), specimen::findings(3));
+        findings.rows.truncate(3);
+        for (row, metric) in findings.rows.iter_mut().zip(["time", "user", "system"]) {
+            row.probe = "user.make".into();
+            row.case = "user.make?command=x".into();
+            row.label = "make -j4".into();
+            row.metric.name = metric.into();
+            row.headline = metric == "time";
+        }
+        let text = render(&session, &findings, &TerminalOptions::default());
+        let line =
+            |name: &str| text.lines().find(|line| line.starts_with(name)).unwrap_or_default().to_owned();
+        assert!(line("native").contains(" … ") && !line("native").contains("slower"), "{text}");
+        assert!(line("gvisor").contains("24.1x slower"), "{text}");
+        assert!(text.contains("against native") && text.contains("user, system = processor time"), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    }
 }

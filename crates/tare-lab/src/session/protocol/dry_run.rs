@@ -14,6 +14,7 @@ use crate::host::programs::Programs;
 use crate::network::lab;
 use crate::ownership::owned::PREFIX;
 use crate::ownership::workspace::Setting;
+use crate::provider::root::{Inside, RootFolder};
 use crate::provider::specification::Specification;
 use crate::session::peers::Peers;
 use crate::session::protocol::begun::commands;
@@ -52,6 +53,7 @@ pub fn dry_run(request: &Request, setting: &Setting) -> Result<DryRun, LabError>
     }
     let mut dry = DryRun::default();
     let peers = dry.session(&targets, is_default, &selection.cases(), selection.peers.clone(), setting)?;
+    dry.root(&request.inside);
     dry.state(setting, !peers.ways().is_empty());
     dry.write.insert(0, format!("{}: the record", absolute(&request.record)));
     Ok(dry)
@@ -64,6 +66,7 @@ pub fn dry_resume(record: &Path, overrides: &Overrides, setting: &Setting) -> Re
     let cases: Vec<&Case> = plan.cases.iter().map(|planned| &planned.case).collect();
     let mut dry = DryRun::default();
     let peers = dry.session(&targets, false, &cases, Peers::read(&overrides.peers)?, setting)?;
+    dry.root(&plan.inside);
     dry.state(setting, !peers.ways().is_empty());
     dry.write.insert(0, format!("{}: the record, at its end", absolute(record)));
     Ok(dry)
@@ -106,6 +109,21 @@ impl DryRun {
             self.send.push(format!("to {name}: what network probes send"));
         }
         Ok(peers)
+    }
+
+    /// What shows this machine's programs, or a folder's, in environments.
+    fn root(&mut self, inside: &Inside) {
+        let shown = match &inside.root {
+            RootFolder::Empty => None,
+            RootFolder::Host => Some("this machine's root".to_owned()),
+            RootFolder::Folder(folder) => Some(absolute(folder)),
+        };
+        self.mount.extend(shown.map(|root| {
+            format!("in each of them: {root}, under layers in the scratch folder that take what is written")
+        }));
+        if let Some(work) = inside.work.as_ref().filter(|work| work.shared) {
+            self.write.push(format!("{}: what the commands write there", absolute(&work.folder)));
+        }
     }
 
     fn environment(&mut self, target: &Target, condition: &str, programs: &Programs) -> Result<(), LabError> {
