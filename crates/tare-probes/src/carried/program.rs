@@ -39,7 +39,14 @@ pub struct Prepared<'a> {
 
 impl<'a> Program<'a> {
     pub fn prepare(&self) -> io::Result<Prepared<'a>> {
-        let words = self.words.iter().map(|word| Ok(CString::new(word.as_bytes())?));
+        let name = |word: &'a String| match word.strip_prefix('@') {
+            // tare's own programs start further ones by the path that they find as their name.
+            Some(_) => self.path.as_os_str().as_bytes(),
+            None => word.as_bytes(),
+        };
+        let others = self.words.iter().skip(1).map(|word| word.as_bytes());
+        let words =
+            self.words.first().map(name).into_iter().chain(others).map(|word| Ok(CString::new(word)?));
         let variables = self
             .variables
             .iter()
