@@ -105,6 +105,7 @@ fn visit(test: &str, text: &str) {
 #[test]
 fn native_with_layers() {
     visit("native_with_layers", "native?root=host");
+    visit("native_with_layers", "traced?root=host");
 }
 
 #[test]
