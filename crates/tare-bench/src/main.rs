@@ -45,7 +45,7 @@ enum Command {
     /// Prints a table, and keeps it in docs/agreement.md unless --quick is given: rows that were not measured this
     /// time stay there, as long as they are of the same machine. The machine should do nothing else meanwhile.
     /// A row is kept as soon as it is there. Rows over virtual cards make two network namespaces, and need root.
-    /// Needs sysbench, fio, dd, netperf, sockperf and iperf3; UnixBench is measured where --unixbench or $UNIXBENCH says that it is.
+    /// Needs sysbench, fio, dd, netperf, sockperf, iperf3 and hyperfine; UnixBench is measured where --unixbench or $UNIXBENCH says that it is.
     #[command(after_help = "Examples:
   ./bench/agreement                          every row, about 20 minutes
   ./bench/agreement file                     the rows of files
@@ -53,7 +53,7 @@ enum Command {
   ./bench/agreement --resume                 the rows that a run which broke off has not measured
   ./bench/agreement --quick                  see that every row works; measures nothing worth keeping")]
     Agreement {
-        /// Rows whose names begin so: cpu, file, net, sys, ipc, proc.
+        /// Rows whose names begin so: cpu, file, net, sys, ipc, proc, user.
         family: Vec<String>,
         /// A row by its whole name, in which * stands for anything.
         #[arg(long, value_name = "PATTERN")]

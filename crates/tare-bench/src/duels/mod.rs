@@ -4,6 +4,7 @@ use std::path::Path;
 
 use crate::duel::Duel;
 
+mod commands;
 mod fileio;
 mod net;
 mod primes;
@@ -19,6 +20,7 @@ pub fn all(unixbench: Option<&Path>) -> Vec<Box<dyn Duel>> {
     all.extend(fileio::duels());
     all.extend(queue::duels());
     all.extend(net::duels());
+    all.extend(commands::duels());
     all.extend(unixbench::duels(unixbench));
     all
 }
