@@ -11,6 +11,7 @@ use crate::host::network_device;
 use crate::host::network_namespace as namespaces;
 use crate::host::waiting::until_ready;
 use crate::network::lab::{self, Wire, failed};
+use crate::ownership::owned::MARK;
 use crate::provider::prelude::*;
 
 choice! {
@@ -204,6 +205,8 @@ impl Translator {
                 (command, "masquerade, by iptables")
             }
         };
+        // What outlives a session that is killed is known by it.
+        command.env(MARK, workspace.mark());
         namespaces::inherit(&mut command, router).map_err(|e| failed("entering the router", e))?;
         programs::ask(&mut command, READY_WAIT).map_err(|e| failed("translating addresses", e))?;
         Ok(by)

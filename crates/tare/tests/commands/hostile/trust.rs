@@ -102,7 +102,8 @@ fn words_of_a_record_are_quoted_where_they_are_shown_to_be_copied() {
     assert!(said.err.contains(quoted), "{}", said.err);
     // Words are kept as they were typed.
     let said = program.run(&["report", "--json", "s.tare"]);
-    assert_eq!(said.json()["session"]["command"][4], "sys.getppid", "{}", said.out);
+    let words = said.json()["session"]["command"].clone();
+    assert!(words.as_array().unwrap().iter().any(|word| word == "sys.getppid"), "{words}");
 }
 
 #[test]
