@@ -5,13 +5,14 @@
 #![allow(unsafe_code, reason = "posix_spawn takes lists of pointers, and wait4 fills a struct")]
 
 use std::collections::BTreeMap;
-use std::ffi::{CString, OsStr, OsString, c_char};
+use std::ffi::{CString, OsString, c_char};
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use rustix::fs::{Mode, OFlags};
 use tare_data::failure::{Failure, FailureKind};
 
 use crate::harness::trial::broken;
@@ -34,6 +35,8 @@ pub struct Prepared<'a> {
     variables: Strings,
     actions: Actions,
     attributes: Attributes,
+    /// Open until the program has started there.
+    _folder: OwnedFd,
     streams: std::marker::PhantomData<BorrowedFd<'a>>,
 }
 
@@ -55,8 +58,11 @@ impl<'a> Program<'a> {
         for (stream, descriptor) in [(0, self.input), (1, self.output), (2, self.errors)] {
             actions.duplicate(descriptor, stream)?;
         }
-        actions.change_folder(self.folder.as_os_str())?;
+        let folder =
+            rustix::fs::open(self.folder, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+        actions.change_folder(folder.as_fd())?;
         Ok(Prepared {
+            _folder: folder,
             path: CString::new(self.path.as_os_str().as_bytes())?,
             words: Strings::new(words.collect::<io::Result<_>>()?),
             variables: Strings::new(variables.collect::<io::Result<_>>()?),
@@ -154,10 +160,11 @@ impl Actions {
         done(unsafe { libc::posix_spawn_file_actions_adddup2(&mut self.0, from.as_raw_fd(), to) })
     }
 
-    fn change_folder(&mut self, folder: &OsStr) -> io::Result<()> {
-        let folder = CString::new(folder.as_bytes())?;
-        // SAFETY: `self` was initialised; the path is copied.
-        done(unsafe { libc::posix_spawn_file_actions_addchdir_np(&mut self.0, folder.as_ptr()) })
+    /// By a descriptor: the function that takes a path is weak in the standard library, and a static program that is
+    /// optimised as a whole is linked without it.
+    fn change_folder(&mut self, folder: BorrowedFd<'_>) -> io::Result<()> {
+        // SAFETY: `self` was initialised; the number is copied.
+        done(unsafe { libc::posix_spawn_file_actions_addfchdir_np(&mut self.0, folder.as_raw_fd()) })
     }
 }
 
