@@ -14,7 +14,7 @@ use crate::{view, words};
 
 /// What the columns mean.
 const LEGEND: &str = "Each line has one mechanism more than the line before, and is compared with that line. adds = what \
-the mechanism costs at each operation; [ ] = 95 % confidence interval. Verdicts are corrected for all lines together.";
+the mechanism costs at each operation; [ ] = 95 % confidence interval. Verdicts are corrected for all lines together";
 
 /// The tables as text. `findings` compare each environment with the one before it, and `steps` says what each adds.
 pub fn render(
@@ -42,7 +42,11 @@ pub fn render(
         );
     }
     out.push(String::new());
-    out.extend(paragraph("", LEGEND, width));
+    // The last part of a table's legend is about columns that are not here.
+    let mut meanings = view::legend(session, &rows);
+    meanings.pop();
+    meanings.insert(0, LEGEND.to_owned());
+    out.extend(paragraph("", &format!("{}.", meanings.join("; ")), width));
     for (mark, note) in notes.shown().0 {
         out.extend(paragraph(&format!("{mark} "), note, width));
     }
