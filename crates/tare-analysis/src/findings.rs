@@ -129,7 +129,7 @@ pub struct ClaimBeside {
     pub recommends: bool,
     /// Empty where no row of this session shows anything of it.
     pub checks: Vec<CheckBeside>,
-    /// What a session would need to judge it; none where another session of tare's could.
+    /// What a session would need to judge it; none where another session could.
     pub needs: Option<String>,
 }
 
@@ -198,6 +198,16 @@ impl Cell {
         match self {
             Cell::Compared(comparison) => Some(comparison),
             Cell::Observed(_) | Cell::Missing(_) => None,
+        }
+    }
+
+    /// The environment's own value, whether or not it is compared; none where there is none.
+    pub fn level(&self) -> Option<&Level> {
+        match self {
+            Cell::Compared(comparison) => Some(&comparison.level),
+            Cell::Observed(level) => Some(level),
+            Cell::Missing(Missing::NoBaseline(level) | Missing::NotComparable { level, .. }) => Some(level),
+            Cell::Missing(Missing::Failed(_) | Missing::NotReached) => None,
         }
     }
 

@@ -62,8 +62,8 @@ mod tests {
     #[test]
     fn an_import_against_the_arrows_is_found() {
         let planted = Planted::new();
-        planted.library("low", "[dev-dependencies]\nhigh.workspace = true\n", "//! Low.\n");
-        planted.library("high", "[dependencies]\nlow.workspace = true\nserde = \"1\"\n", "//! High.\n");
+        planted.package("low", "[dev-dependencies]\nhigh.workspace = true\n", "//! Low.\n");
+        planted.package("high", "[dependencies]\nlow.workspace = true\nserde = \"1\"\n", "//! High.\n");
         let tree = planted.tree();
         assert_eq!(crates(&tree, &[("low", &[], &["high"]), ("high", &["low"], &[])]), [""; 0]);
         assert_eq!(crates(&tree, &[("low", &[], &[]), ("high", &["low"], &[])]).len(), 1);

@@ -221,7 +221,7 @@ mod tests {
 
     fn between(files: &[(&str, &str)]) -> Vec<String> {
         let planted = Planted::new();
-        planted.library("one", "", "//! One.\nmod a;\nmod b;\nmod c;\n");
+        planted.package("one", "", "//! One.\nmod a;\nmod b;\nmod c;\n");
         for (name, text) in files {
             planted.file(&format!("crates/one/src/{name}.rs"), &format!("//! A file.\n{text}"));
         }

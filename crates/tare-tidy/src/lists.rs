@@ -33,7 +33,7 @@ mod tests {
     #[test]
     fn a_file_that_no_list_names_is_found() {
         let planted = Planted::new();
-        planted.library("one", "", "//! One.\nconst A: &str = \"../studies/a.toml\";\n");
+        planted.package("one", "", "//! One.\nconst A: &str = \"../studies/a.toml\";\n");
         planted.file("studies/a.toml", "");
         assert_eq!(unlisted(&planted.tree(), &[("studies", "one")]), [""; 0]);
         planted.file("studies/b.toml", "");

@@ -230,8 +230,8 @@ mod tests {
 
     fn unused(library: &str, user: &str) -> Vec<String> {
         let planted = Planted::new();
-        planted.library("shows", "", &format!("//! Shows.\n{library}"));
-        planted.library("uses", "", &format!("//! Uses.\n{user}"));
+        planted.package("shows", "", &format!("//! Shows.\n{library}"));
+        planted.package("uses", "", &format!("//! Uses.\n{user}"));
         without_user(&planted.tree(), &[("known", "a reason")])
     }
 

@@ -126,22 +126,22 @@ mod tests {
     #[test]
     fn a_function_of_eighty_lines_is_found() {
         let planted = Planted::new();
-        planted.library("one", "", &format!("//! One.\n{}", function(LONGEST_FUNCTION)));
+        planted.package("one", "", &format!("//! One.\n{}", function(LONGEST_FUNCTION)));
         assert_eq!(of_functions(&planted.tree()), [""; 0]);
-        planted.library("one", "", &format!("//! One.\n#[test]\n{}", function(80)));
+        planted.package("one", "", &format!("//! One.\n#[test]\n{}", function(80)));
         assert_eq!(of_functions(&planted.tree()), ["crates/one/src/lib.rs:3 long has 80 lines, of 70"]);
-        planted.library("one", "", &format!("//! One.\nwrap! {{\n{}}}\n", function(71)));
+        planted.package("one", "", &format!("//! One.\nwrap! {{\n{}}}\n", function(71)));
         assert_eq!(of_functions(&planted.tree()), ["crates/one/src/lib.rs:3 long has 71 lines, of 70"]);
         // A signature without a body does not count, and its name is not that of the next braces.
         let declared = format!("trait T {{ fn declared(&self); }}\nstruct S {{{}}}\n", "\n".repeat(90));
-        planted.library("one", "", &format!("//! One.\n{declared}"));
+        planted.package("one", "", &format!("//! One.\n{declared}"));
         assert_eq!(of_functions(&planted.tree()), [""; 0]);
     }
 
     #[test]
     fn a_sixteenth_flat_file_is_found() {
         let planted = Planted::new();
-        planted.library("one", "", "//! One.\n");
+        planted.package("one", "", "//! One.\n");
         for number in 1..15 {
             planted.file(&format!("crates/one/src/f{number}.rs"), "//! F.\n");
         }
@@ -155,7 +155,7 @@ mod tests {
     #[test]
     fn files_without_purpose_or_end_and_vague_names_are_found() {
         let planted = Planted::new();
-        planted.library("one", "", "fn purpose() {}\n");
+        planted.package("one", "", "fn purpose() {}\n");
         planted.file("crates/one/src/long.rs", &format!("//! Long.\n{}", "\n".repeat(LONGEST_FILE)));
         planted.file("crates/one/src/util/mod.rs", "//! Things.\nfn later() { todo!() }\n");
         let tree = planted.tree();

@@ -228,7 +228,7 @@ mod tests {
     #[test]
     fn a_planted_word_is_found_unless_it_is_quoted() {
         let planted = Planted::new();
-        planted.library("one", "", "//! One.\n");
+        planted.package("one", "", "//! One.\n");
         planted.file("docs/a.md", "A word:\nthe lanes\n").file("report-ui/src/b.ts", "const lane = 1;\n");
         let quoted = [("docs/a.md", "lanes")];
         assert_eq!(banned(&planted.tree(), &[]).len(), 2);

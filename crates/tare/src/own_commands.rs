@@ -234,8 +234,10 @@ fn scan(from: &str, to: &str, step: &str) -> Result<Vec<String>, LabError> {
     let decimals = |text: &str| text.split_once('.').map_or(0, |(_, decimals)| decimals.len());
     let (least, most, by) = (number(from)?, number(to)?, number(step)?);
     if !(by > 0.0 && most >= least) {
-        return Err(LabError::usage(format!("there is no number from {from} to {to} in steps of {step}"))
-            .hint("MIN is at most MAX, and STEP is above 0"));
+        return Err(LabError::usage(format!(
+            "--parameter-scan has nothing from {from} to {to} in steps of {step}"
+        ))
+        .hint("MIN is at most MAX, and STEP is above 0"));
     }
     // A step that does not fit exactly in binary still reaches the last number.
     let steps = ((most - least) / by + 1e-9).floor() as usize;

@@ -75,7 +75,7 @@ export function unixbench(page: Page): Chart | null {
   const text = (value: number): string => String(Number(value.toPrecision(4)));
   return {
     id: "unixbench", title: "UnixBench scores",
-    about: "By UnixBench's definition, from trials of tare's: 10 is its baseline machine. From zero; longer is better.",
+    about: "By UnixBench's definition, from tare's trials: 10 is its baseline machine. From zero; longer is better.",
     draw: (width) => {
       const all = scores.flatMap(({ test, environments }) => environments.map((of) => ({ row: test, ...of })));
       const bars = all.flatMap(({ row, environment, score }): Bar[] => (score === null ? [] : [{ row, environment, value: score, low: score, high: score, label: text(score), title: `${row}, ${environment}: ${text(score)}` }]));

@@ -295,7 +295,7 @@ pub struct Claim {
     /// What a session would show where the conclusion holds, for one without figures.
     #[serde(rename = "expect", default)]
     pub expectations: Vec<Expectation>,
-    /// What a session would need to judge it, where none of tare's can.
+    /// What a session would need to judge it, where no session can yet.
     pub needs: Option<String>,
 }
 

@@ -58,7 +58,7 @@ pub fn ready(root: &RootFolder) -> Result<(), NotReady> {
     if let RootFolder::Folder(folder) = root
         && !folder.is_dir()
     {
-        return Err(NotReady::because(format!("there is no folder {}", folder.display())));
+        return Err(NotReady::because(format!("the folder {} does not exist", folder.display())));
     }
     match *root == RootFolder::Empty || private_mounts::permitted() {
         true => Ok(()),

@@ -66,7 +66,7 @@ pub fn named(name: &str) -> Result<&'static Ladder, LabError> {
     LADDERS.iter().find(|ladder| ladder.name == name).ok_or_else(|| {
         let names: Vec<&str> = LADDERS.iter().map(|ladder| ladder.name).collect();
         let otherwise = format!("there are {}; a record of one ends in .tare", names.join(", "));
-        unlike(LabError::usage(format!("there is no ladder '{name}'")), name, names, otherwise)
+        unlike(LabError::usage(format!("unknown ladder '{name}'")), name, names, otherwise)
     })
 }
 

@@ -1,4 +1,4 @@
-//! Traced: the host itself, with every system call stopped at a tracer of tare's own.
+//! Traced: the host itself, with every system call stopped by tare's own tracer.
 
 #![allow(unsafe_code, reason = "fork, and the kernel's interface for tracing")]
 
@@ -22,7 +22,7 @@ const AT_CALL: i32 = libc::SIGTRAP | 0x80;
 
 pub static PROVIDER: Provider = Provider {
     name: "traced",
-    summary: "the host itself, with every system call stopped twice at a tracer of tare's own",
+    summary: "the host itself, with every system call stopped twice by tare's own tracer",
     stands_for: "whatever stops a program at its system calls: ptrace sandboxes, user-mode Linux, gVisor on its ptrace \
                  platform, strace and debuggers. Two stops a call, each with two context switches, are the shape of \
                  system call translation where the translator is a process. Nothing is translated: computing, memory \
@@ -60,7 +60,7 @@ pub fn enter_main(words: &[OsString]) -> i32 {
 
 /// Starts the program, and lets it run on when it is traced.
 fn start(words: &[OsString]) -> io::Result<libc::pid_t> {
-    let [program, arguments @ ..] = words else { return Err(io::Error::other("there is no program")) };
+    let [program, arguments @ ..] = words else { return Err(io::Error::other("no program was named")) };
     let (ready, go) = io::pipe()?;
     // Before the program can do anything: what traces it dies with its own parent, and takes the traced along.
     set_parent_process_death_signal(Some(Signal::KILL))?;

@@ -129,7 +129,7 @@ pub fn enter_all(
     Ok(all)
 }
 
-/// The looks from a number of rounds on, with one at it; the last alone where there is no room for as many.
+/// The looks from a number of rounds on, with one at it; the last alone where fewer rounds fit.
 fn not_before(least: u32, looks: Vec<u32>) -> Vec<u32> {
     let last = looks.last().copied();
     let at = Some(least).filter(|least| *least > 0 && last.is_some_and(|last| *least < last));

@@ -256,7 +256,7 @@ impl<'a> UserCommand<'a> {
                 Ok(()) => work(folder),
                 Err(_) => Err(Failure::new(
                     FailureKind::NotSupported,
-                    format!("ENOENT: there is no folder {} here", folder.display()),
+                    format!("ENOENT: the folder {} does not exist here", folder.display()),
                 )),
             };
         }

@@ -88,7 +88,7 @@ fn session(findings: &Findings, row: &Row, beside: &Beside) -> String {
     }
 }
 
-/// `wsl1-like 4.2 ms ±0.1`, or why there is no value.
+/// `wsl1-like 4.2 ms ±0.1`, or why it has none.
 fn own(findings: &Findings, row: &Row, target: &str, value: &Option<OwnValue>, beside: &Beside) -> String {
     let reason = || {
         let at = findings.subjects.iter().position(|subject| subject == target);

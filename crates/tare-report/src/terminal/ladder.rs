@@ -1,7 +1,7 @@
 //! A ladder: for each probe a table in which every line is a mechanism more, judged against the line before.
 
 use anstyle::Style;
-use tare_analysis::findings::{Cell, Comparison, Findings, Level, Missing, Row};
+use tare_analysis::findings::{Comparison, Findings, Level, Row};
 use tare_data::session::Session;
 use tare_data::unit::Unit;
 
@@ -71,7 +71,7 @@ fn lines(findings: &Findings, row: &Row, steps: &[String], maker: &mut CellMaker
     let mut below = row.baseline.as_ref();
     for (step, judged) in steps.iter().zip(&row.cells) {
         let mut line =
-            vec![words_of(&format!("+ {}", clean(step)), Style::new()), cell(value(level(judged)))];
+            vec![words_of(&format!("+ {}", clean(step)), Style::new()), cell(value(judged.level()))];
         match judged.compared() {
             Some(comparison) => {
                 let marks = maker.warnings.marks(comparison, maker.notes).join("·");
@@ -83,7 +83,7 @@ fn lines(findings: &Findings, row: &Row, steps: &[String], maker: &mut CellMaker
             None => line.push(maker.cell(judged, unit).into_iter().take(1).collect()),
         }
         lines.push(line);
-        below = level(judged).or(below);
+        below = judged.level().or(below);
     }
     lines
 }
@@ -100,13 +100,4 @@ fn adds(below: &Level, comparison: &Comparison, unit: Unit) -> Option<String> {
         let [low, high] = [comparison.low, comparison.high].map(text);
         format!("{} [{low}, {high}]", text(comparison.ratio))
     })
-}
-
-fn level(cell: &Cell) -> Option<&Level> {
-    match cell {
-        Cell::Compared(comparison) => Some(&comparison.level),
-        Cell::Observed(level) => Some(level),
-        Cell::Missing(Missing::NoBaseline(level) | Missing::NotComparable { level, .. }) => Some(level),
-        Cell::Missing(_) => None,
-    }
 }

@@ -1,7 +1,7 @@
 //! The table of commands of one's own: an environment a line, as people know it from hyperfine and time(1).
 
 use anstyle::Style;
-use tare_analysis::findings::{Cell, Findings, Level, Missing, Row};
+use tare_analysis::findings::{Cell, Findings, Level, Row};
 use tare_analysis::statistics::spread::spread;
 use tare_data::names::USER;
 use tare_data::session::Session;
@@ -86,14 +86,14 @@ fn lines(session: &Session, findings: &Findings, row: &Row, maker: &mut CellMake
     for (i, subject) in findings.subjects.iter().enumerate() {
         let Some(cell) = row.cells.get(i) else { continue };
         let mut line = vec![name(subject)];
-        match level(cell) {
+        match cell.level() {
             Some(level) => line.extend(time(level, row)),
             None => line.extend([GridCell::new(), GridCell::new()]),
         }
         line.push(judged(cell, row, maker));
         line.extend(TIMES.map(|time| {
             let other = of_case(time);
-            figure(other.and_then(|row| row.cells.get(i).and_then(level).map(|level| (level, row))))
+            figure(other.and_then(|row| row.cells.get(i).and_then(Cell::level).map(|level| (level, row))))
         }));
         lines.push(line);
     }
@@ -133,15 +133,6 @@ fn judged(cell: &Cell, row: &Row, maker: &mut CellMaker) -> GridCell {
         span(words::verdict(comparison), verdict_style(comparison)),
         span(interval, quiet()),
     ])]
-}
-
-fn level(cell: &Cell) -> Option<&Level> {
-    match cell {
-        Cell::Compared(comparison) => Some(&comparison.level),
-        Cell::Observed(level) => Some(level),
-        Cell::Missing(Missing::NoBaseline(level) | Missing::NotComparable { level, .. }) => Some(level),
-        Cell::Missing(_) => None,
-    }
 }
 
 fn words_of(text: &str, style: Style) -> GridCell {

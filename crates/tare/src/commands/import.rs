@@ -52,7 +52,7 @@ fn environments(args: &Import) -> Result<Vec<Option<&str>>, LabError> {
 
 fn import(file: &Path, environment: Option<&str>) -> Result<Imported, LabError> {
     if tare_record::is_record(file) {
-        return Err(LabError::usage(format!("{} is a record of tare's own", file.display()))
+        return Err(LabError::usage(format!("{} is already a record", file.display()))
             .hint(format!("tare report {} shows it", file.display())));
     }
     let refused = || LabError::new(ErrorKind::Record, format!("cannot import {}", file.display()));

@@ -221,7 +221,7 @@ fn an_environment_with_programs_of_its_own_refuses_those_of_this_machine() {
     }
     let nowhere = environments::parse("native?root=/no/such/folder").unwrap();
     let not_ready = nowhere.ready(&Programs::default()).unwrap_err();
-    assert_eq!(not_ready.reason, "there is no folder /no/such/folder");
+    assert_eq!(not_ready.reason, "the folder /no/such/folder does not exist");
 }
 
 #[test]

@@ -147,7 +147,7 @@ fn a_study_may_have_its_rounds_before_anything_is_decided() {
         let of_subject = |trial: &&Trial| trial.target == "layer0";
         assert_eq!(session.trials.iter().filter(of_subject).count(), least as usize);
     }
-    // Where there is no room for as many, the last look is the only one.
+    // Where fewer rounds fit, the last look is the only one.
     let folder = tempfile::tempdir().unwrap();
     let request = PlanRequest { budget_s: Some(600.0), least_rounds: 1_000_000, ..plan_request(targets(1)) };
     let (record, _) = planned(&mut FakeArena::new(&[1.0, 1.0, 2.0]), folder.path(), request);
