@@ -11,6 +11,7 @@
 pub mod agent;
 
 pub mod carried;
+mod counting;
 mod counts;
 
 pub mod facts;
@@ -19,6 +20,8 @@ pub mod harness;
 pub mod net;
 pub mod netlink;
 pub mod netperf;
+
+mod operations;
 
 pub mod peer;
 pub mod probe;

@@ -28,6 +28,7 @@ fn begun(folder: &Path) -> (PathBuf, Writer) {
         planted: None,
         control_every: 1,
         inside: Default::default(),
+        demands: Default::default(),
         targets,
         cases: vec![],
     };

@@ -29,6 +29,7 @@ fn entries() -> Vec<Entry> {
         planted: None,
         control_every: 1,
         inside: Default::default(),
+        demands: Default::default(),
         targets: vec![target],
         cases: vec![],
     };

@@ -31,6 +31,7 @@ fn begun(folder: &Path) -> (PathBuf, Writer) {
         planted: None,
         control_every: 1,
         inside: Default::default(),
+        demands: Default::default(),
         targets,
         cases: vec![],
     };

@@ -191,6 +191,7 @@ pub fn session(targets: usize) -> Session {
             planted: None,
             control_every: 1,
             inside: Default::default(),
+            demands: Default::default(),
             cases: cases.collect(),
             targets: all.clone(),
         },

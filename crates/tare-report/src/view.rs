@@ -51,6 +51,11 @@ fn unusual_margin(cases: &[PlannedCase]) -> Option<String> {
     (!cases.iter().all(is_usual)).then(|| format!("margin {}", margins(cases)))
 }
 
+/// The machine of a session, in a line.
+pub(crate) fn measured_on(session: &Session) -> String {
+    machine(session).join(", ")
+}
+
 /// Processor, kernel and file system, as far as the record knows them.
 fn machine(session: &Session) -> Vec<String> {
     let host = &session.header.host;

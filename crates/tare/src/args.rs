@@ -3,6 +3,8 @@
 // Tests of documents read this file by its path.
 #[path = "args/commands.rs"]
 mod commands;
+#[path = "args/explain.rs"]
+pub mod explain;
 #[path = "args/ladder.rs"]
 mod ladder;
 #[path = "args/plan.rs"]
@@ -19,6 +21,7 @@ use tare_analysis::gate::Condition;
 use tare_report::exports::{self, EXPORTS, Export};
 
 pub use self::commands::Commands;
+pub use self::explain::{Explain, Predict, Prices};
 pub use self::ladder::Ladder;
 pub use self::plan::Plan;
 pub use self::pool::Pool;
@@ -48,6 +51,9 @@ pub struct Args {
 pub enum Command {
     Run(Box<Run>),
     Plan(Plan),
+    Explain(Explain),
+    Predict(Predict),
+    Prices(Prices),
     Ladder(Ladder),
     Report(Report),
     Import(Import),

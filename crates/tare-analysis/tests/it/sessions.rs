@@ -85,6 +85,7 @@ pub fn session(subjects: &[&str], cases: Vec<PlannedCase>, rounds: u32) -> Sessi
             planted: None,
             control_every: 1,
             inside: Default::default(),
+            demands: Default::default(),
             targets,
             cases,
         },

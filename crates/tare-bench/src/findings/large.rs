@@ -55,6 +55,7 @@ pub fn session() -> Session {
             budget_s: None,
             control_every: 1,
             inside: Default::default(),
+            demands: Default::default(),
             planted: Default::default(),
             until_decided: false,
             targets: TARGETS.into_iter().map(target).collect(),

@@ -2,6 +2,7 @@
 
 mod arena;
 mod arriving;
+mod before;
 mod bring_up;
 pub mod entered;
 pub mod link;

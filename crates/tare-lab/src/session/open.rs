@@ -175,6 +175,7 @@ mod tests {
             planted: None,
             control_every: 1,
             inside: Default::default(),
+            demands: Default::default(),
             targets: targets.map(|(name, role)| target(name, role)).into(),
             cases: vec![case],
         }

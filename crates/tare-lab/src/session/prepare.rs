@@ -5,17 +5,18 @@ use std::collections::BTreeMap;
 use tare_analysis::verdicts::judge::FEWEST_STARTS;
 use tare_analysis::verdicts::stopping::planned_looks;
 use tare_data::facts::Facts;
-use tare_data::failure::{Failure, FailureKind};
+use tare_data::failure::Failure;
 use tare_data::metric::Reading;
-use tare_data::peer::{LOOPBACK, Peer};
-use tare_data::request::{Amount, TrialRequest};
+use tare_data::request::Amount;
+use tare_data::session::demand::Counted;
 use tare_data::session::{Inside, Plan, PlannedCase, Planted, Role, Session, Target, TargetFacts};
-use tare_probes::probes::USER;
+use tare_probes::probes::{USER, USER_COMMAND};
 use tare_record::{Entry, Writer};
 
 use crate::error::{ErrorKind, LabError};
 use crate::session::arena::{Arena, Started};
-use crate::session::plan::amount::{Pace, Wanted, cost_ns, pace};
+use crate::session::before::{calibrate, count};
+use crate::session::plan::amount::{Pace, Wanted, cost_ns};
 use crate::session::plan::budget::{self, RoundTime};
 use crate::session::plan::label::label;
 use crate::session::plan::planting::Room;
@@ -24,13 +25,6 @@ use crate::session::progress::{Event, Observer};
 use crate::session::startup;
 use crate::storage::places;
 use crate::study::SelectedCase;
-
-/// A calibration may take this long: a kernel in a VM on an emulated processor is slow, not dead.
-const CALIBRATION_DEADLINE_MS: u64 = 20_000;
-/// The slowest disk that a large file is made on, bytes a millisecond: 20 MB/s, as behind an emulated kernel.
-const SLOWEST_DISK: u64 = 20_000;
-/// Longest calibration, however large the files: half an hour.
-const CALIBRATION_MOST_MS: u64 = 1_800_000;
 
 /// Rounds of a session that only its user ends.
 const ENDLESS: u32 = 1_000_000;
@@ -53,6 +47,8 @@ pub struct PlanRequest<'a> {
     pub until_decided: bool,
     /// What is inside every environment.
     pub inside: Inside,
+    /// Whether the demand of each command is counted before the rounds.
+    pub counts_demand: bool,
 }
 
 /// How often controls run, unless more is wanted: they certify a session and sharpen nothing, so that each of their
@@ -146,11 +142,12 @@ pub fn prepare(
     observer: &mut dyn Observer,
 ) -> Result<Prepared, LabError> {
     let PlanRequest { study, selected, mut targets, seed, rounds, budget_s, .. } = plan_request;
-    let PlanRequest { least_rounds, control_every, until_decided, inside, .. } = plan_request;
+    let PlanRequest { least_rounds, control_every, until_decided, inside, counts_demand, .. } = plan_request;
     let planted = targets.pop_if(|target| target.role == Role::Planted);
     let mut started = enter_all(&targets, arena, writer, observer)?;
     let cases = calibrate_all(selected, &started, seed, arena, observer)?;
     anything_to_compare_with(&cases, &targets[0].name)?;
+    let demands = if counts_demand { count_all(&cases, &started[0], seed, arena)? } else { BTreeMap::new() };
     let spent_s = arena.now_ns() as f64 / 1e9;
     let left_s = budget_s.map(|budget_s| (budget_s - spent_s).max(1.0));
     let trials_are_starts = cases.iter().all(Calibrated::is_start);
@@ -197,6 +194,7 @@ pub fn prepare(
         planted: planted_in,
         control_every,
         inside,
+        demands,
         targets,
         cases: planned,
     };
@@ -271,6 +269,21 @@ fn calibrate_all(
         cases.push(Calibrated { selected, paces });
     }
     Ok(cases)
+}
+
+/// Counts what each command asks of the baseline.
+fn count_all(
+    cases: &[Calibrated],
+    baseline: &Result<Started, Failure>,
+    seed: u64,
+    arena: &mut dyn Arena,
+) -> Result<BTreeMap<String, Counted>, LabError> {
+    let Ok(started) = baseline else { return Ok(BTreeMap::new()) };
+    let commands =
+        cases.iter().map(|case| &case.selected).filter(|selected| selected.probe.name == USER_COMMAND);
+    commands
+        .map(|selected| Ok((selected.case.to_string(), count(&selected.case, started, seed, arena)?)))
+        .collect()
 }
 
 /// What a trial is expected to take, wherever a calibration found a pace.
@@ -416,85 +429,4 @@ impl Calibrated {
             missing: failures.map(|(target, failure)| (target.name.clone(), failure.clone())).collect(),
         }
     }
-}
-
-/// Makes the request of a trial; it fails where the environment does not have the case's place or peer.
-pub fn trial_request(
-    trial: u64,
-    case: &tare_data::names::Case,
-    amount: Amount,
-    started: &Started,
-    seed: u64,
-    deadline_ms: u64,
-) -> Result<TrialRequest, Failure> {
-    let directory = match &case.place {
-        None => None,
-        Some(place) => Some(started.paths.get(place).cloned().ok_or_else(|| {
-            let none = || {
-                Failure::new(FailureKind::NotSupported, format!("this environment has no place '{place}'"))
-            };
-            started.missing.get(place).cloned().unwrap_or_else(none)
-        })?),
-    };
-    let peer = case.peer.as_deref().map(|name| route(name, started)).transpose()?;
-    let case = case.clone();
-    Ok(TrialRequest { trial, case, amount, directory, peer, seed, deadline_ms, slower: 0.0, nonce: 0 })
-}
-
-/// How the environment reaches a peer.
-fn route(name: &str, started: &Started) -> Result<Peer, Failure> {
-    if name == LOOPBACK {
-        return Ok(Peer::Loopback);
-    }
-    started.peers.get(name).cloned().ok_or_else(|| {
-        let reason = format!(
-            "this environment does not reach the peer '{name}'; where it can, its option net= lets it"
-        );
-        Failure::new(FailureKind::NotSupported, reason)
-    })
-}
-
-fn calibrate(
-    selected: &SelectedCase,
-    target: usize,
-    started: &Started,
-    seed: u64,
-    arena: &mut dyn Arena,
-) -> Result<Result<Pace, Failure>, LabError> {
-    let deadline_ms = calibration_deadline_ms(&selected.case);
-    let request = match trial_request(0, &selected.case, Amount::Calibrate, started, seed, deadline_ms) {
-        Ok(request) => request,
-        Err(failure) => return Ok(Err(failure)),
-    };
-    let mut batches = Vec::new();
-    let began_ns = arena.now_ns();
-    let outcome = arena.trial(target, &request, &mut |batch| batches.push(batch.clone()));
-    let elapsed_ns = arena.now_ns() - began_ns;
-    if outcome.interrupted {
-        return Err(LabError::interrupted());
-    }
-    if let Some(error) = arena.host_failure() {
-        return Err(error);
-    }
-    if outcome.lost {
-        // The next case deserves a living environment; if it cannot be had, its own calibration fails.
-        let started = arena.start(target);
-        if started.is_err() && arena.interrupted() {
-            return Err(LabError::interrupted());
-        }
-    }
-    Ok(match outcome.failure {
-        Some(failure) => Err(failure),
-        None => pace(&batches, elapsed_ns)
-            .ok_or_else(|| Failure::new(FailureKind::Broken, "the calibration sent no samples")),
-    })
-}
-
-/// How long a calibration may take: files must be made first, and a user's command has a time of its own.
-fn calibration_deadline_ms(case: &tare_data::names::Case) -> u64 {
-    let number = |key: &str| case.parameters.integer(key).unwrap_or(0);
-    let bytes = number("size").max(number("total"));
-    // Prepare, the command and clean.
-    let commands_ms = number("timeout_s").saturating_mul(3_000);
-    (CALIBRATION_DEADLINE_MS + bytes / SLOWEST_DISK + commands_ms).min(CALIBRATION_MOST_MS)
 }

@@ -13,9 +13,10 @@ use tare_record::{Entry, Writer};
 
 use crate::error::LabError;
 use crate::session::arena::{Arena, Outcome};
+use crate::session::before::trial_request;
 use crate::session::open::{Open, rounds_alone};
 use crate::session::plan::starts::{Start, rounds_a_start};
-use crate::session::prepare::{CellIndex, Pilot, start_s, trial_request};
+use crate::session::prepare::{CellIndex, Pilot, start_s};
 use crate::session::progress::{Event, Observer, Standing};
 use crate::session::startup;
 

@@ -37,6 +37,7 @@ pub static SHIPPED: &[(&str, &str)] = &[
     ("process-creation", include_str!("../../../../studies/process-creation.toml")),
     ("page-cache", include_str!("../../../../studies/page-cache.toml")),
     ("ladder", include_str!("../../../../studies/ladder.toml")),
+    ("prices", include_str!("../../../../studies/prices.toml")),
     ("startup", include_str!("../../../../studies/startup.toml")),
     ("developer", include_str!("../../../../studies/developer.toml")),
     ("cdm8-default", include_str!("../../../../studies/cdm8-default.toml")),
@@ -146,7 +147,7 @@ impl Study {
     }
 
     /// The cases of both studies, in the time of both.
-    fn with(self, other: Study) -> Result<Study, LabError> {
+    pub fn with(self, other: Study) -> Result<Study, LabError> {
         let name = format!("{},{}", self.name, other.name);
         if self.size != other.size || (!other.commands.is_empty() && self.folder != other.folder) {
             return Err(LabError::usage(format!("the studies {name} cannot be one"))

@@ -303,3 +303,57 @@ pub(crate) fn getdents(folder: BorrowedFd<'_>, into: &mut [u8]) -> Result<usize,
     // SAFETY: the kernel writes within `into`.
     counted(unsafe { call!(libc::SYS_getdents64, number(folder), into.as_mut_ptr(), into.len()) })
 }
+
+/// A stat that holds nothing yet.
+#[inline(always)]
+pub(crate) fn empty_stat() -> libc::stat {
+    // SAFETY: an all-zero stat is valid.
+    unsafe { core::mem::zeroed() }
+}
+
+/// fstat(2).
+#[inline(always)]
+pub(crate) fn fstat(fd: BorrowedFd<'_>, into: &mut libc::stat) -> Result<usize, Errno> {
+    let into: *mut libc::stat = into;
+    // SAFETY: the kernel writes one stat.
+    counted(unsafe { call!(libc::SYS_fstat, number(fd), into) })
+}
+
+/// gettid(2).
+#[inline(always)]
+pub(crate) fn gettid() -> isize {
+    // SAFETY: takes nothing, touches no memory.
+    unsafe { call!(libc::SYS_gettid) }
+}
+
+/// tgkill(2), as raise(3) makes it: to one thread of a process.
+#[inline(always)]
+pub(crate) fn tgkill(process: isize, thread: isize, signal: i32) -> Result<usize, Errno> {
+    // SAFETY: touches no memory.
+    counted(unsafe { call!(libc::SYS_tgkill, process, thread, signal as usize) })
+}
+
+/// mmap(2) of the beginning of a file, for reading; gives its address.
+#[inline(always)]
+pub(crate) fn map_file(fd: BorrowedFd<'_>, length: usize) -> Result<usize, Errno> {
+    let (protection, flags) = (libc::PROT_READ as usize, libc::MAP_PRIVATE as usize);
+    // SAFETY: new memory at no particular address touches nothing that is there.
+    counted(unsafe { call!(libc::SYS_mmap, 0usize, length, protection, flags, number(fd), 0usize) })
+}
+
+/// mprotect(2).
+///
+/// # Safety
+/// The memory is the caller's, and nothing uses it in a way that it then forbids.
+#[inline(always)]
+pub(crate) unsafe fn protect(address: usize, length: usize, protection: i32) -> Result<usize, Errno> {
+    // SAFETY: the caller's promise.
+    counted(unsafe { call!(libc::SYS_mprotect, address, length, protection as usize) })
+}
+
+/// brk(2), as the kernel answers it: the end of the heap afterwards.
+#[inline(always)]
+pub(crate) fn set_break(end: usize) -> Result<usize, Errno> {
+    // SAFETY: growing touches nothing that is there; callers only take back what they added.
+    counted(unsafe { call!(libc::SYS_brk, end) })
+}

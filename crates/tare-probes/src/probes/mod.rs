@@ -5,11 +5,13 @@ use std::path::Path;
 
 use crate::carried::applets;
 use crate::carried::workloads;
+use crate::counting;
 use crate::probe::Probe;
 
 mod cpu_dhrystone;
 mod cpu_primes;
 mod cpu_whetstone;
+mod demand_command;
 mod file_copy;
 mod file_meta;
 mod file_queue;
@@ -36,12 +38,14 @@ mod proc_spawn;
 mod proc_thread_hold;
 mod sys_getppid;
 mod sys_mix;
+mod sys_operation;
 mod time_read;
 mod time_spin;
 mod time_wakeup;
 mod user_command;
 
 pub(crate) use cpu_whetstone::MILLIONS_A_PASS;
+pub use demand_command::{DEMAND_COMMAND, demand_of};
 pub(crate) use file_queue::requests_an_operation;
 pub(crate) use sys_mix::CALLS_A_TURN;
 pub use user_command::{LONGEST_TIMEOUT_S, USER, USER_COMMAND, is_name};
@@ -50,6 +54,7 @@ pub use user_command::{LONGEST_TIMEOUT_S, USER, USER_COMMAND, is_name};
 pub static PROBES: &[&Probe] = &[
     &sys_getppid::PROBE,
     &sys_mix::PROBE,
+    &sys_operation::PROBE,
     &proc_spawn::PROBE,
     &proc_exec::PROBE,
     &proc_shell::PROBE,
@@ -80,6 +85,7 @@ pub static PROBES: &[&Probe] = &[
     &net_stream::PROBE,
     &net_hops::PROBE,
     &user_command::PROBE,
+    &demand_command::PROBE,
     &null::PROBE,
 ];
 
@@ -89,6 +95,7 @@ pub fn run_subcommand(program: &Path, verb: &str, rest: &[OsString]) -> Option<i
         applets::APPLET => Some(applets::run(program, rest)),
         workloads::WORK => Some(workloads::run(program, rest)),
         proc_exec::EXEC => Some(proc_exec::next(program, rest)),
+        counting::COUNT => Some(counting::answer(rest)),
         _ => None,
     }
 }

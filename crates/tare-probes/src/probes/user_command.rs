@@ -21,6 +21,7 @@ use tare_data::frame::MARKER;
 use crate::carried::program::{Program, not_started, wait};
 use crate::carried::user_files;
 use crate::carried::variables::inherited_variables;
+use crate::counting::COUNT;
 use crate::harness::folder::Folder;
 use crate::harness::output::{OutputTail, Watcher};
 use crate::probe::prelude::*;
@@ -42,6 +43,31 @@ const PATH: &str = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin
 /// Most lines of output that are sent of a run that failed, and most characters of a line.
 const MOST_NOTED: (usize, usize) = (20, 300);
 
+/// What describes a command.
+pub(super) const PARAMETERS: &[Parameter] = &[
+    Parameter::same("name", "command", "its name in the study"),
+    Parameter::same("title", "", "what a report calls it; its name unless given"),
+    Parameter::same(
+        "command",
+        "[\"@tare\",\"agent-applet\",\"rm\"]",
+        "its words; @tare as the first word is this program",
+    ),
+    Parameter::same("folder", "", "the folder that it runs in; a fresh one unless given"),
+    Parameter::same("setup", "[]", "run once in each start of an environment, before anything else"),
+    Parameter::same("prepare", "[]", "run before it, in the same folder"),
+    Parameter::same("clean", "[]", "run after it"),
+    Parameter::same("warmup", "1", "runs of each trial that come first; only the first of them is reported"),
+    Parameter::same(
+        "output",
+        "pipe",
+        "where its output goes: pipe, read and thrown away; null, to /dev/null",
+    ),
+    Parameter::same("environment", "{}", "its variables"),
+    Parameter::same("carry", "0:", "number and hash of the files that it needs"),
+    Parameter::same("timeout_s", "60", "seconds that a run may take"),
+    Parameter::same("expect_exit", "0", "the exit code of a successful run, or any"),
+];
+
 pub static PROBE: Probe = Probe {
     name: USER_COMMAND,
     title: "a command",
@@ -49,33 +75,7 @@ pub static PROBE: Probe = Probe {
     timed: "from the start of its process until wait() returns",
     not_timed: "creating the folder, copying carried files, setup, prepare and clean",
     distorted_by: "the environment's version of the program: another version is another program",
-    parameters: &[
-        Parameter::same("name", "command", "its name in the study"),
-        Parameter::same("title", "", "what a report calls it; its name unless given"),
-        Parameter::same(
-            "command",
-            "[\"@tare\",\"agent-applet\",\"rm\"]",
-            "its words; @tare as the first word is this program",
-        ),
-        Parameter::same("folder", "", "the folder that it runs in; a fresh one unless given"),
-        Parameter::same("setup", "[]", "run once in each start of an environment, before anything else"),
-        Parameter::same("prepare", "[]", "run before it, in the same folder"),
-        Parameter::same("clean", "[]", "run after it"),
-        Parameter::same(
-            "warmup",
-            "1",
-            "runs of each trial that come first; only the first of them is reported",
-        ),
-        Parameter::same(
-            "output",
-            "pipe",
-            "where its output goes: pipe, read and thrown away; null, to /dev/null",
-        ),
-        Parameter::same("environment", "{}", "its variables"),
-        Parameter::same("carry", "0:", "number and hash of the files that it needs"),
-        Parameter::same("timeout_s", "60", "seconds that a run may take"),
-        Parameter::same("expect_exit", "0", "the exit code of a successful run, or any"),
-    ],
+    parameters: PARAMETERS,
     metrics: &[
         time("time", "run"),
         gauge("user", "user", Unit::Nanoseconds),
@@ -114,7 +114,7 @@ pub fn is_name(name: &str) -> bool {
 }
 
 /// A command as the case describes it.
-struct UserCommand<'a> {
+pub(super) struct UserCommand<'a> {
     name: &'a str,
     command: Vec<String>,
     setup: Vec<String>,
@@ -172,7 +172,7 @@ fn json<T: DeserializeOwned>(parameters: &Parameters, key: &str) -> Result<T, Fa
 }
 
 impl<'a> UserCommand<'a> {
-    fn from_trial(trial: &Trial<'a>) -> Result<Self, Failure> {
+    pub(super) fn from_trial(trial: &Trial<'a>) -> Result<Self, Failure> {
         let parameters = trial.parameters();
         let name = parameters.text("name")?;
         if !is_name(name) {
@@ -217,7 +217,7 @@ impl<'a> UserCommand<'a> {
     }
 
     /// Runs what is run once in a start of the environment, if this trial is the first in it.
-    fn set_up(&self) -> Result<(), Failure> {
+    pub(super) fn set_up(&self) -> Result<(), Failure> {
         if self.setup.is_empty() {
             return Ok(());
         }
@@ -233,7 +233,7 @@ impl<'a> UserCommand<'a> {
     }
 
     /// One run between prepare and clean; what is timed is added to the stopwatch.
-    fn run(&self, stopwatch: &mut Stopwatch) -> Result<libc::rusage, Failure> {
+    pub(super) fn run(&self, stopwatch: &mut Stopwatch) -> Result<libc::rusage, Failure> {
         self.in_folder(|folder| {
             let besides = |words: &[String]| match words {
                 [] => Ok(()),
@@ -247,6 +247,18 @@ impl<'a> UserCommand<'a> {
             besides(&self.clean)?;
             Ok(used)
         })
+    }
+
+    /// The same command under this program's tracer, which writes what it counts into `result`.
+    pub(super) fn counted(mut self, result: &Path) -> Result<Self, Failure> {
+        let program = self.in_folder(|folder| self.find(&self.command[0], folder))?;
+        let texts = [Path::new(ITSELF), Path::new(COUNT), result, &program].map(Path::to_str);
+        let Some(before) = texts.into_iter().map(|text| text.map(str::to_owned)).collect::<Option<Vec<_>>>()
+        else {
+            return Err(broken("the path of the program", "it is not UTF-8"));
+        };
+        self.command.splice(..0, before);
+        Ok(self)
     }
 
     /// Works in the command's folder, or in a fresh one with the files that were carried along.

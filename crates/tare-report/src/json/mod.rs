@@ -7,6 +7,7 @@ mod from_findings;
 mod tests;
 
 use serde::Serialize;
+use tare_analysis::bill::{Charged, Explained, charges};
 use tare_analysis::findings::Findings;
 use tare_analysis::selftest::Injected;
 use tare_data::session::Session;
@@ -33,6 +34,28 @@ pub fn selftest(injected: &[Injected]) -> String {
         injected: &'a [Injected],
     }
     line(&SelfTest { injected })
+}
+
+/// The document with what commands ask for and are charged: one more field, `explained`.
+pub fn render_bills(session: &Session, findings: &Findings, explained: &[Explained]) -> String {
+    #[derive(Serialize)]
+    struct Both<'a> {
+        #[serde(flatten)]
+        document: Document<'a>,
+        explained: &'a [Explained],
+    }
+    line(&Both { document: Document::of(session, findings), explained })
+}
+
+/// The document with what environments charge: one more field, `prices`.
+pub fn render_prices(session: &Session, findings: &Findings) -> String {
+    #[derive(Serialize)]
+    struct Both<'a> {
+        #[serde(flatten)]
+        document: Document<'a>,
+        prices: Vec<Charged>,
+    }
+    line(&Both { document: Document::of(session, findings), prices: charges(session) })
 }
 
 /// The document with figures of other tools beside the session's: one more field, `beside`.

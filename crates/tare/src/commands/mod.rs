@@ -5,6 +5,7 @@ pub mod clean;
 pub mod completions;
 pub mod diff;
 pub mod environment;
+pub mod explain;
 pub mod first;
 pub mod import;
 pub mod ladder;

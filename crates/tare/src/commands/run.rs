@@ -114,6 +114,7 @@ fn request(
         budget_s,
         until_decided: args.until_decided,
         inside,
+        counts_demand: false,
         planted: true,
         margin: args.view.margin.map(f64::ln_1p),
         seed: args.seed,

@@ -84,6 +84,7 @@ fn plan() -> Plan {
         planted: None,
         control_every: 1,
         inside: Default::default(),
+        demands: Default::default(),
         targets: vec![target("native", Role::Baseline), target("container", Role::Subject)],
         cases: vec![planned],
     }

@@ -101,6 +101,7 @@ pub fn begin(
         control_every: CONTROL_EVERY,
         until_decided: request.until_decided,
         inside: request.inside,
+        counts_demand: request.counts_demand,
     };
     let ending = in_arena(checked, setting, caller, observer, |workspace, arena, observer| {
         let header = header(workspace, caller);

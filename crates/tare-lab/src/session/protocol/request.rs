@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use tare_analysis::gate::Condition;
 use tare_data::names::Case;
 use tare_probes::probe::Size;
+use tare_probes::probes::USER_COMMAND;
 
 use crate::error::LabError;
 use crate::provider::root::Inside;
@@ -48,6 +49,8 @@ pub struct Request {
     pub planted: bool,
     /// What is inside every environment whose specification says nothing else.
     pub inside: Inside,
+    /// Whether what each command asks of the system is counted, once, before the rounds.
+    pub counts_demand: bool,
     /// A fresh one unless given.
     pub seed: Option<u64>,
     /// Where the record goes; no file may be there.
@@ -94,7 +97,7 @@ impl Request {
         selected.iter_mut().for_each(|case| case.margin = self.margin.unwrap_or(case.margin));
         // Each round of a command is one run of it.
         let once = self.commands.is_some() && self.rounds.is_some();
-        selected.iter_mut().for_each(|case| case.once = once);
+        selected.iter_mut().for_each(|case| case.once = once && case.probe.name == USER_COMMAND);
         let budget_s = match (self.rounds, self.budget_s) {
             _ if self.until_decided => None,
             (Some(_), _) => None,

@@ -68,6 +68,7 @@ fn plan_request(targets: Vec<Target>) -> PlanRequest<'static> {
         control_every: 3,
         until_decided: false,
         inside: Default::default(),
+        counts_demand: false,
     }
 }
 

@@ -1,5 +1,7 @@
 //! A session as it stands in a record: its plan, the facts of its environments, and every trial. No conclusions.
 
+pub mod demand;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -12,6 +14,8 @@ use crate::metric::Metric;
 use crate::names::Case;
 use crate::request::Amount;
 use crate::warning::Warning;
+
+use self::demand::Counted;
 
 /// Who measured, with what, when.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -105,6 +109,9 @@ pub struct Plan {
     /// What is inside every environment whose specification says nothing else.
     #[serde(default, skip_serializing_if = "Inside::is_plain")]
     pub inside: Inside,
+    /// What each command asks of the baseline, by `PlannedCase::id`, where it was counted.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub demands: BTreeMap<String, Counted>,
     #[serde(rename = "environments")]
     pub targets: Vec<Target>,
     pub cases: Vec<PlannedCase>,

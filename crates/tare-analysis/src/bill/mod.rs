@@ -1,0 +1,230 @@
+//! The bill: where the difference goes between a command in the baseline and in an environment.
+//!
+//! A line is an amount of work that the command asks for, times what the environment charges for a unit of it above
+//! the baseline. What the lines do not explain is a line of its own, and is never spread over the others.
+
+mod prices;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+use tare_data::failure::Failure;
+use tare_data::names::USER;
+use tare_data::session::demand::{Counted, Demand, Work};
+use tare_data::session::{Role, Session, Target};
+
+use self::prices::{Price, Prices};
+use crate::statistics::signed_ranks::{median, sorted};
+use crate::verdicts::summary::{counted, series};
+
+/// What a command asked for where it was counted, and its bill in each environment.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Explained {
+    /// `PlannedCase::id` and label of the command.
+    pub case: String,
+    pub label: String,
+    /// What it asks for; why not, where it could not be counted.
+    pub demand: Result<Demand, Failure>,
+    /// Its time in the baseline, in nanoseconds: the median over rounds.
+    pub baseline_ns: Option<f64>,
+    /// How much of its processor time its elapsed time is, at most 1: below that several of its processes run at once, and a
+    /// line delays it by its share only.
+    pub overlap: f64,
+    pub bills: Vec<Bill>,
+}
+
+/// The bill of a command in an environment.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Bill {
+    #[serde(rename = "environment")]
+    pub target: String,
+    /// Its time there, in nanoseconds; none where it was not run or did not end.
+    pub ns: Option<f64>,
+    /// Largest amount first. Work whose price is not known in both is in `unpriced`.
+    pub lines: Vec<Line>,
+    /// Work that the command asks for, without a price in the baseline or here.
+    pub unpriced: Vec<Work>,
+    pub forecast: Forecast,
+    /// The difference that no line explains; none where the command was not timed on both sides.
+    pub rest_ns: Option<f64>,
+}
+
+/// One kind of work on a bill.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Line {
+    pub work: Work,
+    /// Units that the command asks for.
+    pub amount: f64,
+    /// Nanoseconds for a unit.
+    pub baseline_ns: f64,
+    pub here_ns: f64,
+    /// What it adds to the command's time; below zero where it is cheaper here.
+    pub more_ns: f64,
+}
+
+/// The command's time by its bill alone, as if it had not been run there.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Forecast {
+    /// How many times as long as in the baseline; none where it was not timed there.
+    pub ratio: Option<f64>,
+    /// The least and the most that the prices of single starts give; none of fewer starts than two.
+    pub range: Option<[f64; 2]>,
+    pub starts: usize,
+}
+
+/// The prices of an environment, in nanoseconds for a unit; of computing, how many times as long it takes as in the baseline.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Charged {
+    #[serde(rename = "environment")]
+    pub target: String,
+    pub prices: BTreeMap<Work, Charge>,
+}
+
+/// A price, with the least and the most that it is in single starts.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Charge {
+    pub typical: f64,
+    pub least: f64,
+    pub most: f64,
+}
+
+/// What each environment of a session charges, the baseline first; kinds of work that it did not measure are left out.
+pub fn charges(session: &Session) -> Vec<Charged> {
+    let Some(baseline) = session.baseline() else { return Vec::new() };
+    let of_baseline = Prices::of(session, &baseline.name);
+    let subjects = session.plan.targets.iter().filter(|target| target.role == Role::Subject);
+    let charged = |target: &Target| {
+        let charge = |(work, price): (&Work, &Price)| {
+            let baseline = of_baseline.0.get(work)?;
+            let here = |value: f64| unit(*work, baseline, value)[1];
+            let starts = price.by_start.values().copied();
+            let least = starts.clone().fold(price.typical, f64::min);
+            let most = starts.fold(price.typical, f64::max);
+            Some((*work, Charge { typical: here(price.typical), least: here(least), most: here(most) }))
+        };
+        let prices = Prices::of(session, &target.name);
+        Charged { target: target.name.clone(), prices: prices.0.iter().filter_map(charge).collect() }
+    };
+    std::iter::once(baseline)
+        .chain(subjects)
+        .map(charged)
+        .filter(|charged| !charged.prices.is_empty())
+        .collect()
+}
+
+/// The bills of every command of a session whose demand was counted, by its own prices or those of another session, in
+/// whose environments the commands need not have run.
+pub fn bills(session: &Session, prices: &Session) -> Vec<Explained> {
+    let baseline_of = |session: &Session| {
+        let baseline = session.plan.targets.iter().find(|target| target.role == Role::Baseline);
+        baseline.map(|target| target.name.clone())
+    };
+    let (Some(baseline), Some(priced)) = (baseline_of(session), baseline_of(prices)) else {
+        return Vec::new();
+    };
+    let of_baseline = Prices::of(prices, &priced);
+    let targets = prices.plan.targets.iter().filter(|target| target.role == Role::Subject);
+    let subjects: Vec<(&str, Prices)> =
+        targets.map(|target| (target.name.as_str(), Prices::of(prices, &target.name))).collect();
+    let commands = session.plan.cases.iter().filter(|case| case.case.probe.starts_with(USER));
+    let counted = commands.filter_map(|case| Some((case, session.plan.demands.get(&case.id)?)));
+    counted
+        .map(|(case, counted)| {
+            let demand = match counted {
+                Counted::Demand(demand) => Ok(demand.clone()),
+                Counted::Failed(failure) => Err(failure.clone()),
+            };
+            let value = |target: &str, metric: &str| typical(session, &case.id, target, metric);
+            let baseline_ns = value(&baseline, "time");
+            let used = ["user", "system"].map(|metric| value(&baseline, metric));
+            let overlap = match (baseline_ns, used) {
+                (Some(elapsed), [Some(user), Some(system)]) if user + system > 0.0 => {
+                    (elapsed / (user + system)).min(1.0)
+                }
+                _ => 1.0,
+            };
+            let bill = |(target, prices): &(&str, Prices)| {
+                let here_ns = value(target, "time");
+                bill(demand.as_ref().ok()?, (&of_baseline, prices), (target, baseline_ns, here_ns, overlap))
+            };
+            Explained {
+                case: case.id.clone(),
+                label: case.label.clone(),
+                bills: subjects.iter().filter_map(bill).collect(),
+                demand,
+                baseline_ns,
+                overlap,
+            }
+        })
+        .collect()
+}
+
+/// The median of a metric over the rounds of a case in an environment.
+fn typical(session: &Session, case: &str, target: &str, metric: &str) -> Option<f64> {
+    let planned = session.plan.cases.iter().find(|planned| planned.id == case)?;
+    let at = planned.metrics.iter().position(|described| described.name == metric)?;
+    let trials = counted(&session.trials, &session.repeated, |t| t.case == case && t.target == target);
+    let values = series(&trials, &planned.metrics).swap_remove(at).plain();
+    // Processor time in ticks is right in the mean alone.
+    match (values.is_empty(), metric) {
+        (true, _) => None,
+        (false, "time") => Some(median(&sorted(&values))),
+        (false, _) => Some(values.iter().sum::<f64>() / values.len() as f64),
+    }
+}
+
+/// Prices of a unit of work in the baseline and here. Computing is by itself: its unit is the baseline's nanosecond.
+fn unit(work: Work, baseline: &Price, here: f64) -> [f64; 2] {
+    match work {
+        Work::Computing if baseline.typical > 0.0 => [1.0, here / baseline.typical],
+        // A difference of two measured values may fall below zero, and no work costs less than nothing.
+        _ => [baseline.typical.max(0.0), here.max(0.0)],
+    }
+}
+
+fn bill(
+    demand: &Demand,
+    (baseline, here): (&Prices, &Prices),
+    (target, baseline_ns, here_ns, overlap): (&str, Option<f64>, Option<f64>, f64),
+) -> Option<Bill> {
+    let (mut lines, mut unpriced) = (Vec::new(), Vec::new());
+    let mut starts: BTreeSet<u32> = BTreeSet::new();
+    for (&work, &amount) in &demand.amounts {
+        let (Some(of_baseline), Some(price)) = (baseline.0.get(&work), here.0.get(&work)) else {
+            unpriced.push(work);
+            continue;
+        };
+        starts.extend(price.by_start.keys());
+        let [baseline_ns, here_ns] = unit(work, of_baseline, price.typical);
+        let more_ns = amount * (here_ns - baseline_ns) * overlap;
+        lines.push(Line { work, amount, baseline_ns, here_ns, more_ns });
+    }
+    lines.sort_by(|a, b| b.more_ns.abs().total_cmp(&a.more_ns.abs()));
+    let explained: f64 = lines.iter().map(|line| line.more_ns).sum();
+    let of_start = |start: &u32| {
+        let parts = lines.iter().filter_map(|line| {
+            let price = &here.0.get(&line.work)?;
+            let value = price.by_start.get(start).copied().unwrap_or(price.typical);
+            let [before, now] = unit(line.work, baseline.0.get(&line.work)?, value);
+            Some(line.amount * (now - before) * overlap)
+        });
+        parts.sum::<f64>()
+    };
+    let ratio = |more: f64| baseline_ns.map(|ns| (ns + more) / ns);
+    let by_start: BTreeMap<u32, f64> = starts.iter().map(|start| (*start, of_start(start))).collect();
+    let least = by_start.values().copied().fold(f64::INFINITY, f64::min);
+    let most = by_start.values().copied().fold(f64::NEG_INFINITY, f64::max);
+    let range = ratio(least).zip(ratio(most)).filter(|_| by_start.len() > 1);
+    (!lines.is_empty()).then(|| Bill {
+        target: target.to_owned(),
+        ns: here_ns,
+        unpriced,
+        forecast: Forecast {
+            ratio: ratio(explained),
+            range: range.map(|(least, most)| [least, most]),
+            starts: by_start.len(),
+        },
+        rest_ns: baseline_ns.zip(here_ns).map(|(before, now)| now - before - explained),
+        lines,
+    })
+}

@@ -1,0 +1,137 @@
+//! Prices: what one unit of each kind of work costs in an environment, read from the cases of a session.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tare_data::session::demand::Work;
+use tare_data::session::{PlannedCase, Session};
+
+use crate::statistics::signed_ranks::{median, sorted};
+use crate::verdicts::summary::{counted, series};
+
+/// A part of a price: a share of a metric of a case.
+struct Term {
+    probe: &'static str,
+    /// A parameter that the case must have.
+    parameter: Option<(&'static str, &'static str)>,
+    metric: &'static str,
+    share: f64,
+}
+
+const fn term(probe: &'static str, metric: &'static str, share: f64) -> Term {
+    Term { probe, parameter: None, metric, share }
+}
+
+/// A share of a single operation.
+const fn single(operation: &'static str, share: f64) -> Term {
+    Term { parameter: Some(("operation", operation)), ..term("sys.operation", "time", share) }
+}
+
+/// What a unit of work is charged, as a sum of terms.
+fn terms(work: Work) -> Vec<Term> {
+    match work {
+        // A nanosecond of computing costs as much longer as the same computing takes; see `Prices::of`.
+        Work::Computing => vec![term("cpu.primes", "time", 1.0)],
+        Work::OtherCalls => vec![single("fstat", 1.0)],
+        // What a call costs beyond itself when the program has computed meanwhile.
+        Work::Pauses => vec![single("work-fstat", 1.0), single("work", -1.0), single("fstat", -1.0)],
+        Work::Lookups => vec![single("stat", 1.0)],
+        Work::FurtherFolders => vec![single("stat-8", 1.0 / 7.0), single("stat", -1.0 / 7.0)],
+        Work::Missing => vec![single("stat-missing", 1.0)],
+        Work::DistinctPaths => vec![term("file.meta", "stat", 1.0), single("stat", -1.0)],
+        Work::Opens => vec![single("open", 1.0)],
+        // A folder of a hundred entries, without the opening and closing, which is counted by itself.
+        Work::Entries => vec![single("list", 0.01), single("open", -0.01)],
+        Work::Reads => vec![single("read-1k", 1.0)],
+        Work::ReadKib => vec![single("read-64k", 1.0 / 63.0), single("read-1k", -1.0 / 63.0)],
+        Work::Writes => vec![single("write-1k", 1.0)],
+        Work::WrittenKib => vec![single("write-64k", 1.0 / 63.0), single("write-1k", -1.0 / 63.0)],
+        // The case writes 1 KiB into each file, which is counted by itself.
+        Work::Creates => vec![term("file.meta", "create", 1.0), single("write-1k", -1.0)],
+        Work::Renames => vec![term("file.meta", "rename", 1.0)],
+        Work::Removes => vec![term("file.meta", "unlink", 1.0)],
+        // Without the write before it.
+        Work::Syncs => vec![term("file.sync", "sync", 1.0)],
+        Work::Maps => vec![single("map", 1.0)],
+        Work::FileMaps => vec![single("map-file", 1.0)],
+        Work::Protects => vec![single("protect", 1.0)],
+        Work::Breaks => vec![single("break", 1.0)],
+        Work::Faults => vec![term("mem.fault", "time", 1.0)],
+        Work::Forks => vec![term("proc.spawn", "time", 1.0)],
+        Work::Spawns => vec![single("spawn", 1.0)],
+        Work::Threads => vec![single("thread", 1.0)],
+        Work::Execs => vec![term("proc.exec", "time", 1.0)],
+        // A pair is a write and a read.
+        Work::Messages => vec![term("ipc.pipe", "time", 0.5)],
+        // A round is a message and a wait each way.
+        Work::Waits => vec![term("ipc.context", "time", 0.5), term("ipc.pipe", "time", -1.0)],
+        Work::Futexes => vec![single("futex", 1.0)],
+        Work::Signals => vec![single("signal", 1.0)],
+    }
+}
+
+/// The values of a term in an environment, by its starts.
+type ByStart = BTreeMap<u32, f64>;
+
+/// A unit's price in an environment, in nanoseconds.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Price {
+    /// Over all rounds.
+    pub typical: f64,
+    /// In each start that measured all of its terms.
+    pub by_start: ByStart,
+}
+
+/// The prices of an environment.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Prices(pub BTreeMap<Work, Price>);
+
+impl Prices {
+    /// Reads all prices that the session measured in an environment.
+    pub fn of(session: &Session, target: &str) -> Prices {
+        let mut read: BTreeMap<(&str, &str), (f64, ByStart)> = BTreeMap::new();
+        let of_target = counted(&session.trials, &session.repeated, |trial| trial.target == target);
+        for case in &session.plan.cases {
+            let trials: Vec<_> = of_target.iter().copied().filter(|trial| trial.case == case.id).collect();
+            for (metric, series) in case.metrics.iter().zip(series(&trials, &case.metrics)) {
+                let all = series.plain();
+                let mut starts: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+                for value in &series.values {
+                    starts.entry(value.start).or_default().push(value.value);
+                }
+                let by_start =
+                    starts.into_iter().map(|(start, values)| (start, median(&sorted(&values)))).collect();
+                if !all.is_empty() {
+                    read.insert((&case.id, &metric.name), (median(&sorted(&all)), by_start));
+                }
+            }
+        }
+        let price = |work: &Work| {
+            let terms = terms(*work);
+            let values = terms.iter().map(|term| {
+                let case = session.plan.cases.iter().find(|case| is_of(case, term))?;
+                read.get(&(case.id.as_str(), term.metric)).map(|value| (term.share, value))
+            });
+            Some((*work, sum(&values.collect::<Option<Vec<_>>>()?)))
+        };
+        Prices(Work::ALL.iter().filter_map(price).collect())
+    }
+}
+
+fn is_of(case: &PlannedCase, term: &Term) -> bool {
+    case.case.probe == term.probe
+        && term
+            .parameter
+            .is_none_or(|(key, value)| case.case.parameters.0.get(key).is_some_and(|given| given == value))
+}
+
+/// The sum of shares, typically and in each start that has them all.
+fn sum(terms: &[(f64, &(f64, ByStart))]) -> Price {
+    let typical = terms.iter().map(|(share, (typical, _))| share * typical).sum();
+    let starts: BTreeSet<u32> =
+        terms.iter().flat_map(|(_, (_, by_start))| by_start.keys().copied()).collect();
+    let of_start = |start: u32| {
+        let parts = terms.iter().map(|(share, (_, by_start))| Some(share * by_start.get(&start)?));
+        Some((start, parts.sum::<Option<f64>>()?))
+    };
+    Price { typical, by_start: starts.into_iter().filter_map(of_start).collect() }
+}

@@ -1,0 +1,132 @@
+//! Bills: what the lines of a command come to, and what is left.
+
+use tare_analysis::bill::{Bill, Charge, bills, charges};
+use tare_data::batch::Sample;
+use tare_data::failure::{Failure, FailureKind};
+use tare_data::metric::Reading;
+use tare_data::session::demand::{Counted, Demand, Work};
+use tare_data::session::{PlannedCase, Session};
+
+use crate::sessions::{Outcome, case, metric, run, session, timed};
+
+const COMMAND: &str = "user.work";
+
+fn single(operation: &str) -> PlannedCase {
+    case("sys.operation", &[("operation", operation)], None, vec![metric("time", Reading::TimePerOperation)])
+}
+
+/// A command of 1,000 calls and 100 opened files: natively 10 ms at 100 ns a call and 1 us an open, here 11 ms at 300 ns
+/// and 5 us, which a start in two has as 7 us.
+fn measured(processor_ns: f64) -> Session {
+    let gauge = |name| {
+        let mut metric = metric(name, Reading::Gauge);
+        metric.series = name.into();
+        metric
+    };
+    let time = metric("time", Reading::TimePerOperation);
+    let command = case(COMMAND, &[], None, vec![time, gauge("user"), gauge("system")]);
+    let mut session =
+        session(&["layer"], vec![command, single("fstat"), single("open"), timed("mem.fault")], 9);
+    let demand = Demand {
+        amounts: [(Work::OtherCalls, 1000.0), (Work::Opens, 100.0), (Work::Execs, 1.0)].into(),
+        calls: 1200.0,
+        slowdown: 3.0,
+    };
+    session.plan.demands.insert(COMMAND.into(), Counted::Demand(demand));
+    run(&mut session, 9, |case, target, round| {
+        let here = target == "layer";
+        Outcome::Time(match (case, here) {
+            (COMMAND, false) => 10e6,
+            (COMMAND, true) => 11e6,
+            ("mem.fault", _) => 500.0,
+            (case, here) if case.contains("fstat") => {
+                if here {
+                    300.0
+                } else {
+                    100.0
+                }
+            }
+            (_, false) => 1000.0,
+            (_, true) => {
+                if round % 2 == 0 {
+                    5000.0
+                } else {
+                    7000.0
+                }
+            }
+        })
+    });
+    for trial in session.trials.iter_mut().filter(|trial| trial.case == COMMAND) {
+        let mut batches: Vec<_> = trial.batches.iter().map(|batch| batch.into_owned()).collect();
+        for (series, value) in [("user", processor_ns), ("system", 0.0)] {
+            let mut batch = batches[0].clone();
+            batch.series = series.into();
+            batch.sample = Sample::Gauge { value };
+            batches.push(batch);
+        }
+        trial.batches = batches.into();
+    }
+    session
+}
+
+fn bill_of(session: &Session) -> Bill {
+    let [explained] = bills(session, session).try_into().unwrap();
+    let [bill] = explained.bills.try_into().unwrap();
+    bill
+}
+
+#[test]
+fn lines_and_rest_are_the_difference() {
+    let bill = bill_of(&measured(8e6));
+    let line = |work| bill.lines.iter().find(|line| line.work == work).unwrap();
+    assert_eq!(bill.lines[0].work, Work::Opens, "the largest comes first");
+    assert_eq!((line(Work::Opens).baseline_ns, line(Work::Opens).here_ns), (1000.0, 5000.0));
+    assert_eq!((line(Work::Opens).more_ns, line(Work::OtherCalls).more_ns), (400_000.0, 200_000.0));
+    assert_eq!(bill.rest_ns, Some(400_000.0));
+    let sum: f64 = bill.lines.iter().map(|line| line.more_ns).sum();
+    assert_eq!(sum + bill.rest_ns.unwrap(), 1_000_000.0);
+    // Programs were started, and this session has no price of that.
+    assert_eq!(bill.unpriced, [Work::Execs]);
+}
+
+#[test]
+fn a_forecast_has_the_range_of_single_starts() {
+    let forecast = bill_of(&measured(8e6)).forecast;
+    assert_eq!((forecast.ratio, forecast.starts), (Some(1.06), 9));
+    assert_eq!(forecast.range, Some([1.06, 1.08]));
+}
+
+#[test]
+fn a_line_of_two_processes_at_once_counts_half() {
+    let bill = bill_of(&measured(20e6));
+    assert_eq!(bill.lines.iter().map(|line| line.more_ns).sum::<f64>(), 300_000.0);
+    assert_eq!(bill.rest_ns, Some(700_000.0));
+}
+
+#[test]
+fn a_command_that_did_not_run_there_has_a_bill_and_no_rest() {
+    let mut session = measured(8e6);
+    session.trials.retain(|trial| trial.case != COMMAND || trial.target != "layer");
+    let bill = bill_of(&session);
+    assert_eq!((bill.ns, bill.rest_ns, bill.forecast.ratio), (None, None, Some(1.06)));
+}
+
+#[test]
+fn a_command_that_could_not_be_counted_says_why_and_has_no_bill() {
+    let mut session = measured(8e6);
+    let failure = Failure::new(FailureKind::NotPermitted, "ptrace");
+    session.plan.demands.insert(COMMAND.into(), Counted::Failed(failure.clone()));
+    let [explained] = bills(&session, &session).try_into().unwrap();
+    assert_eq!((explained.demand, explained.bills), (Err(failure), vec![]));
+    session.plan.demands.clear();
+    assert!(bills(&session, &session).is_empty());
+}
+
+#[test]
+fn charges_have_the_range_of_single_starts_and_leave_out_what_was_not_measured() {
+    let [native, layer] = charges(&measured(8e6)).try_into().unwrap();
+    let of = |typical, least, most| Charge { typical, least, most };
+    assert_eq!((native.target.as_str(), native.prices[&Work::Opens]), ("native", of(1000.0, 1000.0, 1000.0)));
+    assert_eq!((layer.target.as_str(), layer.prices[&Work::Opens]), ("layer", of(5000.0, 5000.0, 7000.0)));
+    assert!(!layer.prices.contains_key(&Work::Execs));
+}

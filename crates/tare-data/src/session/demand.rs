@@ -1,0 +1,126 @@
+//! Demand: what a program asks of the system, counted by kinds of work that have a price of their own.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::failure::Failure;
+
+/// Defines the kinds with their names, in the order in which they are counted.
+macro_rules! works {
+    ($($(#[$about:meta])* $work:ident = $name:literal,)+) => {
+        /// A kind of work that a program asks of the system.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        pub enum Work { $($(#[$about])* $work,)+ }
+
+        impl Work {
+            /// Every kind.
+            pub const ALL: &[Work] = &[$(Work::$work,)+];
+
+            /// As it stands in records.
+            pub const fn name(self) -> &'static str {
+                match self { $(Work::$work => $name,)+ }
+            }
+        }
+    };
+}
+
+works! {
+    /// Nanoseconds of processor time in user mode.
+    Computing = "computing",
+    /// System calls that are none of the kinds below.
+    OtherCalls = "other_calls",
+    /// System calls of any kind that came after 15 us of computing or more.
+    Pauses = "pauses",
+    /// Paths that a call looked up and found.
+    Lookups = "lookups",
+    /// Folders in these paths, and in those of files that were opened, beyond the first name of each.
+    FurtherFolders = "further_folders",
+    /// Paths that were looked up and do not exist.
+    Missing = "missing",
+    /// Different paths, where there are more than a cache of a few hundred holds.
+    DistinctPaths = "distinct_paths",
+    /// Files that were there and were opened, with their closing.
+    Opens = "opens",
+    /// Entries of folders that were listed.
+    Entries = "entries",
+    /// Reads of files, and KiB that they gave beyond the first of each.
+    Reads = "reads",
+    ReadKib = "read_kib",
+    /// Writes to files, and KiB beyond the first of each.
+    Writes = "writes",
+    WrittenKib = "written_kib",
+    /// Files, folders and links made.
+    Creates = "creates",
+    Renames = "renames",
+    /// Files, folders and links removed.
+    Removes = "removes",
+    /// fsync, fdatasync and their like.
+    Syncs = "syncs",
+    /// Memory mapped and unmapped.
+    Maps = "maps",
+    /// Files mapped, with the first touch of one page.
+    FileMaps = "file_maps",
+    /// Changes of a mapping's protection.
+    Protects = "protects",
+    /// Changes of the heap's end.
+    Breaks = "breaks",
+    /// Pages that were touched for the first time.
+    Faults = "faults",
+    /// Processes made by copying their parent, with their end.
+    Forks = "forks",
+    /// Processes made by vfork or as posix_spawn does, with their end.
+    Spawns = "spawns",
+    Threads = "threads",
+    /// Programs started in a process that is there.
+    Execs = "execs",
+    /// Reads, writes, sends and receipts on pipes and sockets.
+    Messages = "messages",
+    /// Times that it gave up the processor to wait for something.
+    Waits = "waits",
+    Futexes = "futexes",
+    /// Signals that arrived.
+    Signals = "signals",
+}
+
+/// How much of each kind of work a program asks for in one run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Demand {
+    /// What is not in it was not asked for.
+    pub amounts: BTreeMap<Work, f64>,
+    /// System calls in all.
+    pub calls: f64,
+    /// How many times as long the counted run took as one that was not.
+    pub slowdown: f64,
+}
+
+/// What came of counting.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Counted {
+    Demand(Demand),
+    Failed(Failure),
+}
+
+impl Demand {
+    pub fn amount(&self, work: Work) -> f64 {
+        self.amounts.get(&work).copied().unwrap_or(0.0)
+    }
+
+    pub fn add(&mut self, work: Work, amount: f64) {
+        *self.amounts.entry(work).or_default() += amount;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kind_is_called_alike_in_records_and_in_code() {
+        for work in Work::ALL {
+            assert_eq!(serde_json::to_string(work).unwrap(), format!("\"{}\"", work.name()));
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Trials before the rounds: a case's pace in an environment, and what a command asks of the system.
+
+use tare_data::batch::{Batch, Sample};
+use tare_data::failure::{Failure, FailureKind};
+use tare_data::names::Case;
+use tare_data::peer::{LOOPBACK, Peer};
+use tare_data::request::{Amount, TrialRequest};
+use tare_data::session::demand::Counted;
+use tare_probes::probes::{DEMAND_COMMAND, demand_of};
+
+use crate::error::LabError;
+use crate::session::arena::{Arena, Started};
+use crate::session::plan::amount::{Pace, pace};
+use crate::study::SelectedCase;
+
+/// A calibration may take this long: a kernel in a VM on an emulated processor is slow, not dead.
+const CALIBRATION_DEADLINE_MS: u64 = 20_000;
+/// The slowest disk that a large file is made on, bytes a millisecond: 20 MB/s, as behind an emulated kernel.
+const SLOWEST_DISK: u64 = 20_000;
+/// Longest calibration, however large the files: half an hour.
+const CALIBRATION_MOST_MS: u64 = 1_800_000;
+
+/// What a trial sent, and how long it took by the host's clock.
+struct Sent {
+    batches: Vec<Batch>,
+    elapsed_ns: u64,
+}
+
+/// The pace of a case in an environment.
+pub fn calibrate(
+    selected: &SelectedCase,
+    target: usize,
+    started: &Started,
+    seed: u64,
+    arena: &mut dyn Arena,
+) -> Result<Result<Pace, Failure>, LabError> {
+    let sent = trial(&selected.case, Amount::Calibrate, (target, started), seed, arena)?;
+    Ok(sent.and_then(|sent| {
+        pace(&sent.batches, sent.elapsed_ns)
+            .ok_or_else(|| Failure::new(FailureKind::Broken, "the calibration sent no samples"))
+    }))
+}
+
+/// What a command asks of the baseline, which is the first environment.
+pub fn count(case: &Case, started: &Started, seed: u64, arena: &mut dyn Arena) -> Result<Counted, LabError> {
+    let case = Case { probe: DEMAND_COMMAND.to_owned(), ..case.clone() };
+    let once = Amount::Operations { batch: 1, batches: 1 };
+    Ok(match trial(&case, once, (0, started), seed, arena)? {
+        Err(failure) => Counted::Failed(failure),
+        Ok(sent) => Counted::Demand(demand_of(sent.batches.iter().filter_map(|batch| match batch.sample {
+            Sample::Gauge { value } => Some((batch.series.as_str(), value)),
+            Sample::Throughput { .. } | Sample::Latency { .. } => None,
+        }))),
+    })
+}
+
+/// Runs a trial that is in no round.
+fn trial(
+    case: &Case,
+    amount: Amount,
+    (target, started): (usize, &Started),
+    seed: u64,
+    arena: &mut dyn Arena,
+) -> Result<Result<Sent, Failure>, LabError> {
+    let request = match trial_request(0, case, amount, started, seed, deadline_ms(case)) {
+        Ok(request) => request,
+        Err(failure) => return Ok(Err(failure)),
+    };
+    let mut batches = Vec::new();
+    let began_ns = arena.now_ns();
+    let outcome = arena.trial(target, &request, &mut |batch| batches.push(batch.clone()));
+    let elapsed_ns = arena.now_ns() - began_ns;
+    if outcome.interrupted {
+        return Err(LabError::interrupted());
+    }
+    if let Some(error) = arena.host_failure() {
+        return Err(error);
+    }
+    if outcome.lost {
+        // The next case deserves a living environment; if it cannot be had, its own trial fails.
+        let started = arena.start(target);
+        if started.is_err() && arena.interrupted() {
+            return Err(LabError::interrupted());
+        }
+    }
+    Ok(match outcome.failure {
+        Some(failure) => Err(failure),
+        None => Ok(Sent { batches, elapsed_ns }),
+    })
+}
+
+/// How long such a trial may take: files must be made first, and a user's command has a time of its own.
+fn deadline_ms(case: &Case) -> u64 {
+    let number = |key: &str| case.parameters.integer(key).unwrap_or(0);
+    let bytes = number("size").max(number("total"));
+    // Prepare, the command and clean.
+    let commands_ms = number("timeout_s").saturating_mul(3_000);
+    (CALIBRATION_DEADLINE_MS + bytes / SLOWEST_DISK + commands_ms).min(CALIBRATION_MOST_MS)
+}
+
+/// Makes the request of a trial; it fails where the environment does not have the case's place or peer.
+pub fn trial_request(
+    trial: u64,
+    case: &Case,
+    amount: Amount,
+    started: &Started,
+    seed: u64,
+    deadline_ms: u64,
+) -> Result<TrialRequest, Failure> {
+    let directory = match &case.place {
+        None => None,
+        Some(place) => Some(started.paths.get(place).cloned().ok_or_else(|| {
+            let none = || {
+                Failure::new(FailureKind::NotSupported, format!("this environment has no place '{place}'"))
+            };
+            started.missing.get(place).cloned().unwrap_or_else(none)
+        })?),
+    };
+    let peer = case.peer.as_deref().map(|name| route(name, started)).transpose()?;
+    let case = case.clone();
+    Ok(TrialRequest { trial, case, amount, directory, peer, seed, deadline_ms, slower: 0.0, nonce: 0 })
+}
+
+/// How the environment reaches a peer.
+fn route(name: &str, started: &Started) -> Result<Peer, Failure> {
+    if name == LOOPBACK {
+        return Ok(Peer::Loopback);
+    }
+    started.peers.get(name).cloned().ok_or_else(|| {
+        let reason = format!(
+            "this environment does not reach the peer '{name}'; where it can, its option net= lets it"
+        );
+        Failure::new(FailureKind::NotSupported, reason)
+    })
+}

@@ -1,0 +1,297 @@
+//! Which work a system call is, by its number, its arguments and its answer.
+
+#![allow(unsafe_code, reason = "paths are read out of another process's memory")]
+
+use std::collections::HashSet;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use tare_data::session::demand::{Demand, Work};
+
+/// Longest path that is looked at.
+const LONGEST_PATH: usize = 4096;
+/// Different paths that every layer's cache holds; only more than these are met for the first time again.
+const CACHED_PATHS: usize = 500;
+/// Most different paths that are remembered.
+const MOST_PATHS: usize = 1_000_000;
+/// Entries of folders are about this long in the kernel's answer.
+const ENTRY_BYTES: f64 = 32.0;
+
+/// A call of a traced task, as it was when it began.
+#[derive(Clone, Debug)]
+pub struct Call {
+    pub pid: libc::pid_t,
+    pub number: libc::c_long,
+    pub arguments: [u64; 6],
+    /// The path that it names, where it names one.
+    pub path: Option<PathBuf>,
+}
+
+/// What a call does, as far as its price depends on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// Looks a path up, and no more.
+    Lookup,
+    Open {
+        flags: usize,
+    },
+    Close,
+    Read,
+    Write,
+    Create,
+    Rename,
+    Remove,
+    List,
+    Sync,
+    Map,
+    Unmap,
+    Protect,
+    Break,
+    Fork,
+    Clone,
+    Clone3,
+    Spawn,
+    Exec,
+    Message,
+    Futex,
+    Other,
+}
+
+impl Kind {
+    fn of(number: libc::c_long) -> Kind {
+        match number {
+            libc::SYS_stat | libc::SYS_lstat | libc::SYS_access | libc::SYS_readlink | libc::SYS_chdir => {
+                Kind::Lookup
+            }
+            libc::SYS_newfstatat | libc::SYS_statx | libc::SYS_faccessat | libc::SYS_faccessat2 => {
+                Kind::Lookup
+            }
+            libc::SYS_readlinkat | libc::SYS_statfs | libc::SYS_utimensat | libc::SYS_chmod => Kind::Lookup,
+            libc::SYS_fchmodat | libc::SYS_chown | libc::SYS_lchown | libc::SYS_fchownat => Kind::Lookup,
+            libc::SYS_getxattr | libc::SYS_lgetxattr | libc::SYS_listxattr | libc::SYS_llistxattr => {
+                Kind::Lookup
+            }
+            libc::SYS_truncate => Kind::Lookup,
+            libc::SYS_open => Kind::Open { flags: 1 },
+            libc::SYS_openat => Kind::Open { flags: 2 },
+            libc::SYS_close => Kind::Close,
+            libc::SYS_read | libc::SYS_pread64 | libc::SYS_readv | libc::SYS_preadv => Kind::Read,
+            libc::SYS_write | libc::SYS_pwrite64 | libc::SYS_writev | libc::SYS_pwritev => Kind::Write,
+            libc::SYS_copy_file_range | libc::SYS_sendfile => Kind::Write,
+            libc::SYS_creat | libc::SYS_mkdir | libc::SYS_mkdirat | libc::SYS_link | libc::SYS_linkat => {
+                Kind::Create
+            }
+            libc::SYS_symlink | libc::SYS_symlinkat | libc::SYS_mknod | libc::SYS_mknodat => Kind::Create,
+            libc::SYS_rename | libc::SYS_renameat | libc::SYS_renameat2 => Kind::Rename,
+            libc::SYS_unlink | libc::SYS_unlinkat | libc::SYS_rmdir => Kind::Remove,
+            libc::SYS_getdents | libc::SYS_getdents64 => Kind::List,
+            libc::SYS_fsync | libc::SYS_fdatasync | libc::SYS_sync_file_range | libc::SYS_msync => Kind::Sync,
+            libc::SYS_mmap | libc::SYS_mremap => Kind::Map,
+            libc::SYS_munmap => Kind::Unmap,
+            libc::SYS_mprotect => Kind::Protect,
+            libc::SYS_brk => Kind::Break,
+            libc::SYS_fork => Kind::Fork,
+            libc::SYS_vfork => Kind::Spawn,
+            libc::SYS_clone => Kind::Clone,
+            libc::SYS_clone3 => Kind::Clone3,
+            libc::SYS_execve | libc::SYS_execveat => Kind::Exec,
+            libc::SYS_sendto | libc::SYS_recvfrom | libc::SYS_sendmsg | libc::SYS_recvmsg => Kind::Message,
+            libc::SYS_accept | libc::SYS_accept4 | libc::SYS_connect | libc::SYS_sendmmsg => Kind::Message,
+            libc::SYS_recvmmsg => Kind::Message,
+            libc::SYS_futex => Kind::Futex,
+            _ => Kind::Other,
+        }
+    }
+}
+
+/// Which argument of a call is a path: the first where it takes one alone, the second after a folder.
+fn path_argument(number: libc::c_long) -> Option<usize> {
+    match number {
+        libc::SYS_newfstatat | libc::SYS_statx | libc::SYS_faccessat | libc::SYS_faccessat2 => Some(1),
+        libc::SYS_readlinkat | libc::SYS_utimensat | libc::SYS_fchmodat | libc::SYS_fchownat => Some(1),
+        libc::SYS_openat | libc::SYS_mkdirat | libc::SYS_mknodat | libc::SYS_unlinkat => Some(1),
+        libc::SYS_renameat | libc::SYS_renameat2 | libc::SYS_linkat | libc::SYS_execveat => Some(1),
+        libc::SYS_symlinkat => Some(2),
+        _ => match Kind::of(number) {
+            Kind::Lookup | Kind::Open { .. } | Kind::Create | Kind::Rename | Kind::Remove => Some(0),
+            Kind::Exec => Some(0),
+            _ => None,
+        },
+    }
+}
+
+impl Call {
+    /// Reads the path that the call names out of the task's memory.
+    pub fn read_path(&mut self) {
+        let Some(argument) = path_argument(self.number) else { return };
+        let address = self.arguments[argument];
+        if address != 0 {
+            self.path =
+                text_of(self.pid, address).map(|text| PathBuf::from(std::ffi::OsStr::from_bytes(&text)));
+        }
+    }
+}
+
+/// Counts calls by the work that they are.
+#[derive(Default)]
+pub struct Counter {
+    pub demand: Demand,
+    paths: HashSet<PathBuf>,
+    opened: f64,
+    closed: f64,
+}
+
+impl Counter {
+    /// Counts a call that answered: a negative answer is an error's number.
+    pub fn count(&mut self, call: &Call, answer: i64) {
+        self.demand.calls += 1.0;
+        let kind = Kind::of(call.number);
+        let missing = answer == -i64::from(libc::ENOENT) || answer == -i64::from(libc::ENOTDIR);
+        match kind {
+            Kind::Lookup => self.lookup(call, missing),
+            Kind::Open { flags } => self.open(call, call.arguments[flags] as i32, answer, missing),
+            Kind::Close => self.closed += 1.0,
+            Kind::Read => self.moved(call, answer, Work::Reads, Work::ReadKib),
+            Kind::Write => self.moved(call, answer, Work::Writes, Work::WrittenKib),
+            Kind::Create | Kind::Rename | Kind::Remove if answer < 0 => self.lookup(call, missing),
+            Kind::Create => self.demand.add(Work::Creates, 1.0),
+            Kind::Rename => self.demand.add(Work::Renames, 1.0),
+            Kind::Remove => self.demand.add(Work::Removes, 1.0),
+            Kind::List if answer > 0 => self.demand.add(Work::Entries, answer as f64 / ENTRY_BYTES),
+            Kind::Sync => self.demand.add(Work::Syncs, 1.0),
+            Kind::Map if is_file_map(call) => self.demand.add(Work::FileMaps, 1.0),
+            // A price is of both: what maps memory, and what gives it back.
+            Kind::Map | Kind::Unmap => self.demand.add(Work::Maps, 0.5),
+            Kind::Protect => self.demand.add(Work::Protects, 1.0),
+            // The same: up and down.
+            Kind::Break => self.demand.add(Work::Breaks, 0.5),
+            Kind::Fork => self.made(0, answer),
+            Kind::Clone => self.made(call.arguments[0], answer),
+            Kind::Clone3 => self.made(number_at(call.pid, call.arguments[0]).unwrap_or(0), answer),
+            Kind::Spawn => self.made((libc::CLONE_VFORK | libc::CLONE_VM) as u64, answer),
+            Kind::Exec if answer == 0 => self.demand.add(Work::Execs, 1.0),
+            Kind::Exec => self.lookup(call, missing),
+            Kind::Message => self.demand.add(Work::Messages, 1.0),
+            Kind::Futex => self.demand.add(Work::Futexes, 1.0),
+            Kind::List | Kind::Other => self.demand.add(Work::OtherCalls, 1.0),
+        }
+    }
+
+    /// The demand, when the program has ended.
+    pub fn finish(mut self) -> Demand {
+        // An open file's price holds its closing; what else was closed is a call like others.
+        let creates = self.demand.amount(Work::Creates);
+        let others = (self.closed - self.opened - creates).max(0.0);
+        self.demand.add(Work::OtherCalls, others);
+        if self.paths.len() > CACHED_PATHS {
+            self.demand.add(Work::DistinctPaths, self.paths.len() as f64);
+        }
+        self.demand
+    }
+
+    fn lookup(&mut self, call: &Call, missing: bool) {
+        match &call.path {
+            // fstatat of a descriptor names no path.
+            Some(path) if !path.as_os_str().is_empty() => {
+                self.demand.add(if missing { Work::Missing } else { Work::Lookups }, 1.0);
+                self.folders(&path.clone());
+            }
+            _ => self.demand.add(Work::OtherCalls, 1.0),
+        }
+    }
+
+    fn folders(&mut self, path: &Path) {
+        let names = path.components().filter(|part| matches!(part, std::path::Component::Normal(_))).count();
+        self.demand.add(Work::FurtherFolders, names.saturating_sub(1) as f64);
+        if self.paths.len() < MOST_PATHS && !self.paths.contains(path) {
+            self.paths.insert(path.to_owned());
+        }
+    }
+
+    fn open(&mut self, call: &Call, flags: i32, answer: i64, missing: bool) {
+        if answer < 0 {
+            return self.lookup(call, missing);
+        }
+        let makes = flags & libc::O_CREAT != 0 && flags & (libc::O_EXCL | libc::O_TRUNC) != 0;
+        if makes {
+            self.demand.add(Work::Creates, 1.0);
+        } else {
+            self.opened += 1.0;
+            self.demand.add(Work::Opens, 1.0);
+        }
+        if let Some(path) = &call.path {
+            self.folders(&path.clone());
+        }
+    }
+
+    fn moved(&mut self, call: &Call, answer: i64, calls: Work, kib: Work) {
+        if answer < 0 {
+            return self.demand.add(Work::OtherCalls, 1.0);
+        }
+        if !is_file(call.pid, call.arguments[0]) {
+            return self.demand.add(Work::Messages, 1.0);
+        }
+        self.demand.add(calls, 1.0);
+        self.demand.add(kib, (answer as f64 / 1024.0 - 1.0).max(0.0));
+    }
+
+    /// A process or a thread was made.
+    fn made(&mut self, flags: u64, answer: i64) {
+        let has = |flag: i32| flags & flag as u64 != 0;
+        self.demand.add(
+            match () {
+                () if answer < 0 => Work::OtherCalls,
+                () if has(libc::CLONE_THREAD) => Work::Threads,
+                () if has(libc::CLONE_VFORK) => Work::Spawns,
+                () => Work::Forks,
+            },
+            1.0,
+        );
+    }
+}
+
+/// Whether a mapping is of a file: its descriptor is one.
+fn is_file_map(call: &Call) -> bool {
+    call.number == libc::SYS_mmap && call.arguments[4] as i32 >= 0
+}
+
+/// Whether a task's descriptor is of a file, and not of a pipe or a socket.
+fn is_file(pid: libc::pid_t, descriptor: u64) -> bool {
+    match std::fs::read_link(format!("/proc/{pid}/fd/{}", descriptor as i32)) {
+        Ok(target) => target.is_absolute(),
+        // Without /proc nobody knows.
+        Err(_) => true,
+    }
+}
+
+/// A text that ends with a zero, out of a task's memory.
+fn text_of(pid: libc::pid_t, address: u64) -> Option<Vec<u8>> {
+    let mut text = Vec::new();
+    let mut piece = [0_u8; 256];
+    while text.len() < LONGEST_PATH {
+        let from = address + text.len() as u64;
+        // Not across a page's end, behind which there may be nothing.
+        let room = (4096 - from % 4096).min(piece.len() as u64) as usize;
+        let got = memory(pid, from, &mut piece[..room])?;
+        if let Some(end) = piece[..got].iter().position(|byte| *byte == 0) {
+            text.extend_from_slice(&piece[..end]);
+            return Some(text);
+        }
+        text.extend_from_slice(&piece[..got]);
+    }
+    Some(text)
+}
+
+fn number_at(pid: libc::pid_t, address: u64) -> Option<u64> {
+    let mut bytes = [0; 8];
+    (memory(pid, address, &mut bytes)? == bytes.len()).then(|| u64::from_le_bytes(bytes))
+}
+
+/// Reads a task's memory; how many bytes it gave.
+fn memory(pid: libc::pid_t, address: u64, into: &mut [u8]) -> Option<usize> {
+    let local = libc::iovec { iov_base: into.as_mut_ptr().cast(), iov_len: into.len() };
+    let remote = libc::iovec { iov_base: address as *mut libc::c_void, iov_len: into.len() };
+    // SAFETY: the kernel writes within `into`, and checks the other task's addresses itself.
+    let got = unsafe { libc::process_vm_readv(pid, &local, 1, &remote, 1, 0) };
+    usize::try_from(got).ok().filter(|got| *got > 0)
+}

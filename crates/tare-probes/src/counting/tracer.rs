@@ -1,0 +1,179 @@
+//! The tracer: starts a program, and stops it and all that it starts at every system call.
+
+#![allow(unsafe_code, reason = "fork, and the kernel's interface for tracing")]
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+
+use tare_data::session::demand::{Demand, Work};
+
+use super::calls::{Call, Counter};
+use crate::harness::stopwatch::now_ns;
+
+/// Exit code where the program could not be traced.
+pub const NOT_TRACED: i32 = 126;
+/// What the kernel adds to SIGTRAP at a system call, so that it differs from a signal.
+const AT_CALL: i32 = libc::SIGTRAP | 0x80;
+/// Computing that is long enough for a layer to have gone to sleep before the next call.
+const PAUSE_NS: u64 = 15_000;
+/// Stops of which the shortest shows what a stop itself takes.
+const ENTRY: u8 = 1;
+const EXIT: u8 = 2;
+
+/// A task between two stops.
+#[derive(Default)]
+struct Task {
+    /// The call that it is in.
+    call: Option<Call>,
+    /// When it was let go after its last call.
+    went_on_ns: Option<u64>,
+}
+
+/// Stretches between two calls of a task, from which pauses are counted when all are known.
+#[derive(Default)]
+struct Stretches(Vec<u64>);
+
+impl Stretches {
+    /// Those that are pauses, when what a stop itself takes is subtracted: the typical short stretch, since most calls
+    /// of most programs follow close upon each other.
+    fn pauses(mut self) -> f64 {
+        self.0.sort_unstable();
+        let stop_ns = self.0.get(self.0.len() / 10).copied().unwrap_or(0);
+        self.0.iter().filter(|stretch| stretch.saturating_sub(stop_ns) >= PAUSE_NS).count() as f64
+    }
+}
+
+/// Runs a program to its end, counting what it asks for; with its exit code, as shells give it.
+pub fn run(program: &Path, words: &[OsString]) -> io::Result<(Demand, i32)> {
+    let first = start(program, words)?;
+    let mut tasks: BTreeMap<libc::pid_t, Task> = BTreeMap::new();
+    let (mut counter, mut stretches) = (Counter::default(), Stretches::default());
+    let mut is_started = false;
+    loop {
+        let mut status = 0;
+        // SAFETY: `status` lives through the call.
+        let pid = unsafe { libc::waitpid(-1, &mut status, libc::__WALL) };
+        if pid < 0 {
+            let error = io::Error::last_os_error();
+            if error.kind() == io::ErrorKind::Interrupted {
+                continue;
+            }
+            return Err(error);
+        }
+        if !libc::WIFSTOPPED(status) {
+            tasks.remove(&pid);
+            if pid == first {
+                let code = libc::WIFEXITED(status).then(|| libc::WEXITSTATUS(status));
+                return Ok((ended(counter, stretches), code.unwrap_or_else(|| 128 + libc::WTERMSIG(status))));
+            }
+            continue;
+        }
+        let task = tasks.entry(pid).or_default();
+        let (signal, event) = (libc::WSTOPSIG(status), status >> 16);
+        let how = match (signal, event) {
+            (AT_CALL, _) => {
+                at_call(pid, task, &mut counter, &mut stretches);
+                (libc::PTRACE_SYSCALL, 0)
+            }
+            // Stopped by a signal that stops its group: it stays so until it is continued.
+            (libc::SIGSTOP | libc::SIGTSTP | libc::SIGTTIN | libc::SIGTTOU, libc::PTRACE_EVENT_STOP) => {
+                (libc::PTRACE_LISTEN, 0)
+            }
+            (_, libc::PTRACE_EVENT_EXEC) => {
+                if !is_started {
+                    // What came before is this program's own.
+                    (counter, stretches, is_started) = (Counter::default(), Stretches::default(), true);
+                }
+                (libc::PTRACE_SYSCALL, 0)
+            }
+            (signal, 0) => {
+                counter.demand.add(Work::Signals, 1.0);
+                (libc::PTRACE_SYSCALL, signal)
+            }
+            _ => (libc::PTRACE_SYSCALL, 0),
+        };
+        // One that was killed meanwhile is waited for next.
+        let _ = request(how.0, pid, how.1);
+    }
+}
+
+fn ended(mut counter: Counter, stretches: Stretches) -> Demand {
+    counter.demand.add(Work::Pauses, stretches.pauses());
+    counter.finish()
+}
+
+/// Notes where a task stands: before a call, or after one.
+fn at_call(pid: libc::pid_t, task: &mut Task, counter: &mut Counter, stretches: &mut Stretches) {
+    let now = now_ns();
+    // Size of what the kernel knows to tell, and the beginning of it: kind of stop, and from the fourth word on the
+    // call's number and arguments, or its answer.
+    let mut words = [0_u64; 12];
+    // SAFETY: the kernel writes at most as many bytes as it is given room for.
+    let got =
+        unsafe { libc::ptrace(libc::PTRACE_GET_SYSCALL_INFO, pid, size_of_val(&words), words.as_mut_ptr()) };
+    if got < 0 {
+        return;
+    }
+    match words[0].to_le_bytes()[0] {
+        ENTRY => {
+            if let Some(went_on_ns) = task.went_on_ns {
+                stretches.0.push(now.saturating_sub(went_on_ns));
+            }
+            let arguments = [words[4], words[5], words[6], words[7], words[8], words[9]];
+            let mut call = Call { pid, number: words[3] as libc::c_long, arguments, path: None };
+            call.read_path();
+            task.call = Some(call);
+        }
+        EXIT => {
+            if let Some(call) = task.call.take() {
+                counter.count(&call, words[3] as i64);
+            }
+            task.went_on_ns = Some(now_ns());
+        }
+        _ => {}
+    }
+}
+
+/// Starts the program, and lets it run when it is traced.
+fn start(program: &Path, words: &[OsString]) -> io::Result<libc::pid_t> {
+    let (ready, go) = io::pipe()?;
+    // SAFETY: with one thread, the child of a fork may do whatever its parent may.
+    match unsafe { libc::fork() } {
+        -1 => Err(io::Error::last_os_error()),
+        0 => {
+            drop(go);
+            let _ = io::Read::read(&mut &ready, &mut [0]);
+            let mut command = Command::new(program);
+            if let [name, arguments @ ..] = words {
+                command.arg0(name).args(arguments);
+            }
+            let error = command.exec();
+            eprintln!("counting: {}: {error}", program.display());
+            std::process::exit(NOT_TRACED)
+        }
+        child => {
+            let options = libc::PTRACE_O_EXITKILL
+                | libc::PTRACE_O_TRACESYSGOOD
+                | libc::PTRACE_O_TRACEFORK
+                | libc::PTRACE_O_TRACEVFORK
+                | libc::PTRACE_O_TRACECLONE
+                | libc::PTRACE_O_TRACEEXEC;
+            request(libc::PTRACE_SEIZE, child, options)?;
+            // The stop from which it goes on call by call.
+            request(libc::PTRACE_INTERRUPT, child, 0)?;
+            drop(go);
+            Ok(child)
+        }
+    }
+}
+
+fn request(what: libc::c_uint, pid: libc::pid_t, with: i32) -> io::Result<()> {
+    let with = with as libc::c_long;
+    // SAFETY: these requests take numbers, and touch no memory of this process.
+    let code = unsafe { libc::ptrace(what, pid, 0 as libc::c_long, with) };
+    if code == -1 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}

@@ -1,0 +1,153 @@
+//! Operations on one file that is in every cache: what a layer adds to the call, and not what a disk does.
+
+#![allow(unsafe_code, reason = "numbers of descriptors that are opened and closed in a loop")]
+
+use std::ffi::CString;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use rustix::fd::{AsFd, BorrowedFd};
+use rustix::fs::{CWD, Mode, OFlags};
+use rustix::io::Errno;
+use tare_data::failure::Failure;
+
+use super::repeated::{Loop, timed_loop};
+use crate::harness::files;
+use crate::harness::stopwatch::Stopwatch;
+use crate::harness::syscall;
+use crate::harness::trial::broken;
+
+const SMALL: usize = 1 << 10;
+const LARGE: usize = 64 << 10;
+/// Folders above the file of `stat-8`, whose path from the trial's folder has eight names.
+const FOLDERS: usize = 7;
+
+/// Entries of the folder that is listed, and room for as many as one call gives glibc's readdir.
+const ENTRIES: usize = 100;
+const LISTING: usize = 32 * 1024;
+/// Bytes of an entry with a name of this length, at least; see getdents(2).
+const SHORTEST_ENTRY: usize = 24;
+
+/// Makes a file of a size, and gives it open.
+fn file_of(folder: &Path, size: usize) -> Result<rustix::fd::OwnedFd, Failure> {
+    let file = files::open(folder, "f", OFlags::empty())?;
+    files::fill(file.as_fd(), &vec![b't'; size], size, size as u64)?;
+    Ok(file)
+}
+
+/// The trial's folder, open, from which paths are looked up.
+fn at(folder: &Path) -> Result<rustix::fd::OwnedFd, Failure> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    rustix::fs::openat(CWD, folder, flags, Mode::empty()).map_err(|e| broken("opening the trial's folder", e))
+}
+
+pub fn stat(folder: &Path) -> Result<Loop<'_>, Failure> {
+    file_of(folder, SMALL)?;
+    let at = at(folder)?;
+    Ok(Box::new(move |operations| stats(operations, at.as_fd(), c"f")))
+}
+
+pub fn stat_deep(folder: &Path) -> Result<Loop<'_>, Failure> {
+    let mut deep = std::path::PathBuf::new();
+    for _ in 0..FOLDERS {
+        deep.push("d");
+        let made = rustix::fs::mkdirat(CWD, folder.join(&deep), Mode::RWXU);
+        made.map_err(|e| broken("making a folder", e))?;
+    }
+    file_of(&folder.join(&deep), SMALL)?;
+    let path = CString::new(deep.join("f").as_os_str().as_bytes()).map_err(|e| broken("a path", e))?;
+    let at = at(folder)?;
+    Ok(Box::new(move |operations| stats(operations, at.as_fd(), &path)))
+}
+
+pub fn stat_missing(folder: &Path) -> Result<Loop<'_>, Failure> {
+    let at = at(folder)?;
+    Ok(Box::new(move |operations| stats_of_nothing(operations, at.as_fd())))
+}
+
+pub fn open(folder: &Path) -> Result<Loop<'_>, Failure> {
+    file_of(folder, SMALL)?;
+    let at = at(folder)?;
+    Ok(Box::new(move |operations| opens(operations, at.as_fd())))
+}
+
+pub fn list(folder: &Path) -> Result<Loop<'_>, Failure> {
+    for entry in 0..ENTRIES {
+        drop(files::open(folder, &format!("entry-{entry}"), OFlags::empty())?);
+    }
+    let (at, mut listing) = (at(folder)?, vec![0; LISTING]);
+    Ok(Box::new(move |operations| lists(operations, at.as_fd(), &mut listing)))
+}
+
+pub fn read_small(folder: &Path) -> Result<Loop<'_>, Failure> {
+    reading(folder, SMALL)
+}
+
+pub fn read_large(folder: &Path) -> Result<Loop<'_>, Failure> {
+    reading(folder, LARGE)
+}
+
+pub fn write_small(folder: &Path) -> Result<Loop<'_>, Failure> {
+    writing(folder, SMALL)
+}
+
+pub fn write_large(folder: &Path) -> Result<Loop<'_>, Failure> {
+    writing(folder, LARGE)
+}
+
+fn reading(folder: &Path, size: usize) -> Result<Loop<'_>, Failure> {
+    let (file, mut into) = (file_of(folder, size)?, vec![0; size]);
+    Ok(Box::new(move |operations| reads(operations, file.as_fd(), &mut into)))
+}
+
+fn writing(folder: &Path, size: usize) -> Result<Loop<'_>, Failure> {
+    let (file, from) = (file_of(folder, size)?, vec![b'w'; size]);
+    Ok(Box::new(move |operations| writes(operations, file.as_fd(), &from)))
+}
+
+timed_loop! {
+    fn stats(at: BorrowedFd<'_>, path: &std::ffi::CStr) {
+        let mut about = syscall::empty_stat();
+        syscall::fstatat(at, path, &mut about)?;
+        about.st_size as usize == SMALL
+    }
+}
+
+timed_loop! {
+    fn stats_of_nothing(at: BorrowedFd<'_>) {
+        syscall::fstatat(at, c"nothing", &mut syscall::empty_stat()) == Err(Errno::NOENT)
+    }
+}
+
+timed_loop! {
+    fn opens(at: BorrowedFd<'_>) {
+        let file = syscall::openat(at, c"f", libc::O_RDONLY, 0)?;
+        // SAFETY: nobody else knows the number that openat gave.
+        (unsafe { syscall::close(file) }?) == 0
+    }
+}
+
+timed_loop! {
+    fn reads(file: BorrowedFd<'_>, into: &mut [u8]) {
+        syscall::pread(file, into, 0)? == into.len()
+    }
+}
+
+timed_loop! {
+    fn writes(file: BorrowedFd<'_>, from: &[u8]) {
+        syscall::pwrite(file, from, 0)? == from.len()
+    }
+}
+
+timed_loop! {
+    /// From opening the folder to closing it, as readdir(3) does: the last call gives nothing.
+    fn lists(at: BorrowedFd<'_>, listing: &mut [u8]) {
+        let number = syscall::openat(at, c".", libc::O_RDONLY | libc::O_DIRECTORY, 0)?;
+        // SAFETY: the number was just given to us, and is closed once, below.
+        let folder = unsafe { BorrowedFd::borrow_raw(number as i32) };
+        let (some, none) = (syscall::getdents(folder, listing), syscall::getdents(folder, listing));
+        // SAFETY: as above.
+        unsafe { syscall::close(number)? };
+        (some? >= ENTRIES * SHORTEST_ENTRY) & (none? == 0)
+    }
+}

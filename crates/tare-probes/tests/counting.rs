@@ -1,0 +1,112 @@
+//! What is counted of real programs: the calls that strace counts, and the work that a script is known to do.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use tare_data::session::demand::{Demand, Work};
+
+/// The agent that cargo built beside this test: deps/../examples/agent.
+fn agent() -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    test.parent().and_then(Path::parent).unwrap().join("examples/agent")
+}
+
+/// Counts a shell's script in a folder.
+fn count(folder: &Path, script: &str) -> Demand {
+    let result = folder.with_extension("demand");
+    let ended = Command::new(agent())
+        .args(["agent-count".as_ref(), result.as_os_str(), "/bin/sh".as_ref()])
+        .args(["sh", "-c", script])
+        .current_dir(folder)
+        .env_clear()
+        .env("PATH", "/usr/bin:/bin")
+        .output()
+        .unwrap();
+    assert!(ended.status.success(), "{script}: {}", String::from_utf8_lossy(&ended.stderr));
+    serde_json::from_slice(&std::fs::read(result).unwrap()).unwrap()
+}
+
+/// Calls by `strace -f -c`; none where it is not installed.
+fn strace(folder: &Path, script: &str) -> Option<f64> {
+    let result = folder.with_extension("strace");
+    let traced = Command::new("strace")
+        .args(["-f", "-c", "-o"])
+        .arg(&result)
+        .args(["/bin/sh", "-c", script])
+        .current_dir(folder)
+        .env_clear()
+        .env("PATH", "/usr/bin:/bin")
+        .output();
+    assert!(traced.ok()?.status.success(), "{script}");
+    let text = std::fs::read_to_string(result).unwrap();
+    let total = text.lines().last().unwrap().split_whitespace().collect::<Vec<_>>();
+    total[3].parse().ok()
+}
+
+#[test]
+fn as_many_calls_are_counted_as_strace_counts() {
+    let folder = tempfile::tempdir().unwrap();
+    let inside = folder.path().join("inside");
+    std::fs::create_dir(&inside).unwrap();
+    for number in 0..20 {
+        std::fs::write(inside.join(format!("file-{number}")), "some text\n".repeat(100)).unwrap();
+    }
+    let scripts = [
+        "/bin/true",
+        "ls -l .",
+        "cat file-1 file-2",
+        "find . -name 'file*'",
+        "grep -r some .",
+        "tar cf /dev/null .",
+        "gzip -c file-3",
+        "sort file-4",
+        "for i in 1 2 3 4 5; do /bin/true; done",
+        "cat file-5 | tr s t | wc -l",
+    ];
+    for script in scripts {
+        let Some(expected) = strace(&inside, script) else {
+            return println!("SKIPPED as_many_calls_are_counted_as_strace_counts: strace is not installed");
+        };
+        let counted = count(&inside, script).calls;
+        // A shell that waits for children is interrupted by some of their ends and not by others.
+        assert!((counted - expected).abs() <= 6.0, "{script}: {counted}, strace {expected}");
+    }
+}
+
+#[test]
+fn a_script_is_counted_by_what_it_does() {
+    let folder = tempfile::tempdir().unwrap();
+    let inside = folder.path().join("inside");
+    std::fs::create_dir(&inside).unwrap();
+    let demand = count(&inside, "mkdir a; mv a b; rmdir b; : > f; cat f; rm f; cat gone 2>/dev/null; true");
+    let amounts: BTreeMap<Work, f64> = demand.amounts.clone();
+    let of = |work: Work| amounts.get(&work).copied().unwrap_or(0.0);
+    assert_eq!(of(Work::Renames), 1.0, "{amounts:?}");
+    assert_eq!(of(Work::Removes), 2.0, "{amounts:?}");
+    // The folder, and the file that the shell makes; /dev/null is opened for writing as well.
+    assert!((2.0..=3.0).contains(&of(Work::Creates)), "{amounts:?}");
+    // The shell itself, mkdir, mv, rmdir, cat, rm, cat.
+    assert_eq!(of(Work::Execs), 7.0, "{amounts:?}");
+    assert_eq!(of(Work::Forks) + of(Work::Spawns), 6.0, "{amounts:?}");
+    assert!(of(Work::Missing) >= 1.0 && of(Work::Opens) >= 7.0, "{amounts:?}");
+    assert!(of(Work::FileMaps) >= 7.0 && of(Work::Signals) >= 1.0, "{amounts:?}");
+}
+
+#[test]
+fn what_many_paths_are_and_how_deep_is_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let inside = folder.path().join("inside");
+    std::fs::create_dir_all(inside.join("deep/er")).unwrap();
+    for number in 0..600 {
+        std::fs::write(inside.join(format!("deep/er/file-{number}")), "").unwrap();
+    }
+    let few = count(&inside, "ls deep");
+    let many = count(&inside, "ls -l deep/er; stat deep/er/* >/dev/null");
+    let of = |demand: &Demand, work| demand.amounts.get(&work).copied().unwrap_or(0.0);
+    assert_eq!(of(&few, Work::DistinctPaths), 0.0, "{few:?}");
+    assert!(of(&many, Work::DistinctPaths) >= 600.0, "{many:?}");
+    assert!(of(&many, Work::Lookups) >= 600.0, "{many:?}");
+    assert!(of(&many, Work::FurtherFolders) >= 1200.0, "{many:?}");
+    assert!(of(&many, Work::Entries) >= 600.0, "{many:?}");
+}

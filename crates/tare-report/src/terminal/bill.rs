@@ -1,0 +1,307 @@
+//! The bill of a command: a table for each environment that says where its difference goes.
+
+use anstyle::Style;
+use tare_analysis::bill::{Bill, Charge, Charged, Explained, Line, charges};
+use tare_analysis::findings::{Comparison, Findings};
+use tare_data::session::Session;
+use tare_data::session::demand::Work;
+use tare_data::unit::Unit;
+
+use super::cells::quiet;
+use super::grid::{GridCell, Part, layout, natural_width, span};
+use crate::number::Figure;
+use crate::text::{GLUE, clean, paragraph};
+use crate::{view, words};
+
+/// What the table of prices shows.
+const PRICES_LEGEND: &str = "A price is the median over rounds (the least … the most of single starts). A further folder, a \
+further KiB and a pause are differences of two measured times, and are 0 where noise hides them. Computing is compared with \
+the baseline's.";
+/// Lines of less than this share of the difference are one.
+const SMALL: f64 = 0.01;
+
+/// The bills as text; `prices` is the session that they are made by, where that is another one.
+pub fn render(
+    session: &Session,
+    findings: &Findings,
+    explained: &[Explained],
+    prices: Option<&Session>,
+    (width, coloured): (usize, bool),
+) -> String {
+    let mut out = view::heading(session, findings, None);
+    if let Some(prices) = prices {
+        out.push(String::new());
+        let of = [view::measured_on(prices), clean(&prices.header.started)].join("; ");
+        out.extend(paragraph("", &format!("Prices of another session, on {of}."), width));
+        if view::measured_on(prices) != view::measured_on(session) {
+            let text = "that was another machine or another kernel: its prices need not hold here.";
+            out.extend(paragraph("! ", text, width));
+        }
+    }
+    for command in explained {
+        let label = clean(&command.label);
+        let demand = match &command.demand {
+            Ok(demand) => demand,
+            Err(failure) => {
+                let why = format!("{label}: what it asks for could not be counted: {failure}");
+                out.push(String::new());
+                out.extend(paragraph("! ", &clean(&why), width));
+                continue;
+            }
+        };
+        for bill in &command.bills {
+            out.push(String::new());
+            out.extend(paragraph("", &headline(findings, command, bill), width));
+            out.push(String::new());
+            out.extend(table(findings, bill, command.baseline_ns, coloured));
+            out.push(String::new());
+            out.extend(paragraph("", &forecast(bill), width));
+        }
+        out.push(String::new());
+        let counted = format!(
+            "Counted once, in {}: {} system calls. The counted run took {} times as long, and is not one of those that were timed.{}",
+            findings.baseline,
+            whole(demand.calls),
+            Figure::plain(demand.slowdown, Unit::Count).text(),
+            overlap(command.overlap),
+        );
+        out.extend(paragraph("", &counted, width));
+    }
+    for warning in view::warnings(findings) {
+        out.extend(paragraph("! ", &warning, width));
+    }
+    out.extend(view::banner(findings).into_iter().flat_map(|banner| paragraph("! ", &banner, width)));
+    out.join("\n") + "\n"
+}
+
+/// What each environment charges for a unit of each kind of work, as a table.
+pub fn prices(session: &Session, findings: &Findings, (width, coloured): (usize, bool)) -> String {
+    let charged = charges(session);
+    let mut out = view::heading(session, findings, None);
+    out.push(String::new());
+    let heads = std::iter::once("").chain(charged.iter().map(|charged| charged.target.as_str()));
+    let mut lines: Vec<Vec<GridCell>> = vec![heads.map(|head| cell(&clean(head), quiet())).collect()];
+    for work in Work::ALL.iter().filter(|work| charged.iter().any(|of| of.prices.contains_key(work))) {
+        let price = |charged: &Charged| match charged.prices.get(work) {
+            Some(charge) => vec![Part::Spans(vec![
+                span(charge_text(*work, charge.typical), Style::new()),
+                span(range(*work, charge), quiet()),
+            ])],
+            None => cell("not measured", quiet()),
+        };
+        let name = std::iter::once(cell(title(*work), Style::new()));
+        lines.push(name.chain(charged.iter().map(price)).collect());
+    }
+    let widths: Vec<usize> = (0..=charged.len())
+        .map(|at| lines.iter().map(|line| natural_width(&line[at])).max().unwrap_or(0))
+        .collect();
+    out.extend(
+        lines.iter().flat_map(|line| layout(line, &widths, coloured)).map(|l| l.trim_end().to_owned()),
+    );
+    out.push(String::new());
+    out.extend(paragraph("", PRICES_LEGEND, width));
+    for warning in view::warnings(findings) {
+        out.extend(paragraph("! ", &warning, width));
+    }
+    out.extend(view::banner(findings).into_iter().flat_map(|banner| paragraph("! ", &banner, width)));
+    out.join("\n") + "\n"
+}
+
+/// What a unit of work costs, or how many times as long computing takes.
+fn charge_text(work: Work, value: f64) -> String {
+    match work {
+        Work::Computing => format!("{value:.2}x"),
+        _ => Figure::plain(value, Unit::Nanoseconds).text(),
+    }
+}
+
+/// The least and the most of single starts; nothing where they print alike.
+fn range(work: Work, charge: &Charge) -> String {
+    let [least, most] = [charge.least, charge.most].map(|value| charge_text(work, value));
+    if least == most { String::new() } else { format!("({least} … {most})") }
+}
+
+/// What is to be explained, as the verdict has it.
+fn headline(findings: &Findings, command: &Explained, bill: &Bill) -> String {
+    let (label, target) = (clean(&command.label), clean(&bill.target));
+    let time = |ns: f64| Figure::plain(ns, Unit::Nanoseconds).text();
+    let (Some(before), Some(now)) = (command.baseline_ns, bill.ns) else {
+        return format!("{label} was not timed in {target}: the prices alone say this.");
+    };
+    let verdict = comparison(findings, &command.case, &bill.target)
+        .map(|comparison| format!(": {} {}", words::verdict(comparison), words::interval(comparison)))
+        .unwrap_or_default();
+    format!("{label}: {} in {}, {} in {target}{verdict}", time(before), findings.baseline, time(now))
+}
+
+fn comparison<'a>(findings: &'a Findings, case: &str, target: &str) -> Option<&'a Comparison> {
+    let row = findings.rows.iter().find(|row| row.case == case && row.metric.name == "time")?;
+    let at = findings.subjects.iter().position(|subject| subject == target)?;
+    row.cells.get(at)?.compared()
+}
+
+fn table(findings: &Findings, bill: &Bill, baseline_ns: Option<f64>, coloured: bool) -> Vec<String> {
+    let explained: f64 = bill.lines.iter().map(|line| line.more_ns).sum();
+    let difference = explained + bill.rest_ns.unwrap_or(0.0);
+    // Shares are of the whole, and where savings and costs cancel each other, of the larger side.
+    let whole = difference.abs().max(bill.lines.iter().map(|line| line.more_ns.max(0.0)).sum::<f64>() * 0.5);
+    let share = |ns: f64| format!("{:.0} %", 100.0 * ns / whole);
+    let what = match bill.rest_ns.and(baseline_ns) {
+        Some(_) => format!("where the {} {} go", amount_of(difference.abs()), side(difference)),
+        None => "what the prices say".to_owned(),
+    };
+    let heads =
+        [what.as_str(), "times", findings.baseline.as_str(), bill.target.as_str(), side(difference), "share"];
+    let mut lines = vec![heads.map(|head| cell(&clean(head), quiet())).to_vec()];
+    let is_small = |line: &&Line| line.more_ns.abs() < SMALL * whole;
+    for line in bill.lines.iter().filter(|line| !is_small(line)) {
+        let [times, before, here] = figures(line);
+        let more = signed(line.more_ns, difference);
+        let texts = [
+            title(line.work).to_owned(),
+            times,
+            before,
+            here,
+            more,
+            share(side_of(line.more_ns, difference)),
+        ];
+        lines.push(texts.map(|text| cell(&text, Style::new())).to_vec());
+    }
+    let small: Vec<&Line> = bill.lines.iter().filter(is_small).collect();
+    let mut sums = Vec::new();
+    if !small.is_empty() {
+        let sum = small.iter().map(|line| line.more_ns).sum();
+        sums.push((format!("everything else, {} kinds", small.len()), sum));
+    }
+    if let Some(rest) = bill.rest_ns {
+        sums.push(("not explained".to_owned(), rest));
+    }
+    for (what, ns) in sums {
+        let none = String::new;
+        let texts = [what, none(), none(), none(), signed(ns, difference), share(side_of(ns, difference))];
+        lines.push(texts.map(|text| cell(&text, Style::new().bold())).to_vec());
+    }
+    let widths: Vec<usize> =
+        (0..6).map(|at| lines.iter().map(|line| natural_width(&line[at])).max().unwrap_or(0)).collect();
+    lines.iter().flat_map(|line| layout(line, &widths, coloured)).map(|l| l.trim_end().to_owned()).collect()
+}
+
+fn cell(text: &str, style: Style) -> GridCell {
+    vec![Part::Words(span(text.replace(' ', &GLUE.to_string()), style))]
+}
+
+/// How often, and what a unit costs on both sides.
+fn figures(line: &Line) -> [String; 3] {
+    let time = |ns: f64| Figure::plain(ns, Unit::Nanoseconds).text();
+    match line.work {
+        Work::Computing => [time(line.amount), "1x".to_owned(), format!("{:.2}x", line.here_ns)],
+        _ => [whole(line.amount), time(line.baseline_ns), time(line.here_ns)],
+    }
+}
+
+fn side(difference: f64) -> &'static str {
+    if difference < 0.0 { "less" } else { "more" }
+}
+
+/// As seen from the difference: where an environment is quicker, savings are what is shown.
+fn side_of(ns: f64, difference: f64) -> f64 {
+    if difference < 0.0 { -ns } else { ns }
+}
+
+fn signed(ns: f64, difference: f64) -> String {
+    let ns = side_of(ns, difference);
+    let sign = if ns < 0.0 { "-" } else { "" };
+    format!("{sign}{}", amount_of(ns.abs()))
+}
+
+fn amount_of(ns: f64) -> String {
+    Figure::plain(ns, Unit::Nanoseconds).text()
+}
+
+/// A number with commas between thousands.
+fn whole(number: f64) -> String {
+    let digits = format!("{number:.0}");
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+fn forecast(bill: &Bill) -> String {
+    let ratio = |ratio: f64| Figure::plain(ratio, Unit::Count).text();
+    let mut text = match (bill.forecast.ratio, bill.forecast.range) {
+        (Some(typical), Some([least, most])) => format!(
+            "Forecast by these prices, without running it there: {}x as long [{}, {} over {} starts].",
+            ratio(typical),
+            ratio(least),
+            ratio(most),
+            bill.forecast.starts
+        ),
+        (Some(typical), None) => {
+            format!(
+                "Forecast by these prices, without running it there: {}x as long, of a single start.",
+                ratio(typical)
+            )
+        }
+        _ => String::new(),
+    };
+    if !bill.unpriced.is_empty() {
+        let kinds: Vec<&str> = bill.unpriced.iter().map(|work| title(*work)).collect();
+        text.push_str(&format!(
+            " Without a price in both environments, and so not explained: {}.",
+            kinds.join(", ")
+        ));
+    }
+    text
+}
+
+fn overlap(overlap: f64) -> String {
+    match overlap {
+        whole if whole > 0.95 => String::new(),
+        share => format!(
+            " It keeps {:.1} processors busy at once, so that each line counts {:.0} %.",
+            1.0 / share,
+            100.0 * share
+        ),
+    }
+}
+
+/// What a kind of work is called.
+fn title(work: Work) -> &'static str {
+    match work {
+        Work::Computing => "computing",
+        Work::OtherCalls => "other system calls",
+        Work::Pauses => "calls after 15 µs of computing",
+        Work::Lookups => "paths looked up",
+        Work::FurtherFolders => "further folders in paths",
+        Work::Missing => "paths that do not exist",
+        Work::DistinctPaths => "different paths, first use",
+        Work::Opens => "files opened and closed",
+        Work::Entries => "folder entries listed",
+        Work::Reads => "reads of files",
+        Work::ReadKib => "further KiB read",
+        Work::Writes => "writes to files",
+        Work::WrittenKib => "further KiB written",
+        Work::Creates => "files and folders made",
+        Work::Renames => "files renamed",
+        Work::Removes => "files and folders removed",
+        Work::Syncs => "writes made durable",
+        Work::Maps => "memory mapped and unmapped",
+        Work::FileMaps => "files mapped, first page",
+        Work::Protects => "mappings protected",
+        Work::Breaks => "heap up and down",
+        Work::Faults => "pages touched first",
+        Work::Forks => "processes forked",
+        Work::Spawns => "processes by vfork",
+        Work::Threads => "threads",
+        Work::Execs => "programs started (exec)",
+        Work::Messages => "messages on pipes, sockets",
+        Work::Waits => "waits for another process",
+        Work::Futexes => "futex calls",
+        Work::Signals => "signals",
+    }
+}

@@ -1,0 +1,153 @@
+//! `tare explain`, `tare predict`, `tare prices`: where a command's time goes, what it would take, what work costs.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Instant;
+
+use tare_analysis::{Options, bill};
+use tare_data::session::{Ending, Role};
+use tare_lab::error::LabError;
+use tare_lab::parse_duration;
+use tare_lab::session::{self, Caller, Recorded, Request};
+use tare_lab::study::Study;
+use tare_report::{json, terminal};
+
+use crate::args::explain::Session;
+use crate::args::{Commands, Explain, Predict, Prices};
+use crate::failure::Exit;
+use crate::{invocation, own_commands, paths, signals, ui};
+
+/// The study whose cases are prices.
+const PRICES: &str = "prices";
+
+pub fn run(args: &Explain) -> anyhow::Result<ExitCode> {
+    let (record, ending) = match &args.file {
+        Some(file) => (file.clone(), None),
+        None => {
+            let request = of_command(&args.words, true, args.environments.clone(), &args.session)?;
+            measured(measure(request, &args.session)?)
+        }
+    };
+    show(&record, None, args.json)?;
+    Ok(code(ending))
+}
+
+pub fn predict(args: &Predict) -> anyhow::Result<ExitCode> {
+    let prices = read(&args.from)?;
+    let environments = prices.plan.targets.iter().filter(|target| match target.role {
+        Role::Baseline => true,
+        Role::Subject => args.check,
+        Role::Control | Role::Planted => false,
+    });
+    let environments = environments.map(|target| target.specification.clone()).collect();
+    let (record, ending) =
+        measured(measure(of_command(&args.words, false, environments, &args.session)?, &args.session)?);
+    show(&record, Some(&prices), args.json)?;
+    Ok(code(ending))
+}
+
+pub fn prices(args: &Prices) -> anyhow::Result<ExitCode> {
+    let (record, ending) = match &args.file {
+        Some(file) => (file.clone(), None),
+        None => {
+            let request = Request {
+                study: Some(PRICES.to_owned()),
+                environments: args.environments.clone(),
+                ..request(&args.session, "tare-prices")?
+            };
+            measured(measure(request, &args.session)?)
+        }
+    };
+    let session = read(&record)?;
+    let findings = tare_analysis::findings(&session, &Options::default());
+    if bill::charges(&session).is_empty() {
+        return Err(LabError::usage(format!("{} has no prices", record.display()))
+            .hint("tare prices --in ENVIRONMENTS measures them")
+            .into());
+    }
+    ui::print(match args.json {
+        true => json::render_prices(&session, &findings),
+        false => terminal::bill::prices(&session, &findings, (ui::width(), ui::colour())),
+    })?;
+    Ok(code(ending))
+}
+
+fn read(record: &Path) -> Result<tare_data::session::Session, LabError> {
+    Ok(tare_record::read(record)?.session)
+}
+
+/// Prints the bills of a record, by its own prices or those of another session.
+fn show(record: &Path, prices: Option<&tare_data::session::Session>, as_json: bool) -> anyhow::Result<()> {
+    let session = read(record)?;
+    let explained = bill::bills(&session, prices.unwrap_or(&session));
+    if explained.is_empty() {
+        return Err(LabError::usage(format!("{} has no command whose demand was counted", record.display()))
+            .hint("tare explain -- COMMAND makes such a record")
+            .into());
+    }
+    let findings = tare_analysis::findings(&session, &Options::default());
+    let shape = (ui::width(), ui::colour());
+    ui::print(match as_json {
+        true => json::render_bills(&session, &findings, &explained),
+        false => terminal::bill::render(&session, &findings, &explained, prices, shape),
+    })?;
+    Ok(())
+}
+
+fn measured(recorded: Recorded) -> (PathBuf, Option<Ending>) {
+    anstream::eprintln!("record {}", recorded.record.display());
+    (recorded.record, Some(recorded.ending))
+}
+
+fn code(ending: Option<Ending>) -> ExitCode {
+    match ending {
+        Some(Ending::Interrupted) => Exit::Interrupted.into(),
+        Some(Ending::BaselineFailed) => Exit::Environment.into(),
+        _ => ExitCode::SUCCESS,
+    }
+}
+
+/// What is asked for in every session here.
+fn request(args: &Session, name: &str) -> Result<Request, LabError> {
+    Ok(Request {
+        baseline: "native".to_owned(),
+        budget_s: args.budget.as_deref().map(parse_duration).transpose()?.map(|budget| budget.as_secs_f64()),
+        seed: args.seed,
+        record: args.record.clone().unwrap_or_else(|| paths::fresh_record(name)),
+        ..Request::default()
+    })
+}
+
+/// A session of a command, counted once, with the prices or without.
+fn of_command(
+    words: &[String],
+    with_prices: bool,
+    environments: Vec<String>,
+    args: &Session,
+) -> Result<Request, LabError> {
+    let commands = Commands { words: words.to_vec(), ..Commands::default() };
+    let Some(own) = own_commands::study(&commands)? else {
+        return Err(LabError::usage("no command was given").hint("tare explain -- COMMAND"));
+    };
+    Ok(Request {
+        commands: Some(if with_prices { own.with(Study::named(PRICES)?)? } else { own }),
+        inside: own_commands::inside(&commands)?,
+        counts_demand: true,
+        environments,
+        ..request(args, "tare-explain")?
+    })
+}
+
+fn measure(request: Request, args: &Session) -> anyhow::Result<Recorded> {
+    let began = Instant::now();
+    let interrupted = signals::watch()?;
+    let setting = paths::setting(args.scratch.as_deref())?;
+    let caller =
+        Caller { command: invocation::words(), now: &invocation::now, began, interrupted: &interrupted };
+    let mut progress = ui::Progress::new();
+    let recorded = session::begin(request, &setting, &caller, &mut progress);
+    progress.clear();
+    let recorded = recorded?;
+    signals::end_at_once(&interrupted);
+    Ok(recorded)
+}
