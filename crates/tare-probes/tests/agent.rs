@@ -1,5 +1,7 @@
 //! The agent as the host meets it: a process that is spoken to in frames.
 
+mod release;
+
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -117,8 +119,17 @@ fn place(name: &str) -> PathBuf {
 
 #[test]
 fn every_probe_runs_in_a_process_of_its_own() {
-    let place = place("all");
-    let mut agent = Agent::start();
+    runs_every_probe("all", Agent::start());
+}
+
+#[test]
+fn every_probe_runs_as_it_is_released() {
+    // A build that is optimised as a whole links other things than this one.
+    runs_every_probe("released", Agent::of(Command::new(release::agent()).arg("agent")));
+}
+
+fn runs_every_probe(name: &str, mut agent: Agent) {
+    let place = place(name);
     for probe in tare_probes::PROBES {
         let directory = probe.needs(Need::Place).then_some(place.as_path());
         let (batches, interference) = agent.trial(request(probe.name, directory)).unwrap();

@@ -4,26 +4,10 @@
 //! makes a cheap jump of the first shape only, so that with any other figure tare would see another gVisor
 //! than the programs that it stands for. See `tare_probes::harness::syscall`.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
+mod release;
 
 use iced_x86::{Code, Decoder, DecoderOptions, Instruction, Mnemonic, Register};
 use tare_probes::harness::syscall::SECTION;
-
-/// The release build of the example, which holds the same probes as tare itself and builds faster.
-fn release_binary() -> PathBuf {
-    let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let built = Command::new(env!("CARGO"))
-        .args(["build", "--release", "--quiet", "--package", "tare-probes", "--example", "agent"])
-        .args(["--message-format", "json"])
-        .current_dir(manifest)
-        .output()
-        .unwrap();
-    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
-    let messages = String::from_utf8(built.stdout).unwrap();
-    let last = messages.rsplit("\"executable\":\"").next().unwrap();
-    PathBuf::from(last.split('"').next().unwrap())
-}
 
 /// Address and bytes of a section of an ELF file of 64 bits, little-endian (elf(5)).
 fn section(file: &[u8], wanted: &str) -> Option<(u64, Vec<u8>)> {
@@ -62,7 +46,7 @@ fn fault(before: &Instruction) -> Option<String> {
 
 #[test]
 fn the_number_stands_right_before_every_timed_syscall() {
-    let binary = release_binary();
+    let binary = release::agent();
     let file = std::fs::read(&binary).unwrap();
     let (address, code) = section(&file, SECTION).expect("the binary has a section of timed loops");
     let instructions: Vec<Instruction> =

@@ -8,7 +8,6 @@ mod prices;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
-use tare_data::failure::Failure;
 use tare_data::names::USER;
 use tare_data::session::demand::{Counted, Demand, Work};
 use tare_data::session::{Role, Session, Target};
@@ -24,7 +23,7 @@ pub struct Explained {
     pub case: String,
     pub label: String,
     /// What it asks for; why not, where it could not be counted.
-    pub demand: Result<Demand, Failure>,
+    pub counted: Counted,
     /// Its time in the baseline, in nanoseconds: the median over rounds.
     pub baseline_ns: Option<f64>,
     /// How much of its processor time its elapsed time is, at most 1: below that several of its processes run at once, and a
@@ -131,8 +130,8 @@ pub fn bills(session: &Session, prices: &Session) -> Vec<Explained> {
     counted
         .map(|(case, counted)| {
             let demand = match counted {
-                Counted::Demand(demand) => Ok(demand.clone()),
-                Counted::Failed(failure) => Err(failure.clone()),
+                Counted::Demand(demand) => Some(demand),
+                Counted::Failed(_) => None,
             };
             let value = |target: &str, metric: &str| typical(session, &case.id, target, metric);
             let baseline_ns = value(&baseline, "time");
@@ -145,13 +144,13 @@ pub fn bills(session: &Session, prices: &Session) -> Vec<Explained> {
             };
             let bill = |(target, prices): &(&str, Prices)| {
                 let here_ns = value(target, "time");
-                bill(demand.as_ref().ok()?, (&of_baseline, prices), (target, baseline_ns, here_ns, overlap))
+                bill(demand?, (&of_baseline, prices), (target, baseline_ns, here_ns, overlap))
             };
             Explained {
                 case: case.id.clone(),
                 label: case.label.clone(),
                 bills: subjects.iter().filter_map(bill).collect(),
-                demand,
+                counted: counted.clone(),
                 baseline_ns,
                 overlap,
             }

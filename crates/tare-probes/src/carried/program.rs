@@ -109,23 +109,6 @@ pub fn not_started(word: &str, error: &io::Error) -> Failure {
     }
 }
 
-/// Waits for a process; its status and what it used.
-pub fn wait(pid: libc::pid_t) -> io::Result<(i32, libc::rusage)> {
-    let mut status = 0;
-    // SAFETY: an all-zero rusage is valid.
-    let mut used: libc::rusage = unsafe { std::mem::zeroed() };
-    loop {
-        // SAFETY: both live through the call; the child is ours and nobody else waits for it.
-        if unsafe { libc::wait4(pid, &mut status, 0, &mut used) } == pid {
-            return Ok((status, used));
-        }
-        let error = io::Error::last_os_error();
-        if error.kind() != io::ErrorKind::Interrupted {
-            return Err(error);
-        }
-    }
-}
-
 fn done(code: i32) -> io::Result<()> {
     if code == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(code)) }
 }

@@ -1,12 +1,10 @@
-//! The output of a command: read while it runs, so that it never waits for a reader, of which the end is kept.
+//! The end of a command and its output: one thread waits for both, so that nothing runs beside what is timed.
 
-#![allow(unsafe_code, reason = "a process is ended by its number")]
+#![allow(unsafe_code, reason = "a process is ended by its number, and signalfd gives a number")]
 
 use std::collections::VecDeque;
-use std::os::fd::OwnedFd;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::thread::JoinHandle;
+use std::io;
+use std::os::fd::{AsFd, FromRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags};
@@ -15,8 +13,8 @@ use crate::harness::readiness::wait_ready;
 
 /// Bytes that are kept: some screens, from which a person sees why a command failed.
 const MOST_KEPT: usize = 16 * 1024;
-/// A wait is cut into pieces of this length: what a process that stays behind holds open is given up then, and
-/// a command that runs for seconds is woken beside not even a hundred times.
+/// A wait is cut into pieces of this length: where no signal arrives, as in a process with other threads, the end is
+/// seen then.
 const PIECE: Duration = Duration::from_millis(100);
 
 /// The end of an output.
@@ -42,69 +40,125 @@ impl OutputTail {
     }
 }
 
-/// A thread that reads a command's output and ends a command that takes too long.
+/// Bytes that are read at a time: what a pipe holds.
+const READ: usize = 64 * 1024;
+
+/// Most pieces that are read after the end: a process that stays behind may write on for ever.
+const MOST_DRAINED: usize = 64;
+
+/// What is signalled when a child ends.
 #[derive(Debug)]
-pub struct Watcher {
-    /// Process number of the command; 0 before there is one.
-    pid: Arc<AtomicU32>,
-    ended: Arc<AtomicBool>,
-    thread: JoinHandle<(OutputTail, bool)>,
-}
+pub struct Children(OwnedFd);
 
-impl Watcher {
-    /// Begins to read. What has not ended after `timeout` is killed.
-    pub fn start(reader: OwnedFd, timeout: Duration) -> Watcher {
-        let (pid, ended) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicBool::new(false)));
-        let (its_pid, its_ended) = (Arc::clone(&pid), Arc::clone(&ended));
-        let until = Instant::now() + timeout;
-        let thread = std::thread::spawn(move || read_to_end(&reader, until, &its_pid, &its_ended));
-        Watcher { pid, ended, thread }
-    }
-
-    /// Names the process that is watched. It is killed only while nobody has waited for it.
-    pub fn watch(&self, pid: u32) {
-        self.pid.store(pid, Ordering::Release);
-    }
-
-    /// The process has ended and was waited for: gives the end of its output, and whether it was killed.
-    pub fn stop(self) -> (OutputTail, bool) {
-        self.pid.store(0, Ordering::Release);
-        self.ended.store(true, Ordering::Release);
-        self.thread.thread().unpark();
-        self.thread.join().unwrap_or_default()
+impl Children {
+    /// From now on this thread learns of the ends of its children here alone.
+    pub fn watched() -> io::Result<Children> {
+        // SAFETY: an all-zero set is valid, and all that is pointed to lives through the calls.
+        let descriptor = unsafe {
+            let mut set: libc::sigset_t = std::mem::zeroed();
+            libc::sigaddset(&mut set, libc::SIGCHLD);
+            libc::pthread_sigmask(libc::SIG_BLOCK, &set, std::ptr::null_mut());
+            libc::signalfd(-1, &set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK)
+        };
+        if descriptor < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: the number was just given to us, and nobody else has it.
+        Ok(Children(unsafe { OwnedFd::from_raw_fd(descriptor) }))
     }
 }
 
-fn read_to_end(reader: &OwnedFd, until: Instant, pid: &AtomicU32, ended: &AtomicBool) -> (OutputTail, bool) {
-    let (mut kept, mut overdue, mut open) = (OutputTail::default(), false, true);
-    let mut bytes = [0u8; 4096];
+/// A command that ended, or was ended.
+#[derive(Debug)]
+pub struct Ended {
+    /// As wait(2) gives it.
+    pub status: i32,
+    pub used: libc::rusage,
+    /// Whether it took too long, and was killed for it.
+    pub overdue: bool,
+    pub output: OutputTail,
+}
+
+/// Waits for a child, reading its output meanwhile so that it never waits for a reader; what has not ended after
+/// `timeout` is killed. `reached` is called at once when the end is known.
+pub(crate) fn wait_for(
+    pid: libc::pid_t,
+    children: &Children,
+    reader: OwnedFd,
+    timeout: Duration,
+    reached: impl FnOnce(),
+) -> io::Result<Ended> {
+    let until = Instant::now() + timeout;
+    let (mut output, mut overdue, mut reader) = (OutputTail::default(), false, Some(reader));
+    let mut bytes = vec![0; READ];
     loop {
-        let over = ended.load(Ordering::Acquire);
-        if !open && over {
-            return (kept, overdue);
-        }
-        if Instant::now() >= until && !overdue {
-            let pid = pid.load(Ordering::Acquire);
-            overdue = pid != 0;
-            if overdue {
-                // SAFETY: kill touches no memory. A process that was waited for at this moment has been replaced
-                // by no other: numbers are given out in turn, and this one is hardly a moment old.
-                unsafe { libc::kill(pid as libc::pid_t, libc::SIGKILL) };
+        let left = until.saturating_duration_since(Instant::now());
+        let mut waited = vec![PollFd::new(&children.0, PollFlags::IN)];
+        waited.extend(reader.as_ref().map(|reader| PollFd::new(reader, PollFlags::IN)));
+        let wait = if overdue { PIECE } else { PIECE.min(left) };
+        let ready = wait_ready(&mut waited, wait)?;
+        let is_ready = |at: usize| waited.get(at).is_some_and(|polled| !polled.revents().is_empty());
+        let (ends, writes) = (is_ready(0), is_ready(1));
+        if ends || ready == 0 {
+            if let Some((status, used)) = ended(pid)? {
+                reached();
+                reader.iter().for_each(|reader| drain(reader, &mut output, &mut bytes));
+                return Ok(Ended { status, used, overdue, output });
             }
+            // The end of another: one that the command left behind.
+            forget(children);
         }
-        if !open {
-            std::thread::park_timeout(PIECE);
-            continue;
+        if writes && !reader.as_ref().is_some_and(|reader| read_once(reader, &mut output, &mut bytes)) {
+            reader = None;
         }
-        let wait = if over { Duration::ZERO } else { PIECE };
-        match wait_ready(&mut [PollFd::new(reader, PollFlags::IN)], wait) {
-            Ok(0) if over => return (kept, overdue),
-            Ok(0) | Err(_) => {}
-            Ok(_) => match rustix::io::read(reader, &mut bytes[..]) {
-                Ok(0) => open = false,
-                Ok(read) => kept.add(&bytes[..read]),
-                Err(_) => open = false,
-            },
+        if !overdue && Instant::now() >= until {
+            overdue = true;
+            // SAFETY: kill touches no memory, and nobody has waited for the child yet.
+            unsafe { libc::kill(pid, libc::SIGKILL) };
+        }
+    }
+}
+
+/// Takes what is signalled, so that the next end is seen.
+fn forget(children: &Children) {
+    let mut signals = [0_u8; 16 * size_of::<libc::signalfd_siginfo>()];
+    let _ = rustix::io::read(&children.0, &mut signals);
+}
+
+/// Waits without blocking; none while the child runs.
+fn ended(pid: libc::pid_t) -> io::Result<Option<(i32, libc::rusage)>> {
+    let mut status = 0;
+    // SAFETY: an all-zero rusage is valid.
+    let mut used: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: both live through the call; the child is ours and nobody else waits for it.
+    match unsafe { libc::wait4(pid, &mut status, libc::WNOHANG, &mut used) } {
+        0 => Ok(None),
+        waited if waited == pid => Ok(Some((status, used))),
+        _ => match io::Error::last_os_error() {
+            error if error.kind() == io::ErrorKind::Interrupted => Ok(None),
+            error => Err(error),
+        },
+    }
+}
+
+/// Reads a piece; whether more may come.
+fn read_once(reader: &OwnedFd, output: &mut OutputTail, bytes: &mut [u8]) -> bool {
+    match rustix::io::read(reader, &mut *bytes) {
+        Ok(0) | Err(_) => false,
+        Ok(read) => {
+            output.add(&bytes[..read]);
+            true
+        }
+    }
+}
+
+/// Reads what is there and no more: a process that the command left behind may hold the other end.
+fn drain(reader: &OwnedFd, output: &mut OutputTail, bytes: &mut [u8]) {
+    for _ in 0..MOST_DRAINED {
+        let mut waited = [PollFd::from_borrowed_fd(reader.as_fd(), PollFlags::IN)];
+        let is_there = wait_ready(&mut waited, Duration::ZERO).is_ok_and(|ready| ready > 0);
+        if !is_there || !read_once(reader, output, bytes) {
+            return;
         }
     }
 }

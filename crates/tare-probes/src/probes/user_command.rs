@@ -18,12 +18,12 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use serde::de::DeserializeOwned;
 use tare_data::frame::MARKER;
 
-use crate::carried::program::{Program, not_started, wait};
+use crate::carried::program::{Program, not_started};
 use crate::carried::user_files;
 use crate::carried::variables::inherited_variables;
 use crate::counting::COUNT;
 use crate::harness::folder::Folder;
-use crate::harness::output::{OutputTail, Watcher};
+use crate::harness::output::{Children, Ended, OutputTail, wait_for};
 use crate::probe::prelude::*;
 
 pub use tare_data::names::USER;
@@ -308,21 +308,17 @@ impl<'a> UserCommand<'a> {
             errors: writer.as_fd(),
         };
         let prepared = started.prepare().map_err(|e| broken(&format!("the words of {}", words[0]), e))?;
-        let watcher = Watcher::start(reader, self.timeout);
+        let children = Children::watched().map_err(|e| broken("signals of children", e))?;
         let started_ns = now_ns();
-        let waited = prepared.spawn().map(|pid| {
-            watcher.watch(pid.unsigned_abs());
-            wait(pid)
-        });
-        let ended_ns = now_ns();
-        // Its copies of the pipe are closed, so that the watcher sees the end.
+        let pid = prepared.spawn().map_err(|error| not_started(&words[0], &error))?;
+        let mut ended_ns = started_ns;
+        // Its own copy of the pipe would keep it open.
         drop(writer);
-        let (kept, overdue) = watcher.stop();
-        let (status, used) =
-            waited.map_err(|error| not_started(&words[0], &error))?.map_err(|e| broken("wait", e))?;
+        let ended = wait_for(pid, &children, reader, self.timeout, || ended_ns = now_ns());
+        let Ended { status, used, overdue, output } = ended.map_err(|e| broken("wait", e))?;
         stopwatch.add(&Stopwatch::stretch(started_ns, ended_ns));
         if overdue {
-            send_as_notes(&kept);
+            send_as_notes(&output);
             let reason = format!("{} took more than {} s", words[0], self.timeout.as_secs());
             return Err(Failure::new(FailureKind::Deadline, reason));
         }
@@ -335,8 +331,8 @@ impl<'a> UserCommand<'a> {
             }
             (None, _) => format!("was killed by signal {}", libc::WTERMSIG(status)),
         };
-        send_as_notes(&kept);
-        let last = kept.last_line().map(|line| format!(": {}", harmless(&line))).unwrap_or_default();
+        send_as_notes(&output);
+        let last = output.last_line().map(|line| format!(": {}", harmless(&line))).unwrap_or_default();
         Err(Failure::new(FailureKind::WrongWork, format!("{} {ended}{last}", words[0])))
     }
 

@@ -4,11 +4,11 @@ use anstyle::Style;
 use tare_analysis::bill::{Bill, Charge, Charged, Explained, Line, charges};
 use tare_analysis::findings::{Comparison, Findings};
 use tare_data::session::Session;
-use tare_data::session::demand::Work;
+use tare_data::session::demand::{Counted, Work};
 use tare_data::unit::Unit;
 
 use super::cells::quiet;
-use super::grid::{GridCell, Part, layout, natural_width, span};
+use super::grid::{GridCell, Part, layout, least_width, natural_width, span, total};
 use crate::number::Figure;
 use crate::text::{GLUE, clean, paragraph};
 use crate::{view, words};
@@ -40,9 +40,9 @@ pub fn render(
     }
     for command in explained {
         let label = clean(&command.label);
-        let demand = match &command.demand {
-            Ok(demand) => demand,
-            Err(failure) => {
+        let demand = match &command.counted {
+            Counted::Demand(demand) => demand,
+            Counted::Failed(failure) => {
                 let why = format!("{label}: what it asks for could not be counted: {failure}");
                 out.push(String::new());
                 out.extend(paragraph("! ", &clean(&why), width));
@@ -92,9 +92,13 @@ pub fn prices(session: &Session, findings: &Findings, (width, coloured): (usize,
         let name = std::iter::once(cell(title(*work), Style::new()));
         lines.push(name.chain(charged.iter().map(price)).collect());
     }
-    let widths: Vec<usize> = (0..=charged.len())
-        .map(|at| lines.iter().map(|line| natural_width(&line[at])).max().unwrap_or(0))
-        .collect();
+    let widest =
+        |at: usize, of: fn(&GridCell) -> usize| lines.iter().map(|line| of(&line[at])).max().unwrap_or(0);
+    let mut widths: Vec<usize> = (0..=charged.len()).map(|at| widest(at, natural_width)).collect();
+    if total(&widths) > width {
+        // A price and its range stand below each other.
+        widths = (0..=charged.len()).map(|at| widest(at, least_width)).collect();
+    }
     out.extend(
         lines.iter().flat_map(|line| layout(line, &widths, coloured)).map(|l| l.trim_end().to_owned()),
     );
@@ -303,5 +307,69 @@ fn title(work: Work) -> &'static str {
         Work::Waits => "waits for another process",
         Work::Futexes => "futex calls",
         Work::Signals => "signals",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tare_analysis::bill::bills;
+    use tare_data::failure::{Failure, FailureKind};
+    use tare_data::session::demand::Demand;
+
+    use super::*;
+    use crate::specimen;
+
+    #[test]
+    fn a_command_that_could_not_be_counted_says_why() {
+        let (mut session, findings) = (specimen::session(3), specimen::findings(3));
+        let case = &mut session.plan.cases[0];
+        (case.case.probe, case.label) = ("user.make".into(), "make".into());
+        let failure = Failure::new(FailureKind::NotPermitted, "ptrace: EPERM");
+        session.plan.demands.insert(case.id.clone(), Counted::Failed(failure));
+        let text = render(&session, &findings, &bills(&session, &session), None, (80, false));
+        assert!(
+            text.contains("make: what it asks for could not be counted: ") && text.contains("EPERM"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn lines_below_a_share_are_one_and_a_saving_has_its_minus() {
+        let line = |work, more_ns| Line { work, amount: 1000.0, baseline_ns: 100.0, here_ns: 200.0, more_ns };
+        let bill = Bill {
+            target: "gvisor".into(),
+            ns: Some(3e6),
+            lines: vec![
+                line(Work::Opens, 1.5e6),
+                line(Work::Syncs, -2e5),
+                line(Work::Reads, 1e3),
+                line(Work::Maps, 2e3),
+            ],
+            unpriced: vec![Work::Execs],
+            forecast: tare_analysis::bill::Forecast { ratio: Some(2.3), range: Some([1.9, 2.9]), starts: 8 },
+            rest_ns: Some(6.97e5),
+        };
+        let findings = specimen::findings(1);
+        let text = table(&findings, &bill, Some(1e6), false).join("\n");
+        let has = |parts: &[&str]| text.lines().any(|line| parts.iter().all(|part| line.contains(part)));
+        assert!(has(&["where the 2.00 ms more go", "gvisor", "share"]), "{text}");
+        assert!(has(&["files opened and closed", "1,000", "1.50 ms", "75 %"]), "{text}");
+        assert!(has(&["writes made durable", "-200 µs", "-10 %"]), "{text}");
+        assert!(has(&["everything else, 2 kinds", "3.00 µs"]) && !text.contains("reads of files"), "{text}");
+        assert!(has(&["not explained", "697 µs", "35 %"]), "{text}");
+        let said = forecast(&bill);
+        assert!(
+            said.contains("2.30x as long [1.90, 2.90 over 8 starts]") && said.contains("programs started"),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn no_line_of_prices_is_wider_than_asked_where_ranges_can_stand_below() {
+        let demand = Demand::default();
+        assert_eq!(demand.amount(Work::Opens), 0.0);
+        let (session, findings) = (specimen::session(3), specimen::findings(3));
+        let text = prices(&session, &findings, (80, false));
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     }
 }

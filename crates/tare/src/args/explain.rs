@@ -56,7 +56,7 @@ pub struct Predict {
   tare prices prices.tare               show recorded ones again")]
 pub struct Prices {
     /// The record of the study 'prices', or of tare explain, to show its prices again.
-    #[arg(value_name = "RECORD", conflicts_with_all = ["environments", "budget", "seed", "record", "scratch"])]
+    #[arg(value_name = "RECORD", conflicts_with_all = ["environments", "budget", "rounds", "seed", "record", "scratch"])]
     pub file: Option<PathBuf>,
     /// Environments, comma-separated [default: all that are ready].
     #[arg(long = "in", value_name = "ENVIRONMENTS", value_delimiter = ',')]
@@ -74,6 +74,9 @@ pub struct Session {
     /// Time for the whole session, e.g. 90s, 8m, 1h [default: by what is measured].
     #[arg(long, value_name = "TIME")]
     pub budget: Option<String>,
+    /// Run this many rounds, and decide once, at the end, instead of by time.
+    #[arg(long, value_name = "N", conflicts_with = "budget", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub rounds: Option<u32>,
     /// Seed of the random order, in hex, to repeat a plan.
     #[arg(long, value_name = "HEX", value_parser = super::parse_seed)]
     pub seed: Option<u64>,

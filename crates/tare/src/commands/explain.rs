@@ -34,6 +34,7 @@ pub fn run(args: &Explain) -> anyhow::Result<ExitCode> {
 
 pub fn predict(args: &Predict) -> anyhow::Result<ExitCode> {
     let prices = read(&args.from)?;
+    has_prices(&prices, &args.from)?;
     let environments = prices.plan.targets.iter().filter(|target| match target.role {
         Role::Baseline => true,
         Role::Subject => args.check,
@@ -60,11 +61,7 @@ pub fn prices(args: &Prices) -> anyhow::Result<ExitCode> {
     };
     let session = read(&record)?;
     let findings = tare_analysis::findings(&session, &Options::default());
-    if bill::charges(&session).is_empty() {
-        return Err(LabError::usage(format!("{} has no prices", record.display()))
-            .hint("tare prices --in ENVIRONMENTS measures them")
-            .into());
-    }
+    has_prices(&session, &record)?;
     ui::print(match args.json {
         true => json::render_prices(&session, &findings),
         false => terminal::bill::prices(&session, &findings, (ui::width(), ui::colour())),
@@ -76,9 +73,20 @@ fn read(record: &Path) -> Result<tare_data::session::Session, LabError> {
     Ok(tare_record::read(record)?.session)
 }
 
+fn has_prices(session: &tare_data::session::Session, record: &Path) -> Result<(), LabError> {
+    match bill::charges(session).is_empty() {
+        false => Ok(()),
+        true => Err(LabError::usage(format!("{} has no prices", record.display()))
+            .hint("tare prices --in ENVIRONMENTS measures them")),
+    }
+}
+
 /// Prints the bills of a record, by its own prices or those of another session.
 fn show(record: &Path, prices: Option<&tare_data::session::Session>, as_json: bool) -> anyhow::Result<()> {
     let session = read(record)?;
+    if prices.is_none() {
+        has_prices(&session, record)?;
+    }
     let explained = bill::bills(&session, prices.unwrap_or(&session));
     if explained.is_empty() {
         return Err(LabError::usage(format!("{} has no command whose demand was counted", record.display()))
@@ -112,6 +120,7 @@ fn request(args: &Session, name: &str) -> Result<Request, LabError> {
     Ok(Request {
         baseline: "native".to_owned(),
         budget_s: args.budget.as_deref().map(parse_duration).transpose()?.map(|budget| budget.as_secs_f64()),
+        rounds: args.rounds,
         seed: args.seed,
         record: args.record.clone().unwrap_or_else(|| paths::fresh_record(name)),
         ..Request::default()

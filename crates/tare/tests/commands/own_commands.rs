@@ -121,3 +121,51 @@ fn a_ladder_compares_each_step_with_the_one_before() {
     let other = program.run(&["ladder", "contaner"]);
     assert!(other.err.contains("did you mean 'container'?"), "{other:?}");
 }
+
+#[test]
+fn a_bill_says_where_the_time_goes_and_a_forecast_needs_no_run_there() {
+    if !can_show_its_root("a_bill_says_where_the_time_goes_and_a_forecast_needs_no_run_there") {
+        return;
+    }
+    let program = Program::new();
+    let command = ["--", "find", "/usr/share/doc", "-maxdepth", "1"];
+    let explain = ["explain", "--in", "native,traced", "--rounds", "2", "--record", "e.tare"];
+    let out = ok(program.run(&[&explain[..], &command].concat()));
+    for words in [
+        "go",
+        "times",
+        "native",
+        "traced",
+        "share",
+        "not explained",
+        "Forecast by these prices",
+        "Counted once",
+    ] {
+        assert!(out.contains(words), "no '{words}' in {out}");
+    }
+    let shown: Value = serde_json::from_str(&ok(program.run(&["explain", "e.tare", "--json"]))).unwrap();
+    let explained = &shown["explained"][0];
+    let bill = &explained["bills"][0];
+    let number = |value: &Value| value.as_f64().unwrap_or(f64::NAN);
+    let lines = bill["lines"].as_array().unwrap();
+    let sum: f64 = lines.iter().map(|line| number(&line["more_ns"])).sum();
+    let difference = number(&bill["ns"]) - number(&explained["baseline_ns"]);
+    // To the nanosecond, whatever the model says.
+    assert!((sum + number(&bill["rest_ns"]) - difference).abs() < 1.0, "{bill}");
+    // Every call stops at a tracer, and find lists a folder: it opens files and looks paths up.
+    let of = |work: &str| lines.iter().find(|line| line["work"] == work);
+    assert!(of("opens").is_some_and(|line| number(&line["more_ns"]) > 0.0), "{bill}");
+    assert!(
+        explained["counted"]["demand"]["calls"].as_f64().is_some_and(|calls| calls > 50.0),
+        "{explained}"
+    );
+
+    let prices = ok(program.run(&["prices", "e.tare"]));
+    assert!(prices.contains("files opened and closed") && prices.contains("traced"), "{prices}");
+    let predict = ["predict", "--from", "e.tare", "--rounds", "2", "--record", "p.tare"];
+    let out = ok(program.run(&[&predict[..], &command].concat()));
+    assert!(out.contains("was not timed in traced") && out.contains("Forecast by these prices"), "{out}");
+    let refused = program.run(&["explain", "p.tare"]);
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    assert!(refused.err.contains("p.tare has no prices"), "{refused:?}");
+}

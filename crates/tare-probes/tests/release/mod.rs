@@ -1,0 +1,19 @@
+//! The agent as it is released: optimised as a whole.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The release build of the example, which holds the same probes as tare itself and builds faster.
+pub fn agent() -> PathBuf {
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let built = Command::new(env!("CARGO"))
+        .args(["build", "--release", "--quiet", "--package", "tare-probes", "--example", "agent"])
+        .args(["--message-format", "json"])
+        .current_dir(manifest)
+        .output()
+        .unwrap();
+    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+    let messages = String::from_utf8(built.stdout).unwrap();
+    let last = messages.rsplit("\"executable\":\"").next().unwrap();
+    PathBuf::from(last.split('"').next().unwrap())
+}
