@@ -22,6 +22,9 @@ pub struct Imported {
     pub environment: Option<String>,
     pub source: Source,
     pub figures: Vec<ImportedFigure>,
+    /// What stands in the file with numbers, and is not among the figures: a line and how many are like it, or where in JSON.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_kept: Vec<String>,
 }
 
 /// The file that figures came from.

@@ -217,7 +217,8 @@ fn a_cut_file_never_passes_for_another() {
         let text = Text::decode(&whole).unwrap();
         let importer = find(&text).unwrap();
         let mut last = 0;
-        for cut in 0..whole.len() {
+        // At every byte of a short file; a long one repeats itself.
+        for cut in (0..whole.len()).step_by(1 + whole.len() / 2000) {
             match import(&whole[..cut], &name, None) {
                 Err(refusal) => {
                     assert!(
@@ -245,7 +246,7 @@ fn a_cut_file_never_passes_for_another() {
                 }
             }
         }
-        let runs = ["dd-two.txt", "netperf-two-runs.txt", "unixbench-two-sets.txt"];
+        let runs = ["dd-two.txt", "dd-three.txt", "unixbench-two-sets.txt", "unixbench-5.1.3.txt"];
         if importer.end_mark.is_some() && !runs.contains(&name.as_str()) {
             assert!(
                 last == 0 || last == all.figures.len(),
@@ -342,6 +343,6 @@ fn a_part_of_a_report_has_no_counterpart() {
 fn texts_of_tools_that_write_json_too_are_refused_with_the_option() {
     let fio = "randread: (groupid=0, jobs=1): err= 0: pid=1: Sun\n  read: IOPS=1000\n";
     assert!(refusal(fio.as_bytes()).cause.contains("--output-format=json"));
-    let iperf = "Connecting to host 127.0.0.1, port 5201\n";
-    assert!(refusal(iperf.as_bytes()).cause.contains("iperf3 -J"));
+    let terse = "3;fio-3.33;a;0;0;256;36571;9142;7\n";
+    assert!(refusal(terse.as_bytes()).cause.contains("--output-format=json"));
 }

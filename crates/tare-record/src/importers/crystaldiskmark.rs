@@ -25,7 +25,9 @@ fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
                 return Err(text.refuse(line, "a second report begins here; one file holds one"));
             }
             reading.version = Some(kept(until(version, &[' '])));
-        } else if let Some((name, _)) = line.trim().strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        } else if let Some((name, shares)) =
+            line.trim().strip_prefix('[').and_then(|rest| rest.split_once(']'))
+        {
             section = match name {
                 "Read" => Some("read"),
                 "Write" => Some("write"),
@@ -33,6 +35,9 @@ fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
                 name if name.starts_with("Mix") => Some("mix"),
                 _ => section,
             };
+            if section == Some("mix") {
+                reading.note("mix", shares);
+            }
         } else if let (Some(op), Some((test, result))) = (section, line.split_once("):")) {
             figures.push(measured(text, op, test, result)?);
         } else if let (None, Some((test, result))) = (section, line.split_once(") :")) {

@@ -27,7 +27,8 @@ fn records(line: &str) -> Option<&str> {
 fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
     let mut reading = ToolOutput::new("dd");
     let mut seen: Vec<&str> = Vec::new();
-    for line in text.lines() {
+    let mut lines = text.lines().peekable();
+    while let Some(line) = lines.next() {
         if let Some(records) = records(line) {
             seen.push(records);
             if seen.len() > 2 {
@@ -40,7 +41,12 @@ fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
             totals(text, &mut figure, line)?;
             reading.push(text, figure)?;
             seen.clear();
-        } else if seen.is_empty() && is_totals_alone(line) {
+        } else if seen.is_empty()
+            && is_totals_alone(line)
+            // What `status=progress` shows stands above the report, drawn over itself.
+            && !line.starts_with('\r')
+            && lines.peek().is_none_or(|next| records(next).is_none())
+        {
             let mut figure = FigureBuilder::new("dd");
             totals(text, &mut figure, line)?;
             reading.push(text, figure)?;

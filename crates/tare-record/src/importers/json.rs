@@ -80,7 +80,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
 }
 
 /// Where the JSON begins: the first line that is an opening brace. fio writes warnings before it.
-fn start(text: &Text) -> Option<usize> {
+pub(super) fn start(text: &Text) -> Option<usize> {
     let mut at = 0;
     for line in text.as_str().split_inclusive('\n') {
         if line.starts_with('{') {
@@ -97,9 +97,16 @@ pub fn speaks_of(text: &Text, words: &[&str]) -> bool {
 }
 
 /// Reads the JSON. Its depth is bounded by the reader, its size by that of the text.
+///
+/// fio writes its text behind it, where both are wanted; a second document would be a second run.
 pub fn read<T: DeserializeOwned>(text: &Text) -> Result<T, Refusal> {
     let at = start(text).unwrap_or(0);
-    serde_json::from_str(&text.as_str()[at..]).map_err(|error| {
+    let mut reader = serde_json::Deserializer::from_str(&text.as_str()[at..]);
+    let read = T::deserialize(&mut reader).and_then(|read| match second(text) {
+        true => reader.end().map(|()| read),
+        false => Ok(read),
+    });
+    read.map_err(|error| {
         // serde_json counts lines from 1, and columns in bytes from 1; an end of file has column 0.
         let line_start = text.as_str()[at..].split_inclusive('\n').take(error.line().saturating_sub(1));
         let offset = at + line_start.map(str::len).sum::<usize>() + error.column().saturating_sub(1);
@@ -107,6 +114,11 @@ pub fn read<T: DeserializeOwned>(text: &Text) -> Result<T, Refusal> {
         let cause = cause.rsplit_once(" at line ").map_or(cause.as_str(), |(cause, _)| cause);
         Refusal { position: text.position_at(offset), cause: cause.to_owned() }
     })
+}
+
+/// Whether another line begins with a brace; inside a document that is written for people none does.
+fn second(text: &Text) -> bool {
+    text.lines().filter(|line| line.starts_with('{')).nth(1).is_some()
 }
 
 /// That JSON stands in the text at all, whole, of whatever tool.

@@ -17,6 +17,7 @@ mod hyperfine;
 mod iperf3;
 mod json;
 mod netperf;
+mod not_kept;
 mod output;
 mod phoronix;
 mod prelude;
@@ -71,7 +72,9 @@ pub fn import(bytes: &[u8], name: &str, environment: Option<&str>) -> Result<Imp
         environment: environment.map(text::kept),
         source: Source { name: text::kept(name), bytes: bytes.len() as u64, sha256 },
         figures: reading.figures,
+        not_kept: Vec::new(),
     };
+    let imported = Imported { not_kept: not_kept::of(&text, &imported), ..imported };
     // What is written must be readable: a longer line would be taken for damage.
     let entry = Entry::Imported(imported);
     if to_line(&entry).len() > LONGEST_WRITTEN {
@@ -91,12 +94,9 @@ fn unknown(text: &Text) -> Refusal {
         return refusal;
     }
     let starts = |beginning: &str| text.lines().any(|line| line.starts_with(beginning));
-    if starts("fio-") || text.lines().any(|line| line.contains(": (groupid=")) {
+    let is_terse = |line: &str| line.split(';').nth(1).is_some_and(|version| version.starts_with("fio-"));
+    if starts("fio-") || text.lines().any(|line| line.contains(": (groupid=") || is_terse(line)) {
         let cause = "fio's text is not read; write JSON: fio --output-format=json";
-        return Refusal { position: text.position_at(0), cause: cause.into() };
-    }
-    if starts("Connecting to host ") || starts("[ ID] Interval") {
-        let cause = "iperf3's text is not read; write JSON: iperf3 -J";
         return Refusal { position: text.position_at(0), cause: cause.into() };
     }
     let known: Vec<&str> = IMPORTERS.iter().map(|importer| importer.name).collect();

@@ -190,6 +190,10 @@ impl FigureBuilder {
         }
     }
 
+    pub fn name(&self) -> &str {
+        &self.figure.name
+    }
+
     /// The same figure under another name.
     pub fn renamed(mut self, name: &str) -> FigureBuilder {
         self.figure.name = kept(name);

@@ -2,8 +2,9 @@
 
 use super::prelude::*;
 
-/// The line with which a report ends.
+/// The line with which a report ends; in version 1.1 that of fileio ends with the sum.
 const LAST: &str = "execution time (avg/stddev):";
+const SUM: &str = "sum:";
 
 pub static IMPORTER: Importer = Importer {
     name: "sysbench",
@@ -29,7 +30,8 @@ fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
             false => run.as_mut(),
         } {
             open.line(text, line)?;
-            if let Some(last) = labelled(line, LAST) {
+            let sum = labelled(line, SUM).filter(|_| open.ends_with_sum);
+            if let Some(last) = labelled(line, LAST).or(sum) {
                 text.whole(last)?;
                 for figure in run.take().into_iter().flat_map(SysbenchRun::figures) {
                     reading.push(text, figure)?;
@@ -57,12 +59,23 @@ struct SysbenchRun {
     main: FigureBuilder,
     /// Reads, writes and fsyncs of fileio; they are figures of their own.
     parts: Vec<(&'static str, FigureBuilder)>,
+    /// What the run was for all threads, and for each.
+    threads: Vec<FigureBuilder>,
+    ends_with_sum: bool,
 }
 
 impl Default for SysbenchRun {
     fn default() -> Self {
         let main = FigureBuilder::new("events");
-        SysbenchRun { test: "events", mode: String::new(), parameters: Vec::new(), main, parts: Vec::new() }
+        SysbenchRun {
+            test: "events",
+            mode: String::new(),
+            parameters: Vec::new(),
+            main,
+            parts: Vec::new(),
+            threads: Vec::new(),
+            ends_with_sum: false,
+        }
     }
 }
 
@@ -70,6 +83,7 @@ impl Default for SysbenchRun {
 const NUMBERS: &[(&str, Statistic, Scale)] = &[
     ("events per second:", Statistic::Rate, PER_SECOND),
     ("total time:", Statistic::Elapsed, SECONDS),
+    ("time elapsed:", Statistic::Elapsed, SECONDS),
     ("total number of events:", Statistic::Count, COUNT),
     ("min:", Statistic::Minimum, MILLISECONDS),
     ("avg:", Statistic::Mean, MILLISECONDS),
@@ -112,6 +126,17 @@ impl SysbenchRun {
                 return self.part(name).state(text, *statistic, rest, *scale);
             }
         }
+        for name in ["read", "write", "fsync"] {
+            if let Some(rest) = labelled(line, name)
+                .and_then(|rest| labelled(rest, ":"))
+                .and_then(|rest| labelled(rest, "IOPS="))
+            {
+                return self.operations(text, name, rest);
+            }
+        }
+        if self.threads(text, line)? {
+            return Ok(());
+        }
         if let Some((percent, rest)) = line.trim_start().split_once("th percentile:") {
             let percentile = text.percentile(percent)?;
             return self.main.state(text, percentile, rest.trim(), MILLISECONDS);
@@ -127,6 +152,46 @@ impl SysbenchRun {
         }
         self.describe(line);
         Ok(())
+    }
+
+    /// What version 1.1 writes of fileio: `read:  IOPS=50356.11 786.81 MiB/s (825.03 MB/s)`.
+    fn operations(&mut self, text: &Text, name: &str, rest: &str) -> Result<(), Refusal> {
+        (self.test, self.ends_with_sum) = ("fileio", true);
+        let part = match name {
+            "read" => self.part("reads"),
+            "write" => self.part("writes"),
+            _ => self.part("fsyncs"),
+        };
+        part.state(text, Statistic::Rate, until(rest, &[' ']), PER_SECOND)?;
+        match rest.split_once(' ').and_then(|(_, rest)| rest.split_once(" MiB/s")) {
+            Some((rate, _)) => part.state(text, Statistic::Throughput, rate.trim(), MEBIBYTES_PER_SECOND),
+            None => Ok(()),
+        }
+    }
+
+    /// The sum of latencies, and the fairness of threads: `events (avg/stddev): 86057.0000/0.00`.
+    fn threads(&mut self, text: &Text, line: &str) -> Result<bool, Refusal> {
+        if let Some(sum) = labelled(line, SUM) {
+            let mut figure = FigureBuilder::new("sum of latencies");
+            figure.state(text, Statistic::Value, sum, MILLISECONDS)?;
+            self.threads.push(figure);
+            return Ok(true);
+        }
+        let labels = [
+            ("events (avg/stddev):", "events of a thread", COUNT),
+            (LAST, "execution time of a thread", SECONDS),
+        ];
+        for (label, name, scale) in labels {
+            let Some((mean, deviation)) = labelled(line, label).and_then(|rest| rest.split_once('/')) else {
+                continue;
+            };
+            let mut figure = FigureBuilder::new(name);
+            figure.state(text, Statistic::Mean, mean, scale)?;
+            figure.state(text, Statistic::StandardDeviation, deviation, scale)?;
+            self.threads.push(figure);
+            return Ok(true);
+        }
+        Ok(false)
     }
 
     fn part(&mut self, name: &'static str) -> &mut FigureBuilder {
@@ -206,6 +271,11 @@ impl SysbenchRun {
             }
             figures.push(part);
         }
+        let about = format!("{}{mode}", self.test);
+        figures.extend(self.threads.into_iter().map(|figure| {
+            let name = format!("{about}: {}", figure.name());
+            figure.renamed(&name)
+        }));
         for figure in &mut figures {
             for (key, value) in &self.parameters {
                 figure.note(key, value);

@@ -73,7 +73,8 @@ impl Set {
             return Ok(());
         };
         let fields: Vec<&str> = line[name.len()..].split_whitespace().take(4).collect();
-        if let [_, _, index] = fields[..] {
+        if let [baseline, _, index] = fields[..] {
+            figure.note("baseline", baseline);
             figure.state(text, Statistic::Score, index, COUNT)?;
         }
         Ok(())

@@ -131,6 +131,7 @@ fn file(tool: &str, environment: Option<&str>, figures: Vec<ImportedFigure>) -> 
             sha256: "5c".repeat(32),
         },
         figures,
+        not_kept: Vec::new(),
     }
 }
 

@@ -7,7 +7,7 @@ use tare_data::imported::{Imported, ImportedFigure, Source};
 use tare_data::session::Header;
 use tare_data::unit::Unit;
 
-use crate::imported::{Beside, corresponding};
+use crate::imported::{Beside, NOT_KEPT, corresponding, not_kept};
 use crate::json::Document;
 use crate::json::escaping::escaped;
 
@@ -103,7 +103,8 @@ struct File<'a> {
     version: Option<&'a str>,
     environment: Option<&'a str>,
     source: &'a Source,
-    parameters: &'a BTreeMap<String, String>,
+    /// And what was not kept, by that name.
+    parameters: BTreeMap<&'a str, String>,
     figures: Vec<Figure<'a>>,
     /// Figures for which there was no room.
     left_out: usize,
@@ -168,12 +169,15 @@ impl<'a> Files<'a> {
 
 impl<'a> File<'a> {
     fn without_figures(source: &'a Imported) -> Self {
+        let mut parameters: BTreeMap<&str, String> =
+            source.parameters.iter().map(|(key, value)| (key.as_str(), value.clone())).collect();
+        parameters.extend(not_kept(source).map(|text| (NOT_KEPT, text)));
         File {
             tool: &source.tool,
             version: source.version.as_deref(),
             environment: source.environment.as_deref(),
             source: &source.source,
-            parameters: &source.parameters,
+            parameters,
             figures: Vec::new(),
             left_out: 0,
         }
@@ -232,6 +236,7 @@ mod tests {
             environment: Some("gvisor".into()),
             source: Source { name: name.into(), bytes: 1, sha256: "ab".repeat(32) },
             figures: (0..figures).map(figure).collect(),
+            not_kept: Vec::new(),
         }
     }
 

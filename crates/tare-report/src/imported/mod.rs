@@ -28,6 +28,7 @@ const TITLE: &str = "imported: figures that other tools stated. tare did not mea
                      nothing and have no confidence interval.";
 /// Widest column for names; what is longer is broken between words.
 const WIDEST_NAME: usize = 30;
+const NARROWEST_NAME: usize = 16;
 
 /// The tool, its version, where it ran, and the file that was imported.
 fn origin(imported: &Imported) -> String {
@@ -42,6 +43,37 @@ fn parameters<'a>(of: impl IntoIterator<Item = (&'a String, &'a String)>) -> Str
     texts.join(", ")
 }
 
+/// Stands before what a file has and an import does not.
+pub(crate) const NOT_KEPT: &str = "not kept";
+/// Most kinds of lines that are listed for a person; programs have more.
+const MOST_NOT_KEPT: usize = 3;
+
+/// What was read and not kept.
+pub(crate) fn not_kept(imported: &Imported) -> Option<String> {
+    let all = &imported.not_kept;
+    let mut listed: Vec<String> = all.iter().take(MOST_NOT_KEPT).map(|line| clean(line.trim())).collect();
+    if all.len() > MOST_NOT_KEPT {
+        listed.push(counted(all.len() - MOST_NOT_KEPT, "other kind of line", "other kinds of lines"));
+    }
+    Some(listed.join("; ")).filter(|text| !text.is_empty())
+}
+
+/// Most digits of a value as the tool wrote it: JSON has them to the last bit.
+const MOST_DIGITS: usize = 12;
+
+/// Values as the tool wrote them, so that they can be found in the file; in tare's units where one is too long to read.
+fn as_written(figure: &ImportedFigure) -> Vec<String> {
+    let digits = |stated: &Stated| stated.written.bytes().filter(u8::is_ascii_digit).count();
+    match figure.values.iter().any(|stated| digits(stated) > MOST_DIGITS) {
+        true => in_own_units(figure),
+        false => figure.values.iter().map(|stated| clean(&stated.written)).collect(),
+    }
+}
+
+fn in_own_units(figure: &ImportedFigure) -> Vec<String> {
+    figure.values.iter().map(value).collect()
+}
+
 /// A value in tare's unit, or as the tool wrote it where its unit is unknown.
 fn value(stated: &Stated) -> String {
     match stated.unit {
@@ -51,10 +83,10 @@ fn value(stated: &Stated) -> String {
 }
 
 /// Every value of a figure, or of several runs of it: the middle one, and the ends.
-fn texts(series: &Series) -> Vec<String> {
+fn texts(series: &Series, one: fn(&ImportedFigure) -> Vec<String>) -> Vec<String> {
     let stated = series.first().values.iter();
     if series.spreads.is_empty() {
-        return stated.map(value).collect();
+        return one(series.first());
     }
     let spread = |(stated, spread): (&Stated, &Spread)| match stated.unit {
         Some(unit) => {
@@ -107,15 +139,19 @@ pub fn terminal(imported: &[Imported], width: usize, coloured: bool) -> String {
         rows.extend(series(&file.figures).iter().map(row));
         let mut widths: Vec<usize> =
             (0..5).map(|at| rows.iter().map(|row| natural_width(&row[at])).max().unwrap_or(0)).collect();
-        widths[0] = widths[0].min(WIDEST_NAME);
+        let least = columns("tare's probe");
+        let others: usize = widths[1..4].iter().sum::<usize>() + 4 * crate::terminal::grid::SPACING + least;
+        widths[0] = widths[0].min(width.saturating_sub(others).clamp(NARROWEST_NAME, WIDEST_NAME));
         let fixed: usize = widths[..4].iter().sum::<usize>() + 4 * crate::terminal::grid::SPACING;
-        widths[4] = widths[4].min(width.saturating_sub(fixed).max(columns("tare's probe")));
+        widths[4] = widths[4].min(width.saturating_sub(fixed).max(least));
         for (at, row) in rows.iter().enumerate() {
             out.extend(layout(row, &widths, coloured));
             if at == 0 {
                 out.push("─".repeat(fixed + widths[4]));
             }
         }
+        let lost = not_kept(file).map(|text| format!("{NOT_KEPT}: {text}"));
+        out.extend(lost.iter().flat_map(|text| paragraph("", text, width)));
     }
     out.join("\n") + "\n"
 }
@@ -139,7 +175,7 @@ fn row(series: &Series) -> Vec<GridCell> {
     vec![
         name,
         one_a_line(values.clone().map(|value| value.statistic.to_string())),
-        one_a_line(texts(series).into_iter()),
+        one_a_line(texts(series, as_written).into_iter()),
         one_a_line(values.map(|value| clean(value.metric.as_deref().unwrap_or("")))),
         text_cell(&corresponding(figure)),
     ]
@@ -161,7 +197,7 @@ pub fn markdown(imported: &[Imported]) -> String {
             let listed = about(&series);
             let listed =
                 if listed.is_empty() { listed } else { format!("<br><sub>{}</sub>", literal(&listed)) };
-            for (at, (stated, value)) in figure.values.iter().zip(texts(&series)).enumerate() {
+            for (at, (stated, value)) in figure.values.iter().zip(texts(&series, in_own_units)).enumerate() {
                 let name = if at == 0 {
                     format!("{}{listed}", literal(&clean(&figure.name)))
                 } else {
@@ -177,6 +213,9 @@ pub fn markdown(imported: &[Imported]) -> String {
                 ];
                 out.push_str(&format!("| {name} | {} |\n", cells.map(|cell| literal(&cell)).join(" | ")));
             }
+        }
+        if let Some(text) = not_kept(file) {
+            out.push_str(&format!("\n{NOT_KEPT}: {}\n", literal(&text)));
         }
     }
     out
@@ -260,6 +299,8 @@ mod tests {
         let text = terminal(std::slice::from_ref(&file), 120, false);
         assert_eq!(text.matches("TCP REQUEST/RESPONSE").count(), 1, "{text}");
         assert!(text.contains("50 runs") && text.contains("94.5 µs (70.0 µs to 119 µs)"), "{text}");
+        let narrow = terminal(std::slice::from_ref(&file), 80, false);
+        assert!(narrow.lines().all(|line| columns(line) <= 80), "{narrow}");
         let text = markdown(std::slice::from_ref(&file));
         assert!(text.contains("94.5 µs (70.0 µs to 119 µs)"), "{text}");
         let csv = csv(&[file]);
@@ -294,6 +335,7 @@ mod tests {
             environment: Some(text.into()),
             source: Source { name: text.into(), bytes: 1, sha256: text.into() },
             figures: vec![figure],
+            not_kept: vec![text.into()],
         }
     }
 

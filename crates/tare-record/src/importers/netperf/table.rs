@@ -95,14 +95,24 @@ fn round_trips(text: &Text, banner: &Banner, line: &str) -> Result<FigureBuilder
     let (statistic, scale) = throughput(text, "Trans/s")?;
     figure.state(text, statistic, values[5], scale)?;
     figure.metric("rate");
-    for (side, column) in [("local", 6), ("remote", 7)] {
+    processors(text, &mut figure, &values, 6)?;
+    Ok(figure)
+}
+
+/// What `-c -C` adds behind the rate: both processors' shares, and the time that a transaction or a kilobyte took of them.
+fn processors(text: &Text, figure: &mut FigureBuilder, values: &[&str], first: usize) -> Result<(), Refusal> {
+    for (side, column) in [("local", first), ("remote", first + 1)] {
         // The processor's share is -1 where it was not measured.
         if let Some(share) = values.get(column).filter(|share| !share.starts_with('-')) {
             text.number(share)?;
             figure.note(&format!("{side} processor time"), &format!("{share} {}", PERCENT.written));
         }
+        if let Some(demand) = values.get(column + 2).filter(|demand| !demand.starts_with('-')) {
+            text.number(demand)?;
+            figure.note(&format!("{side} service demand"), demand);
+        }
     }
-    Ok(figure)
+    Ok(())
 }
 
 /// What `-v 2` adds: `    8      0       0      0   7.275    137456.075 1.100     1.100`.
@@ -132,6 +142,7 @@ fn stream(text: &Text, banner: &Banner, units: &str, line: &str) -> Result<Figur
     let unit = units.split_whitespace().nth(4).unwrap_or_default();
     let (statistic, scale) = throughput(text, unit)?;
     figure.state(text, statistic, values[4], scale)?;
+    processors(text, &mut figure, &values, 5)?;
     Ok(figure)
 }
 

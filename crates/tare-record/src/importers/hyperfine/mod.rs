@@ -1,14 +1,26 @@
-//! hyperfine: the JSON of `--export-json`. Times are seconds of whole commands.
+//! hyperfine: the JSON, CSV and Markdown that it exports, and what it prints. Times are of whole commands.
+
+mod tables;
+mod text;
 
 use super::prelude::*;
 
 pub static IMPORTER: Importer = Importer {
     name: "hyperfine",
-    about: "JSON (`--export-json`)",
-    end_mark: Some("the closing brace"),
-    recognises: |text| json::speaks_of(text, &["\"results\"", "\"command\"", "\"median\""]),
-    read: read_output,
+    about: "JSON, CSV and Markdown (`--export-json`, ...), and what it prints",
+    // A table may end after any of its commands.
+    end_mark: None,
+    recognises: |text| is_json(text) || tables::head(text).is_some() || text::is_report(text),
+    read: |text| match tables::head(text) {
+        _ if is_json(text) => read_json(text),
+        Some(head) => tables::read(text, &head),
+        None => text::read(text),
+    },
 };
+
+fn is_json(text: &Text) -> bool {
+    json::speaks_of(text, &["\"results\"", "\"command\"", "\"median\""])
+}
 
 #[derive(Deserialize)]
 struct Document {
@@ -27,14 +39,18 @@ struct BenchmarkResult {
     min: f64,
     max: f64,
     #[serde(default)]
+    times: List<f64>,
+    #[serde(default)]
     exit_codes: List<Option<i64>>,
     #[serde(default)]
     parameters: Object<serde_json::Value>,
 }
 
-fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
+fn read_json(text: &Text) -> Result<ToolOutput, Refusal> {
     let document: Document = json::read(text)?;
     let mut reading = ToolOutput::new("hyperfine");
+    // Of a command that ran a thousand times, the summary has to do.
+    let runs: usize = document.results.0.iter().map(|outcome| 3 + outcome.times.0.len()).sum();
     for outcome in document.results.0 {
         let mut figure = FigureBuilder::new(&outcome.command);
         for (key, value) in &outcome.parameters.0 {
@@ -59,6 +75,11 @@ fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
             if !figure.is_empty() {
                 reading.push(text, figure)?;
             }
+        }
+        for time in outcome.times.0.iter().filter(|_| runs <= MOST_FIGURES) {
+            let mut figure = FigureBuilder::new(&format!("{}: a run", outcome.command));
+            figure.hold(Statistic::Elapsed, Some(*time), SECONDS);
+            reading.push(text, figure)?;
         }
     }
     Ok(reading)

@@ -1,14 +1,21 @@
-//! iperf3: the JSON of `-J`. What was sent, what arrived, and the round trips that TCP itself saw.
+//! iperf3: the JSON of `-J`, and its text. What was sent, what arrived, and the round trips that TCP itself saw.
+
+mod text;
 
 use super::prelude::*;
 
 pub static IMPORTER: Importer = Importer {
     name: "iperf3",
-    about: "JSON (`-J`), TCP and UDP",
-    end_mark: Some("the closing brace"),
-    recognises: |text| json::speaks_of(text, &["\"start\"", "\"intervals\"", "\"end\""]),
-    read: read_output,
+    about: "JSON (`-J`) and text, TCP and UDP",
+    // A server's text has none.
+    end_mark: None,
+    recognises: |text| is_json(text) || text::is_report(text),
+    read: |text| if is_json(text) { read_json(text) } else { text::read(text) },
 };
+
+fn is_json(text: &Text) -> bool {
+    json::speaks_of(text, &["\"start\"", "\"intervals\"", "\"end\""])
+}
 
 #[derive(Deserialize)]
 struct Document {
@@ -76,7 +83,7 @@ struct Utilisation {
     remote_total: Option<f64>,
 }
 
-fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
+fn read_json(text: &Text) -> Result<ToolOutput, Refusal> {
     let document: Document = json::read(text)?;
     if let Some(error) = document.error {
         return Err(text.refuse_end(format!("iperf3 reports that the test failed: {}", kept(&error))));
