@@ -185,6 +185,10 @@ pub struct Report {
     /// report.
     #[arg(long, value_name = "RECORD", requires = "record", conflicts_with_all = ["csv", "view", "serve", "exports", "fail_if"])]
     pub beside: Option<PathBuf>,
+    /// Show and export these probes alone, comma-separated, with * for any part of a name, e.g. 'sys.*,file.seq'. Verdicts
+    /// stay those of the whole session.
+    #[arg(long, value_name = "PROBES", value_delimiter = ',', requires = "record", conflicts_with_all = ["serve", "beside"])]
+    pub only: Vec<String>,
     #[command(flatten)]
     pub view: View,
 }
@@ -367,13 +371,15 @@ pub struct Show {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   tare check                                which environments are ready, and what the others need
+  tare check --in gvisor,podman             whether these are
   tare check --time --in gvisor,wsl2-like   how long they take to start")]
 pub struct Check {
     /// Instead, start environments several times and report how long each takes.
     #[arg(long)]
     pub time: bool,
-    /// Environments to start, as for 'tare run' [default: all that are ready].
-    #[arg(long = "in", value_name = "ENVIRONMENTS", value_delimiter = ',', requires = "time")]
+    /// Environments to check or start, as for 'tare run' [default: all, or with --time all that are ready]. The exit code is
+    /// 3 if one of them is not ready.
+    #[arg(long = "in", value_name = "ENVIRONMENTS", value_delimiter = ',')]
     pub environments: Vec<String>,
     /// Start each of them N times, in turn.
     #[arg(long, value_name = "N", default_value_t = 7, requires = "time", value_parser = clap::value_parser!(u32).range(1..=1000))]

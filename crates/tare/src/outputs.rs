@@ -67,6 +67,11 @@ pub fn check_files(view: &View, record: Option<&Path>) -> Result<(), LabError> {
     Ok(())
 }
 
+/// The files that exports were written to.
+pub fn exported(view: &View) -> Vec<String> {
+    view.exports.iter().filter_map(destination).map(|file| file.display().to_string()).collect()
+}
+
 /// The files that a session's view writes beside the record, each with what it is.
 pub fn files(view: &View, record: &Path) -> Vec<(PathBuf, String)> {
     let exports = view

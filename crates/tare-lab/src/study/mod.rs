@@ -447,30 +447,39 @@ fn somewhere(needed: bool, named: &[String], default: &str) -> Vec<Option<String
 }
 
 /// Those cases whose probe (or whole name) one of the patterns names; all when there are no patterns.
-///
-/// `*` stands for any part of a name. A pattern that names nothing is an error: it is a slip.
 pub fn select(selected: Vec<SelectedCase>, patterns: &[String]) -> Result<Vec<SelectedCase>, LabError> {
-    for pattern in patterns {
-        if !selected.iter().any(|a| names(pattern, a)) {
-            let error = LabError::usage(format!("'{pattern}' names no probe of this study"));
-            return Err(named_nothing(error, pattern, &selected));
+    let cases: Vec<&Case> = selected.iter().map(|selected| &selected.case).collect();
+    each_names_one(patterns, &cases, "study")?;
+    Ok(selected.into_iter().filter(|selected| is_selected(patterns, &selected.case)).collect())
+}
+
+/// Whether one of the patterns names a case, or there are none. `*` stands for any part of a name.
+pub fn is_selected(patterns: &[String], case: &Case) -> bool {
+    patterns.is_empty() || patterns.iter().any(|pattern| names(pattern, case))
+}
+
+/// Refuses a pattern that names nothing `of` this study or session: it is a slip.
+pub fn each_names_one(patterns: &[String], cases: &[&Case], of: &str) -> Result<(), LabError> {
+    match patterns.iter().find(|pattern| !cases.iter().any(|case| names(pattern, case))) {
+        None => Ok(()),
+        Some(pattern) => {
+            let error = LabError::usage(format!("'{pattern}' names no probe of this {of}"));
+            Err(named_nothing(error, pattern, cases))
         }
     }
-    let wanted = |a: &SelectedCase| patterns.is_empty() || patterns.iter().any(|pattern| names(pattern, a));
-    Ok(selected.into_iter().filter(wanted).collect())
 }
 
 /// Adds what was probably meant: a probe, a family of them, or a case of which a part was named.
-fn named_nothing(error: LabError, pattern: &str, selected: &[SelectedCase]) -> LabError {
+fn named_nothing(error: LabError, pattern: &str, cases: &[&Case]) -> LabError {
     if let Some((probe, part)) = pattern.split_once('?').filter(|(_, part)| !part.is_empty()) {
         let part = part.trim_matches('*');
         return error.hint(format!(
             "cases are named whole, as tare show STUDY prints them, or in part with *: '{probe}?*{part}*'"
         ));
     }
-    let families = selected.iter().filter_map(|a| Some(format!("{}.*", a.case.probe.split_once('.')?.0)));
+    let families = cases.iter().filter_map(|case| Some(format!("{}.*", case.probe.split_once('.')?.0)));
     let families: BTreeSet<String> = families.collect();
-    let probes = selected.iter().map(|a| a.case.probe.as_str());
+    let probes = cases.iter().map(|case| case.probe.as_str());
     let known: Vec<&str> = match pattern.ends_with(".*") {
         true => families.iter().map(String::as_str).collect(),
         false => probes.collect(),
@@ -478,8 +487,8 @@ fn named_nothing(error: LabError, pattern: &str, selected: &[SelectedCase]) -> L
     unlike(error, pattern, known, "tare list probes names them all")
 }
 
-fn names(pattern: &str, selected: &SelectedCase) -> bool {
-    matches(pattern, &selected.case.probe) || matches(pattern, &selected.case.to_string())
+fn names(pattern: &str, case: &Case) -> bool {
+    matches(pattern, &case.probe) || matches(pattern, &case.to_string())
 }
 
 #[cfg(test)]

@@ -178,3 +178,22 @@ fn every_article_that_says_how_it_is_measured_again_can_be() {
         }
     }
 }
+
+/// What the thesis printed was measured on four threads, and so is what redoes it.
+#[test]
+fn the_thesis_on_sysbench_is_redone_with_its_threads() {
+    let study = Study::named("sysbench").unwrap();
+    let article = published::named("tuni-wsl2-linux").unwrap();
+    for size in [Size::Quick, Size::Reference] {
+        let selected = study.selected(None, Some(size)).unwrap();
+        for figure in article.figures.iter().filter(|figure| figure.probe == "file.random") {
+            assert_eq!(figure.parameters["threads"], "4", "{}", figure.name);
+            let is_it = |case: &Case| {
+                case.probe == "file.random"
+                    && figure.parameters.iter().all(|(key, value)| case.parameters.0.get(key) == Some(value))
+            };
+            assert!(selected.iter().any(|selected| is_it(&selected.case)), "{}", figure.name);
+        }
+    }
+    assert_eq!(Study::named("rtt").unwrap().least_rounds, Some(50), "a graph of 50 runs");
+}

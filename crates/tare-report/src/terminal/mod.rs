@@ -40,6 +40,8 @@ pub struct TerminalOptions<'a> {
     pub record: Option<&'a str>,
     /// Path of the report as HTML.
     pub html: Option<&'a str>,
+    /// Paths of exports.
+    pub exports: &'a [String],
     /// The command that measures the same again.
     pub again: Option<&'a str>,
     /// How long the session took; read from the trials where it is not given.
@@ -49,7 +51,16 @@ pub struct TerminalOptions<'a> {
 impl Default for TerminalOptions<'_> {
     fn default() -> Self {
         let (record, html, again, elapsed_s) = (None, None, None, None);
-        TerminalOptions { width: 80, colour: false, wide: false, record, html, again, elapsed_s }
+        TerminalOptions {
+            width: 80,
+            colour: false,
+            wide: false,
+            record,
+            html,
+            exports: &[],
+            again,
+            elapsed_s,
+        }
     }
 }
 
@@ -240,10 +251,10 @@ impl Output {
     /// Where the record and the report are, and how to measure the same again.
     fn paths(&mut self, options: &TerminalOptions, width: usize) {
         self.blank();
-        for (name, path) in [("record  ", options.record), ("report  ", options.html)] {
-            if let Some(path) = path {
-                self.text.push_str(&format!("{name}{}\n", clean_path(path)));
-            }
+        let exports = options.exports.iter().map(|path| ("export  ", path.as_str()));
+        let own = [("record  ", options.record), ("report  ", options.html)];
+        for (name, path) in own.into_iter().filter_map(|(name, path)| Some((name, path?))).chain(exports) {
+            self.text.push_str(&format!("{name}{}\n", clean_path(path)));
         }
         if let Some(command) = options.again {
             self.text.push_str(&continued("again   ", &clean_path(command), width));

@@ -28,7 +28,7 @@ use crate::{paths, ui};
 const SHOWN: [&str; 8] = ["kernel", "cpu", "memory", "clock", "noise", "cgroup", "process", "honesty"];
 
 /// An environment's or preset's name; the version of the runtime, or the specification of the preset.
-type Tried = (&'static str, Result<String, NotReady>);
+type Tried = (String, Result<String, NotReady>);
 
 /// What is ready here, and what this machine is like.
 struct Findings {
@@ -46,9 +46,15 @@ pub fn run(args: Check) -> anyhow::Result<ExitCode> {
     let peers = named.ways().iter().map(|(name, way)| (name.clone(), try_peer(way))).collect();
     let mut machine = facts::environment();
     machine.0.extend(tare_lab::host::machine::noise().0);
-    let found = Findings { environments: environments(&paths::programs()?)?, peers, machine };
+    let programs = paths::programs()?;
+    let environments = match args.environments.as_slice() {
+        [] => environments(&programs)?,
+        named => named.iter().map(|text| tried(text, text, &programs)).collect::<Result<_, _>>()?,
+    };
+    let found = Findings { environments, peers, machine };
     ui::print(if args.json { document(&found) } else { text(&found) })?;
-    Ok(match found.peers.iter().all(|(_, tried)| tried.is_ok()) {
+    let are_ready = args.environments.is_empty() || found.environments.iter().all(|(_, tried)| tried.is_ok());
+    Ok(match are_ready && found.peers.iter().all(|(_, tried)| tried.is_ok()) {
         true => ExitCode::SUCCESS,
         false => Exit::Environment.into(),
     })
@@ -63,19 +69,23 @@ fn environments(programs: &Programs) -> Result<Vec<Tried>, LabError> {
             texts => texts,
         };
         for text in texts {
-            let ready = environments::parse(text)?.ready(programs);
-            let version = |ready: Ready| match ready.facts.get("runtime.version") {
-                Some("unknown") => "version unknown".to_owned(),
-                version => version.unwrap_or_default().to_owned(),
-            };
-            rows.push((text, ready.map(version)));
+            rows.push(tried(text, text, programs)?);
         }
     }
     for preset in PRESETS {
-        let ready = environments::parse(preset.specification)?.ready(programs);
-        rows.push((preset.name, ready.map(|_| preset.specification.to_owned())));
+        let (name, ready) = tried(preset.name, preset.specification, programs)?;
+        rows.push((name, ready.map(|_| preset.specification.to_owned())));
     }
     Ok(rows)
+}
+
+/// Whether an environment is ready, and with which version of its runtime.
+fn tried(name: &str, specification: &str, programs: &Programs) -> Result<Tried, LabError> {
+    let version = |ready: Ready| match ready.facts.get("runtime.version") {
+        Some("unknown") => "version unknown".to_owned(),
+        version => version.unwrap_or_default().to_owned(),
+    };
+    Ok((name.to_owned(), environments::parse(specification)?.ready(programs).map(version)))
 }
 
 fn document(found: &Findings) -> String {

@@ -30,7 +30,7 @@ pub fn run(args: Report) -> anyhow::Result<ExitCode> {
         anstream::eprintln!("note: the record breaks off in line {line}; what was recorded before is shown");
     }
     let Some(other) = &args.beside else {
-        return session::show(recording.session, &args.view, record, None);
+        return session::show(recording.session, &args.view, record, None, &args.only);
     };
     ui::print(imported::beside(recording.session, record, &args, other)?)?;
     Ok(ExitCode::SUCCESS)

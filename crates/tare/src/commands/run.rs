@@ -64,7 +64,7 @@ pub fn run(mut args: Run) -> anyhow::Result<ExitCode> {
     let mut view = args.view.clone();
     view.published.extend(recorded.published);
     let elapsed_s = began.elapsed().as_secs_f64();
-    let shown = show::session::show(recording.session, &view, &recorded.record, Some(elapsed_s))?;
+    let shown = show::session::show(recording.session, &view, &recorded.record, Some(elapsed_s), &[])?;
     Ok(match recorded.ending {
         Ending::Interrupted => Exit::Interrupted.into(),
         Ending::BaselineFailed => Exit::Environment.into(),

@@ -9,6 +9,7 @@ use tare_analysis::published::place_beside;
 use tare_data::session::{Role, Session};
 use tare_lab::error::LabError;
 use tare_lab::session::matches_nothing;
+use tare_lab::study;
 use tare_report::exports::Source;
 use tare_report::html::Options;
 use tare_report::imported::Beside;
@@ -48,16 +49,25 @@ fn found(session: &Session, view: &View) -> Findings {
 
 /// Prints the findings of a session as a view wants them, writes its files, and checks its conditions. The same for an old
 /// record and a session that just ended (then how long it took is given), which gets the page beside its record, unless
-/// another form or another page was chosen.
+/// another form or another page was chosen. `only` leaves other cases out of what is shown.
 pub fn show(
     mut session: Session,
     view: &View,
     record: &Path,
     elapsed_s: Option<f64>,
+    only: &[String],
 ) -> anyhow::Result<ExitCode> {
     // A margin to look at opens no gate.
     let of_gate = (view.margin.is_some() && !view.fail_if.is_empty()).then(|| found(&session, view));
-    let findings = findings(&mut session, view)?;
+    let mut findings = findings(&mut session, view)?;
+    keep(only, &mut session, &mut findings)?;
+    let of_gate = match of_gate {
+        Some(mut findings) => {
+            keep(only, &mut session, &mut findings)?;
+            Some(findings)
+        }
+        None => None,
+    };
     published::note_those_beside_nothing(view, &findings)?;
     let session = &session;
     let outcome = judged(session, of_gate.as_ref().unwrap_or(&findings), &view.fail_if)?;
@@ -79,6 +89,18 @@ pub fn show(
         Some(outcome) => outputs::report_conditions(outcome, &tare_report::gate::met(&findings, outcome)),
         None => ExitCode::SUCCESS,
     })
+}
+
+/// Leaves out every case that no pattern names: from what was found in the whole session, so that no verdict depends on
+/// what is looked at.
+fn keep(only: &[String], session: &mut Session, findings: &mut Findings) -> Result<(), LabError> {
+    let cases: Vec<_> = session.plan.cases.iter().map(|planned| &planned.case).collect();
+    study::each_names_one(only, &cases, "session")?;
+    session.plan.cases.retain(|planned| study::is_selected(only, &planned.case));
+    let is_kept = |id: &str| session.plan.cases.iter().any(|planned| planned.id == id);
+    findings.rows.retain(|row| is_kept(&row.case));
+    session.trials.retain(|trial| is_kept(&trial.case));
+    Ok(())
 }
 
 /// The page of a session, with results of other tools beside its own where there are any.
@@ -141,6 +163,7 @@ fn table(
         wide: view.wide,
         record: Some(&record),
         html: html.as_deref(),
+        exports: &outputs::exported(view),
         again: Some(&again),
         elapsed_s,
     };

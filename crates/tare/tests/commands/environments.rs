@@ -50,3 +50,17 @@ fn a_preset_heads_its_column_and_the_record_holds_what_was_entered() {
     assert!(text.starts_with("wsl1-like-self differs from native in\n"), "{text}");
     assert!(text.lines().any(|line| line == "  kernel.release"), "{text}");
 }
+
+#[test]
+fn one_environment_is_checked_by_itself() {
+    let program = Program::new();
+    let said = program.run(&["check", "--in", "native,container?net=host"]);
+    let rows: Vec<&str> = said.out.lines().skip(1).take_while(|line| !line.is_empty()).collect();
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(rows.len() == 2 && rows[0].trim_start().starts_with("native "), "{rows:?}");
+    assert!(rows[1].trim_start().starts_with("container?net=host "), "{rows:?}");
+    let said = program.run(&["check", "--in", "oci:nosuchruntime"]);
+    assert_eq!(said.code, Some(3), "{said:?}");
+    assert!(said.out.contains("not ready"), "{said:?}");
+    assert_eq!(program.run(&["check", "--in", "contaner"]).code, Some(2));
+}

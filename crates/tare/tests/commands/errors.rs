@@ -200,11 +200,15 @@ fn what_was_meant_is_named() {
         (&["run", "--in", "native", "--only", "file.seq", "--place", "zfs"], "there are own, share, ext4"),
         (&["report", "--serve", "8080", record], "--serve=8080"),
         (&["import", record], "tare report "),
+        (&["run", "--in", "native", "--only", "null", "--budget=-5s"], "'-5s' is not a time"),
     ] {
         let said = program.run(arguments);
         assert_eq!(said.code, Some(2), "{said:?}");
         assert!(said.err.contains(hint), "{arguments:?}: {}", said.err);
     }
+    let said = program.run(&["run", "--in", "oci:rnuc", "--only", "null"]);
+    says(&said, 3, "cannot enter 'oci:rnuc'", "did you mean 'runc'?", "tare check");
+    assert!(!said.err.contains("apt"), "{}", said.err);
     let said = program.run(&["list", "published"]);
     assert!(said.out.contains("tare run --like NAME"), "{}", said.out);
 }

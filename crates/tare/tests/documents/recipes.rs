@@ -51,3 +51,20 @@ fn the_recipe_for_an_environment_describes_a_whole_provider() {
         assert!(here, "the recipe imports crate::{path}, which is not there");
     }
 }
+
+/// `cargo install --git` does not read the flags that make the program static: the program refuses to be built without
+/// them, and no page leads there.
+#[test]
+fn the_program_is_installed_with_its_flags() {
+    let main = fs::read_to_string(book::root().join("crates/tare/src/main.rs")).unwrap();
+    let guard =
+        block(&main, "#[cfg(all(target_os = \"linux\", not(target_feature = \"crt-static\"), not(doc)))]");
+    assert!(guard.contains("compile_error!("), "{guard}");
+    for page in ["README.md", "docs/guide/ci.md"] {
+        let text = fs::read_to_string(book::root().join(page)).unwrap();
+        let installs: Vec<&str> =
+            text.lines().filter(|line| line.contains("cargo install") && line.contains("tare")).collect();
+        assert!(!installs.is_empty(), "{page}");
+        assert!(installs.iter().all(|line| line.contains("--path")), "{page}: {installs:?}");
+    }
+}

@@ -16,6 +16,11 @@ fn several_files_are_written_and_the_table_is_printed_still() {
         "{said:?}"
     );
     assert!(fs::read_to_string(program.path("a.csv")).unwrap().starts_with("study,started,"));
+    assert!(
+        said.out.contains("export  link.csv\nexport  b.xml\n"),
+        "what was written is named: {}",
+        said.out
+    );
     assert!(fs::symlink_metadata(program.path("link.csv")).unwrap().is_symlink());
     assert!(fs::read_to_string(program.path("b.xml")).unwrap().ends_with("</testsuites>\n"));
     let mode = fs::metadata(program.path("b.xml")).unwrap().permissions().mode();
@@ -37,6 +42,36 @@ fn without_a_file_an_export_is_all_that_is_printed() {
     let said = program.run(&["run", "--json", "--export", "csv", "--record", "new.tare"]);
     assert_eq!(said.code, Some(2), "before anything is measured: {said:?}");
     assert!(!program.path("new.tare").exists());
+}
+
+/// What is looked at changes neither what was found nor what the others export.
+#[test]
+fn exports_hold_what_is_selected() {
+    let program = with_record(USUAL);
+    let whole = program.run(&["report", "s.tare", "--json"]).json();
+    let one = program.run(&["report", "s.tare", "--only", "sys.getppid", "--json"]).json();
+    let rows = |document: &serde_json::Value| document["rows"].as_array().unwrap().clone();
+    let own: Vec<_> = rows(&whole).into_iter().filter(|row| row["probe"] == "sys.getppid").collect();
+    assert!(rows(&whole).len() > own.len());
+    assert_eq!(rows(&one), own, "verdicts and intervals are those of the whole session");
+    for export in tare_report::exports::EXPORTS {
+        let wanted = format!("{}=out", export.name);
+        let said = program.run(&["report", "s.tare", "--only", "sys.getppid", "--export", &wanted]);
+        assert_eq!(said.code, Some(0), "{said:?}");
+        let bytes = fs::read(program.path("out")).unwrap();
+        let text = String::from_utf8_lossy(&bytes);
+        // A time is not a value for which bigger is better.
+        let is_there = text.contains("getppid") || text.contains("system call");
+        assert!(is_there || export.name == "github-benchmark-bigger", "{}: {text}", export.name);
+        // JSON has the session's own command, with every probe.
+        for other in ["cpu.primes", "file.seq"].iter().filter(|_| export.name != "json") {
+            assert!(!text.contains(other), "{}: {text}", export.name);
+        }
+        fs::remove_file(program.path("out")).unwrap();
+    }
+    let said = program.run(&["report", "s.tare", "--only", "sys.getpid"]);
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(said.err.contains("'sys.getpid' names no probe of this session"), "{said:?}");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::program::Program;
-use crate::reading::{keeps_to, reader, said, script};
+use crate::reading::{keeps_to, reader, root, said, script};
 use crate::records::{HOSTILE, Made, USUAL, with_record};
 
 /// The record in a format, and the JSON document of the same record.
@@ -88,6 +88,21 @@ fn junit_is_read_by_junitparser() {
         let skipped =
             cases.iter().find(|case| case["skipped"].as_array().is_some_and(|s| !s.is_empty())).unwrap();
         assert_eq!(skipped["skipped"][0], "not measured: not supported: no primes here, 100 % sure");
+    }
+}
+
+#[test]
+fn junit_keeps_to_the_schema_of_jenkins() {
+    let Some(xmllint) = reader("junit_keeps_to_the_schema_of_jenkins", "xmllint") else { return };
+    for made in [USUAL, HOSTILE_RECORD] {
+        let program = with_record(made);
+        for conditions in [&[][..], &["--fail-if", "slower>2", "--fail-if", "missing"]] {
+            program.run(&[&["report", "--export", "junit=cells.xml"], conditions, &["s.tare"]].concat());
+            let mut command = Command::new(&xmllint);
+            command.args(["--noout", "--schema"]).arg(root().join("fixtures/formats/junit-10.xsd"));
+            command.arg(program.path("cells.xml"));
+            said(command);
+        }
     }
 }
 
