@@ -21,8 +21,8 @@ pub fn run(args: Completions) -> anyhow::Result<ExitCode> {
     let script = String::from_utf8(script)?;
     ui::print(match args.shell {
         Shell::Bash => lists_in_bash(&script),
-        Shell::Zsh => files_in_zsh(script),
-        Shell::Fish => files_in_fish(&script),
+        Shell::Zsh => lists_in_zsh(script, &command),
+        Shell::Fish => files_in_fish(&script) + &names_in_fish(&command),
         _ => script,
     })?;
     Ok(ExitCode::SUCCESS)
@@ -88,13 +88,72 @@ fn lists_in_bash(script: &str) -> String {
     script.lines().map(|text| line(text) + "\n").collect()
 }
 
-fn files_in_zsh(mut script: String) -> String {
+/// In zsh a list is completed after its last comma too, and files are offered beside names where both can stand.
+fn lists_in_zsh(mut script: String, command: &Command) -> String {
+    for (value, names) in lists(command) {
+        let list = format!(":{value}:{{_sequence compadd - {names}}}'");
+        script = script.replace(&format!(":{value}:({names})'"), &list);
+    }
     for names in or_files() {
         let names = names.join(" ");
-        let both = format!(":{{_alternative \"names\\:name\\:({names})\" \"files\\:file\\:_files\"}}'");
-        script = script.replace(&format!(":({names})'"), &both);
+        let files = "\"files\\:file\\:_files\"}'";
+        let list = format!(":{{_alternative \"names\\:name\\:_sequence compadd - {names}\" {files}");
+        for begin in [format!(":({names})'"), format!(":{{_sequence compadd - {names}}}'")] {
+            script = script.replace(&begin, &list);
+        }
     }
     script
+}
+
+/// Every option that takes a list: how its value is called, and the names that can stand in it.
+fn lists(command: &Command) -> Vec<(String, String)> {
+    let of = |argument: &Arg| {
+        let value = argument.get_value_names().unwrap_or_default().first()?.to_string();
+        let names = names_of(command.get_name(), argument).join(" ");
+        (argument.get_value_delimiter().is_some() && !names.is_empty()).then_some((value, names))
+    };
+    let own: Vec<_> = command.get_arguments().filter_map(of).collect();
+    own.into_iter().chain(command.get_subcommands().flat_map(lists)).collect()
+}
+
+/// Gives what follows the last comma of a list in fish.
+const LIST_IN_FISH: &str = "
+function __fish_tare_list
+    set -l before (commandline -ct | string replace -r '^--[^=]+=' '' | string match -r '.*,')
+    or return
+    for name in $argv
+        echo $before$name
+    end
+end
+";
+
+/// What fish's script lacks: names that stand without an option, and lists.
+fn names_in_fish(command: &Command) -> String {
+    let condition = |name: &str| format!("__fish_tare_using_subcommand {name}");
+    let one = |of: &Command, condition: String| -> String {
+        let line = |argument: &Arg| {
+            let names = names_of(of.get_name(), argument).join(" ");
+            let begin = format!("complete -c tare -n \"{condition}\"");
+            match (names.is_empty(), argument.get_long(), argument.get_value_delimiter()) {
+                (true, ..) | (_, Some(_), None) => String::new(),
+                (_, None, _) => format!("{begin} -a \"{names} (__fish_tare_list {names})\"\n"),
+                (_, Some(long), Some(_)) => {
+                    format!("{begin} -l {long} -r -a \"(__fish_tare_list {names})\"\n")
+                }
+            }
+        };
+        of.get_arguments().map(line).collect()
+    };
+    let mut lines = LIST_IN_FISH.to_owned();
+    for subcommand in command.get_subcommands() {
+        let above = condition(subcommand.get_name());
+        for below in subcommand.get_subcommands() {
+            let both = format!("{above}; and __fish_seen_subcommand_from {}", below.get_name());
+            lines.push_str(&one(below, both));
+        }
+        lines.push_str(&one(subcommand, above));
+    }
+    lines
 }
 
 fn files_in_fish(script: &str) -> String {

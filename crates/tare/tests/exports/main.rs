@@ -1,5 +1,6 @@
 //! Exports, each read back by the program that it is meant for; gates and comparisons over time, by their exit codes.
 
+mod completing;
 mod continuous;
 mod diffs;
 mod files;

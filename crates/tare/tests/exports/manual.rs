@@ -23,35 +23,6 @@ fn completions_are_read_by_their_shells() {
 }
 
 #[test]
-fn bash_completes_commands_and_options() {
-    let Some(bash) = reader("bash_completes_commands_and_options", "bash") else { return };
-    let program = Program::new();
-    fs::write(program.path("tare.bash"), program.run(&["completions", "bash"]).out).unwrap();
-    let complete = |words: &str, at: usize| {
-        let script = format!(
-            "source '{}'; COMP_WORDS=({words}); COMP_CWORD={at}; cur=\"${{COMP_WORDS[{at}]}}\"; \
-             _tare tare \"$cur\" \"${{COMP_WORDS[{at}-1]}}\"; printf '%s\\n' \"${{COMPREPLY[@]}}\"",
-            program.path("tare.bash").display()
-        );
-        let mut command = Command::new(&bash);
-        command.arg("-c").arg(script);
-        said(command)
-    };
-    assert_eq!(complete("tare rep", 1), "report\n");
-    assert_eq!(complete("tare report --exp", 2), "--export\n");
-    // Names of everything that is shipped, also after the comma of a list.
-    assert_eq!(complete("tare run --in gvi", 3), "gvisor\n");
-    assert_eq!(complete("tare run --in native,wsl1", 3), "native,wsl1-like\n");
-    assert_eq!(complete("tare run --only sys.getp", 3), "sys.getppid\n");
-    assert_eq!(complete("tare run --place bt", 3), "btrfs\n");
-    assert_eq!(complete("tare run --like tuni", 3), "tuni-wsl2-linux\n");
-    assert_eq!(complete("tare report --export parq", 3), "parquet\n");
-    assert_eq!(complete("tare run rt", 2), "rtt\n");
-    assert_eq!(complete("tare show mynavi", 2), "mynavi-wsl-filesystems\n");
-    assert_eq!(complete("tare environment prepare qe", 3), "qemu\n");
-}
-
-#[test]
 fn the_manual_has_a_page_a_command_without_a_fault() {
     let program = Program::new();
     fs::create_dir(program.path("man")).unwrap();
