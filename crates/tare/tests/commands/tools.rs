@@ -120,7 +120,14 @@ fn hyperfine() {
     let Some(hyperfine) = tool("hyperfine", "hyperfine") else { return };
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("h.json");
-    said(Command::new(hyperfine).args(["-r", "3", "sleep 0.01", "--export-json"]).arg(&file));
+    let (csv, markdown) = (folder.path().join("h.csv"), folder.path().join("h.md"));
+    let mut command = Command::new(hyperfine);
+    command.args(["-r", "3", "sleep 0.01", "--export-json"]).arg(&file);
+    let printed = said(command.arg("--export-csv").arg(&csv).arg("--export-markdown").arg(&markdown));
+    let tables = [csv, markdown].map(|table| fs::read_to_string(table).unwrap());
+    for text in [&printed, &tables[0], &tables[1]] {
+        assert!(value(&imported(text), "sleep 0.01", "mean") > 0.0, "{text}");
+    }
     let hyperfine = imported(&fs::read_to_string(file).unwrap());
     assert!(value(&hyperfine, "sleep 0.01", "mean") > 0.0);
     assert_eq!(hyperfine.figures[0].parameters["runs"], "3");
@@ -129,10 +136,13 @@ fn hyperfine() {
 #[test]
 fn iperf3() {
     let Some(iperf3) = tool("iperf3", "iperf3") else { return };
-    for (protocol, more) in [("TCP", &[][..]), ("UDP", &["-u", "-b", "20M"])] {
+    let udp = ["-u", "-b", "20M"];
+    for (protocol, more) in
+        [("TCP", vec!["-J"]), ("UDP", [&udp[..], &["-J"]].concat()), ("TCP", vec![]), ("UDP", udp.to_vec())]
+    {
         let port = free_port();
         let _server = serve(Command::new(&iperf3).args(["-s", "-1", "-B", "127.0.0.1", "-p", &port]), &port);
-        let client = ["-c", "127.0.0.1", "-p", &port, "-t", "1", "-J"];
+        let client = ["-c", "127.0.0.1", "-p", &port, "-t", "1"];
         let iperf3 = imported(&said(Command::new(&iperf3).args(client).args(more)));
         assert_eq!(iperf3.parameters["protocol"], protocol);
         assert!(value(&iperf3, "sent", "count") >= 1_048_576.0, "{iperf3:?}");
