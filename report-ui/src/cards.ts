@@ -1,15 +1,15 @@
 // A card an environment: what it is, the summary's sentence, and how its verdicts are distributed.
 import type { Page } from "./data";
 import { h } from "./dom";
+import { say } from "./language";
 import { mark } from "./plot/style";
-import type { Shown } from "./words";
-import { VERDICTS, shown, whatItIs } from "./words";
+import { VERDICTS, shown, verdict as said, whatItIs } from "./words";
 
 /** The cards; nothing where the baseline was measured alone. */
 export function cards(page: Page): HTMLElement | null {
   const { report } = page;
   if (report.subjects.length === 0) return null;
-  return h("ul", { class: "cards", "aria-label": "Environments", tabindex: 0 }, report.subjects.map((environment, i) => card(page, environment, i)));
+  return h("ul", { class: "cards", "aria-label": say("Environments"), tabindex: 0 }, report.subjects.map((environment, i) => card(page, environment, i)));
 }
 
 function card(page: Page, environment: string, index: number): HTMLElement {
@@ -18,7 +18,7 @@ function card(page: Page, environment: string, index: number): HTMLElement {
   const sentence = words.charAt(0).toUpperCase() + words.slice(1);
   const specification = report.plan.environments.find(({ name }) => name === environment)?.specification ?? environment;
   const cells = report.rows.filter((row) => row.headline).flatMap((row) => row.cells[index] ?? []);
-  const counts = (Object.keys(VERDICTS) as Shown[])
+  const counts = VERDICTS
     .map((verdict) => ({ verdict, count: cells.filter((cell) => shown(cell) === verdict).length }))
     .filter(({ count }) => count > 0);
   return h("li", { class: "card" },
@@ -30,5 +30,5 @@ function card(page: Page, environment: string, index: number): HTMLElement {
       return share;
     })),
     h("p", { class: "counts" }, counts.map(({ verdict, count }) =>
-      h("span", {}, h("span", { class: `count v-${verdict}`, "aria-hidden": "true" }, `${VERDICTS[verdict].sign} `), `${count} ${VERDICTS[verdict].word}`))));
+      h("span", {}, h("span", { class: `count v-${verdict}`, "aria-hidden": "true" }, `${said(verdict).sign} `), say("{count} {verdict}", { count, verdict: said(verdict).word })))));
 }

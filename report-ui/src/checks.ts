@@ -2,7 +2,8 @@
 import type { Cell, Interference, Page, Row, Warning } from "./data";
 import { uniqueLabels } from "./data";
 import { h } from "./dom";
-import { counted, figure, interval, percent, ratio } from "./number";
+import { counted, joined, range, say } from "./language";
+import { figure, interval, percent, ratio } from "./number";
 import { headline, needed, rounds } from "./words";
 
 interface Check { name: string; value: string; about: string; doubtful: boolean; behind: () => (HTMLElement | null)[] }
@@ -23,22 +24,22 @@ export function checks(page: Page): HTMLElement {
       button.setAttribute("aria-expanded", String(open));
     });
   };
-  return h("section", { class: "checks", "aria-label": "Checks" }, h("div", { class: "strip" }, buttons), panels);
+  return h("section", { class: "checks", "aria-label": say("Checks") }, h("div", { class: "strip" }, buttons), panels);
 }
 
 /** The baseline measured twice. */
 function control({ report }: Page): Check | null {
   const { certificate: c, baseline } = report;
   if (c.control_cells === 0) {
-    return { name: "Control (A/A)", value: "none", about: `${baseline} was measured once`, doubtful: true,
-      behind: () => [h("p", {}, `A control measures ${baseline} a second time, as if it were another environment. This session had none, so nothing shows how often it finds a difference that is not there.`)] };
+    return { name: say("Control (A/A)"), value: say("none"), about: say("{baseline} was measured once", { baseline }), doubtful: true,
+      behind: () => [h("p", {}, say("A control measures {baseline} a second time, as if it were another environment. This session had none, so nothing shows how often it finds a difference that is not there.", { baseline }))] };
   }
   const cells = rowsOf(report.rows, (row) => row.control);
   return {
-    name: "Control (A/A)", value: `${c.control_differing} of ${c.control_cells} differ`, about: `${baseline} against itself`, doubtful: c.banner,
+    name: say("Control (A/A)"), value: say("{count} of {cells} differ", { count: c.control_differing, cells: c.control_cells }), about: say("{baseline} against itself", { baseline }), doubtful: c.banner,
     behind: () => [
-      h("p", {}, `${baseline} was measured a second time, as if it were another environment. Each difference here is a false alarm.`),
-      list(["Probe", "Slowdown", "95 % interval", "Verdict"], cells.map(({ label, row, cell }) => {
+      h("p", {}, say("{baseline} was measured a second time, as if it were another environment. Each difference here is a false alarm.", { baseline })),
+      list([say("Probe"), say("Slowdown"), say("95 % interval"), say("Verdict")], cells.map(({ label, row, cell }) => {
         const found = cell.comparison;
         return [label, found === null ? "" : ratio(found.estimate), found === null ? "" : interval(found.low, found.high, found.estimate), headline(cell, row)];
       })),
@@ -52,10 +53,11 @@ function planted({ report }: Page): Check | null {
   if (cost === null) return null;
   const share = percent(cost.share);
   return {
-    name: "Planted cost", value: cost.found ? `${share} found` : `${share} not found`, about: "a known difference", doubtful: !cost.found,
-    behind: () => [h("p", {}, `A hidden copy of ${report.baseline} worked ${share} longer in one case. `
-      + (cost.found ? "The session found it." : `The session did not find it: differences of ${share} may be missed here.`)),
-      list(["Case", "Rounds", "Slowdown", "95 % interval"], [[cost.case, String(cost.rounds), cost.ratio === null ? "" : ratio(cost.ratio),
+    name: say("Planted cost"), value: cost.found ? say("{share} found", { share }) : say("{share} not found", { share }), about: say("a known difference"), doubtful: !cost.found,
+    behind: () => [h("p", {}, cost.found
+      ? say("A hidden copy of {baseline} worked {share} longer in one case. The session found it.", { baseline: report.baseline, share })
+      : say("A hidden copy of {baseline} worked {share} longer in one case. The session did not find it: differences of {share} may be missed here.", { baseline: report.baseline, share })),
+      list([say("Case"), say("Rounds"), say("Slowdown"), say("95 % interval")], [[cost.case, String(cost.rounds), cost.ratio === null ? "" : ratio(cost.ratio),
         cost.ratio === null ? "" : interval(cost.low, cost.high, cost.ratio)]])],
   };
 }
@@ -66,14 +68,13 @@ function smallestEffects({ report }: Page): Check {
   const cells = report.subjects.flatMap((environment, i) => rowsOf(report.rows, (row) => row.cells[i]).map((found) => ({ ...found, environment })));
   const known = cells.flatMap(({ cell }) => cell.comparison?.smallest?.differs ?? []);
   const size = (effect: number): string => percent(Math.abs(effect - 1));
-  const range = [...new Set([size(Math.min(...known)), size(Math.max(...known))])].join(" to ");
-  const value = known.length > 0 ? range : typical === null ? "unknown" : size(typical);
+  const value = known.length > 0 ? range(size(Math.min(...known)), size(Math.max(...known))) : typical === null ? say("unknown") : size(typical);
   return {
-    name: "Smallest difference found", value, about: `${decided} of ${compared} verdicts decided`, doubtful: typical === null && compared > 0,
+    name: say("Smallest difference found"), value, about: say("{count} of {verdicts} verdicts decided", { count: decided, verdicts: compared }), doubtful: typical === null && compared > 0,
     behind: () => [
-      h("p", {}, typical === null ? "Too few rounds: no difference could have been shown."
-        : `A typical cell could have shown a difference of ${size(typical)}. A smaller one could have been missed; more rounds find smaller ones.`),
-      list(["Probe", "Environment", "Verdict", "Smallest difference", "Needed to decide"], cells.flatMap(({ label, row, cell, environment }) => {
+      h("p", {}, typical === null ? say("Too few rounds: no difference could have been shown.")
+        : say("A typical cell could have shown a difference of {size}. A smaller one could have been missed; more rounds find smaller ones.", { size: size(typical) })),
+      list([say("Probe"), say("Environment"), say("Verdict"), say("Smallest difference"), say("Needed to decide")], cells.flatMap(({ label, row, cell, environment }) => {
         const found = cell.comparison;
         return found === null ? [] : [[label, environment, headline(cell, row), found.smallest?.differs == null ? "" : size(found.smallest.differs), needed(found)]];
       })),
@@ -85,29 +86,32 @@ function smallestEffects({ report }: Page): Check {
 function interference({ report, interference: found }: Page): Check {
   const labels = new Map(report.rows.map((row) => [row.case, row.label]));
   const failed = report.failures.length;
+  const [before, after] = say("{link} shows each trial.").split("{link}");
   return {
-    name: "Interference", value: interferenceValue(found), about: `${rounds(report.certificate.repeated)} repeated${failed === 0 ? "" : `, ${counted(failed, "trial", "trials")} failed`}`,
+    name: say("Interference"), value: interferenceValue(found),
+    about: joined([say("{rounds} repeated", { rounds: rounds(report.certificate.repeated) }), failed === 0 ? "" : say("{trials} failed", { trials: counted(failed, "trial", "trials") })].filter((part) => part !== "")),
     doubtful: false,
     behind: () => [
-      h("p", {}, `${interferenceWords(found)} A round is repeated when it was disturbed more than its limit allows. `,
-        h("a", { href: "#time-title" }, "The session in time"), " shows each trial."),
-      list(["Repeated", "Round", "Reason"], report.repeated.map(({ case: id, round, reason }) => [labels.get(id) ?? id, String(round + 1), reason])),
-      list(["Failed", "Environment", "Round", "Reason"], report.failures.map(({ case: id, environment, round, reason }) => [labels.get(id) ?? id, environment, String(round + 1), reason])),
+      h("p", {}, [...interferenceWords(found), say("A round is repeated when it was disturbed more than its limit allows."), ""].join(say(" ")),
+        before, h("a", { href: "#time-title" }, say("The session in time")), after),
+      list([say("Repeated"), say("Round"), say("Reason")], report.repeated.map(({ case: id, round, reason }) => [labels.get(id) ?? id, String(round + 1), reason])),
+      list([say("Failed"), say("Environment"), say("Round"), say("Reason")], report.failures.map(({ case: id, environment, round, reason }) => [labels.get(id) ?? id, environment, String(round + 1), reason])),
     ],
   };
 }
 
 function interferenceValue({ stolen_ms, elapsed_ms, canary_least_ns: least, canary_most_ns: most }: Interference): string {
-  if (stolen_ms !== null && elapsed_ms > 0) return `${percent(stolen_ms / elapsed_ms)} stolen`;
-  return least === null || most === null || least === 0 ? "unknown" : `up to ${ratio(most / least)}`;
+  if (stolen_ms !== null && elapsed_ms > 0) return say("{share} stolen", { share: percent(stolen_ms / elapsed_ms) });
+  return least === null || most === null || least === 0 ? say("unknown") : say("up to {ratio}", { ratio: ratio(most / least) });
 }
 
-function interferenceWords({ stolen_ms, elapsed_ms, canary_least_ns: least, canary_most_ns: most }: Interference): string {
-  const stolen = stolen_ms === null || elapsed_ms === 0 ? "No counter shows how much processor time a hypervisor took."
-    : `The hypervisor took ${percent(stolen_ms / elapsed_ms)} of the time of the trials.`;
+function interferenceWords({ stolen_ms, elapsed_ms, canary_least_ns: least, canary_most_ns: most }: Interference): string[] {
+  const stolen = stolen_ms === null || elapsed_ms === 0 ? say("No counter shows how much processor time a hypervisor took.")
+    : say("The hypervisor took {share} of the time of the trials.", { share: percent(stolen_ms / elapsed_ms) });
   const canary = least === null || most === null ? ""
-    : ` A fixed piece of arithmetic before each trial took ${figure(least, "nanoseconds")} to ${figure(most, "nanoseconds")}: the longer, the less processor tare had.`;
-  return stolen + canary;
+    : say("A fixed piece of arithmetic before each trial took {least} to {most}: the longer, the less processor tare had.",
+      { least: figure(least, "nanoseconds"), most: figure(most, "nanoseconds") });
+  return [stolen, canary].filter((part) => part !== "");
 }
 
 /** How often each environment was started: rounds that share a start are not independent. */
@@ -117,15 +121,15 @@ function starts({ report }: Page): Check | null {
   })).filter(({ counts }) => counts.length > 0);
   if (report.subjects.length === 0) return null;
   if (shared.length === 0) {
-    return { name: "Starts", value: "not shared", about: "by any rounds", doubtful: false,
-      behind: () => [h("p", {}, "No verdict rests on rounds that share a start of their environment, so what differs from start to start is part of every interval.")] };
+    return { name: say("Starts"), value: say("not shared"), about: say("by any rounds"), doubtful: false,
+      behind: () => [h("p", {}, say("No verdict rests on rounds that share a start of their environment, so what differs from start to start is part of every interval."))] };
   }
-  const range = (counts: number[]): string => [...new Set([Math.min(...counts), Math.max(...counts)])].join(" to ");
+  const span = (counts: number[]): string => range(Math.min(...counts), Math.max(...counts));
   return {
-    name: "Starts", value: range(shared.flatMap(({ counts }) => counts)), about: "an environment, shared by rounds", doubtful: shared.some(({ counts }) => Math.min(...counts) < 2),
+    name: say("Starts"), value: span(shared.flatMap(({ counts }) => counts)), about: say("an environment, shared by rounds"), doubtful: shared.some(({ counts }) => Math.min(...counts) < 2),
     behind: () => [
-      h("p", {}, "Rounds that share a start of their environment are less independent than rounds with a start each; intervals allow for it."),
-      list(["Environment", "Starts"], shared.map(({ environment, counts }) => [environment, range(counts)])),
+      h("p", {}, say("Rounds that share a start of their environment are less independent than rounds with a start each; intervals allow for it.")),
+      list([say("Environment"), say("Starts")], shared.map(({ environment, counts }) => [environment, span(counts)])),
     ],
   };
 }
@@ -134,19 +138,19 @@ function warnings({ report, live }: Page): Check {
   // A session that runs has not ended early, whatever its record looks like.
   const general = report.warnings.filter(({ warning }) => !live || warning.kind !== "broken_off");
   const ofCells = rowsOf(report.rows, (row) => row.cells.find((cell) => (cell.comparison?.warnings.length ?? 0) > 0) ?? null).length;
-  const about = ofCells === 0 ? "" : `${counted(ofCells, "row has its", "rows have their")} own, marked !`;
+  const about = ofCells === 0 ? "" : say("{rows} own, marked !", { rows: counted(ofCells, "row has its", "rows have their") });
   return {
-    name: "Warnings", value: general.length === 0 ? "none" : String(general.length), about: about === "" ? "about session and environments" : about, doubtful: general.length > 0,
-    behind: () => [general.length === 0 ? h("p", {}, "No reason to doubt the session or an environment was found.")
-      : h("ul", { class: "warnings" }, general.map(({ environment, warning }) => h("li", {}, h("strong", {}, environment ?? "The session"), ": ", ...warned(warning))))],
+    name: say("Warnings"), value: general.length === 0 ? say("none") : String(general.length), about: about === "" ? say("about session and environments") : about, doubtful: general.length > 0,
+    behind: () => [general.length === 0 ? h("p", {}, say("No reason to doubt the session or an environment was found."))
+      : h("ul", { class: "warnings" }, general.map(({ environment, warning }) => h("li", {}, h("strong", {}, environment ?? say("The session")), ": ", ...warned(warning))))],
   };
 }
 
 /** A warning and its advice. */
-export const warned = ({ words, advice }: Warning): (string | HTMLElement)[] => [`${words}. `, h("span", { class: "advice" }, sentence(advice))];
+export const warned = ({ words, advice }: Warning): (string | HTMLElement)[] => [say("{sentence}. ", { sentence: words }), h("span", { class: "advice" }, sentence(advice))];
 
 /** Words as a sentence; one that begins with a command keeps it as it is typed. */
-const sentence = (words: string): string => `${words.startsWith("tare ") ? words : words.charAt(0).toUpperCase() + words.slice(1)}.`;
+const sentence = (words: string): string => say("{clause}.", { clause: words.startsWith("tare ") ? words : words.charAt(0).toUpperCase() + words.slice(1) });
 
 /** Headline rows with the cell that is wanted of each, where there is one. */
 function rowsOf(rows: Row[], of: (row: Row) => Cell | null | undefined): { label: string; row: Row; cell: Cell }[] {
@@ -168,5 +172,5 @@ function list(heads: string[], lines: string[][]): HTMLElement | null {
       h("thead", {}, h("tr", {}, pick(heads).map((name) => h("th", { scope: "col" }, name)))),
       h("tbody", {}, lines.slice(0, MOST_LINES).map((line) => h("tr", {}, pick(line).map((text, i) =>
         (i === 0 ? h("th", { scope: "row" }, text) : h("td", {}, text)))))),
-      lines.length > MOST_LINES ? h("caption", {}, `${MOST_LINES} of ${lines.length}; tare report --json has them all`) : null));
+      lines.length > MOST_LINES ? h("caption", {}, say("{shown} of {all}; tare report --json has them all", { shown: MOST_LINES, all: lines.length })) : null));
 }

@@ -1,4 +1,5 @@
 // The page's data: the JSON document of a report (docs/reference/report-json.md), the trials in time, the tails and the modes.
+import { say } from "./language";
 
 export type Verdict =
   | "slower" | "slower_unclear" | "slower_unconfirmed" | "slightly_slower" | "same"
@@ -110,7 +111,10 @@ export interface Tail {
   points: [number, number][]; longest_ns: number;
 }
 
-export interface Page {
+/** What a page says in another language than English, by the English. */
+interface Spoken { language: string; words: Record<string, string> | null }
+
+export interface Page extends Spoken {
   report: Report; record: string | null; again: string | null; live: boolean; interference: Interference;
   /** By row: of the baseline and of each cell, in hundred-thousandths apart from the median; none where left out. */
   rounds: (number | null)[][][]; timeline: Timeline; tails: Tail[]; modes: Modes[];
@@ -129,7 +133,7 @@ export interface BesideRow {
 }
 
 /** The page of a session that has no plan yet. */
-export interface Waiting { report: null; record: string | null; live: true }
+export interface Waiting extends Spoken { report: null; record: string | null; live: true }
 
 export interface Stated { statistic: string; value: Figure; unit: Unit | null; written: string; metric: string | null }
 
@@ -230,5 +234,5 @@ export function uniqueLabels(rows: Row[]): Map<Row, string> {
 
 /** Where a row's work happens: `file.seq · own`. */
 export function where(row: Row): string {
-  return [row.probe, row.place, row.peer === null ? null : `to ${row.peer}`].filter((part) => part !== null).join(" · ");
+  return [row.probe, row.place, row.peer === null ? null : say("to {peer}", { peer: row.peer })].filter((part) => part !== null).join(" · ");
 }

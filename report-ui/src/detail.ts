@@ -2,10 +2,11 @@
 import type { Cell, Facts, Level, Page, Row } from "./data";
 import { levelOf, rowLabel, where } from "./data";
 import { broken, h } from "./dom";
+import { say } from "./language";
 import { figure, interval, overRounds, percent, ratio } from "./number";
 import { rounds } from "./plot/rounds";
 import { warned } from "./checks";
-import { VERDICTS, headline, needed, reason, rounds as counted, shown, verdictInFull } from "./words";
+import { headline, needed, reason, rounds as counted, shown, verdict, verdictInFull } from "./words";
 
 /** The address of a cell within the page. */
 const address = (row: Row, cell: Cell): string =>
@@ -15,7 +16,7 @@ const address = (row: Row, cell: Cell): string =>
 export function details(page: Page): { dialog: HTMLElement; open: (row: Row, cell: Cell) => void; openAddressed: () => void } {
   const content = h("div", { class: "content" });
   const dialog = h("dialog", { id: "detail", "aria-labelledby": "detail-title" }, content);
-  const close = h("button", { type: "button", class: "quiet close", click: () => dialog.close() }, "Close");
+  const close = h("button", { type: "button", class: "quiet close", click: () => dialog.close() }, say("Close"));
   // A click beside the content is a click on the dialog itself.
   dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
   dialog.addEventListener("close", () => history.replaceState(null, "", "#"));
@@ -37,10 +38,10 @@ export function details(page: Page): { dialog: HTMLElement; open: (row: Row, cel
 
 function parts(page: Page, row: Row, cell: Cell): HTMLElement[] {
   const out: HTMLElement[] = [
-    h("h2", { id: "detail-title" }, `${rowLabel(row)} in ${cell.environment}`),
+    h("h2", { id: "detail-title" }, say("{row} in {environment}", { row: rowLabel(row), environment: cell.environment })),
     h("p", { class: "where" }, where(row)),
-    h("p", { class: `verdict v-${shown(cell)}` }, h("span", { class: "sign", "aria-hidden": "true" }, VERDICTS[shown(cell)].sign),
-      ` ${cell.missing === null ? verdictInFull(cell, row) : headline(cell, row)} `, h("small", {}, VERDICTS[shown(cell)].meaning)),
+    h("p", { class: `verdict v-${shown(cell)}` }, h("span", { class: "sign", "aria-hidden": "true" }, verdict(shown(cell)).sign),
+      ` ${cell.missing === null ? verdictInFull(cell, row) : headline(cell, row)} `, h("small", {}, verdict(shown(cell)).meaning)),
   ];
   if (cell.missing !== null) out.push(h("p", { class: "reason" }, reason(cell)));
   out.push(figures(page, row, cell));
@@ -48,14 +49,14 @@ function parts(page: Page, row: Row, cell: Cell): HTMLElement[] {
   const levels = [level, row.baseline].filter((known): known is Level => known !== null);
   if (levels.some((known) => known.values.length > 0)) out.push(rounds(page, row, [cell.environment]));
   else if (levels.some((known) => known.rounds > 0)) {
-    out.push(h("p", { class: "advice" }, "A report of this size leaves out the rounds of further metrics; tare report --json has them."));
+    out.push(h("p", { class: "advice" }, say("A report of this size leaves out the rounds of further metrics; tare report --json has them.")));
   }
   const warnings = cell.comparison?.warnings ?? [];
   if (warnings.length > 0) {
-    out.push(h("h3", {}, "Warnings"), h("ul", { class: "warnings" }, warnings.map((warning) => h("li", {}, ...warned(warning)))));
+    out.push(h("h3", {}, say("Warnings")), h("ul", { class: "warnings" }, warnings.map((warning) => h("li", {}, ...warned(warning)))));
   }
   out.push(...rawRounds(page, row, cell), ...differingFacts(page, row, cell.environment));
-  out.push(h("h3", {}, "Measure this alone"), h("p", {}, h("code", { class: "command" }, command(page, row, cell))));
+  out.push(h("h3", {}, say("Measure this alone")), h("p", {}, h("code", { class: "command" }, command(page, row, cell))));
   return out;
 }
 
@@ -69,19 +70,19 @@ function figures(page: Page, row: Row, cell: Cell): HTMLElement {
   if (own !== null) lines.push([cell.environment, of(own)]);
   const c = cell.comparison;
   if (c !== null) {
-    const method = c.leading === "sign" ? "signs" : "Hodges-Lehmann";
-    lines.push(["difference", difference(c.difference, row)]);
-    lines.push([`slowdown (${method})`, `${ratio(c.estimate)} ${interval(c.low, c.high, c.estimate)}`]);
-    if (c.total !== null) lines.push(["mean cost", `${ratio(c.total.ratio)} ${interval(c.total.low, c.total.high, c.total.ratio)}`]);
-    if (c.leading !== "sign") lines.push(["interval (signs)", interval(c.sign_low, c.sign_high, c.estimate)]);
-    lines.push(["p (no difference)", c.p === null ? "?" : c.p < 0.001 ? "below 0.001" : c.p.toFixed(3)]);
-    if (row.margin !== null) lines.push(["margin", `±${percent(row.margin - 1)}`]);
-    lines.push(["paired rounds", c.decided_at === null ? String(c.rounds) : `${c.rounds}, decided after ${c.decided_at}`]);
-    if (c.needed !== null) lines.push(["needed to decide", needed(c)]);
+    const method = c.leading === "sign" ? say("signs") : "Hodges-Lehmann";
+    lines.push([say("difference"), difference(c.difference, row)]);
+    lines.push([say("slowdown ({method})", { method }), `${ratio(c.estimate)} ${interval(c.low, c.high, c.estimate)}`]);
+    if (c.total !== null) lines.push([say("mean cost"), `${ratio(c.total.ratio)} ${interval(c.total.low, c.total.high, c.total.ratio)}`]);
+    if (c.leading !== "sign") lines.push([say("interval (signs)"), interval(c.sign_low, c.sign_high, c.estimate)]);
+    lines.push([say("p (no difference)"), c.p === null ? "?" : c.p < 0.001 ? say("below 0.001") : c.p.toFixed(3)]);
+    if (row.margin !== null) lines.push([say("margin"), `±${percent(row.margin - 1)}`]);
+    lines.push([say("paired rounds"), c.decided_at === null ? String(c.rounds) : say("{rounds}, decided after {count}", { rounds: c.rounds, count: c.decided_at })]);
+    if (c.needed !== null) lines.push([say("needed to decide"), needed(c)]);
     const again = row.control?.comparison ?? null;
-    if (again !== null) lines.push([`${page.report.baseline} against itself`, `${ratio(again.estimate)} ${interval(again.low, again.high, again.estimate)}`]);
-    if (c.smallest?.differs != null) lines.push(["smallest difference it could show", percent(Math.abs(c.smallest.differs - 1))]);
-    if (c.starts !== null) lines.push(["starts of the environment", String(c.starts.starts)]);
+    if (again !== null) lines.push([say("{baseline} against itself", { baseline: page.report.baseline }), `${ratio(again.estimate)} ${interval(again.low, again.high, again.estimate)}`]);
+    if (c.smallest?.differs != null) lines.push([say("smallest difference it could show"), percent(Math.abs(c.smallest.differs - 1))]);
+    if (c.starts !== null) lines.push([say("starts of the environment"), String(c.starts.starts)]);
   }
   return h("dl", { class: "figures" }, lines.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
 }
@@ -98,9 +99,9 @@ function rawRounds(page: Page, row: Row, cell: Cell): HTMLElement[] {
   const columns = levels.filter((column): column is [string, Level] => column[1] !== null);
   const most = Math.max(...columns.map(([, level]) => level.values.length), 0);
   if (most === 0) return [];
-  return [h("details", {}, h("summary", {}, "The value of every round"),
+  return [h("details", {}, h("summary", {}, say("The value of every round")),
     h("table", { class: "raw" },
-      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Round"), columns.map(([name]) => h("th", { scope: "col" }, name)))),
+      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, say("Round")), columns.map(([name]) => h("th", { scope: "col" }, name)))),
       h("tbody", {}, Array.from({ length: most }, (_, i) => h("tr", {}, h("th", { scope: "row" }, i + 1),
         columns.map(([, level]) => h("td", {}, level.values[i] === undefined ? "" : figure(level.values[i], unit))))))))];
 }
@@ -114,11 +115,11 @@ function differingFacts(page: Page, row: Row, environment: string): HTMLElement[
   const sides: [string, Facts, Facts][] = [["", own.inside, baseline.inside], [`${place}: `, own.places[place] ?? {}, baseline.places[place] ?? {}]];
   const lines = sides.flatMap(([prefix, mine, theirs]) => [...new Set([...Object.keys(mine), ...Object.keys(theirs)])].sort()
     .filter((key) => mine[key] !== theirs[key])
-    .map((key) => h("tr", {}, h("th", { scope: "row" }, prefix, broken(key)), h("td", {}, mine[key] ?? "unknown"), h("td", {}, theirs[key] ?? "unknown"))));
+    .map((key) => h("tr", {}, h("th", { scope: "row" }, prefix, broken(key)), h("td", {}, mine[key] ?? say("unknown")), h("td", {}, theirs[key] ?? say("unknown")))));
   if (lines.length === 0) return [];
-  return [h("h3", {}, `Where it differs from ${page.report.baseline}`),
+  return [h("h3", {}, say("Where it differs from {baseline}", { baseline: page.report.baseline })),
     h("table", { class: "raw facts-here" },
-      h("thead", {}, h("tr", {}, ["Fact", environment, page.report.baseline].map((name) => h("th", { scope: "col" }, name)))),
+      h("thead", {}, h("tr", {}, [say("Fact"), environment, page.report.baseline].map((name) => h("th", { scope: "col" }, name)))),
       h("tbody", {}, lines))];
 }
 

@@ -1,6 +1,7 @@
 // The facts of every environment side by side, differences from the baseline marked.
 import type { Facts, Page } from "./data";
 import { broken, h } from "./dom";
+import { say } from "./language";
 
 /** Longer facts, such as a processor's flags, are folded. */
 const LONGEST = 120;
@@ -22,19 +23,20 @@ function shortened(value: string, baseline: string | undefined): HTMLElement | s
 function difference(value: string, baseline: string): string {
   const [own, others] = [new Set(value.split(/\s+/)), new Set(baseline.split(/\s+/))];
   const words = [...[...own].filter((word) => !others.has(word)).map((word) => `+${word}`), ...[...others].filter((word) => !own.has(word)).map((word) => `−${word}`)];
-  if (words.length === 0) return "the same words in another order";
-  return `${words.slice(0, MOST_WORDS).join(" ")}${words.length > MOST_WORDS ? ` and ${words.length - MOST_WORDS} more` : ""}`;
+  if (words.length === 0) return say("the same words in another order");
+  return words.length > MOST_WORDS
+    ? say("{words} and {count} more", { words: words.slice(0, MOST_WORDS).join(" "), count: words.length - MOST_WORDS }) : words.join(" ");
 }
 
 export function facts({ report }: Page): HTMLElement | null {
   const environments = report.facts.environments.filter((facts) => report.plan.environments.every((l) => l.name !== facts.environment || l.role !== "control"));
   if (environments.length === 0) return null;
   const sides: [string, (index: number) => Facts][] = [
-    ["Inside, as the program sees it", (i) => environments[i].inside],
-    ["Outside, as the host sees it", (i) => environments[i].outside],
+    [say("Inside, as the program sees it"), (i) => environments[i].inside],
+    [say("Outside, as the host sees it"), (i) => environments[i].outside],
   ];
   for (const place of new Set(environments.flatMap((environment) => Object.keys(environment.places)))) {
-    sides.push([`Place: ${place}`, (i) => environments[i].places[place] ?? {}]);
+    sides.push([say("Place: {place}", { place }), (i) => environments[i].places[place] ?? {}]);
   }
   const baseline = Math.max(environments.findIndex((environment) => environment.environment === report.baseline), 0);
   const body = h("tbody");
@@ -52,18 +54,18 @@ export function facts({ report }: Page): HTMLElement | null {
       body.append(h("tr", { class: differs ? null : "alike" }, h("th", { scope: "row" }, broken(key)), values.map((value, i) => {
         const other = isDifferent(value, values[baseline]);
         return h("td", { class: other ? "differs" : null, "data-environment": environments[i].environment }, h("span", {},
-          other ? h("span", { class: "mark", title: `differs from ${report.baseline}` }, "≠ ") : null,
-          value === undefined ? h("span", { class: "none" }, "unknown") : shortened(value, other ? values[baseline] : undefined)));
+          other ? h("span", { class: "mark", title: say("differs from {baseline}", { baseline: report.baseline }) }, "≠ ") : null,
+          value === undefined ? h("span", { class: "none" }, say("unknown")) : shortened(value, other ? values[baseline] : undefined)));
       })));
     }
   }
   const table = h("table", { class: "facts stacking only-differences" },
-    h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Fact"), environments.map((environment) => h("th", { scope: "col" }, environment.environment)))), body);
+    h("thead", {}, h("tr", {}, h("th", { scope: "col" }, say("Fact")), environments.map((environment) => h("th", { scope: "col" }, environment.environment)))), body);
   return h("section", { "aria-labelledby": "facts-title" },
-    h("h2", { id: "facts-title" }, "Facts side by side"),
+    h("h2", { id: "facts-title" }, say("Facts side by side")),
     hidden === 0 ? null : h("label", { class: "choice" },
       h("input", { type: "checkbox", change: (event: Event) =>
         table.classList.toggle("only-differences", !(event.target as HTMLInputElement).checked) }),
-      h("span", {}, `show the ${hidden} facts in which nothing differs`)),
-    h("div", { class: "scroller", tabindex: 0, role: "region", "aria-label": "Facts" }, table));
+      h("span", {}, say("show the {count} facts in which nothing differs", { count: hidden }))),
+    h("div", { class: "scroller", tabindex: 0, role: "region", "aria-label": say("Facts") }, table));
 }

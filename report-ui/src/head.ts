@@ -1,10 +1,14 @@
 // The top and the end of a page: what was compared on which machine, what to read before anything else, where the record is.
 import type { Page, Report, Waiting } from "./data";
 import { h } from "./dom";
-import { counted, duration, listed } from "./number";
+import { counted, listed, message, say } from "./language";
+import { duration } from "./number";
 import { rounds } from "./words";
 
-const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+const MONTHS = [
+  message("Jan"), message("Feb"), message("Mar"), message("Apr"), message("May"), message("Jun"),
+  message("Jul"), message("Aug"), message("Sep"), message("Oct"), message("Nov"), message("Dec"),
+];
 
 /** The bar above every title. */
 export const brand = (): HTMLElement =>
@@ -13,7 +17,7 @@ export const brand = (): HTMLElement =>
 /** What was compared, and in one line: study, machine, date, length. */
 export function head({ report }: Page): HTMLElement {
   const { subjects, baseline } = report;
-  const title = subjects.length === 0 ? `${baseline} alone` : `${listed(subjects)} compared with ${baseline}`;
+  const title = subjects.length === 0 ? say("{baseline} alone", { baseline }) : say("{subjects} compared with {baseline}", { subjects: listed(subjects), baseline });
   return h("header", { class: "head" }, brand(), h("h1", { class: title.length > 90 ? "long" : null }, title), about(report));
 }
 
@@ -38,7 +42,7 @@ function machine({ facts, baseline }: Report): string[] {
   return [
     fact("machine.product"), fact("cpu.model"),
     count > 0 ? counted(count, "CPU", "CPUs") : "",
-    fact("cpu.hypervisor") === "" ? "" : `virtual machine (${fact("cpu.hypervisor")})`,
+    fact("cpu.hypervisor") === "" ? "" : say("virtual machine ({hypervisor})", { hypervisor: fact("cpu.hypervisor") }),
     fact("kernel.release") === "" ? "" : `Linux ${fact("kernel.release")}`,
     [...new Set(places)].filter((name) => name !== "").join(", "),
   ];
@@ -47,26 +51,28 @@ function machine({ facts, baseline }: Report): string[] {
 /** `21 Nov 2026, 20:41` where the text is a date and time; else the text. */
 export function date(started: string): string {
   const parts = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}:\d{2})/.exec(started);
-  return parts === null ? started : `${Number(parts[3])} ${MONTHS[Number(parts[2]) - 1] ?? parts[2]} ${parts[1]}, ${parts[4]}`;
+  if (parts === null) return started;
+  const [, year, month, day, time] = parts;
+  return say("{day} {month} {year}, {time}", { day: Number(day), month: say(MONTHS[Number(month) - 1] ?? month), year, time });
 }
 
 /** The head of a page without a session. */
 export const waiting = ({ record }: Waiting): HTMLElement =>
-  h("header", { class: "head" }, brand(), h("h1", {}, "A session is being prepared"), h("p", { class: "machine" }, record ?? ""));
+  h("header", { class: "head" }, brand(), h("h1", {}, say("A session is being prepared")), h("p", { class: "machine" }, record ?? ""));
 
 /** A button that goes through light, dark and the system's choice. */
 function themeSwitch(): HTMLElement {
-  const themes = ["auto", "light", "dark"];
+  const themes = [message("auto"), message("light"), message("dark")];
   let current = 0;
   const button = h("button", {
     type: "button", class: "quiet", id: "theme",
     click: () => {
       current = (current + 1) % themes.length;
       document.documentElement.style.colorScheme = current === 0 ? "" : themes[current];
-      button.textContent = `Theme: ${themes[current]}`;
+      button.textContent = say("Theme: {theme}", { theme: say(themes[current]) });
       window.dispatchEvent(new Event("themechange"));
     },
-  }, "Theme: auto");
+  }, say("Theme: {theme}", { theme: say("auto") }));
   return button;
 }
 
@@ -75,21 +81,20 @@ export function alarms({ report, live }: Page): HTMLElement | null {
   const { certificate, session } = report;
   const alarms: HTMLElement[] = [];
   if (certificate.banner) {
-    alarms.push(h("p", { class: "alarm bad" }, h("strong", {}, "Do not trust this session. "),
-      `${report.baseline} differs from itself in ${certificate.control_differing} of ` +
-      `${counted(certificate.control_cells, "cell", "cells")}, more often than chance allows. ` +
-      "Stop other programs on the machine (tare check names them) and run again."));
+    alarms.push(h("p", { class: "alarm bad" }, h("strong", {}, say("Do not trust this session. ")),
+      say("{baseline} differs from itself in {count} of {cells}, more often than chance allows. Stop other programs on the machine (tare check names them) and run again.",
+        { baseline: report.baseline, count: certificate.control_differing, cells: counted(certificate.control_cells, "cell", "cells") })));
   }
   if (session.ending !== "complete" && !live) {
-    const how = session.ending === "interrupted" ? "The session was stopped early" : "The record ends early";
-    alarms.push(h("p", { class: "alarm" }, h("strong", {}, `${how}. `), "The report shows the rounds that were measured."));
+    const how = session.ending === "interrupted" ? say("The session was stopped early. ") : say("The record ends early. ");
+    alarms.push(h("p", { class: "alarm" }, h("strong", {}, how), say("The report shows the rounds that were measured.")));
   }
   return alarms.length === 0 ? null : h("div", { role: "alert" }, alarms);
 }
 
 /** Where the record is and how to measure the same again. */
 export const foot = ({ report: { session, plan }, record, again }: Page): HTMLElement =>
-  footer([["Record", record], ["Run again", again], ["Random seed", plan.seed], ["Measured by", `tare ${session.tare}, SHA-256 ${session.binary}`]]);
+  footer([[say("Record"), record], [say("Run again"), again], [say("Random seed"), plan.seed], [say("Measured by"), `tare ${session.tare}, SHA-256 ${session.binary}`]]);
 
 /** The end of a page: lines with a name. */
 export function footer(lines: [string, string | null][]): HTMLElement {

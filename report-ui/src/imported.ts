@@ -1,7 +1,8 @@
 // Figures that other tools stated, without a session: which files they came from, and each of them in a table.
 import type { ImportedFigure, ImportedFile, ImportedPage } from "./data";
 import { broken, h } from "./dom";
-import { counted, figure } from "./number";
+import { counted } from "./language";
+import { figure } from "./number";
 import { brand, footer } from "./head";
 
 /** Tables are folded from the file on with which they have more lines than this. */

@@ -1,6 +1,7 @@
 // How a session stands while it runs, as the server of this page tells; on a saved page there is none of it.
 import { h } from "./dom";
-import { counted, duration } from "./number";
+import { counted, say } from "./language";
+import { duration } from "./number";
 
 /** As crates/tare-report/src/html/live.rs writes it. */
 interface Standing {
@@ -14,12 +15,12 @@ const QUIET_MS = 15_000;
 
 /** The progress of the session. Shows the figures anew when there is a plan, when somebody asks, and at the end. */
 export function live(): HTMLElement {
-  const bar = h("progress", { max: 1, value: 0, "aria-label": "Progress of the session" });
-  const title = h("h2", { id: "live-title" }, "The session is running");
-  const counts = h("p", { class: "counts" }, "Waiting for the record to grow.");
+  const bar = h("progress", { max: 1, value: 0, "aria-label": say("Progress of the session") });
+  const title = h("h2", { id: "live-title" }, say("The session is running"));
+  const counts = h("p", { class: "counts" }, say("Waiting for the record to grow."));
   const now = h("p", { class: "now" });
   const status = h("p", { class: "status", role: "status" });
-  const refresh = h("button", { type: "button", class: "quiet", click: () => window.location.reload() }, "Show the results so far");
+  const refresh = h("button", { type: "button", class: "quiet", click: () => window.location.reload() }, say("Show the results so far"));
   let planned: boolean | null = null;
   let heard_ms = Date.now();
   const events = new EventSource("events");
@@ -33,19 +34,19 @@ export function live(): HTMLElement {
     }
     planned = standing.planned;
     bar.value = share(standing);
-    title.textContent = standing.planned ? "The session is running" : "Environments start and cases are calibrated";
+    title.textContent = standing.planned ? say("The session is running") : say("Environments start and cases are calibrated");
     counts.textContent = words(standing);
     now.textContent = standing.environment === null ? "" : `${standing.environment}: ${standing.label ?? ""}`;
     status.textContent = "";
   });
-  events.addEventListener("error", () => { status.textContent = "The server does not answer; the session may still run."; });
+  events.addEventListener("error", () => { status.textContent = say("The server does not answer; the session may still run."); });
   window.setInterval(() => {
     const quiet_ms = Date.now() - heard_ms;
-    if (quiet_ms > QUIET_MS && status.textContent === "") status.textContent = `No news for ${duration(quiet_ms / 1000)}.`;
+    if (quiet_ms > QUIET_MS && status.textContent === "") status.textContent = say("No news for {time}.", { time: duration(quiet_ms / 1000) });
   }, QUIET_MS / 3);
   return h("section", { class: "live", "aria-labelledby": "live-title" },
     h("div", { class: "brand" }, title, refresh), bar, counts, now, status,
-    h("p", { class: "advice" }, "A browser on the machine that is measured is interference: open this report rarely."));
+    h("p", { class: "advice" }, say("A browser on the machine that is measured is interference: open this report rarely.")));
 }
 
 /** How far it is: by time where that is given, else by rounds; nowhere where decisions alone end it. */
@@ -55,7 +56,7 @@ function share({ elapsed_s, budget_s, round, rounds }: Standing): number {
 }
 
 /** Time and decisions end a session without a number of rounds of its own. */
-const rounds = ({ round, rounds }: Standing): string => (rounds === null ? `round ${round}` : `round ${round} of ${rounds}`);
+const rounds = ({ round, rounds }: Standing): string => (rounds === null ? say("round {round}", { round }) : say("round {round} of {planned}", { round, planned: rounds }));
 
 function words(s: Standing): string {
   return [
@@ -63,6 +64,6 @@ function words(s: Standing): string {
     counted(s.trials, "trial", "trials"),
     s.elapsed_s > 0 ? duration(s.elapsed_s) : null,
     s.failures > 0 ? counted(s.failures, "failure", "failures") : null,
-    s.repeated > 0 ? `${counted(s.repeated, "round", "rounds")} repeated` : null,
+    s.repeated > 0 ? say("{rounds} repeated", { rounds: counted(s.repeated, "round", "rounds") }) : null,
   ].filter((part) => part !== null).join(" · ");
 }

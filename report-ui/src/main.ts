@@ -5,6 +5,7 @@ import type { Cell, ImportedPage, Page, Row } from "./data";
 import { load } from "./data";
 import { details } from "./detail";
 import { h } from "./dom";
+import { say, speak } from "./language";
 import { facts } from "./facts";
 import { alarms, foot, head, waiting } from "./head";
 import { importedFoot, importedHead, sources, statedTables } from "./imported";
@@ -16,6 +17,9 @@ import "./style.css";
 import { table } from "./table";
 
 const { page, complete } = load();
+if ("language" in page) speak(page.language, page.words);
+const skip = document.querySelector(".skip");
+if (skip !== null) skip.textContent = say("Skip to the table");
 const main = h("main");
 
 /** Adds the parts that exist. */

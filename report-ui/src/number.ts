@@ -1,5 +1,6 @@
 // Figures as a person reads them. The same rules as crates/tare-report/src/number.rs, held together by a shared list.
 import type { Figure, Unit } from "./data";
+import { say } from "./language";
 
 type Scale = readonly [divisor: number, unit: string];
 
@@ -91,12 +92,12 @@ function ratioWith(value: number, places: number): string {
 
 /** `24.1x` */
 export function ratio(value: Figure): string {
-  return value === null ? NO_NUMBER : `${ratioWith(value, ratioDecimals(value))}x`;
+  return value === null ? NO_NUMBER : say("{factor}x", { factor: ratioWith(value, ratioDecimals(value)) });
 }
 
 /** `[23.8, 24.5]` */
 export function interval(low: Figure, high: Figure, estimate: Figure): string {
-  if (low === null || high === null || estimate === null || (low <= 0 && estimate > 0)) return "no interval";
+  if (low === null || high === null || estimate === null || (low <= 0 && estimate > 0)) return say("no interval");
   const places = ratioDecimals(estimate);
   const bound = (value: number): string => ratioWith(value, Math.abs(value) < 1 ? Math.max(places, 2) : Math.min(places, ratioDecimals(value)));
   return `[${bound(low)}, ${bound(high)}]`;
@@ -111,16 +112,10 @@ export function percent(share: number): string {
 
 /** `2 min 38 s` */
 export function duration(seconds: Figure): string {
-  if (seconds === null || seconds < 0) return "unknown time";
+  if (seconds === null || seconds < 0) return say("unknown time");
   const whole = Math.round(seconds);
-  if (whole < 60) return `${whole} s`;
-  if (whole < 3600) return whole % 60 === 0 ? `${whole / 60} min` : `${Math.floor(whole / 60)} min ${whole % 60} s`;
-  return `${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`;
+  if (whole < 60) return say("{seconds} s", { seconds: whole });
+  const [hours, minutes, rest] = [Math.floor(whole / 3600), Math.floor((whole % 3600) / 60), whole % 60];
+  if (hours > 0) return say("{hours} h {minutes} min", { hours, minutes });
+  return rest === 0 ? say("{minutes} min", { minutes }) : say("{minutes} min {seconds} s", { minutes, seconds: rest });
 }
-
-/** `1 round`, `2 rounds` */
-export const counted = (count: number, one: string, many: string): string => `${count} ${count === 1 ? one : many}`;
-
-/** `a, b and c` */
-export const listed = (names: string[]): string =>
-  names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names[names.length - 1]}`;

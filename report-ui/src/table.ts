@@ -2,9 +2,10 @@
 import type { Cell, Page, Row } from "./data";
 import { levelOf, rowLabel, where } from "./data";
 import { choice, h } from "./dom";
-import { counted, figure, overRounds, percent } from "./number";
+import { counted, range, say } from "./language";
+import { figure, overRounds, percent } from "./number";
 import type { Shown } from "./words";
-import { FAMILIES, VERDICTS, bounds, headline, reason, shown } from "./words";
+import { VERDICTS, bounds, familyName, headline, reason, shown, verdict as said } from "./words";
 
 interface State {
   search: string; family: string; verdict: string; place: string; everyMetric: boolean;
@@ -39,7 +40,7 @@ export function table(page: Page, open: (row: Row, cell: Cell) => void): HTMLEle
     body.replaceChildren(...bodyRows(rows, page, state.sort === null, open));
     body.querySelector<HTMLElement>("button.cell")?.setAttribute("tabindex", "0");
     const all = report.rows.filter((row) => state.everyMetric || row.headline).length;
-    status.textContent = rows.length === all ? counted(all, "row", "rows") : `${rows.length} of ${counted(all, "row", "rows")}`;
+    status.textContent = rows.length === all ? counted(all, "row", "rows") : say("{count} of {rows}", { count: rows.length, rows: counted(all, "row", "rows") });
     heads.forEach((head, i) => {
       const order = state.sort !== i - 1 ? "none" : state.descending ? "descending" : "ascending";
       head.setAttribute("aria-sort", order);
@@ -50,24 +51,24 @@ export function table(page: Page, open: (row: Row, cell: Cell) => void): HTMLEle
     head.setAttribute("scope", "col");
     head.setAttribute("role", "columnheader");
     head.append(h("button", { type: "button", class: "sort", click: () => sortBy(i - 1) },
-      i === 0 ? "Probe" : report.subjects[i - 1], h("span", { class: "arrow", "aria-hidden": "true" })),
+      i === 0 ? say("Probe") : report.subjects[i - 1], h("span", { class: "arrow", "aria-hidden": "true" })),
     // Where a head is repeated on paper, browsers leave out the text of buttons.
-    h("span", { class: "printed", "aria-hidden": "true" }, i === 0 ? "Probe" : report.subjects[i - 1]));
+    h("span", { class: "printed", "aria-hidden": "true" }, i === 0 ? say("Probe") : report.subjects[i - 1]));
   });
-  const grid = h("table", { id: "table", class: "stacking", role: "table", "aria-label": "Results by probe and environment" },
+  const grid = h("table", { id: "table", class: "stacking", role: "table", "aria-label": say("Results by probe and environment") },
     h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, heads[0],
       h("th", { scope: "col", role: "columnheader", class: "baseline" }, report.baseline), heads.slice(1))),
     body);
   grid.addEventListener("keydown", walk);
   draw();
   return h("section", { "aria-labelledby": "table-title" },
-    h("h2", { id: "table-title" }, "All results"),
+    h("h2", { id: "table-title" }, say("All results")),
     toolbar(report.rows, state, draw, sorter(report.subjects, sortTo)), status, grid, legend(report.rows));
 }
 
 /** Sorting where the table has no head: on a phone. */
 function sorter(subjects: string[], sortTo: (value: string) => void): HTMLElement {
-  const element = choice("Sort", [["", "as planned"], ["-1", "by name"], ...subjects.map((environment, i): [string, string] => [String(i), `slowest in ${environment}`])], sortTo);
+  const element = choice(say("Sort"), [["", say("as planned")], ["-1", say("by name")], ...subjects.map((environment, i): [string, string] => [String(i), say("slowest in {environment}", { environment })])], sortTo);
   element.classList.add("narrow");
   return element;
 }
@@ -79,25 +80,25 @@ function toolbar(rows: Row[], state: State, draw: () => void, sort: HTMLElement)
   const verdicts = present(rows);
   const places = distinct((row) => row.place);
   const search = h("input", {
-    type: "search", placeholder: "Filter by name", "aria-label": "Filter by name",
+    type: "search", placeholder: say("Filter by name"), "aria-label": say("Filter by name"),
     input: (event: Event) => { state.search = (event.target as HTMLInputElement).value.toLowerCase(); draw(); },
   });
   const set = (key: "family" | "verdict" | "place") => (value: string): void => { state[key] = value; draw(); };
-  return h("div", { class: "toolbar", role: "group", "aria-label": "Filters" },
+  return h("div", { class: "toolbar", role: "group", "aria-label": say("Filters") },
     search,
-    choice("Family", [["", "all"], ...families.map((f): [string, string] => [f, FAMILIES[f] ?? f])], set("family")),
-    choice("Verdict", [["", "all"], ...verdicts.map((v): [string, string] => [v, VERDICTS[v].word])], set("verdict")),
-    places.length === 0 ? null : choice("Place", [["", "all"], ...places.map((p): [string, string] => [p, p])], set("place")),
+    choice(say("Family"), [["", say("all")], ...families.map((f): [string, string] => [f, familyName(f)])], set("family")),
+    choice(say("Verdict"), [["", say("all")], ...verdicts.map((v): [string, string] => [v, said(v).word])], set("verdict")),
+    places.length === 0 ? null : choice(say("Place"), [["", say("all")], ...places.map((p): [string, string] => [p, p])], set("place")),
     sort,
     rows.every((row) => row.headline) ? null : h("label", { class: "choice" },
       h("input", { type: "checkbox", change: (event: Event) => {
         state.everyMetric = (event.target as HTMLInputElement).checked; draw();
-      } }), h("span", {}, "every metric")));
+      } }), h("span", {}, say("every metric"))));
 }
 
 /** Verdicts that occur. */
 const present = (rows: Row[]): Shown[] =>
-  (Object.keys(VERDICTS) as Shown[]).filter((verdict) => rows.some((row) => row.cells.some((cell) => shown(cell) === verdict)));
+  VERDICTS.filter((verdict) => rows.some((row) => row.cells.some((cell) => shown(cell) === verdict)));
 
 function isShown(row: Row, state: State): boolean {
   return (state.everyMetric || row.headline)
@@ -129,7 +130,7 @@ function bodyRows(rows: Row[], page: Page, grouped: boolean, open: (row: Row, ce
     if (grouped && row.family !== family) {
       family = row.family;
       out.push(h("tr", { role: "row", class: "family" },
-        h("th", { role: "rowheader", scope: "rowgroup", colspan: page.report.subjects.length + 2 }, FAMILIES[family] ?? family)));
+        h("th", { role: "rowheader", scope: "rowgroup", colspan: page.report.subjects.length + 2 }, familyName(family))));
     }
     out.push(h("tr", { role: "row", class: row.headline ? null : "further" },
       h("th", { scope: "row", role: "rowheader" }, h("span", {}, rowLabel(row)), h("small", {}, where(row))),
@@ -138,7 +139,7 @@ function bodyRows(rows: Row[], page: Page, grouped: boolean, open: (row: Row, ce
   }
   if (out.length === 0) {
     out.push(h("tr", { role: "row" }, h("td", { role: "cell", class: "nothing", colspan: page.report.subjects.length + 2 },
-      page.report.rows.length === 0 ? "Nothing was measured." : "No row passes these filters.")));
+      page.report.rows.length === 0 ? say("Nothing was measured.") : say("No row passes these filters."))));
   }
   return out;
 }
@@ -147,7 +148,7 @@ function baselineCell(row: Row, baseline: string): HTMLElement {
   const { baseline: level, metric } = row;
   return h("td", { role: "cell", class: "baseline", "data-environment": baseline },
     level === null
-      ? h("span", { class: "none", title: row.baseline_missing?.reason }, row.baseline_missing?.words ?? "none")
+      ? h("span", { class: "none", title: row.baseline_missing?.reason }, row.baseline_missing?.words ?? say("none"))
       : overRounds(level, metric.unit).map((part, i) => h(i === 0 ? "span" : "small", {}, part)));
 }
 
@@ -163,8 +164,8 @@ function button(row: Row, cell: Cell, open: (row: Row, cell: Cell) => void): HTM
     class: `cell v-${shown(cell)}`,
     click: () => open(row, cell),
   },
-    h("span", { class: "unseen" }, `${rowLabel(row)} in ${cell.environment}: `),
-    h("span", { class: "sign", "aria-hidden": "true" }, VERDICTS[shown(cell)].sign),
+    h("span", { class: "unseen" }, say("{row} in {environment}: ", { row: rowLabel(row), environment: cell.environment })),
+    h("span", { class: "sign", "aria-hidden": "true" }, said(shown(cell)).sign),
     h("span", { class: "what" }, headline(cell, row)),
     h("small", {}, second === "" ? null : h("span", { class: "unseen" }, ", "), second, warnings.length === 0 ? null : [
       h("span", { class: "doubt", "aria-hidden": "true", title: warnings.map((warning) => warning.words).join("; ") }, ` ${"!".repeat(Math.min(warnings.length, 3))}`),
@@ -180,14 +181,14 @@ function button(row: Row, cell: Cell, open: (row: Row, cell: Cell) => void): HTM
 function legend(rows: Row[]): HTMLElement {
   const margins = rows.flatMap((row) => (row.margin === null ? [] : [row.margin - 1]));
   const [least, most] = [percent(Math.min(...margins)), percent(Math.max(...margins))];
-  const margin = margins.length === 0 ? "" : ` (${least === most ? least : `${least} to ${most}`})`;
+  const margin = margins.length === 0 ? "" : ` (${range(least, most)})`;
   return h("ul", { class: "legend" }, present(rows).map((verdict) => {
-    const { sign, word, meaning } = VERDICTS[verdict];
+    const { sign, word, meaning } = said(verdict);
     return h("li", {}, h("span", { class: `count v-${verdict}` }, sign), ` ${word}: ${meaning}${verdict === "same" ? margin : ""}`);
   }),
-    rows.some((row) => row.cells.some(({ verdict }) => verdict.endsWith("_unconfirmed"))) ? h("li", {}, "† may be chance among this many cells") : null,
-    h("li", {}, "below the verdict: the environment's own value [95 % interval of the factor]"), h("li", {}, "! has a warning"),
-    h("li", {}, "a cell opens to its rounds and facts"));
+    rows.some((row) => row.cells.some(({ verdict }) => verdict.endsWith("_unconfirmed"))) ? h("li", {}, say("† may be chance among this many cells")) : null,
+    h("li", {}, say("below the verdict: the environment's own value [95 % interval of the factor]")), h("li", {}, say("! has a warning")),
+    h("li", {}, say("a cell opens to its rounds and facts")));
 }
 
 /** Arrow keys, Home and End move between cells; one cell of the table is in the tab order. */

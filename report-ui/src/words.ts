@@ -1,66 +1,76 @@
 // The words and signs of verdicts, families and environments: never a colour alone.
 import type { Cell, Comparison, Figure, Row, Verdict } from "./data";
-import { counted, figure, interval, percent, ratio } from "./number";
+import { counted, message, say } from "./language";
+import { figure, interval, percent, ratio } from "./number";
 
 /** A verdict as a reader sees it: what has no comparison was either measured, and must not be compared, or not measured. */
 export type Shown = Exclude<Verdict, "missing"> | "typically_same" | "not_comparable" | "not_measured";
 
 /** In the order in which bars and lists show them: the slowest first, what is not known last. */
-export const VERDICTS: Record<Shown, { sign: string; word: string; meaning: string }> = {
-  slower: { sign: "▲", word: "slower", meaning: "the whole interval lies beyond the margin" },
-  slower_unclear: { sign: "△", word: "slower (size unclear)", meaning: "the direction is known, the size is not" },
-  slower_unconfirmed: { sign: "▵", word: "slower, unconfirmed", meaning: "seen in these rounds or starts; may be chance" },
-  slightly_slower: { sign: "▴", word: "slightly slower", meaning: "a real difference inside the margin" },
-  typically_same: { sign: "≈", word: "typically the same", meaning: "but some rounds take much longer" },
-  same: { sign: "=", word: "same", meaning: "shown to be within the margin" },
-  slightly_faster: { sign: "▾", word: "slightly faster", meaning: "a real difference inside the margin" },
-  faster_unconfirmed: { sign: "▿", word: "faster, unconfirmed", meaning: "seen in these rounds or starts; may be chance" },
-  faster_unclear: { sign: "▽", word: "faster (size unclear)", meaning: "the direction is known, the size is not" },
-  faster: { sign: "▼", word: "faster", meaning: "the whole interval lies beyond the margin" },
-  inconclusive: { sign: "?", word: "inconclusive", meaning: "more rounds are needed" },
-  observed: { sign: "·", word: "shown only", meaning: "a value that is never compared, such as a maximum" },
-  not_comparable: { sign: "×", word: "not comparable", meaning: "for the reason given" },
-  not_measured: { sign: "–", word: "not measured", meaning: "for the reason given" },
+const ENGLISH: Record<Shown, { sign: string; word: string; meaning: string }> = {
+  slower: { sign: "▲", word: message("slower"), meaning: message("the whole interval lies beyond the margin") },
+  slower_unclear: { sign: "△", word: message("slower (size unclear)"), meaning: message("the direction is known, the size is not") },
+  slower_unconfirmed: { sign: "▵", word: message("slower, unconfirmed"), meaning: message("seen in these rounds or starts; may be chance") },
+  slightly_slower: { sign: "▴", word: message("slightly slower"), meaning: message("a real difference inside the margin") },
+  typically_same: { sign: "≈", word: message("typically the same"), meaning: message("but some rounds take much longer") },
+  same: { sign: "=", word: message("same"), meaning: message("shown to be within the margin") },
+  slightly_faster: { sign: "▾", word: message("slightly faster"), meaning: message("a real difference inside the margin") },
+  faster_unconfirmed: { sign: "▿", word: message("faster, unconfirmed"), meaning: message("seen in these rounds or starts; may be chance") },
+  faster_unclear: { sign: "▽", word: message("faster (size unclear)"), meaning: message("the direction is known, the size is not") },
+  faster: { sign: "▼", word: message("faster"), meaning: message("the whole interval lies beyond the margin") },
+  inconclusive: { sign: "?", word: message("inconclusive"), meaning: message("more rounds are needed") },
+  observed: { sign: "·", word: message("shown only"), meaning: message("a value that is never compared, such as a maximum") },
+  not_comparable: { sign: "×", word: message("not comparable"), meaning: message("for the reason given") },
+  not_measured: { sign: "–", word: message("not measured"), meaning: message("for the reason given") },
 };
 
-export const FAMILIES: Record<string, string> = {
-  system_call: "System calls",
-  process: "Processes",
-  ipc: "IPC",
-  cpu: "CPU",
-  memory: "Memory",
-  time: "Clock",
-  file: "Files",
-  network: "Network",
-  start: "Starts",
-  other: "Other",
+/** The sign of a verdict, its word and what it means. */
+export const verdict = (of: Shown): { sign: string; word: string; meaning: string } =>
+  ({ sign: ENGLISH[of].sign, word: say(ENGLISH[of].word), meaning: say(ENGLISH[of].meaning) });
+
+/** All of them, in the order above. */
+export const VERDICTS = Object.keys(ENGLISH) as Shown[];
+
+const FAMILIES: Record<string, string> = {
+  system_call: message("System calls"),
+  process: message("Processes"),
+  ipc: message("IPC"),
+  cpu: message("CPU"),
+  memory: message("Memory"),
+  time: message("Clock"),
+  file: message("Files"),
+  network: message("Network"),
+  start: message("Starts"),
+  other: message("Other"),
 };
+
+export const familyName = (family: string): string => say(FAMILIES[family] ?? family);
 
 /** What tare's own environments are, in about five words. */
 const ENVIRONMENTS: Record<string, string> = {
-  native: "the host itself",
-  container: "Linux namespaces, made by tare",
-  bwrap: "Linux namespaces by bubblewrap",
-  oci: "container by an OCI runtime",
-  docker: "container by Docker",
-  podman: "container by Podman",
-  nerdctl: "container by nerdctl on containerd",
-  nspawn: "container by systemd-nspawn",
-  gvisor: "gVisor: system calls in user space",
-  proot: "another root folder through ptrace",
-  qemu: "virtual machine by QEMU",
-  uml: "Linux kernel as a process",
-  ssh: "another machine over SSH",
-  wsl: "another distribution of WSL",
-  "wsl1-like": "gVisor, standing in for WSL1",
-  "wsl2-like": "QEMU with 9P, standing in for WSL2",
-  guest: "QEMU, standing in for a desktop VM",
+  native: message("the host itself"),
+  container: message("Linux namespaces, made by tare"),
+  bwrap: message("Linux namespaces by bubblewrap"),
+  oci: message("container by an OCI runtime"),
+  docker: message("container by Docker"),
+  podman: message("container by Podman"),
+  nerdctl: message("container by nerdctl on containerd"),
+  nspawn: message("container by systemd-nspawn"),
+  gvisor: message("gVisor: system calls in user space"),
+  proot: message("another root folder through ptrace"),
+  qemu: message("virtual machine by QEMU"),
+  uml: message("Linux kernel as a process"),
+  ssh: message("another machine over SSH"),
+  wsl: message("another distribution of WSL"),
+  "wsl1-like": message("gVisor, standing in for WSL1"),
+  "wsl2-like": message("QEMU with 9P, standing in for WSL2"),
+  guest: message("QEMU, standing in for a desktop VM"),
 };
 
 /** What an environment is; its specification where it is not one that tare knows. */
 export function whatItIs(name: string, specification: string): string {
   const known = [name, specification].map((words) => words.split(/[?:]/)[0]).find((word) => Object.hasOwn(ENVIRONMENTS, word));
-  return known === undefined ? specification : ENVIRONMENTS[known];
+  return known === undefined ? specification : say(ENVIRONMENTS[known]);
 }
 
 /** Below this many starts nothing is decided: `FEWEST_STARTS` in tare-analysis. */
@@ -84,7 +94,7 @@ export function shown(cell: Cell): Shown {
 /** Why a cell has no comparison, in full. */
 export function reason({ missing }: Cell): string {
   if (missing === null) return "";
-  const word = missing.words === "not comparable" ? null : missing.words;
+  const word = missing.kind === "not_comparable" ? null : missing.words;
   return [word, missing.reason].filter((part) => part !== null).join(": ");
 }
 
@@ -104,17 +114,18 @@ export function bounds({ estimate, low, high }: Comparison, verdict: Verdict): s
 
 /** The first words of a cell: `24.1x slower`. */
 export function headline(cell: Cell, row: Row): string {
-  const { word } = VERDICTS[shown(cell)];
-  const { comparison: c, observed, verdict } = cell;
+  const { word } = verdict(shown(cell));
+  const { comparison: c, observed, verdict: found } = cell;
   if (observed !== null) return figure(observed.median, row.metric.unit);
   if (c === null || c.estimate === null) return word;
-  const size = ratio(factor(c.estimate, verdict));
-  switch (verdict) {
-    case "slower": case "faster": return `${size} ${word}`;
+  const size = ratio(factor(c.estimate, found));
+  switch (found) {
+    case "slower": case "faster": return say("{size} {word}", { size, word });
     case "slower_unconfirmed": case "faster_unconfirmed": {
-      const direction = isFaster(verdict) ? "faster" : "slower";
-      const starts = c.starts?.starts ?? FEWEST_STARTS;
-      return `${size} ${direction}${starts < FEWEST_STARTS ? ` in ${counted(starts, "start", "starts")}` : "†"}`;
+      const count = c.starts?.starts ?? FEWEST_STARTS;
+      if (count >= FEWEST_STARTS) return `${say("{size} {word}", { size, word: isFaster(found) ? say("faster") : say("slower") })}†`;
+      const starts = counted(count, "start", "starts");
+      return isFaster(found) ? say("{size} faster in {starts}", { size, starts }) : say("{size} slower in {starts}", { size, starts });
     }
     case "slightly_slower": case "slightly_faster": return `${word} (${percent(Math.abs(c.estimate - 1))})`;
     default: return word;
@@ -125,7 +136,7 @@ export function headline(cell: Cell, row: Row): string {
 export function verdictInFull(cell: Cell, row: Row): string {
   const why = reason(cell);
   if (why !== "") return `${headline(cell, row)}: ${why}`;
-  return cell.verdict === "same" && row.margin !== null ? `same (within ${percent(row.margin - 1)})` : headline(cell, row);
+  return cell.verdict === "same" && row.margin !== null ? say("same (within {margin})", { margin: percent(row.margin - 1) }) : headline(cell, row);
 }
 
 /** Verdicts that are not settled: their marks are hollow. */
@@ -134,8 +145,9 @@ export const isOpen = (verdict: Verdict): boolean => verdict === "inconclusive" 
 /** What it would take to decide. */
 export function needed({ needed }: Comparison): string {
   if (needed === null) return "";
-  if (needed.kind === "less_noise" || needed.count === null) return "a quieter machine";
-  return `about ${counted(needed.count, needed.kind.slice(0, -1), needed.kind)}`;
+  if (needed.kind === "less_noise" || needed.count === null) return say("a quieter machine");
+  const count = needed.kind === "rounds" ? rounds(needed.count) : counted(needed.count, "start", "starts");
+  return say("about {count}", { count });
 }
 
 export const rounds = (count: number): string => counted(count, "round", "rounds");

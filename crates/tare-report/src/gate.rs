@@ -3,7 +3,7 @@
 use tare_analysis::findings::Findings;
 use tare_analysis::gate::{Answer, Judged, Outcome};
 
-use crate::number::counted;
+use crate::language::{Language, say};
 use crate::text::clean;
 use crate::words;
 
@@ -11,40 +11,47 @@ use crate::words;
 const MOST_LISTED: usize = 20;
 
 /// One line: whether a condition is met, in how many cells, and how many could not be decided or compared.
-pub fn sentence(outcome: &Outcome) -> String {
-    let all = counted(outcome.cells.len(), "cell", "cells");
+pub fn sentence(outcome: &Outcome, language: Language) -> String {
+    let all = language.counted(outcome.cells.len(), "cell", "cells");
     let head = match outcome.count(Answer::Trips) {
-        0 if outcome.is_shut() => return format!("condition not checked: none of {all} could be compared"),
-        0 => format!("condition not met in any of {all}"),
-        met => format!("condition met: in {met} of {all}"),
+        0 if outcome.is_shut() => {
+            return say!(language, "condition not checked: none of {all} could be compared", all = all);
+        }
+        0 => say!(language, "condition not met in any of {all}", all = all),
+        met => say!(language, "condition met: in {met} of {all}", met = met, all = all),
     };
     let missing = match outcome.count(Answer::Missing) {
         0 => String::new(),
-        some => format!("{some} could not be compared, "),
+        some => say!(language, "{some} could not be compared, ", some = some),
     };
     let undecided = match outcome.count(Answer::Undecided) {
-        0 => "all others are decided".to_owned(),
-        some => format!("{some} could not be decided"),
+        0 => language.word("all others are decided").to_owned(),
+        some => say!(language, "{some} could not be decided", some = some),
     };
-    format!("{head}; {missing}{undecided}")
+    say!(language, "{head}; {missing}{undecided}", head = head, missing = missing, undecided = undecided)
 }
 
 /// A line for each cell that meets a condition: where, what, how much, which condition.
-pub fn met(findings: &Findings, outcome: &Outcome) -> Vec<String> {
-    listed(outcome, |judged| {
+pub fn met(findings: &Findings, outcome: &Outcome, language: Language) -> Vec<String> {
+    listed(outcome, language, |judged| {
         let row = findings.rows.get(judged.row)?;
-        let finding = clean(&words::cell(row.cells.get(judged.target)?));
+        let finding = clean(&words::cell(row.cells.get(judged.target)?, language));
         let target = clean(findings.subjects.get(judged.target)?);
-        Some(format!("{target}: {} {finding} ({})", clean(&row.label), judged.condition))
+        let label = words::title(row, language);
+        Some(format!("{target}: {label} {finding} ({})", judged.condition))
     })
 }
 
 /// The lines of the cells that meet a condition, as many as are listed, and how many more there are.
-pub(crate) fn listed(outcome: &Outcome, line: impl Fn(&Judged) -> Option<String>) -> Vec<String> {
+pub(crate) fn listed(
+    outcome: &Outcome,
+    language: Language,
+    line: impl Fn(&Judged) -> Option<String>,
+) -> Vec<String> {
     let cells = || outcome.cells.iter().filter(|cell| cell.answer == Answer::Trips);
     let mut lines: Vec<String> = cells().take(MOST_LISTED).filter_map(line).collect();
     let more = cells().count().saturating_sub(MOST_LISTED);
-    lines.extend((more > 0).then(|| format!("and {more} more")));
+    lines.extend((more > 0).then(|| say!(language, "and {more} more", more = more)));
     lines
 }
 
@@ -56,7 +63,8 @@ mod tests {
     fn what_cannot_be_decided_is_never_passed_over() {
         let cell = |answer| Judged { row: 0, target: 0, answer, condition: "slower".into() };
         let of = |answers: &[Answer]| {
-            sentence(&Outcome { cells: answers.iter().map(|a| cell(*a)).collect(), idle: vec![] })
+            let cells = answers.iter().map(|a| cell(*a)).collect();
+            sentence(&Outcome { cells, idle: vec![] }, Language::English)
         };
         use Answer::*;
         assert_eq!(of(&[Passes, Passes]), "condition not met in any of 2 cells; all others are decided");

@@ -4,23 +4,27 @@ use tare_analysis::findings::{Cell, Comparison, Findings, Missing, Row};
 use tare_data::session::Session;
 use tare_data::unit::Unit;
 
+use crate::language::Language;
 use crate::notes::{CellWarnings, Notes, baseline_missing};
 use crate::number::Figure;
 use crate::text::clean;
 use crate::words::{self, Standing};
 use crate::{published, summary, view};
 
+/// An export reads the same wherever it was made.
+const ENGLISH: Language = Language::English;
+
 /// A table of the headline metrics with what is needed to judge it; the same words as on a terminal.
 pub fn render(session: &Session, findings: &Findings) -> String {
     let rows = view::rows(findings, false);
     let mut notes = Notes::default();
     let mut out = String::new();
-    let heading = view::heading(session, findings, None);
+    let heading = view::heading(session, findings, None, ENGLISH);
     push(&mut out, &heading.iter().map(|line| literal(line)).collect::<Vec<_>>().join("<br>\n"));
-    if let Some(banner) = view::banner(findings) {
+    if let Some(banner) = view::banner(findings, ENGLISH) {
         push(&mut out, &format!("> [!WARNING]\n> {}", literal(&banner)));
     }
-    for note in view::ending(findings, None).into_iter().chain(view::failed(findings)) {
+    for note in view::ending(findings, None, ENGLISH).into_iter().chain(view::failed(findings, ENGLISH)) {
         push(&mut out, &format!("> [!NOTE]\n> {}", literal(&note)));
     }
     if rows.is_empty() {
@@ -28,7 +32,7 @@ pub fn render(session: &Session, findings: &Findings) -> String {
     } else {
         push(&mut out, &table(session, findings, &rows, &mut notes));
     }
-    let sentences = summary::sentences(findings);
+    let sentences = summary::sentences(findings, ENGLISH);
     let sentence = |(target, text): &(String, String)| format!("- **{}** {}", literal(target), literal(text));
     push(&mut out, &sentences.iter().map(sentence).collect::<Vec<_>>().join("\n"));
     push(&mut out, &explanations(session, findings, &rows, &notes));
@@ -49,7 +53,7 @@ fn push(out: &mut String, paragraph: &str) {
 }
 
 fn table(session: &Session, findings: &Findings, rows: &[&Row], notes: &mut Notes) -> String {
-    let warnings = CellWarnings::of_rows(rows, false);
+    let warnings = CellWarnings::of_rows(rows, false, ENGLISH);
     let names = findings.subjects.iter().map(|name| literal(&clean(name)));
     let mut lines = vec![
         line(["probe".to_owned(), literal(&clean(&findings.baseline))].into_iter().chain(names)),
@@ -57,8 +61,11 @@ fn table(session: &Session, findings: &Findings, rows: &[&Row], notes: &mut Note
     ];
     for row in rows {
         let unit = row.metric.unit;
-        let label =
-            format!("{}<br><sub>{}</sub>", literal(&clean(&row.label)), literal(&view::where_it_runs(row)));
+        let label = format!(
+            "{}<br><sub>{}</sub>",
+            literal(&clean(&row.label)),
+            literal(&view::where_it_runs(row, ENGLISH))
+        );
         let baseline = match &row.baseline {
             Some(level) => Figure::of_level(level, unit).text_with_half(),
             None => missing(&baseline_missing(session, row, &findings.baseline), unit, notes),
@@ -78,19 +85,19 @@ fn line(cells: impl Iterator<Item = String>) -> String {
 }
 
 fn compared(comparison: &Comparison, unit: Unit, warnings: &CellWarnings, notes: &mut Notes) -> String {
-    let verdict = words::verdict(comparison);
+    let verdict = words::verdict(comparison, ENGLISH);
     let is_difference = matches!(Standing::of_comparison(comparison), Standing::Slower | Standing::Faster);
     let head = if is_difference { format!("**{verdict}**") } else { verdict };
     let value = Figure::plain(comparison.level.median, unit).text();
-    let interval = literal(&words::interval(comparison));
+    let interval = literal(&words::interval(comparison, ENGLISH));
     let marks = warnings.marks(comparison, notes).join("·");
-    let mean = words::mean_where_it_differs(comparison);
+    let mean = words::mean_where_it_differs(comparison, ENGLISH);
     let mean = mean.map(|mean| format!("<br>mean {}", literal(&mean))).unwrap_or_default();
     format!("{head}<br><sub>{value} {interval}{mean}</sub>{marks}")
 }
 
 fn missing(missing: &Missing, unit: Unit, notes: &mut Notes) -> String {
-    let text = literal(&notes.missing(missing));
+    let text = literal(&notes.missing(missing, ENGLISH));
     match missing {
         Missing::NoBaseline(level) => format!("{text}<br>{}", Figure::plain(level.median, unit).text()),
         _ => text,
@@ -148,16 +155,16 @@ fn claims(articles: &[published::Beyond]) -> String {
 /// Warnings and notes, then legend and checks in small letters.
 fn explanations(session: &Session, findings: &Findings, rows: &[&Row], notes: &Notes) -> String {
     let mut lines: Vec<String> =
-        view::warnings(findings).iter().map(|c| format!("- {}", literal(c))).collect();
+        view::warnings(findings, ENGLISH).iter().map(|c| format!("- {}", literal(c))).collect();
     let (shown, more) = notes.shown();
     lines.extend(shown.iter().map(|(mark, note)| format!("- {mark} {}", literal(note))));
     if more > 0 {
         lines.push(format!("- {more} more notes"));
     }
-    let legend = view::legend(session, rows).join("; ");
+    let legend = view::legend(session, rows, ENGLISH).join("; ");
     lines.push(String::new());
     let legend = if legend.is_empty() { legend } else { format!("{}. ", literal(&legend)) };
-    lines.push(format!("<sub>{legend}{}</sub>", literal(&view::checks(findings).join(" "))));
+    lines.push(format!("<sub>{legend}{}</sub>", literal(&view::checks(findings, ENGLISH).join(" "))));
     if lines[0].is_empty() {
         lines.remove(0);
     }

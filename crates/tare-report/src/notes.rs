@@ -8,8 +8,9 @@ use tare_data::failure::Failure;
 use tare_data::session::{Session, Trial};
 use tare_data::warning::Warning;
 
+use crate::language::{Language, say};
 use crate::text::{GLUE, clean};
-use crate::words;
+use crate::{warnings, words};
 
 /// Notes beyond this many are counted, not shown; the JSON document has them all.
 const MOST_NOTES: usize = 24;
@@ -23,8 +24,9 @@ pub struct Notes {
 
 impl Notes {
     /// The word of a cell without a comparison, with the mark of its reason.
-    pub fn missing(&mut self, missing: &Missing) -> String {
-        let (word, reason) = (words::missing_word(missing), words::reason(missing));
+    pub fn missing(&mut self, missing: &Missing, language: Language) -> String {
+        let word = language.word(words::missing_word(missing));
+        let reason = words::reason(missing, language);
         if reason.trim().is_empty() { word.to_owned() } else { format!("{word}{GLUE}{}", self.mark(&reason)) }
     }
 
@@ -59,18 +61,19 @@ pub struct CellWarnings<'a> {
     /// The first warning of each kind, and whether any other of the kind says something else.
     kinds: HashMap<Discriminant<Warning>, (&'a Warning, bool)>,
     each: bool,
+    language: Language,
 }
 
 impl<'a> CellWarnings<'a> {
     /// Of the rows of a view. With `each`, no warning is merged with others of its kind or left out.
-    pub fn of_rows(rows: &[&'a Row], each: bool) -> Self {
+    pub fn of_rows(rows: &[&'a Row], each: bool, language: Language) -> Self {
         let cells = rows.iter().flat_map(|row| &row.cells).filter_map(words::comparison);
         let mut kinds = HashMap::new();
         for warning in cells.flat_map(|cell| &cell.warnings) {
             let (first, differ) = kinds.entry(discriminant(warning)).or_insert((warning, false));
             *differ |= *first != warning;
         }
-        CellWarnings { kinds, each }
+        CellWarnings { kinds, each, language }
     }
 
     /// The note of a warning; none where the session as a whole already has it.
@@ -79,8 +82,12 @@ impl<'a> CellWarnings<'a> {
             return None;
         }
         let differ = self.kinds.get(&discriminant(warning)).is_some_and(|(_, differ)| *differ);
-        let words = if differ && !self.each { words::warning_kind(warning).into() } else { warning.words() };
-        Some(format!("{words}; {}", warning.advice()))
+        let words = match differ && !self.each {
+            true => self.language.word(warnings::kind(warning)).into(),
+            false => warnings::words(warning, self.language),
+        };
+        let advice = warnings::advice(warning, self.language);
+        Some(say!(self.language, "{words}; {advice}", words = words, advice = advice))
     }
 
     /// The marks of a comparison's warnings.

@@ -3,12 +3,14 @@
 use tare_analysis::findings::Level;
 use tare_data::unit::Unit;
 
+use crate::language::message;
+
 /// Stands for what is not a number: a hostile or damaged record can hold one.
 const NO_NUMBER: &str = "?";
 /// Rounds from which a median has an interval at 95 %: the extremes of five hold it in 93.75 %.
 const ROUNDS_OF_AN_INTERVAL: u32 = 6;
 /// Stands for an interval that too few rounds leave open.
-const NO_INTERVAL: &str = "no interval";
+pub(crate) const NO_INTERVAL: &str = message!("no interval");
 /// Figures from here on are written with an exponent, so that no figure is wider than a column.
 const LONGEST_PLAIN: f64 = 1e6;
 /// Figures from here on have no decimals, whatever the figure beside them has.
@@ -230,10 +232,10 @@ pub(crate) fn compact_interval(low: f64, high: f64) -> String {
     format!("[{},{}]", bound(low, more), bound(high, more))
 }
 
-/// `9.8 to 12.3x`, or `9.8x` where both ends read the same.
-pub(crate) fn ratio_range(least: f64, most: f64) -> String {
+/// `9.8` and `12.3x`, the ends of a range; the upper one alone where both read the same.
+pub(crate) fn ratio_range(least: f64, most: f64) -> (Option<String>, String) {
     let (low, high) = (ratio_with(least, ratio_decimals(least)), ratio(most));
-    if format!("{low}x") == high { high } else { format!("{low} to {high}") }
+    (Some(low).filter(|low| format!("{low}x") != high), high)
 }
 
 /// A share of one hundred with two significant digits: `2.6 %`, `12 %`.
@@ -302,8 +304,8 @@ mod tests {
             assert_eq!(duration(number(&item, "seconds")), item["text"].as_str().unwrap());
         }
         assert_eq!(ratio_interval(1.0, f64::INFINITY, 12.3), "no interval");
-        assert_eq!(ratio_range(8.71, 24.13), "8.71 to 24.1x");
-        assert_eq!(ratio_range(24.11, 24.13), "24.1x");
+        assert_eq!(ratio_range(8.71, 24.13), (Some("8.71".into()), "24.1x".into()));
+        assert_eq!(ratio_range(24.11, 24.13), (None, "24.1x".into()));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The progress of a session in one line: what runs now, rounds done, cells decided, time left.
 
-use crate::number::{counted, duration};
+use crate::language::{Language, say};
 use crate::text::{clean, columns, wrap};
 
 /// Cells of the bar.
@@ -25,16 +25,28 @@ pub struct State {
     pub elapsed_s: f64,
     /// None while it is not known.
     pub left_s: Option<f64>,
+    pub language: Language,
+}
+
+/// What is shown while an environment is entered.
+pub fn entering(target: &str, language: Language) -> String {
+    say!(language, "entering {environment}", environment = clean(target))
+}
+
+/// What is shown while amounts of work are chosen.
+pub fn calibrating(done: usize, of: usize, language: Language) -> String {
+    say!(language, "calibrating, {done} of {all}", done = done, all = of)
 }
 
 /// The line for a terminal, at most `width` columns: where it is narrow, the least important parts are left out first.
 pub fn terminal_line(state: &State, width: usize) -> String {
-    let left = state.left_s.map(|s| format!("{} left", duration(s)));
+    let language = state.language;
+    let left = state.left_s.map(|s| say!(language, "{time} left", time = language.duration(s)));
     // In the order in which they stand, each with the order in which it goes: the greatest first.
     let mut parts: Vec<(u8, String)> = vec![
         (5, bar(state)),
         (1, rounds(state)),
-        (2, format!("{} of {} decided", state.decided, state.verdicts)),
+        (2, say!(language, "{decided} of {all} decided", decided = state.decided, all = state.verdicts)),
     ];
     parts.extend(left.map(|text| (0, text)));
     parts.extend(trouble(state).map(|text| (4, text)));
@@ -51,48 +63,55 @@ pub fn terminal_line(state: &State, width: usize) -> String {
 
 /// The line for a log, where lines stay: one now and then, complete whatever its length.
 pub fn log_line(state: &State) -> String {
+    let language = state.language;
+    let all = language.counted(state.verdicts, "comparison", "comparisons");
     let mut parts = vec![
-        format!("{} elapsed", duration(state.elapsed_s)),
+        say!(language, "{time} elapsed", time = language.duration(state.elapsed_s)),
         rounds(state),
-        format!("{} of {} decided", state.decided, counted(state.verdicts, "comparison", "comparisons")),
+        say!(language, "{decided} of {all} decided", decided = state.decided, all = all),
     ];
-    parts.extend(state.left_s.map(|s| format!("about {} left", duration(s))));
+    parts.extend(state.left_s.map(|s| say!(language, "about {time} left", time = language.duration(s))));
     parts.extend(trouble(state));
     let running = running(state);
     if !running.is_empty() {
-        parts.push(format!("now {running}"));
+        parts.push(say!(language, "now {running}", running = running));
     }
-    parts.join(", ")
+    language.joined(&parts)
 }
 
 /// `round 7 of 60`, or `7 rounds` where it is not known how many there will be.
 fn rounds(state: &State) -> String {
+    let language = state.language;
     match state.rounds_planned {
-        Some(planned) => format!("round {} of {planned}", state.rounds),
-        None => counted(state.rounds as usize, "round", "rounds"),
+        Some(planned) => {
+            say!(language, "round {round} of {planned}", round = state.rounds, planned = planned)
+        }
+        None => language.counted(state.rounds as usize, "round", "rounds"),
     }
 }
 
 /// `gvisor: TCP round trip`
 fn running(state: &State) -> String {
-    match (state.target.is_empty(), state.label.is_empty()) {
-        (true, true) => String::new(),
+    let label = state.language.title(&clean(&state.label));
+    match (state.target.is_empty(), label.is_empty()) {
+        (true, _) => label,
         (false, true) => clean(&state.target),
-        (true, false) => clean(&state.label),
-        (false, false) => format!("{}: {}", clean(&state.target), clean(&state.label)),
+        (false, false) => format!("{}: {label}", clean(&state.target)),
     }
 }
 
 /// What went wrong so far.
 fn trouble(state: &State) -> Option<String> {
+    let language = state.language;
     let mut parts = Vec::new();
     if state.failures > 0 {
-        parts.push(counted(state.failures as usize, "failure", "failures"));
+        parts.push(language.counted(state.failures as usize, "failure", "failures"));
     }
     if state.repeated > 0 {
-        parts.push(format!("{} repeated", counted(state.repeated as usize, "round", "rounds")));
+        let rounds = language.counted(state.repeated as usize, "round", "rounds");
+        parts.push(say!(language, "{rounds} repeated", rounds = rounds));
     }
-    (!parts.is_empty()).then(|| parts.join(", "))
+    (!parts.is_empty()).then(|| language.joined(&parts))
 }
 
 /// How far the session is: by time where it is known, else by rounds.
@@ -123,6 +142,7 @@ mod tests {
             repeated: 1,
             elapsed_s: 41.0,
             left_s: Some(97.4),
+            language: Language::English,
         }
     }
 

@@ -4,18 +4,19 @@ use std::collections::BTreeMap;
 
 use tare_analysis::findings::{Cell, Family, Findings, Row};
 
+use crate::language::{Language, say};
 use crate::number::{ratio, ratio_range};
-use crate::text::{clean, listed};
+use crate::text::clean;
 use crate::words::{self, MAY_BE_CHANCE, Standing};
 
 /// Every environment with its line.
-pub fn sentences(findings: &Findings) -> Vec<(String, String)> {
+pub fn sentences(findings: &Findings, language: Language) -> Vec<(String, String)> {
     let subjects = findings.subjects.iter().enumerate();
-    subjects.map(|(at, name)| (clean(name), sentence(findings, at))).collect()
+    subjects.map(|(at, name)| (clean(name), sentence(findings, at, language))).collect()
 }
 
 /// `slower: IPC 6.1 to 9.3x (most: pipes), network 4.2x. Same: CPU. Inconclusive: 2.`
-fn sentence(findings: &Findings, subject: usize) -> String {
+fn sentence(findings: &Findings, subject: usize, language: Language) -> String {
     let headlines = findings.rows.iter().filter(|row| row.headline);
     let mut standings: BTreeMap<Standing, Vec<(&Row, &Cell)>> = BTreeMap::new();
     let mut in_family: BTreeMap<Family, usize> = BTreeMap::new();
@@ -31,63 +32,98 @@ fn sentence(findings: &Findings, subject: usize) -> String {
         .iter()
         .map(|(standing, cells)| match standing {
             Standing::Same if !differs => {
-                format!("same as {} in {} of {all}", clean(&findings.baseline), cells.len())
+                let (baseline, count) = (clean(&findings.baseline), cells.len());
+                say!(
+                    language,
+                    "same as {baseline} in {count} of {all}",
+                    baseline = baseline,
+                    count = count,
+                    all = all
+                )
             }
-            Standing::Inconclusive => format!("inconclusive: {}", cells.len()),
-            standing => clause(*standing, cells, &in_family),
+            Standing::Inconclusive => say!(language, "inconclusive: {count}", count = cells.len()),
+            standing => clause(*standing, cells, &in_family, language),
         })
         .collect();
     if clauses.is_empty() {
-        return "not measured.".into();
+        return language.word("not measured.").into();
     }
-    let mut text = clauses[0].clone() + ".";
-    clauses[1..].iter().for_each(|clause| text.push_str(&format!(" {}.", capitalised(clause))));
-    text
+    let sentence = |(at, clause): (usize, &String)| {
+        let clause = if at == 0 { clause.clone() } else { capitalised(clause) };
+        say!(language, "{clause}.", clause = clause)
+    };
+    language.sentences(&clauses.iter().enumerate().map(sentence).collect::<Vec<_>>())
 }
 
 /// A standing with the families that it is of: with their sizes, or with how many of a family's rows.
-fn clause(standing: Standing, cells: &[(&Row, &Cell)], in_family: &BTreeMap<Family, usize>) -> String {
+fn clause(
+    standing: Standing,
+    cells: &[(&Row, &Cell)],
+    in_family: &BTreeMap<Family, usize>,
+    language: Language,
+) -> String {
     let mut families: BTreeMap<Family, Vec<(&Row, &Cell)>> = BTreeMap::new();
     for (row, cell) in cells {
         families.entry(Family::of(&row.probe)).or_default().push((row, cell));
     }
-    let chance =
-        if standing.may_be_chance() { format!(" (may be chance{MAY_BE_CHANCE})") } else { String::new() };
-    let head = format!("{}{chance}", standing.word());
+    let word = language.word(standing.word());
+    let head = match standing.may_be_chance() {
+        true => say!(language, "{word} (may be chance{mark})", word = word, mark = MAY_BE_CHANCE),
+        false => word.to_owned(),
+    };
     if standing.has_factor() {
         let mut sizes: Vec<(f64, String)> =
-            families.iter().map(|(family, cells)| size(*family, cells)).collect();
+            families.iter().map(|(family, cells)| size(*family, cells, language)).collect();
         sizes.sort_by(|a, b| b.0.total_cmp(&a.0));
-        return format!("{head}: {}", sizes.into_iter().map(|(_, text)| text).collect::<Vec<_>>().join(", "));
+        let sizes: Vec<String> = sizes.into_iter().map(|(_, text)| text).collect();
+        return format!("{head}: {}", language.joined(&sizes));
     }
     let parts = families.iter().map(|(family, cells)| match in_family[family] {
-        all if all == cells.len() => name(*family, cells),
-        all => format!("{} ({} of {all})", name(*family, cells), cells.len()),
+        all if all == cells.len() => name(*family, cells, language),
+        all => {
+            let name = name(*family, cells, language);
+            say!(language, "{name} ({count} of {all})", name = name, count = cells.len(), all = all)
+        }
     });
-    format!("{head}: {}", parts.collect::<Vec<_>>().join(", "))
+    format!("{head}: {}", language.joined(&parts.collect::<Vec<_>>()))
 }
 
 /// The largest factor of a family's rows, and all of them in words: `processes 8.7 to 12.3x (most: fork)`.
-fn size(family: Family, cells: &[(&Row, &Cell)]) -> (f64, String) {
+fn size(family: Family, cells: &[(&Row, &Cell)], language: Language) -> (f64, String) {
     let mut factors: Vec<(f64, &str)> = cells
         .iter()
         .filter_map(|(row, cell)| Some((words::factor(words::comparison(cell)?), row.label.as_str())))
         .collect();
     factors.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let name = name(family, cells);
+    let name = name(family, cells, language);
     match factors[..] {
         [] => (0.0, name),
-        [(only, _)] => (only, format!("{name} {}", ratio(only))),
+        [(only, _)] => (only, format!("{name} {}", language.times(&ratio(only)))),
         [(least, _), .., (most, label)] => {
-            (most, format!("{name} {} (most: {})", ratio_range(least, most), clean(label)))
+            let (range, label) = (range(least, most, language), language.title(&clean(label)));
+            (
+                most,
+                say!(language, "{name} {range} (most: {label})", name = name, range = range, label = label),
+            )
         }
     }
 }
 
+/// `9.8 to 12.3x`, or `9.8x` where both ends read the same.
+fn range(least: f64, most: f64, language: Language) -> String {
+    match ratio_range(least, most) {
+        (Some(low), high) => say!(language, "{low} to {high}", low = low, high = language.times(&high)),
+        (None, both) => language.times(&both),
+    }
+}
+
 /// What a family is called; what belongs to none, like the harness's empty loop and a user's commands, by its own names.
-fn name(family: Family, cells: &[(&Row, &Cell)]) -> String {
-    let labels = || cells.iter().map(|(row, _)| clean(&row.label)).collect::<Vec<_>>();
-    if family == Family::Other { listed(&labels()) } else { words::family(family).to_owned() }
+fn name(family: Family, cells: &[(&Row, &Cell)], language: Language) -> String {
+    let labels = || cells.iter().map(|(row, _)| words::title(row, language)).collect::<Vec<_>>();
+    if family == Family::Other {
+        return language.listed(&labels());
+    }
+    language.word(words::family(family)).to_owned()
 }
 
 fn capitalised(text: &str) -> String {
@@ -102,13 +138,13 @@ mod tests {
     use tare_data::warning::Warning;
 
     use super::*;
-    use crate::specimen;
+    use crate::{specimen, warnings};
 
     /// The line of the second environment, whose cells are at these ratios or have no comparison.
     fn line(change: impl Fn(&mut Findings)) -> String {
         let mut findings = specimen::findings(2);
         change(&mut findings);
-        sentences(&findings).remove(1).1
+        sentences(&findings, Language::English).remove(1).1
     }
 
     fn set(findings: &mut Findings, row: usize, ratio: f64) {
@@ -161,10 +197,13 @@ mod tests {
             cell.verdict = Verdict::Inconclusive;
             cell.total = Some(Total { ratio: 1.3, low: 1.1, high: 1.6 });
             cell.warnings = vec![Warning::Stalls { one_in: 10, factor: 4.0 }];
-            assert_eq!(words::verdict(cell), "typically the same");
-            assert_eq!(words::mean_where_it_differs(cell).as_deref(), Some("1.30x [1.10, 1.60]"));
+            assert_eq!(words::verdict(cell, Language::English), "typically the same");
             assert_eq!(
-                cell.warnings[0].words(),
+                words::mean_where_it_differs(cell, Language::English).as_deref(),
+                Some("1.30x [1.10, 1.60]")
+            );
+            assert_eq!(
+                warnings::words(&cell.warnings[0], Language::English),
                 "typically the same, but one round in 10 takes 4.0 times as long"
             );
         });
@@ -216,7 +255,7 @@ mod tests {
             let Cell::Compared(cell) = &mut findings.rows[0].cells[0] else { panic!("it is compared") };
             cell.verdict = verdict;
             let word = Standing::of_comparison(cell).word();
-            let text = sentences(&findings).remove(0).1.to_lowercase();
+            let text = sentences(&findings, Language::English).remove(0).1.to_lowercase();
             assert!(text.contains(word), "{word}: {text}");
         }
     }

@@ -1,5 +1,6 @@
 //! Text from a record made safe to show, measured in columns and wrapped.
 
+use unicode_linebreak::linebreaks;
 use unicode_width::UnicodeWidthChar;
 
 /// Longest text that is shown of a name, label or reason; a record can hold megabytes.
@@ -46,18 +47,19 @@ pub fn columns(text: &str) -> usize {
     text.chars().map(|c| c.width().unwrap_or(0)).sum()
 }
 
-/// A text broken into lines of at most `width` columns, between words where that is possible.
+/// A text broken into lines of at most `width` columns, between words where that is possible, and between the characters
+/// of a script that has no blanks.
 ///
 /// Only a word that is wider than a line is broken inside. An empty text is one empty line.
 pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let width = width.max(2);
     let mut lines = Vec::new();
     let mut line = String::new();
-    for word in text.split(' ').filter(|w| !w.is_empty()) {
-        if !line.is_empty() && columns(&line) + 1 + columns(word) > width {
+    for (is_behind_blank, word) in words(text) {
+        let blank = usize::from(is_behind_blank && !line.is_empty());
+        if !line.is_empty() && columns(&line) + blank + columns(word) > width {
             lines.push(std::mem::take(&mut line));
-        }
-        if !line.is_empty() {
+        } else if blank > 0 {
             line.push(' ');
         }
         for c in word.chars() {
@@ -73,6 +75,31 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
+/// The parts between which a text may be broken, and whether a blank stands before each.
+fn words(text: &str) -> impl Iterator<Item = (bool, &str)> {
+    text.split(' ').filter(|word| !word.is_empty()).flat_map(|word| {
+        let mut begin = 0;
+        breaks(word).into_iter().map(move |end| {
+            let part = (begin == 0, &word[begin..end]);
+            begin = end;
+            part
+        })
+    })
+}
+
+/// Where a word may be broken, its end last: behind a wide character, as the line breaking rules of Unicode have it.
+/// What is written with blanks is broken there alone.
+fn breaks(word: &str) -> Vec<usize> {
+    if word.is_ascii() {
+        return vec![word.len()];
+    }
+    // The ends of a range stay together.
+    let is_wide = |c: char| c.width() == Some(2) && c != '〜';
+    let is_behind_wide = |at: usize| word[..at].chars().next_back().is_some_and(is_wide);
+    let all = linebreaks(word).map(|(at, _)| at);
+    all.filter(|at| *at == word.len() || is_behind_wide(*at)).collect()
+}
+
 /// Wrapped lines of a paragraph that begins with `first`; the lines after it are indented to stand below.
 pub fn paragraph(first: &str, text: &str, width: usize) -> Vec<String> {
     let indent = columns(first).min(width / 2);
@@ -84,7 +111,7 @@ pub fn paragraph(first: &str, text: &str, width: usize) -> Vec<String> {
 
 /// The widest word of a text, in columns.
 pub(crate) fn widest_word(text: &str) -> usize {
-    text.split(' ').map(columns).max().unwrap_or(0)
+    words(text).map(|(_, word)| columns(word)).max().unwrap_or(0)
 }
 
 /// `a`, `a and b`, `a, b and c`.
@@ -125,6 +152,16 @@ mod tests {
         assert_eq!(wrap("", 4), [""]);
         assert_eq!(wrap("日本語", 4), ["日本", "語"]);
         assert_eq!(paragraph("¹ ", "one two", 6), ["¹ one", "  two"]);
+    }
+
+    #[test]
+    fn japanese_is_broken_where_a_reader_expects_it() {
+        // Neither a full stop nor a closing bracket begins a line, and no opening one ends it.
+        assert_eq!(wrap("測定しました。次に", 12), ["測定しまし", "た。次に"]);
+        assert_eq!(wrap("値（中央値）です", 4), ["値", "（中", "央", "値）", "です"]);
+        // A number keeps its counter, and a word of another script stays whole.
+        assert_eq!(wrap("差は24.1倍です", 8), ["差は", "24.1倍で", "す"]);
+        assert_eq!(wrap("containerをnativeと", 12), ["containerを", "nativeと"]);
     }
 
     proptest! {

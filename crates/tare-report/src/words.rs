@@ -2,13 +2,16 @@
 
 use serde::Serialize;
 use serde_json::Value;
-use tare_analysis::findings::{Cell, Comparison, Family, Missing, Needed, Total, Verdict};
+use tare_analysis::findings::{Cell, Comparison, Family, Missing, Needed, Row, Total, Verdict};
 use tare_analysis::verdicts::judge::FEWEST_STARTS;
 use tare_data::failure::FailureKind;
+use tare_data::names::USER;
 use tare_data::session::Ending;
 use tare_data::warning::Warning;
 
-use crate::number::{compact_interval, counted, percent, ratio, ratio_interval};
+use crate::language::{Language, message, say};
+use crate::number::{NO_INTERVAL, compact_interval, percent, ratio, ratio_interval};
+use crate::text::clean;
 
 /// Marks a difference that does not survive the correction for many cells.
 pub const MAY_BE_CHANCE: char = '†';
@@ -84,19 +87,19 @@ impl Standing {
     /// The word of a cell.
     pub fn word(self) -> &'static str {
         match self {
-            Standing::Slower | Standing::MaybeSlower => "slower",
-            Standing::SlowerUnclear => "slower (size unclear)",
-            Standing::SlowerInFewStarts => "slower in few starts",
-            Standing::SlightlySlower => "slightly slower",
-            Standing::Faster | Standing::MaybeFaster => "faster",
-            Standing::FasterUnclear => "faster (size unclear)",
-            Standing::FasterInFewStarts => "faster in few starts",
-            Standing::SlightlyFaster => "slightly faster",
-            Standing::TypicallySame => "typically the same",
-            Standing::Same => "same",
-            Standing::Inconclusive => "inconclusive",
-            Standing::NotComparable => "not comparable",
-            Standing::NotMeasured => "not measured",
+            Standing::Slower | Standing::MaybeSlower => message!("slower"),
+            Standing::SlowerUnclear => message!("slower (size unclear)"),
+            Standing::SlowerInFewStarts => message!("slower in few starts"),
+            Standing::SlightlySlower => message!("slightly slower"),
+            Standing::Faster | Standing::MaybeFaster => message!("faster"),
+            Standing::FasterUnclear => message!("faster (size unclear)"),
+            Standing::FasterInFewStarts => message!("faster in few starts"),
+            Standing::SlightlyFaster => message!("slightly faster"),
+            Standing::TypicallySame => message!("typically the same"),
+            Standing::Same => message!("same"),
+            Standing::Inconclusive => message!("inconclusive"),
+            Standing::NotComparable => message!("not comparable"),
+            Standing::NotMeasured => message!("not measured"),
         }
     }
 
@@ -125,15 +128,23 @@ pub fn factor(comparison: &Comparison) -> f64 {
 }
 
 /// What a cell says: `3.4x slower`, `same`, `slightly slower (0.8 %)`.
-pub fn verdict(comparison: &Comparison) -> String {
+pub fn verdict(comparison: &Comparison, language: Language) -> String {
     let standing = Standing::of_comparison(comparison);
-    let (word, size) = (standing.word(), ratio(factor(comparison)));
+    let (word, size) = (language.word(standing.word()), language.times(&ratio(factor(comparison))));
+    let starts = || {
+        let starts = comparison.starts.map_or(0, |shared| shared.starts) as usize;
+        language.counted(starts, "start", "starts")
+    };
     match standing {
-        Standing::Slower | Standing::Faster => format!("{size} {word}"),
-        Standing::MaybeSlower | Standing::MaybeFaster => format!("{size} {word}{MAY_BE_CHANCE}"),
-        Standing::SlowerInFewStarts | Standing::FasterInFewStarts => {
-            let starts = comparison.starts.map_or(0, |shared| shared.starts) as usize;
-            format!("{size} {}", word.replace("few starts", &counted(starts, "start", "starts")))
+        Standing::Slower | Standing::Faster => say!(language, "{size} {word}", size = size, word = word),
+        Standing::MaybeSlower | Standing::MaybeFaster => {
+            say!(language, "{size} {word}", size = size, word = word) + &MAY_BE_CHANCE.to_string()
+        }
+        Standing::SlowerInFewStarts => {
+            say!(language, "{size} slower in {starts}", size = size, starts = starts())
+        }
+        Standing::FasterInFewStarts => {
+            say!(language, "{size} faster in {starts}", size = size, starts = starts())
         }
         Standing::SlightlySlower | Standing::SlightlyFaster => {
             format!("{word} ({})", percent((comparison.ratio - 1.0).abs()))
@@ -143,23 +154,32 @@ pub fn verdict(comparison: &Comparison) -> String {
 }
 
 /// The ratio of mean costs, where that of typical costs is not within its interval: `1.30x [1.12, 1.62]`.
-pub fn mean_where_it_differs(comparison: &Comparison) -> Option<String> {
+pub fn mean_where_it_differs(comparison: &Comparison, language: Language) -> Option<String> {
     let Total { ratio: mean, low, high } = comparison.total?;
     let differs = !(low..=high).contains(&comparison.ratio)
         || Standing::of_comparison(comparison) == Standing::TypicallySame;
-    differs.then(|| format!("{} {}", ratio(mean), ratio_interval(low, high, mean)))
+    differs.then(|| format!("{} {}", language.times(&ratio(mean)), interval_of(low, high, mean, language)))
 }
 
 /// The interval of the factor that the verdict states, or of the slowdown where it states none.
-pub fn interval(comparison: &Comparison) -> String {
+pub fn interval(comparison: &Comparison, language: Language) -> String {
     let (low, high, factor) = bounds(comparison);
-    ratio_interval(low, high, factor)
+    interval_of(low, high, factor, language)
+}
+
+/// An interval is written the same in every language, and only its lack in words.
+fn interval_of(low: f64, high: f64, factor: f64, language: Language) -> String {
+    has_interval(ratio_interval(low, high, factor), language)
+}
+
+fn has_interval(text: String, language: Language) -> String {
+    if text == NO_INTERVAL { language.word(NO_INTERVAL).to_owned() } else { text }
 }
 
 /// The same in few columns.
-pub fn narrow_interval(comparison: &Comparison) -> String {
+pub fn narrow_interval(comparison: &Comparison, language: Language) -> String {
     let (low, high, _) = bounds(comparison);
-    compact_interval(low, high)
+    has_interval(compact_interval(low, high), language)
 }
 
 fn bounds(comparison: &Comparison) -> (f64, f64, f64) {
@@ -184,19 +204,22 @@ pub fn smallest_difference(comparison_cell: &Cell) -> Option<f64> {
 }
 
 /// What a cell says, in one line: `3.4x slower [3.2, 3.5]`, `not measured: not permitted: needs root`.
-pub fn cell(cell: &Cell) -> String {
+pub fn cell(cell: &Cell, language: Language) -> String {
     match cell {
-        Cell::Compared(comparison) => format!("{} {}", verdict(comparison), interval(comparison)),
-        Cell::Observed(_) => "observed, never compared".into(),
-        Cell::Missing(found) => missing(found),
+        Cell::Compared(comparison) => {
+            format!("{} {}", verdict(comparison, language), interval(comparison, language))
+        }
+        Cell::Observed(_) => language.word("observed, never compared").into(),
+        Cell::Missing(found) => missing(found, language),
     }
 }
 
 /// What a cell without a comparison says, with the reason.
-pub(crate) fn missing(missing: &Missing) -> String {
-    match reason(missing) {
-        reason if reason.is_empty() => missing_word(missing).into(),
-        reason => format!("{}: {reason}", missing_word(missing)),
+pub(crate) fn missing(missing: &Missing, language: Language) -> String {
+    let word = language.word(missing_word(missing));
+    match reason(missing, language) {
+        reason if reason.is_empty() => word.into(),
+        reason => format!("{word}: {reason}"),
     }
 }
 
@@ -206,24 +229,40 @@ pub fn missing_word(missing: &Missing) -> &'static str {
 }
 
 /// Why there is no comparison.
-pub fn reason(missing: &Missing) -> String {
+pub fn reason(missing: &Missing, language: Language) -> String {
     match missing {
-        Missing::Failed(failure) if failure.kind == FailureKind::NotComparable => failure.reason.clone(),
-        Missing::Failed(failure) => failure.to_string().trim_end_matches([':', ' ']).to_owned(),
-        Missing::NotReached => "the session ended before it".into(),
-        Missing::NoBaseline(_) => "the baseline was not measured".into(),
-        Missing::NotComparable { reason, .. } => reason.clone(),
+        Missing::Failed(failure) if failure.kind == FailureKind::NotComparable => {
+            language.text(&failure.reason)
+        }
+        Missing::Failed(failure) => {
+            let kind = language.word(failure_kind(failure.kind));
+            format!("{kind}: {}", language.text(&failure.reason)).trim_end_matches([':', ' ']).to_owned()
+        }
+        Missing::NotReached => language.word("the session ended before it").into(),
+        Missing::NoBaseline(_) => language.word("the baseline was not measured").into(),
+        Missing::NotComparable { reason, .. } => language.text(reason),
     }
+}
+
+/// What kind of failure it was: the words that `tare-data` has for it, which stand in records.
+pub(crate) fn failure_kind(kind: FailureKind) -> &'static str {
+    kind.words()
 }
 
 /// What kind of missing value it is, in a word or two.
 pub fn missing_kind(missing: &Missing) -> &'static str {
     match missing {
         Missing::Failed(failure) => failure.kind.words(),
-        Missing::NotReached => "not reached",
-        Missing::NoBaseline(_) => "no baseline",
-        Missing::NotComparable { .. } => "not comparable",
+        Missing::NotReached => message!("not reached"),
+        Missing::NoBaseline(_) => message!("no baseline"),
+        Missing::NotComparable { .. } => message!("not comparable"),
     }
+}
+
+/// What a row is called. A command of one's own keeps its words.
+pub fn title(row: &Row, language: Language) -> String {
+    let label = clean(&row.label);
+    if row.probe.starts_with(USER) { label } else { language.title(&label) }
 }
 
 /// The name of a variant in files that programs read: the one that serde gives it.
@@ -246,40 +285,16 @@ pub fn missing_name(missing: &Missing) -> String {
 /// A family of probes.
 pub fn family(family: Family) -> &'static str {
     match family {
-        Family::Cpu => "CPU",
-        Family::Memory => "memory",
-        Family::SystemCall => "system calls",
-        Family::Process => "processes",
-        Family::Ipc => "IPC",
-        Family::Time => "clock",
-        Family::File => "files",
-        Family::Network => "network",
-        Family::Start => "start",
-        Family::Other => "other",
-    }
-}
-
-/// What every warning of a kind has in common, for a note that stands for several of them.
-pub fn warning_kind(warning: &Warning) -> &'static str {
-    match warning {
-        Warning::ControlColoured { .. } => "the baseline differs from itself",
-        Warning::SkewedTail { .. } => "differences are skewed: their centre and their median disagree",
-        Warning::Stalls { .. } => "typically the same, but some rounds take much longer",
-        Warning::Modal { .. } => "rounds fall into separate groups",
-        Warning::RoundsAlike { .. } => "rounds that follow each other are alike: blocks of them were judged",
-        Warning::CanaryOutside { .. } => "a fixed piece of arithmetic took another time than in the baseline",
-        Warning::ClockDisagrees { .. } => "its clock and the host's disagree",
-        Warning::CoarseClock { .. } => "its clock moves in coarse steps",
-        Warning::RoundsRepeated { .. } => "rounds were disturbed and repeated",
-        Warning::TrialsFailed { .. } | Warning::SessionFailed { .. } => "some trials failed",
-        Warning::SharedStarts { .. } => "rounds share starts of the environment",
-        Warning::OwnControlDiffers { .. } => "the environment differs from itself",
-        Warning::BrokenOff { .. } => "the session ended early",
-        Warning::EmulatedProcessor => "the CPU is emulated",
-        Warning::DamagedLines { .. } => "the record is damaged",
-        Warning::StrayLines { .. } => "lines of the record belong to no trial",
-        Warning::SessionsAtOnce { .. } => "other sessions ran at the same time",
-        Warning::DatagramsAstray { .. } => "datagrams were lost, late, duplicated or out of order",
+        Family::Cpu => message!("CPU"),
+        Family::Memory => message!("memory"),
+        Family::SystemCall => message!("system calls"),
+        Family::Process => message!("processes"),
+        Family::Ipc => message!("IPC"),
+        Family::Time => message!("clock"),
+        Family::File => message!("files"),
+        Family::Network => message!("network"),
+        Family::Start => message!("start"),
+        Family::Other => message!("other"),
     }
 }
 
@@ -287,11 +302,13 @@ pub fn warning_kind(warning: &Warning) -> &'static str {
 pub fn ending(ending: Ending) -> Option<&'static str> {
     match ending {
         Ending::Complete => None,
-        Ending::Interrupted => Some("The session was stopped early: this is what was measured until then."),
-        Ending::BaselineFailed => {
-            Some("The session ended early: the baseline gave no value in ten rounds in a row.")
+        Ending::Interrupted => {
+            Some(message!("The session was stopped early: this is what was measured until then."))
         }
-        Ending::BrokenOff => Some("The record breaks off: this is what was measured until then."),
+        Ending::BaselineFailed => {
+            Some(message!("The session ended early: the baseline gave no value in ten rounds in a row."))
+        }
+        Ending::BrokenOff => Some(message!("The record breaks off: this is what was measured until then.")),
     }
 }
 

@@ -15,6 +15,7 @@ use tare_report::exports::{Source, Writing, is_binary};
 
 use crate::args::{View, Wanted};
 use crate::failure::Exit;
+use crate::ui;
 
 /// What a new file may be, before the user's own mask.
 const NEW_FILE: u32 = 0o666;
@@ -265,7 +266,7 @@ fn cannot(file: &Path, error: io::Error) -> LabError {
 
 /// Reports on standard error what the conditions found, and gives the exit code.
 pub fn report_conditions(outcome: &Outcome, met: &[String]) -> ExitCode {
-    anstream::eprintln!("{}", tare_report::gate::sentence(outcome));
+    anstream::eprintln!("{}", tare_report::gate::sentence(outcome, ui::language()));
     met.iter().for_each(|line| anstream::eprintln!("  {line}"));
     if outcome.is_shut() { Exit::Gate.into() } else { ExitCode::SUCCESS }
 }

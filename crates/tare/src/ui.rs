@@ -1,4 +1,4 @@
-//! The terminal: its width, whether it takes colour, and the progress line.
+//! The terminal: its width, its language, whether it takes colour, and the progress line.
 
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use tare_lab::error::{ErrorKind, LabError};
 use tare_lab::host::descriptors;
 use tare_lab::session::progress::{Event, Observer};
+use tare_report::language::Language;
 use tare_report::progress::{self, State};
 use tare_report::text::plain;
 
@@ -24,6 +25,11 @@ pub fn width() -> usize {
 /// Whether standard output takes colour: a terminal does, unless NO_COLOR is set.
 pub fn colour() -> bool {
     anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never
+}
+
+/// The language of the user's locale, in what a person reads.
+pub fn language() -> Language {
+    Language::of_environment(|name| std::env::var(name).ok())
 }
 
 /// Prints a whole text, or what else goes to standard output. A reader that went away (`| head`) is not an error.
@@ -58,11 +64,12 @@ pub struct Progress {
     live: bool,
     drawn: Option<Instant>,
     shown: bool,
+    language: Language,
 }
 
 impl Progress {
     pub fn new() -> Self {
-        Progress { live: io::stderr().is_terminal(), drawn: None, shown: false }
+        Progress { live: io::stderr().is_terminal(), drawn: None, shown: false, language: language() }
     }
 
     /// Takes the line away, so that what follows starts on a clean one.
@@ -98,11 +105,11 @@ impl Observer for Progress {
                 let _ = writeln!(io::stderr(), "note: {}", plain(&note));
             }
             Event::Entering { target } => {
-                let text = format!("entering {}", plain(target));
+                let text = progress::entering(target, self.language);
                 self.draw(|_| text.clone(), || text.clone());
             }
             Event::Calibrating { done, of } => {
-                let text = format!("calibrating, {done} of {of}");
+                let text = progress::calibrating(done, of, self.language);
                 self.draw(|_| text.clone(), || text.clone());
             }
             Event::Planned { .. } => self.drawn = None,
@@ -118,6 +125,7 @@ impl Observer for Progress {
                     repeated: standing.repeated,
                     elapsed_s: standing.elapsed_s,
                     left_s: standing.left_s,
+                    language: self.language,
                 };
                 self.draw(|width| progress::terminal_line(&state, width), || progress::log_line(&state));
             }

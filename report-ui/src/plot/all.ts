@@ -1,6 +1,7 @@
 // The plots of the page, in their order.
 import type { Page } from "../data";
 import { h } from "../dom";
+import { say } from "../language";
 import { memory, processes, unixbench } from "./bars";
 import { beside } from "./beside";
 import { curves } from "./curves";
@@ -37,12 +38,12 @@ export function plots(page: Page): (HTMLElement | null)[] {
   const claims = published(page);
   const scores = unixbench(page);
   return [
-    section("published-title", "Published and measured", [claims === null ? null : frame(claims).element, publishedTable(page), conclusions(page)]),
-    section("beside-title", "Results of other tools", beside(page)),
-    section("unixbench-title", "UnixBench", [scores === null ? null : frame(scores).element]),
-    section("curves-title", "Sizes and places", [framed(page, curves)]),
-    section("processes-title", "Processes and memory", [framed(page, processes), framed(page, memory)], "twos"),
-    section("rounds-title", "Rounds and tails", [framed(page, series), framed(page, roundsChart), framed(page, distribution), framed(page, tails), framed(page, tailRatios)]),
-    section("time-title", "Time and interference", timeline(page).map((chart) => frame(chart).element)),
+    section("published-title", say("Published and measured"), [claims === null ? null : frame(claims).element, publishedTable(page), conclusions(page)]),
+    section("beside-title", say("Results of other tools"), beside(page)),
+    section("unixbench-title", say("UnixBench"), [scores === null ? null : frame(scores).element]),
+    section("curves-title", say("Sizes and places"), [framed(page, curves)]),
+    section("processes-title", say("Processes and memory"), [framed(page, processes), framed(page, memory)], "twos"),
+    section("rounds-title", say("Rounds and tails"), [framed(page, series), framed(page, roundsChart), framed(page, distribution), framed(page, tails), framed(page, tailRatios)]),
+    section("time-title", say("Time and interference"), timeline(page).map((chart) => frame(chart).element)),
   ];
 }

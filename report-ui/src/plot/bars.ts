@@ -3,7 +3,8 @@ import { barX, plot, ruleX, ruleY, text } from "@observablehq/plot";
 import type { Page, Row } from "../data";
 import { levelOf, uniqueLabels } from "../data";
 import { choice, colour } from "../dom";
-import { counted, figure, overRounds } from "../number";
+import { counted, say } from "../language";
+import { figure, overRounds } from "../number";
 import type { Chart } from "./frame";
 import { base, fitted, labelRoom, environmentStyle, short, unitLabel, zeroTicks } from "./style";
 
@@ -33,21 +34,21 @@ function chart(page: Page, redraw: () => void, id: string, title: string, about:
   let chosen = Math.max(all.findIndex((group) => group.rows.length > 1), 0);
   return {
     id, title, about,
-    controls: choice("Probe", all.map(({ name }, i) => [String(i), name]), (value) => { chosen = Number(value); redraw(); }, String(chosen)),
+    controls: choice(say("Probe"), all.map(({ name }, i) => [String(i), name]), (value) => { chosen = Number(value); redraw(); }, String(chosen)),
     draw: (width) => draw(page, all[chosen].rows, width),
   };
 }
 
 /** Times of processes: forks, threads, programs, scripts. */
 export const processes = (page: Page, redraw: () => void): Chart | null =>
-  chart(page, redraw, "processes", "Processes",
-    "Medians over the rounds, from zero, with 95 % intervals.",
+  chart(page, redraw, "processes", say("Processes"),
+    say("Medians over the rounds, from zero, with 95 % intervals."),
     (row) => row.family === "process" && row.headline);
 
 /** Gauges of memory: what a process, a thread or a mapping takes. */
 export const memory = (page: Page, redraw: () => void): Chart | null =>
-  chart(page, redraw, "memory", "Memory",
-    "What each process or thread takes, from zero, with 95 % intervals: the environment's own account, where it keeps one.",
+  chart(page, redraw, "memory", say("Memory"),
+    say("What each process or thread takes, from zero, with 95 % intervals: the environment's own account, where it keeps one."),
     (row) => row.metric.unit === "bytes");
 
 function draw(page: Page, rows: Row[], width: number): SVGSVGElement | null {
@@ -74,13 +75,13 @@ export function unixbench(page: Page): Chart | null {
   if (scores.length === 0) return null;
   const text = (value: number): string => String(Number(value.toPrecision(4)));
   return {
-    id: "unixbench", title: "UnixBench scores",
-    about: "By UnixBench's definition, from tare's trials: 10 is its baseline machine. From zero; longer is better.",
+    id: "unixbench", title: say("UnixBench scores"),
+    about: say("By UnixBench's definition, from tare's trials: 10 is its baseline machine. From zero; longer is better."),
     draw: (width) => {
       const all = scores.flatMap(({ test, environments }) => environments.map((of) => ({ row: test, ...of })));
       const bars = all.flatMap(({ row, environment, score }): Bar[] => (score === null ? [] : [{ row, environment, value: score, low: score, high: score, label: text(score), title: `${row}, ${environment}: ${text(score)}` }]));
-      const missing = all.filter(({ score }) => score === null).map(({ row, environment }) => ({ row, environment, words: "no score" }));
-      return drawBars(page, bars, missing, { label: "score (higher is better)", text, ticks: (_, count) => count }, width);
+      const missing = all.filter(({ score }) => score === null).map(({ row, environment }) => ({ row, environment, words: say("no score") }));
+      return drawBars(page, bars, missing, { label: say("{name} (higher is better)", { name: say("score") }), text, ticks: (_, count) => count }, width);
     },
   };
 }

@@ -2,6 +2,7 @@
 import { dot, line, plot, ruleX } from "@observablehq/plot";
 import type { Level, Page, Row } from "../data";
 import { choice, colour } from "../dom";
+import { say } from "../language";
 import { figure, overRounds } from "../number";
 import type { Chart } from "./frame";
 import { base, curveNames, figureAxis, environmentStyle, logScale, nameRoom, short, unitLabel } from "./style";
@@ -22,7 +23,7 @@ export function size(text: string): number | null {
 }
 
 /** What an axis over a parameter is called: the letters that a probe takes, and what they mean where that is known. */
-const parameterName = (parameter: string): string => ({ bs: "block size (bs), log scale", size: "size, log scale" })[parameter] ?? `${parameter}, log scale`;
+const parameterName = (parameter: string): string => ({ bs: say("block size (bs), log scale"), size: say("size, log scale") })[parameter] ?? say("{parameter}, log scale", { parameter });
 
 /** Rows that differ in one size only, over at least three sizes; where a probe reads and writes, first both together. */
 function families(rows: Row[]): Family[] {
@@ -69,9 +70,9 @@ export function curves(page: Page, redraw: () => void): Chart | null {
   let chosen = 0;
   return {
     id: "curves",
-    title: "Over size",
-    about: "Medians with 95 % intervals. Solid: the environment's own file system; dashed: another place. Where reads and writes are drawn together, one of them is hollow.",
-    controls: choice("Probe", all.map((family, i) => [String(i), family.name]), (value) => { chosen = Number(value); redraw(); }),
+    title: say("Over size"),
+    about: say("Medians with 95 % intervals. Solid: the environment's own file system; dashed: another place. Where reads and writes are drawn together, one of them is hollow."),
+    controls: choice(say("Probe"), all.map((family, i) => [String(i), family.name]), (value) => { chosen = Number(value); redraw(); }),
     draw: (width) => draw(page, all[chosen], width),
   };
 }

@@ -3,7 +3,8 @@ import { plot, rect, ruleX, text } from "@observablehq/plot";
 import type { Level, Page, Row } from "../data";
 import { levelOf, rowLabel, uniqueLabels } from "../data";
 import { choice, colour } from "../dom";
-import { counted, figure } from "../number";
+import { counted, say } from "../language";
+import { figure } from "../number";
 import type { Chart } from "./frame";
 import { base, fitted, labelRoom, environmentStyle } from "./style";
 
@@ -24,9 +25,9 @@ export function distribution(page: Page, redraw: () => void): Chart | null {
   let chosen = 0;
   return {
     id: "distribution",
-    title: "Distributions",
-    about: "Rounds by their distance from their environment's median. Groups that the dip test separates differ in shade and are counted.",
-    controls: choice("Probe", ordered.map(({ row, i }, place) => [String(place), `${labels.get(row) ?? rowLabel(row)}${grouped.has(i) ? " (groups)" : ""}`]),
+    title: say("Distributions"),
+    about: say("Rounds by their distance from their environment's median. Groups that the dip test separates differ in shade and are counted."),
+    controls: choice(say("Probe"), ordered.map(({ row, i }, place) => [String(place), `${labels.get(row) ?? rowLabel(row)}${grouped.has(i) ? say(" (groups)") : ""}`]),
       (value) => { chosen = Number(value); redraw(); }),
     draw: (width) => draw(page, ordered[chosen].row, ordered[chosen].i, width),
   };
@@ -59,19 +60,20 @@ function draw(page: Page, row: Row, index: number, width: number): SVGSVGElement
   const step = (most - least) / bins;
   const shapes = values.flatMap(({ environment, median, sizes, points }) => histogram(points, least, step, bins).map((bin): Bin => ({
     environment, group: bin.group, x1: least + bin.at * step, x2: least + (bin.at + 1) * step, y1: bin.from, y2: bin.from + bin.count,
-    title: `${environment}: ${counted(bin.count, "round", "rounds")} from ${figure(median * (1 + (least + bin.at * step) / 100), unit)} to ${figure(median * (1 + (least + (bin.at + 1) * step) / 100), unit)}` +
-      `${sizes.length > 1 ? `, group ${bin.group + 1} of ${sizes.length}` : ""}`,
+    title: say("{environment}: {rounds} from {low} to {high}", {
+      environment, rounds: counted(bin.count, "round", "rounds"), low: figure(median * (1 + (least + bin.at * step) / 100), unit), high: figure(median * (1 + (least + (bin.at + 1) * step) / 100), unit),
+    }) + (sizes.length > 1 ? say(", group {group} of {groups}", { group: bin.group + 1, groups: sizes.length }) : ""),
   })));
   const names = values.map(({ environment }) => environment);
-  const notes = new Map(values.map(({ environment, median, sizes }) => [environment, sizes.length > 1 ? `groups: ${sizes.join(" + ")}` : figure(median, unit)]));
+  const notes = new Map(values.map(({ environment, median, sizes }) => [environment, sizes.length > 1 ? say("groups: {sizes}", { sizes: sizes.join(" + ") }) : figure(median, unit)]));
   const room = labelRoom([...names, ...notes.values()], width);
   return plot({
     ...base(width), height: names.length * 84 + 64, marginLeft: room, marginRight: 44, marginBottom: 42, marginTop: 22,
     x: {
-      domain: [least - step / 2, most + step / 2], label: "apart from the environment's own median", labelArrow: "none", grid: true, ticks: Math.max(Math.floor((width - room) / 100), 3),
+      domain: [least - step / 2, most + step / 2], label: say("apart from the environment's own median"), labelArrow: "none", grid: true, ticks: Math.max(Math.floor((width - room) / 100), 3),
       tickFormat: (x: number) => `${x > 0 ? "+" : x < 0 ? "−" : ""}${Number(Math.abs(x).toPrecision(3))} %`,
     },
-    y: { axis: "right", label: "rounds", labelArrow: "none", ticks: 2, tickSize: 3, tickFormat: (count: number) => (Number.isInteger(count) ? String(count) : "") },
+    y: { axis: "right", label: say("rounds"), labelArrow: "none", ticks: 2, tickSize: 3, tickFormat: (count: number) => (Number.isInteger(count) ? String(count) : "") },
     fy: { domain: names, label: null, axis: null, padding: 0.2 },
     marks: [
       text(names, { fy: (name: string) => name, frameAnchor: "left", dx: -room + 4, dy: -7, textAnchor: "start", text: (name: string) => fitted(name, room), fontWeight: 600, fill: (name: string) => environmentStyle(page, name).colour }),

@@ -1,6 +1,7 @@
 // A plot's frame: title, controls, saving as a file, drawing when it comes into view or nothing else is to do, values on
 // hover and focus.
 import { h } from "../dom";
+import { say } from "../language";
 
 export interface Chart {
   id: string;
@@ -29,8 +30,8 @@ export function frame(chart: Chart): { element: HTMLElement; redraw: () => void 
     h("figcaption", {},
       h("div", {}, h("h3", {}, chart.title), h("p", {}, chart.about)),
       h("div", { class: "tools" }, chart.controls ?? null,
-        h("button", { type: "button", class: "quiet", "aria-label": `Save ${chart.title} as SVG`, click: () => saveSvg(canvas, chart.id) }, "SVG"),
-        h("button", { type: "button", class: "quiet", "aria-label": `Save ${chart.title} as PNG`, click: () => savePng(canvas, chart.id) }, "PNG"))),
+        h("button", { type: "button", class: "quiet", "aria-label": say("Save {title} as SVG", { title: chart.title }), click: () => saveSvg(canvas, chart.id) }, "SVG"),
+        h("button", { type: "button", class: "quiet", "aria-label": say("Save {title} as PNG", { title: chart.title }), click: () => savePng(canvas, chart.id) }, "PNG"))),
     canvas);
   let seen = false;
   let width = 0;
@@ -38,7 +39,7 @@ export function frame(chart: Chart): { element: HTMLElement; redraw: () => void 
     if (!seen) return;
     width = canvas.clientWidth;
     const drawn = width > 0 ? chart.draw(width) : null;
-    canvas.replaceChildren(drawn ?? h("p", { class: "nothing" }, "Nothing to draw."));
+    canvas.replaceChildren(drawn ?? h("p", { class: "nothing" }, say("Nothing to draw.")));
     const svg = canvas.querySelector("svg");
     if (svg !== null) makeReadable(svg, `${chart.title}. ${chart.about}`, chart.chosen);
   };

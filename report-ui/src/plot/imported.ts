@@ -2,7 +2,8 @@
 import { barX, dot, line, plot, ruleX, ruleY, text, tickX } from "@observablehq/plot";
 import type { ImportedFigure, ImportedFile, ImportedPage, Stated, Unit } from "../data";
 import { choice, colour, h } from "../dom";
-import { counted, figure } from "../number";
+import { counted } from "../language";
+import { figure } from "../number";
 import { section } from "./all";
 import type { Chart } from "./frame";
 import { frame } from "./frame";

@@ -3,8 +3,9 @@ import { axisX, dot, plot, rect, ruleX, ruleY, text } from "@observablehq/plot";
 import type { Cell, Page, Row } from "../data";
 import { levelOf, uniqueLabels } from "../data";
 import { choice, colour, h } from "../dom";
+import { letters, say } from "../language";
 import { figure, ratio } from "../number";
-import { FAMILIES, VERDICTS, bounds, hasFactor, isOpen, rounds, shown, verdictInFull } from "../words";
+import { bounds, familyName, hasFactor, isOpen, rounds, shown, verdict, verdictInFull } from "../words";
 import type { Chart } from "./frame";
 import { base, environmentStyle, fitted, labelRoom, logScale, logTicks, ratioAxis, short } from "./style";
 
@@ -35,10 +36,10 @@ export function overview(page: Page, open: Open, redraw: () => void): Chart | nu
   const cells = new Map<string, Mark | Words>();
   return {
     id: "overview",
-    title: `Slowdown against ${baseline}`,
-    about: "With 95 % intervals. Hollow: not decided; shaded: the margin of “same”. A mark opens its rounds and facts.",
+    title: say("Slowdown against {baseline}", { baseline }),
+    about: say("With 95 % intervals. Hollow: not decided; shaded: the margin of “same”. A mark opens its rounds and facts."),
     controls: subjects.length < 2 ? null
-      : choice("Axis for", [["", "all environments"], ...subjects.map((name): [string, string] => [name, name])], (value) => { only = value; redraw(); }),
+      : choice(say("Axis for"), [["", say("all environments")], ...subjects.map((name): [string, string] => [name, name])], (value) => { only = value; redraw(); }),
     chosen: (title) => {
       for (const row of page.report.rows) {
         const cell = row.cells.find((cell) => cell === cells.get(title)?.cell);
@@ -75,7 +76,8 @@ function markOf(row: Row, label: string, cell: Cell): Mark | null {
   const c = cell.comparison;
   if (c === null || c.estimate === null || c.estimate <= 0) return null;
   const { unit } = row.metric;
-  const values = `${figure(c.level.median, unit)}${row.baseline === null ? "" : ` against ${figure(row.baseline.median, unit)}`}`;
+  const own = figure(c.level.median, unit);
+  const values = row.baseline === null ? own : say("{value} against {baseline}", { value: own, baseline: figure(row.baseline.median, unit) });
   return {
     row, cell, estimate: c.estimate, hollow: isOpen(cell.verdict), y: 0,
     low: c.low === null || c.low <= 0 ? c.estimate : c.low, high: c.high ?? c.estimate,
@@ -86,16 +88,16 @@ function markOf(row: Row, label: string, cell: Cell): Mark | null {
 function wordsOf(row: Row, label: string, cell: Cell): Words | null {
   if (cell.missing === null) return null;
   const level = levelOf(cell);
-  const own = level === null ? "" : `; its own value is ${figure(level.median, row.metric.unit)}`;
-  return { cell, words: VERDICTS[shown(cell)].word, title: `${label}, ${cell.environment}: ${verdictInFull(cell, row)}${own}`, y: 0 };
+  const own = level === null ? "" : `; ${say("its own value is {value}", { value: figure(level.median, row.metric.unit) })}`;
+  return { cell, words: verdict(shown(cell)).word, title: `${label}, ${cell.environment}: ${verdictInFull(cell, row)}${own}`, y: 0 };
 }
 
 function draw(page: Page, lines: Line[], all: boolean, width: number): HTMLElement {
   const room = labelRoom(lines.map(({ label }) => label), width);
   const isNarrow = width < NARROW;
   const missing = lines.flatMap(({ words }) => words);
-  const inWords = ({ cell, words }: Words): string => (isNarrow ? VERDICTS[shown(cell)].sign : `${cell.environment} ${words}`);
-  const wordsRoom = ({ words }: Line): number => Math.min(Math.max(0, ...words.map((each) => inWords(each).length * LETTER + 8)), width * 0.35);
+  const inWords = ({ cell, words }: Words): string => (isNarrow ? verdict(shown(cell)).sign : `${cell.environment} ${words}`);
+  const wordsRoom = ({ words }: Line): number => Math.min(Math.max(0, ...words.map((each) => letters(inWords(each)) * LETTER + 8)), width * 0.35);
   // Words stand inside the plot where no mark of their line is in the way, else right of it.
   const scaled = (right: number) => {
     const x = axisOf(lines, all, width - room - right);
@@ -144,7 +146,7 @@ function draw(page: Page, lines: Line[], all: boolean, width: number): HTMLEleme
 }
 
 function axisOf(lines: Line[], all: boolean, width: number) {
-  const label = "slowdown, log scale (right is slower)";
+  const label = say("slowdown, log scale (right is slower)");
   const margins = lines.flatMap(({ row }) => (row.margin === null ? [] : [row.margin, 1 / row.margin]));
   const values = lines.flatMap(({ marks }) => marks.flatMap(({ low, high, estimate }) => [low, high, estimate]));
   if (!all) {
@@ -166,7 +168,7 @@ function place(lines: Line[], across: (value: number) => number): Heading[] {
   lines.forEach((line, i) => {
     const { family } = line.row;
     if (family !== lines[i - 1]?.row.family) {
-      headings.push({ words: FAMILIES[family] ?? family, y: top + HEADING / 2 + 2 });
+      headings.push({ words: familyName(family), y: top + HEADING / 2 + 2 });
       top += HEADING;
     }
     const levels = levelsOf(line.marks, across);
@@ -201,7 +203,7 @@ function namesOf(lines: Line[], across: (value: number) => number, leftmost: num
   const names: Name[] = [];
   const environments = new Set(lines.flatMap(({ marks }) => marks.map(({ cell }) => cell.environment)));
   for (const environment of environments) {
-    const needed = environment.length * 7.4 + 6;
+    const needed = letters(environment) * 7.4 + 6;
     const fits = (line: Line, from: number, to: number, own: Mark): boolean => to <= rightmost(line) && from >= leftmost
       && line.marks.every((mark) => mark === own || across(mark.high) + RADIUS + 3 < from || across(mark.low) - RADIUS - 3 > to)
       && names.every((name) => name.y < line.top || name.y > line.bottom);

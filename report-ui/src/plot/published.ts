@@ -3,7 +3,8 @@ import { dot, plot, ruleX, ruleY } from "@observablehq/plot";
 import type { Article, OwnValue, Page, Published, Row } from "../data";
 import { rowLabel } from "../data";
 import { colour, h } from "../dom";
-import { counted, interval, overRounds, ratio } from "../number";
+import { counted } from "../language";
+import { interval, overRounds, ratio } from "../number";
 import type { Chart } from "./frame";
 import { base, fitted, labelRoom, ratioAxis } from "./style";
 

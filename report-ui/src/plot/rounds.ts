@@ -3,7 +3,8 @@ import { dot, plot, rect, ruleX, text } from "@observablehq/plot";
 import type { Level, Page, Row } from "../data";
 import { levelOf, rowLabel, uniqueLabels } from "../data";
 import { choice } from "../dom";
-import { counted, figure, overRounds } from "../number";
+import { counted, say } from "../language";
+import { figure, overRounds } from "../number";
 import type { Chart } from "./frame";
 import { frame } from "./frame";
 import { base, fitted, labelRoom, environmentStyle } from "./style";
@@ -23,8 +24,8 @@ function environmentsOf(page: Page, row: Row, only: string[] | null): Environmen
 /** The rounds of one row in the baseline and these environments, for a dialog. */
 export function rounds(page: Page, row: Row, environments: string[]): HTMLElement {
   return frame({
-    id: "detail-rounds", title: "Every round",
-    about: "Each point is a round, the first on top, around the environment's median (the band: 95 % interval).",
+    id: "detail-rounds", title: say("Every round"),
+    about: say("Each point is a round, the first on top, around the environment's median (the band: 95 % interval)."),
     draw: (width) => draw(page, row, environmentsOf(page, row, environments), width),
   }).element;
 }
@@ -37,9 +38,9 @@ export function roundsChart(page: Page, redraw: () => void): Chart | null {
   let chosen = 0;
   return {
     id: "rounds",
-    title: "Rounds",
-    about: "Each point is a round in a fresh process. An environment's rounds run downwards around its median (the band: 95 % interval). A slope is drift, columns are modes.",
-    controls: choice("Probe", rows.map((row, i) => [String(i), labels.get(row) ?? rowLabel(row)]), (value) => { chosen = Number(value); redraw(); }),
+    title: say("Rounds"),
+    about: say("Each point is a round in a fresh process. An environment's rounds run downwards around its median (the band: 95 % interval). A slope is drift, columns are modes."),
+    controls: choice(say("Probe"), rows.map((row, i) => [String(i), labels.get(row) ?? rowLabel(row)]), (value) => { chosen = Number(value); redraw(); }),
     draw: (width) => draw(page, rows[chosen], environmentsOf(page, rows[chosen], null), width),
   };
 }
@@ -51,11 +52,11 @@ function draw(page: Page, row: Row, environments: Environment[], width: number):
     if (median === null || median === 0) return [];
     const apart = (value: number): number => (value / median - 1) * 100;
     const points: Point[] = level.values.flatMap((value, i) => value === null ? [] : [{
-      environment: name, x: apart(value), round: i + 1, title: `${name}, round ${i + 1}: ${figure(value, unit)}`,
+      environment: name, x: apart(value), round: i + 1, title: say("{name}, round {round}: {value}", { name, round: i + 1, value: figure(value, unit) }),
     }]);
     const middle = {
       environment: name, x: 0, low: apart(level.low ?? median), high: apart(level.high ?? median),
-      title: `${name}: median ${overRounds(level, unit).join(" ")}, ${counted(level.rounds, "round", "rounds")}`,
+      title: say("{name}: median {value}, {rounds}", { name, value: overRounds(level, unit).join(" "), rounds: counted(level.rounds, "round", "rounds") }),
     };
     return [{ name, median, points, middle }];
   }).filter(({ points }) => points.length > 0);
@@ -75,7 +76,7 @@ function draw(page: Page, row: Row, environments: Environment[], width: number):
   return plot({
     ...base(width), height: names.length * Math.min(Math.max(last * 2.2, 44), 90) + 52, marginLeft: room, marginRight: 20, marginBottom: 42, marginTop: 6,
     x: {
-      domain: [least - pad, greatest + pad], label: "apart from the environment's own median", labelArrow: "none", grid: true, ticks: Math.max(Math.floor((width - room) / 100), 3),
+      domain: [least - pad, greatest + pad], label: say("apart from the environment's own median"), labelArrow: "none", grid: true, ticks: Math.max(Math.floor((width - room) / 100), 3),
       tickFormat: (x: number) => `${x > 0 ? "+" : x < 0 ? "−" : ""}${Number(Math.abs(x).toPrecision(3))} %`,
     },
     fy: { domain: names, label: null, padding: 0.1, axis: null },

@@ -3,6 +3,7 @@ import { dot, line, plot, ruleX } from "@observablehq/plot";
 import type { Page, Row } from "../data";
 import { levelOf, rowLabel, uniqueLabels } from "../data";
 import { choice } from "../dom";
+import { say } from "../language";
 import { figure } from "../number";
 import type { Chart } from "./frame";
 import { base, curveNames, figureAxis, environmentStyle, nameRoom, unitLabel } from "./style";
@@ -25,7 +26,7 @@ function runs(page: Page): Run[] {
   const spans = rows.filter((row) => row.metric.name === "mean").flatMap((row): Run[] => {
     const other = (name: string): Row | null => rows.find((r) => r.case === row.case && r.metric.name === name) ?? null;
     const [shortest, longest] = [other("min"), other("max")];
-    return shortest === null || longest === null ? [] : [{ row, name: `${row.label}: min, mean, max`, shortest, longest }];
+    return shortest === null || longest === null ? [] : [{ row, name: say("{label}: min, mean, max", { label: row.label }), shortest, longest }];
   });
   return [...spans, ...all];
 }
@@ -39,8 +40,8 @@ function pointsOf(page: Page, { row, shortest, longest }: Run): Point[] {
     const aside = shortest === null ? 0 : (place - (environments.length - 1) / 2) * Math.min(0.7 / environments.length, 0.18);
     return valuesOf(row, place).flatMap((value, i) => {
       if (value === null) return [];
-      const span = low[i] == null || high[i] == null ? "" : ` (shortest ${figure(low[i], unit)}, longest ${figure(high[i], unit)})`;
-      return [{ environment, round: i + 1, value, low: low[i] ?? null, high: high[i] ?? null, x: i + 1 + aside, title: `${environment}, round ${i + 1}: ${figure(value, unit)}${span}` }];
+      const span = low[i] == null || high[i] == null ? "" : say(" (shortest {low}, longest {high})", { low: figure(low[i], unit), high: figure(high[i], unit) });
+      return [{ environment, round: i + 1, value, low: low[i] ?? null, high: high[i] ?? null, x: i + 1 + aside, title: say("{name}, round {round}: {value}", { name: environment, round: i + 1, value: figure(value, unit) }) + span }];
     });
   });
 }
@@ -52,9 +53,9 @@ export function series(page: Page, redraw: () => void): Chart | null {
   let chosen = 0;
   return {
     id: "series",
-    title: "Run by run",
-    about: "Each round in the order in which they ran. Where operations are timed one by one, a line goes from the shortest to the longest of the run, and the mark is their mean.",
-    controls: choice("Probe", all.map(({ name }, i) => [String(i), name]), (value) => { chosen = Number(value); redraw(); }),
+    title: say("Run by run"),
+    about: say("Each round in the order in which they ran. Where operations are timed one by one, a line goes from the shortest to the longest of the run, and the mark is their mean."),
+    controls: choice(say("Probe"), all.map(({ name }, i) => [String(i), name]), (value) => { chosen = Number(value); redraw(); }),
     draw: (width) => draw(page, all[chosen].row, pointsOf(page, all[chosen]), width),
   };
 }
@@ -68,7 +69,7 @@ function draw(page: Page, row: Row, points: Point[], width: number): SVGSVGEleme
   const spans = points.filter((point) => point.low !== null && point.high !== null);
   const options = {
     ...base(width), height: Math.min(Math.max(width * 0.45, 240), 360), marginLeft: 66, marginRight: room, marginBottom: 44, marginTop: 24,
-    x: { domain: [0.5, last + 0.4], label: "round", labelArrow: "none" as const, ticks: Math.min(last, Math.floor(width / 70)), tickFormat: (x: number) => (Number.isInteger(x) ? String(x) : "") },
+    x: { domain: [0.5, last + 0.4], label: say("round"), labelArrow: "none" as const, ticks: Math.min(last, Math.floor(width / 70)), tickFormat: (x: number) => (Number.isInteger(x) ? String(x) : "") },
     y: figureAxis(points.flatMap((point) => [point.value, point.low ?? point.value, point.high ?? point.value]), row.metric.unit, 6, unitLabel(row.metric.unit, row.metric.better)),
     symbol: { type: "identity" as const },
   };

@@ -3,6 +3,7 @@ import type { PlotOptions, SymbolType } from "@observablehq/plot";
 import { dot, plot, text } from "@observablehq/plot";
 import type { Page, Unit } from "../data";
 import { colour } from "../dom";
+import { letters, message, say } from "../language";
 import { figure, ratio, scaleOf } from "../number";
 
 /** A triangle that stands on its tip, of the area that the library's symbols have. */
@@ -55,14 +56,17 @@ export function base(width: number): { width: number; style: Record<string, stri
 
 /** Room for labels left of an axis, in pixels; never so much that the plot has none. */
 export function labelRoom(labels: string[], width: number): number {
-  const longest = Math.max(...labels.map((label) => label.length), 0);
+  const longest = Math.max(...labels.map((label) => letters(label)), 0);
   return Math.min(Math.max(longest * 6.6 + 16, 48), Math.min(width * 0.4, 230));
 }
 
 /** A label that fits the room, ended by … where it does not. */
 export function fitted(label: string, room: number): string {
   const most = Math.max(Math.floor((room - 14) / 6.4), 4);
-  return label.length <= most ? label : `${label.slice(0, most - 1)}…`;
+  if (letters(label) <= most) return label;
+  let kept = label;
+  while (kept !== "" && letters(kept) > most - 1) kept = kept.slice(0, -1);
+  return `${kept}…`;
 }
 
 /** Ticks of a logarithmic axis at 1, 2 and 5 of every decade, thinned to at most `most`. */
@@ -150,17 +154,18 @@ export function zeroTicks(most: number, unit: Unit, count: number): number[] {
 }
 
 const UNIT_NAMES: Record<Unit, string> = {
-  nanoseconds: "time per operation", per_second: "operations per second", per_minute: "operations per minute",
-  bytes_per_second: "bytes per second", bits_per_second: "bits per second", bytes: "bytes",
-  mwips: "Whetstone instructions per second", percent: "percent", count: "count",
+  nanoseconds: message("time per operation"), per_second: message("operations per second"), per_minute: message("operations per minute"),
+  bytes_per_second: message("bytes per second"), bits_per_second: message("bits per second"), bytes: message("bytes"),
+  mwips: message("Whetstone instructions per second"), percent: message("percent"), count: message("count"),
 };
 
 /** What an axis of a unit measures, where a figure is not of single operations. */
-export const unitName = (unit: Unit): string => (unit === "nanoseconds" ? "time" : UNIT_NAMES[unit]);
+export const unitName = (unit: Unit): string => (unit === "nanoseconds" ? say("time") : say(UNIT_NAMES[unit]));
 
 /** What an axis of a unit measures, with which way is better. */
 export function unitLabel(unit: Unit, better: "lower" | "higher"): string {
-  return `${UNIT_NAMES[unit]} (${better} is better)`;
+  const name = say(UNIT_NAMES[unit]);
+  return better === "lower" ? say("{name} (lower is better)", { name }) : say("{name} (higher is better)", { name });
 }
 
 /** The end of a curve, where its name stands. */
@@ -168,7 +173,7 @@ export interface CurveEnd { name: string; colour: string | undefined; x: number;
 
 /** Room right of a plot for the names of its curves. */
 export function nameRoom(names: string[], width: number): number {
-  return Math.min(Math.max(...names.map((name) => name.length), 0) * 7.1 + 16, width * 0.4);
+  return Math.min(Math.max(...names.map((name) => letters(name)), 0) * 7.1 + 16, width * 0.4);
 }
 
 /** The names of curves at their ends, moved apart where they would overlap. `options` has the scales of the plot. */

@@ -2,7 +2,8 @@
 import { dot, line, plot, ruleY } from "@observablehq/plot";
 import type { Page, Tail } from "../data";
 import { choice, colour } from "../dom";
-import { counted, figure, ratio } from "../number";
+import { counted, say } from "../language";
+import { figure, ratio } from "../number";
 import type { Chart } from "./frame";
 import { base, curveNames, figureAxis, environmentStyle, nameRoom, ratioAxis } from "./style";
 
@@ -31,7 +32,7 @@ function operations(page: Page): Operation[] {
 }
 
 function chooser(all: Operation[], chosen: (index: number) => void): HTMLElement {
-  return choice("Operation", all.map(({ name }, i) => [String(i), name]), (value) => chosen(Number(value)));
+  return choice(say("Operation"), all.map(({ name }, i) => [String(i), name]), (value) => chosen(Number(value)));
 }
 
 /** A chart with a choice of what to show; nothing where no probe timed its operations one by one. */
@@ -41,15 +42,17 @@ export function tails(page: Page, redraw: () => void): Chart | null {
   let chosen = 0;
   return {
     id: "tails",
-    title: "Tails",
-    about: "Time of single operations over all rounds. Each nine is one step; a curve ends where there are too few operations.",
+    title: say("Tails"),
+    about: say("Time of single operations over all rounds. Each nine is one step; a curve ends where there are too few operations."),
     controls: chooser(all, (index) => { chosen = index; redraw(); }),
     draw: (width) => {
       const points = all[chosen].curves.flatMap((curve) => curve.points.map(([quantile, ns]): Point => ({
         environment: curve.environment, x: step(quantile), y: ns,
-        title: `${curve.environment}, ${percentile(quantile)}: ${figure(ns, "nanoseconds")} (${counted(curve.operations, "operation", "operations")}, longest ${figure(curve.longest_ns, "nanoseconds")})`,
+        title: say("{environment}, {percentile}: {value} ({operations}, longest {longest})", {
+          environment: curve.environment, percentile: percentile(quantile), value: figure(ns, "nanoseconds"), operations: counted(curve.operations, "operation", "operations"), longest: figure(curve.longest_ns, "nanoseconds"),
+        }),
       })));
-      return draw(page, points, figureAxis(points.map((point) => point.y), "nanoseconds", 7, "time of an operation (lower is better)"), width);
+      return draw(page, points, figureAxis(points.map((point) => point.y), "nanoseconds", 7, say("{name} (lower is better)", { name: say("time of an operation") })), width);
     },
   };
 }
@@ -61,12 +64,12 @@ export function tailRatios(page: Page, redraw: () => void): Chart | null {
   let chosen = 0;
   return {
     id: "tail-ratios",
-    title: "Tails against the baseline",
-    about: `Each quantile over the same quantile of ${page.report.baseline}. A level curve slows every operation alike; a rising one slows the rare operations more.`,
+    title: say("Tails against the baseline"),
+    about: say("Each quantile over the same quantile of {baseline}. A level curve slows every operation alike; a rising one slows the rare operations more.", { baseline: page.report.baseline }),
     controls: chooser(all.map(({ operation }) => operation), (index) => { chosen = index; redraw(); }),
     draw: (width) => {
       const { points } = all[chosen];
-      return draw(page, points, ratioAxis(points.map((point) => point.y), heightOf(width), "ratio of quantiles, log scale (lower is better)", 44), width, 1);
+      return draw(page, points, ratioAxis(points.map((point) => point.y), heightOf(width), say("{name} (lower is better)", { name: say("ratio of quantiles, log scale") }), 44), width, 1);
     },
   };
 }
@@ -77,7 +80,7 @@ function ratiosOf(page: Page, { curves }: Operation): Point[] {
     const own = baseline.get(quantile);
     if (own === undefined || own <= 0 || ns <= 0) return [];
     return [{ environment: curve.environment, x: step(quantile), y: ns / own,
-      title: `${curve.environment}, ${percentile(quantile)}: ${ratio(ns / own)} (${figure(ns, "nanoseconds")} to ${figure(own, "nanoseconds")})` }];
+      title: say("{environment}, {percentile}: {ratio} ({value} to {baseline})", { environment: curve.environment, percentile: percentile(quantile), ratio: ratio(ns / own), value: figure(ns, "nanoseconds"), baseline: figure(own, "nanoseconds") }) }];
   }));
 }
 
@@ -95,7 +98,7 @@ function draw(page: Page, points: Point[], y: object, width: number, even: numbe
   const options = {
     ...base(width), height: heightOf(width), marginLeft: 62, marginRight: room, marginBottom: 44, marginTop: 24,
     x: {
-      domain: [0, furthest], label: "quantile of operations", labelArrow: "none" as const, grid: true,
+      domain: [0, furthest], label: say("quantile of operations"), labelArrow: "none" as const, grid: true,
       // On a phone the first tick would run into the second.
       ticks: [...(width > 560 ? [step(0.01)] : []), ...TICKS.filter((quantile) => quantile !== 0.75 || furthest < 2).map(step).filter((x) => x <= furthest + 1e-9)],
       tickFormat: (x: number) => `p${Number(((1 - 10 ** -x) * 100).toPrecision(6))}`,

@@ -2,13 +2,14 @@
 import { barX, dot, line, plot } from "@observablehq/plot";
 import type { Page } from "../data";
 import { colour } from "../dom";
+import { message, say } from "../language";
 import { duration, figure, percent } from "../number";
 import type { Chart } from "./frame";
 import { base, durationTicks, figureAxis, fitted, labelRoom, environmentStyle } from "./style";
 
 interface Bar { environment: string; from: number; to: number; outcome: number; title: string }
 
-const OUTCOMES = ["", ", disturbed and repeated", ", failed"];
+const OUTCOMES = ["", message(", disturbed and repeated"), message(", failed")];
 
 /** The trials, and the processor's canary where any environment has one. */
 export function timeline(page: Page): Chart[] {
@@ -17,17 +18,19 @@ export function timeline(page: Page): Chart[] {
   const label = new Map(report.rows.map((row) => [row.case, row.label]));
   const bars: Bar[] = t.case.map((place, i) => {
     const environment = report.plan.environments[t.environment[i]].name;
-    const steal = t.steal_us[i] === null || t.elapsed_ms[i] === 0 ? "" : `, ${percent((t.steal_us[i] as number) / 1000 / t.elapsed_ms[i])} stolen`;
+    const steal = t.steal_us[i] === null || t.elapsed_ms[i] === 0 ? "" : say(", {share} stolen", { share: percent((t.steal_us[i] as number) / 1000 / t.elapsed_ms[i]) });
     return {
       environment, from: t.started_ms[i] / 1000, to: (t.started_ms[i] + Math.max(t.elapsed_ms[i], 1)) / 1000, outcome: t.outcome[i],
-      title: `${environment}, round ${t.round[i] + 1}: ${label.get(t.cases[place]) ?? t.cases[place]}, ${figure(t.elapsed_ms[i] * 1e6, "nanoseconds")} after ${duration(t.started_ms[i] / 1000)}${steal}${OUTCOMES[t.outcome[i]] ?? ""}`,
+      title: say("{name}, round {round}: {row}, {value} after {time}", {
+        name: environment, round: t.round[i] + 1, row: label.get(t.cases[place]) ?? t.cases[place], value: figure(t.elapsed_ms[i] * 1e6, "nanoseconds"), time: duration(t.started_ms[i] / 1000),
+      }) + steal + say(OUTCOMES[t.outcome[i]] ?? ""),
     };
   });
-  const thinned = bars.length < t.of ? ` ${bars.length} of ${t.of} trials are drawn.` : "";
+  const thinned = bars.length < t.of ? say(" ") + say("{count} of {all} trials are drawn.", { count: bars.length, all: t.of }) : "";
   const charts: Chart[] = [{
     id: "timeline",
-    title: "The session in time",
-    about: `One trial at a time, in random order. Disturbed rounds are hollow, failures crossed.${thinned}`,
+    title: say("The session in time"),
+    about: say("One trial at a time, in random order. Disturbed rounds are hollow, failures crossed.") + thinned,
     draw: (width) => drawTrials(page, bars, width),
   }];
   const canary = t.canary_100ns.flatMap((tenths, i) => tenths === null ? [] : [{
@@ -36,8 +39,8 @@ export function timeline(page: Page): Chart[] {
   if (canary.length > 1) {
     charts.push({
       id: "canary",
-      title: "Interference: a fixed piece of arithmetic",
-      about: "Run just before each trial. Where it slows, the processor was throttled or shared, whatever the counters say.",
+      title: say("Interference: a fixed piece of arithmetic"),
+      about: say("Run just before each trial. Where it slows, the processor was throttled or shared, whatever the counters say."),
       draw: (width) => drawCanary(page, canary, width),
     });
   }
@@ -46,7 +49,7 @@ export function timeline(page: Page): Chart[] {
 
 function timeAxis(end: number, width: number) {
   return {
-    domain: [0, end], label: "time since the session began", labelArrow: "none" as const, grid: true,
+    domain: [0, end], label: say("time since the session began"), labelArrow: "none" as const, grid: true,
     ticks: durationTicks(end, Math.max(Math.floor(width / 90), 2)), tickFormat: (seconds: number) => duration(seconds),
   };
 }
@@ -75,13 +78,13 @@ function drawCanary(page: Page, points: { environment: string; at: number; ns: n
   return plot({
     ...base(width), height: 220, marginLeft: 66, marginRight: 24, marginBottom: 42, marginTop: 12,
     x: timeAxis(Math.max(...points.map((point) => point.at)), width),
-    y: figureAxis(points.map((point) => point.ns), "nanoseconds", 5, "time (lower is better)"),
+    y: figureAxis(points.map((point) => point.ns), "nanoseconds", 5, say("{name} (lower is better)", { name: say("time") })),
     symbol: { type: "identity" },
     marks: [
       line(points, { x: "at", y: "ns", stroke: colour("--ink"), strokeOpacity: 0.25 }),
       dot(points, {
         x: "at", y: "ns", r: 2.6, fill: (p: { environment: string }) => styles.get(p.environment)?.colour, symbol: (p: { environment: string }) => styles.get(p.environment)?.symbol,
-        title: (p: { environment: string; at: number; ns: number }) => `${p.environment} after ${duration(p.at)}: ${figure(p.ns, "nanoseconds")}`,
+        title: (p: { environment: string; at: number; ns: number }) => say("{environment} after {time}: {value}", { environment: p.environment, time: duration(p.at), value: figure(p.ns, "nanoseconds") }),
       }),
     ],
   }) as SVGSVGElement;

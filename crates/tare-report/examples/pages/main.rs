@@ -17,6 +17,7 @@ use tare_data::imported::Imported;
 use tare_data::session::{Ending, Session};
 use tare_report::html::{Options, render, render_imported};
 use tare_report::imported;
+use tare_report::language::Language;
 
 /// What a page could trip over.
 const HOSTILE: &str =
@@ -59,6 +60,7 @@ fn main() {
 fn page((session, findings): (Session, Findings), imports: Option<&[Imported]>) -> String {
     let found = imports.map(|imports| imported::beside(&session, &findings, imports));
     let options = Options {
+        language: Language::English,
         record: Some("tare-2026-11-21T20-41.tare"),
         again: Some("tare run quick --seed 7f3a91c2 --in native,container,gvisor,wsl2-like"),
         live: false,

@@ -5,6 +5,7 @@ use tare_analysis::gate::Answer;
 use tare_analysis::verdicts::verdict::is_decided;
 
 use super::export::{Export, Headline, Source, Writing};
+use crate::language::Language;
 use crate::number::counted;
 use crate::text::clean;
 use crate::{gate, view, words};
@@ -48,7 +49,7 @@ fn title(cell: &Headline) -> String {
 fn errors(source: &Source) -> Level {
     let mut all = Vec::new();
     if let Some(outcome) = source.gate.filter(|outcome| outcome.is_shut()) {
-        all.push(("tare".to_owned(), gate::sentence(outcome)));
+        all.push(("tare".to_owned(), gate::sentence(outcome, Language::English)));
     }
     let met = source.headlines().filter(|cell| is_met(source, cell));
     all.extend(met.map(|cell| (title(&cell), finding(source, &cell))));
@@ -59,8 +60,11 @@ fn errors(source: &Source) -> Level {
 fn warnings(source: &Source) -> Level {
     let findings = source.findings;
     let about = |text: String| ("tare".to_owned(), text);
-    let mut all: Vec<(String, String)> =
-        view::banner(findings).into_iter().chain(view::ending(findings, None)).map(about).collect();
+    let mut all: Vec<(String, String)> = view::banner(findings, Language::English)
+        .into_iter()
+        .chain(view::ending(findings, None, Language::English))
+        .map(about)
+        .collect();
     let compared = || source.headlines().filter_map(|cell| words::comparison(cell.cell));
     let open = compared().filter(|comparison| !is_decided(comparison.verdict)).count();
     if open > 0 {
@@ -87,10 +91,10 @@ fn finding(source: &Source, cell: &Headline) -> String {
         Cell::Compared(_) => format!(
             "against {}: {} ({})",
             clean(&source.findings.baseline),
-            words::cell(cell.cell),
+            words::cell(cell.cell, Language::English),
             clean(&cell.row.case),
         ),
-        Cell::Observed(_) | Cell::Missing(_) => clean(&words::cell(cell.cell)),
+        Cell::Observed(_) | Cell::Missing(_) => clean(&words::cell(cell.cell, Language::English)),
     }
 }
 

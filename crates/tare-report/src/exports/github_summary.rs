@@ -2,6 +2,7 @@
 
 use super::export::{Export, Source, Writing};
 use crate::gate;
+use crate::language::Language;
 
 pub static EXPORT: Export = Export {
     name: "github-summary",
@@ -14,7 +15,7 @@ fn render(source: &Source) -> Vec<u8> {
     let mut text = String::new();
     if let Some(outcome) = source.gate {
         let mark = if outcome.is_shut() { "> [!CAUTION]" } else { "> [!NOTE]" };
-        text.push_str(&format!("{mark}\n> {}\n\n", gate::sentence(outcome)));
+        text.push_str(&format!("{mark}\n> {}\n\n", gate::sentence(outcome, Language::English)));
     }
     text.push_str(&crate::markdown::render(source.session, source.findings));
     // Another step's summary may follow.

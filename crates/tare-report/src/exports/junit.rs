@@ -6,6 +6,7 @@ use tare_analysis::findings::Cell;
 use tare_analysis::gate::Answer;
 
 use super::export::{Export, Headline, Source, Writing};
+use crate::language::Language;
 use crate::number::Figure;
 use crate::text::clean;
 use crate::words;
@@ -76,9 +77,13 @@ fn finding(source: &Source, cell: &Headline) -> String {
             format!("{}, observed, never compared", Figure::plain(level.median, cell.row.metric.unit).text())
         }
         Cell::Compared(_) => {
-            format!("against {}: {}", clean(&source.findings.baseline), words::cell(cell.cell))
+            format!(
+                "against {}: {}",
+                clean(&source.findings.baseline),
+                words::cell(cell.cell, Language::English)
+            )
         }
-        Cell::Missing(_) => clean(&words::cell(cell.cell)),
+        Cell::Missing(_) => clean(&words::cell(cell.cell, Language::English)),
     }
 }
 

@@ -12,6 +12,7 @@ use tare_data::session::{Session, Trial};
 use super::imported::BesideRows;
 use crate::imported::Beside;
 use crate::json::{Document, Level, Row};
+use crate::language::{Language, Words};
 
 /// Trials beyond this many are thinned out evenly: a timeline has fewer pixels, and a page a bound of 1 MB.
 const MOST_TRIALS: usize = 1_500;
@@ -32,10 +33,15 @@ pub struct Options<'a> {
     pub live: bool,
     /// Results of other tools beside the session's own; none where nobody asked for them.
     pub beside: Option<&'a [Beside]>,
+    pub language: Language,
 }
 
 #[derive(Debug, Serialize)]
 pub struct Page<'a> {
+    /// Of the page, as HTML names it.
+    language: &'static str,
+    /// What stands in place of English words; null in English.
+    words: Option<Words>,
     /// Null while there is no plan.
     report: Option<Document<'a>>,
     record: Option<&'a str>,
@@ -61,7 +67,7 @@ type Rounds = Vec<Option<i64>>;
 
 impl<'a> Page<'a> {
     pub fn of(session: &'a Session, findings: &'a Findings, options: &Options<'a>) -> Self {
-        let mut report = Document::of(session, findings);
+        let mut report = Document::of(session, findings, options.language);
         let modes = modes(&mut report);
         let rounds = rounds(&mut report);
         // Of the baseline against itself the page shows the comparison; the document has its rounds.
@@ -71,6 +77,8 @@ impl<'a> Page<'a> {
         let comparisons = further.flat_map(|row| &mut row.cells).filter_map(|cell| cell.comparison.as_mut());
         comparisons.for_each(|comparison| (comparison.smallest, comparison.total) = (None, None));
         Page {
+            language: options.language.tag(),
+            words: options.language.page(),
             beside: options.beside.map(|found| BesideRows::of(found, &report)),
             rounds,
             report: Some(report),
@@ -85,8 +93,10 @@ impl<'a> Page<'a> {
         }
     }
 
-    pub fn waiting(record: &'a str) -> Self {
+    pub fn waiting(record: &'a str, language: Language) -> Self {
         Page {
+            language: language.tag(),
+            words: language.page(),
             report: None,
             record: Some(record),
             again: None,

@@ -22,7 +22,8 @@ use self::data::Page;
 use self::imported::ImportedPage;
 use self::pack::pack;
 use crate::json::escaping::{formatted, write_escaped};
-use crate::text::{clean, listed};
+use crate::language::{Language, say};
+use crate::text::clean;
 
 /// The page as it is built, with a place for its data and its title.
 const TEMPLATE: &str = include_str!("../../../../report-ui/dist/page.html");
@@ -31,39 +32,55 @@ const DATA_PLACE: &str = "__TARE_DATA__";
 /// Where the title goes in the template.
 const TITLE_PLACE: &str = "__TARE_TITLE__";
 
+/// How the template names its language.
+const IN_ENGLISH: &str = "<html lang=\"en\">";
+/// Ends every title.
+const BRAND: &str = " · tare";
+
 /// The beginning of the policy: what it does not allow is not asked of anybody.
 const CLOSED: &str = "content=\"default-src 'none'; ";
 /// The same where the page may ask the server that it came from.
 const OPEN_TO_ITS_SERVER: &str = "content=\"default-src 'none'; connect-src 'self'; ";
 
 pub fn render(session: &Session, findings: &Findings, options: &Options) -> String {
-    fill(&title(findings), &Page::of(session, findings, options), options.live)
+    let language = options.language;
+    fill(&title(findings, language), &Page::of(session, findings, options), options.live, language)
 }
 
 /// What was compared, for the browser's tab and for links to the report.
-fn title(findings: &Findings) -> String {
+fn title(findings: &Findings, language: Language) -> String {
     let baseline = clean(&findings.baseline);
     let subjects: Vec<String> = findings.subjects.iter().map(|name| clean(name)).collect();
     match subjects.as_slice() {
-        [] => format!("{baseline} alone · tare"),
-        _ => format!("{} compared with {baseline} · tare", listed(&subjects)),
+        [] => say!(language, "{baseline} alone", baseline = baseline) + BRAND,
+        subjects => {
+            let subjects = language.listed(subjects);
+            say!(language, "{subjects} compared with {baseline}", subjects = subjects, baseline = baseline)
+                + BRAND
+        }
     }
 }
 
 /// The page of a session that has no plan yet: it says so, and asks its server how it stands.
-pub fn waiting(record: &str) -> String {
-    fill("tare", &Page::waiting(record), true)
+pub fn waiting(record: &str, language: Language) -> String {
+    fill("tare", &Page::waiting(record, language), true, language)
 }
 
 /// The page of results that other tools wrote, without any session; `header` is that of their record.
 pub fn render_imported(imported: &[Imported], header: &Header, record: &str) -> String {
-    fill("Results of other tools · tare", &ImportedPage::of(imported, header, record), false)
+    fill(
+        "Results of other tools · tare",
+        &ImportedPage::of(imported, header, record),
+        false,
+        Language::English,
+    )
 }
 
-fn fill(title: &str, page: &impl Serialize, live: bool) -> String {
+fn fill(title: &str, page: &impl Serialize, live: bool, language: Language) -> String {
     let data = formatted(&pack(page), Compact);
     let (before, after) = TEMPLATE.split_once(DATA_PLACE).expect("the template has a place for its data");
     let mut before = before.replacen(TITLE_PLACE, &as_text(title), 1);
+    before = before.replacen(IN_ENGLISH, &format!("<html lang=\"{}\">", language.tag()), 1);
     if live {
         before = before.replacen(CLOSED, OPEN_TO_ITS_SERVER, 1);
     }
@@ -148,11 +165,14 @@ mod tests {
         let closed = render(&specimen::session(1), &specimen::findings(1), &Options::default());
         assert!(!closed.contains("connect-src"));
         let options = Options { live: true, ..Options::default() };
-        for page in [render(&specimen::session(1), &specimen::findings(1), &options), waiting("a.tare")] {
+        for page in [
+            render(&specimen::session(1), &specimen::findings(1), &options),
+            waiting("a.tare", Language::English),
+        ] {
             assert!(page.contains("content=\"default-src 'none'; connect-src 'self'; script-src 'sha256-"));
             assert_eq!(data_of(&page)["live"], true);
         }
-        assert!(data_of(&waiting("a.tare"))["report"].is_null());
+        assert!(data_of(&waiting("a.tare", Language::English))["report"].is_null());
     }
 
     #[test]

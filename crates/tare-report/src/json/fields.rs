@@ -1,5 +1,6 @@
 //! The fields of the JSON document and what each holds, in the order in which they are written.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
@@ -144,7 +145,7 @@ pub struct Row<'a> {
     pub case: &'a str,
     pub probe: &'a str,
     pub family: Family,
-    pub label: &'a str,
+    pub label: Cow<'a, str>,
     /// Parameters of the probe, as a person writes them.
     pub parameters: BTreeMap<&'a str, &'a str>,
     pub place: Option<&'a str>,
@@ -262,7 +263,7 @@ pub struct Missing<'a> {
     pub kind: String,
     /// The same in words.
     pub words: &'static str,
-    pub reason: Option<&'a str>,
+    pub reason: Option<Cow<'a, str>>,
     /// The environment's own value, where one was measured that must not be compared.
     pub level: Option<Level<'a>>,
 }

@@ -1,5 +1,6 @@
 //! Makes the JSON document of a session and its findings.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use tare_analysis::findings::{self, Family, Findings};
@@ -7,13 +8,15 @@ use tare_data::session::{PlannedCase, Session};
 
 use super::fields::*;
 use super::{SCHEMA, VERSION};
-use crate::{notes, published, summary, view, words};
+use crate::language::Language;
+use crate::{notes, published, summary, view, warnings, words};
 
 impl<'a> Document<'a> {
-    pub fn of(session: &'a Session, findings: &'a Findings) -> Self {
+    /// The document is in English; a page has what a person reads of it in their language.
+    pub fn of(session: &'a Session, findings: &'a Findings, language: Language) -> Self {
         let cases: HashMap<&str, &PlannedCase> =
             session.plan.cases.iter().map(|case| (case.id.as_str(), case)).collect();
-        let warnings = findings.warnings.iter();
+        let general = findings.warnings.iter();
         Document {
             schema: SCHEMA,
             version: VERSION,
@@ -22,14 +25,18 @@ impl<'a> Document<'a> {
             baseline: &findings.baseline,
             subjects: &findings.subjects,
             certificate: certificate(&findings.certificate),
-            warnings: warnings
-                .map(|(target, c)| TargetWarning { target: target.as_deref(), warning: warning(c) })
+            warnings: general
+                .map(|(target, c)| TargetWarning { target: target.as_deref(), warning: warning(c, language) })
                 .collect(),
-            sentences: summary::sentences(findings)
+            sentences: summary::sentences(findings, language)
                 .into_iter()
                 .map(|(target, sentence)| Sentence { target, sentence })
                 .collect(),
-            rows: findings.rows.iter().map(|row| fill_row(session, findings, &cases, row)).collect(),
+            rows: findings
+                .rows
+                .iter()
+                .map(|row| fill_row((session, findings), &cases, row, language))
+                .collect(),
             articles: findings.articles.iter().map(article).collect(),
             facts: AllFacts { host: &session.header.host, targets: &session.facts },
             failures: failures(session),
@@ -94,15 +101,16 @@ fn claim(claim: &findings::ClaimBeside) -> Claim<'_> {
     }
 }
 
-fn warning(warning: &tare_data::warning::Warning) -> Warning {
-    Warning { kind: words::machine_name(warning), words: warning.words(), advice: warning.advice() }
+fn warning(warning: &tare_data::warning::Warning, language: Language) -> Warning {
+    let (words, advice) = (warnings::words(warning, language), warnings::advice(warning, language));
+    Warning { kind: words::machine_name(warning), words, advice }
 }
 
 fn fill_row<'a>(
-    session: &'a Session,
-    findings: &'a Findings,
+    (session, findings): (&'a Session, &'a Findings),
     cases: &HashMap<&str, &'a PlannedCase>,
     row: &'a findings::Row,
+    language: Language,
 ) -> Row<'a> {
     let planned = cases.get(row.case.as_str());
     let parameters = planned.map(|case| &case.case.parameters.0).into_iter().flatten();
@@ -111,7 +119,10 @@ fn fill_row<'a>(
         case: &row.case,
         probe: &row.probe,
         family: Family::of(&row.probe),
-        label: &row.label,
+        label: match language {
+            Language::English => Cow::Borrowed(row.label.as_str()),
+            language => Cow::Owned(words::title(row, language)),
+        },
         parameters: parameters.map(|(key, value)| (key.as_str(), value.as_str())).collect(),
         place: row.place.as_deref(),
         peer: row.peer.as_deref(),
@@ -121,16 +132,16 @@ fn fill_row<'a>(
         headline: row.headline,
         baseline: row.baseline.as_ref().map(level),
         baseline_missing: row.baseline.is_none().then(|| match baseline_failure() {
-            Some(failure) => failed(failure),
-            None => missing(&findings::Missing::NotReached),
+            Some(failure) => failed(failure, language),
+            None => missing(&findings::Missing::NotReached, language),
         }),
         cells: row
             .cells
             .iter()
             .zip(&findings.subjects)
-            .map(|(cell, target)| fill_cell(cell, target))
+            .map(|(cell, target)| fill_cell(cell, target, language))
             .collect(),
-        control: row.control.as_ref().map(|cell| fill_cell(cell, &findings.baseline)),
+        control: row.control.as_ref().map(|cell| fill_cell(cell, &findings.baseline, language)),
         published: &row.published,
     }
 }
@@ -145,12 +156,12 @@ fn level(level: &findings::Level) -> Level<'_> {
     }
 }
 
-fn fill_cell<'a>(cell: &'a findings::Cell, target: &'a str) -> Cell<'a> {
+fn fill_cell<'a>(cell: &'a findings::Cell, target: &'a str, language: Language) -> Cell<'a> {
     match cell {
         findings::Cell::Compared(found) => Cell {
             target,
             verdict: words::machine_name(&found.verdict),
-            comparison: Some(comparison(found)),
+            comparison: Some(comparison(found, language)),
             observed: None,
             missing: None,
         },
@@ -166,12 +177,12 @@ fn fill_cell<'a>(cell: &'a findings::Cell, target: &'a str) -> Cell<'a> {
             verdict: "missing".into(),
             comparison: None,
             observed: None,
-            missing: Some(missing(found)),
+            missing: Some(missing(found, language)),
         },
     }
 }
 
-fn comparison(found: &findings::Comparison) -> Comparison<'_> {
+fn comparison(found: &findings::Comparison, language: Language) -> Comparison<'_> {
     Comparison {
         estimate: found.ratio,
         low: found.low,
@@ -188,7 +199,7 @@ fn comparison(found: &findings::Comparison) -> Comparison<'_> {
         difference: found.difference,
         starts: found.starts,
         level: level(&found.level),
-        warnings: found.warnings.iter().map(warning).collect(),
+        warnings: found.warnings.iter().map(|found| warning(found, language)).collect(),
     }
 }
 
@@ -201,21 +212,24 @@ fn needed(needed: findings::Needed) -> Needed {
     Needed { kind, count }
 }
 
-fn missing(missing: &findings::Missing) -> Missing<'_> {
+fn missing(missing: &findings::Missing, language: Language) -> Missing<'_> {
     let (reason, own) = match missing {
         findings::Missing::NoBaseline(own) => (None, Some(level(own))),
-        findings::Missing::NotComparable { reason, level: own } => (Some(reason.as_str()), Some(level(own))),
-        findings::Missing::Failed(failure) => return failed(failure),
+        findings::Missing::NotComparable { reason, level: own } => {
+            (Some(in_words(reason, language)), Some(level(own)))
+        }
+        findings::Missing::Failed(failure) => return failed(failure, language),
         findings::Missing::NotReached => (None, None),
     };
-    Missing { kind: words::missing_name(missing), words: words::missing_kind(missing), reason, level: own }
+    let words = language.word(words::missing_kind(missing));
+    Missing { kind: words::missing_name(missing), words, reason, level: own }
 }
 
-fn failed(failure: &tare_data::failure::Failure) -> Missing<'_> {
+fn failed(failure: &tare_data::failure::Failure, language: Language) -> Missing<'_> {
     Missing {
         kind: words::machine_name(&failure.kind),
-        words: failure.kind.words(),
-        reason: Some(&failure.reason),
+        words: language.word(words::failure_kind(failure.kind)),
+        reason: Some(in_words(&failure.reason, language)),
         level: None,
     }
 }
@@ -234,4 +248,12 @@ fn failures(session: &Session) -> Vec<FailedTrial<'_>> {
         })
     });
     failed.collect()
+}
+
+/// A text that another crate or a record has in English.
+fn in_words(english: &str, language: Language) -> Cow<'_, str> {
+    match language {
+        Language::English => Cow::Borrowed(english),
+        language => Cow::Owned(language.text(english)),
+    }
 }

@@ -16,6 +16,7 @@ use self::escaping::line;
 pub use self::escaping::pretty;
 pub use self::fields::{Document, Level, Row};
 use crate::imported::Beside;
+use crate::language::Language;
 
 /// Name of the format, in every document.
 pub const SCHEMA: &str = "tare-report";
@@ -24,7 +25,7 @@ pub const VERSION: u32 = 1;
 
 /// The document as one line, with a line break at its end.
 pub fn render(session: &Session, findings: &Findings) -> String {
-    line(&Document::of(session, findings))
+    line(&Document::of(session, findings, Language::English))
 }
 
 /// What a self-test found, as one line with a line break at its end: one field, `injected`, a list.
@@ -44,7 +45,7 @@ pub fn render_bills(session: &Session, findings: &Findings, explained: &[Explain
         document: Document<'a>,
         explained: &'a [Explained],
     }
-    line(&Both { document: Document::of(session, findings), explained })
+    line(&Both { document: Document::of(session, findings, Language::English), explained })
 }
 
 /// The document with what environments charge: one more field, `prices`.
@@ -55,7 +56,7 @@ pub fn render_prices(session: &Session, findings: &Findings) -> String {
         document: Document<'a>,
         prices: Vec<Charged>,
     }
-    line(&Both { document: Document::of(session, findings), prices: charges(session) })
+    line(&Both { document: Document::of(session, findings, Language::English), prices: charges(session) })
 }
 
 /// The document with figures of other tools beside the session's: one more field, `beside`.
@@ -66,5 +67,5 @@ pub fn render_beside(session: &Session, findings: &Findings, beside: &[Beside]) 
         document: Document<'a>,
         beside: &'a [Beside],
     }
-    line(&Both { document: Document::of(session, findings), beside })
+    line(&Both { document: Document::of(session, findings, Language::English), beside })
 }

@@ -8,6 +8,7 @@ use tare_analysis::findings::{
 use tare_analysis::published::Quantity;
 
 use super::{Pairs, WIDEST_LABEL};
+use crate::language::Language;
 use crate::number::{Figure, decimals, fixed, ratio, ratio_interval};
 use crate::text::{clean, columns, listed};
 use crate::words;
@@ -93,7 +94,7 @@ fn own(findings: &Findings, row: &Row, target: &str, value: &Option<OwnValue>, b
     let reason = || {
         let at = findings.subjects.iter().position(|subject| subject == target);
         match at.and_then(|at| row.cells.get(at)) {
-            Some(Cell::Missing(missing)) => format!(": {}", words::missing(missing)),
+            Some(Cell::Missing(missing)) => format!(": {}", words::missing(missing, Language::English)),
             _ => ": not measured".into(),
         }
     };

@@ -6,6 +6,7 @@ use tare_analysis::change::{Change, ChangedCell, ChangedRow, Changes, Cost, Fact
 use tare_analysis::gate::Outcome;
 use tare_data::session::Session;
 
+use crate::language::Language;
 use crate::number::{ratio, ratio_interval};
 use crate::text::{clean, columns, listed, wrap};
 
@@ -225,7 +226,7 @@ pub(crate) fn record_of<'a>((session, file): (&'a Session, &'a str)) -> Record<'
 
 /// A line for each cell that meets a condition.
 pub fn met(changes: &Changes, outcome: &Outcome) -> Vec<String> {
-    crate::gate::listed(outcome, |judged| {
+    crate::gate::listed(outcome, Language::English, |judged| {
         let row = changes.rows.get(judged.row)?;
         let [label, old, new, change] = row_texts(row, row.cells.get(judged.target)?);
         let target = clean(&changes.targets.get(judged.target)?.name);

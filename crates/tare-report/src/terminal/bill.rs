@@ -9,6 +9,7 @@ use tare_data::unit::Unit;
 
 use super::cells::quiet;
 use super::grid::{GridCell, Part, layout, least_width, natural_width, span, total};
+use crate::language::Language;
 use crate::number::Figure;
 use crate::text::{GLUE, clean, paragraph};
 use crate::{view, words};
@@ -28,7 +29,7 @@ pub fn render(
     prices: Option<&Session>,
     (width, coloured): (usize, bool),
 ) -> String {
-    let mut out = view::heading(session, findings, None);
+    let mut out = view::heading(session, findings, None, Language::English);
     if let Some(prices) = prices {
         out.push(String::new());
         let of = [view::measured_on(prices), clean(&prices.header.started)].join("; ");
@@ -67,17 +68,21 @@ pub fn render(
         );
         out.extend(paragraph("", &counted, width));
     }
-    for warning in view::warnings(findings) {
+    for warning in view::warnings(findings, Language::English) {
         out.extend(paragraph("! ", &warning, width));
     }
-    out.extend(view::banner(findings).into_iter().flat_map(|banner| paragraph("! ", &banner, width)));
+    out.extend(
+        view::banner(findings, Language::English)
+            .into_iter()
+            .flat_map(|banner| paragraph("! ", &banner, width)),
+    );
     out.join("\n") + "\n"
 }
 
 /// What each environment charges for a unit of each kind of work, as a table.
 pub fn prices(session: &Session, findings: &Findings, (width, coloured): (usize, bool)) -> String {
     let charged = charges(session);
-    let mut out = view::heading(session, findings, None);
+    let mut out = view::heading(session, findings, None, Language::English);
     out.push(String::new());
     let heads = std::iter::once("").chain(charged.iter().map(|charged| charged.target.as_str()));
     let mut lines: Vec<Vec<GridCell>> = vec![heads.map(|head| cell(&clean(head), quiet())).collect()];
@@ -104,10 +109,14 @@ pub fn prices(session: &Session, findings: &Findings, (width, coloured): (usize,
     );
     out.push(String::new());
     out.extend(paragraph("", PRICES_LEGEND, width));
-    for warning in view::warnings(findings) {
+    for warning in view::warnings(findings, Language::English) {
         out.extend(paragraph("! ", &warning, width));
     }
-    out.extend(view::banner(findings).into_iter().flat_map(|banner| paragraph("! ", &banner, width)));
+    out.extend(
+        view::banner(findings, Language::English)
+            .into_iter()
+            .flat_map(|banner| paragraph("! ", &banner, width)),
+    );
     out.join("\n") + "\n"
 }
 
@@ -133,7 +142,13 @@ fn headline(findings: &Findings, command: &Explained, bill: &Bill) -> String {
         return format!("{label} was not timed in {target}: the prices alone say this.");
     };
     let verdict = comparison(findings, &command.case, &bill.target)
-        .map(|comparison| format!(": {} {}", words::verdict(comparison), words::interval(comparison)))
+        .map(|comparison| {
+            format!(
+                ": {} {}",
+                words::verdict(comparison, Language::English),
+                words::interval(comparison, Language::English)
+            )
+        })
         .unwrap_or_default();
     format!("{label}: {} in {}, {} in {target}{verdict}", time(before), findings.baseline, time(now))
 }

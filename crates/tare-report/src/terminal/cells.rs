@@ -5,6 +5,7 @@ use tare_analysis::findings::{Cell, Comparison, Level, Missing, Row};
 use tare_data::unit::Unit;
 
 use super::grid::{GridCell, Part, Span, span};
+use crate::language::{Language, say};
 use crate::notes::{CellWarnings, Notes};
 use crate::number::{Figure, percent};
 use crate::sparkline::distribution;
@@ -37,13 +38,14 @@ pub fn verdict_style(comparison: &Comparison) -> Style {
 }
 
 /// The label of a row, and where its work happens; a further metric of a case stands under its headline.
-pub fn label(row: &Row) -> GridCell {
+pub fn label(row: &Row, language: Language) -> GridCell {
     if !row.headline {
         return vec![Part::Words(span(format!("{GLUE}{GLUE}{}", clean(&row.metric.name)), Style::new()))];
     }
-    let place = where_it_runs(row).replace(" · ", &format!(" ·{GLUE}")).replace("to ", &format!("to{GLUE}"));
+    let place = where_it_runs(row, language).replace(" · ", &format!(" ·{GLUE}"));
+    let place = place.replace("to ", &format!("to{GLUE}"));
     vec![
-        Part::Words(span(clean(&row.label), Style::new())),
+        Part::Words(span(words::title(row, language), Style::new())),
         Part::Words(span(format!("{GLUE}{GLUE}{place}"), quiet())),
     ]
 }
@@ -87,6 +89,7 @@ pub struct CellMaker<'a> {
     pub notes: &'a mut Notes,
     pub warnings: &'a CellWarnings<'a>,
     pub wide: bool,
+    pub language: Language,
 }
 
 impl CellMaker<'_> {
@@ -103,7 +106,7 @@ impl CellMaker<'_> {
     fn observed(&self, level: &Level, unit: Unit) -> GridCell {
         let mut cell = vec![one(span(value_of(level, unit).text(), Style::new()))];
         if self.wide {
-            cell.push(Part::Words(span("observed, never compared", quiet())));
+            cell.push(Part::Words(span(self.language.word("observed, never compared"), quiet())));
             cell.push(one(span(rounds(level), quiet())));
         }
         cell
@@ -113,27 +116,31 @@ impl CellMaker<'_> {
     fn comparison(&mut self, comparison: &Comparison, unit: Unit) -> GridCell {
         let value = value_of(&comparison.level, unit);
         let (value, interval) = match self.wide {
-            true => (value.text_with_half(), words::interval(comparison)),
-            false => (value.text(), words::narrow_interval(comparison)),
+            true => (value.text_with_half(), words::interval(comparison, self.language)),
+            false => (value.text(), words::narrow_interval(comparison, self.language)),
         };
         let marks = self.warnings.marks(comparison, self.notes);
         let (beside, below) =
             if marks.len() <= MARKS_BESIDE { (marks.join("·"), None) } else { ("".into(), Some(marks)) };
         let mut cell = vec![
-            Part::Words(span(unbroken(&words::verdict(comparison)), verdict_style(comparison))),
+            Part::Words(span(
+                unbroken(&words::verdict(comparison, self.language)),
+                verdict_style(comparison),
+            )),
             Part::Spans(vec![span(value, Style::new()), span(format!("{interval}{beside}"), quiet())]),
         ];
         cell.extend(below.map(|marks| Part::Words(span(marks.join(" "), Style::new()))));
         if self.wide {
-            let mean = words::mean_where_it_differs(comparison);
-            cell.extend(mean.map(|mean| Part::Words(span(format!("mean{GLUE}{mean}"), quiet()))));
+            let mean = words::mean_where_it_differs(comparison, self.language);
+            cell.extend(mean.map(|mean| {
+                let mean = say!(self.language, "mean\u{a0}{mean}", mean = mean);
+                Part::Words(span(mean, quiet()))
+            }));
             cell.push(one(span(rounds(&comparison.level), quiet())));
             let found = comparison.smallest.map(|smallest| percent((smallest.differs - 1.0).abs()));
             cell.extend(found.map(|share| {
-                Part::Words(span(
-                    format!("may miss <{GLUE}{share}").replace(" %", &format!("{GLUE}%")),
-                    quiet(),
-                ))
+                let words = say!(self.language, "may miss <\u{a0}{share}", share = share);
+                Part::Words(span(words.replace(" %", &format!("{GLUE}%")), quiet()))
             }));
         }
         cell
@@ -141,7 +148,7 @@ impl CellMaker<'_> {
 
     /// Why there is no comparison, and the value that stands alone, if there is one.
     pub fn missing(&mut self, missing: &Missing, unit: Unit) -> GridCell {
-        let mut cell = vec![Part::Words(span(self.notes.missing(missing), quiet()))];
+        let mut cell = vec![Part::Words(span(self.notes.missing(missing, self.language), quiet()))];
         match missing {
             Missing::NoBaseline(level) => {
                 cell.push(one(span(value_of(level, unit).text(), Style::new())));

@@ -6,6 +6,7 @@ use tare_data::session::Session;
 
 use super::cells::{self, CellMaker};
 use super::grid::{GridCell, Part, SPACING, layout, least_width, natural_width, span, total};
+use crate::language::Language;
 use crate::notes::baseline_missing;
 use crate::text::clean;
 use crate::words;
@@ -25,8 +26,9 @@ pub struct Columns {
 
 impl Columns {
     pub fn new(session: &Session, findings: &Findings, rows: &[&Row], maker: &mut CellMaker) -> Self {
+        let language = maker.language;
         let head = |text: &str| -> GridCell { vec![Part::Words(span(clean(text), Style::new().bold()))] };
-        let mut labels = vec![head("probe")];
+        let mut labels = vec![head(language.word("probe"))];
         let mut baselines = vec![head(&findings.baseline)];
         let mut subjects: Vec<Vec<GridCell>> =
             findings.subjects.iter().map(|name| vec![head(name)]).collect();
@@ -36,7 +38,7 @@ impl Columns {
         let number_width = widths.max().unwrap_or(0);
         for row in rows {
             let unit = row.metric.unit;
-            labels.push(cells::label(row));
+            labels.push(cells::label(row, language));
             baselines.push(match &row.baseline {
                 Some(level) => cells::level(level, unit, number_width, maker.wide),
                 None => maker.missing(&baseline_missing(session, row, &findings.baseline), unit),
@@ -109,10 +111,10 @@ fn column_width(cells: &[GridCell], bound: usize) -> usize {
 }
 
 /// The heading before a row whose family is another than that of the row before it.
-pub fn family_heading(rows: &[&Row], at: usize) -> Option<String> {
+pub fn family_heading(rows: &[&Row], at: usize, language: Language) -> Option<String> {
     let family = Family::of(&rows[at].probe);
     let changes = at == 0 || Family::of(&rows[at - 1].probe) != family;
-    let mut letters = words::family(family).chars();
+    let mut letters = language.word(words::family(family)).chars();
     let first = letters.next()?.to_uppercase().collect::<String>();
     changes.then(|| first + letters.as_str())
 }

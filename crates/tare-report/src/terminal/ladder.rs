@@ -7,14 +7,17 @@ use tare_data::unit::Unit;
 
 use super::cells::{CellMaker, quiet, verdict_style};
 use super::grid::{GridCell, Part, layout, natural_width, span};
+use crate::language::{Language, message, say};
 use crate::notes::{CellWarnings, Notes};
 use crate::number::Figure;
 use crate::text::{GLUE, clean, paragraph};
 use crate::{view, words};
 
 /// What the columns mean.
-const LEGEND: &str = "Each line has one mechanism more than the line before, and is compared with that line. adds = what \
-the mechanism costs at each operation; [ ] = 95 % confidence interval. Verdicts are corrected for all lines together";
+const LEGEND: &str = message!(
+    "Each line has one mechanism more than the line before, and is compared with that line. adds = what the mechanism \
+     costs at each operation; [ ] = 95 % confidence interval. Verdicts are corrected for all lines together"
+);
 
 /// The tables as text. `findings` compare each environment with the one before it, and `steps` says what each adds.
 pub fn render(
@@ -22,19 +25,22 @@ pub fn render(
     findings: &Findings,
     steps: &[String],
     (width, coloured): (usize, bool),
+    language: Language,
 ) -> String {
     let mut notes = Notes::default();
     let rows = view::rows(findings, false);
-    let warnings = CellWarnings::of_rows(&rows, false);
-    let mut maker = CellMaker { notes: &mut notes, warnings: &warnings, wide: false };
-    let tables: Vec<(String, Vec<Vec<GridCell>>)> =
-        rows.iter().map(|row| (clean(&row.label), lines(findings, row, steps, &mut maker))).collect();
+    let warnings = CellWarnings::of_rows(&rows, false, language);
+    let mut maker = CellMaker { notes: &mut notes, warnings: &warnings, wide: false, language };
+    let tables: Vec<(String, Vec<Vec<GridCell>>)> = rows
+        .iter()
+        .map(|row| (words::title(row, language), lines(findings, row, steps, &mut maker)))
+        .collect();
     let column = |at: usize| {
         let cells = tables.iter().flat_map(|(_, lines)| lines).filter_map(|line| line.get(at));
         cells.map(natural_width).max().unwrap_or(0)
     };
     let widths: Vec<usize> = (0..4).map(column).collect();
-    let mut out = view::heading(session, findings, None);
+    let mut out = view::heading(session, findings, None, language);
     for (label, lines) in &tables {
         out.extend([String::new(), label.clone()]);
         out.extend(
@@ -43,24 +49,31 @@ pub fn render(
     }
     out.push(String::new());
     // The last part of a table's legend is about columns that are not here.
-    let mut meanings = view::legend(session, &rows);
+    let mut meanings = view::legend(session, &rows, language);
     meanings.pop();
-    meanings.insert(0, LEGEND.to_owned());
-    out.extend(paragraph("", &format!("{}.", meanings.join("; ")), width));
+    meanings.insert(0, language.word(LEGEND).to_owned());
+    out.extend(paragraph(
+        "",
+        &say!(language, "{legend}.", legend = meanings.join(language.word("; "))),
+        width,
+    ));
     for (mark, note) in notes.shown().0 {
         out.extend(paragraph(&format!("{mark} "), note, width));
     }
-    for warning in view::warnings(findings) {
+    for warning in view::warnings(findings, language) {
         out.extend(paragraph("! ", &warning, width));
     }
-    out.extend(view::banner(findings).into_iter().flat_map(|banner| paragraph("! ", &banner, width)));
+    out.extend(
+        view::banner(findings, language).into_iter().flat_map(|banner| paragraph("! ", &banner, width)),
+    );
     out.join("\n") + "\n"
 }
 
 fn lines(findings: &Findings, row: &Row, steps: &[String], maker: &mut CellMaker) -> Vec<Vec<GridCell>> {
     let unit = row.metric.unit;
     let words_of = |text: &str, style| vec![Part::Words(span(text.replace(' ', &GLUE.to_string()), style))];
-    let head = ["", "time", "against the line before", "adds"];
+    let language = maker.language;
+    let head = ["", language.word("time"), language.word("against the line before"), language.word("adds")];
     let mut lines = vec![head.iter().map(|text| words_of(text, quiet())).collect::<Vec<_>>()];
     let value = |level: Option<&Level>| level.map(|level| Figure::plain(level.median, unit).text());
     let cell = |text: Option<String>| vec![Part::Spans(vec![span(text.unwrap_or_default(), Style::new())])];
@@ -70,13 +83,15 @@ fn lines(findings: &Findings, row: &Row, steps: &[String], maker: &mut CellMaker
     ]);
     let mut below = row.baseline.as_ref();
     for (step, judged) in steps.iter().zip(&row.cells) {
-        let mut line =
-            vec![words_of(&format!("+ {}", clean(step)), Style::new()), cell(value(judged.level()))];
+        let mut line = vec![
+            words_of(&format!("+ {}", language.title(&clean(step))), Style::new()),
+            cell(value(judged.level())),
+        ];
         match judged.compared() {
             Some(comparison) => {
                 let marks = maker.warnings.marks(comparison, maker.notes).join("·");
-                let interval = format!("{}{marks}", words::interval(comparison));
-                let verdict = span(words::verdict(comparison), verdict_style(comparison));
+                let interval = format!("{}{marks}", words::interval(comparison, language));
+                let verdict = span(words::verdict(comparison, language), verdict_style(comparison));
                 line.push(vec![Part::Spans(vec![verdict, span(interval, quiet())])]);
                 line.push(cell(below.and_then(|below| adds(below, comparison, unit))));
             }

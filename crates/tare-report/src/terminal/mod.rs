@@ -4,6 +4,8 @@ pub mod bill;
 mod cells;
 mod columns;
 pub(crate) mod grid;
+#[cfg(test)]
+mod japanese;
 pub mod ladder;
 mod own_commands;
 pub mod selftest;
@@ -16,6 +18,7 @@ use tare_data::session::Session;
 
 use self::columns::{Columns, family_heading};
 use self::grid::{SPACING, paint, span, total};
+use crate::language::{Language, message, say};
 use crate::notes::{CellWarnings, Notes};
 use crate::text::{GLUE, clean, columns, paragraph};
 use crate::{published, summary, view};
@@ -46,6 +49,7 @@ pub struct TerminalOptions<'a> {
     pub again: Option<&'a str>,
     /// How long the session took; read from the trials where it is not given.
     pub elapsed_s: Option<f64>,
+    pub language: Language,
 }
 
 impl Default for TerminalOptions<'_> {
@@ -60,6 +64,7 @@ impl Default for TerminalOptions<'_> {
             exports: &[],
             again,
             elapsed_s,
+            language: Language::English,
         }
     }
 }
@@ -69,23 +74,24 @@ impl Default for TerminalOptions<'_> {
 pub fn render(session: &Session, findings: &Findings, options: &TerminalOptions) -> String {
     let width = options.width.max(NARROWEST);
     let prose = width.min(WIDEST_PROSE);
-    let mut out = Output { text: String::new(), coloured: options.colour };
-    for line in view::heading(session, findings, options.elapsed_s) {
+    let language = options.language;
+    let mut out = Output { text: String::new(), coloured: options.colour, language };
+    for line in view::heading(session, findings, options.elapsed_s, language) {
         out.paragraph("", &line, prose, Style::new());
     }
-    if let Some(banner) = view::banner(findings) {
+    if let Some(banner) = view::banner(findings, language) {
         out.paragraph("! ", &banner, prose, Style::new().fg_color(Some(AnsiColor::Red.into())).bold());
     }
-    if let Some(ending) = view::ending(findings, options.record) {
+    if let Some(ending) = view::ending(findings, options.record, language) {
         out.paragraph("! ", &ending, prose, Style::new().fg_color(Some(AnsiColor::Yellow.into())));
     }
-    if let Some(failed) = view::failed(findings) {
+    if let Some(failed) = view::failed(findings, language) {
         out.paragraph("! ", &failed, prose, Style::new().fg_color(Some(AnsiColor::Yellow.into())));
     }
     let rows = view::rows(findings, options.wide);
     if rows.is_empty() {
         out.blank();
-        out.plain("Nothing was measured.");
+        out.plain(language.word("Nothing was measured."));
     } else {
         let notes = out.tables(session, findings, &rows, width, options.wide);
         out.blank();
@@ -102,6 +108,7 @@ pub fn render(session: &Session, findings: &Findings, options: &TerminalOptions)
 struct Output {
     text: String,
     coloured: bool,
+    language: Language,
 }
 
 impl Output {
@@ -148,8 +155,9 @@ impl Output {
         wide: bool,
     ) -> Notes {
         let mut notes = Notes::default();
-        let warnings = CellWarnings::of_rows(rows, wide);
-        let mut maker = cells::CellMaker { notes: &mut notes, warnings: &warnings, wide };
+        let language = self.language;
+        let warnings = CellWarnings::of_rows(rows, wide, language);
+        let mut maker = cells::CellMaker { notes: &mut notes, warnings: &warnings, wide, language };
         if own_commands::are_alone(rows, wide) {
             let tables = own_commands::tables(session, findings, rows, &mut maker, (width, self.coloured));
             self.commands(&tables);
@@ -164,7 +172,7 @@ impl Output {
             self.styled(&rule, cells::quiet());
             for (i, lines) in table.enumerate() {
                 if wide {
-                    self.separate(family_heading(rows, i), i == 0);
+                    self.separate(family_heading(rows, i, language), i == 0);
                 }
                 lines.iter().for_each(|line| self.plain(line));
             }
@@ -201,28 +209,30 @@ impl Output {
         notes: &Notes,
         (width, wide): (usize, bool),
     ) {
-        let mut legend = view::legend(session, rows);
+        let mut legend = view::legend(session, rows, self.language);
         if own_commands::are_alone(rows, wide) {
             legend.pop();
-            legend.push(own_commands::legend(rows));
+            legend.push(own_commands::legend(rows, self.language));
         }
-        let legend = legend.join("; ");
+        let legend = legend.join(self.language.word("; "));
         if !legend.is_empty() {
-            self.paragraph("", &format!("{legend}."), width, cells::quiet());
+            self.paragraph("", &say!(self.language, "{legend}.", legend = legend), width, cells::quiet());
         }
         let (shown, more) = notes.shown();
         for (mark, note) in shown {
             self.paragraph(&format!("{mark} "), note, width, Style::new());
         }
         if more > 0 {
-            self.plain(&format!("{more} more notes: tare report --json has them."));
+            self.plain(&say!(self.language, "{more} more notes: tare report --json has them.", more = more));
         }
     }
 
     /// A line an environment, then the warnings, then whether to believe it.
     fn verdicts(&mut self, findings: &Findings, width: usize) {
-        let lines = summary::sentences(findings);
-        let checks = ("Checks".to_owned(), view::checks(findings).join(" "));
+        let language = self.language;
+        let lines = summary::sentences(findings, language);
+        let checks = language.sentences(&view::checks(findings, language));
+        let checks = (language.word("Checks").to_owned(), checks);
         let name_width = lines.iter().chain([&checks]).map(|(name, _)| columns(name)).max().unwrap_or(0);
         let name_width = name_width.min(width / 3);
         for line in &lines {
@@ -231,7 +241,7 @@ impl Output {
         if !lines.is_empty() {
             self.blank();
         }
-        for warning in view::warnings(findings) {
+        for warning in view::warnings(findings, language) {
             self.paragraph("! ", &warning, width, Style::new().fg_color(Some(AnsiColor::Yellow.into())));
         }
         self.named(&checks, name_width, width);
@@ -251,13 +261,18 @@ impl Output {
     /// Where the record and the report are, and how to measure the same again.
     fn paths(&mut self, options: &TerminalOptions, width: usize) {
         self.blank();
-        let exports = options.exports.iter().map(|path| ("export  ", path.as_str()));
-        let own = [("record  ", options.record), ("report  ", options.html)];
+        let names = [message!("record"), message!("report"), message!("export"), message!("again")];
+        let names = names.map(|name| self.language.word(name));
+        let widest = names.map(columns).into_iter().max().unwrap_or(0) + SPACING;
+        let [record, report, export, again] =
+            names.map(|name| format!("{name}{}", " ".repeat(widest - columns(name))));
+        let exports = options.exports.iter().map(|path| (&export, path.as_str()));
+        let own = [(&record, options.record), (&report, options.html)];
         for (name, path) in own.into_iter().filter_map(|(name, path)| Some((name, path?))).chain(exports) {
             self.text.push_str(&format!("{name}{}\n", clean_path(path)));
         }
         if let Some(command) = options.again {
-            self.text.push_str(&continued("again   ", &clean_path(command), width));
+            self.text.push_str(&continued(&again, &clean_path(command), width));
         }
         while self.text.ends_with("\n\n") {
             self.text.pop();

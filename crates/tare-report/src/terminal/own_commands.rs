@@ -8,6 +8,7 @@ use tare_data::session::Session;
 
 use super::cells::{CellMaker, quiet, verdict_style};
 use super::grid::{GridCell, Part, layout, least_width, natural_width, span, total};
+use crate::language::{Language, message, say};
 use crate::notes::baseline_missing;
 use crate::number::Figure;
 use crate::text::{GLUE, clean};
@@ -16,7 +17,7 @@ use crate::words;
 /// The column of verdicts.
 const VERDICT: usize = 3;
 /// Metrics that stand in columns of their own.
-const TIMES: [&str; 2] = ["user", "system"];
+const TIMES: [&str; 2] = [message!("user"), message!("system")];
 
 /// Whether a table of these rows has commands of one's own and nothing else, and is not the wide one.
 pub fn are_alone(rows: &[&Row], wide: bool) -> bool {
@@ -24,13 +25,14 @@ pub fn are_alone(rows: &[&Row], wide: bool) -> bool {
 }
 
 /// What the columns mean.
-pub fn legend(rows: &[&Row]) -> String {
-    let mut parts =
-        "time = median over rounds (shortest … longest); user, system = processor time, mean".to_owned();
+pub fn legend(rows: &[&Row], language: Language) -> String {
+    let mut parts = vec![
+        language.word("time = median over rounds (shortest … longest); user, system = processor time, mean"),
+    ];
     if rows.iter().any(|row| row.cells.iter().any(|cell| cell.compared().is_some())) {
-        parts.push_str("; [ ] = 95 % confidence interval of the slowdown");
+        parts.push(language.word("[ ] = 95 % confidence interval of the slowdown"));
     }
-    parts
+    parts.join(language.word("; "))
 }
 
 /// Lines of the tables, one for each command; the first of each is its head, and what it is called stands above it
@@ -63,9 +65,14 @@ pub fn tables(
 
 fn lines(session: &Session, findings: &Findings, row: &Row, maker: &mut CellMaker) -> Vec<Vec<GridCell>> {
     let head = |text: &str| words_of(text, Style::new().bold());
-    let against = if findings.subjects.is_empty() { "" } else { &format!("against {}", findings.baseline) };
-    let mut lines =
-        vec![["", "time", "", against, TIMES[0], TIMES[1]].iter().map(|text| head(text)).collect::<Vec<_>>()];
+    let language = maker.language;
+    let against = match findings.subjects.is_empty() {
+        true => String::new(),
+        false => say!(language, "against {baseline}", baseline = clean(&findings.baseline)),
+    };
+    let [user, system] = TIMES.map(|time| language.word(time));
+    let heads = ["", language.word("time"), "", &against, user, system];
+    let mut lines = vec![heads.iter().map(|text| head(text)).collect::<Vec<_>>()];
     let of_case =
         |name: &str| findings.rows.iter().find(|other| other.case == row.case && other.metric.name == name);
     let unit = row.metric.unit;
@@ -128,9 +135,9 @@ fn judged(cell: &Cell, row: &Row, maker: &mut CellMaker) -> GridCell {
         return maker.cell(cell, row.metric.unit).into_iter().take(1).collect();
     };
     let marks = maker.warnings.marks(comparison, maker.notes).join("·");
-    let interval = format!("{}{marks}", words::interval(comparison));
+    let interval = format!("{}{marks}", words::interval(comparison, maker.language));
     vec![Part::Spans(vec![
-        span(words::verdict(comparison), verdict_style(comparison)),
+        span(words::verdict(comparison, maker.language), verdict_style(comparison)),
         span(interval, quiet()),
     ])]
 }

@@ -4,6 +4,7 @@ use tare_analysis::findings::{Cell, Findings};
 use tare_analysis::pooled::{Pooled, Runs, runs};
 use tare_data::session::{Role, Session};
 
+use crate::language::Language;
 use crate::number::{Figure, counted};
 use crate::text::{clean, paragraph};
 use crate::words;
@@ -67,12 +68,16 @@ pub(super) fn own(
             let level = &comparison.level;
             let figure = Figure::of_level(level, unit);
             let (value, baseline) = (figure.text_with_half(), clean(&findings.baseline));
-            format!("{value} over {}; against {baseline}: {}", rounds(level.rounds), words::cell(cell))
+            format!(
+                "{value} over {}; against {baseline}: {}",
+                rounds(level.rounds),
+                words::cell(cell, Language::English)
+            )
         }
         Cell::Observed(level) => {
             format!("{} over {}", Figure::plain(level.median, unit).text(), rounds(level.rounds))
         }
-        Cell::Missing(_) => clean(&words::cell(cell)),
+        Cell::Missing(_) => clean(&words::cell(cell, Language::English)),
     })
 }
 

@@ -54,7 +54,11 @@ pub(crate) fn read(file: &Path) -> Result<Session, LabError> {
         anstream::eprintln!("note: {} breaks off in line {line}", file.display());
     }
     for warning in &recording.session.warnings {
-        anstream::eprintln!("note: {}: {}", file.display(), warning.words());
+        anstream::eprintln!(
+            "note: {}: {}",
+            file.display(),
+            tare_report::warnings::words(&warning, ui::language())
+        );
     }
     Ok(recording.session)
 }

@@ -32,7 +32,10 @@ pub fn run(args: &Ladder) -> anyhow::Result<ExitCode> {
     let findings = tare_analysis::steps(&session, &Options::default());
     ui::print(match args.json {
         true => json::render(&session, &findings),
-        false => terminal::ladder::render(&session, &findings, &steps, (ui::width(), ui::colour())),
+        false => {
+            let terminal = (ui::width(), ui::colour());
+            terminal::ladder::render(&session, &findings, &steps, terminal, ui::language())
+        }
     })?;
     Ok(match ending {
         Some(Ending::Interrupted) => Exit::Interrupted.into(),

@@ -188,11 +188,16 @@ fn refuse(stream: &mut TcpStream, refusal: Refusal) {
 
 fn page(server: &Server) -> Result<String, LabError> {
     let (session, goes_on) = server.live.session();
-    let Some(mut session) = session else { return Ok(html::waiting(&server.record)) };
+    let Some(mut session) = session else { return Ok(html::waiting(&server.record, ui::language())) };
     let findings = session::findings(&mut session, &server.view)?;
     let again = again(&session);
-    let options =
-        html::Options { record: Some(&server.record), again: Some(&again), live: goes_on, beside: None };
+    let options = html::Options {
+        record: Some(&server.record),
+        again: Some(&again),
+        live: goes_on,
+        beside: None,
+        language: ui::language(),
+    };
     Ok(html::render(&session, &findings, &options))
 }
 

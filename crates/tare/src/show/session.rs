@@ -86,7 +86,10 @@ pub fn show(
         None => ui::print(document(session, &findings, &view, record, elapsed_s))?,
     }
     Ok(match &outcome {
-        Some(outcome) => outputs::report_conditions(outcome, &tare_report::gate::met(&findings, outcome)),
+        Some(outcome) => {
+            let met = tare_report::gate::met(&findings, outcome, ui::language());
+            outputs::report_conditions(outcome, &met)
+        }
         None => ExitCode::SUCCESS,
     })
 }
@@ -106,7 +109,8 @@ fn keep(only: &[String], session: &mut Session, findings: &mut Findings) -> Resu
 /// The page of a session, with results of other tools beside its own where there are any.
 fn page(session: &Session, findings: &Findings, record: &Path, beside: Option<&[Beside]>) -> String {
     let (again, record) = (again(session), record.display().to_string());
-    let options = Options { record: Some(&record), again: Some(&again), live: false, beside };
+    let (record, again) = (Some(record.as_str()), Some(again.as_str()));
+    let options = Options { record, again, live: false, beside, language: ui::language() };
     tare_report::html::render(session, findings, &options)
 }
 
@@ -166,6 +170,7 @@ fn table(
         exports: &outputs::exported(view),
         again: Some(&again),
         elapsed_s,
+        language: ui::language(),
     };
     tare_report::terminal::render(session, findings, &options)
 }

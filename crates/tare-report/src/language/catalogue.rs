@@ -1,0 +1,131 @@
+//! A catalogue: what a language says for each English message.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+const JAPANESE_TEXT: &str = include_str!("ja.toml");
+/// Read when it is first needed, and never changed.
+pub(super) static JAPANESE: LazyLock<Catalogue> = LazyLock::new(|| Catalogue::parse(JAPANESE_TEXT));
+
+type Section = BTreeMap<String, String>;
+
+/// By English messages: a section for each part of tare that says them.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Catalogue {
+    /// Said by this crate and by the program.
+    pub program: Section,
+    /// Said by the page; what it has in common with the program stands there.
+    pub page: Section,
+    /// What rows and the steps of ladders are called. Values are found by the text around them, here and below.
+    pub titles: Section,
+    /// Said by other crates, or written in records: reasons and errors.
+    pub texts: Section,
+}
+
+impl Catalogue {
+    /// A catalogue is part of the program, and a test reads it: one that cannot be read has no messages.
+    fn parse(text: &str) -> Catalogue {
+        toml::from_str(text).unwrap_or_default()
+    }
+
+    pub fn get(&self, message: &str) -> Option<&str> {
+        self.program.get(message).map(String::as_str)
+    }
+}
+
+/// What a section has instead of a text with values in it; of several messages that fit, the one that says most itself.
+pub(super) fn instead(section: &Section, english: &str) -> Option<String> {
+    if let Some(known) = section.get(english) {
+        return Some(known.clone());
+    }
+    let fitting = section.iter().filter_map(|(message, instead)| {
+        let values = values(message, english)?;
+        Some((message.len(), instead, values))
+    });
+    let (_, instead, values) = fitting.max_by_key(|(length, ..)| *length)?;
+    Some(filled(instead, |name| {
+        let value = values.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)?;
+        Some(section.get(value).map_or(value, String::as_str).to_owned())
+    }))
+}
+
+/// A template with values in place of `{names}`; a name without a value stays.
+pub(super) fn filled(template: &str, value: impl Fn(&str) -> Option<String>) -> String {
+    let mut out = String::new();
+    for piece in pieces(template) {
+        match piece {
+            Piece::Text(text) => out.push_str(text),
+            Piece::Name(name) => out.push_str(&value(name).unwrap_or_else(|| format!("{{{name}}}"))),
+        }
+    }
+    out
+}
+
+/// A part of a template.
+#[derive(Debug, PartialEq)]
+pub(super) enum Piece<'a> {
+    Text(&'a str),
+    Name(&'a str),
+}
+
+pub(super) fn pieces(template: &str) -> Vec<Piece<'_>> {
+    let mut pieces = Vec::new();
+    let mut rest = template;
+    while let Some((text, (name, after))) =
+        rest.split_once('{').and_then(|(text, behind)| Some((text, behind.split_once('}')?)))
+    {
+        pieces.extend((!text.is_empty()).then_some(Piece::Text(text)));
+        pieces.push(Piece::Name(name));
+        rest = after;
+    }
+    pieces.extend((!rest.is_empty()).then_some(Piece::Text(rest)));
+    pieces
+}
+
+/// The values in a text that a template with these names made; none if it did not.
+fn values<'a>(template: &'a str, text: &'a str) -> Option<Vec<(&'a str, &'a str)>> {
+    let pieces = pieces(template);
+    if !pieces.iter().any(|piece| matches!(piece, Piece::Name(_))) {
+        return None;
+    }
+    let (mut values, mut open, mut rest) = (Vec::new(), None, text);
+    for (at, piece) in pieces.iter().enumerate() {
+        match (piece, open.take()) {
+            (Piece::Name(name), _) => open = Some(*name),
+            (Piece::Text(fixed), None) => rest = rest.strip_prefix(fixed)?,
+            (Piece::Text(fixed), Some(name)) => {
+                // The last piece closes the text; any other is the first that fits.
+                let begins = if at + 1 == pieces.len() {
+                    rest.len().checked_sub(fixed.len()).filter(|begin| rest.get(*begin..) == Some(*fixed))?
+                } else {
+                    rest.find(fixed)?
+                };
+                values.push((name, &rest[..begins]));
+                rest = &rest[begins + fixed.len()..];
+            }
+        }
+    }
+    if let Some(name) = open {
+        values.push((name, std::mem::take(&mut rest)));
+    }
+    rest.is_empty().then_some(values)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_template_finds_its_values_again() {
+        assert_eq!(values("{a} of {b} failed", "3 of 4 failed"), Some(vec![("a", "3"), ("b", "4")]));
+        assert_eq!(values("no file {name}", "no file a b"), Some(vec![("name", "a b")]));
+        assert_eq!(values("{name} is gone", "x is gone is gone"), Some(vec![("name", "x is gone")]));
+        assert_eq!(values("{name} is gone", "x is here"), None);
+        assert_eq!(values("plain", "plain"), None);
+        assert_eq!(filled("{b}のうち{a}", |name| Some(name.to_uppercase())), "BのうちA");
+        assert_eq!(filled("{a} {", |_| None), "{a} {");
+    }
+}

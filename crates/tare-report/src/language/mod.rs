@@ -1,0 +1,148 @@
+//! The language of what a person reads: English, which stands in the code, or what a catalogue has instead of it.
+//!
+//! A message is known by its English text. What a catalogue lacks stays English, message by message. Formats for programs
+//! are English always: what writes them passes [`Language::English`].
+
+mod catalogue;
+mod locale;
+#[cfg(test)]
+mod messages;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::fmt::Display;
+
+use self::catalogue::{Catalogue, JAPANESE};
+
+/// A language that tare speaks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Language {
+    #[default]
+    English,
+    Japanese,
+}
+
+/// A message with its values: in English as `format!` makes it, else by the catalogue, in the order that it wants.
+macro_rules! say {
+    ($language:expr, $message:literal $(, $name:ident = $value:expr)* $(,)?) => {
+        match $language {
+            $crate::language::Language::English => ::std::fmt::format(format_args!($message $(, $name = $value)*)),
+            language => language.filled($message, &[$((stringify!($name), &$value)),*]),
+        }
+    };
+}
+pub(crate) use say;
+
+/// A message that is said elsewhere than where it stands.
+macro_rules! message {
+    ($message:literal) => {
+        $message
+    };
+}
+pub(crate) use message;
+
+/// Words by their English text.
+pub(crate) type Words = BTreeMap<&'static str, &'static str>;
+
+impl Language {
+    fn catalogue(self) -> Option<&'static Catalogue> {
+        match self {
+            Language::English => None,
+            Language::Japanese => Some(&JAPANESE),
+        }
+    }
+
+    /// The tag of the language, as a page names it.
+    pub fn tag(self) -> &'static str {
+        match self {
+            Language::English => "en",
+            Language::Japanese => "ja",
+        }
+    }
+
+    /// A message without values.
+    pub fn word(self, message: &'static str) -> &'static str {
+        self.catalogue().and_then(|catalogue| catalogue.get(message)).unwrap_or(message)
+    }
+
+    /// A message with values in place of `{names}`.
+    pub(crate) fn filled(self, message: &'static str, values: &[(&str, &dyn Display)]) -> String {
+        catalogue::filled(self.word(message), |name| {
+            values.iter().find(|(known, _)| *known == name).map(|(_, value)| value.to_string())
+        })
+    }
+
+    /// A text that another crate, or a record, has in English: a reason, an error.
+    pub fn text(self, english: &str) -> String {
+        let known = self.catalogue().and_then(|catalogue| catalogue::instead(&catalogue.texts, english));
+        known.unwrap_or_else(|| english.to_owned())
+    }
+
+    /// What a row or a step of a ladder is called. A place or a peer behind it stays as it is.
+    pub fn title(self, english: &str) -> String {
+        let ends = [" @", " >"].iter().filter_map(|sign| english.find(sign)).min();
+        let (title, behind) = english.split_at(ends.unwrap_or(english.len()));
+        let known = self.catalogue().and_then(|catalogue| catalogue::instead(&catalogue.titles, title));
+        known.map_or_else(|| english.to_owned(), |known| known + behind)
+    }
+
+    /// Words of the page, by their English text; none in English.
+    pub(crate) fn page(self) -> Option<Words> {
+        let catalogue = self.catalogue()?;
+        let all = catalogue.program.iter().chain(&catalogue.page);
+        Some(all.map(|(english, other)| (english.as_str(), other.as_str())).collect())
+    }
+
+    /// `1 round`, `2 rounds`: a count with its noun, which the catalogue has as `{count} rounds`.
+    pub fn counted(self, count: usize, one: &str, many: &str) -> String {
+        match self.catalogue().and_then(|catalogue| catalogue.get(&format!("{{count}} {many}"))) {
+            None => crate::number::counted(count, one, many),
+            Some(template) => catalogue::filled(template, |_| Some(count.to_string())),
+        }
+    }
+
+    /// `a`, `a and b`, `a, b and c`.
+    pub fn listed(self, items: &[String]) -> String {
+        match items {
+            [] => String::new(),
+            [one] => one.clone(),
+            [first @ .., last] => {
+                say!(self, "{first} and {last}", first = self.joined(first), last = last)
+            }
+        }
+    }
+
+    /// `a, b, c`
+    pub(crate) fn joined(self, items: &[String]) -> String {
+        items.join(self.word(", "))
+    }
+
+    /// Sentences behind each other.
+    pub(crate) fn sentences(self, sentences: &[String]) -> String {
+        sentences.join(self.word(" "))
+    }
+
+    /// `38 s`, `2 min 38 s`, `3 h 2 min`; one that is not a number is unknown.
+    pub fn duration(self, seconds: f64) -> String {
+        let english = crate::number::duration(seconds);
+        if self == Language::English {
+            return english;
+        }
+        if !seconds.is_finite() || seconds < 0.0 {
+            return self.word("unknown time").to_owned();
+        }
+        let word = |word| match word {
+            "h" => self.word("h"),
+            "min" => self.word("min"),
+            "s" => self.word("s"),
+            digits => digits,
+        };
+        english.split(' ').map(word).collect()
+    }
+
+    /// `24.1x`, in Japanese `24.1倍`.
+    pub(crate) fn times(self, ratio: &str) -> String {
+        say!(self, "{factor}x", factor = ratio.strip_suffix('x').unwrap_or(ratio))
+    }
+}

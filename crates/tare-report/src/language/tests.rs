@@ -1,0 +1,94 @@
+//! That a catalogue has every message, nothing else, and the values of each.
+
+use std::collections::BTreeSet;
+
+use tare_data::failure::FailureKind;
+
+use super::catalogue::{Catalogue, JAPANESE, Piece, pieces};
+use super::messages::{literals, nameless, of_page, of_program};
+use super::*;
+
+/// Kinds of failures, whose words are those of records.
+const FAILURES: [FailureKind; 7] = [
+    FailureKind::NotSupported,
+    FailureKind::NotPermitted,
+    FailureKind::NotComparable,
+    FailureKind::WrongWork,
+    FailureKind::Broken,
+    FailureKind::Deadline,
+    FailureKind::Died,
+];
+
+fn japanese() -> &'static Catalogue {
+    assert!(!JAPANESE.program.is_empty(), "the catalogue cannot be read");
+    &JAPANESE
+}
+
+fn names(template: &str) -> BTreeSet<&str> {
+    let name = |piece| match piece {
+        Piece::Name(name) => Some(name),
+        Piece::Text(_) => None,
+    };
+    pieces(template).into_iter().filter_map(name).collect()
+}
+
+#[test]
+fn no_message_lacks_japanese_and_none_is_left_over() {
+    let mut said = of_program();
+    said.extend(FAILURES.map(|kind| kind.words().to_owned()));
+    let known: BTreeSet<String> = japanese().program.keys().cloned().collect();
+    let missing: Vec<_> = said.difference(&known).collect();
+    assert_eq!(missing.len(), 0, "without Japanese: {missing:#?}");
+    let left: Vec<_> = known.difference(&said).collect();
+    assert_eq!(left.len(), 0, "said nowhere: {left:#?}");
+}
+
+#[test]
+fn the_page_lacks_nothing_and_repeats_nothing() {
+    let said = of_page();
+    let program: BTreeSet<String> = japanese().program.keys().cloned().collect();
+    let page: BTreeSet<String> = japanese().page.keys().cloned().collect();
+    let known = &program | &page;
+    let missing: Vec<_> = said.difference(&known).collect();
+    assert_eq!(missing.len(), 0, "without Japanese: {missing:#?}");
+    let left: Vec<_> = page.difference(&said).collect();
+    assert_eq!(left.len(), 0, "said nowhere: {left:#?}");
+    assert_eq!(page.intersection(&program).count(), 0);
+}
+
+#[test]
+fn what_other_crates_say_is_said_by_them() {
+    let said = literals();
+    let japanese = japanese();
+    let keys = japanese.texts.keys().chain(japanese.titles.keys());
+    let left: Vec<_> = keys.filter(|key| !said.contains(&nameless(key))).collect();
+    assert_eq!(left.len(), 0, "said nowhere: {left:#?}");
+}
+
+#[test]
+fn every_message_has_the_same_values_in_every_language() {
+    let Catalogue { program, page, titles, texts } = japanese();
+    for (english, other) in [program, page, titles, texts].into_iter().flatten() {
+        assert_eq!(names(english), names(other), "{english}");
+    }
+}
+
+#[test]
+fn what_is_not_in_the_catalogue_stays_english() {
+    assert_eq!(Language::Japanese.word("not in any catalogue"), "not in any catalogue");
+    assert_eq!(Language::Japanese.text("runsc: exit code 128"), "runsc: exit code 128");
+    assert_eq!(Language::Japanese.title("sqlite"), "sqlite");
+}
+
+#[test]
+fn counts_times_and_lists_are_those_of_the_language() {
+    let ja = Language::Japanese;
+    assert_eq!(ja.counted(1, "round", "rounds"), "1ラウンド");
+    assert_eq!(ja.duration(97.4), "1分37秒");
+    assert_eq!(ja.duration(7320.0), "2時間2分");
+    assert_eq!(ja.duration(f64::NAN), "時間不明");
+    assert_eq!(ja.listed(&["a".into(), "b".into(), "c".into()]), "a、b、c");
+    assert_eq!(ja.times("24.1x"), "24.1倍");
+    assert_eq!(ja.title("read 4K, warm @ext4"), "読み取り 4K、キャッシュあり @ext4");
+    assert_eq!(Language::English.listed(&["a".into(), "b".into(), "c".into()]), "a, b and c");
+}

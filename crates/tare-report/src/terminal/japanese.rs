@@ -1,0 +1,130 @@
+//! The terminal in Japanese: what it looks like, and that wide characters stay within their columns.
+
+use insta::assert_snapshot;
+use tare_analysis::findings::Findings;
+
+use super::ladder;
+use super::*;
+use crate::specimen;
+use crate::words::Standing;
+
+fn options(width: usize) -> TerminalOptions<'static> {
+    TerminalOptions {
+        width,
+        record: Some("tare-2026-11-21T20-41.tare"),
+        html: Some("tare-2026-11-21T20-41.html"),
+        again: Some("tare run quick --seed 7f3a91c2 --in native,container,gvisor,wsl2-like"),
+        elapsed_s: Some(158.0),
+        language: Language::Japanese,
+        ..TerminalOptions::default()
+    }
+}
+
+fn shown(targets: usize, options: &TerminalOptions) -> String {
+    render(&specimen::session(targets), &specimen::findings(targets), options)
+}
+
+/// A command of one's own, with its processor times.
+fn own_command() -> Findings {
+    let mut findings = specimen::findings(3);
+    findings.rows.truncate(3);
+    for (row, metric) in findings.rows.iter_mut().zip(["time", "user", "system"]) {
+        row.probe = "user.make".into();
+        row.case = "user.make?command=x".into();
+        row.label = "make -j4".into();
+        row.metric.name = metric.into();
+        row.headline = metric == "time";
+    }
+    findings
+}
+
+fn climbed(width: usize) -> String {
+    let steps = ["mount namespace", "network namespace", "system call filter"].map(str::to_owned);
+    let (session, findings) = (specimen::session(3), specimen::findings(3));
+    ladder::render(&session, &findings, &steps, (width, false), Language::Japanese)
+}
+
+#[test]
+fn the_table_with_its_sentences() {
+    assert_snapshot!(shown(3, &options(80)));
+}
+
+#[test]
+fn the_wide_table() {
+    assert_snapshot!(shown(2, &TerminalOptions { wide: true, ..options(80) }));
+}
+
+#[test]
+fn a_command_of_ones_own() {
+    assert_snapshot!(render(&specimen::session(3), &own_command(), &options(80)));
+}
+
+#[test]
+fn a_ladder() {
+    assert_snapshot!(climbed(80));
+}
+
+/// Columns that stay blank in every line of a table, two or more beside each other.
+fn gaps(lines: &[&str]) -> usize {
+    let mut used = Vec::new();
+    for line in lines {
+        let mut at = 0;
+        for c in line.chars() {
+            let width = columns(&c.to_string());
+            used.resize(used.len().max(at + width), false);
+            used[at..at + width].iter_mut().for_each(|column| *column |= c != ' ');
+            at += width;
+        }
+    }
+    let text: String = used.iter().map(|used| if *used { 'x' } else { ' ' }).collect();
+    text.trim().split("  ").filter(|part| !part.trim().is_empty()).count() - 1
+}
+
+#[test]
+fn columns_stand_below_each_other() {
+    for (targets, width) in [(1, 68), (3, 80), (3, 120), (6, 150)] {
+        let text = shown(targets, &options(width));
+        let rule = text.lines().position(|line| line.starts_with('─')).unwrap();
+        let lines: Vec<&str> = text.lines().skip(rule - 1).take_while(|line| !line.is_empty()).collect();
+        let lines: Vec<&str> = lines.into_iter().filter(|line| !line.starts_with('─')).collect();
+        assert_eq!(gaps(&lines), targets + 1, "{text}");
+    }
+}
+
+#[test]
+fn no_line_is_wider_than_asked() {
+    for width in [40, 68, 80, 120] {
+        for targets in 0..7 {
+            for wide in [false, true] {
+                let text = shown(targets, &TerminalOptions { wide, ..options(width) });
+                let widest = text.lines().map(columns).max().unwrap_or(0);
+                assert!(widest <= width.max(NARROWEST), "{width}: {text}");
+            }
+        }
+        let text = render(&specimen::session(3), &own_command(), &options(width));
+        assert!(text.lines().all(|line| columns(line) <= width.max(80)), "{width}: {text}");
+    }
+}
+
+#[test]
+fn every_standing_has_a_word_of_its_own() {
+    use Standing::*;
+    let all = [
+        Slower,
+        SlowerUnclear,
+        SlowerInFewStarts,
+        SlightlySlower,
+        Faster,
+        FasterUnclear,
+        FasterInFewStarts,
+        SlightlyFaster,
+        TypicallySame,
+        Same,
+        Inconclusive,
+        NotComparable,
+        NotMeasured,
+    ];
+    let words: std::collections::BTreeSet<_> =
+        all.map(|standing| Language::Japanese.word(standing.word())).into_iter().collect();
+    assert_eq!(words.len(), all.len());
+}

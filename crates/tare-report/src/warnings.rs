@@ -1,0 +1,234 @@
+//! The words of warnings: what is doubtful, and what to do about it.
+
+use tare_data::warning::{Group, Warning};
+
+use crate::language::{Language, message, say};
+
+/// Trials that are named one by one; more are counted.
+const MOST_NUMBERED: usize = 5;
+
+/// What is doubtful, in one sentence.
+pub fn words(warning: &Warning, language: Language) -> String {
+    let rounds = |count: u32| language.counted(count as usize, "round", "rounds");
+    let trials = |count: usize| language.counted(count, "trial", "trials");
+    match warning {
+        Warning::ControlColoured { coloured, cells } => say!(
+            language,
+            "the control differs from the baseline in {coloured} of {cells}: this session's noise is above its margin",
+            coloured = coloured,
+            cells = language.counted(*cells, "cell", "cells")
+        ),
+        Warning::SkewedTail { hodges_lehmann, median } => say!(
+            language,
+            "differences are skewed: {by_pairs}x by Hodges-Lehmann, {by_median}x by the median",
+            by_pairs = format!("{:.3}", hodges_lehmann.exp()),
+            by_median = format!("{:.3}", median.exp())
+        ),
+        Warning::Stalls { one_in, factor } => say!(
+            language,
+            "typically the same, but one round in {one_in} takes {factor} times as long",
+            one_in = one_in,
+            factor = format!("{factor:.1}")
+        ),
+        Warning::Modal { groups } => fallen_into(groups, language),
+        Warning::RoundsAlike { rounds, blocks } => say!(
+            language,
+            "rounds that follow each other are alike: judged by {blocks} of {rounds} rounds",
+            blocks = language.counted(*blocks as usize, "block", "blocks"),
+            rounds = rounds
+        ),
+        Warning::CanaryOutside { ratio } => say!(
+            language,
+            "a fixed piece of arithmetic took {ratio}x the baseline's time just before the trials",
+            ratio = format!("{ratio:.2}")
+        ),
+        Warning::ClockDisagrees { parts_per_million } => say!(
+            language,
+            "its clock and the host's disagree by {parts} parts per million",
+            parts = format!("{parts_per_million:.0}")
+        ),
+        Warning::CoarseClock { step_ns } => {
+            say!(language, "its clock moves in steps of {step_ns} ns", step_ns = step_ns)
+        }
+        Warning::RoundsRepeated { repeated, kept } => say!(
+            language,
+            "{rounds} disturbed and run again ({kept} kept)",
+            rounds = language.counted(*repeated as usize, "round was", "rounds were"),
+            kept = kept
+        ),
+        Warning::TrialsFailed { failed, of } => {
+            say!(language, "{failed} of {trials} failed", failed = failed, trials = trials(*of as usize))
+        }
+        Warning::SessionFailed { failed, of, mostly } => say!(
+            language,
+            "{failed} of {trials} failed ({mostly})",
+            failed = failed,
+            trials = trials(*of),
+            mostly = language.text(mostly)
+        ),
+        Warning::SharedStarts { starts, rounds: of } => say!(
+            language,
+            "{rounds} share {starts}",
+            rounds = rounds(*of),
+            starts = language.counted(*starts as usize, "start", "starts")
+        ),
+        Warning::OwnControlDiffers { ratio } => {
+            say!(language, "entered once more, it takes {ratio}x its own time", ratio = format!("{ratio:.3}"))
+        }
+        Warning::BrokenOff { rounds: done, planned } => {
+            let of = match planned {
+                Some(planned) => {
+                    say!(language, "{rounds} of {planned}", rounds = done, planned = rounds(*planned))
+                }
+                None => rounds(*done),
+            };
+            say!(language, "the session broke off after {rounds}", rounds = of)
+        }
+        Warning::EmulatedProcessor => language.word("the CPU is emulated").into(),
+        Warning::DamagedLines { lines, trials } => damaged(*lines, trials, language),
+        Warning::StrayLines { lines } => say!(
+            language,
+            "{lines} in the record outside any open trial: left out",
+            lines = language.counted(*lines as usize, "line", "lines")
+        ),
+        Warning::SessionsAtOnce { others } => say!(
+            language,
+            "{sessions} of tare ran on this machine meanwhile",
+            sessions = language.counted(*others as usize, "other session", "other sessions")
+        ),
+        Warning::DatagramsAstray { lost, late, duplicated, reordered } => say!(
+            language,
+            "datagrams: {lost} lost, {late} late, {duplicated} duplicated, {reordered} out of order",
+            lost = lost,
+            late = late,
+            duplicated = duplicated,
+            reordered = reordered
+        ),
+    }
+}
+
+fn fallen_into(groups: &[Group], language: Language) -> String {
+    let of_group = |group: &Group| {
+        let (ratio, share) = (format!("{:.2}", group.ratio), format!("{:.0}", 100.0 * group.share));
+        say!(language, "{ratio}x in {share} %", ratio = ratio, share = share)
+    };
+    let each: Vec<String> = groups.iter().map(of_group).collect();
+    say!(
+        language,
+        "rounds fall into {count} groups: {each}",
+        count = groups.len(),
+        each = language.joined(&each)
+    )
+}
+
+/// How many lines are damaged, and which trials are left out with them.
+fn damaged(lines: u64, trials: &[u64], language: Language) -> String {
+    let lines = language.counted(lines as usize, "damaged line", "damaged lines");
+    let shown: Vec<String> = trials.iter().take(MOST_NUMBERED).map(u64::to_string).collect();
+    let more = trials.len() - shown.len();
+    match shown.as_slice() {
+        [] => say!(language, "{lines} in the record: no trial is left out", lines = lines),
+        [one] => {
+            say!(language, "{lines} in the record: trial {trial} is left out", lines = lines, trial = one)
+        }
+        _ => {
+            let shown = language.joined(&shown);
+            let shown = match more {
+                0 => shown,
+                more => say!(language, "{trials} and {more} more", trials = shown, more = more),
+            };
+            say!(
+                language,
+                "{lines} in the record: trials {trials} are left out",
+                lines = lines,
+                trials = shown
+            )
+        }
+    }
+}
+
+/// What to do about it, in one sentence.
+pub fn advice(warning: &Warning, language: Language) -> &'static str {
+    language.word(match warning {
+        Warning::ControlColoured { .. } => {
+            message!("stop what else runs on the machine (tare check names it) and run again")
+        }
+        Warning::SkewedTail { .. } => message!("the interval shown is that of the median"),
+        Warning::Stalls { .. } => message!("compare the mean costs, and look at the rounds one by one"),
+        Warning::Modal { .. } => {
+            message!("look at the rounds one by one; pinning may separate the groups")
+        }
+        Warning::RoundsAlike { .. } => {
+            message!("look for what changes now and then; a longer --budget has more blocks")
+        }
+        Warning::CanaryOutside { .. } => message!("do not read its processor times as its own cost"),
+        Warning::ClockDisagrees { .. } => message!("trust ratios above that size only"),
+        Warning::CoarseClock { .. } => {
+            message!("choose another clock source in the environment, e.g. tsc=reliable")
+        }
+        Warning::RoundsRepeated { .. } => message!("run when the machine is idle"),
+        Warning::TrialsFailed { .. } | Warning::SessionFailed { .. } => {
+            message!("tare report --json names each failure")
+        }
+        Warning::SharedStarts { .. } => message!("a longer --budget has room for more starts"),
+        Warning::OwnControlDiffers { .. } => {
+            message!("its verdict allows for that much; more starts make it smaller")
+        }
+        Warning::BrokenOff { .. } => message!("tare run --resume FILE continues it"),
+        Warning::EmulatedProcessor => message!("read only its shape, or use a machine with KVM"),
+        Warning::DamagedLines { .. } => {
+            message!("find the file as it was written; the disk or a program changed it")
+        }
+        Warning::StrayLines { .. } => message!("two programs may have written it at once: run again"),
+        Warning::SessionsAtOnce { .. } => message!("they disturb each other: run one at a time"),
+        Warning::DatagramsAstray { .. } => {
+            message!("the rate counts answered datagrams only; the path to the peer loses or duplicates some")
+        }
+    })
+}
+
+/// What every warning of a kind has in common, for a note that stands for several of them.
+pub fn kind(warning: &Warning) -> &'static str {
+    match warning {
+        Warning::ControlColoured { .. } => message!("the baseline differs from itself"),
+        Warning::SkewedTail { .. } => {
+            message!("differences are skewed: their centre and their median disagree")
+        }
+        Warning::Stalls { .. } => message!("typically the same, but some rounds take much longer"),
+        Warning::Modal { .. } => message!("rounds fall into separate groups"),
+        Warning::RoundsAlike { .. } => {
+            message!("rounds that follow each other are alike: blocks of them were judged")
+        }
+        Warning::CanaryOutside { .. } => {
+            message!("a fixed piece of arithmetic took another time than in the baseline")
+        }
+        Warning::ClockDisagrees { .. } => message!("its clock and the host's disagree"),
+        Warning::CoarseClock { .. } => message!("its clock moves in coarse steps"),
+        Warning::RoundsRepeated { .. } => message!("rounds were disturbed and repeated"),
+        Warning::TrialsFailed { .. } | Warning::SessionFailed { .. } => message!("some trials failed"),
+        Warning::SharedStarts { .. } => message!("rounds share starts of the environment"),
+        Warning::OwnControlDiffers { .. } => message!("the environment differs from itself"),
+        Warning::BrokenOff { .. } => message!("the session ended early"),
+        Warning::EmulatedProcessor => message!("the CPU is emulated"),
+        Warning::DamagedLines { .. } => message!("the record is damaged"),
+        Warning::StrayLines { .. } => message!("lines of the record belong to no trial"),
+        Warning::SessionsAtOnce { .. } => message!("other sessions ran at the same time"),
+        Warning::DatagramsAstray { .. } => message!("datagrams were lost, late, duplicated or out of order"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_is_not_several() {
+        let words = |warning: Warning| words(&warning, Language::English);
+        let shared = |starts, rounds| words(Warning::SharedStarts { starts, rounds });
+        assert_eq!(shared(1, 18), "18 rounds share 1 start");
+        assert_eq!(shared(3, 18), "18 rounds share 3 starts");
+        let repeated = |repeated| words(Warning::RoundsRepeated { repeated, kept: 9 });
+        assert_eq!(repeated(1), "1 round was disturbed and run again (9 kept)");
+        assert_eq!(repeated(2), "2 rounds were disturbed and run again (9 kept)");
+    }
+}
