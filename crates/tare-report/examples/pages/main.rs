@@ -33,7 +33,9 @@ fn main() {
     let (session, findings) = hostile();
     let pages = [
         ("rich.html", page(rich::page(3), None)),
+        ("japanese.html", said(Language::Japanese, rich::page(3), None)),
         ("big.html", page(rich::big(), None)),
+        ("big-japanese.html", said(Language::Japanese, rich::big(), None)),
         ("hostile.html", page((session.clone(), findings.clone()), None)),
         ("empty.html", page(empty(), None)),
         ("baseline.html", page((specimen::session(0), specimen::findings(0)), None)),
@@ -57,10 +59,18 @@ fn main() {
 }
 
 /// The page of a session, with figures of other tools where some are given.
-fn page((session, findings): (Session, Findings), imports: Option<&[Imported]>) -> String {
+fn page(shown: (Session, Findings), imports: Option<&[Imported]>) -> String {
+    said(Language::English, shown, imports)
+}
+
+fn said(
+    language: Language,
+    (session, findings): (Session, Findings),
+    imports: Option<&[Imported]>,
+) -> String {
     let found = imports.map(|imports| imported::beside(&session, &findings, imports));
     let options = Options {
-        language: Language::English,
+        language,
         record: Some("tare-2026-11-21T20-41.tare"),
         again: Some("tare run quick --seed 7f3a91c2 --in native,container,gvisor,wsl2-like"),
         live: false,

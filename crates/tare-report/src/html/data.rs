@@ -19,6 +19,8 @@ const MOST_TRIALS: usize = 1_500;
 /// Rounds beyond this many are left out where they belong to further metrics: at four to five letters each, what is
 /// here takes a fifth of the page's bound. The JSON document has them all.
 const MOST_ROUNDS: usize = 40_000;
+/// Letters that a trial takes.
+const LETTERS_OF_A_TRIAL: usize = 20;
 /// Rounds are written as parts of this apart from their environment's median: half the letters of the figure itself.
 const PARTS: f64 = 100_000.0;
 
@@ -70,6 +72,12 @@ impl<'a> Page<'a> {
         let mut report = Document::of(session, findings, options.language);
         let modes = modes(&mut report);
         let rounds = rounds(&mut report);
+        let words = options.language.page();
+        let letters =
+            words.iter().flatten().map(|(english, other)| english.len() + other.len()).sum::<usize>();
+        // A page without room for all rounds has words in place of trials.
+        let is_full = rounds.iter().any(Vec::is_empty);
+        let fewer = if is_full { letters / LETTERS_OF_A_TRIAL } else { 0 };
         // Of the baseline against itself the page shows the comparison; the document has its rounds.
         report.rows.iter_mut().filter_map(Row::control_level).for_each(|level| level.values = &[]);
         // Of further metrics the document has what they could have shown, and their mean costs.
@@ -78,7 +86,7 @@ impl<'a> Page<'a> {
         comparisons.for_each(|comparison| (comparison.smallest, comparison.total) = (None, None));
         Page {
             language: options.language.tag(),
-            words: options.language.page(),
+            words,
             beside: options.beside.map(|found| BesideRows::of(found, &report)),
             rounds,
             report: Some(report),
@@ -86,7 +94,7 @@ impl<'a> Page<'a> {
             again: options.again,
             live: options.live,
             interference: TotalInterference::of(session),
-            timeline: Timeline::of(session),
+            timeline: Timeline::of(session, MOST_TRIALS.saturating_sub(fewer)),
             tails: tail_curves(session).into_iter().map(Tail::from).collect(),
             modes,
             scores: test_scores(session),
@@ -264,7 +272,7 @@ struct Timeline {
 }
 
 impl Timeline {
-    fn of(session: &Session) -> Self {
+    fn of(session: &Session, most: usize) -> Self {
         let place = |names: Vec<&str>| -> HashMap<String, usize> {
             names.into_iter().enumerate().map(|(i, name)| (name.to_owned(), i)).collect()
         };
@@ -275,7 +283,7 @@ impl Timeline {
             cases: session.plan.cases.iter().map(|case| case.id.clone()).collect(),
             ..Timeline::default()
         };
-        let every = session.trials.len().div_ceil(MOST_TRIALS).max(1);
+        let every = session.trials.len().div_ceil(most.max(1)).max(1);
         let mut before_ms = 0;
         for trial in session.trials.iter().step_by(every) {
             if let (Some(case), Some(target)) = (cases.get(&trial.case), targets.get(&trial.target)) {

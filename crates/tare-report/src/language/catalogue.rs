@@ -15,9 +15,11 @@ type Section = BTreeMap<String, String>;
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Catalogue {
-    /// Said by this crate and by the program.
+    /// Said by the program and by the page.
+    pub shared: Section,
+    /// Said by the program alone.
     pub program: Section,
-    /// Said by the page; what it has in common with the program stands there.
+    /// Said by the page alone.
     pub page: Section,
     /// What rows and the steps of ladders are called. Values are found by the text around them, here and below.
     pub titles: Section,
@@ -32,7 +34,7 @@ impl Catalogue {
     }
 
     pub fn get(&self, message: &str) -> Option<&str> {
-        self.program.get(message).map(String::as_str)
+        self.program.get(message).or_else(|| self.shared.get(message)).map(String::as_str)
     }
 }
 

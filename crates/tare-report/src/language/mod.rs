@@ -90,7 +90,7 @@ impl Language {
     /// Words of the page, by their English text; none in English.
     pub(crate) fn page(self) -> Option<Words> {
         let catalogue = self.catalogue()?;
-        let all = catalogue.program.iter().chain(&catalogue.page);
+        let all = catalogue.shared.iter().chain(&catalogue.page);
         Some(all.map(|(english, other)| (english.as_str(), other.as_str())).collect())
     }
 
