@@ -3,14 +3,12 @@
 use tare_analysis::findings::Level;
 use tare_data::unit::Unit;
 
-use crate::language::message;
-
 /// Stands for what is not a number: a hostile or damaged record can hold one.
 const NO_NUMBER: &str = "?";
 /// Rounds from which a median has an interval at 95 %: the extremes of five hold it in 93.75 %.
 const ROUNDS_OF_AN_INTERVAL: u32 = 6;
 /// Stands for an interval that too few rounds leave open.
-pub(crate) const NO_INTERVAL: &str = message!("no interval");
+pub(crate) const NO_INTERVAL: &str = "no interval";
 /// Figures from here on are written with an exponent, so that no figure is wider than a column.
 const LONGEST_PLAIN: f64 = 1e6;
 /// Figures from here on have no decimals, whatever the figure beside them has.

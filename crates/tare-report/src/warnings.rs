@@ -12,18 +12,10 @@ pub fn words(warning: &Warning, language: Language) -> String {
     let rounds = |count: u32| language.counted(count as usize, "round", "rounds");
     let trials = |count: usize| language.counted(count, "trial", "trials");
     match warning {
-        Warning::ControlColoured { coloured, cells } => say!(
-            language,
-            "the control differs from the baseline in {coloured} of {cells}: this session's noise is above its margin",
-            coloured = coloured,
-            cells = language.counted(*cells, "cell", "cells")
-        ),
-        Warning::SkewedTail { hodges_lehmann, median } => say!(
-            language,
-            "differences are skewed: {by_pairs}x by Hodges-Lehmann, {by_median}x by the median",
-            by_pairs = format!("{:.3}", hodges_lehmann.exp()),
-            by_median = format!("{:.3}", median.exp())
-        ),
+        Warning::ControlColoured { coloured, cells } => control(*coloured, *cells, language),
+        Warning::SkewedTail { hodges_lehmann, median } => {
+            skewed(hodges_lehmann.exp(), median.exp(), language)
+        }
         Warning::Stalls { one_in, factor } => say!(
             language,
             "typically the same, but one round in {one_in} takes {factor} times as long",
@@ -31,12 +23,7 @@ pub fn words(warning: &Warning, language: Language) -> String {
             factor = format!("{factor:.1}")
         ),
         Warning::Modal { groups } => fallen_into(groups, language),
-        Warning::RoundsAlike { rounds, blocks } => say!(
-            language,
-            "rounds that follow each other are alike: judged by {blocks} of {rounds} rounds",
-            blocks = language.counted(*blocks as usize, "block", "blocks"),
-            rounds = rounds
-        ),
+        Warning::RoundsAlike { rounds, blocks } => alike(*rounds, *blocks, language),
         Warning::CanaryOutside { ratio } => say!(
             language,
             "a fixed piece of arithmetic took {ratio}x the baseline's time just before the trials",
@@ -50,12 +37,7 @@ pub fn words(warning: &Warning, language: Language) -> String {
         Warning::CoarseClock { step_ns } => {
             say!(language, "its clock moves in steps of {step_ns} ns", step_ns = step_ns)
         }
-        Warning::RoundsRepeated { repeated, kept } => say!(
-            language,
-            "{rounds} disturbed and run again ({kept} kept)",
-            rounds = language.counted(*repeated as usize, "round was", "rounds were"),
-            kept = kept
-        ),
+        Warning::RoundsRepeated { repeated, kept } => repeated_rounds(*repeated, *kept, language),
         Warning::TrialsFailed { failed, of } => {
             say!(language, "{failed} of {trials} failed", failed = failed, trials = trials(*of as usize))
         }
@@ -75,15 +57,7 @@ pub fn words(warning: &Warning, language: Language) -> String {
         Warning::OwnControlDiffers { ratio } => {
             say!(language, "entered once more, it takes {ratio}x its own time", ratio = format!("{ratio:.3}"))
         }
-        Warning::BrokenOff { rounds: done, planned } => {
-            let of = match planned {
-                Some(planned) => {
-                    say!(language, "{rounds} of {planned}", rounds = done, planned = rounds(*planned))
-                }
-                None => rounds(*done),
-            };
-            say!(language, "the session broke off after {rounds}", rounds = of)
-        }
+        Warning::BrokenOff { rounds, planned } => broken_off(*rounds, *planned, language),
         Warning::EmulatedProcessor => language.word("the CPU is emulated").into(),
         Warning::DamagedLines { lines, trials } => damaged(*lines, trials, language),
         Warning::StrayLines { lines } => say!(
@@ -96,15 +70,68 @@ pub fn words(warning: &Warning, language: Language) -> String {
             "{sessions} of tare ran on this machine meanwhile",
             sessions = language.counted(*others as usize, "other session", "other sessions")
         ),
-        Warning::DatagramsAstray { lost, late, duplicated, reordered } => say!(
-            language,
-            "datagrams: {lost} lost, {late} late, {duplicated} duplicated, {reordered} out of order",
-            lost = lost,
-            late = late,
-            duplicated = duplicated,
-            reordered = reordered
-        ),
+        Warning::DatagramsAstray { lost, late, duplicated, reordered } => {
+            astray([*lost, *late, *duplicated, *reordered], language)
+        }
     }
+}
+
+fn control(coloured: usize, cells: usize, language: Language) -> String {
+    say!(
+        language,
+        "the control differs from the baseline in {coloured} of {cells}: this session's noise is above its margin",
+        coloured = coloured,
+        cells = language.counted(cells, "cell", "cells")
+    )
+}
+
+fn skewed(by_pairs: f64, by_median: f64, language: Language) -> String {
+    say!(
+        language,
+        "differences are skewed: {by_pairs}x by Hodges-Lehmann, {by_median}x by the median",
+        by_pairs = format!("{by_pairs:.3}"),
+        by_median = format!("{by_median:.3}")
+    )
+}
+
+fn broken_off(done: u32, planned: Option<u32>, language: Language) -> String {
+    let rounds = |count: u32| language.counted(count as usize, "round", "rounds");
+    let of = match planned {
+        Some(planned) => {
+            say!(language, "{rounds} of {planned}", rounds = done, planned = rounds(planned))
+        }
+        None => rounds(done),
+    };
+    say!(language, "the session broke off after {rounds}", rounds = of)
+}
+
+fn repeated_rounds(repeated: u32, kept: u32, language: Language) -> String {
+    say!(
+        language,
+        "{rounds} disturbed and run again ({kept} kept)",
+        rounds = language.counted(repeated as usize, "round was", "rounds were"),
+        kept = kept
+    )
+}
+
+fn astray([lost, late, duplicated, reordered]: [u64; 4], language: Language) -> String {
+    say!(
+        language,
+        "datagrams: {lost} lost, {late} late, {duplicated} duplicated, {reordered} out of order",
+        lost = lost,
+        late = late,
+        duplicated = duplicated,
+        reordered = reordered
+    )
+}
+
+fn alike(rounds: u32, blocks: u32, language: Language) -> String {
+    say!(
+        language,
+        "rounds that follow each other are alike: judged by {blocks} of {rounds} rounds",
+        blocks = language.counted(blocks as usize, "block", "blocks"),
+        rounds = rounds
+    )
 }
 
 fn fallen_into(groups: &[Group], language: Language) -> String {
@@ -148,7 +175,7 @@ fn damaged(lines: u64, trials: &[u64], language: Language) -> String {
 }
 
 /// What to do about it, in one sentence.
-pub fn advice(warning: &Warning, language: Language) -> &'static str {
+pub(crate) fn advice(warning: &Warning, language: Language) -> &'static str {
     language.word(match warning {
         Warning::ControlColoured { .. } => {
             message!("stop what else runs on the machine (tare check names it) and run again")
@@ -188,7 +215,7 @@ pub fn advice(warning: &Warning, language: Language) -> &'static str {
 }
 
 /// What every warning of a kind has in common, for a note that stands for several of them.
-pub fn kind(warning: &Warning) -> &'static str {
+pub(crate) fn kind(warning: &Warning) -> &'static str {
     match warning {
         Warning::ControlColoured { .. } => message!("the baseline differs from itself"),
         Warning::SkewedTail { .. } => {

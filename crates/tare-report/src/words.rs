@@ -173,7 +173,7 @@ fn interval_of(low: f64, high: f64, factor: f64, language: Language) -> String {
 }
 
 fn has_interval(text: String, language: Language) -> String {
-    if text == NO_INTERVAL { language.word(NO_INTERVAL).to_owned() } else { text }
+    if text == NO_INTERVAL { language.word("no interval").to_owned() } else { text }
 }
 
 /// The same in few columns.

@@ -6,6 +6,8 @@ use std::process::ExitCode;
 use tare_lab::error::{ErrorKind, LabError};
 use tare_report::text::{plain, plain_lines};
 
+use crate::ui;
+
 /// Exit codes of tare. 0 is success.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -50,23 +52,28 @@ pub fn show(error: &anyhow::Error) -> ExitCode {
     let mut out = anstream::stderr().lock();
     let red = anstyle::AnsiColor::Red.on_default().bold();
     let dim = anstyle::Style::new().dimmed();
+    let language = ui::language();
+    let cause = |text: &str| heading(dim, language.word("caused by:"), &language.text(text));
+    let what =
+        |text: &str| format!("{red}{}{red:#} {}\n", language.word("error:"), plain(&language.text(text)));
     // Standard error may be closed; then there is nowhere to report that.
     let _ = match error.downcast_ref::<LabError>() {
         Some(lab) => {
-            let causes: String =
-                lab.causes().map(|c| format!("{dim}caused by:{dim:#} {}\n", indented(&c))).collect();
-            let hint = lab.hint.iter().map(|h| format!("{dim}hint:{dim:#} {}\n", indented(h)));
-            write!(out, "{red}error:{red:#} {}\n{causes}{}", plain(&lab.what), hint.collect::<String>())
+            let causes: String = lab.causes().map(|text| cause(&text)).collect();
+            let hint = lab.hint.iter().map(|text| heading(dim, language.word("hint:"), &language.text(text)));
+            write!(out, "{}{causes}{}", what(&lab.what), hint.collect::<String>())
         }
         None => {
-            let causes = error
-                .chain()
-                .skip(1)
-                .map(|c| format!("{dim}caused by:{dim:#} {}\n", indented(&c.to_string())));
-            write!(out, "{red}error:{red:#} {}\n{}", plain(&error.to_string()), causes.collect::<String>())
+            let causes: String = error.chain().skip(1).map(|text| cause(&text.to_string())).collect();
+            write!(out, "{}{causes}", what(&error.to_string()))
         }
     };
     error.downcast_ref::<LabError>().map_or(Exit::Internal, |lab| lab.kind.into()).into()
+}
+
+/// A line with a heading.
+fn heading(style: anstyle::Style, heading: &str, text: &str) -> String {
+    format!("{style}{heading}{style:#} {}\n", indented(text))
 }
 
 /// A cause of several lines (a place in a TOML file) keeps its shape under its heading. What a runtime or an

@@ -27,7 +27,7 @@ pub fn colour() -> bool {
     anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never
 }
 
-/// The language of the user's locale, in what a person reads.
+/// The language in which a person reads: that of the locale.
 pub fn language() -> Language {
     Language::of_environment(|name| std::env::var(name).ok())
 }
@@ -102,7 +102,8 @@ impl Observer for Progress {
         match event {
             Event::Note(note) => {
                 self.clear();
-                let _ = writeln!(io::stderr(), "note: {}", plain(&note));
+                let note = self.language.text(&note);
+                let _ = writeln!(io::stderr(), "{} {}", self.language.word("note:"), plain(&note));
             }
             Event::Entering { target } => {
                 let text = progress::entering(target, self.language);

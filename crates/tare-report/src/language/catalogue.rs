@@ -88,7 +88,7 @@ pub(super) fn pieces(template: &str) -> Vec<Piece<'_>> {
 }
 
 /// The values in a text that a template with these names made; none if it did not.
-fn values<'a>(template: &'a str, text: &'a str) -> Option<Vec<(&'a str, &'a str)>> {
+pub(super) fn values<'a>(template: &'a str, text: &'a str) -> Option<Vec<(&'a str, &'a str)>> {
     let pieces = pieces(template);
     if !pieces.iter().any(|piece| matches!(piece, Piece::Name(_))) {
         return None;

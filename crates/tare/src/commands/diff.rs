@@ -57,7 +57,7 @@ pub(crate) fn read(file: &Path) -> Result<Session, LabError> {
         anstream::eprintln!(
             "note: {}: {}",
             file.display(),
-            tare_report::warnings::words(&warning, ui::language())
+            tare_report::warnings::words(warning, ui::language())
         );
     }
     Ok(recording.session)

@@ -5,6 +5,7 @@ mod continuous;
 mod diffs;
 mod files;
 mod gates;
+mod languages;
 mod manual;
 #[path = "../commands/program.rs"]
 #[allow(dead_code)]

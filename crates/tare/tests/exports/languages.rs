@@ -1,0 +1,93 @@
+//! The language of a locale: what a person reads follows it, what programs read never does.
+
+use std::path::PathBuf;
+
+use tare_lab::study::Study;
+use tare_report::language::Language;
+
+use crate::program::{Program, Said};
+
+const JAPANESE: &[(&str, &str)] = &[("LANG", "ja_JP.UTF-8")];
+const ENGLISH: &[(&str, &str)] = &[("LANG", "C")];
+
+fn run(program: &Program, arguments: &[&str], locale: &[(&str, &str)]) -> Said {
+    let mut command = program.command(arguments);
+    ["LC_ALL", "LC_MESSAGES", "LANG"].iter().for_each(|name| {
+        command.env_remove(name);
+    });
+    Said::of(command.envs(locale.iter().copied()).output().unwrap())
+}
+
+/// A record of a session with two environments.
+fn recorded(program: &Program) -> PathBuf {
+    let arguments = ["--in", "native,container", "--only", "sys.getppid,null", "--rounds", "6"];
+    let said = program.run(&[&["run"], &arguments[..], &["--record", "s.tare"]].concat());
+    assert_eq!(said.code, Some(0), "{said:?}");
+    program.path("s.tare")
+}
+
+#[test]
+fn the_table_follows_the_locale_and_documents_do_not() {
+    let program = Program::new();
+    recorded(&program);
+    let said = run(&program, &["report", "s.tare"], JAPANESE);
+    for words in ["測定項目", "システムコール", "s.tare", "対照 (native同士の比較)", "を", "再測定"]
+    {
+        assert!(said.out.contains(words), "no '{words}' in {}", said.out);
+    }
+    for word in ["probe", "slower", "system call", "Checks"] {
+        assert!(!said.out.contains(word), "'{word}' in {}", said.out);
+    }
+    assert!(said.out.lines().all(|line| tare_report::text::columns(line) <= 80), "{}", said.out);
+    for form in
+        ["--json", "--csv", "--markdown", "--export=junit", "--export=openmetrics", "--export=benchstat"]
+    {
+        let of = |locale| run(&program, &["report", "s.tare", form], locale);
+        let (japanese, english) = (of(JAPANESE), of(ENGLISH));
+        assert_eq!(japanese.code, Some(0), "{japanese:?}");
+        assert_eq!(japanese.out, english.out, "{form}");
+    }
+}
+
+#[test]
+fn the_page_and_the_conditions_follow_the_locale() {
+    let program = Program::new();
+    recorded(&program);
+    let arguments = ["report", "s.tare", "--html", "p.html", "--fail-if", "slower>1000"];
+    let said = run(&program, &arguments, JAPANESE);
+    assert!(said.err.contains("条件"), "{said:?}");
+    let page = std::fs::read_to_string(program.path("p.html")).unwrap();
+    assert!(page.contains("<html lang=\"ja\">") && page.contains("<title>containerをnativeと比較"));
+    run(&program, &arguments, ENGLISH);
+    let page = std::fs::read_to_string(program.path("p.html")).unwrap();
+    assert!(page.contains("<html lang=\"en\">") && !page.contains("比較"));
+}
+
+#[test]
+fn an_error_has_its_frame_its_cause_and_its_next_step_in_the_language() {
+    let program = Program::new();
+    let said = run(&program, &["run", "quikc"], JAPANESE);
+    assert_eq!(said.err, "エラー: スタディ'quikc'はありません\nヒント: 'quick'のことですか?\n");
+    let said = run(&program, &["report", "none.tare"], JAPANESE);
+    assert!(said.err.starts_with("エラー: none.tareを読めません\n原因: "), "{said:?}");
+    for locale in [
+        &[("LC_ALL", "C"), ("LANG", "ja_JP.UTF-8")][..],
+        &[("LANG", "ja_JP.eucJP")],
+        &[("LC_ALL", ""), ("LC_MESSAGES", "de_DE.UTF-8"), ("LANG", "ja_JP.UTF-8")],
+        &[],
+    ] {
+        let said = run(&program, &["run", "quikc"], locale);
+        assert_eq!(said.err, "error: there is no study 'quikc'\nhint: did you mean 'quick'?\n", "{locale:?}");
+    }
+}
+
+#[test]
+fn every_row_of_the_quick_study_has_a_title() {
+    let selected = Study::named("quick").unwrap().selected(None, None).unwrap();
+    for case in selected {
+        let label = (case.probe.label)(&case.case.parameters);
+        let title = Language::Japanese.title(&label);
+        // These two are the names of system calls.
+        assert!(title != label || ["exec", "fork + wait"].contains(&label.as_str()), "{label}");
+    }
+}
