@@ -62,10 +62,11 @@ mod tests {
     #[test]
     fn what_cannot_be_decided_is_never_passed_over() {
         let cell = |answer| Judged { row: 0, target: 0, answer, condition: "slower".into() };
-        let of = |answers: &[Answer]| {
+        let said = |answers: &[Answer], language| {
             let cells = answers.iter().map(|a| cell(*a)).collect();
-            sentence(&Outcome { cells, idle: vec![] }, Language::English)
+            sentence(&Outcome { cells, idle: vec![] }, language)
         };
+        let of = |answers: &[Answer]| said(answers, Language::English);
         use Answer::*;
         assert_eq!(of(&[Passes, Passes]), "condition not met in any of 2 cells; all others are decided");
         assert_eq!(
@@ -73,6 +74,10 @@ mod tests {
             "condition not met in any of 4 cells; 1 could not be compared, 2 could not be decided"
         );
         assert_eq!(of(&[Trips, Undecided]), "condition met: in 1 of 2 cells; 1 could not be decided");
+        assert_eq!(
+            said(&[Trips, Undecided, Missing], Language::Japanese),
+            "条件成立: 3セルのうち1セル。比較できないもの1セル、判定できないもの1セル"
+        );
         assert_eq!(of(&[Missing, Missing]), "condition not checked: none of 2 cells could be compared");
     }
 }

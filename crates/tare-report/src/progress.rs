@@ -172,6 +172,21 @@ mod tests {
         assert_eq!(log_line(&State::default()), "0 s elapsed, 0 rounds, 0 of 0 comparisons decided");
     }
 
+    #[test]
+    fn both_forms_are_said_in_japanese() {
+        let state = State { language: Language::Japanese, ..state() };
+        assert_eq!(
+            terminal_line(&state, 120),
+            "━━━━╌╌╌╌╌╌╌╌  ラウンド7/60  判定済み9/14  残り1分37秒  再測定1ラウンド  gvisor: TCP往復"
+        );
+        assert_eq!(terminal_line(&state, 44), "ラウンド7/60  判定済み9/14  残り1分37秒");
+        assert_eq!(
+            log_line(&state),
+            "経過41秒、ラウンド7/60、判定済み9/14、残り約1分37秒、再測定1ラウンド、実行中 gvisor: TCP往復"
+        );
+        assert_eq!(calibrating(3, 16, Language::Japanese), "キャリブレーション中 3/16");
+    }
+
     proptest! {
         #[test]
         fn it_always_fits(width in 2usize..150, label in any::<String>(), left in any::<f64>()) {

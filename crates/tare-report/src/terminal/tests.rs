@@ -167,13 +167,15 @@ mod any_findings {
             text in any::<String>(),
             wide in any::<bool>(),
             spoiled in any::<bool>(),
+            japanese in any::<bool>(),
         ) {
             let mut findings = specimen::findings(targets);
             let mut session = specimen::session(targets);
             if spoiled {
                 spoil(&mut findings, &mut session, number, &text);
             }
-            let options = TerminalOptions { width, wide, elapsed_s: Some(number), ..with_paths() };
+            let language = if japanese { Language::Japanese } else { Language::English };
+            let options = TerminalOptions { width, wide, elapsed_s: Some(number), language, ..with_paths() };
             let shown = render(&session, &findings, &options);
             for line in shown.lines() {
                 prop_assert!(columns(line) <= width.max(NARROWEST), "{} columns: {line}", columns(line));
