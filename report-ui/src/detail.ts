@@ -19,11 +19,14 @@ export function details(page: Page): { dialog: HTMLElement; open: (row: Row, cel
   const close = h("button", { type: "button", class: "quiet close", click: () => dialog.close() }, say("Close"));
   // A click beside the content is a click on the dialog itself.
   dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
-  dialog.addEventListener("close", () => history.replaceState(null, "", "#"));
+  // What the table shows stands in the address while no cell is open.
+  let before = "#";
+  dialog.addEventListener("close", () => history.replaceState(null, "", before));
   const open = (row: Row, cell: Cell): void => {
     content.replaceChildren(close, ...parts(page, row, cell));
     dialog.showModal();
     content.scrollTop = 0;
+    if (!location.hash.startsWith("#case=")) before = location.hash === "" ? "#" : location.hash;
     history.replaceState(null, "", address(row, cell));
   };
   const openAddressed = (): void => {

@@ -13,14 +13,45 @@ interface State {
   sort: number | null; descending: boolean;
 }
 
+/** What the page's address begins with where it names what the table shows. */
+const ADDRESS = "#show?";
+
+/** What the page's address says of the table, so that a filtered and sorted one can be pointed at. */
+function fromAddress(rows: Row[], subjects: string[]): State {
+  const said = new URLSearchParams(location.hash.startsWith(ADDRESS) ? location.hash.slice(ADDRESS.length) : "");
+  // A value that no row has would hide them all.
+  const known = (key: string, values: (string | null)[]): string => values.find((value) => value === said.get(key)) ?? "";
+  const by = said.get("sort");
+  const column = by === "" ? -1 : subjects.indexOf(by ?? "");
+  const sort = by === null || (by !== "" && column < 0) ? null : column;
+  return {
+    search: said.get("name") ?? "", family: known("family", rows.map((row) => row.family)),
+    verdict: known("verdict", present(rows)), place: known("place", rows.map((row) => row.place)),
+    everyMetric: said.has("every"), sort, descending: !said.has("rising"),
+  };
+}
+
+function toAddress(state: State, subjects: string[]): void {
+  const said = new URLSearchParams();
+  for (const [key, value] of [["name", state.search], ["family", state.family], ["verdict", state.verdict], ["place", state.place]]) {
+    if (value !== "") said.set(key, value);
+  }
+  if (state.everyMetric) said.set("every", "");
+  if (state.sort !== null) said.set("sort", subjects[state.sort] ?? "");
+  if (state.sort !== null && !state.descending) said.set("rising", "");
+  const address = said.toString();
+  history.replaceState(null, "", address === "" ? "#" : ADDRESS + address);
+}
+
 /** Above this ratio (or below its inverse) a cell has the full depth of its colour. */
 const DEEPEST_RATIO = 32;
 
+/** Ratio whose bar has the full length: the bars are logarithmic, as the overview is. */
+const LONGEST_BAR = 100;
+
 export function table(page: Page, open: (row: Row, cell: Cell) => void): HTMLElement {
   const { report } = page;
-  const state: State = {
-    search: "", family: "", verdict: "", place: "", everyMetric: false, sort: null, descending: true,
-  };
+  const state = fromAddress(report.rows, report.subjects);
   const body = h("tbody", { role: "rowgroup" });
   const status = h("p", { class: "status", role: "status" });
   const heads = [h("th", {}), ...report.subjects.map(() => h("th", {}))];
@@ -29,11 +60,11 @@ export function table(page: Page, open: (row: Row, cell: Cell) => void): HTMLEle
     if (state.sort !== column) [state.sort, state.descending] = [column, column >= 0];
     else if (state.descending === column >= 0) state.descending = !state.descending;
     else state.sort = null;
-    draw();
+    redraw();
   };
   const sortTo = (value: string): void => {
     [state.sort, state.descending] = value === "" ? [null, true] : [Number(value), Number(value) >= 0];
-    draw();
+    redraw();
   };
   const draw = (): void => {
     const rows = sorted(report.rows.filter((row) => isShown(row, state)), state);
@@ -47,6 +78,11 @@ export function table(page: Page, open: (row: Row, cell: Cell) => void): HTMLEle
     });
   };
 
+  const redraw = (): void => {
+    toAddress(state, report.subjects);
+    draw();
+  };
+
   heads.forEach((head, i) => {
     head.setAttribute("scope", "col");
     head.setAttribute("role", "columnheader");
@@ -55,7 +91,7 @@ export function table(page: Page, open: (row: Row, cell: Cell) => void): HTMLEle
     // Where a head is repeated on paper, browsers leave out the text of buttons.
     h("span", { class: "printed", "aria-hidden": "true" }, i === 0 ? say("Probe") : report.subjects[i - 1]));
   });
-  const grid = h("table", { id: "table", class: "stacking", role: "table", "aria-label": say("Results by probe and environment") },
+  const grid = h("table", { id: "table", class: report.subjects.length === 1 ? "stacking alone" : "stacking", role: "table", "aria-label": say("Results by probe and environment") },
     h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, heads[0],
       h("th", { scope: "col", role: "columnheader", class: "baseline" }, report.baseline), heads.slice(1))),
     body);
@@ -63,12 +99,12 @@ export function table(page: Page, open: (row: Row, cell: Cell) => void): HTMLEle
   draw();
   return h("section", { "aria-labelledby": "table-title" },
     h("h2", { id: "table-title" }, say("All results")),
-    toolbar(report.rows, state, draw, sorter(report.subjects, sortTo)), status, grid, legend(report.rows));
+    toolbar(report.rows, state, redraw, sorter(report.subjects, state, sortTo)), status, grid, legend(report.rows));
 }
 
 /** Sorting where the table has no head: on a phone. */
-function sorter(subjects: string[], sortTo: (value: string) => void): HTMLElement {
-  const element = choice(say("Sort"), [["", say("as planned")], ["-1", say("by name")], ...subjects.map((environment, i): [string, string] => [String(i), say("slowest in {environment}", { environment })])], sortTo);
+function sorter(subjects: string[], state: State, sortTo: (value: string) => void): HTMLElement {
+  const element = choice(say("Sort"), [["", say("as planned")], ["-1", say("by name")], ...subjects.map((environment, i): [string, string] => [String(i), say("slowest in {environment}", { environment })])], sortTo, state.sort === null ? "" : String(state.sort));
   element.classList.add("narrow");
   return element;
 }
@@ -80,18 +116,18 @@ function toolbar(rows: Row[], state: State, draw: () => void, sort: HTMLElement)
   const verdicts = present(rows);
   const places = distinct((row) => row.place);
   const search = h("input", {
-    type: "search", placeholder: say("Filter by name"), "aria-label": say("Filter by name"),
+    type: "search", value: state.search, placeholder: say("Filter by name"), "aria-label": say("Filter by name"),
     input: (event: Event) => { state.search = (event.target as HTMLInputElement).value.toLowerCase(); draw(); },
   });
   const set = (key: "family" | "verdict" | "place") => (value: string): void => { state[key] = value; draw(); };
   return h("div", { class: "toolbar", role: "group", "aria-label": say("Filters") },
     search,
-    choice(say("Family"), [["", say("all")], ...families.map((f): [string, string] => [f, familyName(f)])], set("family")),
-    choice(say("Verdict"), [["", say("all")], ...verdicts.map((v): [string, string] => [v, said(v).word])], set("verdict")),
-    places.length === 0 ? null : choice(say("Place"), [["", say("all")], ...places.map((p): [string, string] => [p, p])], set("place")),
+    choice(say("Family"), [["", say("all")], ...families.map((f): [string, string] => [f, familyName(f)])], set("family"), state.family),
+    choice(say("Verdict"), [["", say("all")], ...verdicts.map((v): [string, string] => [v, said(v).word])], set("verdict"), state.verdict),
+    places.length === 0 ? null : choice(say("Place"), [["", say("all")], ...places.map((p): [string, string] => [p, p])], set("place"), state.place),
     sort,
     rows.every((row) => row.headline) ? null : h("label", { class: "choice" },
-      h("input", { type: "checkbox", change: (event: Event) => {
+      h("input", { type: "checkbox", checked: state.everyMetric, change: (event: Event) => {
         state.everyMetric = (event.target as HTMLInputElement).checked; draw();
       } }), h("span", {}, say("every metric"))));
 }
@@ -174,6 +210,8 @@ function button(row: Row, cell: Cell, open: (row: Row, cell: Cell) => void): HTM
   if (comparison?.estimate != null && comparison.estimate > 0) {
     const depth = Math.min(Math.abs(Math.log(comparison.estimate)) / Math.log(DEEPEST_RATIO), 1);
     element.style.setProperty("--depth", depth.toFixed(3));
+    // Where one environment has all the width, a bar shows its ratio; see the style of `.alone`.
+    element.style.setProperty("--bar", Math.min(Math.abs(Math.log(comparison.estimate)) / Math.log(LONGEST_BAR), 1).toFixed(3));
   }
   return element;
 }

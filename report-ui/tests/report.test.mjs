@@ -293,6 +293,27 @@ pageTest("the address of an open cell opens it again", async () => {
   await close();
 });
 
+pageTest("the address shows the table as it was filtered and sorted", async () => {
+  const { tab, close } = await open("rich.html");
+  const names = () => tab.locator("#table tbody tr:not(.family) th > span").allTextContents();
+  await tab.getByRole("combobox", { name: "Verdict" }).selectOption("slower");
+  await tab.getByRole("button", { name: "gvisor", exact: true }).first().click();
+  const [shown, hash] = [await names(), await tab.evaluate(() => location.hash)];
+  assert.match(hash, /^#show\?verdict=slower&sort=gvisor$/);
+  await tab.locator("button.cell.v-slower").first().click();
+  await tab.keyboard.press("Escape");
+  assert.equal(await tab.evaluate(() => location.hash), hash, "a cell that closes gives the address back");
+  await tab.evaluate(() => location.reload());
+  await tab.locator("#table tbody tr").first().waitFor();
+  assert.deepEqual(await names(), shown);
+  assert.equal(await tab.getByRole("combobox", { name: "Verdict" }).inputValue(), "slower");
+  // What no row has hides none.
+  await tab.evaluate(() => { location.hash = "#show?verdict=nonsense&sort=nobody"; location.reload(); });
+  await tab.locator("#table tbody tr").first().waitFor();
+  assert.ok((await names()).length > shown.length);
+  await close();
+});
+
 pageTest("every plot saves as SVG and as PNG", async () => {
   const { tab, wrongs, close } = await open(withPublished(), { acceptDownloads: true });
   await drawAll(tab);
