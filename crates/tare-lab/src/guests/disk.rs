@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io;
 use std::time::Duration;
 
+use crate::ownership::owned::MARK;
 use crate::provider::prelude::*;
 
 /// What a guest's disk holds at most; the file takes only what is written.
@@ -25,11 +26,30 @@ pub fn maker(programs: &Programs) -> Result<PathBuf, NotReady> {
 /// Makes a fresh disk in the folder of a start; returns its file.
 pub fn make(maker: &Path, workspace: &dyn Workspace) -> Result<PathBuf, LabError> {
     let path = workspace.folder().join("disk.ext4");
-    fill(maker, &path).map_err(LabError::storage("make the disk", &path))?;
+    fill(maker, &path, workspace.mark()).map_err(LabError::storage("make the disk", &path))?;
     Ok(path)
 }
 
-fn fill(maker: &Path, path: &Path) -> io::Result<()> {
+fn fill(maker: &Path, path: &Path, mark: &str) -> io::Result<()> {
     File::create_new(path).and_then(|file| file.set_len(SIZE_BYTES))?;
-    programs::ask(Command::new(maker).args(ARGUMENTS).arg(path), MAKE_WAIT).map(drop)
+    // One that outlives a session that is killed is known by it.
+    programs::ask(Command::new(maker).args(ARGUMENTS).arg(path).env(MARK, mark), MAKE_WAIT).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn what_makes_the_file_system_is_known_by_its_session() {
+        let folder = tempfile::tempdir().unwrap();
+        let (maker, disk) = (folder.path().join("maker"), folder.path().join("disk"));
+        std::fs::write(&maker, "#!/bin/sh\nfor last; do :; done\necho \"$TARE_SESSION\" >\"$last\"\n")
+            .unwrap();
+        std::fs::set_permissions(&maker, std::fs::Permissions::from_mode(0o755)).unwrap();
+        fill(&maker, &disk, "a-session").unwrap();
+        assert_eq!(std::fs::read_to_string(disk).unwrap(), "a-session\n");
+    }
 }

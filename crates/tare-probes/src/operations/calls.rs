@@ -65,7 +65,8 @@ fn compute() -> bool {
     let mut state = 1_u64;
     for _ in 0..STEPS {
         // Seen by nobody else in between, it is still a value that a compiler cannot compute two steps ahead.
-        state = black_box(state).wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state =
+            black_box(state).wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
     }
     black_box(state) != 0
 }
