@@ -9,6 +9,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
+use tare_data::batch::Histogram;
 use tare_data::session::demand::{Demand, Work};
 
 use super::calls::{Call, Counter};
@@ -20,7 +21,9 @@ pub const NOT_TRACED: i32 = 126;
 const AT_CALL: i32 = libc::SIGTRAP | 0x80;
 /// Computing that is long enough for a layer to have gone to sleep before the next call.
 const PAUSE_NS: u64 = 15_000;
-/// Stops of which the shortest shows what a stop itself takes.
+/// Share of the stretches that hold nothing but a stop.
+const SHORT: f64 = 0.1;
+/// Kinds of stop at a call.
 const ENTRY: u8 = 1;
 const EXIT: u8 = 2;
 
@@ -33,17 +36,19 @@ struct Task {
     went_on_ns: Option<u64>,
 }
 
-/// Stretches between two calls of a task, from which pauses are counted when all are known.
-#[derive(Default)]
-struct Stretches(Vec<u64>);
+/// Times between two calls of a task, from which pauses are counted when all are known.
+struct Stretches(Histogram);
 
 impl Stretches {
     /// Those that are pauses, when what a stop itself takes is subtracted: the typical short stretch, since most calls
     /// of most programs follow close upon each other.
-    fn pauses(mut self) -> f64 {
-        self.0.sort_unstable();
-        let stop_ns = self.0.get(self.0.len() / 10).copied().unwrap_or(0);
-        self.0.iter().filter(|stretch| stretch.saturating_sub(stop_ns) >= PAUSE_NS).count() as f64
+    fn pauses(&self) -> f64 {
+        let stop_ns = self.0.0.value_at_quantile(SHORT);
+        let longest_ns = self.0.0.max();
+        if self.0.0.is_empty() || longest_ns < stop_ns + PAUSE_NS {
+            return 0.0;
+        }
+        self.0.0.count_between(stop_ns + PAUSE_NS, longest_ns) as f64
     }
 }
 
@@ -51,7 +56,7 @@ impl Stretches {
 pub fn run(program: &Path, words: &[OsString]) -> io::Result<(Demand, i32)> {
     let first = start(program, words)?;
     let mut tasks: BTreeMap<libc::pid_t, Task> = BTreeMap::new();
-    let (mut counter, mut stretches) = (Counter::default(), Stretches::default());
+    let (mut counter, mut stretches) = (Counter::default(), Stretches(Histogram::new()));
     let mut is_started = false;
     loop {
         let mut status = 0;
@@ -68,7 +73,10 @@ pub fn run(program: &Path, words: &[OsString]) -> io::Result<(Demand, i32)> {
             tasks.remove(&pid);
             if pid == first {
                 let code = libc::WIFEXITED(status).then(|| libc::WEXITSTATUS(status));
-                return Ok((ended(counter, stretches), code.unwrap_or_else(|| 128 + libc::WTERMSIG(status))));
+                return Ok((
+                    ended(counter, &stretches),
+                    code.unwrap_or_else(|| 128 + libc::WTERMSIG(status)),
+                ));
             }
             continue;
         }
@@ -86,7 +94,8 @@ pub fn run(program: &Path, words: &[OsString]) -> io::Result<(Demand, i32)> {
             (_, libc::PTRACE_EVENT_EXEC) => {
                 if !is_started {
                     // What came before is this program's own.
-                    (counter, stretches, is_started) = (Counter::default(), Stretches::default(), true);
+                    (counter, stretches, is_started) =
+                        (Counter::default(), Stretches(Histogram::new()), true);
                 }
                 (libc::PTRACE_SYSCALL, 0)
             }
@@ -101,7 +110,7 @@ pub fn run(program: &Path, words: &[OsString]) -> io::Result<(Demand, i32)> {
     }
 }
 
-fn ended(mut counter: Counter, stretches: Stretches) -> Demand {
+fn ended(mut counter: Counter, stretches: &Stretches) -> Demand {
     counter.demand.add(Work::Pauses, stretches.pauses());
     counter.finish()
 }
@@ -121,7 +130,7 @@ fn at_call(pid: libc::pid_t, task: &mut Task, counter: &mut Counter, stretches: 
     match words[0].to_le_bytes()[0] {
         ENTRY => {
             if let Some(went_on_ns) = task.went_on_ns {
-                stretches.0.push(now.saturating_sub(went_on_ns));
+                stretches.0.record(now.saturating_sub(went_on_ns));
             }
             let arguments = [words[4], words[5], words[6], words[7], words[8], words[9]];
             let mut call = Call { pid, number: words[3] as libc::c_long, arguments, path: None };

@@ -3,6 +3,10 @@
 //! The command runs once as it is, for what the kernel's own accounts have (faults, waits, processor time), and once
 //! under a tracer, which stops it at every system call and puts each where it belongs. ptrace(2), getrusage(2).
 
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
 use tare_data::session::demand::{Demand, Work};
 
 use super::user_command::{PARAMETERS, UserCommand};
@@ -12,6 +16,8 @@ use crate::probe::prelude::*;
 pub const DEMAND_COMMAND: &str = "demand.command";
 /// Name of the file in which the tracer leaves its counts.
 const RESULT: &str = "tare-demand";
+/// Bytes of it that are read: one has a few hundred.
+const LONGEST_RESULT: u64 = 64 << 10;
 /// Times that a process which makes another gives up the processor for it: what makes and ends a process is priced with
 /// these.
 const WAITS_A_PROCESS: f64 = 2.0;
@@ -36,7 +42,7 @@ pub static PROBE: Probe = Probe {
         let result = trial.directory()?.with_file_name(RESULT);
         let mut counted = Stopwatch::default();
         let ran = command.counted(&result)?.run(&mut counted);
-        let text = std::fs::read(&result);
+        let text = read_bounded(&result);
         // It is the trial's own; the next one writes it anew.
         let _ = std::fs::remove_file(&result);
         ran?;
@@ -72,6 +78,13 @@ static METRICS: [MetricDescription; Work::ALL.len() + 2] = {
     }
     metrics
 };
+
+/// The command knows the file's name as well as the tracer does, and may have written anything there.
+fn read_bounded(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    File::open(path)?.take(LONGEST_RESULT).read_to_end(&mut text)?;
+    Ok(text)
+}
 
 /// Adds what the kernel counts by itself in a run that nobody traces.
 fn account(demand: &mut Demand, used: &libc::rusage) {

@@ -15,7 +15,7 @@ use crate::json::{Document, Level, Row};
 use crate::language::{Language, Words};
 
 /// Trials beyond this many are thinned out evenly: a timeline has fewer pixels, and a page a bound of 1 MB.
-const MOST_TRIALS: usize = 1_500;
+const MOST_TRIALS: usize = 1_350;
 /// Rounds beyond this many are left out where they belong to further metrics: at four to five letters each, what is
 /// here takes a fifth of the page's bound. The JSON document has them all.
 const MOST_ROUNDS: usize = 40_000;
