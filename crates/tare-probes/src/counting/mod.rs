@@ -9,6 +9,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 
+pub use self::tracer::PAUSE_NS;
 use self::tracer::{NOT_TRACED, run};
 
 /// Subcommand under which this program counts another: the file for the counts, the program's path, and its words.

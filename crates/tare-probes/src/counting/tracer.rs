@@ -20,7 +20,7 @@ pub const NOT_TRACED: i32 = 126;
 /// What the kernel adds to SIGTRAP at a system call, so that it differs from a signal.
 const AT_CALL: i32 = libc::SIGTRAP | 0x80;
 /// Computing that is long enough for a layer to have gone to sleep before the next call.
-const PAUSE_NS: u64 = 15_000;
+pub const PAUSE_NS: u64 = 15_000;
 /// Share of the stretches that hold nothing but a stop.
 const SHORT: f64 = 0.1;
 /// Kinds of stop at a call.

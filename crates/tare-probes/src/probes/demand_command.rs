@@ -10,6 +10,7 @@ use std::path::Path;
 use tare_data::session::demand::{Demand, Work};
 
 use super::user_command::{PARAMETERS, UserCommand};
+use crate::counting::PAUSE_NS;
 use crate::probe::prelude::*;
 
 /// The name of the probe.
@@ -88,7 +89,11 @@ fn read_bounded(path: &Path) -> std::io::Result<Vec<u8>> {
 
 /// Adds what the kernel counts by itself in a run that nobody traces.
 fn account(demand: &mut Demand, used: &libc::rusage) {
-    let user_ns = used.ru_utime.tv_sec as f64 * 1e9 + used.ru_utime.tv_usec as f64 * 1e3;
+    let ns = |time: libc::timeval| time.tv_sec as f64 * 1e9 + time.tv_usec as f64 * 1e3;
+    let (user_ns, system_ns) = (ns(used.ru_utime), ns(used.ru_stime));
+    // A stop takes longer on a busy machine, and looks like computing: there are no more pauses than there was time for.
+    let most_pauses = (user_ns + system_ns) / PAUSE_NS as f64;
+    demand.amounts.entry(Work::Pauses).and_modify(|pauses| *pauses = pauses.min(most_pauses));
     demand.add(Work::Computing, user_ns);
     demand.add(Work::Faults, used.ru_minflt as f64);
     // The command itself is started as posix_spawn does.
@@ -114,4 +119,21 @@ pub fn demand_of<'a>(gauges: impl Iterator<Item = (&'a str, f64)>) -> Demand {
     }
     demand.amounts.retain(|_, amount| *amount > 0.0);
     demand
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_are_no_more_pauses_than_there_was_time_for() {
+        // SAFETY: an all-zero rusage is valid.
+        #[allow(unsafe_code, reason = "a struct of C without a constructor")]
+        let mut used: libc::rusage = unsafe { std::mem::zeroed() };
+        used.ru_utime.tv_usec = 150;
+        let mut demand = Demand::default();
+        demand.add(Work::Pauses, 7_000.0);
+        account(&mut demand, &used);
+        assert_eq!(demand.amount(Work::Pauses), 10.0);
+    }
 }
