@@ -15,6 +15,7 @@ mod commands;
 mod failure;
 mod habits;
 mod invocation;
+mod measuring;
 mod outputs;
 mod own_commands;
 mod page_server;

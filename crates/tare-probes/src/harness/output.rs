@@ -90,7 +90,8 @@ pub(crate) fn wait_for(
 ) -> io::Result<Ended> {
     let until = Instant::now() + timeout;
     let (mut output, mut overdue, mut reader) = (OutputTail::default(), false, Some(reader));
-    let mut bytes = vec![0; READ];
+    // Room is made when there is something to read, and not while a short command runs.
+    let mut bytes = Vec::new();
     loop {
         let left = until.saturating_duration_since(Instant::now());
         let mut waited = vec![PollFd::new(&children.0, PollFlags::IN)];
@@ -142,8 +143,9 @@ fn ended(pid: libc::pid_t) -> io::Result<Option<(i32, libc::rusage)>> {
 }
 
 /// Reads a piece; whether more may come.
-fn read_once(reader: &OwnedFd, output: &mut OutputTail, bytes: &mut [u8]) -> bool {
-    match rustix::io::read(reader, &mut *bytes) {
+fn read_once(reader: &OwnedFd, output: &mut OutputTail, bytes: &mut Vec<u8>) -> bool {
+    bytes.resize(READ, 0);
+    match rustix::io::read(reader, &mut bytes[..]) {
         Ok(0) | Err(_) => false,
         Ok(read) => {
             output.add(&bytes[..read]);
@@ -153,7 +155,7 @@ fn read_once(reader: &OwnedFd, output: &mut OutputTail, bytes: &mut [u8]) -> boo
 }
 
 /// Reads what is there and no more: a process that the command left behind may hold the other end.
-fn drain(reader: &OwnedFd, output: &mut OutputTail, bytes: &mut [u8]) {
+fn drain(reader: &OwnedFd, output: &mut OutputTail, bytes: &mut Vec<u8>) {
     for _ in 0..MOST_DRAINED {
         let mut waited = [PollFd::from_borrowed_fd(reader.as_fd(), PollFlags::IN)];
         let is_there = wait_ready(&mut waited, Duration::ZERO).is_ok_and(|ready| ready > 0);

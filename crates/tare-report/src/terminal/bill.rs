@@ -2,7 +2,7 @@
 
 use anstyle::Style;
 use tare_analysis::bill::{Bill, Charge, Charged, Explained, Line, charges};
-use tare_analysis::findings::{Comparison, Findings};
+use tare_analysis::findings::{Comparison, Findings, Verdict};
 use tare_data::session::Session;
 use tare_data::session::demand::{Counted, Work};
 use tare_data::unit::Unit;
@@ -141,7 +141,9 @@ fn headline(findings: &Findings, command: &Explained, bill: &Bill) -> String {
     let (Some(before), Some(now)) = (command.baseline_ns, bill.ns) else {
         return format!("{label} was not timed in {target}: the prices alone say this.");
     };
-    let verdict = comparison(findings, &command.case, &bill.target)
+    let compared = comparison(findings, &command.case, &bill.target);
+    let undecided = compared.is_some_and(|comparison| comparison.verdict == Verdict::Inconclusive);
+    let verdict = compared
         .map(|comparison| {
             format!(
                 ": {} {}",
@@ -150,7 +152,9 @@ fn headline(findings: &Findings, command: &Explained, bill: &Bill) -> String {
             )
         })
         .unwrap_or_default();
-    format!("{label}: {} in {}, {} in {target}{verdict}", time(before), findings.baseline, time(now))
+    let doubt =
+        if undecided { ". Whether it differs at all is not decided, and so is what follows" } else { "" };
+    format!("{label}: {} in {}, {} in {target}{verdict}{doubt}", time(before), findings.baseline, time(now))
 }
 
 fn comparison<'a>(findings: &'a Findings, case: &str, target: &str) -> Option<&'a Comparison> {
@@ -254,7 +258,7 @@ fn forecast(bill: &Bill) -> String {
     let ratio = |ratio: f64| Figure::plain(ratio, Unit::Count).text();
     let mut text = match (bill.forecast.ratio, bill.forecast.range) {
         (Some(typical), Some([least, most])) => format!(
-            "Forecast by these prices, without running it there: {}x as long [{}, {} over {} starts].",
+            "Forecast by these prices, without running it there: {}x as long ({} … {} by the prices of each of {} starts).",
             ratio(typical),
             ratio(least),
             ratio(most),
@@ -282,7 +286,7 @@ fn overlap(overlap: f64) -> String {
     match overlap {
         whole if whole > 0.95 => String::new(),
         share => format!(
-            " It keeps {:.1} processors busy at once, so that each line counts {:.0} %.",
+            " In an ordinary run the command keeps {:.1} processors busy, so that each line counts {:.0} %.",
             1.0 / share,
             100.0 * share
         ),
@@ -374,7 +378,8 @@ mod tests {
         assert!(has(&["not explained", "697 µs", "35 %"]), "{text}");
         let said = forecast(&bill);
         assert!(
-            said.contains("2.30x as long [1.90, 2.90 over 8 starts]") && said.contains("programs started"),
+            said.contains("2.30x as long (1.90 … 2.90 by the prices of each of 8 starts)")
+                && said.contains("programs started"),
             "{said}"
         );
     }

@@ -2,20 +2,19 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Instant;
 
 use tare_analysis::{Options, bill};
 use tare_data::session::{Ending, Role};
 use tare_lab::error::LabError;
 use tare_lab::parse_duration;
-use tare_lab::session::{self, Caller, Recorded, Request};
+use tare_lab::session::{Recorded, Request};
 use tare_lab::study::Study;
 use tare_report::{json, terminal};
 
 use crate::args::explain::Session;
 use crate::args::{Commands, Explain, Predict, Prices};
 use crate::failure::Exit;
-use crate::{invocation, own_commands, paths, signals, ui};
+use crate::{measuring, own_commands, paths, ui};
 
 /// The study whose cases are prices.
 const PRICES: &str = "prices";
@@ -25,7 +24,7 @@ pub fn run(args: &Explain) -> anyhow::Result<ExitCode> {
         Some(file) => (file.clone(), None),
         None => {
             let request = of_command(&args.words, true, args.environments.clone(), &args.session)?;
-            measured(measure(request, &args.session)?)
+            measured(measuring::begin(request, args.session.scratch.as_deref())?)
         }
     };
     show(&record, None, args.json)?;
@@ -41,8 +40,10 @@ pub fn predict(args: &Predict) -> anyhow::Result<ExitCode> {
         Role::Control | Role::Planted => false,
     });
     let environments = environments.map(|target| target.specification.clone()).collect();
-    let (record, ending) =
-        measured(measure(of_command(&args.words, false, environments, &args.session)?, &args.session)?);
+    let (record, ending) = {
+        let request = of_command(&args.words, false, environments, &args.session)?;
+        measured(measuring::begin(request, args.session.scratch.as_deref())?)
+    };
     show(&record, Some(&prices), args.json)?;
     Ok(code(ending))
 }
@@ -56,7 +57,7 @@ pub fn prices(args: &Prices) -> anyhow::Result<ExitCode> {
                 environments: args.environments.clone(),
                 ..request(&args.session, "tare-prices")?
             };
-            measured(measure(request, &args.session)?)
+            measured(measuring::begin(request, args.session.scratch.as_deref())?)
         }
     };
     let session = read(&record)?;
@@ -115,7 +116,7 @@ fn code(ending: Option<Ending>) -> ExitCode {
     }
 }
 
-/// What is asked for in every session here.
+/// What every session here has in common.
 fn request(args: &Session, name: &str) -> Result<Request, LabError> {
     Ok(Request {
         baseline: "native".to_owned(),
@@ -145,18 +146,4 @@ fn of_command(
         environments,
         ..request(args, "tare-explain")?
     })
-}
-
-fn measure(request: Request, args: &Session) -> anyhow::Result<Recorded> {
-    let began = Instant::now();
-    let interrupted = signals::watch()?;
-    let setting = paths::setting(args.scratch.as_deref())?;
-    let caller =
-        Caller { command: invocation::words(), now: &invocation::now, began, interrupted: &interrupted };
-    let mut progress = ui::Progress::new();
-    let recorded = session::begin(request, &setting, &caller, &mut progress);
-    progress.clear();
-    let recorded = recorded?;
-    signals::end_at_once(&interrupted);
-    Ok(recorded)
 }

@@ -2,19 +2,18 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Instant;
 
 use tare_analysis::Options;
 use tare_data::session::{Ending, Role, Session};
 use tare_lab::environments::ladders::{self, LADDERS};
 use tare_lab::error::LabError;
 use tare_lab::parse_duration;
-use tare_lab::session::{self, Caller, Recorded, Request};
+use tare_lab::session::{Recorded, Request};
 use tare_report::{json, terminal};
 
 use crate::args::{Commands, Ladder};
 use crate::failure::Exit;
-use crate::{invocation, own_commands, paths, signals, ui};
+use crate::{measuring, own_commands, paths, ui};
 
 /// Time for a ladder of a command of one's own: its steps share it.
 const COMMAND_BUDGET: &str = "5m";
@@ -45,7 +44,6 @@ pub fn run(args: &Ladder) -> anyhow::Result<ExitCode> {
 }
 
 fn measure(args: &Ladder) -> anyhow::Result<Recorded> {
-    let began = Instant::now();
     let ladder = ladders::named(&args.ladder)?;
     let commands = Commands { words: args.words.clone(), ..Commands::default() };
     let mut own = own_commands::study(&commands)?;
@@ -67,16 +65,7 @@ fn measure(args: &Ladder) -> anyhow::Result<Recorded> {
         record: args.record.clone().unwrap_or_else(|| paths::fresh_record("tare-ladder")),
         ..Request::default()
     };
-    let interrupted = signals::watch()?;
-    let setting = paths::setting(args.scratch.as_deref())?;
-    let caller =
-        Caller { command: invocation::words(), now: &invocation::now, began, interrupted: &interrupted };
-    let mut progress = ui::Progress::new();
-    let recorded = session::begin(request, &setting, &caller, &mut progress);
-    progress.clear();
-    let recorded = recorded?;
-    signals::end_at_once(&interrupted);
-    Ok(recorded)
+    measuring::begin(request, args.scratch.as_deref())
 }
 
 /// What each environment of a recorded ladder adds.
