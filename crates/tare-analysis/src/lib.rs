@@ -10,6 +10,7 @@
 #![cfg_attr(test, allow(clippy::disallowed_methods, clippy::disallowed_types))]
 
 pub mod across;
+pub mod advice;
 pub mod bill;
 pub mod change;
 pub mod facts;

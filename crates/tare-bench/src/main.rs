@@ -9,6 +9,7 @@ mod document;
 mod duel;
 mod duels;
 mod findings;
+mod forecast;
 mod interrupt;
 mod machine;
 mod overhead;
@@ -107,6 +108,11 @@ enum Command {
     ///
     /// Ends with 1 when they take more than 2 s, or more than 256 MB beside the session of 1.2 million trials itself.
     Findings,
+    /// Print how far the forecasts of a record's programs are off, as Markdown: what ./bench/forecast keeps.
+    Forecast {
+        #[arg(value_name = "RECORD")]
+        record: PathBuf,
+    },
     /// Run a program whose getppid takes so much longer: what truths enters.
     #[command(hide = true)]
     Delayed {
@@ -235,6 +241,10 @@ fn main() -> ExitCode {
         Command::Truths { setting } => truths::run(&setting),
         Command::Validation { setting } => validation::run(&setting),
         Command::Findings => findings::run(),
+        Command::Forecast { record } => forecast::page(&record).map(|page| {
+            print!("{page}");
+            true
+        }),
         Command::Delayed { delay_us, words } => {
             let ended = truths::delay::run(Duration::from_micros(delay_us), &words);
             return ended.map_or_else(

@@ -54,7 +54,7 @@ impl Parameter {
     }
 
     /// One with the same value in both sizes.
-    pub(crate) const fn same(name: &'static str, value: &'static str, about: &'static str) -> Parameter {
+    pub const fn same(name: &'static str, value: &'static str, about: &'static str) -> Parameter {
         Parameter::sized(name, [value, value], about)
     }
 }

@@ -1,6 +1,8 @@
 //! Arguments: what can be typed.
 
 // Tests of documents read this file by its path.
+#[path = "args/advise.rs"]
+mod advise;
 #[path = "args/commands.rs"]
 mod commands;
 #[path = "args/explain.rs"]
@@ -20,6 +22,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 use tare_analysis::gate::Condition;
 use tare_report::exports::{self, EXPORTS, Export};
 
+pub use self::advise::Advise;
 pub use self::commands::Commands;
 pub use self::explain::{Explain, Predict, Prices};
 pub use self::ladder::Ladder;
@@ -54,6 +57,7 @@ pub enum Command {
     Explain(Explain),
     Predict(Predict),
     Prices(Prices),
+    Advise(Advise),
     Ladder(Ladder),
     Report(Report),
     Import(Import),
@@ -84,6 +88,7 @@ pub enum Command {
   tare run --like qiita-wsl-rtt                     what an article measured, with its figures beside
   tare run filesystems --quick --in gvisor          a shipped study, in five minutes
   tare run full --budget 20m                        all probes, for twenty minutes
+  tare run --in gvisor --at-once 1,10,50            one start alone, ten at once, fifty at once
   tare run --only sys.getppid --margin 0.5%         find slowdowns below 2 %
   tare run --in native,gvisor -- make -j4           a command of your own, in both
   tare run -w 3 -- 'git status' --- 'git log -1'    two commands, each trial after three runs that warm up
@@ -121,6 +126,9 @@ pub struct Run {
     /// Also measure where round trips spend their time: net.hops, to each peer of the study.
     #[arg(long, conflicts_with = "resume")]
     pub hops: bool,
+    /// Enter each environment so many times at once, e.g. 1,10,50: time until the last has answered, and memory of each.
+    #[arg(long, value_name = "COUNTS", value_delimiter = ',', value_parser = clap::value_parser!(u64).range(1..=200), conflicts_with = "resume")]
+    pub at_once: Vec<u64>,
     /// Time for the whole session, e.g. 90s, 8m, 1h [default: the study's].
     #[arg(long, value_name = "TIME", conflicts_with = "rounds")]
     pub budget: Option<String>,

@@ -60,6 +60,7 @@ fn dispatch(args: Args) -> anyhow::Result<ExitCode> {
         Command::Check(check) => commands::check::run(check),
         Command::Explain(explain) => commands::explain::run(&explain),
         Command::Predict(predict) => commands::explain::predict(&predict),
+        Command::Advise(advise) => commands::advise::run(&advise),
         Command::Prices(prices) => commands::explain::prices(&prices),
         Command::Ladder(ladder) => commands::ladder::run(&ladder),
         Command::SelfTest(selftest) => commands::selftest::run(selftest),

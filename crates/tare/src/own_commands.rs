@@ -1,6 +1,7 @@
 //! Commands of one's own: from the words on the command line to what a session measures.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use tare_data::shell;
 use tare_lab::error::LabError;
@@ -81,13 +82,32 @@ pub fn study(given: &Commands) -> Result<Option<Study>, LabError> {
 /// What every environment has inside where commands of one's own are measured: this machine's programs, and the current
 /// folder.
 pub fn inside(given: &Commands) -> Result<Inside, LabError> {
-    if !given.given() {
-        return Ok(Inside::default());
-    }
+    if given.given() { inside_here(given.shares_work()) } else { Ok(Inside::default()) }
+}
+
+/// This machine's programs, and the current folder.
+pub fn inside_here(shared: bool) -> Result<Inside, LabError> {
     let folder = std::env::current_dir().and_then(|folder| folder.canonicalize());
     let folder = folder.map_err(|e| LabError::usage("the current folder cannot be entered").because(e))?;
-    let work = Work { folder, shared: given.shares_work() };
+    let work = Work { folder, shared };
     Ok(Inside { root: RootFolder::Host, work: Some(work) })
+}
+
+/// The commands of a study's file, run in the current folder as those of the command line are.
+pub fn of_file(path: &Path) -> Result<Study, LabError> {
+    let mut study = Study::named(&path.to_string_lossy())?;
+    if study.commands.is_empty() || !study.cases.is_empty() {
+        let what = format!("{} has other cases than commands", path.display());
+        return Err(LabError::usage(what)
+            .hint("a command is [probe.NAME] in a study, and only commands can be explained"));
+    }
+    let folder = inside_here(false)?.work.map(|work| work.folder);
+    for command in study.commands.values_mut().filter(|command| command.carry.is_empty()) {
+        command.folder = command.folder.take().or_else(|| folder.clone());
+        let given = std::mem::replace(&mut command.environment, paths::variables_of_commands());
+        command.environment.extend(given);
+    }
+    Ok(study)
 }
 
 /// Options that say how a command is run, where there is none, are a slip.

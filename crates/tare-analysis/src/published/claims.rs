@@ -2,10 +2,10 @@
 
 use super::measured::{Measured, Place};
 use super::recompute::{Stated, stated};
-use super::target_pairs::Ratio;
 use super::{Check, Expectation, Expected, Figure, Published, Quantity};
 use crate::findings::{Answer, CheckBeside, ClaimBeside, Row};
 use crate::statistics::signed_ranks::{median, sorted};
+use crate::verdicts::target_pairs::Ratio;
 use tare_data::unit::Direction;
 
 /// What "hardly differs" allows, as a ratio: articles print two digits of it at most.

@@ -4,10 +4,10 @@ use tare_data::names::{Case, parse_size};
 use tare_data::peer::PeerKind;
 use tare_data::session::{PlannedCase, Role, Session, Target, TargetFacts};
 
-use super::target_pairs::{Ratio, Seat, TargetPairs};
 use super::{EnvironmentKind, Subject};
 use crate::findings::{Cell, Comparison, Level, Missing, OwnValue, Row};
 use crate::verdicts::rows::Options;
+use crate::verdicts::target_pairs::{Ratio, Seat, TargetPairs};
 
 /// A session whose environments stand for those of articles.
 pub(super) struct Measured<'s> {

@@ -10,7 +10,6 @@ mod consistency;
 mod measured;
 pub(crate) mod quantity;
 mod recompute;
-mod target_pairs;
 
 use std::collections::BTreeMap;
 

@@ -4,15 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use rustix::rand::{GetRandomFlags, getrandom};
-use tare_data::batch::{Batch, OUTSIDE};
+use tare_data::batch::Batch;
 use tare_data::facts::Facts;
 use tare_data::failure::{Failure, FailureKind};
-use tare_data::frame::{Frame, PROTOCOL};
+use tare_data::frame::Frame;
 use tare_data::request::{Request, TrialRequest};
 use tare_data::session::Target;
 use tare_probes::harness::interference::Watch;
-use tare_probes::harness::kernel_files::available_bytes;
 
 use crate::error::LabError;
 use crate::host::mounts;
@@ -20,10 +18,10 @@ use crate::ownership::clean;
 use crate::ownership::workspace::SessionWorkspace;
 use crate::session::arena::{Arena, Outcome, Started};
 use crate::session::arriving::allowance::{Allowance, Left};
-use crate::session::arriving::claims::Claims;
-use crate::session::arriving::held_memory::HeldMemory;
+use crate::session::arriving::listening::{Listening, fresh_nonce, greet};
+use crate::session::at_once::{self, Launched};
 use crate::session::entered::{self, Entered, PATIENCE};
-use crate::session::link::{Arrived, Link, LinkError};
+use crate::session::link::{Link, LinkError};
 use crate::session::peers::{HostPeers, Peers, ways};
 use crate::session::startup;
 use crate::session::targets::Resolved;
@@ -33,13 +31,12 @@ use crate::study::user_command::{CarriedFile, carry};
 /// An environment may take this long to its first frame: QEMU boots in 3 s on an emulated processor,
 /// and a loaded machine is several times slower.
 const START_DEADLINE: Duration = Duration::from_secs(60);
+/// ... and this much longer for each further one that is entered at once.
+const START_FURTHER: Duration = Duration::from_secs(2);
 /// However little of a budget is left, an environment may take this long: most need less than a second.
 const START_LEAST: Duration = Duration::from_secs(10);
 /// Describing takes measurements of the clock and of every place.
 const DESCRIBE_DEADLINE: Duration = Duration::from_secs(30);
-/// The trial ends itself at its own deadline; the host gives the news this long to arrive.
-const NEWS_GRACE: Duration = Duration::from_secs(3);
-
 /// Environments that are really entered.
 pub struct LiveArena<'a> {
     workspace: &'a SessionWorkspace,
@@ -150,14 +147,65 @@ impl<'a> LiveArena<'a> {
         });
         if let (Some(sample), None, Some(inside)) = (sample, &outcome.failure, &self.targets[index].inside) {
             let hello = began + Duration::from_nanos(started.elapsed_ns);
-            let memory = startup::memory_bytes(&inside.entered.processes());
-            let disk = startup::disk_bytes(inside.entered.folder());
-            startup::batches(startup::Moments { began, hello, sample }, memory, disk).iter().for_each(sink);
+            let taken = startup::Taken {
+                memory_bytes: startup::memory_bytes(&inside.entered.processes()),
+                disk_bytes: startup::disk_bytes(inside.entered.folder()),
+            };
+            startup::batches(startup::Moments { began, hello, sample }, taken).iter().for_each(sink);
             outcome.host_elapsed_ns = (sample - began).as_nanos() as u64;
             // No clock inside saw the whole stretch.
             outcome.agent_elapsed_ns = None;
         }
         outcome
+    }
+
+    /// Enters an environment several times at once, has each start do nothing once, and measures what they take.
+    fn first_samples(
+        &mut self,
+        index: usize,
+        request: &TrialRequest,
+        count: usize,
+        sink: &mut dyn FnMut(&Batch),
+    ) -> Outcome {
+        self.leave(index);
+        let watch = Watch::start();
+        let deadline = self.start_deadline() + START_FURTHER * count as u32;
+        let began = Instant::now();
+        let mut launched = Vec::with_capacity(count);
+        let mut outcome = Outcome::default();
+        while launched.len() < count && outcome.failure.is_none() && !self.interrupted() {
+            match self.launch(index) {
+                Ok(one) => launched.push(one),
+                Err(failure) => outcome.failure = Some(failure),
+            }
+        }
+        if outcome.failure.is_none() {
+            let slower = self.targets[index].resolved.ready.slower;
+            let first = TrialRequest { slower, ..startup::first_trial(request) };
+            match at_once::first_samples(&mut launched, &first, deadline) {
+                Ok(moments) => {
+                    let taken: Vec<_> = launched.iter().map(Launched::taken).collect();
+                    startup::batches_at_once(began, &moments, &taken).iter().for_each(sink);
+                    let last = moments.iter().map(|moments| moments.sample).max().unwrap_or(began);
+                    outcome.host_elapsed_ns = (last - began).as_nanos() as u64;
+                }
+                Err(failure) => outcome.failure = Some(failure),
+            }
+        }
+        outcome.outside = watch.stop();
+        outcome.interrupted = self.interrupted();
+        self.left.extend(stuck(at_once::leave(launched)));
+        outcome
+    }
+
+    /// Enters an environment, and waits for nothing.
+    fn launch(&mut self, index: usize) -> Result<Launched<'a>, Failure> {
+        let Resolved { target: Target { specification, .. }, ready } = &self.targets[index].resolved;
+        let began = Instant::now();
+        let entered = entered::enter(specification, ready, self.workspace);
+        let mut entered = entered.map_err(|error| self.died(error))?;
+        let link = linked(&mut entered, self.interrupted)?;
+        Ok(Launched { began, entered, link })
     }
 
     /// Leaves every environment; returns what could not be removed.
@@ -182,12 +230,7 @@ impl Arena for LiveArena<'_> {
         let (began, deadline) = (Instant::now(), self.start_deadline());
         let mut entered =
             entered::enter(specification, ready, self.workspace).map_err(|error| self.died(error))?;
-        let (Some(input), Some(output), Some(errors)) =
-            (entered.child.stdin.take(), entered.child.stdout.take(), entered.child.stderr.take())
-        else {
-            return Err(Failure::new(FailureKind::Died, "the environment has no streams"));
-        };
-        let mut link = Link::new(input.into(), output.into(), Some(errors.into()), self.interrupted);
+        let mut link = linked(&mut entered, self.interrupted)?;
         let target = &mut self.targets[index];
         let Resolved { ready, .. } = &target.resolved;
         let own = entered.places.get(OWN);
@@ -230,7 +273,14 @@ impl Arena for LiveArena<'_> {
 
     fn trial(&mut self, index: usize, request: &TrialRequest, sink: &mut dyn FnMut(&Batch)) -> Outcome {
         if startup::is_start(&request.case) {
-            return self.first_sample(index, request, sink);
+            return match startup::at_once(&request.case) {
+                Ok(1) => self.first_sample(index, request, sink),
+                Ok(count) => self.first_samples(index, request, count, sink),
+                Err(bad) => {
+                    let failure = Failure::new(FailureKind::NotSupported, bad.to_string());
+                    Outcome { failure: Some(failure), ..Default::default() }
+                }
+            };
         }
         let LiveTarget { resolved, inside, left, .. } = &mut self.targets[index];
         let Some(inside) = inside else {
@@ -245,16 +295,7 @@ impl Arena for LiveArena<'_> {
         let slower = resolved.ready.slower;
         let request = &TrialRequest { nonce, slower, ..request.clone() };
         let watch = Watch::start();
-        let mut trial = Listening {
-            request,
-            claims: Claims::new(request, Instant::now()),
-            sink,
-            allowance: Allowance::of(request, left),
-            bytes: 0,
-            memory: HeldMemory::default(),
-            begun: None,
-            outcome: Outcome::default(),
-        };
+        let mut trial = Listening::to(request, Allowance::of(request, left), sink);
         let result = trial.listen(&mut inside.link);
         left.sent(trial.bytes);
         let mut outcome = trial.outcome;
@@ -282,6 +323,17 @@ impl Arena for LiveArena<'_> {
     }
 }
 
+/// The streams of an environment that was entered.
+fn linked<'a>(entered: &mut Entered, interrupted: &'a AtomicBool) -> Result<Link<'a>, Failure> {
+    let child = &mut entered.child;
+    match (child.stdin.take(), child.stdout.take(), child.stderr.take()) {
+        (Some(input), Some(output), Some(errors)) => {
+            Ok(Link::new(input.into(), output.into(), Some(errors.into()), interrupted))
+        }
+        _ => Err(Failure::new(FailureKind::Died, "the environment has no streams")),
+    }
+}
+
 /// Gives every place the facts that the host has of it, as `outside.*`; returns what is left.
 fn divide(outside: &Facts, places: &mut BTreeMap<String, Facts>) -> Facts {
     let mut rest = Facts::default();
@@ -293,23 +345,6 @@ fn divide(outside: &Facts, places: &mut BTreeMap<String, Facts>) -> Facts {
         }
     }
     rest
-}
-
-/// Waits for the agent's first frame, and checks that it is the same agent.
-fn greet(link: &mut Link<'_>, deadline: Instant) -> Result<Instant, Failure> {
-    let arrived = link.receive(deadline).map_err(|e| e.failure("first frame"))?;
-    match arrived.frame {
-        Frame::Hello { protocol, version, .. } => {
-            let ours = env!("CARGO_PKG_VERSION");
-            if protocol == PROTOCOL && version == ours {
-                return Ok(arrived.at);
-            }
-            let reason =
-                format!("the agent inside is tare {version}, protocol {protocol}; this is tare {ours}");
-            Err(Failure::new(FailureKind::NotSupported, reason))
-        }
-        _ => Err(Failure::new(FailureKind::Broken, "the first frame was not a greeting")),
-    }
 }
 
 /// Asks for the facts of the environment and of its places.
@@ -325,87 +360,6 @@ fn describe(
     match described.frame {
         Frame::Description { facts, places } => Ok((facts, places)),
         _ => Err(Failure::new(FailureKind::Broken, "the answer was not a description")),
-    }
-}
-
-/// What nobody can have answered yet.
-fn fresh_nonce() -> Result<u64, Failure> {
-    let mut bytes = [0; 8];
-    match getrandom(&mut bytes, GetRandomFlags::empty()) {
-        Ok(_) => Ok(u64::from_le_bytes(bytes)),
-        Err(e) => Err(Failure::new(FailureKind::Broken, format!("the host has no random bytes: {e}"))),
-    }
-}
-
-/// A trial as the host sees it.
-struct Listening<'t> {
-    request: &'t TrialRequest,
-    claims: Claims<'t>,
-    sink: &'t mut dyn FnMut(&Batch),
-    allowance: Allowance,
-    /// Of the batches that came.
-    bytes: u64,
-    memory: HeldMemory,
-    /// The first frame, with the request's nonce: the agent's clock, and when it arrived. What came before is not an
-    /// answer to this request.
-    begun: Option<(u64, Instant)>,
-    outcome: Outcome,
-}
-
-impl Listening<'_> {
-    /// Sends the request and takes frames until the last one of this trial.
-    fn listen(&mut self, link: &mut Link<'_>) -> Result<(), LinkError> {
-        let deadline = Instant::now() + Duration::from_millis(self.request.deadline_ms) + NEWS_GRACE;
-        link.send(&Request::Trial(self.request.clone()), deadline)?;
-        loop {
-            let Arrived { frame, at } = link.receive(deadline)?;
-            let ours = |trial: u64| trial == self.request.trial;
-            match frame {
-                Frame::Begun { trial, nonce, clock_ns } if ours(trial) && nonce == self.request.nonce => {
-                    self.begun = Some((clock_ns, at));
-                }
-                Frame::Batch { trial, batch } if ours(trial) && self.begun.is_some() => {
-                    if batch.series == OUTSIDE {
-                        return Err(LinkError::Unruly("a value that only the host measures".into()));
-                    }
-                    match self.allowance.take(&batch) {
-                        Ok(bytes) => self.bytes += bytes,
-                        Err(why) => {
-                            // What still comes is not listened to: the environment is entered afresh.
-                            self.outcome.failure = Some(Failure::new(FailureKind::WrongWork, why.as_str()));
-                            return Err(LinkError::Unruly(why));
-                        }
-                    }
-                    (self.sink)(&batch);
-                    if let Err(failure) = self.claims.check(&batch, at) {
-                        self.outcome.failure.get_or_insert(failure);
-                    }
-                    if let Some(taken) = self.memory.look(&batch, available_bytes) {
-                        (self.sink)(&taken);
-                    }
-                }
-                Frame::Done { trial, interference, clock_ns } if ours(trial) && self.begun.is_some() => {
-                    self.outcome.inside = interference;
-                    self.end(clock_ns, at);
-                    return Ok(());
-                }
-                Frame::Failed { trial, failure, clock_ns } if ours(trial) => {
-                    self.outcome.failure = Some(failure);
-                    self.end(clock_ns, at);
-                    return Ok(());
-                }
-                Frame::Bye => return Err(LinkError::Ended),
-                // A late frame of an earlier trial, or one that no request asked for.
-                _ => {}
-            }
-        }
-    }
-
-    fn end(&mut self, clock_ns: u64, at: Instant) {
-        if let Some((begun_ns, begun)) = self.begun {
-            self.outcome.host_elapsed_ns = (at - begun).as_nanos() as u64;
-            self.outcome.agent_elapsed_ns = Some(clock_ns.saturating_sub(begun_ns));
-        }
     }
 }
 

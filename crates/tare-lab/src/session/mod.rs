@@ -2,6 +2,7 @@
 
 mod arena;
 mod arriving;
+mod at_once;
 mod before;
 mod bring_up;
 pub mod entered;

@@ -7,46 +7,93 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::ops::RangeInclusive;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use tare_data::batch::{Batch, Phase, Sample};
 use tare_data::failure::{Failure, FailureKind};
-use tare_data::names::Case;
+use tare_data::names::{BadParameter, Case};
 use tare_data::request::{Amount, TrialRequest};
 use tare_data::unit::Unit;
 use tare_probes::Probe;
-use tare_probes::probe::{gauge, time};
+use tare_probes::probe::{Parameter, gauge, time};
+
+use crate::error::LabError;
+use crate::study::SelectedCase;
 
 /// Files of a start's folder that are looked at: an image holds some thousands.
 const MOST_FILES: usize = 200_000;
 /// Bytes of a block, as stat(2) counts them.
 const BLOCK: u64 = 512;
 
+/// The parameter that has a case be several starts.
+const AT_ONCE: &str = "at_once";
+const AT_ONCE_BOUNDS: RangeInclusive<u64> = 1..=200;
+
 pub static PROBE: Probe = Probe {
     name: "env.start",
     title: "start of environment",
-    summary: "An environment entered afresh: time to its first sample, and what it takes when idle.",
-    timed: "by the host's clock, from before anything is prepared until the first sample has arrived",
+    summary: "An environment entered afresh, alone or many times at once: time to its first sample, and what it takes when idle.",
+    timed: "by the host's clock, from before anything is prepared until the first sample has arrived; of several at once, until that of the last",
     not_timed: "leaving the environment before; measuring its memory and disk afterwards",
     distorted_by: "page cache of images and binaries, which is warm after the first start; what a daemon keeps ready",
-    parameters: &[],
+    parameters: &[Parameter::same(
+        AT_ONCE,
+        "1",
+        "starts at once, launched one after the other without waiting (1 to 200); memory and disk are those of each",
+    )],
     metrics: &[
         time("sample", "sample"),
+        gauge("each", "each", Unit::Nanoseconds),
         gauge("hello", "hello", Unit::Nanoseconds),
         gauge("memory", "memory", Unit::Bytes),
         gauge("disk", "disk", Unit::Bytes),
     ],
     needs: &[],
-    revision: 1,
-    label: |_| "start of environment".into(),
+    revision: 2,
+    label: |parameters| match parameters.text(AT_ONCE) {
+        Ok("1") | Err(_) => "start of environment".into(),
+        Ok(count) => format!("{count} starts at once"),
+    },
     run: |_| Err(Failure::new(FailureKind::NotSupported, "the host measures this, not the agent")),
 };
 
 /// Whether a case is a start.
 pub fn is_start(case: &Case) -> bool {
     case.probe == PROBE.name
+}
+
+/// How many starts a case is at once.
+pub fn at_once(case: &Case) -> Result<usize, BadParameter> {
+    case.parameters.within(AT_ONCE, AT_ONCE_BOUNDS).map(|count| count as usize)
+}
+
+/// Each start among the cases as many times at once; the cases as they are where no counts are given.
+pub fn with_counts(selected: Vec<SelectedCase>, counts: &[u64]) -> Result<Vec<SelectedCase>, LabError> {
+    if counts.is_empty() {
+        return Ok(selected);
+    }
+    if !selected.iter().any(|selected| is_start(&selected.case)) {
+        return Err(LabError::usage(format!(
+            "--at-once is about starts, and there is no {} here",
+            PROBE.name
+        ))
+        .hint("tare run startup --at-once 1,10,50"));
+    }
+    let of_case = |selected: SelectedCase| {
+        let with = |count: &u64| {
+            let mut one = selected.clone();
+            one.case.parameters.0.insert(AT_ONCE.to_owned(), count.to_string());
+            one
+        };
+        match is_start(&selected.case) {
+            true => counts.iter().map(with).collect(),
+            false => vec![selected],
+        }
+    };
+    Ok(selected.into_iter().flat_map(of_case).collect())
 }
 
 /// The trial whose first sample a start is timed to: it does nothing.
@@ -64,21 +111,59 @@ pub struct Moments {
     pub sample: Instant,
 }
 
+/// What a start takes once it is idle; none where it cannot be read.
+#[derive(Clone, Copy, Debug)]
+pub struct Taken {
+    pub memory_bytes: Option<u64>,
+    pub disk_bytes: Option<u64>,
+}
+
 /// What a start is as batches. What could not be read is absent.
-pub fn batches(moments: Moments, memory_bytes: Option<u64>, disk_bytes: Option<u64>) -> Vec<Batch> {
-    let elapsed = |until: Instant| until.saturating_duration_since(moments.began);
-    let ns = |elapsed: Duration| u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX);
-    let batch =
-        |series: &str, sample| Batch { series: series.into(), phase: Phase::Warm, started_ns: 0, sample };
-    let gauge = |series, value: u64| batch(series, Sample::Gauge { value: value as f64 });
-    let elapsed_ns = ns(elapsed(moments.sample));
-    let mut all = vec![
-        batch("sample", Sample::Throughput { operations: 1, bytes: 0, elapsed_ns }),
-        gauge("hello", ns(elapsed(moments.hello))),
-    ];
-    all.extend(memory_bytes.map(|bytes| gauge("memory", bytes)));
-    all.extend(disk_bytes.map(|bytes| gauge("disk", bytes)));
+pub fn batches(moments: Moments, taken: Taken) -> Vec<Batch> {
+    let mut all = vec![sample(nanoseconds(moments.began, moments.sample))];
+    all.push(gauge_of("hello", nanoseconds(moments.began, moments.hello) as f64));
+    all.extend(taken.memory_bytes.map(|bytes| gauge_of("memory", bytes as f64)));
+    all.extend(taken.disk_bytes.map(|bytes| gauge_of("disk", bytes as f64)));
     all
+}
+
+/// The same of several starts at once, the first of which began then: the last one's sample, and of the others what each
+/// takes: the median of their times, the mean of their memory and disk.
+pub fn batches_at_once(began: Instant, moments: &[Moments], taken: &[Taken]) -> Vec<Batch> {
+    let last = moments.iter().map(|moments| nanoseconds(began, moments.sample)).max().unwrap_or(0);
+    let middle = |of: fn(&Moments) -> u64| {
+        let mut all: Vec<u64> = moments.iter().map(of).collect();
+        all.sort_unstable();
+        all[all.len() / 2] as f64
+    };
+    let mean = |of: fn(&Taken) -> Option<u64>| {
+        let known: Option<Vec<u64>> = taken.iter().map(of).collect();
+        known.map(|known| known.iter().sum::<u64>() as f64 / known.len() as f64)
+    };
+    let mut all = vec![sample(last)];
+    if !moments.is_empty() {
+        all.push(gauge_of("each", middle(|moments| nanoseconds(moments.began, moments.sample))));
+        all.push(gauge_of("hello", middle(|moments| nanoseconds(moments.began, moments.hello))));
+    }
+    all.extend(mean(|taken| taken.memory_bytes).map(|bytes| gauge_of("memory", bytes)));
+    all.extend(mean(|taken| taken.disk_bytes).map(|bytes| gauge_of("disk", bytes)));
+    all
+}
+
+fn nanoseconds(began: Instant, until: Instant) -> u64 {
+    u64::try_from(until.saturating_duration_since(began).as_nanos()).unwrap_or(u64::MAX)
+}
+
+fn sample(elapsed_ns: u64) -> Batch {
+    batch("sample", Sample::Throughput { operations: 1, bytes: 0, elapsed_ns })
+}
+
+fn gauge_of(series: &str, value: f64) -> Batch {
+    batch(series, Sample::Gauge { value })
+}
+
+fn batch(series: &str, sample: Sample) -> Batch {
+    Batch { series: series.into(), phase: Phase::Warm, started_ns: 0, sample }
 }
 
 /// Proportional set size of processes; none when it can be read of none of them.
@@ -118,6 +203,8 @@ pub fn disk_bytes(folder: &Path) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]
@@ -144,9 +231,29 @@ mod tests {
             hello: began + Duration::from_millis(2),
             sample: began + Duration::from_millis(5),
         };
-        let all = batches(moments, None, Some(7));
+        let all = batches(moments, Taken { memory_bytes: None, disk_bytes: Some(7) });
         let series: Vec<&str> = all.iter().map(|batch| batch.series.as_str()).collect();
         assert_eq!(series, ["sample", "hello", "disk"]);
         assert_eq!(all[1].sample, Sample::Gauge { value: 2e6 });
+    }
+
+    #[test]
+    fn several_at_once_are_the_last_one_and_what_each_takes() {
+        let began = Instant::now();
+        let ms = |ms| began + Duration::from_millis(ms);
+        let moments = [(0, 2, 5), (1, 8, 11), (2, 20, 30)].map(|(began, hello, sample)| Moments {
+            began: ms(began),
+            hello: ms(hello),
+            sample: ms(sample),
+        });
+        let taken = [10, 20, 60].map(|memory| Taken { memory_bytes: Some(memory), disk_bytes: None });
+        let all = batches_at_once(began, &moments, &taken);
+        let of = |series: &str| all.iter().find(|batch| batch.series == series).map(|batch| &batch.sample);
+        let elapsed_ns = 30_000_000;
+        assert_eq!(of("sample"), Some(&Sample::Throughput { operations: 1, bytes: 0, elapsed_ns }));
+        assert_eq!(of("each"), Some(&Sample::Gauge { value: 1e7 }));
+        assert_eq!(of("hello"), Some(&Sample::Gauge { value: 7e6 }));
+        assert_eq!(of("memory"), Some(&Sample::Gauge { value: 30.0 }));
+        assert_eq!(of("disk"), None);
     }
 }

@@ -1,6 +1,7 @@
 //! A study: which cases are measured, where, and what they show; a TOML file, shipped or the user's.
 
 mod keys;
+pub mod kinds;
 pub(crate) mod probes;
 pub mod published;
 pub mod schema;
@@ -338,7 +339,12 @@ fn once_each(selected: &mut Vec<SelectedCase>) {
 
 /// Refuses starts among other cases: a start takes the environment away in which the others run.
 fn starts_stand_alone(selected: &[SelectedCase]) -> Result<(), LabError> {
-    let starts = selected.iter().filter(|selected| startup::is_start(&selected.case)).count();
+    let is_start = |selected: &&SelectedCase| startup::is_start(&selected.case);
+    let starts = selected.iter().filter(is_start).count();
+    for start in selected.iter().filter(is_start) {
+        let cannot = |bad| LabError::usage(format!("cannot measure {}", start.case)).because(bad);
+        startup::at_once(&start.case).map_err(cannot)?;
+    }
     if starts == 0 || starts == selected.len() {
         return Ok(());
     }

@@ -7,6 +7,7 @@ mod from_findings;
 mod tests;
 
 use serde::Serialize;
+use tare_analysis::advice::Advice;
 use tare_analysis::bill::{Charged, Explained, charges};
 use tare_analysis::findings::Findings;
 use tare_analysis::selftest::Injected;
@@ -57,6 +58,17 @@ pub fn render_prices(session: &Session, findings: &Findings) -> String {
         prices: Vec<Charged>,
     }
     line(&Both { document: Document::of(session, findings, Language::English), prices: charges(session) })
+}
+
+/// The document with which environment to take for what: one more field, `advice`.
+pub fn render_advice(session: &Session, findings: &Findings, advice: &Advice) -> String {
+    #[derive(Serialize)]
+    struct Both<'a> {
+        #[serde(flatten)]
+        document: Document<'a>,
+        advice: &'a Advice,
+    }
+    line(&Both { document: Document::of(session, findings, Language::English), advice })
 }
 
 /// The document with figures of other tools beside the session's: one more field, `beside`.

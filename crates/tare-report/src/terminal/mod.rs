@@ -1,5 +1,6 @@
 //! The table that a person reads first, with what is needed to judge it around it.
 
+pub mod advice;
 pub mod bill;
 mod cells;
 mod columns;

@@ -7,10 +7,11 @@ use std::path::PathBuf;
 #[command(after_help = "Examples:
   tare explain --in gvisor -- git status          where the time of a command goes in gVisor
   tare explain --in container,gvisor -- make -j2  in two environments
+  tare explain --in gvisor commands.toml          of every command of a study, in one session
   tare explain tare-explain-2026-01-31T12-00.tare  show a recorded one again")]
 pub struct Explain {
-    /// The record of an earlier one, to show it again.
-    #[arg(value_name = "RECORD", required_unless_present = "words", conflicts_with = "words")]
+    /// The record of an earlier one, to show it again; or a study of commands, to explain them all.
+    #[arg(value_name = "RECORD|STUDY", required_unless_present = "words", conflicts_with = "words")]
     pub file: Option<PathBuf>,
     /// Environments, comma-separated [default: all that are ready].
     #[arg(long = "in", value_name = "ENVIRONMENTS", value_delimiter = ',')]

@@ -21,9 +21,13 @@ const PRICES: &str = "prices";
 
 pub fn run(args: &Explain) -> anyhow::Result<ExitCode> {
     let (record, ending) = match &args.file {
-        Some(file) => (file.clone(), None),
-        None => {
-            let request = of_command(&args.words, true, args.environments.clone(), &args.session)?;
+        Some(file) if file.extension().is_none_or(|extension| extension != "toml") => (file.clone(), None),
+        study => {
+            let own = match study {
+                Some(study) => own_commands::of_file(study)?,
+                None => of_words(&args.words)?,
+            };
+            let request = of_commands(own, true, args.environments.clone(), &args.session)?;
             measured(measuring::begin(request, args.session.scratch.as_deref())?)
         }
     };
@@ -41,7 +45,7 @@ pub fn predict(args: &Predict) -> anyhow::Result<ExitCode> {
     });
     let environments = environments.map(|target| target.specification.clone()).collect();
     let (record, ending) = {
-        let request = of_command(&args.words, false, environments, &args.session)?;
+        let request = of_commands(of_words(&args.words)?, false, environments, &args.session)?;
         measured(measuring::begin(request, args.session.scratch.as_deref())?)
     };
     show(&record, Some(&prices), args.json)?;
@@ -128,20 +132,22 @@ fn request(args: &Session, name: &str) -> Result<Request, LabError> {
     })
 }
 
-/// A session of a command, counted once, with the prices or without.
-fn of_command(
-    words: &[String],
+fn of_words(words: &[String]) -> Result<Study, LabError> {
+    let commands = Commands { words: words.to_vec(), ..Commands::default() };
+    own_commands::study(&commands)?
+        .ok_or_else(|| LabError::usage("no command was given").hint("tare explain -- COMMAND"))
+}
+
+/// A session of commands, each counted once, with the prices or without.
+fn of_commands(
+    own: Study,
     with_prices: bool,
     environments: Vec<String>,
     args: &Session,
 ) -> Result<Request, LabError> {
-    let commands = Commands { words: words.to_vec(), ..Commands::default() };
-    let Some(own) = own_commands::study(&commands)? else {
-        return Err(LabError::usage("no command was given").hint("tare explain -- COMMAND"));
-    };
     Ok(Request {
         commands: Some(if with_prices { own.with(Study::named(PRICES)?)? } else { own }),
-        inside: own_commands::inside(&commands)?,
+        inside: own_commands::inside_here(false)?,
         counts_demand: true,
         environments,
         ..request(args, "tare-explain")?

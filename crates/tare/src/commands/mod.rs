@@ -1,5 +1,6 @@
 //! Commands: one file each.
 
+pub mod advise;
 pub mod check;
 pub mod clean;
 pub mod completions;

@@ -105,6 +105,7 @@ fn request(
         places: args.places.clone(),
         peers: args.peers.clone(),
         hops: args.hops,
+        at_once: args.at_once.clone(),
         size: match (args.quick, args.reference) {
             (true, _) => Some(Size::Quick),
             (_, true) => Some(Size::Reference),

@@ -1,4 +1,4 @@
-//! Commands of one's own: `tare run -- COMMAND` and `tare ladder`, in real environments that need nothing installed.
+//! Commands of one's own: `tare run -- COMMAND`, and what `tare ladder`, `explain` and `advise` make of them, in real environments that need nothing installed.
 
 use std::fs;
 
@@ -168,4 +168,43 @@ fn a_bill_says_where_the_time_goes_and_a_forecast_needs_no_run_there() {
     let refused = program.run(&["explain", "p.tare"]);
     assert_eq!(refused.code, Some(2), "{refused:?}");
     assert!(refused.err.contains("p.tare has no prices"), "{refused:?}");
+}
+
+#[test]
+fn advice_names_the_best_for_each_kind_of_work_and_what_it_rests_on() {
+    let program = Program::new();
+    let kinds = r#"
+[[kind]]
+name = "calls"
+title = "many system calls"
+basis = "made up"
+part = [{ share = 0.5, probe = "sys.getppid" }, { share = 0.5, probe = "null" }]
+
+[[kind]]
+name = "disk"
+title = "a disk"
+basis = "made up"
+part = [{ share = 1.0, probe = "file.sync", place = "own" }]
+"#;
+    fs::write(program.path("k.toml"), kinds).unwrap();
+    let given = ["advise", "--in", "native,traced", "--kinds", "k.toml", "--for", "calls"];
+    let out = ok(program.run(&[&given[..], &["--rounds", "12", "--record", "a.tare"]].concat()));
+    assert!(out.contains("many system calls") && out.contains("best") && out.contains("x slower ["), "{out}");
+    assert!(out.contains("50 % system call, 50 %") && !out.contains("a disk"), "{out}");
+    let shown = ok(program.run(&["advise", "a.tare", "--kinds", "k.toml", "--json"]));
+    let shown: Value = serde_json::from_str(&shown).unwrap();
+    let [calls, disk] = [0, 1].map(|at| &shown["advice"]["kinds"][at]);
+    assert_eq!(shown["advice"]["environments"], serde_json::json!(["native", "traced"]));
+    assert_eq!(calls["choices"][0]["best"]["ratio_to_baseline"], 1.0, "{calls}");
+    assert!(calls["choices"][1]["slower"]["low"].as_f64().is_some_and(|low| low > 1.05), "{calls}");
+    // What the session did not measure is not judged, for anybody.
+    let reason = |at: usize| &disk["choices"][at]["not_judged"]["reason"];
+    assert_eq!([reason(0), reason(1)], ["not_in_session"; 2], "{disk}");
+
+    let refused = program.run(&["advise", "a.tare", "--for", "biuld"]);
+    assert!(refused.code == Some(2) && refused.err.contains("did you mean 'build'?"), "{refused:?}");
+    let printed = ok(program.run(&["advise", "--print-kinds"]));
+    fs::write(program.path("k.toml"), printed.replacen("share = 0.75", "share = 0.5", 1)).unwrap();
+    let refused = program.run(&["advise", "a.tare", "--kinds", "k.toml"]);
+    assert!(refused.code == Some(2) && refused.err.contains("add up to 0.75"), "{refused:?}");
 }

@@ -3,3 +3,4 @@
 pub(crate) mod allowance;
 pub(crate) mod claims;
 pub(crate) mod held_memory;
+pub(crate) mod listening;

@@ -10,6 +10,7 @@ use tare_probes::probes::USER_COMMAND;
 use crate::error::LabError;
 use crate::provider::root::Inside;
 use crate::session::peers::{Peers, with_hops};
+use crate::session::startup;
 use crate::study::{SelectedCase, Study, select};
 
 /// Longest session in the quick size, unless a budget is given: five minutes.
@@ -35,6 +36,8 @@ pub struct Request {
     pub peers: Vec<String>,
     /// Adds `net.hops` to each peer.
     pub hops: bool,
+    /// Measures starts as many at once, a case each; alone where none is given.
+    pub at_once: Vec<u64>,
     /// The study's unless given.
     pub size: Option<Size>,
     /// A fixed number of rounds, and then no budget.
@@ -84,7 +87,11 @@ pub(crate) struct Selection {
 impl Request {
     pub(crate) fn select(&self) -> Result<Selection, LabError> {
         // --only without a study selects from all probes.
-        let usual = if self.only.is_empty() { "quick" } else { "full" };
+        let usual = match (self.at_once.is_empty(), self.only.is_empty()) {
+            (false, _) => "startup",
+            (true, true) => "quick",
+            (true, false) => "full",
+        };
         let study = match &self.commands {
             Some(commands) => commands.clone(),
             None => Study::named(self.study.as_deref().unwrap_or(usual))?,
@@ -93,7 +100,8 @@ impl Request {
         let selected = select(study.selected(places, self.size)?, &self.only)?;
         let peers = Peers::read(&self.peers)?;
         let selected = peers.instead(selected);
-        let mut selected = if self.hops { with_hops(selected)? } else { selected };
+        let selected = if self.hops { with_hops(selected)? } else { selected };
+        let mut selected = startup::with_counts(selected, &self.at_once)?;
         selected.iter_mut().for_each(|case| case.margin = self.margin.unwrap_or(case.margin));
         // Each round of a command is one run of it.
         let once = self.commands.is_some() && self.rounds.is_some();

@@ -1,4 +1,4 @@
-//! Many processes held at once, and a session that ends in their midst: none of them outlives it.
+//! Many processes or environments at once, and a session that ends in their midst: none of them outlives it.
 
 use std::borrow::Cow;
 use std::process::Stdio;
@@ -54,8 +54,12 @@ fn end_in_the_midst(environment: &str, end: End) {
     }
     let status = child.wait().unwrap();
     std::fs::remove_file(program.path("held.toml")).unwrap();
+    nothing_is_left(&program, status.code(), environment, end);
+}
+
+fn nothing_is_left(program: &Program, code: Option<i32>, environment: &str, end: End) {
     if end == End::CtrlC {
-        assert_eq!(status.code(), Some(130), "{environment}");
+        assert_eq!(code, Some(130), "{environment}");
     } else {
         assert_eq!(program.run(&["clean"]).code, Some(0));
     }
@@ -71,15 +75,64 @@ fn a_thousand_held_processes_end_with_their_session() {
     }
 }
 
-#[test]
-fn a_thousand_held_processes_end_with_their_sandbox() {
+fn is_gvisor_ready(test: &str) -> bool {
     let ready = Program::new().run(&["check", "--json"]).json()["environments"]
         .as_array()
         .unwrap()
         .iter()
         .any(|e| e["environment"] == "gvisor" && e["ready"] == true);
     if !ready {
-        println!("SKIPPED a_thousand_held_processes_end_with_their_sandbox: gvisor is not ready");
+        println!("SKIPPED {test}: gvisor is not ready");
+    }
+    ready
+}
+
+#[test]
+fn fifty_starts_at_once_end_with_their_session() {
+    let is_ready = is_gvisor_ready("fifty_starts_at_once_end_with_their_session");
+    let both = [("container", End::CtrlC), ("container", End::Kill), ("gvisor", End::Kill)];
+    for (environment, end) in both.into_iter().filter(|(environment, _)| is_ready || *environment != "gvisor")
+    {
+        let program = Program::new();
+        let mut command = program.command(&["run", "--at-once", "50", "--in", environment]);
+        command.args(["--rounds", "5", "--record", "at-once.tare"]);
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        wait_until("most are there", || program.processes().len() >= 40);
+        match end {
+            End::CtrlC => kill_process(Pid::from_child(&child), Signal::INT).unwrap(),
+            End::Kill => child.kill().unwrap(),
+        }
+        let status = child.wait().unwrap();
+        nothing_is_left(&program, status.code(), environment, end);
+    }
+}
+
+#[test]
+fn starts_at_once_are_timed_to_the_last_and_each_takes_memory() {
+    let program = Program::new();
+    let arguments =
+        ["run", "--at-once", "1,5", "--in", "container", "--rounds", "2", "--record", "at-once.tare"];
+    let said = program.run(&arguments);
+    assert!(said.code == Some(0) && said.out.contains("5 starts at once"), "{said:?}");
+    let rows = program.run(&["report", "at-once.tare", "--json"]).json()["rows"].as_array().unwrap().clone();
+    let of = |label: &str, metric: &str| {
+        let row = rows.iter().find(|row| row["label"] == label && row["metric"] == metric);
+        row.and_then(|row| row["baseline"]["median"].as_f64()).unwrap_or(f64::NAN)
+    };
+    let (alone, several) = ("start of environment", "5 starts at once");
+    // The last of five is there no sooner than one of them, whichever machine this is.
+    assert!(of(several, "sample") >= of(several, "each"), "{rows:?}");
+    // An agent has some hundred kilobytes of its own; the rest of its program is shared by all.
+    assert!(of(several, "memory") > 50e3 && of(several, "memory") <= 2.0 * of(alone, "memory"), "{rows:?}");
+    assert!(of(alone, "each").is_nan(), "one by itself has no others: {rows:?}");
+    let refused = program.run(&["run", "quick", "--at-once", "5"]);
+    assert!(refused.code == Some(2) && refused.err.contains("no env.start here"), "{refused:?}");
+    assert_eq!(program.run(&["run", "--at-once", "5000"]).code, Some(2));
+}
+
+#[test]
+fn a_thousand_held_processes_end_with_their_sandbox() {
+    if !is_gvisor_ready("a_thousand_held_processes_end_with_their_sandbox") {
         return;
     }
     for end in [End::CtrlC, End::Kill] {

@@ -1,9 +1,9 @@
-//! One subject of a session against another, where an article compares what the two stand for.
+//! One subject of a session against another: where an article compares what the two stand for, and where one is chosen.
 
 use tare_data::session::Session;
 
 use crate::statistics::signed_ranks::Nulls;
-use crate::verdicts::judge::judge;
+use crate::verdicts::judge::{Judgement, judge};
 use crate::verdicts::pairs::pair;
 use crate::verdicts::rows::{Judge, MARGIN, Options, Progress};
 use crate::verdicts::summary::series;
@@ -18,6 +18,11 @@ pub struct Ratio {
 }
 
 impl Ratio {
+    pub fn of(judgement: &Judgement) -> Ratio {
+        let interval = judgement.interval;
+        Ratio { ratio: judgement.estimate.exp(), low: interval.low.exp(), high: interval.high.exp() }
+    }
+
     /// The other over the one.
     pub fn inverse(self) -> Ratio {
         Ratio { ratio: 1.0 / self.ratio, low: 1.0 / self.high, high: 1.0 / self.low }
@@ -50,6 +55,10 @@ impl<'a> TargetPairs<'a> {
 
     /// The cost of one over that of the other, by the rounds that both have.
     pub fn ratio(&mut self, one: Seat, other: Seat) -> Option<Ratio> {
+        self.judgement(one, other).map(|judgement| Ratio::of(&judgement))
+    }
+
+    pub fn judgement(&mut self, one: Seat, other: Seat) -> Option<Judgement> {
         let plan = self.judge.progress.plan;
         let of = |seat: Seat| {
             let metrics = &plan.cases.get(seat.case)?.metrics;
@@ -58,8 +67,6 @@ impl<'a> TargetPairs<'a> {
         let direction = plan.cases.get(one.case)?.metrics.get(one.metric)?.direction;
         let pairs = pair(&of(other)?, &of(one)?, direction).ok()?;
         let schedule = &self.judge.schedule;
-        let judgement = judge(&pairs, schedule, Margin::plain(MARGIN), &mut self.nulls)?;
-        let interval = judgement.interval;
-        Some(Ratio { ratio: judgement.estimate.exp(), low: interval.low.exp(), high: interval.high.exp() })
+        judge(&pairs, schedule, Margin::plain(MARGIN), &mut self.nulls)
     }
 }

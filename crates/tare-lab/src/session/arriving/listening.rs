@@ -1,0 +1,130 @@
+//! A trial as the host hears it: the greeting before, the request, and frames until the last one.
+
+use std::time::{Duration, Instant};
+
+use rustix::rand::{GetRandomFlags, getrandom};
+use tare_data::batch::{Batch, OUTSIDE};
+use tare_data::failure::{Failure, FailureKind};
+use tare_data::frame::{Frame, PROTOCOL};
+use tare_data::request::{Request, TrialRequest};
+use tare_probes::harness::kernel_files::available_bytes;
+
+use crate::session::arena::Outcome;
+use crate::session::arriving::allowance::Allowance;
+use crate::session::arriving::claims::Claims;
+use crate::session::arriving::held_memory::HeldMemory;
+use crate::session::link::{Arrived, Link, LinkError};
+
+/// The trial ends itself at its own deadline; the host gives the news this long to arrive.
+const NEWS_GRACE: Duration = Duration::from_secs(3);
+
+/// Waits for the agent's first frame, and checks that it is the same agent.
+pub(crate) fn greet(link: &mut Link<'_>, deadline: Instant) -> Result<Instant, Failure> {
+    let arrived = link.receive(deadline).map_err(|e| e.failure("first frame"))?;
+    match arrived.frame {
+        Frame::Hello { protocol, version, .. } => {
+            let ours = env!("CARGO_PKG_VERSION");
+            if protocol == PROTOCOL && version == ours {
+                return Ok(arrived.at);
+            }
+            let reason =
+                format!("the agent inside is tare {version}, protocol {protocol}; this is tare {ours}");
+            Err(Failure::new(FailureKind::NotSupported, reason))
+        }
+        _ => Err(Failure::new(FailureKind::Broken, "the first frame was not a greeting")),
+    }
+}
+
+/// What nobody can have answered yet.
+pub(crate) fn fresh_nonce() -> Result<u64, Failure> {
+    let mut bytes = [0; 8];
+    match getrandom(&mut bytes, GetRandomFlags::empty()) {
+        Ok(_) => Ok(u64::from_le_bytes(bytes)),
+        Err(e) => Err(Failure::new(FailureKind::Broken, format!("the host has no random bytes: {e}"))),
+    }
+}
+
+/// A trial as the host sees it.
+pub(crate) struct Listening<'t> {
+    request: &'t TrialRequest,
+    claims: Claims<'t>,
+    sink: &'t mut dyn FnMut(&Batch),
+    allowance: Allowance,
+    /// Of the batches that came.
+    pub bytes: u64,
+    memory: HeldMemory,
+    /// The first frame, with the request's nonce: the agent's clock, and when it arrived. What came before is not an
+    /// answer to this request.
+    begun: Option<(u64, Instant)>,
+    pub outcome: Outcome,
+}
+
+impl<'t> Listening<'t> {
+    pub fn to(request: &'t TrialRequest, allowance: Allowance, sink: &'t mut dyn FnMut(&Batch)) -> Self {
+        Listening {
+            request,
+            claims: Claims::new(request, Instant::now()),
+            sink,
+            allowance,
+            bytes: 0,
+            memory: HeldMemory::default(),
+            begun: None,
+            outcome: Outcome::default(),
+        }
+    }
+
+    /// Sends the request and takes frames until the last one of this trial.
+    pub fn listen(&mut self, link: &mut Link<'_>) -> Result<(), LinkError> {
+        let deadline = Instant::now() + Duration::from_millis(self.request.deadline_ms) + NEWS_GRACE;
+        link.send(&Request::Trial(self.request.clone()), deadline)?;
+        loop {
+            let Arrived { frame, at } = link.receive(deadline)?;
+            let ours = |trial: u64| trial == self.request.trial;
+            match frame {
+                Frame::Begun { trial, nonce, clock_ns } if ours(trial) && nonce == self.request.nonce => {
+                    self.begun = Some((clock_ns, at));
+                }
+                Frame::Batch { trial, batch } if ours(trial) && self.begun.is_some() => {
+                    if batch.series == OUTSIDE {
+                        return Err(LinkError::Unruly("a value that only the host measures".into()));
+                    }
+                    match self.allowance.take(&batch) {
+                        Ok(bytes) => self.bytes += bytes,
+                        Err(why) => {
+                            // What still comes is not listened to: the environment is entered afresh.
+                            self.outcome.failure = Some(Failure::new(FailureKind::WrongWork, why.as_str()));
+                            return Err(LinkError::Unruly(why));
+                        }
+                    }
+                    (self.sink)(&batch);
+                    if let Err(failure) = self.claims.check(&batch, at) {
+                        self.outcome.failure.get_or_insert(failure);
+                    }
+                    if let Some(taken) = self.memory.look(&batch, available_bytes) {
+                        (self.sink)(&taken);
+                    }
+                }
+                Frame::Done { trial, interference, clock_ns } if ours(trial) && self.begun.is_some() => {
+                    self.outcome.inside = interference;
+                    self.end(clock_ns, at);
+                    return Ok(());
+                }
+                Frame::Failed { trial, failure, clock_ns } if ours(trial) => {
+                    self.outcome.failure = Some(failure);
+                    self.end(clock_ns, at);
+                    return Ok(());
+                }
+                Frame::Bye => return Err(LinkError::Ended),
+                // A late frame of an earlier trial, or one that no request asked for.
+                _ => {}
+            }
+        }
+    }
+
+    fn end(&mut self, clock_ns: u64, at: Instant) {
+        if let Some((begun_ns, begun)) = self.begun {
+            self.outcome.host_elapsed_ns = (at - begun).as_nanos() as u64;
+            self.outcome.agent_elapsed_ns = Some(clock_ns.saturating_sub(begun_ns));
+        }
+    }
+}
