@@ -45,8 +45,6 @@ const DENIED: &[libc::c_long] = &[
     libc::SYS_io_uring_enter,
     libc::SYS_io_uring_register,
     libc::SYS_io_uring_setup,
-    libc::SYS_ioperm,
-    libc::SYS_iopl,
     libc::SYS_kcmp,
     libc::SYS_kexec_file_load,
     libc::SYS_kexec_load,
@@ -73,30 +71,42 @@ const DENIED: &[libc::c_long] = &[
     libc::SYS_settimeofday,
     libc::SYS_swapoff,
     libc::SYS_swapon,
-    libc::SYS__sysctl,
-    libc::SYS_sysfs,
     libc::SYS_umount2,
     libc::SYS_unshare,
-    libc::SYS_uselib,
     libc::SYS_userfaultfd,
-    libc::SYS_ustat,
     libc::SYS_vhangup,
 ];
+/// Those of them that only x86-64 has.
+#[cfg(target_arch = "x86_64")]
+const DENIED_OLDER: &[libc::c_long] = &[
+    libc::SYS_ioperm,
+    libc::SYS_iopl,
+    libc::SYS__sysctl,
+    libc::SYS_sysfs,
+    libc::SYS_uselib,
+    libc::SYS_ustat,
+];
+#[cfg(not(target_arch = "x86_64"))]
+const DENIED_OLDER: &[libc::c_long] = &[];
 /// Last number before those of the second table (424 and up continue it since 5.1), and the last that is allowed.
-const OLD: u32 = 334;
+const OLD: u32 = if cfg!(target_arch = "x86_64") { 334 } else { 294 };
 const NEW: std::ops::RangeInclusive<u32> = 424..=462;
 /// Flags of clone(2) that make namespaces.
 const NEW_NAMESPACES: u32 = 0x7E02_0000;
 /// Personalities that a container may choose: Linux with and without 3 GB and random addresses, and the question which.
 const PERSONALITIES: [u32; 5] = [0, 0x8, 0x2_0000, 0x2_0008, 0xFFFF_FFFF];
-/// Numbers from here on are of the x32 interface.
+/// Numbers from here on are of the x32 interface of x86-64, and of nothing elsewhere.
 const X32: u32 = 0x4000_0000;
 /// Offsets in the kernel's description of a call: number, architecture, low half of the first argument.
 const NUMBER: u32 = 0;
 const ARCHITECTURE: u32 = 4;
 const FIRST_ARGUMENT: u32 = 16;
-/// x86-64 in the kernel's audit numbers.
-const X86_64: u32 = 0xC000_003E;
+/// This processor in the kernel's audit numbers.
+const HERE: u32 = match () {
+    () if cfg!(target_arch = "aarch64") => 0xC000_00B7,
+    () if cfg!(target_arch = "riscv64") => 0xC000_00F3,
+    () => 0xC000_003E,
+};
 
 impl Seccomp {
     /// Installs the filter for this process and all that it starts. Without privilege that takes giving up others.
@@ -137,7 +147,7 @@ fn where_equal(value: u32, steps: u8) -> sock_filter {
 fn prologue() -> Vec<sock_filter> {
     vec![
         load(ARCHITECTURE),
-        step(BPF_JMP | BPF_JEQ | BPF_K, X86_64, 1, 0),
+        step(BPF_JMP | BPF_JEQ | BPF_K, HERE, 1, 0),
         answer(SECCOMP_RET_KILL_PROCESS),
         load(NUMBER),
         step(BPF_JMP | BPF_JGE | BPF_K, X32, 0, 1),
@@ -151,7 +161,8 @@ fn docker() -> Vec<sock_filter> {
     let by_argument = [libc::SYS_clone, libc::SYS_clone3, libc::SYS_personality];
     let listed = |number: &u32| {
         let number = libc::c_long::from(*number);
-        !DENIED.contains(&number) && !by_argument.contains(&number)
+        let lists = [DENIED, DENIED_OLDER, by_argument.as_slice()];
+        !lists.iter().any(|list| list.contains(&number))
     };
     for number in (0..=OLD).chain(NEW).filter(listed) {
         filter.extend([where_equal(number, 1), answer(SECCOMP_RET_ALLOW)]);
@@ -214,13 +225,13 @@ mod tests {
     #[test]
     fn the_list_allows_what_programs_need_and_refuses_what_reaches_out() {
         let filter = docker();
-        let of = |number: libc::c_long, argument| answered(&filter, X86_64, number as u32, argument);
+        let of = |number: libc::c_long, argument| answered(&filter, HERE, number as u32, argument);
         for allowed in
             [libc::SYS_read, libc::SYS_getppid, libc::SYS_execve, libc::SYS_ptrace, libc::SYS_faccessat2]
         {
             assert_eq!(of(allowed, 0), SECCOMP_RET_ALLOW, "{allowed}");
         }
-        for denied in DENIED {
+        for denied in DENIED.iter().chain(DENIED_OLDER) {
             assert_eq!(of(*denied, 0), fails_with(libc::EPERM), "{denied}");
         }
         assert_eq!(of(libc::SYS_clone, libc::SIGCHLD as u32), SECCOMP_RET_ALLOW);
@@ -238,7 +249,7 @@ mod tests {
     fn counted_rules_allow_everything() {
         for (filter, count) in [(rules(10), 10), (rules(300), 300)] {
             assert_eq!(filter.len(), prologue().len() + 2 * count + 1);
-            assert_eq!(answered(&filter, X86_64, libc::SYS_mount as u32, 0), SECCOMP_RET_ALLOW);
+            assert_eq!(answered(&filter, HERE, libc::SYS_mount as u32, 0), SECCOMP_RET_ALLOW);
         }
     }
 }

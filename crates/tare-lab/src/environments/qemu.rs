@@ -9,6 +9,7 @@ use crate::guests::init::{self, Ending, Guest, GuestMount, Layered, Stream};
 use crate::guests::initrd::Initrd;
 use crate::guests::kernel::{self, Kernel};
 use crate::guests::kvm;
+use crate::guests::machine::{self, Machine};
 use crate::guests::memory::{self, MEMORY};
 use crate::guests::share_server::{self, Cache};
 use crate::guests::tsc_rate;
@@ -21,20 +22,11 @@ use crate::provider::prelude::*;
 
 /// Name of the port that is the stream.
 const PORT: &str = "tare";
-const PROGRAM: &str = "qemu-system-x86_64";
-const INSTALL: &str = "apt-get install --no-install-recommends qemu-system-x86";
 
 /// The network device, inside.
 const DEVICE: &str = "eth0";
 /// Least memory with which the kernel, its first root and the probes' files have room.
 const LEAST_MEMORY_MIB: u64 = 256;
-
-choice! {
-    enum Machine: "machine", "q35: a PC; microvm: no PCI and almost no firmware, as Firecracker's" {
-        Q35 = "q35",
-        Microvm = "microvm",
-    }
-}
 
 choice! {
     enum Acceleration: "acceleration",
@@ -139,19 +131,11 @@ impl Qemu {
             Net::User => Some(Way::User),
         }
     }
-
-    /// How devices on the machine's bus are called: `virtio-blk-pci`.
-    fn bus(&self) -> &'static str {
-        match self.machine {
-            Machine::Q35 => "pci",
-            Machine::Microvm => "device",
-        }
-    }
 }
 
 impl Environment for Qemu {
     fn ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
-        let (program, mut facts) = runtime(programs, PROGRAM, INSTALL)?;
+        let (program, mut facts) = runtime(programs, machine::PROGRAM, machine::INSTALL)?;
         let mkfs = disk::maker(programs)?;
         self.way().map_or(Ok(()), Way::ready)?;
         let server = match self.share {
@@ -193,18 +177,17 @@ impl Accelerator {
     /// The processors and what runs them.
     fn words(self) -> Vec<String> {
         let processors = std::thread::available_parallelism().map_or(1, usize::from).to_string();
-        // TCG does `rep movsb` byte by byte, which kernels choose where ERMS is announced.
         let (accelerator, model) = match self {
             Accelerator::Kvm => ("kvm", "host"),
-            Accelerator::Tcg => ("tcg,thread=multi", "max,-erms"),
+            Accelerator::Tcg => ("tcg,thread=multi", machine::EMULATED),
         };
         ["-accel", accelerator, "-cpu", model, "-smp", &processors].map(str::to_owned).into()
     }
 
     fn kernel_words(self) -> String {
-        // Without tsc=reliable a microvm's clock moves in steps of 4 ms, and a q35's asks slow hardware.
-        let mut words = vec!["console=ttyS0".to_owned(), "quiet".to_owned(), "panic=-1".to_owned()];
-        words.push("tsc=reliable".to_owned());
+        let mut words =
+            vec![format!("console={}", machine::CONSOLE), "quiet".to_owned(), "panic=-1".to_owned()];
+        words.extend(machine::KERNEL_WORDS.iter().map(|word| (*word).to_owned()));
         if self == Accelerator::Tcg {
             words.extend(tsc_rate::rate_khz().map(|rate| format!("tsc_early_khz={rate}")));
         }
@@ -240,7 +223,7 @@ impl Found {
         mounts::note(&mut outside, "own", &disk);
         let names = (options.net.name(), DEVICE);
         let network = guest::prepare(options.way(), names, &options.impairment, workspace, &mut outside)?;
-        let bus = options.bus();
+        let bus = options.machine.bus();
         let mut command = Command::new(&self.program);
         command.env_clear().current_dir(workspace.folder());
         command.args(options.machine_words()).args(self.accelerator.words());
@@ -289,7 +272,9 @@ impl Found {
         command
             .arg("-fsdev")
             .arg(format!("local,id=root,path={path},security_model=none,readonly=on,multidevs=remap"));
-        command.arg("-device").arg(format!("virtio-9p-{},fsdev=root,mount_tag=root", self.options.bus()));
+        command
+            .arg("-device")
+            .arg(format!("virtio-9p-{},fsdev=root,mount_tag=root", self.options.machine.bus()));
         // Nothing changes below the layer, so that the guest may keep what it has read.
         let options = "trans=virtio,version=9p2000.L,msize=262144,cache=loose";
         let lower = GuestMount::new("9p", "root", "/lower", options);
@@ -309,7 +294,7 @@ impl Found {
         workspace: &mut dyn Workspace,
         command: &mut Command,
     ) -> Result<Vec<GuestMount>, LabError> {
-        let (cache, bus) = (self.options.cache, self.options.bus());
+        let (cache, bus) = (self.options.cache, self.options.machine.bus());
         let shares = root.shares.iter().enumerate();
         match &self.server {
             Server::Diod(program) => {
@@ -343,11 +328,7 @@ impl Found {
 
 impl Qemu {
     fn machine_words(&self) -> Vec<String> {
-        let mut machine = match self.machine {
-            Machine::Q35 => "q35",
-            Machine::Microvm => "microvm,acpi=on,pcie=off,rtc=on",
-        }
-        .to_owned();
+        let mut machine = self.machine.word().to_owned();
         let mut words: Vec<String> = Vec::new();
         match self.share {
             Share::NineP | Share::Diod => {}

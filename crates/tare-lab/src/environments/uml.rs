@@ -118,6 +118,9 @@ impl Uml {
 
 impl Environment for Uml {
     fn ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
+        if !cfg!(target_arch = "x86_64") {
+            return Err(NotReady::because("Linux as a process exists for x86 processors only"));
+        }
         let program = KERNELS.iter().find_map(|name| programs.find(name));
         let install = || NotReady::missing("user-mode Linux", "apt-get install user-mode-linux");
         let program = program.ok_or_else(install)?;

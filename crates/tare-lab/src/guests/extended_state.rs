@@ -27,7 +27,14 @@ pub fn is_too_large() -> bool {
     size_bytes().is_some_and(|size| size > ROOM_BYTES)
 }
 
+/// Size of all registers that this system has switched on; None on processors that user-mode Linux does not run on.
+#[cfg(not(target_arch = "x86_64"))]
+fn size_bytes() -> Option<u32> {
+    None
+}
+
 /// Size of all registers that this system has switched on.
+#[cfg(target_arch = "x86_64")]
 fn size_bytes() -> Option<u32> {
     use std::arch::x86_64::{__cpuid_count, __get_cpuid_max};
     // Intel's manual, volume 1, 13.2: leaf 13, subleaf 0, EBX.

@@ -8,11 +8,10 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use crate::error::{Cause, ErrorKind, LabError};
+use crate::guests::machine::KERNEL_PACKAGE;
 use crate::host::programs::{self, Programs};
 use crate::provider::NotReady;
 
-/// The package that depends on the newest kernel: Debian's name. Its cloud kernels have no 9P.
-const META_PACKAGE: &str = "linux-image-amd64";
 /// What a guest needs, where it is not built in: disks, streams, shares, and what ext4 asks for by name.
 const MODULES: [&str; 13] = [
     "virtio_pci",
@@ -42,7 +41,7 @@ const MOST_FILES: usize = 100_000;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kernel {
-    /// An ELF file: booting it by PVH spares a guest the unpacking.
+    /// Uncompressed, which spares a guest the unpacking: on x86-64 an ELF file, booted by PVH.
     pub image: PathBuf,
     /// Modules in the order in which they are to be loaded.
     pub modules: Vec<PathBuf>,
@@ -128,11 +127,11 @@ pub fn remove(programs: &Programs) -> Result<(), LabError> {
 }
 
 fn newest_package(programs: &Programs) -> Result<String, LabError> {
-    let selected = must(command(programs, "apt-cache")?.args(["depends", META_PACKAGE]), ANSWER_WAIT)?;
+    let selected = must(command(programs, "apt-cache")?.args(["depends", KERNEL_PACKAGE]), ANSWER_WAIT)?;
     let package = selected.lines().find_map(|line| line.trim().strip_prefix("Depends: linux-image-"));
     package.map(|rest| format!("linux-image-{rest}")).ok_or_else(|| {
         LabError::new(ErrorKind::Environment, "cannot find a kernel to download")
-            .because(format!("the package manager knows no {META_PACKAGE}"))
+            .because(format!("the package manager knows no {KERNEL_PACKAGE}"))
             .hint("run: apt-get update")
     })
 }
@@ -144,10 +143,15 @@ fn build(programs: &Programs, unpacked: &Path, made: &Path) -> Result<(), LabErr
     let release = name.trim_start_matches("vmlinuz-").to_owned();
     let modules = made.join("modules");
     fs::create_dir_all(&modules).map_err(|e| failed("making a folder", e))?;
-    let payload = fs::read(&image).map_err(|e| failed("reading the kernel", e))?;
-    let payload = payload_of(&payload)
-        .ok_or_else(|| failed("reading the kernel", "it is not in the boot protocol's format"))?;
-    uncompress(programs, payload, &made.join("vmlinux"))?;
+    let packed = fs::read(&image).map_err(|e| failed("reading the kernel", e))?;
+    let vmlinux = made.join("vmlinux");
+    match payload_of(&packed) {
+        Some(payload) => uncompress(programs, payload, &vmlinux)?,
+        None if is_plain(&packed) => {
+            fs::write(&vmlinux, &packed).map_err(|e| failed("keeping the kernel", e))?
+        }
+        None => return Err(failed("reading the kernel", "it is not in the boot protocol's format")),
+    }
     let mut roots = vec![unpacked.join("lib/modules").join(&release)];
     roots.push(unpacked.join("usr/lib/modules").join(&release));
     let files = roots.iter().flat_map(|root| module_files(root)).collect();
@@ -161,11 +165,34 @@ fn build(programs: &Programs, unpacked: &Path, made: &Path) -> Result<(), LabErr
     fs::write(made.join("release"), release).map_err(|e| failed("keeping the kernel", e))
 }
 
-/// The compressed kernel in a bzImage: Linux/x86 boot protocol 2.08, `payload_offset` and `payload_length`
-/// count from the protected-mode code, which comes after the setup sectors. Its last four bytes are the size.
+/// The compressed kernel in what boots: a bzImage, an EFI program that unpacks itself, or nothing around it.
 fn payload_of(image: &[u8]) -> Option<&[u8]> {
+    match image {
+        [0x1f, 0x8b, ..] => Some(image),
+        [b'M', b'Z', _, _, b'z', b'i', b'm', b'g', ..] => efi_payload_of(image),
+        _ => boot_payload_of(image),
+    }
+}
+
+/// Whether it is a kernel of arm64 or RISC-V as it lies in memory: both have a mark at the same place.
+fn is_plain(image: &[u8]) -> bool {
+    matches!(image.get(56..60), Some(b"ARM\x64" | b"RSC\x05"))
+}
+
+fn word_at(image: &[u8], at: usize) -> Option<usize> {
+    Some(u32::from_le_bytes(image.get(at..at + 4)?.try_into().ok()?) as usize)
+}
+
+/// Linux's zboot header: where the payload begins, and how long it is.
+fn efi_payload_of(image: &[u8]) -> Option<&[u8]> {
+    let start = word_at(image, 8)?;
+    image.get(start..start.checked_add(word_at(image, 12)?)?)
+}
+
+/// Linux/x86 boot protocol 2.08: `payload_offset` and `payload_length` count from the protected-mode code, which comes
+/// after the setup sectors. Its last four bytes are the size.
+fn boot_payload_of(image: &[u8]) -> Option<&[u8]> {
     const SECTOR: usize = 512;
-    let number = |at: usize| Some(u32::from_le_bytes(image.get(at..at + 4)?.try_into().ok()?) as usize);
     if image.get(0x202..0x206)? != b"HdrS" {
         return None;
     }
@@ -174,8 +201,8 @@ fn payload_of(image: &[u8]) -> Option<&[u8]> {
         0 => 4,
         sectors => usize::from(sectors),
     };
-    let start = (sectors + 1) * SECTOR + number(0x248)?;
-    image.get(start..start.checked_add(number(0x24c)?)?.checked_sub(4)?)
+    let start = (sectors + 1) * SECTOR + word_at(image, 0x248)?;
+    image.get(start..start.checked_add(word_at(image, 0x24c)?)?.checked_sub(4)?)
 }
 
 /// Uncompresses by the program for the format of the first bytes.
@@ -329,6 +356,21 @@ mod tests {
         image[0x24c..0x250].copy_from_slice(&u32::MAX.to_le_bytes());
         assert_eq!(payload_of(&image), None);
         assert_eq!(payload_of(&image[..100]), None);
+    }
+
+    #[test]
+    fn kernels_of_other_processors_are_found_as_they_are_packed() {
+        let mut efi = b"MZ\0\0zimg".to_vec();
+        efi.extend([32u32, 7, 0, 0].into_iter().flat_map(u32::to_le_bytes));
+        efi.resize(32, 0);
+        efi.extend(b"payload and more");
+        assert_eq!(payload_of(&efi), Some(&b"payload"[..]));
+        efi[12..16].copy_from_slice(&u32::MAX.to_le_bytes());
+        assert_eq!(payload_of(&efi), None);
+        assert_eq!(payload_of(&[0x1f, 0x8b, 8]), Some(&[0x1f, 0x8b, 8][..]));
+        let mut plain = vec![0; 64];
+        plain[56..60].copy_from_slice(b"ARM\x64");
+        assert!(is_plain(&plain) && payload_of(&plain).is_none() && !is_plain(&plain[..58]));
     }
 
     #[test]

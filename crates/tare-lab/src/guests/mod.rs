@@ -6,6 +6,9 @@ pub(crate) mod init;
 pub(crate) mod initrd;
 pub(crate) mod kernel;
 pub mod kvm;
+#[cfg(target_arch = "x86_64")]
+mod kvm_proof;
+pub(crate) mod machine;
 pub(crate) mod memory;
 pub(crate) mod share_server;
 pub(crate) mod tsc_rate;

@@ -4,7 +4,14 @@
 
 #![allow(unsafe_code, reason = "the time stamp counter is read by an instruction")]
 
+/// Other processors have a counter that tells its own rate.
+#[cfg(not(target_arch = "x86_64"))]
+pub fn rate_khz() -> Option<u64> {
+    None
+}
+
 /// Ticks in a millisecond, to some millionths; None where there is no such counter.
+#[cfg(target_arch = "x86_64")]
 pub fn rate_khz() -> Option<u64> {
     use std::arch::x86_64::_rdtsc;
     use std::time::{Duration, Instant};

@@ -48,9 +48,11 @@ enum Kind {
     Unmap,
     Protect,
     Break,
+    #[cfg(target_arch = "x86_64")]
     Fork,
     Clone,
     Clone3,
+    #[cfg(target_arch = "x86_64")]
     Spawn,
     Exec,
     Message,
@@ -61,38 +63,30 @@ enum Kind {
 impl Kind {
     fn of(number: libc::c_long) -> Kind {
         match number {
-            libc::SYS_stat | libc::SYS_lstat | libc::SYS_access | libc::SYS_readlink | libc::SYS_chdir => {
-                Kind::Lookup
-            }
             libc::SYS_newfstatat | libc::SYS_statx | libc::SYS_faccessat | libc::SYS_faccessat2 => {
                 Kind::Lookup
             }
-            libc::SYS_readlinkat | libc::SYS_statfs | libc::SYS_utimensat | libc::SYS_chmod => Kind::Lookup,
-            libc::SYS_fchmodat | libc::SYS_chown | libc::SYS_lchown | libc::SYS_fchownat => Kind::Lookup,
+            libc::SYS_readlinkat | libc::SYS_statfs | libc::SYS_utimensat | libc::SYS_chdir => Kind::Lookup,
+            libc::SYS_fchmodat | libc::SYS_fchownat | libc::SYS_truncate => Kind::Lookup,
             libc::SYS_getxattr | libc::SYS_lgetxattr | libc::SYS_listxattr | libc::SYS_llistxattr => {
                 Kind::Lookup
             }
-            libc::SYS_truncate => Kind::Lookup,
-            libc::SYS_open => Kind::Open { flags: 1 },
             libc::SYS_openat => Kind::Open { flags: 2 },
             libc::SYS_close => Kind::Close,
             libc::SYS_read | libc::SYS_pread64 | libc::SYS_readv | libc::SYS_preadv => Kind::Read,
             libc::SYS_write | libc::SYS_pwrite64 | libc::SYS_writev | libc::SYS_pwritev => Kind::Write,
             libc::SYS_copy_file_range | libc::SYS_sendfile => Kind::Write,
-            libc::SYS_creat | libc::SYS_mkdir | libc::SYS_mkdirat | libc::SYS_link | libc::SYS_linkat => {
-                Kind::Create
-            }
-            libc::SYS_symlink | libc::SYS_symlinkat | libc::SYS_mknod | libc::SYS_mknodat => Kind::Create,
-            libc::SYS_rename | libc::SYS_renameat | libc::SYS_renameat2 => Kind::Rename,
-            libc::SYS_unlink | libc::SYS_unlinkat | libc::SYS_rmdir => Kind::Remove,
-            libc::SYS_getdents | libc::SYS_getdents64 => Kind::List,
+            libc::SYS_mkdirat | libc::SYS_linkat | libc::SYS_symlinkat | libc::SYS_mknodat => Kind::Create,
+            libc::SYS_renameat2 => Kind::Rename,
+            #[cfg(not(target_arch = "riscv64"))]
+            libc::SYS_renameat => Kind::Rename,
+            libc::SYS_unlinkat => Kind::Remove,
+            libc::SYS_getdents64 => Kind::List,
             libc::SYS_fsync | libc::SYS_fdatasync | libc::SYS_sync_file_range | libc::SYS_msync => Kind::Sync,
             libc::SYS_mmap | libc::SYS_mremap => Kind::Map,
             libc::SYS_munmap => Kind::Unmap,
             libc::SYS_mprotect => Kind::Protect,
             libc::SYS_brk => Kind::Break,
-            libc::SYS_fork => Kind::Fork,
-            libc::SYS_vfork => Kind::Spawn,
             libc::SYS_clone => Kind::Clone,
             libc::SYS_clone3 => Kind::Clone3,
             libc::SYS_execve | libc::SYS_execveat => Kind::Exec,
@@ -100,8 +94,31 @@ impl Kind {
             libc::SYS_accept | libc::SYS_accept4 | libc::SYS_connect | libc::SYS_sendmmsg => Kind::Message,
             libc::SYS_recvmmsg => Kind::Message,
             libc::SYS_futex => Kind::Futex,
+            _ => Kind::of_older(number),
+        }
+    }
+
+    /// Calls that only x86-64 has, being older: by a path alone, where later processors have those that name a folder too.
+    #[cfg(target_arch = "x86_64")]
+    fn of_older(number: libc::c_long) -> Kind {
+        match number {
+            libc::SYS_stat | libc::SYS_lstat | libc::SYS_access | libc::SYS_readlink => Kind::Lookup,
+            libc::SYS_chmod | libc::SYS_chown | libc::SYS_lchown => Kind::Lookup,
+            libc::SYS_open => Kind::Open { flags: 1 },
+            libc::SYS_creat | libc::SYS_mkdir | libc::SYS_link => Kind::Create,
+            libc::SYS_symlink | libc::SYS_mknod => Kind::Create,
+            libc::SYS_rename => Kind::Rename,
+            libc::SYS_unlink | libc::SYS_rmdir => Kind::Remove,
+            libc::SYS_getdents => Kind::List,
+            libc::SYS_fork => Kind::Fork,
+            libc::SYS_vfork => Kind::Spawn,
             _ => Kind::Other,
         }
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    fn of_older(_: libc::c_long) -> Kind {
+        Kind::Other
     }
 }
 
@@ -111,7 +128,9 @@ fn path_argument(number: libc::c_long) -> Option<usize> {
         libc::SYS_newfstatat | libc::SYS_statx | libc::SYS_faccessat | libc::SYS_faccessat2 => Some(1),
         libc::SYS_readlinkat | libc::SYS_utimensat | libc::SYS_fchmodat | libc::SYS_fchownat => Some(1),
         libc::SYS_openat | libc::SYS_mkdirat | libc::SYS_mknodat | libc::SYS_unlinkat => Some(1),
-        libc::SYS_renameat | libc::SYS_renameat2 | libc::SYS_linkat | libc::SYS_execveat => Some(1),
+        libc::SYS_renameat2 | libc::SYS_linkat | libc::SYS_execveat => Some(1),
+        #[cfg(not(target_arch = "riscv64"))]
+        libc::SYS_renameat => Some(1),
         libc::SYS_symlinkat => Some(2),
         _ => match Kind::of(number) {
             Kind::Lookup | Kind::Open { .. } | Kind::Create | Kind::Rename | Kind::Remove => Some(0),
@@ -167,9 +186,11 @@ impl Counter {
             Kind::Protect => self.demand.add(Work::Protects, 1.0),
             // The same: up and down.
             Kind::Break => self.demand.add(Work::Breaks, 0.5),
+            #[cfg(target_arch = "x86_64")]
             Kind::Fork => self.made(0, answer),
             Kind::Clone => self.made(call.arguments[0], answer),
             Kind::Clone3 => self.made(number_at(call.pid, call.arguments[0]).unwrap_or(0), answer),
+            #[cfg(target_arch = "x86_64")]
             Kind::Spawn => self.made((libc::CLONE_VFORK | libc::CLONE_VM) as u64, answer),
             Kind::Exec if answer == 0 => self.demand.add(Work::Execs, 1.0),
             Kind::Exec => self.lookup(call, missing),

@@ -2,9 +2,8 @@
 
 use tare_data::facts::Facts;
 
-use super::{mounts, network};
-use crate::harness::affinity;
-use crate::harness::kernel_files::read_text;
+use super::{mounts, network, processor};
+use crate::harness::kernel_files::{note_file, read_text};
 use crate::harness::stopwatch::{now_ns, smallest_step_ns};
 
 /// Clock reads that the cost of one is taken from.
@@ -12,7 +11,7 @@ const CLOCK_READS: u64 = 2_000;
 
 pub fn note_all(facts: &mut Facts) {
     kernel(facts);
-    processor(facts);
+    processor::note_all(facts);
     clock(facts);
     memory(facts);
     process(facts);
@@ -21,13 +20,6 @@ pub fn note_all(facts: &mut Facts) {
     machine(facts);
     if let Some(name) = mounts::file_system_name("/".as_ref()) {
         facts.note("root.type", name);
-    }
-}
-
-/// Notes the trimmed text of a file, where there is one.
-fn note_file(facts: &mut Facts, key: &str, path: &str) {
-    if let Some(text) = read_text(path) {
-        facts.note(key, text.trim());
     }
 }
 
@@ -57,83 +49,6 @@ fn wsl_version(release: &str) -> &'static str {
 fn machine(facts: &mut Facts) {
     note_file(facts, "machine.vendor", "/sys/class/dmi/id/sys_vendor");
     note_file(facts, "machine.product", "/sys/class/dmi/id/product_name");
-}
-
-fn processor(facts: &mut Facts) {
-    let allowed = affinity::allowed();
-    if !allowed.is_empty() {
-        facts.note("cpu.count", allowed.len().to_string());
-    }
-    note_file(facts, "cpu.online", "/sys/devices/system/cpu/online");
-    note_file(facts, "cpu.smt", "/sys/devices/system/cpu/smt/active");
-    note_file(facts, "cpu.governor", "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
-    note_file(facts, "cpu.turbo_off", "/sys/devices/system/cpu/intel_pstate/no_turbo");
-    let listing = read_text("/proc/cpuinfo").unwrap_or_default();
-    let listed = |key: &str| {
-        let line = listing.lines().find(|line| line.starts_with(key))?;
-        Some(line.split_once(':')?.1.trim().to_owned())
-    };
-    facts.note("cpu.microcode", listed("microcode").unwrap_or_default());
-    facts.note("cpu.model", cpuid::brand().or_else(|| listed("model name")).unwrap_or_default());
-    if let Some(signature) = cpuid::hypervisor() {
-        if signature == "TCGTCGTCGTCG" {
-            facts.note("cpu.emulated", "QEMU TCG");
-        }
-        facts.note("cpu.hypervisor", hypervisor_name(&signature));
-    }
-    facts.note("cpu.flags", listed("flags").or_else(|| listed("Features")).unwrap_or_default());
-    // Every kernel knows of more; none of a hundred.
-    let known = std::fs::read_dir("/sys/devices/system/cpu/vulnerabilities").into_iter().flatten().flatten();
-    for entry in known.take(100) {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        note_file(facts, &format!("mitigation.{name}"), &entry.path().to_string_lossy());
-    }
-}
-
-/// The product behind a hypervisor's signature (CPUID leaf 0x40000000).
-fn hypervisor_name(signature: &str) -> String {
-    let name = match signature {
-        "KVMKVMKVM" => "KVM",
-        "Microsoft Hv" => "Hyper-V",
-        "VMwareVMware" => "VMware",
-        "VBoxVBoxVBox" => "VirtualBox",
-        "XenVMMXenVMM" => "Xen",
-        "TCGTCGTCGTCG" => "QEMU TCG",
-        "bhyve bhyve" => "bhyve",
-        other => other,
-    };
-    name.to_owned()
-}
-
-mod cpuid {
-    use std::arch::x86_64::{__cpuid, CpuidResult};
-
-    fn text(registers: impl IntoIterator<Item = u32>) -> Option<String> {
-        let bytes: Vec<u8> = registers.into_iter().flat_map(u32::to_le_bytes).collect();
-        let text = String::from_utf8_lossy(&bytes);
-        let text = text.trim_matches(|c: char| c == '\0' || c.is_whitespace());
-        (!text.is_empty()).then(|| text.to_owned())
-    }
-
-    /// The processor's own name for itself: needs no /proc.
-    pub fn brand() -> Option<String> {
-        const FIRST: u32 = 0x8000_0002;
-        const LAST: u32 = 0x8000_0004;
-        if __cpuid(0x8000_0000).eax < LAST {
-            return None;
-        }
-        text((FIRST..=LAST).map(__cpuid).flat_map(|CpuidResult { eax, ebx, ecx, edx }| [eax, ebx, ecx, edx]))
-    }
-
-    /// The hypervisor's signature, where the processor reports one.
-    pub fn hypervisor() -> Option<String> {
-        const PRESENT: u32 = 1 << 31;
-        if __cpuid(1).ecx & PRESENT == 0 {
-            return None;
-        }
-        let CpuidResult { ebx, ecx, edx, .. } = __cpuid(0x4000_0000);
-        text([ebx, ecx, edx])
-    }
 }
 
 fn clock(facts: &mut Facts) {
@@ -228,11 +143,5 @@ mod tests {
         assert_eq!(wsl_version("4.4.0-19041-Microsoft"), "1");
         assert_eq!(wsl_version("5.15.167.4-microsoft-standard-WSL2"), "2");
         assert_eq!(wsl_version("6.18.44"), "");
-    }
-
-    #[test]
-    fn hypervisors_go_by_their_names() {
-        assert_eq!(hypervisor_name("Microsoft Hv"), "Hyper-V");
-        assert_eq!(hypervisor_name("SomethingNew"), "SomethingNew");
     }
 }

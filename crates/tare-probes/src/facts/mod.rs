@@ -10,6 +10,7 @@ mod environment;
 mod honesty;
 pub mod mounts;
 pub mod network;
+mod processor;
 
 /// Facts of the environment: kernel, processor, clock, memory, limits, network; and whether its counters count.
 pub fn environment() -> Facts {

@@ -134,7 +134,14 @@ pub fn canary() -> u64 {
 #[inline(always)]
 fn add_one(mut sum: u64) -> u64 {
     // SAFETY: adds within a register.
-    unsafe { core::arch::asm!("add {0}, 1", inout(reg) sum, options(pure, nomem, nostack)) };
+    unsafe {
+        #[cfg(target_arch = "x86_64")]
+        core::arch::asm!("add {0}, 1", inout(reg) sum, options(pure, nomem, nostack));
+        #[cfg(target_arch = "aarch64")]
+        core::arch::asm!("add {0}, {0}, #1", inout(reg) sum, options(pure, nomem, nostack));
+        #[cfg(target_arch = "riscv64")]
+        core::arch::asm!("addi {0}, {0}, 1", inout(reg) sum, options(pure, nomem, nostack));
+    }
     sum
 }
 

@@ -1,6 +1,7 @@
 //! Files that a kernel makes up as they are read: /proc and /sys, and the sizes in meminfo.
 
 use rustix::fs::{CWD, Mode, OFlags};
+use tare_data::facts::Facts;
 
 /// Longest text that is read: mount tables of busy container hosts are some hundred KiB.
 const MOST_BYTES: usize = 1 << 20;
@@ -21,6 +22,13 @@ pub(crate) fn read_text(path: &str) -> Option<String> {
         }
     }
     Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Notes the trimmed text of a file, where there is one.
+pub(crate) fn note_file(facts: &mut Facts, key: &str, path: &str) {
+    if let Some(text) = read_text(path) {
+        facts.note(key, text.trim());
+    }
 }
 
 /// Memory that could be had without swapping, as this kernel reports it; None where it does not.

@@ -7,6 +7,8 @@
 //! site, as `mov $number,%eax`, and `xor %eax,%eax` for read, whose number is 0. These have exactly that, so
 //! that a probe sees what the programs of the environment see. A test disassembles them.
 //!
+//! arm64's glibc puts `mov x8, #number` before `svc #0`, RISC-V's `li a7, number` before `ecall`: the same here.
+//!
 //! Functions that hold timed calls stand in the section [`SECTION`], where the test finds them.
 
 #![allow(unsafe_code, reason = "system calls by their instruction, as the measured programs make them")]
@@ -34,10 +36,11 @@ macro_rules! timed {
     )+};
 }
 
-#[cfg(not(target_arch = "x86_64"))]
-compile_error!("the timed system calls are written for x86-64 alone");
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")))]
+compile_error!("the timed system calls are written for x86-64, arm64 and 64-bit RISC-V");
 
 /// A system call by its number, with its arguments in their order.
+#[cfg(target_arch = "x86_64")]
 macro_rules! call {
     ($number:expr $(, $a:expr $(, $b:expr $(, $c:expr $(, $d:expr $(, $e:expr, $f:expr)?)?)?)?)?) => {{
         let answer: isize;
@@ -58,6 +61,52 @@ macro_rules! call {
             in("r9") $f,)?)?)?)?)?
             out("rcx") _,
             out("r11") _,
+            options(nostack),
+        );
+        answer
+    }};
+}
+
+/// The same: only the register of the answer changes, which is the first argument's.
+#[cfg(target_arch = "aarch64")]
+macro_rules! call {
+    ($number:expr) => { call!($number, 0usize) };
+    ($number:expr, $a:expr $(, $b:expr $(, $c:expr $(, $d:expr $(, $e:expr, $f:expr)?)?)?)?) => {{
+        let answer: isize;
+        asm!(
+            "mov x8, #{number}",
+            "svc #0",
+            number = const $number,
+            inlateout("x0") $a => answer,
+            $(in("x1") $b,
+            $(in("x2") $c,
+            $(in("x3") $d,
+            $(in("x4") $e,
+            in("x5") $f,)?)?)?)?
+            out("x8") _,
+            options(nostack),
+        );
+        answer
+    }};
+}
+
+/// The same: only the register of the answer changes, which is the first argument's.
+#[cfg(target_arch = "riscv64")]
+macro_rules! call {
+    ($number:expr) => { call!($number, 0usize) };
+    ($number:expr, $a:expr $(, $b:expr $(, $c:expr $(, $d:expr $(, $e:expr, $f:expr)?)?)?)?) => {{
+        let answer: isize;
+        asm!(
+            "li a7, {number}",
+            "ecall",
+            number = const $number,
+            inlateout("a0") $a => answer,
+            $(in("a1") $b,
+            $(in("a2") $c,
+            $(in("a3") $d,
+            $(in("a4") $e,
+            in("a5") $f,)?)?)?)?
+            out("a7") _,
             options(nostack),
         );
         answer
@@ -284,10 +333,20 @@ pub(crate) fn fstatat(folder: BorrowedFd<'_>, name: &CStr, into: &mut libc::stat
 }
 
 /// renameat(2) within one folder.
+#[cfg(not(target_arch = "riscv64"))]
 #[inline(always)]
 pub(crate) fn renameat(folder: BorrowedFd<'_>, from: &CStr, to: &CStr) -> Result<usize, Errno> {
     // SAFETY: the kernel reads both names up to their ends.
     counted(unsafe { call!(libc::SYS_renameat, number(folder), from.as_ptr(), number(folder), to.as_ptr()) })
+}
+
+/// renameat2(2) within one folder, without flags: RISC-V has no other.
+#[cfg(target_arch = "riscv64")]
+#[inline(always)]
+pub(crate) fn renameat(folder: BorrowedFd<'_>, from: &CStr, to: &CStr) -> Result<usize, Errno> {
+    let folder = number(folder);
+    // SAFETY: the kernel reads both names up to their ends, and takes no sixth argument.
+    counted(unsafe { call!(libc::SYS_renameat2, folder, from.as_ptr(), folder, to.as_ptr(), 0usize, 0usize) })
 }
 
 /// unlinkat(2) of a file.

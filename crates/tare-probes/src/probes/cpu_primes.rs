@@ -128,6 +128,7 @@ fn number(divisor: u64) -> f64 {
 
 /// A 64-bit division, as C compilers make it. LLVM would look whether 32 bits are enough and then divide
 /// those, which older processors do several times faster: another test than sysbench's.
+#[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn remainder(number: u64, divisor: u64) -> u64 {
     let remainder;
@@ -142,6 +143,13 @@ fn remainder(number: u64, divisor: u64) -> u64 {
         );
     }
     remainder
+}
+
+/// A 64-bit division, as C compilers make it: here LLVM does the same.
+#[cfg(not(target_arch = "x86_64"))]
+#[inline(always)]
+fn remainder(number: u64, divisor: u64) -> u64 {
+    number % divisor
 }
 
 /// The primes from 3 below `max_prime`, counted in another way, for the proof.

@@ -22,7 +22,11 @@ pub static PROBE: Probe = Probe {
     distorted_by: "limits on threads; memory use of other programs",
     parameters: &[
         Parameter::sized("n", ["100", "1000"], "threads kept alive at once"),
-        Parameter::sized("stack", ["64KiB", "default"], "bytes of a stack, or default"),
+        Parameter::sized(
+            "stack",
+            ["64KiB", "default"],
+            "bytes of a stack, at least what the C library demands on the processor (arm64: 128 KiB), or default",
+        ),
         Parameter::sized(
             "hold_ms",
             ["50", "1000"],
@@ -103,7 +107,9 @@ impl Attributes {
         // SAFETY: the struct lives through the calls.
         let error = unsafe {
             libc::pthread_attr_init(&mut attributes);
-            stack.map_or(0, |bytes| libc::pthread_attr_setstacksize(&mut attributes, bytes))
+            stack.map_or(0, |bytes| {
+                libc::pthread_attr_setstacksize(&mut attributes, bytes.max(libc::PTHREAD_STACK_MIN))
+            })
         };
         if error != 0 {
             return Err(broken("a stack of that size", std::io::Error::from_raw_os_error(error)));

@@ -1,5 +1,7 @@
 //! Footprints: what entering an environment starts, mounts, writes and sends, for whoever wants to know beforehand.
 
+use crate::guests::machine;
+
 /// What a provider does on the way into an environment.
 #[derive(Debug)]
 pub(crate) struct Footprint {
@@ -86,7 +88,7 @@ pub(crate) const FOOTPRINTS: &[Footprint] = &[
     },
     Footprint {
         provider: "qemu",
-        programs: &["qemu-system-x86_64", "virtiofsd", "diod"],
+        programs: &[machine::PROGRAM, "virtiofsd", "diod"],
         starts: "a virtual machine with a disk of its own, and servers for shared folders; KVM is tried before",
         ..BARE
     },

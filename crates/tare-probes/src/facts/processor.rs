@@ -1,0 +1,190 @@
+//! Facts of the processor: what it calls itself, and what stands between it and the machine.
+
+use tare_data::facts::Facts;
+
+use crate::harness::affinity;
+use crate::harness::kernel_files::{note_file, read_text};
+
+pub fn note_all(facts: &mut Facts) {
+    let allowed = affinity::allowed();
+    if !allowed.is_empty() {
+        facts.note("cpu.count", allowed.len().to_string());
+    }
+    note_file(facts, "cpu.online", "/sys/devices/system/cpu/online");
+    note_file(facts, "cpu.smt", "/sys/devices/system/cpu/smt/active");
+    note_file(facts, "cpu.governor", "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
+    note_file(facts, "cpu.turbo_off", "/sys/devices/system/cpu/intel_pstate/no_turbo");
+    let listing = read_text("/proc/cpuinfo").unwrap_or_default();
+    let listed = |key: &str| listed(&listing, key).next().map(str::to_owned);
+    facts.note("cpu.microcode", listed("microcode").unwrap_or_default());
+    let model = cpuid::brand().or_else(|| listed("model name")).or_else(|| by_numbers(&listing));
+    let model = model.or_else(|| listed("uarch")).unwrap_or_default();
+    if let Some(signature) = cpuid::hypervisor().or_else(in_device_tree) {
+        if signature == TCG_SIGNATURE {
+            facts.note("cpu.emulated", TCG);
+        }
+        facts.note("cpu.hypervisor", hypervisor_name(&signature));
+    } else if model == TCG {
+        facts.note("cpu.emulated", TCG);
+    }
+    facts.note("cpu.model", model);
+    let flags = listed("flags").or_else(|| listed("Features")).or_else(|| listed("isa"));
+    facts.note("cpu.flags", flags.unwrap_or_default());
+    // Every kernel knows of more; none of a hundred.
+    let known = std::fs::read_dir("/sys/devices/system/cpu/vulnerabilities").into_iter().flatten().flatten();
+    for entry in known.take(100) {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        note_file(facts, &format!("mitigation.{name}"), &entry.path().to_string_lossy());
+    }
+}
+
+/// Values of a key in /proc/cpuinfo, one for each processor.
+fn listed<'a>(listing: &'a str, key: &'a str) -> impl Iterator<Item = &'a str> {
+    listing
+        .lines()
+        .filter(move |line| line.starts_with(key))
+        .filter_map(|line| Some(line.split_once(':')?.1.trim()))
+}
+
+/// What arm64 processors call themselves: numbers of who made them and of the part (MIDR_EL1). A machine may have several kinds.
+fn by_numbers(listing: &str) -> Option<String> {
+    let mut kinds: Vec<String> = Vec::new();
+    for (maker, part) in listed(listing, "CPU implementer").zip(listed(listing, "CPU part")) {
+        let known = MODELS.iter().find(|(numbers, _)| *numbers == (maker, part));
+        let kind =
+            known.map_or_else(|| format!("implementer {maker}, part {part}"), |(_, name)| (*name).to_owned());
+        if !kinds.contains(&kind) {
+            kinds.push(kind);
+        }
+    }
+    (!kinds.is_empty()).then(|| kinds.join(" + "))
+}
+
+/// Emulation by QEMU: what it answers to CPUID, and the name used here.
+const TCG_SIGNATURE: &str = "TCGTCGTCGTCG";
+const TCG: &str = "QEMU TCG";
+
+/// Processors of servers, laptops and boards, by the numbers that Linux prints.
+const MODELS: [((&str, &str), &str); 30] = [
+    // The number is free for software: QEMU's processor `max`, which is always emulated.
+    (("0x00", "0x051"), TCG),
+    (("0x41", "0xd03"), "Arm Cortex-A53"),
+    (("0x41", "0xd05"), "Arm Cortex-A55"),
+    (("0x41", "0xd07"), "Arm Cortex-A57"),
+    (("0x41", "0xd08"), "Arm Cortex-A72"),
+    (("0x41", "0xd09"), "Arm Cortex-A73"),
+    (("0x41", "0xd0a"), "Arm Cortex-A75"),
+    (("0x41", "0xd0b"), "Arm Cortex-A76"),
+    (("0x41", "0xd0c"), "Arm Neoverse N1"),
+    (("0x41", "0xd0d"), "Arm Cortex-A77"),
+    (("0x41", "0xd40"), "Arm Neoverse V1"),
+    (("0x41", "0xd41"), "Arm Cortex-A78"),
+    (("0x41", "0xd44"), "Arm Cortex-X1"),
+    (("0x41", "0xd46"), "Arm Cortex-A510"),
+    (("0x41", "0xd47"), "Arm Cortex-A710"),
+    (("0x41", "0xd48"), "Arm Cortex-X2"),
+    (("0x41", "0xd49"), "Arm Neoverse N2"),
+    (("0x41", "0xd4d"), "Arm Cortex-A715"),
+    (("0x41", "0xd4e"), "Arm Cortex-X3"),
+    (("0x41", "0xd4f"), "Arm Neoverse V2"),
+    (("0x41", "0xd80"), "Arm Cortex-A520"),
+    (("0x41", "0xd81"), "Arm Cortex-A720"),
+    (("0x46", "0x001"), "Fujitsu A64FX"),
+    (("0x48", "0xd01"), "HiSilicon TaiShan v110"),
+    (("0x51", "0x001"), "Qualcomm Oryon"),
+    (("0x61", "0x022"), "Apple M1, efficiency core"),
+    (("0x61", "0x023"), "Apple M1, performance core"),
+    (("0x61", "0x032"), "Apple M2, efficiency core"),
+    (("0x61", "0x033"), "Apple M2, performance core"),
+    (("0xc0", "0xac3"), "Ampere-1"),
+];
+
+/// What the firmware of arm64 and RISC-V machines writes into the device tree: `linux,kvm`, `xen,xen-4.17\0xen,xen`.
+fn in_device_tree() -> Option<String> {
+    let text = read_text("/proc/device-tree/hypervisor/compatible")?;
+    Some(text.split('\0').next()?.to_owned()).filter(|name| !name.is_empty())
+}
+
+/// The product behind a hypervisor's signature (CPUID leaf 0x40000000), or behind its name in the device tree.
+fn hypervisor_name(signature: &str) -> String {
+    let name = match signature {
+        "KVMKVMKVM" | "linux,kvm" => "KVM",
+        "Microsoft Hv" => "Hyper-V",
+        "VMwareVMware" => "VMware",
+        "VBoxVBoxVBox" => "VirtualBox",
+        "XenVMMXenVMM" => "Xen",
+        TCG_SIGNATURE => TCG,
+        "bhyve bhyve" => "bhyve",
+        other if other.starts_with("xen,xen") => "Xen",
+        other => other,
+    };
+    name.to_owned()
+}
+
+#[cfg(target_arch = "x86_64")]
+mod cpuid {
+    use std::arch::x86_64::{__cpuid, CpuidResult};
+
+    fn text(registers: impl IntoIterator<Item = u32>) -> Option<String> {
+        let bytes: Vec<u8> = registers.into_iter().flat_map(u32::to_le_bytes).collect();
+        let text = String::from_utf8_lossy(&bytes);
+        let text = text.trim_matches(|c: char| c == '\0' || c.is_whitespace());
+        (!text.is_empty()).then(|| text.to_owned())
+    }
+
+    /// The processor's own name for itself: needs no /proc.
+    pub fn brand() -> Option<String> {
+        const FIRST: u32 = 0x8000_0002;
+        const LAST: u32 = 0x8000_0004;
+        if __cpuid(0x8000_0000).eax < LAST {
+            return None;
+        }
+        text((FIRST..=LAST).map(__cpuid).flat_map(|CpuidResult { eax, ebx, ecx, edx }| [eax, ebx, ecx, edx]))
+    }
+
+    /// The hypervisor's signature, where the processor reports one.
+    pub fn hypervisor() -> Option<String> {
+        const PRESENT: u32 = 1 << 31;
+        if __cpuid(1).ecx & PRESENT == 0 {
+            return None;
+        }
+        let CpuidResult { ebx, ecx, edx, .. } = __cpuid(0x4000_0000);
+        text([ebx, ecx, edx])
+    }
+}
+
+/// Other processors have no such instruction, or keep it to the kernel.
+#[cfg(not(target_arch = "x86_64"))]
+mod cpuid {
+    pub fn brand() -> Option<String> {
+        None
+    }
+
+    pub fn hypervisor() -> Option<String> {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processors_without_a_name_go_by_their_numbers() {
+        let two = "processor : 0\nCPU implementer\t: 0x41\nCPU part\t: 0xd03\n\nprocessor : 1\n\
+                   CPU implementer\t: 0x41\nCPU part\t: 0xd09\nCPU implementer\t: 0x41\nCPU part\t: 0xd03\n";
+        assert_eq!(by_numbers(two).as_deref(), Some("Arm Cortex-A53 + Arm Cortex-A73"));
+        let unknown = "CPU implementer\t: 0x70\nCPU part\t: 0x663\n";
+        assert_eq!(by_numbers(unknown).as_deref(), Some("implementer 0x70, part 0x663"));
+        assert_eq!(by_numbers("CPU implementer\t: 0x00\nCPU part\t: 0x051\n").as_deref(), Some(TCG));
+        assert_eq!(by_numbers("model name : x\n"), None);
+    }
+
+    #[test]
+    fn hypervisors_go_by_their_names() {
+        assert_eq!(hypervisor_name("Microsoft Hv"), "Hyper-V");
+        assert_eq!(hypervisor_name("linux,kvm"), "KVM");
+        assert_eq!(hypervisor_name("xen,xen-4.17"), "Xen");
+        assert_eq!(hypervisor_name("SomethingNew"), "SomethingNew");
+    }
+}
