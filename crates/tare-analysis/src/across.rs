@@ -91,13 +91,13 @@ impl Slowdown {
         let half = t * (variance / count).sqrt();
         let next = t * (variance * (1.0 + 1.0 / count)).sqrt();
         Some(Slowdown {
-            ratios: values.iter().map(|value| value.map(|value| value.ln.exp())).collect(),
+            ratios: values.iter().map(|value| value.map(|value| libm::exp(value.ln))).collect(),
             sessions,
-            ratio: mean.exp(),
-            low: (mean - half).exp(),
-            high: (mean + half).exp(),
-            next_low: (mean - next).exp(),
-            next_high: (mean + next).exp(),
+            ratio: libm::exp(mean),
+            low: libm::exp(mean - half),
+            high: libm::exp(mean + half),
+            next_low: libm::exp(mean - next),
+            next_high: libm::exp(mean + next),
             between: (variance - within).max(0.0).sqrt(),
             p: 1.0 - student::within(mean / (variance / count).sqrt(), degrees),
             verdict: verdict(Interval { low: mean - half, high: mean + half }, margin),
@@ -162,9 +162,9 @@ fn joined_cell(rows: &[(Side<'_>, Option<&Row>)], target: &str, margin: Margin) 
 /// What a record says of a cell; none where it has no ratio, or no interval yet.
 fn value(side: Side<'_>, row: Option<&Row>, target: &str) -> Option<Value> {
     let cost = cost(cell(side, row, target)?)?;
-    let (low, high) = (cost.low.ln(), cost.high.ln());
+    let (low, high) = (libm::log(cost.low), libm::log(cost.high));
     (low.is_finite() && high.is_finite() && cost.ratio > 0.0)
-        .then(|| Value { ln: cost.ratio.ln(), error: (high - low) / (2.0 * Z_975) })
+        .then(|| Value { ln: libm::log(cost.ratio), error: (high - low) / (2.0 * Z_975) })
 }
 
 /// Leaves the directions that their family bears out, headline cells and further metrics each by themselves.

@@ -123,13 +123,13 @@ mod tests {
 
     #[test]
     fn the_distance_to_the_edge_says_how_many_and_at_the_edge_none_do() {
-        let margin = 1.02f64.ln();
+        let margin = libm::log(1.02);
         // 1.35 (2.8 * 0.04 / 0.03)^2, and so on.
         assert_eq!(units(margin + 0.03, margin), Some(19.0));
         assert_eq!(units(-(margin + 0.03), margin), Some(19.0));
         assert_eq!(units(0.5, margin), Some(12.0), "no session decides before its first look");
-        assert_eq!(units(0.02f64.ln_1p(), margin), None, "2 % at a margin of 2 %");
-        assert_eq!(units(0.01f64.ln_1p(), 0.005f64.ln_1p()), Some(689.0), "a narrower margin finds less");
+        assert_eq!(units(libm::log1p(0.02), margin), None, "2 % at a margin of 2 %");
+        assert_eq!(units(libm::log1p(0.01), libm::log1p(0.005)), Some(689.0), "a narrower margin finds less");
         assert_eq!(units(0.0, margin), None);
     }
 }

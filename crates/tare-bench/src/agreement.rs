@@ -178,7 +178,7 @@ fn lines(duel: &dyn Duel, found: Found) -> Lines {
 
 /// Four significant digits.
 pub fn number(value: f64) -> String {
-    let digits = if value == 0.0 { 0 } else { value.abs().log10().floor() as i32 };
+    let digits = if value == 0.0 { 0 } else { libm::log10(value.abs()).floor() as i32 };
     format!("{value:.*}", (3 - digits).clamp(0, 6) as usize)
 }
 

@@ -52,7 +52,13 @@ impl Ratio {
         let pair = |(at, (tare, tool)): (usize, &(f64, f64))| {
             // A run of either side is a process of its own: every round is a start.
             let round = at as u32;
-            Pair { round, baseline_start: round, start: round, d: tare.ln() - tool.ln(), costs: None }
+            Pair {
+                round,
+                baseline_start: round,
+                start: round,
+                d: libm::log(*tare) - libm::log(*tool),
+                costs: None,
+            }
         };
         let reached = rounds.len() as u32;
         let pairs = Pairs { pairs: rounds.iter().enumerate().map(pair).collect(), reached };
@@ -63,9 +69,9 @@ impl Ratio {
         Some(Ratio {
             tare: middle(|round| round.0),
             tool: middle(|round| round.1),
-            estimate: judged.estimate.exp(),
-            low: judged.interval.low.exp(),
-            high: judged.interval.high.exp(),
+            estimate: libm::exp(judged.estimate),
+            low: libm::exp(judged.interval.low),
+            high: libm::exp(judged.interval.high),
             rounds: rounds.len(),
         })
     }

@@ -77,7 +77,7 @@ fn round_to_three(value: f64) -> f64 {
     if value == 0.0 || !value.is_finite() || value >= 100.0 {
         return value.round();
     }
-    let factor = 10f64.powi(2 - value.log10().floor() as i32);
+    let factor = 10f64.powi(2 - libm::log10(value).floor() as i32);
     (value * factor).round() / factor
 }
 
@@ -353,7 +353,7 @@ mod tests {
 
         #[test]
         fn a_figure_says_its_value_to_a_part_in_a_hundred(exponent in -0.9f64..12.0) {
-            let value = 10f64.powf(exponent);
+            let value = libm::pow(10.0, exponent);
             let figure = Figure::plain(value, Unit::Nanoseconds);
             let scale = scales(Unit::Nanoseconds).iter().find(|s| s.unit == figure.unit).unwrap();
             let read: f64 = figure.number.parse().unwrap();

@@ -169,7 +169,7 @@ pub fn session(targets: usize) -> Session {
         decide: Vec::new(),
         definition: "d0".into(),
         amount: Amount::Operations { batch: 1000, batches: 10 },
-        margin: 1.02f64.ln(),
+        margin: libm::log(1.02),
         missing: BTreeMap::new(),
     });
     let facts = |kernel: &str| Facts([("kernel.release".into(), kernel.into())].into());

@@ -204,7 +204,7 @@ pub(crate) fn legend(session: &Session, rows: &[&Row], language: Language) -> Ve
 
 /// `2 %`, or `1 % to 5 %` where cases have margins of their own.
 fn margins(cases: &[PlannedCase], language: Language) -> String {
-    let shares = || cases.iter().map(|case| case.margin.exp_m1()).filter(|share| share.is_finite());
+    let shares = || cases.iter().map(|case| libm::expm1(case.margin)).filter(|share| share.is_finite());
     let least = shares().fold(f64::INFINITY, f64::min);
     let most = shares().fold(0.0, f64::max);
     let (low, high) = (percent(least), percent(most));

@@ -14,7 +14,7 @@ pub fn words(warning: &Warning, language: Language) -> String {
     match warning {
         Warning::ControlColoured { coloured, cells } => control(*coloured, *cells, language),
         Warning::SkewedTail { hodges_lehmann, median } => {
-            skewed(hodges_lehmann.exp(), median.exp(), language)
+            skewed(libm::exp(*hodges_lehmann), libm::exp(*median), language)
         }
         Warning::Stalls { one_in, factor } => say!(
             language,

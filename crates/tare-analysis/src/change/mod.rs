@@ -109,24 +109,28 @@ impl Factor {
         if !is_interval(old) || !is_interval(new) {
             return None;
         }
-        let change = (new.ratio / old.ratio).ln();
-        let below = f64::hypot((new.ratio / new.low).ln(), (old.high / old.ratio).ln());
-        let above = f64::hypot((new.high / new.ratio).ln(), (old.ratio / old.low).ln());
-        Some(Factor { ratio: change.exp(), low: (change - below).exp(), high: (change + above).exp() })
+        let change = libm::log(new.ratio / old.ratio);
+        let below = libm::hypot(libm::log(new.ratio / new.low), libm::log(old.high / old.ratio));
+        let above = libm::hypot(libm::log(new.high / new.ratio), libm::log(old.ratio / old.low));
+        Some(Factor {
+            ratio: libm::exp(change),
+            low: libm::exp(change - below),
+            high: libm::exp(change + above),
+        })
     }
 
     /// Two-sided p of "the slowdown has changed by no more than this", which is the logarithm of a ratio.
     fn p_beyond(&self, edge: f64) -> f64 {
-        let change = self.ratio.ln();
+        let change = libm::log(self.ratio);
         let side = if change > 0.0 { self.ratio / self.low } else { self.high / self.ratio };
-        let error = (side.ln() / Z_975).max(f64::MIN_POSITIVE);
+        let error = (libm::log(side) / Z_975).max(f64::MIN_POSITIVE);
         (2.0 * upper_tail((change.abs() - edge) / error)).min(1.0)
     }
 }
 
 /// What the interval of a change says. A control that is off makes both a change and sameness harder to claim.
 pub fn change(factor: Factor, margin: Margin) -> Change {
-    let (low, high) = (factor.low.ln(), factor.high.ln());
+    let (low, high) = (libm::log(factor.low), libm::log(factor.high));
     if low > margin.beyond() {
         Change::Regressed
     } else if high < -margin.beyond() {
@@ -298,7 +302,7 @@ pub(crate) fn margin(sides: &[(Side, Option<&Row>)]) -> Margin {
     let control = |(_, row): &(Side<'_>, Option<&Row>)| {
         let cost = cost(row.as_ref()?.control.as_ref()?)?;
         (!(cost.low..=cost.high).contains(&1.0))
-            .then(|| cost.ratio.ln().abs())
+            .then(|| libm::log(cost.ratio).abs())
             .filter(|floor| floor.is_finite())
     };
     let margin = sides.iter().filter_map(planned).reduce(f64::max).unwrap_or(MARGIN);
@@ -335,7 +339,7 @@ impl ChangedCell {
         let ratio = condition.beyond?;
         match self {
             ChangedCell::Compared { change: Change::Regressed, factor: Some(factor), .. } => {
-                Some(factor.p_beyond(ratio.ln()))
+                Some(factor.p_beyond(libm::log(ratio)))
             }
             ChangedCell::Compared { .. } => Some(1.0),
             ChangedCell::NotComparable { .. } => None,

@@ -5,7 +5,7 @@ pub(crate) fn within(t: f64, degrees: u32) -> f64 {
     if degrees == 0 || t.is_nan() {
         return 0.0;
     }
-    let angle = (t.abs() / f64::from(degrees).sqrt()).atan();
+    let angle = libm::atan(t.abs() / f64::from(degrees).sqrt());
     let (sine, cosine) = angle.sin_cos();
     let is_odd = degrees % 2 == 1;
     let (mut term, mut sum) = if is_odd { (cosine, 0.0) } else { (1.0, 0.0) };

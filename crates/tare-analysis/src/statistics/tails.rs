@@ -7,7 +7,7 @@ use crate::verdicts::stopping::ALPHA;
 pub(crate) fn least_operations(q: f64) -> Option<u64> {
     let far = q.max(1.0 - q);
     let is_inside = (0.5..1.0).contains(&far);
-    is_inside.then(|| ((ALPHA / 2.0).ln() / far.ln()).ceil() as u64)
+    is_inside.then(|| (libm::log(ALPHA / 2.0) / libm::log(far)).ceil() as u64)
 }
 
 #[cfg(test)]

@@ -234,7 +234,7 @@ fn smallest_ratio(rows: &[JudgedRow]) -> Option<f64> {
     let effects: Vec<f64> = headlines
         .flat_map(|row| row.targets.iter().flatten().filter_map(|judged| effect(row, judged)))
         .collect();
-    (!effects.is_empty()).then(|| median(&sorted(&effects)).exp())
+    (!effects.is_empty()).then(|| libm::exp(median(&sorted(&effects))))
 }
 
 fn certify(rows: &[Row], smallest_effect: Option<f64>, repeated: u32) -> Certificate {

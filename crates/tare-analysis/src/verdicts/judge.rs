@@ -235,7 +235,7 @@ fn sized(values: &[f64], sizes: &[usize]) -> Vec<Group> {
         let from = below * values.len() / all;
         below += size;
         let of_group = &values[from..below * values.len() / all];
-        Group { share: *size as f64 / all as f64, ratio: median(of_group).exp() }
+        Group { share: *size as f64 / all as f64, ratio: libm::exp(median(of_group)) }
     };
     sizes.iter().map(group).collect()
 }

@@ -46,7 +46,7 @@ pub(crate) fn pair(baseline: &Series, target: &Series, direction: Direction) -> 
         if of_target.value <= 0.0 || of_baseline.value <= 0.0 {
             return Err(NoPairs::NotPositive);
         }
-        let slower = of_target.value.ln() - of_baseline.value.ln();
+        let slower = libm::log(of_target.value) - libm::log(of_baseline.value);
         let d = match direction {
             Direction::Lower => slower,
             Direction::Higher => -slower,

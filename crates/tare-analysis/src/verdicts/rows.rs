@@ -225,7 +225,7 @@ impl<'a> Judge<'a> {
             let own_margin = own.as_ref().map_or(margin, |own| floor(margin, own));
             let mut judged = self.cell(planned, at, series, target, own_margin);
             if let (Cell::Compared(comparison), Some(own)) = (&mut judged.cell, own.filter(is_off)) {
-                comparison.warnings.push(Warning::OwnControlDiffers { ratio: own.estimate.exp() });
+                comparison.warnings.push(Warning::OwnControlDiffers { ratio: libm::exp(own.estimate) });
             }
             if let Some(judgement) = judged.judgement.as_ref().filter(|_| Some(target) == of_control) {
                 margin = floor(margin, judgement);
@@ -321,7 +321,7 @@ impl<'a> Judge<'a> {
     /// How a cell stands to the ratios that a gate names.
     fn beyond(&mut self, pairs: &Pairs, judgement: &Judgement, schedule: &Schedule) -> Vec<Beyond> {
         let Judge { options, nulls, .. } = self;
-        let p = |ratio: f64| p_at(ratio.ln(), judgement, pairs, schedule, nulls);
+        let p = |ratio: f64| p_at(libm::log(ratio), judgement, pairs, schedule, nulls);
         let p: Vec<f64> = options.ratios.iter().copied().map(p).collect();
         options.ratios.iter().zip(p).map(|(ratio, p)| Beyond { ratio: *ratio, p }).collect()
     }
@@ -378,7 +378,7 @@ fn is_off(control: &Judgement) -> bool {
 fn smallest(judgement: &Judgement, margin: Margin) -> Option<Smallest> {
     let effect = judgement.scatter().smallest_effect();
     (judgement.units >= FEWEST_UNITS as usize)
-        .then(|| Smallest { differs: effect.exp(), slower: (margin.beyond() + effect).exp() })
+        .then(|| Smallest { differs: libm::exp(effect), slower: libm::exp(margin.beyond() + effect) })
 }
 
 fn comparison(level: Level, judgement: &Judgement, baseline: &Series, target: &Series) -> Comparison {
@@ -400,12 +400,12 @@ fn comparison(level: Level, judgement: &Judgement, baseline: &Series, target: &S
     Comparison {
         level,
         rounds: 0,
-        ratio: judgement.estimate.exp(),
-        low: judgement.interval.low.exp(),
-        high: judgement.interval.high.exp(),
+        ratio: libm::exp(judgement.estimate),
+        low: libm::exp(judgement.interval.low),
+        high: libm::exp(judgement.interval.high),
         total: None,
-        sign_low: judgement.signs.low.exp(),
-        sign_high: judgement.signs.high.exp(),
+        sign_low: libm::exp(judgement.signs.low),
+        sign_high: libm::exp(judgement.signs.high),
         leading: judgement.leading,
         p: judgement.p,
         verdict: judgement.verdict,
@@ -420,7 +420,11 @@ fn comparison(level: Level, judgement: &Judgement, baseline: &Series, target: &S
 }
 
 fn ratio_in_total(total: RatioOfMeans) -> Total {
-    Total { ratio: total.estimate.exp(), low: total.interval.low.exp(), high: total.interval.high.exp() }
+    Total {
+        ratio: libm::exp(total.estimate),
+        low: libm::exp(total.interval.low),
+        high: libm::exp(total.interval.high),
+    }
 }
 
 /// Rounds that took much longer than the others, where the cost is typically the same and not in total.
@@ -431,7 +435,7 @@ fn stalls(pairs: &Pairs, judgement: &Judgement, total: RatioOfMeans) -> Option<W
     }
     let far = edge.max(STALL_DEVIATIONS * judgement.deviation);
     let off = pairs.pairs.iter().map(|pair| pair.d - judgement.median);
-    let stalls: Vec<f64> = off.filter(|off| *off > far).map(f64::exp).collect();
+    let stalls: Vec<f64> = off.filter(|off| *off > far).map(libm::exp).collect();
     let mean = stalls.iter().sum::<f64>() / stalls.len() as f64;
     let one_in = (pairs.pairs.len() as f64 / stalls.len() as f64).round() as u32;
     (!stalls.is_empty()).then_some(Warning::Stalls { one_in, factor: mean })

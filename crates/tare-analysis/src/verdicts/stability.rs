@@ -87,10 +87,10 @@ pub(crate) fn canary_outside<'a>(
     by_round: impl Iterator<Item = (&'a Trial, &'a Trial)>,
     margin: f64,
 ) -> Option<f64> {
-    let canary = |trial: &Trial| trial.inside.canary_ns.filter(|ns| *ns > 0).map(|ns| (ns as f64).ln());
+    let canary = |trial: &Trial| trial.inside.canary_ns.filter(|ns| *ns > 0).map(|ns| libm::log(ns as f64));
     let d: Vec<f64> =
         by_round.filter_map(|(baseline, target)| Some(canary(target)? - canary(baseline)?)).collect();
-    outside(&sorted(&d), margin).map(f64::exp)
+    outside(&sorted(&d), margin).map(libm::exp)
 }
 
 /// The median, where it is further than the margin from zero and the signs show that this is not an accident.

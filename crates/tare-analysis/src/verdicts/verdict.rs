@@ -143,7 +143,7 @@ impl Scatter {
 
 /// Units from which all of one sign can exclude "no effect" at a level: two in 2^n.
 pub(crate) fn units_that_can(level: f64) -> usize {
-    (1.0 - level.log2()).ceil().max(1.0) as usize
+    (1.0 - libm::log2(level)).ceil().max(1.0) as usize
 }
 
 /// What is needed. `starts_a_unit` where rounds share starts.

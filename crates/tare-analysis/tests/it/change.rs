@@ -20,13 +20,13 @@ fn cost(low: f64, ratio: f64, high: f64) -> Cost {
 #[test]
 fn the_interval_of_a_change_is_made_of_both() {
     // ln: 0.1 up from 0, each side with its own error; by hand: 0.1 -+ hypot of what lies towards each other.
-    let old = cost((-0.03f64).exp(), 1.0, 0.04f64.exp());
-    let new = cost(0.07f64.exp(), 0.1f64.exp(), 0.2f64.exp());
+    let old = cost(libm::exp(-0.03), 1.0, libm::exp(0.04));
+    let new = cost(libm::exp(0.07), libm::exp(0.1), libm::exp(0.2));
     let factor = Factor::of(&old, &new).unwrap();
-    assert!((factor.ratio.ln() - 0.1).abs() < 1e-12, "{factor:?}");
-    assert!((factor.low.ln() - (0.1 - 0.05)).abs() < 1e-12, "hypot(0.03, 0.04): {factor:?}");
-    let above = f64::hypot(0.1, 0.03);
-    assert!((factor.high.ln() - (0.1 + above)).abs() < 1e-12, "{factor:?}");
+    assert!((libm::log(factor.ratio) - 0.1).abs() < 1e-12, "{factor:?}");
+    assert!((libm::log(factor.low) - (0.1 - 0.05)).abs() < 1e-12, "hypot(0.03, 0.04): {factor:?}");
+    let above = libm::hypot(0.1, 0.03);
+    assert!((libm::log(factor.high) - (0.1 + above)).abs() < 1e-12, "{factor:?}");
     assert_eq!(Factor::of(&old, &cost(0.0, 2.0, f64::INFINITY)), None, "too few rounds for an interval");
     assert_eq!(Factor::of(&old, &cost(f64::NAN, f64::NAN, f64::NAN)), None);
 }
@@ -34,7 +34,7 @@ fn the_interval_of_a_change_is_made_of_both() {
 #[test]
 fn each_change_has_its_word() {
     let of = |low: f64, high: f64| {
-        change(Factor { ratio: f64::sqrt(low * high), low, high }, Margin::plain(1.02f64.ln()))
+        change(Factor { ratio: f64::sqrt(low * high), low, high }, Margin::plain(libm::log(1.02)))
     };
     assert_eq!(of(1.03, 1.2), Change::Regressed);
     assert_eq!(of(0.8, 0.97), Change::Improved);
@@ -137,7 +137,7 @@ fn claimed(effect: f64, margin: f64) -> f64 {
             let pairs = simulate(model, ROUNDS, effect, seed);
             let j = judge_pairs(&pairs, &schedule, Margin::plain(MARGIN), &mut nulls);
             let j = j.expect("there are rounds");
-            cost(j.interval.low.exp(), j.estimate.exp(), j.interval.high.exp())
+            cost(libm::exp(j.interval.low), libm::exp(j.estimate), libm::exp(j.interval.high))
         };
         let pairs = (0..PAIRS).map(|seed| (of(0.0, seed), of(effect, seed + PAIRS)));
         let pairs: Vec<(Cost, Cost)> = pairs.collect();
@@ -163,11 +163,11 @@ fn the_interval_of_a_change_holds_it_and_is_narrower_than_two_intervals_apart() 
         let mut of = |effect: f64, seed: u64| {
             let pairs = simulate(NoiseModel::Gaussian, 60, effect, seed);
             let j = judge_pairs(&pairs, &schedule, Margin::plain(MARGIN), &mut nulls).unwrap();
-            cost(j.interval.low.exp(), j.estimate.exp(), j.interval.high.exp())
+            cost(libm::exp(j.interval.low), libm::exp(j.estimate), libm::exp(j.interval.high))
         };
         let (old, new) = (of(0.5, seed), of(0.51, seed + PAIRS));
         let factor = Factor::of(&old, &new).unwrap();
-        held += u64::from((factor.low.ln()..=factor.high.ln()).contains(&0.01));
+        held += u64::from((libm::log(factor.low)..=libm::log(factor.high)).contains(&0.01));
         found += u64::from(factor.low > 1.0);
         apart += u64::from(new.low > old.high);
     }

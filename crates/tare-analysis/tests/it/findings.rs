@@ -134,7 +134,7 @@ fn a_wider_margin_can_be_asked_for() {
     });
     let at = |margin| verdicts(&findings(&session, &Options { margin, ..Options::default() }).rows[0])[0];
     assert_eq!(at(None), Verdict::Slower);
-    assert_eq!(at(Some(1.1f64.ln())), Verdict::SlightlySlower);
+    assert_eq!(at(Some(libm::log(1.1))), Verdict::SlightlySlower);
     assert_eq!(at(Some(f64::NAN)), Verdict::Slower, "no margin is the usual one");
 }
 

@@ -91,7 +91,7 @@ fn case(number: usize) -> PlannedCase {
         decide: Vec::new(),
         definition: String::new(),
         amount: Amount::Calibrate,
-        margin: 1.02f64.ln(),
+        margin: libm::log(1.02),
         missing: BTreeMap::new(),
     }
 }

@@ -268,7 +268,7 @@ impl Study {
         let mut selected: Vec<SelectedCase> = Vec::new();
         for study_case in &self.cases {
             let probe = probe_named(&study_case.probe)?;
-            let margin = (1.0 + study_case.margin.unwrap_or(self.margin)).ln();
+            let margin = libm::log(1.0 + study_case.margin.unwrap_or(self.margin));
             let combinations = combinations(probe, study_case, size)?;
             let seconds = study_case.seconds(size, &self.name)?;
             study_case.decide.iter().try_for_each(|metric| known_metric(probe, metric))?;
@@ -288,7 +288,7 @@ impl Study {
         for (name, command) in &self.commands {
             let (parameters, _) = command.case(name, &self.folder)?;
             let probe = probe_named(USER_COMMAND)?;
-            let margin = (1.0 + command.margin.unwrap_or(self.margin)).ln();
+            let margin = libm::log(1.0 + command.margin.unwrap_or(self.margin));
             let places = everywhere.clone().map_or_else(|| read_places(&command.places), Ok)?;
             for place in somewhere(true, &places, OWN) {
                 let (probe_name, parameters) = (case_name(name), parameters.clone());

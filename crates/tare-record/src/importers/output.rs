@@ -87,7 +87,7 @@ pub const UNNAMED: Scale = Scale { written: "", unit: None, factor: 1.0 };
 
 /// A value times a factor. Powers of ten move the point, so that 0.1 ms are 100000 ns and nothing beside it.
 fn scaled(value: f64, factor: f64) -> f64 {
-    let power = factor.log10();
+    let power = libm::log10(factor);
     if power.fract() == 0.0 && value.is_finite() {
         return format!("{value:e}").split_once('e').map_or(value * factor, |(digits, exponent)| {
             let exponent: i32 = exponent.parse().unwrap_or(0);

@@ -207,10 +207,10 @@ struct Modes {
 fn modes(report: &mut Document) -> Vec<Modes> {
     let mut found = Vec::new();
     for (row, shown) in report.rows.iter_mut().enumerate() {
-        let within = shown.margin.map_or(0.0, f64::ln);
+        let within = shown.margin.map_or(0.0, libm::log);
         for (target, level) in shown.levels().enumerate() {
             let mut logs: Vec<f64> =
-                level.into_iter().flat_map(|level| level.values).map(|v| v.ln()).collect();
+                level.into_iter().flat_map(|level| level.values).map(|v| libm::log(*v)).collect();
             if logs.iter().all(|log| log.is_finite()) {
                 logs.sort_by(f64::total_cmp);
                 let sizes = groups(&logs, within);

@@ -127,7 +127,7 @@ fn fill_row<'a>(
         place: row.place.as_deref(),
         peer: row.peer.as_deref(),
         definition: planned.map(|case| case.definition.as_str()),
-        margin: planned.map(|case| case.margin.exp()),
+        margin: planned.map(|case| libm::exp(case.margin)),
         metric: Metric { name: &row.metric.name, unit: row.metric.unit, better: row.metric.direction },
         headline: row.headline,
         baseline: row.baseline.as_ref().map(level),

@@ -43,7 +43,7 @@ fn row_texts(row: &JoinedRow, cell: &JoinedCell) -> [String; 5] {
             [
                 label,
                 format!("{} {}", ratio(mean), ratio_interval(low, high, mean)),
-                percent(between.exp_m1()),
+                percent(libm::expm1(between)),
                 ratio_interval(next_low, next_high, mean),
                 word(slowdown),
             ]

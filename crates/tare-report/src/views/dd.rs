@@ -145,7 +145,7 @@ fn significant(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return fixed(value, 0);
     }
-    let exponent = value.abs().log10().floor() as i32;
+    let exponent = libm::log10(value.abs()).floor() as i32;
     if !(-4..6).contains(&exponent) {
         let mantissa = trimmed(&fixed(value / 10f64.powi(exponent), 5)).to_owned();
         let sign = if exponent < 0 { '-' } else { '+' };

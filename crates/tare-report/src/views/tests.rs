@@ -41,7 +41,7 @@ fn case(probe: &str, parameters: &[(&str, &str)], somewhere: (Option<&str>, Opti
         decide: Vec::new(),
         definition: "d0".into(),
         amount: Amount::Calibrate,
-        margin: 1.02f64.ln(),
+        margin: libm::log(1.02),
         missing: BTreeMap::new(),
     }
 }

@@ -30,8 +30,8 @@ pub fn run(args: &Plan) -> anyhow::Result<ExitCode> {
     if record.is_none() && session.ending == Ending::Interrupted {
         return Ok(Exit::Interrupted.into());
     }
-    let options = tare_analysis::Options { margin: args.margin.map(f64::ln_1p), ..Default::default() };
-    let forecasts = forecast(&session, args.effect.ln_1p(), &options);
+    let options = tare_analysis::Options { margin: args.margin.map(libm::log1p), ..Default::default() };
+    let forecasts = forecast(&session, libm::log1p(args.effect), &options);
     if forecasts.is_empty() {
         let nothing = LabError::new(ErrorKind::Usage, "there is nothing to plan with")
             .because("no environment has six rounds beside the baseline's")

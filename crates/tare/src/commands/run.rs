@@ -117,7 +117,7 @@ fn request(
         inside,
         counts_demand: false,
         planted: true,
-        margin: args.view.margin.map(f64::ln_1p),
+        margin: args.view.margin.map(libm::log1p),
         seed: args.seed,
         record: record.to_owned(),
         conditions: args.view.fail_if.clone(),

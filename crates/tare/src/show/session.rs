@@ -23,7 +23,7 @@ use crate::{outputs, ui};
 /// Findings of a session as it is to be shown, with the values of articles beside them.
 pub fn findings(session: &mut Session, view: &View) -> Result<Findings, LabError> {
     if let Some(share) = view.margin {
-        session.plan.cases.iter_mut().for_each(|case| case.margin = share.ln_1p());
+        session.plan.cases.iter_mut().for_each(|case| case.margin = libm::log1p(share));
     }
     let mut findings = found(session, view);
     without_planted(session);

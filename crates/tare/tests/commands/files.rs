@@ -175,3 +175,17 @@ fn a_full_output_and_a_limit_on_files_are_errors_of_storage() {
     assert!(said.err.contains("File too large"), "{said:?}");
     assert!(!program.path("u.tare").exists(), "a record without a session is in the way of the next");
 }
+
+/// Exponentials and logarithms are not the C library's, which picks them by the processor.
+#[test]
+fn a_report_has_the_same_bytes_whatever_the_processor_can_do() {
+    let program = Program::new();
+    let record = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/sessions/container-gvisor.tare");
+    let report = |tunables: &str| {
+        let mut command = program.command(&["report", record, "--json"]);
+        let output = command.env("GLIBC_TUNABLES", tunables).output().unwrap();
+        assert!(output.status.success() && output.stdout.len() > 100_000, "{output:?}");
+        output.stdout
+    };
+    assert!(report("") == report("glibc.cpu.hwcaps=-FMA,-FMA4,-AVX2,-AVX512F"), "figures differ");
+}

@@ -122,7 +122,7 @@ fn cells_that_time_cannot_decide_are_given_up_and_few_others() {
     let mut nulls = Nulls::default();
     // A trial varies by 2 %, a round by 2.8 %: what lies within 0.8 % of the edge cannot be decided in 200 rounds.
     for (cost, hopeless) in [(1.0, false), (1.004, false), (1.02, true), (1.023, true), (1.04, false)] {
-        let truth = f64::ln(cost);
+        let truth = libm::log(cost);
         let (mut given_up, mut missed, mut rounds, mut wrong) = (0, 0, 0.0, 0);
         for seed in 0..SESSIONS {
             let pairs = simulate(NoiseModel::Gaussian, LONG, truth, seed);

@@ -69,7 +69,7 @@ fn sessions_rarely_find_what_is_not_there() {
 
 #[test]
 fn intervals_hold_the_truth() {
-    let truth = 1.03f64.ln();
+    let truth = libm::log(1.03);
     for model in SYMMETRIC {
         let held = count(model, truth, |judgement| judgement.interval.holds(truth));
         println!("{model:?}: {:.2} % held", 100.0 * held as f64 / SESSIONS as f64);
@@ -105,8 +105,8 @@ fn differences_that_are_there_are_found() {
         }
         (100.0 * found as f64 / SESSIONS as f64, f64::from(rounds) / SESSIONS as f64)
     };
-    let (two, rounds) = found(1.02f64.ln());
-    let (one, _) = found(1.01f64.ln());
+    let (two, rounds) = found(libm::log(1.02));
+    let (one, _) = found(libm::log(1.01));
     // The planning formula promises 80 % at this size; noise in this model has a deviation of 2.8 % a round.
     let (planned, _) = found(smallest_effect(ROUNDS as usize, 0.02 * 2f64.sqrt()));
     println!("the planned effect is found {planned:.1} % of the time");

@@ -40,7 +40,7 @@ const ROUNDS_A_START: u32 = 5;
 
 /// A standard normal number (Box and Muller).
 pub fn normal(generator: &mut Generator) -> f64 {
-    let radius = (-2.0 * (1.0 - generator.unit()).ln()).sqrt();
+    let radius = (-2.0 * libm::log(1.0 - generator.unit())).sqrt();
     radius * (2.0 * std::f64::consts::PI * generator.unit()).cos()
 }
 
@@ -64,7 +64,7 @@ pub fn simulate(model: NoiseModel, rounds: u32, effect: f64, seed: u64) -> Pairs
                 }
                 NoiseModel::Spikes => {
                     let stall =
-                        if generator.below(20) == 0 { -0.2 * (1.0 - generator.unit()).ln() } else { 0.0 };
+                        if generator.below(20) == 0 { -0.2 * libm::log(1.0 - generator.unit()) } else { 0.0 };
                     0.01 * normal(&mut generator) + stall
                 }
                 NoiseModel::Bimodal => 0.005 * normal(&mut generator) + 0.1 * generator.below(2) as f64,
@@ -78,13 +78,13 @@ pub fn simulate(model: NoiseModel, rounds: u32, effect: f64, seed: u64) -> Pairs
                 }
                 NoiseModel::SkewedTarget => {
                     let stall = target == 1 && generator.below(3) == 0;
-                    let depth = -0.3 * (1.0 - generator.unit()).ln();
+                    let depth = -0.3 * libm::log(1.0 - generator.unit());
                     0.01 * normal(&mut generator) + if stall { depth } else { 0.0 }
                 }
             };
         }
         let start = if model == NoiseModel::Instance { round / ROUNDS_A_START } else { round };
-        let costs = Some(times.map(f64::exp));
+        let costs = Some(times.map(libm::exp));
         pairs.push(Pair { round, baseline_start: round, start, d: times[1] - times[0], costs });
     }
     Pairs { pairs, reached: rounds }

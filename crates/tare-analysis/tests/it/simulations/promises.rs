@@ -35,7 +35,7 @@ pub struct Side {
 
 /// What is the same in every start, with 1 % between rounds.
 pub fn steady(cost: f64) -> Side {
-    Side { cost: cost.ln(), a_start: 1, between: 0.0, within: 0.01 }
+    Side { cost: libm::log(cost), a_start: 1, between: 0.0, within: 0.01 }
 }
 
 /// Starts that differ by so much.
@@ -49,7 +49,7 @@ impl Side {
             normal(&mut Generator::for_part(seed, &format!("{what} {number} {target} {case}")))
         };
         let start = self.between * of("start", round / self.a_start);
-        1e4 * (self.cost + start + self.within * of("round", round)).exp()
+        1e4 * libm::exp(self.cost + start + self.within * of("round", round))
     }
 }
 
@@ -109,7 +109,7 @@ fn first(findings: &Findings) -> &Comparison {
 
 /// The interval of the first cell's rounds, each taken as a start of its own.
 fn as_if_independent(found: &Findings) -> Interval {
-    let values = |level: &Level| level.values.iter().map(|value| value.ln()).collect::<Vec<f64>>();
+    let values = |level: &Level| level.values.iter().map(|value| libm::log(*value)).collect::<Vec<f64>>();
     let baseline = values(found.rows[0].baseline.as_ref().unwrap());
     let d: Vec<f64> = values(&first(found).level).iter().zip(baseline).map(|(a, b)| a - b).collect();
     interval(&sorted(&d), &Null::new(d.len()), 0.05)
@@ -128,7 +128,7 @@ struct Counts {
 }
 
 fn count(rounds: u32, baseline: Side, target: Side) -> Counts {
-    let truth = (target.cost - baseline.cost).exp();
+    let truth = libm::exp(target.cost - baseline.cost);
     let mut counts = Counts::default();
     let share = |is: bool| f64::from(u8::from(is)) / SESSIONS as f64;
     for seed in 0..SESSIONS {
@@ -141,7 +141,7 @@ fn count(rounds: u32, baseline: Side, target: Side) -> Counts {
         counts.held += share(holds(cell));
         counts.decided += share(is_decided(cell.verdict));
         counts.rounds += f64::from(cell.rounds) / SESSIONS as f64;
-        counts.held_by_round += share(as_if_independent(&found).holds(truth.ln()));
+        counts.held_by_round += share(as_if_independent(&found).holds(libm::log(truth)));
     }
     counts
 }
@@ -305,7 +305,8 @@ fn as_many_rounds_as_are_said_to_be_needed_decide() {
             is_decided(of(cost, session, seed + 1_000).verdict)
         };
         // What the width of the interval alone would ask for.
-        let by_width = f64::from(cell.rounds) * ((cell.high / cell.low).ln() / 2.0 / 1.02f64.ln()).powi(2);
+        let by_width =
+            f64::from(cell.rounds) * (libm::log(cell.high / cell.low) / 2.0 / libm::log(1.02)).powi(2);
         said += 1.0;
         decided += f64::from(u8::from(one_look(rounds)));
         short += f64::from(u8::from(one_look((by_width as u32).max(91))));
@@ -346,7 +347,7 @@ fn two_kinds_of_start_hide_no_cost() {
             let kinds: Vec<f64> = (0..90).map(|_| 0.3 * (2.0 * kinds.below(2) as f64 - 1.0)).collect();
             let mut session = plain(1, 90);
             for (round, kind) in (0..90).zip(kinds) {
-                for (target, ln) in [("native", 0.0), ("vm", kind + f64::ln(cost))] {
+                for (target, ln) in [("native", 0.0), ("vm", kind + libm::log(cost))] {
                     let time = Side { cost: ln, ..steady(1.0) }.time(seed, target, "case.0", round);
                     session.trials.push(trial("case.0", target, round, Outcome::Time(time)));
                 }

@@ -17,7 +17,7 @@ use crate::simulations::promises::most_false;
 type Noise = fn(&mut Generator, bool) -> f64;
 
 fn plain(generator: &mut Generator, _: bool) -> f64 {
-    (0.02 * normal(generator)).exp()
+    libm::exp(0.02 * normal(generator))
 }
 
 /// One trial of the environment in ten takes four times as long.
@@ -33,7 +33,7 @@ fn both_stall(generator: &mut Generator, _: bool) -> f64 {
 
 /// Log-normal, spread 60 %.
 fn skewed(generator: &mut Generator, _: bool) -> f64 {
-    (0.6 * normal(generator)).exp()
+    libm::exp(0.6 * normal(generator))
 }
 
 /// Student's t with 3 degrees of freedom, 5 % wide.
@@ -59,7 +59,7 @@ fn the_interval_of_the_total_holds_the_truth() {
     ];
     for (name, noise, truth) in noises {
         for rounds in [40, 60, 90, 200] {
-            let truth = f64::ln(truth);
+            let truth = libm::log(truth);
             let (mut held, mut by_normal) = (0.0, 0.0);
             for seed in 0..SESSIONS {
                 let ratio = ratio_of_means(&costs(noise, rounds, seed)).unwrap();
@@ -79,7 +79,7 @@ fn the_interval_of_the_total_holds_the_truth() {
 fn raced(costs: &[[f64; 2]], nulls: &mut Nulls) -> Judgement {
     let most = costs.len() as u32;
     let pair = |(round, costs): (u32, &[f64; 2])| {
-        let d = (costs[1] / costs[0]).ln();
+        let d = libm::log(costs[1] / costs[0]);
         Pair { round, baseline_start: round, start: round, d, costs: Some(*costs) }
     };
     let all: Vec<Pair> = (0..).zip(costs).map(pair).collect();
@@ -95,7 +95,7 @@ fn raced(costs: &[[f64; 2]], nulls: &mut Nulls) -> Judgement {
 /// What the differences of a noise are centred at, from many rounds.
 fn centre_of(noise: Noise) -> f64 {
     hodges_lehmann(&sorted(
-        &costs(noise, 20_000, u64::MAX).iter().map(|[a, b]| (b / a).ln()).collect::<Vec<_>>(),
+        &costs(noise, 20_000, u64::MAX).iter().map(|[a, b]| libm::log(b / a)).collect::<Vec<_>>(),
     ))
 }
 
@@ -103,7 +103,7 @@ fn centre_of(noise: Noise) -> f64 {
 fn what_stalls_is_never_the_same_and_what_does_not_still_is() {
     const SESSIONS: u64 = 300;
     let mut nulls = Nulls::default();
-    let quiet: Noise = |generator, _| (0.01 * normal(generator)).exp();
+    let quiet: Noise = |generator, _| libm::exp(0.01 * normal(generator));
     for (name, noise, stalls) in
         [("stalls", stalls as Noise, true), ("plain", plain, false), ("quiet", quiet, false)]
     {

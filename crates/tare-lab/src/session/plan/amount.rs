@@ -129,7 +129,7 @@ impl Wanted<'_> {
 /// Operations from which a quantile has a two-sided 95 % interval: the least n with q^n <= 2.5 %.
 fn operations_of_quantile(q: f64) -> u64 {
     let tail = q.max(1.0 - q);
-    if (0.5..1.0).contains(&tail) { (0.025f64.ln() / tail.ln()).ceil() as u64 } else { 0 }
+    if (0.5..1.0).contains(&tail) { (libm::log(0.025) / libm::log(tail)).ceil() as u64 } else { 0 }
 }
 
 /// What a trial of this amount will take in an environment.

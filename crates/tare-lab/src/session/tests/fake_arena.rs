@@ -56,7 +56,7 @@ impl FakeArena {
 
     fn batch(&mut self, target: usize, operations: u64, started_ns: u64) -> Batch {
         let sum: f64 = (0..3).map(|_| self.generator.unit()).sum();
-        let noise = (self.noise[target] / 100.0 * (sum - 1.5)).exp();
+        let noise = libm::exp(self.noise[target] / 100.0 * (sum - 1.5));
         let elapsed_ns = (OPERATION_NS * self.ratios[target] * noise * operations as f64) as u64;
         self.now_ns += elapsed_ns;
         let sample = Sample::Throughput { operations, bytes: 0, elapsed_ns };
