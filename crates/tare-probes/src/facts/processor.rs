@@ -17,8 +17,7 @@ pub fn note_all(facts: &mut Facts) {
     let listing = read_text("/proc/cpuinfo").unwrap_or_default();
     let listed = |key: &str| listed(&listing, key).next().map(str::to_owned);
     facts.note("cpu.microcode", listed("microcode").unwrap_or_default());
-    let model = cpuid::brand().or_else(|| listed("model name")).or_else(|| by_numbers(&listing));
-    let model = model.or_else(|| listed("uarch")).unwrap_or_default();
+    let model = cpuid::brand().or_else(|| name_in(&listing)).unwrap_or_default();
     if let Some(signature) = cpuid::hypervisor().or_else(in_device_tree) {
         if signature == TCG_SIGNATURE {
             facts.note("cpu.emulated", TCG);
@@ -44,6 +43,13 @@ fn listed<'a>(listing: &'a str, key: &'a str) -> impl Iterator<Item = &'a str> {
         .lines()
         .filter(move |line| line.starts_with(key))
         .filter_map(|line| Some(line.split_once(':')?.1.trim()))
+}
+
+/// The processor's name in /proc/cpuinfo. That of arm64 is in numbers: a name beside them is only the architecture's.
+fn name_in(listing: &str) -> Option<String> {
+    let named = || listed(listing, "model name").chain(listed(listing, "uarch")).next();
+    let name = by_numbers(listing).or_else(|| named().map(str::to_owned))?;
+    Some(if name == "qemu" { TCG.to_owned() } else { name })
 }
 
 /// What arm64 processors call themselves: numbers of who made them and of the part (MIDR_EL1). A machine may have several kinds.
@@ -177,7 +183,14 @@ mod tests {
         let unknown = "CPU implementer\t: 0x70\nCPU part\t: 0x663\n";
         assert_eq!(by_numbers(unknown).as_deref(), Some("implementer 0x70, part 0x663"));
         assert_eq!(by_numbers("CPU implementer\t: 0x00\nCPU part\t: 0x051\n").as_deref(), Some(TCG));
-        assert_eq!(by_numbers("model name : x\n"), None);
+        assert_eq!(
+            name_in("model name : ARMv8 Processor\nCPU implementer: 0x41\nCPU part : 0xd0c\n").as_deref(),
+            Some("Arm Neoverse N1")
+        );
+        assert_eq!(name_in("model name : x\nmodel name : y\n").as_deref(), Some("x"));
+        assert_eq!(name_in("isa : rv64\nuarch : sifive,u74-mc\n").as_deref(), Some("sifive,u74-mc"));
+        assert_eq!(name_in("uarch : qemu\n").as_deref(), Some(TCG));
+        assert_eq!(name_in(""), None);
     }
 
     #[test]
