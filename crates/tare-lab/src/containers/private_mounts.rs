@@ -78,6 +78,15 @@ pub fn apply_steps(command: &mut Command, steps: Steps, report: &Path) -> io::Re
     Ok(())
 }
 
+/// The same in a user namespace as well, whoever the user is, so that `change` can do what is only allowed in one.
+pub fn apply_as_user(
+    command: &mut Command,
+    change: impl Fn() -> io::Result<()> + Send + Sync + 'static,
+) -> io::Result<()> {
+    prepare_as(command, Some(SameUser::new()?), change);
+    Ok(())
+}
+
 /// Lets the command, before it starts, leave the host's mounts and then run `change`. Like all
 /// that happens between fork and exec, that may make system calls and nothing else.
 fn prepare(command: &mut Command, change: impl Fn() -> io::Result<()> + Send + Sync + 'static) {

@@ -16,6 +16,7 @@ use crate::provider::{Environment, NotReady, Provider, Ready};
 pub(crate) mod bwrap;
 pub(crate) mod container;
 pub(crate) mod docker;
+pub(crate) mod emulated;
 pub(crate) mod gvisor;
 pub mod ladders;
 pub(crate) mod native;
@@ -39,6 +40,7 @@ pub const PROVIDERS: &[&Provider] = &[
     &native::PROVIDER,
     &container::PROVIDER,
     &traced::PROVIDER,
+    &emulated::PROVIDER,
     &bwrap::PROVIDER,
     &proot::PROVIDER,
     &nspawn::PROVIDER,

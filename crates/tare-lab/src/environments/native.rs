@@ -40,6 +40,11 @@ pub(super) fn enter_by(
     if workspace.inside().root != RootFolder::Empty {
         return enter_view(workspace, verb);
     }
+    enter_with(agent(workspace.agent(), verb), workspace)
+}
+
+/// Enters the host itself by a command that starts the agent.
+pub(super) fn enter_with(mut command: Command, workspace: &mut dyn Workspace) -> Result<Entrance, LabError> {
     let own = workspace.folder().join("own");
     private_folder::make(&own).map_err(LabError::storage("make the folder", &own))?;
     let mut outside = Facts::default();
@@ -49,7 +54,6 @@ pub(super) fn enter_by(
         mounts::note(&mut outside, name, path);
         places.insert(name.to_owned(), path.to_string_lossy().into_owned());
     }
-    let mut command = agent(workspace.agent(), verb);
     command.current_dir("/");
     Ok(Entrance { command, host: Some(Ipv4Addr::LOCALHOST.into()), places, outside })
 }
@@ -64,7 +68,7 @@ fn enter_view(workspace: &mut dyn Workspace, verb: Option<&str>) -> Result<Entra
     Ok(Entrance { command, host: Some(Ipv4Addr::LOCALHOST.into()), places: root.places, outside })
 }
 
-fn agent(program: &Path, verb: Option<&str>) -> Command {
+pub(super) fn agent(program: &Path, verb: Option<&str>) -> Command {
     let mut command = Command::new(program);
     if let Some(verb) = verb {
         command.arg(verb).arg(program);

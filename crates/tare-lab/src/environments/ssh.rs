@@ -79,12 +79,11 @@ impl Environment for Ssh {
             reason: format!("{target}: {reason}"),
             command: Some(format!("ssh {target} true")),
         })?;
-        let (machine, ours) = (machine.trim(), std::env::consts::ARCH);
-        if machine != ours {
-            return Err(NotReady::because(format!(
-                "{target} is a {machine}, and this tare is built for {ours}"
-            )));
-        }
+        let machine = machine.trim();
+        let agent = match machine == std::env::consts::ARCH {
+            true => None,
+            false => Some(Agent::of(agent_for(programs, machine)?)?),
+        };
         let mut facts = Facts::default();
         facts.note("runtime.path", program.to_string_lossy());
         facts.note("runtime.version", programs::version(&program, &["-V"]).unwrap_or_default());
@@ -92,7 +91,9 @@ impl Environment for Ssh {
         let Ssh { options, folder, .. } = self.clone();
         Ok(Ready::new(facts, move |workspace| {
             let socket = socket(workspace);
-            let connection = Connection { program: &program, options: &options, socket, target: &target };
+            let agent = agent.clone().unwrap_or_else(|| Agent::here(workspace));
+            let connection =
+                Connection { program: &program, options: &options, socket, target: &target, agent };
             connection.enter(&folder, workspace)
         }))
     }
@@ -110,6 +111,32 @@ struct Connection<'a> {
     options: &'a [String],
     socket: Option<PathBuf>,
     target: &'a str,
+    agent: Agent,
+}
+
+/// The program that is sent, and what distinguishes it from others there.
+#[derive(Clone)]
+struct Agent {
+    path: PathBuf,
+    sha256: String,
+}
+
+impl Agent {
+    /// This program itself.
+    fn here(workspace: &dyn Workspace) -> Agent {
+        Agent { path: workspace.agent().to_owned(), sha256: workspace.agent_sha256().to_owned() }
+    }
+
+    /// One for another processor.
+    fn of(path: PathBuf) -> Result<Agent, NotReady> {
+        let bytes = fs::read(&path).map_err(NotReady::of(&path))?;
+        Ok(Agent { sha256: hex(&Sha256::digest(bytes)), path })
+    }
+
+    /// Where it is kept there: in words that sh expands.
+    fn cached(&self) -> String {
+        format!("\"${{XDG_CACHE_HOME:-$HOME/.cache}}/tare/{}\"", self.sha256)
+    }
 }
 
 impl Connection<'_> {
@@ -117,7 +144,7 @@ impl Connection<'_> {
         self.connect(workspace)?;
         self.upload(workspace)?;
         let own = format!("{folder}/{}", workspace.name());
-        let command = self.command(&agent_script(&own, workspace));
+        let command = self.command(&agent_script(&own, &self.agent));
         let places = BTreeMap::from([("own".to_owned(), own)]);
         let host = self.here(workspace)?;
         Ok(Entrance { command, host, places, outside: Facts::default() })
@@ -156,7 +183,7 @@ impl Connection<'_> {
         if sent.exists() {
             return Ok(());
         }
-        self.upload_if_missing(workspace)?;
+        self.upload_if_missing()?;
         fs::write(&sent, "").map_err(|e| self.failed(format!("{}: {e}", sent.display())))
     }
 
@@ -182,14 +209,14 @@ impl Connection<'_> {
         hex(&Sha256::digest(words)[..8])
     }
 
-    fn upload_if_missing(&self, workspace: &dyn Workspace) -> Result<(), LabError> {
-        let cached = cached(workspace);
+    fn upload_if_missing(&self) -> Result<(), LabError> {
+        let cached = self.agent.cached();
         let script = format!("agent={cached}; if test -x \"$agent\"; then echo there; else echo missing; fi");
         let found = programs::ask(&mut self.command(&script), ANSWER_WAIT);
         if found.map_err(|cause| self.failed(cause))?.trim() == "there" {
             return Ok(());
         }
-        let agent = open(workspace.agent())?;
+        let agent = open(&self.agent.path)?;
         let size_bytes = agent.1;
         // What is cut short must not be taken for the whole later.
         let script = format!(
@@ -212,18 +239,13 @@ fn seen_from(connection: &str) -> Option<IpAddr> {
     connection.split_ascii_whitespace().next()?.split('%').next()?.parse().ok()
 }
 
-/// Where the agent is kept there: in words that sh expands.
-fn cached(workspace: &dyn Workspace) -> String {
-    format!("\"${{XDG_CACHE_HOME:-$HOME/.cache}}/tare/{}\"", workspace.agent_sha256())
-}
-
 /// Runs the agent, and takes its folder away when it ends, as it does when the connection breaks. It bears no
 /// mark of the session: where the far machine is this one, a cleaning would end the shell before it cleans up.
-fn agent_script(own: &str, workspace: &dyn Workspace) -> String {
+fn agent_script(own: &str, agent: &Agent) -> String {
     format!(
         "agent={}; mkdir -m 700 {own} || exit 1; trap \"rm -rf {own}\" EXIT; trap \"exit 1\" HUP INT TERM; \
          env -i \"$agent\" {}",
-        cached(workspace),
+        agent.cached(),
         tare_probes::agent::AGENT,
     )
 }

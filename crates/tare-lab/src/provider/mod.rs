@@ -135,6 +135,15 @@ pub(crate) fn runtime(programs: &Programs, name: &str, install: &str) -> Result<
     Ok((program, facts))
 }
 
+/// The tare for machines of another processor, as `uname -m` names it: it lies beside this one.
+pub(crate) fn agent_for(programs: &Programs, architecture: &str) -> Result<PathBuf, NotReady> {
+    let path = programs.tare.with_file_name(format!("tare-{architecture}"));
+    let path = path.to_string_lossy();
+    programs.find(&path).ok_or_else(|| {
+        NotReady::because(format!("there is no tare for {architecture}: put it beside this one, as {path}"))
+    })
+}
+
 /// Where a session builds: a scratch folder, the agent's binary, and the journal of what was made.
 pub trait Workspace {
     /// This start's folder, empty, on a disk; removed after leaving.

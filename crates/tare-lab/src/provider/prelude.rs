@@ -8,6 +8,8 @@ pub(crate) use tare_data::facts::Facts;
 pub(crate) use super::options::{Choice, OptionDescription, choice};
 pub(crate) use super::root::Roots;
 pub(crate) use super::specification::Specification;
-pub(crate) use super::{Entrance, Environment, NotReady, Provider, Ready, Workspace, program, runtime};
+pub(crate) use super::{
+    Entrance, Environment, NotReady, Provider, Ready, Workspace, agent_for, program, runtime,
+};
 pub(crate) use crate::error::{Cause, ErrorKind, LabError};
 pub(crate) use crate::host::programs::{self, Programs};

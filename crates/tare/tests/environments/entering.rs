@@ -63,6 +63,11 @@ fn traced() {
 }
 
 #[test]
+fn emulated() {
+    visit("emulated", "emulated");
+}
+
+#[test]
 fn bwrap() {
     visit("bwrap", "bwrap");
     visit("bwrap", "bwrap?net=host");

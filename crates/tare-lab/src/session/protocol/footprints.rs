@@ -43,6 +43,13 @@ pub(crate) const FOOTPRINTS: &[Footprint] = &[
         ..BARE
     },
     Footprint {
+        provider: "emulated",
+        programs: &["qemu-*"],
+        starts: "the agent for that processor, by QEMU, which is asked for its version before",
+        mounts: Some("binfmt_misc, in a user namespace and a mount namespace of its own"),
+        ..BARE
+    },
+    Footprint {
         provider: "bwrap",
         programs: &["bwrap"],
         starts: "the agent, by bubblewrap, which is asked for its version before",

@@ -1,0 +1,172 @@
+//! Emulated: the host itself, for a program of another processor whose instructions QEMU translates.
+
+use std::ffi::CString;
+use std::os::unix::ffi::OsStrExt;
+
+use rustix::fs::{Mode, OFlags};
+use rustix::mount::{MountFlags, mount};
+
+use crate::containers::{private_mounts, user_namespaces};
+use crate::environments::native;
+use crate::provider::prelude::*;
+
+/// Where the kernel takes rules on what starts foreign programs.
+const RULES: &str = "/proc/sys/fs/binfmt_misc";
+/// First kernel in which a user namespace can have rules of its own.
+const FIRST_KERNEL: (u32, u32) = (6, 7);
+/// Longest path that a rule takes.
+const LONGEST_PATH: usize = 127;
+
+choice! {
+    enum Processor: "processor", "the processor that is emulated, as Docker names platforms" {
+        Arm64 = "arm64",
+        Riscv64 = "riscv64",
+        Amd64 = "amd64",
+    }
+}
+
+impl Processor {
+    /// As compilers and emulators call it.
+    fn architecture(self) -> &'static str {
+        match self {
+            Processor::Arm64 => "aarch64",
+            Processor::Riscv64 => "riscv64",
+            Processor::Amd64 => "x86_64",
+        }
+    }
+
+    /// Its number in ELF files.
+    fn number(self) -> u8 {
+        match self {
+            Processor::Arm64 => 183,
+            Processor::Riscv64 => 243,
+            Processor::Amd64 => 62,
+        }
+    }
+
+    /// The rule that starts its programs by an emulator, which stays open for it (F): programs may be in another root.
+    fn rule(self, emulator: &Path) -> Result<CString, NotReady> {
+        let path = emulator.as_os_str().as_bytes();
+        if path.len() > LONGEST_PATH || path.contains(&b':') {
+            return Err(NotReady::because(format!("the kernel takes no path like {}", emulator.display())));
+        }
+        // 64 bits, little-endian; whichever system it names; a program, static or relocatable; the processor.
+        let magic = r"\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00";
+        let mask = r"\xff\xff\xff\xff\xff\xff\xff\x00\xff\xff\xff\xff\xff\xff\xff\xff\xfe\xff\xff\xff";
+        let mut rule = format!(r":tare:M::{magic}\x{:02x}\x00:{mask}:", self.number()).into_bytes();
+        rule.extend(path);
+        rule.extend(b":F");
+        CString::new(rule).map_err(|e| NotReady::because(e.to_string()))
+    }
+}
+
+pub static PROVIDER: Provider = Provider {
+    name: "emulated",
+    summary: "the host itself, for programs of another processor, which QEMU translates",
+    stands_for: "docker --platform, and what runs programs of another processor on a laptop or in CI. Computing is \
+                 translated; system calls are converted and are then the host's own. It is a user namespace of the \
+                 host's: what only root may do there is missing. Needs a tare for that processor beside this one, named \
+                 tare-aarch64, tare-riscv64 or tare-x86_64.",
+    instance: None,
+    options: &[Processor::OPTION],
+    roots: Roots::Own("programs of this machine would not be emulated"),
+    by_default: &[],
+    parse: |specification| Ok(Box::new(Emulated { processor: Processor::of(specification)? })),
+    preparation: None,
+};
+
+struct Emulated {
+    processor: Processor,
+}
+
+impl Environment for Emulated {
+    fn ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
+        let architecture = self.processor.architecture();
+        if architecture == std::env::consts::ARCH {
+            let name = self.processor.name();
+            return Err(NotReady::because(format!("{name} is this machine's own processor")));
+        }
+        let agent = agent_for(programs, architecture)?;
+        let emulator = [format!("qemu-{architecture}-static"), format!("qemu-{architecture}")]
+            .iter()
+            .find_map(|name| programs.find(name));
+        let install = "apt-get install --no-install-recommends qemu-user-static";
+        let emulator = emulator.ok_or_else(|| NotReady::missing(&format!("qemu-{architecture}"), install))?;
+        user_namespaces::allowed()?;
+        rules_can_be_made()?;
+        let rule = self.processor.rule(&emulator)?;
+        let mut facts = Facts::default();
+        facts.note("runtime.path", emulator.to_string_lossy());
+        facts.note("runtime.version", programs::version(&emulator, &["--version"]).unwrap_or_default());
+        facts.note("cpu.emulated", "QEMU user");
+        self.processor.note(&mut facts);
+        Ok(Ready::new(facts, move |workspace| {
+            let mut command = native::agent(&agent, None);
+            let rule = rule.clone();
+            private_mounts::apply_as_user(&mut command, move || {
+                mount(
+                    c"binfmt_misc",
+                    c"/proc/sys/fs/binfmt_misc",
+                    c"binfmt_misc",
+                    MountFlags::empty(),
+                    None,
+                )?;
+                let flags = OFlags::WRONLY | OFlags::CLOEXEC;
+                let register = c"/proc/sys/fs/binfmt_misc/register";
+                let file = rustix::fs::open(register, flags, Mode::empty())?;
+                Ok(rustix::io::write(&file, rule.to_bytes()).map(drop)?)
+            })
+            .map_err(|e| LabError::new(ErrorKind::Environment, "cannot enter emulated").because(e))?;
+            native::enter_with(command, workspace)
+        }))
+    }
+}
+
+/// Whether the kernel gives a user namespace rules of its own.
+fn rules_can_be_made() -> Result<(), NotReady> {
+    let release = rustix::system::uname().release().to_string_lossy().into_owned();
+    if version(&release).is_some_and(|version| version < FIRST_KERNEL) {
+        let (major, minor) = FIRST_KERNEL;
+        return Err(NotReady::because(format!(
+            "rules on what starts foreign programs are the whole machine's before Linux {major}.{minor}"
+        )));
+    }
+    match Path::new(RULES).exists() {
+        true => Ok(()),
+        false => Err(NotReady {
+            reason: "this kernel has no binfmt_misc".to_owned(),
+            command: Some("modprobe binfmt_misc".to_owned()),
+        }),
+    }
+}
+
+/// The first two numbers of a kernel's release.
+fn version(release: &str) -> Option<(u32, u32)> {
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit());
+    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_name_the_processor_and_the_emulator() {
+        let rule = Processor::Arm64.rule(Path::new("/usr/bin/qemu-aarch64")).unwrap();
+        let rule = rule.to_str().unwrap();
+        assert!(
+            rule.starts_with(r":tare:M::\x7fELF") && rule.ends_with(":/usr/bin/qemu-aarch64:F"),
+            "{rule}"
+        );
+        assert!(rule.contains(r"\x02\x00\xb7\x00:\xff"), "{rule}");
+        assert!(rule.len() < 256, "longer than the kernel takes");
+        assert!(Processor::Arm64.rule(Path::new("/a:b")).is_err());
+    }
+
+    #[test]
+    fn releases_are_read_as_far_as_needed() {
+        assert_eq!(version("6.18.44-cloud"), Some((6, 18)));
+        assert_eq!(version("6.7"), Some((6, 7)));
+        assert_eq!(version("unknown"), None);
+    }
+}
