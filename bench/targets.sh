@@ -1,0 +1,114 @@
+# Builds tare for other processors, and runs it under emulation. Read by ../test for --targets.
+#
+# The compiler is the one that `cargo` starts where it has the target (`rustup target add TARGET`) and the machine has a
+# cross linker and qemu-user. Otherwise it is Debian's, in a root folder of its own, as root on Debian: nothing is installed
+# on the machine itself. Emulated programs start by a binfmt_misc that is private to a user namespace.
+
+# Target, Debian's name of the processor, name in linkers and emulators, number in ELF files.
+targets=(
+    "aarch64-unknown-linux-gnu arm64 aarch64 b7"
+    "riscv64gc-unknown-linux-gnu riscv64 riscv64 f3"
+)
+# Debian 13: the first with a compiler that is new enough for both.
+targets_suite=trixie
+targets_root=${TARE_TARGETS_ROOT:-$PWD/target/targets-root}
+targets_built=${TARE_TARGETS_BUILT:-$PWD/target/targets}
+
+# Whether the machine itself can build for a target and run what it has built.
+machine_has() {
+    local target=$1 processor=$2
+    [ -d "$(rustc --print target-libdir --target "$target" 2>/dev/null)" ] &&
+        command -v "$processor-linux-gnu-gcc" "qemu-$processor" >/dev/null
+}
+
+# Makes the root folder with Debian's compiler. About 4 GB, and a minute where the mirror is near.
+make_targets_root() {
+    [ -e "$targets_root/made" ] && return
+    is_debian_root || return
+    local work packages=(rustc-web cargo-web gcc libc6-dev qemu-user) target debian processor number
+    for target in "${targets[@]}"; do
+        read -r _ debian processor number <<<"$target"
+        packages+=("libstd-rust-web-dev:$debian" "gcc-$processor-linux-gnu" "libc6-dev-$debian-cross")
+    done
+    work=$(mktemp -d)
+    (cd "$work" && apt-get download -qq debootstrap && dpkg -x debootstrap_*.deb tools) &&
+        DEBOOTSTRAP_DIR=$work/tools/usr/share/debootstrap "$work/tools/usr/sbin/debootstrap" \
+            --variant=minbase "$targets_suite" "$targets_root" >/dev/null &&
+        in_targets_root "
+            export DEBIAN_FRONTEND=noninteractive
+            dpkg --add-architecture arm64 && dpkg --add-architecture riscv64 && apt-get update -qq &&
+            apt-get install -y -qq --no-install-recommends ${packages[*]} >/dev/null" &&
+        touch "$targets_root/made"
+    local code=$?
+    rm -r "$work"
+    return $code
+}
+
+# Runs a shell command in the root folder. It sees this repository and the crates that are there, and nothing else.
+in_targets_root() {
+    local crates=${CARGO_HOME:-$HOME/.cargo}/registry
+    mkdir -p "$targets_root/repository" "$targets_root/built" "$targets_root/root/.cargo/registry" "$targets_built" "$crates"
+    unshare --mount sh -euc '
+        root=$1
+        mount -t proc proc "$root/proc"
+        mount --rbind /dev "$root/dev"
+        mount --bind "$2" "$root/repository"
+        mount --bind "$3" "$root/built"
+        mount --bind "$4" "$root/root/.cargo/registry"
+        exec chroot "$root" env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin CARGO_TARGET_DIR=/built \
+            CARGO_NET_OFFLINE=true ${CARGO_BUILD_JOBS:+CARGO_BUILD_JOBS="$CARGO_BUILD_JOBS"} \
+            CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
+            CARGO_TARGET_RISCV64GC_UNKNOWN_LINUX_GNU_LINKER=riscv64-linux-gnu-gcc \
+            sh -euc "cd /repository; $5"' sh "$targets_root" "$PWD" "$targets_built" "$crates" "$1"
+}
+
+# emulated QEMU NUMBER COMMAND...: programs of another processor start by QEMU, for this command alone.
+emulated() {
+    unshare --user --map-root-user --mount --pid --fork --mount-proc sh -euc '
+        mount -t binfmt_misc binfmt_misc /proc/sys/fs/binfmt_misc
+        zeros="\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00" ones="\\xff\\xff\\xff\\xff\\xff\\xff\\xff"
+        printf "%s" ":other:M::\\x7fELF\\x02\\x01\\x01$zeros\\x00\\x02\\x00\\x$2\\x00:$ones\\x00$ones\\xff\\xfe\\xff\\xff\\xff:$1:F" \
+            >/proc/sys/fs/binfmt_misc/register
+        shift 2
+        exec "$@"' sh "$@"
+}
+
+# Builds for a target what its tests need: the program and the tests of the agent, and the agent as it is released.
+build_target() {
+    local target=$1 processor=$2 command linker
+    command="cargo build --locked --target $target -p tare &&
+        cargo test --no-run --locked --target $target -p tare-probes &&
+        cargo build --release --locked --target $target -p tare-probes --example agent"
+    if machine_has "$target" "$processor"; then
+        linker=CARGO_TARGET_$(tr a-z- A-Z_ <<<"$target")_LINKER
+        env CARGO_TARGET_DIR="$targets_built" "$linker=$processor-linux-gnu-gcc" sh -c "$command"
+    else
+        in_targets_root "$command"
+    fi
+}
+
+# The emulator of a processor: the machine's, or the one in the root folder, which is static.
+emulator() {
+    command -v "qemu-$1" || echo "$targets_root/usr/bin/qemu-$1"
+}
+
+# The newest test binary of a name.
+test_of() {
+    local found
+    found=$(find "$targets_built/$1/debug/deps" -name "$2-*" -type f -executable -printf '%T@ %p\n' | sort -n | tail -n 1)
+    echo "${found#* }"
+}
+
+# What a session measured where it was emulated: fails unless every row of every environment has a figure.
+figures_of() {
+    python3 -c '
+import json, sys
+
+rows = json.load(sys.stdin)["rows"]
+cells = [(row["case"], cell) for row in rows for cell in row["cells"]]
+without = [(case, cell) for case, cell in cells if not cell.get("comparison")]
+print(f"{len(cells)} cells, {len(without)} without a figure")
+for case, cell in without:
+    print(case, "in", cell["environment"] + ":", cell.get("missing"))
+sys.exit(not cells or bool(without))'
+}
