@@ -6,7 +6,7 @@ pub(crate) fn within(t: f64, degrees: u32) -> f64 {
         return 0.0;
     }
     let angle = libm::atan(t.abs() / f64::from(degrees).sqrt());
-    let (sine, cosine) = angle.sin_cos();
+    let (sine, cosine) = libm::sincos(angle);
     let is_odd = degrees % 2 == 1;
     let (mut term, mut sum) = if is_odd { (cosine, 0.0) } else { (1.0, 0.0) };
     let mut power = if is_odd { 1 } else { 0 };
