@@ -20,7 +20,11 @@ pub struct Ratio {
 impl Ratio {
     pub fn of(judgement: &Judgement) -> Ratio {
         let interval = judgement.interval;
-        Ratio { ratio: judgement.estimate.exp(), low: interval.low.exp(), high: interval.high.exp() }
+        Ratio {
+            ratio: libm::exp(judgement.estimate),
+            low: libm::exp(interval.low),
+            high: libm::exp(interval.high),
+        }
     }
 
     /// The other over the one.

@@ -41,7 +41,7 @@ const ROUNDS_A_START: u32 = 5;
 /// A standard normal number (Box and Muller).
 pub fn normal(generator: &mut Generator) -> f64 {
     let radius = (-2.0 * libm::log(1.0 - generator.unit())).sqrt();
-    radius * (2.0 * std::f64::consts::PI * generator.unit()).cos()
+    radius * libm::cos(2.0 * std::f64::consts::PI * generator.unit())
 }
 
 /// The paired rounds of a simulated session in which the environment's time is exp(effect) times the baseline's.
