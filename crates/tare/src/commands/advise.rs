@@ -1,7 +1,7 @@
 //! `tare advise`: which environment to take for which kind of work.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::ExitCode;
 
 use tare_analysis::Options;
@@ -19,7 +19,7 @@ use crate::{measuring, own_commands, paths, ui};
 
 pub fn run(args: &Advise) -> anyhow::Result<ExitCode> {
     if args.print_kinds {
-        ui::print(kinds::SHIPPED.to_owned())?;
+        ui::print(kinds::SHIPPED)?;
         return Ok(ExitCode::SUCCESS);
     }
     let wanted = kinds::named(kinds::read(args.kinds_file.as_deref())?, &args.kinds)?;
@@ -61,7 +61,7 @@ fn measure(args: &Advise, wanted: &[Kind]) -> anyhow::Result<Recorded> {
     measuring::begin(request, of_session.scratch.as_deref())
 }
 
-fn show(args: &Advise, wanted: Vec<Kind>, record: &PathBuf) -> anyhow::Result<()> {
+fn show(args: &Advise, wanted: Vec<Kind>, record: &Path) -> anyhow::Result<()> {
     let session = tare_record::read(record)?.session;
     let findings = tare_analysis::findings(&session, &Options::default());
     let all: Vec<Kind> = own_kinds(&session).into_iter().chain(wanted).collect();
