@@ -28,7 +28,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Parser, Subcommand};
-use tare_bench::kills::{self, faults};
+use tare_bench::kills::{self, faults, soak};
 
 use crate::setting::{Setting, binary};
 
@@ -87,6 +87,10 @@ enum Command {
   ./bench/faults                    90 sessions over native, container and gvisor
   ./bench/faults --rounds 500 --seed 3 --in container")]
     Faults(Fault),
+    /// Have one long session meet faults, and look at what it holds: memory, descriptors, processes, mounts.
+    ///
+    /// Kills or stops one of its processes every few seconds. Ends with 1 when what it holds grew, or anything was left.
+    Soak(Soak),
     /// Measure differences whose size is known: tare's verdicts on them must be right.
     ///
     /// Podman's default filter of system calls against none must be slower by tens of nanoseconds a call, with an
@@ -166,6 +170,51 @@ struct Fault {
     scratch: PathBuf,
 }
 
+/// A long session.
+#[derive(Clone, Debug, clap::Args)]
+struct Soak {
+    /// Minutes that it lasts.
+    #[arg(long, value_name = "N", default_value_t = 30)]
+    minutes: u64,
+    /// Seed of the faults.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Environments, comma-separated. Those of kills that are ready and start within seconds, unless given.
+    #[arg(long = "in", value_name = "ENVIRONMENTS", value_delimiter = ',')]
+    environments: Vec<String>,
+    /// The tare that runs it. The one built beside this program unless given.
+    #[arg(long, value_name = "FILE")]
+    tare: Option<PathBuf>,
+    /// Folder on a disk in which it builds.
+    #[arg(long, value_name = "FOLDER", default_value = "/var/tmp")]
+    scratch: PathBuf,
+}
+
+/// Has one long session meet faults; false where something was wrong.
+fn soak(request: &Soak) -> Result<bool, String> {
+    let tare = binary(request.tare.as_deref())?;
+    let folder =
+        tempfile::Builder::new().prefix("soak-").tempdir_in(&request.scratch).map_err(|e| e.to_string())?;
+    let quick: Vec<_> = kills::TARGETS.into_iter().filter(|(_, span_ms)| *span_ms < 8_000).collect();
+    let (ready, _) = kills::ready(&tare, &quick).map_err(|e| format!("tare check: {e}"))?;
+    let mut targets: Vec<&str> = request.environments.iter().map(String::as_str).collect();
+    if targets.is_empty() {
+        targets = ready.iter().map(|(target, _)| *target).collect();
+    }
+    println!("{}\n{}", targets.join(" "), soak::HEAD);
+    let lasts = Duration::from_secs(60 * request.minutes);
+    let soak =
+        soak::Soak { tare: &tare, folder: folder.path(), targets: &targets, lasts, seed: request.seed };
+    let report = &mut |line: &str| {
+        println!("{line}");
+        interrupt::check().map_err(io::Error::other)
+    };
+    let soaked = soak.run(report).map_err(|e| e.to_string())?;
+    println!("\n{} trials, {} of them failed", soaked.trials, soaked.failed);
+    soaked.wrong.iter().for_each(|wrong| println!("{wrong}"));
+    Ok(soaked.wrong.is_empty())
+}
+
 /// Has sessions meet faults; false where something was wrong.
 fn meet_faults(request: &Fault) -> Result<bool, String> {
     let tare = binary(request.tare.as_deref())?;
@@ -211,7 +260,8 @@ fn kill(request: &Kill) -> Result<bool, String> {
         println!("{line}");
         interrupt::check().map_err(io::Error::other)
     };
-    let found = kills.run(report).map_err(|e| e.to_string())?;
+    let (tallies, found) = kills.run(report).map_err(|e| e.to_string())?;
+    print!("\n{}\n", kills::table(&tallies));
     println!(
         "{} sessions killed, seed {}: something was left of {}",
         request.rounds,
@@ -238,6 +288,7 @@ fn main() -> ExitCode {
         Command::Overhead { setting } => overhead::run(&setting).map(|()| true),
         Command::Kills(request) => kill(&request),
         Command::Faults(request) => meet_faults(&request),
+        Command::Soak(request) => soak(&request),
         Command::Truths { setting } => truths::run(&setting),
         Command::Validation { setting } => validation::run(&setting),
         Command::Findings => findings::run(),

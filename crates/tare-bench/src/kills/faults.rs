@@ -117,7 +117,7 @@ impl Faults<'_> {
         thread::sleep(Duration::from_millis(drawn.0));
         let held = trials(&record);
         let sent = strike(fault, &session, &record, drawn.1);
-        let status = end(&mut session)?;
+        let status = end(&mut session, ENDS)?;
         let sessions = remains::sessions(self.folder);
         match status {
             None => {
@@ -200,7 +200,7 @@ fn strike(fault: Fault, session: &Child, record: &Path, number: u64) -> Option<i
 }
 
 /// The processes that a process started, and those that they started.
-fn children(of: u32) -> Vec<u32> {
+pub(super) fn children(of: u32) -> Vec<u32> {
     let tasks: Vec<PathBuf> = fs::read_dir(format!("/proc/{of}/task"))
         .map(|tasks| tasks.flatten().map(|task| task.path()).collect())
         .unwrap_or_default();
@@ -212,8 +212,8 @@ fn children(of: u32) -> Vec<u32> {
 }
 
 /// Waits for the end; none where it had to be killed.
-fn end(session: &mut Child) -> io::Result<Option<ExitStatus>> {
-    let end = Instant::now() + ENDS;
+pub(super) fn end(session: &mut Child, within: Duration) -> io::Result<Option<ExitStatus>> {
+    let end = Instant::now() + within;
     while Instant::now() < end {
         if let Some(status) = session.try_wait()? {
             return Ok(Some(status));
@@ -226,13 +226,13 @@ fn end(session: &mut Child) -> io::Result<Option<ExitStatus>> {
 }
 
 /// The trials of a record that have ended; none where it has none, or is not there yet.
-fn trials(record: &Path) -> Vec<Trial> {
+pub(super) fn trials(record: &Path) -> Vec<Trial> {
     let trials = read(record).map(|recording| recording.session.trials).unwrap_or_default();
     trials.into_iter().filter(|trial| trial.host_elapsed_ns > 0).collect()
 }
 
 /// Why a record cannot be read that should be.
-fn unreadable(record: &Path) -> Option<String> {
+pub(super) fn unreadable(record: &Path) -> Option<String> {
     match read(record) {
         // It ended before there was anything to write down.
         Ok(_) | Err(RecordError::NoPlan { .. }) => None,

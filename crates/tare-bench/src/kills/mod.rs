@@ -3,8 +3,9 @@
 
 pub mod faults;
 mod remains;
+pub mod soak;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs;
 use std::io;
@@ -14,14 +15,27 @@ use std::thread;
 use std::time::Duration;
 
 use tare_data::generator::Generator;
-use tare_record::RecordError;
 
 use remains::Machine;
 
 /// What is killed, and the time in ms in which a session of it has gone through its first starts, some trials and
 /// some leavings; moments are drawn from it.
-pub const TARGETS: [(&str, u64); 5] =
-    [("gvisor", 3_000), ("uml", 8_000), ("qemu", 12_000), ("podman", 4_000), ("podman?own=root", 5_000)];
+pub const TARGETS: [(&str, u64); 14] = [
+    ("native", 1_500),
+    ("container", 2_000),
+    ("traced", 2_000),
+    ("bwrap", 2_000),
+    ("proot", 2_000),
+    ("nspawn", 3_000),
+    ("oci:runc", 3_000),
+    ("oci:crun", 3_000),
+    ("podman", 4_000),
+    ("podman?own=root", 5_000),
+    ("gvisor", 3_000),
+    ("gvisor?platform=ptrace", 3_000),
+    ("uml", 8_000),
+    ("qemu", 12_000),
+];
 
 /// Sessions to be killed.
 pub struct Kills<'a> {
@@ -44,6 +58,18 @@ pub struct Found {
     pub what: Vec<String>,
 }
 
+/// What came of the sessions of one environment.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Tally {
+    pub killed: u32,
+    /// Trials that the records held shortly before.
+    pub trials: u64,
+    /// Those that they do not hold afterwards.
+    pub lost: u64,
+    /// Sessions of which something was left, or whose record cannot be read.
+    pub wrong: u32,
+}
+
 impl fmt::Display for Found {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
@@ -58,20 +84,26 @@ impl fmt::Display for Found {
 }
 
 impl Kills<'_> {
-    /// Kills one session a round; returns the rounds in which something was left. `report` is given a line for every round, and
-    /// ends it all with an error.
-    pub fn run(&self, report: &mut dyn FnMut(&str) -> io::Result<()>) -> io::Result<Vec<Found>> {
+    /// Kills one session a round; returns what came of them by environments, and the rounds in which something was lost or
+    /// left. `report` is given a line for every round, and ends it all with an error.
+    pub fn run(
+        &self,
+        report: &mut dyn FnMut(&str) -> io::Result<()>,
+    ) -> io::Result<(BTreeMap<String, Tally>, Vec<Found>)> {
         for name in ["state", "scratch"] {
             fs::create_dir_all(self.folder.join(name))?;
         }
         let mut generator = Generator::for_part(self.seed, "kills");
-        let mut all = Vec::new();
+        let (mut tallies, mut all) = (BTreeMap::<String, Tally>::new(), Vec::new());
         for round in 0..self.rounds {
             let (target, span_ms) = self.targets[generator.below(self.targets.len() as u64) as usize];
             // Every other moment is an early one: most of what is made is made then.
             let span_ms = if generator.below(2) == 0 { span_ms / 8 } else { span_ms };
             let after_ms = generator.below(span_ms.max(1));
-            let what = self.kill(target, after_ms)?;
+            let tally = tallies.entry(target.to_owned()).or_default();
+            let what = self.kill(target, after_ms, tally)?;
+            tally.killed += 1;
+            tally.wrong += u32::from(!what.is_empty());
             report(&format!(
                 "{:3} of {}  {target} after {after_ms} ms: {}",
                 round + 1,
@@ -82,11 +114,11 @@ impl Kills<'_> {
                 all.push(Found { round, target: target.to_owned(), after_ms, what });
             }
         }
-        Ok(all)
+        Ok((tallies, all))
     }
 
     /// One session, killed; what is left of it, and what else is wrong.
-    fn kill(&self, target: &str, after_ms: u64) -> io::Result<Vec<String>> {
+    fn kill(&self, target: &str, after_ms: u64, tally: &mut Tally) -> io::Result<Vec<String>> {
         let before = self.alone.then(Machine::now);
         let record = self.folder.join("killed.tare");
         let _ = fs::remove_file(&record);
@@ -99,6 +131,7 @@ impl Kills<'_> {
             .arg(&record);
         let mut session = session.stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
         thread::sleep(Duration::from_millis(after_ms));
+        let held = faults::trials(&record);
         let mut what = Vec::new();
         if let Some(status) = session.try_wait()? {
             let said = session.wait_with_output()?.stderr;
@@ -118,12 +151,11 @@ impl Kills<'_> {
         }
         what.extend(remains::of(self.folder, &sessions));
         what.extend(before.iter().flat_map(|before| before.new_since(&sessions)));
-        match tare_record::read(&record) {
-            // Killed before there was anything to write down.
-            Ok(_) | Err(RecordError::NoPlan { .. }) => {}
-            Err(_) if !record.exists() || fs::metadata(&record)?.len() == 0 => {}
-            Err(e) => what.push(format!("the record: {e}")),
-        }
+        what.extend(faults::unreadable(&record));
+        let kept = faults::trials(&record);
+        let lost = held.iter().filter(|trial| !kept.contains(trial)).count() as u64;
+        what.extend((lost > 0).then(|| format!("{lost} trials are lost")));
+        (tally.trials, tally.lost) = (tally.trials + held.len() as u64, tally.lost + lost);
         Ok(what)
     }
 
@@ -133,6 +165,17 @@ impl Kills<'_> {
         command.env("XDG_STATE_HOME", self.folder.join("state"));
         command
     }
+}
+
+/// A row for each environment.
+pub fn table(tallies: &BTreeMap<String, Tally>) -> String {
+    let row = |(target, tally): (&String, &Tally)| {
+        let Tally { killed, trials, lost, wrong } = tally;
+        format!("{target:24}  {killed:6}  {trials:7}  {lost:4}  {wrong:4}\n")
+    };
+    let head =
+        format!("{:24}  {:>6}  {:>7}  {:>4}  {:>4}\n", "environment", "killed", "trials", "lost", "left");
+    head + &tallies.iter().map(row).collect::<String>()
 }
 
 fn words(what: &[String]) -> String {

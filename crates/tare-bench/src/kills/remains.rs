@@ -54,6 +54,13 @@ pub fn of(folder: &Path, sessions: &BTreeSet<String>) -> Vec<String> {
     left
 }
 
+/// Processes and mounts of these sessions.
+pub fn counts(folder: &Path, sessions: &BTreeSet<String>) -> (u64, u64) {
+    let whose = Whose { folder, sessions };
+    let processes = processes().into_iter().filter(|(_, words)| whose.meant(words)).count();
+    (processes as u64, mounts().iter().filter(|mount| whose.meant(mount)).count() as u64)
+}
+
 /// Recognises what belongs to the sessions.
 struct Whose<'a> {
     folder: &'a Path,
@@ -177,6 +184,6 @@ fn momentary() -> Vec<String> {
 }
 
 /// Paths in a folder; none where there is no such folder.
-fn entries(folder: &Path) -> Vec<PathBuf> {
+pub fn entries(folder: &Path) -> Vec<PathBuf> {
     fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
 }

@@ -22,6 +22,7 @@ fn nothing_is_left_of_sessions_that_are_killed_at_random() {
         println!("{line}");
         Ok(())
     };
-    let found = kills.run(report).unwrap();
+    let (tallies, found) = kills.run(report).unwrap();
+    println!("{}", tare_bench::kills::table(&tallies));
     assert_eq!(found.iter().map(ToString::to_string).collect::<Vec<_>>(), [""; 0]);
 }
