@@ -8,6 +8,7 @@ mod agreement;
 mod document;
 mod duel;
 mod duels;
+mod faults;
 mod findings;
 mod forecast;
 mod interrupt;
@@ -28,7 +29,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Parser, Subcommand};
-use tare_bench::kills::{self, faults, soak};
+use tare_bench::kills::{self, soak};
 
 use crate::setting::{Setting, binary};
 
@@ -81,12 +82,17 @@ enum Command {
     /// Podman's containers and images, temporary files, the session's own folders; and whether the record can be read.
     /// Ends with 1 when anything was left. Nothing else should enter environments meanwhile, or say --shared.
     Kills(Kill),
-    /// Have sessions meet faults at random moments: kills, signals, killed children, removed records, limits on files,
-    /// descriptors and memory. Counts what is lost, left, aborted and hung; ends with 1 where there is any.
+    /// Have sessions meet faults, and count what is lost, left, aborted, hung and wrong.
+    ///
+    /// random: kills, signals, killed children, removed records, limits on files, descriptors and memory at random moments.
+    /// host, everybody: every n-th system call of a kind fails, in the session's process or in every one (needs strace).
+    /// liar: a runtime that makes up what it sends. power, disk: the power is cut, a disk is full (need root). clock:
+    /// time namespaces. writers: others want to write the record. Ends with 1 where anything was wrong.
     #[command(after_help = "Examples:
-  ./bench/faults                    90 sessions over native, container and gvisor
-  ./bench/faults --rounds 500 --seed 3 --in container")]
-    Faults(Fault),
+  ./bench/faults                             all of them
+  ./bench/faults --only random --rounds 500 --seed 3 --in container
+  ./bench/faults --only host,liar")]
+    Faults(faults::Request),
     /// Have one long session meet faults, and look at what it holds: memory, descriptors, processes, mounts.
     ///
     /// Kills or stops one of its processes every few seconds. Ends with 1 when what it holds grew, or anything was left.
@@ -117,6 +123,9 @@ enum Command {
         #[arg(value_name = "RECORD")]
         record: PathBuf,
     },
+    /// Act as an environment that lies: what faults enters.
+    #[command(hide = true)]
+    Lie,
     /// Run a program whose getppid takes so much longer: what truths enters.
     #[command(hide = true)]
     Delayed {
@@ -143,26 +152,6 @@ struct Kill {
     #[arg(long)]
     shared: bool,
     /// The tare that is killed. The one built beside this program unless given.
-    #[arg(long, value_name = "FILE")]
-    tare: Option<PathBuf>,
-    /// Folder on a disk in which sessions build.
-    #[arg(long, value_name = "FOLDER", default_value = "/var/tmp")]
-    scratch: PathBuf,
-}
-
-/// Sessions that meet faults.
-#[derive(Clone, Debug, clap::Args)]
-struct Fault {
-    /// Sessions, which meet each fault in turn.
-    #[arg(long, value_name = "N", default_value_t = 90)]
-    rounds: u32,
-    /// Seed of environments and moments, to repeat them.
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    seed: u64,
-    /// Environments, comma-separated.
-    #[arg(long = "in", value_name = "ENVIRONMENTS", value_delimiter = ',', default_values = faults::TARGETS)]
-    environments: Vec<String>,
-    /// The tare that meets them. The one built beside this program unless given.
     #[arg(long, value_name = "FILE")]
     tare: Option<PathBuf>,
     /// Folder on a disk in which sessions build.
@@ -215,23 +204,6 @@ fn soak(request: &Soak) -> Result<bool, String> {
     Ok(soaked.wrong.is_empty())
 }
 
-/// Has sessions meet faults; false where something was wrong.
-fn meet_faults(request: &Fault) -> Result<bool, String> {
-    let tare = binary(request.tare.as_deref())?;
-    let folder =
-        tempfile::Builder::new().prefix("faults-").tempdir_in(&request.scratch).map_err(|e| e.to_string())?;
-    let targets: Vec<&str> = request.environments.iter().map(String::as_str).collect();
-    let (rounds, seed) = (request.rounds, request.seed);
-    let faults = faults::Faults { tare: &tare, folder: folder.path(), targets: &targets, rounds, seed };
-    let report = &mut |line: &str| {
-        println!("{line}");
-        interrupt::check().map_err(io::Error::other)
-    };
-    let counts = faults.run(report).map_err(|e| e.to_string())?;
-    print!("\n{}", faults::table(&counts));
-    Ok(faults::is_well(&counts))
-}
-
 /// Kills sessions; false when something was left.
 fn kill(request: &Kill) -> Result<bool, String> {
     let tare = binary(request.tare.as_deref())?;
@@ -275,7 +247,7 @@ fn kill(request: &Kill) -> Result<bool, String> {
 fn main() -> ExitCode {
     let command = Arguments::parse().command;
     // A program that is entered ends as its session says.
-    if !matches!(command, Command::Delayed { .. })
+    if !matches!(command, Command::Delayed { .. } | Command::Lie)
         && let Err(reason) = interrupt::watch()
     {
         eprintln!("warning: {reason}");
@@ -287,7 +259,7 @@ fn main() -> ExitCode {
         }
         Command::Overhead { setting } => overhead::run(&setting).map(|()| true),
         Command::Kills(request) => kill(&request),
-        Command::Faults(request) => meet_faults(&request),
+        Command::Faults(request) => faults::run(&request),
         Command::Soak(request) => soak(&request),
         Command::Truths { setting } => truths::run(&setting),
         Command::Validation { setting } => validation::run(&setting),
@@ -296,6 +268,7 @@ fn main() -> ExitCode {
             print!("{page}");
             true
         }),
+        Command::Lie => kills::liar::act(&std::env::var(kills::liar::LIE).unwrap_or_default()),
         Command::Delayed { delay_us, words } => {
             let ended = truths::delay::run(Duration::from_micros(delay_us), &words);
             return ended.map_or_else(

@@ -4,18 +4,15 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, Stdio};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, setrlimit};
+use rustix::process::{Pid, Resource, Signal, kill_process};
 use tare_data::generator::Generator;
-use tare_data::session::Trial;
-use tare_record::{RecordError, read};
 
-use crate::kills::remains;
+use crate::kills::site::{Site, trials};
 
 /// A session is over by then, or hangs: it has a dozen rounds of two short cases.
 const ENDS: Duration = Duration::from_secs(90);
@@ -57,9 +54,7 @@ const FAULTS: [Fault; 9] = [
 
 /// Sessions that meet faults.
 pub struct Faults<'a> {
-    pub tare: &'a Path,
-    /// An empty folder on a disk; sessions build and keep their journals in it.
-    pub folder: &'a Path,
+    pub site: Site<'a>,
     pub targets: &'a [&'a str],
     pub rounds: u32,
     pub seed: u64,
@@ -81,19 +76,20 @@ pub struct Count {
     pub wrong: Vec<String>,
 }
 
+/// What came of them, by faults.
+pub type Counts = BTreeMap<String, Count>;
+
 impl Faults<'_> {
     /// One fault a round, in turn; what came of each. `report` is given a line for every round, and ends it all with an error.
-    pub fn run(&self, report: &mut dyn FnMut(&str) -> io::Result<()>) -> io::Result<BTreeMap<Fault, Count>> {
-        for name in ["state", "scratch"] {
-            fs::create_dir_all(self.folder.join(name))?;
-        }
+    pub fn run(&self, report: &mut dyn FnMut(&str) -> io::Result<()>) -> io::Result<Counts> {
+        self.site.prepare()?;
         let mut generator = Generator::for_part(self.seed, "faults");
-        let mut counts: BTreeMap<Fault, Count> = BTreeMap::new();
+        let mut counts = Counts::new();
         for round in 0..self.rounds {
             let fault = FAULTS[round as usize % FAULTS.len()];
             let target = self.targets[generator.below(self.targets.len() as u64) as usize];
             let drawn = (generator.below(SPAN_MS), generator.next_u64());
-            let count = counts.entry(fault).or_default();
+            let count = counts.entry(format!("{fault:?}")).or_default();
             let before = count.wrong.len();
             self.meet(fault, target, drawn, count)?;
             let wrong = count.wrong[before..].join("; ");
@@ -110,67 +106,37 @@ impl Faults<'_> {
 
     /// One session and its fault; `drawn` is the moment, and a number to choose by.
     fn meet(&self, fault: Fault, target: &str, drawn: (u64, u64), count: &mut Count) -> io::Result<()> {
-        let record = self.folder.join("faulty.tare");
+        let site = self.site;
+        let record = site.folder.join("faulty.tare");
         let _ = fs::remove_file(&record);
         count.tried += 1;
         let mut session = self.start(fault, target, &record, drawn.1)?;
         thread::sleep(Duration::from_millis(drawn.0));
         let held = trials(&record);
         let sent = strike(fault, &session, &record, drawn.1);
-        let status = end(&mut session, ENDS)?;
-        let sessions = remains::sessions(self.folder);
-        match status {
-            None => {
-                count.hung += 1;
-                count.wrong.push("it did not end".into());
-            }
-            Some(status) => {
-                if let Some(signal) = status.signal().filter(|signal| sent != Some(*signal)) {
-                    count.aborted += 1;
-                    count.wrong.push(format!("it ended by signal {signal}"));
-                }
-            }
+        site.settle(&mut session, sent, ENDS, count)?;
+        if fault != Fault::RecordRemoved {
+            site.kept(&record, &held, count);
         }
-        let cleaned = self.tare(&["clean"]).stdout(Stdio::null()).stderr(Stdio::null()).status()?;
-        let mut left = remains::of(self.folder, &sessions);
-        left.extend((!cleaned.success()).then(|| format!("tare clean: {cleaned}")));
-        count.left += left.len() as u64;
-        count.wrong.extend(left);
-        if fault == Fault::RecordRemoved {
-            return Ok(());
-        }
-        let kept = trials(&record);
-        let lost = held.iter().filter(|trial| !kept.contains(trial)).count() as u64;
-        count.lost += lost;
-        count.wrong.extend((lost > 0).then(|| format!("{lost} trials are lost")));
-        count.wrong.extend(unreadable(&record));
         Ok(())
     }
 
     fn start(&self, fault: Fault, target: &str, record: &Path, number: u64) -> io::Result<Child> {
         let mut session =
-            self.tare(&["run", "--in", target, "--only", "sys.getppid,file.sync", "--place", "own"]);
-        session.args(["--rounds", "12", "--json", "--scratch"]).arg(self.folder.join("scratch"));
+            self.site.tare(&["run", "--in", target, "--only", "sys.getppid,file.sync", "--place", "own"]);
+        session.args(["--rounds", "12", "--json", "--scratch"]).arg(self.site.folder.join("scratch"));
         session.arg("--record").arg(record).stdout(Stdio::null()).stderr(Stdio::null());
-        let limited = match fault {
-            Fault::FileSize => Some((Resource::Fsize, (20 << 10) + number % (4 << 20))),
-            Fault::Descriptors => Some((Resource::Nofile, 6 + number % 26)),
-            Fault::Memory => Some((Resource::As, (40 << 20) + number % (120 << 20))),
-            _ => None,
-        };
-        if let Some((resource, most)) = limited {
-            let limit = Rlimit { current: Some(most), maximum: Some(most) };
-            // SAFETY: setrlimit is one system call, which allocates nothing.
-            unsafe { session.pre_exec(move || Ok(setrlimit(resource, limit)?)) };
+        match fault {
+            Fault::FileSize => {
+                self.site.limit(&mut session, Resource::Fsize, (20 << 10) + number % (4 << 20));
+            }
+            Fault::Descriptors => self.site.limit(&mut session, Resource::Nofile, 6 + number % 26),
+            Fault::Memory => {
+                self.site.limit(&mut session, Resource::As, (40 << 20) + number % (120 << 20));
+            }
+            _ => {}
         }
         session.spawn()
-    }
-
-    fn tare(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(self.tare);
-        command.args(arguments).current_dir(self.folder).stdin(Stdio::null());
-        command.env("XDG_STATE_HOME", self.folder.join("state"));
-        command
     }
 }
 
@@ -211,50 +177,21 @@ pub(super) fn children(of: u32) -> Vec<u32> {
     [own, below].concat()
 }
 
-/// Waits for the end; none where it had to be killed.
-pub(super) fn end(session: &mut Child, within: Duration) -> io::Result<Option<ExitStatus>> {
-    let end = Instant::now() + within;
-    while Instant::now() < end {
-        if let Some(status) = session.try_wait()? {
-            return Ok(Some(status));
-        }
-        thread::sleep(Duration::from_millis(20));
-    }
-    session.kill()?;
-    session.wait()?;
-    Ok(None)
-}
-
-/// The trials of a record that have ended; none where it has none, or is not there yet.
-pub(super) fn trials(record: &Path) -> Vec<Trial> {
-    let trials = read(record).map(|recording| recording.session.trials).unwrap_or_default();
-    trials.into_iter().filter(|trial| trial.host_elapsed_ns > 0).collect()
-}
-
-/// Why a record cannot be read that should be.
-pub(super) fn unreadable(record: &Path) -> Option<String> {
-    match read(record) {
-        // It ended before there was anything to write down.
-        Ok(_) | Err(RecordError::NoPlan { .. }) => None,
-        Err(_) if fs::metadata(record).map_or(0, |about| about.len()) == 0 => None,
-        Err(e) => Some(format!("the record: {e}")),
-    }
-}
-
 /// A row for each fault.
-pub fn table(counts: &BTreeMap<Fault, Count>) -> String {
-    let row = |(fault, count): (&Fault, &Count)| {
-        let Count { tried, lost, left, aborted, hung, .. } = count;
-        format!("{:14}  {tried:5}  {lost:4}  {left:4}  {aborted:7}  {hung:4}\n", format!("{fault:?}"))
+pub fn table(counts: &Counts) -> String {
+    let widest = counts.keys().map(String::len).max().unwrap_or(0).max(14);
+    let row = |(fault, count): (&String, &Count)| {
+        let Count { tried, lost, left, aborted, hung, wrong } = count;
+        format!("{fault:widest$}  {tried:5}  {lost:4}  {left:4}  {aborted:7}  {hung:4}  {:5}\n", wrong.len())
     };
     let head = format!(
-        "{:14}  {:>5}  {:>4}  {:>4}  {:>7}  {:>4}\n",
-        "fault", "tried", "lost", "left", "aborted", "hung"
+        "{:widest$}  {:>5}  {:>4}  {:>4}  {:>7}  {:>4}  {:>5}\n",
+        "fault", "tried", "lost", "left", "aborted", "hung", "wrong"
     );
     head + &counts.iter().map(row).collect::<String>()
 }
 
-/// Whether nothing was lost or left, and nothing aborted or hung.
-pub fn is_well(counts: &BTreeMap<Fault, Count>) -> bool {
+/// Whether nothing was lost or left, nothing aborted or hung, and nothing false was believed.
+pub fn is_well(counts: &Counts) -> bool {
     counts.values().all(|count| count.wrong.is_empty())
 }

@@ -2,7 +2,11 @@
 //! records must be readable.
 
 pub mod faults;
+pub mod injected;
+pub mod liar;
+pub mod machine;
 mod remains;
+pub mod site;
 pub mod soak;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -131,7 +135,7 @@ impl Kills<'_> {
             .arg(&record);
         let mut session = session.stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
         thread::sleep(Duration::from_millis(after_ms));
-        let held = faults::trials(&record);
+        let held = site::trials(&record);
         let mut what = Vec::new();
         if let Some(status) = session.try_wait()? {
             let said = session.wait_with_output()?.stderr;
@@ -151,8 +155,8 @@ impl Kills<'_> {
         }
         what.extend(remains::of(self.folder, &sessions));
         what.extend(before.iter().flat_map(|before| before.new_since(&sessions)));
-        what.extend(faults::unreadable(&record));
-        let kept = faults::trials(&record);
+        what.extend(site::unreadable(&record));
+        let kept = site::trials(&record);
         let lost = held.iter().filter(|trial| !kept.contains(trial)).count() as u64;
         what.extend((lost > 0).then(|| format!("{lost} trials are lost")));
         (tally.trials, tally.lost) = (tally.trials + held.len() as u64, tally.lost + lost);

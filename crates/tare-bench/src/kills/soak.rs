@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use tare_data::generator::Generator;
 
-use crate::kills::{faults, remains};
+use crate::kills::{faults, remains, site};
 
 /// Time between two looks at a session.
 const LOOKS: Duration = Duration::from_secs(1);
@@ -69,13 +69,13 @@ impl Soak<'_> {
         let mut session = self.start(&record)?;
         let (stretches, mut wrong) = self.follow(&mut session, &record, report)?;
         kill_process(Pid::from_child(&session), Signal::INT)?;
-        let status = faults::end(&mut session, ENDS)?;
+        let status = site::end(&mut session, ENDS)?;
         let is_ordered = status.is_some_and(|status| status.signal().is_none());
         wrong.extend((!is_ordered).then(|| format!("it did not end in order: {status:?}")));
         let sessions = remains::sessions(self.folder);
         wrong.extend(remains::of(self.folder, &sessions));
-        wrong.extend(faults::unreadable(&record));
-        let trials = faults::trials(&record);
+        wrong.extend(site::unreadable(&record));
+        let trials = site::trials(&record);
         let failed = trials.iter().filter(|trial| trial.failure.is_some()).count() as u64;
         wrong.extend(grown(&stretches));
         Ok(Soaked { stretches, trials: trials.len() as u64, failed, wrong })

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use tare_bench::kills::faults::{Faults, is_well, table};
 use tare_bench::kills::ready;
+use tare_bench::kills::site::Site;
 
 #[test]
 fn nothing_is_lost_or_left_of_sessions_that_meet_faults() {
@@ -15,7 +16,8 @@ fn nothing_is_lost_or_left_of_sessions_that_meet_faults() {
         println!("SKIPPED nothing_is_lost_or_left_of_sessions_that_meet_faults in {target}: not ready");
     }
     let targets: Vec<&str> = targets.iter().map(|(target, _)| *target).collect();
-    let faults = Faults { tare, folder: folder.path(), targets: &targets, rounds: 18, seed: 1 };
+    let faults =
+        Faults { site: Site { tare, folder: folder.path() }, targets: &targets, rounds: 18, seed: 1 };
     let report = &mut |line: &str| {
         println!("{line}");
         Ok(())

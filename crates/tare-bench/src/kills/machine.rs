@@ -1,0 +1,190 @@
+//! Faults of the machine: the power is cut, a disk is full, the clock is another, a second session writes.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::kills::faults::Count;
+use crate::kills::site::{Site, trials, unreadable};
+
+/// A session is over by then.
+const ENDS: Duration = Duration::from_secs(90);
+/// Size of the disk that loses its power.
+const DISK: u64 = 24 << 20;
+/// Looks at a disk until two are the same: nothing was written meanwhile.
+const LOOKS: u32 = 20;
+/// What a process that is killed with its parent takes to be gone.
+const DIES: Duration = Duration::from_millis(500);
+
+/// A session of two short cases that goes on for some seconds.
+fn session(site: &Site<'_>, record: &Path) -> Command {
+    let mut command = site.tare(&["run", "--in", "native,container", "--only", "sys.getppid,file.sync"]);
+    command.args(["--place", "own", "--rounds", "60", "--json"]);
+    command.arg("--scratch").arg(site.folder.join("scratch")).arg("--record").arg(record);
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    command
+}
+
+fn succeeds(command: &mut Command) -> io::Result<()> {
+    let output = command.output()?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(io::Error::other(format!("{command:?}: {}", String::from_utf8_lossy(&output.stderr).trim())))
+}
+
+/// A mount that is taken away at the end.
+struct Mounted(PathBuf);
+
+impl Mounted {
+    fn new(words: &[&str], from: &str, at: &Path) -> io::Result<Mounted> {
+        fs::create_dir_all(at)?;
+        succeeds(Command::new("mount").args(words).arg(from).arg(at))?;
+        Ok(Mounted(at.to_owned()))
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("--lazy").arg(&self.0).status();
+    }
+}
+
+/// The power is cut: what the disk holds at a moment is all that there is afterwards. What was synced by then must be.
+pub fn power(site: &Site<'_>, after: Duration, count: &mut Count) -> io::Result<()> {
+    let image = site.folder.join("disk.img");
+    fs::File::create(&image)?.set_len(DISK)?;
+    succeeds(Command::new("mkfs.ext4").args(["-q", "-F"]).arg(&image))?;
+    let at = site.folder.join("disk");
+    let mounted = Mounted::new(&["-o", "loop"], &image.to_string_lossy(), &at)?;
+    let record = at.join("s.tare");
+    let mut running = session(site, &record).spawn()?;
+    thread::sleep(after);
+    // A trial is there when the line after it is: whoever writes has waited for the disk between them.
+    kill_process(Pid::from_child(&running), Signal::STOP)?;
+    let mut held = trials(&record);
+    held.pop();
+    let cut = site.folder.join("cut.img");
+    let is_still = (0..LOOKS).any(|_| {
+        let disk = fs::read(&image).unwrap_or_default();
+        fs::write(&cut, &disk).is_ok() && fs::read(&image).is_ok_and(|again| again == disk)
+    });
+    kill_process(Pid::from_child(&running), Signal::KILL)?;
+    site.settle(&mut running, Some(Signal::KILL.as_raw()), ENDS, count)?;
+    drop(mounted);
+    if !is_still {
+        return Ok(());
+    }
+    count.tried += 1;
+    let after = Mounted::new(&["-o", "loop"], &cut.to_string_lossy(), &site.folder.join("after"))?;
+    let record = after.0.join("s.tare");
+    site.kept(&record, &held, count);
+    // What it held goes on where it stopped.
+    if held.is_empty() {
+        return Ok(());
+    }
+    let mut resumed = site.tare(&["run", "--budget", "3s", "--json", "--scratch"]);
+    resumed.arg(site.folder.join("scratch")).arg("--resume").arg(&record);
+    let mut resumed = resumed.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+    let status = site.settle(&mut resumed, None, ENDS, count)?;
+    let goes_on = status.is_some_and(|status| status.success());
+    count.wrong.extend((!goes_on).then(|| format!("it does not go on after the power was cut: {status:?}")));
+    site.kept(&record, &held, count);
+    Ok(())
+}
+
+/// Whose disk is full.
+pub const DISKS: [&str; 4] = ["record", "state", "scratch", "page"];
+
+/// One of the folders lies on a disk of so many bytes.
+pub fn full_disk(site: &Site<'_>, disk: &str, bytes: u64, count: &mut Count) -> io::Result<()> {
+    let small = site.folder.join(if matches!(disk, "record" | "page") { "small" } else { disk });
+    let options = format!("size={}k,mode=700", bytes >> 10);
+    let mounted = Mounted::new(&["-t", "tmpfs", "-o", &options], "tare-small", &small)?;
+    let folder_of = |what: &str| if what == disk { &small } else { site.folder };
+    let record = folder_of("record").join("full.tare");
+    let page = folder_of("page").join("page.html");
+    let mut running = session(site, &record).arg("--html").arg(&page).spawn()?;
+    count.tried += 1;
+    site.settle(&mut running, None, ENDS, count)?;
+    site.readable(&record, count);
+    for file in [record, page] {
+        let _ = fs::remove_file(file);
+    }
+    drop(mounted);
+    Ok(())
+}
+
+/// A session in a time namespace whose clocks differ by these seconds is killed, and cleaned up after from outside; one
+/// that lives outside is not touched from inside.
+pub fn clock(site: &Site<'_>, seconds: i64, after: Duration, count: &mut Count) -> io::Result<()> {
+    let record = site.folder.join("clock.tare");
+    let _ = fs::remove_file(&record);
+    let mut inside = elsewhen(seconds, &session(site, &record), site);
+    let mut running = inside.spawn()?;
+    thread::sleep(after);
+    let held = trials(&record);
+    count.tried += 1;
+    running.kill()?;
+    // The session dies with the program that made its namespace.
+    thread::sleep(DIES);
+    site.settle(&mut running, Some(Signal::KILL.as_raw()), ENDS, count)?;
+    site.kept(&record, &held, count);
+    let mut lives = session(site, &site.folder.join("lives.tare")).spawn()?;
+    thread::sleep(after);
+    let status = elsewhen(seconds, &site.tare(&["clean"]), site).status()?;
+    count.wrong.extend((!status.success()).then(|| format!("tare clean at another time: {status}")));
+    let ended = crate::kills::site::end(&mut lives, ENDS)?;
+    let is_whole = ended.is_some_and(|status| status.success());
+    count.wrong.extend((!is_whole).then(|| format!("a session that lived was disturbed: {ended:?}")));
+    let lost = tare_record::read(&site.folder.join("lives.tare")).map_or(0, |recording| {
+        recording.session.trials.iter().filter(|trial| trial.failure.is_some()).count()
+    });
+    count.wrong.extend((lost > 0).then(|| format!("{lost} trials of a session that lived failed")));
+    let _ = fs::remove_file(site.folder.join("lives.tare"));
+    Ok(())
+}
+
+/// The same command where the clocks since boot show another time.
+fn elsewhen(seconds: i64, command: &Command, site: &Site<'_>) -> Command {
+    let mut inside = Command::new("unshare");
+    inside.args(["--time", "--fork", "--kill-child", "--monotonic", &seconds.to_string()]);
+    inside.args(["--boottime", &seconds.to_string()]).arg(command.get_program()).args(command.get_args());
+    site.place(&mut inside);
+    inside.stdout(Stdio::null()).stderr(Stdio::null());
+    inside
+}
+
+/// A second session wants to go on with the record of one that lives.
+pub fn two_writers(site: &Site<'_>, after: Duration, count: &mut Count) -> io::Result<()> {
+    let record = site.folder.join("two.tare");
+    let _ = fs::remove_file(&record);
+    let mut first = session(site, &record).spawn()?;
+    thread::sleep(after);
+    let mut second = resume(site, &record)?;
+    let mut third = resume(site, &record)?;
+    count.tried += 1;
+    let ended = [second.wait()?, third.wait()?];
+    let held = trials(&record);
+    // Whoever comes before there is a plan, or while it is written, is refused.
+    let refused = ended.iter().filter(|status| !status.success()).count();
+    count.wrong.extend((refused < 2).then(|| format!("a second writer was let in: {ended:?}")));
+    site.settle(&mut first, None, ENDS, count)?;
+    site.kept(&record, &held, count);
+    let whole = tare_record::read(&record).is_ok_and(|recording| recording.session.warnings.is_empty());
+    count
+        .wrong
+        .extend((!whole && unreadable(&record).is_none()).then(|| "the record has strange lines".into()));
+    Ok(())
+}
+
+fn resume(site: &Site<'_>, record: &Path) -> io::Result<Child> {
+    let mut command = site.tare(&["run", "--budget", "3s", "--json", "--scratch"]);
+    command.arg(site.folder.join("scratch")).arg("--resume").arg(record);
+    command.stdout(Stdio::null()).stderr(Stdio::null()).spawn()
+}
