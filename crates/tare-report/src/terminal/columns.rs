@@ -13,7 +13,7 @@ use crate::words;
 
 /// A label is broken into lines before it takes more than this.
 const WIDEST_LABEL: usize = 24;
-/// A label keeps this much, however many environments there are.
+/// A label keeps this much, or a third of a narrow terminal, however many environments there are.
 const NARROWEST_LABEL: usize = 16;
 
 /// The cells of the whole table, column by column, before it is known how many fit side by side.
@@ -52,9 +52,11 @@ impl Columns {
 
     /// How the environments fall into tables of at most `width`: each table's environments, and its columns' widths.
     pub fn fold(&self, width: usize) -> Vec<(Vec<usize>, Vec<usize>)> {
-        let least: Vec<usize> = self.subjects.iter().map(|cells| column_width(cells, width / 2)).collect();
+        let label = NARROWEST_LABEL.min(width / 3);
         let baseline = column_width(&self.baselines, width / 3);
-        let room = width.saturating_sub(NARROWEST_LABEL + SPACING + baseline);
+        let room = width.saturating_sub(label + SPACING + baseline);
+        let bound = (width / 2).min(room.saturating_sub(SPACING));
+        let least: Vec<usize> = self.subjects.iter().map(|cells| column_width(cells, bound)).collect();
         // As even as possible: 3 and 3 rather than 5 and 1.
         let tables = (1..=least.len().max(1)).find(|tables| {
             least.chunks(least.len().div_ceil(*tables).max(1)).all(|part| {
@@ -67,7 +69,7 @@ impl Columns {
             if all.is_empty() { vec![all] } else { all.chunks(each).map(<[usize]>::to_vec).collect() };
         let table = |subjects: Vec<usize>| {
             let own = subjects.iter().map(|subject| least[*subject]);
-            let mut widths: Vec<usize> = [NARROWEST_LABEL, baseline].into_iter().chain(own).collect();
+            let mut widths: Vec<usize> = [label, baseline].into_iter().chain(own).collect();
             self.widen(&subjects, &mut widths, width);
             (subjects, widths)
         };

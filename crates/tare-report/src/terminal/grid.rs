@@ -22,7 +22,8 @@ pub fn span(text: impl Into<String>, style: Style) -> Span {
 /// What a cell holds, from top to bottom.
 #[derive(Clone, Debug)]
 pub enum Part {
-    /// Spans beside each other, a blank between them, on as many lines as the column needs; none is broken inside.
+    /// Spans beside each other, a blank between them, on as many lines as the column needs. Only what is wider than the
+    /// column is broken inside.
     Spans(Vec<Span>),
     /// Text that is broken between words as the column requires.
     Words(Span),
@@ -68,7 +69,7 @@ fn broken_lines(cell: &GridCell, width: usize) -> Vec<Vec<Span>> {
             Part::Spans(spans) => {
                 let mut line: Vec<Span> = Vec::new();
                 let mut used = 0;
-                for next in spans {
+                for next in spans.iter().flat_map(|span| fitting(span, width)) {
                     let needed = columns(&next.text);
                     if !line.is_empty() && used + 1 + needed > width {
                         out.push(std::mem::take(&mut line));
@@ -78,7 +79,7 @@ fn broken_lines(cell: &GridCell, width: usize) -> Vec<Vec<Span>> {
                         line.push(span(" ", Style::new()));
                         used += 1;
                     }
-                    line.push(next.clone());
+                    line.push(next);
                     used += needed;
                 }
                 out.push(line);
@@ -93,6 +94,14 @@ fn broken_lines(cell: &GridCell, width: usize) -> Vec<Vec<Span>> {
         }
     }
     out
+}
+
+/// A span in pieces that fit: itself where it does.
+fn fitting(whole: &Span, width: usize) -> Vec<Span> {
+    if columns(&whole.text) <= width {
+        return vec![whole.clone()];
+    }
+    wrap(&whole.text, width).into_iter().map(|piece| span(piece, whole.style)).collect()
 }
 
 /// One line of the table: cells padded to their columns, nothing after the last visible character.

@@ -24,8 +24,8 @@ use crate::notes::{CellWarnings, Notes};
 use crate::text::{GLUE, clean, columns, paragraph};
 use crate::{published, summary, view};
 
-/// Narrower terminals are laid out as this: a label, the baseline and one environment fit without breaking a word.
-pub(crate) const NARROWEST: usize = 68;
+/// Narrower terminals are laid out as this: a label, the baseline and one environment stand side by side.
+pub(crate) const NARROWEST: usize = 40;
 /// Wider terminals are not filled: lines of prose beyond this are hard to read back from.
 const WIDEST_PROSE: usize = 100;
 /// Ends a line of a command that goes on in the next.
