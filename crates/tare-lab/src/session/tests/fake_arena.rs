@@ -9,7 +9,7 @@ use crate::session::arena::{Arena, Outcome, Started};
 
 /// Cost of an operation in the baseline.
 const OPERATION_NS: f64 = 200.0;
-/// Process start and frames of a trial.
+/// The overhead of a trial, unless a test sets another.
 const OVERHEAD_NS: u64 = 1_000_000;
 
 /// Environments whose operations cost a known multiple of the baseline's, with noise of 1 % a batch.
@@ -21,6 +21,8 @@ pub struct FakeArena {
     pub ratios: Vec<f64>,
     /// What a start takes, environment by environment.
     pub start_ns: Vec<u64>,
+    /// Process start and frames of a trial.
+    pub overhead_ns: u64,
     /// What goes wrong, for every trial that is not a calibration.
     pub fault: Box<dyn Fn(usize, u64) -> Fault>,
     starts: Vec<u32>,
@@ -46,6 +48,7 @@ impl FakeArena {
             noise: vec![1.0; ratios.len()],
             ratios: ratios.to_vec(),
             start_ns: vec![50_000_000; ratios.len()],
+            overhead_ns: OVERHEAD_NS,
             fault: Box::new(|_, _| Fault::None),
             starts: vec![0; ratios.len()],
             refuse_starts: None,
@@ -87,7 +90,7 @@ impl Arena for FakeArena {
     }
 
     fn trial(&mut self, target: usize, request: &TrialRequest, sink: &mut dyn FnMut(&Batch)) -> Outcome {
-        self.now_ns += OVERHEAD_NS;
+        self.now_ns += self.overhead_ns;
         let mut outcome = Outcome { host_elapsed_ns: 21_000_000, ..Default::default() };
         match request.amount {
             Amount::Operations { batch, batches } => {

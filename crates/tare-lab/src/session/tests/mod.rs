@@ -2,6 +2,7 @@
 
 mod checks;
 mod fake_arena;
+mod long;
 mod planted;
 mod until_decided;
 
