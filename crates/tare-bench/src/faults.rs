@@ -16,8 +16,6 @@ use crate::setting::binary;
 
 /// Moments of what happens to the machine are drawn from this.
 const SPAN_MS: u64 = 2_500;
-/// Times that the power is cut, the clock is another, others want to write.
-const TIMES: u32 = 20;
 /// Disks of each kind, from small to large.
 const SIZES: [u64; 8] = [8 << 10, 32 << 10, 128 << 10, 512 << 10, 2 << 20, 6 << 20, 12 << 20, 24 << 20];
 /// What clocks differ by, in seconds: nothing, a step back, years.
@@ -45,6 +43,9 @@ pub struct Request {
     /// Sessions of the random group, which meet each of its faults in turn.
     #[arg(long, value_name = "N", default_value_t = 90)]
     rounds: u32,
+    /// Times that the power is cut, the clock is another, others want to write.
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    times: u32,
     /// Of the calls that fail, every N-th does.
     #[arg(long, value_name = "N", default_value_t = 1)]
     step: u32,
@@ -117,12 +118,13 @@ fn of_machine(
     report: &mut dyn FnMut(&str) -> io::Result<()>,
 ) -> io::Result<()> {
     let mut generator = Generator::for_part(request.seed, "machine");
+    let times = request.times;
     let mut moment = || Duration::from_millis(generator.below(SPAN_MS));
     if is_chosen(Group::Power) {
         let count = counts.entry("power is cut".into()).or_default();
-        for at in 0..TIMES {
+        for at in 0..times {
             machine::power(site, moment(), count)?;
-            report(&format!("power is cut, {} of {TIMES}: {:?}", at + 1, count.wrong))?;
+            report(&format!("power is cut, {} of {times}: {:?}", at + 1, count.wrong))?;
         }
     }
     if is_chosen(Group::Disk) {
@@ -136,17 +138,17 @@ fn of_machine(
     }
     if is_chosen(Group::Clock) {
         let count = counts.entry("another clock".into()).or_default();
-        for at in 0..TIMES {
+        for at in 0..times {
             let seconds = STEPS[at as usize % STEPS.len()];
             machine::clock(site, seconds, moment(), count)?;
-            report(&format!("clock {seconds} s off, {} of {TIMES}: {:?}", at + 1, count.wrong))?;
+            report(&format!("clock {seconds} s off, {} of {times}: {:?}", at + 1, count.wrong))?;
         }
     }
     if is_chosen(Group::Writers) {
         let count = counts.entry("two more writers".into()).or_default();
-        for at in 0..TIMES {
+        for at in 0..times {
             machine::two_writers(site, moment(), count)?;
-            report(&format!("two more writers, {} of {TIMES}: {:?}", at + 1, count.wrong))?;
+            report(&format!("two more writers, {} of {times}: {:?}", at + 1, count.wrong))?;
         }
     }
     Ok(())

@@ -16,16 +16,20 @@ use crate::kills::site::{Site, trials, unreadable};
 const ENDS: Duration = Duration::from_secs(90);
 /// Size of the disk that loses its power.
 const DISK: u64 = 24 << 20;
-/// Looks at a disk until two are the same: nothing was written meanwhile.
+/// Tries at two equal looks at a disk, between which nothing was written, and at taking one away.
 const LOOKS: u32 = 20;
 /// What a process that is killed with its parent takes to be gone.
 const DIES: Duration = Duration::from_millis(500);
 
 /// A session of two short cases that goes on for some seconds.
 fn session(site: &Site<'_>, record: &Path) -> Command {
+    session_in(&site.folder.join("scratch"), site, record)
+}
+
+fn session_in(scratch: &Path, site: &Site<'_>, record: &Path) -> Command {
     let mut command = site.tare(&["run", "--in", "native,container", "--only", "sys.getppid,file.sync"]);
-    command.args(["--place", "own", "--rounds", "60", "--json"]);
-    command.arg("--scratch").arg(site.folder.join("scratch")).arg("--record").arg(record);
+    command.args(["--place", "own", "--rounds", "20", "--json"]);
+    command.arg("--scratch").arg(scratch).arg("--record").arg(record);
     command.stdout(Stdio::null()).stderr(Stdio::null());
     command
 }
@@ -51,13 +55,25 @@ impl Mounted {
 
 impl Drop for Mounted {
     fn drop(&mut self) {
-        let _ = Command::new("umount").arg("--lazy").arg(&self.0).status();
+        // What was killed on it may take a moment to be gone.
+        let unmounted = (0..LOOKS).any(|_| {
+            let done = Command::new("umount").arg(&self.0).stderr(Stdio::null()).status();
+            done.is_ok_and(|status| status.success()) || {
+                thread::sleep(DIES / 5);
+                false
+            }
+        });
+        if !unmounted {
+            let _ = Command::new("umount").arg("--lazy").arg(&self.0).status();
+        }
     }
 }
 
 /// The power is cut: what the disk holds at a moment is all that there is afterwards. What was synced by then must be.
 pub fn power(site: &Site<'_>, after: Duration, count: &mut Count) -> io::Result<()> {
     let image = site.folder.join("disk.img");
+    // A new file: the last one may still be some loop device's.
+    let _ = fs::remove_file(&image);
     fs::File::create(&image)?.set_len(DISK)?;
     succeeds(Command::new("mkfs.ext4").args(["-q", "-F"]).arg(&image))?;
     let at = site.folder.join("disk");
@@ -70,6 +86,7 @@ pub fn power(site: &Site<'_>, after: Duration, count: &mut Count) -> io::Result<
     let mut held = trials(&record);
     held.pop();
     let cut = site.folder.join("cut.img");
+    let _ = fs::remove_file(&cut);
     let is_still = (0..LOOKS).any(|_| {
         let disk = fs::read(&image).unwrap_or_default();
         fs::write(&cut, &disk).is_ok() && fs::read(&image).is_ok_and(|again| again == disk)
@@ -103,18 +120,24 @@ pub const DISKS: [&str; 4] = ["record", "state", "scratch", "page"];
 
 /// One of the folders lies on a disk of so many bytes.
 pub fn full_disk(site: &Site<'_>, disk: &str, bytes: u64, count: &mut Count) -> io::Result<()> {
-    let small = site.folder.join(if matches!(disk, "record" | "page") { "small" } else { disk });
+    let small = site.folder.join(if disk == "state" { disk } else { "small" });
     let options = format!("size={}k,mode=700", bytes >> 10);
     let mounted = Mounted::new(&["-t", "tmpfs", "-o", &options], "tare-small", &small)?;
     let folder_of = |what: &str| if what == disk { &small } else { site.folder };
     let record = folder_of("record").join("full.tare");
     let page = folder_of("page").join("page.html");
-    let mut running = session(site, &record).arg("--html").arg(&page).spawn()?;
+    let scratch = if disk == "scratch" { small.clone() } else { site.folder.join("scratch") };
+    let mut running = session_in(&scratch, site, &record).arg("--html").arg(&page).spawn()?;
     count.tried += 1;
     site.settle(&mut running, None, ENDS, count)?;
     site.readable(&record, count);
     for file in [record, page] {
         let _ = fs::remove_file(file);
+    }
+    if disk == "scratch" {
+        let left = fs::read_dir(&small)?.count() as u64;
+        count.left += left;
+        count.wrong.extend((left > 0).then(|| format!("{left} things on the full disk")));
     }
     drop(mounted);
     Ok(())

@@ -177,14 +177,14 @@ fn grown(stretches: &[Stretch]) -> Vec<String> {
         stretches[from..from + third].iter().map(of).max().unwrap_or_default()
     };
     let from = stretches.len() - 2 * third;
-    let named: [(&str, fn(&Stretch) -> u64); 3] = [
-        ("descriptors", |stretch| stretch.descriptors),
-        ("processes", |stretch| stretch.processes),
-        ("mounts", |stretch| stretch.mounts),
+    let both = |of: fn(&Stretch) -> u64| (most(from, of), most(from + third, of));
+    let named = [
+        ("descriptors", both(|stretch| stretch.descriptors)),
+        ("processes", both(|stretch| stretch.processes)),
+        ("mounts", both(|stretch| stretch.mounts)),
     ];
     let mut wrong = Vec::new();
-    for (name, of) in named {
-        let (before, after) = (most(from, of), most(from + third, of));
+    for (name, (before, after)) in named {
         // What an environment has while it is entered is seen at one look and not at another.
         let grew = after > before + before / 4 + 2;
         wrong.extend(grew.then(|| format!("{name} grew from {before} to {after}")));

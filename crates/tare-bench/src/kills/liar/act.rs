@@ -18,7 +18,7 @@ pub const ESCAPES: &str = "\u{1b}]0;owned\u{7}\u{1b}[2J\u{9b}2J\u{202e}txt\u{206
 /// What an operation takes: many times what it does in the host's own kernel.
 const EACH_NS: u64 = 2_000;
 /// Bytes of what floods: a session that kept them would show it.
-const FLOOD: usize = 256 << 20;
+const FLOOD: usize = 4 << 20;
 /// Longest that a liar hangs: it ends after whoever waited.
 const HANGS: Duration = Duration::from_secs(120);
 
@@ -127,7 +127,7 @@ impl Liar<'_> {
             "a fact of 900 kB" => facts.note("kernel.release", "6".repeat(900 << 10)),
             "a fact of control characters" => facts.note("kernel.release", "\u{1}".repeat(100 << 10)),
             "ten thousand facts" => {
-                (0..10_000).for_each(|n| facts.note(&format!("kernel.n{n}"), "x".to_owned()));
+                (0..10_000).for_each(|n| facts.note(format!("kernel.n{n}"), "x"));
             }
             "places that nobody named" => {
                 places.insert("/etc/shadow".into(), Facts::default());

@@ -18,8 +18,8 @@ use crate::kills::site::Site;
 
 /// Variable that chooses the lie of a program that acts.
 pub const LIE: &str = "TARE_BENCH_LIE";
-/// A session with a liar is over by then: one that hangs costs its starts what the budget leaves, ten seconds at least.
-const ENDS: Duration = Duration::from_secs(150);
+/// A session with a liar is over by then: each start that hangs costs its minute.
+const ENDS: Duration = Duration::from_secs(300);
 /// A record of a dozen small trials, whatever came.
 const LONGEST_RECORD: u64 = 64 << 20;
 /// Memory of a session, addresses that it only reserves included.

@@ -1,6 +1,7 @@
 //! Faults: sessions that are ended, killed or starved.
 
 mod held;
+mod injected;
 pub mod kill;
 mod kills;
 mod random;

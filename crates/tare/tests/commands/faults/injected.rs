@@ -1,0 +1,56 @@
+//! Short forms of `./bench/faults`: calls that fail, other writers, and where root may mount a cut of power and full disks.
+
+use std::path::Path;
+use std::time::Duration;
+
+use tare_bench::kills::faults::Count;
+use tare_bench::kills::injected::{CALLS, Whose, is_possible, meet};
+use tare_bench::kills::machine::{DISKS, clock, full_disk, power, two_writers};
+use tare_bench::kills::site::Site;
+
+/// Has a site meet something, after which nothing may be wrong.
+fn nothing_is_wrong(case: impl FnOnce(&Site<'_>, &mut Count)) {
+    let tare = Path::new(env!("CARGO_BIN_EXE_tare"));
+    let folder = tempfile::Builder::new().prefix("faults-").tempdir_in(tare.parent().unwrap()).unwrap();
+    let site = Site { tare, folder: folder.path() };
+    site.prepare().unwrap();
+    let mut count = Count::default();
+    case(&site, &mut count);
+    assert_eq!(count.wrong, [""; 0], "{count:?}");
+}
+
+#[test]
+fn calls_that_fail_cost_nothing_that_was_written() {
+    if !is_possible() {
+        return println!("SKIPPED calls_that_fail_cost_nothing_that_was_written: strace is not installed");
+    }
+    let report = &mut |line: &str| {
+        println!("{line}");
+        Ok(())
+    };
+    // Of each kind the first calls, and some later ones.
+    nothing_is_wrong(|site, count| {
+        for (calls, error) in CALLS.into_iter().step_by(4) {
+            meet(site, (calls, error), Whose::Host, 40, count, report).unwrap();
+        }
+    });
+}
+
+#[test]
+fn nobody_else_writes_a_record_that_is_being_written() {
+    nothing_is_wrong(|site, count| two_writers(site, Duration::from_millis(1500), count).unwrap());
+}
+
+#[test]
+fn what_was_synced_survives_a_cut_of_power_and_disks_may_be_full() {
+    if !rustix::process::geteuid().is_root() {
+        return println!("SKIPPED what_was_synced_survives_a_cut_of_power: only root may mount");
+    }
+    nothing_is_wrong(|site, count| power(site, Duration::from_millis(2000), count).unwrap());
+    nothing_is_wrong(|site, count| {
+        for disk in DISKS {
+            full_disk(site, disk, 128 << 10, count).unwrap();
+        }
+    });
+    nothing_is_wrong(|site, count| clock(site, 86_400, Duration::from_millis(1500), count).unwrap());
+}

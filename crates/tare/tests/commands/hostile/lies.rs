@@ -1,0 +1,38 @@
+//! Lies: the short form of `./bench/faults --only liar`. None of them is believed, ends a session by a signal, reaches the
+//! terminal or leaves anything.
+
+use std::path::Path;
+
+use tare_bench::kills::faults::Count;
+use tare_bench::kills::liar::{LIE, LIES, act, meet};
+use tare_bench::kills::site::Site;
+
+/// Every so many-th lie is told here; all of them take minutes.
+const STEP: usize = 4;
+
+/// What the liar does; nothing when this program is not one.
+#[test]
+fn acts() {
+    if let Ok(lie) = std::env::var(LIE) {
+        println!();
+        act(&lie);
+    }
+}
+
+#[test]
+fn no_lie_is_believed_or_shown_or_kept() {
+    let tare = Path::new(env!("CARGO_BIN_EXE_tare"));
+    let folder = tempfile::Builder::new().prefix("lies-").tempdir_in(tare.parent().unwrap()).unwrap();
+    let site = Site { tare, folder: folder.path() };
+    site.prepare().unwrap();
+    let actor =
+        format!("{} --exact hostile::lies::acts --nocapture", std::env::current_exe().unwrap().display());
+    let lies: Vec<&str> = LIES.into_iter().step_by(STEP).collect();
+    let mut count = Count::default();
+    let report = &mut |line: &str| {
+        println!("{line}");
+        Ok(())
+    };
+    meet(&site, &lies, &actor, &mut count, report).unwrap();
+    assert_eq!(count.wrong, [""; 0], "{count:?}");
+}
