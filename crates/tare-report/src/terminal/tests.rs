@@ -125,8 +125,7 @@ fn a_session_that_differs_from_itself_carries_a_banner() {
 
 /// Whether a line is one word of a command, which is not broken.
 pub(super) fn is_word(line: &str) -> bool {
-    let word = line.strip_prefix("        ").map(|word| word.trim_end_matches(" \\"));
-    word.is_some_and(|word| !word.contains(' '))
+    line.starts_with("        ") && !line.trim_start().trim_end_matches(" \\").contains(' ')
 }
 
 #[test]
