@@ -288,6 +288,7 @@ impl Engine {
             .arg(&archive)
             .arg(&image)
             .env(FINISHES, "1")
+            .env(MARK, workspace.session_mark())
             .env("TMPDIR", workspace.session_folder()))
         .map_err(|cause| {
             LabError::new(ErrorKind::Environment, format!("{} cannot make an image", self.name.program()))
