@@ -23,6 +23,7 @@ pub mod pooled;
 pub mod published;
 pub mod selftest;
 pub mod statistics;
+mod target_pairs;
 pub mod unixbench;
 pub mod verdicts;
 

@@ -4,22 +4,18 @@
 //! alternate tare and tool, judge the ratio by the same statistics as a session, and write what they found into docs/.
 
 mod agent;
-mod agreement;
+mod commands;
 mod document;
 mod duel;
 mod duels;
-mod faults;
 mod findings;
-mod forecast;
 mod interrupt;
 mod machine;
-mod overhead;
 mod progress;
 mod ratio;
 mod setting;
 mod tool;
 mod truths;
-mod validation;
 mod veth;
 
 use std::ffi::OsString;
@@ -31,6 +27,7 @@ use std::time::Duration;
 use clap::{Parser, Subcommand};
 use tare_bench::kills::{self, soak};
 
+use crate::commands::{agreement, faults, forecast, overhead, validation};
 use crate::setting::{Setting, binary};
 
 #[derive(Debug, Parser)]

@@ -126,7 +126,7 @@ pub struct Run {
     /// Also measure where round trips spend their time: net.hops, to each peer of the study.
     #[arg(long, conflicts_with = "resume")]
     pub hops: bool,
-    /// Enter each environment so many times at once, e.g. 1,10,50: time until the last has answered, and memory of each.
+    /// Enter each environment several times at once, e.g. 1,10,50: time until the last has answered, and memory of each.
     #[arg(long, value_name = "COUNTS", value_delimiter = ',', value_parser = clap::value_parser!(u64).range(1..=200), conflicts_with = "resume")]
     pub at_once: Vec<u64>,
     /// Time for the whole session, e.g. 90s, 8m, 1h [default: the study's].

@@ -6,8 +6,8 @@ use super::claims;
 use super::measured::{Measured, Place};
 use super::{EnvironmentKind, Figure, Published, StatedRatio};
 use crate::findings::{ArticleBeside, Beside, Findings, Row, WithoutRow};
+use crate::target_pairs::Ratio;
 use crate::verdicts::rows::Options;
-use crate::verdicts::target_pairs::Ratio;
 
 /// Puts what articles say beside the rows that they speak of, and what the session shows of their conclusions below.
 pub fn place_beside(findings: &mut Findings, session: &Session, articles: &[Published]) {

@@ -5,7 +5,7 @@ use super::recompute::{Stated, stated};
 use super::{Check, Expectation, Expected, Figure, Published, Quantity};
 use crate::findings::{Answer, CheckBeside, ClaimBeside, Row};
 use crate::statistics::signed_ranks::{median, sorted};
-use crate::verdicts::target_pairs::Ratio;
+use crate::target_pairs::Ratio;
 use tare_data::unit::Direction;
 
 /// What "hardly differs" allows, as a ratio: articles print two digits of it at most.

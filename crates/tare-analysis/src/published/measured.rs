@@ -6,8 +6,8 @@ use tare_data::session::{PlannedCase, Role, Session, Target, TargetFacts};
 
 use super::{EnvironmentKind, Subject};
 use crate::findings::{Cell, Comparison, Level, Missing, OwnValue, Row};
+use crate::target_pairs::{Ratio, Seat, TargetPairs};
 use crate::verdicts::rows::Options;
-use crate::verdicts::target_pairs::{Ratio, Seat, TargetPairs};
 
 /// A session whose environments stand for those of articles.
 pub(super) struct Measured<'s> {

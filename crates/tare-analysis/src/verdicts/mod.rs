@@ -13,5 +13,4 @@ pub mod rows;
 mod stability;
 pub mod stopping;
 pub mod summary;
-pub(crate) mod target_pairs;
 pub mod verdict;

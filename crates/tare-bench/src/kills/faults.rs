@@ -1,7 +1,6 @@
 //! Faults: sessions that are killed, interrupted, starved or robbed at random moments. What their records held is kept, nothing
 //! of them is left after `tare clean`, and none ends by an abort.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,6 +11,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Resource, Signal, kill_process};
 use tare_data::generator::Generator;
 
+use crate::kills::count::{Count, Counts};
 use crate::kills::site::{Site, trials};
 
 /// A session is over by then, or hangs: it has a dozen rounds of two short cases.
@@ -59,25 +59,6 @@ pub struct Faults<'a> {
     pub rounds: u32,
     pub seed: u64,
 }
-
-/// What came of the sessions that met a fault.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Count {
-    pub tried: u32,
-    /// Trials that a record held before, and does not hold any more.
-    pub lost: u64,
-    /// Things that are there after `tare clean`.
-    pub left: u64,
-    /// Sessions that ended by a signal which nobody sent.
-    pub aborted: u32,
-    /// Sessions that did not end.
-    pub hung: u32,
-    /// In words.
-    pub wrong: Vec<String>,
-}
-
-/// What came of them, by faults.
-pub type Counts = BTreeMap<String, Count>;
 
 impl Faults<'_> {
     /// One fault a round, in turn; what came of each. `report` is given a line for every round, and ends it all with an error.
@@ -175,23 +156,4 @@ pub(super) fn children(of: u32) -> Vec<u32> {
         text.collect::<String>().split_whitespace().filter_map(|child| child.parse().ok()).collect();
     let below: Vec<u32> = own.iter().flat_map(|&child| children(child)).collect();
     [own, below].concat()
-}
-
-/// A row for each fault.
-pub fn table(counts: &Counts) -> String {
-    let widest = counts.keys().map(String::len).max().unwrap_or(0).max(14);
-    let row = |(fault, count): (&String, &Count)| {
-        let Count { tried, lost, left, aborted, hung, wrong } = count;
-        format!("{fault:widest$}  {tried:5}  {lost:4}  {left:4}  {aborted:7}  {hung:4}  {:5}\n", wrong.len())
-    };
-    let head = format!(
-        "{:widest$}  {:>5}  {:>4}  {:>4}  {:>7}  {:>4}  {:>5}\n",
-        "fault", "tried", "lost", "left", "aborted", "hung", "wrong"
-    );
-    head + &counts.iter().map(row).collect::<String>()
-}
-
-/// Whether nothing was lost or left, nothing aborted or hung, and nothing false was believed.
-pub fn is_well(counts: &Counts) -> bool {
-    counts.values().all(|count| count.wrong.is_empty())
 }

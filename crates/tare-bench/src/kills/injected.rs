@@ -9,7 +9,7 @@ use std::time::Duration;
 use tare_data::session::Ending;
 use tare_record::read;
 
-use crate::kills::faults::Count;
+use crate::kills::count::Count;
 use crate::kills::site::Site;
 
 /// A session under a tracer is over by then.

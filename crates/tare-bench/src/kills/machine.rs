@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::kills::faults::Count;
+use crate::kills::count::Count;
 use crate::kills::site::{Site, trials, unreadable};
 
 /// A session is over by then.
@@ -118,7 +118,7 @@ pub fn power(site: &Site<'_>, after: Duration, count: &mut Count) -> io::Result<
 /// Whose disk is full.
 pub const DISKS: [&str; 4] = ["record", "state", "scratch", "page"];
 
-/// One of the folders lies on a disk of so many bytes.
+/// One of the folders lies on a disk of that size.
 pub fn full_disk(site: &Site<'_>, disk: &str, bytes: u64, count: &mut Count) -> io::Result<()> {
     let small = site.folder.join(if disk == "state" { disk } else { "small" });
     let options = format!("size={}k,mode=700", bytes >> 10);

@@ -1,6 +1,7 @@
 //! Kills: sessions that are killed at random moments. After `tare clean` nothing of them may be left, and their
 //! records must be readable.
 
+pub mod count;
 pub mod faults;
 pub mod injected;
 pub mod liar;

@@ -12,7 +12,7 @@ use rustix::process::{Resource, Rlimit, setrlimit};
 use tare_data::session::Trial;
 use tare_record::{RecordError, read};
 
-use crate::kills::faults::Count;
+use crate::kills::count::Count;
 use crate::kills::remains;
 
 /// Where sessions meet faults.
@@ -115,7 +115,7 @@ pub fn trials(record: &Path) -> Vec<Trial> {
 }
 
 /// Why a record cannot be read that should be.
-pub fn unreadable(record: &Path) -> Option<String> {
+pub(crate) fn unreadable(record: &Path) -> Option<String> {
     match read(record) {
         // It ended before there was anything to write down.
         Ok(_) | Err(RecordError::NoPlan { .. }) => None,

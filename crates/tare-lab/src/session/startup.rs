@@ -20,16 +20,13 @@ use tare_data::unit::Unit;
 use tare_probes::Probe;
 use tare_probes::probe::{Parameter, gauge, time};
 
-use crate::error::LabError;
-use crate::study::SelectedCase;
-
 /// Files of a start's folder that are looked at: an image holds some thousands.
 const MOST_FILES: usize = 200_000;
 /// Bytes of a block, as stat(2) counts them.
 const BLOCK: u64 = 512;
 
 /// The parameter that has a case be several starts.
-const AT_ONCE: &str = "at_once";
+pub const AT_ONCE: &str = "at_once";
 const AT_ONCE_BOUNDS: RangeInclusive<u64> = 1..=200;
 
 pub static PROBE: Probe = Probe {
@@ -68,32 +65,6 @@ pub fn is_start(case: &Case) -> bool {
 /// How many starts a case is at once.
 pub fn at_once(case: &Case) -> Result<usize, BadParameter> {
     case.parameters.within(AT_ONCE, AT_ONCE_BOUNDS).map(|count| count as usize)
-}
-
-/// Each start among the cases as many times at once; the cases as they are where no counts are given.
-pub fn with_counts(selected: Vec<SelectedCase>, counts: &[u64]) -> Result<Vec<SelectedCase>, LabError> {
-    if counts.is_empty() {
-        return Ok(selected);
-    }
-    if !selected.iter().any(|selected| is_start(&selected.case)) {
-        return Err(LabError::usage(format!(
-            "--at-once is about starts, and there is no {} here",
-            PROBE.name
-        ))
-        .hint("tare run startup --at-once 1,10,50"));
-    }
-    let of_case = |selected: SelectedCase| {
-        let with = |count: &u64| {
-            let mut one = selected.clone();
-            one.case.parameters.0.insert(AT_ONCE.to_owned(), count.to_string());
-            one
-        };
-        match is_start(&selected.case) {
-            true => counts.iter().map(with).collect(),
-            false => vec![selected],
-        }
-    };
-    Ok(selected.into_iter().flat_map(of_case).collect())
 }
 
 /// The trial whose first sample a start is timed to: it does nothing.

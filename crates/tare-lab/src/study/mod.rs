@@ -339,13 +339,12 @@ fn once_each(selected: &mut Vec<SelectedCase>) {
 
 /// Refuses starts among other cases: a start takes the environment away in which the others run.
 fn starts_stand_alone(selected: &[SelectedCase]) -> Result<(), LabError> {
-    let is_start = |selected: &&SelectedCase| startup::is_start(&selected.case);
-    let starts = selected.iter().filter(is_start).count();
-    for start in selected.iter().filter(is_start) {
+    let starts = selected.iter().filter(|selected| startup::is_start(&selected.case));
+    for start in starts.clone() {
         let cannot = |bad| LabError::usage(format!("cannot measure {}", start.case)).because(bad);
         startup::at_once(&start.case).map_err(cannot)?;
     }
-    if starts == 0 || starts == selected.len() {
+    if [0, selected.len()].contains(&starts.count()) {
         return Ok(());
     }
     let what = format!("{} stands in a study beside other cases", startup::PROBE.name);

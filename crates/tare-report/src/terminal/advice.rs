@@ -10,7 +10,7 @@ use super::grid::{GridCell, Part, layout, least_width, natural_width, span, tota
 use crate::language::Language;
 use crate::notes::Notes;
 use crate::number::{counted, percent, ratio, ratio_interval};
-use crate::text::{GLUE, clean, columns, paragraph};
+use crate::text::{GLUE, clean, columns, paragraph, wrap};
 use crate::{view, words};
 
 /// Widest column of kinds of work.
@@ -23,7 +23,8 @@ pub fn render(
     advice: &Advice,
     (width, coloured): (usize, bool),
 ) -> String {
-    let mut out = view::heading(session, findings, None, Language::English);
+    let heading = view::heading(session, findings, None, Language::English);
+    let mut out: Vec<String> = heading.iter().flat_map(|line| wrap(line, width)).collect();
     let mut notes = Notes::default();
     let lines: Vec<Vec<GridCell>> =
         std::iter::once(heads(advice)).chain(advice.kinds.iter().map(|kind| row(kind, &mut notes))).collect();
@@ -32,9 +33,11 @@ pub fn render(
     let mut widths: Vec<usize> =
         (0..=advice.environments.len()).map(|at| widest(at, natural_width)).collect();
     if total(&widths) > width {
-        widths = (0..=advice.environments.len()).map(|at| widest(at, least_width)).collect();
+        let narrow = (1..=advice.environments.len()).map(|at| widest(at, least_width));
+        widths = std::iter::once(widths[0]).chain(narrow).collect();
     }
-    widths[0] = widest(0, natural_width).min(WIDEST_KIND).max(widest(0, least_width));
+    let over = total(&widths).saturating_sub(width);
+    widths[0] = widths[0].saturating_sub(over).min(WIDEST_KIND).max(widest(0, least_width));
     out.push(String::new());
     for (at, line) in lines.iter().enumerate() {
         let text = layout(line, &widths, coloured);
@@ -79,12 +82,10 @@ fn row(kind: &OfKind, notes: &mut Notes) -> Vec<GridCell> {
 
 fn cell(kind: &OfKind, choice: &Choice, notes: &mut Notes) -> GridCell {
     let colour = |colour: AnsiColor| Style::new().fg_color(Some(colour.into()));
-    let one =
-        |text: String, style| vec![Part::Spans(vec![span(text.replace(' ', &GLUE.to_string()), style)])];
+    let one = |text: String, style| vec![Part::Spans(vec![span(text, style)])];
     let beside = |text: &str, style, against: &Against| {
-        let text = text.replace(' ', &GLUE.to_string());
         let interval = ratio_interval(against.low, against.high, against.ratio);
-        vec![Part::Spans(vec![span(text, style), span(interval.replace(' ', &GLUE.to_string()), quiet())])]
+        vec![Part::Spans(vec![span(text, style), span(interval, quiet())])]
     };
     match choice {
         Choice::Best { .. } => one("best".into(), colour(AnsiColor::Green).bold()),
@@ -212,7 +213,8 @@ mod tests {
         );
         assert!(has(&["¹ exec: the session ended before it"]), "{text}");
         assert!(has(&["70 % exec, 30 % fork: counted once."]), "{text}");
-        assert!(text.contains("at most 5 % slower") && text.contains("4 comparisons in all"), "{text}");
+        let legend = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(legend.contains("at most 5 % slower") && legend.contains("4 comparisons in all"), "{text}");
     }
 
     #[test]

@@ -13,7 +13,7 @@ use tare_analysis::findings::{Cell, Verdict};
 use tare_record::read;
 
 pub use self::act::{ESCAPES, act};
-use crate::kills::faults::Count;
+use crate::kills::count::Count;
 use crate::kills::site::Site;
 
 /// Variable that chooses the lie of a program that acts.
@@ -25,7 +25,7 @@ const LONGEST_RECORD: u64 = 64 << 20;
 /// Memory of a session, addresses that it only reserves included.
 const MOST_MEMORY: u64 = 512 << 20;
 
-/// What it may lie about. The first is no lie.
+/// What it may lie about. The first is the truth.
 pub const LIES: [&str; 84] = [
     "nothing",
     "dies at once",

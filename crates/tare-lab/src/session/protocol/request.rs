@@ -101,7 +101,7 @@ impl Request {
         let peers = Peers::read(&self.peers)?;
         let selected = peers.instead(selected);
         let selected = if self.hops { with_hops(selected)? } else { selected };
-        let mut selected = startup::with_counts(selected, &self.at_once)?;
+        let mut selected = with_counts(selected, &self.at_once)?;
         selected.iter_mut().for_each(|case| case.margin = self.margin.unwrap_or(case.margin));
         // Each round of a command is one run of it.
         let once = self.commands.is_some() && self.rounds.is_some();
@@ -125,4 +125,30 @@ impl Selection {
     pub(crate) fn cases(&self) -> Vec<&Case> {
         self.selected.iter().map(|selected| &selected.case).collect()
     }
+}
+
+/// Each start among the cases as many times at once; the cases as they are where no counts are given.
+fn with_counts(selected: Vec<SelectedCase>, counts: &[u64]) -> Result<Vec<SelectedCase>, LabError> {
+    if counts.is_empty() {
+        return Ok(selected);
+    }
+    if !selected.iter().any(|selected| startup::is_start(&selected.case)) {
+        return Err(LabError::usage(format!(
+            "--at-once is about starts, and there is no {} here",
+            startup::PROBE.name
+        ))
+        .hint("tare run startup --at-once 1,10,50"));
+    }
+    let of_case = |selected: SelectedCase| {
+        let with = |count: &u64| {
+            let mut one = selected.clone();
+            one.case.parameters.0.insert(startup::AT_ONCE.to_owned(), count.to_string());
+            one
+        };
+        match startup::is_start(&selected.case) {
+            true => counts.iter().map(with).collect(),
+            false => vec![selected],
+        }
+    };
+    Ok(selected.into_iter().flat_map(of_case).collect())
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use tare_bench::kills::faults::Count;
+use tare_bench::kills::count::Count;
 use tare_bench::kills::injected::{CALLS, Whose, is_possible, meet};
 use tare_bench::kills::machine::{DISKS, clock, full_disk, power, two_writers};
 use tare_bench::kills::site::Site;

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use tare_bench::kills::faults::{Faults, is_well, table};
+use tare_bench::kills::count::{is_well, table};
+use tare_bench::kills::faults::Faults;
 use tare_bench::kills::ready;
 use tare_bench::kills::site::Site;
 

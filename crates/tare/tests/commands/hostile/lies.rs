@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use tare_bench::kills::faults::Count;
+use tare_bench::kills::count::Count;
 use tare_bench::kills::liar::{LIE, LIES, act, meet};
 use tare_bench::kills::site::Site;
 

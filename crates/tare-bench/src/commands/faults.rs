@@ -4,7 +4,8 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use tare_bench::kills::faults::{self, Counts};
+use tare_bench::kills::count::{self, Counts};
+use tare_bench::kills::faults;
 use tare_bench::kills::injected::{self, CALLS, Whose};
 use tare_bench::kills::liar::{self, LIES, SLOW};
 use tare_bench::kills::machine::{self, DISKS};
@@ -71,9 +72,9 @@ pub fn run(request: &Request) -> Result<bool, String> {
     let site = Site { tare: &tare, folder: folder.path() };
     let mut counts = Counts::new();
     site.prepare().and_then(|()| meet(request, site, &mut counts)).map_err(|e| e.to_string())?;
-    print!("\n{}", faults::table(&counts));
+    print!("\n{}", count::table(&counts));
     counts.iter().for_each(|(name, count)| count.wrong.iter().for_each(|wrong| println!("{name}: {wrong}")));
-    Ok(faults::is_well(&counts))
+    Ok(count::is_well(&counts))
 }
 
 fn meet(request: &Request, site: Site<'_>, counts: &mut Counts) -> io::Result<()> {

@@ -10,7 +10,7 @@ use tare_data::names::Case;
 use tare_data::request::Amount;
 
 use crate::agent::{Agent, Workspace, case};
-use crate::agreement::number;
+use crate::commands::agreement::number;
 use crate::document::{self, Document, Lines, line};
 use crate::interrupt;
 use crate::machine;

@@ -1,0 +1,7 @@
+//! Benches of one file each.
+
+pub mod agreement;
+pub mod faults;
+pub mod forecast;
+pub mod overhead;
+pub mod validation;
