@@ -3,6 +3,7 @@
 #![allow(unsafe_code, reason = "the standard library runs code between fork and exec only on promise")]
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -44,6 +45,27 @@ const FINISH_WAIT: Duration = Duration::from_secs(10);
 const KILL_WAIT: Duration = Duration::from_secs(5);
 /// Pause between two looks at dying processes.
 const LOOK_AGAIN: Duration = Duration::from_millis(1);
+
+/// A process that mentions a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mention {
+    pid: u32,
+    started_ticks: u64,
+    program: String,
+}
+
+impl Mention {
+    pub fn lives(&self) -> bool {
+        let stat = Stat::of(self.pid);
+        stat.is_some_and(|stat| !stat.dead && stat.started_ticks == self.started_ticks)
+    }
+}
+
+impl fmt::Display for Mention {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.pid, self.program)
+    }
+}
 
 /// A process as /proc/PID/stat has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,15 +162,20 @@ impl Signs {
         !stat.terminal && (stands() || line())
     }
 
-    /// Living processes that mention the session and carry no sign of it, with their programs' names.
-    pub fn mentions(&self) -> Vec<String> {
+    /// Living processes that mention the session and carry no sign of it.
+    pub fn mentions(&self) -> Vec<Mention> {
         let (mut all, found) = (all(), self.find());
         lineage(&all).iter().for_each(|pid| {
             all.remove(pid);
         });
         let others = all.iter().filter(|(pid, stat)| !stat.dead && !found.contains_key(pid));
         let mentioned = others.filter(|(pid, stat)| self.mentioned(**pid, stat));
-        mentioned.map(|(pid, _)| format!("{pid} ({})", program(*pid))).collect()
+        let mention = |(&pid, stat): (&u32, &Stat)| Mention {
+            pid,
+            started_ticks: stat.started_ticks,
+            program: program(pid),
+        };
+        mentioned.map(mention).collect()
     }
 
     /// Whether the words of a command name the session.

@@ -4,6 +4,8 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use rustix::mount::{UnmountFlags, unmount};
 
@@ -12,13 +14,16 @@ use crate::error::LabError;
 use crate::host::mounts;
 use crate::host::network_device;
 use crate::host::network_namespace;
-use crate::host::processes::Signs;
+use crate::host::processes::{Mention, Signs};
 use crate::host::programs::Programs;
 use crate::ownership::journal::{self, Abandoned, Found};
 pub use crate::ownership::outcome::Outcome;
 use crate::ownership::owned::{Owned, PREFIX};
 use crate::ownership::undoing::Undoing;
 
+/// Time in which what only mentions a session may end by itself, and the pause between two looks at it.
+const PATIENCE: Duration = Duration::from_secs(2);
+const LOOK: Duration = Duration::from_millis(20);
 /// Tries at emptying a folder in which a dying process may still have made a file.
 const FOLDER_TRIES: u32 = 3;
 
@@ -61,8 +66,21 @@ fn clean_session(session: &Abandoned, programs: &Programs) -> Vec<Outcome> {
     }
     // Named once: they are nobody's to end, and keep no journal.
     let because = "it mentions the session, and nothing shows that the session started it";
-    outcomes.extend(mentions.iter().map(|process| Outcome::left(format!("process {process}"), because)));
+    let others = living(mentions);
+    outcomes.extend(others.iter().map(|process| Outcome::left(format!("process {process}"), because)));
     outcomes
+}
+
+/// Those that do not end by themselves: an engine's own helper, which clears up after a container, does.
+fn living(mut mentions: Vec<Mention>) -> Vec<Mention> {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        mentions.retain(Mention::lives);
+        if mentions.is_empty() || Instant::now() >= until {
+            return mentions;
+        }
+        thread::sleep(LOOK);
+    }
 }
 
 /// Removes things of a session, or of one start of it: processes, containers, distributions, mounts, network devices and
