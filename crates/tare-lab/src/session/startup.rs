@@ -91,8 +91,12 @@ pub struct Taken {
 
 /// What a start is as batches. What could not be read is absent.
 pub fn batches(moments: Moments, taken: Taken) -> Vec<Batch> {
-    let mut all = vec![sample(nanoseconds(moments.began, moments.sample))];
-    all.push(gauge_of("hello", nanoseconds(moments.began, moments.hello) as f64));
+    let elapsed_ns = nanoseconds(moments.began, moments.sample);
+    let mut all = vec![
+        sample(elapsed_ns),
+        gauge_of("each", elapsed_ns as f64),
+        gauge_of("hello", nanoseconds(moments.began, moments.hello) as f64),
+    ];
     all.extend(taken.memory_bytes.map(|bytes| gauge_of("memory", bytes as f64)));
     all.extend(taken.disk_bytes.map(|bytes| gauge_of("disk", bytes as f64)));
     all
@@ -204,8 +208,8 @@ mod tests {
         };
         let all = batches(moments, Taken { memory_bytes: None, disk_bytes: Some(7) });
         let series: Vec<&str> = all.iter().map(|batch| batch.series.as_str()).collect();
-        assert_eq!(series, ["sample", "hello", "disk"]);
-        assert_eq!(all[1].sample, Sample::Gauge { value: 2e6 });
+        assert_eq!(series, ["sample", "each", "hello", "disk"]);
+        assert_eq!(all[2].sample, Sample::Gauge { value: 2e6 });
     }
 
     #[test]

@@ -171,6 +171,31 @@ fn a_bill_says_where_the_time_goes_and_a_forecast_needs_no_run_there() {
 }
 
 #[test]
+fn the_commands_of_a_study_are_explained_in_one_session() {
+    if !can_show_its_root("the_commands_of_a_study_are_explained_in_one_session") {
+        return;
+    }
+    let program = Program::new();
+    let study = |rest: &str| {
+        format!(
+            "name = 'c'\ntitle = 'c'\nabout = 'c'\nbudget = '60s'\n[probe.here]\ncommand = ['ls', 'c.toml']\n{rest}"
+        )
+    };
+    fs::write(program.path("c.toml"), study("[probe.date]\ncommand = ['date']\n")).unwrap();
+    let explain =
+        ["explain", "c.toml", "--in", "native,traced", "--rounds", "1", "--record", "e.tare", "--json"];
+    let shown: Value = serde_json::from_str(&ok(program.run(&explain))).unwrap();
+    let explained = shown["explained"].as_array().unwrap();
+    assert_eq!(explained.len(), 2, "{shown}");
+    // Both ran, the one in the folder where its file is.
+    assert!(explained.iter().all(|command| command["bills"][0]["ns"].as_f64().is_some()), "{explained:?}");
+
+    fs::write(program.path("c.toml"), study("[[case]]\nprobe = 'null'\n")).unwrap();
+    let refused = program.run(&explain);
+    assert!(refused.code == Some(2) && refused.err.contains("other cases than commands"), "{refused:?}");
+}
+
+#[test]
 fn advice_names_the_best_for_each_kind_of_work_and_what_it_rests_on() {
     let program = Program::new();
     let kinds = r#"

@@ -193,7 +193,10 @@ fn a_process_that_only_mentions_a_session_is_named_and_left() {
     let mut named = Decoy::start(Command::new("sleep").arg("600").arg0(format!("tare-{ID}-00001")));
     let mut stands = Decoy::start(Command::new("sleep").arg("600").current_dir(&folder));
     let mut marked = Decoy::start(Command::new("sleep").arg("600").env("TARE_SESSION", ID));
+    // As an engine's helper does, which clears up after a container: it ends by itself, and is not left.
+    let brief = Decoy::start(Command::new("sleep").arg("0.7").arg0(format!("tare-{ID}-00002")));
     let said = program.run(&["clean"]);
+    assert!(!said.out.contains(&format!("process {} (", brief.0.id())), "{said:?}");
     assert!(tail.lives() && named.lives() && stands.lives(), "{said:?}");
     assert!(!marked.lives(), "{said:?}");
     for decoy in [&tail, &named, &stands] {
