@@ -120,8 +120,19 @@ export interface Page extends Spoken {
   rounds: (number | null)[][][]; timeline: Timeline; tails: Tail[]; modes: Modes[];
   /** Scores of UnixBench's tests; none where the session does not measure them all. */
   scores: { test: string; environments: { environment: string; score: Figure }[] }[];
+  /** Where the time of commands goes; none where none was explained. */
+  bills: Bill[];
   /** Figures of other tools; null where nobody asked for them. */
   beside: { figures: BesideRow[]; left_out: number } | null;
+}
+
+/** The bill of a command in an environment: steps from its time in the baseline to its time here. */
+export interface Bill {
+  command: string; environment: string; headline: string; forecast: string; baseline_ns: number;
+  /** Null where it was not timed here. */
+  ns: Figure;
+  /** Shares in percent of the difference, `least` and `most` by single starts; `rest` is what no line explains. */
+  steps: { name: string; more_ns: number; share: number; least: Figure; most: Figure; rest: boolean }[];
 }
 
 /** What another tool stated of a row's metric, in its unit. */
@@ -183,7 +194,7 @@ function opener({ shapes, texts }: PackedPage): (value: Packed) => unknown {
 }
 
 /** What is read first does without these. */
-const LATER = ["rounds", "timeline", "tails", "modes", "beside"];
+const LATER = ["rounds", "timeline", "tails", "modes", "bills", "beside"];
 
 /** Reads the data that stands in the page; `complete` adds the rest, after the first paint. */
 export function load(): { page: AnyPage; complete: () => void } {

@@ -420,3 +420,28 @@ pageTest("a full session stays under a megabyte; its first paint is printed", as
   assert.deepEqual(wrongs, []);
   await close();
 });
+
+pageTest("a bill leads from the baseline's time to the time here, for the command that is chosen", async () => {
+  const step = (name, more_ns, rest = false) => ({ name, more_ns, share: more_ns / 2e4, least: rest ? null : more_ns / 3e4, most: rest ? null : more_ns / 1e4, rest });
+  const bill = (command, steps) => ({
+    command, environment: "gvisor", headline: `${command}: 1.00 ms in native, 3.00 ms in gvisor`, forecast: `Forecast of ${command}.`, baseline_ns: 1e6, ns: 3e6, steps,
+  });
+  const name = altered("rich.html", "bills.html", (packed) => packedAnew(packed, (page) => {
+    page.bills = [
+      bill("make", [step("files opened and closed", 1.5e6), step("not explained", 5e5, true)]),
+      bill("git status", [step("pages touched first", 2.5e6), step("writes made durable", -5e5)]),
+    ];
+  }));
+  const { tab, wrongs, close } = await open(name);
+  await drawAll(tab);
+  const plot = tab.locator("#bill");
+  const marks = () => plot.locator("svg .readable").evaluateAll((all) => all.map((mark) => mark.getAttribute("aria-label")));
+  assert.deepEqual(await marks(), ["native: 1.00 ms", "files opened and closed: +1.50 ms, 75 % (50 % to 150 % by single starts)", "not explained: +500 µs, 25 %", "gvisor: 3.00 ms"]);
+  assert.match(await plot.textContent(), /make: 1.00 ms in native.*Forecast of make\./s);
+  await plot.getByRole("combobox", { name: "Command" }).selectOption({ label: "git status in gvisor" });
+  assert.match(await plot.textContent(), /Forecast of git status\./);
+  assert.ok((await marks()).some((mark) => mark.startsWith("writes made durable: -500 µs, -25 %")), String(await marks()));
+  assert.deepEqual(await seriousViolations(tab), []);
+  assert.deepEqual(wrongs, []);
+  await close();
+});

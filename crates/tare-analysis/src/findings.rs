@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tare_data::failure::Failure;
 use tare_data::metric::Metric;
 use tare_data::session::Ending;
@@ -303,7 +303,7 @@ pub enum Leading {
 /// Of a subject's cells, a verdict names a direction only where the correction for many cells keeps it, and
 /// nothing is decided below eight starts where rounds share them. What the data show beyond that is *unconfirmed*.
 /// Cells of the control are not corrected: they are counted against chance as a whole.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     Slower,

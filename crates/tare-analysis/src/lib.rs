@@ -15,6 +15,7 @@ pub mod bill;
 pub mod change;
 pub mod facts;
 pub mod findings;
+pub mod fleet;
 pub mod forecast;
 pub mod gate;
 pub mod imported;

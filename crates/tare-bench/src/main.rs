@@ -27,7 +27,7 @@ use std::time::Duration;
 use clap::{Parser, Subcommand};
 use tare_bench::kills::{self, soak};
 
-use crate::commands::{agreement, faults, forecast, overhead, validation};
+use crate::commands::{agreement, faults, fleet, forecast, overhead, validation};
 use crate::setting::{Setting, binary};
 
 #[derive(Debug, Parser)]
@@ -115,6 +115,10 @@ enum Command {
     ///
     /// Ends with 1 when they take more than 2 s, or more than 256 MB beside the session of 1.2 million trials itself.
     Findings,
+    /// Make a fleet of a thousand records out of one, and report on it.
+    ///
+    /// Ends with 1 when the report takes more than 60 s or 512 MB, or does not name the node that is 12 % slower.
+    Fleet(fleet::Request),
     /// Print how far the forecasts of a record's programs are off, as Markdown: what ./bench/forecast keeps.
     Forecast {
         #[arg(value_name = "RECORD")]
@@ -258,6 +262,7 @@ fn main() -> ExitCode {
         Command::Kills(request) => kill(&request),
         Command::Faults(request) => faults::run(&request),
         Command::Soak(request) => soak(&request),
+        Command::Fleet(request) => fleet::run(&request),
         Command::Truths { setting } => truths::run(&setting),
         Command::Validation { setting } => validation::run(&setting),
         Command::Findings => findings::run(),

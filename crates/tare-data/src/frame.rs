@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::batch::Batch;
+use crate::build::Build;
 use crate::encoding::clipped;
 use crate::facts::Facts;
 use crate::failure::Failure;
@@ -32,8 +33,14 @@ pub const LONGEST_REQUEST: usize = 2000;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Frame {
-    /// The first frame of an agent.
-    Hello { protocol: u32, version: String, clock_ns: u64 },
+    /// The first frame of an agent. One of an older tare has no identity.
+    Hello {
+        protocol: u32,
+        version: String,
+        #[serde(default)]
+        agent: Build,
+        clock_ns: u64,
+    },
     /// Answer to `Describe`: facts of the environment and of each place.
     Description { facts: Facts, places: BTreeMap<String, Facts> },
     /// Answer to `Carry`.

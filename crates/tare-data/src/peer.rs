@@ -4,6 +4,8 @@ use serde::{Deserialize, Serialize};
 
 /// Name of the peer inside the environment itself, started by the probe.
 pub const LOOPBACK: &str = "loopback";
+/// Name of the peer that is another node of a fleet.
+pub const NODE: &str = "node";
 /// Name of the peer that the lab runs on this machine, outside the environment.
 pub const HOST: &str = "host";
 

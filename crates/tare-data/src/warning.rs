@@ -42,6 +42,8 @@ pub enum Warning {
     StrayLines { lines: u64 },
     /// Other sessions ran on the same machine at the same time.
     SessionsAtOnce { others: u64 },
+    /// The session was resumed after the machine had been restarted.
+    SeveralBoots { boots: usize },
     /// Datagrams did not arrive in time, once and in order.
     DatagramsAstray { lost: u64, late: u64, duplicated: u64, reordered: u64 },
 }

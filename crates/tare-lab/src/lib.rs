@@ -12,6 +12,8 @@ mod containers;
 mod duration;
 pub mod environments;
 pub mod error;
+mod far;
+pub mod fleet;
 pub mod guests;
 pub mod host;
 mod nearest;

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use tare_data::batch::{Batch, HELD, Phase};
+use tare_data::build::Build;
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::frame::{Frame, PROTOCOL, Received, Splitter, encode};
 use tare_data::names::Case;
@@ -36,7 +37,11 @@ impl Agent {
         let process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let mut agent = Agent { process, splitter: Splitter::default(), waiting: Vec::new() };
         match agent.next() {
-            Some(Frame::Hello { protocol, .. }) => assert_eq!(protocol, PROTOCOL),
+            Some(Frame::Hello { protocol, agent, .. }) => {
+                assert_eq!(protocol, PROTOCOL);
+                let file = Build::of_elf(&std::fs::read(program()).unwrap()).unwrap();
+                assert_eq!((agent.digest.len(), agent), (40, file), "the same in memory and in the file");
+            }
             other => panic!("{other:?} is no greeting"),
         }
         agent

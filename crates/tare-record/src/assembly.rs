@@ -43,6 +43,8 @@ pub(crate) struct Assembly {
     damage: Damage,
     /// Other sessions at the same time.
     others: u64,
+    /// Boots of the machine in which the session was resumed.
+    boots: BTreeSet<String>,
     /// Lines of trials that are not open, and that no damage explains.
     stray_lines: u64,
 }
@@ -136,7 +138,10 @@ impl Assembly {
             },
             Entry::Repeated(repeated) => self.repeated.push(repeated),
             Entry::Imported(imported) => self.imported.push(imported),
-            Entry::Resumed { .. } => self.ending = None,
+            Entry::Resumed { boot, .. } => {
+                self.ending = None;
+                self.boots.extend(boot);
+            }
             Entry::Ended { ending, others, .. } => {
                 self.ending = Some(ending);
                 self.others = self.others.max(others);
@@ -239,6 +244,12 @@ impl Assembly {
         let others = self.others.max(header.host.integer(OTHER_SESSIONS).unwrap_or(0));
         if others > 0 {
             warnings.push(Warning::SessionsAtOnce { others });
+        }
+        if let Some(identity) = &header.identity {
+            self.boots.insert(identity.boot.clone());
+        }
+        if self.boots.len() > 1 {
+            warnings.push(Warning::SeveralBoots { boots: self.boots.len() });
         }
         Ok(Session {
             header,

@@ -45,7 +45,13 @@ pub enum Entry {
     /// The contents of another tool's file; only in a record without a session.
     Imported(Imported),
     /// The session was taken up again.
-    Resumed { at: String, command: Vec<String> },
+    Resumed {
+        at: String,
+        command: Vec<String>,
+        /// Since which boot of the machine: see [`tare_data::session::identity::Identity::boot`].
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        boot: Option<String>,
+    },
     /// The session ended by itself or by its user.
     Ended {
         ending: Ending,

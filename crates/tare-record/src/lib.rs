@@ -21,6 +21,6 @@ pub mod writer;
 pub use entry::Entry;
 pub use error::RecordError;
 pub use follower::Follower;
-pub use reader::{Contents, ImportedRecord, Recording, is_record, open, read};
+pub use reader::{Contents, ImportedRecord, Recording, header, is_record, open, read};
 pub use room::MOST_BATCHES;
 pub use writer::Writer;

@@ -6,7 +6,7 @@
 use std::io::{BufReader, Read};
 use std::path::Path;
 
-use tare_data::session::Session;
+use tare_data::session::{Header, Session};
 
 pub use crate::assembly::ImportedRecord;
 
@@ -38,8 +38,16 @@ pub enum Contents {
 
 /// Whether a file is there and begins as a record does.
 pub fn is_record(path: &Path) -> bool {
-    let first = |file| Lines::new(BufReader::new(file), 0, 0).next().ok().flatten().and_then(from_line);
-    matches!(input::open(path).ok().and_then(first), Some(Entry::Record { .. }))
+    header(path).is_some()
+}
+
+/// The first line of a record: who measured, with what, when. None where the file does not begin as a record does.
+pub fn header(path: &Path) -> Option<Header> {
+    let file = input::open(path).ok()?;
+    match Lines::new(BufReader::new(file), 0, 0).next().ok().flatten().and_then(from_line)? {
+        Entry::Record { header, .. } => Some(header),
+        _ => None,
+    }
 }
 
 /// Reads a record of a session.

@@ -13,17 +13,34 @@ use tare_data::batch::{Batches, Shelf};
 use crate::entry::{CHECKSUM, Entry, from_line};
 use crate::lines::Lines;
 
-/// Bytes of batches that are held; those of an ordinary session all are.
-const MOST_HELD: usize = 48 << 20;
+/// Bytes of batches that are held of a record that is read; those of an ordinary session all are.
+const MOST_READ: usize = 48 << 20;
+/// Bytes that a session holds of its own while it runs. Less: it lasts for hours, and looks at a case at a time.
+const MOST_WRITTEN: usize = 8 << 20;
 
 /// Where the batches of a record are kept: held as long as there is room, and then in the record alone.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Keeper {
     held: usize,
+    most: usize,
     shelf: Option<Arc<RecordShelf>>,
 }
 
+/// Of a record that is read.
+impl Default for Keeper {
+    fn default() -> Self {
+        Keeper { held: 0, most: MOST_READ, shelf: None }
+    }
+}
+
 impl Keeper {
+    /// Of a session that writes into this file.
+    pub(crate) fn of_session(file: File) -> Self {
+        let mut keeper = Keeper { most: MOST_WRITTEN, ..Keeper::default() };
+        keeper.set_shelf(file);
+        keeper
+    }
+
     pub(crate) fn has_shelf(&self) -> bool {
         self.shelf.is_some()
     }
@@ -35,7 +52,7 @@ impl Keeper {
 
     /// Where the batches of a trial lie, if these bytes of them cannot be held as well.
     pub(crate) fn instead(&self, bytes: usize, trial: u64, stretch: Range<u64>) -> Option<Batches> {
-        let shelf = self.shelf.as_ref().filter(|_| self.held + bytes > MOST_HELD)?;
+        let shelf = self.shelf.as_ref().filter(|_| self.held + bytes > self.most)?;
         Some(Batches::lying(Arc::<RecordShelf>::clone(shelf), trial, stretch))
     }
 

@@ -55,13 +55,12 @@ impl Writer {
         });
         match locked {
             Ok((file, true)) => {
-                let (room, mut keeper) = (Room::default(), Keeper::default());
                 let read = file.try_clone().map_err(|source| RecordError::Io {
                     action,
                     path: path.clone(),
                     source,
                 })?;
-                keeper.set_shelf(read);
+                let (room, keeper) = (Room::default(), Keeper::of_session(read));
                 Ok(Writer { file, path, cut: None, bytes: 0, room, keeper })
             }
             Ok((_, false)) => Err(RecordError::InUse { path }),

@@ -15,7 +15,15 @@ fn begun(folder: &Path) -> (PathBuf, Writer) {
     let path = folder.join("session.tare");
     let mut writer = Writer::create(&path).unwrap();
     let (tare, binary, started, study) = Default::default();
-    let header = Header { tare, binary, started, command: vec![], host: Facts::default() };
+    let header = Header {
+        tare,
+        binary,
+        started,
+        command: vec![],
+        host: Facts::default(),
+        identity: None,
+        fleet: None,
+    };
     let target = Target { name: "native".into(), specification: "native".into(), role: Role::Baseline };
     let (looks, targets) = (vec![1], vec![target]);
     let plan = Plan {

@@ -17,6 +17,8 @@ fn entries() -> Vec<Entry> {
         started: "2026-01-01T00:00:00Z".into(),
         command: vec!["run".into()],
         host: Facts::default(),
+        identity: None,
+        fleet: None,
     };
     let target = Target { name: "native".into(), specification: "native".into(), role: Role::Baseline };
     let plan = Plan {
@@ -195,7 +197,7 @@ fn a_torn_record_goes_on_after_its_last_whole_line() {
     let path = file(&folder, &text.as_bytes()[..text.len() - 5]);
     let (mut writer, recording) = Writer::resume(&path).unwrap();
     assert_eq!(recording.torn_line, Some(12));
-    writer.append(&Entry::Resumed { at: "later".into(), command: vec![] }).unwrap();
+    writer.append(&Entry::Resumed { at: "later".into(), command: vec![], boot: None }).unwrap();
     writer.append(entries().last().unwrap()).unwrap();
     assert_eq!(read(&path).unwrap().session.ending, Ending::Complete);
 }

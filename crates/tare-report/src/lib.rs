@@ -9,8 +9,10 @@
 // Tests may read files and clocks.
 #![cfg_attr(test, allow(clippy::disallowed_methods, clippy::disallowed_types))]
 
+pub mod carried;
 pub mod exports;
 pub mod facts;
+pub mod fleet;
 pub mod gate;
 pub mod html;
 pub mod imported;

@@ -180,6 +180,8 @@ pub fn session(targets: usize) -> Session {
             started: "2026-11-21T20:41:07+01:00".into(),
             command: vec!["run".into(), "quick".into()],
             host: Facts(HOST.map(|(key, value)| (key.into(), value.into())).into()),
+            identity: None,
+            fleet: None,
         },
         plan: Plan {
             study: "quick".into(),

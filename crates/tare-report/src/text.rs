@@ -13,7 +13,7 @@ const REPLACEMENT: char = '\u{fffd}';
 /// A text from a record with everything taken out that is not plain writing on one line.
 ///
 /// Control characters (escape sequences begin with one), line breaks, marks that turn the reading direction
-/// and invisible characters become `\u{fffd}`; what is longer than [`LONGEST_TEXT`] ends in `…`.
+/// and invisible characters become `\u{fffd}`; what is longer than `LONGEST_TEXT` ends in `…`.
 pub fn clean(text: &str) -> String {
     let mut out: String =
         text.chars().take(LONGEST_TEXT).map(|c| if is_plain(c) { c } else { REPLACEMENT }).collect();

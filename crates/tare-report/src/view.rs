@@ -3,7 +3,7 @@
 use tare_analysis::findings::{Findings, PlantedCost, Row};
 use tare_analysis::verdicts::rows::MARGIN;
 use tare_analysis::verdicts::verdict::is_decided;
-use tare_data::session::{Ending, PlannedCase, Session};
+use tare_data::session::{Ending, PINNED, PlannedCase, Session};
 use tare_data::shell::quoted;
 use tare_data::warning::Warning;
 
@@ -15,6 +15,8 @@ use crate::words::{self, MAY_BE_CHANCE, Standing};
 
 /// More rounds than this are not suggested: `--rounds` takes no more.
 const MOST_ROUNDS_OFFERED: u32 = 1000;
+/// The least difference that is named: nobody reads "below 0 %".
+const LEAST_EFFECT: f64 = 0.001;
 /// The place that every environment has: its facts say on which file system the session measured.
 const OWN_PLACE: &str = "own";
 
@@ -81,13 +83,14 @@ fn machine(session: &Session, language: Language) -> Vec<String> {
     let of_baseline = session.facts.iter().find(|facts| Some(facts.target.as_str()) == baseline);
     let own_place = of_baseline.and_then(|facts| facts.places.get(OWN_PLACE)?.get("file_system.type"));
     let cpus = host.integer("cpu.count").map(|count| language.counted(count as usize, "CPU", "CPUs"));
+    let pinned = host.get(PINNED).map(|cpu| say!(language, "all on CPU {cpu}", cpu = clean(cpu)));
     let release = host.get("kernel.release").map(|release| {
         let version = release.split(['-', '+']).next().unwrap_or(release);
         format!("{} {}", clean(host.get("kernel.name").unwrap_or("Linux")), clean(version))
     });
     [
         host.get("cpu.model").map(cpu_name),
-        cpus,
+        pinned.or(cpus),
         host.get("cpu.hypervisor").map(|_| language.word("virtual machine").to_owned()),
         release,
         own_place.or_else(|| host.get("root.type")).map(clean),
@@ -232,7 +235,9 @@ pub fn checks(findings: &Findings, language: Language) -> Vec<String> {
     checks.extend(certificate.planted.as_ref().map(|planted| planted_cost(planted, language)));
     checks.extend(smallest_differences(findings, language));
     checks.extend(rounds_to_decide(findings, language));
-    if certificate.repeated > 0 {
+    let is_warned =
+        findings.warnings.iter().any(|(_, warning)| matches!(warning, Warning::RoundsRepeated { .. }));
+    if certificate.repeated > 0 && !is_warned {
         let rounds = language.counted(certificate.repeated as usize, "round was", "rounds were");
         checks.push(say!(language, "{rounds} disturbed and repeated.", rounds = rounds));
     }
@@ -259,7 +264,7 @@ fn smallest_differences(findings: &Findings, language: Language) -> Option<Strin
     let (least, most) =
         effects.fold((f64::INFINITY, 0.0f64), |(least, most), effect| (least.min(effect), most.max(effect)));
     if least <= most {
-        let (low, high) = (percent(least), percent(most));
+        let [low, high] = [least, most].map(|effect| percent(effect.max(LEAST_EFFECT)));
         let range = match low == high {
             true => low,
             false => say!(language, "{low} to {high}", low = low.trim_end_matches(" %"), high = high),

@@ -70,6 +70,9 @@ pub fn words(warning: &Warning, language: Language) -> String {
             "{sessions} of tare ran on this machine meanwhile",
             sessions = language.counted(*others as usize, "other session", "other sessions")
         ),
+        Warning::SeveralBoots { boots } => {
+            say!(language, "its rounds are of {boots} boots of the machine", boots = boots)
+        }
         Warning::DatagramsAstray { lost, late, duplicated, reordered } => {
             astray([*lost, *late, *duplicated, *reordered], language)
         }
@@ -208,6 +211,9 @@ pub(crate) fn advice(warning: &Warning, language: Language) -> &'static str {
         }
         Warning::StrayLines { .. } => message!("two programs may have written it at once: run again"),
         Warning::SessionsAtOnce { .. } => message!("they disturb each other: run one at a time"),
+        Warning::SeveralBoots { .. } => {
+            message!("a restart can change the machine's speed: run again for one that has none")
+        }
         Warning::DatagramsAstray { .. } => {
             message!("the rate counts answered datagrams only; the path to the peer loses or duplicates some")
         }
@@ -240,6 +246,7 @@ pub(crate) fn kind(warning: &Warning) -> &'static str {
         Warning::DamagedLines { .. } => message!("the record is damaged"),
         Warning::StrayLines { .. } => message!("lines of the record belong to no trial"),
         Warning::SessionsAtOnce { .. } => message!("other sessions ran at the same time"),
+        Warning::SeveralBoots { .. } => message!("the machine was restarted during the session"),
         Warning::DatagramsAstray { .. } => message!("datagrams were lost, late, duplicated or out of order"),
     }
 }

@@ -7,6 +7,7 @@ use tare_analysis::verdicts::judge::FEWEST_STARTS;
 use tare_data::failure::FailureKind;
 use tare_data::names::USER;
 use tare_data::session::Ending;
+use tare_data::session::demand::Work;
 use tare_data::warning::Warning;
 
 use crate::language::{Language, message, say};
@@ -318,4 +319,40 @@ pub fn comparison(cell: &Cell) -> Option<&Comparison> {
         Cell::Compared(comparison) => Some(comparison),
         Cell::Observed(_) | Cell::Missing(_) => None,
     }
+}
+
+/// What a kind of work is called.
+pub fn work(work: Work, language: Language) -> &'static str {
+    language.word(match work {
+        Work::Computing => message!("computing"),
+        Work::OtherCalls => message!("other system calls"),
+        Work::Pauses => message!("calls after 15 µs of computing"),
+        Work::Lookups => message!("paths looked up"),
+        Work::FurtherFolders => message!("further folders in paths"),
+        Work::Missing => message!("paths that do not exist"),
+        Work::DistinctPaths => message!("different paths, first use"),
+        Work::Opens => message!("files opened and closed"),
+        Work::Entries => message!("folder entries listed"),
+        Work::Reads => message!("reads of files"),
+        Work::ReadKib => message!("further KiB read"),
+        Work::Writes => message!("writes to files"),
+        Work::WrittenKib => message!("further KiB written"),
+        Work::Creates => message!("files and folders made"),
+        Work::Renames => message!("files renamed"),
+        Work::Removes => message!("files and folders removed"),
+        Work::Syncs => message!("writes made durable"),
+        Work::Maps => message!("memory mapped and unmapped"),
+        Work::FileMaps => message!("files mapped, first page"),
+        Work::Protects => message!("mappings protected"),
+        Work::Breaks => message!("heap up and down"),
+        Work::Faults => message!("pages touched first"),
+        Work::Forks => message!("processes forked"),
+        Work::Spawns => message!("processes by vfork"),
+        Work::Threads => message!("threads"),
+        Work::Execs => message!("programs started (exec)"),
+        Work::Messages => message!("messages on pipes, sockets"),
+        Work::Waits => message!("waits for another process"),
+        Work::Futexes => message!("futex calls"),
+        Work::Signals => message!("signals"),
+    })
 }

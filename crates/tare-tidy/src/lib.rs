@@ -6,6 +6,7 @@
 
 pub mod arrows;
 pub mod cycles;
+pub mod inside;
 pub mod lists;
 mod modules;
 #[cfg(test)]

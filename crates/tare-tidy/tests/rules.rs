@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use tare_tidy::tree::Tree;
-use tare_tidy::{arrows, cycles, lists, public, shape, words};
+use tare_tidy::{arrows, cycles, inside, lists, public, shape, words};
 
 /// Which of our crates each may import, and which its tests may besides; see ARCHITECTURE.md. No other arrow.
 const ARROWS: arrows::Arrows<'_> = &[
@@ -51,7 +51,8 @@ const QUOTATIONS: &[(&str, &str)] = &[
 ];
 
 /// Folders whose files are listed in the sources of a crate.
-const LISTS: &[lists::Listed<'_>] = &[("studies", "tare-lab"), ("published", "tare-lab")];
+const LISTS: &[lists::Listed<'_>] =
+    &[("studies", "tare-lab"), ("published", "tare-lab"), ("engines", "tare-lab")];
 
 /// Tokens belong to a thread: every rule reads the tree for itself.
 fn tree() -> Tree {
@@ -109,6 +110,11 @@ fn nothing_is_left_unfinished() {
 #[test]
 fn every_study_and_every_article_is_listed() {
     none(lists::unlisted(&tree(), LISTS));
+}
+
+#[test]
+fn a_crate_is_built_of_what_lies_in_it() {
+    none(inside::included_from_outside(&tree()));
 }
 
 #[test]

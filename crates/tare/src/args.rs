@@ -7,6 +7,8 @@ mod advise;
 mod commands;
 #[path = "args/explain.rs"]
 pub mod explain;
+#[path = "args/fleet.rs"]
+pub mod fleet;
 #[path = "args/ladder.rs"]
 mod ladder;
 #[path = "args/plan.rs"]
@@ -15,20 +17,28 @@ mod plan;
 mod pool;
 #[path = "args/selftest.rs"]
 mod selftest;
+#[path = "args/serve.rs"]
+mod serve;
+#[path = "args/sql.rs"]
+mod sql;
 
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use tare_analysis::gate::Condition;
+use tare_lab::session::Pin;
 use tare_report::exports::{self, EXPORTS, Export};
 
 pub use self::advise::Advise;
 pub use self::commands::Commands;
 pub use self::explain::{Explain, Predict, Prices};
+pub use self::fleet::Fleet;
 pub use self::ladder::Ladder;
 pub use self::plan::Plan;
 pub use self::pool::Pool;
 pub use self::selftest::SelfTest;
+pub use self::serve::Serve;
+pub use self::sql::Sql;
 
 /// Measures how much slower programs run inside containers, sandboxes and virtual machines.
 ///
@@ -63,6 +73,8 @@ pub enum Command {
     Import(Import),
     Diff(Diff),
     Pool(Pool),
+    Fleet(Fleet),
+    Sql(Sql),
     List(List),
     Show(Show),
     Check(Check),
@@ -93,6 +105,7 @@ pub enum Command {
   tare run --in native,gvisor -- make -j4           a command of your own, in both
   tare run -w 3 -- 'git status' --- 'git log -1'    two commands, each trial after three runs that warm up
   tare run --resume tare-2026-01-31T12-00.tare      continue a session that broke off
+  tare run --record '%h-%t.tare'                    a name for a folder that several machines share
   tare run --fail-if 'slower:gvisor:sys.*>30'       exit with 6 if system calls are more than 30x slower")]
 pub struct Run {
     /// A shipped study, a TOML file, or several with commas between them [default: quick, or full with --only].
@@ -120,7 +133,8 @@ pub struct Run {
     pub places: Vec<String>,
     /// The other end of network probes, in place of the study's: loopback, host (this machine, from outside the
     /// environment), tare://HOST:PORT/#SECRET ('tare serve' prints it), tare://HOST:PORT/?secret-file=FILE,
-    /// netperf://HOST[:PORT]. May be given several times.
+    /// netperf://HOST[:PORT]. ROLE=ADDRESS names it by its role (node=tare://...), so that rows of several addresses are one case.
+    /// May be given several times.
     #[arg(long = "peer", value_name = "PEER")]
     pub peers: Vec<String>,
     /// Also measure where round trips spend their time: net.hops, to each peer of the study.
@@ -129,6 +143,9 @@ pub struct Run {
     /// Enter each environment several times at once, e.g. 1,10,50: time until the last has answered, and memory of each.
     #[arg(long, value_name = "COUNTS", value_delimiter = ',', value_parser = clap::value_parser!(u64).range(1..=200), conflicts_with = "resume")]
     pub at_once: Vec<u64>,
+    /// Keep everything on one processor: this one, or the last. Layers whose processes wake each other vary less then.
+    #[arg(long, value_name = "CPU", num_args = 0..=1, require_equals = true, default_missing_value = "last", value_parser = parse_pin, conflicts_with = "resume")]
+    pub pin: Option<Pin>,
     /// Time for the whole session, e.g. 90s, 8m, 1h [default: the study's].
     #[arg(long, value_name = "TIME", conflicts_with = "rounds")]
     pub budget: Option<String>,
@@ -148,7 +165,8 @@ pub struct Run {
     /// The durations and sizes of the original tools instead of shorter ones.
     #[arg(long)]
     pub reference: bool,
-    /// Where to write the record [default: tare-DATE.tare in this folder].
+    /// Where to write the record; in its name, %h stands for the host name, %t for the time, %r for random digits, %% for a
+    /// percent sign [default: tare-DATE.tare in this folder].
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
     /// Continue a session that broke off or ran out of time.
@@ -403,37 +421,6 @@ pub struct Check {
     pub json: bool,
 }
 
-/// Run an authenticated peer for network probes of other machines.
-#[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
-  tare serve                                 for this machine only; prints the --peer to use
-  tare serve --listen 192.0.2.7:12866        for other machines too
-  tare serve --listen '[::]:12866' --expires 8h --secret-file /etc/tare/secret
-
-Data flows use the port after the one of --listen, over TCP and UDP. Only clients with the secret are served.")]
-pub struct Serve {
-    /// Address and port [default: 127.0.0.1:12866, or 127.0.0.1:12865 with --netperf].
-    #[arg(long, value_name = "ADDRESS:PORT")]
-    pub listen: Option<std::net::SocketAddr>,
-    /// Instead, serve stock netperf 2.7: TCP_RR, UDP_RR, TCP_CRR, TCP_STREAM and TCP_MAERTS. Its protocol has no
-    /// secret: anyone who can reach the address may measure, one at a time.
-    #[arg(long, conflicts_with_all = ["data_port", "secret_file"])]
-    pub netperf: bool,
-    /// Port of data flows [default: the one after --listen's; any free one if that is 0].
-    #[arg(long, value_name = "PORT")]
-    pub data_port: Option<u16>,
-    /// File with the secret, 64 hex digits; created, readable only by you, if it does not exist. Without it, a new
-    /// secret is printed.
-    #[arg(long, value_name = "FILE")]
-    pub secret_file: Option<PathBuf>,
-    /// Stop after this time, e.g. 90s, 8m, 1h.
-    #[arg(long, value_name = "TIME", default_value = "1h")]
-    pub expires: String,
-    /// Print one JSON document once it listens.
-    #[arg(long)]
-    pub json: bool,
-}
-
 /// Remove what a killed session left behind: processes, mounts, folders.
 #[derive(Debug, clap::Args)]
 pub struct Clean {
@@ -480,4 +467,13 @@ pub struct Man {
 
 fn parse_seed(text: &str) -> Result<u64, String> {
     u64::from_str_radix(text, 16).map_err(|_| "a seed is up to 16 hex digits, e.g. 7f3a91c2".into())
+}
+
+fn parse_pin(text: &str) -> Result<Pin, String> {
+    match text {
+        "last" => Ok(Pin::Last),
+        number => {
+            number.parse().map(Pin::Processor).map_err(|_| "a processor is a number, e.g. --pin=0".into())
+        }
+    }
 }

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::env;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{Access, access};
+use rustix::rand::{GetRandomFlags, getrandom};
 use tare_lab::error::{ErrorKind, LabError};
 use tare_lab::host::programs::Programs;
 use tare_lab::session::Setting;
@@ -45,11 +47,43 @@ pub fn scratch() -> PathBuf {
     PathBuf::from("/var/tmp")
 }
 
+/// Where journals are kept if the usual folder cannot be made, as in a container without a home and with a root that cannot
+/// be written: in the scratch folder, with the user's number.
+fn state_in(scratch: &Path) -> PathBuf {
+    scratch.join(format!("tare-state-{}", rustix::process::geteuid().as_raw()))
+}
+
+/// The folder of journals for sessions that work in this scratch folder.
+fn state_for(scratch: &Path) -> Result<PathBuf, LabError> {
+    match state() {
+        Ok(usual) if can_be_made(&usual) => Ok(usual),
+        _ if can_be_made(&state_in(scratch)) => Ok(state_in(scratch)),
+        unusable => unusable,
+    }
+}
+
+/// The folders in which journals can be: the usual one, and the one in the scratch folder if it is there.
+pub fn states() -> Result<Vec<PathBuf>, LabError> {
+    let other = Some(state_in(&scratch())).filter(|folder| folder.is_dir());
+    match (state(), other) {
+        (Ok(usual), other) => Ok(std::iter::once(usual).chain(other).collect()),
+        (Err(_), Some(other)) => Ok(vec![other]),
+        (Err(error), None) => Err(error),
+    }
+}
+
+/// Whether files can be made in a folder that is there, or else the folder. Nothing is made to find out.
+fn can_be_made(folder: &Path) -> bool {
+    let there = folder.ancestors().find(|path| path.exists());
+    there.is_some_and(|path| access(path, Access::WRITE_OK | Access::EXEC_OK).is_ok())
+}
+
 /// What a session is given to work with; the scratch folder is `scratch` unless named.
 pub fn setting(named: Option<&Path>) -> Result<Setting, LabError> {
+    let scratch = named.map_or_else(scratch, Path::to_owned);
     Ok(Setting {
-        state: state()?,
-        scratch: named.map_or_else(scratch, Path::to_owned),
+        state: state_for(&scratch)?,
+        scratch,
         binary: binary()?,
         wanted: Wanted::default(),
         programs: programs()?,
@@ -62,6 +96,49 @@ pub fn fresh_record(prefix: &str) -> PathBuf {
     let names = (1..).map(|n| if n == 1 { format!("{stem}.tare") } else { format!("{stem}-{n}.tare") });
     // A link that leads nowhere is in the way, too.
     names.map(PathBuf::from).find(|path| path.symlink_metadata().is_err()).expect("numbers do not end")
+}
+
+/// A record's name with `%h` (host name), `%t` (time), `%r` (random hex digits) and `%%` replaced.
+pub fn record_named(pattern: &Path) -> Result<PathBuf, LabError> {
+    let Some(text) = pattern.to_str().filter(|text| text.contains('%')) else {
+        return Ok(pattern.to_owned());
+    };
+    let unknown = |what: &str| {
+        LabError::usage(format!("'{what}' in the record's name {text} stands for nothing"))
+            .hint("%h is the host name, %t the time, %r random digits, and %% a percent sign")
+    };
+    let mut named = String::new();
+    let mut letters = text.chars();
+    while let Some(letter) = letters.next() {
+        if letter != '%' {
+            named.push(letter);
+            continue;
+        }
+        match letters.next() {
+            Some('%') => named.push('%'),
+            Some('h') => named.push_str(&host_name()),
+            Some('t') => named.push_str(&jiff::Zoned::now().strftime("%Y-%m-%dT%H-%M-%S").to_string()),
+            Some('r') => named.push_str(&fresh_digits()?),
+            Some(other) => return Err(unknown(&format!("%{other}"))),
+            None => return Err(unknown("%")),
+        }
+    }
+    Ok(named.into())
+}
+
+/// This machine's name, without what leads out of a folder.
+fn host_name() -> String {
+    let name = rustix::system::uname();
+    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' || c == '.' { c } else { '_' };
+    name.nodename().to_string_lossy().chars().map(plain).collect()
+}
+
+/// Eight hex digits that nobody else draws.
+fn fresh_digits() -> Result<String, LabError> {
+    let mut bytes = [0; 4];
+    getrandom(&mut bytes, GetRandomFlags::empty())
+        .map_err(|e| LabError::new(ErrorKind::Host, "cannot draw random digits").because(e))?;
+    Ok(format!("{:08x}", u32::from_le_bytes(bytes)))
 }
 
 /// Foreign programs, this program's own file, and what was prepared for environments:

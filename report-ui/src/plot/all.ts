@@ -1,4 +1,5 @@
 // The plots of the page, in their order.
+import { bills } from "../bill";
 import type { Page } from "../data";
 import { h } from "../dom";
 import { say } from "../language";
@@ -39,6 +40,7 @@ export function plots(page: Page): (HTMLElement | null)[] {
   const scores = unixbench(page);
   return [
     section("published-title", say("Published and measured"), [claims === null ? null : frame(claims).element, publishedTable(page), conclusions(page)]),
+    section("bill-title", say("Bills of commands"), [framed(page, bills)]),
     section("beside-title", say("Results of other tools"), beside(page)),
     section("unixbench-title", say("UnixBench"), [scores === null ? null : frame(scores).element]),
     section("curves-title", say("Sizes and places"), [framed(page, curves)]),

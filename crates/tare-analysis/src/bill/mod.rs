@@ -59,6 +59,8 @@ pub struct Line {
     pub here_ns: f64,
     /// What it adds to the command's time; below zero where it is cheaper here.
     pub more_ns: f64,
+    /// The least and the most that it adds by the prices of single starts; none of fewer starts than two.
+    pub range_ns: Option<[f64; 2]>,
 }
 
 /// The command's time by its bill alone, as if it had not been run there.
@@ -181,6 +183,20 @@ fn unit(work: Work, baseline: &Price, here: f64) -> [f64; 2] {
     }
 }
 
+/// A line of a bill; `delaying` is the part of the amount that delays the command.
+fn line(work: Work, delaying: f64, (baseline, here): (&Price, &Price), amount: f64) -> Line {
+    let more = |price: f64| {
+        let [before, now] = unit(work, baseline, price);
+        delaying * (now - before)
+    };
+    let starts = here.by_start.values().map(|price| more(*price));
+    let least = starts.clone().fold(f64::INFINITY, f64::min);
+    let most = starts.fold(f64::NEG_INFINITY, f64::max);
+    let [baseline_ns, here_ns] = unit(work, baseline, here.typical);
+    let range_ns = (here.by_start.len() > 1).then_some([least, most]);
+    Line { work, amount, baseline_ns, here_ns, more_ns: more(here.typical), range_ns }
+}
+
 fn bill(
     demand: &Demand,
     (baseline, here): (&Prices, &Prices),
@@ -194,9 +210,7 @@ fn bill(
             continue;
         };
         starts.extend(price.by_start.keys());
-        let [baseline_ns, here_ns] = unit(work, of_baseline, price.typical);
-        let more_ns = amount * (here_ns - baseline_ns) * overlap;
-        lines.push(Line { work, amount, baseline_ns, here_ns, more_ns });
+        lines.push(line(work, amount * overlap, (of_baseline, price), amount));
     }
     lines.sort_by(|a, b| b.more_ns.abs().total_cmp(&a.more_ns.abs()));
     let explained: f64 = lines.iter().map(|line| line.more_ns).sum();

@@ -1,8 +1,8 @@
 //! Published figures: what an article measured, as it printed it, and what follows from it.
 //!
 //! They come from other machines and days. They stand beside a session's figures, and never in an interval with
-//! them. [`recompute`] draws an article's own conclusions again, [`beside`] finds the rows that an article speaks of,
-//! [`claims`] what a session shows of its conclusions.
+//! them. [`recompute`] draws an article's own conclusions again, `beside` finds the rows that an article speaks of,
+//! `claims` what a session shows of its conclusions.
 
 mod beside;
 mod claims;

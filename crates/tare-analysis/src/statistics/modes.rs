@@ -39,7 +39,7 @@ fn boundaries(groups: &[usize]) -> impl Iterator<Item = usize> {
 
 /// How many values each group of sorted values has, from the least to the greatest.
 ///
-/// More than [`MOST`] values are one group here, because the time grows with the square of their number.
+/// More than `MOST` values are one group here, because the time grows with the square of their number.
 pub fn groups(sorted: &[f64], margin: f64) -> Vec<usize> {
     if sorted.len() > MOST {
         return vec![sorted.len()];

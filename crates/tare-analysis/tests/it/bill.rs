@@ -82,6 +82,7 @@ fn lines_and_rest_are_the_difference() {
     assert_eq!(bill.lines[0].work, Work::Opens, "the largest comes first");
     assert_eq!((line(Work::Opens).baseline_ns, line(Work::Opens).here_ns), (1000.0, 5000.0));
     assert_eq!((line(Work::Opens).more_ns, line(Work::OtherCalls).more_ns), (400_000.0, 200_000.0));
+    assert_eq!(line(Work::Opens).range_ns, Some([400_000.0, 600_000.0]), "of the starts with 5 and 7 us");
     assert_eq!(bill.rest_ns, Some(400_000.0));
     let sum: f64 = bill.lines.iter().map(|line| line.more_ns).sum();
     assert_eq!(sum + bill.rest_ns.unwrap(), 1_000_000.0);

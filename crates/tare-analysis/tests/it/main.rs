@@ -5,6 +5,7 @@ mod bill;
 mod change;
 mod deciding;
 mod findings;
+mod fleet;
 mod gate;
 mod golden;
 mod hostile;

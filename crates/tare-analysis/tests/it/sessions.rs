@@ -73,6 +73,8 @@ pub fn session(subjects: &[&str], cases: Vec<PlannedCase>, rounds: u32) -> Sessi
             started: String::new(),
             command: Vec::new(),
             host: Facts::default(),
+            identity: None,
+            fleet: None,
         },
         facts: targets.iter().map(fact).collect(),
         plan: Plan {

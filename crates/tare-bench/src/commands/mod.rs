@@ -2,6 +2,7 @@
 
 pub mod agreement;
 pub mod faults;
+pub mod fleet;
 pub mod forecast;
 pub mod overhead;
 pub mod validation;

@@ -46,6 +46,8 @@ pub fn session() -> Session {
             started: String::new(),
             command: Vec::new(),
             host: Facts::default(),
+            identity: None,
+            fleet: None,
         },
         plan: Plan {
             study: "large".into(),

@@ -100,7 +100,8 @@ fn one(
     let record = site.folder.join("injected.tare");
     let log = site.folder.join("strace.log");
     let said = site.folder.join("said");
-    for file in [&record, &log] {
+    let page = site.folder.join("injected.html");
+    for file in [&record, &log, &page] {
         let _ = fs::remove_file(file);
     }
     let mut command = Command::new("strace");
@@ -116,9 +117,9 @@ fn one(
         command.args(["-e", &inject]);
     });
     command.arg("-o").arg(&log).arg(site.tare);
-    command.args(["run", "--in", "native", "--only", "sys.getppid,file.sync", "--place", "own"]);
+    command.args(["run", "--in", "native", "--place", "own", "--peer", "loopback", "--only", probes(calls)]);
     command.args(["--rounds", "2", "--json", "--scratch"]).arg(site.folder.join("scratch"));
-    command.arg("--record").arg(&record);
+    command.arg("--record").arg(&record).arg("--html").arg(&page);
     site.place(&mut command);
     let out = fs::File::create(&said)?;
     command.stdout(Stdio::null()).stderr(Stdio::from(out));
@@ -129,6 +130,15 @@ fn one(
         count.wrong.extend(untrue(&record));
     }
     Ok(String::from_utf8_lossy(&fs::read(&log).unwrap_or_default()).contains("(INJECTED)"))
+}
+
+/// The smallest session that makes such calls in more than its own process.
+fn probes(calls: &str) -> &'static str {
+    match calls {
+        "connect" => "sys.getppid,net.rr",
+        calls if calls.starts_with("rename") => "sys.getppid,file.meta",
+        _ => "sys.getppid,file.sync",
+    }
 }
 
 /// Why a session that ended as if all were well was not.

@@ -27,7 +27,7 @@ const SETTLES: Duration = Duration::from_secs(1);
 /// Names of the sessions that worked in this folder and were not cleaned up after.
 pub fn sessions(folder: &Path) -> BTreeSet<String> {
     let journals = entries(&folder.join("state/tare")).into_iter().filter_map(|path| {
-        let id = path.file_stem()?.to_str()?.to_owned();
+        let id = path.file_name()?.to_str()?.split('.').next()?.to_owned();
         path.extension().is_some_and(|ending| ending == "journal").then(|| format!("{PREFIX}{id}"))
     });
     let folders = entries(&folder.join("scratch"));

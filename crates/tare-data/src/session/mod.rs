@@ -1,6 +1,7 @@
 //! A session as it stands in a record: its plan, the facts of its environments, and every trial. No conclusions.
 
 pub mod demand;
+pub mod identity;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -16,6 +17,7 @@ use crate::request::Amount;
 use crate::warning::Warning;
 
 use self::demand::Counted;
+use self::identity::{FleetCell, Identity};
 
 /// Who measured, with what, when.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -30,6 +32,12 @@ pub struct Header {
     pub command: Vec<String>,
     /// Facts of the machine that runs the session.
     pub host: Facts,
+    /// None in records of earlier versions, and of other tools' figures.
+    #[serde(flatten)]
+    pub identity: Option<Identity>,
+    /// None outside of fleets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fleet: Option<FleetCell>,
 }
 
 /// What an environment is for.
@@ -163,6 +171,9 @@ pub struct Planted {
     /// Most rounds that it gets.
     pub rounds: u32,
 }
+
+/// A fact of the host: the processor that everything of the session ran on; not there where any was allowed.
+pub const PINNED: &str = "session.pinned_to";
 
 /// Rounds before the first look: controls have a trial in each of them, so that what leaves there has a control to be
 /// judged beside.

@@ -1,6 +1,7 @@
 //! Frames: what an environment sends, whole and in pieces; every frame is written again as it was read.
 
 use tare_data::batch::{Batch, Histogram, Phase, Sample};
+use tare_data::build::Build;
 use tare_data::facts::Facts;
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::frame::{Frame, LONGEST_NOTE, PROTOCOL, Received, Splitter, decode, encode};
@@ -42,7 +43,7 @@ fn corpus() -> Vec<Vec<u8>> {
     facts.note("kernel.release", "6.1");
     let failure = Failure::new(FailureKind::NotSupported, "no io_uring");
     let frames = [
-        Frame::Hello { protocol: PROTOCOL, version: "0.1.0".into(), clock_ns: 1 },
+        Frame::Hello { protocol: PROTOCOL, version: "0.1.0".into(), agent: Build::default(), clock_ns: 1 },
         Frame::Description { facts: facts.clone(), places: [("own".to_owned(), facts)].into() },
         Frame::Begun { trial: 1, nonce: u64::MAX, clock_ns: 2 },
         Frame::Failed { trial: 1, failure, clock_ns: 3 },

@@ -6,6 +6,8 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
+use tare_data::shell::quoted;
+
 use crate::containers::control_groups;
 use crate::containers::private_mounts;
 use crate::containers::root::{AGENT, OWN, Root};
@@ -16,7 +18,7 @@ use crate::host::processes::FINISHES;
 use crate::network::lab;
 use crate::ownership::owned::{EngineName, EngineThing, MARK, Owned};
 use crate::provider::prelude::*;
-use crate::provider::root::RootFolder;
+use crate::provider::root::{RootFolder, Work};
 
 /// Time that an engine has for a question, or for making an image of nothing.
 const ANSWER_WAIT: Duration = Duration::from_secs(30);
@@ -112,6 +114,7 @@ impl Engine {
             net,
             seccomp: Seccomp::of(specification)?,
             own: OwnPlace::of(specification)?,
+            image: specification.instance.clone().map(|image| self.checked(image)).transpose()?,
         }))
     }
 }
@@ -124,9 +127,15 @@ struct Container {
     net: PodmanNet,
     seccomp: Seccomp,
     own: OwnPlace,
+    /// Somebody's image, whose programs are inside; otherwise nothing is.
+    image: Option<String>,
 }
 
 impl Environment for Container {
+    fn has_image(&self) -> bool {
+        self.image.is_some()
+    }
+
     fn ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
         let engine = self.engine;
         let program = program(programs, engine.name.program(), engine.install)?;
@@ -146,6 +155,9 @@ impl Environment for Container {
         let mut facts = Facts::default();
         let version = ask(Command::new(&program).args(engine.version))
             .map_err(|e| NotReady::because(format!("{}: {e}", engine.name.program())))?;
+        if let Some(image) = &self.image {
+            facts.note("image.id", engine.id_of(&program, image)?);
+        }
         facts.note("runtime.path", program.to_string_lossy());
         facts.note("runtime.version", version);
         facts.note("runtime.runtime", self.runtime.as_deref().unwrap_or_default());
@@ -162,16 +174,21 @@ impl Environment for Container {
 }
 
 impl Container {
-    /// Prepares a container. Its root is a folder where the engine takes one and its overlay is not wanted;
-    /// otherwise an image of nothing, made once a session, into which the agent is bound.
+    /// Prepares a container. Its root is the image that was named, or else a folder where the engine takes one and its
+    /// overlay is not wanted, or else an image of nothing, made once a session. The agent is bound into an image.
     fn enter(&self, program: &Path, workspace: &mut dyn Workspace) -> Result<Entrance, LabError> {
         let engine = self.engine;
-        let root = match engine.takes_folders && self.own == OwnPlace::Volume {
+        let takes_folder = self.image.is_none() && engine.takes_folders && self.own == OwnPlace::Volume;
+        let root = match takes_folder {
             true => Some(Root::build(workspace)?),
-            false if workspace.inside().root != RootFolder::Empty => return Err(self.has_image()),
+            false if workspace.inside().root != RootFolder::Empty => return Err(self.has_another_root()),
             false => None,
         };
-        let image = if root.is_some() { None } else { Some(engine.image(program, workspace)?) };
+        let image = match (&self.image, &root) {
+            (Some(image), _) => Some(image.clone()),
+            (None, Some(_)) => None,
+            (None, None) => Some(engine.image(program, workspace)?),
+        };
         let name = workspace.name().to_owned();
         let mut outside = Facts::default();
         let mut command = Command::new(program);
@@ -200,6 +217,11 @@ impl Container {
             None => self.bind_places(workspace, &mut command, &mut outside)?,
         };
         if let Some(image) = image {
+            if self.image.is_some() {
+                // Nothing is fetched unasked, and an image's own user and program are not those of a session.
+                command.args(["--pull=never", "--user=0:0", "--entrypoint="]);
+                self.bind_work(workspace, &mut command)?;
+            }
             command.arg(bind(workspace.agent(), AGENT)).arg(image).arg(AGENT);
         } else if let Some(root) = root {
             command.arg("--rootfs").arg(root.path()).arg(&root.agent);
@@ -241,7 +263,31 @@ impl Container {
         Ok(places)
     }
 
-    fn has_image(&self) -> LabError {
+    /// The folder that commands work in, under its own path: for writing, or with what is written thrown away.
+    fn bind_work(&self, workspace: &dyn Workspace, command: &mut Command) -> Result<(), LabError> {
+        let Some(Work { folder, shared }) = &workspace.inside().work else { return Ok(()) };
+        let refused = || {
+            LabError::usage(format!("{} cannot show {}", self.engine.name.program(), folder.display()))
+                .hint("run it from another folder, or share this one for writing with --work share")
+        };
+        let path = folder.to_str().ok_or_else(|| refused().because("its path is not UTF-8"))?;
+        if *shared {
+            command.arg(bind(folder, path));
+            return Ok(());
+        }
+        match self.engine.starts {
+            Starts::InDaemon => Err(refused().because("its daemon cannot throw away what is written there")),
+            Starts::InCommand if path.contains([':', ',']) => {
+                Err(refused().because("of the signs in its path"))
+            }
+            Starts::InCommand => {
+                command.arg(format!("--volume={path}:{path}:O"));
+                Ok(())
+            }
+        }
+    }
+
+    fn has_another_root(&self) -> LabError {
         let what = format!(
             "{}: own=root is in an image, and root= takes a folder in its place",
             self.engine.name.program()
@@ -272,6 +318,25 @@ impl Container {
 }
 
 impl Engine {
+    /// The name of an image, which must not look like an option.
+    fn checked(&self, image: String) -> Result<String, LabError> {
+        match image.is_empty() || image.starts_with('-') {
+            false => Ok(image),
+            true => Err(LabError::usage(format!("'{image}' is not the name of an image"))
+                .hint(format!("give one as {}:NAME", self.name.program()))),
+        }
+    }
+
+    /// What an image is, by its content; why it cannot be entered, where it is not there.
+    fn id_of(&self, program: &Path, image: &str) -> Result<String, NotReady> {
+        ask(Command::new(program).args(["image", "inspect", "--format", "{{.Id}}", image])).map_err(|cause| {
+            NotReady {
+                reason: format!("there is no image {image}: {cause}"),
+                command: Some(format!("{} pull {}", self.name.program(), quoted(image))),
+            }
+        })
+    }
+
     /// The session's image; there is nothing in it.
     fn image(&self, program: &Path, workspace: &mut dyn Workspace) -> Result<String, LabError> {
         let image = format!("tare-{}", workspace.session_mark());

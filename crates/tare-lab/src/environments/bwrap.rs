@@ -11,6 +11,7 @@ pub static PROVIDER: Provider = Provider {
                  filter, which is not here.",
     instance: None,
     options: &[Net::OPTION],
+    descends: true,
     roots: Roots::Any,
     by_default: &["bwrap"],
     parse: |specification| Ok(Box::new(Bwrap { net: Net::of(specification)? })),

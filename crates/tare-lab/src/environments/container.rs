@@ -40,6 +40,7 @@ pub static PROVIDER: Provider = Provider {
                  of image layers, which is here with root=host.",
     instance: None,
     options: &[Net::OPTION, Namespaces::OPTION, User::OPTION, Limits::OPTION, Seccomp::OPTION],
+    descends: true,
     roots: Roots::Any,
     by_default: &["container", "docker-like"],
     parse: |specification| {

@@ -7,11 +7,12 @@ use crate::provider::root::Roots;
 
 pub static PROVIDER: Provider = Provider {
     name: "docker",
-    summary: "a container by Docker, with its filter of system calls",
+    summary: "a container by Docker, with its filter of system calls; an image's programs with docker:IMAGE",
     stands_for: "containers as most people run them. On Windows and macOS Docker runs them in a virtual machine, and they stand \
                  for that as well.",
-    instance: None,
+    instance: Some("image"),
     options: OPTIONS,
+    descends: false,
     roots: Roots::Own(
         "Docker's daemon mounts what this machine has, and none of what is mounted for a session alone",
     ),

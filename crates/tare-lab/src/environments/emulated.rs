@@ -69,6 +69,7 @@ pub static PROVIDER: Provider = Provider {
                  tare-aarch64, tare-riscv64 or tare-x86_64.",
     instance: None,
     options: &[Processor::OPTION],
+    descends: true,
     roots: Roots::Own("programs of this machine would not be emulated"),
     by_default: &[],
     parse: |specification| Ok(Box::new(Emulated { processor: Processor::of(specification)? })),
@@ -86,7 +87,7 @@ impl Environment for Emulated {
             let name = self.processor.name();
             return Err(NotReady::because(format!("{name} is this machine's own processor")));
         }
-        let agent = agent_for(programs, architecture)?;
+        let (agent, identity) = agent_for(programs, architecture)?;
         let emulator = [format!("qemu-{architecture}-static"), format!("qemu-{architecture}")]
             .iter()
             .find_map(|name| programs.find(name));
@@ -118,7 +119,8 @@ impl Environment for Emulated {
             })
             .map_err(|e| LabError::new(ErrorKind::Environment, "cannot enter emulated").because(e))?;
             native::enter_with(command, workspace)
-        }))
+        })
+        .bringing(Some(identity)))
     }
 }
 

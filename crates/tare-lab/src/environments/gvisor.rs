@@ -65,6 +65,7 @@ pub static PROVIDER: Provider = Provider {
                  overlay=self is given, so that the place 'own' can be compared with the others.",
     instance: None,
     options: &[Platform::OPTION, Net::OPTION, Overlay::OPTION, Directfs::OPTION],
+    descends: true,
     roots: Roots::Any,
     by_default: &["gvisor", "gvisor?platform=ptrace"],
     parse: |specification| Ok(Box::new(Gvisor::of(specification)?)),

@@ -18,6 +18,7 @@ pub(crate) mod container;
 pub(crate) mod docker;
 pub(crate) mod emulated;
 pub(crate) mod gvisor;
+pub(crate) mod kubernetes;
 pub mod ladders;
 pub(crate) mod native;
 pub(crate) mod nerdctl;
@@ -27,6 +28,7 @@ pub(crate) mod podman;
 pub mod presets;
 pub(crate) mod proot;
 pub(crate) mod qemu;
+pub(crate) mod slurm;
 pub(crate) mod ssh;
 pub(crate) mod traced;
 pub(crate) mod uml;
@@ -53,6 +55,8 @@ pub const PROVIDERS: &[&Provider] = &[
     &qemu::PROVIDER,
     &wsl::PROVIDER,
     &ssh::PROVIDER,
+    &slurm::PROVIDER,
+    &kubernetes::PROVIDER,
 ];
 
 /// The option that every environment takes: its trials work longer by this many percent, on purpose.
@@ -108,12 +112,19 @@ pub fn find(specification: Specification) -> Result<Named, LabError> {
     };
     let mut own = specification.clone();
     let slower = share(&specification)?;
-    let root = root::of(&specification)?;
+    let mut root = root::of(&specification)?;
     for option in [SLOWER, ROOT] {
         own.options.remove(option.key);
     }
     check(provider, &own)?;
     let environment = (provider.parse)(&own)?;
+    if environment.has_image() {
+        if root.is_some() {
+            return Err(LabError::usage(format!("{specification}: the image is the root"))
+                .hint("leave out the image or root="));
+        }
+        root = Some(RootFolder::Empty);
+    }
     Ok(Named { specification, provider, environment, slower, root })
 }
 

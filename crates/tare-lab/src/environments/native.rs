@@ -18,6 +18,7 @@ pub static PROVIDER: Provider = Provider {
                  layer is below every environment alike and cannot be seen.",
     instance: None,
     options: &[],
+    descends: true,
     roots: Roots::Any,
     by_default: &["native"],
     parse: |_| Ok(Box::new(Native)),

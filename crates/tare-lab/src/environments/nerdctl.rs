@@ -7,10 +7,11 @@ use crate::provider::root::Roots;
 
 pub static PROVIDER: Provider = Provider {
     name: "nerdctl",
-    summary: "a container by nerdctl, on containerd as Kubernetes uses it",
+    summary: "a container by nerdctl, on containerd as Kubernetes uses it; an image's programs with nerdctl:IMAGE",
     stands_for: "containers as the nodes of a Kubernetes cluster run them, without its network and its pods.",
-    instance: None,
+    instance: Some("image"),
     options: OPTIONS,
+    descends: false,
     roots: Roots::Own(
         "containerd's daemon mounts what this machine has, and none of what is mounted for a session alone",
     ),

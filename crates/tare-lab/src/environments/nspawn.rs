@@ -25,6 +25,7 @@ pub static PROVIDER: Provider = Provider {
                  registration, so that nothing of it outlives the session.",
     instance: None,
     options: &[Net::OPTION, Seccomp::OPTION],
+    descends: true,
     roots: Roots::Any,
     by_default: &[],
     parse: |specification| {

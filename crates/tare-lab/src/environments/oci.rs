@@ -21,6 +21,7 @@ pub static PROVIDER: Provider = Provider {
                  system call filter. The root folder is a plain folder, not an overlay.",
     instance: Some("runtime"),
     options: &[Net::OPTION],
+    descends: true,
     roots: Roots::Any,
     by_default: &["oci:runc", "oci:crun"],
     parse: |specification| {

@@ -7,11 +7,12 @@ use crate::provider::root::Roots;
 
 pub static PROVIDER: Provider = Provider {
     name: "podman",
-    summary: "a container by Podman, with its filter of system calls",
+    summary: "a container by Podman, with its filter of system calls; an image's programs with podman:IMAGE",
     stands_for: "containers as Red Hat and its kin run them. The root is a folder on the host's disk; with own=root it is \
                  an image's overlay, as people have it, which Podman mounts without fsync.",
-    instance: None,
+    instance: Some("image"),
     options: PODMAN_OPTIONS,
+    descends: true,
     roots: Roots::Any,
     by_default: &[],
     parse: |specification| ENGINE.parse(specification),

@@ -29,6 +29,7 @@ pub static PROVIDER: Provider = Provider {
                  stops of the tracer; with its filter the others pass. Network and processes are the host's own.",
     instance: None,
     options: &[Seccomp::OPTION],
+    descends: true,
     roots: Roots::Host(
         "proot does not translate every call that names a file: it can show this machine's root and no other",
     ),

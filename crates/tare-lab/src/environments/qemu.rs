@@ -83,6 +83,7 @@ pub static PROVIDER: Provider = Provider {
         REORDER,
         MEMORY,
     ],
+    descends: true,
     roots: Roots::Host(LAYERS),
     by_default: &["qemu"],
     parse: |specification| Ok(Box::new(Qemu::of(specification)?)),

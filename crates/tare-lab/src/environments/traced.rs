@@ -29,6 +29,7 @@ pub static PROVIDER: Provider = Provider {
                  and the work of the calls themselves are the host's.",
     instance: None,
     options: &[],
+    descends: true,
     roots: Roots::Any,
     by_default: &["traced"],
     parse: |_| Ok(Box::new(Traced)),

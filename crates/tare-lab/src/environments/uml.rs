@@ -75,6 +75,7 @@ pub static PROVIDER: Provider = Provider {
         REORDER,
         MEMORY,
     ],
+    descends: true,
     roots: Roots::Any,
     by_default: &["uml"],
     parse: |specification| Ok(Box::new(Uml::of(specification)?)),

@@ -66,6 +66,7 @@ pub static PROVIDER: Provider = Provider {
                  missing, with their reasons.",
     instance: Some("distribution"),
     options: &[Version::OPTION, Copied::OPTION, FOLDER, STORE, USER],
+    descends: false,
     roots: Roots::Own("a distribution runs its own programs: what is there is inside"),
     by_default: &[],
     parse: |specification| Ok(Box::new(Wsl::of(specification)?)),

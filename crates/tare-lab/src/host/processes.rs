@@ -103,12 +103,12 @@ pub(crate) fn started_ticks(pid: u32) -> Option<u64> {
 /// By what the processes of a session, or of one start in it, are known.
 #[derive(Clone, Debug)]
 pub struct Signs {
-    /// Value of [`MARK`]: equal to it, or going on with `/`.
+    /// Value of `MARK`: equal to it, or going on with `/`.
     pub mark: String,
-    /// The scratch folder: a process whose program or root is there, or one of [`SERVERS`] that stands in it or was
+    /// The scratch folder: a process whose program or root is there, or one of `SERVERS` that stands in it or was
     /// started with it.
     pub folder: PathBuf,
-    /// The name that is given to containers and the like: one of [`SERVERS`] that was started with it, or with a name
+    /// The name that is given to containers and the like: one of `SERVERS` that was started with it, or with a name
     /// that begins with it and `-`.
     pub name: String,
     /// Processes by number and start time; their descendants count too.

@@ -1,5 +1,6 @@
 //! Foreign programs: where they lie, and what they print when run to their end within a deadline.
 
+use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::AsFd;
 use std::os::unix::fs::PermissionsExt;
@@ -11,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags};
 use rustix::process::{Pid, Signal, kill_process_group};
+use tare_data::build::Build;
 
 use crate::host::waiting::until_ready;
 use crate::host::windows_text;
@@ -19,6 +21,8 @@ use crate::host::windows_text;
 const LONGEST_OUTPUT: usize = 64 * 1024;
 /// Time that asking a program for its version may take. runsc, 83 MB of Go, takes 0.1 s when cold.
 pub(crate) const VERSION_WAIT: Duration = Duration::from_secs(5);
+/// The beginning of a program: linkers lay its headers and notes there.
+const BEGINNING: u64 = 64 << 10;
 /// Pause between two looks at a process that has closed its output but not ended.
 const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
@@ -151,6 +155,13 @@ pub(crate) fn ask_with(command: &mut Command, input: Stdio, wait: Duration) -> i
 pub fn version(program: &Path, question: &[&str]) -> io::Result<String> {
     let ended = run(Command::new(program).args(question), VERSION_WAIT)?;
     Ok(ended.first_line().to_owned())
+}
+
+/// Which program a file is; nobody knows of what is not a Linux program.
+pub(crate) fn identity(program: &Path) -> io::Result<Build> {
+    let mut beginning = Vec::new();
+    File::open(program)?.take(BEGINNING).read_to_end(&mut beginning)?;
+    Ok(Build::of_elf(&beginning).unwrap_or_default())
 }
 
 fn wait_for_bytes(out: Option<&impl AsFd>, err: Option<&impl AsFd>, left: Duration) -> io::Result<()> {

@@ -1,18 +1,21 @@
 //! Which machine this is, since which of its boots: what process numbers and locks mean something in.
 
 use std::fs;
+use std::io;
 
+use rustix::rand::{GetRandomFlags, getrandom};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use tare_data::encoding::hex;
+use tare_data::session::identity::Identity;
 
-/// Hex digits of a machine's hash: enough to tell machines apart that share a home.
-const DIGITS: usize = 16;
+/// Hex digits of a hash: enough to distinguish the machines of a site.
+const DIGITS: usize = 32;
 
 /// A machine, and a boot of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Running {
-    /// Hash of /etc/machine-id, which is not for strangers (machine-id(5)).
+    /// Of this machine; never its /etc/machine-id itself, which is not for strangers (machine-id(5)).
     pub(crate) machine: String,
     /// The boot's random name, and the namespace in which processes are numbered.
     pub(crate) boot: String,
@@ -21,10 +24,60 @@ pub(crate) struct Running {
 impl Running {
     /// This one.
     pub(crate) fn here() -> Running {
-        let read = |path: &str| fs::read_to_string(path).unwrap_or_default().trim().to_owned();
-        let machine = hex(&Sha256::digest(format!("tare {}", read("/etc/machine-id"))));
         let numbers = fs::read_link("/proc/self/ns/pid").unwrap_or_default();
-        let boot = format!("{} {}", read("/proc/sys/kernel/random/boot_id"), numbers.display());
-        Running { machine: machine[..DIGITS].to_owned(), boot }
+        Running { machine: machine(), boot: format!("{} {}", boot_id(), numbers.display()) }
+    }
+}
+
+/// Of a session that begins here and now.
+pub(crate) fn identity() -> io::Result<Identity> {
+    let mut session = [0; 16];
+    getrandom(&mut session, GetRandomFlags::empty())?;
+    Ok(Identity { session: hex(&session), machine: machine(), boot: boot() })
+}
+
+/// This machine. Images that are cloned share a machine-id, and host names differ; what only root can read (the
+/// firmware's UUID) is left out, or root and others would be on different machines.
+pub(crate) fn machine() -> String {
+    let name = rustix::system::uname();
+    keyed("machine", &[&read("/etc/machine-id"), &name.nodename().to_string_lossy()])
+}
+
+/// This boot of the machine. A kernel gives its random name to every container.
+pub(crate) fn boot() -> String {
+    keyed("boot", &[&boot_id()])
+}
+
+fn boot_id() -> String {
+    read("/proc/sys/kernel/random/boot_id")
+}
+
+fn read(path: &str) -> String {
+    fs::read_to_string(path).unwrap_or_default().trim().to_owned()
+}
+
+/// The key is public: it keeps these hashes apart from those of other programs.
+fn keyed(key: &str, parts: &[&str]) -> String {
+    let mut hash = Sha256::new();
+    hash.update(format!("tare {key}\0"));
+    for part in parts {
+        hash.update(part);
+        hash.update("\0");
+    }
+    hex(&hash.finalize())[..DIGITS].to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_of_a_name_do_not_run_into_each_other() {
+        assert_ne!(keyed("machine", &["ab", "c"]), keyed("machine", &["a", "bc"]));
+        assert_ne!(keyed("machine", &["a"]), keyed("boot", &["a"]));
+        let (one, other) = (identity().unwrap(), identity().unwrap());
+        assert_eq!((&one.machine, &one.boot), (&other.machine, &other.boot));
+        assert_ne!(one.session, other.session);
+        assert!([&one.session, &one.machine, &one.boot].iter().all(|text| text.len() == DIGITS));
     }
 }

@@ -16,6 +16,7 @@ use crate::host::network_device;
 use crate::host::network_namespace;
 use crate::host::processes::{Mention, Signs};
 use crate::host::programs::Programs;
+use crate::host::running::Running;
 use crate::ownership::journal::{self, Abandoned, Found};
 pub use crate::ownership::outcome::Outcome;
 use crate::ownership::owned::{Owned, PREFIX};
@@ -32,13 +33,18 @@ const FOLDER_TRIES: u32 = 3;
 /// A session whose journal is locked lives and is not touched. What could not be removed stays in its
 /// journal for the next time. A journal that somebody else may have written is named and left.
 pub fn clean(state: &Path, programs: &Programs) -> Result<Vec<Outcome>, LabError> {
+    clean_as(&Running::here(), state, programs)
+}
+
+/// The same as another machine would, with its own journals alone.
+fn clean_as(running: &Running, state: &Path, programs: &Programs) -> Result<Vec<Outcome>, LabError> {
     let outcomes = |found: &Found| match found {
         Found::Dead(session) => clean_session(session, programs),
         Found::Doubtful { path, because } => {
             vec![Outcome::left(format!("journal {}", path.display()), because)]
         }
     };
-    Ok(journal::abandoned(state)?.iter().flat_map(outcomes).collect())
+    Ok(journal::abandoned(state, running)?.iter().flat_map(outcomes).collect())
 }
 
 fn clean_session(session: &Abandoned, programs: &Programs) -> Vec<Outcome> {
@@ -255,4 +261,76 @@ fn open_folders(path: &Path) {
 pub fn named_in(journal: &[u8]) -> (usize, usize) {
     let (_, things, unread) = journal::read(journal);
     (things.len(), unread)
+}
+
+#[cfg(test)]
+mod tests {
+    use tare_data::generator::Generator;
+
+    use super::*;
+    use crate::ownership::journal::Journal;
+
+    /// Times that two machines begin, make, clean and die.
+    const TIMES: u32 = 100;
+
+    /// A session of one of two machines that share their state folder: what it made, and its journal while it lives.
+    struct Session {
+        journal: Option<Journal>,
+        id: String,
+        scratch: PathBuf,
+    }
+
+    impl Session {
+        fn begin(home: &Path, id: String, running: &Running) -> Session {
+            let scratch = home.join(format!("{PREFIX}{id}"));
+            let mut journal = Journal::begin(&home.join("state"), &id, &scratch, running).unwrap();
+            journal.own(Owned::Folder(scratch.clone())).unwrap();
+            fs::create_dir(&scratch).unwrap();
+            Session { journal: Some(journal), id, scratch }
+        }
+
+        fn is_whole(&self, state: &Path) -> bool {
+            let names = fs::read_dir(state).unwrap().map(|entry| entry.unwrap().file_name());
+            let mut names = names.map(|name| name.into_string().unwrap());
+            self.scratch.exists() && names.any(|name| name.starts_with(&format!("{}.", self.id)))
+        }
+    }
+
+    /// As on a file system whose locks do not reach from one machine to the other.
+    fn without_locks(state: &Path) {
+        for entry in fs::read_dir(state).unwrap().flatten() {
+            let copy = fs::read(entry.path()).unwrap();
+            fs::remove_file(entry.path()).unwrap();
+            fs::write(entry.path(), copy).unwrap();
+        }
+    }
+
+    #[test]
+    fn machines_that_share_a_home_leave_each_others_sessions_alone() {
+        let home = tempfile::tempdir().unwrap();
+        let state = home.path().join("state");
+        let programs = Programs::default();
+        let machines =
+            ["here", "there"].map(|machine| Running { machine: machine.into(), ..Running::here() });
+        let mut generator = Generator::new(17);
+        for time in 0..TIMES {
+            let begin = |at: usize| Session::begin(home.path(), format!("{time:015x}{at}"), &machines[at]);
+            let mut sessions = [begin(0), begin(1)];
+            let (first, other) = if generator.below(2) == 0 { (0, 1) } else { (1, 0) };
+            if generator.below(2) == 0 {
+                // One that has not written its first line yet.
+                let name = format!("{time:015x}f.{}.journal", machines[other].machine);
+                fs::write(state.join(name), "").unwrap();
+            }
+            without_locks(&state);
+            // The other's session lives, though nothing here shows that.
+            sessions[first].journal.take();
+            clean_as(&machines[first], &state, &programs).unwrap();
+            assert!(!sessions[first].is_whole(&state) && sessions[other].is_whole(&state), "{time}");
+            sessions[other].journal.take();
+            clean_as(&machines[other], &state, &programs).unwrap();
+            assert!(!sessions[other].is_whole(&state), "{time}");
+            assert_eq!(fs::read_dir(&state).unwrap().count(), 0, "{time}");
+        }
+    }
 }

@@ -3,7 +3,8 @@
 //! A session that is killed cannot clean up; `tare clean` and the next run can, because the journal lists
 //! what was made. A journal belongs to a living session as long as its lock is held.
 //!
-//! A journal is believed only where nobody else can have written it, and on the machine whose session it is of.
+//! A journal is believed only where nobody else can have written it, and on the machine whose session it is of: homes are shared
+//! between machines, and locks often are not. A journal's name has its machine, so that another one does not even open it.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
@@ -68,18 +69,18 @@ pub struct Journal {
 
 impl Journal {
     /// Begins the journal of session `id`, which will work in `scratch`, in the state folder.
-    pub fn begin(state: &Path, id: &str, scratch: &Path) -> Result<Self, LabError> {
+    pub fn begin(state: &Path, id: &str, scratch: &Path, running: &Running) -> Result<Self, LabError> {
         let folder = StateFolder::make(state)?;
-        let path = state.join(format!("{id}.{ENDING}"));
+        let path = state.join(format!("{id}.{}.{ENDING}", running.machine));
         let file = locked_new(&folder, &path).map_err(|e| storage(&path, "cannot begin the journal", e))?;
         let mut journal = Journal { file, path, next: 0, before: 0 };
         let pid = std::process::id();
         let started_ticks = processes::started_ticks(pid).unwrap_or(0);
-        let (scratch, running) = (scratch.to_owned(), Some(Running::here()));
-        journal.append(&Entry::Session { scratch, pid, started_ticks, running })?;
+        let (scratch, own) = (scratch.to_owned(), Some(running.clone()));
+        journal.append(&Entry::Session { scratch, pid, started_ticks, running: own })?;
         // The folder's own entry must be on the disk too, or a power cut forgets the file.
         folder.sync()?;
-        journal.before = join(&folder, state, &journal.path);
+        journal.before = join(&folder, state, &journal.path, running);
         Ok(journal)
     }
 
@@ -123,11 +124,10 @@ impl Journal {
 }
 
 /// Notes in the journals of all other living sessions that this one began; returns how many they are.
-fn join(folder: &StateFolder, state: &Path, own: &Path) -> u64 {
+fn join(folder: &StateFolder, state: &Path, own: &Path, running: &Running) -> u64 {
     let line = serde_json::to_string(&Entry::Joined {}).map(|line| line + "\n").unwrap_or_default();
     let entries = fs::read_dir(state).into_iter().flatten().flatten().map(|entry| entry.path());
-    let others =
-        entries.filter(|path| path != own && path.extension().is_some_and(|ending| ending == ENDING));
+    let others = entries.filter(|path| path != own && is_of(path, &running.machine));
     let lives = |path: &PathBuf| {
         let Ok(mut file) = folder.open_file(path) else { return false };
         let believed = file.metadata().is_ok_and(|about| state::doubt(&about).is_none());
@@ -163,22 +163,32 @@ pub enum Found {
     },
 }
 
+/// Whether a file is a journal of this machine, or one whose name does not have its machine.
+fn is_of(path: &Path, machine: &str) -> bool {
+    let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return false };
+    match name.split('.').collect::<Vec<_>>().as_slice() {
+        [_, of, ENDING] => *of == machine,
+        [_, ENDING] => true,
+        _ => false,
+    }
+}
+
 /// The journals of dead sessions of this machine in a state folder. Those of living ones are left alone.
-pub fn abandoned(state: &Path) -> Result<Vec<Found>, LabError> {
+pub fn abandoned(state: &Path, running: &Running) -> Result<Vec<Found>, LabError> {
     let Some(folder) = StateFolder::open(state)? else { return Ok(Vec::new()) };
     let failed = |e| storage(state, "cannot read the state folder", e);
     let entries = fs::read_dir(state).map_err(failed)?;
     let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    paths.retain(|path| path.extension().is_some_and(|ending| ending == ENDING));
+    paths.retain(|path| is_of(path, &running.machine));
     paths.sort();
     paths
         .into_iter()
-        .filter_map(|path| take_over(&folder, path).transpose())
+        .filter_map(|path| take_over(&folder, path, running).transpose())
         .collect::<io::Result<_>>()
         .map_err(failed)
 }
 
-fn take_over(folder: &StateFolder, path: PathBuf) -> io::Result<Option<Found>> {
+fn take_over(folder: &StateFolder, path: PathBuf, running: &Running) -> io::Result<Option<Found>> {
     let mut file = match folder.open_file(&path) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
         // A link (ELOOP), or nothing that is read.
@@ -190,14 +200,14 @@ fn take_over(folder: &StateFolder, path: PathBuf) -> io::Result<Option<Found>> {
     if let Some(because) = state::doubt(&file.metadata()?) {
         return Ok(Some(Found::Doubtful { path, because }));
     }
-    if first_line(&mut file)?.is_some_and(|line| line.is_elsewhere()) {
+    if first_line(&mut file)?.is_some_and(|line| line.is_elsewhere(running)) {
         return Ok(None);
     }
     let locked = until_found(LOCK_PASSES, LOOK_AGAIN, || match file.try_lock() {
         Ok(()) => Some(file.metadata().map(|about| about.nlink() > 0)),
         Err(TryLockError::Error(e)) => Some(Err(e)),
         // A child that the session was starting when it was killed holds the lock until it dies too.
-        Err(TryLockError::WouldBlock) => match owner_is_dead(&mut file) {
+        Err(TryLockError::WouldBlock) => match owner_is_dead(&mut file, running) {
             Ok(true) => None,
             alive_or_unknown => Some(alive_or_unknown),
         },
@@ -208,9 +218,10 @@ fn take_over(folder: &StateFolder, path: PathBuf) -> io::Result<Option<Found>> {
     let mut bytes = Vec::new();
     file.rewind()?;
     Read::by_ref(&mut file).take(LONGEST_JOURNAL).read_to_end(&mut bytes)?;
-    let id = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let id = name.split('.').next().unwrap_or_default().to_owned();
     let (scratch, mut things, unread) = read(&bytes);
-    if !first_line(&mut file)?.is_some_and(|line| line.is_of_this_boot()) {
+    if !first_line(&mut file)?.is_some_and(|line| line.is_of_this_boot(running)) {
         things.retain(|thing| !matches!(thing, Owned::Process { .. }));
     }
     Ok(Some(Found::Dead(Abandoned { _file: file, path, id, scratch, things, unread })))
@@ -225,13 +236,13 @@ struct FirstLine {
 
 impl FirstLine {
     /// Whether it is of another machine: a home may be shared, while locks are not.
-    fn is_elsewhere(&self) -> bool {
-        self.running.as_ref().is_some_and(|running| running.machine != Running::here().machine)
+    fn is_elsewhere(&self, here: &Running) -> bool {
+        self.running.as_ref().is_some_and(|running| running.machine != here.machine)
     }
 
     /// Whether numbers of processes still mean the same ones.
-    fn is_of_this_boot(&self) -> bool {
-        self.running.as_ref() == Some(&Running::here())
+    fn is_of_this_boot(&self, here: &Running) -> bool {
+        self.running.as_ref() == Some(here)
     }
 }
 
@@ -250,10 +261,10 @@ fn first_line(file: &mut File) -> io::Result<Option<FirstLine>> {
 }
 
 /// Whether the process that began a journal has ended. One whose first line is not written yet lives.
-fn owner_is_dead(file: &mut File) -> io::Result<bool> {
+fn owner_is_dead(file: &mut File, here: &Running) -> io::Result<bool> {
     Ok(first_line(file)?.is_some_and(|line| {
         // What says nothing of its boot is of an earlier version: its number is looked at, and never signalled.
-        let another_boot = line.running.is_some() && !line.is_of_this_boot();
+        let another_boot = line.running.is_some() && !line.is_of_this_boot(here);
         another_boot || processes::started_ticks(line.pid) != Some(line.started_ticks)
     }))
 }
@@ -308,7 +319,7 @@ mod tests {
     }
 
     fn dead(state: &Path) -> Vec<Abandoned> {
-        let found = abandoned(state).unwrap().into_iter();
+        let found = abandoned(state, &Running::here()).unwrap().into_iter();
         found
             .map(|found| match found {
                 Found::Dead(session) => session,
@@ -347,14 +358,15 @@ mod tests {
     fn another_machines_journal_is_left_alone() {
         let state = tempfile::tempdir().unwrap();
         journal_of(state.path(), Some(Running { machine: "another".into(), ..Running::here() }));
-        assert!(abandoned(state.path()).unwrap().is_empty());
+        assert!(abandoned(state.path(), &Running::here()).unwrap().is_empty());
         assert!(state.path().join("a1.journal").exists());
     }
 
     #[test]
     fn what_is_released_is_owned_no_more() {
         let state = tempfile::tempdir().unwrap();
-        let mut journal = Journal::begin(state.path(), "a1", Path::new("/scratch/tare-a1")).unwrap();
+        let mut journal =
+            Journal::begin(state.path(), "a1", Path::new("/scratch/tare-a1"), &Running::here()).unwrap();
         let first = journal.own(folder("/scratch/tare-a1/1")).unwrap();
         journal.own(Owned::Process { pid: 7, started_ticks: 42 }).unwrap();
         journal.release(vec![first]).unwrap();
@@ -369,17 +381,17 @@ mod tests {
     #[test]
     fn a_living_session_is_not_abandoned() {
         let state = tempfile::tempdir().unwrap();
-        let journal = Journal::begin(state.path(), "a1", Path::new("/scratch")).unwrap();
-        assert!(abandoned(state.path()).unwrap().is_empty());
+        let journal = Journal::begin(state.path(), "a1", Path::new("/scratch"), &Running::here()).unwrap();
+        assert!(abandoned(state.path(), &Running::here()).unwrap().is_empty());
         journal.end().unwrap();
         assert_eq!(fs::read_dir(state.path()).unwrap().count(), 0);
-        assert!(abandoned(&state.path().join("no such folder")).unwrap().is_empty());
+        assert!(abandoned(&state.path().join("no such folder"), &Running::here()).unwrap().is_empty());
     }
 
     #[test]
     fn two_sessions_at_once_know_of_each_other() {
         let state = tempfile::tempdir().unwrap();
-        let begin = |id| Journal::begin(state.path(), id, Path::new("/scratch")).unwrap();
+        let begin = |id| Journal::begin(state.path(), id, Path::new("/scratch"), &Running::here()).unwrap();
         begin("dead");
         let first = begin("a1");
         assert_eq!(first.others(), 0);

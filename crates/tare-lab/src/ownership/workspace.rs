@@ -12,6 +12,7 @@ use std::rc::Rc;
 
 use rustix::rand::{GetRandomFlags, getrandom};
 use sha2::{Digest, Sha256};
+use tare_data::build::Build;
 use tare_data::encoding::hex;
 use tare_data::failure::Failure;
 
@@ -20,7 +21,8 @@ use crate::host::mounts;
 use crate::host::network_namespace;
 use crate::host::private_folder;
 use crate::host::processes;
-use crate::host::programs::Programs;
+use crate::host::programs::{self, Programs};
+use crate::host::running::Running;
 use crate::network::lab;
 use crate::ownership::clean::{Outcome, take_away};
 use crate::ownership::journal::Journal;
@@ -67,6 +69,7 @@ struct Shared {
     agent: PathBuf,
     /// Of the agent; set once it is copied.
     sha256: OnceCell<String>,
+    identity: Build,
     shares: BTreeMap<String, PathBuf>,
     inside: Inside,
     /// Places that could not be made.
@@ -97,6 +100,8 @@ impl SessionWorkspace {
                 ))
                 .hint("choose a folder on a disk with --scratch"));
         }
+        let identity = programs::identity(&setting.binary)
+            .map_err(|e| storage("cannot read the agent", &setting.binary, e))?;
         let id = fresh_id().map_err(|e| storage("cannot name a scratch folder in", &root, e))?;
         let folder = root.join(format!("{PREFIX}{id}"));
         // In each folder that was named the session works in one of its own.
@@ -105,7 +110,7 @@ impl SessionWorkspace {
             Err(e) => Err(storage(PLACE, path, e).hint(PLACE_HINT)),
         });
         let shares: BTreeMap<String, PathBuf> = shares.collect::<Result<_, _>>()?;
-        let mut journal = Journal::begin(&setting.state, &id, &folder)?;
+        let mut journal = Journal::begin(&setting.state, &id, &folder, &Running::here())?;
         let folders: BTreeSet<PathBuf> = shares.values().chain([&folder]).cloned().collect();
         let entries: Vec<Owned> = folders.iter().cloned().map(Owned::Folder).collect();
         for entry in &entries {
@@ -116,8 +121,20 @@ impl SessionWorkspace {
         let (programs, journal) = (setting.programs.clone(), RefCell::new(Some(journal)));
         let (sha256, starts, missing) = (OnceCell::new(), Cell::new(0), BTreeMap::new());
         let inside = setting.wanted.inside.clone();
-        let shared =
-            Shared { id, folder, agent, sha256, shares, inside, missing, programs, journal, entries, starts };
+        let shared = Shared {
+            id,
+            folder,
+            agent,
+            sha256,
+            identity,
+            shares,
+            inside,
+            missing,
+            programs,
+            journal,
+            entries,
+            starts,
+        };
         let mut workspace = SessionWorkspace { shared: Rc::new(shared) };
         make_folder(&workspace.shared.folder)?;
         for share in workspace.shared.shares.values() {
@@ -149,6 +166,11 @@ impl SessionWorkspace {
     /// SHA-256 of the binary, in hex.
     pub fn agent_sha256(&self) -> &str {
         self.shared.agent_sha256()
+    }
+
+    /// Which program the agent is.
+    pub(crate) fn agent_identity(&self) -> &Build {
+        &self.shared.identity
     }
 
     /// Other sessions of this user on this machine since this one began.

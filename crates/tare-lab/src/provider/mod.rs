@@ -7,6 +7,7 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use tare_data::build::Build;
 use tare_data::facts::Facts;
 
 use crate::error::LabError;
@@ -34,6 +35,8 @@ pub struct Provider {
     pub instance: Option<&'static str>,
     /// Options that a specification may give. Any other is refused, with the nearest named.
     pub options: &'static [OptionDescription],
+    /// Whether its processes descend from this program and stay on its processor; a daemon's or another machine's do not.
+    pub descends: bool,
     /// Which roots its environments can have.
     pub roots: Roots,
     /// Specifications that `tare run` takes by itself where they are ready, e.g. `gvisor`, `gvisor?platform=ptrace`.
@@ -57,6 +60,11 @@ pub struct Preparation {
 
 /// An environment whose options were parsed.
 pub trait Environment {
+    /// Whether its programs are those of an image that its specification names: it then takes no `root=`.
+    fn has_image(&self) -> bool {
+        false
+    }
+
     /// Whether it can be entered here and now: cheap, changes nothing.
     fn ready(&self, programs: &Programs) -> Result<Ready, NotReady>;
 }
@@ -72,6 +80,8 @@ pub struct Ready {
     pub(crate) slower: f64,
     /// Whose programs it has: see [`ROOT`](crate::provider::root::ROOT).
     pub(crate) root: RootFolder,
+    /// The agent that it is given, where that is not the session's own.
+    pub(crate) agent: Option<Build>,
     enter: Box<Enter>,
 }
 
@@ -82,7 +92,12 @@ impl Ready {
         facts: Facts,
         enter: impl Fn(&mut dyn Workspace) -> Result<Entrance, LabError> + 'static,
     ) -> Self {
-        Ready { facts, slower: 0.0, root: RootFolder::Empty, enter: Box::new(enter) }
+        Ready { facts, slower: 0.0, root: RootFolder::Empty, agent: None, enter: Box::new(enter) }
+    }
+
+    /// The same with an agent of its own.
+    pub(crate) fn bringing(self, agent: Option<Build>) -> Self {
+        Ready { agent, ..self }
     }
 
     pub fn enter(&self, workspace: &mut dyn Workspace) -> Result<Entrance, LabError> {
@@ -136,12 +151,19 @@ pub(crate) fn runtime(programs: &Programs, name: &str, install: &str) -> Result<
 }
 
 /// The tare for machines of another processor, as `uname -m` names it: it lies beside this one.
-pub(crate) fn agent_for(programs: &Programs, architecture: &str) -> Result<PathBuf, NotReady> {
+pub(crate) fn agent_for(programs: &Programs, architecture: &str) -> Result<(PathBuf, Build), NotReady> {
     let path = programs.tare.with_file_name(format!("tare-{architecture}"));
-    let path = path.to_string_lossy();
-    programs.find(&path).ok_or_else(|| {
-        NotReady::because(format!("there is no tare for {architecture}: put it beside this one, as {path}"))
-    })
+    let named = path.to_string_lossy();
+    let found = programs.find(&named).ok_or_else(|| {
+        NotReady::because(format!("there is no tare for {architecture}: put it beside this one, as {named}"))
+    })?;
+    let identity = programs::identity(&found).map_err(NotReady::of(&found))?;
+    match identity.target == format!("{architecture}-linux") {
+        true => Ok((found, identity)),
+        false => {
+            Err(NotReady::because(format!("{named} is a program {identity}, and not for {architecture}")))
+        }
+    }
 }
 
 /// Where a session builds: a scratch folder, the agent's binary, and the journal of what was made.
@@ -158,7 +180,7 @@ pub trait Workspace {
     /// The session's scratch folder, for what all starts share.
     fn session_folder(&self) -> &Path;
 
-    /// What processes carry in [`crate::ownership::owned::MARK`] that outlive this start, and end with the session.
+    /// What processes carry in `MARK` that outlive this start, and end with the session.
     fn session_mark(&self) -> &str;
 
     /// Host folders to share in: name of the place to path on the host. They appear as places of that name.
@@ -167,7 +189,7 @@ pub trait Workspace {
     /// What this environment has inside: whose programs, and the folder that commands work in.
     fn inside(&self) -> &Inside;
 
-    /// What processes of this start carry in [`crate::ownership::owned::MARK`], so that they can be found again.
+    /// What processes of this start carry in `MARK`, so that they can be found again.
     fn mark(&self) -> &str;
 
     /// A name that nothing else on this machine has, for containers, control groups, network namespaces.

@@ -51,7 +51,7 @@ impl OptionDescription {
     }
 }
 
-/// An option whose values are an enum, declared by [`choice`].
+/// An option whose values are an enum, declared by `choice`.
 pub trait Choice: Copy + 'static {
     const OPTION: OptionDescription;
     const ALL: &'static [Self];

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use tare_data::batch::Batch;
+use tare_data::build::Build;
 use tare_data::facts::Facts;
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::frame::Frame;
@@ -16,6 +17,7 @@ use crate::error::LabError;
 use crate::host::mounts;
 use crate::ownership::clean;
 use crate::ownership::workspace::SessionWorkspace;
+use crate::provider::Ready;
 use crate::session::arena::{Arena, Outcome, Started};
 use crate::session::arriving::allowance::{Allowance, Left};
 use crate::session::arriving::listening::{Listening, fresh_nonce, greet};
@@ -180,9 +182,9 @@ impl<'a> LiveArena<'a> {
             }
         }
         if outcome.failure.is_none() {
-            let slower = self.targets[index].resolved.ready.slower;
-            let first = TrialRequest { slower, ..startup::first_trial(request) };
-            match at_once::first_samples(&mut launched, &first, deadline) {
+            let ready = &self.targets[index].resolved.ready;
+            let first = TrialRequest { slower: ready.slower, ..startup::first_trial(request) };
+            match at_once::first_samples(&mut launched, brought(ready, self.workspace), &first, deadline) {
                 Ok(moments) => {
                     let taken: Vec<_> = launched.iter().map(Launched::taken).collect();
                     startup::batches_at_once(began, &moments, &taken).iter().for_each(sink);
@@ -233,9 +235,10 @@ impl Arena for LiveArena<'_> {
         let mut link = linked(&mut entered, self.interrupted)?;
         let target = &mut self.targets[index];
         let Resolved { ready, .. } = &target.resolved;
+        let brought = brought(ready, self.workspace);
         let own = entered.places.get(OWN);
-        let greeted =
-            greet(&mut link, deadline).and_then(|at| carry(&mut link, own, &self.carried).map(|()| at));
+        let greeted = greet(&mut link, brought, deadline)
+            .and_then(|at| carry(&mut link, own, &self.carried).map(|()| at));
         let hello = greeted.and_then(|at| match &target.described {
             Some(described) => Ok((at, described.clone())),
             None => describe(&mut link, &entered.places).map(|described| (at, described)),
@@ -321,6 +324,11 @@ impl Arena for LiveArena<'_> {
         let patience = if sent.is_ok() { PATIENCE } else { Duration::ZERO };
         self.left.extend(stuck(entered.leave(patience)));
     }
+}
+
+/// The agent that an environment is given: the session's own, unless its processor is another.
+fn brought<'a>(ready: &'a Ready, workspace: &'a SessionWorkspace) -> &'a Build {
+    ready.agent.as_ref().unwrap_or_else(|| workspace.agent_identity())
 }
 
 /// The streams of an environment that was entered.

@@ -20,7 +20,7 @@ mod targets;
 
 pub use self::bring_up::BringUp;
 pub use self::protocol::{
-    Caller, DryRun, Overrides, Recorded, Request, begin, dry_resume, dry_run, matches_nothing, resume,
+    Caller, DryRun, Overrides, Pin, Recorded, Request, begin, dry_resume, dry_run, matches_nothing, resume,
     time_starts,
 };
 pub use crate::ownership::workspace::Setting;

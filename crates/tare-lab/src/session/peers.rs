@@ -16,6 +16,7 @@ use tare_data::peer::{HOST, LOOPBACK, Peer};
 use tare_data::shell::quoted;
 use tare_probes::netperf;
 use tare_probes::peer::Secret;
+use tare_probes::peer::client::PeerSession;
 use tare_probes::peer::process::{PEER, PeerReply, PeerRequest};
 use tare_probes::probe::Size;
 
@@ -118,7 +119,11 @@ impl Peers {
 
 /// A peer's name as it is typed again.
 fn named_again(name: &str) -> String {
-    quoted(&if name.starts_with(TARE) { format!("{name}/#SECRET") } else { name.to_owned() })
+    quoted(&match name {
+        name if name.starts_with(TARE) => format!("{name}/#SECRET"),
+        role if is_role(role) => format!("{role}=tare://HOST:PORT/#SECRET"),
+        name => name.to_owned(),
+    })
 }
 
 /// The cases, and one of `net.hops` to each of their peers, which shows where round trips go.
@@ -142,8 +147,26 @@ pub(crate) fn with_hops(mut selected: Vec<SelectedCase>) -> Result<Vec<SelectedC
     Ok(selected)
 }
 
-/// The name of a peer, and its address where that is the same from everywhere.
+/// The same by its role, where one stands before its address: `node=tare://HOST:PORT/#SECRET`. Rows of all addresses with a role
+/// are one case.
 fn read(text: &str) -> Result<(String, Option<Peer>), LabError> {
+    let Some((role, address)) = text.split_once('=').filter(|(role, _)| is_role(role)) else {
+        return read_address(text);
+    };
+    match read_address(address)? {
+        (_, Some(way)) => Ok((role.to_owned(), Some(way))),
+        (name, None) => Err(LabError::usage(format!("'{name}' has no role beside its name")).hint(HINT)),
+    }
+}
+
+/// Whether a text is the role of a peer: a word that no other name is.
+fn is_role(text: &str) -> bool {
+    let is_word = text.bytes().all(|b| b.is_ascii_lowercase() || b == b'-') && !text.is_empty();
+    is_word && ![LOOPBACK, HOST].contains(&text)
+}
+
+/// The name of a peer, and its address where that is the same from everywhere.
+fn read_address(text: &str) -> Result<(String, Option<Peer>), LabError> {
     let wrong = |why: &str| {
         let what = format!("'{}' is not a peer", redacted(text));
         LabError::new(ErrorKind::Usage, what).because(why).hint(HINT)
@@ -318,6 +341,17 @@ fn first_line(output: ChildStdout) -> Result<PeerReply, PeerError> {
     Ok(serde_json::from_str(&line)?)
 }
 
+/// Lets peers go that serve a number of sessions: this one has ended. Others take no notice.
+pub(crate) fn leave(peers: &Peers) {
+    for way in peers.ways.values() {
+        let Peer::Tare { address, secret } = way else { continue };
+        // Whoever is not reached from here ends by its time.
+        if let Some(secret) = Secret::parse(secret) {
+            let _ = PeerSession::open(address, &secret).and_then(PeerSession::leave);
+        }
+    }
+}
+
 /// Ways to the peers that an environment can reach; where this machine is met is a fact.
 pub(crate) fn ways(
     named: &Peers,
@@ -326,6 +360,9 @@ pub(crate) fn ways(
     outside: &mut Facts,
 ) -> BTreeMap<String, Peer> {
     let mut ways = named.ways().clone();
+    for (role, way) in ways.iter().filter(|(name, _)| is_role(name)) {
+        outside.note(format!("peer.{role}"), format!("{way:?}"));
+    }
     let Some(reached_at) = reached_at.filter(|_| named.wants_host()) else { return ways };
     match host_peers.way(reached_at) {
         Ok(way) => {
@@ -367,6 +404,19 @@ mod tests {
         assert_eq!(redacted("--peer=tare://h:7/#secret"), "--peer=tare://h:7/#...");
         assert_eq!(redacted("tare://h:7/?secret-file=/f"), "tare://h:7/?secret-file=/f");
         assert_eq!(redacted("file#1"), "file#1");
+    }
+
+    #[test]
+    fn a_role_is_one_case_whatever_the_address() {
+        let read = |address: &str| Peers::read(&[format!("node={TARE}{address}/#{}", secret())]).unwrap();
+        let (one, other) = (read("n1:7"), read("n2:7"));
+        assert_eq!(one.names, ["node"]);
+        assert_eq!(one.names, other.names);
+        assert_ne!(one.ways, other.ways);
+        for wrong in ["node=host", "node=loopback", "host=tare://h:7/#00", "No de=tare://h:7/#00"] {
+            assert_eq!(Peers::read(&[wrong.to_owned()]).unwrap_err().kind, ErrorKind::Usage, "{wrong}");
+        }
+        assert_eq!(named_again("node"), "'node=tare://HOST:PORT/#SECRET'");
     }
 
     #[test]

@@ -28,21 +28,21 @@ use self::probes::probe_named;
 pub use self::probes::probes;
 
 pub static SHIPPED: &[(&str, &str)] = &[
-    ("quick", include_str!("../../../../studies/quick.toml")),
-    ("full", include_str!("../../../../studies/full.toml")),
-    ("unixbench", include_str!("../../../../studies/unixbench.toml")),
-    ("sysbench", include_str!("../../../../studies/sysbench.toml")),
-    ("rtt", include_str!("../../../../studies/rtt.toml")),
-    ("filesystems", include_str!("../../../../studies/filesystems.toml")),
-    ("share", include_str!("../../../../studies/share.toml")),
-    ("process-creation", include_str!("../../../../studies/process-creation.toml")),
-    ("page-cache", include_str!("../../../../studies/page-cache.toml")),
-    ("ladder", include_str!("../../../../studies/ladder.toml")),
-    ("prices", include_str!("../../../../studies/prices.toml")),
-    ("startup", include_str!("../../../../studies/startup.toml")),
-    ("developer", include_str!("../../../../studies/developer.toml")),
-    ("cdm8-default", include_str!("../../../../studies/cdm8-default.toml")),
-    ("cdm8-nvme", include_str!("../../../../studies/cdm8-nvme.toml")),
+    ("quick", include_str!("../../studies/quick.toml")),
+    ("full", include_str!("../../studies/full.toml")),
+    ("unixbench", include_str!("../../studies/unixbench.toml")),
+    ("sysbench", include_str!("../../studies/sysbench.toml")),
+    ("rtt", include_str!("../../studies/rtt.toml")),
+    ("filesystems", include_str!("../../studies/filesystems.toml")),
+    ("share", include_str!("../../studies/share.toml")),
+    ("process-creation", include_str!("../../studies/process-creation.toml")),
+    ("page-cache", include_str!("../../studies/page-cache.toml")),
+    ("ladder", include_str!("../../studies/ladder.toml")),
+    ("prices", include_str!("../../studies/prices.toml")),
+    ("startup", include_str!("../../studies/startup.toml")),
+    ("developer", include_str!("../../studies/developer.toml")),
+    ("cdm8-default", include_str!("../../studies/cdm8-default.toml")),
+    ("cdm8-nvme", include_str!("../../studies/cdm8-nvme.toml")),
 ];
 
 /// Most cases that a study can have: lists of parameters multiply.

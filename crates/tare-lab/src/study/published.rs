@@ -11,11 +11,11 @@ use crate::study::keys::not_read;
 
 /// Shipped articles: name and file. A test compares this list with the folder.
 pub const SHIPPED: &[(&str, &str)] = &[
-    ("qiita-wsl-rtt", include_str!("../../../../published/qiita-wsl-rtt.toml")),
-    ("mynavi-wsl-filesystems", include_str!("../../../../published/mynavi-wsl-filesystems.toml")),
-    ("ascii-wsl2-unixbench", include_str!("../../../../published/ascii-wsl2-unixbench.toml")),
-    ("qiita-wsl-guest-native", include_str!("../../../../published/qiita-wsl-guest-native.toml")),
-    ("tuni-wsl2-linux", include_str!("../../../../published/tuni-wsl2-linux.toml")),
+    ("qiita-wsl-rtt", include_str!("../../published/qiita-wsl-rtt.toml")),
+    ("mynavi-wsl-filesystems", include_str!("../../published/mynavi-wsl-filesystems.toml")),
+    ("ascii-wsl2-unixbench", include_str!("../../published/ascii-wsl2-unixbench.toml")),
+    ("qiita-wsl-guest-native", include_str!("../../published/qiita-wsl-guest-native.toml")),
+    ("tuni-wsl2-linux", include_str!("../../published/tuni-wsl2-linux.toml")),
 ];
 
 const HINT: &str = "compare it with a shipped article: tare show tuni-wsl2-linux";

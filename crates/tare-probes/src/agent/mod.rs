@@ -8,6 +8,7 @@ use std::path::Path;
 
 use crate::peer::process;
 
+mod identity;
 mod resident;
 mod trial_process;
 

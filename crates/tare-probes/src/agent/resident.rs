@@ -13,6 +13,7 @@ use tare_data::failure::{Failure, FailureKind};
 use tare_data::frame::{Frame, PROTOCOL, Received, Splitter};
 use tare_data::request::{LONGEST_DEADLINE_MS, Request, TrialRequest};
 
+use super::identity::own;
 use super::trial_process::{TRIAL, send};
 use crate::carried::user_files::Carried;
 use crate::carried::variables::inherited_variables;
@@ -39,6 +40,7 @@ pub fn serve(program: &Path) -> io::Result<()> {
     send(&Frame::Hello {
         protocol: PROTOCOL,
         version: env!("CARGO_PKG_VERSION").to_owned(),
+        agent: own(),
         clock_ns: now_ns(),
     })?;
     let mut splitter = Splitter::default();

@@ -158,7 +158,7 @@ pub(crate) fn dup(fd: BorrowedFd<'_>) -> Result<usize, Errno> {
     counted(unsafe { call!(libc::SYS_dup, number(fd)) })
 }
 
-/// close(2) of a number that [`dup`] or [`openat`] gave.
+/// close(2) of a number that `dup` or `openat` gave.
 ///
 /// # Safety
 /// The caller owns the descriptor, and nothing uses it afterwards.

@@ -1,6 +1,6 @@
 //! The data plane of the network probes: what both ends of a flow do, wherever the other end runs.
 //!
-//! A probe describes a [`Flow`], opens the [`Far`] end of it and runs its timed loop against the address that it
+//! A probe describes a `Flow`, opens the `Far` end of it and runs its timed loop against the address that it
 //! is given. The far end is a forked child on loopback, or a session at a tare peer.
 
 pub mod connections;

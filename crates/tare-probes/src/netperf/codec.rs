@@ -199,7 +199,7 @@ layout! {
         pub receive_offset: i32,
         pub receive_width: i32,
         pub response_size: i32,
-        /// [`NO_DELAY`] and the like.
+        /// `NO_DELAY` and the like.
         pub flags: i32,
         pub cpu_rate: f32,
         /// Seconds; below zero, transactions or bytes.
@@ -211,7 +211,7 @@ layout! {
         pub receive_clean: i32,
         /// Port that the server is to take; 0 for any.
         pub data_port: i32,
-        /// [`IPV4`] or [`IPV6`].
+        /// [`IPV4`] or `IPV6`.
         pub family: i32,
         /// [`STREAM`] or [`DATAGRAM`].
         pub socket_type: i32,

@@ -52,11 +52,12 @@ impl PeerSession {
     }
 
     /// Requests a flow; `None` queries who is there.
-    fn ask(&mut self, flow: Option<&Flow>, deadline: Duration) -> Result<(), Failure> {
+    fn ask(&mut self, flow: Option<&Flow>, leaves: bool, deadline: Duration) -> Result<(), Failure> {
         let ask = Ask {
             protocol: PROTOCOL,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             flow: flow.cloned(),
+            leaves,
             deadline_ms: deadline.as_millis() as u64,
         };
         let frame = self.channel.seal(&ask).ok_or_else(|| broken("the question", "it is too long"))?;
@@ -64,8 +65,17 @@ impl PeerSession {
     }
 
     /// The peer's version, and how many sessions wait or are served.
-    pub fn who(mut self) -> Result<(String, u32), Failure> {
-        self.ask(None, ANSWER_PATIENCE)?;
+    pub fn who(self) -> Result<(String, u32), Failure> {
+        self.query(false)
+    }
+
+    /// Notes that the session has ended whose trials were served: a peer for a number of sessions counts it.
+    pub fn leave(self) -> Result<(), Failure> {
+        self.query(true).map(drop)
+    }
+
+    fn query(mut self, leaves: bool) -> Result<(String, u32), Failure> {
+        self.ask(None, leaves, ANSWER_PATIENCE)?;
         match self.answer(Instant::now() + ANSWER_PATIENCE)? {
             Answer::Here { version, sessions } => Ok((version, sessions)),
             other => Err(unexpected(&other)),
@@ -80,7 +90,7 @@ impl PeerSession {
 
     /// Requests a flow, which the peer ends after `deadline`.
     pub fn ask_for(&mut self, flow: &Flow, deadline: Duration) -> Result<(), Failure> {
-        self.ask(Some(flow), deadline)
+        self.ask(Some(flow), false, deadline)
     }
 
     pub fn wait_for_turn(&mut self) -> Result<ReadyFlow, Failure> {

@@ -52,8 +52,10 @@ pub enum Event {
     Over,
     /// It has proved the secret, by this handshake; the answer waits to be sent.
     Proved(HandshakeKey, Box<(Channel, Vec<u8>)>),
-    /// It queries who is there.
-    Who,
+    /// It queries who is there, or notes that its session has ended.
+    Who {
+        leaves: bool,
+    },
     Flow(Flow, Duration),
     /// Its request cannot be granted, for this reason; to be answered, and over.
     Refuse(Answer),
@@ -174,11 +176,11 @@ fn understand(plain: &[u8]) -> Event {
         let version = env!("CARGO_PKG_VERSION").to_owned();
         return Event::Refuse(Answer::Apart { protocol: PROTOCOL, version });
     }
-    let Ask { flow, deadline_ms, .. } = match serde_json::from_slice(plain) {
+    let Ask { flow, deadline_ms, leaves, .. } = match serde_json::from_slice(plain) {
         Ok(ask) => ask,
         Err(e) => return Event::Refuse(Answer::Refused { reason: e.to_string() }),
     };
-    let Some(flow) = flow else { return Event::Who };
+    let Some(flow) = flow else { return Event::Who { leaves } };
     match flow.check() {
         Ok(()) => Event::Flow(flow, Duration::from_millis(deadline_ms).min(LONGEST_FLOW)),
         Err(reason) => Event::Refuse(Answer::Refused { reason }),

@@ -22,6 +22,9 @@ pub struct Ask {
     pub version: String,
     /// None only queries who is there.
     pub flow: Option<Flow>,
+    /// Whether the client's session has ended; with no flow.
+    #[serde(default)]
+    pub leaves: bool,
     /// The flow is ended after this, whatever it does.
     pub deadline_ms: u64,
 }

@@ -50,7 +50,13 @@ pub fn run() -> io::Result<()> {
         return send(&PeerReply::Failed("the secret is not 64 hex digits".into()));
     };
     let expires = Some(Duration::from_secs(request.expires_s));
-    let server = match Server::bind(Terms { listen: request.listen, secret, data_port: None, expires }) {
+    let server = match Server::bind(Terms {
+        listen: request.listen,
+        secret,
+        data_port: None,
+        expires,
+        sessions: None,
+    }) {
         Ok(server) => server,
         Err(failure) => return send(&PeerReply::Failed(failure.reason)),
     };

@@ -48,11 +48,15 @@ pub struct Terms {
     /// Port of data flows, TCP and UDP; any free one where none is given.
     pub data_port: Option<u16>,
     pub expires: Option<Duration>,
+    /// Sessions after whose end it stops.
+    pub sessions: Option<u32>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PeerEnding {
     Expired,
+    /// As many sessions ended as it was to serve.
+    Served,
     /// As many handshakes were made as can be remembered.
     UsedUp,
     Stopped,
@@ -79,6 +83,8 @@ pub struct Server {
     seen: HashSet<HandshakeKey>,
     served: u64,
     strangers: u64,
+    /// Sessions that have ended.
+    left: u32,
 }
 
 struct Active {
@@ -105,6 +111,7 @@ impl Server {
             seen: HashSet::new(),
             served: 0,
             strangers: 0,
+            left: 0,
         })
     }
 
@@ -147,6 +154,7 @@ impl Server {
         let used_up = self.seen.len() >= MOST_HANDSHAKES;
         match self.active {
             None if expired => Some(PeerEnding::Expired),
+            None if self.terms.sessions.is_some_and(|most| self.left >= most) => Some(PeerEnding::Served),
             None if used_up && self.queue.is_empty() => Some(PeerEnding::UsedUp),
             _ => None,
         }
@@ -241,7 +249,8 @@ impl Server {
                     self.end(id);
                 }
             }
-            Event::Who => {
+            Event::Who { leaves } => {
+                self.left += u32::from(leaves);
                 let sessions = self.queue.len() as u32 + u32::from(self.active.is_some());
                 let version = env!("CARGO_PKG_VERSION").to_owned();
                 self.say(id, &Answer::Here { version, sessions });

@@ -10,7 +10,7 @@ mod github_summary;
 mod hyperfine;
 mod junit;
 mod openmetrics;
-mod parquet;
+pub mod parquet;
 
 pub use self::export::{Export, Source, Writing};
 

@@ -9,13 +9,14 @@ use tare_analysis::unixbench::{Entry, TESTS, TargetScores, scores};
 use tare_analysis::verdicts::curve::{TailCurve, tail_curves};
 use tare_data::session::{Session, Trial};
 
+use super::bill::{PageBill, page_bills};
 use super::imported::BesideRows;
 use crate::imported::Beside;
 use crate::json::{Document, Level, Row};
 use crate::language::{Language, Words};
 
 /// Trials beyond this many are thinned out evenly: a timeline has fewer pixels, and a page a bound of 1 MB.
-const MOST_TRIALS: usize = 1_350;
+const MOST_TRIALS: usize = 1_250;
 /// Rounds beyond this many are left out where they belong to further metrics: at four to five letters each, what is
 /// here takes a fifth of the page's bound. The JSON document has them all.
 const MOST_ROUNDS: usize = 40_000;
@@ -60,6 +61,8 @@ pub struct Page<'a> {
     modes: Vec<Modes>,
     /// Scores of UnixBench's tests; empty where the session does not measure them all.
     scores: Vec<TestScores>,
+    /// Where the time of commands goes; empty where none was explained.
+    bills: Vec<PageBill>,
     /// Results of other tools; null where nobody asked for them.
     beside: Option<BesideRows<'a>>,
 }
@@ -98,6 +101,7 @@ impl<'a> Page<'a> {
             tails: tail_curves(session).into_iter().map(Tail::from).collect(),
             modes,
             scores: test_scores(session),
+            bills: page_bills(session, findings, options.language),
         }
     }
 
@@ -115,6 +119,7 @@ impl<'a> Page<'a> {
             tails: Vec::new(),
             modes: Vec::new(),
             scores: Vec::new(),
+            bills: Vec::new(),
             beside: None,
         }
     }

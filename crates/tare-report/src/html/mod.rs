@@ -4,6 +4,7 @@
 //! its strings are data in a JSON block, escaped so that they cannot end it, and the page's code only ever
 //! puts them into text nodes. A content security policy in the page allows its own script alone, by hash.
 
+mod bill;
 mod data;
 mod imported;
 pub mod live;
@@ -21,12 +22,11 @@ pub use self::data::Options;
 use self::data::Page;
 use self::imported::ImportedPage;
 use self::pack::pack;
+use crate::carried::PAGE;
 use crate::json::escaping::{formatted, write_escaped};
 use crate::language::{Language, say};
 use crate::text::clean;
 
-/// The page as it is built, with a place for its data and its title.
-const TEMPLATE: &str = include_str!("../../../../report-ui/dist/page.html");
 /// Where the data goes in the template.
 const DATA_PLACE: &str = "__TARE_DATA__";
 /// Where the title goes in the template.
@@ -78,7 +78,7 @@ pub fn render_imported(imported: &[Imported], header: &Header, record: &str) -> 
 
 fn fill(title: &str, page: &impl Serialize, live: bool, language: Language) -> String {
     let data = formatted(&pack(page), Compact);
-    let (before, after) = TEMPLATE.split_once(DATA_PLACE).expect("the template has a place for its data");
+    let (before, after) = PAGE.split_once(DATA_PLACE).expect("the template has a place for its data");
     let mut before = before.replacen(TITLE_PLACE, &as_text(title), 1);
     before = before.replacen(IN_ENGLISH, &format!("<html lang=\"{}\">", language.tag()), 1);
     if live {

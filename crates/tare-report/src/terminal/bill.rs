@@ -9,17 +9,20 @@ use tare_data::unit::Unit;
 
 use super::cells::quiet;
 use super::grid::{GridCell, Part, layout, least_width, natural_width, span, total};
-use crate::language::Language;
-use crate::number::Figure;
-use crate::text::{GLUE, clean, paragraph};
+use super::shown::Shown;
+use crate::language::{Language, message, say};
+use crate::number::{Figure, ratio};
+use crate::text::{GLUE, clean, paragraph, wrap};
 use crate::{view, words};
 
 /// What the table of prices shows.
-const PRICES_LEGEND: &str = "A price is the median over rounds (the least … the most of single starts). A further folder, a \
-further KiB and a pause are differences of two measured times, and are 0 where noise hides them. Computing is compared with \
-the baseline's.";
-/// Lines of less than this share of the difference are one.
-const SMALL: f64 = 0.01;
+const PRICES_LEGEND: &str = message!(
+    "A price is the median over rounds (the least … the most of single starts). A further folder, a further KiB and a \
+     pause are differences of two measured times, and are 0 where noise hides them. Computing is compared with the \
+     baseline's."
+);
+/// Columns with the price of a unit: what a narrow terminal does without.
+const UNIT_COLUMNS: std::ops::Range<usize> = 1..4;
 
 /// The bills as text; `prices` is the session that they are made by, where that is another one.
 pub fn render(
@@ -28,61 +31,81 @@ pub fn render(
     explained: &[Explained],
     prices: Option<&Session>,
     (width, coloured): (usize, bool),
+    language: Language,
 ) -> String {
-    let mut out = view::heading(session, findings, None, Language::English);
+    let heading = view::heading(session, findings, None, language);
+    let mut out: Vec<String> = heading.iter().flat_map(|line| wrap(line, width)).collect();
     if let Some(prices) = prices {
         out.push(String::new());
         let of = [view::measured_on(prices), clean(&prices.header.started)].join("; ");
-        out.extend(paragraph("", &format!("Prices of another session, on {of}."), width));
+        out.extend(paragraph("", &say!(language, "Prices of another session, on {of}.", of = of), width));
         if view::measured_on(prices) != view::measured_on(session) {
-            let text = "that was another machine or another kernel: its prices need not hold here.";
-            out.extend(paragraph("! ", text, width));
+            let text = message!("that was another machine or another kernel: its prices need not hold here.");
+            out.extend(paragraph("! ", language.word(text), width));
         }
     }
     for command in explained {
-        let label = clean(&command.label);
-        let demand = match &command.counted {
-            Counted::Demand(demand) => demand,
-            Counted::Failed(failure) => {
-                let why = format!("{label}: what it asks for could not be counted: {failure}");
-                out.push(String::new());
-                out.extend(paragraph("! ", &clean(&why), width));
-                continue;
-            }
-        };
-        for bill in &command.bills {
-            out.push(String::new());
-            out.extend(paragraph("", &headline(findings, command, bill), width));
-            out.push(String::new());
-            out.extend(table(findings, bill, command.baseline_ns, coloured));
-            out.push(String::new());
-            out.extend(paragraph("", &forecast(bill), width));
-        }
-        out.push(String::new());
-        let counted = format!(
-            "Counted once, in {}: {} system calls. The counted run took {} times as long, and is not one of those that were timed.{}",
-            findings.baseline,
-            whole(demand.calls),
-            Figure::plain(demand.slowdown, Unit::Count).text(),
-            overlap(command.overlap),
-        );
-        out.extend(paragraph("", &counted, width));
+        out.extend(of_command(findings, command, (width, coloured), language));
     }
-    for warning in view::warnings(findings, Language::English) {
-        out.extend(paragraph("! ", &warning, width));
-    }
-    out.extend(
-        view::banner(findings, Language::English)
-            .into_iter()
-            .flat_map(|banner| paragraph("! ", &banner, width)),
-    );
+    out.extend(doubts(findings, width, language));
     out.join("\n") + "\n"
 }
 
+/// The bills of one command.
+fn of_command(
+    findings: &Findings,
+    command: &Explained,
+    (width, coloured): (usize, bool),
+    language: Language,
+) -> Vec<String> {
+    let mut out = vec![String::new()];
+    let label = clean(&command.label);
+    let demand = match &command.counted {
+        Counted::Demand(demand) => demand,
+        Counted::Failed(failure) => {
+            let why = say!(
+                language,
+                "{label}: what it asks for could not be counted: {failure}",
+                label = label,
+                failure = clean(&failure.to_string())
+            );
+            out.extend(paragraph("! ", &why, width));
+            return out;
+        }
+    };
+    for bill in &command.bills {
+        out.extend(paragraph("", &headline(findings, command, bill, language), width));
+        out.push(String::new());
+        if difference_is_found(findings, command, bill) {
+            out.extend(table(findings, bill, command.baseline_ns, (width, coloured), language));
+            out.push(String::new());
+        }
+        out.extend(paragraph("", &forecast(bill, language), width));
+        out.push(String::new());
+    }
+    let counted = say!(
+        language,
+        "Counted once, in {baseline}: {calls} system calls. The counted run took {times} times as long, and is not one \
+         of those that were timed.",
+        baseline = clean(&findings.baseline),
+        calls = whole(demand.calls),
+        times = Figure::plain(demand.slowdown, Unit::Count).text(),
+    );
+    let sentences: Vec<String> = std::iter::once(counted).chain(overlap(command.overlap, language)).collect();
+    out.extend(paragraph("", &language.sentences(&sentences), width));
+    out
+}
+
 /// What each environment charges for a unit of each kind of work, as a table.
-pub fn prices(session: &Session, findings: &Findings, (width, coloured): (usize, bool)) -> String {
+pub fn prices(
+    session: &Session,
+    findings: &Findings,
+    (width, coloured): (usize, bool),
+    language: Language,
+) -> String {
     let charged = charges(session);
-    let mut out = view::heading(session, findings, None, Language::English);
+    let heading = view::heading(session, findings, None, language);
+    let mut out: Vec<String> = heading.iter().flat_map(|line| wrap(line, width)).collect();
     out.push(String::new());
     let heads = std::iter::once("").chain(charged.iter().map(|charged| charged.target.as_str()));
     let mut lines: Vec<Vec<GridCell>> = vec![heads.map(|head| cell(&clean(head), quiet())).collect()];
@@ -92,39 +115,43 @@ pub fn prices(session: &Session, findings: &Findings, (width, coloured): (usize,
                 span(charge_text(*work, charge.typical), Style::new()),
                 span(range(*work, charge), quiet()),
             ])],
-            None => cell("not measured", quiet()),
+            None => cell(language.word("not measured"), quiet()),
         };
-        let name = std::iter::once(cell(title(*work), Style::new()));
+        let name = std::iter::once(cell(words::work(*work, language), Style::new()));
         lines.push(name.chain(charged.iter().map(price)).collect());
     }
-    let widest =
-        |at: usize, of: fn(&GridCell) -> usize| lines.iter().map(|line| of(&line[at])).max().unwrap_or(0);
-    let mut widths: Vec<usize> = (0..=charged.len()).map(|at| widest(at, natural_width)).collect();
+    let mut widths: Vec<usize> = (0..=charged.len()).map(|at| widest(&lines, at, natural_width)).collect();
     if total(&widths) > width {
         // A price and its range stand below each other.
-        widths = (0..=charged.len()).map(|at| widest(at, least_width)).collect();
+        widths = (0..=charged.len()).map(|at| widest(&lines, at, least_width)).collect();
     }
-    out.extend(
-        lines.iter().flat_map(|line| layout(line, &widths, coloured)).map(|l| l.trim_end().to_owned()),
-    );
+    out.extend(laid_out(&lines, &widths, coloured));
     out.push(String::new());
-    out.extend(paragraph("", PRICES_LEGEND, width));
-    for warning in view::warnings(findings, Language::English) {
-        out.extend(paragraph("! ", &warning, width));
-    }
-    out.extend(
-        view::banner(findings, Language::English)
-            .into_iter()
-            .flat_map(|banner| paragraph("! ", &banner, width)),
-    );
+    out.extend(paragraph("", language.word(PRICES_LEGEND), width));
+    out.extend(doubts(findings, width, language));
     out.join("\n") + "\n"
+}
+
+/// Warnings of the session, and the banner over one whose control is off.
+fn doubts(findings: &Findings, width: usize, language: Language) -> Vec<String> {
+    let all = view::warnings(findings, language).into_iter().chain(view::banner(findings, language));
+    all.flat_map(|doubt| paragraph("! ", &doubt, width)).collect()
+}
+
+fn widest(lines: &[Vec<GridCell>], at: usize, of: fn(&GridCell) -> usize) -> usize {
+    lines.iter().filter_map(|line| line.get(at)).map(of).max().unwrap_or(0)
+}
+
+fn laid_out(lines: &[Vec<GridCell>], widths: &[usize], coloured: bool) -> Vec<String> {
+    let text = lines.iter().flat_map(|line| layout(line, widths, coloured));
+    text.map(|line| line.trim_end().to_owned()).collect()
 }
 
 /// What a unit of work costs, or how many times as long computing takes.
 fn charge_text(work: Work, value: f64) -> String {
     match work {
-        Work::Computing => format!("{value:.2}x"),
-        _ => Figure::plain(value, Unit::Nanoseconds).text(),
+        Work::Computing => ratio(value),
+        _ => amount_of(value),
     }
 }
 
@@ -135,26 +162,64 @@ fn range(work: Work, charge: &Charge) -> String {
 }
 
 /// What is to be explained, as the verdict has it.
-fn headline(findings: &Findings, command: &Explained, bill: &Bill) -> String {
+pub(crate) fn headline(findings: &Findings, command: &Explained, bill: &Bill, language: Language) -> String {
     let (label, target) = (clean(&command.label), clean(&bill.target));
-    let time = |ns: f64| Figure::plain(ns, Unit::Nanoseconds).text();
     let (Some(before), Some(now)) = (command.baseline_ns, bill.ns) else {
-        return format!("{label} was not timed in {target}: the prices alone say this.");
+        return say!(
+            language,
+            "{label} was not timed in {target}: the prices alone say this.",
+            label = label,
+            target = target
+        );
     };
-    let compared = comparison(findings, &command.case, &bill.target);
-    let undecided = compared.is_some_and(|comparison| comparison.verdict == Verdict::Inconclusive);
-    let verdict = compared
-        .map(|comparison| {
-            format!(
-                ": {} {}",
-                words::verdict(comparison, Language::English),
-                words::interval(comparison, Language::English)
+    let times = say!(
+        language,
+        "{label}: {before} in {baseline}, {now} in {target}",
+        label = label,
+        before = amount_of(before),
+        baseline = clean(&findings.baseline),
+        now = amount_of(now),
+        target = target,
+    );
+    let Some(comparison) = comparison(findings, &command.case, &bill.target) else { return times };
+    let verdict = say!(
+        language,
+        "{times}: {verdict} {interval}",
+        times = times,
+        verdict = words::verdict(comparison, language),
+        interval = words::interval(comparison, language),
+    );
+    match comparison.verdict {
+        Verdict::Inconclusive if !has_interval(comparison) => say!(
+            language,
+            "{verdict}. Whether it differs at all is not decided, and so is what follows",
+            verdict = verdict
+        ),
+        Verdict::Inconclusive => {
+            say!(
+                language,
+                "{verdict}. Whether there is a difference to explain is not decided.",
+                verdict = verdict
             )
-        })
-        .unwrap_or_default();
-    let doubt =
-        if undecided { ". Whether it differs at all is not decided, and so is what follows" } else { "" };
-    format!("{label}: {} in {}, {} in {target}{verdict}{doubt}", time(before), findings.baseline, time(now))
+        }
+        Verdict::Same => say!(language, "{verdict}. There is no difference to explain.", verdict = verdict),
+        _ => verdict,
+    }
+}
+
+/// Whether there is something to explain: the command was not timed on both sides, or differs there. Of too few rounds
+/// for an interval, nobody knows, and the headline says so.
+pub(crate) fn difference_is_found(findings: &Findings, command: &Explained, bill: &Bill) -> bool {
+    let compared = comparison(findings, &command.case, &bill.target);
+    compared.is_none_or(|comparison| match comparison.verdict {
+        Verdict::Same => false,
+        Verdict::Inconclusive => !has_interval(comparison),
+        _ => true,
+    })
+}
+
+fn has_interval(comparison: &Comparison) -> bool {
+    comparison.low > 0.0 && comparison.high.is_finite()
 }
 
 fn comparison<'a>(findings: &'a Findings, case: &str, target: &str) -> Option<&'a Comparison> {
@@ -163,50 +228,96 @@ fn comparison<'a>(findings: &'a Findings, case: &str, target: &str) -> Option<&'
     row.cells.get(at)?.compared()
 }
 
-fn table(findings: &Findings, bill: &Bill, baseline_ns: Option<f64>, coloured: bool) -> Vec<String> {
-    let explained: f64 = bill.lines.iter().map(|line| line.more_ns).sum();
-    let difference = explained + bill.rest_ns.unwrap_or(0.0);
-    // Shares are of the whole, and where savings and costs cancel each other, of the larger side.
-    let whole = difference.abs().max(bill.lines.iter().map(|line| line.more_ns.max(0.0)).sum::<f64>() * 0.5);
-    let share = |ns: f64| format!("{:.0} %", 100.0 * ns / whole);
-    let what = match bill.rest_ns.and(baseline_ns) {
-        Some(_) => format!("where the {} {} go", amount_of(difference.abs()), side(difference)),
-        None => "what the prices say".to_owned(),
+fn table(
+    findings: &Findings,
+    bill: &Bill,
+    baseline_ns: Option<f64>,
+    (width, coloured): (usize, bool),
+    language: Language,
+) -> Vec<String> {
+    let shown = Shown::of(bill);
+    let more = match shown.difference_ns < 0.0 {
+        true => language.word("less"),
+        false => language.word("more"),
     };
-    let heads =
-        [what.as_str(), "times", findings.baseline.as_str(), bill.target.as_str(), side(difference), "share"];
-    let mut lines = vec![heads.map(|head| cell(&clean(head), quiet())).to_vec()];
-    let is_small = |line: &&Line| line.more_ns.abs() < SMALL * whole;
-    for line in bill.lines.iter().filter(|line| !is_small(line)) {
-        let [times, before, here] = figures(line);
-        let more = signed(line.more_ns, difference);
-        let texts = [
-            title(line.work).to_owned(),
-            times,
-            before,
-            here,
-            more,
-            share(side_of(line.more_ns, difference)),
-        ];
-        lines.push(texts.map(|text| cell(&text, Style::new())).to_vec());
-    }
-    let small: Vec<&Line> = bill.lines.iter().filter(is_small).collect();
+    let of_all = amount_of(shown.difference_ns.abs());
+    let what = match (bill.rest_ns.and(baseline_ns), shown.difference_ns < 0.0) {
+        (Some(_), false) => say!(language, "where the {amount} more go", amount = of_all),
+        (Some(_), true) => say!(language, "where the {amount} less go", amount = of_all),
+        (None, _) => language.word("what the prices say").to_owned(),
+    };
+    let heads = [
+        what,
+        language.word("times").to_owned(),
+        clean(&findings.baseline),
+        clean(&bill.target),
+        more.to_owned(),
+        language.word("share").to_owned(),
+    ];
+    let mut lines = vec![heads.map(|head| vec![Part::Words(span(head, quiet()))]).to_vec()];
+    lines.extend(shown.lines.iter().map(|line| of_line(&shown, line, language)));
     let mut sums = Vec::new();
-    if !small.is_empty() {
-        let sum = small.iter().map(|line| line.more_ns).sum();
-        sums.push((format!("everything else, {} kinds", small.len()), sum));
+    if let Some((count, sum)) = shown.small {
+        sums.push((say!(language, "everything else, {count} kinds", count = count), sum));
     }
-    if let Some(rest) = bill.rest_ns {
-        sums.push(("not explained".to_owned(), rest));
+    if let Some(rest) = shown.rest_ns {
+        sums.push((language.word("not explained").to_owned(), rest));
     }
     for (what, ns) in sums {
-        let none = String::new;
-        let texts = [what, none(), none(), none(), signed(ns, difference), share(side_of(ns, difference))];
-        lines.push(texts.map(|text| cell(&text, Style::new().bold())).to_vec());
+        let bold = |text: &str| cell(text, Style::new().bold());
+        let name = vec![Part::Words(span(what, Style::new().bold()))];
+        let figures = [
+            String::new(),
+            String::new(),
+            String::new(),
+            amount_of(shown.signed(ns)),
+            share(shown.share(ns)),
+        ];
+        lines.push(std::iter::once(name).chain(figures.iter().map(|text| bold(text))).collect());
     }
-    let widths: Vec<usize> =
-        (0..6).map(|at| lines.iter().map(|line| natural_width(&line[at])).max().unwrap_or(0)).collect();
-    lines.iter().flat_map(|line| layout(line, &widths, coloured)).map(|l| l.trim_end().to_owned()).collect()
+    fitted(lines, width, coloured)
+}
+
+/// The lines of a bill no wider than the terminal: names fold, then shares lose their range, then units their prices.
+fn fitted(mut lines: Vec<Vec<GridCell>>, width: usize, coloured: bool) -> Vec<String> {
+    let natural = |lines: &[Vec<GridCell>]| -> Vec<usize> {
+        (0..lines[0].len()).map(|at| widest(lines, at, natural_width)).collect()
+    };
+    let folded = |lines: &[Vec<GridCell>]| -> Vec<usize> {
+        (0..lines[0].len()).map(|at| widest(lines, at, least_width)).collect()
+    };
+    let mut widths = natural(&lines);
+    if total(&folded(&lines)) > width {
+        lines.iter_mut().for_each(|line| drop(line.drain(UNIT_COLUMNS)));
+        widths = natural(&lines);
+    }
+    let least = folded(&lines);
+    // Names fold first, then what stands behind a share.
+    for at in [0, lines[0].len() - 1] {
+        let over = total(&widths).saturating_sub(width);
+        widths[at] = widths[at].saturating_sub(over).max(least[at]);
+    }
+    if total(&widths) > width {
+        widths = least;
+    }
+    laid_out(&lines, &widths, coloured)
+}
+
+fn of_line(shown: &Shown, line: &Line, language: Language) -> Vec<GridCell> {
+    let [times, before, here] = figures(line);
+    let name = vec![Part::Words(span(words::work(line.work, language), Style::new()))];
+    let figures = [times, before, here, amount_of(shown.signed(line.more_ns))];
+    let mut of_all = vec![span(share(shown.share(line.more_ns)), Style::new())];
+    if let Some(range) = line.range_ns {
+        let mut shares = range.map(|ns| shown.share(ns));
+        shares.sort_by(f64::total_cmp);
+        let [least, most] = shares.map(|share| format!("{:.0}", 100.0 * share));
+        if least != most {
+            of_all.push(span(format!("({least} … {most})"), quiet()));
+        }
+    }
+    let figures = figures.iter().map(|text| cell(text, Style::new()));
+    std::iter::once(name).chain(figures).chain([vec![Part::Spans(of_all)]]).collect()
 }
 
 fn cell(text: &str, style: Style) -> GridCell {
@@ -215,30 +326,19 @@ fn cell(text: &str, style: Style) -> GridCell {
 
 /// How often, and what a unit costs on both sides.
 fn figures(line: &Line) -> [String; 3] {
-    let time = |ns: f64| Figure::plain(ns, Unit::Nanoseconds).text();
     match line.work {
-        Work::Computing => [time(line.amount), "1x".to_owned(), format!("{:.2}x", line.here_ns)],
-        _ => [whole(line.amount), time(line.baseline_ns), time(line.here_ns)],
+        Work::Computing => [amount_of(line.amount), ratio(1.0), ratio(line.here_ns)],
+        _ => [whole(line.amount), amount_of(line.baseline_ns), amount_of(line.here_ns)],
     }
 }
 
-fn side(difference: f64) -> &'static str {
-    if difference < 0.0 { "less" } else { "more" }
-}
-
-/// As seen from the difference: where an environment is quicker, savings are what is shown.
-fn side_of(ns: f64, difference: f64) -> f64 {
-    if difference < 0.0 { -ns } else { ns }
-}
-
-fn signed(ns: f64, difference: f64) -> String {
-    let ns = side_of(ns, difference);
-    let sign = if ns < 0.0 { "-" } else { "" };
-    format!("{sign}{}", amount_of(ns.abs()))
+fn share(share: f64) -> String {
+    format!("{:.0} %", 100.0 * share)
 }
 
 fn amount_of(ns: f64) -> String {
-    Figure::plain(ns, Unit::Nanoseconds).text()
+    let sign = if ns < 0.0 { "-" } else { "" };
+    format!("{sign}{}", Figure::plain(ns.abs(), Unit::Nanoseconds).text())
 }
 
 /// A number with commas between thousands.
@@ -254,79 +354,48 @@ fn whole(number: f64) -> String {
     text
 }
 
-fn forecast(bill: &Bill) -> String {
-    let ratio = |ratio: f64| Figure::plain(ratio, Unit::Count).text();
-    let mut text = match (bill.forecast.ratio, bill.forecast.range) {
-        (Some(typical), Some([least, most])) => format!(
-            "Forecast by these prices, without running it there: {}x as long ({} … {} by the prices of each of {} starts).",
-            ratio(typical),
-            ratio(least),
-            ratio(most),
-            bill.forecast.starts
-        ),
-        (Some(typical), None) => {
-            format!(
-                "Forecast by these prices, without running it there: {}x as long, of a single start.",
-                ratio(typical)
-            )
-        }
-        _ => String::new(),
-    };
+/// What the prices alone say, and for what they say nothing.
+pub(crate) fn forecast(bill: &Bill, language: Language) -> String {
+    let number = |ratio: f64| Figure::plain(ratio, Unit::Count).text();
+    let mut sentences = Vec::new();
+    match (bill.forecast.ratio, bill.forecast.range) {
+        (Some(typical), Some([least, most])) => sentences.push(say!(
+            language,
+            "Forecast by these prices, without running it there: {typical}x as long ({least} … {most} by the prices of \
+             each of {starts} starts).",
+            typical = number(typical),
+            least = number(least),
+            most = number(most),
+            starts = bill.forecast.starts,
+        )),
+        (Some(typical), None) => sentences.push(say!(
+            language,
+            "Forecast by these prices, without running it there: {typical}x as long, of a single start.",
+            typical = number(typical),
+        )),
+        _ => {}
+    }
     if !bill.unpriced.is_empty() {
-        let kinds: Vec<&str> = bill.unpriced.iter().map(|work| title(*work)).collect();
-        text.push_str(&format!(
-            " Without a price in both environments, and so not explained: {}.",
-            kinds.join(", ")
+        let kinds: Vec<String> =
+            bill.unpriced.iter().map(|work| words::work(*work, language).to_owned()).collect();
+        sentences.push(say!(
+            language,
+            "Without a price in both environments, and so not explained: {kinds}.",
+            kinds = language.joined(&kinds),
         ));
     }
-    text
+    language.sentences(&sentences)
 }
 
-fn overlap(overlap: f64) -> String {
-    match overlap {
-        whole if whole > 0.95 => String::new(),
-        share => format!(
-            " In an ordinary run the command keeps {:.1} processors busy, so that each line counts {:.0} %.",
-            1.0 / share,
-            100.0 * share
-        ),
-    }
-}
-
-/// What a kind of work is called.
-fn title(work: Work) -> &'static str {
-    match work {
-        Work::Computing => "computing",
-        Work::OtherCalls => "other system calls",
-        Work::Pauses => "calls after 15 µs of computing",
-        Work::Lookups => "paths looked up",
-        Work::FurtherFolders => "further folders in paths",
-        Work::Missing => "paths that do not exist",
-        Work::DistinctPaths => "different paths, first use",
-        Work::Opens => "files opened and closed",
-        Work::Entries => "folder entries listed",
-        Work::Reads => "reads of files",
-        Work::ReadKib => "further KiB read",
-        Work::Writes => "writes to files",
-        Work::WrittenKib => "further KiB written",
-        Work::Creates => "files and folders made",
-        Work::Renames => "files renamed",
-        Work::Removes => "files and folders removed",
-        Work::Syncs => "writes made durable",
-        Work::Maps => "memory mapped and unmapped",
-        Work::FileMaps => "files mapped, first page",
-        Work::Protects => "mappings protected",
-        Work::Breaks => "heap up and down",
-        Work::Faults => "pages touched first",
-        Work::Forks => "processes forked",
-        Work::Spawns => "processes by vfork",
-        Work::Threads => "threads",
-        Work::Execs => "programs started (exec)",
-        Work::Messages => "messages on pipes, sockets",
-        Work::Waits => "waits for another process",
-        Work::Futexes => "futex calls",
-        Work::Signals => "signals",
-    }
+fn overlap(overlap: f64, language: Language) -> Option<String> {
+    (overlap <= 0.95).then(|| {
+        say!(
+            language,
+            "In an ordinary run the command keeps {processors} processors busy, so that each line counts {share} %.",
+            processors = format!("{:.1}", 1.0 / overlap),
+            share = format!("{:.0}", 100.0 * overlap),
+        )
+    })
 }
 
 #[cfg(test)]
@@ -338,6 +407,10 @@ mod tests {
     use super::*;
     use crate::specimen;
 
+    fn line(work: Work, amount: f64, more_ns: f64, range_ns: Option<[f64; 2]>) -> Line {
+        Line { work, amount, baseline_ns: 100.0, here_ns: 200.0, more_ns, range_ns }
+    }
+
     #[test]
     fn a_command_that_could_not_be_counted_says_why() {
         let (mut session, findings) = (specimen::session(3), specimen::findings(3));
@@ -345,7 +418,8 @@ mod tests {
         (case.case.probe, case.label) = ("user.make".into(), "make".into());
         let failure = Failure::new(FailureKind::NotPermitted, "ptrace: EPERM");
         session.plan.demands.insert(case.id.clone(), Counted::Failed(failure));
-        let text = render(&session, &findings, &bills(&session, &session), None, (80, false));
+        let text =
+            render(&session, &findings, &bills(&session, &session), None, (80, false), Language::English);
         assert!(
             text.contains("make: what it asks for could not be counted: ") && text.contains("EPERM"),
             "{text}"
@@ -354,7 +428,7 @@ mod tests {
 
     #[test]
     fn lines_below_a_share_are_one_and_a_saving_has_its_minus() {
-        let line = |work, more_ns| Line { work, amount: 1000.0, baseline_ns: 100.0, here_ns: 200.0, more_ns };
+        let line = |work, more_ns| line(work, 1000.0, more_ns, None);
         let bill = Bill {
             target: "gvisor".into(),
             ns: Some(3e6),
@@ -369,14 +443,14 @@ mod tests {
             rest_ns: Some(6.97e5),
         };
         let findings = specimen::findings(1);
-        let text = table(&findings, &bill, Some(1e6), false).join("\n");
+        let text = table(&findings, &bill, Some(1e6), (80, false), Language::English).join("\n");
         let has = |parts: &[&str]| text.lines().any(|line| parts.iter().all(|part| line.contains(part)));
         assert!(has(&["where the 2.00 ms more go", "gvisor", "share"]), "{text}");
         assert!(has(&["files opened and closed", "1,000", "1.50 ms", "75 %"]), "{text}");
         assert!(has(&["writes made durable", "-200 µs", "-10 %"]), "{text}");
         assert!(has(&["everything else, 2 kinds", "3.00 µs"]) && !text.contains("reads of files"), "{text}");
         assert!(has(&["not explained", "697 µs", "35 %"]), "{text}");
-        let said = forecast(&bill);
+        let said = forecast(&bill, Language::English);
         assert!(
             said.contains("2.30x as long (1.90 … 2.90 by the prices of each of 8 starts)")
                 && said.contains("programs started"),
@@ -389,7 +463,29 @@ mod tests {
         let demand = Demand::default();
         assert_eq!(demand.amount(Work::Opens), 0.0);
         let (session, findings) = (specimen::session(3), specimen::findings(3));
-        let text = prices(&session, &findings, (80, false));
+        let text = prices(&session, &findings, (80, false), Language::English);
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    }
+
+    #[test]
+    fn a_bill_folds_into_narrow_terminals() {
+        let line = |work, more_ns: f64| line(work, 12345.0, more_ns, Some([more_ns * 0.8, more_ns * 1.2]));
+        let bill = Bill {
+            target: "gvisor".into(),
+            ns: Some(3e6),
+            lines: vec![line(Work::DistinctPaths, 1.5e6), line(Work::Pauses, 4e5)],
+            unpriced: Vec::new(),
+            forecast: tare_analysis::bill::Forecast { ratio: Some(2.9), range: None, starts: 1 },
+            rest_ns: Some(1e5),
+        };
+        let findings = specimen::findings(1);
+        for width in [40, 60, 80, 120] {
+            let lines = table(&findings, &bill, Some(1e6), (width, false), Language::English);
+            let widest = lines.iter().map(|line| line.chars().count()).max().unwrap();
+            let text = lines.join("\n");
+            assert!(widest <= width, "{width}: {text}");
+            assert!(text.contains("75 %") && text.contains("(60 … 90)"), "{width}: {text}");
+            assert_eq!(text.contains("12,345"), width >= 60, "{width}: {text}");
+        }
     }
 }

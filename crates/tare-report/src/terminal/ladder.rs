@@ -6,11 +6,11 @@ use tare_data::session::Session;
 use tare_data::unit::Unit;
 
 use super::cells::{CellMaker, quiet, verdict_style};
-use super::grid::{GridCell, Part, layout, natural_width, span};
+use super::grid::{GridCell, Part, layout, least_width, natural_width, span, total};
 use crate::language::{Language, message, say};
 use crate::notes::{CellWarnings, Notes};
 use crate::number::Figure;
-use crate::text::{GLUE, clean, paragraph};
+use crate::text::{GLUE, clean, paragraph, wrap};
 use crate::{view, words};
 
 /// What the columns mean.
@@ -35,12 +35,18 @@ pub fn render(
         .iter()
         .map(|row| (words::title(row, language), lines(findings, row, steps, &mut maker)))
         .collect();
-    let column = |at: usize| {
+    let widest = |at: usize, of: fn(&GridCell) -> usize| {
         let cells = tables.iter().flat_map(|(_, lines)| lines).filter_map(|line| line.get(at));
-        cells.map(natural_width).max().unwrap_or(0)
+        cells.map(of).max().unwrap_or(0)
     };
-    let widths: Vec<usize> = (0..4).map(column).collect();
-    let mut out = view::heading(session, findings, None, language);
+    let mut widths: Vec<usize> = (0..4).map(|at| widest(at, natural_width)).collect();
+    // Intervals stand below what they belong to where a line has no room for both, and then steps fold.
+    for at in [3, 2, 0] {
+        let over = total(&widths).saturating_sub(width);
+        widths[at] = widths[at].saturating_sub(over).max(widest(at, least_width));
+    }
+    let heading = view::heading(session, findings, None, language);
+    let mut out: Vec<String> = heading.iter().flat_map(|line| wrap(line, width)).collect();
     for (label, lines) in &tables {
         out.extend([String::new(), label.clone()]);
         out.extend(
@@ -71,20 +77,20 @@ pub fn render(
 
 fn lines(findings: &Findings, row: &Row, steps: &[String], maker: &mut CellMaker) -> Vec<Vec<GridCell>> {
     let unit = row.metric.unit;
-    let words_of = |text: &str, style| vec![Part::Words(span(text.replace(' ', &GLUE.to_string()), style))];
+    let words_of = |text: &str, style| vec![Part::Words(span(text, style))];
     let language = maker.language;
     let head = ["", language.word("time"), language.word("against the line before"), language.word("adds")];
     let mut lines = vec![head.iter().map(|text| words_of(text, quiet())).collect::<Vec<_>>()];
     let value = |level: Option<&Level>| level.map(|level| Figure::plain(level.median, unit).text());
     let cell = |text: Option<String>| vec![Part::Spans(vec![span(text.unwrap_or_default(), Style::new())])];
     lines.push(vec![
-        words_of(&format!("  {}", clean(&findings.baseline)), Style::new()),
+        words_of(&format!("{GLUE}{GLUE}{}", clean(&findings.baseline)), Style::new()),
         cell(value(row.baseline.as_ref())),
     ]);
     let mut below = row.baseline.as_ref();
     for (step, judged) in steps.iter().zip(&row.cells) {
         let mut line = vec![
-            words_of(&format!("+ {}", language.title(&clean(step))), Style::new()),
+            words_of(&format!("+{GLUE}{}", language.title(&clean(step))), Style::new()),
             cell(value(judged.level())),
         ];
         match judged.compared() {
@@ -93,7 +99,8 @@ fn lines(findings: &Findings, row: &Row, steps: &[String], maker: &mut CellMaker
                 let interval = format!("{}{marks}", words::interval(comparison, language));
                 let verdict = span(words::verdict(comparison, language), verdict_style(comparison));
                 line.push(vec![Part::Spans(vec![verdict, span(interval, quiet())])]);
-                line.push(cell(below.and_then(|below| adds(below, comparison, unit))));
+                let adds = below.and_then(|below| adds(below, comparison, unit)).unwrap_or_default();
+                line.push(vec![Part::Spans(adds.map(|part| span(part, Style::new())).to_vec())]);
             }
             None => line.push(maker.cell(judged, unit).into_iter().take(1).collect()),
         }
@@ -104,7 +111,7 @@ fn lines(findings: &Findings, row: &Row, steps: &[String], maker: &mut CellMaker
 }
 
 /// What a step costs at an operation, from the value of the line before and the slowdown with its interval.
-fn adds(below: &Level, comparison: &Comparison, unit: Unit) -> Option<String> {
+fn adds(below: &Level, comparison: &Comparison, unit: Unit) -> Option<[String; 2]> {
     let text = |ratio: f64| {
         let more = below.median * (ratio - 1.0);
         let sign = if more < 0.0 { "-" } else { "+" };
@@ -113,6 +120,6 @@ fn adds(below: &Level, comparison: &Comparison, unit: Unit) -> Option<String> {
     let is_known = unit == Unit::Nanoseconds && comparison.low > 0.0 && comparison.high.is_finite();
     is_known.then(|| {
         let [low, high] = [comparison.low, comparison.high].map(text);
-        format!("{} [{low}, {high}]", text(comparison.ratio))
+        [text(comparison.ratio), format!("[{low}, {high}]")]
     })
 }

@@ -10,6 +10,7 @@ mod japanese;
 pub mod ladder;
 mod own_commands;
 pub mod selftest;
+pub(crate) mod shown;
 #[cfg(test)]
 mod tests;
 
@@ -34,7 +35,7 @@ const CONTINUES: &str = " \\";
 /// How a session is shown on a terminal.
 #[derive(Clone, Copy, Debug)]
 pub struct TerminalOptions<'a> {
-    /// Columns of the terminal; less than [`NARROWEST`] is laid out as that.
+    /// Columns of the terminal; less than `NARROWEST` is laid out as that.
     pub width: usize,
     /// Whether verdicts are coloured. The caller knows of `NO_COLOR` and whether this is a terminal.
     pub colour: bool,

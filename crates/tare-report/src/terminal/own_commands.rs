@@ -16,6 +16,10 @@ use crate::words;
 
 /// The column of verdicts.
 const VERDICT: usize = 3;
+/// The shortest and the longest round, behind the time.
+const RANGE: usize = 2;
+/// Processor time, from here on.
+const PROCESSOR: usize = 4;
 /// Metrics that stand in columns of their own.
 const TIMES: [&str; 2] = [message!("user"), message!("system")];
 
@@ -57,9 +61,18 @@ pub fn tables(
     let least = tables.iter().flat_map(|(_, lines)| lines).filter_map(|line| line.get(VERDICT));
     let least = least.map(least_width).max().unwrap_or(0);
     widths[VERDICT] = widths[VERDICT].saturating_sub(total(&widths).saturating_sub(room)).max(least);
-    let laid_out = |lines: &[Vec<GridCell>]| {
-        lines.iter().flat_map(|line| layout(line, &widths, coloured)).collect::<Vec<String>>()
+    // A narrow terminal does without processor time, and then without the range.
+    let mut kept: Vec<usize> = (0..columns).collect();
+    for least_needed in [PROCESSOR..columns, RANGE..VERDICT] {
+        let width = total(&kept.iter().map(|at| widths[*at]).collect::<Vec<_>>());
+        kept.retain(|at| width <= room || !least_needed.contains(at));
+    }
+    let widths: Vec<usize> = kept.iter().map(|at| widths[*at]).collect();
+    let of_line = |line: &Vec<GridCell>| {
+        let line: Vec<GridCell> = kept.iter().filter_map(|at| line.get(*at).cloned()).collect();
+        layout(&line, &widths, coloured)
     };
+    let laid_out = |lines: &[Vec<GridCell>]| lines.iter().flat_map(of_line).collect::<Vec<String>>();
     tables.iter().map(|(title, lines)| (title.clone(), laid_out(lines))).collect()
 }
 
@@ -173,5 +186,10 @@ mod tests {
         assert!(line("gvisor").contains("24.1x slower"), "{text}");
         assert!(text.contains("against native") && text.contains("user, system = processor time"), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        for width in [40, 50, 64] {
+            let text = render(&session, &findings, &TerminalOptions { width, ..TerminalOptions::default() });
+            assert!(text.lines().all(|line| line.chars().count() <= width), "{width}: {text}");
+            assert!(text.contains("24.1x slower"), "{width}: {text}");
+        }
     }
 }

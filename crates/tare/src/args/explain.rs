@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use tare_lab::session::Pin;
+
 /// Show where the difference goes: what a command asks of the system, and what each environment charges for it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
@@ -57,7 +59,7 @@ pub struct Predict {
   tare prices prices.tare               show recorded ones again")]
 pub struct Prices {
     /// The record of the study 'prices', or of tare explain, to show its prices again.
-    #[arg(value_name = "RECORD", conflicts_with_all = ["environments", "budget", "rounds", "seed", "record", "scratch"])]
+    #[arg(value_name = "RECORD", conflicts_with_all = ["environments", "budget", "rounds", "pin", "seed", "record", "scratch"])]
     pub file: Option<PathBuf>,
     /// Environments, comma-separated [default: all that are ready].
     #[arg(long = "in", value_name = "ENVIRONMENTS", value_delimiter = ',')]
@@ -78,6 +80,9 @@ pub struct Session {
     /// Run this many rounds, and decide once, at the end, instead of by time.
     #[arg(long, value_name = "N", conflicts_with = "budget", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub rounds: Option<u32>,
+    /// Keep everything on one processor: this one, or the last. Layers whose processes wake each other vary less then.
+    #[arg(long, value_name = "CPU", num_args = 0..=1, require_equals = true, default_missing_value = "last", value_parser = super::parse_pin)]
+    pub pin: Option<Pin>,
     /// Seed of the random order, in hex, to repeat a plan.
     #[arg(long, value_name = "HEX", value_parser = super::parse_seed)]
     pub seed: Option<u64>,

@@ -54,6 +54,7 @@ fn measure(args: &Advise, wanted: &[Kind]) -> anyhow::Result<Recorded> {
         baseline: "native".to_owned(),
         budget_s: of_session.budget.as_deref().map(parse_duration).transpose()?.map(|b| b.as_secs_f64()),
         rounds: of_session.rounds,
+        pin: of_session.pin,
         seed: of_session.seed,
         record: of_session.record.clone().unwrap_or_else(|| paths::fresh_record("tare-advise")),
         ..Request::default()

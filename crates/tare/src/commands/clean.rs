@@ -10,7 +10,11 @@ use crate::failure::Exit;
 use crate::{paths, ui};
 
 pub fn run(args: Clean) -> anyhow::Result<ExitCode> {
-    let outcomes = tare_lab::ownership::clean::clean(&paths::state()?, &paths::programs()?)?;
+    let programs = paths::programs()?;
+    let mut outcomes = Vec::new();
+    for state in paths::states()? {
+        outcomes.extend(tare_lab::ownership::clean::clean(&state, &programs)?);
+    }
     let left = outcomes.iter().filter(|outcome| outcome.left_because.is_some()).count();
     if args.json {
         let all: Vec<_> = outcomes

@@ -7,6 +7,7 @@ use clap::{Arg, Command, CommandFactory};
 use clap_complete::Shell;
 use tare_lab::environments::PROVIDERS;
 use tare_lab::environments::presets::PRESETS;
+use tare_lab::fleet::engines::SHIPPED as ENGINES;
 use tare_lab::storage::places;
 use tare_lab::study::{SHIPPED, probes, published};
 use tare_report::exports::EXPORTS;
@@ -51,6 +52,8 @@ fn names_of(command: &str, argument: &Arg) -> Vec<&'static str> {
             .chain(articles())
             .collect(),
         (_, "study") => studies().collect(),
+        ("run" | "print", "what") => studies().collect(),
+        (_, "on") => ENGINES.iter().map(|(name, _)| *name).collect(),
         (_, "like" | "published") => articles().collect(),
         (_, "only") => probes().map(|probe| probe.name).collect(),
         (_, "places") => places::names().collect(),

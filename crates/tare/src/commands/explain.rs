@@ -69,7 +69,7 @@ pub fn prices(args: &Prices) -> anyhow::Result<ExitCode> {
     has_prices(&session, &record)?;
     ui::print(match args.json {
         true => json::render_prices(&session, &findings),
-        false => terminal::bill::prices(&session, &findings, (ui::width(), ui::colour())),
+        false => terminal::bill::prices(&session, &findings, (ui::width(), ui::colour()), ui::language()),
     })?;
     Ok(code(ending))
 }
@@ -102,7 +102,7 @@ fn show(record: &Path, prices: Option<&tare_data::session::Session>, as_json: bo
     let shape = (ui::width(), ui::colour());
     ui::print(match as_json {
         true => json::render_bills(&session, &findings, &explained),
-        false => terminal::bill::render(&session, &findings, &explained, prices, shape),
+        false => terminal::bill::render(&session, &findings, &explained, prices, shape, ui::language()),
     })?;
     Ok(())
 }
@@ -126,6 +126,7 @@ fn request(args: &Session, name: &str) -> Result<Request, LabError> {
         baseline: "native".to_owned(),
         budget_s: args.budget.as_deref().map(parse_duration).transpose()?.map(|budget| budget.as_secs_f64()),
         rounds: args.rounds,
+        pin: args.pin,
         seed: args.seed,
         record: args.record.clone().unwrap_or_else(|| paths::fresh_record(name)),
         ..Request::default()

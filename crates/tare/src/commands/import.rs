@@ -78,6 +78,8 @@ fn write(record: &Path, imported: &[Imported]) -> Result<(), LabError> {
         started: invocation::now(),
         command: invocation::words(),
         host: Facts::default(),
+        identity: None,
+        fleet: None,
     };
     let elsewhere = "name a new file, in a folder you may write, with --out RECORD";
     let mut writer = Writer::create(record).map_err(|error| LabError::from(error).hint(elsewhere))?;

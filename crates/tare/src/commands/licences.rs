@@ -2,13 +2,13 @@
 
 use std::process::ExitCode;
 
+use tare_report::carried::LICENCES;
+
 use crate::ui;
 
-const OWN: &str = include_str!("../../../../LICENSE");
-/// Written by the tests of the documents, from the crates' own files.
-const LINKED: &str = include_str!("../licences.txt");
+const OWN: &str = include_str!("../../LICENSE");
 
 pub fn run() -> anyhow::Result<ExitCode> {
-    ui::print(format!("{OWN}\n{LINKED}"))?;
+    ui::print(format!("{OWN}\n{}", *LICENCES))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -29,8 +29,11 @@ pub fn run(mut args: Run) -> anyhow::Result<ExitCode> {
     args.view.exports.extend(args.commands.hyperfine());
     args.rounds = args.rounds.or(args.commands.runs);
     outputs::check(&args.view)?;
-    let named = args.resume.as_ref().or(args.record.as_ref()).cloned();
-    let record = named.unwrap_or_else(|| paths::fresh_record("tare"));
+    let record = match (&args.resume, &args.record) {
+        (Some(record), _) => record.clone(),
+        (None, Some(pattern)) => paths::record_named(pattern)?,
+        (None, None) => paths::fresh_record("tare"),
+    };
     outputs::check_files(&args.view, Some(&record))?;
     published::check(&args.view.published)?;
     let budget_s = args.budget.as_deref().map(parse_duration).transpose()?.map(|b| b.as_secs_f64());
@@ -106,6 +109,7 @@ fn request(
         peers: args.peers.clone(),
         hops: args.hops,
         at_once: args.at_once.clone(),
+        pin: args.pin,
         size: match (args.quick, args.reference) {
             (true, _) => Some(Size::Quick),
             (_, true) => Some(Size::Reference),
@@ -121,6 +125,7 @@ fn request(
         seed: args.seed,
         record: record.to_owned(),
         conditions: args.view.fail_if.clone(),
+        ..Request::default()
     }
 }
 

@@ -33,7 +33,8 @@ pub fn run(args: Serve) -> anyhow::Result<ExitCode> {
     };
     let next = || listen.port().checked_add(1).filter(|port| *port > 1);
     let data_port = args.data_port.or_else(next);
-    let terms = Terms { listen, secret: secret.clone(), data_port, expires: Some(expires) };
+    let (expires_after, sessions) = (Some(expires), args.sessions);
+    let terms = Terms { listen, secret: secret.clone(), data_port, expires: expires_after, sessions };
     let server = Server::bind(terms).map_err(|failure| {
         LabError::new(ErrorKind::Environment, format!("cannot serve on {listen}"))
             .because(failure.reason)
@@ -107,6 +108,7 @@ fn netperf(args: &Serve, listen: SocketAddr, expires: Duration) -> anyhow::Resul
 fn words(account: &Account) -> String {
     let why = match account.ending {
         PeerEnding::Expired => "its time is up",
+        PeerEnding::Served => "its sessions have ended",
         PeerEnding::UsedUp => "its secret was used as often as one may be; start again for a new one",
         PeerEnding::Stopped => "it was stopped",
     };

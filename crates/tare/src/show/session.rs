@@ -31,6 +31,13 @@ pub fn findings(session: &mut Session, view: &View) -> Result<Findings, LabError
     Ok(findings)
 }
 
+/// Findings of a session with nothing beside them, as files that other programs read have them.
+pub fn plain(session: &mut Session) -> Findings {
+    let findings = tare_analysis::findings(session, &tare_analysis::Options::default());
+    without_planted(session);
+    findings
+}
+
 /// Leaves out what was planted: whether it was found is in the findings, and nobody is to read its values.
 fn without_planted(session: &mut Session) {
     let planted = session.plan.targets.extract_if(.., |target| target.role == Role::Planted);

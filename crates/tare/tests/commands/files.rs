@@ -34,6 +34,25 @@ fn ends(mut command: Command) -> Said {
     Said::of(child.wait_with_output().unwrap())
 }
 
+#[test]
+fn a_records_name_can_have_host_time_and_random_digits() {
+    let program = Program::new();
+    for _ in 0..2 {
+        assert_eq!(small(&program, &["--record", "%h_%t_%r_100%%.tare"]).code, Some(0));
+    }
+    let names = fs::read_dir(program.path("")).unwrap().map(|entry| entry.unwrap().file_name());
+    let names = names.map(|name| name.into_string().unwrap()).filter(|name| name.ends_with("_100%.tare"));
+    let names: Vec<String> = names.collect();
+    assert_eq!(names.len(), 2, "{names:?}");
+    let host = rustix::system::uname();
+    assert!(names.iter().all(|name| name.starts_with(host.nodename().to_str().unwrap())), "{names:?}");
+    for wrong in ["%x.tare", "a%"] {
+        let said = small(&program, &["--record", wrong]);
+        assert_eq!(said.code, Some(2), "{said:?}");
+        assert!(said.err.contains("%h is the host name"), "{said:?}");
+    }
+}
+
 /// A session in `s.tare`, and the bytes of its record.
 fn recorded(program: &Program) -> Vec<u8> {
     let said = small(program, &["--record", "s.tare", "--json"]);

@@ -57,6 +57,27 @@ fn a_session_measures_at_each_peer_and_its_record_holds_no_secret() {
 }
 
 #[test]
+fn a_peer_for_one_session_ends_with_it_and_has_a_role() {
+    let program = Program::new();
+    let mut served = Served::start(&program, &["--sessions", "1"]);
+    let peer = format!("node={}", served.peer);
+    let run =
+        ["run", "--only", "net.rr*tcp*", "--in", "native", "--rounds", "2", "--record", "r.tare", "--json"];
+    let said = program.run(&[&run[..], &["--peer", &peer]].concat());
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let ended = served.child.wait().unwrap();
+    assert!(ended.success());
+    let case = said.json()["rows"][0]["case"].as_str().unwrap().to_owned();
+    assert!(case.ends_with("->node"), "{case}");
+    let record = std::fs::read_to_string(program.path("r.tare")).unwrap();
+    let address = served.peer.split_once("/#").unwrap().0;
+    assert!(record.contains(&format!("\"peer.node\":\"{address}\"")), "{record}");
+    assert!(!record.contains(served.secret()));
+    let again = program.run(&["run", "--resume", "r.tare", "--budget", "5s"]);
+    assert!(again.err.contains("node=tare://HOST:PORT/#SECRET"), "{again:?}");
+}
+
+#[test]
 fn a_secret_in_a_file_is_not_shown_and_must_be_the_users_alone() {
     use std::os::unix::fs::PermissionsExt;
     let program = Program::new();

@@ -115,3 +115,35 @@ command = ["/bin/sh", "-c", "test ! -e /proc/self/fd/9"]
     let said = Said::of(shell.output().unwrap());
     assert_eq!(said.code, Some(0), "{said:?}");
 }
+
+#[test]
+fn a_pinned_session_has_one_processor_everywhere_and_says_so() {
+    let program = Program::new();
+    let said = program.run(&[
+        "run",
+        "--pin",
+        "--in",
+        "container,traced",
+        "--only",
+        "sys.getppid",
+        "--rounds",
+        "1",
+        "--record",
+        "p.tare",
+    ]);
+    assert!(said.out.lines().nth(1).is_some_and(|line| line.contains(", all on CPU ")), "{said:?}");
+    let document = program.run(&["report", "--json", "p.tare"]).json();
+    let facts = &document["facts"];
+    assert!(facts["host"]["session.pinned_to"].is_string(), "{facts}");
+    for environment in facts["environments"].as_array().unwrap() {
+        assert_eq!(environment["inside"]["cpu.count"], "1", "{environment}");
+    }
+    for (words, says) in [
+        (&["run", "--pin=99999", "--in", "container"][..], "the processors are 0"),
+        (&["run", "--pin=first", "--in", "container"], "a processor is a number"),
+    ] {
+        let said = program.run(words);
+        assert_eq!(said.code, Some(2), "{said:?}");
+        assert!(said.err.contains(says), "{said:?}");
+    }
+}

@@ -55,6 +55,10 @@ fn the_command_line_is_documented() {
     for name in commands {
         let text = help(&[&name]);
         write!(page, "\n## tare {name}\n```text\n{}\n```\n", text.trim_end()).unwrap();
+        for within in self::commands(&text) {
+            let text = help(&[&name, &within]);
+            write!(page, "\n### tare {name} {within}\n```text\n{}\n```\n", text.trim_end()).unwrap();
+        }
     }
     book::keep(&book::root().join("docs/reference/cli.md"), &page);
 }

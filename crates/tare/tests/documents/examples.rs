@@ -4,11 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use tare_data::batch::{Batch, Histogram, Phase, Sample};
+use tare_data::build::Build;
 use tare_data::facts::Facts;
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::frame::{Frame, LONGEST_REQUEST, PROTOCOL, Received, Splitter, encode};
 use tare_data::names::{Case, Parameters};
 use tare_data::request::{Amount, Piece, Request, TrialRequest};
+use tare_data::session::identity::Identity;
 use tare_data::session::{
     Ending, Header, Interference, Plan, PlannedCase, RepeatedRound, Role, Session, Target, TargetFacts,
 };
@@ -20,6 +22,7 @@ use crate::book;
 
 const CASE: &str = "sys.getppid";
 const VERSION: &str = "0.1.0";
+const BOOT: &str = "a1b2c3d4e5f60718293a4b5c6d7e8f90";
 
 /// Lays these lines into the fence of that name in a document; the document must have one.
 fn lay(document: &str, fence_name: &str, lines: &str) {
@@ -98,6 +101,12 @@ pub fn opening() -> Vec<Entry> {
         started: "2026-01-31T12:00:00+01:00".into(),
         command: ["run", "--rounds", "1", "--only", CASE, "--in", "container"].map(str::to_owned).into(),
         host: facts(&[("cpu.count", "2"), ("kernel.release", "6.12.0")]),
+        identity: Some(Identity {
+            session: "0b7e3f6a5d1c49288f0e6a1b2c3d4e5f".into(),
+            machine: "5f2b1c0d9e8f7a6b4c3d2e1f0a9b8c7d".into(),
+            boot: BOOT.into(),
+        }),
+        fleet: None,
     };
     let target = |target: &str, inside: &[(&str, &str)], outside: &[(&str, &str)]| {
         let (target, inside, outside) = (target.into(), facts(inside), facts(outside));
@@ -151,7 +160,7 @@ fn record() -> Vec<Entry> {
         others: 0,
     });
     let command = ["run", "--resume", "session.tare"].map(str::to_owned).into();
-    entries.push(Entry::Resumed { at: "2026-01-31T12:05:10+01:00".into(), command });
+    entries.push(Entry::Resumed { at: "2026-01-31T12:05:10+01:00".into(), command, boot: Some(BOOT.into()) });
     entries.extend(trial(2, "native", 1, 0, vec![warm(23_000, 3_990_174)]));
     entries.extend(trial(3, "container", 1, 0, vec![warm(23_000, 4_008_240)]));
     entries.push(Entry::Ended {
@@ -170,7 +179,7 @@ fn imported_record() -> Vec<Entry> {
     let command =
         ["import", "dd.txt", "--environment", "gvisor", "--out", "imported.tare"].map(str::to_owned).into();
     let Some(Entry::Record { schema, header }) = opening().into_iter().next() else { unreachable!() };
-    let header = Header { command, host: facts(&[]), ..header };
+    let header = Header { command, host: facts(&[]), identity: None, ..header };
     let at = "2026-01-31T12:00:00+01:00".into();
     vec![
         Entry::Record { schema, header },
@@ -264,8 +273,10 @@ fn frames() -> Vec<Frame> {
     let batch = Batch { series: "commit".into(), phase: Phase::Warm, started_ns: 88_130_000_000, sample };
     let places = BTreeMap::from([("own".to_owned(), facts(&[("file_system.type", "ext4")]))]);
     let failure = Failure::new(FailureKind::Deadline, "5000 ms");
+    let digest = "e02dc5f0fdd89d3805906093cfe21ff9701cff9e".to_owned();
+    let agent = Build { target: "x86_64-linux".into(), digest };
     vec![
-        Frame::Hello { protocol: PROTOCOL, version: VERSION.into(), clock_ns: 88_119_000_000 },
+        Frame::Hello { protocol: PROTOCOL, version: VERSION.into(), agent, clock_ns: 88_119_000_000 },
         Frame::Description { facts: facts(&[("kernel.release", "6.12.0")]), places },
         Frame::Carried { failure: None },
         Frame::Begun { trial: 7, nonce: 81_985_529_216_486_895, clock_ns: 88_129_000_000 },

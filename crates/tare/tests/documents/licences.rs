@@ -1,4 +1,4 @@
-//! `crates/tare/src/licences.txt`: the licence of every crate in the program, which `tare licences` prints.
+//! `crates/tare-report/src/licences.txt`: the licence of every crate in the program, which `tare licences` prints.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -66,5 +66,5 @@ fn the_licence_of_everything_that_is_linked_is_in_the_program() {
         }
     }
     assert_eq!(found, linked);
-    book::keep(&book::root().join("crates/tare/src/licences.txt"), &all);
+    book::keep(&book::root().join("crates/tare-report/src/licences.txt"), &all);
 }

@@ -38,7 +38,10 @@ fn the_recipe_for_an_environment_describes_a_whole_provider() {
     let described = fields(block(&interface, "pub struct Provider"));
     assert!(described.len() >= 6, "{described:?}");
     assert_eq!(fields(block(recipe, "pub static PROVIDER")), described);
-    let asked = functions(block(&interface, "pub trait Environment"));
+    // What has an answer of its own there need not be said.
+    let required: Vec<&str> =
+        block(&interface, "pub trait Environment").lines().filter(|line| !line.ends_with('{')).collect();
+    let asked = functions(&required.join("\n"));
     assert_eq!(functions(block(recipe, "impl Environment for")), asked);
     for path in recipe.lines().filter_map(|line| line.strip_prefix("use crate::")) {
         let modules = path.split(['{', ';']).next().unwrap().trim_end_matches("::");

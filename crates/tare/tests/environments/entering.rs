@@ -1,6 +1,8 @@
 //! Every environment: entered, described, a trial run in each place, and left without a trace.
 
-use crate::bench::{Bench, Spoken, control_groups, programs, ready};
+use std::process::Command;
+
+use crate::bench::{Bench, Spoken, TARE, control_groups, programs, ready};
 
 /// The whole visit. What a share holds must be the host's folder, before and after.
 fn visit(test: &str, text: &str) {
@@ -140,6 +142,41 @@ fn qemu_microvm() {
 fn qemu_shares() {
     visit("qemu_shares", "qemu?acceleration=tcg&machine=microvm&share=virtiofs&cache=loose");
     visit("qemu_shares", "qemu?acceleration=tcg&share=diod&net=tap");
+}
+
+/// Some engines give a container all processors of its control group, whatever started it.
+#[test]
+fn a_pinned_session_stays_on_one_processor_in_every_engine() {
+    let names = ["oci:crun", "oci:runc", "podman", "nspawn", "bwrap", "proot", "gvisor"];
+    let environments: Vec<&str> =
+        names.into_iter().filter(|name| ready("a_pinned_session", name).is_some()).collect();
+    if environments.is_empty() {
+        return;
+    }
+    let bench = Bench::new();
+    let said = Command::new(TARE)
+        .args([
+            "run",
+            "--pin",
+            "--only",
+            "sys.getppid",
+            "--rounds",
+            "1",
+            "--json",
+            "--in",
+            &environments.join(","),
+        ])
+        .current_dir(bench.folder.path())
+        .env("XDG_STATE_HOME", bench.folder.path())
+        .output()
+        .unwrap();
+    let document: serde_json::Value = serde_json::from_slice(&said.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&said.stderr)));
+    let described = document["facts"]["environments"].as_array().unwrap();
+    assert_eq!(described.len(), environments.len() + 2, "{described:?}");
+    for environment in described {
+        assert_eq!(environment["inside"]["cpu.count"], "1", "{environment}");
+    }
 }
 
 #[test]

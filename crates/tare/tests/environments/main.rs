@@ -6,6 +6,7 @@ mod cleaning;
 mod commands;
 mod docker;
 mod entering;
+mod images;
 mod paths;
 mod roots;
 mod ssh;

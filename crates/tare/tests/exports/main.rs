@@ -4,9 +4,11 @@ mod completing;
 mod continuous;
 mod diffs;
 mod files;
+mod fleets;
 mod gates;
 mod languages;
 mod manual;
+mod packages;
 #[path = "../commands/program.rs"]
 #[allow(dead_code)]
 mod program;

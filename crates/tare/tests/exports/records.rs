@@ -51,12 +51,21 @@ pub struct Made {
     pub definition: Option<&'static str>,
     pub kernel: &'static str,
     pub started: Option<&'static str>,
+    /// Nanoseconds that an operation takes in native.
+    pub native_ns: f64,
 }
 
-pub const USUAL: Made =
-    Made { cost: 3.0, spread: 0.004, hostile: false, definition: None, kernel: "6.1", started: None };
+pub const USUAL: Made = Made {
+    cost: 3.0,
+    spread: 0.004,
+    hostile: false,
+    definition: None,
+    kernel: "6.1",
+    started: None,
+    native_ns: 1000.0,
+};
 
-/// Writes a record in which native takes a microsecond an operation, and primes cannot be found in the container.
+/// Writes a record in which native takes a given time an operation, and primes cannot be found in the container.
 pub fn make(path: &Path, made: Made) {
     let mut target_of_trial = (String::new(), 0);
     let mut left_out = None;
@@ -66,6 +75,9 @@ pub fn make(path: &Path, made: Made) {
         match &mut entry {
             Entry::Record { header, .. } => {
                 header.host.note("kernel.release", made.kernel);
+                if let Some(identity) = &mut header.identity {
+                    identity.session = session_of(path);
+                }
                 header.started = made.started.map_or(header.started.clone(), Into::into);
             }
             Entry::Plan(plan) => {
@@ -92,7 +104,8 @@ pub fn make(path: &Path, made: Made) {
                     let (target, round) = &target_of_trial;
                     let cost = if target == "container" { made.cost } else { 1.0 };
                     let place = (f64::from(*round) * 0.618).fract() - 0.5;
-                    *elapsed_ns = (*operations as f64 * 1000.0 * cost * (1.0 + place * made.spread)) as u64;
+                    *elapsed_ns =
+                        (*operations as f64 * made.native_ns * cost * (1.0 + place * made.spread)) as u64;
                 }
             }
             Entry::Facts(_)
@@ -108,6 +121,16 @@ pub fn make(path: &Path, made: Made) {
         }
     }
     fs::write(path, text).unwrap();
+}
+
+/// Every file is another session.
+fn session_of(path: &Path) -> String {
+    let sum = path
+        .display()
+        .to_string()
+        .bytes()
+        .fold(7, |sum: u128, b| sum.wrapping_mul(257).wrapping_add(b.into()));
+    format!("{sum:032x}")
 }
 
 /// A program whose folder holds such a record, `s.tare`.

@@ -7,6 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use tare_data::batch::{Batch, CALIBRATION, EncodedHistogram, HELD, OUTSIDE, Phase, Sample};
+use tare_data::build::Build;
 use tare_data::facts::Facts;
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::frame::{Frame, LONGEST_FRAME, PROTOCOL, decode, encode};
@@ -15,6 +16,8 @@ use tare_data::session::Interference;
 
 /// What must reach no terminal: a title, a cleared screen, a C1 control, text from right to left.
 pub const ESCAPES: &str = "\u{1b}]0;owned\u{7}\u{1b}[2J\u{9b}2J\u{202e}txt\u{2066}";
+/// Variable that names the program whose agent the liar claims to be.
+pub const AGENT: &str = "TARE_BENCH_AGENT";
 /// What an operation takes: many times what it does in the host's own kernel.
 const EACH_NS: u64 = 2_000;
 /// Bytes of what floods: a session that kept them would show it.
@@ -26,6 +29,12 @@ const HANGS: Duration = Duration::from_secs(120);
 struct Liar<'a> {
     lie: &'a str,
     began: Instant,
+}
+
+/// Which program an honest agent would be: the session's own, which a variable names.
+fn identity() -> io::Result<Build> {
+    let agent = std::env::var_os(AGENT).unwrap_or_default();
+    Ok(Build::of_elf(&std::fs::read(agent)?).unwrap_or_default())
 }
 
 /// Acts as an agent with this lie, and ends the process.
@@ -110,7 +119,7 @@ impl Liar<'_> {
             "a version of 900 kB" => (PROTOCOL, "9".repeat(900 << 10)),
             _ => (PROTOCOL, own),
         };
-        let hello = Frame::Hello { protocol, version, clock_ns: 0 };
+        let hello = Frame::Hello { protocol, version, agent: identity()?, clock_ns: 0 };
         if self.lie == "two first frames" {
             send(&hello)?;
         }

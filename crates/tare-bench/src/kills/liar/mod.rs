@@ -12,6 +12,7 @@ use std::time::Duration;
 use tare_analysis::findings::{Cell, Verdict};
 use tare_record::read;
 
+use self::act::AGENT;
 pub use self::act::{ESCAPES, act};
 use crate::kills::count::Count;
 use crate::kills::site::Site;
@@ -153,7 +154,7 @@ fn one(site: &Site<'_>, runtime: &Path, lie: &str, count: &mut Count) -> io::Res
     let mut command =
         site.tare(&["run", "--only", "sys.getppid", "--rounds", "12", "--html", "page.html", "--in"]);
     command.arg(format!("native,oci:{}", runtime.display())).arg("--record").arg(&record);
-    command.arg("--scratch").arg(site.folder.join("scratch")).env(LIE, lie);
+    command.arg("--scratch").arg(site.folder.join("scratch")).env(LIE, lie).env(AGENT, site.tare);
     command.stdout(Stdio::from(out.try_clone()?)).stderr(Stdio::from(out));
     site.limit(&mut command, rustix::process::Resource::As, MOST_MEMORY);
     let mut session = command.spawn()?;

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use rustix::rand::{GetRandomFlags, getrandom};
 use tare_data::batch::{Batch, OUTSIDE};
+use tare_data::build::Build;
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::frame::{Frame, PROTOCOL};
 use tare_data::request::{Request, TrialRequest};
@@ -18,17 +19,19 @@ use crate::session::link::{Arrived, Link, LinkError};
 /// The trial ends itself at its own deadline; the host gives the news this long to arrive.
 const NEWS_GRACE: Duration = Duration::from_secs(3);
 
-/// Waits for the agent's first frame, and checks that it is the same agent.
-pub(crate) fn greet(link: &mut Link<'_>, deadline: Instant) -> Result<Instant, Failure> {
+/// Waits for the agent's first frame, and checks that it is the one that was brought.
+pub(crate) fn greet(link: &mut Link<'_>, brought: &Build, deadline: Instant) -> Result<Instant, Failure> {
     let arrived = link.receive(deadline).map_err(|e| e.failure("first frame"))?;
     match arrived.frame {
-        Frame::Hello { protocol, version, .. } => {
+        Frame::Hello { protocol, version, agent, .. } => {
             let ours = env!("CARGO_PKG_VERSION");
-            if protocol == PROTOCOL && version == ours {
+            if protocol == PROTOCOL && version == ours && agent == *brought {
                 return Ok(arrived.at);
             }
-            let reason =
-                format!("the agent inside is tare {version}, protocol {protocol}; this is tare {ours}");
+            let reason = format!(
+                "the agent inside is tare {version} {agent}, protocol {protocol}; \
+                 tare {ours} {brought}, protocol {PROTOCOL}, was brought"
+            );
             Err(Failure::new(FailureKind::NotSupported, reason))
         }
         _ => Err(Failure::new(FailureKind::Broken, "the first frame was not a greeting")),

@@ -115,6 +115,22 @@ pub(crate) const FOOTPRINTS: &[Footprint] = &[
         sends: Some("to that machine: a copy of tare, then requests of trials"),
         ..BARE
     },
+    Footprint {
+        provider: "slurm",
+        programs: &["srun"],
+        starts: "the agent on the node, as a job step; the node is asked for its processor before",
+        writes: Some("on the node: a copy of tare in the home folder, and a folder for each start"),
+        sends: Some("to Slurm: a copy of tare, then requests of trials"),
+        ..BARE
+    },
+    Footprint {
+        provider: "kubernetes",
+        programs: &["kubectl"],
+        starts: "the agent in the pod, by kubectl exec; the pod is asked for its processor before",
+        writes: Some("in the pod: a copy of tare, and a folder for each start"),
+        sends: Some("to the cluster's API server: a copy of tare, then requests of trials"),
+        ..BARE
+    },
 ];
 
 #[cfg(test)]

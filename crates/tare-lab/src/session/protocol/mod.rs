@@ -3,8 +3,10 @@
 
 mod begun;
 mod conditions;
+mod continuing;
 mod dry_run;
 mod footprints;
+mod pinning;
 mod record;
 mod request;
 
@@ -14,21 +16,22 @@ use std::time::{Duration, Instant};
 
 use rustix::rand::{GetRandomFlags, getrandom};
 use tare_analysis::gate::Condition;
+use tare_data::facts::Facts;
 use tare_data::names::Case;
-use tare_data::session::{Ending, Header, PlannedCase, Role, Session, Target};
-use tare_data::shell::line;
-use tare_probes::probes::USER;
+use tare_data::session::identity::FleetCell;
+use tare_data::session::{Ending, Header, Role, Session, Target};
 use tare_record::entry::OTHER_SESSIONS;
 use tare_record::{Entry, Recording, Writer};
 
 use crate::error::{ErrorKind, LabError};
+use crate::host::running;
 use crate::ownership::clean::{self, Outcome};
 use crate::ownership::workspace::{SessionWorkspace, Setting};
 use crate::provider::root::RootFolder;
 use crate::session::arena::Arena;
 use crate::session::bring_up::{self, BringUp};
 use crate::session::live::LiveArena;
-use crate::session::peers::Peers;
+use crate::session::peers::{self, Peers};
 use crate::session::prepare::{CONTROL_EVERY, Pilot, PlanRequest, Prepared, enter_all, prepare};
 use crate::session::progress::{Event, Observer};
 use crate::session::rounds::Rounds;
@@ -41,6 +44,7 @@ use crate::study::user_command::CarriedFile;
 
 pub use self::conditions::matches_nothing;
 pub use self::dry_run::{DryRun, dry_resume, dry_run};
+pub use self::pinning::Pin;
 pub use self::request::{Overrides, Request};
 
 /// Part of a budget that is kept for leaving the environments and reading the record.
@@ -90,6 +94,7 @@ pub fn begin(
     checked.wanted.inside = request.inside.clone();
     let budget_s = selection.budget_s.map(without_reserve);
     checked.budget_s = budget_s;
+    checked.pin = request.pin;
     let plan_request = PlanRequest {
         study: &study.name,
         selected: selection.selected,
@@ -104,7 +109,10 @@ pub fn begin(
         counts_demand: request.counts_demand,
     };
     let ending = in_arena(checked, setting, caller, observer, |workspace, arena, observer| {
-        let header = header(workspace, caller);
+        let mut header = header(workspace, caller, request.fleet, request.host)?;
+        if request.pin.is_some() {
+            pinning::note(&mut header.host);
+        }
         let (mut writer, Prepared { plan, pilot }) =
             record::create(&request.record, header.clone(), |writer| {
                 prepare(plan_request, arena, writer, observer)
@@ -135,7 +143,11 @@ pub fn resume(
 ) -> Result<Recorded, LabError> {
     clean_up(setting, observer)?;
     let (mut writer, Recording { session, .. }) = Writer::resume(record)?;
-    carries_nothing(&session, record)?;
+    continuing::carries_nothing(&session, record)?;
+    let restarted = continuing::same_machine(&session, record, &running::machine(), &running::boot())?;
+    if restarted {
+        observer.event(Event::Note(continuing::RESTARTED.into()));
+    }
     // Before anything that it names is looked for: its version is asked by running it.
     if !overrides.trust {
         begun::only_here(&setting.state, &session, record)?;
@@ -145,11 +157,13 @@ pub fn resume(
     let peers = Peers::read(&overrides.peers)?;
     let mut checked = Checked::new(&cases, resolved, peers, &overrides.conditions)?;
     checked.wanted.inside = session.plan.inside.clone();
+    checked.pin = pinning::recorded(&session);
     let budget_s = overrides.budget_s.map(without_reserve).or(session.plan.budget_s);
     checked.budget_s = budget_s;
     let ending = in_arena(checked, setting, caller, observer, |workspace, arena, observer| {
-        same_build(workspace, &session, record)?;
-        writer.append(&Entry::Resumed { at: (caller.now)(), command: caller.command.clone() })?;
+        continuing::same_build(workspace, &session, record)?;
+        let (at, command) = ((caller.now)(), caller.command.clone());
+        writer.append(&Entry::Resumed { at, command, boot: Some(running::boot()) })?;
         let started = enter_all(&session.plan.targets, arena, &mut writer, observer)?;
         let pilot = Pilot::resumed(&session, started);
         let rounds = Rounds::new(arena, &mut writer, observer, session, pilot, until_ns(budget_s));
@@ -190,6 +204,7 @@ struct Checked {
     peers: Peers,
     carried: Vec<CarriedFile>,
     budget_s: Option<f64>,
+    pin: Option<Pin>,
 }
 
 impl Checked {
@@ -202,7 +217,7 @@ impl Checked {
         conditions::check(conditions, &targets(&resolved), cases)?;
         let wanted = Wanted::by(cases.iter().copied());
         let peers = peers.for_cases(cases.iter().copied())?;
-        Ok(Checked { resolved, wanted, peers, carried: Vec::new(), budget_s: None })
+        Ok(Checked { resolved, wanted, peers, carried: Vec::new(), budget_s: None, pin: None })
     }
 }
 
@@ -231,10 +246,11 @@ fn in_arena<T>(
     observer: &mut dyn Observer,
     work: impl FnOnce(&SessionWorkspace, &mut LiveArena<'_>, &mut dyn Observer) -> Result<T, LabError>,
 ) -> Result<T, LabError> {
-    let Checked { resolved, wanted, peers, carried, budget_s } = checked;
+    let Checked { resolved, wanted, peers, carried, budget_s, pin } = checked;
     if caller.interrupted.load(Ordering::Relaxed) {
         return Err(LabError::interrupted());
     }
+    pin.map(|pin| pinning::stay(pin, &targets(&resolved))).transpose()?;
     let workspace = SessionWorkspace::make(&Setting { wanted, ..setting.clone() })?;
     // A record may hold any number.
     let budget = budget_s.and_then(|budget_s| Duration::try_from_secs_f64(budget_s).ok());
@@ -244,11 +260,12 @@ fn in_arena<T>(
         observer.event(Event::Note(running.into()));
     }
     let arena = LiveArena::new(resolved, &workspace, caller.interrupted, caller.began);
-    let mut arena = arena.reaching(peers).until(until);
+    let mut arena = arena.reaching(peers.clone()).until(until);
     arena.carry(carried);
     let done = work(&workspace, &mut arena, observer);
     let done = arena.host_failure().map_or(done, Err);
     note_left(arena.leave_all(), observer);
+    peers::leave(&peers);
     drop(arena);
     note_left(workspace.close(), observer);
     done
@@ -276,45 +293,32 @@ fn ended(workspace: &SessionWorkspace, caller: &Caller<'_>, ending: Ending) -> E
     Entry::Ended { ending, at: (caller.now)(), others: workspace.others() }
 }
 
-fn header(workspace: &SessionWorkspace, caller: &Caller<'_>) -> Header {
+fn header(
+    workspace: &SessionWorkspace,
+    caller: &Caller<'_>,
+    fleet: Option<FleetCell>,
+    more: Facts,
+) -> Result<Header, LabError> {
+    let identity = running::identity()
+        .map_err(|e| LabError::new(ErrorKind::Host, "cannot name the session").because(e))?;
     let mut host = tare_probes::facts::environment();
+    host.0.extend(more.0);
+    if fleet.is_some() {
+        // Only here: whoever publishes a record of one machine need not publish its name.
+        host.note("host.name", rustix::system::uname().nodename().to_string_lossy());
+    }
     if workspace.others() > 0 {
         host.note(OTHER_SESSIONS, workspace.others().to_string());
     }
-    Header {
+    Ok(Header {
         tare: env!("CARGO_PKG_VERSION").to_owned(),
         binary: workspace.agent_sha256().to_owned(),
         started: (caller.now)(),
         command: caller.command.clone(),
         host,
-    }
-}
-
-/// Refuses to continue what another build began.
-fn same_build(workspace: &SessionWorkspace, session: &Session, record: &Path) -> Result<(), LabError> {
-    match workspace.agent_sha256() == session.header.binary {
-        true => Ok(()),
-        false => Err(cannot_resume(record, session)
-            .because("another build of tare began it, and values that two builds measured are never mixed")),
-    }
-}
-
-/// Refuses to continue a session whose commands carry files along: a record does not hold them.
-fn carries_nothing(session: &Session, record: &Path) -> Result<(), LabError> {
-    let carries = |case: &&PlannedCase| {
-        let carry = case.case.parameters.text("carry").ok();
-        case.case.probe.starts_with(USER) && carry.is_some_and(|carry| !carry.starts_with("0:"))
-    };
-    match session.plan.cases.iter().find(carries) {
-        None => Ok(()),
-        Some(case) => Err(cannot_resume(record, session)
-            .because(format!("{} carries files, which a record does not hold", case.case.probe))),
-    }
-}
-
-fn cannot_resume(record: &Path, session: &Session) -> LabError {
-    LabError::new(ErrorKind::Usage, format!("cannot resume {}", record.display()))
-        .hint(format!("begin a new session: tare {}", line(&session.header.command)))
+        identity: Some(identity),
+        fleet,
+    })
 }
 
 fn without_reserve(budget_s: f64) -> f64 {

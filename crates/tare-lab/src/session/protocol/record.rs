@@ -36,7 +36,15 @@ mod tests {
         let path = folder.path().join("s.tare");
         let create = |plan: fn(&mut Writer) -> Result<(), LabError>| {
             let (tare, binary, started) = Default::default();
-            let header = Header { tare, binary, started, command: Vec::new(), host: Facts::default() };
+            let header = Header {
+                tare,
+                binary,
+                started,
+                command: Vec::new(),
+                host: Facts::default(),
+                identity: None,
+                fleet: None,
+            };
             super::create(&path, header, plan)
         };
         create(|_| Err(LabError::interrupted())).unwrap_err();

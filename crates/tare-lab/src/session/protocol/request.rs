@@ -3,13 +3,16 @@
 use std::path::PathBuf;
 
 use tare_analysis::gate::Condition;
+use tare_data::facts::Facts;
 use tare_data::names::Case;
+use tare_data::session::identity::FleetCell;
 use tare_probes::probe::Size;
 use tare_probes::probes::USER_COMMAND;
 
 use crate::error::LabError;
 use crate::provider::root::Inside;
 use crate::session::peers::{Peers, with_hops};
+use crate::session::protocol::pinning::Pin;
 use crate::session::startup;
 use crate::study::{SelectedCase, Study, select};
 
@@ -23,6 +26,8 @@ pub struct Request {
     pub study: Option<String>,
     /// Commands, in place of a study.
     pub commands: Option<Study>,
+    /// A study that was read already.
+    pub read: Option<Study>,
     /// Everything that is ready unless given.
     pub environments: Vec<String>,
     pub baseline: String,
@@ -54,12 +59,18 @@ pub struct Request {
     pub inside: Inside,
     /// Whether what each command asks of the system is counted, once, before the rounds.
     pub counts_demand: bool,
+    /// Which processor everything runs on; any of them unless given.
+    pub pin: Option<Pin>,
     /// A fresh one unless given.
     pub seed: Option<u64>,
     /// Where the record goes; no file may be there.
     pub record: PathBuf,
     /// Conditions that the findings will be held against.
     pub conditions: Vec<Condition>,
+    /// The cell of a fleet that it measures.
+    pub fleet: Option<FleetCell>,
+    /// Facts about this machine that its caller knows.
+    pub host: Facts,
 }
 
 /// What a resumed session takes instead of what its record holds, or cannot hold.
@@ -92,8 +103,8 @@ impl Request {
             (true, true) => "quick",
             (true, false) => "full",
         };
-        let study = match &self.commands {
-            Some(commands) => commands.clone(),
+        let study = match self.commands.as_ref().or(self.read.as_ref()) {
+            Some(study) => study.clone(),
             None => Study::named(self.study.as_deref().unwrap_or(usual))?,
         };
         let places = (!self.places.is_empty()).then_some(self.places.as_slice());

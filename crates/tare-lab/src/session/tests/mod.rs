@@ -41,6 +41,8 @@ fn header() -> Header {
         started: String::new(),
         command: vec![],
         host: Facts::default(),
+        identity: None,
+        fleet: None,
     }
 }
 
@@ -101,7 +103,7 @@ fn ended(ending: Ending) -> Entry {
 /// Goes on with a record, in an arena of the same environments.
 fn resume(arena: &mut FakeArena, record: &Path) -> Ending {
     let (mut writer, recording) = Writer::resume(record).unwrap();
-    writer.append(&Entry::Resumed { at: "later".into(), command: vec![] }).unwrap();
+    writer.append(&Entry::Resumed { at: "later".into(), command: vec![], boot: None }).unwrap();
     let started = enter_all(&recording.session.plan.targets, arena, &mut writer, &mut Unobserved).unwrap();
     let pilot = Pilot::resumed(&recording.session, started);
     Rounds::new(arena, &mut writer, &mut Unobserved, recording.session, pilot, None).run(&ended).unwrap()

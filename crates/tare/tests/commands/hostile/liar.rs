@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
 
 use tare_data::batch::{Batch, CALIBRATION, Phase, Sample};
+use tare_data::build::Build;
 use tare_data::facts::Facts;
 use tare_data::frame::{Frame, PROTOCOL, decode, encode};
 use tare_data::request::{Amount, Request, TrialRequest};
@@ -67,6 +68,11 @@ fn answer(request: &TrialRequest, lie: &str, began: Instant) {
     send(&Frame::Done { trial, interference: Interference::default(), clock_ns: clock_ns() });
 }
 
+/// Which program an honest agent is.
+fn identity() -> Build {
+    Build::of_elf(&fs::read(env!("CARGO_BIN_EXE_tare")).unwrap()).unwrap()
+}
+
 /// What the liar does; nothing when this program is not one.
 #[test]
 fn act() {
@@ -79,7 +85,13 @@ fn act() {
     }
     let version = env!("CARGO_PKG_VERSION");
     let version = if lie == "escapes in version" { format!("{version}{ESCAPES}") } else { version.into() };
-    send(&Frame::Hello { protocol: PROTOCOL, version, clock_ns: 0 });
+    let mut agent = identity();
+    match lie.as_str() {
+        "another build" => agent.digest = "0123abcd".into(),
+        "another target" => agent.target = "riscv64-linux".into(),
+        _ => {}
+    }
+    send(&Frame::Hello { protocol: PROTOCOL, version, agent, clock_ns: 0 });
     let mut facts = Facts::default();
     facts.note("kernel.release", format!("6{}", if lie == "escapes in facts" { ESCAPES } else { "" }));
     for line in std::io::stdin().lock().lines().map_while(Result::ok) {
@@ -150,6 +162,24 @@ fn what_an_environment_writes_reaches_no_terminal_raw() {
             assert!(clean(&said.err) && clean(&said.out), "{lie}: {said:?}");
             assert!(said.err.contains("owned") || said.out.contains("owned"), "{lie}: {said:?}");
         }
+    }
+}
+
+/// Version and protocol are those of the session: only target and digest distinguish another program.
+#[test]
+fn an_agent_that_was_built_otherwise_is_refused_and_both_are_named() {
+    let identity = identity();
+    assert_eq!(identity.digest.len(), 40, "the linker left a digest: {identity}");
+    for (lie, inside) in [
+        ("another build", format!("for {}, digest 0123abcd", identity.target)),
+        ("another target", format!("for riscv64-linux, digest {}", identity.digest)),
+    ] {
+        let program = Program::new();
+        let only = ["--only", "sys.getppid", "--rounds", "2"];
+        let said = lying(&program, lie, &[&["run", "--in", "LIAR", "--against", "LIAR"][..], &only].concat());
+        assert_eq!(said.code, Some(3), "{said:?}");
+        let words = said.err.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains(&inside) && words.contains(&identity.to_string()), "{lie}: {said:?}");
     }
 }
 

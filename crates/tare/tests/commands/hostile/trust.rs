@@ -8,6 +8,7 @@ use std::process::Command;
 
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use rustix::process::{Resource, Rlimit, setrlimit};
+use tare_data::session::identity::Identity;
 use tare_record::Entry;
 use tare_record::entry::{from_line, to_line};
 
@@ -71,6 +72,30 @@ fn a_record_from_elsewhere_is_resumed_only_when_it_is_trusted() {
     let said = elsewhere(&["--trust"]);
     assert_eq!(said.code, Some(0), "{said:?}");
     assert!(proof.exists());
+}
+
+#[test]
+fn a_session_is_resumed_on_its_own_machine_alone_and_a_restart_is_a_warning() {
+    let program = Program::new();
+    broken_off(&program);
+    let with = |name: &str, set: fn(&mut Identity)| {
+        change(&program.path("s.tare"), &program.path(name), |entry| {
+            if let Entry::Record { header, .. } = entry {
+                set(header.identity.as_mut().unwrap());
+            }
+        });
+        program.run(&["run", "--resume", name, "--budget", "8s"])
+    };
+    let said = with("elsewhere.tare", |identity| identity.machine = "0".repeat(32));
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(
+        said.err.contains("another machine") && said.err.contains("begin a new session: tare run"),
+        "{said:?}"
+    );
+    let said = with("before.tare", |identity| identity.boot = "0".repeat(32));
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(said.err.contains("was restarted since"), "{said:?}");
+    assert!(said.out.contains("2 boots of the machine"), "{said:?}");
 }
 
 #[test]
@@ -163,15 +188,34 @@ fn descriptors_that_run_out_are_the_hosts_own_failure() {
 fn a_home_that_is_not_there_is_not_made() {
     let program = Program::new();
     let home = program.path("nowhere");
-    for arguments in
-        [&["run", "--in", "native", "--only", "null", "--rounds", "2"][..], &["clean"], &["check"]]
-    {
+    let small = ["run", "--in", "native", "--only", "null", "--rounds", "2"];
+    // What a session makes is written down in the scratch folder then.
+    for (arguments, code) in [(&small[..], Some(0)), (&["clean"], Some(4)), (&["check"], None)] {
         let mut command = program.command(arguments);
         command.env_remove("XDG_STATE_HOME").env_remove("XDG_CACHE_HOME").env("HOME", &home);
         let said = Said::of(command.output().unwrap());
         assert!(!home.exists(), "{said:?}");
-        assert!(arguments[0] == "check" || said.code == Some(4), "{said:?}");
+        assert!(code.is_none() || said.code == code, "{said:?}");
     }
+}
+
+#[test]
+fn a_home_that_cannot_be_written_is_done_without() {
+    if !rustix::process::geteuid().is_root() {
+        return println!("SKIPPED a_home_that_cannot_be_written_is_done_without: only root can mount");
+    }
+    let program = Program::new();
+    let home = program.path("home.html");
+    fs::create_dir(&home).unwrap();
+    mount("none", &home, "tmpfs", MountFlags::RDONLY, None).unwrap();
+    let mut command =
+        program.command(&["run", "--in", "native,container", "--only", "null", "--rounds", "2"]);
+    let said = Said::of(command.env_remove("XDG_STATE_HOME").env("HOME", &home).output().unwrap());
+    unmount(&home, UnmountFlags::DETACH).unwrap();
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let kept = fs::read_dir(program.path("tare-state-0")).unwrap();
+    let kept: Vec<_> = kept.map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(kept, ["begun"], "{said:?}");
 }
 
 #[test]

@@ -1,0 +1,123 @@
+//! Two fleets, before and after something: the change of each node's own value, paired by node.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::cost::FEWEST_NODES;
+use super::{NodeFigure, NodeRatio};
+use crate::change::Change;
+use crate::statistics::multiplicity::{FALSE_SHARE, benjamini_hochberg};
+use crate::statistics::signed_ranks::{Interval, Nulls, hodges_lehmann, interval, p_value, sorted};
+use crate::verdicts::stopping::ALPHA;
+
+/// A case before and after.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FleetChange {
+    pub case: String,
+    pub metric: String,
+    /// The layer whose slowdown changed; none for the baseline's own figure.
+    #[serde(rename = "environment")]
+    pub target: Option<String>,
+    /// Nodes that have both.
+    pub nodes: usize,
+    /// Nodes that have one of them alone, and are left out.
+    pub left_out: usize,
+    /// Of every node, by name: the new value over the old one.
+    pub of_nodes: BTreeMap<String, f64>,
+    /// None below [`FEWEST_NODES`].
+    pub change: Option<Changed>,
+}
+
+/// The change over nodes: above 1 it is slower than it was.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Changed {
+    pub factor: f64,
+    pub low: f64,
+    pub high: f64,
+    pub p: f64,
+    pub change: Change,
+}
+
+/// A case, a metric, and the layer; none for the baseline.
+type Key<'a> = (&'a str, &'a str, Option<&'a str>);
+/// The mean of each node, over its sessions.
+type OfNodes<'a> = BTreeMap<Key<'a>, (f64, BTreeMap<&'a str, (f64, usize)>)>;
+
+/// One fleet: its layers' ratios and its baseline's figures.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Values<'a> {
+    pub(crate) figures: &'a [NodeFigure],
+    pub(crate) ratios: &'a [NodeRatio],
+}
+
+impl<'a> Values<'a> {
+    fn of_nodes(self) -> OfNodes<'a> {
+        let mut all = OfNodes::new();
+        let mut add = |key: Key<'a>, margin: f64, node: &'a str, value: f64| {
+            let (sum, count) = all.entry(key).or_insert((margin, BTreeMap::new())).1.entry(node).or_default();
+            (*sum, *count) = (*sum + value, *count + 1);
+        };
+        for row in self.figures {
+            add((&row.case, &row.metric, None), row.margin, &row.node, row.ln_figure);
+        }
+        for row in self.ratios {
+            add((&row.case, &row.metric, Some(&row.target)), row.margin, &row.node, row.ln_ratio);
+        }
+        all
+    }
+}
+
+/// How the values of an older fleet changed in a newer one.
+pub(crate) fn changes(before: Values<'_>, after: Values<'_>) -> Vec<FleetChange> {
+    let (old, new) = (before.of_nodes(), after.of_nodes());
+    let mut nulls = Nulls::default();
+    let mut changes = Vec::new();
+    for (key, (margin, of_new)) in &new {
+        let Some((_, of_old)) = old.get(key) else { continue };
+        let mean = |(sum, count): (f64, usize)| sum / count as f64;
+        let both: BTreeMap<&str, f64> = of_new
+            .iter()
+            .filter_map(|(node, now)| Some((*node, mean(*now) - mean(*of_old.get(node)?))))
+            .collect();
+        let values = sorted(&both.values().copied().collect::<Vec<_>>());
+        changes.push(FleetChange {
+            case: key.0.to_owned(),
+            metric: key.1.to_owned(),
+            target: key.2.map(str::to_owned),
+            nodes: both.len(),
+            left_out: of_new.len() + of_old.len() - 2 * both.len(),
+            of_nodes: both.iter().map(|(node, ln)| ((*node).to_owned(), libm::exp(*ln))).collect(),
+            change: (values.len() >= FEWEST_NODES).then(|| changed(&values, *margin, &mut nulls)),
+        });
+    }
+    confirm(&mut changes);
+    changes
+}
+
+fn changed(values: &[f64], margin: f64, nulls: &mut Nulls) -> Changed {
+    let null = nulls.of(values.len());
+    let Interval { low, high } = interval(values, null, ALPHA);
+    let change = if low > margin {
+        Change::Regressed
+    } else if high < -margin {
+        Change::Improved
+    } else if -margin <= low && high <= margin {
+        Change::Unchanged
+    } else {
+        Change::Inconclusive
+    };
+    let factor = libm::exp(hodges_lehmann(values));
+    Changed { factor, low: libm::exp(low), high: libm::exp(high), p: p_value(values, null), change }
+}
+
+/// Leaves the changes that the family of all cells bears out.
+fn confirm(changes: &mut [FleetChange]) {
+    let mut family: Vec<&mut Changed> = changes.iter_mut().filter_map(|cell| cell.change.as_mut()).collect();
+    let p: Vec<f64> = family.iter().map(|changed| changed.p).collect();
+    for (changed, kept) in family.iter_mut().zip(benjamini_hochberg(&p, FALSE_SHARE)) {
+        if !kept && matches!(changed.change, Change::Regressed | Change::Improved) {
+            changed.change = Change::Inconclusive;
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! Conditions that a script sets on a fleet.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::change::FleetChange;
+use super::cost::{FleetCost, LayerCost};
+use super::slow::Standing;
+use super::summary::Fleet;
+use crate::change::Change;
+use crate::findings::Verdict;
+use crate::gate::{Answer, Condition, Kind, TargetNames};
+use crate::statistics::multiplicity::holm;
+use crate::statistics::signed_ranks::{Nulls, median, p_value, sorted};
+use crate::verdicts::stopping::ALPHA;
+
+/// When a fleet's gate is tripped.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FleetCondition {
+    /// A node is slow, whether or not fresh sessions confirmed it.
+    Outlier,
+    /// More than this share of the planned sessions and pairs is missing.
+    Missing { beyond: f64 },
+    /// `slower` or `regressed`, of the layers' costs over nodes.
+    Layer(Condition),
+}
+
+impl FromStr for FleetCondition {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<FleetCondition, String> {
+        let word = text.split([':', '>']).next().unwrap_or("");
+        match word {
+            "outlier" if text == word => Ok(FleetCondition::Outlier),
+            "missing" if text == word => Ok(FleetCondition::Missing { beyond: 0.0 }),
+            "missing" => {
+                let percent = text.strip_prefix("missing>").and_then(|rest| rest.strip_suffix('%'));
+                let percent = percent.and_then(|percent| percent.parse::<f64>().ok());
+                percent
+                    .filter(|percent| (0.0..100.0).contains(percent))
+                    .map(|percent| FleetCondition::Missing { beyond: percent / 100.0 })
+                    .ok_or_else(|| format!("'{text}' is not a share, e.g. missing>5%"))
+            }
+            "slower" => Condition::of_one(text).map(FleetCondition::Layer),
+            "regressed" => Condition::of_two(text).map(FleetCondition::Layer),
+            _ => Err(format!(
+                "'{text}' is not a condition; there are outlier, missing, missing>5%, slower and regressed"
+            )),
+        }
+    }
+}
+
+impl fmt::Display for FleetCondition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FleetCondition::Outlier => f.write_str("outlier"),
+            FleetCondition::Missing { beyond } if *beyond > 0.0 => write!(f, "missing>{}%", beyond * 100.0),
+            FleetCondition::Missing { .. } => f.write_str("missing"),
+            FleetCondition::Layer(condition) => condition.fmt(f),
+        }
+    }
+}
+
+/// What a condition says of a fleet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FleetAnswer {
+    /// As it was written.
+    pub condition: String,
+    /// Missing where there was nothing to check: no kind has nodes enough, no layer a cost.
+    pub answer: Answer,
+    /// Nodes, or cells as `environment: case`.
+    pub of: Vec<String>,
+}
+
+/// Whether the gate fails: a condition holds, or one had nothing to check.
+pub fn is_shut(answers: &[FleetAnswer]) -> bool {
+    answers.iter().any(|of| matches!(of.answer, Answer::Trips | Answer::Missing))
+}
+
+/// Puts conditions to a fleet. `planned` are its sessions and pairs, and `missing` how many of them are.
+pub fn judge(
+    fleet: &Fleet,
+    conditions: &[FleetCondition],
+    planned: usize,
+    missing: usize,
+) -> Vec<FleetAnswer> {
+    let answer = |condition: &FleetCondition| {
+        let (answer, of) = match condition {
+            FleetCondition::Outlier => outlier(fleet),
+            FleetCondition::Missing { beyond } => {
+                let share = missing as f64 / planned.max(1) as f64;
+                let answer = if share > *beyond { Answer::Trips } else { Answer::Passes };
+                (answer, vec![format!("{missing} of {planned}")])
+            }
+            FleetCondition::Layer(condition) if condition.kind == Kind::Regressed => {
+                regressed(fleet, condition)
+            }
+            FleetCondition::Layer(condition) => slower(fleet, condition),
+        };
+        FleetAnswer { condition: condition.to_string(), answer, of }
+    };
+    conditions.iter().map(answer).collect()
+}
+
+fn outlier(fleet: &Fleet) -> (Answer, Vec<String>) {
+    let nodes = &fleet.ranking.nodes;
+    let is_slow = |standing: Standing| matches!(standing, Standing::Slow | Standing::MaybeSlow);
+    let slow: Vec<String> =
+        nodes.iter().filter(|node| is_slow(node.standing)).map(|node| node.node.clone()).collect();
+    match (slow.is_empty(), nodes.iter().all(|node| node.standing == Standing::NotJudged)) {
+        (false, _) => (Answer::Trips, slow),
+        (true, true) => (Answer::Missing, slow),
+        (true, false) => (Answer::Passes, slow),
+    }
+}
+
+/// A cell that a condition chose: what it is called, the nodes' ratios, their interval, and whether it is past the margin
+/// where the condition names no ratio.
+struct Chosen<'a> {
+    name: String,
+    of_nodes: Vec<f64>,
+    high: Option<f64>,
+    plain: Answer,
+    condition: &'a Condition,
+}
+
+fn slower(fleet: &Fleet, condition: &Condition) -> (Answer, Vec<String>) {
+    let chosen = |cost: &&LayerCost| chooses(fleet, condition, &cost.target, &cost.case, &cost.metric);
+    let cells = fleet.costs.iter().filter(chosen).map(|cost| Chosen {
+        name: format!("{}: {}", cost.target, cost.case),
+        of_nodes: cost.nodes.iter().map(|node| node.ratio).collect(),
+        high: cost.fleet.as_ref().map(|fleet| fleet.high),
+        plain: cost.fleet.as_ref().map_or(Answer::Missing, is_slower),
+        condition,
+    });
+    together(cells.collect())
+}
+
+fn regressed(fleet: &Fleet, condition: &Condition) -> (Answer, Vec<String>) {
+    let of_layers = |cell: &&FleetChange| {
+        cell.target
+            .as_deref()
+            .is_some_and(|target| chooses(fleet, condition, target, &cell.case, &cell.metric))
+    };
+    let plain = |cell: &FleetChange| match cell.change.map(|changed| changed.change) {
+        None => Answer::Missing,
+        Some(Change::Regressed) => Answer::Trips,
+        Some(Change::Improved | Change::Unchanged) => Answer::Passes,
+        Some(Change::Inconclusive) => Answer::Undecided,
+    };
+    let cells = fleet.changes.iter().flatten().filter(of_layers).map(|cell| Chosen {
+        name: format!("{}: {}", cell.target.as_deref().unwrap_or_default(), cell.case),
+        of_nodes: cell.of_nodes.values().copied().collect(),
+        high: cell.change.map(|changed| changed.high),
+        plain: plain(cell),
+        condition,
+    });
+    together(cells.collect())
+}
+
+fn chooses(fleet: &Fleet, condition: &Condition, target: &str, case: &str, metric: &str) -> bool {
+    let names = TargetNames { name: target, specification: target };
+    let probe = fleet.case(case, metric).map_or("", |of| of.probe.as_str());
+    condition.selector.chooses(&names, case, probe)
+}
+
+fn is_slower(cost: &FleetCost) -> Answer {
+    match cost.verdict {
+        Verdict::Slower => Answer::Trips,
+        Verdict::SlowerUnclear | Verdict::SlowerUnconfirmed | Verdict::Inconclusive => Answer::Undecided,
+        Verdict::FasterUnconfirmed if cost.high >= 1.0 => Answer::Undecided,
+        _ => Answer::Passes,
+    }
+}
+
+/// The answer of all cells that were chosen, and the cells that gave it. A ratio is tested over nodes, and Holm's procedure
+/// keeps the chance that any trips by accident at 5 %.
+fn together(cells: Vec<Chosen<'_>>) -> (Answer, Vec<String>) {
+    let mut nulls = Nulls::default();
+    let p: Vec<f64> = cells.iter().map(|cell| cell.p(&mut nulls)).collect();
+    let answers: Vec<(Answer, String)> = cells
+        .into_iter()
+        .zip(holm(&p, ALPHA))
+        .map(|(cell, is_beyond)| (cell.answer(is_beyond), cell.name))
+        .collect();
+    let of = |wanted: Answer| answers.iter().any(|(answer, _)| *answer == wanted);
+    let answer = [Answer::Trips, Answer::Undecided, Answer::Passes].into_iter().find(|answer| of(*answer));
+    let answer = answer.unwrap_or(Answer::Missing);
+    (answer, answers.into_iter().filter(|(of, _)| *of == answer).map(|(_, name)| name).collect())
+}
+
+impl Chosen<'_> {
+    fn p(&self, nulls: &mut Nulls) -> f64 {
+        let Some(ratio) = self.condition.beyond.filter(|_| self.high.is_some()) else { return 1.0 };
+        let above: Vec<f64> = self.of_nodes.iter().map(|of_node| libm::log(of_node / ratio)).collect();
+        let above = sorted(&above);
+        if median(&above) > 0.0 { p_value(&above, nulls.of(above.len())) } else { 1.0 }
+    }
+
+    fn answer(&self, is_beyond: bool) -> Answer {
+        match (self.condition.beyond, self.high) {
+            (None, _) | (_, None) => self.plain,
+            (Some(_), _) if is_beyond => Answer::Trips,
+            (Some(ratio), Some(high)) if high <= ratio => Answer::Passes,
+            (Some(_), Some(_)) => Answer::Undecided,
+        }
+    }
+}

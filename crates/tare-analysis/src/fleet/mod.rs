@@ -1,0 +1,72 @@
+//! Many nodes at once: what a layer costs in a fleet, which nodes are slow, where the spread is, and which links are slow.
+//!
+//! The units, from the inside out, are round, session and node, and nothing is pooled across a level: a node is one value
+//! in whatever is said of the fleet, however many rounds it ran. Figures are compared across nodes of one kind only,
+//! a layer's ratios, which were paired within a session, across all.
+
+pub mod cells;
+pub mod change;
+pub mod cost;
+pub mod gate;
+pub mod pairs;
+mod polish;
+mod scale;
+pub mod slow;
+pub mod spread;
+pub mod summary;
+
+use std::collections::BTreeMap;
+
+/// What one session of a node says of a case in its baseline.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NodeFigure {
+    pub node: String,
+    /// Nodes of one kind are expected to be alike.
+    pub kind: String,
+    /// Number of the session on its node, from 1.
+    pub session: u32,
+    pub case: String,
+    pub metric: String,
+    /// ln of the cost: greater is slower, whatever the metric's direction.
+    pub ln_figure: f64,
+    /// Robust standard deviation of ln of the rounds, and how many there are.
+    pub deviation: f64,
+    pub rounds: u32,
+    /// The margin of the case, as ln of a ratio.
+    pub margin: f64,
+}
+
+/// What one session of a node says of a layer's cost.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NodeRatio {
+    pub node: String,
+    pub session: u32,
+    pub case: String,
+    pub metric: String,
+    pub target: String,
+    /// ln of the cost ratio, and its interval.
+    pub ln_ratio: f64,
+    pub low: f64,
+    pub high: f64,
+    pub margin: f64,
+}
+
+/// What the baseline of one pair of nodes says of a case.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PairFigure {
+    pub a: String,
+    pub b: String,
+    pub case: String,
+    pub metric: String,
+    pub ln_figure: f64,
+    pub margin: f64,
+}
+
+/// Groups of rows by a key, each in the order of the rows.
+fn grouped<'a, T, K: Ord>(rows: &'a [T], key: impl Fn(&'a T) -> K) -> BTreeMap<K, Vec<&'a T>> {
+    let mut groups: BTreeMap<K, Vec<&T>> = BTreeMap::new();
+    for row in rows {
+        groups.entry(key(row)).or_default().push(row);
+    }
+    groups
+}

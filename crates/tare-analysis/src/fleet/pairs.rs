@@ -1,0 +1,145 @@
+//! Pairs of nodes: ln of a pair's figure is what is common, what each node adds and what the link adds.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::polish::{Pair, Polished, beside_typical, polish};
+use super::scale::Scale;
+use super::slow::FEWEST_OF_KIND;
+use super::{PairFigure, grouped};
+use crate::statistics::multiplicity::{FALSE_SHARE, benjamini_hochberg};
+use crate::statistics::signed_ranks::{median, sorted};
+
+/// Fewest other nodes that each has to meet, for what it adds to be told from what its links add.
+const FEWEST_MET: usize = 6;
+
+/// A case over all pairs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PairsOfCase {
+    pub case: String,
+    pub metric: String,
+    /// The typical pair's cost: of a time the time, of a rate its inverse.
+    pub typical: f64,
+    /// Whether nodes and links are judged; else they are ranked alone.
+    pub judged: bool,
+    /// What each node adds, slowest first; where they are ranked alone, its middle pair over the typical one.
+    pub nodes: Vec<NodeEffect>,
+    /// Every pair, the slowest link first.
+    pub links: Vec<Link>,
+}
+
+/// What a node adds to all its pairs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct NodeEffect {
+    pub node: String,
+    /// 1.3 where pairs of this node are 30 % slower.
+    pub slower: f64,
+    pub p: f64,
+    pub met: usize,
+    pub is_slow: bool,
+}
+
+/// A pair of nodes, and what is left of its cost without what its nodes add.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Link {
+    pub a: String,
+    pub b: String,
+    /// The pair's cost over that of the typical pair.
+    pub ratio: f64,
+    /// What the link adds, as a ratio; where links are ranked alone, the same as `ratio`.
+    pub slower: f64,
+    /// None where one of its nodes is slow itself, or links are not judged.
+    pub p: Option<f64>,
+    pub is_slow: bool,
+}
+
+/// Takes the pairs of every case apart.
+pub fn pairs(figures: &[PairFigure]) -> Vec<PairsOfCase> {
+    let groups = grouped(figures, |row| (row.case.as_str(), row.metric.as_str()));
+    groups.into_values().map(|rows| of_case(&rows)).collect()
+}
+
+fn of_case(rows: &[&PairFigure]) -> PairsOfCase {
+    let mut values: BTreeMap<(&str, &str), Vec<f64>> = BTreeMap::new();
+    for row in rows.iter().filter(|row| row.a != row.b) {
+        let ends =
+            if row.a < row.b { (row.a.as_str(), row.b.as_str()) } else { (row.b.as_str(), row.a.as_str()) };
+        values.entry(ends).or_default().push(row.ln_figure);
+    }
+    let mut names: Vec<&str> = values.keys().flat_map(|(a, b)| [*a, *b]).collect();
+    names.sort_unstable();
+    names.dedup();
+    let numbers: BTreeMap<&str, usize> = names.iter().enumerate().map(|(at, name)| (*name, at)).collect();
+    let all: Vec<Pair> = values
+        .iter()
+        .map(|((a, b), values)| Pair { a: numbers[a], b: numbers[b], value: median(&sorted(values)) })
+        .collect();
+    let mut met = vec![0; names.len()];
+    all.iter().for_each(|pair| [pair.a, pair.b].into_iter().for_each(|node| met[node] += 1));
+    let judged = names.len() >= FEWEST_OF_KIND && met.iter().all(|met| *met >= FEWEST_MET);
+    // Of a few, what a node adds cannot be told from what its links add: each is beside the typical pair.
+    let polished = if judged { polish(&all, names.len()) } else { beside_typical(&all, names.len()) };
+    let margin = rows[0].margin;
+    let mut nodes = node_effects(&names, &met, &polished, judged, margin);
+    let mut links = links(&all, &names, &polished, &nodes, judged, margin);
+    let order = |a: (f64, &str), b: (f64, &str)| b.0.total_cmp(&a.0).then(a.1.cmp(b.1));
+    nodes.sort_by(|a, b| order((a.slower, &a.node), (b.slower, &b.node)));
+    links.sort_by(|a, b| order((a.slower, &a.a), (b.slower, &b.a)).then(a.b.cmp(&b.b)));
+    let (case, metric) = (rows[0].case.clone(), rows[0].metric.clone());
+    PairsOfCase { case, metric, typical: libm::exp(polished.common), judged, nodes, links }
+}
+
+fn node_effects(
+    names: &[&str],
+    met: &[usize],
+    polished: &Polished,
+    judged: bool,
+    margin: f64,
+) -> Vec<NodeEffect> {
+    // What links scatter by is in every effect, however alike the nodes are.
+    let floor = Scale::of_left(&polished.left, names.len()).map_or(0.0, |scale| scale.deviation);
+    let least_met = met.iter().copied().min().unwrap_or(0).max(1) as f64;
+    let scale = Scale::of(&polished.nodes, floor * (std::f64::consts::FRAC_PI_2 / least_met).sqrt());
+    let p: Vec<f64> =
+        polished.nodes.iter().map(|effect| scale.map_or(1.0, |s| s.p(effect - s.centre))).collect();
+    let kept = benjamini_hochberg(&p, FALSE_SHARE);
+    let effects = names.iter().zip(&polished.nodes).zip(met).zip(p.iter().zip(kept));
+    effects
+        .map(|(((name, effect), met), (p, kept))| NodeEffect {
+            node: (*name).to_owned(),
+            slower: libm::exp(*effect),
+            p: *p,
+            met: *met,
+            is_slow: judged && kept && *effect >= margin,
+        })
+        .collect()
+}
+
+fn links(
+    all: &[Pair],
+    names: &[&str],
+    polished: &Polished,
+    nodes: &[NodeEffect],
+    judged: bool,
+    margin: f64,
+) -> Vec<Link> {
+    let is_sound = |pair: &Pair| judged && !nodes[pair.a].is_slow && !nodes[pair.b].is_slow;
+    let sound: Vec<f64> =
+        all.iter().zip(&polished.left).filter(|(pair, _)| is_sound(pair)).map(|(_, left)| *left).collect();
+    let scale = Scale::of_left(&sound, names.len());
+    let p: Vec<f64> = sound.iter().map(|left| scale.map_or(1.0, |s| s.p(left - s.centre))).collect();
+    let mut kept = p.iter().zip(benjamini_hochberg(&p, FALSE_SHARE));
+    let link = |(pair, left): (&Pair, &f64)| {
+        let judged = is_sound(pair).then(|| kept.next()).flatten();
+        Link {
+            a: names[pair.a].to_owned(),
+            b: names[pair.b].to_owned(),
+            ratio: libm::exp(pair.value - polished.common),
+            slower: libm::exp(*left),
+            p: judged.map(|(p, _)| *p),
+            is_slow: judged.is_some_and(|(_, kept)| kept && *left >= margin),
+        }
+    };
+    all.iter().zip(&polished.left).map(link).collect()
+}

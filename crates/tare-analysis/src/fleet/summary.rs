@@ -1,0 +1,285 @@
+//! All sessions of a fleet put together: what each module here finds in them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+use tare_data::facts::Facts;
+use tare_data::session::Role;
+use tare_data::unit::{Direction, Unit};
+
+use super::cells::{CellRow, SessionCells};
+use super::change::{FleetChange, Values, changes};
+use super::cost::{LayerCost, costs};
+use super::pairs::{PairsOfCase, pairs};
+use super::slow::{Ranking, rank};
+use super::spread::{Spread, spreads};
+use super::{NodeFigure, NodeRatio, PairFigure};
+
+/// Facts by which nodes are of one kind, where nobody names others.
+pub const KIND: [&str; 4] = ["cpu.model", "cpu.count", "memory.total_bytes", "kernel.release"];
+
+/// A session and its cell in the fleet.
+#[derive(Clone, Debug)]
+pub struct OfNode {
+    pub node: String,
+    /// From 1.
+    pub session: u32,
+    pub cells: SessionCells,
+}
+
+/// A pair of nodes, and the session between them.
+#[derive(Clone, Debug)]
+pub struct OfPair {
+    pub a: String,
+    pub b: String,
+    pub cells: SessionCells,
+}
+
+/// What the sessions of a fleet show.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Fleet {
+    /// Sessions and nodes that were read.
+    pub sessions: usize,
+    pub nodes: usize,
+    /// By case and metric: what headline rows are.
+    pub cases: Vec<CaseOf>,
+    pub costs: Vec<LayerCost>,
+    pub ranking: Ranking,
+    pub spreads: Vec<Spread>,
+    pub pairs: Vec<PairsOfCase>,
+    /// Of an older fleet; none without one.
+    pub changes: Option<Vec<FleetChange>>,
+    /// Values that were left out, because another definition of their case is more common.
+    pub other_definitions: usize,
+}
+
+/// What a row is.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CaseOf {
+    pub case: String,
+    pub metric: String,
+    pub probe: String,
+    pub label: String,
+    pub place: Option<String>,
+    pub peer: Option<String>,
+    pub unit: Unit,
+    pub better: Direction,
+    /// The typical baseline value of all nodes; none where no node has one.
+    pub median: Option<f64>,
+}
+
+impl Fleet {
+    pub fn case(&self, case: &str, metric: &str) -> Option<&CaseOf> {
+        self.cases.iter().find(|known| known.case == case && known.metric == metric)
+    }
+}
+
+/// What is known of a fleet: its headline rows, by what they mean.
+#[derive(Clone, Debug, Default)]
+pub struct Rows {
+    figures: Vec<NodeFigure>,
+    fresh: Vec<NodeFigure>,
+    ratios: Vec<NodeRatio>,
+    pairs: Vec<PairFigure>,
+    cases: Vec<CaseOf>,
+    sessions: usize,
+    nodes: BTreeSet<String>,
+    other_definitions: usize,
+    /// How many rows have each definition of a case.
+    definitions: BTreeMap<(String, String), BTreeMap<String, usize>>,
+}
+
+impl Rows {
+    /// Takes the rows of sessions. Of each node, whole sessions beyond the first `planned` were measured to confirm.
+    pub fn of(sessions: &[OfNode], pairs: &[OfPair], by: &[String], planned: u32) -> Rows {
+        let mut rows = Rows { sessions: sessions.len() + pairs.len(), ..Rows::default() };
+        let all = || sessions.iter().map(|of| &of.cells).chain(pairs.iter().map(|of| &of.cells));
+        all().flat_map(|cells| &cells.rows).filter(|row| row.headline).for_each(|row| rows.count(row));
+        let mut order: Vec<&OfNode> = sessions.iter().collect();
+        order.sort_by(|a, b| (&a.node, a.session).cmp(&(&b.node, b.session)));
+        for of_node in order.chunk_by(|a, b| a.node == b.node) {
+            // Nothing makes a node of another kind while it is measured; where facts differ, the first are taken.
+            let kind = kind(&of_node[0].cells.host, by);
+            for (at, of) in of_node.iter().enumerate() {
+                rows.take_node(of, &kind, at as u64 >= u64::from(planned));
+            }
+        }
+        pairs.iter().for_each(|of| rows.take_pair(of));
+        rows.with_medians()
+    }
+
+    fn count(&mut self, row: &CellRow) {
+        let of_case = self.definitions.entry((row.case.clone(), row.metric.clone())).or_default();
+        *of_case.entry(row.definition.clone()).or_default() += 1;
+        if self.cases.iter().all(|known| (&known.case, &known.metric) != (&row.case, &row.metric)) {
+            self.cases.push(CaseOf {
+                case: row.case.clone(),
+                metric: row.metric.clone(),
+                probe: row.probe.clone(),
+                label: row.label.clone(),
+                place: row.place.clone(),
+                peer: row.peer.clone(),
+                unit: row.unit,
+                better: row.better,
+                median: None,
+            });
+        }
+    }
+
+    /// Whether a row is of the definition that most rows of its case have; the others are counted.
+    fn is_usual(&mut self, row: &CellRow) -> bool {
+        let of_case = self.definitions.get(&(row.case.clone(), row.metric.clone()));
+        let usual = of_case.and_then(|all| all.iter().rev().max_by_key(|(_, count)| **count));
+        let is_usual = usual.is_some_and(|(definition, _)| *definition == row.definition);
+        self.other_definitions += usize::from(!is_usual);
+        is_usual
+    }
+
+    fn take_node(&mut self, of: &OfNode, kind: &str, is_fresh: bool) {
+        self.nodes.insert(of.node.clone());
+        for row in of.cells.rows.iter().filter(|row| row.headline) {
+            if !self.is_usual(row) {
+                continue;
+            }
+            match row.role {
+                Role::Baseline => {
+                    let Some(figure) = figure(of, kind, row) else { continue };
+                    if is_fresh { self.fresh.push(figure) } else { self.figures.push(figure) }
+                }
+                Role::Subject => self.ratios.extend(ratio(of, row)),
+                Role::Control | Role::Planted => {}
+            }
+        }
+    }
+
+    fn take_pair(&mut self, of: &OfPair) {
+        for row in of.cells.rows.iter().filter(|row| row.headline && row.role == Role::Baseline) {
+            if !self.is_usual(row) {
+                continue;
+            }
+            self.pairs.extend(row.ln_cost().map(|ln_figure| PairFigure {
+                a: of.a.clone(),
+                b: of.b.clone(),
+                case: row.case.clone(),
+                metric: row.metric.clone(),
+                ln_figure,
+                margin: row.margin,
+            }));
+        }
+    }
+
+    /// Adds the typical value of each case, over nodes, and over pairs where no node has it alone.
+    fn with_medians(mut self) -> Rows {
+        let mut values: BTreeMap<(&str, &str), Vec<f64>> = BTreeMap::new();
+        let of_nodes = self.figures.iter().map(|row| (&row.case, &row.metric, row.ln_figure));
+        let of_pairs = self.pairs.iter().map(|row| (&row.case, &row.metric, row.ln_figure));
+        for (case, metric, ln) in of_nodes.chain(of_pairs) {
+            values.entry((case, metric)).or_default().push(ln);
+        }
+        let medians: Vec<Option<f64>> = self
+            .cases
+            .iter()
+            .map(|of| {
+                let values = values.get(&(of.case.as_str(), of.metric.as_str()))?;
+                let ln =
+                    crate::statistics::signed_ranks::median(&crate::statistics::signed_ranks::sorted(values));
+                Some(libm::exp(if of.better == Direction::Lower { ln } else { -ln }))
+            })
+            .collect();
+        self.cases.iter_mut().zip(medians).for_each(|(of, median)| of.median = median);
+        self
+    }
+
+    fn values(&self) -> Values<'_> {
+        Values { figures: &self.figures, ratios: &self.ratios }
+    }
+
+    /// What the fleet shows, beside an older one where there is one.
+    pub fn fleet(self, before: Option<&Rows>) -> Fleet {
+        Fleet {
+            costs: costs(&self.ratios),
+            ranking: rank(&self.figures, &self.fresh),
+            spreads: spreads(&self.figures),
+            pairs: pairs(&self.pairs),
+            changes: before.map(|before| changes(before.values(), self.values())),
+            sessions: self.sessions,
+            nodes: self.nodes.len(),
+            other_definitions: self.other_definitions,
+            cases: self.cases,
+        }
+    }
+}
+
+fn figure(of: &OfNode, kind: &str, row: &CellRow) -> Option<NodeFigure> {
+    Some(NodeFigure {
+        node: of.node.clone(),
+        kind: kind.to_owned(),
+        session: of.session,
+        case: row.case.clone(),
+        metric: row.metric.clone(),
+        ln_figure: row.ln_cost()?,
+        deviation: row.deviation.unwrap_or(0.0),
+        rounds: row.rounds,
+        margin: row.margin,
+    })
+}
+
+fn ratio(of: &OfNode, row: &CellRow) -> Option<NodeRatio> {
+    let ratio = row.ratio.filter(|ratio| *ratio > 0.0)?;
+    Some(NodeRatio {
+        node: of.node.clone(),
+        session: of.session,
+        case: row.case.clone(),
+        metric: row.metric.clone(),
+        target: row.environment.clone(),
+        ln_ratio: libm::log(ratio),
+        low: row.low.filter(|low| *low > 0.0).map_or(f64::NEG_INFINITY, libm::log),
+        high: row.high.filter(|high| *high > 0.0).map_or(f64::INFINITY, libm::log),
+        margin: row.margin,
+    })
+}
+
+/// The kind of a node, by its facts.
+pub fn kind(host: &Facts, by: &[String]) -> String {
+    let fact = |key: &String| match (key.as_str(), host.integer(key)) {
+        ("memory.total_bytes", Some(bytes)) => memory(bytes),
+        ("cpu.count", Some(count)) => format!("{count} CPUs"),
+        _ => host.get(key).unwrap_or("?").to_owned(),
+    };
+    by.iter().map(fact).collect::<Vec<_>>().join(", ")
+}
+
+/// Memory as its modules add up: kernels keep some of it back, never the same.
+fn memory(bytes: u64) -> String {
+    let gib = bytes as f64 / f64::from(1 << 30);
+    // Steps of an eighth of the next power of two: no module's size lies between.
+    let mut step = 0.125;
+    while step * 8.0 < gib {
+        step *= 2.0;
+    }
+    format!("{} GiB", (gib / step).ceil() * step)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_that_a_kernel_keeps_back_makes_no_kind() {
+        for (gib, shown) in
+            [(62.7, "64 GiB"), (62.2, "64 GiB"), (251.3, "256 GiB"), (7.7, "8 GiB"), (94.2, "96 GiB")]
+        {
+            assert_eq!(memory((gib * f64::from(1 << 30)) as u64), shown, "{gib}");
+        }
+    }
+
+    #[test]
+    fn a_kind_is_what_its_facts_are() {
+        let mut host = Facts::default();
+        host.note("cpu.model", "EPYC");
+        host.note("cpu.count", "8");
+        let by = |keys: &[&str]| kind(&host, &keys.iter().map(|key| (*key).to_owned()).collect::<Vec<_>>());
+        assert_eq!(by(&KIND), "EPYC, 8 CPUs, ?, ?");
+        assert_eq!(by(&["rack"]), "?");
+    }
+}

@@ -1,0 +1,144 @@
+//! How long the report of a large fleet takes, and how much memory: a record copied to many nodes.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use tare_data::batch::{Phase, Sample};
+use tare_data::generator::Generator;
+use tare_record::Entry;
+use tare_record::entry::{from_line, to_line};
+
+use crate::{interrupt, setting};
+
+/// What the report may take.
+const MOST_S: f64 = 60.0;
+const MOST_MB: f64 = 512.0;
+/// Sessions on each node.
+const SESSIONS: usize = 2;
+/// How far nodes lie apart, as a share, and how much slower the first is.
+const APART: f64 = 0.02;
+const SLOW: f64 = 1.12;
+/// Pause between two looks at the memory of the report.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+
+/// A fleet to be made of one record.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Request {
+    /// The record that every node gets, slower or faster by a little.
+    #[arg(value_name = "RECORD")]
+    record: PathBuf,
+    /// How many records to make of it.
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    records: usize,
+    /// The tare that reports. The one built beside this program unless given.
+    #[arg(long, value_name = "FILE")]
+    tare: Option<PathBuf>,
+    /// Folder on a disk with room for as many records.
+    #[arg(long, value_name = "FOLDER", default_value = "/var/tmp")]
+    scratch: PathBuf,
+}
+
+/// Makes the fleet and reports on it; false where that takes too much, or the slow node is not named.
+pub fn run(request: &Request) -> Result<bool, String> {
+    let tare = setting::binary(request.tare.as_deref())?;
+    let folder = tempfile::Builder::new().prefix("fleet-").tempdir_in(&request.scratch);
+    let folder = folder.map_err(|e| format!("{}: {e}", request.scratch.display()))?;
+    let made = Instant::now();
+    make(request, &tare, folder.path())?;
+    println!(
+        "{} records made in {:.0} s, with the columns that each node writes",
+        request.records,
+        made.elapsed().as_secs_f64()
+    );
+    let mut is_right = true;
+    for what in ["first report", "second report"] {
+        let (took_s, most_mb, out) = report(&tare, folder.path())?;
+        println!("{what}: {took_s:.1} s, {most_mb:.0} MB");
+        let names_it = out.lines().any(|line| line.trim_start().starts_with("n00001  slow?"));
+        is_right &= took_s <= MOST_S && most_mb <= MOST_MB && names_it;
+    }
+    Ok(is_right)
+}
+
+fn make(request: &Request, tare: &Path, folder: &Path) -> Result<(), String> {
+    let bytes = fs::read(&request.record).map_err(|e| format!("{}: {e}", request.record.display()))?;
+    let entries: Option<Vec<Entry>> = bytes.split_inclusive(|byte| *byte == b'\n').map(from_line).collect();
+    let entries = entries.ok_or("the record has bad lines")?;
+    let nodes = request.records.div_ceil(SESSIONS);
+    let name = |node: usize| format!("n{:05}", node + 1);
+    let cells = (0..nodes).flat_map(|node| (1..=SESSIONS).map(move |session| (node, session)));
+    let cells: Vec<(usize, usize)> = cells.collect();
+    let plan = serde_json::json!({
+        "fleet": "0".repeat(32), "study": "quick", "seed": 1, "binary": "0", "sessions": SESSIONS, "at_once": 1, "limit_s": 1,
+        "nodes": (0..nodes).map(|node| serde_json::json!({ "name": name(node) })).collect::<Vec<_>>(),
+        "cells": cells.iter().map(|(node, session)| serde_json::json!({ "node": name(*node), "session": session })).collect::<Vec<_>>(),
+        "engine": { "on": "ssh", "toml": "" }, "command": "",
+    });
+    let failed = |e: std::io::Error| format!("cannot write the fleet: {e}");
+    fs::write(folder.join("plan.json"), plan.to_string()).map_err(failed)?;
+    for (number, (node, session)) in cells.into_iter().enumerate() {
+        let of_node = folder.join("cells").join(name(node));
+        fs::create_dir_all(&of_node).map_err(failed)?;
+        let mut generator = Generator::for_part(node as u64, "node");
+        let slower = (1.0 + APART * (generator.unit() - 0.5)) * if node == 0 { SLOW } else { 1.0 };
+        let record = of_node.join(format!("{session}.tare"));
+        fs::write(&record, copy(&entries, slower, number)).map_err(failed)?;
+        let mut export = Command::new(tare);
+        let columns = format!("parquet={}", of_node.join(format!("{session}.parquet")).display());
+        let status =
+            export.args(["report", "--export", &columns]).arg(&record).stdout(Stdio::null()).status();
+        if !status.map_err(failed)?.success() {
+            return Err(format!("{}: its columns were not written", record.display()));
+        }
+        interrupt::check()?;
+    }
+    Ok(())
+}
+
+/// The record of another session, on a machine that is slower by a factor.
+fn copy(entries: &[Entry], slower: f64, number: usize) -> String {
+    let mut text = String::new();
+    for entry in entries {
+        let mut entry = entry.clone();
+        match &mut entry {
+            Entry::Record { header, .. } => {
+                if let Some(identity) = &mut header.identity {
+                    identity.session = format!("{number:032x}");
+                }
+            }
+            Entry::Batch { batch, .. } if batch.phase == Phase::Warm => match &mut batch.sample {
+                Sample::Throughput { elapsed_ns, .. } | Sample::Latency { elapsed_ns, .. } => {
+                    *elapsed_ns = (*elapsed_ns as f64 * slower) as u64;
+                }
+                Sample::Gauge { .. } => {}
+            },
+            _ => {}
+        }
+        text.push_str(&to_line(&entry));
+    }
+    text
+}
+
+/// Reports: seconds, megabytes at most, and what it printed.
+fn report(tare: &Path, folder: &Path) -> Result<(f64, f64, String), String> {
+    let failed = |e: std::io::Error| format!("tare fleet report: {e}");
+    let out = folder.join("report.txt");
+    let file = fs::File::create(&out).map_err(failed)?;
+    let begun = Instant::now();
+    let mut child =
+        Command::new(tare).args(["fleet", "report"]).arg(folder).stdout(file).spawn().map_err(failed)?;
+    let status = format!("/proc/{}/status", child.id());
+    let mut most_kb = 0.0_f64;
+    while child.try_wait().map_err(failed)?.is_none() {
+        let text = fs::read_to_string(&status).unwrap_or_default();
+        let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let kb = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
+        most_kb = most_kb.max(kb.unwrap_or(0.0));
+        sleep(LOOK_EVERY);
+    }
+    let took_s = begun.elapsed().as_secs_f64();
+    Ok((took_s, most_kb / 1e3, fs::read_to_string(&out).map_err(failed)?))
+}

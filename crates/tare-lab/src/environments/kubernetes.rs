@@ -1,0 +1,160 @@
+//! kubernetes: a container of a pod that runs, by the system's kubectl with its configuration.
+
+use std::collections::BTreeMap;
+
+use crate::far::shell::{ANSWER_WAIT, Agent, FarShell, digest};
+use crate::provider::prelude::*;
+
+const NAMESPACE: OptionDescription =
+    OptionDescription::text("namespace", "", "the pod's namespace, where it is not the configuration's");
+const CONTEXT: OptionDescription = OptionDescription::text(
+    "context",
+    "",
+    "context of kubectl's configuration, where it is not the current one",
+);
+const FOLDER: OptionDescription = OptionDescription::text(
+    "folder",
+    "/var/tmp",
+    "folder of the container that can be written, in which the place 'own' is made: a mounted claim is the claim's storage",
+);
+const TARE: OptionDescription = OptionDescription::text(
+    "tare",
+    "",
+    "path of this very tare in an image without a shell, which is then started by itself; 'own' is then the folder as it is",
+);
+
+pub static PROVIDER: Provider = Provider {
+    name: "kubernetes",
+    summary: "a pod that runs, named after ':' with its container after '/' where there are several",
+    stands_for: "that pod: its runtime class, its network, its limits and its storage, on its node. Two pods of one node differ in the \
+                 layer alone, e.g. runc against gVisor; pods of different nodes differ in the machine, too. The image needs sh, \
+                 uname, mkdir, cat, wc, chmod, mv, env and rm, or tare itself.",
+    instance: Some("POD[/CONTAINER]"),
+    options: &[NAMESPACE, CONTEXT, FOLDER, TARE],
+    roots: Roots::Own("a pod has the root of its image: what is there is inside"),
+    by_default: &[],
+    descends: false,
+    parse: |specification| Ok(Box::new(Kubernetes::of(specification)?)),
+    preparation: None,
+};
+
+#[derive(Clone)]
+struct Kubernetes {
+    /// None where the specification names none.
+    pod: Option<String>,
+    /// What every call of kubectl is given, and then what `exec` is given.
+    options: Vec<String>,
+    container: Vec<String>,
+    folder: String,
+    tare: Option<String>,
+}
+
+impl Kubernetes {
+    fn of(specification: &Specification) -> Result<Self, LabError> {
+        let mut options = vec!["--request-timeout=0".to_owned()];
+        for (flag, option) in [("--namespace", NAMESPACE), ("--context", CONTEXT)] {
+            options.extend(option.given(specification).map(|value| format!("{flag}={value}")));
+        }
+        let instance = specification.instance.as_deref().unwrap_or_default();
+        let (pod, container) = match instance.split_once('/') {
+            Some((pod, container)) => (pod, Some(container)),
+            None => (instance, None),
+        };
+        let named = is_name(pod) && container.is_none_or(is_name);
+        let container = container.map(|container| format!("--container={container}"));
+        let tare = match TARE.of(specification) {
+            "" => None,
+            _ => Some(TARE.plain_folder(specification)?),
+        };
+        Ok(Kubernetes {
+            pod: named.then(|| pod.to_owned()),
+            options,
+            container: container.into_iter().collect(),
+            folder: FOLDER.plain_folder(specification)?,
+            tare,
+        })
+    }
+
+    /// Runs words in the container.
+    fn exec(&self, program: &Path, pod: &str, words: &[&str]) -> Command {
+        let mut command = Command::new(program);
+        command
+            .args(&self.options)
+            .args(["exec", "--stdin", pod])
+            .args(&self.container)
+            .arg("--")
+            .args(words);
+        command
+    }
+}
+
+/// Names of pods and containers are DNS subdomains (RFC 1123).
+fn is_name(name: &str) -> bool {
+    let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-' || b == b'.';
+    (1..=253).contains(&name.len()) && name.bytes().all(plain) && !name.starts_with(['-', '.'])
+}
+
+impl Environment for Kubernetes {
+    fn ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
+        let program = program(programs, "kubectl", "apt-get install kubernetes-client")?;
+        let nobody =
+            || NotReady::because("no pod is named: write kubernetes:POD or kubernetes:POD/CONTAINER");
+        let pod = self.pod.clone().ok_or_else(nobody)?;
+        let this = self.clone();
+        let try_out = format!("kubectl exec {pod} -- true");
+        let mut facts = Facts::default();
+        facts.note("runtime.path", program.to_string_lossy());
+        facts.note("runtime.target", &pod);
+        if let Some(tare) = this.tare.clone() {
+            return Ok(Ready::new(facts, move |_| {
+                let command = this.exec(&program, &pod, &[&tare, tare_probes::agent::AGENT]);
+                let places = BTreeMap::from([("own".to_owned(), this.folder.clone())]);
+                Ok(Entrance { command, host: None, places, outside: Facts::default() })
+            }));
+        }
+        let machine = programs::ask(&mut this.exec(&program, &pod, &["uname", "-m"]), ANSWER_WAIT).map_err(
+            |reason| NotReady { reason: format!("{pod}: {reason}"), command: Some(try_out.clone()) },
+        )?;
+        let agent = Agent::for_machine(programs, machine.trim())?;
+        let build = agent.as_ref().and_then(Agent::identity);
+        Ok(Ready::new(facts, move |workspace| {
+            let agent = agent.clone().unwrap_or_else(|| Agent::here(workspace));
+            let command = |script: &str| this.exec(&program, &pod, &["sh", "-c", script]);
+            let name = format!("kubernetes:{pod}");
+            let digest = digest(&format!("{name} {:?} {:?}", this.options, this.container));
+            // A root that cannot be written has no home either.
+            let cache = format!("{}/tare-cache", this.folder);
+            let try_out = try_out.clone();
+            let shell = FarShell { name, try_out, command: &command, cache: &cache, agent, digest };
+            shell.enter(&this.folder, None, workspace)
+        })
+        .bringing(build))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pod_is_named_with_its_container_and_is_not_a_flag() {
+        let of = |text| Kubernetes::of(&Specification::parse(text).unwrap());
+        let pod = of("kubernetes:p-1/main?namespace=x").unwrap();
+        assert_eq!(pod.pod.as_deref(), Some("p-1"));
+        let command = pod.exec(Path::new("kubectl"), "p-1", &["uname"]);
+        let words: Vec<_> = command.get_args().map(|word| word.to_str().unwrap()).collect();
+        let options = ["--request-timeout=0", "--namespace=x"];
+        assert_eq!(
+            words,
+            [&options[..], &["exec", "--stdin", "p-1", "--container=main", "--", "uname"]].concat()
+        );
+        for text in
+            ["kubernetes:--kubeconfig=x", "kubernetes", "kubernetes:P", "kubernetes:p/-c", "kubernetes:p/"]
+        {
+            assert_eq!(of(text).unwrap().pod, None, "{text}");
+        }
+        for text in ["kubernetes:p?folder=tmp", "kubernetes:p?tare=tare"] {
+            assert!(of(text).is_err(), "{text}");
+        }
+    }
+}

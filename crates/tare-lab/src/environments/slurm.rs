@@ -1,0 +1,113 @@
+//! slurm: a node of a cluster, by the system's srun.
+
+use crate::far::shell::{ANSWER_WAIT, Agent, FarShell, HOME_CACHE, digest};
+use crate::fleet::names::is_node;
+use crate::ownership::owned::MARK;
+use crate::provider::prelude::*;
+
+const PARTITION: OptionDescription =
+    OptionDescription::text("partition", "", "partition of the node, where it is not the usual one");
+const ACCOUNT: OptionDescription = OptionDescription::text("account", "", "account that pays for the time");
+const FOLDER: OptionDescription = OptionDescription::text(
+    "folder",
+    "/var/tmp",
+    "folder of the node, on a disk of its own, in which the place 'own' is made",
+);
+
+pub static PROVIDER: Provider = Provider {
+    name: "slurm",
+    summary: "a node of a Slurm cluster, named after ':' as Slurm names it",
+    stands_for: "that node, as a job of yours has it: with Slurm's limits. Inside an allocation that has the node it is a step of \
+                 it, and nobody else's job disturbs; elsewhere each start is a job, which has to wait its turn. The agent is \
+                 kept in ~/.cache/tare under its content's hash, so that it is sent once.",
+    instance: Some("NODE"),
+    options: &[PARTITION, ACCOUNT, FOLDER],
+    roots: Roots::Own("a node runs its own programs: what is there is inside"),
+    by_default: &[],
+    descends: false,
+    parse: |specification| Ok(Box::new(Slurm::of(specification)?)),
+    preparation: None,
+};
+
+#[derive(Clone)]
+struct Slurm {
+    /// None where the specification names none.
+    node: Option<String>,
+    options: Vec<String>,
+    folder: String,
+}
+
+impl Slurm {
+    fn of(specification: &Specification) -> Result<Self, LabError> {
+        // A job that cannot begin soon is not waited for; and output must not wait for the end of a line.
+        let mut options: Vec<String> = [
+            "--overlap",
+            "--immediate=15",
+            "--nodes=1",
+            "--ntasks=1",
+            "--unbuffered",
+            "--quiet",
+            "--chdir=/",
+            "--job-name=tare",
+        ]
+        .map(str::to_owned)
+        .into();
+        options.push(format!("--export=ALL,{MARK}="));
+        for (flag, option) in [("--partition", PARTITION), ("--account", ACCOUNT)] {
+            options.extend(option.given(specification).map(|value| format!("{flag}={value}")));
+        }
+        let node = specification.instance.clone().filter(|node| is_node(node));
+        Ok(Slurm { node, options, folder: FOLDER.plain_folder(specification)? })
+    }
+}
+
+impl Environment for Slurm {
+    fn ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
+        let program = program(programs, "srun", "apt-get install slurm-client")?;
+        let nobody = || NotReady::because("no node is named: write slurm:NODE ('sinfo' lists them)");
+        let node = self.node.clone().ok_or_else(nobody)?;
+        let Slurm { options, folder, .. } = self.clone();
+        let try_out = format!("srun --nodelist={node} true");
+        let srun = move |node: &str, script: &str| {
+            let mut command = Command::new(&program);
+            command.args(&options).arg(format!("--nodelist={node}")).args(["sh", "-c", script]);
+            command
+        };
+        let machine = programs::ask(&mut srun(&node, "uname -m"), ANSWER_WAIT).map_err(|reason| {
+            NotReady { reason: format!("{node}: {reason}"), command: Some(try_out.clone()) }
+        })?;
+        let agent = Agent::for_machine(programs, machine.trim())?;
+        let build = agent.as_ref().and_then(Agent::identity);
+        let mut facts = Facts::default();
+        let program = programs.find("srun").unwrap_or_default();
+        facts.note("runtime.path", program.to_string_lossy());
+        facts.note("runtime.version", programs::version(&program, &["--version"]).unwrap_or_default());
+        facts.note("runtime.target", &node);
+        Ok(Ready::new(facts, move |workspace| {
+            let agent = agent.clone().unwrap_or_else(|| Agent::here(workspace));
+            let command = |script: &str| srun(&node, script);
+            let (name, digest) = (format!("slurm:{node}"), digest(&format!("slurm {node}")));
+            let try_out = try_out.clone();
+            let shell = FarShell { name, try_out, command: &command, cache: HOME_CACHE, agent, digest };
+            shell.enter(&folder, None, workspace)
+        })
+        .bringing(build))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_become_flags_and_a_node_is_not_one() {
+        let of = |text| Slurm::of(&Specification::parse(text).unwrap());
+        let slurm = of("slurm:n1?partition=long").unwrap();
+        assert_eq!(slurm.options.last().map(String::as_str), Some("--partition=long"));
+        assert_eq!(slurm.node.as_deref(), Some("n1"));
+        for text in ["slurm:--uid=0", "slurm", "slurm:a b", "slurm:n[1-3]"] {
+            assert_eq!(of(text).unwrap().node, None, "{text}");
+        }
+        assert!(of("slurm:n1?folder=tmp").is_err());
+    }
+}

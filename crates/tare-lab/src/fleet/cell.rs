@@ -1,0 +1,193 @@
+//! A cell on its node: what a job of a fleet does there. Plan and program are compared with what was submitted, and the record
+//! gets its name last.
+
+use std::fs::{self, File};
+use std::path::Path;
+use std::time::Duration;
+
+use tare_data::facts::Facts;
+use tare_data::session::Ending;
+use tare_data::session::identity::FleetCell;
+use tare_probes::peer::client::PeerSession;
+use tare_probes::peer::{Secret, Server, Terms};
+
+use crate::error::{ErrorKind, LabError};
+use crate::fleet::folder::{self, Files, of_cell, of_pair, read_plan};
+use crate::fleet::plan::{FleetPlan, hash};
+use crate::host::waiting::until_found;
+use crate::session::Request;
+use crate::session::peers::{TARE, secret_in};
+
+/// Time in which the other node of a pair must serve: its task may start later.
+const SERVES_WITHIN: Duration = Duration::from_secs(60);
+/// Pause between two tries at it.
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
+
+/// What a job measures.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Which {
+    Cell {
+        node: String,
+        session: u32,
+    },
+    /// The first measures, the second serves; rounds count from 0.
+    Pair {
+        round: usize,
+        a: String,
+        b: String,
+    },
+}
+
+/// A cell whose plan is the one that was submitted.
+pub struct Cell {
+    pub files: Files,
+    which: Which,
+    folder: std::path::PathBuf,
+    plan: FleetPlan,
+    plan_sha256: String,
+}
+
+impl Cell {
+    /// Reads the plan. Another than the one that was submitted is refused, and so is another program: a folder in which
+    /// several may write is not a place of trust.
+    pub fn open(folder: &Path, which: Which, plan_sha256: &str, program: &Path) -> Result<Cell, LabError> {
+        let (plan, found) = read_plan(folder)?;
+        let refused = |because: &str| {
+            LabError::new(ErrorKind::Record, format!("{} is not measured here", folder.display()))
+                .because(because)
+        };
+        if found != plan_sha256 {
+            return Err(refused("its plan is not the one that was submitted"));
+        }
+        let bytes = fs::read(program).map_err(LabError::storage("read", program))?;
+        if hash(&bytes) != plan.binary {
+            return Err(refused("this program is not the one that was planned"));
+        }
+        let is_known = |name: &str| plan.nodes.iter().any(|node| node.name == name);
+        let (files, known) = match &which {
+            Which::Cell { node, session } => (of_cell(folder, node, *session), is_known(node)),
+            Which::Pair { round, a, b } => {
+                let planned =
+                    plan.pairs.get(*round).is_some_and(|pairs| pairs.contains(&(a.clone(), b.clone())));
+                (of_pair(folder, *round, a, b), planned)
+            }
+        };
+        if !known {
+            return Err(refused("the plan does not name it"));
+        }
+        files.make_folder().map_err(LabError::storage("write in", folder))?;
+        Ok(Cell { files, which, folder: folder.to_owned(), plan, plan_sha256: found })
+    }
+
+    /// The session of this cell, as it is to be measured here. `facts` are the engine's about the job.
+    pub fn request(&self, facts: Facts) -> Result<Request, LabError> {
+        let measure = &self.plan.measure;
+        let (node, session, peers) = match &self.which {
+            Which::Cell { node, session } => (node, *session, Vec::new()),
+            Which::Pair { round, a, b } => {
+                let file = folder::secret(&self.folder);
+                let peer = format!("node={TARE}{}/?secret-file={}", self.address(b), file.display());
+                (a, *round as u32 + 1, vec![peer])
+            }
+        };
+        let (id, plan) = (self.plan.fleet.clone(), self.plan_sha256.clone());
+        Ok(Request {
+            read: Some(self.plan.study(matches!(self.which, Which::Pair { .. }))?),
+            environments: measure.environments.clone(),
+            baseline: measure.against.clone(),
+            only: measure.only.clone(),
+            peers,
+            rounds: measure.rounds,
+            budget_s: measure.budget_s,
+            planted: true,
+            record: self.files.part(),
+            fleet: Some(FleetCell { id, node: node.clone(), session, plan }),
+            host: facts,
+            ..Request::default()
+        })
+    }
+
+    /// Where sessions work on this node.
+    pub fn scratch(&self) -> Option<&Path> {
+        self.plan.measure.scratch.as_deref().map(Path::new)
+    }
+
+    /// Waits until the other node of a pair serves.
+    pub fn wait_for_peer(&self) -> Result<(), LabError> {
+        let Which::Pair { b, .. } = &self.which else { return Ok(()) };
+        let (address, secret) = (self.address(b), self.secret()?);
+        let mut last = None;
+        let serves = || match PeerSession::open(&address, &secret).and_then(PeerSession::who) {
+            Ok(_) => Some(()),
+            Err(failure) => {
+                last = Some(failure.reason);
+                None
+            }
+        };
+        until_found(SERVES_WITHIN, LOOK_AGAIN, serves).ok_or_else(|| {
+            LabError::new(ErrorKind::Environment, format!("the node {b} does not serve"))
+                .because(last.unwrap_or_default())
+        })
+    }
+
+    /// Lets the other node go: it serves one session.
+    pub fn leave_peer(&self) {
+        let Which::Pair { b, .. } = &self.which else { return };
+        if let Ok(secret) = self.secret() {
+            // It ends by its time otherwise.
+            let _ = PeerSession::open(&self.address(b), &secret).and_then(PeerSession::leave);
+        }
+    }
+
+    /// Serves the other node of the pair for one session.
+    pub fn serve(&self, stopped: &dyn Fn() -> bool) -> Result<(), LabError> {
+        let port = self.plan.measure.port;
+        let terms = Terms {
+            listen: ([0, 0, 0, 0], port).into(),
+            secret: self.secret()?,
+            data_port: port.checked_add(1),
+            expires: Some(Duration::from_secs(self.plan.limit_s)),
+            sessions: Some(1),
+        };
+        let failed = |failure: tare_data::failure::Failure| {
+            LabError::new(ErrorKind::Environment, format!("cannot serve on port {port}"))
+                .because(failure.reason)
+        };
+        Server::bind(terms).map_err(failed)?.serve(stopped).map(drop).map_err(failed)
+    }
+
+    /// Names the record by how its session ended: whole, or left as it is with the reason beside it.
+    pub fn finish(&self, ended: Result<Ending, &LabError>) -> Result<(), LabError> {
+        let files = &self.files;
+        let why = match ended {
+            Ok(Ending::Complete) => {
+                let part = files.part();
+                let whole = File::open(&part).and_then(|file| file.sync_all());
+                return whole
+                    .and_then(|()| fs::rename(&part, files.whole()))
+                    .map_err(LabError::storage("name", &part));
+            }
+            Ok(Ending::Interrupted) => {
+                "the session was stopped: its job was cancelled, or its time was up".to_owned()
+            }
+            Ok(Ending::BaselineFailed) => "the baseline failed in too many rounds in a row".to_owned(),
+            Ok(Ending::BrokenOff) => "the session broke off".to_owned(),
+            Err(error) => {
+                std::iter::once(error.what.clone()).chain(error.causes()).collect::<Vec<_>>().join(": ")
+            }
+        };
+        files.write_why(&why).map_err(LabError::storage("write", &files.why()))
+    }
+
+    fn address(&self, node: &str) -> String {
+        format!("{node}:{}", self.plan.measure.port)
+    }
+
+    fn secret(&self) -> Result<Secret, LabError> {
+        let path = folder::secret(&self.folder);
+        Secret::parse(&secret_in(&path)?).ok_or_else(|| {
+            LabError::new(ErrorKind::Storage, format!("cannot use the secret in {}", path.display()))
+                .because("it is not 64 hex digits")
+        })
+    }
+}

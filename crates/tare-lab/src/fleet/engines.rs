@@ -1,0 +1,404 @@
+//! Engines: who starts jobs on nodes, as templates in TOML. Nothing here knows one of them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use serde::Deserialize;
+use tare_data::shell::line;
+use tare_record::input;
+
+use crate::duration;
+use crate::error::{ErrorKind, LabError};
+use crate::fleet::names::is_node;
+use crate::fleet::templates::{Values, fill, lines, options, words};
+use crate::host::processes;
+use crate::host::programs::{self, Programs};
+use crate::nearest::unlike;
+use crate::provider::specification::Specification;
+
+/// Engines that come along. Slurm's and ssh's jobs are tested, and Kubernetes' manifest; the others are templates to start from.
+pub static SHIPPED: &[(&str, &str)] = &[
+    ("slurm", include_str!("../../engines/slurm.toml")),
+    ("kubernetes", include_str!("../../engines/kubernetes.toml")),
+    ("ssh", include_str!("../../engines/ssh.toml")),
+    ("slurm-steps", include_str!("../../engines/slurm-steps.toml")),
+    ("pbs", include_str!("../../engines/pbs.toml")),
+    ("lsf", include_str!("../../engines/lsf.toml")),
+    ("flux", include_str!("../../engines/flux.toml")),
+];
+
+/// Longest file that is read as an engine.
+const LONGEST_FILE: u64 = 1 << 20;
+/// Time in which an engine must answer a question, or take a job.
+const ANSWER_WAIT: Duration = Duration::from_secs(60);
+
+/// An engine as its file has it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Templates {
+    /// One line: where it starts jobs, and what it needs.
+    about: String,
+    /// Prints names of nodes, with white space or commas between them.
+    #[serde(default)]
+    nodes: Vec<String>,
+    /// Starts a job on a node.
+    submit: Vec<String>,
+    /// What `submit` reads.
+    script: String,
+    /// The same for two nodes.
+    pair: Option<Pair>,
+    /// Prints the ids of all jobs that wait or run. Without it a job is what `submit` does while it runs.
+    #[serde(default)]
+    state: Vec<String>,
+    /// Ends a job.
+    #[serde(default)]
+    cancel: Vec<String>,
+    /// What stands before and after an id in the output of `submit`; all of its first line without it.
+    #[serde(default)]
+    id_between: Option<[String; 2]>,
+    /// The fleet's folder as nodes see it.
+    #[serde(default = "same_folder")]
+    folder: String,
+    /// How long a job may be unknown before it counts as ended.
+    #[serde(default = "usual_settle")]
+    settle: String,
+    /// Options by name with their defaults.
+    #[serde(default)]
+    options: BTreeMap<String, String>,
+}
+
+/// How a job of two nodes is started.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Pair {
+    submit: Vec<String>,
+    script: String,
+}
+
+fn same_folder() -> String {
+    "{folder}".into()
+}
+
+fn usual_settle() -> String {
+    "5s".into()
+}
+
+/// An engine with the options that it was given.
+#[derive(Clone, Debug)]
+pub struct Engine {
+    name: String,
+    text: String,
+    templates: Templates,
+    options: Values,
+    pub(crate) settle: Duration,
+}
+
+/// A job of a fleet, in words that templates have names for.
+pub struct Job<'a> {
+    pub folder: &'a Path,
+    /// The fleet's name for its jobs.
+    pub name: &'a str,
+    /// Of a pair the one that measures, then the one that serves.
+    pub nodes: Vec<&'a str>,
+    /// Session of a cell, or round of a pair.
+    pub number: u32,
+    pub plan_sha256: &'a str,
+    pub limit: Duration,
+    /// What it prints goes there.
+    pub log: &'a Path,
+}
+
+/// A job as it would be submitted, for a person to read.
+pub struct Printed {
+    pub command: String,
+    pub script: String,
+}
+
+/// A job that was started.
+pub(crate) enum Started {
+    /// The engine's, by its id.
+    Submitted(String),
+    /// It runs as long as this process.
+    Attached(Child),
+}
+
+impl Engine {
+    /// A shipped engine, or a file that ends in .toml, with options: `slurm?partition=long`.
+    pub fn named(on: &str) -> Result<Engine, LabError> {
+        let specification = Specification::parse(on)?;
+        let name = match &specification.instance {
+            Some(instance) => format!("{}:{instance}", specification.provider),
+            None => specification.provider.clone(),
+        };
+        if let Some((_, text)) = SHIPPED.iter().find(|(shipped, _)| *shipped == name) {
+            return Engine::parse(&name, text, &specification.options);
+        }
+        if !name.ends_with(".toml") {
+            let names: Vec<&str> = SHIPPED.iter().map(|(name, _)| *name).collect();
+            let otherwise = format!("shipped are {}; a file of your own ends in .toml", names.join(", "));
+            return Err(unlike(
+                LabError::usage(format!("there is no engine '{name}'")),
+                &name,
+                names,
+                otherwise,
+            ));
+        }
+        let text = input::text(Path::new(&name), LONGEST_FILE)
+            .map_err(|e| LabError::usage(format!("cannot read the engine {name}")).because(e))?;
+        Engine::parse(&name, &text, &specification.options)
+    }
+
+    /// The engine of a plan, as it was when the plan was made.
+    pub fn planned(on: &str, text: &str) -> Result<Engine, LabError> {
+        let specification = Specification::parse(on)?;
+        Engine::parse(&specification.provider.clone(), text, &specification.options)
+    }
+
+    fn parse(name: &str, text: &str, given: &BTreeMap<String, String>) -> Result<Engine, LabError> {
+        let wrong =
+            |because: String| LabError::usage(format!("cannot read the engine {name}")).because(because);
+        let templates: Templates = toml::from_str(text).map_err(|e| wrong(e.to_string()))?;
+        let of_pair = templates.pair.as_ref().map(|pair| &pair.submit);
+        if std::iter::once(&templates.submit).chain(of_pair).any(Vec::is_empty) {
+            return Err(wrong("'submit' is empty".into()));
+        }
+        if templates.state.is_empty() != templates.cancel.is_empty() {
+            return Err(wrong("'state' and 'cancel' need each other".into()));
+        }
+        let settle = duration::parse(&templates.settle)
+            .ok_or_else(|| wrong(format!("settle '{}' is not a time, e.g. 5s", templates.settle)))?;
+        let options = options(name, &templates.options, given)?;
+        Ok(Engine { name: name.to_owned(), text: text.to_owned(), templates, options, settle })
+    }
+
+    /// Whether it starts pairs of nodes.
+    pub fn has_pairs(&self) -> bool {
+        self.templates.pair.is_some()
+    }
+
+    /// Its file, as the plan keeps it.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// One line: where it starts jobs, and what it needs.
+    pub fn about(&self) -> &str {
+        &self.templates.about
+    }
+
+    /// Nodes as the engine lists them, each once.
+    pub fn nodes(&self, programs: &Programs) -> Result<Vec<String>, LabError> {
+        let nobody = || LabError::usage(format!("the engine {} lists no nodes", self.name));
+        if self.templates.nodes.is_empty() {
+            return Err(nobody().hint("name them: --nodes n1,n2,n3"));
+        }
+        let text = self.ask(&self.templates.nodes, &self.options, programs)?;
+        let names = text.split([',', ' ', '\n', '\t', '\r']).filter(|name| !name.is_empty());
+        let mut seen = BTreeSet::new();
+        let names: Vec<String> = names.filter(|name| seen.insert(*name)).map(str::to_owned).collect();
+        if let Some(name) = names.iter().find(|name| !is_node(name)) {
+            return Err(nobody().because(format!("'{name}' is not the name of a node")));
+        }
+        if names.is_empty() { Err(nobody()) } else { Ok(names) }
+    }
+
+    /// A job as it would be submitted.
+    pub fn print(&self, job: &Job<'_>) -> Result<Printed, LabError> {
+        let ((submit, script), values) = (self.start_of(job)?, self.values(job));
+        Ok(Printed { command: line(words(submit, &values)), script: lines(script, &values) })
+    }
+
+    /// Starts a job.
+    pub(crate) fn start(&self, job: &Job<'_>, programs: &Programs) -> Result<Started, LabError> {
+        let ((submit, script), values) = (self.start_of(job)?, self.values(job));
+        let script = lines(script, &values);
+        let mut command = self.command(submit, &values, programs)?;
+        if self.templates.state.is_empty() {
+            return self.attach(command, &script, job).map(Started::Attached);
+        }
+        let mut file = tempfile::tempfile().map_err(|e| self.failed("submit").because(e))?;
+        let written = file.write_all(script.as_bytes()).and_then(|()| io::Seek::rewind(&mut file));
+        written.map_err(|e| self.failed("submit").because(e))?;
+        let answer = programs::ask_with(&mut command, file.into(), ANSWER_WAIT)
+            .map_err(|e| self.failed("submit").because(e))?;
+        match self.id(&answer) {
+            Some(id) => Ok(Started::Submitted(id)),
+            None => Err(self.failed("submit").because(format!("it named no job: {}", answer.trim()))),
+        }
+    }
+
+    /// Ids of jobs that wait or run; None where jobs are attached.
+    pub(crate) fn alive(&self, job: &str, programs: &Programs) -> Result<Option<BTreeSet<String>>, LabError> {
+        if self.templates.state.is_empty() {
+            return Ok(None);
+        }
+        let mut values = self.options.clone();
+        values.insert("job".into(), job.to_owned());
+        let text = self.ask(&self.templates.state, &values, programs)?;
+        Ok(Some(text.split_whitespace().map(str::to_owned).collect()))
+    }
+
+    /// Ends a job that was submitted.
+    pub(crate) fn cancel(&self, id: &str, programs: &Programs) -> Result<(), LabError> {
+        let mut values = self.options.clone();
+        values.insert("id".into(), id.to_owned());
+        self.ask(&self.templates.cancel, &values, programs).map(drop)
+    }
+
+    /// Command and script for a job of one node or two.
+    fn start_of(&self, job: &Job<'_>) -> Result<(&[String], &str), LabError> {
+        match (job.nodes.len(), &self.templates.pair) {
+            (1, _) => Ok((&self.templates.submit, &self.templates.script)),
+            (_, Some(pair)) => Ok((&pair.submit, &pair.script)),
+            (_, None) => Err(LabError::usage(format!("the engine {} starts no pairs of nodes", self.name))
+                .hint("leave the peer 'node' out of the study, or add [pair] to a file of your own")),
+        }
+    }
+
+    fn values(&self, job: &Job<'_>) -> Values {
+        let mut values = self.options.clone();
+        let folder = job.folder.display().to_string();
+        let seen_at = fill(&self.templates.folder, &Values::from([("folder".to_owned(), folder.clone())]));
+        let number = job.number.to_string();
+        let mut command = vec![format!("{seen_at}/tare"), "fleet".into(), "cell".into(), seen_at.clone()];
+        match job.nodes.as_slice() {
+            [node] => {
+                let more = [("--node", *node), ("--session", number.as_str())];
+                command.extend(more.iter().flat_map(|(key, value)| [(*key).to_owned(), (*value).to_owned()]));
+                values.insert("node".into(), (*node).to_owned());
+                values.insert("session".into(), number);
+            }
+            nodes => {
+                command.extend(["--round".to_owned(), number.clone(), "--pair".to_owned(), nodes.join(",")]);
+                for (key, node) in ["a", "b"].into_iter().zip(nodes) {
+                    values.insert(key.into(), (*node).to_owned());
+                }
+                values.insert("round".into(), number);
+            }
+        }
+        command.extend(["--plan".to_owned(), job.plan_sha256.to_owned()]);
+        values.extend([
+            ("words".to_owned(), serde_json::to_string(&command).expect("texts always serialise")),
+            ("command".to_owned(), line(command)),
+            ("folder".to_owned(), folder),
+            ("there".to_owned(), seen_at),
+            ("job".to_owned(), job.name.to_owned()),
+            ("plan".to_owned(), job.plan_sha256.to_owned()),
+            ("minutes".to_owned(), job.limit.as_secs().div_ceil(60).to_string()),
+            ("seconds".to_owned(), job.limit.as_secs().to_string()),
+            ("log".to_owned(), job.log.display().to_string()),
+        ]);
+        values
+    }
+
+    fn command(
+        &self,
+        templates: &[String],
+        values: &Values,
+        programs: &Programs,
+    ) -> Result<Command, LabError> {
+        let words = words(templates, values);
+        let (program, arguments) = words.split_first().ok_or_else(|| self.failed("call"))?;
+        let path = programs
+            .find(program)
+            .ok_or_else(|| self.failed("call").because(format!("{program} is not installed")))?;
+        let mut command = Command::new(path);
+        command.args(arguments);
+        Ok(command)
+    }
+
+    fn ask(&self, templates: &[String], values: &Values, programs: &Programs) -> Result<String, LabError> {
+        let mut command = self.command(templates, values, programs)?;
+        programs::ask(&mut command, ANSWER_WAIT).map_err(|e| {
+            let what = format!("{}: {}", templates.first().map_or("", String::as_str), e);
+            self.failed("ask").because(what)
+        })
+    }
+
+    /// Starts what runs as long as its job, with its script on standard input.
+    fn attach(&self, mut command: Command, script: &str, job: &Job<'_>) -> Result<Child, LabError> {
+        let failed = |e: io::Error| self.failed("start").because(e);
+        let log = File::create(job.log).map_err(failed)?;
+        command.stdin(Stdio::piped()).stdout(log.try_clone().map_err(failed)?).stderr(log);
+        processes::die_with_parent(&mut command);
+        let mut child = command.spawn().map_err(failed)?;
+        let mut input = child.stdin.take().ok_or_else(|| self.failed("start"))?;
+        // One that reads no script has closed its end; what it printed is in the log.
+        let _ = input.write_all(script.as_bytes());
+        Ok(child)
+    }
+
+    fn id(&self, answer: &str) -> Option<String> {
+        let first = answer.lines().map(str::trim).find(|line| !line.is_empty())?;
+        let id = match &self.templates.id_between {
+            Some([before, after]) => first.split_once(before.as_str())?.1.split_once(after.as_str())?.0,
+            None => first,
+        };
+        // As other commands are given it: nothing but a word.
+        let plain = |c: char| c.is_ascii_alphanumeric() || "._-/:[]".contains(c);
+        let id = id.split(';').next().unwrap_or(id).trim();
+        (!id.is_empty() && id.chars().all(plain) && !id.starts_with('-')).then(|| id.to_owned())
+    }
+
+    fn failed(&self, doing: &str) -> LabError {
+        LabError::new(ErrorKind::Environment, format!("cannot {doing} the engine {}", self.name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn job<'a>(nodes: Vec<&'a str>, log: &'a Path) -> Job<'a> {
+        let (folder, limit) = (Path::new("/shared/f"), Duration::from_secs(90));
+        Job { folder, name: "tare-ab", nodes, number: 2, plan_sha256: "cd", limit, log }
+    }
+
+    #[test]
+    fn every_shipped_engine_starts_a_node_by_its_name() {
+        for (name, _) in SHIPPED {
+            let engine = Engine::named(name).unwrap();
+            let printed = engine.print(&job(vec!["n1"], Path::new("/shared/f/l"))).unwrap();
+            let all = format!("{}\n{}", printed.command, printed.script);
+            assert!(all.contains("n1") && all.contains("fleet"), "{name}: {all}");
+            assert!(!all.contains("{node}") && !all.contains("{command}"), "{name}: {all}");
+            let pair = engine.print(&job(vec!["n1", "n2"], Path::new("/shared/f/l")));
+            assert_eq!(pair.is_ok(), engine.has_pairs(), "{name}");
+            assert!(!engine.about().is_empty());
+        }
+    }
+
+    #[test]
+    fn a_job_is_named_by_what_its_engine_prints() {
+        let id = |name: &str, answer: &str| Engine::named(name).unwrap().id(answer);
+        assert_eq!(id("slurm", "17;cluster\n").as_deref(), Some("17"));
+        assert_eq!(id("kubernetes", "job.batch/tare-ab-x7\n").as_deref(), Some("job.batch/tare-ab-x7"));
+        assert_eq!(id("lsf", "Job <123> is submitted to queue <normal>.\n").as_deref(), Some("123"));
+        for (name, answer) in
+            [("slurm", ""), ("slurm", "-x"), ("slurm", "a b"), ("slurm", "$(x)"), ("lsf", "no")]
+        {
+            assert_eq!(id(name, answer), None, "{answer}");
+        }
+    }
+
+    #[test]
+    fn templates_that_cannot_be_are_refused() {
+        for text in [
+            "",
+            "about=''\nsubmit=[]\nscript=''",
+            "about=''\nsubmit=['x']\nscript=''\nstate=['y']",
+            "about=''\nsubmit=['x']\nscript=''\nnode=['y']",
+        ] {
+            assert!(Engine::parse("x", text, &BTreeMap::new()).is_err(), "{text}");
+        }
+        assert!(Engine::parse("x", "about=''\nsubmit=['x']\nscript=''", &BTreeMap::new()).is_ok());
+    }
+}

@@ -1,0 +1,451 @@
+//! The folder of a fleet: what was measured, what is missing and why follows from the names of its files.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tare_record::input;
+
+use crate::error::{ErrorKind, LabError};
+use crate::fleet::names::is_node;
+use crate::fleet::plan::{FleetPlan, PlannedCell, hash};
+use crate::ownership::state::doubt;
+
+/// File names in the folder.
+const PLAN: &str = "plan.json";
+const BINARY: &str = "tare";
+const SECRET: &str = "secret";
+/// Longest plan: a million cells of some 60 bytes.
+const LONGEST_PLAN: u64 = 128 << 20;
+/// Longest reason that is read of a cell without a record.
+const LONGEST_WHY: u64 = 4096;
+/// A record that nobody wrote to for this long is of a session that died: no trial takes longer.
+const SILENT: Duration = Duration::from_secs(900);
+
+/// A fleet's folder, as it is now.
+#[derive(Debug)]
+pub struct Folder {
+    pub path: PathBuf,
+    pub plan: FleetPlan,
+    /// SHA-256 of the plan's file.
+    pub plan_sha256: String,
+    /// Planned ones, and those that took the place of one that broke off. In the plan's order, then by name.
+    pub cells: Vec<CellState>,
+    /// Pairs by rounds, in the plan's order.
+    pub pairs: Vec<PairState>,
+    /// Files whose names no tare gives.
+    pub strangers: usize,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CellState {
+    pub node: String,
+    pub session: u32,
+    pub what: What,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PairState {
+    /// From 0.
+    pub round: usize,
+    /// Measures.
+    pub a: String,
+    /// Serves.
+    pub b: String,
+    pub what: What,
+}
+
+/// What there is of a cell or a pair.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum What {
+    /// A record with its end.
+    Whole(PathBuf),
+    Running,
+    /// What was measured before the session died, or was stopped.
+    BrokenOff {
+        record: PathBuf,
+        why: Option<String>,
+    },
+    /// None where nobody has begun it.
+    Missing {
+        why: Option<String>,
+    },
+}
+
+impl What {
+    pub fn is_whole(&self) -> bool {
+        matches!(self, What::Whole(_))
+    }
+
+    /// Why there is no whole record, where that is known.
+    pub fn why(&self) -> Option<&str> {
+        match self {
+            What::BrokenOff { why, .. } | What::Missing { why } => why.as_deref(),
+            What::Whole(_) | What::Running => None,
+        }
+    }
+}
+
+/// The files of one cell or pair: the same name with four endings.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Files {
+    stem: PathBuf,
+}
+
+impl Files {
+    /// A record that is being written.
+    pub fn part(&self) -> PathBuf {
+        self.with("part")
+    }
+
+    /// The same with its end.
+    pub fn whole(&self) -> PathBuf {
+        self.with("tare")
+    }
+
+    /// Why there is none, in one line.
+    pub fn why(&self) -> PathBuf {
+        self.with("why")
+    }
+
+    /// The engine's name of the job that measures it.
+    pub(crate) fn job(&self) -> PathBuf {
+        self.with("job")
+    }
+
+    /// What the job prints.
+    pub(crate) fn log(&self) -> PathBuf {
+        self.with("log")
+    }
+
+    /// Trials as columns.
+    pub fn parquet(&self) -> PathBuf {
+        self.with("parquet")
+    }
+
+    /// Names of nodes hold dots, so that nothing is cut off here.
+    fn with(&self, ending: &str) -> PathBuf {
+        let mut name = self.stem.clone().into_os_string();
+        name.push(".");
+        name.push(ending);
+        name.into()
+    }
+
+    /// Writes down why there is no record; one line, whatever the reason holds. The first reason stays.
+    pub fn write_why(&self, reason: &str) -> io::Result<()> {
+        let line = reason.split_whitespace().collect::<Vec<_>>().join(" ");
+        fs::create_dir_all(self.stem.parent().unwrap_or(&self.stem))?;
+        match fs::OpenOptions::new().write(true).create_new(true).open(self.why()) {
+            Ok(mut file) => file.write_all((line + "\n").as_bytes()),
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+            Err(e) => Err(e),
+        }
+    }
+
+    /// Makes room for a further try. What a pair measured before it broke off is kept under another name; a node's further
+    /// session has a number of its own.
+    pub(crate) fn clear(&self) -> io::Result<()> {
+        let gone = |done: io::Result<()>| match done {
+            Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
+            _ => Ok(()),
+        };
+        gone(fs::remove_file(self.why()))?;
+        gone(fs::rename(self.part(), self.with("broken")))
+    }
+
+    pub(crate) fn make_folder(&self) -> io::Result<()> {
+        fs::create_dir_all(self.stem.parent().unwrap_or(&self.stem))
+    }
+
+    fn what(&self) -> What {
+        let why = input::text(&self.why(), LONGEST_WHY).ok().map(|text| text.trim().to_owned());
+        let (whole, part) = (self.whole(), self.part());
+        if whole.exists() {
+            return What::Whole(whole);
+        }
+        match part.metadata().and_then(|about| about.modified()) {
+            Ok(_) if why.is_some() => What::BrokenOff { record: part, why },
+            Ok(changed) if changed.elapsed().is_ok_and(|silent| silent > SILENT) => {
+                What::BrokenOff { record: part, why }
+            }
+            Ok(_) => What::Running,
+            Err(_) if why.is_none() && self.job().exists() => What::Running,
+            Err(_) => What::Missing { why },
+        }
+    }
+}
+
+/// The files of a cell.
+pub fn of_cell(folder: &Path, node: &str, session: u32) -> Files {
+    Files { stem: folder.join("cells").join(node).join(session.to_string()) }
+}
+
+/// The files of a pair in a round.
+pub fn of_pair(folder: &Path, round: usize, a: &str, b: &str) -> Files {
+    Files { stem: folder.join("pairs").join(round.to_string()).join(format!("{a}--{b}")) }
+}
+
+/// The program that jobs start.
+pub fn binary(folder: &Path) -> PathBuf {
+    folder.join(BINARY)
+}
+
+/// The secret of peers, which the folder's owner alone can read.
+pub fn secret(folder: &Path) -> PathBuf {
+    folder.join(SECRET)
+}
+
+impl Folder {
+    /// Makes the folder of a new fleet with its plan and the program; one that is there must be empty.
+    pub fn make(path: &Path, plan: &FleetPlan, program: &Path, secret_hex: &str) -> Result<Folder, LabError> {
+        let failed = LabError::storage("write in", path);
+        let made = fs::DirBuilder::new().recursive(true).mode(0o755).create(path);
+        made.map_err(&failed)?;
+        if fs::read_dir(path).map_err(&failed)?.next().is_some() {
+            return Err(LabError::usage(format!("{} is not empty", path.display())).hint(format!(
+                "name a new folder, or continue its fleet: tare fleet run {}",
+                path.display()
+            )));
+        }
+        let new = |name: &str, mode: u32, bytes: &[u8]| {
+            let mut file =
+                fs::OpenOptions::new().write(true).create_new(true).mode(mode).open(path.join(name))?;
+            file.write_all(bytes)?;
+            file.sync_all()
+        };
+        let program = fs::read(program).map_err(LabError::storage("read", program))?;
+        new(BINARY, 0o755, &program).map_err(&failed)?;
+        new(SECRET, 0o600, format!("{secret_hex}\n").as_bytes()).map_err(&failed)?;
+        // Last: a folder with a plan is whole.
+        new(PLAN, 0o644, &plan.bytes()).map_err(&failed)?;
+        Folder::open(path)
+    }
+
+    /// A fleet that is not made: nothing of it is there.
+    pub fn imagined(path: PathBuf, plan: FleetPlan, plan_sha256: &str) -> Folder {
+        let missing = || What::Missing { why: None };
+        let cells = plan.cells.iter().cloned();
+        let cells = cells.map(|PlannedCell { node, session }| CellState { node, session, what: missing() });
+        let with_rounds = plan.pairs.iter().enumerate();
+        let pairs = with_rounds.flat_map(|(round, pairs)| pairs.iter().map(move |pair| (round, pair)));
+        let pairs =
+            pairs.map(|(round, (a, b))| PairState { round, a: a.clone(), b: b.clone(), what: missing() });
+        let (cells, pairs) = (cells.collect(), pairs.collect());
+        Folder { path, plan, plan_sha256: plan_sha256.to_owned(), cells, pairs, strangers: 0 }
+    }
+
+    /// Reads what is there now.
+    pub fn open(path: &Path) -> Result<Folder, LabError> {
+        let (plan, plan_sha256) = read_plan(path)?;
+        let (found, strangers) = found(path);
+        let mut cells: Vec<CellState> = Vec::new();
+        let planned: BTreeSet<&PlannedCell> = plan.cells.iter().collect();
+        let more = found.iter().filter(|cell| !planned.contains(cell));
+        for PlannedCell { node, session } in plan.cells.iter().chain(more) {
+            let what = of_cell(path, node, *session).what();
+            cells.push(CellState { node: node.clone(), session: *session, what });
+        }
+        let with_rounds = plan.pairs.iter().enumerate();
+        let pairs = with_rounds.flat_map(|(round, pairs)| pairs.iter().map(move |(a, b)| (round, a, b)));
+        let pairs = pairs.map(|(round, a, b)| {
+            let what = of_pair(path, round, a, b).what();
+            PairState { round, a: a.clone(), b: b.clone(), what }
+        });
+        let pairs = pairs.collect();
+        Ok(Folder { path: path.to_owned(), plan, plan_sha256, cells, pairs, strangers })
+    }
+
+    /// Refuses a folder in which others can write: what it says is run.
+    pub fn only_mine(&self) -> Result<(), LabError> {
+        for path in [self.path.clone(), self.path.join(PLAN), binary(&self.path)] {
+            let about = path.symlink_metadata().map_err(LabError::storage("look at", &path))?;
+            if let Some(because) = doubt(&about) {
+                return Err(LabError::new(ErrorKind::Storage, format!("{} is not trusted", path.display()))
+                    .because(because)
+                    .hint(
+                        "jobs run what the folder holds: it must be yours alone to write (chown, chmod go-w)",
+                    ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Sessions that every node is to have and does not have whole: numbers that no record has, in the plan's order.
+    pub fn open_cells(&self) -> Vec<PlannedCell> {
+        let mut by_node: BTreeMap<&str, Vec<&CellState>> = BTreeMap::new();
+        for cell in &self.cells {
+            by_node.entry(&cell.node).or_default().push(cell);
+        }
+        let mut open = Vec::new();
+        for (node, cells) in by_node {
+            let whole = cells.iter().filter(|cell| cell.what.is_whole()).count();
+            let running = cells.iter().filter(|cell| cell.what == What::Running).count();
+            let wanted = (self.plan.sessions as usize).saturating_sub(whole + running);
+            let last = cells.iter().map(|cell| cell.session).max().unwrap_or(0);
+            let untouched = cells.iter().filter(|cell| matches!(cell.what, What::Missing { .. }));
+            let numbers = untouched.map(|cell| cell.session).chain(last + 1..);
+            open.extend(numbers.take(wanted).map(|session| PlannedCell { node: node.to_owned(), session }));
+        }
+        let places: BTreeMap<&PlannedCell, usize> =
+            self.plan.cells.iter().enumerate().map(|(place, cell)| (cell, place)).collect();
+        open.sort_by_key(|cell| (places.get(cell).copied().unwrap_or(usize::MAX), cell.clone()));
+        open
+    }
+
+    /// How many sessions there are whole of those that were planned, and how many were.
+    pub fn counted(&self) -> (usize, usize) {
+        let of = |node: &str| {
+            let whole = self.cells.iter().filter(|cell| cell.node == node && cell.what.is_whole()).count();
+            whole.min(self.plan.sessions as usize)
+        };
+        let whole = self.plan.nodes.iter().map(|node| of(&node.name)).sum();
+        (whole, self.plan.nodes.len() * self.plan.sessions as usize)
+    }
+}
+
+/// The plan in a fleet's folder, and the SHA-256 of its file.
+pub(crate) fn read_plan(folder: &Path) -> Result<(FleetPlan, String), LabError> {
+    let file = folder.join(PLAN);
+    let cannot = |what: &str| LabError::new(ErrorKind::Record, format!("{what} {}", file.display()));
+    let bytes = input::bytes(&file, LONGEST_PLAN).map_err(|e| cannot("cannot read").because(e))?;
+    let plan = FleetPlan::parse(&bytes).map_err(|e| cannot("cannot use").because(e))?;
+    Ok((plan, hash(&bytes)))
+}
+
+/// Sessions that there are files of, and how many files have other names.
+fn found(folder: &Path) -> (BTreeSet<PlannedCell>, usize) {
+    let entries = |path: PathBuf| fs::read_dir(path).into_iter().flatten().flatten();
+    let (mut cells, mut strangers) = (BTreeSet::new(), 0);
+    for entry in entries(folder.join("cells")) {
+        let Some(node) = entry.file_name().to_str().filter(|name| is_node(name)).map(str::to_owned) else {
+            strangers += 1;
+            continue;
+        };
+        for file in entries(entry.path()) {
+            match file.file_name().to_str().and_then(session_of) {
+                Some(session) => drop(cells.insert(PlannedCell { node: node.clone(), session })),
+                None => strangers += 1,
+            }
+        }
+    }
+    (cells, strangers)
+}
+
+/// The session that a file is of.
+fn session_of(name: &str) -> Option<u32> {
+    let (number, ending) = name.split_once('.')?;
+    let known = ["part", "tare", "why", "job", "log", "parquet"].contains(&ending);
+    let number = number.parse::<u32>().ok().filter(|session| *session > 0 && session.to_string() == number);
+    number.filter(|_| known)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fleet::plan::{FleetStudy, Node, PlannedEngine, cells};
+
+    fn plan() -> FleetPlan {
+        let nodes: Vec<Node> = ["n1", "n2"].map(|name| Node { name: name.into() }).into();
+        FleetPlan {
+            fleet: "ab".repeat(16),
+            study: FleetStudy::Shipped("quick".into()),
+            measure: Default::default(),
+            seed: 1,
+            binary: String::new(),
+            sessions: 2,
+            at_once: 2,
+            limit_s: 60,
+            cells: cells(&nodes, 2, 1),
+            nodes,
+            pairs: vec![vec![("n1".into(), "n2".into())]],
+            engine: PlannedEngine { on: "slurm".into(), toml: String::new() },
+            command: String::new(),
+        }
+    }
+
+    /// A fleet whose folder has these files.
+    fn with(files: &[&str]) -> (tempfile::TempDir, Folder) {
+        let place = tempfile::tempdir().unwrap();
+        let (path, program) = (place.path().join("f"), place.path().join("program"));
+        fs::write(&program, "x").unwrap();
+        Folder::make(&path, &plan(), &program, "00").unwrap();
+        for file in files {
+            let file = path.join(file);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, "why\n").unwrap();
+        }
+        let folder = Folder::open(&path).unwrap();
+        (place, folder)
+    }
+
+    fn open(files: &[&str]) -> Vec<(String, u32)> {
+        with(files).1.open_cells().into_iter().map(|cell| (cell.node, cell.session)).collect()
+    }
+
+    #[test]
+    fn what_is_missing_follows_from_names() {
+        let all = |cells: &[(&str, u32)]| -> BTreeSet<(String, u32)> {
+            cells.iter().map(|(node, session)| ((*node).to_owned(), *session)).collect()
+        };
+        let missing = |files: &[&str]| open(files).into_iter().collect::<BTreeSet<_>>();
+        assert_eq!(missing(&[]), all(&[("n1", 1), ("n1", 2), ("n2", 1), ("n2", 2)]));
+        assert_eq!(missing(&["cells/n1/1.tare", "cells/n1/2.part"]), all(&[("n2", 1), ("n2", 2)]));
+        // One that broke off keeps its number, and the next has another.
+        let broken = ["cells/n1/1.part", "cells/n1/1.why", "cells/n1/2.tare"];
+        assert_eq!(missing(&broken), all(&[("n1", 3), ("n2", 1), ("n2", 2)]));
+        assert_eq!(missing(&[&broken[..], &["cells/n1/3.tare"]].concat()), all(&[("n2", 1), ("n2", 2)]));
+        // One that never began is tried again as the same.
+        assert_eq!(missing(&["cells/n1/1.why", "cells/n1/2.job"]), all(&[("n1", 1), ("n2", 1), ("n2", 2)]));
+        let (_place, folder) = with(&["cells/n1/1.tare", "cells/n1/2.tare", "cells/n1/3.tare"]);
+        assert_eq!(folder.counted(), (2, 4));
+    }
+
+    #[test]
+    fn strange_names_are_counted_and_passed_over() {
+        let (_place, folder) = with(&[
+            "cells/n1/01.tare",
+            "cells/n1/x.tare",
+            "cells/n1/1.tare.gz",
+            "cells/-n/1.tare",
+            "cells/n1/0.tare",
+            "cells/n9/7.tare",
+        ]);
+        assert_eq!(folder.strangers, 5);
+        let seventh = folder.cells.iter().find(|cell| cell.node == "n9").unwrap();
+        assert!(seventh.what.is_whole() && seventh.session == 7);
+        assert_eq!(folder.cells.len(), 5);
+    }
+
+    #[test]
+    fn a_pair_is_tried_again_under_its_name_and_keeps_what_it_had() {
+        let (_place, folder) = with(&["pairs/0/n1--n2.part", "pairs/0/n1--n2.why"]);
+        assert_eq!(folder.pairs[0].what.why(), Some("why"));
+        let files = of_pair(&folder.path, 0, "n1", "n2");
+        files.clear().unwrap();
+        assert!(!files.part().exists() && !files.why().exists() && files.with("broken").exists());
+        files.write_why("a\nb  c").unwrap();
+        files.write_why("later").unwrap();
+        assert_eq!(fs::read_to_string(files.why()).unwrap(), "a b c\n");
+    }
+
+    #[test]
+    fn a_folder_in_which_others_write_is_not_trusted() {
+        use std::os::unix::fs::PermissionsExt;
+        let (_place, folder) = with(&[]);
+        folder.only_mine().unwrap();
+        fs::set_permissions(&folder.path, fs::Permissions::from_mode(0o775)).unwrap();
+        assert!(folder.only_mine().is_err());
+    }
+
+    #[test]
+    fn plans_that_no_tare_wrote_are_refused() {
+        let text = String::from_utf8(plan().bytes()).unwrap();
+        assert!(FleetPlan::parse(text.as_bytes()).is_ok());
+        for (from, to) in [("n1", "../n1"), ("abab", "zz"), ("\"seed\"", "\"weed\""), ("{", "[")] {
+            assert!(FleetPlan::parse(text.replace(from, to).as_bytes()).is_err(), "{to}");
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! The plan of a fleet: which sessions are measured on which nodes. It is written once, and everything is compared with
+//! its hash.
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use tare_data::encoding::hex;
+use tare_data::generator::Generator;
+use tare_data::peer::NODE;
+
+use crate::error::LabError;
+use crate::fleet::names::is_node;
+use crate::study::{Study, StudyCase};
+
+/// Most cells and pairs of a plan: a hundred sessions on each of ten thousand nodes.
+const MOST_CELLS: u64 = 1_000_000;
+
+/// What every node measures, and where.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FleetPlan {
+    /// 128 random bits in hex.
+    pub fleet: String,
+    pub study: FleetStudy,
+    #[serde(default)]
+    pub measure: Measure,
+    /// Orders nodes and pairs.
+    pub seed: u64,
+    /// SHA-256 of the program that measures, in hex.
+    pub binary: String,
+    /// How many on each node.
+    pub sessions: u32,
+    /// Most jobs at a time.
+    pub at_once: u32,
+    /// Longest time of a job, in seconds.
+    pub limit_s: u64,
+    pub nodes: Vec<Node>,
+    /// In the order in which they are measured.
+    pub cells: Vec<PlannedCell>,
+    /// Pairs of nodes by rounds, in each of which a node is in one pair at most.
+    #[serde(default)]
+    pub pairs: Vec<Vec<(String, String)>>,
+    pub engine: PlannedEngine,
+    /// As it was typed.
+    pub command: String,
+}
+
+/// A shipped study by its name, or the text of another.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum FleetStudy {
+    Shipped(String),
+    Own { name: String, toml: String },
+}
+
+/// How each session is measured, as for `tare run`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Measure {
+    #[serde(default, rename = "in", skip_serializing_if = "Vec::is_empty")]
+    pub environments: Vec<String>,
+    #[serde(default = "native")]
+    pub against: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub only: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rounds: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget_s: Option<f64>,
+    /// Where sessions work on a node.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scratch: Option<String>,
+    /// Port at which one node of a pair serves; its data use the next.
+    #[serde(default = "usual_port")]
+    pub port: u16,
+}
+
+fn native() -> String {
+    "native".into()
+}
+
+fn usual_port() -> u16 {
+    tare_probes::netperf::PORT + 1
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Node {
+    pub name: String,
+}
+
+/// A session on a node.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct PlannedCell {
+    pub node: String,
+    /// From 1.
+    pub session: u32,
+}
+
+/// Who starts jobs: the name that was given, and its templates as they were then.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlannedEngine {
+    pub on: String,
+    pub toml: String,
+}
+
+impl FleetPlan {
+    /// Reads a plan, and refuses one that no tare wrote.
+    pub(crate) fn parse(bytes: &[u8]) -> Result<FleetPlan, String> {
+        let plan: FleetPlan = serde_json::from_slice(bytes).map_err(|e| e.to_string())?;
+        if let Some(name) = plan.names().find(|name| !is_node(name)) {
+            return Err(format!("'{name}' is not the name of a node"));
+        }
+        if plan.fleet.len() != 32 || !plan.fleet.bytes().all(|b| b.is_ascii_hexdigit()) {
+            return Err("its fleet is not 32 hex digits".into());
+        }
+        match plan.cells.len() as u64 + plan.pairs.iter().map(Vec::len).sum::<usize>() as u64 {
+            count if count > MOST_CELLS => Err(format!("it has {count} cells, and {MOST_CELLS} are allowed")),
+            _ => Ok(plan),
+        }
+    }
+
+    /// Every name of a node in it.
+    fn names(&self) -> impl Iterator<Item = &String> {
+        let named = self.nodes.iter().map(|node| &node.name);
+        let named = named.chain(self.cells.iter().map(|cell| &cell.node));
+        named.chain(self.pairs.iter().flatten().flat_map(|(a, b)| [a, b]))
+    }
+
+    /// The bytes of the file.
+    pub fn bytes(&self) -> Vec<u8> {
+        let mut bytes = serde_json::to_vec_pretty(self).expect("tare's own types always serialise");
+        bytes.push(b'\n');
+        bytes
+    }
+
+    /// The study whose cases touch a node alone, or those between two nodes.
+    pub(crate) fn study(&self, between_nodes: bool) -> Result<Study, LabError> {
+        let study = match &self.study {
+            FleetStudy::Shipped(name) => Study::named(name),
+            FleetStudy::Own { name, toml } => Study::parse(toml, name),
+        }?;
+        Ok(part(study, between_nodes))
+    }
+
+    /// How jobs of this fleet are called.
+    pub fn job(&self) -> String {
+        format!("tare-{}", &self.fleet[..8])
+    }
+}
+
+/// SHA-256 of a file's bytes, in hex.
+pub(crate) fn hash(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
+/// The cases of a study whose other end is another node, or all the others.
+pub(crate) fn part(study: Study, between_nodes: bool) -> Study {
+    let of_part = |mut case: StudyCase| {
+        let had_peers = !case.peers.is_empty();
+        case.peers.retain(|peer| (peer == NODE) == between_nodes);
+        let stays = if between_nodes { !case.peers.is_empty() } else { !had_peers || !case.peers.is_empty() };
+        stays.then_some(case)
+    };
+    let commands = if between_nodes { Default::default() } else { study.commands };
+    Study { cases: study.cases.into_iter().filter_map(of_part).collect(), commands, ..study }
+}
+
+/// Sessions in the order in which they are measured: nodes are shuffled for each session number, so that what changes at a
+/// site meanwhile is not mistaken for a node.
+pub fn cells(nodes: &[Node], sessions: u32, seed: u64) -> Vec<PlannedCell> {
+    let of_session = |session: u32| {
+        let mut order: Vec<&Node> = nodes.iter().collect();
+        shuffle(&mut order, &mut Generator::for_part(seed, &format!("nodes of session {session}")));
+        order.into_iter().map(move |node| PlannedCell { node: node.name.clone(), session })
+    };
+    (1..=sessions).flat_map(of_session).collect()
+}
+
+pub(crate) fn shuffle<T>(things: &mut [T], generator: &mut Generator) {
+    for at in (1..things.len()).rev() {
+        things.swap(at, generator.below(at as u64 + 1) as usize);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn nodes(count: usize) -> Vec<Node> {
+        (1..=count).map(|n| Node { name: format!("n{n}") }).collect()
+    }
+
+    #[test]
+    fn every_node_has_every_session_and_the_order_changes() {
+        let all = cells(&nodes(9), 3, 7);
+        assert_eq!(all, cells(&nodes(9), 3, 7));
+        let of = |session: u32| -> Vec<&str> {
+            all.iter().filter(|cell| cell.session == session).map(|cell| cell.node.as_str()).collect()
+        };
+        assert_eq!(all.len(), 27);
+        assert!(of(1) != of(2) && of(2) != of(3));
+        for session in 1..=3 {
+            let mut sorted = of(session);
+            sorted.sort_unstable();
+            sorted.dedup();
+            assert_eq!(sorted.len(), 9);
+        }
+        assert!(all[..9].iter().all(|cell| cell.session == 1));
+    }
+
+    #[test]
+    fn a_study_falls_into_what_a_node_does_alone_and_with_another() {
+        let text = "name='x'\ntitle='x'\nabout=''\nbudget='1m'\n[[case]]\nprobe='null'\n\
+                    [[case]]\nprobe='net.rr'\npeers=['loopback','node']\n[[case]]\nprobe='net.connect'\npeers=['node']";
+        let study = || Study::parse(text, "x").unwrap();
+        let peers = |between| -> Vec<Vec<String>> {
+            part(study(), between).cases.into_iter().map(|case| case.peers).collect()
+        };
+        assert_eq!(peers(false), [vec![], vec!["loopback".to_owned()]]);
+        assert_eq!(peers(true), [vec!["node".to_owned()], vec!["node".to_owned()]]);
+    }
+}

@@ -1,0 +1,102 @@
+//! Templates: words of commands and texts with names in braces, which are replaced by what they stand for.
+
+use std::collections::BTreeMap;
+
+use crate::error::LabError;
+
+/// What names stand for.
+pub(crate) type Values = BTreeMap<String, String>;
+
+/// A text with each `{name}` replaced. What is in braces and not a name (a shell's `${x}`, YAML's `{}`) stays.
+pub(crate) fn fill(template: &str, values: &Values) -> String {
+    let mut filled = String::with_capacity(template.len());
+    let mut rest = template;
+    while let Some(at) = rest.find('{') {
+        filled.push_str(&rest[..at]);
+        rest = &rest[at..];
+        match rest.find('}').and_then(|end| Some((end, values.get(&rest[1..end])?))) {
+            Some((end, value)) if !filled.ends_with('$') => {
+                filled.push_str(value);
+                rest = &rest[end + 1..];
+            }
+            _ => {
+                filled.push('{');
+                rest = &rest[1..];
+            }
+        }
+    }
+    filled + rest
+}
+
+/// The words of a command. One that names something empty is left out: `--partition={partition}` where none is given.
+pub(crate) fn words(templates: &[String], values: &Values) -> Vec<String> {
+    let names_nothing = |template: &&String| {
+        values.iter().any(|(name, value)| value.is_empty() && template.contains(&format!("{{{name}}}")))
+    };
+    templates.iter().filter(|template| !names_nothing(template)).map(|word| fill(word, values)).collect()
+}
+
+/// A text whose lines that name something empty are left out.
+pub(crate) fn lines(template: &str, values: &Values) -> String {
+    let all: Vec<String> = template.lines().map(str::to_owned).collect();
+    words(&all, values).iter().map(|line| format!("{line}\n")).collect()
+}
+
+/// Options as they are named after an engine: `slurm?partition=long`. Only those that it has are taken.
+pub(crate) fn options(
+    name: &str,
+    known: &BTreeMap<String, String>,
+    given: &BTreeMap<String, String>,
+) -> Result<Values, LabError> {
+    let mut values = known.clone();
+    for (key, value) in given {
+        // Values stand in words of commands and in manifests: nothing that a shell or YAML reads as more than a word.
+        let plain = |c: char| c.is_ascii_alphanumeric() || "._-/:,@%+=".contains(c);
+        if !value.chars().all(plain) {
+            return Err(LabError::usage(format!("'{key}' of {name} cannot be '{value}'"))
+                .hint("give letters, digits and . _ - / : , @ % + = alone"));
+        }
+        match values.get_mut(key) {
+            Some(known) => known.clone_from(value),
+            None => {
+                let keys: Vec<&str> = known.keys().map(String::as_str).collect();
+                let error = LabError::usage(format!("the engine {name} has no option '{key}'"));
+                return Err(crate::nearest::unknown(error, key, &keys));
+            }
+        }
+    }
+    Ok(values)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn values() -> Values {
+        [("node", "n1"), ("none", ""), ("id", "7")].map(|(k, v)| (k.to_owned(), v.to_owned())).into()
+    }
+
+    #[test]
+    fn names_are_replaced_and_all_else_stays() {
+        assert_eq!(fill("a {node} {id}{id} {} ${node} {other} {", &values()), "a n1 77 {} ${node} {other} {");
+    }
+
+    #[test]
+    fn a_word_without_a_value_is_left_out() {
+        let templates = ["x", "--p={none}", "--w={node}"].map(str::to_owned);
+        assert_eq!(words(&templates, &values()), ["x", "--w=n1"]);
+        assert_eq!(lines("a: {node}\nb: {none}\n", &values()), "a: n1\n");
+    }
+
+    #[test]
+    fn options_are_those_of_the_engine_and_plain() {
+        let known = BTreeMap::from([("partition".to_owned(), String::new())]);
+        let given = |key: &str, value: &str| BTreeMap::from([(key.to_owned(), value.to_owned())]);
+        assert_eq!(options("slurm", &known, &given("partition", "long")).unwrap()["partition"], "long");
+        for (key, value) in
+            [("partiton", "x"), ("partition", "a b"), ("partition", "$(x)"), ("partition", "a\nb")]
+        {
+            assert!(options("slurm", &known, &given(key, value)).is_err(), "{key}={value}");
+        }
+    }
+}

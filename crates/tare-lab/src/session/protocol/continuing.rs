@@ -1,0 +1,103 @@
+//! What a session must have in common with its record to be continued: build, machine, and all that it needs.
+
+use std::path::Path;
+
+use tare_data::session::{PlannedCase, Session};
+use tare_data::shell::line;
+use tare_probes::probes::USER;
+
+use crate::error::{ErrorKind, LabError};
+use crate::ownership::workspace::SessionWorkspace;
+
+/// What is noted where the machine was restarted since.
+pub(super) const RESTARTED: &str =
+    "this machine was restarted since the session began: its rounds may differ from those before";
+
+/// Refuses to continue on another machine; returns whether this one was restarted since. Records of earlier versions do not
+/// know their machine.
+pub(super) fn same_machine(
+    session: &Session,
+    record: &Path,
+    machine: &str,
+    boot: &str,
+) -> Result<bool, LabError> {
+    match &session.header.identity {
+        Some(identity) if identity.machine != machine => Err(cannot_resume(record, session).because(
+            "it began on another machine, and values of two machines are never mixed in one session",
+        )),
+        identity => Ok(identity.as_ref().is_some_and(|identity| identity.boot != boot)),
+    }
+}
+
+/// Refuses to continue what another build began.
+pub(super) fn same_build(
+    workspace: &SessionWorkspace,
+    session: &Session,
+    record: &Path,
+) -> Result<(), LabError> {
+    match workspace.agent_sha256() == session.header.binary {
+        true => Ok(()),
+        false => Err(cannot_resume(record, session)
+            .because("another build of tare began it, and values that two builds measured are never mixed")),
+    }
+}
+
+/// Refuses to continue a session whose commands carry files along: a record does not hold them.
+pub(super) fn carries_nothing(session: &Session, record: &Path) -> Result<(), LabError> {
+    let carries = |case: &&PlannedCase| {
+        let carry = case.case.parameters.text("carry").ok();
+        case.case.probe.starts_with(USER) && carry.is_some_and(|carry| !carry.starts_with("0:"))
+    };
+    match session.plan.cases.iter().find(carries) {
+        None => Ok(()),
+        Some(case) => Err(cannot_resume(record, session)
+            .because(format!("{} carries files, which a record does not hold", case.case.probe))),
+    }
+}
+
+fn cannot_resume(record: &Path, session: &Session) -> LabError {
+    LabError::new(ErrorKind::Usage, format!("cannot resume {}", record.display()))
+        .hint(format!("begin a new session: tare {}", line(&session.header.command)))
+}
+
+#[cfg(test)]
+mod tests {
+    use tare_data::session::identity::Identity;
+    use tare_data::session::{Ending, Header, Plan};
+
+    use super::*;
+
+    fn session(identity: Option<Identity>) -> Session {
+        let (tare, binary, started) = Default::default();
+        let header = Header {
+            tare,
+            binary,
+            started,
+            command: vec!["run".into()],
+            host: Default::default(),
+            identity,
+            fleet: None,
+        };
+        let plan: Plan = serde_json::from_value(serde_json::json!({
+            "study": "", "seed": 0, "rounds": 0, "looks": [], "budget_s": null, "environments": [], "cases": []
+        }))
+        .unwrap();
+        let (facts, trials, repeated, warnings) = Default::default();
+        Session { header, plan, facts, trials, repeated, ending: Ending::BrokenOff, warnings }
+    }
+
+    #[test]
+    fn another_machine_is_refused_and_another_boot_noticed() {
+        let of = |machine: &str, boot: &str| {
+            let (session, machine, boot) = (String::new(), machine.to_owned(), boot.to_owned());
+            Some(Identity { session, machine, boot })
+        };
+        let check = |identity| same_machine(&session(identity), Path::new("s.tare"), "here", "now");
+        assert!(!check(of("here", "now")).unwrap());
+        assert!(check(of("here", "before")).unwrap());
+        assert!(!check(None).unwrap());
+        let refused = check(of("there", "now")).unwrap_err();
+        assert_eq!(refused.kind, ErrorKind::Usage);
+        assert_eq!(refused.hint.as_deref(), Some("begin a new session: tare run"));
+    }
+}

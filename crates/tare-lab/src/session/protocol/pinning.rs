@@ -1,0 +1,78 @@
+//! A session on one processor: where its processes run relative to each other is then not part of any figure.
+
+use tare_data::facts::Facts;
+use tare_data::session::{PINNED, Session, Target};
+use tare_probes::harness::affinity;
+
+use crate::environments;
+use crate::error::{ErrorKind, LabError};
+
+/// Which processor everything of a session runs on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pin {
+    /// The last of those that are allowed: the first has the most interrupts.
+    Last,
+    Processor(usize),
+}
+
+/// Keeps this program, and so whatever it starts, on one processor.
+pub(super) fn stay(pin: Pin, targets: &[Target]) -> Result<(), LabError> {
+    for target in targets {
+        let provider = environments::parse(&target.specification)?.provider;
+        if !provider.descends {
+            let what =
+                format!("--pin does not reach {}: this program does not start its processes", target.name);
+            return Err(LabError::new(ErrorKind::Usage, what)
+                .hint(format!("leave out --pin, or {} from --in", target.specification)));
+        }
+    }
+    let allowed = affinity::allowed();
+    let processor = match pin {
+        Pin::Last => allowed.last().copied().unwrap_or_default(),
+        Pin::Processor(processor) if allowed.contains(&processor) => processor,
+        Pin::Processor(processor) => {
+            let all: Vec<String> = allowed.iter().map(usize::to_string).collect();
+            return Err(LabError::usage(format!(
+                "--pin={processor}: there is no such processor, or it may not be used"
+            ))
+            .hint(format!("the processors are {}", all.join(", "))));
+        }
+    };
+    affinity::pin(processor)
+        .map_err(|failure| LabError::usage(format!("--pin={processor}: {}", failure.reason)))
+}
+
+/// Notes of the host which processor this program stays on.
+pub(super) fn note(host: &mut Facts) {
+    if let [processor] = affinity::allowed()[..] {
+        host.note(PINNED, processor.to_string());
+    }
+}
+
+/// Where a recorded session was pinned to.
+pub(super) fn recorded(session: &Session) -> Option<Pin> {
+    session.header.host.get(PINNED)?.parse().ok().map(Pin::Processor)
+}
+
+#[cfg(test)]
+mod tests {
+    use tare_data::session::Role;
+
+    use super::*;
+
+    #[test]
+    fn what_a_daemon_starts_is_refused() {
+        for (specification, is_refused) in
+            [("docker", true), ("ssh:host", true), ("wsl:Debian", true), ("podman", false), ("gvisor", false)]
+        {
+            let target = Target {
+                name: specification.into(),
+                specification: specification.into(),
+                role: Role::Subject,
+            };
+            // A processor that no machine has, so that nothing is pinned here.
+            let refused = stay(Pin::Processor(usize::MAX), &[target]).unwrap_err().to_string();
+            assert_eq!(refused.contains("--pin does not reach"), is_refused, "{specification}: {refused}");
+        }
+    }
+}

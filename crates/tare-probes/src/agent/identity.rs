@@ -1,0 +1,33 @@
+//! Which program this is: what its linker left in it, as the kernel laid it into memory.
+
+#![allow(unsafe_code, reason = "the program's own headers and notes in memory")]
+
+use std::ffi::{c_int, c_void};
+use std::slice;
+
+use tare_data::build::{Build, NOTES, build_id};
+
+/// This program. No file is read: /proc may be missing, and reading would be part of the time that a start takes.
+pub fn own() -> Build {
+    let mut digest = String::new();
+    // SAFETY: the callback gets the text back as what it is, and only during the call.
+    unsafe { libc::dl_iterate_phdr(Some(find), (&raw mut digest).cast()) };
+    Build { target: format!("{}-{}", std::env::consts::ARCH, std::env::consts::OS), digest }
+}
+
+/// Looks through the notes of the first object, which is the program; 1 ends the iteration.
+unsafe extern "C" fn find(object: *mut libc::dl_phdr_info, _size: usize, digest: *mut c_void) -> c_int {
+    // SAFETY: libc hands over an object that lives through the call, and what `own` gave it.
+    let (object, digest) = unsafe { (&*object, &mut *digest.cast::<String>()) };
+    // SAFETY: the headers are mapped and never written.
+    let headers = unsafe { slice::from_raw_parts(object.dlpi_phdr, object.dlpi_phnum.into()) };
+    for header in headers.iter().filter(|header| header.p_type == NOTES) {
+        let from = (object.dlpi_addr + header.p_vaddr) as *const u8;
+        // SAFETY: linkers lay notes into a loaded segment, which is mapped and read-only.
+        let notes = unsafe { slice::from_raw_parts(from, header.p_memsz as usize) };
+        if let Some(found) = build_id(notes) {
+            *digest = found;
+        }
+    }
+    1
+}

@@ -1,0 +1,16 @@
+//! Long texts that the program carries compressed, as `build.rs` has written them; each is unpacked once it is needed.
+
+use std::sync::LazyLock;
+
+/// The page as it is built, with a place for its data and its title.
+pub(crate) static PAGE: LazyLock<String> =
+    LazyLock::new(|| unpacked(include_bytes!(concat!(env!("OUT_DIR"), "/page"))));
+/// The licence of every crate that is linked. Written by the tests of the documents, from the crates' own files.
+pub static LICENCES: LazyLock<String> =
+    LazyLock::new(|| unpacked(include_bytes!(concat!(env!("OUT_DIR"), "/licences"))));
+
+fn unpacked(bytes: &[u8]) -> String {
+    let text =
+        miniz_oxide::inflate::decompress_to_vec(bytes).ok().and_then(|text| String::from_utf8(text).ok());
+    text.expect("build.rs compressed a text")
+}

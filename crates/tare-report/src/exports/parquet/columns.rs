@@ -1,0 +1,102 @@
+//! A table as a Parquet file: columns that are read from rows, with what other programs know them by.
+
+use std::sync::Arc;
+
+use parquet::basic::{ConvertedType, Repetition, Type as Physical};
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::types::Type;
+
+/// A column of a file: how it is read from a row.
+pub(crate) enum Column<R> {
+    Text(fn(&R) -> Option<&str>),
+    /// A text that no row holds as it is.
+    Word(fn(&R) -> Option<String>),
+    Number(fn(&R) -> Option<i64>),
+    Figure(fn(&R) -> Option<f64>),
+    Truth(fn(&R) -> bool),
+    /// Microseconds since 1970, UTC.
+    Time(fn(&R) -> Option<i64>),
+}
+
+/// Rows that are written together: a reader skips those groups in which it finds nothing.
+const GROUP: usize = 1 << 17;
+
+/// A file of these rows, with texts beside them in its footer.
+pub(crate) fn file<R>(
+    name: &str,
+    columns: &[(&str, Column<R>)],
+    rows: &[R],
+    beside: Vec<(String, String)>,
+) -> Result<Vec<u8>, ParquetError> {
+    let fields = columns.iter().map(|(name, column)| field(name, column)).collect::<Result<_, _>>()?;
+    let schema = Type::group_type_builder(name).with_fields(fields).build()?;
+    let beside: Vec<KeyValue> = beside.into_iter().map(|(key, value)| KeyValue::new(key, value)).collect();
+    let properties = WriterProperties::builder()
+        .set_created_by(format!("tare {}", env!("CARGO_PKG_VERSION")))
+        .set_key_value_metadata((!beside.is_empty()).then_some(beside));
+    let mut file = SerializedFileWriter::new(Vec::new(), Arc::new(schema), Arc::new(properties.build()))?;
+    // A table without rows has a group all the same, which is what readers expect least trouble from.
+    for rows in rows.chunks(GROUP).chain(rows.is_empty().then_some(rows)) {
+        let mut group = file.next_row_group()?;
+        for (_, column) in columns {
+            write_column(&mut group, column, rows)?;
+        }
+        group.close()?;
+    }
+    file.into_inner()
+}
+
+fn write_column<R>(
+    group: &mut SerializedRowGroupWriter<'_, Vec<u8>>,
+    column: &Column<R>,
+    rows: &[R],
+) -> Result<(), ParquetError> {
+    match column {
+        Column::Text(of) => {
+            write::<ByteArrayType>(group, rows.iter().map(|row| of(row).map(ByteArray::from)))
+        }
+        Column::Word(of) => {
+            let of = |row: &R| of(row).map(|text| ByteArray::from(text.into_bytes()));
+            write::<ByteArrayType>(group, rows.iter().map(of))
+        }
+        Column::Number(of) | Column::Time(of) => write::<Int64Type>(group, rows.iter().map(of)),
+        Column::Figure(of) => write::<DoubleType>(group, rows.iter().map(of)),
+        Column::Truth(of) => write::<BoolType>(group, rows.iter().map(|row| Some(of(row)))),
+    }
+}
+
+/// Every column may be null in the schema: it is how the others are told that a figure is not there.
+fn field<R>(name: &str, column: &Column<R>) -> Result<Arc<Type>, ParquetError> {
+    let (physical, converted) = match column {
+        Column::Text(_) | Column::Word(_) => (Physical::BYTE_ARRAY, ConvertedType::UTF8),
+        Column::Number(_) => (Physical::INT64, ConvertedType::NONE),
+        Column::Figure(_) => (Physical::DOUBLE, ConvertedType::NONE),
+        Column::Truth(_) => (Physical::BOOLEAN, ConvertedType::NONE),
+        Column::Time(_) => (Physical::INT64, ConvertedType::TIMESTAMP_MICROS),
+    };
+    let field = Type::primitive_type_builder(name, physical).with_converted_type(converted);
+    Ok(Arc::new(field.with_repetition(Repetition::OPTIONAL).build()?))
+}
+
+fn write<T: DataType>(
+    group: &mut SerializedRowGroupWriter<'_, Vec<u8>>,
+    values: impl Iterator<Item = Option<T::T>>,
+) -> Result<(), ParquetError> {
+    let (mut present, mut levels) = (Vec::new(), Vec::new());
+    for value in values {
+        levels.push(i16::from(value.is_some()));
+        present.extend(value);
+    }
+    let mut column = group.next_column()?.expect("the schema has as many columns as the list");
+    column.typed::<T>().write_batch(&present, Some(&levels), None)?;
+    column.close()
+}
+
+/// When something began, as RFC 3339 has it, in microseconds since 1970; none where it is not that.
+pub(crate) fn instant(text: &str) -> Option<i64> {
+    text.parse().ok().map(|instant: jiff::Timestamp| instant.as_microsecond())
+}

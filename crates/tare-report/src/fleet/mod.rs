@@ -1,0 +1,47 @@
+//! A fleet, for a terminal, as JSON, as a page, as a table for other programs and for dashboards.
+
+pub mod dashboard;
+pub mod json;
+pub mod page;
+pub mod store;
+pub mod terminal;
+mod words;
+
+use tare_analysis::fleet::gate::FleetAnswer;
+use tare_analysis::fleet::summary::Fleet;
+
+/// Share of missing sessions from which nothing that is said of the fleet is to be relied on.
+const MOST_MISSING: f64 = 0.05;
+
+/// A fleet and its folder.
+#[derive(Clone, Copy, Debug)]
+pub struct FleetView<'a> {
+    pub folder: &'a str,
+    pub study: &'a str,
+    /// Sessions and pairs that were planned.
+    pub planned: usize,
+    /// Those of which there is no whole record, running ones included.
+    pub missing: &'a [MissingCell],
+    /// Files in the folder whose names are nobody's.
+    pub strangers: usize,
+    pub fleet: &'a Fleet,
+    pub answers: &'a [FleetAnswer],
+}
+
+/// A session of the plan without a whole record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MissingCell {
+    /// `n3, session 2`, or `n1 with n2`.
+    pub what: String,
+    pub why: String,
+}
+
+impl FleetView<'_> {
+    fn share_missing(&self) -> f64 {
+        self.missing.len() as f64 / self.planned.max(1) as f64
+    }
+
+    fn is_too_sparse(&self) -> bool {
+        self.share_missing() > MOST_MISSING
+    }
+}

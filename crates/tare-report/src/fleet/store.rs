@@ -1,0 +1,90 @@
+//! The table `cells` of a fleet: a row a session, case, metric and environment, for whatever speaks SQL.
+
+use tare_analysis::fleet::cells::{CellRow, SessionCells};
+
+use crate::exports::parquet::columns::{Column, file};
+use crate::exports::parquet::{OfSession, Shared, of_session};
+use crate::words::machine_name;
+
+/// Bytes at which a file is large enough: engines read several at once, and skip what they do not need.
+const LARGE: usize = 128 << 20;
+/// Bytes that a row takes at most in a file, its texts apart, which stand in it once.
+const A_ROW: usize = 160;
+
+/// A session's rows, on a node.
+pub struct Stored {
+    of: Shared,
+    rows: Vec<CellRow>,
+    /// Number of the session on its node; none of a pair.
+    number: Option<u32>,
+    /// The other node of a pair.
+    peer_node: Option<String>,
+}
+
+impl Stored {
+    /// A session of a node.
+    pub fn of_node(cells: SessionCells, node: &str, session: u32, by: &[String]) -> Stored {
+        Stored { number: Some(session), ..Stored::of_pair(cells, node, None, by) }
+    }
+
+    /// A session between two nodes.
+    pub fn of_pair(mut cells: SessionCells, a: &str, b: Option<&str>, by: &[String]) -> Stored {
+        let rows = std::mem::take(&mut cells.rows);
+        let of = Shared::of(cells, by).on(a);
+        Stored { of, rows, number: None, peer_node: b.map(str::to_owned) }
+    }
+}
+
+struct Line<'a> {
+    of: &'a Stored,
+    cell: &'a CellRow,
+}
+
+impl OfSession for Line<'_> {
+    fn of(&self) -> &Shared {
+        &self.of.of
+    }
+}
+
+fn columns<'a>() -> Vec<(&'static str, Column<Line<'a>>)> {
+    let own: Vec<(&'static str, Column<Line<'a>>)> = vec![
+        ("number", Column::Number(|line| line.of.number.map(i64::from))),
+        ("peer_node", Column::Text(|line| line.of.peer_node.as_deref())),
+        ("case", Column::Text(|line| Some(&line.cell.case))),
+        ("probe", Column::Text(|line| Some(&line.cell.probe))),
+        ("definition", Column::Text(|line| Some(&line.cell.definition))),
+        ("label", Column::Text(|line| Some(&line.cell.label))),
+        ("place", Column::Text(|line| line.cell.place.as_deref())),
+        ("peer", Column::Text(|line| line.cell.peer.as_deref())),
+        ("metric", Column::Text(|line| Some(&line.cell.metric))),
+        ("unit", Column::Word(|line| Some(machine_name(&line.cell.unit)))),
+        ("better", Column::Word(|line| Some(machine_name(&line.cell.better)))),
+        ("headline", Column::Truth(|line| line.cell.headline)),
+        ("environment", Column::Text(|line| Some(&line.cell.environment))),
+        ("role", Column::Word(|line| Some(machine_name(&line.cell.role)))),
+        ("rounds", Column::Number(|line| Some(line.cell.rounds.into()))),
+        ("median", Column::Figure(|line| line.cell.median)),
+        ("quartile_low", Column::Figure(|line| line.cell.quartile_low)),
+        ("quartile_high", Column::Figure(|line| line.cell.quartile_high)),
+        ("ratio", Column::Figure(|line| line.cell.ratio)),
+        ("ratio_low", Column::Figure(|line| line.cell.low)),
+        ("ratio_high", Column::Figure(|line| line.cell.high)),
+        ("verdict", Column::Word(|line| line.cell.verdict.as_ref().map(machine_name))),
+        ("missing", Column::Text(|line| line.cell.missing.as_deref())),
+    ];
+    of_session().into_iter().chain(own).collect()
+}
+
+/// The files of the table, sorted by kind, case and node.
+pub fn files(stored: &[Stored]) -> Vec<Vec<u8>> {
+    let mut lines: Vec<Line> =
+        stored.iter().flat_map(|of| of.rows.iter().map(move |cell| Line { of, cell })).collect();
+    let key = |line: &Line| {
+        let (cell, of) = (line.cell, &line.of.of);
+        (of.kind().to_owned(), cell.case.clone(), cell.metric.clone(), of.node().to_owned(), line.of.number)
+    };
+    lines.sort_by_cached_key(key);
+    let chunks = lines.chunks(LARGE / A_ROW).chain(lines.is_empty().then_some(&lines[..]));
+    let written = |lines: &[Line]| file("cell", &columns(), lines, Vec::new());
+    chunks.map(|lines| written(lines).expect("a vector takes every byte")).collect()
+}

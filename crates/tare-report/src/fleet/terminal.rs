@@ -1,0 +1,292 @@
+//! A fleet for a terminal: what is missing first, then what the layers cost, which nodes are slow, and where the spread is.
+
+use tare_analysis::fleet::cost::{FEWEST_NODES, LayerCost};
+use tare_analysis::fleet::pairs::PairsOfCase;
+use tare_analysis::fleet::slow::{FEWEST_OF_KIND, NodeStanding, Standing};
+use tare_analysis::gate::Answer;
+
+use super::{FleetView, words};
+use crate::number::{counted, percent, ratio, ratio_interval};
+use crate::text::{clean, columns, paragraph, wrap};
+
+/// Things of a list that are shown; the others are counted.
+const MOST_LISTED: usize = 20;
+/// Nodes that are named of a kind that is not judged, and links of pairs that are not.
+const MOST_RANKED: usize = 5;
+
+const NOTE: &str = "slowdown = over nodes, each one value, with its 95 % confidence interval; between nodes = the standard \
+deviation, by medians; a further node = where its slowdown lies, with a chance of 95 %. slow? = chosen among all nodes and \
+cases so that at most 5 % of those chosen are ordinary; fresh sessions have to bear it out.";
+
+/// The whole report.
+pub fn render(view: &FleetView, width: usize) -> String {
+    let mut out = Lines { out: String::new(), width };
+    head(view, &mut out);
+    missing(view, &mut out);
+    costs(view, &mut out);
+    changes(view, &mut out);
+    slow(view, &mut out);
+    spread(view, &mut out);
+    pairs(view, &mut out);
+    out.line("");
+    out.text("", NOTE);
+    out.out
+}
+
+/// What conditions found, a line each.
+pub fn answers(view: &FleetView) -> Vec<String> {
+    let line = |of: &tare_analysis::fleet::gate::FleetAnswer| {
+        let what = match of.answer {
+            Answer::Trips => "condition met",
+            Answer::Passes => "condition not met",
+            Answer::Undecided => "condition not decided",
+            Answer::Missing => "condition not checked: nothing that it chooses could be judged",
+        };
+        let shown: Vec<String> = of.of.iter().take(MOST_LISTED).map(|of| clean(of)).collect();
+        let more = of.of.len().saturating_sub(shown.len());
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let of_what = if shown.is_empty() { String::new() } else { format!(": {}{more}", shown.join(", ")) };
+        format!("{what}: {}{of_what}", clean(&of.condition))
+    };
+    view.answers.iter().map(line).collect()
+}
+
+struct Lines {
+    out: String,
+    width: usize,
+}
+
+impl Lines {
+    fn line(&mut self, text: &str) {
+        self.out.push_str(text.trim_end());
+        self.out.push('\n');
+    }
+
+    /// A paragraph; lines after the first stand below what follows `first`.
+    fn text(&mut self, first: &str, text: &str) {
+        for line in paragraph(first, text, self.width) {
+            self.line(&line);
+        }
+    }
+
+    fn heading(&mut self, text: &str) {
+        self.line("");
+        for line in wrap(text, self.width) {
+            self.line(&line);
+        }
+    }
+
+    /// Rows below each other. The last column is broken where a line has no room for it.
+    fn table<const N: usize>(&mut self, rows: &[[String; N]]) {
+        let width = |column: usize| rows.iter().map(|row| columns(&row[column])).max().unwrap_or(0);
+        let widths: [usize; N] = std::array::from_fn(width);
+        for row in rows {
+            let mut line = String::from("  ");
+            for (text, width) in row.iter().zip(widths).take(N - 1) {
+                line.push_str(&format!("{text}{}  ", " ".repeat(width - columns(text))));
+            }
+            self.text(&line, &row[N - 1]);
+        }
+    }
+}
+
+fn head(view: &FleetView, out: &mut Lines) {
+    let fleet = view.fleet;
+    let kinds = fleet.ranking.kinds.len();
+    let mut parts = vec![counted(fleet.nodes, "node", "nodes")];
+    parts.push(format!(
+        "{} of {} sessions",
+        view.planned - view.missing.len().min(view.planned),
+        view.planned
+    ));
+    if kinds > 1 {
+        parts.push(counted(kinds, "kind", "kinds"));
+    }
+    out.text("", &format!("{}: {}", clean(view.study), parts.join(", ")));
+    out.text("", &clean(view.folder));
+}
+
+fn missing(view: &FleetView, out: &mut Lines) {
+    if !view.missing.is_empty() {
+        let share = percent(view.share_missing());
+        out.heading(&format!("Missing: {} of {} sessions ({share})", view.missing.len(), view.planned));
+        if view.is_too_sparse() {
+            out.text("  ", "MORE THAN 5 % ARE MISSING: what follows is of those that answered, and those that did not may be the slowest.");
+        }
+        let rows: Vec<[String; 2]> =
+            view.missing.iter().take(MOST_LISTED).map(|cell| [clean(&cell.what), clean(&cell.why)]).collect();
+        out.table(&rows);
+        let more = view.missing.len().saturating_sub(MOST_LISTED);
+        if more > 0 {
+            out.line(&format!("  and {more} more: tare fleet status lists them"));
+        }
+    }
+    if view.strangers > 0 {
+        let files = counted(view.strangers, "file has", "files have");
+        out.heading(&format!("{files} a name that tare does not give, and are passed over"));
+    }
+    if view.fleet.other_definitions > 0 {
+        let values = counted(view.fleet.other_definitions, "value", "values");
+        out.heading(&format!("{values} left out: measured by another definition than most"));
+    }
+}
+
+fn costs(view: &FleetView, out: &mut Lines) {
+    let fleet = view.fleet;
+    for target in words::targets(&fleet.costs) {
+        out.heading(&format!("{}, over nodes", clean(target)));
+        let of_target = || fleet.costs.iter().filter(|cost| cost.target == target);
+        let mut rows = vec![["", "slowdown", "between nodes", "a further node", ""].map(str::to_owned)];
+        rows.extend(of_target().map(|cost| cost_row(view, cost)));
+        out.table(&rows);
+        for cost in of_target() {
+            let label = words::label(fleet, &cost.case, &cost.metric);
+            let apart: Vec<String> = cost
+                .nodes
+                .iter()
+                .filter(|node| node.apart)
+                .map(|node| format!("{} {}", clean(&node.node), ratio(node.ratio)))
+                .collect();
+            if !apart.is_empty() {
+                out.text("  ", &format!("{label} costs something else on {}", shortened(apart)));
+            }
+        }
+    }
+}
+
+fn cost_row(view: &FleetView, cost: &LayerCost) -> [String; 5] {
+    let label = words::label(view.fleet, &cost.case, &cost.metric);
+    match &cost.fleet {
+        Some(fleet) => [
+            label,
+            format!("{} {}", ratio(fleet.ratio), ratio_interval(fleet.low, fleet.high, fleet.ratio)),
+            percent(libm::expm1(fleet.between)),
+            ratio_interval(fleet.next_low, fleet.next_high, fleet.ratio),
+            words::verdict(fleet.verdict),
+        ],
+        None => {
+            let nodes = cost.nodes.iter().map(|node| format!("{} {}", clean(&node.node), ratio(node.ratio)));
+            let none = || "-".to_owned();
+            let few = format!("below {FEWEST_NODES} nodes: {}", nodes.collect::<Vec<_>>().join(", "));
+            [label, none(), none(), none(), few]
+        }
+    }
+}
+
+fn shortened(mut names: Vec<String>) -> String {
+    let more = names.len().saturating_sub(MOST_LISTED);
+    names.truncate(MOST_LISTED);
+    names.join(", ") + &if more > 0 { format!(" and {more} more") } else { String::new() }
+}
+
+fn changes(view: &FleetView, out: &mut Lines) {
+    let Some(changes) = &view.fleet.changes else { return };
+    out.heading("Since the older fleet, paired by node");
+    let mut rows = vec![["", "", "factor", "nodes", ""].map(str::to_owned)];
+    for of in changes {
+        let label = words::label(view.fleet, &of.case, &of.metric);
+        let target = of.target.as_deref().map_or("baseline".to_owned(), clean);
+        let nodes = match of.left_out {
+            0 => of.nodes.to_string(),
+            out => format!("{} ({out} left out)", of.nodes),
+        };
+        rows.push(match of.change {
+            Some(changed) => {
+                let by = ratio_interval(changed.low, changed.high, changed.factor);
+                let word = words::change(changed.change).to_owned();
+                [label, target, format!("{} {by}", ratio(changed.factor)), nodes, word]
+            }
+            None => [label, target, "-".to_owned(), nodes, format!("below {FEWEST_NODES} nodes")],
+        });
+    }
+    out.table(&rows);
+}
+
+fn slow(view: &FleetView, out: &mut Lines) {
+    let ranking = &view.fleet.ranking;
+    for (kind, count) in &ranking.kinds {
+        let of_kind: Vec<&NodeStanding> = ranking.nodes.iter().filter(|node| node.kind == *kind).collect();
+        let is_judged = *count >= FEWEST_OF_KIND;
+        let nodes = counted(*count, "node", "nodes");
+        out.heading(&format!("Slow nodes of {nodes}, {}", clean(kind)));
+        let is_named = |node: &&&NodeStanding| node.standing != Standing::Ordinary;
+        let most = if is_judged { MOST_LISTED } else { MOST_RANKED };
+        let named: Vec<[String; 3]> = of_kind
+            .iter()
+            .filter(is_named)
+            .take(most)
+            .map(|node| {
+                let standing = if is_judged { words::standing(node.standing) } else { "" };
+                [clean(&node.node), standing.to_owned(), words::slow_in(view.fleet, node)]
+            })
+            .collect();
+        let more = of_kind.iter().filter(is_named).count() - named.len();
+        match (is_judged, named.is_empty()) {
+            (true, true) => out.line("  none stands out"),
+            (false, _) => out.text("  ", &format!("fewer than {FEWEST_OF_KIND} nodes: ranked, not judged")),
+            (true, false) => {}
+        }
+        out.table(&named);
+        if more > 0 {
+            out.line(&format!("  and {more} more"));
+        }
+    }
+    if ranking.nodes.iter().any(|node| node.standing == Standing::MaybeSlow) {
+        out.text("  ", "measure those with slow? again, and two others beside them: what is said of fresh sessions alone is slow");
+    }
+}
+
+fn spread(view: &FleetView, out: &mut Lines) {
+    if view.fleet.spreads.is_empty() {
+        return;
+    }
+    out.heading("Where the spread of the baseline is");
+    let mut rows = vec![["", "nodes", "sessions", "rounds", ""].map(str::to_owned)];
+    let share = |of: Option<f64>| of.map_or("-".to_owned(), |of| percent(libm::expm1(of)));
+    rows.extend(view.fleet.spreads.iter().map(|of| {
+        let label = words::label(view.fleet, &of.case, &of.metric);
+        let advice = words::advice(of.advice).to_owned();
+        [label, share(of.nodes), share(of.sessions), share(Some(of.rounds)), advice]
+    }));
+    out.table(&rows);
+}
+
+fn pairs(view: &FleetView, out: &mut Lines) {
+    for of in &view.fleet.pairs {
+        let case = view.fleet.case(&of.case, &of.metric);
+        let label = words::label(view.fleet, &of.case, &of.metric);
+        let count = counted(of.links.len(), "pair", "pairs");
+        out.heading(&format!(
+            "{label} between {count} of nodes, typically {}",
+            words::value(case, of.typical)
+        ));
+        if !of.judged {
+            let few = format!("fewer than {FEWEST_OF_KIND} nodes, or too few met: ranked, not judged");
+            out.text("  ", &few);
+        }
+        let (nodes, links) = listed_pairs(of);
+        if nodes.is_empty() && links.is_empty() {
+            out.line("  no node and no link stands out");
+        }
+        if !nodes.is_empty() {
+            out.text("  nodes  ", &shortened(nodes));
+        }
+        if !links.is_empty() {
+            out.text("  links  ", &shortened(links));
+        }
+    }
+}
+
+/// Nodes and links that are slow, or the slowest where they are not judged, each with what it adds.
+fn listed_pairs(of: &PairsOfCase) -> (Vec<String>, Vec<String>) {
+    let most = if of.judged { usize::MAX } else { MOST_RANKED };
+    let nodes = of.nodes.iter().filter(|node| node.is_slow || !of.judged).take(most);
+    let links = of.links.iter().filter(|link| link.is_slow || !of.judged).take(most);
+    let node =
+        |of: &tare_analysis::fleet::pairs::NodeEffect| format!("{} {}", clean(&of.node), ratio(of.slower));
+    let by = |of: &tare_analysis::fleet::pairs::Link| if of.p.is_some() { of.slower } else { of.ratio };
+    let link = |of: &tare_analysis::fleet::pairs::Link| {
+        format!("{} with {} {}", clean(&of.a), clean(&of.b), ratio(by(of)))
+    };
+    (nodes.map(node).collect(), links.map(link).collect())
+}

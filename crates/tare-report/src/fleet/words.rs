@@ -1,0 +1,98 @@
+//! What the table and the page both call things.
+
+use tare_analysis::change::Change;
+use tare_analysis::findings::Verdict;
+use tare_analysis::fleet::cost::LayerCost;
+use tare_analysis::fleet::slow::{Deviation, NodeStanding, Standing};
+use tare_analysis::fleet::spread::Advice;
+use tare_analysis::fleet::summary::{CaseOf, Fleet};
+use tare_data::unit::{Direction, Unit};
+
+use crate::number::{Figure, percent, ratio};
+use crate::text::clean;
+use crate::words::{MAY_BE_CHANCE, Standing as OfVerdict};
+
+/// Cases of a node that are named; the others are counted.
+const MOST_CASES: usize = 4;
+
+pub(super) fn label(fleet: &Fleet, case: &str, metric: &str) -> String {
+    let Some(of) = fleet.case(case, metric) else { return clean(case) };
+    let place = of.place.as_ref().map_or(String::new(), |place| format!(" ({})", clean(place)));
+    let peer = of.peer.as_ref().map_or(String::new(), |peer| format!(" to {}", clean(peer)));
+    clean(&of.label) + &place + &peer
+}
+
+pub(super) fn verdict(verdict: Verdict) -> String {
+    let standing = OfVerdict::of_verdict(verdict, false);
+    let mark = if standing.may_be_chance() { MAY_BE_CHANCE.to_string() } else { String::new() };
+    standing.word().to_owned() + &mark
+}
+
+/// A cost as the value that its metric shows: of a rate it is the inverse.
+pub(super) fn value(of: Option<&CaseOf>, cost: f64) -> String {
+    let (unit, better) = of.map_or((Unit::Count, Direction::Lower), |of| (of.unit, of.better));
+    let value = if better == Direction::Lower { cost } else { 1.0 / cost };
+    Figure::plain(value, unit).text()
+}
+
+pub(super) fn standing(standing: Standing) -> &'static str {
+    match standing {
+        Standing::Slow => "slow",
+        Standing::MaybeSlow => "slow?",
+        Standing::NotConfirmed => "not confirmed",
+        Standing::Ordinary => "ordinary",
+        Standing::NotJudged => "not judged",
+    }
+}
+
+pub(super) fn advice(advice: Advice) -> &'static str {
+    match advice {
+        Advice::MoreNodes => "nodes differ most",
+        Advice::MoreSessions => "sessions differ more than nodes: add sessions",
+        Advice::MoreRounds => "rounds differ most: add rounds",
+        Advice::Unknown => "one session a node, or too few nodes, to say",
+    }
+}
+
+pub(super) fn change(change: Change) -> &'static str {
+    match change {
+        Change::Regressed => "slower than before",
+        Change::Improved => "faster than before",
+        Change::Unchanged => "unchanged",
+        Change::Inconclusive => "inconclusive",
+    }
+}
+
+/// `typically 12 % slower: system call 1.30x, pipe 1.20x`.
+pub(super) fn slow_in(fleet: &Fleet, node: &NodeStanding) -> String {
+    let typically = match node.typical - 1.0 {
+        share if share >= 0.0 => format!("typically {} slower", percent(share)),
+        share => format!("typically {} faster", percent(-share)),
+    };
+    let named: Vec<&Deviation> = match node.standing {
+        Standing::Slow | Standing::MaybeSlow | Standing::NotConfirmed => {
+            node.cases.iter().filter(|case| case.is_slow && case.case.is_some()).collect()
+        }
+        Standing::Ordinary | Standing::NotJudged => {
+            node.cases.iter().filter(|case| case.case.is_some()).take(1).collect()
+        }
+    };
+    let name = |of: &&Deviation| {
+        let case = of.case.as_deref().zip(of.metric.as_deref());
+        let label = case.map_or(String::new(), |(case, metric)| label(fleet, case, metric));
+        let fresh = of.fresh.map_or(String::new(), |fresh| format!(" (again {})", ratio(fresh.slower)));
+        format!("{label} {}{fresh}", ratio(of.slower))
+    };
+    let mut names: Vec<String> = named.iter().take(MOST_CASES).map(name).collect();
+    let more = named.len().saturating_sub(MOST_CASES);
+    names.extend((more > 0).then(|| format!("and {more} more")));
+    if names.is_empty() { typically } else { format!("{typically}: {}", names.join(", ")) }
+}
+
+/// Environments in the order in which their costs come.
+pub(super) fn targets(costs: &[LayerCost]) -> Vec<&str> {
+    let mut targets: Vec<&str> = costs.iter().map(|cost| cost.target.as_str()).collect();
+    targets.sort_unstable();
+    targets.dedup();
+    targets
+}

@@ -1,0 +1,129 @@
+//! The bills of a session's commands as the page draws them: from the baseline's time, line by line, to the time here.
+
+use serde::Serialize;
+use tare_analysis::bill::{Bill, Explained, Line, bills};
+use tare_analysis::findings::Findings;
+use tare_data::session::Session;
+
+use crate::language::{Language, say};
+use crate::terminal::bill::{difference_is_found, forecast, headline};
+use crate::terminal::shown::Shown;
+use crate::text::clean;
+use crate::words;
+
+/// A command in an environment.
+#[derive(Debug, Serialize)]
+pub struct PageBill {
+    command: String,
+    environment: String,
+    /// What is to be explained, as the terminal has it.
+    headline: String,
+    forecast: String,
+    baseline_ns: f64,
+    /// Null where the command was not timed here; the steps then lead to the forecast.
+    ns: Option<f64>,
+    steps: Vec<Step>,
+}
+
+/// A step of the waterfall.
+#[derive(Debug, Serialize)]
+struct Step {
+    name: String,
+    more_ns: f64,
+    /// Of the difference, in percent; of single starts the least and the most, where there are several.
+    share: f64,
+    least: Option<f64>,
+    most: Option<f64>,
+    /// It is what no line explains.
+    rest: bool,
+}
+
+/// The bills of a session by its own prices, of what differs; none where it explains nothing.
+pub fn page_bills(session: &Session, findings: &Findings, language: Language) -> Vec<PageBill> {
+    if session.plan.demands.is_empty() {
+        return Vec::new();
+    }
+    let explained = bills(session, session);
+    let of_command = |command: &Explained| {
+        let found = command.bills.iter().filter(|bill| difference_is_found(findings, command, bill));
+        found.filter_map(|bill| page_bill(findings, command, bill, language)).collect::<Vec<_>>()
+    };
+    explained.iter().flat_map(of_command).collect()
+}
+
+fn page_bill(findings: &Findings, command: &Explained, bill: &Bill, language: Language) -> Option<PageBill> {
+    let shown = Shown::of(bill);
+    let step = |name: String, more_ns: f64, range: Option<[f64; 2]>, rest: bool| {
+        let percent = |ns: f64| 100.0 * shown.share(ns);
+        let mut shares = range.map(|range| range.map(percent));
+        if let Some(shares) = &mut shares {
+            shares.sort_by(f64::total_cmp);
+        }
+        let [least, most] = [0, 1].map(|at| shares.map(|shares| shares[at]));
+        Step { name, more_ns, share: percent(more_ns), least, most, rest }
+    };
+    let of_line =
+        |line: &&Line| step(words::work(line.work, language).to_owned(), line.more_ns, line.range_ns, false);
+    let mut steps: Vec<Step> = shown.lines.iter().map(of_line).collect();
+    steps.extend(shown.small.map(|(count, sum)| {
+        step(say!(language, "everything else, {count} kinds", count = count), sum, None, false)
+    }));
+    steps.extend(shown.rest_ns.map(|rest| step(language.word("not explained").to_owned(), rest, None, true)));
+    Some(PageBill {
+        command: clean(&command.label),
+        environment: bill.target.clone(),
+        headline: headline(findings, command, bill, language),
+        forecast: forecast(bill, language),
+        baseline_ns: command.baseline_ns?,
+        ns: bill.ns,
+        steps,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use tare_analysis::bill::Forecast;
+    use tare_data::session::demand::{Counted, Demand, Work};
+
+    use super::*;
+    use crate::specimen;
+
+    #[test]
+    fn steps_lead_from_the_baseline_to_the_time_here() {
+        let line = |work, more_ns: f64| Line {
+            work,
+            amount: 1000.0,
+            baseline_ns: 100.0,
+            here_ns: 200.0,
+            more_ns,
+            range_ns: Some([more_ns * 1.2, more_ns * 0.8]),
+        };
+        let bill = Bill {
+            target: "gvisor".into(),
+            ns: Some(3e6),
+            lines: vec![line(Work::Opens, 1.5e6), line(Work::Syncs, -2e5), line(Work::Reads, 1e3)],
+            unpriced: Vec::new(),
+            forecast: Forecast { ratio: Some(2.3), range: None, starts: 1 },
+            rest_ns: Some(6.99e5),
+        };
+        let command = Explained {
+            case: "user.make".into(),
+            label: "make".into(),
+            counted: Counted::Demand(Demand::default()),
+            baseline_ns: Some(1e6),
+            overlap: 1.0,
+            bills: Vec::new(),
+        };
+        let page = page_bill(&specimen::findings(1), &command, &bill, Language::English).unwrap();
+        let sum: f64 = page.steps.iter().map(|step| step.more_ns).sum();
+        assert!((page.baseline_ns + sum - 3e6).abs() < 1e-3, "{page:?}");
+        let [opens, syncs, others, rest] = &page.steps[..] else { panic!("{page:?}") };
+        assert_eq!((opens.name.as_str(), opens.share.round()), ("files opened and closed", 75.0));
+        assert!((opens.least.unwrap() - 60.0).abs() < 1e-9 && (opens.most.unwrap() - 90.0).abs() < 1e-9);
+        assert!((syncs.least.unwrap() + 12.0).abs() < 1e-9, "{syncs:?}");
+        assert_eq!(others.name, "everything else, 1 kinds");
+        assert!(rest.rest && !others.rest);
+        let untimed = Explained { baseline_ns: None, ..command };
+        assert!(page_bill(&specimen::findings(1), &untimed, &bill, Language::English).is_none());
+    }
+}

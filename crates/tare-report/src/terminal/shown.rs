@@ -1,0 +1,49 @@
+//! A bill as it is shown: its larger lines, the small ones as one, what is not explained, each with its share.
+
+use tare_analysis::bill::{Bill, Line};
+
+/// Lines of less than this share of the difference are one.
+const SMALL: f64 = 0.01;
+
+pub struct Shown<'a> {
+    /// Between the command's time here and in the baseline; of a command that was not timed, what the lines come to.
+    pub difference_ns: f64,
+    /// Largest first.
+    pub lines: Vec<&'a Line>,
+    /// How many lines are small, and what they come to.
+    pub small: Option<(usize, f64)>,
+    /// Of the difference: none where the command was not timed on both sides.
+    pub rest_ns: Option<f64>,
+    /// What shares are of.
+    whole_ns: f64,
+}
+
+impl<'a> Shown<'a> {
+    pub fn of(bill: &'a Bill) -> Shown<'a> {
+        let explained: f64 = bill.lines.iter().map(|line| line.more_ns).sum();
+        let difference_ns = explained + bill.rest_ns.unwrap_or(0.0);
+        // Where savings and costs cancel each other, shares are of the larger side.
+        let costs: f64 = bill.lines.iter().map(|line| line.more_ns.max(0.0)).sum();
+        let whole_ns = difference_ns.abs().max(costs * 0.5);
+        let (small, lines): (Vec<&Line>, Vec<&Line>) =
+            bill.lines.iter().partition(|line| line.more_ns.abs() < SMALL * whole_ns);
+        let sum = small.iter().map(|line| line.more_ns).sum();
+        Shown {
+            difference_ns,
+            lines,
+            small: (!small.is_empty()).then_some((small.len(), sum)),
+            rest_ns: bill.rest_ns,
+            whole_ns,
+        }
+    }
+
+    /// A share as seen from the difference: where an environment is faster, of what is saved. Nothing of nothing.
+    pub fn share(&self, ns: f64) -> f64 {
+        if self.whole_ns == 0.0 { 0.0 } else { self.signed(ns) / self.whole_ns }
+    }
+
+    /// An amount as seen from the difference.
+    pub fn signed(&self, ns: f64) -> f64 {
+        if self.difference_ns < 0.0 { -ns } else { ns }
+    }
+}

@@ -1,0 +1,113 @@
+//! `tare fleet cell`: what a job does on its node. Engines call it.
+
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use tare_data::facts::Facts;
+use tare_data::session::Ending;
+use tare_lab::error::LabError;
+use tare_lab::fleet::cell::{Cell, Which};
+use tare_lab::fleet::folder::{of_cell, of_pair};
+use tare_lab::session::{self, Caller};
+use tare_report::exports::{self, Source};
+
+use crate::args::fleet::FleetCell;
+use crate::failure::Exit;
+use crate::show::session::plain;
+use crate::{invocation, outputs, paths, signals, ui};
+
+/// What Slurm sets for a job, as facts of its node.
+const SLURM: [(&str, &str); 4] = [
+    ("slurm.job", "SLURM_JOB_ID"),
+    ("slurm.partition", "SLURM_JOB_PARTITION"),
+    ("slurm.cpus", "SLURM_CPUS_ON_NODE"),
+    ("slurm.node", "SLURMD_NODENAME"),
+];
+
+pub fn run(args: &FleetCell) -> anyhow::Result<ExitCode> {
+    let node = args.node.clone().or_else(|| std::env::var("SLURMD_NODENAME").ok()).unwrap_or_default();
+    let which = match (args.pair.as_slice(), args.session) {
+        ([a, b], _) => {
+            Which::Pair { round: args.round.unwrap_or_default() as usize, a: a.clone(), b: b.clone() }
+        }
+        (_, session) => Which::Cell { node: node.clone(), session: session.unwrap_or_default() },
+    };
+    let serves = matches!(&which, Which::Pair { b, .. } if *b == node);
+    let interrupted = signals::watch()?;
+    // One without a plan of its own has no name that could be trusted in this folder, and writes nothing.
+    let cell = Cell::open(&args.folder, which.clone(), &args.plan, &paths::binary()?);
+    let cell = match cell {
+        Ok(cell) => cell,
+        Err(error) => {
+            note_refusal(args, &which, &error);
+            return Err(error.into());
+        }
+    };
+    if serves {
+        let served = cell.serve(&|| interrupted.load(Ordering::Relaxed));
+        if let Err(error) = &served {
+            cell.finish(Err(error))?;
+        }
+        return Ok(served.map(|()| ExitCode::SUCCESS)?);
+    }
+    let measured = measure(args, &cell, &interrupted);
+    cell.leave_peer();
+    cell.finish(measured.as_ref().copied())?;
+    Ok(match measured? {
+        Ending::Complete => ExitCode::SUCCESS,
+        Ending::Interrupted => Exit::Interrupted.into(),
+        Ending::BaselineFailed | Ending::BrokenOff => Exit::Environment.into(),
+    })
+}
+
+/// A job of another plan says why it did nothing, if its cell has a name that can be a file's.
+fn note_refusal(args: &FleetCell, which: &Which, error: &LabError) {
+    let files = match which {
+        Which::Cell { node, session } if tare_lab::fleet::names::is_node(node) => {
+            of_cell(&args.folder, node, *session)
+        }
+        Which::Pair { round, a, b } if [a, b].iter().all(|name| tare_lab::fleet::names::is_node(name)) => {
+            of_pair(&args.folder, *round, a, b)
+        }
+        _ => return,
+    };
+    let why: Vec<String> = std::iter::once(error.what.clone()).chain(error.causes()).collect();
+    let _ = files.write_why(&why.join(": "));
+}
+
+fn measure(args: &FleetCell, cell: &Cell, interrupted: &AtomicBool) -> Result<Ending, LabError> {
+    cell.wait_for_peer()?;
+    let scratch = args.scratch.as_deref().or(cell.scratch());
+    let setting = paths::setting(scratch)?;
+    let caller =
+        Caller { command: invocation::words(), now: &invocation::now, began: Instant::now(), interrupted };
+    let mut progress = ui::Progress::new();
+    let recorded = session::begin(cell.request(facts())?, &setting, &caller, &mut progress);
+    progress.clear();
+    let recorded = recorded?;
+    if recorded.ending == Ending::Complete {
+        write_columns(cell)?;
+    }
+    Ok(recorded.ending)
+}
+
+/// What the engine says of the job.
+fn facts() -> Facts {
+    let mut facts = Facts::default();
+    for (key, variable) in SLURM {
+        if let Ok(value) = std::env::var(variable) {
+            facts.note(key, value);
+        }
+    }
+    facts
+}
+
+/// Trials as columns beside the record, so that nobody has to read the journals of all nodes at one place.
+fn write_columns(cell: &Cell) -> Result<(), LabError> {
+    let mut session = tare_record::read(&cell.files.part()).map_err(LabError::from)?.session;
+    let findings = plain(&mut session);
+    let Some(export) = exports::find("parquet") else { return Ok(()) };
+    let bytes = (export.render)(&Source { session: &session, findings: &findings, gate: None });
+    outputs::write(&cell.files.parquet(), &bytes)
+}

@@ -1,0 +1,146 @@
+//! What the records of a fleet's folder hold, gathered: from the rows that were written beside each, or from the record.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use tare_analysis::fleet::cells::{SessionCells, cells};
+use tare_analysis::fleet::summary::{OfNode, OfPair, Rows};
+use tare_lab::error::LabError;
+use tare_lab::fleet::folder::{CellState, Folder, What, of_cell, of_pair};
+use tare_record::input;
+use tare_report::exports::{Source, find, parquet};
+use tare_report::fleet::MissingCell;
+use tare_report::fleet::store::Stored;
+
+use crate::outputs;
+use crate::show::session::plain;
+
+/// Bytes at the end of a file in which the length of its footer stands.
+const TAIL: usize = 8;
+/// Longest footer that is read: a session of a thousand cells has half a megabyte.
+const LONGEST_FOOTER: usize = 64 << 20;
+
+/// What was read of a fleet.
+pub struct Gathered {
+    pub study: String,
+    pub planned: usize,
+    pub missing: Vec<MissingCell>,
+    pub strangers: usize,
+    pub rows: Rows,
+    /// The same for the store.
+    pub stored: Vec<Stored>,
+}
+
+/// Reads every whole record of a folder, and names what is missing.
+pub fn gather(path: &Path, by: &[String]) -> Result<Gathered, LabError> {
+    let folder = Folder::open(path)?;
+    let mut reading = Reading { fleet: &folder.plan.fleet, seen: BTreeSet::new() };
+    let (mut nodes, mut pairs, mut missing) = (Vec::new(), Vec::new(), Vec::new());
+    let mut by_node: BTreeMap<&str, Vec<(&CellState, Option<String>)>> = BTreeMap::new();
+    for cell in &folder.cells {
+        let files = of_cell(path, &cell.node, cell.session);
+        let read = reading.read(&cell.what, &files.parquet());
+        let why = read.as_ref().err().cloned();
+        nodes.extend(read.map(|cells| OfNode { node: cell.node.clone(), session: cell.session, cells }));
+        by_node.entry(&cell.node).or_default().push((cell, why));
+    }
+    let mut planned: BTreeMap<&str, usize> = BTreeMap::new();
+    folder.plan.cells.iter().for_each(|cell| *planned.entry(&cell.node).or_default() += 1);
+    for (node, cells) in &by_node {
+        // A session that broke off and was measured again under another number is not missing.
+        let whole = cells.iter().filter(|(_, why)| why.is_none()).count();
+        let lacking = planned.get(node).map_or(0, |planned| planned.saturating_sub(whole));
+        let gaps = cells.iter().filter_map(|(cell, why)| Some((cell, why.as_ref()?)));
+        missing.extend(gaps.take(lacking).map(|(cell, why)| MissingCell {
+            what: format!("{}, session {}", cell.node, cell.session),
+            why: why.clone(),
+        }));
+    }
+    for pair in &folder.pairs {
+        let files = of_pair(path, pair.round, &pair.a, &pair.b);
+        match reading.read(&pair.what, &files.parquet()) {
+            Ok(cells) => pairs.push(OfPair { a: pair.a.clone(), b: pair.b.clone(), cells }),
+            Err(why) => missing.push(MissingCell { what: format!("{} with {}", pair.a, pair.b), why }),
+        }
+    }
+    let rows = Rows::of(&nodes, &pairs, by, folder.plan.sessions);
+    let studies = nodes.iter().map(|of| &of.cells.study).chain(pairs.iter().map(|of| &of.cells.study));
+    let study = studies.into_iter().next().cloned().unwrap_or_else(|| "no session yet".to_owned());
+    let of_nodes = nodes.into_iter().map(|of| Stored::of_node(of.cells, &of.node, of.session, by));
+    let of_pairs = pairs.into_iter().map(|of| Stored::of_pair(of.cells, &of.a, Some(&of.b), by));
+    Ok(Gathered {
+        study,
+        planned: folder.plan.cells.len() + folder.pairs.len(),
+        missing,
+        strangers: folder.strangers,
+        rows,
+        stored: of_nodes.chain(of_pairs).collect(),
+    })
+}
+
+struct Reading<'a> {
+    fleet: &'a str,
+    /// Sessions that were read: the same one twice would count as two that agree.
+    seen: BTreeSet<String>,
+}
+
+impl Reading<'_> {
+    /// The rows of a record, or why there are none.
+    fn read(&mut self, what: &What, rows: &Path) -> Result<SessionCells, String> {
+        let record = match what {
+            What::Whole(record) => record,
+            What::Running => return Err("still running".to_owned()),
+            What::BrokenOff { why, .. } => return Err(why.clone().unwrap_or_else(|| "broke off".to_owned())),
+            What::Missing { why } => return Err(why.clone().unwrap_or_else(|| "not begun".to_owned())),
+        };
+        let cells = cells_of(record, rows)?;
+        if cells.fleet.as_deref().is_some_and(|fleet| fleet != self.fleet) {
+            return Err("its record is of another fleet".to_owned());
+        }
+        match &cells.session {
+            Some(session) if !self.seen.insert(session.clone()) => {
+                Err("its record is a copy of another session's".to_owned())
+            }
+            _ => Ok(cells),
+        }
+    }
+}
+
+/// The rows beside a record, where they are its own; else those that follow from the record, which are then written there.
+fn cells_of(record: &Path, rows: &Path) -> Result<SessionCells, String> {
+    let header = tare_record::header(record).ok_or("its file is not a record")?;
+    let beside = footer(rows).and_then(|bytes| parquet::cells_of(&bytes));
+    let is_its = |cells: &SessionCells| cells.started == header.started && cells.binary == header.binary;
+    if let Some(cells) = beside.filter(is_its) {
+        return Ok(cells);
+    }
+    let mut session =
+        tare_record::read(record).map_err(|e| format!("its record cannot be read: {e}"))?.session;
+    let findings = plain(&mut session);
+    let source = Source { session: &session, findings: &findings, gate: None };
+    if let Some(export) = find("parquet") {
+        // A folder that cannot be written in takes longer the next time, and shows the same.
+        let _ = outputs::write(rows, &(export.render)(&source));
+    }
+    Ok(cells(&session, &findings))
+}
+
+/// The end of a Parquet file, in which its footer stands.
+fn footer(file: &Path) -> Option<Vec<u8>> {
+    let mut file: File = input::open(file).ok()?;
+    let mut end = |length: usize| {
+        file.seek(SeekFrom::End(-i64::try_from(length).ok()?)).ok()?;
+        let mut bytes = Vec::new();
+        (&mut file).take(length as u64).read_to_end(&mut bytes).ok()?;
+        (bytes.len() == length).then_some(bytes)
+    };
+    let length = parquet::footer_length(&end(TAIL)?)?;
+    if length > LONGEST_FOOTER { None } else { end(length) }
+}
+
+/// Where the table of cells lies in a fleet's folder.
+pub fn store(folder: &Path) -> PathBuf {
+    folder.join("store").join("cells")
+}

@@ -1,0 +1,146 @@
+//! The plan of a fleet, from what was typed.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use rustix::rand::{GetRandomFlags, getrandom};
+use sha2::{Digest, Sha256};
+use tare_data::encoding::hex;
+use tare_data::peer::NODE;
+use tare_data::shell::line;
+use tare_lab::error::{ErrorKind, LabError};
+use tare_lab::fleet::engines::Engine;
+use tare_lab::fleet::names::is_node;
+use tare_lab::fleet::pairs;
+use tare_lab::fleet::plan::{FleetPlan, FleetStudy, Measure, Node, PlannedEngine, cells};
+use tare_lab::parse_duration;
+use tare_lab::study::Study;
+
+use crate::args::fleet::FleetPlanning;
+use crate::{invocation, paths};
+
+/// Longest time of a job whose number of rounds is fixed, in seconds.
+const ROUNDS_LIMIT_S: u64 = 3600;
+/// What a job may take beside twice its budget, in seconds: waiting for a file system, entering environments.
+const BESIDE_S: u64 = 600;
+
+/// A plan, and the engine that it names.
+pub fn plan(study: &str, args: &FleetPlanning) -> Result<(FleetPlan, Engine), LabError> {
+    let Some(on) = &args.on else {
+        return Err(LabError::usage(format!("there is no folder of a fleet at '{study}'"))
+            .hint("for a new fleet, name the engine: --on slurm, --on kubernetes or --on ssh"));
+    };
+    let engine = Engine::named(on)?;
+    let whole = Study::named(study)?;
+    if !whole.carried()?.is_empty() {
+        return Err(LabError::usage(format!(
+            "{study} carries files along, which a fleet's plan does not hold"
+        ))
+        .hint("put them where every node has them, and name their paths"));
+    }
+    let names = match args.nodes.as_slice() {
+        [] => engine.nodes(&paths::programs()?)?,
+        named => named.to_vec(),
+    };
+    let nodes = nodes(names)?;
+    let seed = args.seed.map_or_else(|| random(4).map(|bytes| number(&bytes)), Ok)?;
+    let between_nodes = whole.cases.iter().any(|case| case.peers.iter().any(|peer| peer == NODE));
+    let alone = !whole.commands.is_empty()
+        || whole.cases.iter().any(|case| case.peers.is_empty() || case.peers.iter().any(|peer| peer != NODE));
+    if between_nodes && !engine.has_pairs() {
+        return Err(LabError::usage(format!("the engine {} starts no pairs of nodes", engine.name()))
+            .because("the study has cases whose peer is another node")
+            .hint("use --on slurm, or add [pair] to an engine of your own"));
+    }
+    let sessions = if alone { args.sessions } else { 0 };
+    let budget_s = args.budget.as_deref().map(parse_duration).transpose()?.map(|budget| budget.as_secs_f64());
+    let plan = FleetPlan {
+        fleet: hex(&random(16)?),
+        study: frozen(study)?,
+        measure: Measure {
+            environments: args.environments.clone(),
+            against: args.against.clone(),
+            only: args.only.clone(),
+            rounds: args.rounds,
+            budget_s,
+            scratch: args.scratch.clone(),
+            port: args.port,
+        },
+        seed,
+        binary: sha256(&paths::binary()?)?,
+        sessions,
+        at_once: args.at_once.unwrap_or(nodes.len() as u32),
+        limit_s: limit_s(args, &whole, budget_s)?,
+        cells: cells(&nodes, sessions, seed),
+        pairs: if between_nodes { pairs::rounds(&nodes, seed) } else { Vec::new() },
+        nodes,
+        engine: PlannedEngine { on: on.clone(), toml: engine.text().to_owned() },
+        command: line(invocation::words()),
+    };
+    Ok((plan, engine))
+}
+
+/// The study as the plan keeps it: files of one's own change.
+fn frozen(study: &str) -> Result<FleetStudy, LabError> {
+    if Study::shipped(study)?.is_some() {
+        return Ok(FleetStudy::Shipped(study.to_owned()));
+    }
+    if study.contains(',') {
+        return Err(LabError::usage(format!("a fleet has one study, and {study} are several"))
+            .hint("several shipped ones can be joined; put cases of your own into one file"));
+    }
+    let toml = fs::read_to_string(study)
+        .map_err(|e| LabError::usage(format!("cannot read the study {study}")).because(e))?;
+    Ok(FleetStudy::Own { name: study.to_owned(), toml })
+}
+
+fn nodes(mut names: Vec<String>) -> Result<Vec<Node>, LabError> {
+    names.sort();
+    names.dedup();
+    match names.iter().find(|name| !is_node(name)) {
+        Some(name) => Err(LabError::usage(format!("'{name}' is not the name of a node"))
+            .hint("names have letters, digits, '.', '-' and '_', and begin with a letter, a digit or '_'")),
+        None => Ok(names.into_iter().map(|name| Node { name }).collect()),
+    }
+}
+
+fn limit_s(args: &FleetPlanning, study: &Study, budget_s: Option<f64>) -> Result<u64, LabError> {
+    if let Some(limit) = &args.limit {
+        return Ok(parse_duration(limit)?.as_secs().max(60));
+    }
+    if args.rounds.is_some() {
+        return Ok(ROUNDS_LIMIT_S);
+    }
+    let budget_s = budget_s.map_or_else(|| study.budget_s(study.size()?), Ok)?;
+    Ok(2 * budget_s.ceil() as u64 + BESIDE_S)
+}
+
+/// SHA-256 of a program's file, in hex.
+fn sha256(program: &Path) -> Result<String, LabError> {
+    let bytes = fs::read(program).map_err(LabError::storage("read", program))?;
+    Ok(hex(&Sha256::digest(bytes)))
+}
+
+/// Random bytes.
+pub fn random(count: usize) -> Result<Vec<u8>, LabError> {
+    let mut bytes = vec![0; count];
+    getrandom(&mut bytes, GetRandomFlags::empty())
+        .map_err(|e| LabError::new(ErrorKind::Host, "cannot draw random numbers").because(e))?;
+    Ok(bytes)
+}
+
+fn number(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0, |number, byte| number << 8 | u64::from(*byte))
+}
+
+/// A folder by its whole path, which is plain enough to stand in every script.
+pub fn absolute(folder: &Path) -> Result<PathBuf, LabError> {
+    let path = std::path::absolute(folder).map_err(LabError::storage("find", folder))?;
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@,=%".contains(c);
+    match path.to_str().filter(|text| text.chars().all(plain)) {
+        Some(_) => Ok(path),
+        None => Err(LabError::usage(format!("{} cannot be the folder of a fleet", path.display()))
+            .because("its path stands in scripts of other programs")
+            .hint("choose one of letters, digits and . _ - + @ , = % alone")),
+    }
+}

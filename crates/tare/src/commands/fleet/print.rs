@@ -1,0 +1,38 @@
+//! `tare fleet print`: jobs as they would be submitted.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use tare_lab::fleet::driving;
+use tare_lab::fleet::engines::Engine;
+use tare_lab::fleet::folder::Folder;
+
+use super::planning;
+use crate::args::fleet::FleetPrint;
+use crate::ui;
+
+/// What stands for the hash of a plan that is not made yet.
+const NO_PLAN: &str = "PLAN";
+
+pub fn run(args: &FleetPrint) -> anyhow::Result<ExitCode> {
+    let path = Path::new(&args.what);
+    let (engine, jobs) = if path.is_dir() {
+        let folder = Folder::open(&planning::absolute(path)?)?;
+        let engine = Engine::planned(&folder.plan.engine.on, &folder.plan.engine.toml)?;
+        let jobs = driving::missing(&folder, &engine)?;
+        (engine, jobs)
+    } else {
+        let (plan, engine) = planning::plan(&args.what, &args.plan)?;
+        let folder = Folder::imagined(PathBuf::from("/FOLDER"), plan, NO_PLAN);
+        let mut jobs = driving::missing(&folder, &engine)?;
+        jobs.truncate(1);
+        (engine, jobs)
+    };
+    let mut text = format!("# {}: {}\n", engine.name(), engine.about());
+    for job in jobs {
+        write!(text, "\n# {} reads:\n{}", job.command, job.script).expect("a text takes every line");
+    }
+    ui::print(text)?;
+    Ok(ExitCode::SUCCESS)
+}

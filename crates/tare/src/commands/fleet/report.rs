@@ -1,0 +1,62 @@
+//! `tare fleet report`: what the sessions of a fleet's folder show together.
+
+use std::fs;
+use std::path::Path;
+use std::process::ExitCode;
+
+use tare_analysis::fleet::gate::{is_shut, judge};
+use tare_analysis::fleet::summary::KIND;
+use tare_lab::error::LabError;
+use tare_report::fleet::store::{Stored, files};
+use tare_report::fleet::{FleetView, dashboard, json, page, terminal};
+
+use super::gathered::{gather, store};
+use crate::args::fleet::FleetReport;
+use crate::failure::Exit;
+use crate::{outputs, ui};
+
+pub fn run(args: &FleetReport) -> anyhow::Result<ExitCode> {
+    let by: Vec<String> = if args.by.is_empty() { KIND.map(str::to_owned).to_vec() } else { args.by.clone() };
+    let before = args.before.as_deref().map(|folder| gather(folder, &by)).transpose()?;
+    let gathered = gather(&args.folder, &by)?;
+    if let Err(error) = write_store(&args.folder, &gathered.stored) {
+        anstream::eprintln!("note: the table of cells was not written: {}", error.what);
+    }
+    drop(gathered.stored);
+    let fleet = gathered.rows.fleet(before.as_ref().map(|before| &before.rows));
+    let answers = judge(&fleet, &args.fail_if, gathered.planned, gathered.missing.len());
+    let folder = args.folder.display().to_string();
+    let view = FleetView {
+        folder: &folder,
+        study: &gathered.study,
+        planned: gathered.planned,
+        missing: &gathered.missing,
+        strangers: gathered.strangers,
+        fleet: &fleet,
+        answers: &answers,
+    };
+    if let Some(file) = &args.html {
+        outputs::write(file, page::render(&view).as_bytes())?;
+    }
+    if let Some(file) = &args.grafana {
+        let place = store(&args.folder);
+        let cells = place.canonicalize().unwrap_or(place);
+        outputs::write(file, dashboard::render(&view, &cells.display().to_string()).as_bytes())?;
+    }
+    ui::print(if args.json { json::render(&view) } else { terminal::render(&view, ui::width()) })?;
+    terminal::answers(&view).iter().for_each(|line| anstream::eprintln!("{line}"));
+    Ok(if is_shut(&answers) { Exit::Gate.into() } else { ExitCode::SUCCESS })
+}
+
+/// Writes the table of cells anew, and takes away what was left of a longer one.
+pub fn write_store(folder: &Path, stored: &[Stored]) -> Result<(), LabError> {
+    let place = store(folder);
+    fs::create_dir_all(&place).map_err(LabError::storage("make", &place))?;
+    let files = files(stored);
+    for (number, bytes) in files.iter().enumerate() {
+        outputs::write(&place.join(format!("{number:04}.parquet")), bytes)?;
+    }
+    let left = (files.len()..).map(|number| place.join(format!("{number:04}.parquet")));
+    left.take_while(|file| fs::remove_file(file).is_ok()).count();
+    Ok(())
+}

@@ -1,0 +1,85 @@
+//! `tare fleet run`: plans a fleet and measures it, or what is missing of one.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use tare_data::encoding::hex;
+use tare_lab::fleet::driving::{self, Progress};
+use tare_lab::fleet::engines::Engine;
+use tare_lab::fleet::folder::Folder;
+use tare_report::text::plain;
+
+use super::{planning, status};
+use crate::args::fleet::FleetRun;
+use crate::failure::Exit;
+use crate::{paths, signals, ui};
+
+pub fn run(args: FleetRun) -> anyhow::Result<ExitCode> {
+    let (folder, engine) = match &args.into {
+        Some(into) => {
+            let into = planning::absolute(into)?;
+            let (plan, engine) = planning::plan(&args.what, &args.plan)?;
+            let secret = hex(&planning::random(32)?);
+            (Folder::make(&into, &plan, &paths::binary()?, &secret)?, engine)
+        }
+        None => {
+            let folder = existing(&args)?;
+            let engine = Engine::planned(&folder.plan.engine.on, &folder.plan.engine.toml)?;
+            (folder, engine)
+        }
+    };
+    folder.only_mine()?;
+    if args.plan_only {
+        ui::print(format!("planned in {}; tare fleet print shows its jobs\n", plain(&args.what_is_made())))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let interrupted = signals::watch()?;
+    let left = driving::drive(&folder, &engine, &paths::programs()?, &interrupted, &mut note)?;
+    signals::end_at_once(&interrupted);
+    for (job, why) in &left.jobs {
+        anstream::eprintln!("note: the job {} was not cancelled: {}", plain(job), plain(why));
+    }
+    let folder = Folder::open(&folder.path)?;
+    ui::print(status::text(&folder))?;
+    Ok(match (left.interrupted, status::is_whole(&folder)) {
+        (true, _) => Exit::Interrupted.into(),
+        (false, true) => ExitCode::SUCCESS,
+        (false, false) => Exit::Environment.into(),
+    })
+}
+
+impl FleetRun {
+    fn what_is_made(&self) -> String {
+        self.into.as_ref().map_or_else(|| self.what.clone(), |into| into.display().to_string())
+    }
+}
+
+/// The fleet whose folder was named. A study without --into has none.
+fn existing(args: &FleetRun) -> anyhow::Result<Folder> {
+    let path = Path::new(&args.what);
+    if path.is_dir() && args.plan.on.is_some() {
+        return Err(tare_lab::error::LabError::usage(format!(
+            "{} is a fleet with an engine of its own",
+            args.what
+        ))
+        .hint("leave out --on, or name a study and a new folder with --into")
+        .into());
+    }
+    if args.plan.on.is_some() {
+        return Err(tare_lab::error::LabError::usage("the new fleet has no folder")
+            .hint("name one that all nodes see: --into FOLDER")
+            .into());
+    }
+    if !path.is_dir() {
+        // Says what is missing.
+        planning::plan(&args.what, &args.plan)?;
+    }
+    Ok(Folder::open(&planning::absolute(path)?)?)
+}
+
+/// A line for each thing that happens: it may take days, and is read in a log.
+fn note(progress: Progress) {
+    let Progress { whole, of, running, note } = progress;
+    let what = note.map_or_else(String::new, |note| format!("  {}", plain(&note)));
+    anstream::eprintln!("{whole} of {of} measured, {running} submitted{what}");
+}

@@ -1,0 +1,111 @@
+//! `tare fleet status`: how far a fleet is.
+
+use std::fmt::Write;
+use std::process::ExitCode;
+
+use serde_json::json;
+use tare_lab::fleet::folder::{CellState, Folder, What};
+use tare_report::json::pretty;
+use tare_report::text::plain;
+
+use super::planning;
+use crate::args::fleet::FleetStatus;
+use crate::ui;
+
+/// Most lines of what is missing; more are counted.
+const MOST_LINES: usize = 50;
+
+pub fn run(args: &FleetStatus) -> anyhow::Result<ExitCode> {
+    let folder = Folder::open(&planning::absolute(&args.folder)?)?;
+    ui::print(if args.json { pretty(&document(&folder)) } else { text(&folder) })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Whether everything that was planned is measured.
+pub fn is_whole(folder: &Folder) -> bool {
+    let (whole, of) = folder.counted();
+    whole == of && folder.pairs.iter().all(|pair| pair.what.is_whole())
+}
+
+/// A line for what is measured, and one for each thing that is not.
+pub fn text(folder: &Folder) -> String {
+    let (whole, of) = folder.counted();
+    let mut text = format!("{whole} of {of} sessions on {} nodes", folder.plan.nodes.len());
+    if !folder.pairs.is_empty() {
+        let whole = folder.pairs.iter().filter(|pair| pair.what.is_whole()).count();
+        write!(text, ", {whole} of {} pairs", folder.pairs.len()).expect("a text takes every line");
+    }
+    text.push('\n');
+    let missing = missing(folder);
+    for (name, what) in missing.iter().take(MOST_LINES) {
+        writeln!(text, "  {}  {}", plain(name), plain(what)).expect("a text takes every line");
+    }
+    if missing.len() > MOST_LINES {
+        writeln!(text, "  and {} more", missing.len() - MOST_LINES).expect("a text takes every line");
+    }
+    if folder.strangers > 0 {
+        writeln!(text, "  {} files have names that tare does not give", folder.strangers)
+            .expect("a text takes every line");
+    }
+    if !is_whole(folder) {
+        writeln!(text, "\n  tare fleet run {}", plain(&folder.path.display().to_string()))
+            .expect("a text takes every line");
+    }
+    text
+}
+
+/// Names of cells and pairs that are not whole, and what is known of them. A session that took another's place makes up
+/// for it.
+fn missing(folder: &Folder) -> Vec<(String, String)> {
+    let whole_of =
+        |node: &str| folder.cells.iter().filter(|cell| cell.node == node && cell.what.is_whole()).count();
+    let wanted = folder.plan.sessions as usize;
+    let cells = folder.cells.iter().filter(|cell| !cell.what.is_whole() && whole_of(&cell.node) < wanted);
+    let cells =
+        cells.map(|CellState { node, session, what }| (format!("{node} session {session}"), words(what)));
+    let pairs = folder.pairs.iter().filter(|pair| !pair.what.is_whole());
+    let pairs =
+        pairs.map(|pair| (format!("{} with {}, round {}", pair.a, pair.b, pair.round), words(&pair.what)));
+    cells.chain(pairs).collect()
+}
+
+fn words(what: &What) -> String {
+    match what {
+        What::Whole(_) => "measured".to_owned(),
+        What::Running => "submitted, or running".to_owned(),
+        What::BrokenOff { why, .. } => {
+            format!("broke off: {}", why.as_deref().unwrap_or("nobody writes to it any more"))
+        }
+        What::Missing { why } => format!("missing: {}", why.as_deref().unwrap_or("not begun")),
+    }
+}
+
+fn document(folder: &Folder) -> serde_json::Value {
+    let (whole, of) = folder.counted();
+    let kind = |what: &What| match what {
+        What::Whole(_) => "whole",
+        What::Running => "running",
+        What::BrokenOff { .. } => "broken_off",
+        What::Missing { .. } => "missing",
+    };
+    let cells: Vec<_> = folder
+        .cells
+        .iter()
+        .map(|cell| {
+            json!({ "node": cell.node, "session": cell.session, "state": kind(&cell.what), "why": cell.what.why() })
+        })
+        .collect();
+    let pairs: Vec<_> = folder
+        .pairs
+        .iter()
+        .map(|pair| {
+            json!({ "round": pair.round, "a": pair.a, "b": pair.b, "state": kind(&pair.what), "why": pair.what.why() })
+        })
+        .collect();
+    let missing: Vec<_> =
+        folder.open_cells().iter().map(|c| json!({ "node": c.node, "session": c.session })).collect();
+    json!({
+        "fleet": folder.plan.fleet, "nodes": folder.plan.nodes.len(), "whole": whole, "of": of, "cells": cells,
+        "pairs": pairs, "missing": missing, "strange_files": folder.strangers,
+    })
+}

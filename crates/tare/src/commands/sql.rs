@@ -1,0 +1,82 @@
+//! `tare sql`: a question over the tables of a fleet, answered by the DuckDB that is installed.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, ExitCode};
+
+use tare_analysis::fleet::summary::KIND;
+use tare_data::shell::line;
+use tare_lab::error::{ErrorKind, LabError};
+use tare_lab::fleet::folder::{Folder, What};
+
+use crate::args::Sql;
+use crate::commands::fleet::gathered::{gather, store};
+use crate::commands::fleet::report::write_store;
+use crate::failure::Exit;
+use crate::ui;
+
+const PROGRAM: &str = "duckdb";
+
+pub fn run(args: &Sql) -> anyhow::Result<ExitCode> {
+    if !is_fresh(&args.folder) {
+        prepare(&args.folder)?;
+    }
+    let folder = args.folder.canonicalize().map_err(LabError::storage("look at", &args.folder))?;
+    let words = words(&folder, &args.question)?;
+    if args.print {
+        ui::print(line(&words) + "\n")?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    match Command::new(&words[0]).args(&words[1..]).status() {
+        Ok(ended) if ended.success() => Ok(ExitCode::SUCCESS),
+        Ok(_) => Ok(Exit::Usage.into()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            ui::print(line(&words) + "\n")?;
+            Err(LabError::new(ErrorKind::Environment, "duckdb is not installed")
+                .hint("type the line above where it is; duckdb.org has it as one file")
+                .into())
+        }
+        Err(error) => Err(LabError::new(ErrorKind::Environment, "cannot start duckdb").because(error).into()),
+    }
+}
+
+/// Whether the table of cells was written after the last record came.
+fn is_fresh(folder: &Path) -> bool {
+    let changed = |path: &Path| fs::metadata(path).and_then(|about| about.modified()).ok();
+    let Some(written) = changed(&store(folder).join("0000.parquet")) else { return false };
+    let inside = |name: &str| fs::read_dir(folder.join(name)).into_iter().flatten().flatten();
+    let mut folders = inside("cells").chain(inside("pairs"));
+    folders.all(|entry| changed(&entry.path()).is_some_and(|changed| changed <= written))
+}
+
+/// Writes the tables of a folder that has none yet, or older ones.
+fn prepare(folder: &Path) -> Result<(), LabError> {
+    let gathered = gather(folder, &KIND.map(str::to_owned))?;
+    write_store(folder, &gathered.stored)
+}
+
+/// The command: two views, and the question.
+fn words(folder: &Path, question: &str) -> Result<Vec<String>, LabError> {
+    // Names of files come from nodes that are checked by their letters; the folder's own may hold anything.
+    let Some(path) = folder.to_str() else {
+        return Err(
+            LabError::usage("the folder's name is not UTF-8").hint("rename it: SQL has no other texts")
+        );
+    };
+    let files = |patterns: &[&str]| {
+        let quoted = |pattern: &&str| format!("'{}/{pattern}'", path.replace('\'', "''"));
+        let list = patterns.iter().map(quoted).collect::<Vec<_>>().join(", ");
+        format!("select * from read_parquet([{list}], union_by_name = true)")
+    };
+    let has_pairs = Folder::open(folder)?.pairs.iter().any(|pair| matches!(pair.what, What::Whole(_)));
+    let trials = ["cells/*/*.parquet", "pairs/*/*.parquet"];
+    let views = [
+        format!("create view cells as {}", files(&["store/cells/*.parquet"])),
+        format!("create view trials as {}", files(if has_pairs { &trials } else { &trials[..1] })),
+    ];
+    let mut words = vec![PROGRAM.to_owned()];
+    for view in views.iter().map(String::as_str).chain([question]) {
+        words.extend(["-c".to_owned(), view.to_owned()]);
+    }
+    Ok(words)
+}

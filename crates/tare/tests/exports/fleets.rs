@@ -1,0 +1,193 @@
+//! Fleets: folders of made-up records with a planted node, a gap and a slow link, reported as a person does.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use crate::program::{Program, Said};
+use crate::reading::reader;
+use crate::records::{Made, USUAL, make};
+
+/// Nodes of the fleet, of which the fourth is slower by 30 %.
+const NODES: usize = 10;
+const SLOW: usize = 3;
+
+/// A folder of a fleet whose layer costs `cost`, with a session that was not run and two that another file stands for.
+fn folder(program: &Program, name: &str, cost: f64) {
+    let folder = program.path(name);
+    let nodes: Vec<String> = (1..=NODES).map(|node| format!("n{node:02}")).collect();
+    let cells =
+        |session: u32| nodes.iter().map(move |node| serde_json::json!({ "node": node, "session": session }));
+    let plan = serde_json::json!({
+        "fleet": "0123456789abcdef0123456789abcdef",
+        "study": "quick",
+        "measure": { "against": "native" },
+        "seed": 7,
+        "binary": "0",
+        "sessions": 2,
+        "at_once": 4,
+        "limit_s": 600,
+        "nodes": nodes.iter().map(|node| serde_json::json!({ "name": node })).collect::<Vec<_>>(),
+        "cells": cells(1).chain(cells(2)).collect::<Vec<_>>(),
+        "pairs": [[["n01", "n02"]], [["n02", "n03"]], [["n03", "n01"]]],
+        "engine": { "on": "ssh", "toml": "" },
+        "command": "tare fleet run quick",
+    });
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("plan.json"), plan.to_string()).unwrap();
+    for (at, node) in nodes.iter().enumerate() {
+        let cells = folder.join("cells").join(node);
+        fs::create_dir_all(&cells).unwrap();
+        for session in 1..=2 {
+            let of_node = (at as f64 * 0.618).fract() * 0.01 + f64::from(session) * 0.001;
+            let slow = if at == SLOW { 1.3 } else { 1.0 };
+            let made = Made {
+                native_ns: 1000.0 * (1.0 + of_node) * slow,
+                cost: cost * (1.0 + of_node / 4.0),
+                ..USUAL
+            };
+            make(&cells.join(format!("{session}.tare")), made);
+        }
+    }
+    fs::remove_file(folder.join("cells/n09/2.tare")).unwrap();
+    fs::write(folder.join("cells/n09/2.why"), "deadline of 30 min passed\u{1b}[31m\n").unwrap();
+    fs::write(folder.join("cells/n09/notes.txt"), "").unwrap();
+    for (round, (a, b, ns)) in
+        [("n01", "n02", 1.0), ("n02", "n03", 1.02), ("n03", "n01", 1.9)].into_iter().enumerate()
+    {
+        let round = folder.join("pairs").join(round.to_string());
+        fs::create_dir_all(&round).unwrap();
+        make(&round.join(format!("{a}--{b}.tare")), Made { native_ns: ns * 1000.0, ..USUAL });
+    }
+}
+
+fn report(program: &Program, more: &[&str]) -> Said {
+    program.run(&[&["fleet", "report", "fleet"], more].concat())
+}
+
+#[test]
+fn a_slow_node_a_gap_and_a_slow_link_stand_in_the_report() {
+    let program = Program::new();
+    folder(&program, "fleet", 3.0);
+    let said = report(&program, &[]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let missing = said
+        .out
+        .find("Missing: 1 of 23 sessions (4.3 %)\n  n09, session 2  deadline of 30 min passed")
+        .unwrap();
+    assert!(
+        missing < said.out.find("container, over nodes").unwrap(),
+        "what is missing comes first: {}",
+        said.out
+    );
+    assert!(!said.out.contains('\u{1b}') && said.out.contains("1 file has a name that tare does not give"));
+    for part in [
+        "system call ",
+        "3.0",
+        "Slow nodes of 10 nodes",
+        "\n  n04  slow?  typically 30 % slower",
+        "n01 with n03 1.8",
+        "ranked, not judged",
+    ] {
+        assert!(said.out.contains(part), "{part}: {}", said.out);
+    }
+    assert_eq!(said.out.matches("slow?  ").count(), 1, "{}", said.out);
+    assert!(said.out.contains("\n  links  n01 with n03 1.8"), "the slowest link comes first: {}", said.out);
+    // The second time every session's rows stand beside its record.
+    let rows = program.path("fleet/cells/n01/1.parquet");
+    assert!(rows.exists() && program.path("fleet/store/cells/0000.parquet").exists());
+    let again = report(&program, &[]);
+    assert_eq!(again.out, said.out);
+    fs::write(&rows, b"PAR1 is not one: PAR1").unwrap();
+    assert_eq!(report(&program, &[]).out, said.out, "a damaged file is made anew");
+    // The rows of another record are not taken for this one's.
+    fs::copy(program.path("fleet/cells/n04/1.parquet"), &rows).unwrap();
+    fs::write(program.path("fleet/cells/n01/1.tare"), "nothing").unwrap();
+    assert!(report(&program, &[]).out.contains("n01, session 1  its file is not a record"));
+}
+
+#[test]
+fn a_fleet_has_a_page_and_a_dashboard() {
+    let program = Program::new();
+    folder(&program, "fleet", 3.0);
+    let said = report(&program, &["--html", "fleet.html", "--grafana", "fleet.json"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let page = fs::read_to_string(program.path("fleet.html")).unwrap();
+    let slow = page.find("<th scope=\"row\">n04</th><td><strong>slow?</strong>").expect(&page);
+    assert!(slow < page.find("<ol class=\"map\"").unwrap(), "the slow ones come first");
+    assert!(page.contains("<li class=\"s3 flag\"><b>n04</b>+30 % slow?</li>"), "{page}");
+    assert!(page.contains("class=\"matrix\"") && page.contains("n09, session 2"));
+    assert!(!page.contains("<script") && !page.contains("http://") && !page.contains("https://"));
+    let dashboard: serde_json::Value =
+        serde_json::from_slice(&fs::read(program.path("fleet.json")).unwrap()).unwrap();
+    assert_eq!(dashboard["panels"].as_array().unwrap().len(), 4);
+    assert!(dashboard.to_string().contains("store/cells/*.parquet"));
+}
+
+#[test]
+fn a_fleet_meets_conditions_and_is_a_document() {
+    let program = Program::new();
+    folder(&program, "fleet", 3.0);
+    folder(&program, "older", 2.0);
+    for (condition, code) in [
+        ("outlier", 6),
+        ("missing>5%", 0),
+        ("missing", 6),
+        ("slower:container:sys.*>2.5", 6),
+        ("slower>9", 0),
+        ("slower:nowhere", 6),
+        ("slow", 2),
+    ] {
+        let said = report(&program, &["--fail-if", condition]);
+        assert_eq!(said.code, Some(code), "{condition}: {said:?}");
+    }
+    let said = report(&program, &["--json", "--before", "older", "--fail-if", "regressed"]);
+    assert_eq!(said.code, Some(6), "{said:?}");
+    let document = said.json();
+    assert_eq!((&document["schema"], &document["nodes"]), (&"tare-fleet".into(), &10.into()));
+    assert_eq!(document["ranking"]["nodes"][0]["node"], "n04");
+    let layer =
+        document["changes"].as_array().unwrap().iter().find(|of| of["environment"] == "container").unwrap();
+    assert!((layer["change"]["factor"].as_f64().unwrap() - 1.5).abs() < 0.01, "{layer}");
+    assert_eq!(report(&program, &["--by", "kernel.release"]).code, Some(0));
+    fs::remove_file(program.path("fleet/plan.json")).unwrap();
+    assert_eq!(report(&program, &[]).code, Some(5));
+    assert!(Path::new(&program.path("fleet/cells")).exists());
+}
+
+#[test]
+fn a_question_in_sql_is_answered_by_the_duckdb_that_is_there() {
+    let program = Program::new();
+    folder(&program, "it's", 3.0);
+    let said = program.run(&["sql", "--print", "select 1", "it's"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(
+        said.out.starts_with("duckdb -c 'create view cells as ") && said.out.ends_with(" -c 'select 1'\n"),
+        "{}",
+        said.out
+    );
+    let mut without = program.command(&["sql", "select 1", "it's"]);
+    let without = Said::of(without.env("PATH", program.path("")).output().unwrap());
+    assert!(
+        without.code == Some(3) && without.out == said.out && without.err.contains("duckdb is not installed")
+    );
+    let Some(python) = reader("a_question_in_sql_is_answered_by_the_duckdb_that_is_there", "python") else {
+        return;
+    };
+    let shim = program.path("duckdb");
+    let code = "import sys, duckdb\ncon = duckdb.connect()\nfor sql in sys.argv[2::2]:\n  got = con.execute(sql).fetchall()\nprint(got)\n";
+    fs::write(&shim, format!("#!{}\n{code}", python.display())).unwrap();
+    fs::set_permissions(&shim, fs::Permissions::from_mode(0o755)).unwrap();
+    let ask = |question: &str| {
+        let mut command = program.command(&["sql", question, "it's"]);
+        Said::of(command.env("PATH", program.path("")).output().unwrap())
+    };
+    let slow = "with n as (select node, median(ln(median)) v from cells where role = 'baseline' and headline and probe = \
+                'sys.getppid' and peer_node is null group by node) select node, round(exp(v - (select median(v) from n)), 1) \
+                from n order by 2 desc limit 1";
+    assert_eq!(ask(slow).out, "[('n04', 1.3)]\n", "{:?}", ask(slow));
+    let count = ask(
+        "select count(distinct node), min(started) > timestamp '2020-01-01' from trials where node is not null",
+    );
+    assert_eq!(count.code, Some(0), "{count:?}");
+}

@@ -1,0 +1,173 @@
+//! Packages: what `./dist` makes of this program is installed by each form's own installer where nothing else is, and
+//! runs there.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread;
+
+use crate::program::Program;
+use crate::reading::{reader, root, said};
+
+/// Any date: what is made has it, wherever the repository comes from.
+const DATE: &str = "1767225600";
+const RECORD: &str = "fixtures/sessions/container-gvisor.tare";
+
+/// A folder with every form that is installed here; None, with the reason printed, where they cannot be made.
+fn made(test: &str) -> Option<Program> {
+    let (strip, nfpm) = (reader(test, "strip")?, reader(test, "nfpm")?);
+    let mut python = Command::new("python3");
+    let new_enough = python.args(["-c", "import tomllib"]).output().is_ok_and(|ended| ended.status.success());
+    if !new_enough {
+        println!("SKIPPED {test}: Python 3.11 or later is not installed");
+        return None;
+    }
+    let made = Program::new();
+    fs::create_dir(made.path("programs")).unwrap();
+    let mut command = Command::new(strip);
+    command.arg("-o").arg(made.path("programs/tare")).arg(env!("CARGO_BIN_EXE_tare"));
+    said(command);
+    let mut command = Command::new(root().join("dist"));
+    command.arg("--programs").arg(made.path("programs")).arg("--out").arg(made.path("out"));
+    command.args(["--forms", "tarball,deb,wheel,npm"]).env("NFPM", nfpm).env("SOURCE_DATE_EPOCH", DATE);
+    said(command);
+    Some(made)
+}
+
+#[test]
+fn packages_install_where_nothing_else_is_and_leave_nothing() {
+    let test = "packages_install_where_nothing_else_is_and_leave_nothing";
+    let Some(made) = made(test) else { return };
+    // At once: each waits for its installer most of the time.
+    thread::scope(|scope| {
+        for install in [debian, wheel, npm, archive] {
+            let made = &made;
+            scope.spawn(move || install(test, made));
+        }
+    });
+    let sums = fs::read_to_string(made.path("out/SHA256SUMS")).unwrap();
+    assert_eq!(sums.lines().count(), 5, "archive, .deb, wheel, two of npm's: {sums}");
+}
+
+/// The one file that was made whose name begins and ends like this.
+fn file(made: &Program, beginning: &str, end: &str) -> PathBuf {
+    let named = |path: &PathBuf| {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        name.starts_with(beginning) && name.ends_with(end)
+    };
+    let files = fs::read_dir(made.path("out")).unwrap().map(|entry| entry.unwrap().path());
+    let found: Vec<PathBuf> = files.filter(named).collect();
+    assert_eq!(found.len(), 1, "{beginning}*{end}: {found:?}");
+    found.into_iter().next().unwrap()
+}
+
+/// The installed program starts, reads a record, and fails as it should.
+fn runs(tare: impl Fn() -> Command, record: &Path) {
+    let with = |arguments: &[&str]| {
+        let mut command = tare();
+        command.args(arguments).env_remove("XDG_STATE_HOME");
+        command
+    };
+    assert_eq!(said(with(&["--version"])).trim(), concat!("tare ", env!("CARGO_PKG_VERSION")));
+    let report = said(with(&["report", record.to_str().unwrap()]));
+    assert!(report.contains("sys.getppid"), "{report}");
+    let status = with(&["report", "/no/such/record.tare"]).output().unwrap().status;
+    let expected = Program::new().run(&["report", "/no/such/record.tare"]).code;
+    assert_eq!(status.code(), expected, "the exit code is passed on");
+}
+
+/// What lies below a folder, folders left out.
+fn below(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { below(&path) } else { vec![path] }).collect()
+}
+
+/// The .deb, by dpkg into an empty root, where it runs.
+fn debian(test: &str, made: &Program) {
+    let Some(dpkg) = reader(test, "dpkg") else { return };
+    if !rustix::process::getuid().is_root() {
+        return println!("SKIPPED {test}: dpkg installs for root only");
+    }
+    let system = Program::new();
+    for folder in ["var/lib/dpkg/info", "var/lib/dpkg/updates"] {
+        fs::create_dir_all(system.path(folder)).unwrap();
+    }
+    fs::write(system.path("var/lib/dpkg/status"), "").unwrap();
+    let dpkg = |arguments: &[&str]| {
+        let mut command = Command::new(&dpkg);
+        command.arg("--root").arg(system.path("")).args(arguments);
+        said(command)
+    };
+    dpkg(&["--install", file(made, "tare_", ".deb").to_str().unwrap()]);
+    assert_eq!(dpkg(&["--verify", "tare"]), "", "no file differs from what the package says");
+    for name in [
+        "man/man1/tare-run.1.gz",
+        "bash-completion/completions/tare",
+        "zsh/vendor-completions/_tare",
+        "fish/vendor_completions.d/tare.fish",
+        "doc/tare/copyright",
+        "doc/tare/changelog.gz",
+        "doc/tare/LICENCES.txt",
+        "doc/tare/tare.cdx.json",
+    ] {
+        assert!(system.path("usr/share").join(name).is_file(), "{name}");
+    }
+    fs::copy(root().join(RECORD), system.path("record.tare")).unwrap();
+    let inside = || {
+        let mut command = Command::new("chroot");
+        command.arg(system.path("")).arg("/usr/bin/tare");
+        command
+    };
+    runs(inside, Path::new("/record.tare"));
+    dpkg(&["--purge", "tare"]);
+    assert_eq!(below(&system.path("usr")), Vec::<PathBuf>::new());
+}
+
+/// The wheel, by pip into an empty environment, without an index.
+fn wheel(test: &str, made: &Program) {
+    let Some(pip) = reader(test, "pip") else { return };
+    let environment = Program::new();
+    let mut command = Command::new("python3");
+    command.args(["-m", "venv", "--without-pip"]).arg(environment.path("e"));
+    said(command);
+    let before = below(&environment.path("e"));
+    let pip = |arguments: &[&str]| {
+        let mut command = Command::new(&pip);
+        command.arg("--python").arg(environment.path("e/bin/python"));
+        command.args(["--disable-pip-version-check"]).args(arguments);
+        said(command)
+    };
+    pip(&["install", "--no-index", file(made, "tare-", ".whl").to_str().unwrap()]);
+    runs(|| Command::new(environment.path("e/bin/tare")), &root().join(RECORD));
+    assert!(environment.path("e/share/man/man1/tare-run.1").is_file());
+    pip(&["uninstall", "--yes", "tare"]);
+    assert_eq!(below(&environment.path("e")), before);
+}
+
+/// Both npm packages, without a registry. `./test` does not install Node.
+fn npm(_: &str, made: &Program) {
+    let Some(npm) = reader("npm", "npm") else { return };
+    let project = Program::new();
+    fs::write(project.path("package.json"), "{}").unwrap();
+    let mut command = Command::new(npm);
+    command.args(["install", "--offline", "--no-audit", "--no-fund"]).current_dir(project.path(""));
+    command.arg(file(made, "tare-linux-", ".tgz")).arg(file(made, "tare-0", ".tgz"));
+    said(command);
+    runs(|| Command::new(project.path("node_modules/.bin/tare")), &root().join(RECORD));
+}
+
+/// The archive, where it is unpacked.
+fn archive(test: &str, made: &Program) {
+    let Some(tar) = reader(test, "tar") else { return };
+    let folder = Program::new();
+    let mut command = Command::new(tar);
+    command.args(["--extract", "--strip-components=1", "--directory"]).arg(folder.path("")).arg("--file");
+    command.arg(file(made, "tare-", ".tar.gz"));
+    said(command);
+    runs(|| Command::new(folder.path("tare")), &root().join(RECORD));
+    let all =
+        [("LICENSE", 1000), ("LICENCES.txt", 100_000), ("tare.cdx.json", 10_000), ("man/man1/tare.1", 1000)];
+    for (name, least) in all {
+        assert!(fs::metadata(folder.path(name)).unwrap().len() > least, "{name}");
+    }
+}

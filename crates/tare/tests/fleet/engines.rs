@@ -1,0 +1,177 @@
+//! Engines without a cluster: machines that ssh reaches, an engine of one's own, and jobs as they are printed.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::cluster::Said;
+
+/// Stands for ssh: every machine is this one.
+const SSH: &str = "#!/bin/sh\nwhile [ \"${1#-}\" != \"$1\" ]; do shift; done\nshift\nexec sh -c \"$*\"\n";
+
+struct Place(tempfile::TempDir);
+
+impl Place {
+    fn new() -> Place {
+        let folder = tempfile::Builder::new().prefix("engines-").tempdir_in("/var/tmp").unwrap();
+        fs::create_dir(folder.path().join("bin")).unwrap();
+        let ssh = folder.path().join("bin/ssh");
+        fs::write(&ssh, SSH).unwrap();
+        fs::set_permissions(ssh, fs::Permissions::from_mode(0o755)).unwrap();
+        Place(folder)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn run(&self, arguments: &[&str]) -> Said {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tare"));
+        let path = format!("{}:{}", self.path("bin").display(), std::env::var("PATH").unwrap());
+        command.args(arguments).current_dir(self.0.path()).stdin(Stdio::null()).env("PATH", path);
+        command.env("XDG_STATE_HOME", self.path("state")).env("NO_COLOR", "1").env("LC_ALL", "C");
+        Said::of(command.output().unwrap())
+    }
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries.map(|entry| entry.file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn machines_behind_ssh_share_nothing_and_their_records_come_back() {
+    let place = Place::new();
+    let scratch = place.path("far");
+    fs::create_dir(&scratch).unwrap();
+    let on = format!("ssh?scratch={}", scratch.display());
+    let words = [
+        "fleet",
+        "run",
+        "quick",
+        "--on",
+        &on,
+        "--nodes",
+        "a,b",
+        "--sessions",
+        "1",
+        "--into",
+        "f",
+        "--in",
+        "native",
+    ];
+    let said =
+        place.run(&[&words[..], &["--only", "sys.getppid", "--rounds", "4", "--at-once", "1"]].concat());
+    assert_eq!(said.code, Some(0), "{said:?} {:?}", fs::read_to_string(place.path("f/cells/a/1.log")));
+    assert_eq!(said.out, "2 of 2 sessions on 2 nodes\n");
+    for node in ["a", "b"] {
+        assert_eq!(names(&place.path(&format!("f/cells/{node}"))), ["1.log", "1.parquet", "1.tare"]);
+    }
+    assert_eq!(names(&scratch), [""; 0], "a folder stayed there");
+    assert_eq!(names(&place.path("f")), ["cells", "plan.json", "secret", "tare"]);
+    // Nothing is missing, and nothing is done again.
+    let said = place.run(&["fleet", "run", "f"]);
+    assert_eq!((said.code, said.err.contains("submitted: ")), (Some(0), false), "{said:?}");
+    // A folder in which others may write runs nothing.
+    fs::set_permissions(place.path("f"), fs::Permissions::from_mode(0o777)).unwrap();
+    let said = place.run(&["fleet", "run", "f"]);
+    assert_eq!(said.code, Some(4), "{said:?}");
+    assert!(said.err.contains("others may write in it"), "{said:?}");
+}
+
+#[test]
+fn an_engine_of_ones_own_is_four_templates() {
+    let place = Place::new();
+    let engine = "about='this machine'\nnodes=['echo', 'x1,x2 x1']\nsubmit=['sh', '-s']\n\
+                  script='''\ntest {node} = x1 || exit 1\nexec {command}\n'''\n";
+    fs::write(place.path("own.toml"), engine).unwrap();
+    let words =
+        ["fleet", "run", "quick", "--on", "own.toml", "--sessions", "1", "--into", "f", "--in", "native"];
+    let said = place.run(&[&words[..], &["--only", "null", "--rounds", "4"]].concat());
+    assert_eq!(said.code, Some(3), "{said:?}");
+    assert!(said.out.starts_with("1 of 2 sessions on 2 nodes\n"), "{said:?}");
+    assert!(said.out.contains("x2 session 1  missing: its job ended and wrote nothing"), "{said:?}");
+    let status = place.run(&["fleet", "status", "--json", "f"]);
+    let document: serde_json::Value = serde_json::from_str(&status.out).unwrap();
+    assert_eq!((&document["whole"], &document["of"]), (&1.into(), &2.into()));
+    assert_eq!(document["missing"][0]["node"], "x2");
+    // What the plan says holds, whatever happens to the file.
+    fs::write(place.path("own.toml"), "").unwrap();
+    let said = place.run(&["fleet", "print", "f"]);
+    assert!(said.out.contains("--node x2 --session 1"), "{said:?}");
+    assert!(!said.out.contains("--node x1"), "{said:?}");
+}
+
+#[test]
+fn what_cannot_be_a_fleet_is_refused_with_the_next_step() {
+    let place = Place::new();
+    fs::write(
+        place.path("pairs.toml"),
+        "name='p'\ntitle='x'\nabout=''\nbudget='5s'\n[[case]]\nprobe='net.rr'\npeers=['node']\n",
+    )
+    .unwrap();
+    for (words, error) in [
+        (&["run", "quick"][..], "--on slurm"),
+        (&["run", "quick", "--on", "slrum", "--nodes", "a", "--into", "f"], "did you mean 'slurm'?"),
+        (
+            &["run", "quick", "--on", "slurm?partiton=x", "--nodes", "a", "--into", "f"],
+            "did you mean 'partition'?",
+        ),
+        (&["run", "quick", "--on", "ssh", "--into", "f"], "--nodes n1,n2,n3"),
+        (&["run", "quick", "--on", "ssh", "--nodes", "../a", "--into", "f"], "is not the name of a node"),
+        (&["run", "quick", "--on", "ssh", "--nodes", "a", "--into", "a b"], "letters, digits"),
+        (&["run", "quick", "--on", "ssh", "--nodes", "a"], "--into FOLDER"),
+        (&["run", "pairs.toml", "--on", "ssh", "--nodes", "a,b", "--into", "f"], "--on slurm"),
+        (&["status", "nothing"], "plan.json"),
+    ] {
+        let said = place.run(&[&["fleet"], words].concat());
+        assert!(matches!(said.code, Some(2 | 5)), "{words:?}: {said:?}");
+        assert!(said.err.contains(error), "{words:?}: {said:?}");
+    }
+}
+
+#[test]
+fn a_pod_is_restricted_and_pinned() {
+    let place = Place::new();
+    let words = ["fleet", "print", "quick", "--on", "kubernetes?claim=c&runtime=gvisor", "--nodes", "n1"];
+    let said = place.run(&words);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    for line in [
+        "        kubernetes.io/hostname: \"n1\"",
+        "      runtimeClassName: gvisor",
+        "        runAsNonRoot: true",
+        "          type: RuntimeDefault",
+        "            allowPrivilegeEscalation: false",
+        "              drop: [ALL]",
+        "            readOnlyRootFilesystem: true",
+        "      automountServiceAccountToken: false",
+        "            claimName: c",
+        "  backoffLimit: 0",
+    ] {
+        assert!(said.out.lines().any(|printed| printed == line), "{line}: {}", said.out);
+    }
+    assert!(!said.out.contains("hostNetwork") && !said.out.contains("privileged:"), "{}", said.out);
+    let command = said.out.lines().find_map(|line| line.trim().strip_prefix("command: ")).unwrap();
+    let words: Vec<String> = serde_json::from_str(command).unwrap();
+    assert_eq!(words[..4], ["/fleet/tare", "fleet", "cell", "/fleet"]);
+    kubectl_reads(&place, &said.out);
+}
+
+/// kubectl reads the manifest without a cluster, if it is there.
+fn kubectl_reads(place: &Place, printed: &str) {
+    let manifest: Vec<&str> = printed.lines().filter(|line| !line.starts_with('#')).collect();
+    let manifest = manifest.join("\n").replace("generateName: ", "name: x");
+    fs::write(place.path("job.yaml"), manifest).unwrap();
+    fs::write(place.path("kustomization.yaml"), "resources: [job.yaml]\n").unwrap();
+    match Command::new("kubectl").arg("kustomize").arg(place.path("")).output() {
+        Err(_) => println!("note: kubectl is not installed"),
+        Ok(output) => {
+            let text = String::from_utf8_lossy(&output.stdout);
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            assert!(text.contains("kind: Job") && text.contains("runAsNonRoot: true"), "{text}");
+        }
+    }
+}

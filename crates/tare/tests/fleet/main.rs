@@ -1,0 +1,5 @@
+//! Fleets on a real Slurm: three nodes on this machine, each in network, mount and host name namespaces of its own.
+
+mod cluster;
+mod engines;
+mod measured;
