@@ -30,16 +30,21 @@ struct Agent {
 
 impl Agent {
     fn start() -> Agent {
-        Agent::of(Command::new(program()).arg("agent"))
+        Agent::at(&program())
     }
 
-    fn of(command: &mut Command) -> Agent {
+    fn at(file: &Path) -> Agent {
+        Agent::of(Command::new(file).arg("agent"), file)
+    }
+
+    /// Starts an agent by a command, which ends up in the program in this file.
+    fn of(command: &mut Command, file: &Path) -> Agent {
         let process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let mut agent = Agent { process, splitter: Splitter::default(), waiting: Vec::new() };
         match agent.next() {
             Some(Frame::Hello { protocol, agent, .. }) => {
                 assert_eq!(protocol, PROTOCOL);
-                let file = Build::of_elf(&std::fs::read(program()).unwrap()).unwrap();
+                let file = Build::of_elf(&std::fs::read(file).unwrap()).unwrap();
                 assert_eq!((agent.digest.len(), agent), (40, file), "the same in memory and in the file");
             }
             other => panic!("{other:?} is no greeting"),
@@ -130,7 +135,7 @@ fn every_probe_runs_in_a_process_of_its_own() {
 #[test]
 fn every_probe_runs_as_it_is_released() {
     // A build that is optimised as a whole links other things than this one.
-    runs_every_probe("released", Agent::of(Command::new(release::agent()).arg("agent")));
+    runs_every_probe("released", Agent::at(&release::agent()));
 }
 
 fn runs_every_probe(name: &str, mut agent: Agent) {
@@ -210,7 +215,7 @@ fn a_full_place_fails_with_its_reason() {
         println!("SKIPPED a_full_place_fails_with_its_reason: no mounts in a user namespace");
         return;
     }
-    let mut agent = Agent::of(&mut command);
+    let mut agent = Agent::of(&mut command, &program());
     let failure = agent.trial(request("file.seq", Some(&place))).unwrap_err();
     assert_eq!(failure.kind, FailureKind::Broken);
     assert!(failure.reason.starts_with("writing 32M"), "{failure}");

@@ -326,6 +326,7 @@ pub fn work(work: Work, language: Language) -> &'static str {
     language.word(match work {
         Work::Computing => message!("computing"),
         Work::OtherCalls => message!("other system calls"),
+        Work::ShortPauses => message!("calls after 2 to 15 µs of computing"),
         Work::Pauses => message!("calls after 15 µs of computing"),
         Work::Lookups => message!("paths looked up"),
         Work::FurtherFolders => message!("further folders in paths"),

@@ -26,14 +26,20 @@ const fn single(operation: &'static str, share: f64) -> Term {
     Term { parameter: Some(("operation", operation)), ..term("sys.operation", "time", share) }
 }
 
+/// One of a program's first calls, of which the probe makes five hundred.
+const fn early(gap_us: &'static str) -> Term {
+    Term { parameter: Some(("gap_us", gap_us)), ..term("sys.early", "time", 1.0 / 500.0) }
+}
+
 /// What a unit of work is charged, as a sum of terms.
 fn terms(work: Work) -> Vec<Term> {
     match work {
         // A nanosecond of computing costs as much longer as the same computing takes; see `Prices::of`.
         Work::Computing => vec![term("cpu.primes", "time", 1.0)],
         Work::OtherCalls => vec![single("fstat", 1.0)],
-        // What a call costs beyond itself when the program has computed meanwhile.
-        Work::Pauses => vec![single("work-fstat", 1.0), single("work", -1.0), single("fstat", -1.0)],
+        // What a call costs a program that has computed meanwhile, beyond what it costs a loop.
+        Work::ShortPauses => vec![early("3"), single("fstat", -1.0)],
+        Work::Pauses => vec![early("30"), single("fstat", -1.0)],
         Work::Lookups => vec![single("stat", 1.0)],
         Work::FurtherFolders => vec![single("stat-8", 1.0 / 7.0), single("stat", -1.0 / 7.0)],
         Work::Missing => vec![single("stat-missing", 1.0)],

@@ -131,3 +131,23 @@ fn charges_have_the_range_of_single_starts_and_leave_out_what_was_not_measured()
     assert_eq!((layer.target.as_str(), layer.prices[&Work::Opens]), ("layer", of(5000.0, 5000.0, 7000.0)));
     assert!(!layer.prices.contains_key(&Work::Execs));
 }
+
+#[test]
+fn a_call_after_computing_is_charged_what_a_program_pays_beyond_a_loop() {
+    let early =
+        |gap| case("sys.early", &[("gap_us", gap)], None, vec![metric("time", Reading::TimePerOperation)]);
+    let mut session = session(&["layer"], vec![single("fstat"), early("3"), early("30")], 9);
+    run(&mut session, 9, |case, target, _| {
+        Outcome::Time(match (case, target) {
+            (case, "layer") if case.contains("gap_us=30") => 500.0 * 40_300.0,
+            (case, "layer") if case.contains("gap_us=3") => 500.0 * 10_300.0,
+            (case, _) if case.contains("gap_us") => 500.0 * 150.0,
+            (_, "layer") => 300.0,
+            _ => 100.0,
+        })
+    });
+    let [native, layer] = charges(&session).try_into().unwrap();
+    let price = |charged: &tare_analysis::bill::Charged, work| charged.prices[&work].typical;
+    assert_eq!([Work::ShortPauses, Work::Pauses].map(|work| price(&native, work)), [50.0, 50.0]);
+    assert_eq!([Work::ShortPauses, Work::Pauses].map(|work| price(&layer, work)), [10_000.0, 40_000.0]);
+}

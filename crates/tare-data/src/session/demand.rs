@@ -31,6 +31,8 @@ works! {
     Computing = "computing",
     /// System calls that are none of the kinds below.
     OtherCalls = "other_calls",
+    /// System calls of any kind that came after 2 to 15 us of computing.
+    ShortPauses = "short_pauses",
     /// System calls of any kind that came after 15 us of computing or more.
     Pauses = "pauses",
     /// Paths that a call looked up and found.

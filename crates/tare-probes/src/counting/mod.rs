@@ -9,8 +9,8 @@ use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 
-pub use self::tracer::PAUSE_NS;
 use self::tracer::{NOT_TRACED, run};
+pub use self::tracer::{PAUSE_NS, SHORT_PAUSE_NS};
 
 /// Subcommand under which this program counts another: the file for the counts, the program's path, and its words.
 pub const COUNT: &str = "agent-count";

@@ -21,6 +21,8 @@ pub const NOT_TRACED: i32 = 126;
 const AT_CALL: i32 = libc::SIGTRAP | 0x80;
 /// Computing that is long enough for a layer to have gone to sleep before the next call.
 pub const PAUSE_NS: u64 = 15_000;
+/// Computing that is long enough for a layer to have stopped looking for the next call at every moment.
+pub const SHORT_PAUSE_NS: u64 = 2_000;
 /// Share of the stretches that hold nothing but a stop.
 const SHORT: f64 = 0.1;
 /// Kinds of stop at a call.
@@ -40,15 +42,15 @@ struct Task {
 struct Stretches(Histogram);
 
 impl Stretches {
-    /// Those that are pauses, when what a stop itself takes is subtracted: the typical short stretch, since most calls
-    /// of most programs follow close upon each other.
-    fn pauses(&self) -> f64 {
-        let stop_ns = self.0.0.value_at_quantile(SHORT);
+    /// Those of at least so much computing, when what a stop itself takes is subtracted: the typical short stretch, since
+    /// most calls of most programs follow close upon each other.
+    fn of_at_least(&self, computing_ns: u64) -> f64 {
+        let from_ns = self.0.0.value_at_quantile(SHORT) + computing_ns;
         let longest_ns = self.0.0.max();
-        if self.0.0.is_empty() || longest_ns < stop_ns + PAUSE_NS {
+        if self.0.0.is_empty() || longest_ns < from_ns {
             return 0.0;
         }
-        self.0.0.count_between(stop_ns + PAUSE_NS, longest_ns) as f64
+        self.0.0.count_between(from_ns, longest_ns) as f64
     }
 }
 
@@ -111,7 +113,9 @@ pub fn run(program: &Path, words: &[OsString]) -> io::Result<(Demand, i32)> {
 }
 
 fn ended(mut counter: Counter, stretches: &Stretches) -> Demand {
-    counter.demand.add(Work::Pauses, stretches.pauses());
+    let pauses = stretches.of_at_least(PAUSE_NS);
+    counter.demand.add(Work::Pauses, pauses);
+    counter.demand.add(Work::ShortPauses, stretches.of_at_least(SHORT_PAUSE_NS) - pauses);
     counter.finish()
 }
 
@@ -185,4 +189,20 @@ fn request(what: libc::c_uint, pid: libc::pid_t, with: i32) -> io::Result<()> {
     // SAFETY: these requests take numbers, and touch no memory of this process.
     let code = unsafe { libc::ptrace(what, pid, 0 as libc::c_long, with) };
     if code == -1 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stretches_are_counted_by_what_is_longer_than_a_stop() {
+        let mut stretches = Stretches(Histogram::new());
+        assert_eq!(stretches.of_at_least(SHORT_PAUSE_NS), 0.0);
+        // A stop takes 4 us; eight stretches have 5 us of computing, and three have 30.
+        for (ns, times) in [(4_000, 90), (9_000, 8), (34_000, 3)] {
+            (0..times).for_each(|_| stretches.0.record(ns));
+        }
+        assert_eq!([SHORT_PAUSE_NS, PAUSE_NS].map(|ns| stretches.of_at_least(ns)), [11.0, 3.0]);
+    }
 }

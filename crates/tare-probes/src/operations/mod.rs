@@ -33,8 +33,6 @@ const fn operation(
 /// Every operation.
 pub static OPERATIONS: &[Operation] = &[
     operation("fstat", "fstat", calls::fstat),
-    operation("work", "20 us of computing", calls::work),
-    operation("work-fstat", "20 us of work, fstat", calls::work_fstat),
     operation("futex", "futex wake, nobody", calls::futex),
     operation("signal", "signal to itself", calls::signal),
     operation("stat", "stat, 1 name", files::stat),

@@ -10,7 +10,7 @@ use std::path::Path;
 use tare_data::session::demand::{Demand, Work};
 
 use super::user_command::{PARAMETERS, UserCommand};
-use crate::counting::PAUSE_NS;
+use crate::counting::{PAUSE_NS, SHORT_PAUSE_NS};
 use crate::probe::prelude::*;
 
 /// The name of the probe.
@@ -92,8 +92,10 @@ fn account(demand: &mut Demand, used: &libc::rusage) {
     let ns = |time: libc::timeval| time.tv_sec as f64 * 1e9 + time.tv_usec as f64 * 1e3;
     let (user_ns, system_ns) = (ns(used.ru_utime), ns(used.ru_stime));
     // A stop takes longer on a busy machine, and looks like computing: there are no more pauses than there was time for.
-    let most_pauses = (user_ns + system_ns) / PAUSE_NS as f64;
-    demand.amounts.entry(Work::Pauses).and_modify(|pauses| *pauses = pauses.min(most_pauses));
+    for (work, least_ns) in [(Work::Pauses, PAUSE_NS), (Work::ShortPauses, SHORT_PAUSE_NS)] {
+        let most = (user_ns + system_ns) / least_ns as f64;
+        demand.amounts.entry(work).and_modify(|pauses| *pauses = pauses.min(most));
+    }
     demand.add(Work::Computing, user_ns);
     demand.add(Work::Faults, used.ru_minflt as f64);
     // The command itself is started as posix_spawn does.

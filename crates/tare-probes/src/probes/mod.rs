@@ -36,6 +36,7 @@ mod proc_fork_hold;
 mod proc_shell;
 mod proc_spawn;
 mod proc_thread_hold;
+mod sys_early;
 mod sys_getppid;
 mod sys_mix;
 mod sys_operation;
@@ -55,6 +56,7 @@ pub static PROBES: &[&Probe] = &[
     &sys_getppid::PROBE,
     &sys_mix::PROBE,
     &sys_operation::PROBE,
+    &sys_early::PROBE,
     &proc_spawn::PROBE,
     &proc_exec::PROBE,
     &proc_shell::PROBE,
@@ -95,6 +97,7 @@ pub fn run_subcommand(program: &Path, verb: &str, rest: &[OsString]) -> Option<i
         applets::APPLET => Some(applets::run(program, rest)),
         workloads::WORK => Some(workloads::run(program, rest)),
         proc_exec::EXEC => Some(proc_exec::next(program, rest)),
+        sys_early::EARLY => Some(sys_early::program(rest)),
         counting::COUNT => Some(counting::answer(rest)),
         _ => None,
     }
