@@ -128,7 +128,7 @@ pub struct Run {
     #[arg(long, value_name = "PROBES", value_delimiter = ',')]
     pub only: Vec<String>,
     /// Where file probes work, comma-separated: own (the environment's own disk), share (a folder shared with the
-    /// host), the path of a folder, or a file system made for the session: ext4, btrfs, xfs, tmpfs, overlay.
+    /// host), the path of a folder, or a file system made for the session: ext4, btrfs, xfs, tmpfs, fuse, overlay.
     #[arg(long = "place", value_name = "PLACES", value_delimiter = ',')]
     pub places: Vec<String>,
     /// The other end of network probes, in place of the study's: loopback, host (this machine, from outside the

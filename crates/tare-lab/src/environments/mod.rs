@@ -12,6 +12,7 @@ use crate::provider::options::OptionDescription;
 use crate::provider::root::{self, ROOT, RootFolder};
 use crate::provider::specification::Specification;
 use crate::provider::{Environment, NotReady, Provider, Ready};
+use crate::storage::passthrough;
 
 pub(crate) mod bwrap;
 pub(crate) mod container;
@@ -163,6 +164,7 @@ pub fn answer(arguments: &[OsString]) -> Option<i32> {
         (container::ENTER, [plan]) => Some(container::enter_main(plan.to_str()?)),
         (traced::ENTER, words) => Some(traced::enter_main(words)),
         (kvm::PROVE, []) => Some(kvm::prove_main()),
+        (passthrough::SERVE, [folder]) => Some(passthrough::serve_main(folder)),
         (init::INIT, []) => Some(init::init_main()),
         _ => None,
     }

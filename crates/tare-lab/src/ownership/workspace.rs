@@ -141,7 +141,9 @@ impl SessionWorkspace {
             let parent = share.parent().unwrap_or(share);
             private_folder::make(share).map_err(|e| storage(PLACE, parent, e).hint(PLACE_HINT))?;
         }
-        Rc::get_mut(&mut workspace.shared).expect("no start holds it yet").make_places(&setting.wanted)?;
+        Rc::get_mut(&mut workspace.shared)
+            .expect("no start holds it yet")
+            .make_places(&setting.wanted, &setting.binary)?;
         let sha256 = copy_program(&setting.binary, workspace.agent())
             .map_err(|e| storage("cannot copy the agent to", workspace.agent(), e))?;
         workspace.shared.sha256.get_or_init(|| sha256);
@@ -242,7 +244,7 @@ impl Shared {
     }
 
     /// Makes what the session is to have in its scratch folder. What cannot be made is missing, with the reason.
-    fn make_places(&mut self, wanted: &Wanted) -> Result<(), LabError> {
+    fn make_places(&mut self, wanted: &Wanted, binary: &Path) -> Result<(), LabError> {
         if !wanted.share && wanted.file_systems.is_empty() {
             return Ok(());
         }
@@ -259,7 +261,7 @@ impl Shared {
             self.own(Owned::Mount(point.clone()))?;
             make_folder(&point)?;
             let (room_bytes, programs) = (wanted.room_bytes, &self.programs);
-            let site = Site { folder: &images, room_bytes, programs, mark: &self.id };
+            let site = Site { folder: &images, binary, room_bytes, programs, mark: &self.id };
             match file_system.make(site, &point) {
                 Ok(()) => drop(self.shares.insert(name, point)),
                 Err(failure) => drop(self.missing.insert(name, failure)),

@@ -1,10 +1,12 @@
-//! File systems that a session makes for itself: on an image in its scratch folder, in memory, or as an overlay.
+//! File systems that a session makes for itself: on an image in its scratch folder, in memory, in a program, or as an overlay.
 
 use std::fs::{self, File};
 use std::io;
+use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::thread;
 use std::time::Duration;
 
 use rustix::fs::statvfs;
@@ -17,7 +19,10 @@ use crate::guests::disk;
 use crate::host::loop_device::LoopDevice;
 use crate::host::programs::{self, Programs};
 use crate::ownership::owned::MARK;
+use crate::storage::passthrough;
 
+/// How a program serves files.
+const FUSE_DEVICE: &str = "/dev/fuse";
 /// Time that making a file system may take: 0.1 s for the slowest, longer on a disk that is busy.
 const MAKE_WAIT: Duration = Duration::from_secs(60);
 /// What an image has beyond its cases' files: room for the file system's own records, for files that are
@@ -45,6 +50,8 @@ enum Backing {
         options: &'static str,
     },
     Memory,
+    /// A folder in the scratch folder, served by a process of tare's.
+    Program,
     /// An empty lower folder; what is written goes to the scratch disk.
     Overlay,
 }
@@ -80,6 +87,7 @@ pub static FILE_SYSTEMS: &[FileSystem] = &[
         },
     },
     FileSystem { name: "tmpfs", backing: Backing::Memory },
+    FileSystem { name: "fuse", backing: Backing::Program },
     FileSystem { name: "overlay", backing: Backing::Overlay },
 ];
 
@@ -88,6 +96,8 @@ pub static FILE_SYSTEMS: &[FileSystem] = &[
 pub struct Site<'a> {
     /// A folder of the session's, on a disk; images and folders of overlays are made in it.
     pub folder: &'a Path,
+    /// This program, of which a process serves files.
+    pub binary: &'a Path,
     /// Bytes that the largest case has in its files.
     pub room_bytes: u64,
     pub programs: &'a Programs,
@@ -100,7 +110,7 @@ impl FileSystem {
     pub(crate) fn maker(&self) -> Option<&'static str> {
         match &self.backing {
             Backing::Image { maker, .. } => Some(maker),
-            Backing::Memory | Backing::Overlay => None,
+            Backing::Memory | Backing::Program | Backing::Overlay => None,
         }
     }
 
@@ -128,6 +138,7 @@ impl FileSystem {
                 self.mount(device.path.as_os_str().as_bytes(), point, options.as_bytes())
             }
             Backing::Memory => self.mount(b"tmpfs", point, memory_options(site.room_bytes)?.as_bytes()),
+            Backing::Program => self.serve(site, point),
             Backing::Overlay => self.mount(b"overlay", point, &overlay_options(site.folder)?),
         }
     }
@@ -151,6 +162,29 @@ impl FileSystem {
             .and_then(|file| file.set_len(bytes))
             .map_err(|e| broken(format!("making an image: {e}")))?;
         Ok(path)
+    }
+
+    /// Mounts a folder by way of a process that serves it, which ends when it is unmounted.
+    fn serve(&self, site: Site<'_>, point: &Path) -> Result<(), Failure> {
+        let folder = site.folder.join("fuse.folder");
+        fs::create_dir(&folder).map_err(|e| broken(format!("making a folder: {e}")))?;
+        let device = File::options().read(true).write(true).open(FUSE_DEVICE);
+        let device = device.map_err(|e| self.refused(FUSE_DEVICE, e))?;
+        // Whom files belong to is checked by the kernel, as on any other file system.
+        let options = format!(
+            "fd={},rootmode=40000,user_id=0,group_id=0,allow_other,default_permissions",
+            device.as_raw_fd()
+        );
+        self.mount(b"tare", point, options.as_bytes())?;
+        let mut command = Command::new(site.binary);
+        command.args(passthrough::words(&folder)).env_clear().env(MARK, site.mark);
+        command.stdin(device).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut server = command.spawn().map_err(|e| broken(format!("a server of files: {e}")))?;
+        // Nobody asks how it ended; one that nobody waits for stays as a name in the table of processes.
+        thread::spawn(move || server.wait());
+        // From here on the server alone has the device: it answers, or ends, and then this is an error.
+        drop(command);
+        statvfs(point).map(drop).map_err(|e| broken(format!("a server of files: {e}")))
     }
 
     fn mount(&self, source: &[u8], point: &Path, options: &[u8]) -> Result<(), Failure> {
@@ -235,8 +269,13 @@ mod tests {
     #[test]
     fn what_does_not_fit_says_how_much_is_missing() {
         let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
-        let site =
-            Site { folder: folder.path(), room_bytes: u64::MAX, programs: &Programs::default(), mark: "x" };
+        let site = Site {
+            folder: folder.path(),
+            binary: Path::new("/"),
+            room_bytes: u64::MAX,
+            programs: &Programs::default(),
+            mark: "x",
+        };
         let failure = FILE_SYSTEMS[0].image(site).unwrap_err();
         assert_eq!(failure.kind, FailureKind::Broken);
         assert!(failure.reason.contains("are free (--scratch"), "{}", failure.reason);
@@ -257,7 +296,13 @@ mod tests {
         if !rustix::process::geteuid().is_root() {
             return println!("SKIPPED a_maker_that_is_missing: only root gets so far");
         }
-        let site = Site { folder: Path::new("/"), room_bytes: 0, programs: &Programs::default(), mark: "x" };
+        let site = Site {
+            folder: Path::new("/"),
+            binary: Path::new("/"),
+            room_bytes: 0,
+            programs: &Programs::default(),
+            mark: "x",
+        };
         let failure = FILE_SYSTEMS
             .iter()
             .find(|made| made.name == "btrfs")
