@@ -106,11 +106,12 @@ pub struct Site<'a> {
 }
 
 impl FileSystem {
-    /// The program that makes it, if one does.
-    pub(crate) fn maker(&self) -> Option<&'static str> {
+    /// The program that makes it or serves it, if one does.
+    pub(crate) fn starts(&self) -> Option<&'static str> {
         match &self.backing {
             Backing::Image { maker, .. } => Some(maker),
-            Backing::Memory | Backing::Program | Backing::Overlay => None,
+            Backing::Program => Some("tare itself"),
+            Backing::Memory | Backing::Overlay => None,
         }
     }
 

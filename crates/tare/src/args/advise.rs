@@ -15,7 +15,7 @@ use super::explain::Session;
   tare advise --kinds kinds.toml               by your own kinds of work")]
 pub struct Advise {
     /// The record of an earlier session, to go by what it measured.
-    #[arg(value_name = "RECORD", conflicts_with_all = ["environments", "budget", "rounds", "seed", "record", "scratch", "words"])]
+    #[arg(value_name = "RECORD", conflicts_with_all = ["environments", "budget", "rounds", "seed", "record", "scratch", "dry_run", "words"])]
     pub file: Option<PathBuf>,
     /// Environments, comma-separated [default: all that are ready].
     #[arg(long = "in", value_name = "ENVIRONMENTS", value_delimiter = ',')]

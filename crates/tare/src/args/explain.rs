@@ -59,7 +59,7 @@ pub struct Predict {
   tare prices prices.tare               show recorded ones again")]
 pub struct Prices {
     /// The record of the study 'prices', or of tare explain, to show its prices again.
-    #[arg(value_name = "RECORD", conflicts_with_all = ["environments", "budget", "rounds", "pin", "seed", "record", "scratch"])]
+    #[arg(value_name = "RECORD", conflicts_with_all = ["environments", "budget", "rounds", "pin", "seed", "record", "scratch", "dry_run"])]
     pub file: Option<PathBuf>,
     /// Environments, comma-separated [default: all that are ready].
     #[arg(long = "in", value_name = "ENVIRONMENTS", value_delimiter = ',')]
@@ -92,4 +92,7 @@ pub struct Session {
     /// Scratch folder, on a disk, in which environments are built; emptied afterwards.
     #[arg(long, value_name = "FOLDER")]
     pub scratch: Option<PathBuf>,
+    /// Print everything that the session would start, mount, write and send, and do none of it.
+    #[arg(long)]
+    pub dry_run: bool,
 }

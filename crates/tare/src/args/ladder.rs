@@ -28,6 +28,9 @@ pub struct Ladder {
     /// Scratch folder, on a disk, in which environments are built; emptied afterwards.
     #[arg(long, value_name = "FOLDER")]
     pub scratch: Option<PathBuf>,
+    /// Print everything that the session would start, mount, write and send, and do none of it.
+    #[arg(long)]
+    pub dry_run: bool,
     /// Print one JSON document, as of a session, in which each environment is compared with the one before it.
     #[arg(long)]
     pub json: bool,

@@ -15,6 +15,7 @@ use tare_report::{json, terminal};
 
 use crate::args::{Advise, Commands};
 use crate::failure::Exit;
+use crate::measuring::Way;
 use crate::{measuring, own_commands, paths, ui};
 
 pub fn run(args: &Advise) -> anyhow::Result<ExitCode> {
@@ -26,7 +27,7 @@ pub fn run(args: &Advise) -> anyhow::Result<ExitCode> {
     let (record, ending) = match &args.file {
         Some(file) => (file.clone(), None),
         None => {
-            let recorded = measure(args, &wanted)?;
+            let Some(recorded) = measure(args, &wanted)? else { return Ok(ExitCode::SUCCESS) };
             anstream::eprintln!("record {}", recorded.record.display());
             (recorded.record, Some(recorded.ending))
         }
@@ -39,7 +40,7 @@ pub fn run(args: &Advise) -> anyhow::Result<ExitCode> {
     })
 }
 
-fn measure(args: &Advise, wanted: &[Kind]) -> anyhow::Result<Recorded> {
+fn measure(args: &Advise, wanted: &[Kind]) -> anyhow::Result<Option<Recorded>> {
     let commands = Commands { words: args.words.clone(), ..Commands::default() };
     let parts = kinds::study(wanted);
     let study = match own_commands::study(&commands)? {
@@ -59,7 +60,8 @@ fn measure(args: &Advise, wanted: &[Kind]) -> anyhow::Result<Recorded> {
         record: of_session.record.clone().unwrap_or_else(|| paths::fresh_record("tare-advise")),
         ..Request::default()
     };
-    measuring::begin(request, of_session.scratch.as_deref())
+    let (scratch, dry_run) = (of_session.scratch.as_deref(), of_session.dry_run);
+    measuring::begin(request, &Way { scratch, dry_run, as_json: args.json })
 }
 
 fn show(args: &Advise, wanted: Vec<Kind>, record: &Path) -> anyhow::Result<()> {

@@ -7,13 +7,14 @@ use tare_analysis::{Options, bill};
 use tare_data::session::{Ending, Role};
 use tare_lab::error::LabError;
 use tare_lab::parse_duration;
-use tare_lab::session::{Recorded, Request};
+use tare_lab::session::Request;
 use tare_lab::study::Study;
 use tare_report::{json, terminal};
 
 use crate::args::explain::Session;
 use crate::args::{Commands, Explain, Predict, Prices};
 use crate::failure::Exit;
+use crate::measuring::Way;
 use crate::{measuring, own_commands, paths, ui};
 
 /// The study whose cases are prices.
@@ -28,7 +29,10 @@ pub fn run(args: &Explain) -> anyhow::Result<ExitCode> {
                 None => of_words(&args.words)?,
             };
             let request = of_commands(own, true, args.environments.clone(), &args.session)?;
-            measured(measuring::begin(request, args.session.scratch.as_deref())?)
+            match measured(request, &args.session, args.json)? {
+                Some(measured) => measured,
+                None => return Ok(ExitCode::SUCCESS),
+            }
         }
     };
     show(&record, None, args.json)?;
@@ -44,9 +48,9 @@ pub fn predict(args: &Predict) -> anyhow::Result<ExitCode> {
         Role::Control | Role::Planted => false,
     });
     let environments = environments.map(|target| target.specification.clone()).collect();
-    let (record, ending) = {
-        let request = of_commands(of_words(&args.words)?, false, environments, &args.session)?;
-        measured(measuring::begin(request, args.session.scratch.as_deref())?)
+    let request = of_commands(of_words(&args.words)?, false, environments, &args.session)?;
+    let Some((record, ending)) = measured(request, &args.session, args.json)? else {
+        return Ok(ExitCode::SUCCESS);
     };
     show(&record, Some(&prices), args.json)?;
     Ok(code(ending))
@@ -61,7 +65,10 @@ pub fn prices(args: &Prices) -> anyhow::Result<ExitCode> {
                 environments: args.environments.clone(),
                 ..request(&args.session, "tare-prices")?
             };
-            measured(measuring::begin(request, args.session.scratch.as_deref())?)
+            match measured(request, &args.session, args.json)? {
+                Some(measured) => measured,
+                None => return Ok(ExitCode::SUCCESS),
+            }
         }
     };
     let session = read(&record)?;
@@ -107,9 +114,17 @@ fn show(record: &Path, prices: Option<&tare_data::session::Session>, as_json: bo
     Ok(())
 }
 
-fn measured(recorded: Recorded) -> (PathBuf, Option<Ending>) {
-    anstream::eprintln!("record {}", recorded.record.display());
-    (recorded.record, Some(recorded.ending))
+/// Runs a session, and names its record; none after a dry run.
+fn measured(
+    request: Request,
+    args: &Session,
+    as_json: bool,
+) -> anyhow::Result<Option<(PathBuf, Option<Ending>)>> {
+    let way = Way { scratch: args.scratch.as_deref(), dry_run: args.dry_run, as_json };
+    Ok(measuring::begin(request, &way)?.map(|recorded| {
+        anstream::eprintln!("record {}", recorded.record.display());
+        (recorded.record, Some(recorded.ending))
+    }))
 }
 
 fn code(ending: Option<Ending>) -> ExitCode {

@@ -13,6 +13,7 @@ use tare_report::{json, terminal};
 
 use crate::args::{Commands, Ladder};
 use crate::failure::Exit;
+use crate::measuring::Way;
 use crate::{measuring, own_commands, paths, ui};
 
 /// Time for a ladder of a command of one's own: its steps share it.
@@ -22,7 +23,7 @@ pub fn run(args: &Ladder) -> anyhow::Result<ExitCode> {
     let (record, ending) = if args.ladder.ends_with(".tare") {
         (PathBuf::from(&args.ladder), None)
     } else {
-        let recorded = measure(args)?;
+        let Some(recorded) = measure(args)? else { return Ok(ExitCode::SUCCESS) };
         anstream::eprintln!("record {}", recorded.record.display());
         (recorded.record, Some(recorded.ending))
     };
@@ -43,7 +44,7 @@ pub fn run(args: &Ladder) -> anyhow::Result<ExitCode> {
     })
 }
 
-fn measure(args: &Ladder) -> anyhow::Result<Recorded> {
+fn measure(args: &Ladder) -> anyhow::Result<Option<Recorded>> {
     let ladder = ladders::named(&args.ladder)?;
     let commands = Commands { words: args.words.clone(), ..Commands::default() };
     let mut own = own_commands::study(&commands)?;
@@ -65,7 +66,8 @@ fn measure(args: &Ladder) -> anyhow::Result<Recorded> {
         record: args.record.clone().unwrap_or_else(|| paths::fresh_record("tare-ladder")),
         ..Request::default()
     };
-    measuring::begin(request, args.scratch.as_deref())
+    let way = Way { scratch: args.scratch.as_deref(), dry_run: args.dry_run, as_json: args.json };
+    measuring::begin(request, &way)
 }
 
 /// What each environment of a recorded ladder adds.

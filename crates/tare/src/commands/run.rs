@@ -43,7 +43,7 @@ pub fn run(mut args: Run) -> anyhow::Result<ExitCode> {
             Some(record) => session::dry_resume(record, &overrides(&args, budget_s), &setting),
             None => session::dry_run(&request(&args, commands, inside, &record, budget_s), &setting),
         }?;
-        ui::print(show::dry_run::text(dry, &args.view, &record))?;
+        ui::print(show::dry_run::text(dry, &outputs::files(&args.view, &record), args.view.json))?;
         return Ok(ExitCode::SUCCESS);
     }
     let interrupted = signals::watch()?;

@@ -1,24 +1,22 @@
 //! A dry run: what a session would do, under four headings.
 
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use tare_lab::session::DryRun;
 use tare_report::json::pretty;
 use tare_report::text::plain;
 
-use crate::args::View;
-use crate::{outputs, ui};
+use crate::ui;
 
-/// The dry run with the files that the view would have written, as text or as a document.
-pub fn text(mut dry: DryRun, view: &View, record: &Path) -> String {
-    let files = outputs::files(view, record);
+/// The dry run with further files that would be written and what they are, as text or as a document.
+pub fn text(mut dry: DryRun, files: &[(PathBuf, String)], as_json: bool) -> String {
     let whole = |file: &Path| std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
     let lines = files.iter().map(|(file, what)| format!("{}: {what}", whole(file).display()));
     dry.write.splice(1..1, lines);
     let parts = [("start", &dry.start), ("mount", &dry.mount), ("write", &dry.write), ("send", &dry.send)];
-    if view.json {
+    if as_json {
         let parts: serde_json::Map<String, serde_json::Value> =
             parts.iter().map(|(name, lines)| ((*name).to_owned(), json!(lines))).collect();
         return pretty(&parts.into());

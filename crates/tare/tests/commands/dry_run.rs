@@ -108,17 +108,25 @@ fn session<'a>(more: &[&'a str]) -> Vec<&'a str> {
 fn a_dry_run_does_nothing() {
     let program = Program::new();
     std::fs::create_dir(program.path("place")).unwrap();
-    let arguments = session(&["--in", "native,container,gvisor,podman", "--dry-run"]);
-    let Some((said, calls)) = traced(&program, &arguments, "a_dry_run_does_nothing") else { return };
-    assert_eq!(said.code, Some(0), "{said:?}");
-    let execs = calls.iter().filter(|call| name(call) == "execve").count();
-    assert_eq!(execs, 1, "{calls:#?}");
-    let doing = |call: &&String| DOING.contains(&name(call)) || ["fork", "clone"].contains(&name(call));
-    assert_eq!(calls.iter().filter(doing).collect::<Vec<_>>(), Vec::<&String>::new());
-    let paths: Vec<PathBuf> =
-        calls.iter().flat_map(|call| changed(call)).filter(|path| is_file(path)).collect();
-    assert_eq!(paths, Vec::<PathBuf>::new());
-    assert!(!program.path("state").exists());
+    let all = [
+        session(&["--in", "native,container,gvisor,podman", "--dry-run"]),
+        vec!["explain", "--in", "container", "--dry-run", "--", "touch", "made"],
+        vec!["prices", "--in", "gvisor", "--dry-run"],
+        vec!["ladder", "container", "--dry-run"],
+        vec!["advise", "--in", "container", "--dry-run", "--", "touch", "made"],
+    ];
+    for arguments in all {
+        let Some((said, calls)) = traced(&program, &arguments, "a_dry_run_does_nothing") else { return };
+        assert_eq!(said.code, Some(0), "{said:?}");
+        let execs = calls.iter().filter(|call| name(call) == "execve").count();
+        assert_eq!(execs, 1, "{arguments:?}: {calls:#?}");
+        let doing = |call: &&String| DOING.contains(&name(call)) || ["fork", "clone"].contains(&name(call));
+        assert_eq!(calls.iter().filter(doing).collect::<Vec<_>>(), Vec::<&String>::new(), "{arguments:?}");
+        let paths: Vec<PathBuf> =
+            calls.iter().flat_map(|call| changed(call)).filter(|path| is_file(path)).collect();
+        assert_eq!(paths, Vec::<PathBuf>::new(), "{arguments:?}");
+        assert!(!program.path("state").exists());
+    }
 }
 
 #[test]

@@ -53,6 +53,10 @@ pub fn dry_run(request: &Request, setting: &Setting) -> Result<DryRun, LabError>
     }
     let mut dry = DryRun::default();
     let peers = dry.session(&targets, is_default, &selection.cases(), selection.peers.clone(), setting)?;
+    if request.counts_demand {
+        dry.start
+            .push("in native: each command once more, under a tracer that counts its system calls".into());
+    }
     dry.root(&request.inside);
     dry.state(setting, !peers.ways().is_empty());
     dry.write.insert(0, format!("{}: the record", absolute(&request.record)));
@@ -151,8 +155,9 @@ impl DryRun {
     fn file_system(&mut self, file_system: &FileSystem, scratch: &str) {
         let point = format!("{scratch}/{PREFIX}*/places/{}", file_system.name);
         self.mount.push(format!("{point}: {}", file_system.name));
-        self.start
-            .extend(file_system.maker().map(|maker| format!("{maker}, for the place {}", file_system.name)));
+        self.start.extend(
+            file_system.starts().map(|program| format!("{program}, for the place {}", file_system.name)),
+        );
     }
 
     /// What every session writes, and where nothing is sent.
