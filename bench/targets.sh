@@ -1,4 +1,4 @@
-# Builds tare for other processors, and runs it under emulation. Read by ../test for --targets.
+# Builds tare for other processors and for Windows, and runs it under emulation and under Wine. Read by ../test for --targets.
 #
 # The compiler is the one that `cargo` starts where it has the target (`rustup target add TARGET`) and the machine has a
 # cross linker and qemu-user. Otherwise it is Debian's, in a root folder of its own, as root on Debian: nothing is installed
@@ -9,7 +9,8 @@ targets=(
     "aarch64-unknown-linux-gnu arm64 aarch64 b7"
     "riscv64gc-unknown-linux-gnu riscv64 riscv64 f3"
 )
-# Debian 13: the first with a compiler that is new enough for both.
+windows=x86_64-pc-windows-gnu
+# Debian 13: the first with a compiler that is new enough for all, and with a Wine that starts what it makes for Windows.
 targets_suite=trixie
 targets_root=${TARE_TARGETS_ROOT:-$PWD/target/targets-root}
 targets_built=${TARE_TARGETS_BUILT:-$PWD/target/targets}
@@ -21,25 +22,33 @@ machine_has() {
         command -v "$processor-linux-gnu-gcc" "qemu-$processor" >/dev/null
 }
 
-# Makes the root folder with Debian's compiler. About 4 GB, and a minute where the mirror is near.
+# Makes the root folder with Debian's compiler. About 6 GB, and two minutes where the mirror is near.
 make_targets_root() {
-    [ -e "$targets_root/made" ] && return
-    is_debian_root || return
-    local work packages=(rustc-web cargo-web gcc libc6-dev qemu-user) target debian processor number
+    local packages=(
+        rustc-web cargo-web gcc libc6-dev qemu-user rust-web-src gcc-mingw-w64-x86-64-win32 wine64 wine
+    ) target debian processor number
     for target in "${targets[@]}"; do
         read -r _ debian processor number <<<"$target"
         packages+=("libstd-rust-web-dev:$debian" "gcc-$processor-linux-gnu" "libc6-dev-$debian-cross")
     done
+    # Made before, when it held less.
+    [ "$(cat "$targets_root/made" 2>/dev/null)" = "${packages[*]}" ] && return
+    is_debian_root || return
+    [ -e "$targets_root/etc/debian_version" ] || make_debian_root || return
+    in_targets_root "
+        export DEBIAN_FRONTEND=noninteractive
+        dpkg --add-architecture arm64 && dpkg --add-architecture riscv64 && apt-get update -qq &&
+        apt-get install -y -qq --no-install-recommends ${packages[*]} >/dev/null" &&
+        echo "${packages[*]}" >"$targets_root/made"
+}
+
+# A Debian of the suite, and nothing more.
+make_debian_root() {
+    local work code=0
     work=$(mktemp -d)
     (cd "$work" && apt-get download -qq debootstrap && dpkg -x debootstrap_*.deb tools) &&
         DEBOOTSTRAP_DIR=$work/tools/usr/share/debootstrap "$work/tools/usr/sbin/debootstrap" \
-            --variant=minbase "$targets_suite" "$targets_root" >/dev/null &&
-        in_targets_root "
-            export DEBIAN_FRONTEND=noninteractive
-            dpkg --add-architecture arm64 && dpkg --add-architecture riscv64 && apt-get update -qq &&
-            apt-get install -y -qq --no-install-recommends ${packages[*]} >/dev/null" &&
-        touch "$targets_root/made"
-    local code=$?
+            --variant=minbase "$targets_suite" "$targets_root" >/dev/null || code=1
     rm -r "$work"
     return $code
 }
@@ -50,6 +59,8 @@ in_targets_root() {
     mkdir -p "$targets_root/repository" "$targets_root/built" "$targets_root/root/.cargo/registry" "$targets_built" "$crates"
     unshare --mount sh -euc '
         root=$1
+        # What is entered there has mounts of its own, which only a mount can have.
+        mount --bind "$root" "$root"
         mount -t proc proc "$root/proc"
         mount --rbind /dev "$root/dev"
         mount --bind "$2" "$root/repository"
@@ -59,6 +70,7 @@ in_targets_root() {
             CARGO_NET_OFFLINE=true ${CARGO_BUILD_JOBS:+CARGO_BUILD_JOBS="$CARGO_BUILD_JOBS"} \
             CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
             CARGO_TARGET_RISCV64GC_UNKNOWN_LINUX_GNU_LINKER=riscv64-linux-gnu-gcc \
+            CARGO_TARGET_X86_64_PC_WINDOWS_GNU_LINKER=x86_64-w64-mingw32-gcc \
             sh -euc "cd /repository; $5"' sh "$targets_root" "$PWD" "$targets_built" "$crates" "$1"
 }
 
@@ -84,6 +96,39 @@ build_target() {
         env CARGO_TARGET_DIR="$targets_built" "$linker=$processor-linux-gnu-gcc" sh -c "$command"
     else
         in_targets_root "$command"
+    fi
+}
+
+# Builds the agent for Windows. Debian has no standard library for it, so that it is built of its sources.
+build_windows() {
+    local sources library=/usr/lib/rustlib/$windows/lib
+    if [ -d "$(rustc --print target-libdir --target "$windows" 2>/dev/null)" ] &&
+        command -v x86_64-w64-mingw32-gcc >/dev/null; then
+        CARGO_TARGET_DIR="$targets_built" cargo build --release --locked --target "$windows" -p tare-probes --example agent
+        return
+    fi
+    sources=$(cd "$targets_root" && echo usr/src/rustc-*/library)
+    cargo fetch --quiet --locked --manifest-path "$targets_root/$sources/Cargo.toml" &&
+        in_targets_root "
+            export RUSTC_BOOTSTRAP=1
+            # Only a standard library that is shipped has these two.
+            mkdir -p $library
+            for object in rsbegin rsend; do
+                rustc --target $windows --emit obj -o $library/\$object.o /$sources/rtstartup/\$object.rs
+            done
+            cargo build --release --locked -Zbuild-std=std,panic_abort --target $windows -p tare-probes --example agent"
+}
+
+# Where the agent for Windows was built.
+windows_agent=$targets_built/$windows/release/examples/agent.exe
+
+# Runs a shell command where Wine is: on the machine, if it is there, or in the root folder. The files of the folder
+# $targets_built/wine are below $WINE_WORK.
+where_wine_is() {
+    if command -v wine64 >/dev/null; then
+        WINE_WORK=$targets_built/wine sh -euc "$1"
+    else
+        in_targets_root "export WINE_WORK=/built/wine; $1"
     fi
 }
 

@@ -50,6 +50,76 @@ impl Build {
     }
 }
 
+/// Whether a program lies as in its file, or as a loader has laid it into memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Laid {
+    InFile,
+    InMemory,
+}
+
+/// What opens a program for Windows, the headers that it leads to, and the kind of header of 64-bit programs.
+const DOS_MAGIC: &[u8] = b"MZ";
+const PE_MAGIC: &[u8] = b"PE\0\0";
+const PE64: u16 = 0x20b;
+/// Processors by their numbers in those headers.
+const PE_PROCESSORS: [(u16, &str); 2] = [(0x8664, "x86_64"), (0xaa64, "aarch64")];
+/// Where the table of debugging information is named in the optional header, and its kind that holds a digest.
+const DEBUG_TABLE: usize = 112 + 6 * 8;
+const CODE_VIEW: u32 = 2;
+/// Bytes of an entry of that table, and of a section's header.
+const DEBUG_ENTRY: usize = 28;
+const SECTION_HEADER: usize = 40;
+
+impl Build {
+    /// That of a 64-bit program for Windows, from its bytes; None when they are not one.
+    pub fn of_pe(bytes: &[u8], laid: Laid) -> Option<Build> {
+        if !bytes.starts_with(DOS_MAGIC) {
+            return None;
+        }
+        let headers = u32::from_le_bytes(piece(bytes, 60)?) as usize;
+        let optional = headers.checked_add(24)?;
+        if !bytes.get(headers..)?.starts_with(PE_MAGIC) || u16::from_le_bytes(piece(bytes, optional)?) != PE64
+        {
+            return None;
+        }
+        let machine = u16::from_le_bytes(piece(bytes, headers + 4)?);
+        let (_, processor) = PE_PROCESSORS.into_iter().find(|(number, _)| *number == machine)?;
+        let digest = code_view(bytes, headers, laid).unwrap_or_default();
+        Some(Build { target: format!("{processor}-windows"), digest })
+    }
+}
+
+/// The digest that a linker left in the debugging information of a program for Windows, in hex.
+fn code_view(bytes: &[u8], headers: usize, laid: Laid) -> Option<String> {
+    let number = |at| Some(u32::from_le_bytes(piece(bytes, at)?) as usize);
+    let optional = headers + 24;
+    let (table, size) = (number(optional + DEBUG_TABLE)?, number(optional + DEBUG_TABLE + 4)?);
+    let table = match laid {
+        Laid::InMemory => table,
+        Laid::InFile => in_file(bytes, headers, table)?,
+    };
+    let entries = (0..size / DEBUG_ENTRY).map_while(|entry| table.checked_add(entry * DEBUG_ENTRY));
+    let mut views = entries.filter(|at| number(at + 12) == Some(CODE_VIEW as usize));
+    views.find_map(|at| {
+        let from = number(if laid == Laid::InMemory { at + 20 } else { at + 24 })?;
+        let content = bytes.get(from..from.checked_add(20)?)?;
+        content.starts_with(b"RSDS").then(|| hex(&content[4..]))
+    })
+}
+
+/// Where in the file lies what is loaded at an address.
+fn in_file(bytes: &[u8], headers: usize, address: usize) -> Option<usize> {
+    let number = |at| Some(u32::from_le_bytes(piece(bytes, at)?) as usize);
+    let count = u16::from_le_bytes(piece(bytes, headers + 6)?);
+    let first = headers + 24 + usize::from(u16::from_le_bytes(piece(bytes, headers + 20)?));
+    (0..usize::from(count)).find_map(|section| {
+        let at = first + section * SECTION_HEADER;
+        let (length, start, from) = (number(at + 8)?, number(at + 12)?, number(at + 20)?);
+        let within = address.checked_sub(start).filter(|within| *within < length)?;
+        from.checked_add(within)
+    })
+}
+
 impl fmt::Display for Build {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let or_unknown = |text: &'_ str| if text.is_empty() { "unknown".to_owned() } else { text.to_owned() };
@@ -120,6 +190,48 @@ mod tests {
     fn a_program_without_a_digest_has_a_target() {
         let identity = Build::of_elf(&program(62, &note(b"GNU\0", 1, &[]))).unwrap();
         assert_eq!(identity.to_string(), "for x86_64-linux, digest unknown");
+    }
+
+    /// A program for Windows with one section, which holds the table of debugging information and the digest.
+    fn windows_program() -> Vec<u8> {
+        let mut bytes = vec![0; 0x400];
+        let mut put = |at: usize, piece: &[u8]| bytes[at..at + piece.len()].copy_from_slice(piece);
+        put(0, DOS_MAGIC);
+        put(60, &0x80_u32.to_le_bytes());
+        put(0x80, PE_MAGIC);
+        put(0x84, &0x8664_u16.to_le_bytes());
+        put(0x86, &1_u16.to_le_bytes());
+        put(0x94, &240_u16.to_le_bytes());
+        put(0x98, &PE64.to_le_bytes());
+        let pair = |one: u32, two: u32| [one.to_le_bytes(), two.to_le_bytes()].concat();
+        put(0x98 + DEBUG_TABLE, &pair(0x2000, DEBUG_ENTRY as u32));
+        put(0x98 + 240 + 8, &pair(0x100, 0x2000));
+        put(0x98 + 240 + 20, &0x300_u32.to_le_bytes());
+        put(0x300 + 12, &CODE_VIEW.to_le_bytes());
+        put(0x300 + 20, &pair(0x2040, 0x340));
+        put(0x340, b"RSDS");
+        put(0x344, &[0xab; 16]);
+        bytes
+    }
+
+    #[test]
+    fn the_digest_of_a_program_for_windows_is_the_same_in_its_file_and_in_memory() {
+        let file = windows_program();
+        let mut memory = vec![0; 0x2100];
+        memory[..0x300].copy_from_slice(&file[..0x300]);
+        memory[0x2000..].copy_from_slice(&file[0x300..]);
+        let wanted = Build { target: "x86_64-windows".into(), digest: "ab".repeat(16) };
+        assert_eq!(Build::of_pe(&file, Laid::InFile), Some(wanted.clone()));
+        assert_eq!(Build::of_pe(&memory, Laid::InMemory), Some(wanted));
+        assert_eq!(Build::of_elf(&file), None);
+        for length in 0..file.len() {
+            Build::of_pe(&file[..length], Laid::InFile);
+        }
+        for at in 0..file.len() {
+            let mut damaged = file.clone();
+            damaged[at] = 0xff;
+            Build::of_pe(&damaged, Laid::InFile);
+        }
     }
 
     #[test]

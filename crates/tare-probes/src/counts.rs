@@ -3,7 +3,9 @@
 
 use tare_data::names::Case;
 
-use crate::probes::{CALLS_A_TURN, MILLIONS_A_PASS, requests_an_operation};
+use crate::descriptions::cpu_whetstone::MILLIONS_A_PASS;
+use crate::descriptions::sys_mix::CALLS_A_TURN;
+use crate::probes::requests_an_operation;
 
 /// Operations of a batch of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

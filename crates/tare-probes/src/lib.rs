@@ -11,28 +11,38 @@
 pub mod agent;
 
 pub mod carried;
+#[cfg(unix)]
 mod counting;
 mod counts;
 
+pub mod descriptions;
+
 pub mod facts;
 pub mod harness;
+mod missing;
 
+#[cfg(unix)]
 pub mod net;
+#[cfg(unix)]
 pub mod netlink;
+#[cfg(unix)]
 pub mod netperf;
 
+#[cfg(unix)]
 mod operations;
 
+#[cfg(unix)]
 pub mod peer;
+mod platform;
 pub mod probe;
 pub mod probes;
 
 pub use counts::Count;
+pub use descriptions::PROBES;
 pub use probe::Probe;
-pub use probes::PROBES;
 
 /// The probe of a name. Each user command has a name of its own, and all of them are one probe.
 pub fn find(name: &str) -> Option<&'static Probe> {
-    let name = if name.starts_with(probes::USER) { probes::USER_COMMAND } else { name };
+    let name = if name.starts_with(descriptions::USER) { descriptions::USER_COMMAND } else { name };
     PROBES.iter().copied().find(|probe| probe.name == name)
 }

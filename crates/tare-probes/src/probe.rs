@@ -1,13 +1,11 @@
-//! A probe: one thing that is measured, described in one place.
+//! A probe: one thing that is measured, described.
 
-use tare_data::failure::Failure;
 use tare_data::metric::{Metric, Reading};
 use tare_data::names::Parameters;
 use tare_data::unit::{Direction, Unit};
 
-use crate::harness::trial::Trial;
-
-/// One thing that is measured: what it is called, how it is described, what it does.
+/// One thing that is measured: what it is called, how it is described. What it does is in `probes/`, which differs by
+/// system; every build knows the descriptions of all.
 pub struct Probe {
     /// Family and name, e.g. `file.seq`.
     pub name: &'static str,
@@ -29,7 +27,6 @@ pub struct Probe {
     pub revision: u32,
     /// What the row of a case is headed with; short, since a table has 80 columns.
     pub label: fn(&Parameters) -> String,
-    pub run: fn(&mut Trial<'_>) -> Result<(), Failure>,
 }
 
 /// A parameter, with its value in the two sizes that every probe has.
@@ -174,21 +171,68 @@ impl Probe {
     }
 }
 
-/// What the file of a probe needs in nearly every case.
-pub(crate) mod prelude {
-    pub(crate) use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-    pub(crate) use rustix::fs::OFlags;
-    pub(crate) use rustix::io::Errno;
-    pub(crate) use tare_data::failure::{Failure, FailureKind};
+/// Where the two processes of a probe run: the parameter of every probe that hands over.
+pub const PIN: Parameter = Parameter::same(
+    "pin",
+    "none",
+    "none: wherever the scheduler places them; same: both on one processor; cross: one on each of two",
+);
+
+/// The label of a case of two processes: `unpinned`, else `pinned` and how many processors they have.
+pub(crate) fn placement_label(parameters: &Parameters, pinned: &str, unpinned: &str) -> String {
+    match parameters.text(PIN.name) {
+        Ok("same") => format!("{pinned}, 1 CPU"),
+        Ok("cross") => format!("{pinned}, 2 CPU"),
+        _ => unpinned.into(),
+    }
+}
+
+/// The size that a parameter is, for the label of a case.
+pub(crate) fn size_of(parameters: &Parameters, key: &str) -> String {
+    parameters.integer(key).map(size_words).unwrap_or_default()
+}
+
+/// `4K`, `32M`: as short as a row heading needs, powers of 1024.
+pub(crate) fn size_words(bytes: u64) -> String {
+    match bytes {
+        b if b >= 1 << 30 && b % (1 << 30) == 0 => format!("{}G", b >> 30),
+        b if b >= 1 << 20 && b % (1 << 20) == 0 => format!("{}M", b >> 20),
+        b if b >= 10 << 20 => format!("{}M", b >> 20),
+        b if b >= 1 << 10 && b % (1 << 10) == 0 => format!("{}K", b >> 10),
+        b if b >= 10 << 10 => format!("{}K", b >> 10),
+        b => format!("{b}B"),
+    }
+}
+
+/// What the description of a probe needs in nearly every case.
+pub(crate) mod describing {
     pub(crate) use tare_data::metric::Reading;
-    pub(crate) use tare_data::names::Parameters;
     pub(crate) use tare_data::unit::Unit;
 
-    pub(crate) use super::{MetricDescription, Need, Parameter, Probe, bytes_per_second, first, gauge};
-    pub(crate) use super::{nanoseconds, per_second, quantile, rate, time};
+    pub(crate) use super::{MetricDescription, Need, PIN, Parameter, Probe, bytes_per_second, first, gauge};
+    pub(crate) use super::{nanoseconds, per_second, placement_label, quantile, rate, size_of, time};
+}
+
+/// What the loop of a probe needs in nearly every case.
+pub(crate) mod prelude {
+    pub(crate) use tare_data::failure::{Failure, FailureKind};
+    pub(crate) use tare_data::names::Parameters;
+
     pub(crate) use crate::harness::buffer::Buffer;
-    pub(crate) use crate::harness::files::{self, size_of};
-    pub(crate) use crate::harness::handover::{PIN, Placement};
+    pub(crate) use crate::harness::files;
+    pub(crate) use crate::harness::handover::Placement;
     pub(crate) use crate::harness::stopwatch::{Laps, Stopwatch, now_ns};
     pub(crate) use crate::harness::trial::{Report, Trial, broken, prove};
+    pub(crate) use crate::platform::{AsFd, BorrowedFd, Errno, OFlags, OwnedFd};
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_short() {
+        let words = [512, 4096, 1 << 20, 1 << 30, 32 << 20, 1_500].map(size_words);
+        assert_eq!(words, ["512B", "4K", "1M", "1G", "32M", "1500B"]);
+    }
 }

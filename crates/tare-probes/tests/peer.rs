@@ -307,7 +307,7 @@ fn measure(peer: &Peer, probe: &str, parameters: &[(&str, &str)]) -> Result<Vec<
     };
     let mut batches = Vec::new();
     let mut sink = |batch| batches.push(batch);
-    (probe.run)(&mut Trial::new(&request, &agent(), None, &mut sink))?;
+    tare_probes::probes::run_of(probe.name).unwrap()(&mut Trial::new(&request, &agent(), None, &mut sink))?;
     Ok(batches)
 }
 

@@ -33,6 +33,7 @@ pub(crate) mod slurm;
 pub(crate) mod ssh;
 pub(crate) mod traced;
 pub(crate) mod uml;
+pub(crate) mod wine;
 pub(crate) mod wsl;
 
 /// Most that trials work longer on purpose, in percent.
@@ -44,6 +45,7 @@ pub const PROVIDERS: &[&Provider] = &[
     &container::PROVIDER,
     &traced::PROVIDER,
     &emulated::PROVIDER,
+    &wine::PROVIDER,
     &bwrap::PROVIDER,
     &proot::PROVIDER,
     &nspawn::PROVIDER,

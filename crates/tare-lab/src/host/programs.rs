@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags};
 use rustix::process::{Pid, Signal, kill_process_group};
-use tare_data::build::Build;
+use tare_data::build::{Build, Laid};
 
 use crate::host::waiting::until_ready;
 use crate::host::windows_text;
@@ -23,6 +23,8 @@ const LONGEST_OUTPUT: usize = 64 * 1024;
 pub(crate) const VERSION_WAIT: Duration = Duration::from_secs(5);
 /// The beginning of a program: linkers lay its headers and notes there.
 const BEGINNING: u64 = 64 << 10;
+/// Longest program for Windows that is looked at.
+const LONGEST_PROGRAM: u64 = 256 << 20;
 /// Pause between two looks at a process that has closed its output but not ended.
 const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
@@ -157,11 +159,17 @@ pub fn version(program: &Path, question: &[&str]) -> io::Result<String> {
     Ok(ended.first_line().to_owned())
 }
 
-/// Which program a file is; nobody knows of what is not a Linux program.
+/// Which program a file is; nobody knows of what is a program of neither Linux nor Windows.
 pub(crate) fn identity(program: &Path) -> io::Result<Build> {
-    let mut beginning = Vec::new();
-    File::open(program)?.take(BEGINNING).read_to_end(&mut beginning)?;
-    Ok(Build::of_elf(&beginning).unwrap_or_default())
+    let mut bytes = Vec::new();
+    let mut file = File::open(program)?;
+    file.by_ref().take(BEGINNING).read_to_end(&mut bytes)?;
+    if let Some(build) = Build::of_elf(&bytes) {
+        return Ok(build);
+    }
+    // Linkers lay the digest of a program for Windows at its end.
+    file.take(LONGEST_PROGRAM).read_to_end(&mut bytes)?;
+    Ok(Build::of_pe(&bytes, Laid::InFile).unwrap_or_default())
 }
 
 fn wait_for_bytes(out: Option<&impl AsFd>, err: Option<&impl AsFd>, left: Duration) -> io::Result<()> {

@@ -152,17 +152,26 @@ pub(crate) fn runtime(programs: &Programs, name: &str, install: &str) -> Result<
 
 /// The tare for machines of another processor, as `uname -m` names it: it lies beside this one.
 pub(crate) fn agent_for(programs: &Programs, architecture: &str) -> Result<(PathBuf, Build), NotReady> {
-    let path = programs.tare.with_file_name(format!("tare-{architecture}"));
+    agent_beside(programs, &format!("tare-{architecture}"), &format!("{architecture}-linux"))
+}
+
+/// The tare for another target, which lies beside this one under this name.
+pub(crate) fn agent_beside(
+    programs: &Programs,
+    name: &str,
+    target: &str,
+) -> Result<(PathBuf, Build), NotReady> {
+    let path = programs.tare.with_file_name(name);
     let named = path.to_string_lossy();
+    // As people call it: whatever is not named is Linux.
+    let wanted = target.trim_end_matches("-linux");
     let found = programs.find(&named).ok_or_else(|| {
-        NotReady::because(format!("there is no tare for {architecture}: put it beside this one, as {named}"))
+        NotReady::because(format!("there is no tare for {wanted}: put it beside this one, as {named}"))
     })?;
     let identity = programs::identity(&found).map_err(NotReady::of(&found))?;
-    match identity.target == format!("{architecture}-linux") {
+    match identity.target == target {
         true => Ok((found, identity)),
-        false => {
-            Err(NotReady::because(format!("{named} is a program {identity}, and not for {architecture}")))
-        }
+        false => Err(NotReady::because(format!("{named} is a program {identity}, and not for {wanted}"))),
     }
 }
 

@@ -6,7 +6,7 @@ use tare_data::names::Case;
 use tare_data::peer::{LOOPBACK, Peer};
 use tare_data::request::{Amount, TrialRequest};
 use tare_data::session::demand::Counted;
-use tare_probes::probes::{DEMAND_COMMAND, demand_of};
+use tare_probes::descriptions::{DEMAND_COMMAND, demand_of};
 
 use crate::error::LabError;
 use crate::session::arena::{Arena, Started};

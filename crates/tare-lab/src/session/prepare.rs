@@ -10,7 +10,7 @@ use tare_data::metric::Reading;
 use tare_data::request::Amount;
 use tare_data::session::demand::Counted;
 use tare_data::session::{Inside, Plan, PlannedCase, Planted, Role, Session, Target, TargetFacts};
-use tare_probes::probes::{USER, USER_COMMAND};
+use tare_probes::descriptions::{USER, USER_COMMAND};
 use tare_record::{Entry, Writer};
 
 use crate::error::{ErrorKind, LabError};

@@ -13,7 +13,6 @@ use std::path::Path;
 use std::time::Instant;
 
 use tare_data::batch::{Batch, Phase, Sample};
-use tare_data::failure::{Failure, FailureKind};
 use tare_data::names::{BadParameter, Case};
 use tare_data::request::{Amount, TrialRequest};
 use tare_data::unit::Unit;
@@ -54,7 +53,6 @@ pub static PROBE: Probe = Probe {
         Ok("1") | Err(_) => "start of environment".into(),
         Ok(count) => format!("{count} starts at once"),
     },
-    run: |_| Err(Failure::new(FailureKind::NotSupported, "the host measures this, not the agent")),
 };
 
 /// Whether a case is a start.

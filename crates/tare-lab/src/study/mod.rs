@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use tare_data::names::{Case, Parameters, matches, parse_size};
+use tare_probes::descriptions::USER_COMMAND;
 use tare_probes::probe::{Need, Probe, Size};
-use tare_probes::probes::USER_COMMAND;
 use tare_record::input;
 
 use crate::duration;

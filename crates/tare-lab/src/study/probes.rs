@@ -1,7 +1,7 @@
 //! Every probe that a case can name.
 
+use tare_probes::descriptions::USER;
 use tare_probes::probe::Probe;
-use tare_probes::probes::USER;
 
 use crate::error::LabError;
 use crate::nearest::unlike;

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use tare_probes::Probe;
-use tare_probes::probes::USER_COMMAND;
+use tare_probes::descriptions::USER_COMMAND;
 
 use crate::storage::places;
 use crate::study::probes::probes;

@@ -14,7 +14,7 @@ use tare_data::failure::{Failure, FailureKind};
 use tare_data::frame::Frame;
 use tare_data::names::Parameters;
 use tare_data::request::{LONGEST_CARRIED_NAME, LONGEST_PIECE, MOST_CARRIED, Piece, Request};
-use tare_probes::probes::{LONGEST_TIMEOUT_S, USER, is_name};
+use tare_probes::descriptions::{LONGEST_TIMEOUT_S, USER, is_name};
 
 use crate::duration;
 use crate::error::LabError;

@@ -1,13 +1,19 @@
-//! Which program this is: what its linker left in it, as the kernel laid it into memory.
+//! Which program this is: what its linker left in it, as the system laid it into memory.
 
 #![allow(unsafe_code, reason = "the program's own headers and notes in memory")]
 
+#[cfg(unix)]
 use std::ffi::{c_int, c_void};
 use std::slice;
 
-use tare_data::build::{Build, NOTES, build_id};
+use tare_data::build::Build;
+#[cfg(windows)]
+use tare_data::build::Laid;
+#[cfg(unix)]
+use tare_data::build::{NOTES, build_id};
 
 /// This program. No file is read: /proc may be missing, and reading would be part of the time that a start takes.
+#[cfg(unix)]
 pub fn own() -> Build {
     let mut digest = String::new();
     // SAFETY: the callback gets the text back as what it is, and only during the call.
@@ -16,6 +22,7 @@ pub fn own() -> Build {
 }
 
 /// Looks through the notes of the first object, which is the program; 1 ends the iteration.
+#[cfg(unix)]
 unsafe extern "C" fn find(object: *mut libc::dl_phdr_info, _size: usize, digest: *mut c_void) -> c_int {
     // SAFETY: libc hands over an object that lives through the call, and what `own` gave it.
     let (object, digest) = unsafe { (&*object, &mut *digest.cast::<String>()) };
@@ -30,4 +37,26 @@ unsafe extern "C" fn find(object: *mut libc::dl_phdr_info, _size: usize, digest:
         }
     }
     1
+}
+
+/// This program, by its headers at the address where it was loaded.
+#[cfg(windows)]
+pub fn own() -> Build {
+    use windows_sys::Win32::System::LibraryLoader::GetModuleHandleW;
+    use windows_sys::Win32::System::ProcessStatus::{K32GetModuleInformation, MODULEINFO};
+    use windows_sys::Win32::System::Threading::GetCurrentProcess;
+
+    // SAFETY: an all-zero struct is valid.
+    let mut about: MODULEINFO = unsafe { std::mem::zeroed() };
+    let size = size_of::<MODULEINFO>() as u32;
+    // SAFETY: the struct has that size and lives through the call.
+    let known = unsafe {
+        K32GetModuleInformation(GetCurrentProcess(), GetModuleHandleW(std::ptr::null()), &mut about, size)
+    };
+    if known == 0 {
+        return Build::default();
+    }
+    // SAFETY: the system tells where the program lies, all of which stays mapped as long as it runs.
+    let image = unsafe { slice::from_raw_parts(about.lpBaseOfDll.cast::<u8>(), about.SizeOfImage as usize) };
+    Build::of_pe(image, Laid::InMemory).unwrap_or_default()
 }

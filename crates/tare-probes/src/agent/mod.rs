@@ -6,6 +6,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 
+#[cfg(unix)]
 use crate::peer::process;
 
 mod identity;
@@ -24,6 +25,7 @@ pub fn run_subcommand(arguments: &[OsString]) -> Option<i32> {
     let done = match verb {
         AGENT => resident::serve(program),
         trial_process::TRIAL => trial_process::run(program, rest.first().map(Path::new)),
+        #[cfg(unix)]
         process::PEER => process::run(),
         _ => return crate::probes::run_subcommand(program, verb, rest),
     };

@@ -5,15 +5,14 @@ use std::path::Path;
 
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::frame::{Frame, LONGEST_REQUEST, encode};
-use tare_data::request::{LONGEST_DEADLINE_MS, TrialRequest};
+use tare_data::request::TrialRequest;
 use tare_data::session::Interference;
 
-use crate::harness::alarm::set_alarm;
-use crate::harness::child::die_with_parent;
 use crate::harness::folder::Folder;
 use crate::harness::interference::Watch;
 use crate::harness::stopwatch::{now_ns, work_longer};
 use crate::harness::trial::Trial;
+use crate::platform::bound_trial;
 
 /// First argument under which the program runs one trial; the request comes by standard input, where no list of
 /// processes shows it.
@@ -24,12 +23,7 @@ pub fn run(program: &Path, carried: Option<&Path>) -> io::Result<()> {
     let mut request = String::new();
     io::stdin().lock().take(LONGEST_REQUEST as u64).read_to_string(&mut request)?;
     let request: TrialRequest = serde_json::from_str(&request)?;
-    // The agent that is killed takes its trial along.
-    if let Some(agent) = rustix::process::getppid() {
-        die_with_parent(agent);
-    }
-    // The default action of SIGALRM ends the process, whatever it waits for.
-    set_alarm(request.deadline_ms.clamp(1, LONGEST_DEADLINE_MS));
+    bound_trial(request.deadline_ms);
     send(&Frame::Begun { trial: request.trial, nonce: request.nonce, clock_ns: now_ns() })?;
     let frame = match measure(program, &request, carried)? {
         Ok(interference) => Frame::Done { trial: request.trial, interference, clock_ns: now_ns() },
@@ -51,8 +45,9 @@ fn measure(
     request: &TrialRequest,
     carried: Option<&Path>,
 ) -> io::Result<Result<Interference, Failure>> {
-    let Some(probe) = crate::find(&request.case.probe) else {
-        return Ok(Err(Failure::new(FailureKind::NotSupported, "this agent has no such probe")));
+    let run = match crate::probes::run_of(&request.case.probe) {
+        Ok(run) => run,
+        Err(reason) => return Ok(Err(Failure::new(FailureKind::NotSupported, reason))),
     };
     let folder = match &request.directory {
         None => None,
@@ -70,7 +65,7 @@ fn measure(
     work_longer(request.slower);
     let watch = Watch::start();
     let directory = folder.as_ref().map(Folder::path);
-    let outcome = (probe.run)(&mut Trial::new(request, program, directory, &mut sink).carrying(carried));
+    let outcome = run(&mut Trial::new(request, program, directory, &mut sink).carrying(carried));
     let interference = watch.stop();
     sent?;
     Ok(outcome.map(|()| interference))

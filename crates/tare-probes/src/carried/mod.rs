@@ -1,7 +1,16 @@
 //! Programs and files that probes bring along, since an environment may have none.
 
+#[cfg(unix)]
 pub(crate) mod applets;
+#[cfg(windows)]
+mod nothing;
+#[cfg(unix)]
 pub(crate) mod program;
+#[cfg(unix)]
 pub(crate) mod user_files;
 pub mod variables;
+#[cfg(unix)]
 pub(crate) mod workloads;
+
+#[cfg(windows)]
+pub(crate) use nothing as user_files;

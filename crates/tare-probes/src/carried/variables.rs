@@ -7,7 +7,10 @@ use std::ffi::OsString;
 
 /// The mark by which a session finds its processes again, and what limits the registers that the C library
 /// uses: in a guest whose kernel cannot save the wide ones, a program that uses them dies.
-const INHERITED: [&str; 2] = ["TARE_SESSION", "GLIBC_TUNABLES"];
+///
+/// Without its folder Windows opens no socket for a program.
+const INHERITED: &[&str] =
+    if cfg!(windows) { &["TARE_SESSION", "SystemRoot"] } else { &["TARE_SESSION", "GLIBC_TUNABLES"] };
 
 /// Those of this process's variables that its children get.
 ///

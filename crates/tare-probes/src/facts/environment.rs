@@ -2,12 +2,8 @@
 
 use tare_data::facts::Facts;
 
-use super::{mounts, network, processor};
+use super::{clock as reads, mounts, network, processor};
 use crate::harness::kernel_files::{note_file, read_text};
-use crate::harness::stopwatch::{now_ns, smallest_step_ns};
-
-/// Clock reads that the cost of one is taken from.
-const CLOCK_READS: u64 = 2_000;
 
 pub fn note_all(facts: &mut Facts) {
     kernel(facts);
@@ -56,13 +52,7 @@ fn clock(facts: &mut Facts) {
     note_file(facts, "clock.source", source);
     let resolution = rustix::time::clock_getres(rustix::time::ClockId::Monotonic);
     facts.note("clock.resolution_ns", (resolution.tv_sec * 1_000_000_000 + resolution.tv_nsec).to_string());
-    facts.note("clock.step_ns", smallest_step_ns().to_string());
-    let started_ns = now_ns();
-    let mut last_ns = started_ns;
-    for _ in 0..CLOCK_READS {
-        last_ns = now_ns();
-    }
-    facts.note("clock.read_ns", (last_ns.saturating_sub(started_ns) / CLOCK_READS).to_string());
+    reads::note_all(facts);
 }
 
 fn memory(facts: &mut Facts) {

@@ -6,24 +6,38 @@ use std::path::Path;
 
 use tare_data::facts::Facts;
 
+mod clock;
+#[cfg(unix)]
 mod environment;
+#[cfg(unix)]
 mod honesty;
+#[cfg(unix)]
 pub mod mounts;
+#[cfg(unix)]
 pub mod network;
+#[cfg(unix)]
 mod processor;
+mod promises;
+#[cfg(windows)]
+mod windows;
 
 /// Facts of the environment: kernel, processor, clock, memory, limits, network; and whether its counters count.
 pub fn environment() -> Facts {
     let mut facts = Facts::default();
+    #[cfg(unix)]
     environment::note_all(&mut facts);
+    #[cfg(unix)]
     honesty::note_environment(&mut facts);
+    #[cfg(windows)]
+    windows::note_all(&mut facts);
     facts
 }
 
 /// Facts of a place: its file system and device; and whether syncs, O_DIRECT and cache drops do what they promise.
 pub fn place(path: &Path) -> Facts {
     let mut facts = Facts::default();
+    #[cfg(unix)]
     mounts::note_all(&mut facts, path);
-    honesty::note_place(&mut facts, path);
+    promises::note_place(&mut facts, path);
     facts
 }

@@ -38,8 +38,6 @@ const NAMES: [(u32, &str); 24] = [
     (0x786f_4256, "vboxsf"),
     (0xca45_1a4e, "bcachefs"),
 ];
-/// File systems whose bytes stay in memory, whatever is synced.
-const IN_MEMORY: [&str; 2] = ["tmpfs", "ramfs"];
 
 /// Name of the file system that holds a path; its number in hex when it has no name here.
 pub(crate) fn file_system_name(path: &Path) -> Option<String> {
@@ -47,11 +45,6 @@ pub(crate) fn file_system_name(path: &Path) -> Option<String> {
     let number = rustix::fs::statfs(path).ok()?.f_type as u32;
     let name = NAMES.iter().find(|(its, _)| *its == number);
     Some(name.map_or_else(|| format!("0x{number:x}"), |(_, name)| (*name).to_owned()))
-}
-
-/// Whether a file system keeps its bytes in memory by design.
-pub fn in_memory(name: &str) -> bool {
-    IN_MEMORY.contains(&name)
 }
 
 pub(crate) fn note_all(facts: &mut Facts, path: &Path) {

@@ -5,11 +5,11 @@
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 
-use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 use tare_data::failure::Failure;
 use tare_data::generator::Generator;
 
 use crate::harness::trial::broken;
+use crate::platform::{map_pages, small_pages, unmap_pages};
 
 /// Page-aligned memory, as O_DIRECT wants it; unmapped when dropped.
 #[derive(Debug)]
@@ -22,17 +22,7 @@ impl Buffer {
     /// Zeroed memory of `length` bytes. Its pages are not there until they are touched.
     pub(crate) fn untouched(length: usize) -> Result<Buffer, Failure> {
         let length = length.max(1);
-        // SAFETY: maps new memory at no particular address.
-        let start = unsafe {
-            mmap_anonymous(
-                std::ptr::null_mut(),
-                length,
-                ProtFlags::READ | ProtFlags::WRITE,
-                MapFlags::PRIVATE | MapFlags::NORESERVE,
-            )
-        };
-        let start = start.map_err(|e| broken(&format!("mapping {length} bytes"), e))?;
-        let start = NonNull::new(start.cast()).ok_or_else(|| broken("mapping", "it lies at address 0"))?;
+        let start = map_pages(length).map_err(|e| broken(&format!("mapping {length} bytes"), e))?;
         Ok(Buffer { start, length })
     }
 
@@ -55,8 +45,8 @@ impl Buffer {
 
     /// Requests pages of the usual size; a kernel that knows no others may refuse.
     pub(crate) fn small_pages(&self) {
-        // SAFETY: the advice changes how the memory is mapped, not what it holds.
-        let _ = unsafe { madvise(self.start.as_ptr().cast(), self.length, Advice::LinuxNoHugepage) };
+        // SAFETY: the memory is mapped, and ours.
+        unsafe { small_pages(self.start, self.length) };
     }
 
     pub fn start(&self) -> NonNull<u8> {
@@ -82,7 +72,7 @@ impl DerefMut for Buffer {
 impl Drop for Buffer {
     fn drop(&mut self) {
         // SAFETY: the mapping is whole, ours, and nothing borrows it any more.
-        let _ = unsafe { munmap(self.start.as_ptr().cast(), self.length) };
+        unsafe { unmap_pages(self.start, self.length) };
     }
 }
 

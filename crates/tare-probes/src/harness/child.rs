@@ -6,6 +6,7 @@ use rustix::fd::{AsRawFd, BorrowedFd};
 use tare_data::failure::Failure;
 
 use crate::harness::trial::broken;
+use crate::platform::die_with_parent;
 
 /// A forked process; killed and waited for when dropped.
 #[derive(Debug)]
@@ -89,17 +90,6 @@ fn wait_for(pid: libc::pid_t) -> Option<i32> {
         if std::io::Error::last_os_error().kind() != std::io::ErrorKind::Interrupted {
             return None;
         }
-    }
-}
-
-/// Has the kernel kill this process when `parent` ends, also when it is killed.
-pub fn die_with_parent(parent: rustix::process::Pid) {
-    // An environment without it (none known) only loses tidiness after kill -9.
-    let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
-    // The parent may have ended before the request; inside a new PID namespace its number is not visible.
-    if rustix::process::getppid().is_some_and(|now| now != parent) {
-        // SAFETY: ends the process.
-        unsafe { libc::_exit(0) };
     }
 }
 

@@ -2,21 +2,19 @@
 
 #![allow(unsafe_code, reason = "mincore looks at a mapping")]
 
-use std::ops::RangeInclusive;
 use std::path::Path;
 
 use rustix::fd::{BorrowedFd, OwnedFd};
-use rustix::fs::{Advice, CWD, Mode, OFlags};
+use rustix::fs::{Advice, CWD, MemfdFlags, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags};
 use tare_data::failure::{Failure, FailureKind};
-use tare_data::names::Parameters;
 
-use crate::harness::syscall;
+pub use crate::harness::blocks::fill;
+pub(crate) use crate::harness::blocks::whole_blocks;
+use crate::harness::blocks::{SPARE, no_room};
 use crate::harness::trial::broken;
 
-/// Space that is left free beyond what a trial writes, for the file system's own records.
-const SPARE: u64 = 1 << 20;
 /// Share of a file's pages that may stay in the cache for it to count as dropped.
 const STILL_CACHED: f64 = 1.0 / 256.0;
 
@@ -29,25 +27,9 @@ pub fn room(directory: &Path, bytes: u64) -> Result<(), Failure> {
             if free >= bytes.saturating_add(SPARE) {
                 return Ok(());
             }
-            let what = format!("writing {} with {} free", size_words(bytes), size_words(free));
-            Err(broken(&what, "No space left on device"))
+            Err(no_room(bytes, free))
         }
         _ => Ok(()),
-    }
-}
-
-/// Bytes of a block and of a file of whole blocks: the parameters `bs` and `size`.
-pub(crate) fn whole_blocks(
-    parameters: &Parameters,
-    block: RangeInclusive<u64>,
-    largest: u64,
-) -> Result<(u64, u64), Failure> {
-    let block = parameters.within("bs", block)?;
-    let size = parameters.within("size", block..=largest)?;
-    if size.is_multiple_of(block) {
-        Ok((block, size))
-    } else {
-        Err(broken("size", "it is not a multiple of bs"))
     }
 }
 
@@ -60,22 +42,6 @@ pub fn open(directory: &Path, name: &str, flags: OFlags) -> Result<OwnedFd, Fail
         }
         broken(&format!("opening a file in {}", directory.display()), e)
     })
-}
-
-/// Writes `pool` again and again until the file has `size` bytes, and has it written out.
-///
-/// In pieces of `piece` bytes, and the choice counts: a kernel caches a file in the pieces in which it was written, and
-/// a later write of 4 KiB into a piece of 1 MiB takes several times as long as one into a piece of its own size.
-pub fn fill(file: BorrowedFd<'_>, pool: &[u8], piece: usize, size: u64) -> Result<(), Failure> {
-    let mut done = 0;
-    while done < size {
-        let from = (done % pool.len() as u64) as usize;
-        let left = (size - done).try_into().unwrap_or(usize::MAX);
-        let until = pool.len().min(from.saturating_add(piece.min(left)));
-        let written = syscall::pwrite(file, &pool[from..until], done);
-        done += written.map_err(|e| broken("writing a file to read", e))? as u64;
-    }
-    syscall::fdatasync(file).map(drop).map_err(|e| broken("fdatasync", e))
 }
 
 /// Takes a file, all of it written out, out of the cache, and looks whether it is gone.
@@ -112,37 +78,26 @@ pub(crate) fn cached_share(file: BorrowedFd<'_>, size: u64) -> Option<f64> {
     answered.then(|| cached as f64 / pages.len() as f64)
 }
 
+/// Opens a device.
+pub(crate) fn device(path: &'static str, flags: OFlags) -> Result<OwnedFd, Failure> {
+    rustix::fs::openat(CWD, path, flags | OFlags::CLOEXEC, Mode::empty())
+        .map_err(|e| Failure::new(FailureKind::NotSupported, format!("{path}: {e}")))
+}
+
+/// A file that is in memory alone.
+pub(crate) fn in_memory() -> Result<OwnedFd, Failure> {
+    let file = rustix::fs::memfd_create("tare-source", MemfdFlags::CLOEXEC);
+    file.map_err(|e| Failure::new(FailureKind::NotSupported, format!("memfd_create: {e}")))
+}
+
 /// Length of a file, by seeking: without a call that reads metadata by a path.
 pub fn length(file: BorrowedFd<'_>) -> Result<u64, Failure> {
     rustix::fs::seek(file, rustix::fs::SeekFrom::End(0)).map_err(|e| broken("seeking", e))
 }
 
-/// The size that a parameter is, for the label of a case.
-pub(crate) fn size_of(parameters: &Parameters, key: &str) -> String {
-    parameters.integer(key).map(size_words).unwrap_or_default()
-}
-
-/// `4K`, `32M`: as short as a row heading needs, powers of 1024.
-pub(crate) fn size_words(bytes: u64) -> String {
-    match bytes {
-        b if b >= 1 << 30 && b % (1 << 30) == 0 => format!("{}G", b >> 30),
-        b if b >= 1 << 20 && b % (1 << 20) == 0 => format!("{}M", b >> 20),
-        b if b >= 10 << 20 => format!("{}M", b >> 20),
-        b if b >= 1 << 10 && b % (1 << 10) == 0 => format!("{}K", b >> 10),
-        b if b >= 10 << 10 => format!("{}K", b >> 10),
-        b => format!("{b}B"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn sizes_are_short() {
-        let words = [512, 4096, 1 << 20, 1 << 30, 32 << 20, 1_500].map(size_words);
-        assert_eq!(words, ["512B", "4K", "1M", "1G", "32M", "1500B"]);
-    }
 
     #[test]
     fn what_does_not_fit_fails_before_it_is_written() {

@@ -3,12 +3,18 @@
 //! The standard library reads metadata by statx(2), whose paths proot 5.1 passes on untranslated, so that
 //! a file inside is not found. Here only openat, getdents, mkdirat and unlinkat are used.
 
+#[cfg(unix)]
 use std::ffi::OsStr;
+use std::io::{self, ErrorKind};
+#[cfg(unix)]
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+#[cfg(unix)]
 use rustix::fd::{AsFd, BorrowedFd};
+#[cfg(unix)]
 use rustix::fs::{AtFlags, CWD, Dir, Mode, OFlags};
+#[cfg(unix)]
 use rustix::io::Errno;
 use tare_data::failure::Failure;
 
@@ -17,6 +23,7 @@ use crate::harness::trial::broken;
 /// Name of the folder that a trial makes in a place.
 const NAME: &str = "tare-trial";
 /// Deepest folder that is removed: the probes make two levels, a user's build many.
+#[cfg(unix)]
 const DEEPEST: usize = 64;
 
 /// A folder that is removed, with what is in it, when dropped.
@@ -30,11 +37,12 @@ impl Folder {
     pub fn fresh(place: &Path) -> Result<Folder, Failure> {
         let path = place.join(NAME);
         let what = || format!("making a folder in {}", place.display());
-        match remove(CWD, &path, 0) {
-            Ok(()) | Err(Errno::NOENT) => {}
+        match remove_all(&path) {
+            Ok(()) => {}
+            Err(e) if e.kind() == ErrorKind::NotFound => {}
             Err(e) => return Err(broken(&what(), e)),
         }
-        rustix::fs::mkdirat(CWD, &path, Mode::RWXU).map_err(|e| broken(&what(), e))?;
+        make(&path).map_err(|e| broken(&what(), e))?;
         Ok(Folder { path })
     }
 
@@ -46,11 +54,34 @@ impl Folder {
 impl Drop for Folder {
     fn drop(&mut self) {
         // A folder that stays is found and removed by the next trial.
-        let _ = remove(CWD, &self.path, 0);
+        let _ = remove_all(&self.path);
     }
 }
 
-/// Removes a file, or a folder with all that is in it. Follows no link.
+#[cfg(unix)]
+fn make(path: &Path) -> io::Result<()> {
+    Ok(rustix::fs::mkdirat(CWD, path, Mode::RWXU)?)
+}
+
+#[cfg(windows)]
+fn make(path: &Path) -> io::Result<()> {
+    std::fs::create_dir(path)
+}
+
+/// Removes a folder with all that is in it. Follows no link.
+#[cfg(unix)]
+fn remove_all(path: &Path) -> io::Result<()> {
+    Ok(remove(CWD, path, 0)?)
+}
+
+/// Removes a folder with all that is in it. Follows no link.
+#[cfg(windows)]
+fn remove_all(path: &Path) -> io::Result<()> {
+    std::fs::remove_dir_all(path)
+}
+
+/// Removes a file, or a folder with all that is in it.
+#[cfg(unix)]
 fn remove(parent: BorrowedFd<'_>, name: &Path, depth: usize) -> Result<(), Errno> {
     match rustix::fs::unlinkat(parent, name, AtFlags::empty()) {
         // Linux returns EISDIR, POSIX EPERM.

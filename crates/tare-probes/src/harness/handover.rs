@@ -1,36 +1,24 @@
 //! A counter passed back and forth between two processes, over any two pairs of file descriptors.
 
+#[cfg(unix)]
 use std::panic::AssertUnwindSafe;
 
-use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::io::Errno;
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::names::Parameters;
 
 use crate::harness::affinity;
+#[cfg(unix)]
 use crate::harness::child::Child;
 use crate::harness::stopwatch::Stopwatch;
 use crate::harness::syscall::{read, write};
 use crate::harness::trial::{Trial, broken, prove};
-use crate::probe::Parameter;
-
-/// Where the two processes run: the parameter of every probe that hands over.
-pub const PIN: Parameter = Parameter::same(
-    "pin",
-    "none",
-    "none: wherever the scheduler places them; same: both on one processor; cross: one on each of two",
-);
-
-/// The label of a case of two processes: `unpinned`, else `pinned` and how many processors they have.
-pub fn label(parameters: &Parameters, pinned: &str, unpinned: &str) -> String {
-    match parameters.text(PIN.name) {
-        Ok("same") => format!("{pinned}, 1 CPU"),
-        Ok("cross") => format!("{pinned}, 2 CPU"),
-        _ => unpinned.into(),
-    }
-}
+#[cfg(unix)]
+use crate::platform::{AsFd, OwnedFd};
+use crate::platform::{BorrowedFd, Errno};
+use crate::probe::PIN;
 
 /// The two ends of a channel between two processes.
+#[cfg(unix)]
 pub struct Ends {
     /// Written and read by this process.
     pub here: (OwnedFd, OwnedFd),
@@ -39,6 +27,7 @@ pub struct Ends {
 }
 
 /// Forks the other process, and passes an 8-byte counter there and back as often as the trial demands.
+#[cfg(unix)]
 pub fn exchange_counter(trial: &mut Trial<'_>, ends: Ends) -> Result<(), Failure> {
     let placement = Placement::of(trial.parameters())?;
     let Ends { here: (to_there, from_there), there: (to_here, from_here) } = ends;
@@ -50,17 +39,22 @@ pub fn exchange_counter(trial: &mut Trial<'_>, ends: Ends) -> Result<(), Failure
             Err(_) => 1,
         }),
     )?;
+    exchange(trial, to_there.as_fd(), from_there.as_fd())?;
+    drop((to_there, from_there));
+    prove("exit code of the other process", other.wait().unwrap_or(-1) as u64, 0)
+}
+
+/// Passes the counter there and back as often as the trial demands.
+pub fn exchange(trial: &mut Trial<'_>, there: BorrowedFd<'_>, back: BorrowedFd<'_>) -> Result<(), Failure> {
     let mut counter = 0u64;
     trial.repeat(|operations, report| {
         let before = counter;
-        let stopwatch = hand_over(operations, to_there.as_fd(), from_there.as_fd(), &mut counter)
+        let stopwatch = hand_over(operations, there, back, &mut counter)
             .map_err(|e| broken("handing the counter over", e))?;
         prove("hands that the counter went through", counter - before, 2 * operations)?;
         report.throughput("round", operations, &stopwatch);
         Ok(())
-    })?;
-    drop((to_there, from_there));
-    prove("exit code of the other process", other.wait().unwrap_or(-1) as u64, 0)
+    })
 }
 
 /// On which processors two threads of work run.
@@ -124,7 +118,7 @@ crate::timed! {
     }
 
     /// The other process: adds one and sends back, until the channel is closed. Gives its exit code.
-    fn hand_back(from: BorrowedFd<'_>, back: BorrowedFd<'_>) -> i32 {
+    pub fn hand_back(from: BorrowedFd<'_>, back: BorrowedFd<'_>) -> i32 {
         let mut bytes = [0; 8];
         loop {
             match read(from, &mut bytes) {

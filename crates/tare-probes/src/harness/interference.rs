@@ -4,12 +4,14 @@
 
 use tare_data::session::Interference;
 
+#[cfg(unix)]
 use crate::harness::kernel_files::read_text;
 use crate::harness::stopwatch::now_ns;
 
 /// Length of the canary's chain: about 0.35 ms at 3 GHz, long against a clock read, short against a trial.
 const CANARY_ADDITIONS: u64 = 1 << 20;
 /// Ticks a second in /proc/stat: the kernel's interface to programs has always had 100 on Linux.
+#[cfg(unix)]
 const TICKS_PER_SECOND: u64 = 100;
 
 #[derive(Debug)]
@@ -28,6 +30,7 @@ struct Counters {
 
 /// What getrusage(2) counts, of this process and of the children that it has waited for.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(windows, expect(dead_code, reason = "it is not counted there"))]
 struct Usage {
     switches_voluntary: u64,
     switches_forced: u64,
@@ -67,6 +70,7 @@ fn increase(before: Option<u64>, after: Option<u64>) -> Option<u64> {
 }
 
 impl Counters {
+    #[cfg(unix)]
     fn read() -> Counters {
         Counters {
             steal_ns: read_text("/proc/stat").and_then(|text| steal_ns(&text)),
@@ -75,9 +79,16 @@ impl Counters {
             usage: usage(),
         }
     }
+
+    /// Windows has no such counters of a machine, and others of a process.
+    #[cfg(windows)]
+    fn read() -> Counters {
+        Counters::default()
+    }
 }
 
 /// Steal of all processors: the eighth number of the first line (proc_stat(5)).
+#[cfg(unix)]
 fn steal_ns(text: &str) -> Option<u64> {
     let line = text.lines().next()?.strip_prefix("cpu ")?;
     let ticks: Vec<u64> = line.split_ascii_whitespace().map_while(|text| text.parse().ok()).collect();
@@ -87,12 +98,14 @@ fn steal_ns(text: &str) -> Option<u64> {
 }
 
 /// Microseconds in which some task waited, after `total=` on the line `some` (PSI, the kernel's psi.rst).
+#[cfg(unix)]
 fn pressure_ns(text: &str) -> Option<u64> {
     let line = text.lines().find(|line| line.starts_with("some "))?;
     let total: u64 = line.rsplit_once("total=")?.1.trim().parse().ok()?;
     total.checked_mul(1_000)
 }
 
+#[cfg(unix)]
 fn usage() -> Option<Usage> {
     let own = rusage(libc::RUSAGE_SELF)?;
     let children = rusage(libc::RUSAGE_CHILDREN)?;
@@ -111,6 +124,7 @@ fn usage() -> Option<Usage> {
     })
 }
 
+#[cfg(unix)]
 pub(crate) fn rusage(of: libc::c_int) -> Option<libc::rusage> {
     // SAFETY: an all-zero rusage is valid.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };

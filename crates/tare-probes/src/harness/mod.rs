@@ -1,16 +1,26 @@
 //! What a probe is made with: the trial, the stopwatch, timed system calls, files, children, buffers.
 
+#[cfg(unix)]
 pub mod affinity;
-pub(crate) mod alarm;
+pub(crate) mod blocks;
 pub mod buffer;
+#[cfg(unix)]
 pub mod child;
+#[cfg(unix)]
 pub mod files;
 pub mod folder;
 pub(crate) mod handover;
 pub mod interference;
+#[cfg(unix)]
 pub mod kernel_files;
+#[cfg(unix)]
 pub mod output;
+#[cfg(unix)]
 pub(crate) mod readiness;
 pub mod stopwatch;
+#[cfg(unix)]
 pub mod syscall;
 pub mod trial;
+
+#[cfg(windows)]
+pub(crate) use crate::platform::{affinity, calls as syscall, files};

@@ -2,14 +2,14 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rustix::time::{ClockId, clock_gettime};
 use tare_data::batch::Histogram;
+
+use crate::platform::monotonic_ns;
 
 /// The monotonic clock in nanoseconds. About 20 ns where the vDSO answers, a system call where it does not.
 #[inline(always)]
 pub fn now_ns() -> u64 {
-    let t = clock_gettime(ClockId::Monotonic);
-    t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
+    monotonic_ns()
 }
 
 /// Reads among which the smallest step is searched.

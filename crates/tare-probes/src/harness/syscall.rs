@@ -24,18 +24,6 @@ use std::sync::atomic::AtomicU32;
 /// Its name is a C identifier, so that the linker keeps it apart and gives it a start and a stop symbol.
 pub const SECTION: &str = "tare_timed";
 
-/// Marks functions as ones that hold timed system calls: they stand in [`SECTION`], each by itself.
-#[macro_export]
-macro_rules! timed {
-    ($($(#[$attribute:meta])* $visibility:vis fn $name:ident $arguments:tt $(-> $answer:ty)? $body:block)+) => {$(
-        $(#[$attribute])*
-        #[allow(unsafe_code, reason = "a section is chosen by an attribute that could do harm, and cannot here")]
-        #[inline(never)]
-        #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_timed"))]
-        $visibility fn $name $arguments $(-> $answer)? $body
-    )+};
-}
-
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")))]
 compile_error!("the timed system calls are written for x86-64, arm64 and 64-bit RISC-V");
 

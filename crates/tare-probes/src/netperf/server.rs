@@ -22,12 +22,12 @@ use super::answering::{self, Counted, End, Messages};
 use super::codec::{self, OmniRequest, OmniResponse, OmniResults};
 use super::control::{read_message, write_message};
 use super::silent::Silents;
-use crate::harness::alarm::{set_alarm, wake_on_alarm};
 use crate::harness::buffer::Buffer;
 use crate::harness::child::Child;
 use crate::harness::stopwatch::now_ns;
 use crate::net::flow::Transport;
 use crate::net::sockets::{self, Wait};
+use crate::platform::{set_alarm, wake_on_alarm};
 
 /// A client speaks first; one that stays silent for this long is disconnected.
 const FIRST_WORD: Duration = Duration::from_secs(10);

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::noise::Secret;
 use super::server::{Server, Terms};
-use crate::harness::child::die_with_parent;
+use crate::platform::die_with_parent;
 
 /// First argument under which the program is a peer.
 pub const PEER: &str = "agent-peer";

@@ -1,7 +1,4 @@
-//! `demand.command`: what a command asks of the system, counted and not timed.
-//!
-//! The command runs once as it is, for what the kernel's own accounts have (faults, waits, processor time), and once
-//! under a tracer, which stops it at every system call and puts each where it belongs. ptrace(2), getrusage(2).
+//! How `demand.command` is measured: see its description.
 
 use std::fs::File;
 use std::io::Read;
@@ -9,12 +6,11 @@ use std::path::Path;
 
 use tare_data::session::demand::{Demand, Work};
 
-use super::user_command::{PARAMETERS, UserCommand};
+use super::user_command::UserCommand;
 use crate::counting::{PAUSE_NS, SHORT_PAUSE_NS};
+use crate::descriptions::demand_command::{CALLS, SLOWDOWN};
 use crate::probe::prelude::*;
 
-/// The name of the probe.
-pub const DEMAND_COMMAND: &str = "demand.command";
 /// Name of the file in which the tracer leaves its counts.
 const RESULT: &str = "tare-demand";
 /// Bytes of it that are read: one has a few hundred.
@@ -23,62 +19,31 @@ const LONGEST_RESULT: u64 = 64 << 10;
 /// these.
 const WAITS_A_PROCESS: f64 = 2.0;
 
-pub static PROBE: Probe = Probe {
-    name: DEMAND_COMMAND,
-    title: "a command's demand",
-    summary: "What a command asks of the system: calls, paths, bytes, pages, processes. Counted, not timed.",
-    timed: "nothing",
-    not_timed: "all of it: the command runs once as it is and once under a tracer",
-    distorted_by: "time-outs of the command: a counted run is slower, and may do other work",
-    parameters: PARAMETERS,
-    metrics: &METRICS,
-    needs: &[Need::Place],
-    revision: 1,
-    label: |_| "demand".into(),
-    run: |trial| {
-        let command = UserCommand::from_trial(trial)?;
-        command.set_up()?;
-        let mut as_it_is = Stopwatch::default();
-        let used = command.run(&mut as_it_is)?;
-        let result = trial.directory()?.with_file_name(RESULT);
-        let mut counted = Stopwatch::default();
-        let ran = command.counted(&result)?.run(&mut counted);
-        let text = read_bounded(&result);
-        // It is the trial's own; the next one writes it anew.
-        let _ = std::fs::remove_file(&result);
-        ran?;
-        let text = text.map_err(|e| broken("reading the counts", e))?;
-        let mut demand: Demand =
-            serde_json::from_slice(&text).map_err(|e| broken("reading the counts", e))?;
-        demand.slowdown = counted.elapsed_ns() as f64 / as_it_is.elapsed_ns().max(1) as f64;
-        account(&mut demand, &used);
-        trial.once(|report| {
-            for work in Work::ALL {
-                report.gauge(work.name(), demand.amount(*work));
-            }
-            report.gauge(CALLS, demand.calls);
-            report.gauge(SLOWDOWN, demand.slowdown);
-            Ok(())
-        })
-    },
-};
-
-/// Series beside the kinds of work.
-const CALLS: &str = "calls";
-const SLOWDOWN: &str = "slowdown";
-
-/// Calls in all, the slowdown of counting, and each kind of work.
-static METRICS: [MetricDescription; Work::ALL.len() + 2] = {
-    let mut metrics = [const { gauge(CALLS, CALLS, Unit::Count) }; Work::ALL.len() + 2];
-    metrics[1] = gauge(SLOWDOWN, SLOWDOWN, Unit::Count);
-    let mut i = 0;
-    while i < Work::ALL.len() {
-        let name = Work::ALL[i].name();
-        metrics[i + 2] = gauge(name, name, Unit::Count);
-        i += 1;
-    }
-    metrics
-};
+pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
+    let command = UserCommand::from_trial(trial)?;
+    command.set_up()?;
+    let mut as_it_is = Stopwatch::default();
+    let used = command.run(&mut as_it_is)?;
+    let result = trial.directory()?.with_file_name(RESULT);
+    let mut counted = Stopwatch::default();
+    let ran = command.counted(&result)?.run(&mut counted);
+    let text = read_bounded(&result);
+    // It is the trial's own; the next one writes it anew.
+    let _ = std::fs::remove_file(&result);
+    ran?;
+    let text = text.map_err(|e| broken("reading the counts", e))?;
+    let mut demand: Demand = serde_json::from_slice(&text).map_err(|e| broken("reading the counts", e))?;
+    demand.slowdown = counted.elapsed_ns() as f64 / as_it_is.elapsed_ns().max(1) as f64;
+    account(&mut demand, &used);
+    trial.once(|report| {
+        for work in Work::ALL {
+            report.gauge(work.name(), demand.amount(*work));
+        }
+        report.gauge(CALLS, demand.calls);
+        report.gauge(SLOWDOWN, demand.slowdown);
+        Ok(())
+    })
+}
 
 /// The command knows the file's name as well as the tracer does, and may have written anything there.
 fn read_bounded(path: &Path) -> std::io::Result<Vec<u8>> {
@@ -103,24 +68,6 @@ fn account(demand: &mut Demand, used: &libc::rusage) {
     let made = [Work::Forks, Work::Spawns, Work::Threads].map(|work| demand.amount(work)).iter().sum::<f64>();
     let waits = used.ru_nvcsw as f64 - WAITS_A_PROCESS * made - demand.amount(Work::Syncs);
     demand.add(Work::Waits, waits.max(0.0));
-}
-
-/// The demand that the batches of a trial hold.
-pub fn demand_of<'a>(gauges: impl Iterator<Item = (&'a str, f64)>) -> Demand {
-    let mut demand = Demand::default();
-    for (series, value) in gauges {
-        match series {
-            CALLS => demand.calls = value,
-            SLOWDOWN => demand.slowdown = value,
-            _ => {
-                if let Some(work) = Work::ALL.iter().find(|work| work.name() == series) {
-                    demand.add(*work, value);
-                }
-            }
-        }
-    }
-    demand.amounts.retain(|_, amount| *amount > 0.0);
-    demand
 }
 
 #[cfg(test)]

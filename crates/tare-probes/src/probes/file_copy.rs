@@ -1,55 +1,34 @@
-//! `file.copy`: one file read and another written, block by block, as UnixBench's file copy does.
-//!
-//! A read and a write call a block, both files of the same size; at the end of the size both are rewound and
-//! written over. Bytes are counted once. Nothing is synced: with the sizes of UnixBench (1 KiB blocks in
-//! 2,000 KiB, 256 B in 500 KiB, 4 KiB in 8,000 KiB) it is the cost of calls and of the page cache.
+//! How `file.copy` is measured: see its description.
 
 use crate::harness::files::whole_blocks;
 use crate::harness::syscall::{pread, read, rewind, write};
 use crate::probe::prelude::*;
 
-pub static PROBE: Probe = Probe {
-    name: "file.copy",
-    title: "file copy",
-    summary: "Blocks read from one small file and written into another, over and over.",
-    timed: "a loop of one read and one write per block, and two lseek calls at the end of the file",
-    not_timed: "creating the two files",
-    distorted_by: "when the file system writes back; free memory",
-    parameters: &[
-        Parameter::same("bs", "1KiB", "bytes per call"),
-        Parameter::same("size", "2000KiB", "bytes of each file: UnixBench has 2000 blocks of the size of bs"),
-    ],
-    metrics: &[bytes_per_second("rate", "block"), time("block", "block")],
-    needs: &[Need::Place],
-    revision: 2,
-    label: |parameters| format!("copy, {} blocks", size_of(parameters, "bs")),
-    run: |trial| {
-        let (block, size) = whole_blocks(trial.parameters(), 1..=LARGEST, LARGEST)?;
-        let directory = trial.directory()?;
-        files::room(directory, 2 * size)?;
-        let from = files::open(directory, "from", OFlags::TRUNC)?;
-        let to = files::open(directory, "to", OFlags::TRUNC)?;
-        let content = Buffer::random(size as usize, trial.seed())?;
-        files::fill(from.as_fd(), &content, block as usize, size)?;
-        files::fill(to.as_fd(), &Buffer::zeroed(size as usize)?, block as usize, size)?;
-        let mut buffer = Buffer::zeroed(block as usize)?;
-        let mut place = 0;
-        trial.repeat(|operations, report| {
-            let (stopwatch, bytes) =
-                copy(operations, from.as_fd(), to.as_fd(), &mut buffer, size, &mut place)
-                    .map_err(|e| broken("copying", e))?;
-            prove("bytes copied", bytes, operations * block)?;
-            // The last block copied lies right before the place, and must be in the other file.
-            let last = (place - block) as usize;
-            let mut copied = vec![0; block as usize];
-            pread(to.as_fd(), &mut copied, last as u64).map_err(|e| broken("reading back", e))?;
-            let right = copied == content[last..last + block as usize];
-            prove("last blocks that arrived", u64::from(right), 1)?;
-            report.moved("block", operations, bytes, &stopwatch);
-            Ok(())
-        })
-    },
-};
+pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
+    let (block, size) = whole_blocks(trial.parameters(), 1..=LARGEST, LARGEST)?;
+    let directory = trial.directory()?;
+    files::room(directory, 2 * size)?;
+    let from = files::open(directory, "from", OFlags::TRUNC)?;
+    let to = files::open(directory, "to", OFlags::TRUNC)?;
+    let content = Buffer::random(size as usize, trial.seed())?;
+    files::fill(from.as_fd(), &content, block as usize, size)?;
+    files::fill(to.as_fd(), &Buffer::zeroed(size as usize)?, block as usize, size)?;
+    let mut buffer = Buffer::zeroed(block as usize)?;
+    let mut place = 0;
+    trial.repeat(|operations, report| {
+        let (stopwatch, bytes) = copy(operations, from.as_fd(), to.as_fd(), &mut buffer, size, &mut place)
+            .map_err(|e| broken("copying", e))?;
+        prove("bytes copied", bytes, operations * block)?;
+        // The last block copied lies right before the place, and must be in the other file.
+        let last = (place - block) as usize;
+        let mut copied = vec![0; block as usize];
+        pread(to.as_fd(), &mut copied, last as u64).map_err(|e| broken("reading back", e))?;
+        let right = copied == content[last..last + block as usize];
+        prove("last blocks that arrived", u64::from(right), 1)?;
+        report.moved("block", operations, bytes, &stopwatch);
+        Ok(())
+    })
+}
 
 /// Both files, and their content, are held in memory at the start.
 const LARGEST: u64 = 1 << 28;

@@ -1,84 +1,39 @@
-//! `file.queue`: many requests outstanding at once on one file, past the cache; what a disk can do.
-//!
-//! As DiskSpd, which CrystalDiskMark runs: O_DIRECT, blocks of one size in order or at random aligned places,
-//! a queue kept full by each of some threads. `engine=uring` keeps the queue with io_uring, one for each
-//! thread; `engine=threads` keeps it with as many threads as requests outstanding, each with a plain pread
-//! or pwrite, for environments without io_uring. They are not the same measurement, so that one never stands
-//! in for the other. The latency of a request is from its submission to its answer. io_uring(7).
+//! How `file.queue` is measured: see its description.
 
-#![allow(unsafe_code, reason = "the kernel writes into buffers while they wait in a queue")]
-
-use std::io;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Barrier};
 use std::thread::Scope;
 
-use io_uring::{IoUring, opcode, types};
-use rustix::fd::AsRawFd;
 use tare_data::generator::Generator;
 
 use crate::harness::files::whole_blocks;
 use crate::harness::syscall::{pread, pwrite};
+use crate::platform::ring::{Answered, Ring, refused};
 use crate::probe::prelude::*;
 
-pub static PROBE: Probe = Probe {
-    name: "file.queue",
-    title: "queued file access",
-    summary: "Reads or writes past the cache with a queue of outstanding requests: bytes per second, latency.",
-    timed: "each request from submission to completion; the whole batch from the first to the last",
-    not_timed: "creating the file; setting up the ring and its buffers",
-    distorted_by: "a cache below this kernel (the host of a virtual machine); the device's own cache",
-    parameters: &[
-        Parameter::same("bs", "4KiB", "bytes per request"),
-        Parameter::same("op", "read", "read or write"),
-        Parameter::same("pattern", "random", "random or sequential"),
-        Parameter::sized("depth", ["16", "32"], "requests outstanding per thread"),
-        Parameter::same("threads", "1", "threads, each with its own queue"),
-        Parameter::sized("size", ["32MiB", "1GiB"], "bytes of the file"),
-        Parameter::same("engine", "uring", "uring or threads"),
-    ],
-    metrics: &[
-        bytes_per_second("rate", "request"),
-        per_second("iops", "request"),
-        nanoseconds("mean", "request", Reading::Mean),
-        quantile("p50", "request", 0.5),
-        quantile("p99", "request", 0.99),
-        nanoseconds("max", "request", Reading::Maximum),
-    ],
-    // io_uring is needed by one engine only: a trial without it fails with that reason.
-    needs: &[Need::Place],
-    revision: 3,
-    label: |parameters| {
-        let block = size_of(parameters, "bs");
-        let text = |key| parameters.text(key).unwrap_or_default();
-        let pattern = if text("pattern") == "random" { "rnd" } else { "seq" };
-        format!("{pattern} {} {block} Q{}T{}", text("op"), text("depth"), text("threads"))
-    },
-    run: |trial| {
-        let settings = QueueSettings::from_parameters(trial.parameters())?;
-        let directory = trial.directory()?;
-        files::room(directory, settings.size)?;
-        let file = files::open(directory, "queue", OFlags::TRUNC)?;
-        files::fill(file.as_fd(), &Buffer::random(POOL, trial.seed())?, POOL, settings.size)?;
-        drop(file);
-        let file = files::open(directory, "queue", OFlags::DIRECT)?;
-        let mut generator = Generator::for_part(trial.seed(), "file.queue");
-        let mut next = 0;
-        std::thread::scope(|scope| {
-            let workers = Workers::start(scope, &settings, file.as_fd());
-            trial.repeat(|operations, report| {
-                let requests = operations.saturating_mul(settings.requests_an_operation());
-                let places: Vec<u64> =
-                    (0..requests).map(|_| settings.place(&mut generator, &mut next)).collect();
-                let (laps, bytes) = workers.answer_all(&places)?;
-                prove("requests answered", laps.operations(), requests)?;
-                prove("bytes moved", bytes, requests * settings.block as u64)?;
-                report.latency("request", bytes, laps);
-                Ok(())
-            })
+pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
+    let settings = QueueSettings::from_parameters(trial.parameters())?;
+    let directory = trial.directory()?;
+    files::room(directory, settings.size)?;
+    let file = files::open(directory, "queue", OFlags::TRUNC)?;
+    files::fill(file.as_fd(), &Buffer::random(POOL, trial.seed())?, POOL, settings.size)?;
+    drop(file);
+    let file = files::open(directory, "queue", OFlags::DIRECT)?;
+    let mut generator = Generator::for_part(trial.seed(), "file.queue");
+    let mut next = 0;
+    std::thread::scope(|scope| {
+        let workers = Workers::start(scope, &settings, file.as_fd());
+        trial.repeat(|operations, report| {
+            let requests = operations.saturating_mul(settings.requests_an_operation());
+            let places: Vec<u64> = (0..requests).map(|_| settings.place(&mut generator, &mut next)).collect();
+            let (laps, bytes) = workers.answer_all(&places)?;
+            prove("requests answered", laps.operations(), requests)?;
+            prove("bytes moved", bytes, requests * settings.block as u64)?;
+            report.latency("request", bytes, laps);
+            Ok(())
         })
-    },
-};
+    })
+}
 
 /// Incompressible data repeat only after this much.
 const POOL: usize = 1 << 20;
@@ -153,9 +108,6 @@ impl QueueSettings {
     }
 }
 
-/// What a worker found: its times, and the bytes that it moved.
-type Answered = Result<(Laps, u64), Failure>;
-
 /// Threads with a queue each, kept from batch to batch: a kernel takes some hundredths of a second to take a ring
 /// down. They end when this is dropped.
 struct Workers {
@@ -208,7 +160,7 @@ impl Workers {
 
 /// What a worker needs, made before the clock runs.
 enum Queue {
-    Ring(Box<IoUring>, Vec<Buffer>),
+    Ring(Ring),
     Calls(Buffer),
 }
 
@@ -218,21 +170,14 @@ impl Queue {
         if settings.engine == IoEngine::Threads {
             return buffer().map(Queue::Calls);
         }
-        let ring = ring(settings.depth as u32).map_err(|e| {
-            let kind = match e.raw_os_error() {
-                Some(libc::EPERM | libc::EACCES) => FailureKind::NotPermitted,
-                Some(libc::ENOMEM) => FailureKind::Broken,
-                _ => FailureKind::NotSupported,
-            };
-            Failure::new(kind, format!("io_uring: {e}"))
-        })?;
+        let ring = Ring::new(settings.depth as u32)?;
         let buffers = (0..settings.depth).map(|_| buffer()).collect::<Result<_, _>>()?;
-        Ok(Queue::Ring(Box::new(ring), buffers))
+        Ok(Queue::Ring(ring.with(buffers)))
     }
 
     fn answer_all(&mut self, settings: &QueueSettings, file: BorrowedFd<'_>, places: &[u64]) -> Answered {
         match self {
-            Queue::Ring(ring, buffers) => through_ring(settings, file, ring, buffers, places),
+            Queue::Ring(ring) => ring.answer_all(settings.write, file, places),
             Queue::Calls(buffer) => {
                 let mut laps = Laps::new();
                 let bytes = one_by_one(file, settings.write, buffer, places, &mut laps)
@@ -241,89 +186,6 @@ impl Queue {
             }
         }
     }
-}
-
-/// A ring that learns of answers when it waits for them, and not by an interrupt for each; as fio's is. Kernels before
-/// 6.1 know only the other kind.
-fn ring(depth: u32) -> io::Result<IoUring> {
-    let mut builder = IoUring::builder();
-    builder.setup_coop_taskrun().setup_single_issuer().setup_defer_taskrun();
-    match builder.build(depth) {
-        Err(e) if e.raw_os_error() == Some(libc::EINVAL) => IoUring::new(depth),
-        other => other,
-    }
-}
-
-/// Keeps the ring full until every place is requested, and all answers are there.
-fn through_ring(
-    settings: &QueueSettings,
-    file: BorrowedFd<'_>,
-    ring: &mut IoUring,
-    buffers: &mut Vec<Buffer>,
-    places: &[u64],
-) -> Answered {
-    let file = types::Fd(file.as_raw_fd());
-    let mut laps = Laps::new();
-    let mut started_ns = vec![0u64; buffers.len()];
-    let mut free: Vec<usize> = (0..buffers.len()).collect();
-    let (mut asked, mut answered, mut bytes) = (0, 0, 0);
-    let mut failed = None;
-    while answered < places.len() && (failed.is_none() || free.len() < buffers.len()) {
-        while failed.is_none()
-            && asked < places.len()
-            && let Some(slot) = free.pop()
-        {
-            let (start, length) = (buffers[slot].as_mut_ptr(), settings.block as u32);
-            let entry = if settings.write {
-                opcode::Write::new(file, start, length).offset(places[asked]).build()
-            } else {
-                opcode::Read::new(file, start, length).offset(places[asked]).build()
-            };
-            started_ns[slot] = now_ns();
-            // SAFETY: the buffer lives until its answer is there, and is used by no other request till then.
-            if let Err(e) = unsafe { ring.submission().push(&entry.user_data(slot as u64)) } {
-                return Err(leak(buffers, broken("a full ring", e)));
-            }
-            // One by one, as fio and DiskSpd do: of several at once the device sees none before the last is prepared.
-            match ring.submit() {
-                Err(e) if e.kind() != io::ErrorKind::Interrupted => {
-                    return Err(leak(buffers, broken("io_uring", e)));
-                }
-                _ => asked += 1,
-            }
-        }
-        // An interrupted wait leaves all as it was; the deadline of the trial bounds it.
-        match ring.submit_and_wait(1) {
-            Ok(_) => {}
-            Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
-            Err(e) => return Err(leak(buffers, broken("io_uring", e))),
-        }
-        let now = now_ns();
-        for answer in ring.completion() {
-            let slot = answer.user_data() as usize;
-            laps.add(started_ns[slot], now);
-            free.push(slot);
-            answered += 1;
-            match answer.result() {
-                moved if moved >= 0 => bytes += moved as u64,
-                error => failed = Some(refused(Errno::from_raw_os_error(-error), settings.block)),
-            }
-        }
-    }
-    failed.map_or(Ok((laps, bytes)), Err)
-}
-
-/// Gives up the buffers, which requests that were not answered may still fill.
-fn leak(buffers: &mut Vec<Buffer>, failure: Failure) -> Failure {
-    std::mem::forget(std::mem::take(buffers));
-    failure
-}
-
-fn refused(e: Errno, block: usize) -> Failure {
-    if e == Errno::INVAL {
-        return Failure::new(FailureKind::NotSupported, format!("O_DIRECT in blocks of {block} B"));
-    }
-    broken("a request", e)
 }
 
 crate::timed! {
@@ -348,6 +210,7 @@ crate::timed! {
 mod tests {
     use super::super::tests::{request, run};
     use super::*;
+    use crate::descriptions::file_queue::PROBE;
 
     #[test]
     fn both_engines_answer_every_request() {

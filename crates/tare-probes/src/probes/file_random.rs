@@ -1,10 +1,4 @@
-//! `file.random`: reads, writes and syncs at random places over many files, as sysbench's fileio does.
-//!
-//! The definition is sysbench's, to the letter: 128 files, written block by block; each request is one pread or pwrite of a block at
-//! floor(U * total / block) * block over all files laid end to end, with replacement. `rndrw` reads when
-//! (reads + 1) / (writes + 1) < 1.5 and else writes, which gives three reads to two writes. After every 100
-//! requests every file is fsynced, each an event of its own; at the end of the trial each thread fsyncs each
-//! file once more. Threads take the next event of one sequence, so that the mixture does not depend on them.
+//! How `file.random` is measured: see its description.
 
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,79 +8,38 @@ use tare_data::generator::Generator;
 use crate::harness::syscall::{fsync, pread, pwrite};
 use crate::probe::prelude::*;
 
-pub static PROBE: Probe = Probe {
-    name: "file.random",
-    title: "random file access",
-    summary: "16 KiB reads and writes at random offsets in many files, with an fsync of all files after every 100.",
-    timed: "each request and each fsync, one clock read before and after; `request` is all of it together",
-    not_timed: "creating the files",
-    distorted_by: "whether the files fit into the cache (the quick size does); write caches that lie",
-    parameters: &[
-        Parameter::same("mode", "rndrw", "rndrw, rndrd or rndwr"),
-        Parameter::same("bs", "16KiB", "bytes per request"),
-        Parameter::sized("files", ["16", "128"], "number of files"),
-        Parameter::sized("total", ["32MiB", "2GiB"], "bytes of all files"),
-        Parameter::same("fsync_every", "100", "requests after which every file is fsynced; 0: never"),
-        Parameter::same("threads", "1", "threads that share the events"),
-    ],
-    metrics: &[
-        time("time", "request"),
-        bytes_per_second("rate", "request"),
-        per_second("reads", "read"),
-        per_second("writes", "write"),
-        per_second("fsyncs", "fsync"),
-        quantile("read_p50", "read", 0.5),
-        quantile("read_p95", "read", 0.95),
-        quantile("write_p50", "write", 0.5),
-        quantile("write_p95", "write", 0.95),
-        quantile("fsync_p50", "fsync", 0.5),
-        quantile("fsync_p95", "fsync", 0.95),
-    ],
-    needs: &[Need::Place],
-    revision: 3,
-    label: |parameters| {
-        let block = size_of(parameters, "bs");
-        let mode = parameters.text("mode").unwrap_or_default();
-        match parameters.text("threads").unwrap_or("1") {
-            "1" => format!("random {mode}, {block}"),
-            threads => format!("random {mode}, {block} {threads}T"),
-        }
-    },
-    run: |trial| {
-        let job = RandomSettings::from_parameters(trial.parameters())?;
-        let directory = trial.directory()?;
-        files::room(directory, job.files * job.file_bytes)?;
-        // Block by block, as sysbench makes them.
-        let block = Buffer::random(job.block, trial.seed())?;
-        let make = |number: u64| {
-            let file = files::open(directory, &format!("file.{number}"), OFlags::TRUNC)?;
-            files::fill(file.as_fd(), &block, job.block, job.file_bytes).map(|()| file)
-        };
-        let files: Vec<OwnedFd> = (0..job.files).map(make).collect::<Result<_, _>>()?;
-        let generator = Generator::for_part(trial.seed(), "file.random");
-        let mut dealer = Dealer { job: &job, generator, reads: 0, writes: 0, dirty: false };
-        let mut buffers = (0..job.threads)
-            .map(|_| Buffer::random(job.block, trial.seed()))
-            .collect::<Result<Vec<_>, _>>()?;
-        trial.repeat(|operations, report| {
-            // Events are drawn beforehand: the generator is not the file system's cost.
-            let events = dealer.deal(operations);
-            let (done, stopwatch) = play(&job, &files, &events, &mut buffers)?;
-            prove("bytes moved", done.bytes, operations * job.block as u64)?;
-            report.moved("request", operations, done.bytes, &stopwatch);
-            done.report(report, &job)
-        })?;
-        if job.mode == Mode::Read {
-            return Ok(());
-        }
-        trial.once(|report| {
-            let once =
-                (0..job.files).map(|file| Event { kind: EventKind::Fsync, file: file as usize, at: 0 });
-            let each_thread = vec![once; job.threads].into_iter().flatten().collect::<Vec<_>>();
-            play(&job, &files, &each_thread, &mut buffers)?.0.report(report, &job)
-        })
-    },
-};
+pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
+    let job = RandomSettings::from_parameters(trial.parameters())?;
+    let directory = trial.directory()?;
+    files::room(directory, job.files * job.file_bytes)?;
+    // Block by block, as sysbench makes them.
+    let block = Buffer::random(job.block, trial.seed())?;
+    let make = |number: u64| {
+        let file = files::open(directory, &format!("file.{number}"), OFlags::TRUNC)?;
+        files::fill(file.as_fd(), &block, job.block, job.file_bytes).map(|()| file)
+    };
+    let files: Vec<OwnedFd> = (0..job.files).map(make).collect::<Result<_, _>>()?;
+    let generator = Generator::for_part(trial.seed(), "file.random");
+    let mut dealer = Dealer { job: &job, generator, reads: 0, writes: 0, dirty: false };
+    let mut buffers =
+        (0..job.threads).map(|_| Buffer::random(job.block, trial.seed())).collect::<Result<Vec<_>, _>>()?;
+    trial.repeat(|operations, report| {
+        // Events are drawn beforehand: the generator is not the file system's cost.
+        let events = dealer.deal(operations);
+        let (done, stopwatch) = play(&job, &files, &events, &mut buffers)?;
+        prove("bytes moved", done.bytes, operations * job.block as u64)?;
+        report.moved("request", operations, done.bytes, &stopwatch);
+        done.report(report, &job)
+    })?;
+    if job.mode == Mode::Read {
+        return Ok(());
+    }
+    trial.once(|report| {
+        let once = (0..job.files).map(|file| Event { kind: EventKind::Fsync, file: file as usize, at: 0 });
+        let each_thread = vec![once; job.threads].into_iter().flatten().collect::<Vec<_>>();
+        play(&job, &files, &each_thread, &mut buffers)?.0.report(report, &job)
+    })
+}
 
 const MOST_FILES: u64 = 4_096;
 const MOST_THREADS: u64 = 256;
@@ -296,6 +249,7 @@ crate::timed! {
 mod tests {
     use super::super::tests::{request, run};
     use super::*;
+    use crate::descriptions::file_random::PROBE;
     use tare_data::batch::{Batch, Phase, Sample};
     use tare_data::request::Amount;
 

@@ -1,57 +1,18 @@
-//! `file.seq`: one file from beginning to end in blocks, as dd writes and reads.
-//!
-//! dd makes one read call and one write call a block: from /dev/zero into the file, or from the file into
-//! /dev/null. `loop=dd` does just that; `loop=plain` leaves the other half out, so that the file system
-//! stands alone. Data that do not compress come from a buffer of 1 MiB or more, walked through in order
-//! (`loop=dd`: from a file in memory that holds them). open(2), read(2), write(2), fdatasync(2).
-
-use rustix::fs::{CWD, MemfdFlags, Mode};
+//! How `file.seq` is measured: see its description.
 
 use crate::harness::syscall;
 use crate::probe::prelude::*;
+use crate::probe::size_words;
 
-pub static PROBE: Probe = Probe {
-    name: "file.seq",
-    title: "sequential file",
-    summary: "A file written or read sequentially in blocks of one size, as dd does.",
-    timed: "the loop of calls, and the fdatasync or fsync at the end where there is one",
-    not_timed: "opening; filling and warming, or dropping, the file to be read; checking what was read",
-    distorted_by: "where the bytes really go (see the facts of the place); free memory; age of the file system",
-    parameters: &[
-        Parameter::same("bs", "1MiB", "bytes per call"),
-        Parameter::same("op", "write", "write (a new file) or read"),
-        Parameter::same(
-            "sync",
-            "fdatasync",
-            "writing: none, fdatasync or fsync at the end, dsync (each write) or direct (O_DIRECT)",
-        ),
-        Parameter::same(
-            "cache",
-            "warm",
-            "reading: warm, cold (dropped from the cache, and verified) or direct (O_DIRECT)",
-        ),
-        Parameter::sized("size", ["32MiB", "1GiB"], "bytes of the file"),
-        Parameter::sized("data", ["random", "zero"], "random: incompressible; zero: as from /dev/zero"),
-        Parameter::sized(
-            "loop",
-            ["plain", "dd"],
-            "dd: a read call and a write call per block; plain: only the call on the file",
-        ),
-    ],
-    metrics: &[bytes_per_second("rate", "block"), time("block", "block"), time("sync", "sync")],
-    needs: &[Need::Place],
-    revision: 2,
-    label,
-    run: |trial| {
-        let job = SequentialSettings::from_parameters(trial.parameters())?;
-        let directory = trial.directory()?;
-        files::room(directory, job.size)?;
-        match job.operation {
-            Operation::Write(sync) => write_file(trial, &job, sync),
-            Operation::Read(cache) => read_file(trial, &job, cache),
-        }
-    },
-};
+pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
+    let job = SequentialSettings::from_parameters(trial.parameters())?;
+    let directory = trial.directory()?;
+    files::room(directory, job.size)?;
+    match job.operation {
+        Operation::Write(sync) => write_file(trial, &job, sync),
+        Operation::Read(cache) => read_file(trial, &job, cache),
+    }
+}
 
 /// Incompressible data repeat only after this much: more than any file system compresses at once.
 const POOL: usize = 1 << 20;
@@ -118,18 +79,6 @@ impl SequentialSettings {
     }
 }
 
-/// `write 1M + fdatasync`, `read 4K, cold`.
-fn label(parameters: &Parameters) -> String {
-    let block = size_of(parameters, "bs");
-    let text = |key| parameters.text(key).unwrap_or_default();
-    match (text("op"), text("sync"), text("cache")) {
-        ("read", _, cache) => format!("read {block}, {cache}"),
-        (_, "none", _) => format!("write {block}"),
-        (_, "direct" | "dsync", _) => format!("write {block}, {}", text("sync")),
-        (_, sync, _) => format!("write {block} + {sync}"),
-    }
-}
-
 fn write_file(trial: &mut Trial<'_>, job: &SequentialSettings, sync: Sync) -> Result<(), Failure> {
     let flags = match sync {
         Sync::Direct => OFlags::DIRECT,
@@ -177,7 +126,7 @@ fn read_file(trial: &mut Trial<'_>, job: &SequentialSettings, cache: Cache) -> R
         // Not needed for the reads, but pages that are there would be taken from the cache on some systems.
         Cache::Direct => drop(files::drop_cache(filled.as_fd(), job.size)),
     }
-    let sink = if job.both { Some(device("/dev/null", OFlags::WRONLY)?) } else { None };
+    let sink = if job.both { Some(files::device("/dev/null", OFlags::WRONLY)?) } else { None };
     trial.once(|report: &mut Report| {
         let read = match &sink {
             None => read_blocks(file.as_fd(), &mut block, job.size),
@@ -200,12 +149,7 @@ fn refused(e: Errno, job: &SequentialSettings, direct: bool, what: &str) -> Fail
         let reason = format!("O_DIRECT in blocks of {} B", job.block);
         return Failure::new(FailureKind::NotSupported, reason);
     }
-    broken(&format!("{what} {}", files::size_words(job.size)), e)
-}
-
-fn device(path: &'static str, flags: OFlags) -> Result<OwnedFd, Failure> {
-    rustix::fs::openat(CWD, path, flags | OFlags::CLOEXEC, Mode::empty())
-        .map_err(|e| Failure::new(FailureKind::NotSupported, format!("{path}: {e}")))
+    broken(&format!("{what} {}", size_words(job.size)), e)
 }
 
 /// Where dd would read what it writes.
@@ -218,10 +162,9 @@ struct Source {
 impl Source {
     fn open(job: &SequentialSettings, pool: &[u8]) -> Result<Source, Failure> {
         if job.zero {
-            return Ok(Source { file: device("/dev/zero", OFlags::RDONLY)?, endless: true });
+            return Ok(Source { file: files::device("/dev/zero", OFlags::RDONLY)?, endless: true });
         }
-        let file = rustix::fs::memfd_create("tare-source", MemfdFlags::CLOEXEC);
-        let file = file.map_err(|e| Failure::new(FailureKind::NotSupported, format!("memfd_create: {e}")))?;
+        let file = files::in_memory()?;
         files::fill(file.as_fd(), pool, pool.len(), pool.len() as u64)?;
         Ok(Source { file, endless: false })
     }
@@ -332,7 +275,7 @@ crate::timed! {
 #[cfg(test)]
 mod tests {
     use super::super::tests::{request, run};
-    use super::*;
+    use crate::descriptions::file_seq::PROBE;
     use tare_data::batch::Sample;
 
     #[test]
@@ -368,7 +311,7 @@ mod tests {
 
     #[test]
     fn rows_are_headed_by_what_differs() {
-        let label = |parameters: &[(&str, &str)]| label(&request(&PROBE, parameters).case.parameters);
+        let label = |parameters: &[(&str, &str)]| (PROBE.label)(&request(&PROBE, parameters).case.parameters);
         assert_eq!(label(&[]), "write 1M + fdatasync");
         assert_eq!(label(&[("op", "read"), ("cache", "cold"), ("bs", "512")]), "read 512B, cold");
         assert_eq!(label(&[("sync", "direct"), ("bs", "4KiB")]), "write 4K, direct");

@@ -1,7 +1,4 @@
-//! `file.sync`: 4 KiB written and made durable, which each commit of a database waits for.
-//!
-//! Blocks of a file that is there already are overwritten in turn, so that no metadata change with them, as
-//! in a preallocated log: pwrite(2), then fdatasync(2).
+//! How `file.sync` is measured: see its description.
 
 use crate::harness::syscall::{fdatasync, pread, pwrite};
 use crate::probe::prelude::*;
@@ -10,48 +7,27 @@ const BLOCK: usize = 4096;
 /// Blocks of the file: 1 MiB.
 const BLOCKS: u64 = 256;
 
-pub static PROBE: Probe = Probe {
-    name: "file.sync",
-    title: "write 4K + fdatasync",
-    summary: "4 KiB overwritten in a file and made durable, as each commit of a database does.",
-    timed: "pwrite and fdatasync together, and each by itself; three clock reads per commit",
-    not_timed: "creating the file; recording the times in the histograms",
-    distorted_by: "write caches that lie; file systems in memory; journal settings; other writers on the disk",
-    parameters: &[],
-    metrics: &[
-        time("time", "commit"),
-        quantile("p50", "commit", 0.5),
-        quantile("p99", "commit", 0.99),
-        nanoseconds("write", "write", Reading::Mean),
-        nanoseconds("sync", "sync", Reading::Mean),
-        per_second("rate", "commit"),
-        first("commit"),
-    ],
-    needs: &[Need::Place],
-    revision: 1,
-    label: |_| "commit, 4K".into(),
-    run: |trial| {
-        let size = BLOCKS * BLOCK as u64;
-        let directory = trial.directory()?;
-        files::room(directory, size)?;
-        let file = files::open(directory, "log", OFlags::TRUNC)?;
-        files::fill(file.as_fd(), &Buffer::zeroed(BLOCK)?, BLOCK, size)?;
-        let mut data = Buffer::random(BLOCK, trial.seed())?;
-        let mut next = 0u64;
-        trial.repeat(|operations, report| {
-            let first = next;
-            let mut laps = Commits { both: Laps::new(), write: Laps::new(), sync: Laps::new() };
-            commit(operations, file.as_fd(), &mut data, &mut next, &mut laps)
-                .map_err(|e| broken("writing 4 KiB and fdatasync", e))?;
-            let last = last_number(file.as_fd(), next - 1)?;
-            prove("commits counted in the file's last block", last + 1 - first, operations)?;
-            report.latency("commit", operations * BLOCK as u64, laps.both);
-            report.latency("write", 0, laps.write);
-            report.latency("sync", 0, laps.sync);
-            Ok(())
-        })
-    },
-};
+pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
+    let size = BLOCKS * BLOCK as u64;
+    let directory = trial.directory()?;
+    files::room(directory, size)?;
+    let file = files::open(directory, "log", OFlags::TRUNC)?;
+    files::fill(file.as_fd(), &Buffer::zeroed(BLOCK)?, BLOCK, size)?;
+    let mut data = Buffer::random(BLOCK, trial.seed())?;
+    let mut next = 0u64;
+    trial.repeat(|operations, report| {
+        let first = next;
+        let mut laps = Commits { both: Laps::new(), write: Laps::new(), sync: Laps::new() };
+        commit(operations, file.as_fd(), &mut data, &mut next, &mut laps)
+            .map_err(|e| broken("writing 4 KiB and fdatasync", e))?;
+        let last = last_number(file.as_fd(), next - 1)?;
+        prove("commits counted in the file's last block", last + 1 - first, operations)?;
+        report.latency("commit", operations * BLOCK as u64, laps.both);
+        report.latency("write", 0, laps.write);
+        report.latency("sync", 0, laps.sync);
+        Ok(())
+    })
+}
 
 struct Commits {
     both: Laps,

@@ -1,27 +1,18 @@
-//! `ipc.context`: two processes hand an 8-byte counter back and forth over two pipes.
-//!
-//! The definition is that of UnixBench's pipe-based context switching; one operation is a round trip, with
-//! two wake-ups. On one processor that is two context switches; on two it is two wake-ups across them.
-//! Where the processes run is worth a factor of four, so it is a parameter. pipe(7), sched_setaffinity(2).
+//! How `ipc.context` is measured: see its description.
 
-use crate::harness::handover::{self, Ends, exchange_counter};
+#[cfg(unix)]
+use crate::harness::handover::{Ends, exchange_counter};
 use crate::probe::prelude::*;
 
-pub static PROBE: Probe = Probe {
-    name: "ipc.context",
-    title: "context switch pair",
-    summary: "An 8-byte counter goes to another process through one pipe and comes back through another.",
-    timed: "a loop of one write and one read in each process, without a clock read between them",
-    not_timed: "the fork of the other process",
-    distorted_by: "where the scheduler places the two processes; idle states of a second processor; ptrace",
-    parameters: &[PIN],
-    metrics: &[time("time", "round"), per_second("rate", "round"), first("round")],
-    needs: &[],
-    revision: 1,
-    label: |parameters| handover::label(parameters, "context switch", "context switch pair"),
-    run: |trial| {
-        let pipe = || rustix::pipe::pipe().map_err(|e| broken("pipe", e));
-        let ((there_out, there_in), (back_out, back_in)) = (pipe()?, pipe()?);
-        exchange_counter(trial, Ends { here: (there_in, back_out), there: (back_in, there_out) })
-    },
-};
+#[cfg(unix)]
+pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
+    let pipe = || rustix::pipe::pipe().map_err(|e| broken("pipe", e));
+    let ((there_out, there_in), (back_out, back_in)) = (pipe()?, pipe()?);
+    exchange_counter(trial, Ends { here: (there_in, back_out), there: (back_in, there_out) })
+}
+
+/// The other process is started, not forked, which is not timed.
+#[cfg(windows)]
+pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
+    crate::platform::partner::exchange_by_pipes(trial)
+}

@@ -1,47 +1,30 @@
-//! `ipc.futex`: two threads wake each other in turn through a word of memory: the cost of a contended lock.
-//!
-//! One operation is a round trip: a store, a wake and a wait on each side. A thread that finds the word
-//! changed already does not wait, as in any lock; both always make the wake call. futex(2).
+//! How `ipc.futex` is measured: see its description.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::harness::handover;
 use crate::harness::syscall::{futex_wait, futex_wake};
 use crate::probe::prelude::*;
 
-pub static PROBE: Probe = Probe {
-    name: "ipc.futex",
-    title: "futex round trip",
-    summary: "Two threads wake each other in turn through a futex: the cost of handing over a lock.",
-    timed: "a loop of store, wake and wait in each thread, without a clock read between them",
-    not_timed: "the start of the other thread, in each batch",
-    distorted_by: "where the scheduler places the two threads; idle states of a second processor; ptrace",
-    parameters: &[PIN],
-    metrics: &[time("time", "round"), per_second("rate", "round"), first("round")],
-    needs: &[],
-    revision: 1,
-    label: |parameters| handover::label(parameters, "futex", "futex round trip"),
-    run: |trial| {
-        let placement = Placement::of(trial.parameters())?;
-        trial.repeat(|operations, report| {
-            let turns = u32::try_from(2 * (operations + 1));
-            let turns = turns.map_err(|_| broken("a batch", "more turns than the word counts"))?;
-            let word = AtomicU32::new(0);
-            let (stopwatch, there) = std::thread::scope(|scope| {
-                let there = scope.spawn(|| {
-                    placement.there()?;
-                    odd_turns(turns, &word).map_err(|e| broken("futex", e))
-                });
-                let here = even_turns(turns, &word).map_err(|e| broken("futex", e));
-                (here, there.join())
+pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
+    let placement = Placement::of(trial.parameters())?;
+    trial.repeat(|operations, report| {
+        let turns = u32::try_from(2 * (operations + 1));
+        let turns = turns.map_err(|_| broken("a batch", "more turns than the word counts"))?;
+        let word = AtomicU32::new(0);
+        let (stopwatch, there) = std::thread::scope(|scope| {
+            let there = scope.spawn(|| {
+                placement.there()?;
+                odd_turns(turns, &word).map_err(|e| broken("futex", e))
             });
-            there.map_err(|_| broken("the other thread", "it panicked"))??;
-            prove("turns of the word", u64::from(word.load(Ordering::Acquire)), 2 * (operations + 1))?;
-            report.throughput("round", operations, &stopwatch?);
-            Ok(())
-        })
-    },
-};
+            let here = even_turns(turns, &word).map_err(|e| broken("futex", e));
+            (here, there.join())
+        });
+        there.map_err(|_| broken("the other thread", "it panicked"))??;
+        prove("turns of the word", u64::from(word.load(Ordering::Acquire)), 2 * (operations + 1))?;
+        report.throughput("round", operations, &stopwatch?);
+        Ok(())
+    })
+}
 
 /// Gives up when the other side has not moved for this many seconds.
 const PATIENCE_S: i64 = 5;

@@ -1,7 +1,4 @@
-//! `ipc.pipe`: one process writes 512 bytes into its own pipe and reads them back.
-//!
-//! The definition is that of UnixBench's pipe throughput: two system calls and two copies, no other process
-//! and no waiting. pipe(2).
+//! How `ipc.pipe` is measured: see its description.
 
 use crate::harness::syscall::{read, write};
 use crate::probe::prelude::*;
@@ -9,32 +6,19 @@ use crate::probe::prelude::*;
 /// UnixBench's size.
 const BYTES: usize = 512;
 
-pub static PROBE: Probe = Probe {
-    name: "ipc.pipe",
-    title: "pipe, 512 B",
-    summary: "512 bytes through a pipe within one process: one write and one read that never block.",
-    timed: "a loop of one write and one read of 512 bytes, without a clock read between them",
-    not_timed: "creating the pipe",
-    distorted_by: "seccomp filters, ptrace; speed of memory copies",
-    parameters: &[],
-    metrics: &[time("time", "pair"), per_second("rate", "pair"), first("pair")],
-    needs: &[],
-    revision: 1,
-    label: |_| "pipe, 512 B".into(),
-    run: |trial| {
-        let (reader, writer) = rustix::pipe::pipe().map_err(|e| broken("pipe", e))?;
-        let mut buffer = Buffer::random(BYTES, trial.seed())?;
-        let sent = buffer.to_vec();
-        trial.repeat(|operations, report| {
-            let (stopwatch, bytes) = pairs(operations, reader.as_fd(), writer.as_fd(), &mut buffer)
-                .map_err(|e| broken("writing and reading the pipe", e))?;
-            prove("bytes through the pipe", bytes, 2 * operations * BYTES as u64)?;
-            prove("bytes that arrived as sent", matching(&buffer, &sent), BYTES as u64)?;
-            report.moved("pair", operations, operations * BYTES as u64, &stopwatch);
-            Ok(())
-        })
-    },
-};
+pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
+    let (reader, writer) = crate::platform::pipe().map_err(|e| broken("pipe", e))?;
+    let mut buffer = Buffer::random(BYTES, trial.seed())?;
+    let sent = buffer.to_vec();
+    trial.repeat(|operations, report| {
+        let (stopwatch, bytes) = pairs(operations, reader.as_fd(), writer.as_fd(), &mut buffer)
+            .map_err(|e| broken("writing and reading the pipe", e))?;
+        prove("bytes through the pipe", bytes, 2 * operations * BYTES as u64)?;
+        prove("bytes that arrived as sent", matching(&buffer, &sent), BYTES as u64)?;
+        report.moved("pair", operations, operations * BYTES as u64, &stopwatch);
+        Ok(())
+    })
+}
 
 crate::timed! {
     /// Makes `operations` writes and reads; gives the time, and the bytes that both counted.

@@ -1,9 +1,4 @@
-//! `mem.latency`: a chain of pointers through memory in random order; the wait for one load that depends on
-//! the one before.
-//!
-//! The memory is one cycle over all its 64-byte lines (Sattolo's shuffle), so that no prefetcher knows the
-//! next. Far larger than the caches it is the latency of memory with a miss in the translation buffer, which
-//! nested paging makes slower: what a virtual machine costs a program with big data.
+//! How `mem.latency` is measured: see its description.
 
 use tare_data::generator::Generator;
 
@@ -12,36 +7,23 @@ use crate::probe::prelude::*;
 /// Bytes of a cache line on every machine that tare is built for.
 const LINE: usize = 64;
 
-pub static PROBE: Probe = Probe {
-    name: "mem.latency",
-    title: "memory latency",
-    summary: "Dependent loads through memory in random order: nanoseconds per load.",
-    timed: "a loop of loads, each of which needs the result of the one before",
-    not_timed: "building the chain",
-    distorted_by: "huge pages (disabled); sizes that fit into a cache; other users of the memory bus",
-    parameters: &[Parameter::sized("size", ["32MiB", "256MiB"], "bytes that the chain covers")],
-    metrics: &[time("time", "load")],
-    needs: &[],
-    revision: 1,
-    label: |parameters| format!("memory latency, {}", size_of(parameters, "size")),
-    run: |trial| {
-        let size = trial.parameters().within("size", 2 * LINE as u64..=LARGEST)?;
-        let chain = chain(size as usize / LINE, trial.seed())?;
-        let mut at = 0;
-        trial.repeat(|operations, report| {
-            let mut stopwatch = Stopwatch::default();
-            let from = at;
-            stopwatch.start();
-            at = follow(&chain, at, operations);
-            stopwatch.stop();
-            // A chain that is one cycle comes back after as many loads as it has lines, and never before.
-            let whole = operations % (chain.len() / LINE) as u64 == 0;
-            prove("ends where a cycle of this length ends", u64::from((at == from) == whole), 1)?;
-            report.throughput("load", operations, &stopwatch);
-            Ok(())
-        })
-    },
-};
+pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
+    let size = trial.parameters().within("size", 2 * LINE as u64..=LARGEST)?;
+    let chain = chain(size as usize / LINE, trial.seed())?;
+    let mut at = 0;
+    trial.repeat(|operations, report| {
+        let mut stopwatch = Stopwatch::default();
+        let from = at;
+        stopwatch.start();
+        at = follow(&chain, at, operations);
+        stopwatch.stop();
+        // A chain that is one cycle comes back after as many loads as it has lines, and never before.
+        let whole = operations % (chain.len() / LINE) as u64 == 0;
+        prove("ends where a cycle of this length ends", u64::from((at == from) == whole), 1)?;
+        report.throughput("load", operations, &stopwatch);
+        Ok(())
+    })
+}
 
 const LARGEST: u64 = 1 << 36;
 

@@ -1,37 +1,21 @@
-//! `mem.map`: memory mapped, touched and unmapped: the cost of an allocation that goes to the kernel.
-//!
-//! One operation maps a block of anonymous memory, writes one byte into each of its pages, and unmaps it.
-//! mmap(2), munmap(2).
+//! How `mem.map` is measured: see its description.
 
 #![allow(unsafe_code, reason = "mapping is what is measured")]
 
 use crate::harness::syscall::{map, unmap};
 use crate::probe::prelude::*;
 
-pub static PROBE: Probe = Probe {
-    name: "mem.map",
-    title: "map, touch, unmap",
-    summary: "A block of memory mapped, touched page by page and unmapped.",
-    timed: "a loop of mmap, a write to each page, and munmap",
-    not_timed: "the clock reads around the loop",
-    distorted_by: "huge pages, where the block is large enough for one; nested paging; TLB flushes on other processors",
-    parameters: &[Parameter::same("size", "64KiB", "bytes of a block")],
-    metrics: &[time("time", "piece"), first("piece")],
-    needs: &[],
-    revision: 1,
-    label: |parameters| format!("map + unmap, {}", size_of(parameters, "size")),
-    run: |trial| {
-        let size = trial.parameters().within("size", 1..=LARGEST)?;
-        let page = rustix::param::page_size();
-        trial.repeat(|operations, report| {
-            let (stopwatch, touched) =
-                pieces(operations, size as usize, page).map_err(|e| broken("mapping memory", e))?;
-            prove("pages that came fresh", touched, operations * size.div_ceil(page as u64))?;
-            report.throughput("piece", operations, &stopwatch);
-            Ok(())
-        })
-    },
-};
+pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
+    let size = trial.parameters().within("size", 1..=LARGEST)?;
+    let page = crate::platform::page_size();
+    trial.repeat(|operations, report| {
+        let (stopwatch, touched) =
+            pieces(operations, size as usize, page).map_err(|e| broken("mapping memory", e))?;
+        prove("pages that came fresh", touched, operations * size.div_ceil(page as u64))?;
+        report.throughput("piece", operations, &stopwatch);
+        Ok(())
+    })
+}
 
 const LARGEST: u64 = 1 << 32;
 

@@ -1,16 +1,25 @@
-//! The list of probes, in the order in which a table shows them.
+//! How every probe is measured: a table from descriptions to loops, in which each system has what it can do.
 
 use std::ffi::OsString;
 use std::path::Path;
 
-use crate::carried::applets;
-use crate::carried::workloads;
+use tare_data::failure::Failure;
+
+#[cfg(unix)]
+use crate::carried::{applets, workloads};
+#[cfg(unix)]
 use crate::counting;
+use crate::descriptions;
+use crate::harness::trial::Trial;
+use crate::missing::reason;
+#[cfg(windows)]
+use crate::platform::partner;
 use crate::probe::Probe;
 
 mod cpu_dhrystone;
 mod cpu_primes;
 mod cpu_whetstone;
+#[cfg(unix)]
 mod demand_command;
 mod file_copy;
 mod file_meta;
@@ -19,89 +28,130 @@ mod file_random;
 mod file_seq;
 mod file_sync;
 mod ipc_context;
+#[cfg(unix)]
 mod ipc_futex;
 mod ipc_pipe;
+#[cfg(unix)]
 mod ipc_unix;
 mod mem_copy;
 mod mem_fault;
 mod mem_latency;
 mod mem_map;
+#[cfg(unix)]
 mod net_connect;
+#[cfg(unix)]
 mod net_hops;
+#[cfg(unix)]
 mod net_rr;
+#[cfg(unix)]
 mod net_stream;
 mod null;
+#[cfg(unix)]
 mod proc_exec;
+#[cfg(unix)]
 mod proc_fork_hold;
+#[cfg(unix)]
 mod proc_shell;
+#[cfg(unix)]
 mod proc_spawn;
+mod proc_start;
+#[cfg(unix)]
 mod proc_thread_hold;
+#[cfg(unix)]
 mod sys_early;
+#[cfg(unix)]
 mod sys_getppid;
+#[cfg(unix)]
 mod sys_mix;
+#[cfg(unix)]
 mod sys_operation;
 mod time_read;
 mod time_spin;
 mod time_wakeup;
+#[cfg(unix)]
 mod user_command;
 
-pub(crate) use cpu_whetstone::MILLIONS_A_PASS;
-pub use demand_command::{DEMAND_COMMAND, demand_of};
 pub(crate) use file_queue::requests_an_operation;
-pub(crate) use sys_mix::CALLS_A_TURN;
-pub use user_command::{LONGEST_TIMEOUT_S, USER, USER_COMMAND, is_name};
 
-/// Every probe. A test compares this list with the folder.
-pub static PROBES: &[&Probe] = &[
-    &sys_getppid::PROBE,
-    &sys_mix::PROBE,
-    &sys_operation::PROBE,
-    &sys_early::PROBE,
-    &proc_spawn::PROBE,
-    &proc_exec::PROBE,
-    &proc_shell::PROBE,
-    &proc_fork_hold::PROBE,
-    &proc_thread_hold::PROBE,
-    &ipc_pipe::PROBE,
-    &ipc_context::PROBE,
-    &ipc_unix::PROBE,
-    &ipc_futex::PROBE,
-    &cpu_primes::PROBE,
-    &cpu_dhrystone::PROBE,
-    &cpu_whetstone::PROBE,
-    &mem_fault::PROBE,
-    &mem_map::PROBE,
-    &mem_copy::PROBE,
-    &mem_latency::PROBE,
-    &time_read::PROBE,
-    &time_wakeup::PROBE,
-    &time_spin::PROBE,
-    &file_seq::PROBE,
-    &file_copy::PROBE,
-    &file_random::PROBE,
-    &file_queue::PROBE,
-    &file_sync::PROBE,
-    &file_meta::PROBE,
-    &net_rr::PROBE,
-    &net_connect::PROBE,
-    &net_stream::PROBE,
-    &net_hops::PROBE,
-    &user_command::PROBE,
-    &demand_command::PROBE,
-    &null::PROBE,
+/// Measures a probe as a trial demands.
+pub type Run = fn(&mut Trial<'_>) -> Result<(), Failure>;
+
+/// What every system can do.
+pub(crate) static EVERYWHERE: &[(&Probe, Run)] = &[
+    (&descriptions::cpu_dhrystone::PROBE, cpu_dhrystone::run),
+    (&descriptions::cpu_primes::PROBE, cpu_primes::run),
+    (&descriptions::cpu_whetstone::PROBE, cpu_whetstone::run),
+    (&descriptions::file_copy::PROBE, file_copy::run),
+    (&descriptions::file_queue::PROBE, file_queue::run),
+    (&descriptions::file_meta::PROBE, file_meta::run),
+    (&descriptions::file_random::PROBE, file_random::run),
+    (&descriptions::file_seq::PROBE, file_seq::run),
+    (&descriptions::file_sync::PROBE, file_sync::run),
+    (&descriptions::ipc_context::PROBE, ipc_context::run),
+    (&descriptions::ipc_pipe::PROBE, ipc_pipe::run),
+    (&descriptions::mem_copy::PROBE, mem_copy::run),
+    (&descriptions::mem_fault::PROBE, mem_fault::run),
+    (&descriptions::mem_latency::PROBE, mem_latency::run),
+    (&descriptions::mem_map::PROBE, mem_map::run),
+    (&descriptions::null::PROBE, null::run),
+    (&descriptions::proc_start::PROBE, proc_start::run),
+    (&descriptions::time_read::PROBE, time_read::run),
+    (&descriptions::time_spin::PROBE, time_spin::run),
+    (&descriptions::time_wakeup::PROBE, time_wakeup::run),
 ];
 
+#[cfg(unix)]
+static HERE: &[(&Probe, Run)] = &[
+    (&descriptions::demand_command::PROBE, demand_command::run),
+    (&descriptions::ipc_futex::PROBE, ipc_futex::run),
+    (&descriptions::ipc_unix::PROBE, ipc_unix::run),
+    (&descriptions::net_connect::PROBE, net_connect::run),
+    (&descriptions::net_hops::PROBE, net_hops::run),
+    (&descriptions::net_rr::PROBE, net_rr::run),
+    (&descriptions::net_stream::PROBE, net_stream::run),
+    (&descriptions::proc_exec::PROBE, proc_exec::run),
+    (&descriptions::proc_fork_hold::PROBE, proc_fork_hold::run),
+    (&descriptions::proc_shell::PROBE, proc_shell::run),
+    (&descriptions::proc_spawn::PROBE, proc_spawn::run),
+    (&descriptions::proc_thread_hold::PROBE, proc_thread_hold::run),
+    (&descriptions::sys_early::PROBE, sys_early::run),
+    (&descriptions::sys_getppid::PROBE, sys_getppid::run),
+    (&descriptions::sys_mix::PROBE, sys_mix::run),
+    (&descriptions::sys_operation::PROBE, sys_operation::run),
+    (&descriptions::user_command::PROBE, user_command::run),
+];
+
+#[cfg(windows)]
+static HERE: &[(&Probe, Run)] = &[];
+
+/// How a probe is measured here, or why it is not.
+pub fn run_of(name: &str) -> Result<Run, String> {
+    let probe = crate::find(name).ok_or("this agent has no such probe")?;
+    let all = EVERYWHERE.iter().chain(HERE);
+    let found = all.into_iter().find(|(known, _)| known.name == probe.name);
+    found.map(|(_, run)| *run).ok_or_else(|| reason(probe.name).to_owned())
+}
+
 /// Runs a subcommand with which a probe starts this program, and gives its exit code.
+#[cfg_attr(windows, expect(unused_variables, reason = "none is started by its path there"))]
 pub fn run_subcommand(program: &Path, verb: &str, rest: &[OsString]) -> Option<i32> {
     match verb {
+        proc_start::END => Some(0),
+        #[cfg(unix)]
         applets::APPLET => Some(applets::run(program, rest)),
+        #[cfg(unix)]
         workloads::WORK => Some(workloads::run(program, rest)),
+        #[cfg(unix)]
         proc_exec::EXEC => Some(proc_exec::next(program, rest)),
+        #[cfg(unix)]
         sys_early::EARLY => Some(sys_early::program(rest)),
+        #[cfg(unix)]
         counting::COUNT => Some(counting::answer(rest)),
+        #[cfg(windows)]
+        partner::PARTNER => Some(partner::answer(rest)),
         _ => None,
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 pub(crate) mod tests;

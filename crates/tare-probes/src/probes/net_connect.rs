@@ -1,8 +1,4 @@
-//! `net.connect`: a new connection for each request: connect, request, response, close.
-//!
-//! As netperf's TCP_CRR: the far end closes first, so that TIME_WAIT is spent there and the near end does
-//! not run out of ports. Unlike netperf, the connection is not bound to a port beforehand. connect(2) is timed
-//! within, and also by itself. tcp(7).
+//! How `net.connect` is measured: see its description.
 
 use crate::net::connections::{self, Connections};
 use crate::net::far::Far;
@@ -11,82 +7,46 @@ use crate::net::token::TOKEN_BYTES;
 use crate::net::{sockets, streams};
 use crate::probe::prelude::*;
 
-pub static PROBE: Probe = Probe {
-    name: "net.connect",
-    title: "TCP connect + request",
-    summary: "A new TCP connection, one request and one response, and both ends close.",
-    timed: "socket, connect, send, recv until the far end has closed, close; connect(2) also by itself",
-    not_timed: "recording the times in the histograms",
-    distorted_by: "connections of earlier rounds in TIME_WAIT; firewalls that track connections; SYN cookies",
-    parameters: &[
-        Parameter::same(
-            "request",
-            "16",
-            "bytes of a request; with a tare peer it carries a token and has at least 16",
-        ),
-        Parameter::same("response", "1", "bytes of a response"),
-        PIN,
-    ],
-    metrics: &[
-        time("time", "transaction"),
-        quantile("p50", "transaction", 0.5),
-        quantile("p90", "transaction", 0.9),
-        quantile("p99", "transaction", 0.99),
-        quantile("p99.9", "transaction", 0.999),
-        nanoseconds("min", "transaction", Reading::Minimum),
-        nanoseconds("mean", "transaction", Reading::Mean),
-        nanoseconds("max", "transaction", Reading::Maximum),
-        nanoseconds("sd", "transaction", Reading::StandardDeviation),
-        per_second("rate", "transaction"),
-        nanoseconds("connect", "connect", Reading::Mean),
-        quantile("connect p50", "connect", 0.5),
-        quantile("connect p99", "connect", 0.99),
-        nanoseconds("connect first", "connect", Reading::Cold),
-    ],
-    needs: &[Need::Peer],
-    revision: 1,
-    label: |_| "TCP connect + request".into(),
-    run: |trial| {
-        let parameters = trial.parameters();
-        let size = |key| parameters.integer(key).map(|bytes| u32::try_from(bytes).unwrap_or(u32::MAX));
-        let (request, response) = (size("request")?, size("response")?);
-        let flow = Flow::Connections { request, response }.checked()?;
-        let placement = Placement::of(parameters)?;
-        let mut far = Far::open(trial, &flow, placement)?;
-        let mut outgoing = Buffer::zeroed(request as usize)?;
-        outgoing.fill(streams::REQUEST);
-        match outgoing.first_chunk_mut::<TOKEN_BYTES>() {
-            Some(first) if !far.is_netserver() => *first = *far.token(),
-            Some(_) => {}
-            None if far.is_strict() => {
-                let reason = format!("a request to this peer has at least {TOKEN_BYTES} bytes");
-                return Err(Failure::new(FailureKind::NotSupported, reason));
-            }
-            None => {}
+pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
+    let parameters = trial.parameters();
+    let size = |key| parameters.integer(key).map(|bytes| u32::try_from(bytes).unwrap_or(u32::MAX));
+    let (request, response) = (size("request")?, size("response")?);
+    let flow = Flow::Connections { request, response }.checked()?;
+    let placement = Placement::of(parameters)?;
+    let mut far = Far::open(trial, &flow, placement)?;
+    let mut outgoing = Buffer::zeroed(request as usize)?;
+    outgoing.fill(streams::REQUEST);
+    match outgoing.first_chunk_mut::<TOKEN_BYTES>() {
+        Some(first) if !far.is_netserver() => *first = *far.token(),
+        Some(_) => {}
+        None if far.is_strict() => {
+            let reason = format!("a request to this peer has at least {TOKEN_BYTES} bytes");
+            return Err(Failure::new(FailureKind::NotSupported, reason));
         }
-        let mut incoming = Buffer::zeroed(response as usize)?;
-        trial.repeat(|operations, report| {
-            far.begin(operations)?;
-            let (address, expected) = (far.address(), far.response());
-            let mut connections =
-                Connections { address, request: &outgoing, response: &mut incoming, expected };
-            let (mut whole, mut connect) = (Laps::new(), Laps::new());
-            let right = connections::request(operations, &mut connections, &mut whole, &mut connect)
-                .map_err(|e| sockets::stream_failure("a connection", e))?;
-            prove("responses that are the peer's", right, operations)?;
-            far.settle(operations, operations, None)?;
-            report.latency("transaction", operations * u64::from(request + response), whole);
-            report.latency("connect", 0, connect);
-            Ok(())
-        })?;
-        far.finish()
-    },
-};
+        None => {}
+    }
+    let mut incoming = Buffer::zeroed(response as usize)?;
+    trial.repeat(|operations, report| {
+        far.begin(operations)?;
+        let (address, expected) = (far.address(), far.response());
+        let mut connections = Connections { address, request: &outgoing, response: &mut incoming, expected };
+        let (mut whole, mut connect) = (Laps::new(), Laps::new());
+        let right = connections::request(operations, &mut connections, &mut whole, &mut connect)
+            .map_err(|e| sockets::stream_failure("a connection", e))?;
+        prove("responses that are the peer's", right, operations)?;
+        far.settle(operations, operations, None)?;
+        report.latency("transaction", operations * u64::from(request + response), whole);
+        report.latency("connect", 0, connect);
+        Ok(())
+    })?;
+    far.finish()
+}
 
 #[cfg(test)]
 mod tests {
     use super::super::tests::{request, run};
     use super::*;
+    use crate::descriptions::net_connect::PROBE;
 
     #[test]
     fn requests_of_any_size_are_answered_on_a_connection_each() {

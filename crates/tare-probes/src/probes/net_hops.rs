@@ -1,61 +1,26 @@
-//! `net.hops`: where the time of a round trip goes, by the kernel's timestamps of the places that a datagram passes.
-//!
-//! A request and a response of 64 bytes over UDP, one at a time, with the software stamps of SO_TIMESTAMPING at both
-//! ends. Reading the stamps costs time between the rounds, so this is a probe of its own and `net.rr` stays
-//! undisturbed. A stack that stamps nothing (gVisor's) makes its hops "not visible", never zero. The hops add up to
-//! the round trip: the path between the ends is what the others leave of it. udp(7), socket(7).
+//! How `net.hops` is measured: see its description.
 
 use crate::net::far::Far;
 use crate::net::flow::Flow;
 use crate::net::hops::{Hops, Near};
 use crate::probe::prelude::*;
 
-/// A mean: means of parts add up to the mean of the whole.
-const fn mean(name: &'static str) -> MetricDescription {
-    nanoseconds(name, name, Reading::Mean)
+pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
+    let placement = Placement::of(trial.parameters())?;
+    let far = Far::open(trial, &Flow::Hops, placement)?;
+    let (line, _) = far.greet()?;
+    line.connect().map_err(|e| broken("connecting to the far end", e))?;
+    let mut near = Near::new(line.into_socket())?;
+    trial.repeat(|operations, report| {
+        let mut hops = Hops::default();
+        near.rounds(operations, &mut hops)?;
+        prove("rounds of which every hop is known", hops.round.operations(), operations)?;
+        report_all(hops, report);
+        Ok(())
+    })?;
+    drop(near);
+    far.finish()
 }
-
-pub static PROBE: Probe = Probe {
-    name: "net.hops",
-    title: "round trip, by hop",
-    summary: "Where the time of a UDP round trip goes, by the kernel's timestamps at both ends.",
-    timed: "between the timestamps: call to queue, queue to driver, the path, driver to program and program to driver at \
-            the far end, driver to program here",
-    not_timed: "reading the timestamps, after each round trip",
-    distorted_by: "taking the timestamps, about 100 ns each; whatever distorts net.rr",
-    parameters: &[PIN],
-    metrics: &[
-        mean("round"),
-        mean("call"),
-        mean("device"),
-        mean("way"),
-        mean("far arrival"),
-        mean("far turn"),
-        mean("far leave"),
-        mean("arrival"),
-        nanoseconds("arrival sd", "arrival", Reading::StandardDeviation),
-        quantile("round p50", "round", 0.5),
-    ],
-    needs: &[Need::Peer],
-    revision: 1,
-    label: |_| "round trip, by hop".into(),
-    run: |trial| {
-        let placement = Placement::of(trial.parameters())?;
-        let far = Far::open(trial, &Flow::Hops, placement)?;
-        let (line, _) = far.greet()?;
-        line.connect().map_err(|e| broken("connecting to the far end", e))?;
-        let mut near = Near::new(line.into_socket())?;
-        trial.repeat(|operations, report| {
-            let mut hops = Hops::default();
-            near.rounds(operations, &mut hops)?;
-            prove("rounds of which every hop is known", hops.round.operations(), operations)?;
-            report_all(hops, report);
-            Ok(())
-        })?;
-        drop(near);
-        far.finish()
-    },
-};
 
 fn report_all(hops: Hops, report: &mut crate::harness::trial::Report) {
     let Hops { round, call, device, way, far_arrival, far_turn, far_leave, arrival } = hops;
@@ -81,7 +46,7 @@ mod tests {
     use tare_data::failure::Failure;
 
     use super::super::tests::{request, run};
-    use super::*;
+    use crate::descriptions::net_hops::PROBE;
 
     #[test]
     fn the_hops_add_up_to_the_round_trip() -> Result<(), Failure> {

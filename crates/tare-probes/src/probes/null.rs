@@ -1,31 +1,18 @@
-//! `null`: nothing at all, timed: the cost of the harness itself.
+//! How `null` is measured: see its description.
 
 use crate::probe::prelude::*;
 
-pub static PROBE: Probe = Probe {
-    name: "null",
-    title: "empty loop (harness)",
-    summary: "An empty loop, timed like every other probe: the cost of the harness itself.",
-    timed: "incrementing a counter, which the compiler may not remove",
-    not_timed: "the two clock reads around the loop",
-    distorted_by: "frequency changes; a busy neighbour",
-    parameters: &[],
-    metrics: &[time("time", "turn")],
-    needs: &[],
-    revision: 1,
-    label: |_| "empty loop (harness)".into(),
-    run: |trial| {
-        trial.repeat(|operations, report| {
-            let mut stopwatch = Stopwatch::default();
-            let mut turns = 0u64;
-            stopwatch.start();
-            for _ in 0..operations {
-                turns = std::hint::black_box(turns + 1);
-            }
-            stopwatch.stop();
-            prove("turns", turns, operations)?;
-            report.throughput("turn", operations, &stopwatch);
-            Ok(())
-        })
-    },
-};
+pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
+    trial.repeat(|operations, report| {
+        let mut stopwatch = Stopwatch::default();
+        let mut turns = 0u64;
+        stopwatch.start();
+        for _ in 0..operations {
+            turns = std::hint::black_box(turns + 1);
+        }
+        stopwatch.stop();
+        prove("turns", turns, operations)?;
+        report.throughput("turn", operations, &stopwatch);
+        Ok(())
+    })
+}

@@ -1,9 +1,4 @@
-//! `proc.shell`: a shell script of small programs and pipes, as in a build step or a cron job.
-//!
-//! The script sorts a text, dumps it in octal and sorts the dump by number, searches for a word and counts what
-//! it found through tee, and removes its four files; UnixBench runs 1 or 8 of them side by side. The text is
-//! our own: 362 lines, 8,546 bytes. `variant=host` runs the environment's sh and coreutils, as UnixBench
-//! does; `variant=carried` runs the same steps by programs inside this binary, the same everywhere.
+//! How `proc.shell` is measured: see its description.
 
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
@@ -15,62 +10,30 @@ use crate::carried::applets;
 use crate::carried::variables::inherited_variables;
 use crate::probe::prelude::*;
 
-pub static PROBE: Probe = Probe {
-    name: "proc.shell",
-    title: "shell scripts",
-    summary: "Shell scripts in parallel, each of eight small programs with pipes and files.",
-    timed: "from the start of the process that starts the scripts until all have ended",
-    not_timed: "writing the input; one run before, whose count is checked",
-    distorted_by: "with variant=host, the environment's own shell and programs; the file system of the place",
-    parameters: &[
-        Parameter::sized("parallel", ["1", "8"], "scripts that run in parallel"),
-        Parameter::sized(
-            "variant",
-            ["carried", "host"],
-            "host: the environment's sh and coreutils; carried: programs inside this binary",
-        ),
-    ],
-    metrics: &[
-        time("time", "run"),
-        rate("rate", "run", Reading::OperationsPerMinute, Unit::PerMinute),
-        first("run"),
-    ],
-    needs: &[Need::Place],
-    revision: 1,
-    label: |parameters| {
-        let count = parameters.text("parallel").unwrap_or("1");
-        let scripts = if count == "1" { "script" } else { "scripts" };
-        match parameters.text("variant") {
-            Ok("host") => format!("{count} {scripts}, system sh"),
-            _ => format!("{count} shell {scripts}"),
+pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
+    let parallel = trial.parameters().within("parallel", 1..=MOST_PARALLEL)?;
+    let directory = trial.directory()?;
+    files::room(directory, parallel * ROOM_A_SCRIPT)?;
+    let text = text();
+    write(directory, applets::DATA, &text)?;
+    let program = std::path::absolute(trial.program()).map_err(|e| broken("this program's path", e))?;
+    let is_host = trial.parameters().one_of("variant", &[("host", true), ("carried", false)])?;
+    let variant = if is_host { Variant::host(directory)? } else { Variant::Carried { program: &program } };
+    check_once(&variant, directory, &text)?;
+    trial.repeat(|operations, report| {
+        let mut stopwatch = Stopwatch::default();
+        let mut well = 0;
+        stopwatch.start();
+        for _ in 0..operations {
+            let status = variant.run_all(directory, parallel)?;
+            well += u64::from(status.success());
         }
-    },
-    run: |trial| {
-        let parallel = trial.parameters().within("parallel", 1..=MOST_PARALLEL)?;
-        let directory = trial.directory()?;
-        files::room(directory, parallel * ROOM_A_SCRIPT)?;
-        let text = text();
-        write(directory, applets::DATA, &text)?;
-        let program = std::path::absolute(trial.program()).map_err(|e| broken("this program's path", e))?;
-        let is_host = trial.parameters().one_of("variant", &[("host", true), ("carried", false)])?;
-        let variant =
-            if is_host { Variant::host(directory)? } else { Variant::Carried { program: &program } };
-        check_once(&variant, directory, &text)?;
-        trial.repeat(|operations, report| {
-            let mut stopwatch = Stopwatch::default();
-            let mut well = 0;
-            stopwatch.start();
-            for _ in 0..operations {
-                let status = variant.run_all(directory, parallel)?;
-                well += u64::from(status.success());
-            }
-            stopwatch.stop();
-            prove("runs that ended well", well, operations)?;
-            report.throughput("run", operations, &stopwatch);
-            Ok(())
-        })
-    },
-};
+        stopwatch.stop();
+        prove("runs that ended well", well, operations)?;
+        report.throughput("run", operations, &stopwatch);
+        Ok(())
+    })
+}
 
 /// Scripts side by side beyond this are a slip of the pen.
 const MOST_PARALLEL: u64 = 1_024;
@@ -132,11 +95,11 @@ impl Variant<'_> {
 
     fn run_all(&self, directory: &Path, parallel: u64) -> Result<ExitStatus, Failure> {
         let count = parallel.to_string();
-        run(self.command(["scripts.sh", &count], &["scripts", &count]), directory)
+        run_script(self.command(["scripts.sh", &count], &["scripts", &count]), directory)
     }
 }
 
-fn run(mut command: Command, directory: &Path) -> Result<ExitStatus, Failure> {
+fn run_script(mut command: Command, directory: &Path) -> Result<ExitStatus, Failure> {
     command
         .current_dir(directory)
         // The same environment everywhere: a locale of its own makes sort several times slower.
@@ -151,7 +114,7 @@ fn run(mut command: Command, directory: &Path) -> Result<ExitStatus, Failure> {
 
 /// Runs one script that leaves its files, and checks what it counted.
 fn check_once(variant: &Variant<'_>, directory: &Path, text: &[u8]) -> Result<(), Failure> {
-    let status = run(variant.command(["keep.sh", "0"], &["script", "0", "keep"]), directory)?;
+    let status = run_script(variant.command(["keep.sh", "0"], &["script", "0", "keep"]), directory)?;
     if !status.success() {
         return Err(broken("the script", status));
     }
@@ -197,6 +160,7 @@ fn text() -> Vec<u8> {
 mod tests {
     use super::super::tests::{request, run};
     use super::*;
+    use crate::descriptions::proc_shell::PROBE;
 
     #[test]
     fn the_text_has_the_size_of_the_definition() {

@@ -1,52 +1,23 @@
-//! `proc.thread_hold`: many threads at once, started one after another and kept; time and memory of each.
-//!
-//! As `proc.fork_hold`, with threads of this process that wait on a futex. Their stacks are a parameter:
-//! `default` is what the C library gives (8 MiB of address space on most systems), of which only what is
-//! touched takes memory. pthread_create(3).
+//! How `proc.thread_hold` is measured: see its description.
 
 #![allow(unsafe_code, reason = "threads are made as C programs make them")]
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::proc_fork_hold::{LONGEST_LOOK_MS, bounded, each, held_metrics, pss_bytes, say_held};
+use super::proc_fork_hold::{LONGEST_LOOK_MS, bounded, each, pss_bytes, say_held};
 use crate::harness::kernel_files::available_bytes;
 use crate::harness::syscall::futex_wait;
 use crate::probe::prelude::*;
 
-pub static PROBE: Probe = Probe {
-    name: "proc.thread_hold",
-    title: "thread, kept alive",
-    summary: "Many threads kept alive at once: time and memory per thread.",
-    timed: "each start in the starting thread, one clock read before and after; ending all at the end",
-    not_timed: "reading memory use; the hold",
-    distorted_by: "limits on threads; memory use of other programs",
-    parameters: &[
-        Parameter::sized("n", ["100", "1000"], "threads kept alive at once"),
-        Parameter::sized(
-            "stack",
-            ["64KiB", "default"],
-            "bytes of a stack, at least what the C library demands on the processor (arm64: 128 KiB), or default",
-        ),
-        Parameter::sized(
-            "hold_ms",
-            ["50", "1000"],
-            "milliseconds for which all threads are kept, so that the host can read its memory use",
-        ),
-    ],
-    metrics: &held_metrics("thread"),
-    needs: &[],
-    revision: 2,
-    label: |parameters| format!("thread, {} stack", parameters.text("stack").unwrap_or_default()),
-    run: |trial| {
-        let parameters = trial.parameters();
-        let (n, hold_ms) = bounded(parameters)?;
-        let stack = match parameters.text("stack")? {
-            "default" => None,
-            _ => Some(parameters.integer("stack")? as usize),
-        };
-        hold(trial, n, stack, hold_ms)
-    },
-};
+pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
+    let parameters = trial.parameters();
+    let (n, hold_ms) = bounded(parameters)?;
+    let stack = match parameters.text("stack")? {
+        "default" => None,
+        _ => Some(parameters.integer("stack")? as usize),
+    };
+    hold(trial, n, stack, hold_ms)
+}
 
 /// Longest single wait of a thread; it waits again until it is asked to end.
 const WAIT_S: i64 = 60;

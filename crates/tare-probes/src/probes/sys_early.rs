@@ -1,8 +1,4 @@
-//! `sys.early`: the first system calls of a program, each after a little computing.
-//!
-//! Layers that hand a call to another process or thread (gVisor, proot, user-mode Linux) learn from many calls in a row to
-//! wait for the next one without sleeping. A loop is the cheapest that they get; a program that has just been started, which
-//! computes a little and calls, is what they meet. fstat(2), which asks for nothing that could be slow by itself.
+//! How `sys.early` is measured: see its description.
 
 #![allow(unsafe_code, reason = "a number of a descriptor that came as an argument")]
 
@@ -19,35 +15,18 @@ use crate::carried::variables::inherited_variables;
 use crate::harness::syscall;
 use crate::probe::prelude::*;
 
-pub static PROBE: Probe = Probe {
-    name: "sys.early",
-    title: "first calls of a program",
-    summary: "The first 500 system calls of a program, each after a little computing: what a call costs a program that is not \
-              a loop.",
-    timed: "500 times computing of a random length and an fstat; less the same computing without the calls",
-    not_timed: "starting the program, its first steps and its end",
-    distorted_by: "seccomp filters, ptrace, mitigations; how long a layer waits for the next call before it sleeps",
-    parameters: &[Parameter::same("gap_us", "3", "microseconds of computing before a call, on average")],
-    metrics: &[time("time", "program"), first("program")],
-    needs: &[],
-    revision: 1,
-    label: |parameters| match parameters.text("gap_us") {
-        Ok(gap) if gap != "3" => format!("500 calls, {gap} us apart"),
-        _ => "first 500 calls".into(),
-    },
-    run: |trial| {
-        let gap_us = trial.parameters().within("gap_us", 0..=1_000)?;
-        let program = trial.program();
-        trial.repeat(|programs, report| {
-            let mut stopwatch = Stopwatch::default();
-            for _ in 0..programs {
-                stopwatch.add(&run(program, gap_us)?);
-            }
-            report.throughput("program", programs, &stopwatch);
-            Ok(())
-        })
-    },
-};
+pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
+    let gap_us = trial.parameters().within("gap_us", 0..=1_000)?;
+    let program = trial.program();
+    trial.repeat(|programs, report| {
+        let mut stopwatch = Stopwatch::default();
+        for _ in 0..programs {
+            stopwatch.add(&run_program(program, gap_us)?);
+        }
+        report.throughput("program", programs, &stopwatch);
+        Ok(())
+    })
+}
 
 /// First argument under which this program makes the calls: `agent-early MICROSECONDS`.
 pub const EARLY: &str = "agent-early";
@@ -58,7 +37,7 @@ const MEASURED_STEPS: u64 = 5_000;
 const EXIT_BAD_ARGUMENTS: i32 = 120;
 
 /// Runs one program, and reads what its calls took.
-fn run(program: &Path, gap_us: u64) -> Result<Stopwatch, Failure> {
+fn run_program(program: &Path, gap_us: u64) -> Result<Stopwatch, Failure> {
     let mut command = Command::new(program);
     command.args([EARLY, &gap_us.to_string()]).env_clear().envs(inherited_variables());
     let output = command
@@ -179,7 +158,7 @@ mod tests {
 
     #[test]
     fn a_program_that_is_missing_is_named() {
-        let failure = run(Path::new("/no/such/program"), 3).unwrap_err();
+        let failure = run_program(Path::new("/no/such/program"), 3).unwrap_err();
         assert!(failure.reason.starts_with("a program of early calls: "), "{failure}");
     }
 }

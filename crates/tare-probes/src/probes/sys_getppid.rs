@@ -1,33 +1,17 @@
-//! `sys.getppid`: one raw system call that does next to nothing: the cost of crossing into the kernel.
-//!
-//! getppid is used because no library caches it and every kernel, real or translated, has to look it up.
-//! See getppid(2).
+//! How `sys.getppid` is measured: see its description.
 
 use crate::harness::syscall::getppid;
 use crate::probe::prelude::*;
 
-pub static PROBE: Probe = Probe {
-    name: "sys.getppid",
-    title: "system call",
-    summary: "One raw getppid call: the cost of entering and leaving the kernel, or whatever stands in for it.",
-    timed: "a loop of getppid calls, without a clock read between them",
-    not_timed: "the clock reads around the loop",
-    distorted_by: "seccomp filters, ptrace, audit rules, mitigations (page-table isolation)",
-    parameters: &[],
-    metrics: &[time("time", "call"), first("call")],
-    needs: &[],
-    revision: 1,
-    label: |_| "system call".into(),
-    run: |trial| {
-        let parent = getppid();
-        trial.repeat(|operations, report| {
-            let (stopwatch, answered) = calls(operations, parent);
-            prove("calls answered with the parent's number", answered, operations)?;
-            report.throughput("call", operations, &stopwatch);
-            Ok(())
-        })
-    },
-};
+pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
+    let parent = getppid();
+    trial.repeat(|operations, report| {
+        let (stopwatch, answered) = calls(operations, parent);
+        prove("calls answered with the parent's number", answered, operations)?;
+        report.throughput("call", operations, &stopwatch);
+        Ok(())
+    })
+}
 
 crate::timed! {
     fn calls(operations: u64, parent: isize) -> (Stopwatch, u64) {

@@ -11,10 +11,10 @@ use tare_data::request::{Amount, TrialRequest};
 
 use crate::PROBES;
 use crate::counts::Count;
-use crate::find;
 use crate::harness::folder::Folder;
 use crate::harness::trial::Trial;
 use crate::probe::{Need, Probe, Size};
+use crate::probes::run_of;
 
 /// A request for a trial of a probe, small: 23 operations a batch.
 pub fn request(probe: &Probe, parameters: &[(&str, &str)]) -> TrialRequest {
@@ -48,7 +48,7 @@ pub fn run(request: &TrialRequest) -> Result<Vec<Batch>, Failure> {
     let mut sink = |batch| batches.push(batch);
     let program = agent();
     let mut trial = Trial::new(request, &program, Some(folder.path()), &mut sink);
-    (find(&request.case.probe).unwrap().run)(&mut trial)?;
+    run_of(&request.case.probe).unwrap()(&mut trial)?;
     Ok(batches)
 }
 
@@ -124,16 +124,21 @@ fn every_probe_calibrates() {
 }
 
 #[test]
-fn the_list_and_the_folder_hold_the_same() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/probes");
-    let files: BTreeSet<String> = std::fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .filter_map(|name| name.strip_suffix(".rs").map(str::to_owned))
-        .filter(|name| name != "mod" && name != "tests")
-        .collect();
+fn the_list_and_the_folders_hold_the_same() {
+    let files = |folder: &str| -> BTreeSet<String> {
+        std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(folder))
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .filter_map(|name| name.strip_suffix(".rs").map(str::to_owned))
+            .filter(|name| name != "mod" && name != "tests")
+            .collect()
+    };
     let listed: BTreeSet<String> = PROBES.iter().map(|probe| probe.name.replace('.', "_")).collect();
-    assert_eq!(files, listed);
+    assert_eq!(files("src/probes"), listed);
+    assert_eq!(files("src/descriptions"), listed);
+    for probe in PROBES {
+        assert!(run_of(probe.name).is_ok(), "{} has no loop", probe.name);
+    }
     assert_eq!(listed.len(), PROBES.len(), "a probe is listed twice");
 }
 

@@ -1,33 +1,17 @@
-//! `time.read`: reading the monotonic clock: the cost of a timestamp, and its resolution.
-//!
-//! The clock is read as programs read it: through the vDSO where the kernel gives one, else by a system call.
-//! clock_gettime(2), vdso(7).
+//! How `time.read` is measured: see its description.
 
 use crate::harness::stopwatch::smallest_step_ns;
 use crate::probe::prelude::*;
 
-pub static PROBE: Probe = Probe {
-    name: "time.read",
-    title: "clock read",
-    summary: "One read of the monotonic clock, and the smallest step by which it advances.",
-    timed: "a loop of clock reads",
-    not_timed: "the search for the smallest step",
-    distorted_by: "the clock source: the TSC is read in the program, others by a system call or an exit to the host",
-    parameters: &[],
-    metrics: &[time("time", "read"), gauge("step", "step", Unit::Nanoseconds), first("read")],
-    needs: &[],
-    revision: 1,
-    label: |_| "clock read".into(),
-    run: |trial| {
-        trial.repeat(|operations, report| {
-            let (stopwatch, forward) = reads(operations);
-            prove("reads that did not go back", forward, operations)?;
-            report.throughput("read", operations, &stopwatch);
-            report.gauge("step", smallest_step_ns() as f64);
-            Ok(())
-        })
-    },
-};
+pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
+    trial.repeat(|operations, report| {
+        let (stopwatch, forward) = reads(operations);
+        prove("reads that did not go back", forward, operations)?;
+        report.throughput("read", operations, &stopwatch);
+        report.gauge("step", smallest_step_ns() as f64);
+        Ok(())
+    })
+}
 
 #[inline(never)]
 fn reads(operations: u64) -> (Stopwatch, u64) {

@@ -1,46 +1,21 @@
-//! `time.spin`: a thread that only reads the clock; the time that something else took from it.
-//!
-//! A gap between two reads that is far longer than a read is time in which the thread did not run: an
-//! interrupt, another program, the host. The operating system inside a virtual machine does not see what the
-//! host takes; this does.
+//! How `time.spin` is measured: see its description.
 
 use crate::probe::prelude::*;
 
 /// Gaps above this are time stolen: beyond what an interrupt takes, below any time slice.
 const GAP_NS: u64 = 20_000;
 
-pub static PROBE: Probe = Probe {
-    name: "time.spin",
-    title: "longest interruption",
-    summary: "A thread spins on the clock: the longest gap between two reads, and the share of time in which it did not run.",
-    timed: "every difference between two consecutive clock reads",
-    not_timed: "nothing",
-    distorted_by: "nothing: distortion is what this measures",
-    parameters: &[Parameter::sized(
-        "ms",
-        ["40", "1000"],
-        "milliseconds to spin: a fixed time, since interruptions come by the clock",
-    )],
-    metrics: &[
-        gauge("longest", "longest", Unit::Nanoseconds),
-        gauge("stolen", "stolen", Unit::Percent),
-        time("read", "read"),
-    ],
-    needs: &[],
-    revision: 2,
-    label: |_| "longest interruption".into(),
-    run: |trial| {
-        let spin_ns = trial.parameters().integer("ms")?.saturating_mul(1_000_000);
-        trial.once(|report| {
-            let spin = spin(spin_ns);
-            let elapsed_ns = spin.stopwatch.elapsed_ns().max(1);
-            report.throughput("read", spin.reads, &spin.stopwatch);
-            report.gauge("longest", spin.longest_ns as f64);
-            report.gauge("stolen", 100.0 * spin.stolen_ns as f64 / elapsed_ns as f64);
-            Ok(())
-        })
-    },
-};
+pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
+    let spin_ns = trial.parameters().integer("ms")?.saturating_mul(1_000_000);
+    trial.once(|report| {
+        let spin = spin(spin_ns);
+        let elapsed_ns = spin.stopwatch.elapsed_ns().max(1);
+        report.throughput("read", spin.reads, &spin.stopwatch);
+        report.gauge("longest", spin.longest_ns as f64);
+        report.gauge("stolen", 100.0 * spin.stolen_ns as f64 / elapsed_ns as f64);
+        Ok(())
+    })
+}
 
 struct Spin {
     stopwatch: Stopwatch,

@@ -1,9 +1,4 @@
-//! `user.command`: a command that the user chooses, from its start until wait(2) returns.
-//!
-//! As hyperfine and time(1) do, with the same command in every environment. Each run has a fresh folder with the
-//! files that were carried along, or a folder that is there; an environment of stated variables alone, nothing on
-//! standard input, and its output in a pipe of which the end is kept. The exit code is the proof of the work. A case of
-//! a command is called `user.` and the command's name. posix_spawn(3), wait4(2), getrusage(2).
+//! How `user.command` is measured: see its description.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -22,95 +17,36 @@ use crate::carried::program::{Program, not_started};
 use crate::carried::user_files;
 use crate::carried::variables::inherited_variables;
 use crate::counting::COUNT;
+use crate::descriptions::{LONGEST_TIMEOUT_S, is_name};
 use crate::harness::folder::Folder;
 use crate::harness::output::{Children, Ended, OutputTail, wait_for};
 use crate::probe::prelude::*;
 
-pub use tare_data::names::USER;
-/// The name of the probe, which all commands share.
-pub const USER_COMMAND: &str = "user.command";
 /// First word of a command that is this program itself.
 pub(crate) const ITSELF: &str = "@tare";
-/// Longest time that a run may be given.
-pub const LONGEST_TIMEOUT_S: u64 = 3600;
 
 /// Most runs that warm up, in each trial.
 const MOST_WARMUPS: u64 = 1000;
-/// Longest name: a row's heading has 22 characters.
-const LONGEST_NAME: usize = 22;
 /// Where programs are searched for unless the study states a PATH.
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
 /// Most lines of output that are sent of a run that failed, and most characters of a line.
 const MOST_NOTED: (usize, usize) = (20, 300);
 
-/// What describes a command.
-pub(super) const PARAMETERS: &[Parameter] = &[
-    Parameter::same("name", "command", "its name in the study"),
-    Parameter::same("title", "", "what a report calls it; its name unless given"),
-    Parameter::same(
-        "command",
-        "[\"@tare\",\"agent-applet\",\"rm\"]",
-        "its words; @tare as the first word is this program",
-    ),
-    Parameter::same("folder", "", "the folder that it runs in; a fresh one unless given"),
-    Parameter::same("setup", "[]", "run once in each start of an environment, before anything else"),
-    Parameter::same("prepare", "[]", "run before it, in the same folder"),
-    Parameter::same("clean", "[]", "run after it"),
-    Parameter::same("warmup", "1", "runs of each trial that come first; only the first of them is reported"),
-    Parameter::same(
-        "output",
-        "pipe",
-        "where its output goes: pipe, read and thrown away; null, to /dev/null",
-    ),
-    Parameter::same("environment", "{}", "its variables"),
-    Parameter::same("carry", "0:", "number and hash of the files that it needs"),
-    Parameter::same("timeout_s", "60", "seconds that a run may take"),
-    Parameter::same("expect_exit", "0", "the exit code of a successful run, or any"),
-];
-
-pub static PROBE: Probe = Probe {
-    name: USER_COMMAND,
-    title: "a command",
-    summary: "A command that you choose, the same in every environment.",
-    timed: "from the start of its process until wait() returns",
-    not_timed: "creating the folder, copying carried files, setup, prepare and clean",
-    distorted_by: "the environment's version of the program: another version is another program",
-    parameters: PARAMETERS,
-    metrics: &[
-        time("time", "run"),
-        gauge("user", "user", Unit::Nanoseconds),
-        gauge("system", "system", Unit::Nanoseconds),
-        gauge("memory", "memory", Unit::Bytes),
-        first("run"),
-    ],
-    needs: &[Need::Place],
-    revision: 2,
-    label: |parameters| {
-        let given = |key| parameters.text(key).ok().filter(|text| !text.is_empty());
-        given("title").or_else(|| given("name")).unwrap_or("a command").to_owned()
-    },
-    run: |trial| {
-        let command = UserCommand::from_trial(trial)?;
-        command.set_up()?;
-        trial.repeat_after(command.warmup, |operations, report| {
-            let mut stopwatch = Stopwatch::default();
-            let mut used = Used::default();
-            for _ in 0..operations {
-                used.add(&command.run(&mut stopwatch)?);
-            }
-            report.throughput("run", operations, &stopwatch);
-            report.gauge("user", used.user_ns / operations as f64);
-            report.gauge("system", used.system_ns / operations as f64);
-            report.gauge("memory", used.most_bytes);
-            Ok(())
-        })
-    },
-};
-
-/// Whether a command may be called so: what a row is headed with, and a folder of its files.
-pub fn is_name(name: &str) -> bool {
-    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_');
-    (1..=LONGEST_NAME).contains(&name.len()) && name.chars().all(plain)
+pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
+    let command = UserCommand::from_trial(trial)?;
+    command.set_up()?;
+    trial.repeat_after(command.warmup, |operations, report| {
+        let mut stopwatch = Stopwatch::default();
+        let mut used = Used::default();
+        for _ in 0..operations {
+            used.add(&command.run(&mut stopwatch)?);
+        }
+        report.throughput("run", operations, &stopwatch);
+        report.gauge("user", used.user_ns / operations as f64);
+        report.gauge("system", used.system_ns / operations as f64);
+        report.gauge("memory", used.most_bytes);
+        Ok(())
+    })
 }
 
 /// A command as the case describes it.
@@ -389,6 +325,8 @@ mod tests {
 
     use super::*;
     use crate::PROBES;
+    use crate::descriptions::USER_COMMAND;
+    use crate::probe::Probe;
     use crate::probes::tests::{request, run};
 
     fn probe() -> &'static Probe {

@@ -72,7 +72,12 @@ fn trial(
     };
     let mut batches = Vec::new();
     let mut sink = |batch| batches.push(batch);
-    (probe.run)(&mut Trial::new(&request, Path::new("/proc/self/exe"), None, &mut sink))?;
+    tare_probes::probes::run_of(probe.name).unwrap()(&mut Trial::new(
+        &request,
+        Path::new("/proc/self/exe"),
+        None,
+        &mut sink,
+    ))?;
     Ok(batches)
 }
 

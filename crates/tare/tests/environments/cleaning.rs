@@ -82,21 +82,31 @@ fn nothing_is_left_of_a_network_whenever_it_is_killed() {
 #[test]
 fn nothing_is_left_of_a_slow_start_that_was_killed() {
     for text in SLOW {
-        if ready("nothing_is_left_of_a_slow_start_that_was_killed", text).is_none() {
-            continue;
-        }
-        let bench = Bench::new();
-        let mut actor = Actor::start(&bench, &[text]);
-        actor.wait_until_ready();
+        kill_in_start("nothing_is_left_of_a_slow_start_that_was_killed", text, &[60, 200, 400]);
+    }
+}
+
+/// Its server and its services are not children of what was started, and a prefix is made before anything else.
+#[test]
+fn nothing_is_left_of_wine() {
+    kill_in_start("wine", "wine", &[200, 1_000, 2_000, 4_000]);
+}
+
+/// Kills a session whose environment is there, and others in the midst of its start.
+fn kill_in_start(test: &str, text: &str, waits_ms: &[u64]) {
+    if ready(test, text).is_none() {
+        return;
+    }
+    let bench = Bench::new();
+    let mut actor = Actor::start(&bench, &[text]);
+    actor.wait_until_ready();
+    actor.kill();
+    clean_all(&bench);
+    for wait_ms in waits_ms {
+        let actor = Actor::start(&bench, &[text]);
+        std::thread::sleep(Duration::from_millis(*wait_ms));
         actor.kill();
         clean_all(&bench);
-        // In the midst of its start.
-        for wait_ms in [60, 200, 400] {
-            let actor = Actor::start(&bench, &[text]);
-            std::thread::sleep(Duration::from_millis(wait_ms));
-            actor.kill();
-            clean_all(&bench);
-        }
     }
 }
 

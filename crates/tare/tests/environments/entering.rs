@@ -4,8 +4,26 @@ use std::process::Command;
 
 use crate::bench::{Bench, Spoken, TARE, control_groups, programs, ready};
 
-/// The whole visit. What a share holds must be the host's folder, before and after.
+/// A probe with its place and its peer.
+type Visited = (&'static str, Option<&'static str>, Option<&'static str>);
+
+/// The whole visit of a Linux.
 fn visit(test: &str, text: &str) {
+    visit_by(
+        test,
+        text,
+        &[
+            // A new namespace, and a new kernel, have their loopback device down.
+            ("net.rr", None, Some("loopback")),
+            ("proc.exec", None, None),
+            // Processes of processes keep what the first was told of its C library.
+            ("proc.shell", Some("own"), None),
+        ],
+    );
+}
+
+/// The whole visit, with these probes. What a share holds must be the host's folder, before and after.
+fn visit_by(test: &str, text: &str, probes: &[Visited]) {
     let Some(specification) = ready(test, text) else { return };
     let bench = Bench::new();
     std::fs::write(bench.shares["share"].join("kept"), "the user's own").unwrap();
@@ -23,11 +41,9 @@ fn visit(test: &str, text: &str) {
             inside.run(3, "file.sync", Some(place), None);
             assert_eq!(changed() != before, is_seen, "files made in {place}, and seen in the host's folder");
         }
-        // A new namespace, and a new kernel, have their loopback device down.
-        inside.run(4, "net.rr", None, Some("loopback"));
-        inside.run(5, "proc.exec", None, None);
-        // Processes of processes keep what the first was told of its C library.
-        inside.run(6, "proc.shell", Some("own"), None);
+        for (number, (probe, place, peer)) in (4..).zip(probes) {
+            inside.run(number, probe, *place, *peer);
+        }
         for outcome in inside.leave() {
             assert_eq!(outcome.left_because, None, "{}", outcome.what);
         }
@@ -67,6 +83,12 @@ fn traced() {
 #[test]
 fn emulated() {
     visit("emulated", "emulated");
+}
+
+#[test]
+fn wine() {
+    let probes = [("proc.start", None, None), ("ipc.context", None, None), ("file.meta", Some("own"), None)];
+    visit_by("wine", "wine", &probes);
 }
 
 #[test]

@@ -6,7 +6,7 @@
 use tare_data::batch::{Batch, CALIBRATION, Sample};
 use tare_data::metric::{Metric, Reading};
 use tare_data::request::Amount;
-use tare_probes::probes::USER;
+use tare_probes::descriptions::USER;
 
 /// What a batch should take in the baseline: long against a clock read, and a timer interrupt at HZ=250 falls into each.
 const BATCH_NS: f64 = 4e6;

@@ -10,7 +10,7 @@ use tare_data::encoding::hex;
 use tare_data::names::Case;
 use tare_data::session::{Header, Plan, Session};
 use tare_data::shell::{line, quoted};
-use tare_probes::probes::USER;
+use tare_probes::descriptions::USER;
 
 use crate::error::{ErrorKind, LabError};
 use crate::ownership::state::{StateFolder, doubt};

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use tare_data::session::{PlannedCase, Session};
 use tare_data::shell::line;
-use tare_probes::probes::USER;
+use tare_probes::descriptions::USER;
 
 use crate::error::{ErrorKind, LabError};
 use crate::ownership::workspace::SessionWorkspace;

@@ -50,6 +50,13 @@ pub(crate) const FOOTPRINTS: &[Footprint] = &[
         ..BARE
     },
     Footprint {
+        provider: "wine",
+        programs: &["wine64", "wine"],
+        starts: "the agent for Windows, by Wine, which is asked for its version before and starts programs of its own",
+        mounts: Some("an empty /tmp, in a mount namespace of its own"),
+        ..BARE
+    },
+    Footprint {
         provider: "bwrap",
         programs: &["bwrap"],
         starts: "the agent, by bubblewrap, which is asked for its version before",

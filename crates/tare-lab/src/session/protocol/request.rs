@@ -6,8 +6,8 @@ use tare_analysis::gate::Condition;
 use tare_data::facts::Facts;
 use tare_data::names::Case;
 use tare_data::session::identity::FleetCell;
+use tare_probes::descriptions::USER_COMMAND;
 use tare_probes::probe::Size;
-use tare_probes::probes::USER_COMMAND;
 
 use crate::error::LabError;
 use crate::provider::root::Inside;

@@ -1,0 +1,19 @@
+//! Where no command of a user's can run, none of its files is carried along.
+
+use std::path::Path;
+
+use tare_data::failure::{Failure, FailureKind};
+use tare_data::request::Piece;
+
+#[derive(Debug, Default)]
+pub struct Carried;
+
+impl Carried {
+    pub fn folder(&self) -> Option<&Path> {
+        None
+    }
+
+    pub fn keep(&mut self, _piece: &Piece) -> Result<(), Failure> {
+        Err(Failure::new(FailureKind::NotSupported, crate::missing::reason("user.command")))
+    }
+}

@@ -1,0 +1,61 @@
+//! `demand.command`: what a command asks of the system, counted and not timed.
+//!
+//! The command runs once as it is, for what the kernel's own accounts have (faults, waits, processor time), and once
+//! under a tracer, which stops it at every system call and puts each where it belongs. ptrace(2), getrusage(2).
+
+use tare_data::session::demand::{Demand, Work};
+
+use super::user_command::PARAMETERS;
+use crate::probe::describing::*;
+
+/// The name of the probe.
+pub const DEMAND_COMMAND: &str = "demand.command";
+
+/// Series beside the kinds of work.
+pub(crate) const CALLS: &str = "calls";
+pub(crate) const SLOWDOWN: &str = "slowdown";
+
+pub static PROBE: Probe = Probe {
+    name: DEMAND_COMMAND,
+    title: "a command's demand",
+    summary: "What a command asks of the system: calls, paths, bytes, pages, processes. Counted, not timed.",
+    timed: "nothing",
+    not_timed: "all of it: the command runs once as it is and once under a tracer",
+    distorted_by: "time-outs of the command: a counted run is slower, and may do other work",
+    parameters: PARAMETERS,
+    metrics: &METRICS,
+    needs: &[Need::Place],
+    revision: 1,
+    label: |_| "demand".into(),
+};
+
+/// Calls in all, the slowdown of counting, and each kind of work.
+static METRICS: [MetricDescription; Work::ALL.len() + 2] = {
+    let mut metrics = [const { gauge(CALLS, CALLS, Unit::Count) }; Work::ALL.len() + 2];
+    metrics[1] = gauge(SLOWDOWN, SLOWDOWN, Unit::Count);
+    let mut i = 0;
+    while i < Work::ALL.len() {
+        let name = Work::ALL[i].name();
+        metrics[i + 2] = gauge(name, name, Unit::Count);
+        i += 1;
+    }
+    metrics
+};
+
+/// The demand that the batches of a trial hold.
+pub fn demand_of<'a>(gauges: impl Iterator<Item = (&'a str, f64)>) -> Demand {
+    let mut demand = Demand::default();
+    for (series, value) in gauges {
+        match series {
+            CALLS => demand.calls = value,
+            SLOWDOWN => demand.slowdown = value,
+            _ => {
+                if let Some(work) = Work::ALL.iter().find(|work| work.name() == series) {
+                    demand.add(*work, value);
+                }
+            }
+        }
+    }
+    demand.amounts.retain(|_, amount| *amount > 0.0);
+    demand
+}

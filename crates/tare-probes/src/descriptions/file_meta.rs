@@ -1,0 +1,30 @@
+//! `file.meta`: small files created, statted, opened, renamed, listed and deleted.
+//!
+//! What git status, npm install and tar do all day. Files of 1 KiB in folders of 100, each step over all of
+//! them before the next: create = open, write, close; stat = fstatat; open = open, close; rename within the
+//! folder; list = open the folder, getdents until it is empty, close; unlink. Paths are relative to an open
+//! folder and have one folder in them. One operation is one file through all six steps.
+
+use crate::probe::describing::*;
+
+pub static PROBE: Probe = Probe {
+    name: "file.meta",
+    title: "small file lifecycle",
+    summary: "Small files created, statted, opened, renamed, listed and deleted: time per file for all six steps.",
+    timed: "each of the six steps over all files of a batch, without a clock read between files",
+    not_timed: "creating and removing the folders",
+    distorted_by: "age of the folder and of the file system; journal settings; indexers and scanners that watch the place",
+    parameters: &[],
+    metrics: &[
+        time("time", "file"),
+        time("create", "create"),
+        time("stat", "stat"),
+        time("open", "open"),
+        time("rename", "rename"),
+        time("list", "list"),
+        time("unlink", "unlink"),
+    ],
+    needs: &[Need::Place],
+    revision: 1,
+    label: |_| "small file lifecycle".into(),
+};

@@ -1,0 +1,49 @@
+//! `file.random`: reads, writes and syncs at random places over many files, as sysbench's fileio does.
+//!
+//! The definition is sysbench's, to the letter: 128 files, written block by block; each request is one pread or pwrite of a block at
+//! floor(U * total / block) * block over all files laid end to end, with replacement. `rndrw` reads when
+//! (reads + 1) / (writes + 1) < 1.5 and else writes, which gives three reads to two writes. After every 100
+//! requests every file is fsynced, each an event of its own; at the end of the trial each thread fsyncs each
+//! file once more. Threads take the next event of one sequence, so that the mixture does not depend on them.
+
+use crate::probe::describing::*;
+
+pub static PROBE: Probe = Probe {
+    name: "file.random",
+    title: "random file access",
+    summary: "16 KiB reads and writes at random offsets in many files, with an fsync of all files after every 100.",
+    timed: "each request and each fsync, one clock read before and after; `request` is all of it together",
+    not_timed: "creating the files",
+    distorted_by: "whether the files fit into the cache (the quick size does); write caches that lie",
+    parameters: &[
+        Parameter::same("mode", "rndrw", "rndrw, rndrd or rndwr"),
+        Parameter::same("bs", "16KiB", "bytes per request"),
+        Parameter::sized("files", ["16", "128"], "number of files"),
+        Parameter::sized("total", ["32MiB", "2GiB"], "bytes of all files"),
+        Parameter::same("fsync_every", "100", "requests after which every file is fsynced; 0: never"),
+        Parameter::same("threads", "1", "threads that share the events"),
+    ],
+    metrics: &[
+        time("time", "request"),
+        bytes_per_second("rate", "request"),
+        per_second("reads", "read"),
+        per_second("writes", "write"),
+        per_second("fsyncs", "fsync"),
+        quantile("read_p50", "read", 0.5),
+        quantile("read_p95", "read", 0.95),
+        quantile("write_p50", "write", 0.5),
+        quantile("write_p95", "write", 0.95),
+        quantile("fsync_p50", "fsync", 0.5),
+        quantile("fsync_p95", "fsync", 0.95),
+    ],
+    needs: &[Need::Place],
+    revision: 3,
+    label: |parameters| {
+        let block = size_of(parameters, "bs");
+        let mode = parameters.text("mode").unwrap_or_default();
+        match parameters.text("threads").unwrap_or("1") {
+            "1" => format!("random {mode}, {block}"),
+            threads => format!("random {mode}, {block} {threads}T"),
+        }
+    },
+};

@@ -1,0 +1,56 @@
+//! `file.seq`: one file from beginning to end in blocks, as dd writes and reads.
+//!
+//! dd makes one read call and one write call a block: from /dev/zero into the file, or from the file into
+//! /dev/null. `loop=dd` does just that; `loop=plain` leaves the other half out, so that the file system
+//! stands alone. Data that do not compress come from a buffer of 1 MiB or more, walked through in order
+//! (`loop=dd`: from a file in memory that holds them). open(2), read(2), write(2), fdatasync(2).
+
+use tare_data::names::Parameters;
+
+use crate::probe::describing::*;
+
+pub static PROBE: Probe = Probe {
+    name: "file.seq",
+    title: "sequential file",
+    summary: "A file written or read sequentially in blocks of one size, as dd does.",
+    timed: "the loop of calls, and the fdatasync or fsync at the end where there is one",
+    not_timed: "opening; filling and warming, or dropping, the file to be read; checking what was read",
+    distorted_by: "where the bytes really go (see the facts of the place); free memory; age of the file system",
+    parameters: &[
+        Parameter::same("bs", "1MiB", "bytes per call"),
+        Parameter::same("op", "write", "write (a new file) or read"),
+        Parameter::same(
+            "sync",
+            "fdatasync",
+            "writing: none, fdatasync or fsync at the end, dsync (each write) or direct (O_DIRECT)",
+        ),
+        Parameter::same(
+            "cache",
+            "warm",
+            "reading: warm, cold (dropped from the cache, and verified) or direct (O_DIRECT)",
+        ),
+        Parameter::sized("size", ["32MiB", "1GiB"], "bytes of the file"),
+        Parameter::sized("data", ["random", "zero"], "random: incompressible; zero: as from /dev/zero"),
+        Parameter::sized(
+            "loop",
+            ["plain", "dd"],
+            "dd: a read call and a write call per block; plain: only the call on the file",
+        ),
+    ],
+    metrics: &[bytes_per_second("rate", "block"), time("block", "block"), time("sync", "sync")],
+    needs: &[Need::Place],
+    revision: 2,
+    label,
+};
+
+/// `write 1M + fdatasync`, `read 4K, cold`.
+fn label(parameters: &Parameters) -> String {
+    let block = size_of(parameters, "bs");
+    let text = |key| parameters.text(key).unwrap_or_default();
+    match (text("op"), text("sync"), text("cache")) {
+        ("read", _, cache) => format!("read {block}, {cache}"),
+        (_, "none", _) => format!("write {block}"),
+        (_, "direct" | "dsync", _) => format!("write {block}, {}", text("sync")),
+        (_, sync, _) => format!("write {block} + {sync}"),
+    }
+}

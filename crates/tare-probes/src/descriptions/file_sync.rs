@@ -1,0 +1,28 @@
+//! `file.sync`: 4 KiB written and made durable, which each commit of a database waits for.
+//!
+//! Blocks of a file that is there already are overwritten in turn, so that no metadata change with them, as
+//! in a preallocated log: pwrite(2), then fdatasync(2).
+
+use crate::probe::describing::*;
+
+pub static PROBE: Probe = Probe {
+    name: "file.sync",
+    title: "write 4K + fdatasync",
+    summary: "4 KiB overwritten in a file and made durable, as each commit of a database does.",
+    timed: "pwrite and fdatasync together, and each by itself; three clock reads per commit",
+    not_timed: "creating the file; recording the times in the histograms",
+    distorted_by: "write caches that lie; file systems in memory; journal settings; other writers on the disk",
+    parameters: &[],
+    metrics: &[
+        time("time", "commit"),
+        quantile("p50", "commit", 0.5),
+        quantile("p99", "commit", 0.99),
+        nanoseconds("write", "write", Reading::Mean),
+        nanoseconds("sync", "sync", Reading::Mean),
+        per_second("rate", "commit"),
+        first("commit"),
+    ],
+    needs: &[Need::Place],
+    revision: 1,
+    label: |_| "commit, 4K".into(),
+};

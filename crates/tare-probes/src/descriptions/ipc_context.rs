@@ -1,0 +1,21 @@
+//! `ipc.context`: two processes hand an 8-byte counter back and forth over two pipes.
+//!
+//! The definition is that of UnixBench's pipe-based context switching; one operation is a round trip, with
+//! two wake-ups. On one processor that is two context switches; on two it is two wake-ups across them.
+//! Where the processes run is worth a factor of four, so it is a parameter. pipe(7), sched_setaffinity(2).
+
+use crate::probe::describing::*;
+
+pub static PROBE: Probe = Probe {
+    name: "ipc.context",
+    title: "context switch pair",
+    summary: "An 8-byte counter goes to another process through one pipe and comes back through another.",
+    timed: "a loop of one write and one read in each process, without a clock read between them",
+    not_timed: "the fork of the other process",
+    distorted_by: "where the scheduler places the two processes; idle states of a second processor; ptrace",
+    parameters: &[PIN],
+    metrics: &[time("time", "round"), per_second("rate", "round"), first("round")],
+    needs: &[],
+    revision: 1,
+    label: |parameters| placement_label(parameters, "context switch", "context switch pair"),
+};

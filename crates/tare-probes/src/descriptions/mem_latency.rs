@@ -1,0 +1,22 @@
+//! `mem.latency`: a chain of pointers through memory in random order; the wait for one load that depends on
+//! the one before.
+//!
+//! The memory is one cycle over all its 64-byte lines (Sattolo's shuffle), so that no prefetcher knows the
+//! next. Far larger than the caches it is the latency of memory with a miss in the translation buffer, which
+//! nested paging makes slower: what a virtual machine costs a program with big data.
+
+use crate::probe::describing::*;
+
+pub static PROBE: Probe = Probe {
+    name: "mem.latency",
+    title: "memory latency",
+    summary: "Dependent loads through memory in random order: nanoseconds per load.",
+    timed: "a loop of loads, each of which needs the result of the one before",
+    not_timed: "building the chain",
+    distorted_by: "huge pages (disabled); sizes that fit into a cache; other users of the memory bus",
+    parameters: &[Parameter::sized("size", ["32MiB", "256MiB"], "bytes that the chain covers")],
+    metrics: &[time("time", "load")],
+    needs: &[],
+    revision: 1,
+    label: |parameters| format!("memory latency, {}", size_of(parameters, "size")),
+};

@@ -1,0 +1,50 @@
+//! `sys.operation`: one operation that programs ask of a kernel, by name: the prices of which a program's bill is made.
+//!
+//! Files are small and in every cache, so that what is timed is the call and the layers on its way, not a disk. Each
+//! operation counts those that did what they should.
+
+use crate::probe::describing::*;
+
+pub static PROBE: Probe = Probe {
+    name: "sys.operation",
+    title: "one operation",
+    summary: "One operation that programs ask of a kernel, by name: a call, a path, a read, a mapping, a process.",
+    timed: "a loop of the operation, without a clock read between them",
+    not_timed: "making the files and folders that it needs",
+    distorted_by: "seccomp filters, ptrace, mitigations; the caches of a layer, which hold one hot path and not thousands",
+    parameters: &[Parameter::same(
+        "operation",
+        "fstat",
+        "which one: fstat, stat, open, read-1k, map, spawn and so on",
+    )],
+    metrics: &[time("time", "operation"), first("operation")],
+    needs: &[Need::Place],
+    revision: 1,
+    label: |parameters| {
+        let named = parameters.text("operation").unwrap_or_default();
+        let operation = OPERATIONS.iter().find(|(name, _)| *name == named);
+        operation.map_or("one operation", |(_, label)| label).to_owned()
+    },
+};
+
+/// Every operation: the parameter's value, and what a row is headed with.
+pub(crate) static OPERATIONS: &[(&str, &str)] = &[
+    ("fstat", "fstat"),
+    ("futex", "futex wake, nobody"),
+    ("signal", "signal to itself"),
+    ("stat", "stat, 1 name"),
+    ("stat-8", "stat, 8 names deep"),
+    ("stat-missing", "stat, not there"),
+    ("open", "open + close"),
+    ("list", "list 100 entries"),
+    ("read-1k", "read 1 KiB"),
+    ("read-64k", "read 64 KiB"),
+    ("write-1k", "write 1 KiB"),
+    ("write-64k", "write 64 KiB"),
+    ("map", "map + unmap"),
+    ("map-file", "map a file, touch"),
+    ("protect", "protect a page"),
+    ("break", "heap up and down"),
+    ("spawn", "vfork + wait"),
+    ("thread", "thread, start to end"),
+];

@@ -1,0 +1,29 @@
+//! `time.spin`: a thread that only reads the clock; the time that something else took from it.
+//!
+//! A gap between two reads that is far longer than a read is time in which the thread did not run: an
+//! interrupt, another program, the host. The operating system inside a virtual machine does not see what the
+//! host takes; this does.
+
+use crate::probe::describing::*;
+
+pub static PROBE: Probe = Probe {
+    name: "time.spin",
+    title: "longest interruption",
+    summary: "A thread spins on the clock: the longest gap between two reads, and the share of time in which it did not run.",
+    timed: "every difference between two consecutive clock reads",
+    not_timed: "nothing",
+    distorted_by: "nothing: distortion is what this measures",
+    parameters: &[Parameter::sized(
+        "ms",
+        ["40", "1000"],
+        "milliseconds to spin: a fixed time, since interruptions come by the clock",
+    )],
+    metrics: &[
+        gauge("longest", "longest", Unit::Nanoseconds),
+        gauge("stolen", "stolen", Unit::Percent),
+        time("read", "read"),
+    ],
+    needs: &[],
+    revision: 2,
+    label: |_| "longest interruption".into(),
+};

@@ -1,0 +1,29 @@
+//! `time.wakeup`: sleeping until a given time: how late the program is woken.
+//!
+//! The lateness holds the timer's own slack (50 us by default for ordinary programs), the interrupt, the
+//! wait for a virtual processor to be scheduled, and the scheduler inside. clock_nanosleep(2), prctl(2).
+
+use crate::probe::describing::*;
+
+pub static PROBE: Probe = Probe {
+    name: "time.wakeup",
+    title: "timer wake-up latency",
+    summary: "Sleep until an absolute time, repeatedly: how late the program resumes.",
+    timed: "from the requested time to the first clock read after the sleep",
+    not_timed: "the sleep itself",
+    distorted_by: "timer slack; power saving of idle processors; a host that runs other virtual machines",
+    parameters: &[Parameter::sized(
+        "interval_us",
+        ["200", "1000"],
+        "microseconds from one wake-up to the next",
+    )],
+    metrics: &[
+        quantile("p50", "late", 0.5),
+        quantile("p99", "late", 0.99),
+        nanoseconds("mean", "late", Reading::Mean),
+        nanoseconds("max", "late", Reading::Maximum),
+    ],
+    needs: &[],
+    revision: 1,
+    label: |_| "timer wake-up latency".into(),
+};

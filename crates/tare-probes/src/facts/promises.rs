@@ -1,0 +1,182 @@
+//! Honesty checks of a place: do syncs, O_DIRECT and cache drops do what they promise?
+//!
+//! Each check makes the thing happen and looks for its trace, since each of these has been seen to succeed
+//! without doing anything. The outcome is a fact: `ok`, or the reason, in words that can follow
+//! "not comparable:". A check that cannot decide leaves its fact out.
+
+use std::path::Path;
+
+use tare_data::facts::Facts;
+use tare_data::failure::FailureKind;
+
+use crate::harness::buffer::Buffer;
+use crate::harness::files;
+use crate::harness::folder::Folder;
+use crate::harness::stopwatch::now_ns;
+use crate::harness::syscall;
+#[cfg(unix)]
+use crate::platform::BorrowedFd;
+use crate::platform::{AsFd, Errno, OFlags};
+
+pub const OK: &str = "ok";
+/// Writes, and syncs, of which the shortest count: whatever disturbs them makes them longer.
+const SYNCS: usize = 15;
+/// Fewest of them, on a disk where each takes long.
+const FEWEST_SYNCS: usize = 3;
+/// After this no further sync is begun.
+const LONGEST_SYNCS_NS: u64 = 15_000_000;
+/// A sync that takes less than this many times the 4 KiB write before it has moved nothing to a device.
+///
+/// Seen with the bytes in memory: 0.1 (volatile overlay), 0.2 (tmpfs), 0.4 (gVisor), 1.0 (ptrace, where
+/// every call costs the same). Seen with a device: 4 under ptrace, 20 natively on a virtual disk.
+const SYNC_FACTOR: f64 = 1.5;
+/// Bytes of the file that O_DIRECT and the cache are tried with.
+pub const TRIAL_BYTES: usize = 256 << 10;
+/// File systems whose bytes stay in memory, whatever is synced.
+const IN_MEMORY: [&str; 2] = ["tmpfs", "ramfs"];
+
+/// Whether a file system keeps its bytes in memory by design.
+pub fn is_in_memory(name: &str) -> bool {
+    IN_MEMORY.contains(&name)
+}
+
+/// Notes `honesty.sync`, `honesty.direct` and `honesty.cache` of a place.
+pub fn note_place(facts: &mut Facts, place: &Path) {
+    let Ok(folder) = Folder::fresh(place) else { return };
+    let in_memory = facts.get("file_system.type").is_some_and(is_in_memory);
+    let volatile = facts.get("mount.options").is_some_and(is_volatile);
+    let sync = match () {
+        () if in_memory => Some("a file system in memory: nothing is made durable".to_owned()),
+        () if volatile => Some("an overlay mounted volatile: fdatasync does nothing".to_owned()),
+        () => sync(folder.path()),
+    };
+    note_outcome(facts, "honesty.sync", sync);
+    note_outcome(facts, "honesty.direct", direct(folder.path()));
+    note_outcome(facts, "honesty.cache", cache(folder.path()));
+}
+
+/// Whether an overlay is mounted so that it syncs nothing. Newer kernels show the option in the longer form.
+fn is_volatile(options: &str) -> bool {
+    options.split(',').any(|option| matches!(option, "volatile" | "fsync=volatile"))
+}
+
+pub fn note_outcome(facts: &mut Facts, key: &str, outcome: Option<String>) {
+    if let Some(outcome) = outcome {
+        facts.note(key, outcome);
+    }
+}
+
+/// Is a sync after a write slower than the write?
+fn sync(directory: &Path) -> Option<String> {
+    let file = files::open(directory, "sync", OFlags::TRUNC).ok()?;
+    let data = Buffer::random(4096, 1).ok()?;
+    files::fill(file.as_fd(), &data, TRIAL_BYTES, TRIAL_BYTES as u64).ok()?;
+    let (mut writes_ns, mut syncs_ns) = (Vec::new(), Vec::new());
+    let end_ns = now_ns() + LONGEST_SYNCS_NS;
+    for i in 0..SYNCS {
+        if i >= FEWEST_SYNCS && now_ns() > end_ns {
+            break;
+        }
+        let at = (i * data.len() % TRIAL_BYTES) as u64;
+        let started_ns = now_ns();
+        syscall::pwrite(file.as_fd(), &data, at).ok()?;
+        let written_ns = now_ns();
+        syscall::fdatasync(file.as_fd()).ok()?;
+        writes_ns.push(written_ns - started_ns);
+        syncs_ns.push(now_ns() - written_ns);
+    }
+    Some(judge_sync(writes_ns.into_iter().min()?, syncs_ns.into_iter().min()?))
+}
+
+fn judge_sync(write_ns: u64, sync_ns: u64) -> String {
+    if sync_ns as f64 >= SYNC_FACTOR * write_ns as f64 {
+        return OK.to_owned();
+    }
+    "fdatasync costs no more than a write: the bytes stay in memory".to_owned()
+}
+
+/// Does a write with O_DIRECT go around the cache?
+fn direct(directory: &Path) -> Option<String> {
+    let file = match files::open(directory, "direct", OFlags::TRUNC | OFlags::DIRECT) {
+        Ok(file) => file,
+        Err(e) if e.kind == FailureKind::NotSupported => return Some(e.reason),
+        Err(_) => return None,
+    };
+    let data = Buffer::random(TRIAL_BYTES, 2).ok()?;
+    match syscall::pwrite(file.as_fd(), &data, 0) {
+        Ok(written) if written == data.len() => {}
+        Err(Errno::INVAL) => return Some("O_DIRECT is refused for aligned writes".into()),
+        _ => return None,
+    }
+    #[cfg(unix)]
+    if let Some(outcome) = seen_in_cache(directory, file.as_fd()) {
+        return Some(outcome);
+    }
+    // Without a view of the cache: a device takes whole blocks only, a cache takes anything.
+    match syscall::pwrite(file.as_fd(), &data[1..101], 0) {
+        Err(Errno::INVAL) => Some(OK.into()),
+        Ok(_) => Some("O_DIRECT takes 100 bytes at an odd address: a cache serves it".into()),
+        Err(_) => None,
+    }
+}
+
+/// Whether what was just written past the cache is in it; None where that cannot be seen.
+#[cfg(unix)]
+fn seen_in_cache(directory: &Path, file: BorrowedFd<'_>) -> Option<String> {
+    let cached =
+        cache_is_visible(directory).then(|| files::cached_share(file, TRIAL_BYTES as u64)).flatten()?;
+    Some(if cached == 0.0 { OK.into() } else { "O_DIRECT is accepted and served from the cache".into() })
+}
+
+/// Whether mincore distinguishes a file that was just written (cached) from a hole that was never read (not cached).
+#[cfg(unix)]
+fn cache_is_visible(directory: &Path) -> bool {
+    let Ok(file) = files::open(directory, "visible", OFlags::TRUNC) else { return false };
+    let Ok(data) = Buffer::random(TRIAL_BYTES, 3) else { return false };
+    let size = TRIAL_BYTES as u64;
+    let hole = rustix::fs::ftruncate(&file, 2 * size).is_ok();
+    let written = syscall::pwrite(file.as_fd(), &data, 0) == Ok(data.len());
+    let share = files::cached_share(file.as_fd(), 2 * size);
+    hole && written && share.is_some_and(|share| (0.4..0.6).contains(&share))
+}
+
+/// Is a file gone from the cache after it was dropped?
+fn cache(directory: &Path) -> Option<String> {
+    let file = files::open(directory, "cache", OFlags::TRUNC).ok()?;
+    let data = Buffer::random(TRIAL_BYTES, 4).ok()?;
+    files::fill(file.as_fd(), &data, TRIAL_BYTES, TRIAL_BYTES as u64).ok()?;
+    Some(match files::drop_cache(file.as_fd(), TRIAL_BYTES as u64) {
+        Ok(()) => OK.to_owned(),
+        Err(failure) => failure.reason,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sync_that_takes_no_longer_than_its_write_is_not_one() {
+        // Medians seen, write and sync in ns: native virtual disk, proot on it, gVisor's overlay, ptrace in memory.
+        assert_eq!(judge_sync(1_500, 36_000), OK);
+        assert_eq!(judge_sync(12_000, 50_000), OK);
+        assert_ne!(judge_sync(9_000, 3_600), OK);
+        assert_ne!(judge_sync(26_000, 26_500), OK);
+    }
+
+    #[test]
+    fn a_place_that_is_missing_has_no_facts() {
+        let mut facts = Facts::default();
+        note_place(&mut facts, Path::new("/no/such/place"));
+        assert_eq!(facts, Facts::default());
+    }
+
+    #[test]
+    fn memory_is_not_called_durable() {
+        let mut facts = Facts::default();
+        facts.note("file_system.type", "tmpfs");
+        note_place(&mut facts, &std::env::temp_dir());
+        assert_eq!(facts.get("honesty.sync"), Some("a file system in memory: nothing is made durable"));
+        assert!(facts.get("honesty.cache").is_some());
+    }
+}

@@ -1,0 +1,55 @@
+//! Facts that the agent can find out on Windows: the system, its processors, its clock, its memory.
+
+#![allow(unsafe_code, reason = "the system is called by its C interface")]
+
+use std::ffi::{CStr, c_char};
+
+use tare_data::facts::Facts;
+use windows_sys::Wdk::System::SystemServices::RtlGetVersion;
+use windows_sys::Win32::System::LibraryLoader::{GetModuleHandleW, GetProcAddress};
+use windows_sys::Win32::System::SystemInformation::{GlobalMemoryStatusEx, MEMORYSTATUSEX, OSVERSIONINFOW};
+use windows_sys::w;
+
+use super::clock;
+use crate::platform::system_info;
+
+pub fn note_all(facts: &mut Facts) {
+    facts.note("kernel.name", "Windows");
+    facts.note("kernel.release", release());
+    facts.note("kernel.machine", std::env::consts::ARCH);
+    facts.note("wine.version", wine_version().unwrap_or_default());
+    let about = system_info();
+    facts.note("cpu.count", about.dwNumberOfProcessors.to_string());
+    facts.note("memory.page_bytes", about.dwPageSize.to_string());
+    facts.note("memory.total_bytes", memory_bytes().map(|bytes| bytes.to_string()).unwrap_or_default());
+    clock::note_all(facts);
+}
+
+/// The system's version, as `10.0.19045`.
+fn release() -> String {
+    // SAFETY: an all-zero struct is valid.
+    let mut about: OSVERSIONINFOW = unsafe { std::mem::zeroed() };
+    about.dwOSVersionInfoSize = std::mem::size_of_val(&about) as u32;
+    // SAFETY: the struct says its size, and lives through the call, which cannot fail then.
+    unsafe { RtlGetVersion(&mut about) };
+    format!("{}.{}.{}", about.dwMajorVersion, about.dwMinorVersion, about.dwBuildNumber)
+}
+
+fn memory_bytes() -> Option<u64> {
+    // SAFETY: an all-zero struct is valid.
+    let mut about: MEMORYSTATUSEX = unsafe { std::mem::zeroed() };
+    about.dwLength = std::mem::size_of_val(&about) as u32;
+    // SAFETY: the struct says its size, and lives through the call.
+    (unsafe { GlobalMemoryStatusEx(&mut about) } != 0).then_some(about.ullTotalPhys)
+}
+
+/// Wine's version, where this is Wine: only there does its library have the function.
+fn wine_version() -> Option<String> {
+    // SAFETY: the names end with zeros; the library is loaded in every process and stays.
+    let function =
+        unsafe { GetProcAddress(GetModuleHandleW(w!("ntdll.dll")), c"wine_get_version".as_ptr().cast()) }?;
+    // SAFETY: Wine documents this signature.
+    let function: unsafe extern "system" fn() -> *const c_char = unsafe { std::mem::transmute(function) };
+    // SAFETY: it gives a text that ends with a zero and stays.
+    Some(unsafe { CStr::from_ptr(function()) }.to_string_lossy().into_owned())
+}

@@ -1,0 +1,47 @@
+//! What the agent for Windows does not measure, and why. Every build has the list, so that a test holds it against that of
+//! the probes.
+
+/// Probes by name, with the reason that a report gives.
+const ON_WINDOWS: &[(&str, &str)] = &[
+    ("sys.getppid", "programs for Windows make no system call of their own: the system's libraries do"),
+    ("sys.mix", "programs for Windows make no system call of their own: the system's libraries do"),
+    ("sys.early", "programs for Windows make no system call of their own: the system's libraries do"),
+    ("sys.operation", "the operations are Linux' calls"),
+    ("proc.spawn", "Windows has no fork"),
+    ("proc.exec", "Windows has no exec: a program is always a new process"),
+    ("proc.shell", "the scripts need a Unix shell's pipes and processes"),
+    ("proc.fork_hold", "Windows has no fork"),
+    ("proc.thread_hold", "not written for Windows yet"),
+    ("ipc.unix", "not written for Windows yet"),
+    ("ipc.futex", "not written for Windows yet"),
+    ("net.rr", "not written for Windows yet"),
+    ("net.connect", "not written for Windows yet"),
+    ("net.stream", "not written for Windows yet"),
+    ("net.hops", "Windows' sockets have no timestamps by hop"),
+    ("user.command", "programs of Linux do not run on Windows"),
+    ("demand.command", "what a command asks for is counted by ptrace, which Windows does not have"),
+];
+
+/// Why a probe has no loop on the system for which this agent was built.
+pub(crate) fn reason(probe: &str) -> &'static str {
+    let known = ON_WINDOWS.iter().find(|(name, _)| *name == probe);
+    known.map_or("this agent has no such probe", |(_, reason)| reason)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::ON_WINDOWS;
+    use crate::descriptions::PROBES;
+    use crate::probes::EVERYWHERE;
+
+    #[test]
+    fn every_probe_is_measured_on_windows_or_has_a_reason() {
+        let names: BTreeSet<&str> = PROBES.iter().map(|probe| probe.name).collect();
+        let measured = EVERYWHERE.iter().map(|(probe, _)| probe.name);
+        let told: Vec<&str> = ON_WINDOWS.iter().map(|(name, _)| *name).chain(measured).collect();
+        assert_eq!(told.len(), names.len(), "one is told of twice");
+        assert_eq!(told.into_iter().collect::<BTreeSet<_>>(), names);
+    }
+}

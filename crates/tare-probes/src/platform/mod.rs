@@ -1,0 +1,35 @@
+//! What a system gives the harness, behind the same names on each: the clock, pages, files, and a trial's process.
+//!
+//! Nothing else of the portable part of this crate knows on which system it runs. Linux' timed calls are in
+//! `harness/syscall.rs`, its files in `harness/files.rs`; Windows' are below.
+
+#[cfg(unix)]
+mod alarm;
+#[cfg(unix)]
+mod linux;
+#[cfg(unix)]
+pub(crate) mod ring;
+#[cfg(unix)]
+pub(crate) mod small_files;
+#[cfg(windows)]
+pub(crate) mod windows;
+
+#[cfg(unix)]
+pub(crate) use alarm::{set_alarm, wake_on_alarm};
+#[cfg(unix)]
+pub(crate) use linux::*;
+#[cfg(windows)]
+pub(crate) use windows::*;
+
+/// Marks functions as ones that hold timed system calls. On Linux they stand in a section, each by itself, where a test
+/// looks at their machine code.
+#[macro_export]
+macro_rules! timed {
+    ($($(#[$attribute:meta])* $visibility:vis fn $name:ident $arguments:tt $(-> $answer:ty)? $body:block)+) => {$(
+        $(#[$attribute])*
+        #[allow(unsafe_code, reason = "a section is chosen by an attribute that could do harm, and cannot here")]
+        #[inline(never)]
+        #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_timed"))]
+        $visibility fn $name $arguments $(-> $answer)? $body
+    )+};
+}

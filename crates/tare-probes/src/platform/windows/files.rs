@@ -1,0 +1,58 @@
+//! Files of a trial on Windows: room for them, opening them, and what takes the part of Linux' devices.
+
+#![allow(unsafe_code, reason = "the system is called by its C interface")]
+
+use std::fs::{File, OpenOptions};
+use std::os::windows::ffi::OsStrExt;
+use std::os::windows::fs::OpenOptionsExt;
+use std::path::Path;
+
+use tare_data::failure::{Failure, FailureKind};
+use windows_sys::Win32::Storage::FileSystem::GetDiskFreeSpaceExW;
+
+use super::{BorrowedFd, OFlags, OwnedFd};
+use crate::harness::blocks::{SPARE, no_room};
+pub(crate) use crate::harness::blocks::{fill, whole_blocks};
+use crate::harness::trial::broken;
+
+/// Fails early, with a clear reason, when `bytes` do not fit.
+pub(crate) fn room(directory: &Path, bytes: u64) -> Result<(), Failure> {
+    let path: Vec<u16> = directory.as_os_str().encode_wide().chain([0]).collect();
+    let (mut free, mut all) = (0, 0);
+    // SAFETY: the path ends with a zero, and both numbers live through the call.
+    let known = unsafe { GetDiskFreeSpaceExW(path.as_ptr(), &mut free, &mut all, std::ptr::null_mut()) };
+    // File systems that do not report their size return 0 of 0.
+    if known != 0 && all > 0 && free < bytes.saturating_add(SPARE) {
+        return Err(no_room(bytes, free));
+    }
+    Ok(())
+}
+
+/// Opens a file of the trial's folder for reading and writing, made where it is not there.
+pub(crate) fn open(directory: &Path, name: &str, flags: OFlags) -> Result<OwnedFd, Failure> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(flags.truncates).custom_flags(flags.flags);
+    let file = options.open(directory.join(name));
+    file.map(OwnedFd::from).map_err(|e| broken(&format!("opening a file in {}", directory.display()), e))
+}
+
+/// Windows has no call that takes one file out of its cache.
+pub(crate) fn drop_cache(_file: BorrowedFd<'_>, _size: u64) -> Result<(), Failure> {
+    Err(Failure::new(FailureKind::NotSupported, "Windows takes no single file out of its cache"))
+}
+
+/// Length of a file.
+pub(crate) fn length(file: BorrowedFd<'_>) -> Result<u64, Failure> {
+    let about = file.try_clone_to_owned().and_then(|file| File::from(file).metadata());
+    about.map(|about| about.len()).map_err(|e| broken("asking for the length of a file", e))
+}
+
+/// Linux' devices are not there.
+pub(crate) fn device(path: &'static str, _flags: OFlags) -> Result<OwnedFd, Failure> {
+    Err(Failure::new(FailureKind::NotSupported, format!("Windows has no {path}")))
+}
+
+/// Neither are its files in memory.
+pub(crate) fn in_memory() -> Result<OwnedFd, Failure> {
+    Err(Failure::new(FailureKind::NotSupported, "Windows has no file in memory that is read like others"))
+}

@@ -1,0 +1,51 @@
+//! The other process of a handover: Windows has no fork, so that it is this program, started again.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::windows::io::AsHandle;
+use std::process::Command;
+
+use tare_data::failure::Failure;
+
+use crate::carried::variables::inherited_variables;
+use crate::harness::affinity;
+use crate::harness::handover::{Placement, exchange, hand_back};
+use crate::harness::trial::{Trial, broken, prove};
+use crate::platform::{AsFd, pipe};
+
+/// First argument under which this program hands back what it is sent; the processor that it stays on may follow.
+pub(crate) const PARTNER: &str = "agent-partner";
+/// Exit code of one that cannot.
+const CANNOT: i32 = 4;
+
+/// Passes an 8-byte counter there and back over two pipes, as often as the trial demands.
+pub(crate) fn exchange_by_pipes(trial: &mut Trial<'_>) -> Result<(), Failure> {
+    let placement = Placement::of(trial.parameters())?;
+    let mut command = Command::new(trial.program());
+    command.arg(PARTNER).env_clear().envs(inherited_variables());
+    if let Placement::Pinned { there } = placement {
+        command.arg(there.to_string());
+    }
+    // Not `Stdio::piped`: its pipes are overlapped, which costs more and which plain calls must not be made on.
+    let pipe = || pipe().map_err(|e| broken("pipe", e));
+    let ((its_input, there), (back, its_output)) = (pipe()?, pipe()?);
+    command.stdin(its_input).stdout(its_output);
+    let mut partner = command.spawn().map_err(|e| broken("starting the other process", e))?;
+    // With the command its ends are closed here.
+    drop(command);
+    exchange(trial, there.as_fd(), back.as_fd())?;
+    drop(there);
+    let status = partner.wait().map_err(|e| broken("waiting for the other process", e))?;
+    prove("exit code of the other process", status.code().unwrap_or(-1) as u64, 0)
+}
+
+/// The other process; gives its exit code.
+pub(crate) fn answer(rest: &[OsString]) -> i32 {
+    let cpu = rest.first().map(|cpu| cpu.to_str().and_then(|cpu| cpu.parse().ok()));
+    match cpu {
+        Some(None) => return CANNOT,
+        Some(Some(cpu)) if affinity::pin(cpu).is_err() => return CANNOT,
+        _ => {}
+    }
+    hand_back(io::stdin().as_handle(), io::stdout().as_handle())
+}

@@ -1,0 +1,27 @@
+//! How `proc.start` is measured: see its description.
+
+use std::process::Command;
+
+use crate::carried::variables::inherited_variables;
+use crate::probe::prelude::*;
+
+/// First argument at which the program ends at once.
+pub const END: &str = "agent-end";
+
+pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
+    let mut command = Command::new(trial.program());
+    command.arg(END).env_clear().envs(inherited_variables());
+    trial.repeat(|operations, report| {
+        let mut laps = Laps::new();
+        let mut ended = 0;
+        for _ in 0..operations {
+            let started_ns = now_ns();
+            let status = command.status().map_err(|e| broken("starting a program", e))?;
+            laps.add(started_ns, now_ns());
+            ended += u64::from(status.success());
+        }
+        prove("programs that ended with 0", ended, operations)?;
+        report.latency("program", 0, laps);
+        Ok(())
+    })
+}
