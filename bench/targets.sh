@@ -108,7 +108,7 @@ build_windows() {
         return
     fi
     sources=$(cd "$targets_root" && echo usr/src/rustc-*/library)
-    cargo fetch --quiet --locked --manifest-path "$targets_root/$sources/Cargo.toml" &&
+    RUSTC_BOOTSTRAP=1 cargo fetch --quiet --locked --manifest-path "$targets_root/$sources/Cargo.toml" &&
         in_targets_root "
             export RUSTC_BOOTSTRAP=1
             # Only a standard library that is shipped has these two.

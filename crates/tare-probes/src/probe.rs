@@ -220,6 +220,7 @@ pub(crate) mod prelude {
 
     pub(crate) use crate::harness::buffer::Buffer;
     pub(crate) use crate::harness::files;
+    #[cfg(unix)]
     pub(crate) use crate::harness::handover::Placement;
     pub(crate) use crate::harness::stopwatch::{Laps, Stopwatch, now_ns};
     pub(crate) use crate::harness::trial::{Report, Trial, broken, prove};

@@ -22,7 +22,7 @@ const AGENT: &str = "tare.exe";
 const LEFT_OUT: &str = "winemenubuilder.exe,mscoree,mshtml=d";
 /// Where Wine's server listens, whatever it is told. It is the environment's own, so that nothing of it stays.
 const SOCKETS: &str = "/tmp";
-/// Time in which a prefix is made. Wine 10 took 5 s.
+/// Time in which a prefix is made, which holds 800 MB. Wine 10 took 15 s on a busy machine.
 const PREFIX_WAIT: Duration = Duration::from_secs(60);
 /// Makes a prefix, and waits until all of it is written, which is when the server ends.
 const MAKE_PREFIX: &str = "\"$0\" wineboot --init && exec \"$1\" -w";
@@ -33,7 +33,7 @@ pub static PROVIDER: Provider = Provider {
     name: "wine",
     summary: "the host itself, for programs of Windows, by Wine",
     stands_for: "Wine, Proton and CrossOver, by which people run programs of Windows on Linux. A session has a \
-                 prefix of its own. It does not stand for Windows: the kernel, its file systems and its clock are Linux'. Needs \
+                 prefix of its own, of 800 MB, in its scratch folder. It does not stand for Windows: the kernel, its file systems and its clock are Linux'. Needs \
                  tare.exe beside this program. What Windows has no word for (fork, system calls by number) is a gap.",
     instance: None,
     options: &[],
@@ -81,7 +81,7 @@ impl Installed {
         let mut command = Command::new(program);
         command.env_clear().env("WINEPREFIX", prefix).env("HOME", prefix).env("PATH", "/usr/bin:/bin");
         command.env("WINELOADER", &self.loader).env("WINESERVER", &self.server);
-        command.env("WINEDEBUG", "-all").env("WINEDLLOVERRIDES", LEFT_OUT);
+        command.env("WINEDEBUG", "-all").env("WINEDLLOVERRIDES", LEFT_OUT).env("XDG_RUNTIME_DIR", SOCKETS);
         private_mounts::apply_with_folder_in_memory(&mut command, c"/tmp").map_err(failed)?;
         Ok(command)
     }

@@ -3,7 +3,7 @@
 #[cfg(unix)]
 pub(crate) mod applets;
 #[cfg(windows)]
-mod nothing;
+pub(crate) mod nothing;
 #[cfg(unix)]
 pub(crate) mod program;
 #[cfg(unix)]
