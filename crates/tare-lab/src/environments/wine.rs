@@ -7,7 +7,6 @@ use std::time::Duration;
 use crate::containers::{private_mounts, user_namespaces};
 use crate::host::mounts;
 use crate::host::private_folder;
-use crate::host::processes;
 use crate::ownership::owned::MARK;
 use crate::provider::agent_beside;
 use crate::provider::prelude::*;
@@ -95,7 +94,6 @@ impl Installed {
         let mut command = self.command(&self.shell, prefix)?;
         command.args(["-c", MAKE_PREFIX]).args([&self.loader, &self.server]);
         command.env(MARK, workspace.session_mark());
-        processes::die_with_parent(&mut command);
         programs::ask(&mut command, PREFIX_WAIT).map(drop).map_err(failed)
     }
 }

@@ -84,7 +84,8 @@ impl Placement {
         Ok(Placement::Pinned { there })
     }
 
-    /// Pins the calling thread as the other side.
+    /// Pins the calling thread as the other side. Windows' other side is another program, which pins itself.
+    #[cfg_attr(windows, expect(dead_code, reason = "as above"))]
     pub fn there(self) -> Result<(), Failure> {
         match self {
             Placement::Free => Ok(()),

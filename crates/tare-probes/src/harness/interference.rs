@@ -30,7 +30,6 @@ struct Counters {
 
 /// What getrusage(2) counts, of this process and of the children that it has waited for.
 #[derive(Clone, Copy, Debug)]
-#[cfg_attr(windows, expect(dead_code, reason = "it is not counted there"))]
 struct Usage {
     switches_voluntary: u64,
     switches_forced: u64,
