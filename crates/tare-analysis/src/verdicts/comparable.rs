@@ -59,6 +59,7 @@ fn of_one(case: &Case, metric: &Metric, facts: Option<&TargetFacts>) -> Option<S
     let place = case.place.as_ref().and_then(|place| facts.places.get(place));
     let checks = [
         (needs_sync(case), place, "honesty.sync", HostCheck::Sync),
+        (needs_each_write(case), place, "honesty.dsync", HostCheck::None),
         (needs_direct(case), place, "honesty.direct", HostCheck::Cache),
         (needs_cache_control(case), place, "honesty.cache", HostCheck::Cache),
         (needs_memory(case, metric), Some(&facts.inside), "honesty.memory", HostCheck::None),
@@ -126,6 +127,11 @@ fn needs_sync(case: &Case) -> bool {
         }
         _ => false,
     }
+}
+
+/// Whether each of its writes must be durable.
+fn needs_each_write(case: &Case) -> bool {
+    case.probe == "file.seq" && writes(case) && parameter_is(case, "sync", |sync| sync == "dsync")
 }
 
 /// Whether it goes past the page cache, so that O_DIRECT must be.

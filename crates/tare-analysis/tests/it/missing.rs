@@ -226,6 +226,7 @@ fn dishonest_places_are_not_compared() {
     let rows = [
         ("honesty.sync", case("file.sync", &[], Some("own"), time())),
         ("honesty.sync", case("file.seq", &[("sync", "fdatasync")], Some("own"), time())),
+        ("honesty.dsync", case("file.seq", &[("sync", "dsync")], Some("own"), time())),
         ("honesty.sync", case("file.random", &[("mode", "rndrw")], Some("own"), time())),
         ("honesty.direct", case("file.queue", &[], Some("own"), time())),
         ("honesty.direct", case("file.seq", &[("op", "read"), ("cache", "direct")], Some("own"), time())),

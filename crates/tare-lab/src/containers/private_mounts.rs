@@ -40,15 +40,6 @@ pub fn apply_with_fresh(command: &mut Command, folder: &'static CStr) {
     prepare(command, move || Ok(mount(c"tmpfs", folder, c"tmpfs", MountFlags::empty(), Some(c"mode=755"))?));
 }
 
-/// The same, for who is not root in a user namespace as well, with a folder in memory in place of one of the host's.
-pub fn apply_with_folder_in_memory(command: &mut Command, folder: &'static CStr) -> io::Result<()> {
-    let user = if permitted() { None } else { Some(SameUser::new()?) };
-    prepare_as(command, user, move || {
-        Ok(mount(c"tmpfs", folder, c"tmpfs", MountFlags::empty(), Some(c"mode=700"))?)
-    });
-    Ok(())
-}
-
 /// The same, with a file in place of one of the host's.
 pub fn apply_with_file(command: &mut Command, file: &Path, over: &'static CStr) -> io::Result<()> {
     let file = CString::new(file.as_os_str().as_bytes())?;

@@ -19,12 +19,15 @@ const SERVERS: [&str; 2] = ["wineserver64", "wineserver"];
 const AGENT: &str = "tare.exe";
 /// What is not started: no menus of the desktop are written, and neither .NET nor a browser is offered for download.
 const LEFT_OUT: &str = "winemenubuilder.exe,mscoree,mshtml=d";
-/// Where Wine's server listens, whatever it is told. It is the environment's own, so that nothing of it stays.
+/// Where Wine's server may listen, whatever it is told. It is the environment's own, so that nothing of it stays.
 const SOCKETS: &str = "/tmp";
+/// What is started in namespaces of its own, as their first process: it waits for all that its programs leave, and they
+/// end with it. Wine's server and services are nobody's children.
+const FIRST: &str = "mount -t tmpfs -o mode=700 tmpfs /tmp && \"$@\"; exit $?";
 /// Time in which a prefix is made, which holds 800 MB. Wine 10 took 15 s on a busy machine.
 const PREFIX_WAIT: Duration = Duration::from_secs(60);
 /// Makes a prefix, and waits until all of it is written, which is when the server ends.
-const MAKE_PREFIX: &str = "\"$0\" wineboot --init && exec \"$1\" -w";
+const MAKE_PREFIX: &str = "\"$0\" wineboot --init && \"$1\" -w";
 /// What a prefix holds that was written to its end.
 const WRITTEN: &str = "system.reg";
 
@@ -54,6 +57,7 @@ impl Environment for Wine {
         let mut servers = beside.iter().map(String::as_str).chain(SERVERS);
         let server = servers.find_map(|name| programs.find(name)).ok_or_else(missing)?;
         let shell = program(programs, "sh", "apt-get install dash")?;
+        let unshare = program(programs, "unshare", "apt-get install util-linux")?;
         let (agent, identity) = agent_beside(programs, AGENT, "x86_64-windows")?;
         if !private_mounts::permitted() {
             user_namespaces::allowed()?;
@@ -62,7 +66,7 @@ impl Environment for Wine {
         let mut facts = Facts::default();
         facts.note("runtime.path", loader.to_string_lossy());
         facts.note("runtime.version", version);
-        let installed = Installed { loader, server, shell };
+        let installed = Installed { loader, server, shell, unshare };
         Ok(Ready::new(facts, move |workspace| enter(&installed, &agent, workspace)).bringing(Some(identity)))
     }
 }
@@ -72,17 +76,22 @@ struct Installed {
     loader: PathBuf,
     server: PathBuf,
     shell: PathBuf,
+    unshare: PathBuf,
 }
 
 impl Installed {
-    /// A program with the prefix and with nothing else of this machine's settings, and with sockets of its own.
-    fn command(&self, program: &Path, prefix: &Path) -> Result<Command, LabError> {
-        let mut command = Command::new(program);
+    /// What starts a program with the prefix and with nothing else of this machine's settings, in namespaces of its own.
+    fn command(&self, prefix: &Path) -> Command {
+        let mut command = Command::new(&self.unshare);
+        if !private_mounts::permitted() {
+            command.args(["--user", "--map-root-user"]);
+        }
+        command.args(["--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "--"]);
+        command.arg(&self.shell).args(["-c", FIRST, "sh"]);
         command.env_clear().env("WINEPREFIX", prefix).env("HOME", prefix).env("PATH", "/usr/bin:/bin");
         command.env("WINELOADER", &self.loader).env("WINESERVER", &self.server);
         command.env("WINEDEBUG", "-all").env("WINEDLLOVERRIDES", LEFT_OUT).env("XDG_RUNTIME_DIR", SOCKETS);
-        private_mounts::apply_with_folder_in_memory(&mut command, c"/tmp").map_err(failed)?;
-        Ok(command)
+        command
     }
 
     /// Makes the session's prefix, unless it is there.
@@ -91,8 +100,8 @@ impl Installed {
             return Ok(());
         }
         private_folder::make(prefix).map_err(LabError::storage("make the folder", prefix))?;
-        let mut command = self.command(&self.shell, prefix)?;
-        command.args(["-c", MAKE_PREFIX]).args([&self.loader, &self.server]);
+        let mut command = self.command(prefix);
+        command.arg(&self.shell).args(["-c", MAKE_PREFIX]).args([&self.loader, &self.server]);
         command.env(MARK, workspace.session_mark());
         programs::ask(&mut command, PREFIX_WAIT).map(drop).map_err(failed)
     }
@@ -112,8 +121,8 @@ fn enter(wine: &Installed, agent: &Path, workspace: &mut dyn Workspace) -> Resul
     private_folder::make(&own).map_err(LabError::storage("make the folder", &own))?;
     let prefix = workspace.session_folder().join("wine");
     wine.make(&prefix, workspace)?;
-    let mut command = wine.command(&wine.loader, &prefix)?;
-    command.arg(agent).arg(tare_probes::agent::AGENT).current_dir(folder);
+    let mut command = wine.command(&prefix);
+    command.arg(&wine.loader).arg(agent).arg(tare_probes::agent::AGENT).current_dir(folder);
     let mut outside = Facts::default();
     let mut places = BTreeMap::new();
     let shares = workspace.shares().iter().map(|(name, path)| (name.as_str(), path));

@@ -14,9 +14,7 @@ use crate::harness::files;
 use crate::harness::folder::Folder;
 use crate::harness::stopwatch::now_ns;
 use crate::harness::syscall;
-#[cfg(unix)]
-use crate::platform::BorrowedFd;
-use crate::platform::{AsFd, Errno, OFlags};
+use crate::platform::{AsFd, BorrowedFd, Errno, OFlags, OwnedFd};
 
 pub const OK: &str = "ok";
 /// Writes, and syncs, of which the shortest count: whatever disturbs them makes them longer.
@@ -30,6 +28,8 @@ const LONGEST_SYNCS_NS: u64 = 15_000_000;
 /// Seen with the bytes in memory: 0.1 (volatile overlay), 0.2 (tmpfs), 0.4 (gVisor), 1.0 (ptrace, where
 /// every call costs the same). Seen with a device: 4 under ptrace, 20 natively on a virtual disk.
 const SYNC_FACTOR: f64 = 1.5;
+/// Bytes of a write.
+const BLOCK: usize = 4096;
 /// Bytes of the file that O_DIRECT and the cache are tried with.
 pub const TRIAL_BYTES: usize = 256 << 10;
 /// File systems whose bytes stay in memory, whatever is synced.
@@ -40,7 +40,7 @@ pub fn is_in_memory(name: &str) -> bool {
     IN_MEMORY.contains(&name)
 }
 
-/// Notes `honesty.sync`, `honesty.direct` and `honesty.cache` of a place.
+/// Notes `honesty.sync`, `honesty.dsync`, `honesty.direct` and `honesty.cache` of a place.
 pub fn note_place(facts: &mut Facts, place: &Path) {
     let Ok(folder) = Folder::fresh(place) else { return };
     let in_memory = facts.get("file_system.type").is_some_and(is_in_memory);
@@ -50,7 +50,9 @@ pub fn note_place(facts: &mut Facts, place: &Path) {
         () if volatile => Some("an overlay mounted volatile: fdatasync does nothing".to_owned()),
         () => sync(folder.path()),
     };
+    let each_write = sync.is_some().then(|| each_write(folder.path())).flatten();
     note_outcome(facts, "honesty.sync", sync);
+    note_outcome(facts, "honesty.dsync", each_write);
     note_outcome(facts, "honesty.direct", direct(folder.path()));
     note_outcome(facts, "honesty.cache", cache(folder.path()));
 }
@@ -69,9 +71,30 @@ pub fn note_outcome(facts: &mut Facts, key: &str, outcome: Option<String>) {
 /// Is a sync after a write slower than the write?
 fn sync(directory: &Path) -> Option<String> {
     let file = files::open(directory, "sync", OFlags::TRUNC).ok()?;
-    let data = Buffer::random(4096, 1).ok()?;
+    let (write_ns, sync_ns) = shortest(&file, &file, |file| syscall::fdatasync(file))?;
+    let why = "fdatasync costs no more than a write: the bytes stay in memory";
+    Some(judge_sync(write_ns, sync_ns, why))
+}
+
+/// Is a write that has to be durable when it returns slower than one that has not?
+fn each_write(directory: &Path) -> Option<String> {
+    let plain = files::open(directory, "dsync", OFlags::TRUNC).ok()?;
+    let durable = files::open(directory, "dsync", OFlags::DSYNC).ok()?;
+    let data = Buffer::random(BLOCK, 5).ok()?;
+    let (write_ns, durable_ns) = shortest(&plain, &durable, |file| syscall::pwrite(file, &data, 0))?;
+    let why = "a write that must be durable costs no more than another: the bytes stay in memory";
+    Some(judge_sync(write_ns, durable_ns, why))
+}
+
+/// The shortest of some writes to a file, and of what is done to another one after each of them, in ns.
+fn shortest(
+    file: &OwnedFd,
+    other: &OwnedFd,
+    then: impl Fn(BorrowedFd<'_>) -> Result<usize, Errno>,
+) -> Option<(u64, u64)> {
+    let data = Buffer::random(BLOCK, 1).ok()?;
     files::fill(file.as_fd(), &data, TRIAL_BYTES, TRIAL_BYTES as u64).ok()?;
-    let (mut writes_ns, mut syncs_ns) = (Vec::new(), Vec::new());
+    let (mut writes_ns, mut others_ns) = (Vec::new(), Vec::new());
     let end_ns = now_ns() + LONGEST_SYNCS_NS;
     for i in 0..SYNCS {
         if i >= FEWEST_SYNCS && now_ns() > end_ns {
@@ -81,18 +104,15 @@ fn sync(directory: &Path) -> Option<String> {
         let started_ns = now_ns();
         syscall::pwrite(file.as_fd(), &data, at).ok()?;
         let written_ns = now_ns();
-        syscall::fdatasync(file.as_fd()).ok()?;
+        then(other.as_fd()).ok()?;
         writes_ns.push(written_ns - started_ns);
-        syncs_ns.push(now_ns() - written_ns);
+        others_ns.push(now_ns() - written_ns);
     }
-    Some(judge_sync(writes_ns.into_iter().min()?, syncs_ns.into_iter().min()?))
+    Some((writes_ns.into_iter().min()?, others_ns.into_iter().min()?))
 }
 
-fn judge_sync(write_ns: u64, sync_ns: u64) -> String {
-    if sync_ns as f64 >= SYNC_FACTOR * write_ns as f64 {
-        return OK.to_owned();
-    }
-    "fdatasync costs no more than a write: the bytes stay in memory".to_owned()
+fn judge_sync(write_ns: u64, sync_ns: u64, why: &str) -> String {
+    if sync_ns as f64 >= SYNC_FACTOR * write_ns as f64 { OK.to_owned() } else { why.to_owned() }
 }
 
 /// Does a write with O_DIRECT go around the cache?
@@ -158,10 +178,10 @@ mod tests {
     #[test]
     fn a_sync_that_takes_no_longer_than_its_write_is_not_one() {
         // Medians seen, write and sync in ns: native virtual disk, proot on it, gVisor's overlay, ptrace in memory.
-        assert_eq!(judge_sync(1_500, 36_000), OK);
-        assert_eq!(judge_sync(12_000, 50_000), OK);
-        assert_ne!(judge_sync(9_000, 3_600), OK);
-        assert_ne!(judge_sync(26_000, 26_500), OK);
+        assert_eq!(judge_sync(1_500, 36_000, "it is not"), OK);
+        assert_eq!(judge_sync(12_000, 50_000, "it is not"), OK);
+        assert_ne!(judge_sync(9_000, 3_600, "it is not"), OK);
+        assert_ne!(judge_sync(26_000, 26_500, "it is not"), OK);
     }
 
     #[test]

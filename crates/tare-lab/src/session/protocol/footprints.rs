@@ -51,9 +51,9 @@ pub(crate) const FOOTPRINTS: &[Footprint] = &[
     },
     Footprint {
         provider: "wine",
-        programs: &["wine64", "wine"],
+        programs: &["wine64", "wine", "wineserver", "unshare", "sh"],
         starts: "the agent for Windows, by Wine, which is asked for its version before and starts programs of its own",
-        mounts: Some("an empty /tmp, in a mount namespace of its own"),
+        mounts: Some("an empty /tmp, and its processes, in namespaces of its own"),
         ..BARE
     },
     Footprint {

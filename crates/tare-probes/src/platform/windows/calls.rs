@@ -30,7 +30,7 @@ fn counted(done: i32, count: u32) -> Result<usize, Errno> {
     if done == 0 { Err(Errno::last()) } else { Ok(count as usize) }
 }
 
-/// ReadFile.
+/// ReadFile; 0 at the end of a file, and of a pipe that the other end has closed.
 #[inline(always)]
 pub(crate) fn read(file: BorrowedFd<'_>, into: &mut [u8]) -> Result<usize, Errno> {
     let mut count = 0;
@@ -38,7 +38,10 @@ pub(crate) fn read(file: BorrowedFd<'_>, into: &mut [u8]) -> Result<usize, Errno
     let done = unsafe {
         ReadFile(file.as_raw_handle(), into.as_mut_ptr(), into.len() as u32, &mut count, ptr::null_mut())
     };
-    counted(done, count)
+    match counted(done, count) {
+        Err(Errno::PIPE) => Ok(0),
+        other => other,
+    }
 }
 
 /// WriteFile.
@@ -64,7 +67,8 @@ fn place(at: u64) -> OVERLAPPED {
     }
 }
 
-/// ReadFile at a place; 0 at the end of the file.
+/// ReadFile at a place; 0 at the end of the file. As after WriteFile at a place, the file is then read and written on from
+/// there, which is not so on Linux.
 #[inline(always)]
 pub(crate) fn pread(file: BorrowedFd<'_>, into: &mut [u8], at: u64) -> Result<usize, Errno> {
     let (mut count, mut place) = (0, place(at));

@@ -113,7 +113,7 @@ pub(crate) fn monotonic_ns() -> u64 {
     }
 }
 
-/// The same where the step is not known yet, or is no whole number of nanoseconds.
+/// The same where the step is not known yet, or is not a whole number of nanoseconds.
 #[cold]
 fn first_ns(ticks: u64) -> u64 {
     let mut frequency = 0;
