@@ -28,7 +28,7 @@ pub(crate) fn reason(probe: &str) -> &'static str {
     known.map_or("this agent has no such probe", |(_, reason)| reason)
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
 

@@ -153,5 +153,5 @@ pub fn run_subcommand(program: &Path, verb: &str, rest: &[OsString]) -> Option<i
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 pub(crate) mod tests;
