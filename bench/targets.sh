@@ -64,6 +64,9 @@ in_targets_root() {
         mount -t proc proc "$root/proc"
         mount --rbind /dev "$root/dev"
         mount --bind "$2" "$root/repository"
+        # Tests know where they were built.
+        mkdir -p "$root$2"
+        mount --bind "$2" "$root$2"
         mount --bind "$3" "$root/built"
         mount --bind "$4" "$root/root/.cargo/registry"
         exec chroot "$root" env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin CARGO_TARGET_DIR=/built \
@@ -137,11 +140,16 @@ emulator() {
     command -v "qemu-$1" || echo "$targets_root/usr/bin/qemu-$1"
 }
 
-# The newest test binary of a name.
-test_of() {
+# The newest program of a name in a folder of cargo's.
+newest() {
     local found
-    found=$(find "$targets_built/$1/debug/deps" -name "$2-*" -type f -executable -printf '%T@ %p\n' | sort -n | tail -n 1)
+    found=$(find "$1" -maxdepth 1 -name "$2-*" -type f -executable -printf '%T@ %p\n' | sort -n | tail -n 1)
     echo "${found#* }"
+}
+
+# The newest test binary of a target.
+test_of() {
+    newest "$targets_built/$1/debug/deps" "$2"
 }
 
 # What a session measured where it was emulated: fails unless every row of every environment has a figure, or is one that
