@@ -71,7 +71,7 @@ pub fn note_outcome(facts: &mut Facts, key: &str, outcome: Option<String>) {
 /// Is a sync after a write slower than the write?
 fn sync(directory: &Path) -> Option<String> {
     let file = files::open(directory, "sync", OFlags::TRUNC).ok()?;
-    let (write_ns, sync_ns) = shortest(&file, &file, |file| syscall::fdatasync(file))?;
+    let (write_ns, sync_ns) = shortest(&file, &file, syscall::fdatasync)?;
     let why = "fdatasync costs no more than a write: the bytes stay in memory";
     Some(judge_sync(write_ns, sync_ns, why))
 }
