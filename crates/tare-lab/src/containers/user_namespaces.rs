@@ -1,14 +1,23 @@
-//! User namespaces: whether this user may make one, and one in which everybody is who he was.
+//! User namespaces: whether this process may make one, or others, and one in which everybody is who he was.
+
+#![allow(
+    unsafe_code,
+    reason = "the standard library has no namespaces, and runs code between fork and exec only on promise"
+)]
 
 use std::ffi::CString;
 use std::fs;
 use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 
 use rustix::fs::{Mode, OFlags};
+use rustix::mount::{MountPropagationFlags, mount_change};
+use rustix::thread::{UnshareFlags, unshare_unsafe};
 
 use crate::provider::NotReady;
 
-/// What forbids a user to make a user namespace, as far as it can be known without trying.
+/// What forbids a user to make a user namespace with mounts of its own.
 pub fn allowed() -> Result<(), NotReady> {
     let value =
         |name: &str| fs::read_to_string(format!("/proc/sys/{name}")).map(|text| text.trim().to_owned());
@@ -26,7 +35,28 @@ pub fn allowed() -> Result<(), NotReady> {
             });
         }
     }
-    Ok(())
+    tried(UnshareFlags::NEWUSER | UnshareFlags::NEWNS)
+}
+
+/// Whether this process may make these namespaces, that of mounts among them, and change its mounts: a child does, and
+/// ends. Neither the user nor the kernel's switches show what a container was denied.
+pub fn tried(kinds: UnshareFlags) -> Result<(), NotReady> {
+    let refused = |e: io::Error| NotReady::because(format!("this process may not make namespaces: {e}"));
+    let user = kinds.contains(UnshareFlags::NEWUSER).then(SameUser::new).transpose().map_err(refused)?;
+    let attempt = move || -> io::Result<()> {
+        // SAFETY: the child has one thread, and shares nothing with another.
+        unsafe { unshare_unsafe(kinds)? };
+        user.as_ref().map_or(Ok(()), SameUser::map)?;
+        mount_change(c"/", MountPropagationFlags::REC | MountPropagationFlags::PRIVATE)?;
+        // SAFETY: it ends the child, and nothing of it runs any more.
+        unsafe { libc::_exit(0) }
+    };
+    // No program is started: the child ends before.
+    let mut command = Command::new("/");
+    // SAFETY: between fork and the end only system calls are made, and nothing is allocated.
+    unsafe { command.pre_exec(attempt) };
+    let ended = command.spawn().and_then(|mut child| child.wait()).map_err(refused)?;
+    if ended.success() { Ok(()) } else { Err(refused(io::Error::other(ended.to_string()))) }
 }
 
 /// What makes a fresh user namespace's user the one outside, written beforehand.

@@ -7,6 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use rustix::mount::MountFlags;
+use rustix::thread::UnshareFlags;
 use tare_data::facts::Facts;
 
 use crate::containers::devices::{self, Devices};
@@ -60,9 +61,10 @@ pub fn ready(root: &RootFolder) -> Result<(), NotReady> {
     {
         return Err(NotReady::because(format!("the folder {} does not exist", folder.display())));
     }
-    match *root == RootFolder::Empty || private_mounts::permitted() {
-        true => Ok(()),
-        false => user_namespaces::allowed(),
+    match (root, private_mounts::permitted()) {
+        (RootFolder::Empty, _) => Ok(()),
+        (_, true) => user_namespaces::tried(UnshareFlags::NEWNS),
+        (_, false) => user_namespaces::allowed(),
     }
 }
 

@@ -101,6 +101,7 @@ impl Environment for Container {
         if rootless {
             user_namespaces::allowed()?;
         }
+        user_namespaces::tried(with_user(self.namespaces, self.user))?;
         facts.note("container.rootless", if rootless { "yes" } else { "no" });
         if self.limits == Limits::Yes && rootless {
             return Err(NotReady::because("limits=yes: only root may make control groups"));
@@ -151,6 +152,13 @@ impl Namespaces {
     }
 }
 
+/// Kinds of namespaces, and the user's where there is one.
+fn with_user(namespaces: Namespaces, user: User) -> UnshareFlags {
+    let mut kinds = namespaces.kinds();
+    kinds.set(UnshareFlags::NEWUSER, rootless() || user == User::Yes);
+    kinds
+}
+
 fn rootless() -> bool {
     !rustix::process::geteuid().is_root()
 }
@@ -184,9 +192,8 @@ pub fn enter_main(json: &str) -> i32 {
 
 fn make(plan: &Plan) -> io::Result<i32> {
     let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
-    let mut kinds = plan.namespaces.kinds();
+    let mut kinds = with_user(plan.namespaces, plan.user);
     kinds.set(UnshareFlags::NEWNET, plan.own_network);
-    kinds.set(UnshareFlags::NEWUSER, rootless() || plan.user == User::Yes);
     // SAFETY: this process has one thread, and shares nothing with another.
     unsafe { unshare_unsafe(kinds) }.map_err(|e| failed("making the namespaces", e))?;
     if kinds.contains(UnshareFlags::NEWUSER) {

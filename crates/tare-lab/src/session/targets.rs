@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use tare_data::facts::Facts;
 use tare_data::session::{Role, Target};
 
 use crate::environments::{self, Named, PROVIDERS, SLOWER};
@@ -33,6 +34,31 @@ pub fn resolve(
 ) -> Result<Vec<Resolved>, LabError> {
     let named = named(baseline, subjects.iter().map(String::as_str), root)?;
     all_ready(named, programs)
+}
+
+/// The same in a fleet, where nodes differ: a subject that is not ready is a gap with its reason, as if it could not be entered.
+pub fn resolve_on_node(
+    baseline: &str,
+    subjects: &[String],
+    root: &RootFolder,
+    programs: &Programs,
+) -> Result<Vec<Resolved>, LabError> {
+    let mut resolved = Vec::new();
+    for (target, named) in named(baseline, subjects.iter().map(String::as_str), root)? {
+        let ready = match (target.role, named.ready(programs)) {
+            (_, Ok(ready)) => ready,
+            (Role::Subject, Err(not_ready)) => never(&target, not_ready),
+            (_, Err(not_ready)) => return Err(refused(&target, not_ready)),
+        };
+        with_control(&mut resolved, target, Rc::new(ready));
+    }
+    Ok(resolved)
+}
+
+/// What is entered in vain.
+fn never(target: &Target, not_ready: NotReady) -> Ready {
+    let target = target.clone();
+    Ready::new(Facts::default(), move |_| Err(refused(&target, not_ready.clone())))
 }
 
 /// Adds a control for each of these subjects: the environment once more, as the baseline's control is for the baseline.
@@ -253,6 +279,13 @@ mod tests {
             resolve("native", &["proot".to_owned()], &RootFolder::Empty, &Programs::default()).unwrap_err();
         assert_eq!(refused.to_string(), "cannot enter 'proot': proot is not installed");
         assert_eq!(refused.hint.as_deref(), Some("apt-get install proot"));
+        let resolved =
+            resolve_on_node("native", &["proot".to_owned()], &RootFolder::Empty, &Programs::default());
+        let resolved = resolved.unwrap();
+        assert_eq!(
+            resolved.last().map(|last| (last.target.name.as_str(), last.target.role)),
+            Some(("proot", Role::Subject))
+        );
         let resolved = resolve_default("native", &RootFolder::Empty, &Programs::default()).unwrap();
         assert!(resolved.iter().all(|resolved| resolved.target.specification != "proot"));
     }

@@ -36,7 +36,7 @@ use crate::session::prepare::{CONTROL_EVERY, Pilot, PlanRequest, Prepared, enter
 use crate::session::progress::{Event, Observer};
 use crate::session::rounds::Rounds;
 use crate::session::targets::{
-    Resolved, add_controls, add_planted, resolve, resolve_default, resolve_recorded,
+    Resolved, add_controls, add_planted, resolve, resolve_default, resolve_on_node, resolve_recorded,
 };
 use crate::storage::places::Wanted;
 use crate::study::published;
@@ -83,7 +83,7 @@ pub fn begin(
     let study = &selection.study;
     study.published.iter().try_for_each(|name| published::named(name).map(drop))?;
     let root = &request.inside.root;
-    let mut resolved = resolved(&request.baseline, &request.environments, root, setting)?;
+    let mut resolved = resolved(&request, setting)?;
     add_controls(&mut resolved, &request.controls)?;
     if request.planted {
         add_planted(&mut resolved, root, &setting.programs);
@@ -222,15 +222,12 @@ impl Checked {
 }
 
 /// The environments that were named, or else everything that is ready by default.
-fn resolved(
-    baseline: &str,
-    named: &[String],
-    root: &RootFolder,
-    setting: &Setting,
-) -> Result<Vec<Resolved>, LabError> {
-    match named {
-        [] => resolve_default(baseline, root, &setting.programs),
-        named => resolve(baseline, named, root, &setting.programs),
+fn resolved(request: &Request, setting: &Setting) -> Result<Vec<Resolved>, LabError> {
+    let (baseline, root, programs) = (&request.baseline, &request.inside.root, &setting.programs);
+    match (request.environments.as_slice(), &request.fleet) {
+        ([], _) => resolve_default(baseline, root, programs),
+        (named, None) => resolve(baseline, named, root, programs),
+        (named, Some(_)) => resolve_on_node(baseline, named, root, programs),
     }
 }
 
