@@ -17,6 +17,8 @@ use crate::verdicts::stopping::ALPHA;
 
 /// Fewest nodes of a kind of which one can be judged slow; fewer are ranked.
 pub const FEWEST_OF_KIND: usize = 8;
+/// Ordinary nodes that are measured again with those that were chosen.
+const BESIDE: usize = 2;
 /// Stands for the typical case: no case has an empty name.
 const TYPICAL: (&str, &str) = ("", "");
 /// Cases of which a typical one is known.
@@ -29,6 +31,26 @@ pub struct Ranking {
     pub nodes: Vec<NodeStanding>,
     /// Nodes of each kind.
     pub kinds: BTreeMap<String, usize>,
+}
+
+impl Ranking {
+    /// Nodes to measure again: those that were chosen, and of each of their kinds ordinary ones beside them, the most typical
+    /// first, whose fresh sessions show what the day does.
+    pub fn to_confirm(&self) -> BTreeSet<String> {
+        let was_chosen = |node: &&NodeStanding| {
+            matches!(node.standing, Standing::Slow | Standing::MaybeSlow | Standing::NotConfirmed)
+        };
+        let chosen: Vec<&NodeStanding> = self.nodes.iter().filter(was_chosen).collect();
+        let kinds: BTreeSet<&str> = chosen.iter().map(|node| node.kind.as_str()).collect();
+        let beside = kinds.into_iter().flat_map(|kind| {
+            let is_ordinary = |node: &&NodeStanding| node.kind == kind && node.standing == Standing::Ordinary;
+            let mut ordinary: Vec<&NodeStanding> = self.nodes.iter().filter(is_ordinary).collect();
+            let off = |node: &NodeStanding| libm::log(node.typical).abs();
+            ordinary.sort_by(|a, b| off(a).total_cmp(&off(b)).then(a.node.cmp(&b.node)));
+            ordinary.into_iter().take(BESIDE)
+        });
+        chosen.iter().copied().chain(beside).map(|node| node.node.clone()).collect()
+    }
 }
 
 /// How a node stands.

@@ -12,7 +12,8 @@ use tare_probes::peer::client::PeerSession;
 use tare_probes::peer::{Secret, Server, Terms};
 
 use crate::error::{ErrorKind, LabError};
-use crate::fleet::folder::{self, Files, of_cell, of_pair, read_plan};
+use crate::fleet::files::{Files, of_cell, of_pair};
+use crate::fleet::folder::{self, read_plan};
 use crate::fleet::plan::{FleetPlan, hash};
 use crate::host::waiting::until_found;
 use crate::session::Request;

@@ -14,7 +14,8 @@ use tare_record::input;
 use crate::error::LabError;
 use crate::fleet::engines::{Engine, Job, Printed, Started};
 use crate::fleet::exclusive::Exclusive;
-use crate::fleet::folder::{Files, Folder, PairState, What, of_cell, of_pair};
+use crate::fleet::files::{Files, What, of_cell, of_pair};
+use crate::fleet::folder::{Folder, PairState};
 use crate::host::programs::Programs;
 use crate::host::waiting::until_found;
 
@@ -173,7 +174,7 @@ impl<'a> Driver<'a> {
                 None => self.gone(&task)?,
             }
         }
-        self.waiting = waiting(&Folder::open(path)?);
+        self.waiting = waiting(&self.folder.again()?);
         Ok(())
     }
 

@@ -2,16 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::{self, Write};
+use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use tare_record::input;
 
 use crate::error::{ErrorKind, LabError};
+use crate::fleet::files::{What, of_cell, of_pair};
 use crate::fleet::names::is_node;
-use crate::fleet::plan::{FleetPlan, PlannedCell, hash};
+use crate::fleet::plan::{FleetPlan, PlannedCell, hash, of_session, shuffle};
 use crate::ownership::state::doubt;
 
 /// File names in the folder.
@@ -20,10 +20,8 @@ const BINARY: &str = "tare";
 const SECRET: &str = "secret";
 /// Longest plan: a million cells of some 60 bytes.
 const LONGEST_PLAN: u64 = 128 << 20;
-/// Longest reason that is read of a cell without a record.
-const LONGEST_WHY: u64 = 4096;
-/// A record that nobody wrote to for this long is of a session that died: no trial takes longer.
-const SILENT: Duration = Duration::from_secs(900);
+/// Fresh sessions of a node that was chosen as slow, and of those beside it.
+const FRESH: u32 = 4;
 
 /// A fleet's folder, as it is now.
 #[derive(Debug)]
@@ -38,6 +36,22 @@ pub struct Folder {
     pub pairs: Vec<PairState>,
     /// Files whose names no tare gives.
     pub strangers: usize,
+    pub wanted: Wanted,
+}
+
+/// How many whole sessions which nodes are to have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    pub nodes: BTreeSet<String>,
+    pub sessions: u32,
+}
+
+impl Wanted {
+    /// As the plan has it.
+    fn planned(plan: &FleetPlan) -> Wanted {
+        let nodes = plan.nodes.iter().map(|node| node.name.clone()).collect();
+        Wanted { nodes, sessions: plan.sessions }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,136 +70,6 @@ pub struct PairState {
     /// Serves.
     pub b: String,
     pub what: What,
-}
-
-/// What there is of a cell or a pair.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum What {
-    /// A record with its end.
-    Whole(PathBuf),
-    Running,
-    /// What was measured before the session died, or was stopped.
-    BrokenOff {
-        record: PathBuf,
-        why: Option<String>,
-    },
-    /// None where nobody has begun it.
-    Missing {
-        why: Option<String>,
-    },
-}
-
-impl What {
-    pub fn is_whole(&self) -> bool {
-        matches!(self, What::Whole(_))
-    }
-
-    /// Why there is no whole record, where that is known.
-    pub fn why(&self) -> Option<&str> {
-        match self {
-            What::BrokenOff { why, .. } | What::Missing { why } => why.as_deref(),
-            What::Whole(_) | What::Running => None,
-        }
-    }
-}
-
-/// The files of one cell or pair: the same name with four endings.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Files {
-    stem: PathBuf,
-}
-
-impl Files {
-    /// A record that is being written.
-    pub fn part(&self) -> PathBuf {
-        self.with("part")
-    }
-
-    /// The same with its end.
-    pub fn whole(&self) -> PathBuf {
-        self.with("tare")
-    }
-
-    /// Why there is none, in one line.
-    pub fn why(&self) -> PathBuf {
-        self.with("why")
-    }
-
-    /// The engine's name of the job that measures it.
-    pub(crate) fn job(&self) -> PathBuf {
-        self.with("job")
-    }
-
-    /// What the job prints.
-    pub(crate) fn log(&self) -> PathBuf {
-        self.with("log")
-    }
-
-    /// Trials as columns.
-    pub fn parquet(&self) -> PathBuf {
-        self.with("parquet")
-    }
-
-    /// Names of nodes hold dots, so that nothing is cut off here.
-    fn with(&self, ending: &str) -> PathBuf {
-        let mut name = self.stem.clone().into_os_string();
-        name.push(".");
-        name.push(ending);
-        name.into()
-    }
-
-    /// Writes down why there is no record; one line, whatever the reason holds. The first reason stays.
-    pub fn write_why(&self, reason: &str) -> io::Result<()> {
-        let line = reason.split_whitespace().collect::<Vec<_>>().join(" ");
-        fs::create_dir_all(self.stem.parent().unwrap_or(&self.stem))?;
-        match fs::OpenOptions::new().write(true).create_new(true).open(self.why()) {
-            Ok(mut file) => file.write_all((line + "\n").as_bytes()),
-            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-            Err(e) => Err(e),
-        }
-    }
-
-    /// Makes room for a further try. What a pair measured before it broke off is kept under another name; a node's further
-    /// session has a number of its own.
-    pub(crate) fn clear(&self) -> io::Result<()> {
-        let gone = |done: io::Result<()>| match done {
-            Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
-            _ => Ok(()),
-        };
-        gone(fs::remove_file(self.why()))?;
-        gone(fs::rename(self.part(), self.with("broken")))
-    }
-
-    pub(crate) fn make_folder(&self) -> io::Result<()> {
-        fs::create_dir_all(self.stem.parent().unwrap_or(&self.stem))
-    }
-
-    fn what(&self) -> What {
-        let why = input::text(&self.why(), LONGEST_WHY).ok().map(|text| text.trim().to_owned());
-        let (whole, part) = (self.whole(), self.part());
-        if whole.exists() {
-            return What::Whole(whole);
-        }
-        match part.metadata().and_then(|about| about.modified()) {
-            Ok(_) if why.is_some() => What::BrokenOff { record: part, why },
-            Ok(changed) if changed.elapsed().is_ok_and(|silent| silent > SILENT) => {
-                What::BrokenOff { record: part, why }
-            }
-            Ok(_) => What::Running,
-            Err(_) if why.is_none() && self.job().exists() => What::Running,
-            Err(_) => What::Missing { why },
-        }
-    }
-}
-
-/// The files of a cell.
-pub fn of_cell(folder: &Path, node: &str, session: u32) -> Files {
-    Files { stem: folder.join("cells").join(node).join(session.to_string()) }
-}
-
-/// The files of a pair in a round.
-pub fn of_pair(folder: &Path, round: usize, a: &str, b: &str) -> Files {
-    Files { stem: folder.join("pairs").join(round.to_string()).join(format!("{a}--{b}")) }
 }
 
 /// The program that jobs start.
@@ -233,8 +117,8 @@ impl Folder {
         let pairs = with_rounds.flat_map(|(round, pairs)| pairs.iter().map(move |pair| (round, pair)));
         let pairs =
             pairs.map(|(round, (a, b))| PairState { round, a: a.clone(), b: b.clone(), what: missing() });
-        let (cells, pairs) = (cells.collect(), pairs.collect());
-        Folder { path, plan, plan_sha256: plan_sha256.to_owned(), cells, pairs, strangers: 0 }
+        let (cells, pairs, wanted) = (cells.collect(), pairs.collect(), Wanted::planned(&plan));
+        Folder { path, plan, plan_sha256: plan_sha256.to_owned(), cells, pairs, strangers: 0, wanted }
     }
 
     /// Reads what is there now.
@@ -254,8 +138,26 @@ impl Folder {
             let what = of_pair(path, round, a, b).what();
             PairState { round, a: a.clone(), b: b.clone(), what }
         });
-        let pairs = pairs.collect();
-        Ok(Folder { path: path.to_owned(), plan, plan_sha256, cells, pairs, strangers })
+        let (pairs, wanted) = (pairs.collect(), Wanted::planned(&plan));
+        Ok(Folder { path: path.to_owned(), plan, plan_sha256, cells, pairs, strangers, wanted })
+    }
+
+    /// The same with fresh sessions of some nodes alone, beyond the planned ones: what these show was not chosen.
+    pub fn confirming(mut self, nodes: BTreeSet<String>) -> Folder {
+        self.cells.retain(|cell| nodes.contains(&cell.node));
+        self.pairs.clear();
+        self.wanted = Wanted { nodes, sessions: self.plan.sessions + FRESH };
+        self
+    }
+
+    pub fn is_confirming(&self) -> bool {
+        self.wanted.sessions > self.plan.sessions
+    }
+
+    /// Reads again what is there, of what is wanted of this one.
+    pub fn again(&self) -> Result<Folder, LabError> {
+        let folder = Folder::open(&self.path)?;
+        Ok(if self.is_confirming() { folder.confirming(self.wanted.nodes.clone()) } else { folder })
     }
 
     /// Refuses a folder in which others can write: what it says is run.
@@ -273,17 +175,18 @@ impl Folder {
         Ok(())
     }
 
-    /// Sessions that every node is to have and does not have whole: numbers that no record has, in the plan's order.
+    /// Sessions that nodes are to have and do not have whole: numbers that no record has, in the plan's order, and then those
+    /// beyond it, nodes shuffled anew for each number.
     pub fn open_cells(&self) -> Vec<PlannedCell> {
         let mut by_node: BTreeMap<&str, Vec<&CellState>> = BTreeMap::new();
         for cell in &self.cells {
             by_node.entry(&cell.node).or_default().push(cell);
         }
         let mut open = Vec::new();
-        for (node, cells) in by_node {
+        for (node, cells) in by_node.into_iter().filter(|(node, _)| self.wanted.nodes.contains(*node)) {
             let whole = cells.iter().filter(|cell| cell.what.is_whole()).count();
             let running = cells.iter().filter(|cell| cell.what == What::Running).count();
-            let wanted = (self.plan.sessions as usize).saturating_sub(whole + running);
+            let wanted = (self.wanted.sessions as usize).saturating_sub(whole + running);
             let last = cells.iter().map(|cell| cell.session).max().unwrap_or(0);
             let untouched = cells.iter().filter(|cell| matches!(cell.what, What::Missing { .. }));
             let numbers = untouched.map(|cell| cell.session).chain(last + 1..);
@@ -291,18 +194,23 @@ impl Folder {
         }
         let places: BTreeMap<&PlannedCell, usize> =
             self.plan.cells.iter().enumerate().map(|(place, cell)| (cell, place)).collect();
-        open.sort_by_key(|cell| (places.get(cell).copied().unwrap_or(usize::MAX), cell.clone()));
+        let place = |cell: &PlannedCell| places.get(cell).copied().unwrap_or(usize::MAX);
+        open.sort_by_key(|cell| (place(cell), cell.session, cell.node.clone()));
+        let beyond = open.partition_point(|cell| place(cell) != usize::MAX);
+        for cells in open[beyond..].chunk_by_mut(|a, b| a.session == b.session) {
+            shuffle(cells, &mut of_session(self.plan.seed, cells[0].session));
+        }
         open
     }
 
-    /// How many sessions there are whole of those that were planned, and how many were.
+    /// How many sessions there are whole of those that are wanted, and how many are.
     pub fn counted(&self) -> (usize, usize) {
-        let of = |node: &str| {
-            let whole = self.cells.iter().filter(|cell| cell.node == node && cell.what.is_whole()).count();
-            whole.min(self.plan.sessions as usize)
+        let Wanted { nodes, sessions } = &self.wanted;
+        let of = |node: &String| {
+            let whole = self.cells.iter().filter(|cell| cell.node == *node && cell.what.is_whole()).count();
+            whole.min(*sessions as usize)
         };
-        let whole = self.plan.nodes.iter().map(|node| of(&node.name)).sum();
-        (whole, self.plan.nodes.len() * self.plan.sessions as usize)
+        (nodes.iter().map(of).sum(), nodes.len() * *sessions as usize)
     }
 }
 
@@ -401,6 +309,21 @@ mod tests {
         assert_eq!(missing(&["cells/n1/1.why", "cells/n1/2.job"]), all(&[("n1", 1), ("n2", 1), ("n2", 2)]));
         let (_place, folder) = with(&["cells/n1/1.tare", "cells/n1/2.tare", "cells/n1/3.tare"]);
         assert_eq!(folder.counted(), (2, 4));
+    }
+
+    #[test]
+    fn fresh_sessions_are_of_the_chosen_nodes_alone_and_counted_from_the_planned_ones() {
+        let files = ["cells/n1/1.tare", "cells/n1/2.tare", "cells/n1/3.tare", "cells/n2/1.tare"];
+        let (_place, folder) = with(&files);
+        let folder = folder.confirming(["n1".to_owned()].into());
+        assert_eq!((folder.counted(), folder.pairs.len()), ((3, 6), 0));
+        let open: Vec<u32> = folder.open_cells().into_iter().map(|cell| cell.session).collect();
+        assert_eq!(open, [4, 5, 6]);
+        assert_eq!(folder.again().unwrap().open_cells(), folder.open_cells());
+        let both = ["n1", "n2"].map(str::to_owned).into();
+        let open = with(&files[..3]).1.confirming(both).open_cells();
+        let numbers: Vec<u32> = open.iter().map(|cell| cell.session).collect();
+        assert_eq!(numbers, [1, 2, 3, 4, 4, 5, 5, 6, 6]);
     }
 
     #[test]

@@ -4,6 +4,7 @@ pub mod cell;
 pub mod driving;
 pub mod engines;
 mod exclusive;
+pub mod files;
 pub mod folder;
 pub mod names;
 pub mod pairs;

@@ -165,12 +165,17 @@ pub(crate) fn part(study: Study, between_nodes: bool) -> Study {
 /// Sessions in the order in which they are measured: nodes are shuffled for each session number, so that what changes at a
 /// site meanwhile is not mistaken for a node.
 pub fn cells(nodes: &[Node], sessions: u32, seed: u64) -> Vec<PlannedCell> {
-    let of_session = |session: u32| {
+    let ordered = |session: u32| {
         let mut order: Vec<&Node> = nodes.iter().collect();
-        shuffle(&mut order, &mut Generator::for_part(seed, &format!("nodes of session {session}")));
+        shuffle(&mut order, &mut of_session(seed, session));
         order.into_iter().map(move |node| PlannedCell { node: node.name.clone(), session })
     };
-    (1..=sessions).flat_map(of_session).collect()
+    (1..=sessions).flat_map(ordered).collect()
+}
+
+/// What the nodes of a session number are shuffled by.
+pub(crate) fn of_session(seed: u64, session: u32) -> Generator {
+    Generator::for_part(seed, &format!("nodes of session {session}"))
 }
 
 pub(crate) fn shuffle<T>(things: &mut [T], generator: &mut Generator) {

@@ -232,7 +232,13 @@ fn slow(view: &FleetView, out: &mut Lines) {
         }
     }
     if ranking.nodes.iter().any(|node| node.standing == Standing::MaybeSlow) {
-        out.text("  ", "measure those with slow? again, and two others beside them: what is said of fresh sessions alone is slow");
+        out.text(
+            "  ",
+            &format!(
+                "fresh sessions decide about those with slow?: tare fleet run {} --confirm",
+                clean(view.folder)
+            ),
+        );
     }
 }
 

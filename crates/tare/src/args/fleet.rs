@@ -44,6 +44,7 @@ pub enum FleetCommand {
   tare fleet run quick --on kubernetes?claim=results --into /fleet/kernel-6.12
   tare fleet run quick --on ssh --nodes web1,web2 --into web
   tare fleet run fleet-1                                      what is missing of it, however often
+  tare fleet run fleet-1 --confirm                            fresh sessions of the nodes that stand out
 
 Ctrl-C cancels what was submitted; what could not be cancelled is named.")]
 pub struct FleetRun {
@@ -58,6 +59,13 @@ pub struct FleetRun {
     /// Write the plan alone, and submit nothing.
     #[arg(long, requires = "into")]
     pub plan_only: bool,
+    /// Measure the nodes that a report calls slow again, and two ordinary ones of each of their kinds beside them: four
+    /// fresh sessions each, which alone decide.
+    #[arg(long, conflicts_with_all = ["on", "into"])]
+    pub confirm: bool,
+    /// Facts by which nodes are of one kind, as for 'tare fleet report'.
+    #[arg(long, value_name = "FACTS", value_delimiter = ',', requires = "confirm")]
+    pub by: Vec<String>,
 }
 
 /// What a plan is made of.

@@ -8,7 +8,7 @@ use tare_data::facts::Facts;
 use tare_data::session::Ending;
 use tare_lab::error::LabError;
 use tare_lab::fleet::cell::{Cell, Which};
-use tare_lab::fleet::folder::{of_cell, of_pair};
+use tare_lab::fleet::files::{of_cell, of_pair};
 use tare_lab::session::{self, Caller};
 use tare_report::exports::{self, Source};
 
@@ -17,12 +17,17 @@ use crate::failure::Exit;
 use crate::show::session::plain;
 use crate::{invocation, outputs, paths, signals, ui};
 
-/// What Slurm sets for a job, as facts of its node.
-const SLURM: [(&str, &str); 4] = [
+/// What engines set for a job, as facts of its node: Slurm by itself, a pod by its manifest, whose requests are its limits.
+const ENGINES: [(&str, &str); 9] = [
     ("slurm.job", "SLURM_JOB_ID"),
     ("slurm.partition", "SLURM_JOB_PARTITION"),
     ("slurm.cpus", "SLURM_CPUS_ON_NODE"),
     ("slurm.node", "SLURMD_NODENAME"),
+    ("kubernetes.pod", "TARE_POD"),
+    ("kubernetes.node", "TARE_POD_NODE"),
+    ("kubernetes.runtime", "TARE_POD_RUNTIME"),
+    ("kubernetes.cpu", "TARE_POD_CPU"),
+    ("kubernetes.memory", "TARE_POD_MEMORY"),
 ];
 
 pub fn run(args: &FleetCell) -> anyhow::Result<ExitCode> {
@@ -95,7 +100,7 @@ fn measure(args: &FleetCell, cell: &Cell, interrupted: &AtomicBool) -> Result<En
 /// What the engine says of the job.
 fn facts() -> Facts {
     let mut facts = Facts::default();
-    for (key, variable) in SLURM {
+    for (key, variable) in ENGINES {
         if let Ok(value) = std::env::var(variable) {
             facts.note(key, value);
         }

@@ -16,7 +16,7 @@ use crate::failure::Exit;
 use crate::{outputs, ui};
 
 pub fn run(args: &FleetReport) -> anyhow::Result<ExitCode> {
-    let by: Vec<String> = if args.by.is_empty() { KIND.map(str::to_owned).to_vec() } else { args.by.clone() };
+    let by = kinds(&args.by);
     let before = args.before.as_deref().map(|folder| gather(folder, &by)).transpose()?;
     let gathered = gather(&args.folder, &by)?;
     if let Err(error) = write_store(&args.folder, &gathered.stored) {
@@ -46,6 +46,11 @@ pub fn run(args: &FleetReport) -> anyhow::Result<ExitCode> {
     ui::print(if args.json { json::render(&view) } else { terminal::render(&view, ui::width()) })?;
     terminal::answers(&view).iter().for_each(|line| anstream::eprintln!("{line}"));
     Ok(if is_shut(&answers) { Exit::Gate.into() } else { ExitCode::SUCCESS })
+}
+
+/// Facts by which nodes are of one kind.
+pub fn kinds(by: &[String]) -> Vec<String> {
+    if by.is_empty() { KIND.map(str::to_owned).to_vec() } else { by.to_vec() }
 }
 
 /// Writes the table of cells anew, and takes away what was left of a longer one.

@@ -4,11 +4,14 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use tare_data::encoding::hex;
+use tare_lab::error::LabError;
 use tare_lab::fleet::driving::{self, Progress};
 use tare_lab::fleet::engines::Engine;
 use tare_lab::fleet::folder::Folder;
 use tare_report::text::plain;
 
+use super::gathered::gather;
+use super::report::kinds;
 use super::{planning, status};
 use crate::args::fleet::FleetRun;
 use crate::failure::Exit;
@@ -23,7 +26,15 @@ pub fn run(args: FleetRun) -> anyhow::Result<ExitCode> {
             (Folder::make(&into, &plan, &paths::binary()?, &secret)?, engine)
         }
         None => {
-            let folder = existing(&args)?;
+            let mut folder = existing(&args)?;
+            if args.confirm {
+                let nodes = gather(&folder.path, &kinds(&args.by))?.rows.fleet(None).ranking.to_confirm();
+                if nodes.is_empty() {
+                    ui::print("no node stands out: nothing to confirm\n")?;
+                    return Ok(ExitCode::SUCCESS);
+                }
+                folder = folder.confirming(nodes);
+            }
             let engine = Engine::planned(&folder.plan.engine.on, &folder.plan.engine.toml)?;
             (folder, engine)
         }
@@ -39,7 +50,7 @@ pub fn run(args: FleetRun) -> anyhow::Result<ExitCode> {
     for (job, why) in &left.jobs {
         anstream::eprintln!("note: the job {} was not cancelled: {}", plain(job), plain(why));
     }
-    let folder = Folder::open(&folder.path)?;
+    let folder = folder.again()?;
     ui::print(status::text(&folder))?;
     Ok(match (left.interrupted, status::is_whole(&folder)) {
         (true, _) => Exit::Interrupted.into(),
@@ -58,15 +69,12 @@ impl FleetRun {
 fn existing(args: &FleetRun) -> anyhow::Result<Folder> {
     let path = Path::new(&args.what);
     if path.is_dir() && args.plan.on.is_some() {
-        return Err(tare_lab::error::LabError::usage(format!(
-            "{} is a fleet with an engine of its own",
-            args.what
-        ))
-        .hint("leave out --on, or name a study and a new folder with --into")
-        .into());
+        return Err(LabError::usage(format!("{} is a fleet with an engine of its own", args.what))
+            .hint("leave out --on, or name a study and a new folder with --into")
+            .into());
     }
     if args.plan.on.is_some() {
-        return Err(tare_lab::error::LabError::usage("the new fleet has no folder")
+        return Err(LabError::usage("the new fleet has no folder")
             .hint("name one that all nodes see: --into FOLDER")
             .into());
     }

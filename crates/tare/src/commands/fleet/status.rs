@@ -4,7 +4,8 @@ use std::fmt::Write;
 use std::process::ExitCode;
 
 use serde_json::json;
-use tare_lab::fleet::folder::{CellState, Folder, What};
+use tare_lab::fleet::files::What;
+use tare_lab::fleet::folder::{CellState, Folder};
 use tare_report::json::pretty;
 use tare_report::text::plain;
 
@@ -30,7 +31,7 @@ pub fn is_whole(folder: &Folder) -> bool {
 /// A line for what is measured, and one for each thing that is not.
 pub fn text(folder: &Folder) -> String {
     let (whole, of) = folder.counted();
-    let mut text = format!("{whole} of {of} sessions on {} nodes", folder.plan.nodes.len());
+    let mut text = format!("{whole} of {of} sessions on {} nodes", folder.wanted.nodes.len());
     if !folder.pairs.is_empty() {
         let whole = folder.pairs.iter().filter(|pair| pair.what.is_whole()).count();
         write!(text, ", {whole} of {} pairs", folder.pairs.len()).expect("a text takes every line");
@@ -48,8 +49,9 @@ pub fn text(folder: &Folder) -> String {
             .expect("a text takes every line");
     }
     if !is_whole(folder) {
-        writeln!(text, "\n  tare fleet run {}", plain(&folder.path.display().to_string()))
-            .expect("a text takes every line");
+        let again = if folder.is_confirming() { " --confirm" } else { "" };
+        let path = plain(&folder.path.display().to_string());
+        writeln!(text, "\n  tare fleet run {path}{again}").expect("a text takes every line");
     }
     text
 }
@@ -59,7 +61,7 @@ pub fn text(folder: &Folder) -> String {
 fn missing(folder: &Folder) -> Vec<(String, String)> {
     let whole_of =
         |node: &str| folder.cells.iter().filter(|cell| cell.node == node && cell.what.is_whole()).count();
-    let wanted = folder.plan.sessions as usize;
+    let wanted = folder.wanted.sessions as usize;
     let cells = folder.cells.iter().filter(|cell| !cell.what.is_whole() && whole_of(&cell.node) < wanted);
     let cells =
         cells.map(|CellState { node, session, what }| (format!("{node} session {session}"), words(what)));
