@@ -30,9 +30,10 @@ pub fn render(view: &FleetView) -> String {
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
-         <title>{} · tare</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n{}{pairs}</main>\n</body>\n</html>\n",
+         <title>{} · tare</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n{}{pairs}</main>\n{}</body>\n</html>\n",
         escaped(&title),
-        body.concat()
+        body.concat(),
+        footer(view)
     )
 }
 
@@ -49,6 +50,11 @@ fn head(view: &FleetView, title: &str) -> String {
         view.planned,
         escaped(view.folder)
     )
+}
+
+/// How to make the page again.
+fn footer(view: &FleetView) -> String {
+    format!("<footer class=\"muted\">tare fleet report {} --html FILE</footer>\n", escaped(view.folder))
 }
 
 fn section(heading: &str, content: &str) -> String {

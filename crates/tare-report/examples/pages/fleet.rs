@@ -1,0 +1,84 @@
+//! Pages of fleets: forty nodes of two kinds with a slow one, a slow link and gaps; and one whose every text is hostile.
+
+use tare_analysis::fleet::cells::{SessionCells, cells};
+use tare_analysis::fleet::summary::{OfNode, OfPair, Rows};
+use tare_data::session::Role;
+use tare_data::unit::Direction;
+use tare_report::fleet::{FleetView, MissingCell, page};
+
+use crate::specimen;
+
+const NODES: usize = 40;
+const SESSIONS: u32 = 2;
+/// Nodes that are in pairs, all with all.
+const PAIRED: usize = 12;
+/// Which node is slow, and which link.
+const SLOW: usize = 7;
+const LINK: (usize, usize) = (2, 5);
+
+/// The page of such a fleet, in which each text is made of a plain one.
+pub fn page(text: impl Fn(&str) -> String) -> String {
+    let by = ["cpu.model".to_owned()];
+    let rows = |slower| Rows::of(&sessions(slower, &text), &pairs(&text), &by, SESSIONS);
+    let fleet = rows(1.0).fleet(Some(&rows(1.1)));
+    let missing =
+        [("n38, session 2", "its job ended before its session did"), ("n39, session 1", "not begun")]
+            .map(|(what, why)| MissingCell { what: text(what), why: text(why) });
+    let (folder, study) = (text("fleet-1"), text("quick"));
+    let planned = NODES * SESSIONS as usize;
+    let (missing, fleet) = (&missing[..], &fleet);
+    page::render(&FleetView {
+        folder: &folder,
+        study: &study,
+        planned,
+        missing,
+        strangers: 1,
+        fleet,
+        answers: &[],
+    })
+}
+
+fn node(at: usize, text: &impl Fn(&str) -> String) -> String {
+    text(&format!("n{at:02}"))
+}
+
+/// Sessions of all nodes, whose layers cost more by a factor.
+fn sessions(dearer: f64, text: &impl Fn(&str) -> String) -> Vec<OfNode> {
+    let of_node = |at: usize, session: u32| {
+        let apart = (at as f64 * 0.618).fract() * 0.02 + f64::from(session) * 0.002;
+        let slow = if at == SLOW { 1.3 } else { 1.0 };
+        let mut cells = of_machine((1.0 + apart) * slow, text);
+        cells.host.note("cpu.model", text(if at < 30 { "EPYC" } else { "Xeon" }));
+        for row in cells.rows.iter_mut().filter(|row| row.role == Role::Subject) {
+            let factor = dearer * (1.0 + apart / 2.0);
+            for value in [&mut row.ratio, &mut row.low, &mut row.high] {
+                *value = value.map(|value| value * factor);
+            }
+        }
+        OfNode { node: node(at, text), session, cells }
+    };
+    (0..NODES).flat_map(|at| [of_node(at, 1), of_node(at, 2)]).collect()
+}
+
+fn pairs(text: &impl Fn(&str) -> String) -> Vec<OfPair> {
+    let all = (0..PAIRED).flat_map(|a| (a + 1..PAIRED).map(move |b| (a, b)));
+    let of_pair = |(a, b): (usize, usize)| {
+        let apart = 1.0 + (a as f64 * 0.377 + b as f64 * 0.618).fract() * 0.02;
+        let mut cells = of_machine(apart * if (a, b) == LINK { 1.9 } else { 1.0 }, text);
+        cells.rows.truncate(1);
+        cells.rows[0].case = "net.rr->node".into();
+        OfPair { a: node(a, text), b: node(b, text), cells }
+    };
+    all.map(of_pair).collect()
+}
+
+/// A session of a machine that is slower by a factor.
+fn of_machine(slower: f64, text: &impl Fn(&str) -> String) -> SessionCells {
+    let mut cells = cells(&specimen::session(3), &specimen::findings(3));
+    for row in &mut cells.rows {
+        let factor = if row.better == Direction::Lower { slower } else { 1.0 / slower };
+        row.median = row.median.map(|median| median * factor);
+        (row.label, row.environment) = (text(&row.label), text(&row.environment));
+    }
+    cells
+}
