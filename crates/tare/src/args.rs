@@ -197,11 +197,16 @@ pub struct Run {
   tare report --json FILE | jq '.rows[] | {case, cells}'
   tare report --serve FILE                          a report that follows a session while it runs
   tare report --export parquet=trials.parquet --export junit=cells.xml FILE
+  tare report --export parquet=out/%n.parquet *.tare   several records, each into a file of its name
   tare report --fail-if slower:container FILE       exit with 6 if the container is slower")]
 pub struct Report {
     /// The record. Optional with --published, which then reports what follows from the articles' own figures.
     #[arg(required_unless_present = "published")]
     pub record: Option<PathBuf>,
+    /// Further records, for --export alone: in the names of its files, %n stands for a record's name without its ending.
+    #[arg(value_name = "RECORDS", requires = "exports")]
+    #[arg(conflicts_with_all = ["serve", "beside", "json", "markdown", "csv", "html", "view", "wide", "facts", "fail_if"])]
+    pub more: Vec<PathBuf>,
     /// Serve the report on 127.0.0.1 instead, with its progress while the session still runs. Prints the address, which
     /// contains a secret; Ctrl-C ends it. Any free port, or the given one, e.g. --serve=8080.
     #[arg(long, value_name = "PORT", num_args = 0..=1, require_equals = true, default_missing_value = "0")]

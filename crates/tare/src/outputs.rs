@@ -124,6 +124,22 @@ fn destination(wanted: &Wanted) -> Option<PathBuf> {
     wanted.file.clone().or_else(by_environment)
 }
 
+/// The same view of one of several records, after which its files are named.
+pub fn named_after(view: &View, record: &Path) -> Result<View, LabError> {
+    let stem = record.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let mut view = view.clone();
+    for wanted in &mut view.exports {
+        let name = wanted.export.name;
+        let pattern = wanted.file.as_ref().and_then(|file| file.to_str()).filter(|file| file.contains("%n"));
+        let Some(pattern) = pattern else {
+            return Err(LabError::usage("several records would be written into one file")
+                .hint(format!("name the files after the records: --export {name}=%n.{name}")));
+        };
+        wanted.file = Some(pattern.replace("%n", &stem).into());
+    }
+    Ok(view)
+}
+
 /// Writes every export that has a file; returns the one that goes to standard output.
 pub fn export(source: &Source, exports: &[Wanted]) -> Result<Option<Vec<u8>>, LabError> {
     let mut printed = None;

@@ -1,15 +1,21 @@
 //! `tare report`: reads a record and shows what it holds.
 
+use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use tare_lab::error::LabError;
 use tare_record::Contents;
+use tare_report::text::plain;
 
 use crate::args::Report;
 use crate::show::{imported, published, session};
 use crate::{outputs, page_server, ui};
 
 pub fn run(args: Report) -> anyhow::Result<ExitCode> {
+    if !args.more.is_empty() {
+        return several(&args);
+    }
     outputs::check(&args.view)?;
     outputs::check_files(&args.view, args.record.as_deref())?;
     let Some(record) = &args.record else {
@@ -33,5 +39,28 @@ pub fn run(args: Report) -> anyhow::Result<ExitCode> {
         return session::show(recording.session, &args.view, record, None, &args.only);
     };
     ui::print(imported::beside(recording.session, record, &args, other)?)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Exports several records, each into files of its own. Nothing is written where two would be one.
+fn several(args: &Report) -> anyhow::Result<ExitCode> {
+    let records: Vec<&PathBuf> = args.record.iter().chain(&args.more).collect();
+    let mut places = BTreeSet::new();
+    let mut each = Vec::new();
+    for record in records {
+        let view = outputs::named_after(&args.view, record)?;
+        outputs::check_files(&view, Some(record))?;
+        if let Some(twice) = outputs::exported(&view).into_iter().find(|file| !places.insert(file.clone())) {
+            return Err(LabError::usage(format!("{twice} would be written twice"))
+                .hint("records of one name go into different folders: export them one by one")
+                .into());
+        }
+        each.push((record, view));
+    }
+    for (record, view) in each {
+        let recording = tare_record::read(record).map_err(LabError::from)?;
+        session::export(recording.session, &view, &args.only)?;
+        outputs::exported(&view).iter().for_each(|file| anstream::eprintln!("export  {}", plain(file)));
+    }
     Ok(ExitCode::SUCCESS)
 }

@@ -7,7 +7,8 @@ use std::process::{Command, ExitCode};
 use tare_analysis::fleet::summary::KIND;
 use tare_data::shell::line;
 use tare_lab::error::{ErrorKind, LabError};
-use tare_lab::fleet::folder::{Folder, What};
+use tare_lab::fleet::files::What;
+use tare_lab::fleet::folder::Folder;
 
 use crate::args::Sql;
 use crate::commands::fleet::gathered::{gather, store};
@@ -55,7 +56,8 @@ fn prepare(folder: &Path) -> Result<(), LabError> {
     write_store(folder, &gathered.stored)
 }
 
-/// The command: two views, and the question.
+/// The command: a view for each table that the question names, and the question. One that it does not name would cost a look
+/// into every file.
 fn words(folder: &Path, question: &str) -> Result<Vec<String>, LabError> {
     // Names of files come from nodes that are checked by their letters; the folder's own may hold anything.
     let Some(path) = folder.to_str() else {
@@ -70,13 +72,13 @@ fn words(folder: &Path, question: &str) -> Result<Vec<String>, LabError> {
     };
     let has_pairs = Folder::open(folder)?.pairs.iter().any(|pair| matches!(pair.what, What::Whole(_)));
     let trials = ["cells/*/*.parquet", "pairs/*/*.parquet"];
-    let views = [
-        format!("create view cells as {}", files(&["store/cells/*.parquet"])),
-        format!("create view trials as {}", files(if has_pairs { &trials } else { &trials[..1] })),
+    let tables = [
+        ("cells", files(&["store/cells/*.parquet"])),
+        ("trials", files(if has_pairs { &trials } else { &trials[..1] })),
     ];
-    let mut words = vec![PROGRAM.to_owned()];
-    for view in views.iter().map(String::as_str).chain([question]) {
-        words.extend(["-c".to_owned(), view.to_owned()]);
-    }
-    Ok(words)
+    let asked = question.to_ascii_lowercase();
+    let named = tables.iter().filter(|(name, _)| asked.contains(name));
+    let views = named.map(|(name, select)| format!("create view {name} as {select}"));
+    let said = views.chain([question.to_owned()]).flat_map(|sql| ["-c".to_owned(), sql]);
+    Ok([PROGRAM.to_owned()].into_iter().chain(said).collect())
 }

@@ -101,6 +101,14 @@ pub fn show(
     })
 }
 
+/// Writes the exports of a session, and shows nothing.
+pub fn export(mut session: Session, view: &View, only: &[String]) -> Result<(), LabError> {
+    let mut findings = findings(&mut session, view)?;
+    keep(only, &mut session, &mut findings)?;
+    let source = Source { session: &session, findings: &findings, gate: None };
+    outputs::export(&source, &view.exports).map(drop)
+}
+
 /// Leaves out every case that no pattern names: from what was found in the whole session, so that no verdict depends on
 /// what is looked at.
 fn keep(only: &[String], session: &mut Session, findings: &mut Findings) -> Result<(), LabError> {
