@@ -25,7 +25,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Parser, Subcommand};
-use tare_bench::kills::{self, soak};
+use tare_bench::kills::{self, homes, soak};
 
 use crate::commands::{agreement, faults, fleet, forecast, overhead, validation};
 use crate::setting::{Setting, binary};
@@ -79,6 +79,11 @@ enum Command {
     /// Podman's containers and images, temporary files, the session's own folders; and whether the record can be read.
     /// Ends with 1 when anything was left. Nothing else should enter environments meanwhile, or say --shared.
     Kills(Kill),
+    /// Kill sessions on one of two nodes that share a home, and see that nothing of the other's is taken away.
+    ///
+    /// Nodes are mount namespaces with a view of one folder each, and host names. In every other try locks reach from nobody
+    /// to nobody. Ends with 1 when anything was wrong. Needs root.
+    Homes(Shared),
     /// Have sessions meet faults, and count what is lost, left, aborted, hung and wrong.
     ///
     /// random: kills, signals, killed children, removed records, limits on files, descriptors and memory at random moments.
@@ -115,9 +120,10 @@ enum Command {
     ///
     /// Ends with 1 when they take more than 2 s, or more than 256 MB beside the session of 1.2 million trials itself.
     Findings,
-    /// Make a fleet of a thousand records out of one, and report on it.
+    /// Make a fleet of a thousand records out of one, report on it, and ask DuckDB about it.
     ///
-    /// Ends with 1 when the report takes more than 60 s or 512 MB, or does not name the node that is 12 % slower.
+    /// Ends with 1 when the report takes more than 60 s or 512 MB, or does not name the node that is 12 % slower, or when a
+    /// question in SQL takes more than 1 s.
     Fleet(fleet::Request),
     /// Print how far the forecasts of a record's programs are off, as Markdown: what ./bench/forecast keeps.
     Forecast {
@@ -152,6 +158,26 @@ struct Kill {
     /// Other programs enter environments meanwhile: what is new on the machine and has no sign of tare is theirs.
     #[arg(long)]
     shared: bool,
+    /// The tare that is killed. The one built beside this program unless given.
+    #[arg(long, value_name = "FILE")]
+    tare: Option<PathBuf>,
+    /// Folder on a disk in which sessions build.
+    #[arg(long, value_name = "FOLDER", default_value = "/var/tmp")]
+    scratch: PathBuf,
+}
+
+/// Sessions on two nodes.
+#[derive(Clone, Debug, clap::Args)]
+struct Shared {
+    /// Pairs of sessions to start.
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    tries: u32,
+    /// Seed of the moments, to repeat them.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Environment of the sessions.
+    #[arg(long = "in", value_name = "ENVIRONMENT", default_value = "container")]
+    environment: String,
     /// The tare that is killed. The one built beside this program unless given.
     #[arg(long, value_name = "FILE")]
     tare: Option<PathBuf>,
@@ -245,6 +271,33 @@ fn kill(request: &Kill) -> Result<bool, String> {
     Ok(found.is_empty())
 }
 
+/// Kills sessions on nodes that share a home; false when something of another's was taken, or left.
+fn share(request: &Shared) -> Result<bool, String> {
+    let tare = binary(request.tare.as_deref())?;
+    let folder =
+        tempfile::Builder::new().prefix("homes-").tempdir_in(&request.scratch).map_err(|e| e.to_string())?;
+    let homes = homes::Homes {
+        tare: &tare,
+        folder: folder.path(),
+        environment: &request.environment,
+        tries: request.tries,
+        seed: request.seed,
+    };
+    let report = &mut |line: &str| {
+        println!("{line}");
+        interrupt::check().map_err(io::Error::other)
+    };
+    let homes::Tally { tries, made, lived, wrong } = homes.run(report).map_err(|e| e.to_string())?;
+    println!(
+        "\n{tries} tries, seed {}: {made} sessions killed that had made something, {lived} others alive when that was \
+         cleaned, {} wrong",
+        request.seed,
+        wrong.len()
+    );
+    wrong.iter().for_each(|one| println!("{one}"));
+    Ok(wrong.is_empty())
+}
+
 fn main() -> ExitCode {
     let command = Arguments::parse().command;
     // A program that is entered ends as its session says.
@@ -260,6 +313,7 @@ fn main() -> ExitCode {
         }
         Command::Overhead { setting } => overhead::run(&setting).map(|()| true),
         Command::Kills(request) => kill(&request),
+        Command::Homes(request) => share(&request),
         Command::Faults(request) => faults::run(&request),
         Command::Soak(request) => soak(&request),
         Command::Fleet(request) => fleet::run(&request),

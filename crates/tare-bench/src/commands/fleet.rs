@@ -1,4 +1,4 @@
-//! How long the report of a large fleet takes, and how much memory: a record copied to many nodes.
+//! How long the report of a large fleet takes, how much memory, and how long a question in SQL: a record copied to many nodes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use tare_data::batch::{Phase, Sample};
 use tare_data::generator::Generator;
+use tare_data::session::identity::FleetCell;
 use tare_record::Entry;
 use tare_record::entry::{from_line, to_line};
 
@@ -16,6 +17,23 @@ use crate::{interrupt, setting};
 /// What the report may take.
 const MOST_S: f64 = 60.0;
 const MOST_MB: f64 = 512.0;
+/// What a question in SQL may take.
+const MOST_SQL_S: f64 = 1.0;
+/// The slowest nodes, by each table.
+const QUESTIONS: [(&str, &str); 2] = [
+    (
+        "cells",
+        "select node, round(exp(avg(ln(median)))) from cells where headline and role = 'baseline' group by node \
+         order by 2 desc limit 3",
+    ),
+    (
+        "trials",
+        "select node, count(*), round(exp(avg(ln(value)))) from trials where headline and role = 'baseline' and counted \
+         and value > 0 group by node order by 3 desc limit 3",
+    ),
+];
+/// Name of the fleet.
+const FLEET: &str = "00000000000000000000000000000000";
 /// Sessions on each node.
 const SESSIONS: usize = 2;
 /// How far nodes lie apart, as a share, and how much slower the first is.
@@ -55,10 +73,19 @@ pub fn run(request: &Request) -> Result<bool, String> {
     );
     let mut is_right = true;
     for what in ["first report", "second report"] {
-        let (took_s, most_mb, out) = report(&tare, folder.path())?;
+        let Watched { took_s, most_mb, out, .. } = watch(&tare, &["fleet", "report"], folder.path())?;
         println!("{what}: {took_s:.1} s, {most_mb:.0} MB");
         let names_it = out.lines().any(|line| line.trim_start().starts_with("n00001  slow?"));
         is_right &= took_s <= MOST_S && most_mb <= MOST_MB && names_it;
+    }
+    for (table, question) in QUESTIONS {
+        let asked = watch(&tare, &["sql", question], folder.path())?;
+        if !asked.succeeded {
+            println!("SKIPPED tare sql: duckdb does not answer here");
+            break;
+        }
+        println!("a question to {table}: {:.2} s\n{}", asked.took_s, asked.out.trim_end());
+        is_right &= asked.took_s <= MOST_SQL_S && asked.out.contains("n00001");
     }
     Ok(is_right)
 }
@@ -72,7 +99,7 @@ fn make(request: &Request, tare: &Path, folder: &Path) -> Result<(), String> {
     let cells = (0..nodes).flat_map(|node| (1..=SESSIONS).map(move |session| (node, session)));
     let cells: Vec<(usize, usize)> = cells.collect();
     let plan = serde_json::json!({
-        "fleet": "0".repeat(32), "study": "quick", "seed": 1, "binary": "0", "sessions": SESSIONS, "at_once": 1, "limit_s": 1,
+        "fleet": FLEET, "study": "quick", "seed": 1, "binary": "0", "sessions": SESSIONS, "at_once": 1, "limit_s": 1,
         "nodes": (0..nodes).map(|node| serde_json::json!({ "name": name(node) })).collect::<Vec<_>>(),
         "cells": cells.iter().map(|(node, session)| serde_json::json!({ "node": name(*node), "session": session })).collect::<Vec<_>>(),
         "engine": { "on": "ssh", "toml": "" }, "command": "",
@@ -85,7 +112,7 @@ fn make(request: &Request, tare: &Path, folder: &Path) -> Result<(), String> {
         let mut generator = Generator::for_part(node as u64, "node");
         let slower = (1.0 + APART * (generator.unit() - 0.5)) * if node == 0 { SLOW } else { 1.0 };
         let record = of_node.join(format!("{session}.tare"));
-        fs::write(&record, copy(&entries, slower, number)).map_err(failed)?;
+        fs::write(&record, copy(&entries, slower, number, &name(node))).map_err(failed)?;
         let mut export = Command::new(tare);
         let columns = format!("parquet={}", of_node.join(format!("{session}.parquet")).display());
         let status =
@@ -98,8 +125,8 @@ fn make(request: &Request, tare: &Path, folder: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// The record of another session, on a machine that is slower by a factor.
-fn copy(entries: &[Entry], slower: f64, number: usize) -> String {
+/// The record of another session, on a node that is slower by a factor.
+fn copy(entries: &[Entry], slower: f64, number: usize, node: &str) -> String {
     let mut text = String::new();
     for entry in entries {
         let mut entry = entry.clone();
@@ -108,6 +135,8 @@ fn copy(entries: &[Entry], slower: f64, number: usize) -> String {
                 if let Some(identity) = &mut header.identity {
                     identity.session = format!("{number:032x}");
                 }
+                let (id, node, plan) = (FLEET.into(), node.to_owned(), String::new());
+                header.fleet = Some(FleetCell { id, node, session: (number % SESSIONS) as u32 + 1, plan });
             }
             Entry::Batch { batch, .. } if batch.phase == Phase::Warm => match &mut batch.sample {
                 Sample::Throughput { elapsed_ns, .. } | Sample::Latency { elapsed_ns, .. } => {
@@ -122,23 +151,35 @@ fn copy(entries: &[Entry], slower: f64, number: usize) -> String {
     text
 }
 
-/// Reports: seconds, megabytes at most, and what it printed.
-fn report(tare: &Path, folder: &Path) -> Result<(f64, f64, String), String> {
-    let failed = |e: std::io::Error| format!("tare fleet report: {e}");
-    let out = folder.join("report.txt");
+/// What a command took and printed.
+struct Watched {
+    took_s: f64,
+    /// Of the program itself.
+    most_mb: f64,
+    out: String,
+    succeeded: bool,
+}
+
+/// Runs tare on the fleet's folder.
+fn watch(tare: &Path, words: &[&str], folder: &Path) -> Result<Watched, String> {
+    let failed = |e: std::io::Error| format!("tare {}: {e}", words[0]);
+    let out = folder.join("printed.txt");
     let file = fs::File::create(&out).map_err(failed)?;
     let begun = Instant::now();
-    let mut child =
-        Command::new(tare).args(["fleet", "report"]).arg(folder).stdout(file).spawn().map_err(failed)?;
+    let mut child = Command::new(tare).args(words).arg(folder).stdout(file).spawn().map_err(failed)?;
     let status = format!("/proc/{}/status", child.id());
     let mut most_kb = 0.0_f64;
-    while child.try_wait().map_err(failed)?.is_none() {
+    let ended = loop {
+        if let Some(ended) = child.try_wait().map_err(failed)? {
+            break ended;
+        }
         let text = fs::read_to_string(&status).unwrap_or_default();
         let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
         let kb = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
         most_kb = most_kb.max(kb.unwrap_or(0.0));
         sleep(LOOK_EVERY);
-    }
+    };
     let took_s = begun.elapsed().as_secs_f64();
-    Ok((took_s, most_kb / 1e3, fs::read_to_string(&out).map_err(failed)?))
+    let out = fs::read_to_string(&out).map_err(failed)?;
+    Ok(Watched { took_s, most_mb: most_kb / 1e3, out, succeeded: ended.success() })
 }

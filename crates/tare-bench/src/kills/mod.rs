@@ -3,6 +3,7 @@
 
 pub mod count;
 pub mod faults;
+pub mod homes;
 pub mod injected;
 pub mod liar;
 pub mod machine;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use crate::records::{Made, USUAL, with_record};
+use crate::records::{Made, USUAL, make, with_record};
 
 #[test]
 fn several_files_are_written_and_the_table_is_printed_still() {
@@ -125,4 +125,42 @@ fn annotations_are_one_command_a_line() {
             .iter()
             .any(|line| line.starts_with("::notice ") && line.contains("no primes here, 100 %25 sure"))
     );
+}
+
+#[test]
+fn several_records_go_into_files_of_their_names() {
+    let program = with_record(USUAL);
+    make(&program.path("t.tare"), Made { native_ns: 2000.0, ..USUAL });
+    fs::create_dir(program.path("out")).unwrap();
+    let words =
+        ["report", "--export", "csv=out/%n.csv", "--export", "parquet=%n.parquet", "s.tare", "t.tare"];
+    let said = program.run(&words);
+    assert_eq!((said.code, said.out.as_str()), (Some(0), ""), "{said:?}");
+    assert_eq!(said.err.lines().count(), 4, "{said:?}");
+    for (record, expected) in [("s", 1000.0), ("t", 2000.0)] {
+        assert!(program.path(&format!("{record}.parquet")).exists());
+        let text = fs::read_to_string(program.path(&format!("out/{record}.csv"))).unwrap();
+        let one = program.run(&["report", "--csv", &format!("{record}.tare")]).out;
+        assert_eq!(text, one);
+        let row =
+            text.lines().find(|line| line.contains("sys.getppid") && line.contains(",native,")).unwrap();
+        assert!(
+            row.split(',').filter_map(|field| field.parse().ok()).any(|value: f64| value.round() == expected),
+            "{row}"
+        );
+    }
+    fs::create_dir(program.path("other")).unwrap();
+    fs::copy(program.path("s.tare"), program.path("other/s.tare")).unwrap();
+    for (words, error) in [
+        (&["--export", "csv=all.csv", "s.tare", "t.tare"][..], "csv=%n.csv"),
+        (&["--export", "csv", "s.tare", "t.tare"], "csv=%n.csv"),
+        (&["s.tare", "t.tare"], "--export"),
+        (&["--json", "--export", "csv=%n.csv", "s.tare", "t.tare"], "--json"),
+        (&["--export", "csv=twice-%n.csv", "s.tare", "other/s.tare"], "twice-s.csv would be written twice"),
+        (&["--export", "csv=%n.tare", "s.tare", "t.tare"], "is a record, and would be replaced"),
+    ] {
+        let said = program.run(&[&["report"], words].concat());
+        assert!(said.code == Some(2) && said.err.contains(error), "{words:?}: {said:?}");
+    }
+    assert!(!program.path("twice-s.csv").exists() && !program.path("all.csv").exists());
 }

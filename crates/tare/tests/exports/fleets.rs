@@ -1,7 +1,6 @@
 //! Fleets: folders of made-up records with a planted node, a gap and a slow link, reported as a person does.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use crate::program::{Program, Said};
@@ -11,6 +10,12 @@ use crate::records::{Made, USUAL, make};
 /// Nodes of the fleet, of which the fourth is slower by 30 %.
 const NODES: usize = 10;
 const SLOW: usize = 3;
+/// Starts jobs that take their records from a folder beside the fleet's.
+const ENGINE: &str = r"
+about = 'records that are there'
+submit = ['sh', '-s']
+script = 'cp {folder}-fresh/{node}-{session}.tare {folder}/cells/{node}/{session}.tare'
+";
 
 /// A folder of a fleet whose layer costs `cost`, with a session that was not run and two that another file stands for.
 fn folder(program: &Program, name: &str, cost: f64) {
@@ -30,23 +35,18 @@ fn folder(program: &Program, name: &str, cost: f64) {
         "nodes": nodes.iter().map(|node| serde_json::json!({ "name": node })).collect::<Vec<_>>(),
         "cells": cells(1).chain(cells(2)).collect::<Vec<_>>(),
         "pairs": [[["n01", "n02"]], [["n02", "n03"]], [["n03", "n01"]]],
-        "engine": { "on": "ssh", "toml": "" },
+        "engine": { "on": "own.toml", "toml": ENGINE },
         "command": "tare fleet run quick",
     });
     fs::create_dir_all(&folder).unwrap();
     fs::write(folder.join("plan.json"), plan.to_string()).unwrap();
+    fs::write(folder.join("tare"), "").unwrap();
     for (at, node) in nodes.iter().enumerate() {
         let cells = folder.join("cells").join(node);
         fs::create_dir_all(&cells).unwrap();
         for session in 1..=2 {
-            let of_node = (at as f64 * 0.618).fract() * 0.01 + f64::from(session) * 0.001;
             let slow = if at == SLOW { 1.3 } else { 1.0 };
-            let made = Made {
-                native_ns: 1000.0 * (1.0 + of_node) * slow,
-                cost: cost * (1.0 + of_node / 4.0),
-                ..USUAL
-            };
-            make(&cells.join(format!("{session}.tare")), made);
+            make(&cells.join(format!("{session}.tare")), of_node(at, session, slow, cost));
         }
     }
     fs::remove_file(folder.join("cells/n09/2.tare")).unwrap();
@@ -59,6 +59,12 @@ fn folder(program: &Program, name: &str, cost: f64) {
         fs::create_dir_all(&round).unwrap();
         make(&round.join(format!("{a}--{b}.tare")), Made { native_ns: ns * 1000.0, ..USUAL });
     }
+}
+
+/// A session of a node.
+fn of_node(at: usize, session: u32, slow: f64, cost: f64) -> Made {
+    let off = (at as f64 * 0.618).fract() * 0.01 + f64::from(session) * 0.001;
+    Made { native_ns: 1000.0 * (1.0 + off) * slow, cost: cost * (1.0 + off / 4.0), ..USUAL }
 }
 
 fn report(program: &Program, more: &[&str]) -> Said {
@@ -159,35 +165,71 @@ fn a_fleet_meets_conditions_and_is_a_document() {
 fn a_question_in_sql_is_answered_by_the_duckdb_that_is_there() {
     let program = Program::new();
     folder(&program, "it's", 3.0);
-    let said = program.run(&["sql", "--print", "select 1", "it's"]);
+    let said = program.run(&["sql", "--print", "select 1 from Cells", "it's"]);
     assert_eq!(said.code, Some(0), "{said:?}");
     assert!(
-        said.out.starts_with("duckdb -c 'create view cells as ") && said.out.ends_with(" -c 'select 1'\n"),
+        said.out.starts_with("duckdb -c 'create view cells as ")
+            && said.out.ends_with(" -c 'select 1 from Cells'\n"),
         "{}",
         said.out
     );
-    let mut without = program.command(&["sql", "select 1", "it's"]);
+    assert!(!said.out.contains("trials"), "nothing is opened that is not asked for: {}", said.out);
+    let mut without = program.command(&["sql", "select 1 from Cells", "it's"]);
     let without = Said::of(without.env("PATH", program.path("")).output().unwrap());
     assert!(
         without.code == Some(3) && without.out == said.out && without.err.contains("duckdb is not installed")
     );
-    let Some(python) = reader("a_question_in_sql_is_answered_by_the_duckdb_that_is_there", "python") else {
+    let Some(duckdb) = reader("a_question_in_sql_is_answered_by_the_duckdb_that_is_there", "duckdb") else {
         return;
     };
-    let shim = program.path("duckdb");
-    let code = "import sys, duckdb\ncon = duckdb.connect()\nfor sql in sys.argv[2::2]:\n  got = con.execute(sql).fetchall()\nprint(got)\n";
-    fs::write(&shim, format!("#!{}\n{code}", python.display())).unwrap();
-    fs::set_permissions(&shim, fs::Permissions::from_mode(0o755)).unwrap();
     let ask = |question: &str| {
         let mut command = program.command(&["sql", question, "it's"]);
-        Said::of(command.env("PATH", program.path("")).output().unwrap())
+        Said::of(command.env("PATH", duckdb.parent().unwrap()).output().unwrap())
     };
     let slow = "with n as (select node, median(ln(median)) v from cells where role = 'baseline' and headline and probe = \
                 'sys.getppid' and peer_node is null group by node) select node, round(exp(v - (select median(v) from n)), 1) \
                 from n order by 2 desc limit 1";
-    assert_eq!(ask(slow).out, "[('n04', 1.3)]\n", "{:?}", ask(slow));
+    let said = ask(slow);
+    assert!(said.out.contains(" n04 ") && said.out.contains(" 1.3 "), "{said:?}");
     let count = ask(
         "select count(distinct node), min(started) > timestamp '2020-01-01' from trials where node is not null",
     );
     assert_eq!(count.code, Some(0), "{count:?}");
+}
+
+#[test]
+fn fresh_sessions_of_what_stands_out_decide() {
+    for (slow, standing) in [(1.3, "slow"), (1.0, "not confirmed")] {
+        let program = Program::new();
+        folder(&program, "fleet", 3.0);
+        fs::create_dir(program.path("fleet-fresh")).unwrap();
+        for (at, session) in (0..NODES).flat_map(|at| (3..=6).map(move |session| (at, session))) {
+            let name = format!("fleet-fresh/n{:02}-{session}.tare", at + 1);
+            let slow = if at == SLOW { slow } else { 1.0 };
+            make(&program.path(&name), of_node(at, session, slow, 3.0));
+        }
+        assert!(report(&program, &[]).out.contains("tare fleet run fleet --confirm"));
+        let said = program.run(&["fleet", "run", "fleet", "--confirm"]);
+        assert_eq!(said.code, Some(0), "{said:?}");
+        assert!(said.out.starts_with("18 of 18 sessions on 3 nodes\n"), "{said:?}");
+        assert_eq!(said.err.matches("submitted: ").count(), 12, "{said:?}");
+        assert_eq!(said.err.matches("n04/").count(), 8, "submitted and measured: {said:?}");
+        let said = report(&program, &[]);
+        assert!(said.out.contains(&format!("\n  n04  {standing}  ")), "{said:?}");
+        assert!(!said.out.contains("slow?  ") && !said.out.contains("--confirm"), "{said:?}");
+        let again = program.run(&["fleet", "run", "fleet", "--confirm"]);
+        assert_eq!((again.code, again.err.contains("submitted: ")), (Some(0), false), "{again:?}");
+    }
+    let program = Program::new();
+    folder(&program, "fleet", 3.0);
+    for session in 1..=2 {
+        fs::remove_file(program.path(&format!("fleet/cells/n04/{session}.tare"))).unwrap();
+    }
+    let said = program.run(&["fleet", "run", "fleet", "--confirm"]);
+    assert_eq!(
+        (said.code, said.out.as_str()),
+        (Some(0), "no node stands out: nothing to confirm\n"),
+        "{said:?}"
+    );
+    assert_eq!(program.run(&["fleet", "run", "quick", "--confirm", "--into", "x"]).code, Some(2));
 }

@@ -10,10 +10,10 @@ use crate::cluster::Said;
 /// Stands for ssh: every machine is this one.
 const SSH: &str = "#!/bin/sh\nwhile [ \"${1#-}\" != \"$1\" ]; do shift; done\nshift\nexec sh -c \"$*\"\n";
 
-struct Place(tempfile::TempDir);
+pub struct Place(tempfile::TempDir);
 
 impl Place {
-    fn new() -> Place {
+    pub fn new() -> Place {
         let folder = tempfile::Builder::new().prefix("engines-").tempdir_in("/var/tmp").unwrap();
         fs::create_dir(folder.path().join("bin")).unwrap();
         let ssh = folder.path().join("bin/ssh");
@@ -22,11 +22,11 @@ impl Place {
         Place(folder)
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub fn path(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
     }
 
-    fn run(&self, arguments: &[&str]) -> Said {
+    pub fn run(&self, arguments: &[&str]) -> Said {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tare"));
         let path = format!("{}:{}", self.path("bin").display(), std::env::var("PATH").unwrap());
         command.args(arguments).current_dir(self.0.path()).stdin(Stdio::null()).env("PATH", path);
@@ -35,7 +35,7 @@ impl Place {
     }
 }
 
-fn names(folder: &Path) -> Vec<String> {
+pub fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut names: Vec<String> = entries.map(|entry| entry.file_name().into_string().unwrap()).collect();
     names.sort();
@@ -130,48 +130,5 @@ fn what_cannot_be_a_fleet_is_refused_with_the_next_step() {
         let said = place.run(&[&["fleet"], words].concat());
         assert!(matches!(said.code, Some(2 | 5)), "{words:?}: {said:?}");
         assert!(said.err.contains(error), "{words:?}: {said:?}");
-    }
-}
-
-#[test]
-fn a_pod_is_restricted_and_pinned() {
-    let place = Place::new();
-    let words = ["fleet", "print", "quick", "--on", "kubernetes?claim=c&runtime=gvisor", "--nodes", "n1"];
-    let said = place.run(&words);
-    assert_eq!(said.code, Some(0), "{said:?}");
-    for line in [
-        "        kubernetes.io/hostname: \"n1\"",
-        "      runtimeClassName: gvisor",
-        "        runAsNonRoot: true",
-        "          type: RuntimeDefault",
-        "            allowPrivilegeEscalation: false",
-        "              drop: [ALL]",
-        "            readOnlyRootFilesystem: true",
-        "      automountServiceAccountToken: false",
-        "            claimName: c",
-        "  backoffLimit: 0",
-    ] {
-        assert!(said.out.lines().any(|printed| printed == line), "{line}: {}", said.out);
-    }
-    assert!(!said.out.contains("hostNetwork") && !said.out.contains("privileged:"), "{}", said.out);
-    let command = said.out.lines().find_map(|line| line.trim().strip_prefix("command: ")).unwrap();
-    let words: Vec<String> = serde_json::from_str(command).unwrap();
-    assert_eq!(words[..4], ["/fleet/tare", "fleet", "cell", "/fleet"]);
-    kubectl_reads(&place, &said.out);
-}
-
-/// kubectl reads the manifest without a cluster, if it is there.
-fn kubectl_reads(place: &Place, printed: &str) {
-    let manifest: Vec<&str> = printed.lines().filter(|line| !line.starts_with('#')).collect();
-    let manifest = manifest.join("\n").replace("generateName: ", "name: x");
-    fs::write(place.path("job.yaml"), manifest).unwrap();
-    fs::write(place.path("kustomization.yaml"), "resources: [job.yaml]\n").unwrap();
-    match Command::new("kubectl").arg("kustomize").arg(place.path("")).output() {
-        Err(_) => println!("note: kubectl is not installed"),
-        Ok(output) => {
-            let text = String::from_utf8_lossy(&output.stdout);
-            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-            assert!(text.contains("kind: Job") && text.contains("runAsNonRoot: true"), "{text}");
-        }
     }
 }

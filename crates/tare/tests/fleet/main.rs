@@ -2,4 +2,6 @@
 
 mod cluster;
 mod engines;
+mod manifests;
 mod measured;
+mod pods;
