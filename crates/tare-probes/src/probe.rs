@@ -172,7 +172,7 @@ impl Probe {
 }
 
 /// Where the two processes of a probe run: the parameter of every probe that hands over.
-pub const PIN: Parameter = Parameter::same(
+pub(crate) const PIN: Parameter = Parameter::same(
     "pin",
     "none",
     "none: wherever the scheduler places them; same: both on one processor; cross: one on each of two",

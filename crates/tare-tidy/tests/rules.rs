@@ -34,8 +34,12 @@ const FOREIGN: &[(&str, &str, &str)] = &[
 ];
 
 /// Folders that are one list of like things, and may be as long as the list.
-const LIKE_THINGS: &[&str] =
-    &["crates/tare-probes/src/probes", "crates/tare-lab/src/environments", "crates/tare/src/commands"];
+const LIKE_THINGS: &[&str] = &[
+    "crates/tare-probes/src/descriptions",
+    "crates/tare-probes/src/probes",
+    "crates/tare-lab/src/environments",
+    "crates/tare/src/commands",
+];
 
 /// Names that libraries show without a user, and why.
 const SHOWN: &[(&str, &str)] = &[];
