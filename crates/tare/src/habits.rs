@@ -72,13 +72,15 @@ fn explained(mut error: Error) -> Error {
     let known = match error.kind() {
         ClapKind::UnknownArgument => (ContextKind::InvalidArg, OPTIONS),
         ClapKind::InvalidSubcommand => (ContextKind::InvalidSubcommand, COMMANDS),
+        ClapKind::ArgumentConflict => {
+            if let Some(instead) = after_serve() {
+                error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![instead.into()]));
+            }
+            return error;
+        }
         _ => return error,
     };
     let Some(ContextValue::String(given)) = error.get(known.0).cloned() else { return error };
-    if let Some(instead) = after_serve(&given) {
-        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![instead.into()]));
-        return error;
-    }
     let name = given.split('=').next().unwrap_or_default();
     let instead = known.1.iter().find(|(names, _)| names.contains(&name)).map(|(_, instead)| *instead);
     let is_similar = error.get(ContextKind::SuggestedArg).is_some();
@@ -104,12 +106,14 @@ fn explained(mut error: Error) -> Error {
     error
 }
 
-/// The port of `--serve` follows a `=`: with a blank, it is taken for the record, and the record for one too many.
-fn after_serve(given: &str) -> Option<String> {
+/// The port of `--serve` follows a `=`: with a blank, it is taken for the record, and the record for a further one.
+fn after_serve() -> Option<String> {
     let words: Vec<String> = std::env::args().collect();
-    let is_port = |pair: &[String]| pair[0] == "--serve" && pair[1].parse::<u16>().is_ok();
-    let port = words.windows(2).find(|pair| !given.starts_with('-') && is_port(pair))?;
-    Some(format!("the port follows an equals sign: --serve={}", port[1]))
+    let port = words
+        .windows(2)
+        .find(|pair| pair[0] == "--serve" && pair[1].parse::<u16>().is_ok())
+        .map(|pair| &pair[1]);
+    Some(format!("the port follows an equals sign: --serve={}", port?))
 }
 
 /// What a name is that is not a study's: an environment or a probe, which are chosen by options.
