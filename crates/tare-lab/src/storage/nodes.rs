@@ -2,10 +2,11 @@
 //! for each that is open.
 
 use std::collections::HashMap;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -27,12 +28,25 @@ pub struct Nodes {
     root: Arc<OwnedFd>,
     nodes: Mutex<HashMap<u64, Node>>,
     open: Mutex<(u64, HashMap<u64, Arc<File>>)>,
+    lists: Mutex<HashMap<u64, Arc<[Listed]>>>,
+}
+
+/// An entry of a folder.
+pub struct Listed {
+    pub name: OsString,
+    pub number: INodeNo,
+    pub kind: FileType,
 }
 
 impl Nodes {
     pub fn of(folder: &std::path::Path) -> io::Result<Nodes> {
         let root = rustix::fs::open(folder, NAMED | OFlags::DIRECTORY, Mode::empty())?;
-        Ok(Nodes { root: Arc::new(root), nodes: Mutex::default(), open: Mutex::default() })
+        Ok(Nodes {
+            root: Arc::new(root),
+            nodes: Mutex::default(),
+            open: Mutex::default(),
+            lists: Mutex::default(),
+        })
     }
 
     /// The file of a number.
@@ -104,6 +118,23 @@ impl Nodes {
 
     pub fn close(&self, handle: FileHandle) {
         held(&self.open).1.remove(&handle.0);
+        held(&self.lists).remove(&handle.0);
+    }
+
+    /// The entries of an open folder, as they were when it was last read from its beginning: a place in a list would mean
+    /// another entry as soon as one before it is removed.
+    pub fn list(&self, handle: FileHandle, offset: u64) -> io::Result<Arc<[Listed]>> {
+        if let Some(list) = held(&self.lists).get(&handle.0).filter(|_| offset > 0) {
+            return Ok(Arc::clone(list));
+        }
+        let entries = rustix::fs::Dir::read_from(&*self.opened(handle)?)?.map(|entry| {
+            let entry = entry?;
+            let name = OsStr::from_bytes(entry.file_name().to_bytes()).to_owned();
+            Ok(Listed { name, number: outer_number(entry.ino()), kind: kind(entry.file_type()) })
+        });
+        let list: Arc<[Listed]> = entries.collect::<io::Result<Vec<_>>>()?.into();
+        held(&self.lists).insert(handle.0, Arc::clone(&list));
+        Ok(list)
     }
 
     /// Gives what was made to who asked for it: the server itself is root.
@@ -124,11 +155,11 @@ fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// A file's number outside: one more than on its disk, since the first is the root's.
-pub fn outer_number(number: u64) -> INodeNo {
+fn outer_number(number: u64) -> INodeNo {
     INodeNo(number.wrapping_add(1))
 }
 
-pub fn kind(kind: Kind) -> FileType {
+fn kind(kind: Kind) -> FileType {
     match kind {
         Kind::Directory => FileType::Directory,
         Kind::Symlink => FileType::Symlink,

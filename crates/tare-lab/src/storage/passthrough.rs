@@ -1,5 +1,5 @@
-//! A file system in a program: every request for a file goes from the kernel to a process of tare's, which asks the folder
-//! behind it, and back. fuse(4).
+//! A file system in a program: every request for a file goes from the kernel to a tare process, which asks the folder behind
+//! it, and back. fuse(4).
 //!
 //! It is the shape of a shared folder, with nothing that caches or saves it: names and attributes are asked for each time.
 
@@ -7,7 +7,6 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -20,7 +19,7 @@ use fuser::{
 use rustix::fs::{AtFlags, FallocateFlags, Mode, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use super::nodes::{Nodes, kind, outer_number};
+use super::nodes::Nodes;
 
 /// First argument under which this program serves a folder; its path follows, and standard input is the device.
 pub const SERVE: &str = "place-fuse";
@@ -317,30 +316,29 @@ impl Filesystem for Passthrough {
         reply.ok();
     }
 
-    fn readdir(&self, _: &Request, number: INodeNo, _: FileHandle, offset: u64, mut reply: ReplyDirectory) {
-        let mut list = || {
-            let folder = rustix::fs::Dir::new(rustix::fs::open(
-                self.nodes.path(number)?,
-                rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::DIRECTORY | rustix::fs::OFlags::CLOEXEC,
-                Mode::empty(),
-            )?)?;
-            for (at, entry) in folder.enumerate().skip(offset as usize) {
-                let entry = entry?;
-                let name = OsStr::from_bytes(entry.file_name().to_bytes());
-                if reply.add(outer_number(entry.ino()), at as u64 + 1, kind(entry.file_type()), name) {
+    fn opendir(&self, _: &Request, number: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
+        answer!(reply, self.nodes.open(number, flags.0), handle => reply.opened(handle, FopenFlags::empty()));
+    }
+
+    fn readdir(&self, _: &Request, _: INodeNo, handle: FileHandle, offset: u64, mut reply: ReplyDirectory) {
+        answer!(reply, self.nodes.list(handle, offset), list => {
+            let rest = list.iter().enumerate().skip(offset as usize);
+            for (at, entry) in rest {
+                if reply.add(entry.number, at as u64 + 1, entry.kind, &entry.name) {
                     break;
                 }
             }
-            Ok(())
-        };
-        match list() {
-            Ok(()) => reply.ok(),
-            Err::<(), io::Error>(e) => reply.error(Errno::from(e)),
-        }
+            reply.ok();
+        });
     }
 
-    fn fsyncdir(&self, _: &Request, number: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
-        let sync = || File::open(self.nodes.path(number)?)?.sync_all();
+    fn releasedir(&self, _: &Request, _: INodeNo, handle: FileHandle, _: OpenFlags, reply: ReplyEmpty) {
+        self.nodes.close(handle);
+        reply.ok();
+    }
+
+    fn fsyncdir(&self, _: &Request, _: INodeNo, handle: FileHandle, _: bool, reply: ReplyEmpty) {
+        let sync = || self.nodes.opened(handle)?.sync_all();
         answer!(reply, sync(), () => reply.ok());
     }
 
@@ -394,7 +392,7 @@ mod tests {
         fs::hard_link(at("a"), at("linked"))?;
         symlink("a", at("symbolic"))?;
         fs::create_dir_all(at("deep/er"))?;
-        (0..300).try_for_each(|i| fs::write(at(&format!("deep/er/{i:03}")), [i as u8; 5000]))?;
+        (0..3000).try_for_each(|i| fs::write(at(&format!("deep/er/{i:04}")), [i as u8; 5]))?;
         fs::write(at("b"), "replaced")?;
         fs::rename(at("linked"), at("b"))?;
         fs::set_permissions(at("a"), fs::Permissions::from_mode(0o640))?;
@@ -418,7 +416,7 @@ mod tests {
             text,
             format!("{:o} {} {} {}", about.mode(), about.uid(), about.gid(), about.nlink()),
             format!("{} {}", about.mtime(), about.mtime_nsec()),
-            format!("{} {:?} {:?}", names.len(), names[0], names[299]),
+            format!("{} {:?} {:?}", names.len(), names[0], names[2999]),
             format!("{} {}", kept.iter().all(|byte| *byte == 7), held.metadata()?.len()),
             fs::read_to_string(at("b"))?,
             format!("{:?}", fs::read_link(at("symbolic"))?),
