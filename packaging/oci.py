@@ -1,6 +1,6 @@
 """The image (OCI layout in one tar), for every processor in one: it holds the program and nothing that could be run besides.
 
-It runs as any user, with a read-only root: what a session writes goes below /work and /var/tmp.
+It runs as any user, with a read-only root: what a session writes goes below /results and /var/tmp.
 """
 
 import datetime
@@ -19,7 +19,7 @@ WRITABLE = ["work", "tmp", "var/tmp"]
 
 def layer(release, program):
     """The files of the image."""
-    passwd = f"root:x:0:0::/:/\ntare:x:{USER}:{USER}::/work:/\n".encode()
+    passwd = f"root:x:0:0::/:/\ntare:x:{USER}:{USER}::/results:/\n".encode()
     documents = {name: release.documents[name] for name in ["LICENSE", "LICENCES.txt"]}
     files = {"etc/passwd": passwd, "etc/group": f"root:x:0:\ntare:x:{USER}:\n".encode()}
     files |= {f"usr/share/doc/tare/{name}": text for name, text in documents.items()}
@@ -37,9 +37,9 @@ def config(release, program, digest, date):
         "os": "linux",
         "config": {
             "User": f"{USER}:{USER}",
-            "Env": ["PATH=/usr/bin", "HOME=/work"],
+            "Env": ["PATH=/usr/bin", "HOME=/results"],
             "Entrypoint": ["/usr/bin/tare"],
-            "WorkingDir": "/work",
+            "WorkingDir": "/results",
             "Volumes": {f"/{path}": {} for path in WRITABLE},
             "Labels": labels(release),
         },

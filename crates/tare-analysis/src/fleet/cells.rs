@@ -67,7 +67,7 @@ pub struct CellRow {
     pub low: Option<f64>,
     pub high: Option<f64>,
     pub verdict: Option<Verdict>,
-    /// Why there is no value, or no comparison.
+    /// Why the value or the comparison is missing.
     pub missing: Option<String>,
 }
 

@@ -331,7 +331,7 @@ impl Engine {
     fn id_of(&self, program: &Path, image: &str) -> Result<String, NotReady> {
         ask(Command::new(program).args(["image", "inspect", "--format", "{{.Id}}", image])).map_err(|cause| {
             NotReady {
-                reason: format!("there is no image {image}: {cause}"),
+                reason: format!("image {image} is not here: {cause}"),
                 command: Some(format!("{} pull {}", self.name.program(), quoted(image))),
             }
         })

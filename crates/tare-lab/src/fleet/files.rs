@@ -34,7 +34,7 @@ impl What {
         matches!(self, What::Whole(_))
     }
 
-    /// Why there is no whole record, where that is known.
+    /// Why the record is missing or not whole, where that is known.
     pub fn why(&self) -> Option<&str> {
         match self {
             What::BrokenOff { why, .. } | What::Missing { why } => why.as_deref(),

@@ -50,7 +50,7 @@ enum Backing {
         options: &'static str,
     },
     Memory,
-    /// A folder in the scratch folder, served by a process of tare's.
+    /// A folder in the scratch folder, served by a tare process.
     Program,
     /// An empty lower folder; what is written goes to the scratch disk.
     Overlay,

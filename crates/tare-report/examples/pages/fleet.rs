@@ -43,14 +43,14 @@ fn node(at: usize, text: &impl Fn(&str) -> String) -> String {
 }
 
 /// Sessions of all nodes, whose layers cost more by a factor.
-fn sessions(dearer: f64, text: &impl Fn(&str) -> String) -> Vec<OfNode> {
+fn sessions(slower: f64, text: &impl Fn(&str) -> String) -> Vec<OfNode> {
     let of_node = |at: usize, session: u32| {
         let apart = (at as f64 * 0.618).fract() * 0.02 + f64::from(session) * 0.002;
         let slow = if at == SLOW { 1.3 } else { 1.0 };
         let mut cells = of_machine((1.0 + apart) * slow, text);
         cells.host.note("cpu.model", text(if at < 30 { "EPYC" } else { "Xeon" }));
         for row in cells.rows.iter_mut().filter(|row| row.role == Role::Subject) {
-            let factor = dearer * (1.0 + apart / 2.0);
+            let factor = slower * (1.0 + apart / 2.0);
             for value in [&mut row.ratio, &mut row.low, &mut row.high] {
                 *value = value.map(|value| value * factor);
             }

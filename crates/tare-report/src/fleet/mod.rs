@@ -20,7 +20,7 @@ pub struct FleetView<'a> {
     pub study: &'a str,
     /// Sessions and pairs that were planned.
     pub planned: usize,
-    /// Those of which there is no whole record, running ones included.
+    /// Those whose record is missing or not whole, running ones included.
     pub missing: &'a [MissingCell],
     /// Files in the folder whose names are nobody's.
     pub strangers: usize,

@@ -202,7 +202,7 @@ pub(crate) fn headline(findings: &Findings, command: &Explained, bill: &Bill, la
                 verdict = verdict
             )
         }
-        Verdict::Same => say!(language, "{verdict}. There is no difference to explain.", verdict = verdict),
+        Verdict::Same => say!(language, "{verdict}. Nothing is left to explain.", verdict = verdict),
         _ => verdict,
     }
 }

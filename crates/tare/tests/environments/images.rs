@@ -98,7 +98,7 @@ fn an_image_that_is_not_there_is_not_fetched() {
     }
     let named = environments::parse("podman:localhost/tare-has-none").unwrap();
     let not_ready = named.ready(&programs()).unwrap_err();
-    assert!(not_ready.reason.starts_with("there is no image localhost/tare-has-none: "), "{not_ready:?}");
+    assert!(not_ready.reason.starts_with("image localhost/tare-has-none is not here: "), "{not_ready:?}");
     assert_eq!(not_ready.command.as_deref(), Some("podman pull localhost/tare-has-none"));
 }
 
