@@ -27,7 +27,7 @@ use std::time::Duration;
 use clap::{Parser, Subcommand};
 use tare_bench::kills::{self, homes, soak};
 
-use crate::commands::{agreement, faults, fleet, forecast, overhead, validation};
+use crate::commands::{agreement, faults, fleet, forecast, overhead, precision, validation};
 use crate::setting::{Setting, binary};
 
 #[derive(Debug, Parser)]
@@ -41,7 +41,7 @@ struct Arguments {
 enum Command {
     /// Run tare and the tool that each probe stands for in turn, and compare what they measure.
     ///
-    /// Prints a table, and keeps it in docs/agreement.md unless --quick is given: rows that were not measured this
+    /// Prints a table, and keeps it in docs/method/agreement.md unless --quick is given: rows that were not measured this
     /// time stay there, as long as they are of the same machine. The machine should do nothing else meanwhile.
     /// A row is kept as soon as it is there. Rows over virtual cards make two network namespaces, and need root.
     /// Needs sysbench, fio, dd, netperf, sockperf, iperf3 and hyperfine; UnixBench is measured where --unixbench or $UNIXBENCH says that it is.
@@ -68,7 +68,7 @@ enum Command {
     },
     /// Measure what measuring costs, beside fio's null engine and sysbench's cheapest event.
     ///
-    /// Prints a table, and keeps it in docs/overhead.md unless --quick is given.
+    /// Prints a table, and keeps it in docs/method/overhead.md unless --quick is given.
     Overhead {
         #[command(flatten)]
         setting: Setting,
@@ -116,6 +116,10 @@ enum Command {
         #[command(flatten)]
         setting: Setting,
     },
+    /// Run sessions of this build and of an earlier one in turn, and compare the times in which they know ratios equally well.
+    ///
+    /// Prints a table, and keeps it in docs/method/precision.md unless --quick is given. Two sessions a round.
+    Precision(precision::Request),
     /// Compute the findings of a large session, and print their time and memory.
     ///
     /// Ends with 1 when they take more than 2 s, or more than 256 MB beside the session of 1.2 million trials itself.
@@ -319,6 +323,7 @@ fn main() -> ExitCode {
         Command::Fleet(request) => fleet::run(&request),
         Command::Truths { setting } => truths::run(&setting),
         Command::Validation { setting } => validation::run(&setting),
+        Command::Precision(request) => precision::run(&request),
         Command::Findings => findings::run(),
         Command::Forecast { record } => forecast::page(&record).map(|page| {
             print!("{page}");

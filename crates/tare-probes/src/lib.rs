@@ -21,7 +21,6 @@ pub mod facts;
 pub mod harness;
 mod missing;
 
-#[cfg(unix)]
 pub mod net;
 #[cfg(unix)]
 pub mod netlink;

@@ -16,7 +16,7 @@ fn agent() -> PathBuf {
 fn count(folder: &Path, script: &str) -> Demand {
     let result = folder.with_extension("demand");
     let ended = Command::new(agent())
-        .args(["agent-count".as_ref(), result.as_os_str(), "/bin/sh".as_ref()])
+        .args(["agent-count".as_ref(), "tracer".as_ref(), result.as_os_str(), "/bin/sh".as_ref()])
         .args(["sh", "-c", script])
         .current_dir(folder)
         .env_clear()
@@ -109,4 +109,47 @@ fn what_many_paths_are_and_how_deep_is_counted() {
     assert!(of(&many, Work::Lookups) >= 600.0, "{many:?}");
     assert!(of(&many, Work::FurtherFolders) >= 1200.0, "{many:?}");
     assert!(of(&many, Work::Entries) >= 600.0, "{many:?}");
+}
+
+/// Counts a shell's script by tracepoints; none where they cannot be had.
+fn watch(folder: &Path, script: &str) -> Option<(f64, f64)> {
+    let result = folder.with_extension("watched");
+    let ended = Command::new(agent())
+        .args(["agent-count".as_ref(), "tracepoints".as_ref(), result.as_os_str(), "/bin/sh".as_ref()])
+        .args(["sh", "-c", script])
+        .current_dir(folder)
+        .env_clear()
+        .env("PATH", "/usr/bin:/bin")
+        .output()
+        .unwrap();
+    let text = std::fs::read(result).unwrap();
+    let watched: serde_json::Value = serde_json::from_slice(&text).unwrap();
+    let seen = watched.get("seen")?;
+    assert!(ended.status.success(), "{script}: {}", String::from_utf8_lossy(&ended.stderr));
+    let count = |name: &str| seen[name].as_f64().unwrap();
+    Some((count("calls"), count("pauses")))
+}
+
+#[test]
+fn tracepoints_count_the_calls_that_strace_counts_and_see_pauses() {
+    const NAME: &str = "tracepoints_count_the_calls_that_strace_counts_and_see_pauses";
+    let folder = tempfile::tempdir().unwrap();
+    let inside = folder.path().join("inside");
+    std::fs::create_dir(&inside).unwrap();
+    std::fs::write(inside.join("file"), "some text\n".repeat(1000)).unwrap();
+    for script in
+        ["/bin/true", "ls -l .", "for i in 1 2 3 4 5; do /bin/true; done", "cat file | tr s t | wc -l"]
+    {
+        let Some((calls, _)) = watch(&inside, script) else {
+            return println!("SKIPPED {NAME}: no tracepoints: it needs root in the first process namespace");
+        };
+        let Some(expected) = strace(&inside, script) else {
+            return println!("SKIPPED {NAME}: strace is not installed");
+        };
+        assert!((calls - expected).abs() <= 6.0, "{script}: {calls}, strace {expected}");
+    }
+    // Compressing is computing between few calls; a call after another is none.
+    let pauses = |script: &str| watch(&inside, script).unwrap();
+    let (calls, long) = pauses("for i in 1 2 3; do gzip -9 -c file file file > /dev/null; done");
+    assert!(long >= 9.0 && long < calls, "{long} of {calls}");
 }

@@ -332,6 +332,7 @@ pub fn work(work: Work, language: Language) -> &'static str {
         Work::FurtherFolders => message!("further folders in paths"),
         Work::Missing => message!("paths that do not exist"),
         Work::DistinctPaths => message!("different paths, first use"),
+        Work::NewFiles => message!("different files, first read"),
         Work::Opens => message!("files opened and closed"),
         Work::Entries => message!("folder entries listed"),
         Work::Reads => message!("reads of files"),

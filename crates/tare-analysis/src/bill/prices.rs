@@ -43,7 +43,12 @@ fn terms(work: Work) -> Vec<Term> {
         Work::Lookups => vec![single("stat", 1.0)],
         Work::FurtherFolders => vec![single("stat-8", 1.0 / 7.0), single("stat", -1.0 / 7.0)],
         Work::Missing => vec![single("stat-missing", 1.0)],
-        Work::DistinctPaths => vec![term("file.meta", "stat", 1.0), single("stat", -1.0)],
+        // Of more files than caches hold, in turn: what meeting one anew adds to its path, and to reading it.
+        Work::DistinctPaths => vec![single("stat-new", 1.0), single("stat", -1.0)],
+        Work::NewFiles => {
+            let met = [single("read-new", 1.0), single("open", -1.0), single("read-1k", -1.0)];
+            met.into_iter().chain([single("stat-new", -1.0), single("stat", 1.0)]).collect()
+        }
         Work::Opens => vec![single("open", 1.0)],
         // A folder of a hundred entries, without the opening and closing, which is counted by itself.
         Work::Entries => vec![single("list", 0.01), single("open", -0.01)],

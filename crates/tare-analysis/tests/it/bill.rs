@@ -31,6 +31,7 @@ fn measured(processor_ns: f64) -> Session {
         amounts: [(Work::OtherCalls, 1000.0), (Work::Opens, 100.0), (Work::Execs, 1.0)].into(),
         calls: 1200.0,
         slowdown: 3.0,
+        watched_slowdown: 0.0,
     };
     session.plan.demands.insert(COMMAND.into(), Counted::Demand(demand));
     run(&mut session, 9, |case, target, round| {

@@ -5,4 +5,5 @@ pub mod faults;
 pub mod fleet;
 pub mod forecast;
 pub mod overhead;
+pub mod precision;
 pub mod validation;

@@ -43,6 +43,8 @@ works! {
     Missing = "missing",
     /// Different paths, where there are more than a cache of a few hundred holds.
     DistinctPaths = "distinct_paths",
+    /// Files among these that were opened to be read.
+    NewFiles = "new_files",
     /// Files that were there and were opened, with their closing.
     Opens = "opens",
     /// Entries of folders that were listed.
@@ -95,6 +97,9 @@ pub struct Demand {
     pub calls: f64,
     /// How many times as long the counted run took as one that was not.
     pub slowdown: f64,
+    /// The same of the run that tracepoints watched; 0 where there was none.
+    #[serde(default)]
+    pub watched_slowdown: f64,
 }
 
 /// What came of counting.

@@ -195,7 +195,7 @@ impl Container {
         // What it needs for a moment lies where it is removed with the rest, however it ends.
         command.env("TMPDIR", workspace.folder());
         let (host, namespace) = self.network(workspace, &mut command, &mut outside)?;
-        workspace.own(engine.owned(EngineThing::Container, &name, namespace))?;
+        let id_file = engine.own_container(&name, namespace, workspace)?;
         let is_gvisor = self.runtime.as_deref().is_some_and(is_gvisor);
         if engine.starts == Starts::InCommand && is_gvisor && self.net == PodmanNet::None {
             // Podman leaves the loopback device to the runtime; gVisor has one of its own only with this flag.
@@ -210,7 +210,7 @@ impl Container {
             Seccomp::Unconfined => drop(command.arg("--security-opt=seccomp=unconfined")),
         }
         if engine.starts == Starts::InCommand {
-            command.args(limits());
+            command.args(limits()).arg("--cidfile").arg(id_file);
         }
         let places = match root.as_ref().filter(|root| root.is_view()) {
             Some(root) => show_places(root, &mut command, &mut outside),
@@ -361,6 +361,22 @@ impl Engine {
         })?;
         fs::write(&made, "").map_err(LabError::storage("write", &made))?;
         Ok(image)
+    }
+
+    /// Writes down the container that will be made. The file is where an engine without a daemon can write its id.
+    fn own_container(
+        &self,
+        name: &str,
+        namespace: Option<String>,
+        workspace: &mut dyn Workspace,
+    ) -> Result<PathBuf, LabError> {
+        let id_file = workspace.folder().join("container.id");
+        if self.starts == Starts::InCommand {
+            // Before the container: things are undone from the last to the first.
+            workspace.own(Owned::ForgottenContainer { id_file: id_file.clone() })?;
+        }
+        workspace.own(self.owned(EngineThing::Container, name, namespace))?;
+        Ok(id_file)
     }
 
     fn owned(&self, kind: EngineThing, name: &str, namespace: Option<String>) -> Owned {

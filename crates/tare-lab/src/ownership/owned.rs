@@ -26,6 +26,8 @@ pub enum Owned {
     /// Something of a container engine's, by the session's own name for it. The engine is called in a network
     /// namespace of the session's where it made things there.
     Engine { engine: EngineName, kind: EngineThing, name: String, namespace: Option<String> },
+    /// What a runtime knows of a container that its engine may have forgotten; the engine wrote its id into this file.
+    ForgottenContainer { id_file: PathBuf },
     /// A folder inside a distribution that wsl.exe knows.
     DistributionFolder { distribution: String, user: Option<String>, folder: String },
     /// A copy of a distribution that wsl.exe knows by this name, which begins as all of a session's names do.

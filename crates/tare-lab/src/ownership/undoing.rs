@@ -12,6 +12,7 @@ use crate::host::mounts;
 use crate::host::network_namespace;
 use crate::host::programs::{self, Programs};
 use crate::host::wsl_distributions;
+use crate::ownership::forgotten;
 use crate::ownership::outcome::Outcome;
 use crate::ownership::owned::{Owned, is_named};
 
@@ -59,6 +60,7 @@ impl Undoing<'_> {
     pub fn call_back(&self, thing: &Owned) -> Option<Outcome> {
         match thing {
             Owned::Engine { .. } => self.engine(thing),
+            Owned::ForgottenContainer { id_file } => forgotten::remove(id_file, self.folder, self.programs),
             Owned::DistributionFolder { .. } => self.distribution_folder(thing),
             _ => None,
         }

@@ -152,12 +152,26 @@ impl Call {
     }
 }
 
+impl Call {
+    /// The folder from which the call's path goes; none where nobody tells.
+    fn folder(&self) -> PathBuf {
+        // It stands before the path in calls that take one.
+        let before = path_argument(self.number).and_then(|at| at.checked_sub(1));
+        let link = match before.map(|at| self.arguments[at] as i32) {
+            None | Some(libc::AT_FDCWD) => format!("/proc/{}/cwd", self.pid),
+            Some(descriptor) => format!("/proc/{}/fd/{descriptor}", self.pid),
+        };
+        std::fs::read_link(link).unwrap_or_default()
+    }
+}
+
 /// Counts calls by the work that they are.
 #[derive(Default)]
 pub struct Counter {
     pub demand: Demand,
-    /// Hashes of the different paths.
+    /// Hashes of the different paths, and of those that were opened to be read.
     paths: HashSet<u64>,
+    read: HashSet<u64>,
     opened: f64,
     closed: f64,
 }
@@ -208,6 +222,7 @@ impl Counter {
         self.demand.add(Work::OtherCalls, others);
         if self.paths.len() > CACHED_PATHS {
             self.demand.add(Work::DistinctPaths, self.paths.len() as f64);
+            self.demand.add(Work::NewFiles, self.read.len() as f64);
         }
         self.demand
     }
@@ -217,20 +232,24 @@ impl Counter {
             // fstatat of a descriptor names no path.
             Some(path) if !path.as_os_str().is_empty() => {
                 self.demand.add(if missing { Work::Missing } else { Work::Lookups }, 1.0);
-                self.folders(&path.clone());
+                self.folders(call, path);
             }
             _ => self.demand.add(Work::OtherCalls, 1.0),
         }
     }
 
-    fn folders(&mut self, path: &Path) {
+    /// Counts the names of a path, and what is met for the first time; gives what it is known by.
+    fn folders(&mut self, call: &Call, path: &Path) -> u64 {
         let names = path.components().filter(|part| matches!(part, std::path::Component::Normal(_))).count();
         self.demand.add(Work::FurtherFolders, names.saturating_sub(1) as f64);
+        let mut hasher = DefaultHasher::new();
+        // The same name in two folders is two files.
+        call.folder().join(path).hash(&mut hasher);
+        let known_by = hasher.finish();
         if self.paths.len() < MOST_PATHS {
-            let mut hasher = DefaultHasher::new();
-            path.hash(&mut hasher);
-            self.paths.insert(hasher.finish());
+            self.paths.insert(known_by);
         }
+        known_by
     }
 
     fn open(&mut self, call: &Call, flags: i32, answer: i64, missing: bool) {
@@ -245,7 +264,11 @@ impl Counter {
             self.demand.add(Work::Opens, 1.0);
         }
         if let Some(path) = &call.path {
-            self.folders(&path.clone());
+            let known_by = self.folders(call, path);
+            let is_read = flags & (libc::O_ACCMODE | libc::O_DIRECTORY | libc::O_PATH) == libc::O_RDONLY;
+            if is_read && !makes && self.read.len() < MOST_PATHS {
+                self.read.insert(known_by);
+            }
         }
     }
 

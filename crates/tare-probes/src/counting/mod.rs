@@ -1,30 +1,49 @@
-//! Counting what a program asks of the system: it runs under a tracer, and every system call is put where it belongs.
-//!
-//! The counted run is never the run that is timed: each call stops the program twice.
+//! Counting what a program asks of the system, in runs that are never the ones that are timed: under a tracer, which stops it
+//! twice a call and puts every call where it belongs, and by tracepoints, which hardly slow it down and see its pauses.
 
 mod calls;
+mod starting;
+mod tracepoints;
 mod tracer;
 
 use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 
-use self::tracer::{NOT_TRACED, run};
-pub use self::tracer::{PAUSE_NS, SHORT_PAUSE_NS};
+use serde::Serialize;
 
-/// Subcommand under which this program counts another: the file for the counts, the program's path, and its words.
+pub use self::tracepoints::Watched;
+
+/// Subcommand under which this program counts another: how, the file for what was counted, the program's path, and its words.
 pub const COUNT: &str = "agent-count";
+/// How: by stopping it at every call, or by tracepoints.
+pub const BY_TRACER: &str = "tracer";
+pub const BY_TRACEPOINTS: &str = "tracepoints";
 
-/// Counts a program, and writes the demand into a file as JSON. Gives the program's own exit code.
+/// Exit code where the program could not be counted.
+const NOT_TRACED: i32 = 126;
+/// Computing that is long enough for a layer to have gone to sleep before the next call.
+pub const PAUSE_NS: u64 = 15_000;
+/// Computing that is long enough for a layer to have stopped looking for the next call at every moment.
+pub const SHORT_PAUSE_NS: u64 = 2_000;
+
+/// Counts a program, and writes what was counted into a file as JSON. Gives the program's own exit code.
 pub fn answer(rest: &[OsString]) -> i32 {
-    let [result, program, words @ ..] = rest else { return NOT_TRACED };
-    let counted = run(Path::new(program), words).and_then(|(demand, code)| {
-        let text = serde_json::to_vec(&demand).map_err(io::Error::other)?;
-        // One file that the caller named, in the trial's own folder.
-        std::fs::write(result, text).map(|()| code)
-    });
+    let [how, result, program, words @ ..] = rest else { return NOT_TRACED };
+    let (result, program) = (Path::new(result), Path::new(program));
+    let counted = match how.to_str() {
+        Some(BY_TRACER) => tracer::run(program, words).and_then(|counted| keep(result, counted)),
+        Some(BY_TRACEPOINTS) => tracepoints::run(program, words).and_then(|counted| keep(result, counted)),
+        _ => return NOT_TRACED,
+    };
     counted.unwrap_or_else(|e| {
         eprintln!("counting: {e}");
         NOT_TRACED
     })
+}
+
+fn keep(result: &Path, (counted, code): (impl Serialize, i32)) -> io::Result<i32> {
+    let text = serde_json::to_vec(&counted).map_err(io::Error::other)?;
+    // One file that the caller named, in the trial's own folder.
+    std::fs::write(result, text).map(|()| code)
 }

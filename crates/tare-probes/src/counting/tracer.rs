@@ -1,28 +1,22 @@
 //! The tracer: starts a program, and stops it and all that it starts at every system call.
 
-#![allow(unsafe_code, reason = "fork, and the kernel's interface for tracing")]
+#![allow(unsafe_code, reason = "the kernel's interface for tracing")]
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io;
-use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::Command;
 
 use tare_data::batch::Histogram;
 use tare_data::session::demand::{Demand, Work};
 
 use super::calls::{Call, Counter};
+use super::starting::{Started, started};
+use super::{PAUSE_NS, SHORT_PAUSE_NS};
 use crate::harness::stopwatch::now_ns;
 
-/// Exit code where the program could not be traced.
-pub const NOT_TRACED: i32 = 126;
 /// What the kernel adds to SIGTRAP at a system call, so that it differs from a signal.
 const AT_CALL: i32 = libc::SIGTRAP | 0x80;
-/// Computing that is long enough for a layer to have gone to sleep before the next call.
-pub const PAUSE_NS: u64 = 15_000;
-/// Computing that is long enough for a layer to have stopped looking for the next call at every moment.
-pub const SHORT_PAUSE_NS: u64 = 2_000;
 /// Share of the stretches that hold nothing but a stop.
 const SHORT: f64 = 0.1;
 /// Kinds of stop at a call.
@@ -153,35 +147,19 @@ fn at_call(pid: libc::pid_t, task: &mut Task, counter: &mut Counter, stretches: 
 
 /// Starts the program, and lets it run when it is traced.
 fn start(program: &Path, words: &[OsString]) -> io::Result<libc::pid_t> {
-    let (ready, go) = io::pipe()?;
-    // SAFETY: with one thread, the child of a fork may do whatever its parent may.
-    match unsafe { libc::fork() } {
-        -1 => Err(io::Error::last_os_error()),
-        0 => {
-            drop(go);
-            let _ = io::Read::read(&mut &ready, &mut [0]);
-            let mut command = Command::new(program);
-            if let [name, arguments @ ..] = words {
-                command.arg0(name).args(arguments);
-            }
-            let error = command.exec();
-            eprintln!("counting: {}: {error}", program.display());
-            std::process::exit(NOT_TRACED)
-        }
-        child => {
-            let options = libc::PTRACE_O_EXITKILL
-                | libc::PTRACE_O_TRACESYSGOOD
-                | libc::PTRACE_O_TRACEFORK
-                | libc::PTRACE_O_TRACEVFORK
-                | libc::PTRACE_O_TRACECLONE
-                | libc::PTRACE_O_TRACEEXEC;
-            request(libc::PTRACE_SEIZE, child, options)?;
-            // The stop from which it goes on call by call.
-            request(libc::PTRACE_INTERRUPT, child, 0)?;
-            drop(go);
-            Ok(child)
-        }
-    }
+    let Started { pid, go } = started(program, words)?;
+    let pid = pid.as_raw_nonzero().get();
+    let options = libc::PTRACE_O_EXITKILL
+        | libc::PTRACE_O_TRACESYSGOOD
+        | libc::PTRACE_O_TRACEFORK
+        | libc::PTRACE_O_TRACEVFORK
+        | libc::PTRACE_O_TRACECLONE
+        | libc::PTRACE_O_TRACEEXEC;
+    request(libc::PTRACE_SEIZE, pid, options)?;
+    // The stop from which it goes on call by call.
+    request(libc::PTRACE_INTERRUPT, pid, 0)?;
+    drop(go);
+    Ok(pid)
 }
 
 fn request(what: libc::c_uint, pid: libc::pid_t, with: i32) -> io::Result<()> {

@@ -1,7 +1,8 @@
 //! `demand.command`: what a command asks of the system, counted and not timed.
 //!
-//! The command runs once as it is, for what the kernel's own accounts have (faults, waits, processor time), and once
-//! under a tracer, which stops it at every system call and puts each where it belongs. ptrace(2), getrusage(2).
+//! The command runs once as it is, for what the kernel's own accounts have (faults, waits, processor time), once under
+//! a tracer, which stops it at every system call and puts each where it belongs, and, where root may, once watched by
+//! tracepoints, which see how long it computes between calls. ptrace(2), getrusage(2), bpf(2).
 
 use tare_data::session::demand::{Demand, Work};
 
@@ -14,29 +15,31 @@ pub const DEMAND_COMMAND: &str = "demand.command";
 /// Series beside the kinds of work.
 pub(crate) const CALLS: &str = "calls";
 pub(crate) const SLOWDOWN: &str = "slowdown";
+pub(crate) const WATCHED_SLOWDOWN: &str = "watched_slowdown";
 
 pub static PROBE: Probe = Probe {
     name: DEMAND_COMMAND,
     title: "a command's demand",
     summary: "What a command asks of the system: calls, paths, bytes, pages, processes. Counted, not timed.",
     timed: "nothing",
-    not_timed: "all of it: the command runs once as it is and once under a tracer",
+    not_timed: "all of it: the command runs once as it is, once under a tracer, and as root once by tracepoints",
     distorted_by: "time-outs of the command: a counted run is slower, and may do other work",
     parameters: PARAMETERS,
     metrics: &METRICS,
     needs: &[Need::Place],
-    revision: 1,
+    revision: 2,
     label: |_| "demand".into(),
 };
 
-/// Calls in all, the slowdown of counting, and each kind of work.
-static METRICS: [MetricDescription; Work::ALL.len() + 2] = {
-    let mut metrics = [const { gauge(CALLS, CALLS, Unit::Count) }; Work::ALL.len() + 2];
+/// Calls in all, the slowdowns of counting, and each kind of work.
+static METRICS: [MetricDescription; Work::ALL.len() + 3] = {
+    let mut metrics = [const { gauge(CALLS, CALLS, Unit::Count) }; Work::ALL.len() + 3];
     metrics[1] = gauge(SLOWDOWN, SLOWDOWN, Unit::Count);
+    metrics[2] = gauge(WATCHED_SLOWDOWN, WATCHED_SLOWDOWN, Unit::Count);
     let mut i = 0;
     while i < Work::ALL.len() {
         let name = Work::ALL[i].name();
-        metrics[i + 2] = gauge(name, name, Unit::Count);
+        metrics[i + 3] = gauge(name, name, Unit::Count);
         i += 1;
     }
     metrics
@@ -49,6 +52,7 @@ pub fn demand_of<'a>(gauges: impl Iterator<Item = (&'a str, f64)>) -> Demand {
         match series {
             CALLS => demand.calls = value,
             SLOWDOWN => demand.slowdown = value,
+            WATCHED_SLOWDOWN => demand.watched_slowdown = value,
             _ => {
                 if let Some(work) = Work::ALL.iter().find(|work| work.name() == series) {
                     demand.add(*work, value);

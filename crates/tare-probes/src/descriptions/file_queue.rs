@@ -2,9 +2,9 @@
 //!
 //! As DiskSpd, which CrystalDiskMark runs: O_DIRECT, blocks of one size in order or at random aligned places,
 //! a queue kept full by each of some threads. `engine=uring` keeps the queue with io_uring, one for each
-//! thread; `engine=threads` keeps it with as many threads as requests outstanding, each with a plain pread
-//! or pwrite, for environments without io_uring. They are not the same measurement, so that one never stands
-//! in for the other. The latency of a request is from its submission to its answer. io_uring(7).
+//! thread; on Windows with overlapped I/O and a completion port, as DiskSpd itself. `engine=threads` keeps it with
+//! as many threads as requests outstanding, each with a plain pread or pwrite, for environments without
+//! io_uring. They are not the same measurement, so that one never stands in for the other. The latency of a request is from its submission to its answer. io_uring(7).
 
 use crate::probe::describing::*;
 

@@ -6,8 +6,9 @@ use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::{self, SocketFlags, SocketType};
 
+use super::flow::REQUEST;
 use super::sockets;
-use super::streams::{REQUEST, receive_whole};
+use super::streams::receive_whole;
 use super::token::{TOKEN_BYTES, Token, same};
 use crate::harness::stopwatch::{Laps, now_ns};
 use crate::harness::syscall::{recv, send};

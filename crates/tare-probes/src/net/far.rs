@@ -9,11 +9,11 @@ use rustix::net::{self, RecvFlags, SendFlags};
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::peer::Peer;
 
-use super::flow::{Flow, Rounds, Transport};
+use super::flow::{Flow, RESPONSE, Rounds, Transport};
 use super::serving::Serving;
 use super::token::{TOKEN_BYTES, Token, fresh_token, shown_back};
 use super::udp_peer::UdpPeer;
-use super::{datagrams, sockets, streams};
+use super::{datagrams, sockets};
 use crate::harness::child::Child;
 use crate::harness::handover::Placement;
 use crate::harness::stopwatch::Stopwatch;
@@ -68,7 +68,7 @@ impl Far {
 
     /// What the peer's responses begin with.
     pub fn response(&self) -> u8 {
-        if self.is_netserver() { client::RESPONSE } else { streams::RESPONSE }
+        if self.is_netserver() { client::RESPONSE } else { RESPONSE }
     }
 
     /// Whether the far end is a netserver: it knows no token, no numbers, and one connection a batch of a stream.

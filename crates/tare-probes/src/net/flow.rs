@@ -16,6 +16,11 @@ pub(crate) const MOST_BURST: u64 = 128;
 pub(crate) const HIGHEST_RATE: u64 = 1_000_000;
 /// Largest piece that a one-way flow is written in.
 pub const LARGEST_WRITE: u64 = 1 << 20;
+/// Most bytes of one batch of a one-way flow: a header with more is not the near end's.
+pub(crate) const LARGEST_BATCH: u64 = 1 << 40;
+/// What requests and responses are full of; different, so that an echo is not taken for a response.
+pub(crate) const REQUEST: u8 = b'q';
+pub(crate) const RESPONSE: u8 = b'r';
 /// Longest name of a congestion control: TCP_CA_NAME_MAX of the kernel, less its end.
 const LONGEST_CONGESTION: usize = 15;
 

@@ -10,7 +10,7 @@ use rustix::net::{self, RecvFlags, SendFlags, SocketFlags, sockopt};
 use tare_data::failure::Failure;
 
 use super::connections::{self, Welcome};
-use super::flow::{Flow, Rounds, Transfer, Transport};
+use super::flow::{Flow, RESPONSE, Rounds, Transfer, Transport};
 use super::token::{TOKEN_BYTES, Token, same, shown_back};
 use super::{datagrams, hops, sockets, streams, transfer};
 use crate::harness::buffer::Buffer;
@@ -67,7 +67,7 @@ impl Serving {
         let (socket, address) = sockets::bound(transport, address, BACKLOG)?;
         let incoming = Buffer::zeroed(incoming)?;
         let mut outgoing = Buffer::zeroed(outgoing)?;
-        outgoing.fill(streams::RESPONSE);
+        outgoing.fill(RESPONSE);
         Ok(Serving { flow, socket, address, token, from, incoming, outgoing })
     }
 

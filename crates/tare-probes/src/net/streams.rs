@@ -3,13 +3,9 @@
 use rustix::fd::BorrowedFd;
 use rustix::io::Errno;
 
-use super::flow::{Pace, Starts};
+use super::flow::{Pace, REQUEST, Starts};
 use crate::harness::stopwatch::{Laps, now_ns};
 use crate::harness::syscall::{recv, send};
-
-/// What requests and responses are full of; different, so that an echo is not taken for a response.
-pub(crate) const REQUEST: u8 = b'q';
-pub(crate) const RESPONSE: u8 = b'r';
 
 /// Receives a message of a known length; a part of timed loops.
 #[inline(always)]

@@ -9,13 +9,10 @@ use rustix::fd::BorrowedFd;
 use rustix::io::Errno;
 use rustix::net::{self, SendFlags, sockopt};
 
-use super::flow::Direction;
+use super::flow::{Direction, LARGEST_BATCH};
 use super::sockets;
 use crate::harness::stopwatch::Stopwatch;
 use crate::harness::syscall::{recv, send};
-
-/// Most bytes of one batch: a header with more is not the near end's.
-pub(crate) const LARGEST_BATCH: u64 = 1 << 40;
 
 crate::timed! {
     /// Sends `bytes` bytes in writes of the buffer's size.

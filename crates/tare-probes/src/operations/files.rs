@@ -28,6 +28,10 @@ const LISTING: usize = 32 * 1024;
 /// Bytes of an entry with a name of this length, at least; see getdents(2).
 const SHORTEST_ENTRY: usize = 24;
 
+/// Files that are taken in turn, so that each is met as for the first time: more than the caches of layers hold, which is a
+/// thousand in gVisor.
+const TURNS: usize = 1500;
+
 /// Makes a file of a size, and gives it open.
 fn file_of(folder: &Path, size: usize) -> Result<rustix::fd::OwnedFd, Failure> {
     let file = files::open(folder, "f", OFlags::empty())?;
@@ -69,6 +73,29 @@ pub fn open(folder: &Path) -> Result<Loop<'_>, Failure> {
     file_of(folder, SMALL)?;
     let at = at(folder)?;
     Ok(Box::new(move |operations| opens(operations, at.as_fd())))
+}
+
+pub fn stat_new(folder: &Path) -> Result<Loop<'_>, Failure> {
+    let (names, at) = (turns(folder)?, at(folder)?);
+    let mut turn = 0;
+    Ok(Box::new(move |operations| stats_in_turn(operations, at.as_fd(), &names, &mut turn)))
+}
+
+pub fn read_new(folder: &Path) -> Result<Loop<'_>, Failure> {
+    let (names, at) = (turns(folder)?, at(folder)?);
+    let (mut turn, mut into) = (0, [0; SMALL]);
+    Ok(Box::new(move |operations| reads_in_turn(operations, at.as_fd(), &names, &mut turn, &mut into)))
+}
+
+/// Makes the files that are taken in turn, and gives their names.
+fn turns(folder: &Path) -> Result<Vec<CString>, Failure> {
+    let name = |turn: usize| {
+        let name = format!("turn-{turn}");
+        let file = files::open(folder, &name, OFlags::empty())?;
+        files::fill(file.as_fd(), &[b't'; SMALL], SMALL, SMALL as u64)?;
+        CString::new(name).map_err(|e| broken("a path", e))
+    };
+    (0..TURNS).map(name).collect()
 }
 
 pub fn list(folder: &Path) -> Result<Loop<'_>, Failure> {
@@ -124,6 +151,28 @@ timed_loop! {
         let file = syscall::openat(at, c"f", libc::O_RDONLY, 0)?;
         // SAFETY: nobody else knows the number that openat gave.
         (unsafe { syscall::close(file) }?) == 0
+    }
+}
+
+timed_loop! {
+    fn stats_in_turn(at: BorrowedFd<'_>, names: &[CString], turn: &mut usize) {
+        let mut about = syscall::empty_stat();
+        syscall::fstatat(at, &names[*turn], &mut about)?;
+        *turn = (*turn + 1) % names.len();
+        about.st_size as usize == SMALL
+    }
+}
+
+timed_loop! {
+    fn reads_in_turn(at: BorrowedFd<'_>, names: &[CString], turn: &mut usize, into: &mut [u8]) {
+        let number = syscall::openat(at, &names[*turn], libc::O_RDONLY, 0)?;
+        *turn = (*turn + 1) % names.len();
+        // SAFETY: the number was just given to us, and is closed once, below.
+        let file = unsafe { BorrowedFd::borrow_raw(number as i32) };
+        let got = syscall::read(file, into);
+        // SAFETY: as above.
+        unsafe { syscall::close(number)? };
+        got? == into.len()
     }
 }
 

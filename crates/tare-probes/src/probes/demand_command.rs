@@ -4,11 +4,12 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+use serde::de::DeserializeOwned;
 use tare_data::session::demand::{Demand, Work};
 
 use super::user_command::UserCommand;
-use crate::counting::{PAUSE_NS, SHORT_PAUSE_NS};
-use crate::descriptions::demand_command::{CALLS, SLOWDOWN};
+use crate::counting::{BY_TRACEPOINTS, BY_TRACER, PAUSE_NS, SHORT_PAUSE_NS, Watched};
+use crate::descriptions::demand_command::{CALLS, SLOWDOWN, WATCHED_SLOWDOWN};
 use crate::probe::prelude::*;
 
 /// Name of the file in which the tracer leaves its counts.
@@ -25,24 +26,52 @@ pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
     let mut as_it_is = Stopwatch::default();
     let used = command.run(&mut as_it_is)?;
     let result = trial.directory()?.with_file_name(RESULT);
-    let mut counted = Stopwatch::default();
-    let ran = command.counted(&result)?.run(&mut counted);
-    let text = read_bounded(&result);
-    // It is the trial's own; the next one writes it anew.
-    let _ = std::fs::remove_file(&result);
+    let slowdown = |counted_ns: u64| counted_ns as f64 / as_it_is.elapsed_ns().max(1) as f64;
+    let ((mut demand, took), ran) = counted::<Demand>(UserCommand::from_trial(trial)?, BY_TRACER, &result)?;
     ran?;
-    let text = text.map_err(|e| broken("reading the counts", e))?;
-    let mut demand: Demand = serde_json::from_slice(&text).map_err(|e| broken("reading the counts", e))?;
-    demand.slowdown = counted.elapsed_ns() as f64 / as_it_is.elapsed_ns().max(1) as f64;
+    demand.slowdown = slowdown(took.elapsed_ns());
     account(&mut demand, &used);
+    if rustix::process::geteuid().is_root() {
+        let ((watched, _), ran) = counted::<Watched>(command, BY_TRACEPOINTS, &result)?;
+        // Elsewhere than on the machine itself there is nothing to watch by, and nothing ran.
+        if let Watched::Seen(seen) = watched {
+            ran?;
+            demand.amounts.insert(Work::ShortPauses, seen.short_pauses as f64);
+            demand.amounts.insert(Work::Pauses, seen.pauses as f64);
+            demand.watched_slowdown = slowdown(seen.elapsed_ns);
+        }
+    }
     trial.once(|report| {
         for work in Work::ALL {
             report.gauge(work.name(), demand.amount(*work));
         }
         report.gauge(CALLS, demand.calls);
         report.gauge(SLOWDOWN, demand.slowdown);
+        report.gauge(WATCHED_SLOWDOWN, demand.watched_slowdown);
         Ok(())
     })
+}
+
+/// Runs a command counted in one way; what was counted, the time that it took, and how the run ended.
+#[expect(clippy::type_complexity, reason = "each part has one use")]
+fn counted<T: DeserializeOwned>(
+    command: UserCommand<'_>,
+    how: &str,
+    result: &Path,
+) -> Result<((T, Stopwatch), Result<(), Failure>), Failure> {
+    let mut took = Stopwatch::default();
+    let ran = command.counted(how, result)?.run(&mut took).map(drop);
+    let text = read_bounded(result);
+    // It is the trial's own; the next one writes it anew.
+    let _ = std::fs::remove_file(result);
+    match (text, ran) {
+        (Ok(text), ran) => {
+            let counted = serde_json::from_slice(&text).map_err(|e| broken("reading the counts", e))?;
+            Ok(((counted, took), ran))
+        }
+        (Err(_), Err(failure)) => Err(failure),
+        (Err(e), Ok(())) => Err(broken("reading the counts", e)),
+    }
 }
 
 /// The command knows the file's name as well as the tracer does, and may have written anything there.

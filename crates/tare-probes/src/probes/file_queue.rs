@@ -165,7 +165,6 @@ enum Queue {
 }
 
 impl Queue {
-    #[cfg_attr(windows, expect(unreachable_code, reason = "there is no ring"))]
     fn new(settings: &QueueSettings) -> Result<Queue, Failure> {
         let buffer = || Buffer::random(settings.block, 9);
         if settings.engine == IoEngine::Threads {

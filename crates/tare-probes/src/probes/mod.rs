@@ -13,7 +13,7 @@ use crate::descriptions;
 use crate::harness::trial::Trial;
 use crate::missing::reason;
 #[cfg(windows)]
-use crate::platform::partner;
+use crate::platform::{net, partner};
 use crate::probe::Probe;
 
 mod cpu_dhrystone;
@@ -121,8 +121,13 @@ static HERE: &[(&Probe, Run)] = &[
     (&descriptions::user_command::PROBE, user_command::run),
 ];
 
+/// What Windows does in a way of its own.
 #[cfg(windows)]
-static HERE: &[(&Probe, Run)] = &[];
+static HERE: &[(&Probe, Run)] = &[
+    (&descriptions::net_connect::PROBE, net::near::connections),
+    (&descriptions::net_rr::PROBE, net::near::rounds),
+    (&descriptions::net_stream::PROBE, net::near::stream),
+];
 
 /// How a probe is measured here, or why it is not.
 pub fn run_of(name: &str) -> Result<Run, String> {
@@ -149,6 +154,8 @@ pub fn run_subcommand(program: &Path, verb: &str, rest: &[OsString]) -> Option<i
         counting::COUNT => Some(counting::answer(rest)),
         #[cfg(windows)]
         partner::PARTNER => Some(partner::answer(rest)),
+        #[cfg(windows)]
+        net::FAR => Some(net::far::answer(rest)),
         _ => None,
     }
 }

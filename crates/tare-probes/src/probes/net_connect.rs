@@ -2,9 +2,9 @@
 
 use crate::net::connections::{self, Connections};
 use crate::net::far::Far;
-use crate::net::flow::Flow;
+use crate::net::flow::{Flow, REQUEST};
+use crate::net::sockets;
 use crate::net::token::TOKEN_BYTES;
-use crate::net::{sockets, streams};
 use crate::probe::prelude::*;
 
 pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
@@ -15,7 +15,7 @@ pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
     let placement = Placement::of(parameters)?;
     let mut far = Far::open(trial, &flow, placement)?;
     let mut outgoing = Buffer::zeroed(request as usize)?;
-    outgoing.fill(streams::REQUEST);
+    outgoing.fill(REQUEST);
     match outgoing.first_chunk_mut::<TOKEN_BYTES>() {
         Some(first) if !far.is_netserver() => *first = *far.token(),
         Some(_) => {}

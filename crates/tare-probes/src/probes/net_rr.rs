@@ -1,7 +1,7 @@
 //! How `net.rr` is measured: see its description.
 
 use crate::net::far::Far;
-use crate::net::flow::{Flow, Pace, Rounds, Transport};
+use crate::net::flow::{Flow, Pace, REQUEST, Rounds, Transport};
 use crate::net::ledger::{Counts, Ledger};
 use crate::net::{datagrams, sockets, streams};
 use crate::probe::prelude::*;
@@ -25,7 +25,7 @@ pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
 fn over_tcp(trial: &mut Trial<'_>, mut far: Far, flow: &Rounds, pace: Pace) -> Result<(), Failure> {
     let mut outgoing = Buffer::zeroed(flow.request as usize)?;
     let mut incoming = Buffer::zeroed(flow.response as usize)?;
-    outgoing.fill(streams::REQUEST);
+    outgoing.fill(REQUEST);
     // Before the first batch: a calibration would take it for a part of a round trip.
     let (connection, stopwatch) = far.connect(flow.no_delay)?;
     let mut connecting = Some(stopwatch);

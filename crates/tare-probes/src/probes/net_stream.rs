@@ -2,9 +2,9 @@
 
 use crate::descriptions::net_stream::SYSTEM;
 use crate::net::far::Far;
-use crate::net::flow::{Direction, Flow, Transfer};
+use crate::net::flow::{Direction, Flow, LARGEST_BATCH, Transfer};
 use crate::net::sockets;
-use crate::net::transfer::{self, LARGEST_BATCH};
+use crate::net::transfer;
 use crate::probe::prelude::*;
 
 pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {

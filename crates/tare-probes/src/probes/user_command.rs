@@ -185,10 +185,10 @@ impl<'a> UserCommand<'a> {
         })
     }
 
-    /// The same command under this program's tracer, which writes what it counts into `result`.
-    pub(super) fn counted(mut self, result: &Path) -> Result<Self, Failure> {
+    /// The same command as this program counts it in one of its ways, into `result`.
+    pub(super) fn counted(mut self, how: &str, result: &Path) -> Result<Self, Failure> {
         let program = self.in_folder(|folder| self.find(&self.command[0], folder))?;
-        let texts = [Path::new(ITSELF), Path::new(COUNT), result, &program].map(Path::to_str);
+        let texts = [Path::new(ITSELF), Path::new(COUNT), Path::new(how), result, &program].map(Path::to_str);
         let Some(before) = texts.into_iter().map(|text| text.map(str::to_owned)).collect::<Option<Vec<_>>>()
         else {
             return Err(broken("the path of the program", "it is not UTF-8"));

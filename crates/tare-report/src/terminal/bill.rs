@@ -91,7 +91,15 @@ fn of_command(
         calls = whole(demand.calls),
         times = Figure::plain(demand.slowdown, Unit::Count).text(),
     );
-    let sentences: Vec<String> = std::iter::once(counted).chain(overlap(command.overlap, language)).collect();
+    let watched = (demand.watched_slowdown > 0.0).then(|| {
+        say!(
+            language,
+            "How long it computes between calls was seen by tracepoints, in a run that took {times} times as long.",
+            times = Figure::plain(demand.watched_slowdown, Unit::Count).text(),
+        )
+    });
+    let sentences: Vec<String> =
+        std::iter::once(counted).chain(watched).chain(overlap(command.overlap, language)).collect();
     out.extend(paragraph("", &language.sentences(&sentences), width));
     out
 }

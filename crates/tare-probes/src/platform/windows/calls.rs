@@ -55,9 +55,9 @@ pub(crate) fn write(file: BorrowedFd<'_>, from: &[u8]) -> Result<usize, Errno> {
     counted(done, count)
 }
 
-/// Where a call shall read or write; the handle is not overlapped, so that the call waits.
+/// Where a call shall read or write. Where the handle is not overlapped, the call waits.
 #[inline(always)]
-fn place(at: u64) -> OVERLAPPED {
+pub(super) fn place(at: u64) -> OVERLAPPED {
     let place = OVERLAPPED_0_0 { Offset: at as u32, OffsetHigh: (at >> 32) as u32 };
     OVERLAPPED {
         Internal: 0,

@@ -23,6 +23,7 @@ pub(crate) mod affinity;
 pub(crate) mod calls;
 pub(crate) mod files;
 mod job;
+pub(crate) mod net;
 pub(crate) mod partner;
 pub(crate) mod ring;
 pub(crate) mod small_files;

@@ -1,0 +1,269 @@
+//! Precision: how long two builds of tare take to know a ratio equally well, session by session in turn.
+//!
+//! After n rounds the interval of a ratio is about 3.9 sd / sqrt(n) wide, where sd is the spread of the rounds. A width is
+//! therefore reached after a time in proportion to sd² x seconds a round, and that product is what is compared: it asks
+//! nothing of either build's own statistics.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+use tare_analysis::statistics::signed_ranks::{median, sorted};
+use tare_data::generator::Generator;
+
+use crate::agent::Workspace;
+use crate::document::{Document, Lines, line, path};
+use crate::machine;
+use crate::ratio::Ratio;
+use crate::setting::Setting;
+
+/// What turns a median absolute deviation into a standard deviation, for normal noise.
+const NORMAL: f64 = 1.4826;
+/// Fewest rounds of a case that say something of their spread.
+const FEWEST: usize = 5;
+/// Name of the row over all cases.
+const ALL: &str = "all, geometric mean";
+
+/// What is compared.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Request {
+    /// The other build's binary.
+    #[arg(long, value_name = "FILE")]
+    against: PathBuf,
+    /// Time of a session.
+    #[arg(long, value_name = "S", default_value_t = 60)]
+    budget: u32,
+    #[command(flatten)]
+    setting: Setting,
+}
+
+/// Time to a width, up to a constant, by case.
+type Costs = BTreeMap<String, f64>;
+
+/// Runs sessions of both builds in turn, and keeps the table; true when it was written.
+pub fn run(request: &Request) -> Result<bool, String> {
+    let setting = &request.setting;
+    let builds = [setting.binary()?, request.against.canonicalize().map_err(|e| e.to_string())?];
+    let mut order = Generator::new(setting.seed);
+    let mut rounds: Vec<[Costs; 2]> = Vec::new();
+    for round in 0..setting.rounds() {
+        let mut both: [Costs; 2] = Default::default();
+        let mut turns = [0, 1];
+        order.shuffle(&mut turns);
+        for build in turns {
+            crate::interrupt::check()?;
+            both[build] = session(&builds[build], request)?;
+        }
+        let shared = both[0].keys().filter(|case| both[1].contains_key(*case)).count();
+        println!("round {}: {shared} cases in both; {:.3}", round + 1, overall(&both).unwrap_or(f64::NAN));
+        std::io::stdout().flush().map_err(|e| e.to_string())?;
+        rounds.push(both);
+    }
+    let rows = rows(&rounds);
+    rows.values().for_each(|row| println!("{row:?}"));
+    if !setting.quick {
+        let agent = Workspace::make(setting)?.enter(setting.seed)?;
+        let document = document(request, machine::line(&agent), rows.keys().cloned().collect());
+        document.write(&rows)?;
+    }
+    Ok(true)
+}
+
+/// The geometric mean of the ratios of the first build's costs to the second's, over the cases that both have.
+fn overall([first, second]: &[Costs; 2]) -> Option<f64> {
+    let logs: Vec<f64> = first
+        .iter()
+        .filter_map(|(case, cost)| second.get(case).map(|other| libm::log(cost / other)))
+        .collect();
+    (!logs.is_empty()).then(|| libm::exp(logs.iter().sum::<f64>() / logs.len() as f64))
+}
+
+/// A row for each case that both builds measured in every round, and one for all.
+fn rows(rounds: &[[Costs; 2]]) -> BTreeMap<String, Lines> {
+    let names = rounds.first().into_iter().flat_map(|[first, _]| first.keys());
+    let of_case = |case: &String| -> Option<(String, Lines)> {
+        let pairs: Option<Vec<(f64, f64)>> =
+            rounds.iter().map(|[first, second]| Some((*first.get(case)?, *second.get(case)?))).collect();
+        row(&format!("`{case}`"), &pairs?)
+    };
+    let mut rows: BTreeMap<String, Lines> = names.filter_map(of_case).collect();
+    let all: Option<Vec<(f64, f64)>> = rounds.iter().map(|both| Some((overall(both)?, 1.0))).collect();
+    rows.extend(all.and_then(|pairs| row(ALL, &pairs)));
+    rows
+}
+
+fn row(name: &str, pairs: &[(f64, f64)]) -> Option<(String, Lines)> {
+    let ratio = Ratio::of(pairs)?;
+    let figure = format!("{:.2} [{:.2}, {:.2}]", ratio.estimate, ratio.low, ratio.high);
+    Some((name.to_owned(), Lines::Measured(vec![line([name, &figure])])))
+}
+
+/// One session of a build, by itself in a folder that is removed.
+fn session(tare: &Path, request: &Request) -> Result<Costs, String> {
+    let folder = tempfile::Builder::new().prefix("precision-").tempdir_in(&request.setting.scratch);
+    let folder = folder.map_err(|e| e.to_string())?;
+    let record = folder.path().join("session.tare");
+    let budget = if request.setting.quick { 20 } else { request.budget };
+    let output = Command::new(tare)
+        .args(["run", "quick", "--in", "native,container", "--budget", &format!("{budget}s")])
+        .arg("--scratch")
+        .arg(folder.path())
+        .arg("--record")
+        .arg(&record)
+        .current_dir(folder.path())
+        .env("XDG_STATE_HOME", folder.path().join("state"))
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|e| format!("{}: {e}", tare.display()))?;
+    if !output.status.success() {
+        return Err(format!("{}: {}", tare.display(), String::from_utf8_lossy(&output.stderr).trim()));
+    }
+    let file = File::open(&record).map_err(|e| format!("{}: {e}", record.display()))?;
+    let entries = BufReader::new(file).lines().map_while(Result::ok).filter_map(|line| {
+        // A line is its checksum, a blank and its entry.
+        serde_json::from_str(line.split_once(' ')?.1).ok()
+    });
+    Ok(costs(entries))
+}
+
+/// A trial of a record: what it measured, and the time until the next one began.
+#[derive(Default)]
+struct Trial {
+    case: String,
+    environment: String,
+    round: u64,
+    began_ns: f64,
+    took_ns: f64,
+    batches: Vec<f64>,
+}
+
+/// What each case of a session costs: spread of its rounds squared, times seconds a round.
+fn costs(entries: impl Iterator<Item = Value>) -> Costs {
+    let (series, trials) = trials(entries);
+    let mut cases: BTreeMap<&str, Vec<&Trial>> = BTreeMap::new();
+    for trial in trials.iter().filter(|trial| series.contains_key(&trial.case)) {
+        cases.entry(&trial.case).or_default().push(trial);
+    }
+    cases.iter().filter_map(|(case, trials)| Some(((*case).to_owned(), cost(trials)?))).collect()
+}
+
+fn cost(trials: &[&Trial]) -> Option<f64> {
+    let figures = |environment: &str| -> BTreeMap<u64, f64> {
+        let of = |trial: &&&Trial| trial.environment == environment && !trial.batches.is_empty();
+        // A round that was repeated counts as it was measured last.
+        let figure = |trial: &&Trial| (trial.round, libm::log(median(&sorted(&trial.batches))));
+        trials.iter().filter(of).map(figure).collect()
+    };
+    let (native, container) = (figures("native"), figures("container"));
+    let paired: Vec<f64> =
+        native.iter().filter_map(|(round, figure)| Some(container.get(round)? - figure)).collect();
+    if paired.len() < FEWEST {
+        return None;
+    }
+    let middle = median(&sorted(&paired));
+    let apart: Vec<f64> = paired.iter().map(|d| (d - middle).abs()).collect();
+    let spread = NORMAL * median(&sorted(&apart));
+    let seconds = trials.iter().map(|trial| trial.took_ns).sum::<f64>() / 1e9 / paired.len() as f64;
+    let cost = spread * spread * seconds;
+    (cost > 0.0).then_some(cost)
+}
+
+/// The series of each case's first metric, and all trials, of a record of either build.
+fn trials(entries: impl Iterator<Item = Value>) -> (BTreeMap<String, String>, Vec<Trial>) {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let (mut series, mut trials) = (BTreeMap::new(), Vec::<Trial>::new());
+    for entry in entries {
+        for case in entry["plan"]["cases"].as_array().into_iter().flatten() {
+            series.insert(text(&case["id"]), text(&case["metrics"][0]["series"]));
+        }
+        if let Some(begin) = entry.get("begin") {
+            let began_ns = begin["started_ns"].as_f64().unwrap_or_default();
+            if let Some(last) = trials.last_mut() {
+                last.took_ns = began_ns - last.began_ns;
+            }
+            // What is an environment now was a lane in the first version's records.
+            let environment = begin.get("environment").unwrap_or(&begin["lane"]);
+            trials.push(Trial {
+                case: text(&begin["case"]),
+                environment: text(environment),
+                round: begin["round"].as_u64().unwrap_or_default(),
+                began_ns,
+                ..Default::default()
+            });
+        }
+        let (batch, Some(trial)) = (&entry["batch"]["batch"], trials.last_mut()) else { continue };
+        if batch["phase"] == "warm" && series.get(&trial.case).is_some_and(|name| batch["series"] == **name) {
+            let sample = batch["sample"].get("throughput").or(batch["sample"].get("latency"));
+            let of = |field: &str| sample.and_then(|sample| sample[field].as_f64()).unwrap_or_default();
+            let (elapsed, operations) = (of("elapsed_ns"), of("operations"));
+            trial.batches.extend((elapsed > 0.0 && operations > 0.0).then(|| elapsed / operations));
+        }
+    }
+    (series, trials)
+}
+
+fn document(request: &Request, machine: String, order: Vec<String>) -> Document {
+    Document {
+        path: path(&request.setting.docs, "precision.md"),
+        head: format!(
+            "# Precision\nWritten by `./bench/precision`: sessions of this build and of an earlier one in turn, in random \
+             order ({} of each,\n`tare run quick --in native,container --budget {}s`). A figure is the time until the interval of a \
+             ratio is as narrow as one likes,\nas a share of the earlier build's: spread of the rounds squared, times seconds a \
+             round. Half is twice as fast. [ ] = 95 % interval\nover sessions. Rounds that share a start of an environment are taken as \
+             independent, which favours a build with fewer starts.\n",
+            request.setting.rounds(),
+            request.budget,
+        ),
+        machine,
+        tools: "none: both are tare".into(),
+        columns: "| case | time to the same width, this build over the earlier one |\n|---|---|".into(),
+        order,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// A session of two environments whose rounds are this many ns apart from 100 in the container, a trial every ms.
+    fn entries(key: &str, off: &[f64]) -> Vec<Value> {
+        let case = json!({ "id": "a", "metrics": [{ "series": "call" }] });
+        let mut entries = vec![json!({ "plan": { "cases": [case] } })];
+        for (round, off) in off.iter().enumerate() {
+            for (at, (environment, ns)) in
+                [("native", 100.0), ("container", 100.0 + off)].into_iter().enumerate()
+            {
+                let started_ns = (2 * round + at) as f64 * 1e6;
+                entries.push(json!({ "begin": { "case": "a", key: environment, "round": round, "started_ns": started_ns } }));
+                for (phase, times) in [("cold", 9.0), ("warm", 1.0)] {
+                    let sample =
+                        json!({ "throughput": { "operations": 10, "elapsed_ns": ns * 10.0 * times } });
+                    let batch = json!({ "series": "call", "phase": phase, "sample": sample });
+                    entries.push(json!({ "batch": { "batch": batch } }));
+                }
+            }
+        }
+        entries
+    }
+
+    #[test]
+    fn twice_the_spread_costs_four_times_the_time() {
+        let off = [-2.0, -1.0, 0.0, 1.0, 2.0, 0.5, -0.5];
+        let wide: Vec<f64> = off.iter().map(|off| off * 2.0).collect();
+        let [narrow, wide] = [("environment", &off[..]), ("lane", &wide)]
+            .map(|(key, off)| costs(entries(key, off).into_iter()));
+        assert!((wide["a"] / narrow["a"] - 4.0).abs() < 0.2, "{wide:?} {narrow:?}");
+        assert!((overall(&[narrow, wide]).unwrap() - 0.25).abs() < 0.02);
+    }
+
+    #[test]
+    fn too_few_rounds_and_no_spread_say_nothing() {
+        assert!(costs(entries("lane", &[1.0, -1.0]).into_iter()).is_empty());
+        assert!(costs(entries("lane", &[0.0; 9]).into_iter()).is_empty());
+    }
+}
