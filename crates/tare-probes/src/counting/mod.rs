@@ -2,6 +2,7 @@
 //! twice a call and puts every call where it belongs, and by tracepoints, which hardly slow it down and see its pauses.
 
 mod calls;
+mod pauses;
 mod starting;
 mod tracepoints;
 mod tracer;
@@ -12,6 +13,8 @@ use std::path::Path;
 
 use serde::Serialize;
 
+pub use self::pauses::{PAUSE_NS, SHORT_PAUSE_NS};
+use self::starting::NOT_TRACED;
 pub use self::tracepoints::Watched;
 
 /// Subcommand under which this program counts another: how, the file for what was counted, the program's path, and its words.
@@ -19,13 +22,6 @@ pub const COUNT: &str = "agent-count";
 /// How: by stopping it at every call, or by tracepoints.
 pub const BY_TRACER: &str = "tracer";
 pub const BY_TRACEPOINTS: &str = "tracepoints";
-
-/// Exit code where the program could not be counted.
-const NOT_TRACED: i32 = 126;
-/// Computing that is long enough for a layer to have gone to sleep before the next call.
-pub const PAUSE_NS: u64 = 15_000;
-/// Computing that is long enough for a layer to have stopped looking for the next call at every moment.
-pub const SHORT_PAUSE_NS: u64 = 2_000;
 
 /// Counts a program, and writes what was counted into a file as JSON. Gives the program's own exit code.
 pub fn answer(rest: &[OsString]) -> i32 {

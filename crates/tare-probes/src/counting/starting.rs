@@ -10,7 +10,8 @@ use std::process::Command;
 
 use rustix::process::Pid;
 
-use super::NOT_TRACED;
+/// Exit code where the program could not be counted.
+pub(super) const NOT_TRACED: i32 = 126;
 
 /// A process that becomes the program when `go` is dropped.
 pub(super) struct Started {

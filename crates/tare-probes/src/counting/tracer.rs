@@ -11,8 +11,8 @@ use tare_data::batch::Histogram;
 use tare_data::session::demand::{Demand, Work};
 
 use super::calls::{Call, Counter};
+use super::pauses::{PAUSE_NS, SHORT_PAUSE_NS};
 use super::starting::{Started, started};
-use super::{PAUSE_NS, SHORT_PAUSE_NS};
 use crate::harness::stopwatch::now_ns;
 
 /// What the kernel adds to SIGTRAP at a system call, so that it differs from a signal.

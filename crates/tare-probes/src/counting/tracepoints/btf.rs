@@ -105,7 +105,7 @@ mod tests {
             offset_of(&whole[..length], b"task_struct", b"pid");
         }
         let mut strange = whole;
-        strange[27] = 31;
+        strange[31] = 31;
         assert_eq!(offset_of(&strange, b"task_struct", b"pid"), None);
     }
 }

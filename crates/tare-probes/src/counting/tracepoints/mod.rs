@@ -16,8 +16,8 @@ use serde::{Deserialize, Serialize};
 
 use self::assembler::{Assembler, Helper, If, Register};
 use self::kernel::Kind;
-use super::starting::{Started, started};
-use super::{NOT_TRACED, PAUSE_NS, SHORT_PAUSE_NS};
+use super::pauses::{PAUSE_NS, SHORT_PAUSE_NS};
+use super::starting::{NOT_TRACED, Started, started};
 use crate::harness::stopwatch::Stopwatch;
 
 /// Tasks that are counted at a time.

@@ -1,0 +1,6 @@
+//! Pauses: how long a program computes before a call for that call to have another price.
+
+/// Computing that is long enough for a layer to have gone to sleep before the next call.
+pub const PAUSE_NS: u64 = 15_000;
+/// Computing that is long enough for a layer to have stopped looking for the next call at every moment.
+pub const SHORT_PAUSE_NS: u64 = 2_000;
