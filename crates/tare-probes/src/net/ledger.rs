@@ -59,6 +59,7 @@ impl Ledger {
 
     /// For a peer that answers without a number, as netserver: an answer is taken for the oldest request that waits.
     /// A late one cannot be distinguished from the next, which is why a trial with a loss in it is reported.
+    #[cfg_attr(windows, expect(dead_code, reason = "netserver is not reached from there"))]
     pub(crate) fn unnumbered(request: usize, response: usize) -> Self {
         Ledger { is_numbered: false, ..Ledger::new(request, response) }
     }

@@ -5,10 +5,11 @@
 
 pub(crate) mod far;
 pub(crate) mod near;
+mod socket;
 
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -35,7 +36,8 @@ const GIVEN_UP_AFTER: Duration = Duration::from_millis(300);
 /// The far end; it is ended when this is dropped.
 struct Far {
     process: Child,
-    address: SocketAddr,
+    /// Of loopback.
+    port: u16,
     token: Token,
 }
 
@@ -65,15 +67,18 @@ impl Far {
             Some(Err(e)) => return Err(failed(e)),
             None => return Err(broken("the far end", "it has no pipes")),
         }
-        let address = SocketAddr::from(([127, 0, 0, 1], u16::from_le_bytes(port)));
-        Ok(Far { process, address, token })
+        Ok(Far { process, port: u16::from_le_bytes(port), token })
+    }
+
+    fn address(&self) -> SocketAddr {
+        SocketAddr::from((Ipv4Addr::LOCALHOST, self.port))
     }
 
     /// Connects, timed, shows the token and waits for its answer.
     fn connect(&self, no_delay: bool) -> Result<(TcpStream, Stopwatch), Failure> {
         let failed = |e: io::Error| broken("connecting", e);
         let mut stopwatch = Stopwatch::started();
-        let connection = TcpStream::connect(self.address);
+        let connection = TcpStream::connect(self.address());
         stopwatch.stop();
         let mut connection = connection.map_err(failed)?;
         connection.set_nodelay(no_delay).map_err(failed)?;
