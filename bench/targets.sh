@@ -102,12 +102,13 @@ build_target() {
     fi
 }
 
-# Builds the agent for Windows. Debian has no standard library for it, so that it is built of its sources.
+# Builds tare for Windows, and the agent as it is released. Debian has no standard library for it, so that it is built of its
+# sources.
 build_windows() {
     local sources library=/usr/lib/rustlib/$windows/lib
     if [ -d "$(rustc --print target-libdir --target "$windows" 2>/dev/null)" ] &&
         command -v x86_64-w64-mingw32-gcc >/dev/null; then
-        CARGO_TARGET_DIR="$targets_built" cargo build --release --locked --target "$windows" -p tare-probes --example agent
+        CARGO_TARGET_DIR="$targets_built" sh -c "$(windows_commands)"
         return
     fi
     sources=$(cd "$targets_root" && echo usr/src/rustc-*/library)
@@ -119,10 +120,17 @@ build_windows() {
             for object in rsbegin rsend; do
                 rustc --target $windows --emit obj -o $library/\$object.o /$sources/rtstartup/\$object.rs
             done
-            cargo build --release --locked -Zbuild-std=std,panic_abort --target $windows -p tare-probes --example agent"
+            $(windows_commands -Zbuild-std=std,panic_abort)"
 }
 
-# Where the agent for Windows was built.
+# What builds for Windows, with further options of cargo's.
+windows_commands() {
+    echo "cargo build --locked $* --target $windows -p tare &&
+        cargo build --release --locked $* --target $windows -p tare-probes --example agent"
+}
+
+# Where both were built.
+windows_program=$targets_built/$windows/debug/tare.exe
 windows_agent=$targets_built/$windows/release/examples/agent.exe
 
 # Runs a shell command where Wine is: on the machine, if it is there, or in the root folder. The files of the folder

@@ -8,6 +8,8 @@ use std::path::Path;
 
 use tare_record::RecordError;
 
+use crate::platform;
+
 /// Another error, or a text, that is the cause of one.
 pub type Cause = Box<dyn Error + Send + Sync>;
 
@@ -75,7 +77,7 @@ impl LabError {
         let first: Option<&(dyn Error + 'static)> = self.source();
         let exhausted = successors(first, |cause| source(*cause))
             .filter_map(|cause| cause.downcast_ref::<std::io::Error>()?.raw_os_error())
-            .any(|code| [libc::EMFILE, libc::ENFILE, libc::ENOMEM, libc::EAGAIN].contains(&code));
+            .any(platform::is_exhausted);
         match self.kind {
             ErrorKind::Storage | ErrorKind::Host => Some(self),
             _ if exhausted => {

@@ -2,10 +2,9 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Read};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use rustix::fs::OFlags;
+use crate::platform;
 
 /// Opens a file for reading. A pipe or a device may never begin, or never end: only a regular file is opened.
 pub fn open(path: &Path) -> io::Result<File> {
@@ -14,8 +13,7 @@ pub fn open(path: &Path) -> io::Result<File> {
 
 /// The same, in ways of one's own.
 pub(crate) fn open_with(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
-    let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
-    let file = options.custom_flags(flags.bits() as i32).open(path)?;
+    let file = platform::open_at_once(options, path)?;
     let kind = file.metadata()?.file_type();
     match kind.is_dir() {
         true => Err(ErrorKind::IsADirectory.into()),

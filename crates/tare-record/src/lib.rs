@@ -13,6 +13,7 @@ pub mod follower;
 pub mod importers;
 pub mod input;
 mod lines;
+mod platform;
 pub mod reader;
 mod room;
 mod shelf;

@@ -4,7 +4,6 @@
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 use tare_data::batch::Batch;
@@ -12,6 +11,7 @@ use tare_data::batch::{Batches, Shelf};
 
 use crate::entry::{CHECKSUM, Entry, from_line};
 use crate::lines::Lines;
+use crate::platform;
 
 /// Bytes of batches that are held of a record that is read; those of an ordinary session all are.
 const MOST_READ: usize = 48 << 20;
@@ -92,7 +92,7 @@ impl Read for Stretch<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let left = usize::try_from(self.stretch.end.saturating_sub(self.stretch.start)).unwrap_or(usize::MAX);
         let most = left.min(buffer.len());
-        let read = self.file.read_at(&mut buffer[..most], self.stretch.start)?;
+        let read = platform::read_at(self.file, &mut buffer[..most], self.stretch.start)?;
         self.stretch.start += read as u64;
         Ok(read)
     }

@@ -2,16 +2,15 @@
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use rustix::io::Errno;
 use tare_data::batch::Batch;
 use tare_data::batch::Batches;
 
 use crate::entry::{Entry, LONGEST_WRITTEN, to_line};
 use crate::error::RecordError;
 use crate::input;
+use crate::platform;
 use crate::reader::{Recording, read};
 use crate::room::{LONGEST_RECORD, MOST_KEPT, Room};
 use crate::shelf::Keeper;
@@ -49,7 +48,7 @@ impl Writer {
     fn locked(file: io::Result<File>, action: &'static str, path: &Path) -> Result<Self, RecordError> {
         let path = path.to_owned();
         let locked = file.and_then(|file| match file.try_lock() {
-            Err(TryLockError::Error(e)) if !has_no_locks(&e) => Err(e),
+            Err(TryLockError::Error(e)) if !platform::has_no_locks(&e) => Err(e),
             Err(TryLockError::WouldBlock) => Ok((file, false)),
             _ => Ok((file, true)),
         });
@@ -119,13 +118,14 @@ impl Writer {
     pub fn sync(&mut self) -> Result<(), RecordError> {
         let synced = self.file.sync_data();
         self.done("sync", synced)?;
-        let is_whole = self.file.metadata().and_then(|about| match (about.nlink(), about.len()) {
-            (0, _) => Err(io::Error::new(io::ErrorKind::NotFound, "another program removed it")),
-            (_, bytes) if self.cut.is_none() && bytes != self.bytes => {
-                Err(io::Error::other("another program changed its length"))
-            }
-            _ => Ok(()),
-        });
+        let is_whole =
+            self.file.metadata().and_then(|about| match (platform::is_removed(&about), about.len()) {
+                (true, _) => Err(io::Error::new(io::ErrorKind::NotFound, "another program removed it")),
+                (_, bytes) if self.cut.is_none() && bytes != self.bytes => {
+                    Err(io::Error::other("another program changed its length"))
+                }
+                _ => Ok(()),
+            });
         self.done("continue", is_whole)
     }
 
@@ -136,9 +136,4 @@ impl Writer {
     fn done(&self, action: &'static str, result: io::Result<()>) -> Result<(), RecordError> {
         result.map_err(|source| RecordError::Io { action, path: self.path.clone(), source })
     }
-}
-
-/// Whether a file system has no locks at all, as some that are shared over a network: then nothing can be known.
-fn has_no_locks(error: &io::Error) -> bool {
-    matches!(Errno::from_io_error(error), Some(Errno::NOLCK | Errno::NOTSUP | Errno::NOSYS))
 }

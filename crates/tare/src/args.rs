@@ -26,7 +26,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use tare_analysis::gate::Condition;
-use tare_lab::session::Pin;
+use tare_lab::asked::Pin;
 use tare_report::exports::{self, EXPORTS, Export};
 
 pub use self::advise::Advise;

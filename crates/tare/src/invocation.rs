@@ -1,13 +1,31 @@
-//! The invocation: the words that this program was called with, and when.
+//! The invocation: this program's own file, the words that it was called with, and when.
 
-use tare_lab::session::peers::redacted;
+use std::env;
+use std::path::PathBuf;
+
+use tare_lab::asked::secrets::redacted;
+use tare_lab::error::{ErrorKind, LabError};
 
 /// The arguments after the program's name, without secrets.
 pub fn words() -> Vec<String> {
-    std::env::args_os().skip(1).map(|word| redacted(&word.to_string_lossy())).collect()
+    env::args_os().skip(1).map(|word| redacted(&word.to_string_lossy())).collect()
 }
 
 /// The time of day, RFC 3339 with offset.
 pub fn now() -> String {
     jiff::Zoned::now().strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
+}
+
+/// A name of now that no record here has yet: sessions may begin in one second.
+pub fn fresh_record(prefix: &str) -> PathBuf {
+    let stem = jiff::Zoned::now().strftime(&format!("{prefix}-%Y-%m-%dT%H-%M-%S")).to_string();
+    let names = (1..).map(|n| if n == 1 { format!("{stem}.tare") } else { format!("{stem}-{n}.tare") });
+    // A link that leads nowhere is in the way, too.
+    names.map(PathBuf::from).find(|path| path.symlink_metadata().is_err()).expect("numbers do not end")
+}
+
+/// This program's own file.
+pub fn binary() -> Result<PathBuf, LabError> {
+    env::current_exe()
+        .map_err(|e| LabError::new(ErrorKind::Storage, "cannot find tare's own file").because(e))
 }

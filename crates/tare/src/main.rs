@@ -2,6 +2,8 @@
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used))]
+// What sessions need of it is not called where none run.
+#![cfg_attr(not(unix), allow(dead_code))]
 
 // A dynamic program cannot start in an environment that holds nothing else.
 #[cfg(all(target_os = "linux", not(target_feature = "crt-static"), not(doc)))]
@@ -15,19 +17,21 @@ mod commands;
 mod failure;
 mod habits;
 mod invocation;
+/// No session runs on Windows yet.
+#[cfg_attr(not(unix), path = "not_measuring.rs")]
 mod measuring;
 mod outputs;
 mod own_commands;
 mod page_server;
+#[cfg(unix)]
 mod paths;
+mod platform;
 mod show;
 mod signals;
 mod ui;
 mod verbs;
 
 use std::process::ExitCode;
-
-use tare_lab::host::descriptors;
 
 use crate::args::{Args, Command};
 
@@ -37,9 +41,9 @@ fn main() -> ExitCode {
     if let Some(code) = verbs::answer(&arguments) {
         std::process::exit(code);
     }
-    descriptors::keep_from_children();
+    platform::keep_from_children();
     let outcome =
-        signals::survive_size_limit().map_err(Into::into).and_then(|()| dispatch(habits::arguments()));
+        platform::survive_size_limit().map_err(Into::into).and_then(|()| dispatch(habits::arguments()));
     match outcome {
         Ok(code) => code,
         Err(error) => failure::show(&error),

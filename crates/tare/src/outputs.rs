@@ -2,28 +2,19 @@
 //!
 //! No output replaces a record, and none replaces a file that was not named.
 
-use std::fs::{self, Metadata, OpenOptions, Permissions};
+use std::fs::{self, Metadata};
 use std::io::{self, ErrorKind as IoKind, IsTerminal, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use tare_analysis::gate::Outcome;
 use tare_lab::error::{ErrorKind, LabError};
 use tare_report::exports::{Source, Writing, is_binary};
 
 use crate::args::{View, Wanted};
 use crate::failure::Exit;
-use crate::ui;
+use crate::{platform, ui};
 
-/// What a new file may be, before the user's own mask.
-const NEW_FILE: u32 = 0o666;
-/// What a file that is replaced hands on of its mode, and the part of it that is its group's.
-const RIGHTS: u32 = 0o777;
-const OF_GROUP: u32 = 0o070;
-/// What makes a folder one in which all may write.
-const OF_ALL: u32 = 0o002;
 /// Links from a name to a file that are followed.
 const MOST_LINKS: u32 = 16;
 /// Numbers that a name is tried with where there is a file already.
@@ -102,8 +93,8 @@ fn replaces_a_record(file: &Path) -> LabError {
 
 /// Whether two names lead to one file, which may not be there yet.
 fn is_same(a: &Path, b: &Path) -> bool {
-    if let (Ok(a), Ok(b)) = (fs::metadata(a), fs::metadata(b)) {
-        return (a.dev(), a.ino()) == (b.dev(), b.ino());
+    if let Ok(is_one) = platform::is_one_file(a, b) {
+        return is_one;
     }
     let place = |path: &Path| Some((folder_of(path).canonicalize().ok()?, path.file_name()?.to_owned()));
     place(a).is_some_and(|a| Some(a) == place(b))
@@ -168,7 +159,7 @@ pub fn write(file: &Path, bytes: &[u8]) -> Result<(), LabError> {
     let written = match fs::metadata(&real) {
         // An open descriptor cannot be replaced.
         Ok(_) if is_descriptor(&real) => append(&real, bytes),
-        Ok(about) => not_planted(&real, &about).and_then(|()| match about.is_file() {
+        Ok(about) => platform::not_planted(folder_of(&real), &about).and_then(|()| match about.is_file() {
             true => replace(&real, bytes, Some(&about)),
             // Nor can a pipe or a terminal.
             false => append(&real, bytes),
@@ -176,21 +167,6 @@ pub fn write(file: &Path, bytes: &[u8]) -> Result<(), LabError> {
         Err(_) => replace(&real, bytes, None),
     };
     written.map_err(|e| cannot(file, e))
-}
-
-/// Refuses what another user may have put there for this one to write in.
-fn not_planted(file: &Path, about: &Metadata) -> io::Result<()> {
-    let is_shared = fs::metadata(folder_of(file)).is_ok_and(|folder| folder.mode() & OF_ALL != 0);
-    if is_shared && !is_believed(about) {
-        let why = "another user made it, in a folder where all may write";
-        return Err(io::Error::new(IoKind::PermissionDenied, why));
-    }
-    Ok(())
-}
-
-/// Whether it is this user's or root's.
-fn is_believed(about: &Metadata) -> bool {
-    [0, rustix::process::geteuid().as_raw()].contains(&about.uid())
 }
 
 /// A descriptor of this process has no path to be followed to.
@@ -224,7 +200,7 @@ fn followed(file: &Path) -> io::Result<PathBuf> {
         if !about.is_symlink() {
             return Ok(file);
         }
-        if !is_believed(&about) {
+        if !platform::is_believed(&about) {
             return Err(io::Error::new(IoKind::PermissionDenied, "it is a link that another user made"));
         }
         if is_descriptor(&file) {
@@ -245,17 +221,12 @@ fn beside(file: &Path, bytes: &[u8], old: Option<&Metadata>) -> io::Result<tempf
     let mut builder = tempfile::Builder::new();
     builder.prefix(".tare-");
     if old.is_none() {
-        builder.permissions(Permissions::from_mode(NEW_FILE));
+        platform::with_usual_rights(&mut builder);
     }
     let mut beside = builder.tempfile_in(folder_of(file))?;
     beside.write_all(bytes)?;
     if let Some(old) = old {
-        let new = beside.as_file();
-        let (owner, group) = (Some(old.uid()), Some(old.gid()));
-        let is_groups = fchown(new, owner, group).or_else(|_| fchown(new, None, group)).is_ok();
-        // Another group must not get what the old one had.
-        let lost = if is_groups { 0 } else { OF_GROUP };
-        new.set_permissions(Permissions::from_mode(old.mode() & RIGHTS & !lost))?;
+        platform::hand_on_rights(beside.as_file(), old)?;
     }
     beside.as_file().sync_all()?;
     Ok(beside)
@@ -263,14 +234,11 @@ fn beside(file: &Path, bytes: &[u8], old: Option<&Metadata>) -> io::Result<tempf
 
 /// Writes at the end of what is there. A pipe that nobody reads is an error, not a wait.
 fn append(file: &Path, bytes: &[u8]) -> io::Result<()> {
-    let no_link = if is_descriptor(file) { OFlags::empty() } else { OFlags::NOFOLLOW };
-    let flags = OFlags::NONBLOCK | OFlags::NOCTTY | no_link;
-    let mut out =
-        OpenOptions::new().append(true).create(true).custom_flags(flags.bits() as i32).open(file)?;
+    let mut out = platform::open_to_append(file, is_descriptor(file))?;
     if !is_descriptor(file) {
-        not_planted(file, &out.metadata()?)?;
+        platform::not_planted(folder_of(file), &out.metadata()?)?;
     }
-    fcntl_setfl(&out, fcntl_getfl(&out)? - OFlags::NONBLOCK)?;
+    platform::wait_for_room(&out)?;
     out.write_all(bytes)
 }
 

@@ -1,6 +1,7 @@
 //! Commands of one's own: from the words on the command line to what a session measures.
 
 use std::collections::BTreeMap;
+use std::env;
 use std::path::Path;
 
 use tare_data::shell;
@@ -10,7 +11,6 @@ use tare_lab::study::Study;
 use tare_lab::study::user_command::UserCommand;
 
 use crate::args::Commands;
-use crate::paths;
 
 /// Stands between the words of two commands.
 const BETWEEN: &str = "---";
@@ -28,13 +28,16 @@ const TIMEOUT: &str = "300s";
 /// A value in place of `{NAME}`.
 type Values = Vec<(String, String)>;
 
+/// Where programs are looked for if PATH is not set.
+const PROGRAMS: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
 /// The study of what was given; none where no command was.
 pub fn study(given: &Commands) -> Result<Option<Study>, LabError> {
     if !given.given() {
         return refuse_options_of_none(given).map(|()| None);
     }
     let folder = inside(given)?.work.map(|work| work.folder);
-    let variables = paths::variables_of_commands();
+    let variables = variables();
     let texts = given.texts.iter().map(|text| Written::Text(text.clone()));
     let all: Vec<Written> = written(&given.words).into_iter().chain(texts).collect();
     let combinations = combinations(given)?;
@@ -104,10 +107,21 @@ pub fn of_file(path: &Path) -> Result<Study, LabError> {
     let folder = inside_here(false)?.work.map(|work| work.folder);
     for command in study.commands.values_mut().filter(|command| command.carry.is_empty()) {
         command.folder = command.folder.take().or_else(|| folder.clone());
-        let given = std::mem::replace(&mut command.environment, paths::variables_of_commands());
+        let given = std::mem::replace(&mut command.environment, variables());
         command.environment.extend(given);
     }
     Ok(study)
+}
+
+/// Variables of this environment that a command of one's own finds in every other: where programs are, who runs them, and
+/// how they speak. What leads to a socket of this machine is left out.
+fn variables() -> BTreeMap<String, String> {
+    let passed = ["HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TZ"];
+    let mut all: BTreeMap<String, String> =
+        passed.iter().filter_map(|name| Some(((*name).to_owned(), env::var(name).ok()?))).collect();
+    let path = env::var("PATH").unwrap_or_else(|_| PROGRAMS.to_owned());
+    all.extend([("PATH".to_owned(), path), ("TERM".to_owned(), "dumb".to_owned())]);
+    all
 }
 
 /// Options that say how a command is run, where there is none, are a slip.

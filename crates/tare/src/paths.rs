@@ -1,6 +1,5 @@
 //! Paths: where tare keeps things on this machine. The only place that reads the environment for them.
 
-use std::collections::BTreeMap;
 use std::env;
 use std::path::{Path, PathBuf};
 
@@ -11,8 +10,8 @@ use tare_lab::host::programs::Programs;
 use tare_lab::session::Setting;
 use tare_lab::storage::places::Wanted;
 
-/// Where programs are looked for if PATH is not set.
-const PROGRAMS: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+use crate::invocation::binary;
+
 /// Where nothing is, and nothing can be made.
 const NOWHERE: &str = "/proc/self/no-home";
 
@@ -29,17 +28,6 @@ pub fn state() -> Result<PathBuf, LabError> {
 /// The home folder: by its whole path, and only where it is there. Elsewhere nothing is made, and from nowhere read.
 fn home() -> Option<PathBuf> {
     env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute() && home.is_dir())
-}
-
-/// Variables of this environment that a command of one's own finds in every other: where programs are, who runs them, and
-/// how they speak. What leads to a socket of this machine is left out.
-pub fn variables_of_commands() -> BTreeMap<String, String> {
-    let passed = ["HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TZ"];
-    let mut all: BTreeMap<String, String> =
-        passed.iter().filter_map(|name| Some(((*name).to_owned(), env::var(name).ok()?))).collect();
-    let path = env::var("PATH").unwrap_or_else(|_| PROGRAMS.to_owned());
-    all.extend([("PATH".to_owned(), path), ("TERM".to_owned(), "dumb".to_owned())]);
-    all
 }
 
 /// Folder on a disk below which a session builds. /tmp is often in memory; /var/tmp is not.
@@ -88,14 +76,6 @@ pub fn setting(named: Option<&Path>) -> Result<Setting, LabError> {
         wanted: Wanted::default(),
         programs: programs()?,
     })
-}
-
-/// A name of now that no record here has yet: sessions may begin in one second.
-pub fn fresh_record(prefix: &str) -> PathBuf {
-    let stem = jiff::Zoned::now().strftime(&format!("{prefix}-%Y-%m-%dT%H-%M-%S")).to_string();
-    let names = (1..).map(|n| if n == 1 { format!("{stem}.tare") } else { format!("{stem}-{n}.tare") });
-    // A link that leads nowhere is in the way, too.
-    names.map(PathBuf::from).find(|path| path.symlink_metadata().is_err()).expect("numbers do not end")
 }
 
 /// A record's name with `%h` (host name), `%t` (time), `%r` (random hex digits) and `%%` replaced.
@@ -148,12 +128,6 @@ pub fn programs() -> Result<Programs, LabError> {
     let kept = named.or_else(|| home().map(|home| home.join(".cache")));
     let prepared = kept.map_or_else(|| PathBuf::from(NOWHERE), |kept| kept.join("tare"));
     Ok(Programs { folders: program_folders(), tare: binary()?, prepared })
-}
-
-/// This program's own file.
-pub fn binary() -> Result<PathBuf, LabError> {
-    env::current_exe()
-        .map_err(|e| LabError::new(ErrorKind::Storage, "cannot find tare's own file").because(e))
 }
 
 /// Folders in which foreign programs are looked for, in order: PATH, then where `go install` puts runsc.

@@ -3,12 +3,13 @@
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
+use tare_lab::asked::progress::{Event, Observer};
 use tare_lab::error::{ErrorKind, LabError};
-use tare_lab::host::descriptors;
-use tare_lab::session::progress::{Event, Observer};
 use tare_report::language::Language;
 use tare_report::progress::{self, State};
 use tare_report::text::plain;
+
+use crate::platform::{had_no_output, no_output, terminal_width};
 
 /// Width of a table where standard output is not a terminal.
 const USUAL_WIDTH: usize = 80;
@@ -35,8 +36,8 @@ pub fn language() -> Language {
 /// Prints a whole text, or what else goes to standard output. A reader that went away (`| head`) is not an error.
 pub fn print(text: impl AsRef<[u8]>) -> Result<(), LabError> {
     let mut out = io::stdout().lock();
-    let written = match descriptors::had_no_output() {
-        true => Err(rustix::io::Errno::BADF.into()),
+    let written = match had_no_output() {
+        true => Err(no_output()),
         false => out.write_all(text.as_ref()).and_then(|()| out.flush()),
     };
     match written {
@@ -51,11 +52,6 @@ pub fn print(text: impl AsRef<[u8]>) -> Result<(), LabError> {
 /// A text in lines of at most `width` columns, broken between words.
 pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     tare_report::text::wrap(text, width)
-}
-
-fn terminal_width() -> Option<usize> {
-    let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
-    (size.ws_col > 0).then_some(usize::from(size.ws_col))
 }
 
 /// Draws progress on standard error, between trials only.

@@ -8,7 +8,7 @@ use crate::guests::init;
 use crate::guests::kvm;
 use crate::host::programs::Programs;
 use crate::nearest::unknown;
-use crate::provider::options::OptionDescription;
+use crate::provider::options::SLOWER;
 use crate::provider::root::{self, ROOT, RootFolder};
 use crate::provider::specification::Specification;
 use crate::provider::{Environment, NotReady, Provider, Ready};
@@ -61,13 +61,6 @@ pub const PROVIDERS: &[&Provider] = &[
     &slurm::PROVIDER,
     &kubernetes::PROVIDER,
 ];
-
-/// The option that every environment takes: its trials work longer by this many percent, on purpose.
-pub const SLOWER: OptionDescription = OptionDescription::text(
-    "slower",
-    "0%",
-    "what every environment takes: trials work longer by this share, on purpose; shows whether a session finds it",
-);
 
 /// An environment as it was named: its specification, and what its provider parsed of it.
 pub struct Named {

@@ -11,13 +11,14 @@ use tare_data::session::identity::FleetCell;
 use tare_probes::peer::client::PeerSession;
 use tare_probes::peer::{Secret, Server, Terms};
 
+use crate::asked::Request;
+use crate::asked::secrets::TARE;
 use crate::error::{ErrorKind, LabError};
 use crate::fleet::files::{Files, of_cell, of_pair};
 use crate::fleet::folder::{self, read_plan};
 use crate::fleet::plan::{FleetPlan, hash};
 use crate::host::waiting::until_found;
-use crate::session::Request;
-use crate::session::peers::{TARE, secret_in};
+use crate::session::peers::secret_in;
 
 /// Time in which the other node of a pair must serve: its task may start later.
 const SERVES_WITHIN: Duration = Duration::from_secs(60);

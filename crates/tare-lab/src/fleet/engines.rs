@@ -14,22 +14,12 @@ use tare_record::input;
 use crate::duration;
 use crate::error::{ErrorKind, LabError};
 use crate::fleet::names::is_node;
+use crate::fleet::shipped::SHIPPED;
 use crate::fleet::templates::{Values, fill, lines, options, words};
 use crate::host::processes;
 use crate::host::programs::{self, Programs};
 use crate::nearest::unlike;
 use crate::provider::specification::Specification;
-
-/// Engines that come along. Slurm's and ssh's jobs are tested, and Kubernetes' manifest; the others are templates to start from.
-pub static SHIPPED: &[(&str, &str)] = &[
-    ("slurm", include_str!("../../engines/slurm.toml")),
-    ("kubernetes", include_str!("../../engines/kubernetes.toml")),
-    ("ssh", include_str!("../../engines/ssh.toml")),
-    ("slurm-steps", include_str!("../../engines/slurm-steps.toml")),
-    ("pbs", include_str!("../../engines/pbs.toml")),
-    ("lsf", include_str!("../../engines/lsf.toml")),
-    ("flux", include_str!("../../engines/flux.toml")),
-];
 
 /// Longest file that is read as an engine.
 const LONGEST_FILE: u64 = 1 << 20;

@@ -2,8 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::Write;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use tare_record::input;
@@ -12,12 +10,11 @@ use crate::error::{ErrorKind, LabError};
 use crate::fleet::files::{What, of_cell, of_pair};
 use crate::fleet::names::is_node;
 use crate::fleet::plan::{FleetPlan, PlannedCell, hash, of_session, shuffle};
-use crate::ownership::state::doubt;
 
 /// File names in the folder.
-const PLAN: &str = "plan.json";
-const BINARY: &str = "tare";
-const SECRET: &str = "secret";
+pub(super) const PLAN: &str = "plan.json";
+pub(super) const BINARY: &str = "tare";
+pub(super) const SECRET: &str = "secret";
 /// Longest plan: a million cells of some 60 bytes.
 const LONGEST_PLAN: u64 = 128 << 20;
 /// Fresh sessions of a node that was chosen as slow, and of those beside it.
@@ -83,31 +80,6 @@ pub fn secret(folder: &Path) -> PathBuf {
 }
 
 impl Folder {
-    /// Makes the folder of a new fleet with its plan and the program; one that is there must be empty.
-    pub fn make(path: &Path, plan: &FleetPlan, program: &Path, secret_hex: &str) -> Result<Folder, LabError> {
-        let failed = LabError::storage("write in", path);
-        let made = fs::DirBuilder::new().recursive(true).mode(0o755).create(path);
-        made.map_err(&failed)?;
-        if fs::read_dir(path).map_err(&failed)?.next().is_some() {
-            return Err(LabError::usage(format!("{} is not empty", path.display())).hint(format!(
-                "name a new folder, or continue its fleet: tare fleet run {}",
-                path.display()
-            )));
-        }
-        let new = |name: &str, mode: u32, bytes: &[u8]| {
-            let mut file =
-                fs::OpenOptions::new().write(true).create_new(true).mode(mode).open(path.join(name))?;
-            file.write_all(bytes)?;
-            file.sync_all()
-        };
-        let program = fs::read(program).map_err(LabError::storage("read", program))?;
-        new(BINARY, 0o755, &program).map_err(&failed)?;
-        new(SECRET, 0o600, format!("{secret_hex}\n").as_bytes()).map_err(&failed)?;
-        // Last: a folder with a plan is whole.
-        new(PLAN, 0o644, &plan.bytes()).map_err(&failed)?;
-        Folder::open(path)
-    }
-
     /// A fleet that is not made: nothing of it is there.
     pub fn imagined(path: PathBuf, plan: FleetPlan, plan_sha256: &str) -> Folder {
         let missing = || What::Missing { why: None };
@@ -158,21 +130,6 @@ impl Folder {
     pub fn again(&self) -> Result<Folder, LabError> {
         let folder = Folder::open(&self.path)?;
         Ok(if self.is_confirming() { folder.confirming(self.wanted.nodes.clone()) } else { folder })
-    }
-
-    /// Refuses a folder in which others can write: what it says is run.
-    pub fn only_mine(&self) -> Result<(), LabError> {
-        for path in [self.path.clone(), self.path.join(PLAN), binary(&self.path)] {
-            let about = path.symlink_metadata().map_err(LabError::storage("look at", &path))?;
-            if let Some(because) = doubt(&about) {
-                return Err(LabError::new(ErrorKind::Storage, format!("{} is not trusted", path.display()))
-                    .because(because)
-                    .hint(
-                        "jobs run what the folder holds: it must be yours alone to write (chown, chmod go-w)",
-                    ));
-            }
-        }
-        Ok(())
     }
 
     /// Sessions that nodes are to have and do not have whole: numbers that no record has, in the plan's order, and then those

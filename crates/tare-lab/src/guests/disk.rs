@@ -6,21 +6,15 @@ use std::time::Duration;
 
 use crate::ownership::owned::MARK;
 use crate::provider::prelude::*;
+use crate::storage::file_systems::{EXT4_ARGUMENTS, EXT4_MAKER};
 
 /// What a guest's disk holds at most; the file takes only what is written.
 const SIZE_BYTES: u64 = 4 << 30;
 /// Time that making the file system may take: 30 ms, longer on a disk that is busy.
 const MAKE_WAIT: Duration = Duration::from_secs(30);
-/// The program that makes the file system.
-pub const MAKER: &str = "mkfs.ext4";
-/// Its arguments. Without lazy initialisation the kernel would write tables while the probes run; a sparse
-/// file reads as zeros already, so nothing needs to be written for it.
-pub const ARGUMENTS: [&str; 4] =
-    ["-q", "-F", "-E", "assume_storage_prezeroed=1,lazy_itable_init=0,lazy_journal_init=0"];
-
 /// Whether disks can be made: the path of the program that makes their file systems.
 pub fn maker(programs: &Programs) -> Result<PathBuf, NotReady> {
-    program(programs, MAKER, "apt-get install e2fsprogs")
+    program(programs, EXT4_MAKER, "apt-get install e2fsprogs")
 }
 
 /// Makes a fresh disk in the folder of a start; returns its file.
@@ -33,7 +27,7 @@ pub fn make(maker: &Path, workspace: &dyn Workspace) -> Result<PathBuf, LabError
 fn fill(maker: &Path, path: &Path, mark: &str) -> io::Result<()> {
     File::create_new(path).and_then(|file| file.set_len(SIZE_BYTES))?;
     // One that outlives a session that is killed is known by it.
-    programs::ask(Command::new(maker).args(ARGUMENTS).arg(path).env(MARK, mark), MAKE_WAIT).map(drop)
+    programs::ask(Command::new(maker).args(EXT4_ARGUMENTS).arg(path).env(MARK, mark), MAKE_WAIT).map(drop)
 }
 
 #[cfg(test)]

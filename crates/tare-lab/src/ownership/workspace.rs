@@ -31,7 +31,7 @@ use crate::ownership::owned::Owned;
 use crate::ownership::owned::PREFIX;
 use crate::provider::Workspace;
 use crate::provider::root::{Inside, RootFolder};
-use crate::storage::file_systems::Site;
+use crate::storage::Site;
 use crate::storage::places::{SHARE, Wanted};
 
 /// File systems that keep files in memory: a place on one would not be on a disk.

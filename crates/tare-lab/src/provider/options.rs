@@ -6,6 +6,13 @@ use crate::error::LabError;
 use crate::nearest::unknown;
 use crate::provider::specification::Specification;
 
+/// The option that every environment takes: its trials work longer by this many percent, on purpose.
+pub const SLOWER: OptionDescription = OptionDescription::text(
+    "slower",
+    "0%",
+    "what every environment takes: trials work longer by this share, on purpose; shows whether a session finds it",
+);
+
 #[derive(Clone, Copy, Debug)]
 pub struct OptionDescription {
     pub key: &'static str,

@@ -8,12 +8,13 @@ use tare_data::build::Build;
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::request::{Request, TrialRequest};
 
+use crate::asked::startup::{self, Moments, Taken};
 use crate::ownership::clean::Outcome;
 use crate::session::arriving::allowance::{Allowance, Left};
 use crate::session::arriving::listening::{Listening, fresh_nonce, greet};
 use crate::session::entered::{Entered, PATIENCE};
 use crate::session::link::Link;
-use crate::session::startup::{self, Moments, Taken};
+use crate::session::taken;
 
 /// Time in which all that are left take the request to leave.
 const LEAVING: Duration = Duration::from_millis(100);
@@ -29,8 +30,8 @@ impl Launched<'_> {
     /// What it takes now that it is idle.
     pub fn taken(&self) -> Taken {
         Taken {
-            memory_bytes: startup::memory_bytes(&self.entered.processes()),
-            disk_bytes: startup::disk_bytes(self.entered.folder()),
+            memory_bytes: taken::memory_bytes(&self.entered.processes()),
+            disk_bytes: taken::disk_bytes(self.entered.folder()),
         }
     }
 }

@@ -13,6 +13,7 @@ use tare_data::request::{Request, TrialRequest};
 use tare_data::session::Target;
 use tare_probes::harness::interference::Watch;
 
+use crate::asked::startup;
 use crate::error::LabError;
 use crate::host::mounts;
 use crate::ownership::clean;
@@ -22,13 +23,14 @@ use crate::session::arena::{Arena, Outcome, Started};
 use crate::session::arriving::allowance::{Allowance, Left};
 use crate::session::arriving::listening::{Listening, fresh_nonce, greet};
 use crate::session::at_once::{self, Launched};
+use crate::session::carrying::carry;
 use crate::session::entered::{self, Entered, PATIENCE};
 use crate::session::link::{Link, LinkError};
 use crate::session::peers::{HostPeers, Peers, ways};
-use crate::session::startup;
+use crate::session::taken;
 use crate::session::targets::Resolved;
 use crate::storage::places::OWN;
-use crate::study::user_command::{CarriedFile, carry};
+use crate::study::user_command::CarriedFile;
 
 /// An environment may take this long to its first frame: QEMU boots in 3 s on an emulated processor,
 /// and a loaded machine is several times slower.
@@ -150,8 +152,8 @@ impl<'a> LiveArena<'a> {
         if let (Some(sample), None, Some(inside)) = (sample, &outcome.failure, &self.targets[index].inside) {
             let hello = began + Duration::from_nanos(started.elapsed_ns);
             let taken = startup::Taken {
-                memory_bytes: startup::memory_bytes(&inside.entered.processes()),
-                disk_bytes: startup::disk_bytes(inside.entered.folder()),
+                memory_bytes: taken::memory_bytes(&inside.entered.processes()),
+                disk_bytes: taken::disk_bytes(inside.entered.folder()),
             };
             startup::batches(startup::Moments { began, hello, sample }, taken).iter().for_each(sink);
             outcome.host_elapsed_ns = (sample - began).as_nanos() as u64;

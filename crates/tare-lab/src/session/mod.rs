@@ -5,6 +5,7 @@ mod arriving;
 mod at_once;
 mod before;
 mod bring_up;
+pub mod carrying;
 pub mod entered;
 pub mod link;
 mod live;
@@ -12,17 +13,13 @@ mod open;
 pub mod peers;
 mod plan;
 mod prepare;
-pub mod progress;
 mod protocol;
 mod rounds;
-pub(crate) mod startup;
+mod taken;
 mod targets;
 
 pub use self::bring_up::BringUp;
-pub use self::protocol::{
-    Caller, DryRun, Overrides, Pin, Recorded, Request, begin, dry_resume, dry_run, matches_nothing, resume,
-    time_starts,
-};
+pub use self::protocol::{Caller, DryRun, begin, dry_resume, dry_run, resume, time_starts};
 pub use crate::ownership::workspace::Setting;
 
 #[cfg(test)]

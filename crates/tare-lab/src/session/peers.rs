@@ -20,6 +20,7 @@ use tare_probes::peer::client::PeerSession;
 use tare_probes::peer::process::{PEER, PeerReply, PeerRequest};
 use tare_probes::probe::Size;
 
+use crate::asked::secrets::{TARE, redacted};
 use crate::error::{ErrorKind, LabError};
 use crate::host::network_namespace;
 use crate::host::waiting::until_ready;
@@ -28,8 +29,6 @@ use crate::ownership::workspace::SessionWorkspace;
 use crate::study::SelectedCase;
 use crate::study::probes::probe_named;
 
-/// How tare's peer is named: `tare://HOST:PORT/#SECRET`.
-pub const TARE: &str = "tare://";
 /// How a netserver is named: `netperf://HOST[:PORT]`.
 pub const NETPERF: &str = "netperf://";
 /// What stands before the path of a file that holds the secret.
@@ -227,14 +226,6 @@ pub fn secret_in(path: &Path) -> Result<String, LabError> {
     Ok(text.trim().to_owned())
 }
 
-/// A word of a command line without the secret that it may hold.
-pub fn redacted(word: &str) -> String {
-    match word.find(TARE).and_then(|at| Some(at + word[at..].find('#')?)) {
-        Some(at) => format!("{}#...", &word[..at]),
-        None => word.to_owned(),
-    }
-}
-
 /// The peers that a session runs on this machine, one an address; killed when dropped.
 pub(crate) struct HostPeers<'a> {
     workspace: &'a SessionWorkspace,
@@ -401,9 +392,6 @@ mod tests {
             assert_eq!(error.kind, ErrorKind::Usage, "{wrong}");
             assert!(!format!("{error:?}").contains(&secret()[1..]), "{wrong}");
         }
-        assert_eq!(redacted("--peer=tare://h:7/#secret"), "--peer=tare://h:7/#...");
-        assert_eq!(redacted("tare://h:7/?secret-file=/f"), "tare://h:7/?secret-file=/f");
-        assert_eq!(redacted("file#1"), "file#1");
     }
 
     #[test]

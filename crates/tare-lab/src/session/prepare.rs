@@ -13,6 +13,8 @@ use tare_data::session::{Inside, Plan, PlannedCase, Planted, Role, Session, Targ
 use tare_probes::descriptions::{USER, USER_COMMAND};
 use tare_record::{Entry, Writer};
 
+use crate::asked::progress::{Event, Observer};
+use crate::asked::startup;
 use crate::error::{ErrorKind, LabError};
 use crate::session::arena::{Arena, Started};
 use crate::session::before::{calibrate, count};
@@ -21,8 +23,6 @@ use crate::session::plan::budget::{self, RoundTime};
 use crate::session::plan::label::label;
 use crate::session::plan::planting::Room;
 use crate::session::plan::starts::{Start, short_of_starts};
-use crate::session::progress::{Event, Observer};
-use crate::session::startup;
 use crate::storage::places;
 use crate::study::SelectedCase;
 

@@ -11,14 +11,14 @@ use tare_data::session::{Ending, PlannedCase, RepeatedRound, Role, Session, Targ
 use tare_record::entry::{Begin, End};
 use tare_record::{Entry, Writer};
 
+use crate::asked::progress::{Event, Observer, Standing};
+use crate::asked::startup;
 use crate::error::LabError;
 use crate::session::arena::{Arena, Outcome};
 use crate::session::before::trial_request;
 use crate::session::open::{Open, rounds_alone};
 use crate::session::plan::starts::{Start, rounds_a_start};
 use crate::session::prepare::{CellIndex, Pilot, start_s};
-use crate::session::progress::{Event, Observer, Standing};
-use crate::session::startup;
 
 /// A trial may take this many times what calibration expects, and at least [`DEADLINE_LEAST_MS`].
 const DEADLINE_FACTOR: f64 = 20.0;

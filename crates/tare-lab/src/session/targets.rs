@@ -6,9 +6,10 @@ use std::rc::Rc;
 use tare_data::facts::Facts;
 use tare_data::session::{Role, Target};
 
-use crate::environments::{self, Named, PROVIDERS, SLOWER};
+use crate::environments::{self, Named, PROVIDERS};
 use crate::error::{ErrorKind, LabError};
 use crate::host::programs::Programs;
+use crate::provider::options::SLOWER;
 use crate::provider::root::RootFolder;
 use crate::provider::specification::Specification;
 use crate::provider::{NotReady, Ready};

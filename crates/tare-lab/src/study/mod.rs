@@ -16,10 +16,10 @@ use tare_probes::descriptions::USER_COMMAND;
 use tare_probes::probe::{Need, Probe, Size};
 use tare_record::input;
 
+use crate::asked::startup;
 use crate::duration;
 use crate::error::LabError;
 use crate::nearest::unlike;
-use crate::session::startup;
 use crate::storage::places::{OWN, read as read_place};
 use crate::study::keys::not_read;
 use crate::study::user_command::{CarriedFile, UserCommand, case_name};

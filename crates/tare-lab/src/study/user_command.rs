@@ -1,27 +1,19 @@
 //! The user's commands: how a study describes them, the case they become, and the files they carry along.
 
 use std::collections::BTreeMap;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
-use std::time::{Duration, Instant};
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD_NO_PAD;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use tare_data::encoding::hex;
-use tare_data::failure::{Failure, FailureKind};
-use tare_data::frame::Frame;
 use tare_data::names::Parameters;
-use tare_data::request::{LONGEST_CARRIED_NAME, LONGEST_PIECE, MOST_CARRIED, Piece, Request};
+use tare_data::request::{LONGEST_CARRIED_NAME, MOST_CARRIED};
 use tare_probes::descriptions::{LONGEST_TIMEOUT_S, USER, is_name};
 
 use crate::duration;
 use crate::error::LabError;
-use crate::session::link::Link;
+use crate::platform;
 
-/// A piece is written to a file and answered; an emulated kernel takes some milliseconds.
-const PIECE_DEADLINE: Duration = Duration::from_secs(10);
 const MOST_FILES: usize = 1000;
 /// Deepest folder that is carried along.
 const DEEPEST: usize = 16;
@@ -235,42 +227,13 @@ fn read(
     if !about.is_file() || about.len() > MOST_CARRIED {
         return Err(std::io::Error::other(format!("{name} is not a file of at most {MOST_CARRIED} bytes")));
     }
-    let executable = about.permissions().mode() & 0o100 != 0;
+    let executable = platform::is_executable(&about);
     files.push(CarriedFile {
         command: command.into(),
         name: name.into(),
         executable,
         bytes: tare_record::input::bytes(&path, MOST_CARRIED)?,
     });
-    Ok(())
-}
-
-/// Sends files into an environment, piece by piece, each answered. `own` is the path of its own place.
-pub fn carry(link: &mut Link<'_>, own: Option<&String>, files: &[CarriedFile]) -> Result<(), Failure> {
-    let none = || Failure::new(FailureKind::NotSupported, "there is no place 'own' to carry files into");
-    for file in files {
-        let directory = own.ok_or_else(none)?;
-        // A file without a byte has one piece, too.
-        let offsets = (0..file.bytes.len().max(1)).step_by(LONGEST_PIECE);
-        for offset in offsets {
-            let end = file.bytes.len().min(offset + LONGEST_PIECE);
-            let piece = Piece {
-                directory: directory.clone(),
-                command: file.command.clone(),
-                name: file.name.clone(),
-                offset: offset as u64,
-                executable: file.executable,
-                bytes: STANDARD_NO_PAD.encode(&file.bytes[offset..end]),
-            };
-            let deadline = Instant::now() + PIECE_DEADLINE;
-            let sent = link.send(&Request::Carry(piece), deadline).and_then(|()| link.receive(deadline));
-            match sent.map_err(|e| e.failure("answer to a file carried along"))?.frame {
-                Frame::Carried { failure: None } => {}
-                Frame::Carried { failure: Some(failure) } => return Err(failure),
-                _ => return Err(Failure::new(FailureKind::Broken, "the answer was not about a file")),
-            }
-        }
-    }
     Ok(())
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use tare_lab::session::Pin;
+use tare_lab::asked::Pin;
 
 /// Show where the difference goes: what a command asks of the system, and what each environment charges for it.
 #[derive(Debug, clap::Args)]

@@ -8,15 +8,15 @@ use tare_analysis::Options;
 use tare_analysis::advice::{self, Kind, Part};
 use tare_data::names::USER;
 use tare_data::session::{Ending, Session};
+use tare_lab::asked::{Recorded, Request};
 use tare_lab::parse_duration;
-use tare_lab::session::{Recorded, Request};
 use tare_lab::study::kinds;
 use tare_report::{json, terminal};
 
 use crate::args::{Advise, Commands};
 use crate::failure::Exit;
 use crate::measuring::Way;
-use crate::{measuring, own_commands, paths, ui};
+use crate::{invocation, measuring, own_commands, ui};
 
 pub fn run(args: &Advise) -> anyhow::Result<ExitCode> {
     if args.print_kinds {
@@ -57,7 +57,7 @@ fn measure(args: &Advise, wanted: &[Kind]) -> anyhow::Result<Option<Recorded>> {
         rounds: of_session.rounds,
         pin: of_session.pin,
         seed: of_session.seed,
-        record: of_session.record.clone().unwrap_or_else(|| paths::fresh_record("tare-advise")),
+        record: of_session.record.clone().unwrap_or_else(|| invocation::fresh_record("tare-advise")),
         ..Request::default()
     };
     let (scratch, dry_run) = (of_session.scratch.as_deref(), of_session.dry_run);

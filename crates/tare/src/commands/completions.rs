@@ -7,7 +7,7 @@ use clap::{Arg, Command, CommandFactory};
 use clap_complete::Shell;
 use tare_lab::environments::PROVIDERS;
 use tare_lab::environments::presets::PRESETS;
-use tare_lab::fleet::engines::SHIPPED as ENGINES;
+use tare_lab::fleet::shipped::SHIPPED as ENGINES;
 use tare_lab::storage::places;
 use tare_lab::study::{SHIPPED, probes, published};
 use tare_report::exports::EXPORTS;

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use tare_analysis::change::{self, Side};
 use tare_data::session::Session;
+use tare_lab::asked::conditions::matches_nothing;
 use tare_lab::error::LabError;
-use tare_lab::session::matches_nothing;
 use tare_report::several::diff::{self, Diff as View};
 
 use crate::args::Diff;

@@ -5,9 +5,9 @@ use std::process::ExitCode;
 
 use tare_analysis::{Options, bill};
 use tare_data::session::{Ending, Role};
+use tare_lab::asked::Request;
 use tare_lab::error::LabError;
 use tare_lab::parse_duration;
-use tare_lab::session::Request;
 use tare_lab::study::Study;
 use tare_report::{json, terminal};
 
@@ -15,7 +15,7 @@ use crate::args::explain::Session;
 use crate::args::{Commands, Explain, Predict, Prices};
 use crate::failure::Exit;
 use crate::measuring::Way;
-use crate::{measuring, own_commands, paths, ui};
+use crate::{invocation, measuring, own_commands, ui};
 
 /// The study whose cases are prices.
 const PRICES: &str = "prices";
@@ -143,7 +143,7 @@ fn request(args: &Session, name: &str) -> Result<Request, LabError> {
         rounds: args.rounds,
         pin: args.pin,
         seed: args.seed,
-        record: args.record.clone().unwrap_or_else(|| paths::fresh_record(name)),
+        record: args.record.clone().unwrap_or_else(|| invocation::fresh_record(name)),
         ..Request::default()
     })
 }

@@ -15,7 +15,7 @@ use tare_record::importers::{self, LONGEST_SOURCE};
 use tare_record::{Entry, Writer, input};
 
 use crate::args::Import;
-use crate::{invocation, paths, ui};
+use crate::{invocation, ui};
 
 pub fn run(args: Import) -> anyhow::Result<ExitCode> {
     let environments = environments(&args)?;
@@ -23,7 +23,7 @@ pub fn run(args: Import) -> anyhow::Result<ExitCode> {
     let files = args.files.iter().zip(environments);
     let imported: Vec<Imported> =
         files.map(|(file, environment)| import(file, environment)).collect::<Result<_, LabError>>()?;
-    let record = args.out.unwrap_or_else(|| paths::fresh_record("tare-imported"));
+    let record = args.out.unwrap_or_else(|| invocation::fresh_record("tare-imported"));
     write(&record, &imported)?;
     if args.json {
         ui::print(tare_report::imported::json(&imported))?;
@@ -96,7 +96,7 @@ fn write(record: &Path, imported: &[Imported]) -> Result<(), LabError> {
 
 /// SHA-256 of this program, which is what a session's record names too.
 fn binary_sha256() -> Result<String, LabError> {
-    let bytes = std::fs::read(paths::binary()?)
+    let bytes = std::fs::read(invocation::binary()?)
         .map_err(|error| LabError::new(ErrorKind::Storage, "cannot read tare's own file").because(error))?;
     Ok(hex(&Sha256::digest(bytes)))
 }

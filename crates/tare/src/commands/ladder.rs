@@ -5,16 +5,16 @@ use std::process::ExitCode;
 
 use tare_analysis::Options;
 use tare_data::session::{Ending, Role, Session};
+use tare_lab::asked::{Recorded, Request};
 use tare_lab::environments::ladders::{self, LADDERS};
 use tare_lab::error::LabError;
 use tare_lab::parse_duration;
-use tare_lab::session::{Recorded, Request};
 use tare_report::{json, terminal};
 
 use crate::args::{Commands, Ladder};
 use crate::failure::Exit;
 use crate::measuring::Way;
-use crate::{measuring, own_commands, paths, ui};
+use crate::{invocation, measuring, own_commands, ui};
 
 /// Time for a ladder of a command of one's own: its steps share it.
 const COMMAND_BUDGET: &str = "5m";
@@ -63,7 +63,7 @@ fn measure(args: &Ladder) -> anyhow::Result<Option<Recorded>> {
         only: args.only.clone(),
         budget_s,
         seed: args.seed,
-        record: args.record.clone().unwrap_or_else(|| paths::fresh_record("tare-ladder")),
+        record: args.record.clone().unwrap_or_else(|| invocation::fresh_record("tare-ladder")),
         ..Request::default()
     };
     let way = Way { scratch: args.scratch.as_deref(), dry_run: args.dry_run, as_json: args.json };

@@ -4,7 +4,6 @@ use std::fmt::Write;
 use std::process::ExitCode;
 
 use serde_json::json;
-use tare_lab::environments::PROVIDERS;
 use tare_lab::environments::presets::PRESETS;
 use tare_lab::error::LabError;
 use tare_lab::study::published;
@@ -12,7 +11,7 @@ use tare_lab::study::{SHIPPED, Study, probes};
 use tare_report::exports::EXPORTS;
 
 use crate::args::{List, Listed};
-use crate::ui;
+use crate::{measuring, ui};
 
 pub fn run(args: List) -> anyhow::Result<ExitCode> {
     let rows = rows(args.what)?;
@@ -36,7 +35,8 @@ fn rows(what: Listed) -> Result<Vec<(String, String)>, LabError> {
         Listed::Probes => probes().map(|p| (p.name.to_owned(), p.summary.to_owned())).collect(),
         Listed::Environments => {
             let presets = PRESETS.iter().map(|p| (p.name.to_owned(), p.summary.to_owned()));
-            PROVIDERS.iter().map(|p| (p.name.to_owned(), p.summary.to_owned())).chain(presets).collect()
+            let providers = measuring::environments()?.iter();
+            providers.map(|p| (p.name.to_owned(), p.summary.to_owned())).chain(presets).collect()
         }
         Listed::Studies => SHIPPED
             .iter()

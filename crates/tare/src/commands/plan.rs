@@ -3,19 +3,18 @@
 use std::fmt::Write;
 use std::path::Path;
 use std::process::ExitCode;
-use std::time::Instant;
 
 use serde_json::json;
 use tare_analysis::forecast::{Forecast, forecast};
 use tare_data::session::{Ending, Session};
+use tare_lab::asked::Request;
 use tare_lab::error::{ErrorKind, LabError};
-use tare_lab::session::{self, Caller, Request};
 use tare_report::number::{counted, duration, percent};
 use tare_report::text::clean;
 
 use crate::args::Plan;
 use crate::failure::Exit;
-use crate::{invocation, paths, signals, ui};
+use crate::{measuring, ui};
 
 /// Rounds of each case from which a spread is read: as many as the second look has.
 const PILOT_ROUNDS: u32 = 18;
@@ -44,12 +43,6 @@ pub fn run(args: &Plan) -> anyhow::Result<ExitCode> {
 
 /// Measures a few rounds of every case; nothing of it is kept.
 fn pilot(args: &Plan) -> anyhow::Result<Session> {
-    let began = Instant::now();
-    let interrupted = signals::watch()?;
-    let setting = paths::setting(args.scratch.as_deref())?;
-    let caller =
-        Caller { command: invocation::words(), now: &invocation::now, began, interrupted: &interrupted };
-    let folder = tempfile::tempdir_in(&setting.scratch)?;
     let request = Request {
         study: args.study.clone(),
         environments: args.environments.clone(),
@@ -57,13 +50,9 @@ fn pilot(args: &Plan) -> anyhow::Result<Session> {
         only: args.only.clone(),
         places: args.places.clone(),
         rounds: Some(PILOT_ROUNDS),
-        record: folder.path().join("pilot.tare"),
         ..Request::default()
     };
-    let mut progress = ui::Progress::new();
-    let recorded = session::begin(request, &setting, &caller, &mut progress);
-    progress.clear();
-    Ok(tare_record::read(&recorded?.record).map_err(LabError::from)?.session)
+    measuring::unkept(request, args.scratch.as_deref())
 }
 
 fn document(forecasts: &[Forecast], effect: f64) -> String {

@@ -5,10 +5,11 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use tare_data::session::Ending;
+use tare_lab::asked::{Overrides, Request};
 use tare_lab::error::LabError;
 use tare_lab::parse_duration;
 use tare_lab::provider::root::Inside;
-use tare_lab::session::{self, Caller, Overrides, Request};
+use tare_lab::session::{self, Caller};
 use tare_lab::study::{Study, published as articles};
 use tare_probes::probe::Size;
 
@@ -32,7 +33,7 @@ pub fn run(mut args: Run) -> anyhow::Result<ExitCode> {
     let record = match (&args.resume, &args.record) {
         (Some(record), _) => record.clone(),
         (None, Some(pattern)) => paths::record_named(pattern)?,
-        (None, None) => paths::fresh_record("tare"),
+        (None, None) => invocation::fresh_record("tare"),
     };
     outputs::check_files(&args.view, Some(&record))?;
     published::check(&args.view.published)?;

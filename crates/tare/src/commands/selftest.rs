@@ -1,19 +1,18 @@
 //! `tare selftest`: puts costs of known size into this machine's environments, and reports which of them a session finds.
 
 use std::process::ExitCode;
-use std::time::Instant;
 
 use tare_analysis::selftest::injected;
 use tare_data::session::Ending;
-use tare_lab::environments::SLOWER;
+use tare_lab::asked::{Recorded, Request};
 use tare_lab::error::{ErrorKind, LabError};
 use tare_lab::parse_duration;
-use tare_lab::session::{self, Caller, Request};
+use tare_lab::provider::options::SLOWER;
 use tare_report::{json, terminal};
 
 use crate::args::SelfTest;
 use crate::failure::Exit;
-use crate::{invocation, paths, signals, ui};
+use crate::{invocation, measuring, ui};
 
 pub fn run(args: SelfTest) -> anyhow::Result<ExitCode> {
     let (record, ending) = match &args.file {
@@ -44,17 +43,9 @@ pub fn run(args: SelfTest) -> anyhow::Result<ExitCode> {
     })
 }
 
-fn measure(args: &SelfTest) -> anyhow::Result<session::Recorded> {
-    let began = Instant::now();
+fn measure(args: &SelfTest) -> anyhow::Result<Recorded> {
     let budget_s = args.budget.as_deref().map(parse_duration).transpose()?.map(|b| b.as_secs_f64());
-    let interrupted = signals::watch()?;
-    let setting = paths::setting(args.scratch.as_deref())?;
-    let caller =
-        Caller { command: invocation::words(), now: &invocation::now, began, interrupted: &interrupted };
-    let mut progress = ui::Progress::new();
-    let recorded = session::begin(request(args, budget_s), &setting, &caller, &mut progress);
-    progress.clear();
-    Ok(recorded?)
+    measuring::to_its_end(request(args, budget_s), args.scratch.as_deref())
 }
 
 /// The environment, and the same again with each share as its cost.
@@ -68,7 +59,7 @@ fn request(args: &SelfTest, budget_s: Option<f64>) -> Request {
         only: args.only.clone(),
         budget_s,
         seed: args.seed,
-        record: args.record.clone().unwrap_or_else(|| paths::fresh_record("tare-selftest")),
+        record: args.record.clone().unwrap_or_else(|| invocation::fresh_record("tare-selftest")),
         ..Request::default()
     }
 }

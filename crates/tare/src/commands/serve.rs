@@ -11,9 +11,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use tare_data::shell::quoted;
+use tare_lab::asked::secrets::TARE;
 use tare_lab::error::{ErrorKind, LabError};
 use tare_lab::parse_duration;
-use tare_lab::session::peers::{NETPERF, TARE, secret_in};
+use tare_lab::session::peers::{NETPERF, secret_in};
 use tare_probes::netperf::server;
 use tare_probes::peer::server::{Account, PeerEnding};
 use tare_probes::peer::{Secret, Server, Terms};

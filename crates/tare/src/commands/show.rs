@@ -4,10 +4,11 @@ use std::fmt::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
+use tare_lab::environments::PROVIDERS;
 use tare_lab::environments::presets::{self, PRESETS, Preset};
-use tare_lab::environments::{PROVIDERS, SLOWER};
 use tare_lab::error::LabError;
 use tare_lab::provider::Provider;
+use tare_lab::provider::options::SLOWER;
 use tare_lab::provider::root::ROOT;
 use tare_lab::study::published;
 use tare_lab::study::{SHIPPED, Study, probes};
@@ -15,6 +16,7 @@ use tare_lab::unlike;
 use tare_probes::Probe;
 
 use crate::args::Show;
+use crate::platform::LISTS;
 use crate::show::session;
 use crate::ui;
 
@@ -46,8 +48,7 @@ pub fn run(args: Show) -> anyhow::Result<ExitCode> {
             .chain(PRESETS.iter().map(|preset| preset.name))
             .chain(SHIPPED.iter().chain(published::SHIPPED).map(|(name, _)| *name))
             .chain([PUBLISHED]);
-        let lists = "tare list probes, tare list environments, tare list studies, tare list published";
-        return Err(unlike(error, name, known, lists).into());
+        return Err(unlike(error, name, known, LISTS).into());
     };
     ui::print(&text)?;
     Ok(ExitCode::SUCCESS)

@@ -16,7 +16,6 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tare_lab::error::{ErrorKind, LabError};
 use tare_report::html;
 use tare_report::text::plain;
@@ -27,7 +26,7 @@ use self::request::{Refusal, Requested};
 use crate::args::View;
 use crate::show::again::again;
 use crate::show::session;
-use crate::{signals, ui};
+use crate::{platform, signals, ui};
 
 /// Pause between two looks at the record; a look at one that has not grown is two system calls.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
@@ -76,7 +75,7 @@ pub fn run(record: &Path, port: u16, view: View) -> anyhow::Result<ExitCode> {
     anstream::eprintln!("note: shows {} as it grows; Ctrl-C ends", server.record);
     let mut looked = Instant::now();
     while !ended.load(Ordering::Relaxed) {
-        if let Some(stream) = next(&listener)? {
+        if let Some(stream) = platform::next_connection(&listener, LOOK_EVERY)? {
             admit(&server, stream);
         }
         if looked.elapsed() >= LOOK_EVERY {
@@ -99,23 +98,8 @@ fn listen(port: u16) -> Result<TcpListener, LabError> {
 /// 128 random bits.
 fn fresh_token() -> io::Result<String> {
     let mut bytes = [0u8; 16];
-    rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
+    platform::randomise(&mut bytes)?;
     Ok(tare_data::encoding::hex(&bytes))
-}
-
-/// The next connection; none where none came until the record is due to be looked at, or a signal did.
-fn next(listener: &TcpListener) -> io::Result<Option<TcpStream>> {
-    let most = Timespec { tv_sec: 0, tv_nsec: LOOK_EVERY.subsec_nanos().into() };
-    match poll(&mut [PollFd::new(listener, PollFlags::IN)], Some(&most)) {
-        Ok(0) | Err(rustix::io::Errno::INTR) => return Ok(None),
-        Ok(_) => {}
-        Err(error) => return Err(error.into()),
-    }
-    match listener.accept() {
-        Ok((stream, _)) => Ok(Some(stream)),
-        // A peer that went away between poll and accept is not a reason to end.
-        Err(_) => Ok(None),
-    }
 }
 
 /// Answers a connection in a thread of its own, unless too many readers are there.

@@ -263,7 +263,7 @@ impl Spoken {
     pub fn command(&mut self, number: u64, text: &str, folder: &Path) -> Option<Failure> {
         let command: UserCommand = toml::from_str(text).unwrap();
         let (parameters, files) = command.case("tried", folder).unwrap();
-        tare_lab::study::user_command::carry(&mut self.link, self.entered.places.get("own"), &files).unwrap();
+        tare_lab::session::carrying::carry(&mut self.link, self.entered.places.get("own"), &files).unwrap();
         self.send(&Request::Trial(TrialRequest {
             trial: number,
             case: Case { probe: "user.tried".into(), parameters, place: Some("own".into()), peer: None },

@@ -8,6 +8,7 @@ use tare_data::session::{Role, Target};
 use tare_data::shell::quoted;
 use tare_record::read;
 
+use crate::asked::{Overrides, Request};
 use crate::environments::{self, PROVIDERS};
 use crate::error::LabError;
 use crate::host::programs::Programs;
@@ -19,7 +20,6 @@ use crate::provider::specification::Specification;
 use crate::session::peers::Peers;
 use crate::session::protocol::begun::commands;
 use crate::session::protocol::footprints::{FOOTPRINTS, Footprint};
-use crate::session::protocol::{Overrides, Request};
 use crate::session::targets::named;
 use crate::storage::file_systems::FileSystem;
 use crate::storage::places::Wanted;

@@ -2,15 +2,14 @@
 //! measure, leave, remove.
 
 mod begun;
-mod conditions;
 mod continuing;
 mod dry_run;
 mod footprints;
 mod pinning;
 mod record;
-mod request;
+mod selection;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -23,6 +22,8 @@ use tare_data::session::{Ending, Header, Role, Session, Target};
 use tare_record::entry::OTHER_SESSIONS;
 use tare_record::{Entry, Recording, Writer};
 
+use crate::asked::progress::{Event, Observer};
+use crate::asked::{Overrides, Pin, Recorded, Request, conditions};
 use crate::error::{ErrorKind, LabError};
 use crate::host::running;
 use crate::ownership::clean::{self, Outcome};
@@ -33,7 +34,6 @@ use crate::session::bring_up::{self, BringUp};
 use crate::session::live::LiveArena;
 use crate::session::peers::{self, Peers};
 use crate::session::prepare::{CONTROL_EVERY, Pilot, PlanRequest, Prepared, enter_all, prepare};
-use crate::session::progress::{Event, Observer};
 use crate::session::rounds::Rounds;
 use crate::session::targets::{
     Resolved, add_controls, add_planted, resolve, resolve_default, resolve_on_node, resolve_recorded,
@@ -42,10 +42,7 @@ use crate::storage::places::Wanted;
 use crate::study::published;
 use crate::study::user_command::CarriedFile;
 
-pub use self::conditions::matches_nothing;
 pub use self::dry_run::{DryRun, dry_resume, dry_run};
-pub use self::pinning::Pin;
-pub use self::request::{Overrides, Request};
 
 /// Part of a budget that is kept for leaving the environments and reading the record.
 const RESERVE_S: f64 = 4.0;
@@ -60,15 +57,6 @@ pub struct Caller<'a> {
     pub began: Instant,
     /// Whether the user wants to stop.
     pub interrupted: &'a AtomicBool,
-}
-
-/// What a session leaves.
-#[derive(Debug)]
-pub struct Recorded {
-    pub record: PathBuf,
-    pub ending: Ending,
-    /// Articles that its study names, to be shown beside it.
-    pub published: Vec<String>,
 }
 
 /// Plans a new session and measures.

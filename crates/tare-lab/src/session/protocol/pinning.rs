@@ -4,16 +4,9 @@ use tare_data::facts::Facts;
 use tare_data::session::{PINNED, Session, Target};
 use tare_probes::harness::affinity;
 
+use crate::asked::Pin;
 use crate::environments;
 use crate::error::{ErrorKind, LabError};
-
-/// Which processor everything of a session runs on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pin {
-    /// The last of those that are allowed: the first has the most interrupts.
-    Last,
-    Processor(usize),
-}
 
 /// Keeps this program, and so whatever it starts, on one processor.
 pub(super) fn stay(pin: Pin, targets: &[Target]) -> Result<(), LabError> {

@@ -10,10 +10,11 @@ use tare_record::entry::SCHEMA;
 use tare_record::{Entry, Writer};
 
 use super::fake_arena::FakeArena;
+use crate::asked::progress::Unobserved;
+use crate::asked::{Overrides, Recorded, Request};
 use crate::error::{ErrorKind, LabError};
 use crate::host::programs::Programs;
-use crate::session::progress::Unobserved;
-use crate::session::{Caller, Overrides, Recorded, Request, Setting, begin, resume};
+use crate::session::{Caller, Setting, begin, resume};
 use crate::storage::places::Wanted;
 
 /// Measures where nothing can be entered: whatever is refused is refused before that.

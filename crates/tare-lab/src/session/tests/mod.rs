@@ -18,8 +18,8 @@ use tare_record::entry::SCHEMA;
 use tare_record::{Entry, Writer, read};
 
 use self::fake_arena::{FakeArena, Fault};
+use crate::asked::progress::Unobserved;
 use crate::session::prepare::{Pilot, PlanRequest, Prepared, enter_all, prepare};
-use crate::session::progress::Unobserved;
 use crate::session::rounds::Rounds;
 use crate::study::{Study, select};
 

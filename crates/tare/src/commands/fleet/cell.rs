@@ -41,7 +41,7 @@ pub fn run(args: &FleetCell) -> anyhow::Result<ExitCode> {
     let serves = matches!(&which, Which::Pair { b, .. } if *b == node);
     let interrupted = signals::watch()?;
     // One without a plan of its own has no name that could be trusted in this folder, and writes nothing.
-    let cell = Cell::open(&args.folder, which.clone(), &args.plan, &paths::binary()?);
+    let cell = Cell::open(&args.folder, which.clone(), &args.plan, &invocation::binary()?);
     let cell = match cell {
         Ok(cell) => cell,
         Err(error) => {

@@ -1,7 +1,7 @@
 //! The plan of a fleet, from what was typed.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rustix::rand::{GetRandomFlags, getrandom};
 use sha2::{Digest, Sha256};
@@ -67,7 +67,7 @@ pub fn plan(study: &str, args: &FleetPlanning) -> Result<(FleetPlan, Engine), La
             port: args.port,
         },
         seed,
-        binary: sha256(&paths::binary()?)?,
+        binary: sha256(&invocation::binary()?)?,
         sessions,
         at_once: args.at_once.unwrap_or(nodes.len() as u32),
         limit_s: limit_s(args, &whole, budget_s)?,
@@ -131,16 +131,4 @@ pub fn random(count: usize) -> Result<Vec<u8>, LabError> {
 
 fn number(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0, |number, byte| number << 8 | u64::from(*byte))
-}
-
-/// A folder by its whole path, which is plain enough to stand in every script.
-pub fn absolute(folder: &Path) -> Result<PathBuf, LabError> {
-    let path = std::path::absolute(folder).map_err(LabError::storage("find", folder))?;
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@,=%".contains(c);
-    match path.to_str().filter(|text| text.chars().all(plain)) {
-        Some(_) => Ok(path),
-        None => Err(LabError::usage(format!("{} cannot be the folder of a fleet", path.display()))
-            .because("its path stands in scripts of other programs")
-            .hint("choose one of letters, digits and . _ - + @ , = % alone")),
-    }
 }

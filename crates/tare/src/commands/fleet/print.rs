@@ -8,7 +8,7 @@ use tare_lab::fleet::driving;
 use tare_lab::fleet::engines::Engine;
 use tare_lab::fleet::folder::Folder;
 
-use super::planning;
+use super::{absolute, planning};
 use crate::args::fleet::FleetPrint;
 use crate::ui;
 
@@ -18,7 +18,7 @@ const NO_PLAN: &str = "PLAN";
 pub fn run(args: &FleetPrint) -> anyhow::Result<ExitCode> {
     let path = Path::new(&args.what);
     let (engine, jobs) = if path.is_dir() {
-        let folder = Folder::open(&planning::absolute(path)?)?;
+        let folder = Folder::open(&absolute(path)?)?;
         let engine = Engine::planned(&folder.plan.engine.on, &folder.plan.engine.toml)?;
         let jobs = driving::missing(&folder, &engine)?;
         (engine, jobs)

@@ -12,18 +12,18 @@ use tare_report::text::plain;
 
 use super::gathered::gather;
 use super::report::kinds;
-use super::{planning, status};
+use super::{absolute, planning, status};
 use crate::args::fleet::FleetRun;
 use crate::failure::Exit;
-use crate::{paths, signals, ui};
+use crate::{invocation, paths, signals, ui};
 
 pub fn run(args: FleetRun) -> anyhow::Result<ExitCode> {
     let (folder, engine) = match &args.into {
         Some(into) => {
-            let into = planning::absolute(into)?;
+            let into = absolute(into)?;
             let (plan, engine) = planning::plan(&args.what, &args.plan)?;
             let secret = hex(&planning::random(32)?);
-            (Folder::make(&into, &plan, &paths::binary()?, &secret)?, engine)
+            (Folder::make(&into, &plan, &invocation::binary()?, &secret)?, engine)
         }
         None => {
             let mut folder = existing(&args)?;
@@ -82,7 +82,7 @@ fn existing(args: &FleetRun) -> anyhow::Result<Folder> {
         // Says what is missing.
         planning::plan(&args.what, &args.plan)?;
     }
-    Ok(Folder::open(&planning::absolute(path)?)?)
+    Ok(Folder::open(&absolute(path)?)?)
 }
 
 /// A line for each thing that happens: it may take days, and is read in a log.

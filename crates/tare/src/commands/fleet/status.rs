@@ -9,7 +9,7 @@ use tare_lab::fleet::folder::{CellState, Folder};
 use tare_report::json::pretty;
 use tare_report::text::plain;
 
-use super::planning;
+use super::absolute;
 use crate::args::fleet::FleetStatus;
 use crate::ui;
 
@@ -17,7 +17,7 @@ use crate::ui;
 const MOST_LINES: usize = 50;
 
 pub fn run(args: &FleetStatus) -> anyhow::Result<ExitCode> {
-    let folder = Folder::open(&planning::absolute(&args.folder)?)?;
+    let folder = Folder::open(&absolute(&args.folder)?)?;
     ui::print(if args.json { pretty(&document(&folder)) } else { text(&folder) })?;
     Ok(ExitCode::SUCCESS)
 }

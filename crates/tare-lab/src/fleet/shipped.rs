@@ -1,0 +1,12 @@
+//! The engines that come along, as their files have them.
+
+/// Engines that come along. Slurm's and ssh's jobs are tested, and Kubernetes' manifest; the others are templates to start from.
+pub static SHIPPED: &[(&str, &str)] = &[
+    ("slurm", include_str!("../../engines/slurm.toml")),
+    ("kubernetes", include_str!("../../engines/kubernetes.toml")),
+    ("ssh", include_str!("../../engines/ssh.toml")),
+    ("slurm-steps", include_str!("../../engines/slurm-steps.toml")),
+    ("pbs", include_str!("../../engines/pbs.toml")),
+    ("lsf", include_str!("../../engines/lsf.toml")),
+    ("flux", include_str!("../../engines/flux.toml")),
+];

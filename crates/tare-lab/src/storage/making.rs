@@ -1,0 +1,259 @@
+//! Making a file system for a session: on an image in its scratch folder, in memory, in a program, or as an overlay.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use rustix::fs::statvfs;
+use rustix::io::Errno;
+use rustix::mount::{MountFlags, mount};
+use tare_data::failure::{Failure, FailureKind};
+use tare_probes::harness::kernel_files::available_bytes;
+
+use crate::host::loop_device::LoopDevice;
+use crate::host::programs::{self, Programs};
+use crate::ownership::owned::MARK;
+use crate::storage::file_systems::{Backing, FileSystem};
+use crate::storage::passthrough;
+
+/// How a program serves files.
+const FUSE_DEVICE: &str = "/dev/fuse";
+/// Time that making a file system may take: 0.1 s for the slowest, longer on a disk that is busy.
+const MAKE_WAIT: Duration = Duration::from_secs(60);
+/// What an image has beyond its cases' files: room for the file system's own records, for files that are
+/// deleted but not yet forgotten (btrfs forgets at its next commit), and mkfs.xfs refuses less than 300 MB.
+const IMAGE_SPARE_BYTES: u64 = 1 << 30;
+/// Largest image: more than the largest case of the shipped studies (30 GiB) needs.
+const LARGEST_IMAGE_BYTES: u64 = 128 << 30;
+/// What a file system in memory has beyond its cases' files.
+const MEMORY_SPARE_BYTES: u64 = 64 << 20;
+
+/// Where and for what a file system is made.
+#[derive(Clone, Copy, Debug)]
+pub struct Site<'a> {
+    /// A folder of the session's, on a disk; images and folders of overlays are made in it.
+    pub folder: &'a Path,
+    /// This program, of which a process serves files.
+    pub binary: &'a Path,
+    /// Bytes that the largest case has in its files.
+    pub room_bytes: u64,
+    pub programs: &'a Programs,
+    /// Value of the mark that the session's processes carry.
+    pub mark: &'a str,
+}
+
+impl FileSystem {
+    /// Makes it and mounts it on an empty folder. The failure is the reason of the place's gap.
+    pub fn make(&self, site: Site<'_>, point: &Path) -> Result<(), Failure> {
+        if !rustix::process::geteuid().is_root() {
+            return Err(self.only_root());
+        }
+        match &self.backing {
+            Backing::Image { maker, arguments, package, options } => {
+                let Some(program) = site.programs.find(maker) else {
+                    let reason = format!("{maker} is not installed (apt-get install {package})");
+                    return Err(Failure::new(FailureKind::NotSupported, reason));
+                };
+                let image = self.image(site)?;
+                let mut command = Command::new(program);
+                command.args(*arguments).arg(&image).env(MARK, site.mark);
+                let made = programs::run(&mut command, MAKE_WAIT);
+                let made = made.map_err(|e| broken(format!("{maker}: {e}")))?;
+                if !made.status.success() {
+                    return Err(broken(format!("{maker}: {}", made.first_line())));
+                }
+                let device = LoopDevice::attach(&image).map_err(|e| self.refused("a loop device", e))?;
+                // From here on the mount holds the device.
+                self.mount(device.path.as_os_str().as_bytes(), point, options.as_bytes())
+            }
+            Backing::Memory => self.mount(b"tmpfs", point, memory_options(site.room_bytes)?.as_bytes()),
+            Backing::Program => self.serve(site, point),
+            Backing::Overlay => self.mount(b"overlay", point, &overlay_options(site.folder)?),
+        }
+    }
+
+    /// Makes a sparse file that its disk has room for.
+    fn image(&self, site: Site<'_>) -> Result<PathBuf, Failure> {
+        let bytes = image_bytes(site.room_bytes);
+        let about = statvfs(site.folder).map_err(|e| broken(format!("reading the free space: {e}")))?;
+        let free_bytes = about.f_bavail.saturating_mul(about.f_frsize);
+        // All environments use the same image; the place `own` needs room beside it.
+        let needed_bytes = bytes.saturating_add(site.room_bytes);
+        if free_bytes < needed_bytes {
+            return Err(broken(format!(
+                "an image needs {} on the scratch disk, where {} are free (--scratch names another)",
+                megabytes(needed_bytes),
+                megabytes(free_bytes)
+            )));
+        }
+        let path = site.folder.join(format!("{}.image", self.name));
+        File::create_new(&path)
+            .and_then(|file| file.set_len(bytes))
+            .map_err(|e| broken(format!("making an image: {e}")))?;
+        Ok(path)
+    }
+
+    /// Mounts a folder by way of a process that serves it, which ends when it is unmounted.
+    fn serve(&self, site: Site<'_>, point: &Path) -> Result<(), Failure> {
+        let folder = site.folder.join("fuse.folder");
+        fs::create_dir(&folder).map_err(|e| broken(format!("making a folder: {e}")))?;
+        let device = File::options().read(true).write(true).open(FUSE_DEVICE);
+        let device = device.map_err(|e| self.refused(FUSE_DEVICE, e))?;
+        // Whom files belong to is checked by the kernel, as on any other file system.
+        let options = format!(
+            "fd={},rootmode=40000,user_id=0,group_id=0,allow_other,default_permissions",
+            device.as_raw_fd()
+        );
+        self.mount(b"tare", point, options.as_bytes())?;
+        let mut command = Command::new(site.binary);
+        command.args(passthrough::words(&folder)).env_clear().env(MARK, site.mark);
+        command.stdin(device).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut server = command.spawn().map_err(|e| broken(format!("a server of files: {e}")))?;
+        // Nobody asks how it ended; one that nobody waits for stays as a name in the table of processes.
+        thread::spawn(move || server.wait());
+        // From here on the server alone has the device: it answers, or ends, and then this is an error.
+        drop(command);
+        statvfs(point).map(drop).map_err(|e| broken(format!("a server of files: {e}")))
+    }
+
+    fn mount(&self, source: &[u8], point: &Path, options: &[u8]) -> Result<(), Failure> {
+        let options = std::ffi::CString::new(options).map_err(|e| broken(format!("a path: {e}")))?;
+        let flags = MountFlags::NOSUID | MountFlags::NODEV;
+        mount(source, point, self.name, flags, Some(options.as_c_str()))
+            .map_err(|e| self.refused("mounting", e.into()))
+    }
+
+    /// Says what a refusal means.
+    fn refused(&self, what: &str, e: io::Error) -> Failure {
+        match e.raw_os_error().map(Errno::from_raw_os_error) {
+            Some(Errno::PERM | Errno::ACCESS) => self.only_root(),
+            Some(Errno::NODEV) => {
+                Failure::new(FailureKind::NotSupported, format!("this kernel has no {}", self.name))
+            }
+            Some(Errno::NOENT | Errno::NXIO | Errno::NOTTY) => {
+                Failure::new(FailureKind::NotSupported, format!("{what} cannot be had here: {e}"))
+            }
+            _ => broken(format!("{what}: {e}")),
+        }
+    }
+
+    fn only_root(&self) -> Failure {
+        let reason = format!("only root may mount {} (run tare as root)", self.name);
+        Failure::new(FailureKind::NotPermitted, reason)
+    }
+}
+
+/// Size of an image for cases with this many bytes in their files.
+fn image_bytes(room_bytes: u64) -> u64 {
+    room_bytes.saturating_add(room_bytes / 2).saturating_add(IMAGE_SPARE_BYTES).min(LARGEST_IMAGE_BYTES)
+}
+
+fn memory_options(room_bytes: u64) -> Result<String, Failure> {
+    let bytes = room_bytes.saturating_add(room_bytes / 4).saturating_add(MEMORY_SPARE_BYTES);
+    // Half of it is for everything else: a machine that swaps measures its disk.
+    if let Some(free_bytes) = available_bytes().map(|free| free / 2).filter(|free| *free < bytes) {
+        let (needed, free) = (megabytes(bytes), megabytes(free_bytes));
+        return Err(broken(format!(
+            "files in memory need {needed}, and half of what is available is {free}"
+        )));
+    }
+    Ok(format!("size={bytes},mode=0755"))
+}
+
+fn overlay_options(folder: &Path) -> Result<Vec<u8>, Failure> {
+    let mut options = Vec::new();
+    for (key, name) in [("lowerdir", "lower"), ("upperdir", "upper"), ("workdir", "work")] {
+        let path = folder.join(format!("overlay.{name}"));
+        fs::create_dir(&path).map_err(|e| broken(format!("making a folder: {e}")))?;
+        options.extend(if options.is_empty() { "" } else { "," }.bytes());
+        options.extend(format!("{key}=").bytes());
+        for byte in path.as_os_str().as_bytes() {
+            // A comma ends an option, a colon a folder.
+            options.extend(b",:\\".contains(byte).then_some(b'\\'));
+            options.push(*byte);
+        }
+    }
+    Ok(options)
+}
+
+fn broken(reason: String) -> Failure {
+    Failure::new(FailureKind::Broken, reason)
+}
+
+fn megabytes(bytes: u64) -> String {
+    format!("{} MiB", bytes >> 20)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::file_systems::FILE_SYSTEMS;
+
+    #[test]
+    fn images_grow_with_their_cases_up_to_a_bound() {
+        assert_eq!(image_bytes(0), 1 << 30);
+        assert_eq!(image_bytes(2 << 30), 4 << 30);
+        assert_eq!(image_bytes(u64::MAX), LARGEST_IMAGE_BYTES);
+    }
+
+    #[test]
+    fn what_does_not_fit_says_how_much_is_missing() {
+        let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let site = Site {
+            folder: folder.path(),
+            binary: Path::new("/"),
+            room_bytes: u64::MAX,
+            programs: &Programs::default(),
+            mark: "x",
+        };
+        let failure = FILE_SYSTEMS[0].image(site).unwrap_err();
+        assert_eq!(failure.kind, FailureKind::Broken);
+        assert!(failure.reason.contains("are free (--scratch"), "{}", failure.reason);
+        assert!(memory_options(1 << 60).unwrap_err().reason.contains("half of what is available"));
+        assert_eq!(memory_options(0).unwrap(), "size=67108864,mode=0755");
+    }
+
+    #[test]
+    fn refusals_are_told_apart() {
+        let kind = |errno: Errno| FILE_SYSTEMS[1].refused("mounting", errno.into()).kind;
+        assert_eq!(kind(Errno::PERM), FailureKind::NotPermitted);
+        assert_eq!(kind(Errno::NODEV), FailureKind::NotSupported);
+        assert_eq!(kind(Errno::IO), FailureKind::Broken);
+    }
+
+    #[test]
+    fn a_maker_that_is_missing_is_a_missing_with_its_package() {
+        if !rustix::process::geteuid().is_root() {
+            return println!("SKIPPED a_maker_that_is_missing: only root gets so far");
+        }
+        let site = Site {
+            folder: Path::new("/"),
+            binary: Path::new("/"),
+            room_bytes: 0,
+            programs: &Programs::default(),
+            mark: "x",
+        };
+        let failure = FILE_SYSTEMS
+            .iter()
+            .find(|made| made.name == "btrfs")
+            .unwrap()
+            .make(site, Path::new("/"))
+            .unwrap_err();
+        assert_eq!(failure.kind, FailureKind::NotSupported);
+        assert_eq!(failure.reason, "mkfs.btrfs is not installed (apt-get install btrfs-progs)");
+    }
+
+    #[test]
+    fn paths_of_an_overlay_are_quoted() {
+        let parent = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let folder = parent.path().join("a,b:c");
+        fs::create_dir(&folder).unwrap();
+        let options = String::from_utf8(overlay_options(&folder).unwrap()).unwrap();
+        assert!(options.contains(r"a\,b\:c/overlay.lower,upperdir="), "{options}");
+    }
+}

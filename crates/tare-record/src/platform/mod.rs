@@ -1,0 +1,11 @@
+//! What systems do differently with a file: opening it without waiting, reading in its middle, locking.
+
+#[cfg(unix)]
+mod unix;
+#[cfg(windows)]
+mod windows;
+
+#[cfg(unix)]
+pub(crate) use unix::*;
+#[cfg(windows)]
+pub(crate) use windows::*;

@@ -1,0 +1,30 @@
+//! Files of Linux, and of what resembles it.
+
+use std::fs::{File, Metadata, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::path::Path;
+
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+
+/// Opens a file without waiting for whoever writes into a pipe.
+pub(crate) fn open_at_once(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
+    let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+    options.custom_flags(flags.bits() as i32).open(path)
+}
+
+/// Reads from a byte of a file on.
+pub(crate) fn read_at(file: &File, buffer: &mut [u8], from: u64) -> io::Result<usize> {
+    file.read_at(buffer, from)
+}
+
+/// Whether an open file has no name any more.
+pub(crate) fn is_removed(about: &Metadata) -> bool {
+    about.nlink() == 0
+}
+
+/// Whether a file system has no locks at all, as some that are shared over a network: then nothing can be known.
+pub(crate) fn has_no_locks(error: &io::Error) -> bool {
+    matches!(Errno::from_io_error(error), Some(Errno::NOLCK | Errno::NOTSUP | Errno::NOSYS))
+}

@@ -1,0 +1,11 @@
+//! What the program needs of its system: the terminal, files of other users, signals, randomness, the next connection.
+
+#[cfg(unix)]
+mod unix;
+#[cfg(windows)]
+mod windows;
+
+#[cfg(unix)]
+pub use unix::*;
+#[cfg(windows)]
+pub use windows::*;

@@ -1,0 +1,100 @@
+//! Windows. A folder's rights are inherited there by what is made in it, so that files need none of their own.
+
+use std::ffi::c_int;
+use std::fs::{File, Metadata, OpenOptions};
+use std::io::{self, ErrorKind};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use signal_hook::consts::{SIGINT, SIGTERM};
+
+/// Pause between two looks at a listener.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+
+/// What a path has beside letters, digits and slashes, anywhere.
+pub const IN_PATHS: &str = "\\:?";
+
+/// What lists everything that has a name.
+pub const LISTS: &str = "tare list probes, tare list studies, tare list published; environments are known to tare for Linux alone";
+
+/// What asks a program to end.
+pub const ENDING: [c_int; 2] = [SIGINT, SIGTERM];
+
+/// A file's size has no limit of a process'.
+pub fn survive_size_limit() -> io::Result<()> {
+    Ok(())
+}
+
+/// Whether there was no standard output: what is printed is then refused.
+pub fn had_no_output() -> bool {
+    false
+}
+
+/// Handles are inherited by name alone.
+pub fn keep_from_children() {}
+
+/// Columns of the terminal on standard output.
+pub fn terminal_width() -> Option<usize> {
+    let (width, _) = terminal_size::terminal_size_of(io::stdout())?;
+    Some(usize::from(width.0))
+}
+
+/// The error of writing where nothing is.
+pub fn no_output() -> io::Error {
+    ErrorKind::BrokenPipe.into()
+}
+
+/// Random bytes.
+pub fn randomise(bytes: &mut [u8]) -> io::Result<()> {
+    getrandom::fill(bytes).map_err(io::Error::other)
+}
+
+/// The next connection; none where none came in this time.
+pub fn next_connection(listener: &TcpListener, wait: Duration) -> io::Result<Option<TcpStream>> {
+    let until = Instant::now() + wait;
+    loop {
+        match listener.accept() {
+            Ok((stream, _)) => return Ok(Some(stream)),
+            Err(error) if error.kind() == ErrorKind::WouldBlock && Instant::now() < until => {
+                thread::sleep(LOOK_AGAIN);
+            }
+            // A peer that went away is not a reason to end.
+            Err(_) => return Ok(None),
+        }
+    }
+}
+
+/// Whether two files that are there are one. Two names of one file are not seen.
+pub fn is_one_file(a: &Path, b: &Path) -> io::Result<bool> {
+    Ok(a.canonicalize()? == b.canonicalize()?)
+}
+
+/// Folders in which all may write have no mark here.
+pub fn not_planted(_: &Path, _: &Metadata) -> io::Result<()> {
+    Ok(())
+}
+
+/// Only administrators make links unless developer mode is on.
+pub fn is_believed(_: &Metadata) -> bool {
+    true
+}
+
+/// Files inherit their rights.
+pub fn with_usual_rights(_: &mut tempfile::Builder<'_, '_>) {}
+
+/// Files inherit their rights.
+pub fn hand_on_rights(_: &File, _: &Metadata) -> io::Result<()> {
+    Ok(())
+}
+
+/// Opens what is there, or a new file, to write at its end.
+pub fn open_to_append(file: &Path, _: bool) -> io::Result<File> {
+    OpenOptions::new().append(true).create(true).open(file)
+}
+
+/// Writes always wait.
+pub fn wait_for_room(_: &File) -> io::Result<()> {
+    Ok(())
+}
