@@ -8,6 +8,8 @@ pub const LOOPBACK: &str = "loopback";
 pub const NODE: &str = "node";
 /// Name of the peer that the lab runs on this machine, outside the environment.
 pub const HOST: &str = "host";
+/// Where a netserver listens unless it is told otherwise.
+pub const NETPERF_PORT: u16 = 12865;
 
 /// The other end, as an agent receives it. A case holds only a name ([`LOOPBACK`], [`HOST`] or one that the
 /// user chose), since the route to it differs from environment to environment.

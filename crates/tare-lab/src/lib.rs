@@ -8,7 +8,7 @@
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::print_stdout))]
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
 // Part of what every build knows serves sessions alone, which Linux has.
-#![cfg_attr(not(unix), allow(dead_code))]
+#![cfg_attr(not(unix), allow(dead_code, unused_imports, unused_macros))]
 
 pub mod asked;
 #[cfg(unix)]

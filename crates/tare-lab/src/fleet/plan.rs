@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use tare_data::encoding::hex;
 use tare_data::generator::Generator;
-use tare_data::peer::NODE;
+use tare_data::peer::{NETPERF_PORT, NODE};
 
 use crate::error::LabError;
 use crate::fleet::names::is_node;
@@ -77,7 +77,7 @@ fn native() -> String {
 }
 
 fn usual_port() -> u16 {
-    tare_probes::netperf::PORT + 1
+    NETPERF_PORT + 1
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

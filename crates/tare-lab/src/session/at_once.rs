@@ -8,7 +8,7 @@ use tare_data::build::Build;
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::request::{Request, TrialRequest};
 
-use crate::asked::startup::{self, Moments, Taken};
+use crate::asked::startup::{Moments, Taken};
 use crate::ownership::clean::Outcome;
 use crate::session::arriving::allowance::{Allowance, Left};
 use crate::session::arriving::listening::{Listening, fresh_nonce, greet};

@@ -8,7 +8,9 @@ pub mod control;
 pub mod server;
 mod silent;
 
+use tare_data::peer::NETPERF_PORT;
+
 /// Where a netserver listens by default.
-pub const PORT: u16 = 12865;
+pub const PORT: u16 = NETPERF_PORT;
 /// What both programs send: "netperf" over and over, and each message begins with its first letter.
 pub(crate) const FILL: &[u8; 8] = b"netperf\0";
