@@ -4,6 +4,6 @@ pub mod conditions;
 pub mod progress;
 mod request;
 pub mod secrets;
-pub mod startup;
+pub(crate) mod startup;
 
 pub use self::request::{Overrides, Pin, Recorded, Request};

@@ -34,7 +34,8 @@ fn the_recipe_for_an_environment_describes_a_whole_provider() {
     let fence = book::fences(&page).into_iter().find(|fence| fence.info == "rust").expect("a recipe in Rust");
     let recipe = &page[fence.body];
     let lab = book::root().join("crates/tare-lab/src");
-    let interface = fs::read_to_string(lab.join("provider/mod.rs")).unwrap();
+    let interface = ["provider/mod.rs", "provider/entering.rs"];
+    let interface = interface.map(|file| fs::read_to_string(lab.join(file)).unwrap()).concat();
     let described = fields(block(&interface, "pub struct Provider"));
     assert!(described.len() >= 6, "{described:?}");
     assert_eq!(fields(block(recipe, "pub static PROVIDER")), described);

@@ -8,7 +8,8 @@ use tare_lab::fleet::driving;
 use tare_lab::fleet::engines::Engine;
 use tare_lab::fleet::folder::Folder;
 
-use super::{absolute, planning};
+use super::planning;
+use super::whole_path::absolute;
 use crate::args::fleet::FleetPrint;
 use crate::ui;
 

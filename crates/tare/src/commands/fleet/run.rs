@@ -12,7 +12,8 @@ use tare_report::text::plain;
 
 use super::gathered::gather;
 use super::report::kinds;
-use super::{absolute, planning, status};
+use super::whole_path::absolute;
+use super::{planning, status};
 use crate::args::fleet::FleetRun;
 use crate::failure::Exit;
 use crate::{invocation, paths, signals, ui};

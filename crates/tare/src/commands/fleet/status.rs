@@ -9,7 +9,7 @@ use tare_lab::fleet::folder::{CellState, Folder};
 use tare_report::json::pretty;
 use tare_report::text::plain;
 
-use super::absolute;
+use super::whole_path::absolute;
 use crate::args::fleet::FleetStatus;
 use crate::ui;
 

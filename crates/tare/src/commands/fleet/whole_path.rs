@@ -1,0 +1,19 @@
+//! The whole path of a fleet's folder.
+
+use std::path::{Path, PathBuf};
+
+use tare_lab::error::LabError;
+
+use crate::platform::IN_PATHS;
+
+/// A folder by its whole path, which is plain enough to stand in every script.
+pub fn absolute(folder: &Path) -> Result<PathBuf, LabError> {
+    let path = std::path::absolute(folder).map_err(LabError::storage("find", folder))?;
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@,=%".contains(c) || IN_PATHS.contains(c);
+    match path.to_str().filter(|text| text.chars().all(plain)) {
+        Some(_) => Ok(path),
+        None => Err(LabError::usage(format!("{} cannot be the folder of a fleet", path.display()))
+            .because("its path stands in scripts of other programs")
+            .hint("choose one of letters, digits and . _ - + @ , = % alone")),
+    }
+}
