@@ -269,7 +269,7 @@ mod tests {
         let mut files: Vec<String> = std::fs::read_dir(folder)
             .unwrap()
             .map(|entry| entry.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned())
-            .filter(|name| !["ladders", "mod", "presets"].contains(&name.as_str()))
+            .filter(|name| !["ladders", "mod", "none", "presets"].contains(&name.as_str()))
             .collect();
         let mut names: Vec<&str> = PROVIDERS.iter().map(|provider| provider.name).collect();
         files.sort();
