@@ -2,6 +2,7 @@
 //! gets its name last.
 
 use std::fs::{self, File};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 use std::time::Duration;
 
@@ -10,6 +11,7 @@ use tare_data::session::Ending;
 use tare_data::session::identity::FleetCell;
 use tare_probes::peer::client::PeerSession;
 use tare_probes::peer::{Secret, Server, Terms};
+use tare_record::input;
 
 use crate::asked::Request;
 use crate::asked::secrets::TARE;
@@ -22,6 +24,8 @@ use crate::session::peers::secret_in;
 
 /// Time in which the other node of a pair must serve: its task may start later.
 const SERVES_WITHIN: Duration = Duration::from_secs(60);
+/// Longest address that is read, of version 6.
+const LONGEST_ADDRESS: u64 = 64;
 /// Pause between two tries at it.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
@@ -117,9 +121,9 @@ impl Cell {
     /// Waits until the other node of a pair serves.
     pub fn wait_for_peer(&self) -> Result<(), LabError> {
         let Which::Pair { b, .. } = &self.which else { return Ok(()) };
-        let (address, secret) = (self.address(b), self.secret()?);
+        let secret = self.secret()?;
         let mut last = None;
-        let serves = || match PeerSession::open(&address, &secret).and_then(PeerSession::who) {
+        let serves = || match PeerSession::open(&self.address(b), &secret).and_then(PeerSession::who) {
             Ok(_) => Some(()),
             Err(failure) => {
                 last = Some(failure.reason);
@@ -141,11 +145,16 @@ impl Cell {
         }
     }
 
-    /// Serves the other node of the pair for one session.
-    pub fn serve(&self, stopped: &dyn Fn() -> bool) -> Result<(), LabError> {
+    /// Serves the other node of the pair for one session. `own` is where it is reached, if not by its name: it is written down for
+    /// the other.
+    pub fn serve(&self, own: Option<IpAddr>, stopped: &dyn Fn() -> bool) -> Result<(), LabError> {
         let port = self.plan.measure.port;
+        let any: IpAddr = match own {
+            Some(IpAddr::V6(_)) => Ipv6Addr::UNSPECIFIED.into(),
+            _ => Ipv4Addr::UNSPECIFIED.into(),
+        };
         let terms = Terms {
-            listen: ([0, 0, 0, 0], port).into(),
+            listen: (any, port).into(),
             secret: self.secret()?,
             data_port: port.checked_add(1),
             expires: Some(Duration::from_secs(self.plan.limit_s)),
@@ -155,7 +164,17 @@ impl Cell {
             LabError::new(ErrorKind::Environment, format!("cannot serve on port {port}"))
                 .because(failure.reason)
         };
-        Server::bind(terms).map_err(failed)?.serve(stopped).map(drop).map_err(failed)
+        let server = Server::bind(terms).map_err(failed)?;
+        let file = self.files.address();
+        if let Some(own) = own {
+            // Under its name once it is whole.
+            let part = self.files.with("coming");
+            let written = fs::write(&part, own.to_string()).and_then(|()| fs::rename(&part, &file));
+            written.map_err(LabError::storage("write", &file))?;
+        }
+        let served = server.serve(stopped).map(drop).map_err(failed);
+        let _ = fs::remove_file(&file);
+        served
     }
 
     /// Names the record by how its session ended: whole, or left as it is with the reason beside it.
@@ -181,8 +200,14 @@ impl Cell {
         files.write_why(&why).map_err(LabError::storage("write", &files.why()))
     }
 
+    /// Where the other node of a pair serves: as it wrote down, else by its name.
     fn address(&self, node: &str) -> String {
-        format!("{node}:{}", self.plan.measure.port)
+        let port = self.plan.measure.port;
+        let written = input::text(&self.files.address(), LONGEST_ADDRESS).ok();
+        match written.and_then(|text| text.parse::<IpAddr>().ok()) {
+            Some(address) => SocketAddr::new(address, port).to_string(),
+            None => format!("{node}:{port}"),
+        }
     }
 
     fn secret(&self) -> Result<Secret, LabError> {

@@ -74,6 +74,15 @@ enum Held {
     Child(Child),
 }
 
+impl Held {
+    fn id(&self) -> Option<&str> {
+        match self {
+            Held::Id(id) => Some(id),
+            Held::Child(_) => None,
+        }
+    }
+}
+
 /// Jobs of what is missing, as they would be submitted.
 pub fn missing(folder: &Folder, engine: &Engine) -> Result<Vec<Printed>, LabError> {
     waiting(folder).iter().map(|task| with_job(folder, task, |job| engine.print(job))).collect()
@@ -169,9 +178,9 @@ impl<'a> Driver<'a> {
                 continue;
             }
             let id = input::text(&task.files.job(), LONGEST_ID).ok().map(|id| id.trim().to_owned());
-            match id.filter(|id| alive.contains(id)) {
+            match id.clone().filter(|id| alive.contains(id)) {
                 Some(id) => self.running.push(Running { task, job: Held::Id(id), gone_since: None }),
-                None => self.gone(&task)?,
+                None => self.gone(&task, id.as_deref())?,
             }
         }
         self.waiting = waiting(&self.folder.again()?);
@@ -273,8 +282,8 @@ impl<'a> Driver<'a> {
             }
         }
         for at in ended.into_iter().rev() {
-            let Running { task, .. } = self.running.remove(at);
-            self.gone(&task)?;
+            let Running { task, job, .. } = self.running.remove(at);
+            self.gone(&task, job.id())?;
             let note = match fs::read_to_string(task.files.why()) {
                 Ok(why) => format!("{} failed: {}", task.name(), why.trim()),
                 Err(_) => {
@@ -288,7 +297,7 @@ impl<'a> Driver<'a> {
     }
 
     /// A job has ended. Without a whole record there is a reason afterwards.
-    fn gone(&self, task: &Task) -> Result<(), LabError> {
+    fn gone(&self, task: &Task, id: Option<&str>) -> Result<(), LabError> {
         let _ = fs::remove_file(task.files.job());
         if task.files.whole().exists() || task.files.why().exists() {
             return Ok(());
@@ -297,7 +306,9 @@ impl<'a> Driver<'a> {
             true => "its job ended before its session did",
             false => "its job ended and wrote nothing",
         };
-        task.files.write_why(why).map_err(LabError::storage("write", &task.files.why()))
+        let engines = id.and_then(|id| self.engine.why(id, self.programs));
+        let why = engines.map_or_else(|| why.to_owned(), |engines| format!("{why}: {engines}"));
+        task.files.write_why(&why).map_err(LabError::storage("write", &task.files.why()))
     }
 
     /// Cancels what was submitted; returns what could not be, with the reasons.
@@ -331,7 +342,7 @@ impl<'a> Driver<'a> {
             let written = task.files.write_why("its job was cancelled");
             written.map_err(LabError::storage("write", &task.files.why()))?;
         }
-        self.gone(task)
+        self.gone(task, None)
     }
 
     fn note(&mut self, note: Option<String>) {

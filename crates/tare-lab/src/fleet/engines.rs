@@ -25,6 +25,8 @@ use crate::provider::specification::Specification;
 const LONGEST_FILE: u64 = 1 << 20;
 /// Time in which an engine must answer a question, or take a job.
 const ANSWER_WAIT: Duration = Duration::from_secs(60);
+/// Characters of a reason that are kept: it stands in a line of a table.
+const LONGEST_REASON: usize = 300;
 
 /// An engine as its file has it.
 #[derive(Clone, Debug, Deserialize)]
@@ -47,6 +49,9 @@ struct Templates {
     /// Ends a job.
     #[serde(default)]
     cancel: Vec<String>,
+    /// Prints why a job ended, where the engine knows it.
+    #[serde(default)]
+    why: Vec<String>,
     /// What stands before and after an id in the output of `submit`; all of its first line without it.
     #[serde(default)]
     id_between: Option<[String; 2]>,
@@ -66,7 +71,8 @@ struct Templates {
 #[serde(deny_unknown_fields)]
 struct Pair {
     submit: Vec<String>,
-    script: String,
+    /// That of one node, unless given.
+    script: Option<String>,
 }
 
 fn same_folder() -> String {
@@ -243,11 +249,25 @@ impl Engine {
         self.ask(&self.templates.cancel, &values, programs).map(drop)
     }
 
+    /// Why a job ended, as far as the engine says it.
+    pub(crate) fn why(&self, id: &str, programs: &Programs) -> Option<String> {
+        if self.templates.why.is_empty() {
+            return None;
+        }
+        let mut values = self.options.clone();
+        values.insert("id".into(), id.to_owned());
+        let said = self.ask(&self.templates.why, &values, programs).ok()?;
+        let words: String = said.trim().chars().take(LONGEST_REASON).collect();
+        (!words.is_empty()).then_some(words)
+    }
+
     /// Command and script for a job of one node or two.
     fn start_of(&self, job: &Job<'_>) -> Result<(&[String], &str), LabError> {
         match (job.nodes.len(), &self.templates.pair) {
             (1, _) => Ok((&self.templates.submit, &self.templates.script)),
-            (_, Some(pair)) => Ok((&pair.submit, &pair.script)),
+            (_, Some(pair)) => {
+                Ok((&pair.submit, pair.script.as_deref().unwrap_or(&self.templates.script)))
+            }
             (_, None) => Err(LabError::usage(format!("the engine {} starts no pairs of nodes", self.name))
                 .hint("leave the peer 'node' out of the study, or add [pair] to a file of your own")),
         }
@@ -255,6 +275,8 @@ impl Engine {
 
     fn values(&self, job: &Job<'_>) -> Values {
         let mut values = self.options.clone();
+        // A line for what a job of one node has, or one of two, is left out of the other's.
+        values.extend(["node", "session", "a", "b", "round"].map(|key| (key.to_owned(), String::new())));
         let folder = job.folder.display().to_string();
         let seen_at = fill(&self.templates.folder, &Values::from([("folder".to_owned(), folder.clone())]));
         let number = job.number.to_string();
@@ -278,6 +300,7 @@ impl Engine {
         values.extend([
             ("words".to_owned(), serde_json::to_string(&command).expect("texts always serialise")),
             ("command".to_owned(), line(command)),
+            ("count".to_owned(), job.nodes.len().to_string()),
             ("folder".to_owned(), folder),
             ("there".to_owned(), seen_at),
             ("job".to_owned(), job.name.to_owned()),

@@ -75,6 +75,11 @@ impl Files {
         self.with("log")
     }
 
+    /// The address at which the second node of a pair serves, where the name of the node does not lead there.
+    pub(crate) fn address(&self) -> PathBuf {
+        self.with("address")
+    }
+
     /// Trials as columns.
     pub fn parquet(&self) -> PathBuf {
         self.with("parquet")
@@ -107,6 +112,7 @@ impl Files {
             _ => Ok(()),
         };
         gone(fs::remove_file(self.why()))?;
+        gone(fs::remove_file(self.address()))?;
         gone(fs::rename(self.part(), self.with("broken")))
     }
 

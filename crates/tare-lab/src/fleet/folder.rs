@@ -223,6 +223,7 @@ mod tests {
             sessions: 2,
             at_once: 2,
             limit_s: 60,
+            by: Vec::new(),
             cells: cells(&nodes, 2, 1),
             nodes,
             pairs: vec![vec![("n1".into(), "n2".into())]],

@@ -32,6 +32,9 @@ pub struct FleetPlan {
     pub at_once: u32,
     /// Longest time of a job, in seconds.
     pub limit_s: u64,
+    /// Facts by which reports take nodes for one kind, where they are not the usual ones.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by: Vec<String>,
     pub nodes: Vec<Node>,
     /// In the order in which they are measured.
     pub cells: Vec<PlannedCell>,

@@ -41,7 +41,7 @@ pub enum FleetCommand {
 #[command(after_help = "Examples:
   tare fleet run quick --on slurm --into fleet-1
   tare fleet run rtt.toml --on slurm --into pairs-1           with peers = [\"node\"]: every pair of nodes
-  tare fleet run quick --on kubernetes?claim=results --into /fleet/kernel-6.12
+  tare fleet run quick --on 'kubernetes?claim=results&path=kernel-6.12' --into /results/kernel-6.12
   tare fleet run quick --on ssh --nodes web1,web2 --into web
   tare fleet run fleet-1                                      what is missing of it, however often
   tare fleet run fleet-1 --confirm                            fresh sessions of the nodes that stand out
@@ -63,9 +63,6 @@ pub struct FleetRun {
     /// fresh sessions each, which alone decide.
     #[arg(long, conflicts_with_all = ["on", "into"])]
     pub confirm: bool,
-    /// Facts by which nodes are of one kind, as for 'tare fleet report'.
-    #[arg(long, value_name = "FACTS", value_delimiter = ',', requires = "confirm")]
-    pub by: Vec<String>,
 }
 
 /// What a plan is made of.
@@ -109,6 +106,9 @@ pub struct FleetPlanning {
     /// Port at which one node of a pair serves; data use the next.
     #[arg(long, value_name = "PORT", default_value_t = 12866)]
     pub port: u16,
+    /// Facts by which reports take nodes for one kind, comma-separated [default: processor, its count, memory and kernel].
+    #[arg(long, value_name = "FACTS", value_delimiter = ',')]
+    pub by: Vec<String>,
     /// Seed of the order of nodes and pairs, in hex.
     #[arg(long, value_name = "HEX", value_parser = super::parse_seed, requires = "on")]
     pub seed: Option<u64>,
@@ -148,7 +148,7 @@ pub struct FleetCell {
     /// SHA-256 of the plan that was submitted.
     #[arg(long)]
     pub plan: String,
-    /// This node [default: SLURMD_NODENAME].
+    /// This node [default: as Slurm or the pod's manifest names it].
     #[arg(long)]
     pub node: Option<String>,
     #[arg(long, required_unless_present = "pair")]

@@ -17,7 +17,8 @@ Exit codes: 6 if a condition of --fail-if is met, or one had nothing to check; 5
 pub struct FleetReport {
     /// The folder of the fleet.
     pub folder: PathBuf,
-    /// Facts by which nodes are of one kind, comma-separated [default: processor, its count, memory and kernel].
+    /// Facts by which nodes are of one kind, comma-separated [default: those of 'tare fleet run', or processor, its
+    /// count, memory and kernel].
     #[arg(long, value_name = "FACTS", value_delimiter = ',')]
     pub by: Vec<String>,
     /// Write the page of the fleet: a map of its nodes, a matrix of its pairs, the slow ones first.

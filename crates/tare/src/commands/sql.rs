@@ -4,7 +4,6 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-use tare_analysis::fleet::summary::KIND;
 use tare_data::shell::line;
 use tare_lab::error::{ErrorKind, LabError};
 use tare_lab::fleet::files::What;
@@ -52,7 +51,7 @@ fn is_fresh(folder: &Path) -> bool {
 
 /// Writes the tables of a folder that has none yet, or older ones.
 fn prepare(folder: &Path) -> Result<(), LabError> {
-    let gathered = gather(folder, &KIND.map(str::to_owned))?;
+    let gathered = gather(folder, &[])?;
     write_store(folder, &gathered.stored)
 }
 

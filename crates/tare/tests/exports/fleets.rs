@@ -162,6 +162,24 @@ fn a_fleet_meets_conditions_and_is_a_document() {
 }
 
 #[test]
+fn kinds_of_nodes_are_the_plans_unless_a_report_names_others() {
+    let program = Program::new();
+    folder(&program, "fleet", 3.0);
+    let kinds = |more: &[&str]| {
+        let said = report(&program, &[&["--json"], more].concat());
+        said.json()["ranking"]["kinds"].as_object().unwrap().keys().cloned().collect::<Vec<_>>()
+    };
+    let usual = kinds(&[]);
+    let plan = program.path("fleet/plan.json");
+    let text = fs::read_to_string(&plan).unwrap();
+    fs::write(&plan, text.replacen('{', r#"{"by":["rack"],"#, 1)).unwrap();
+    assert_eq!(kinds(&[]), ["?"]);
+    assert_eq!(kinds(&["--by", "cpu.model,cpu.count,memory.total_bytes,kernel.release"]), usual);
+    let said = program.run(&["fleet", "run", "fleet", "--by", "rack"]);
+    assert!(said.code == Some(2) && said.err.contains("--confirm"), "{said:?}");
+}
+
+#[test]
 fn a_question_in_sql_is_answered_by_the_duckdb_that_is_there() {
     let program = Program::new();
     folder(&program, "it's", 3.0);

@@ -28,6 +28,7 @@ fn jobs_keep_their_shape() {
     insta::assert_snapshot!("a_pod", printed("kubernetes", "quick", "n1"));
     let options = "kubernetes?namespace=perf&claim=c&runtime=gvisor&priority=low&hostnetwork=true&uid=1000&cpu=4&memory=8Gi";
     insta::assert_snapshot!("a_pod_with_options", printed(options, "quick", "n1"));
+    insta::assert_snapshot!("a_pair_of_pods", printed("kubernetes", "pairs.toml", "n1,n2"));
     insta::assert_snapshot!("a_batch_job", printed("slurm?partition=long", "quick", "n1"));
     insta::assert_snapshot!("a_pair", printed("slurm", "pairs.toml", "n1,n2"));
 }
@@ -115,8 +116,10 @@ fn kubectl_takes_the_manifest_of_a_pod_that_is_restricted_and_pinned() {
     let job = kubectl(&place, &["create", "--validate=false", &server], &manifest);
     let pod = &job["spec"]["template"]["spec"];
     let container = &pod["containers"][0];
+    let pinned = &pod["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"];
     for (value, expected) in [
-        (&pod["nodeSelector"]["kubernetes.io/hostname"], json!("n1")),
+        (&pinned["nodeSelectorTerms"], json!([{ "matchFields": [{ "key": "metadata.name", "operator": "In", "values": ["n1"] }] }])),
+        (&job["spec"]["completions"], json!(1)),
         (&pod["runtimeClassName"], json!("gvisor")),
         (&pod["restartPolicy"], json!("Never")),
         (&pod["automountServiceAccountToken"], json!(false)),

@@ -30,8 +30,13 @@ const ENGINES: [(&str, &str); 9] = [
     ("kubernetes.memory", "TARE_POD_MEMORY"),
 ];
 
+/// In which engines name the node that a job runs on, and the address of a pod.
+const NODE: [&str; 2] = ["SLURMD_NODENAME", "TARE_POD_NODE"];
+const ADDRESS: &str = "TARE_POD_IP";
+
 pub fn run(args: &FleetCell) -> anyhow::Result<ExitCode> {
-    let node = args.node.clone().or_else(|| std::env::var("SLURMD_NODENAME").ok()).unwrap_or_default();
+    let engines = || NODE.iter().find_map(|variable| std::env::var(variable).ok());
+    let node = args.node.clone().or_else(engines).unwrap_or_default();
     let which = match (args.pair.as_slice(), args.session) {
         ([a, b], _) => {
             Which::Pair { round: args.round.unwrap_or_default() as usize, a: a.clone(), b: b.clone() }
@@ -50,7 +55,8 @@ pub fn run(args: &FleetCell) -> anyhow::Result<ExitCode> {
         }
     };
     if serves {
-        let served = cell.serve(&|| interrupted.load(Ordering::Relaxed));
+        let own = std::env::var(ADDRESS).ok().and_then(|address| address.parse().ok());
+        let served = cell.serve(own, &|| interrupted.load(Ordering::Relaxed));
         if let Err(error) = &served {
             cell.finish(Err(error))?;
         }

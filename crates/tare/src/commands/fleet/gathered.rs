@@ -6,7 +6,7 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use tare_analysis::fleet::cells::{SessionCells, cells};
-use tare_analysis::fleet::summary::{OfNode, OfPair, Rows};
+use tare_analysis::fleet::summary::{KIND, OfNode, OfPair, Rows};
 use tare_lab::error::LabError;
 use tare_lab::fleet::files::{What, of_cell, of_pair};
 use tare_lab::fleet::folder::{CellState, Folder};
@@ -30,13 +30,18 @@ pub struct Gathered {
     pub missing: Vec<MissingCell>,
     pub strangers: usize,
     pub rows: Rows,
+    /// Facts by which nodes are of one kind.
+    pub by: Vec<String>,
     /// The same for the store.
     pub stored: Vec<Stored>,
 }
 
-/// Reads every whole record of a folder, and names what is missing.
+/// Reads every whole record of a folder, and names what is missing. Kinds are made by the given facts, else by those of the plan.
 pub fn gather(path: &Path, by: &[String]) -> Result<Gathered, LabError> {
     let folder = Folder::open(path)?;
+    let usual = KIND.map(str::to_owned).to_vec();
+    let planned = if folder.plan.by.is_empty() { &usual } else { &folder.plan.by };
+    let by = if by.is_empty() { planned } else { by };
     let mut reading = Reading { fleet: &folder.plan.fleet, seen: BTreeSet::new() };
     let (mut nodes, mut pairs, mut missing) = (Vec::new(), Vec::new(), Vec::new());
     let mut by_node: BTreeMap<&str, Vec<(&CellState, Option<String>)>> = BTreeMap::new();
@@ -77,6 +82,7 @@ pub fn gather(path: &Path, by: &[String]) -> Result<Gathered, LabError> {
         missing,
         strangers: folder.strangers,
         rows,
+        by: by.to_vec(),
         stored: of_nodes.chain(of_pairs).collect(),
     })
 }

@@ -73,6 +73,7 @@ pub fn plan(study: &str, args: &FleetPlanning) -> Result<(FleetPlan, Engine), La
         limit_s: limit_s(args, &whole, budget_s)?,
         cells: cells(&nodes, sessions, seed),
         pairs: if between_nodes { pairs::rounds(&nodes, seed) } else { Vec::new() },
+        by: args.by.clone(),
         nodes,
         engine: PlannedEngine { on: on.clone(), toml: engine.text().to_owned() },
         command: line(invocation::words()),

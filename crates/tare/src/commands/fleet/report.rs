@@ -5,7 +5,6 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use tare_analysis::fleet::gate::{is_shut, judge};
-use tare_analysis::fleet::summary::KIND;
 use tare_lab::error::LabError;
 use tare_report::fleet::store::{Stored, files};
 use tare_report::fleet::{FleetView, dashboard, json, page, terminal};
@@ -16,9 +15,8 @@ use crate::failure::Exit;
 use crate::{outputs, ui};
 
 pub fn run(args: &FleetReport) -> anyhow::Result<ExitCode> {
-    let by = kinds(&args.by);
-    let before = args.before.as_deref().map(|folder| gather(folder, &by)).transpose()?;
-    let gathered = gather(&args.folder, &by)?;
+    let gathered = gather(&args.folder, &args.by)?;
+    let before = args.before.as_deref().map(|folder| gather(folder, &gathered.by)).transpose()?;
     if let Err(error) = write_store(&args.folder, &gathered.stored) {
         anstream::eprintln!("note: the table of cells was not written: {}", error.what);
     }
@@ -46,11 +44,6 @@ pub fn run(args: &FleetReport) -> anyhow::Result<ExitCode> {
     ui::print(if args.json { json::render(&view) } else { terminal::render(&view, ui::width()) })?;
     terminal::answers(&view).iter().for_each(|line| anstream::eprintln!("{line}"));
     Ok(if is_shut(&answers) { Exit::Gate.into() } else { ExitCode::SUCCESS })
-}
-
-/// Facts by which nodes are of one kind.
-pub fn kinds(by: &[String]) -> Vec<String> {
-    if by.is_empty() { KIND.map(str::to_owned).to_vec() } else { by.to_vec() }
 }
 
 /// Writes the table of cells anew, and takes away what was left of a longer one.

@@ -11,7 +11,6 @@ use tare_lab::fleet::folder::Folder;
 use tare_report::text::plain;
 
 use super::gathered::gather;
-use super::report::kinds;
 use super::whole_path::absolute;
 use super::{planning, status};
 use crate::args::fleet::FleetRun;
@@ -29,7 +28,7 @@ pub fn run(args: FleetRun) -> anyhow::Result<ExitCode> {
         None => {
             let mut folder = existing(&args)?;
             if args.confirm {
-                let nodes = gather(&folder.path, &kinds(&args.by))?.rows.fleet(None).ranking.to_confirm();
+                let nodes = gather(&folder.path, &args.plan.by)?.rows.fleet(None).ranking.to_confirm();
                 if nodes.is_empty() {
                     ui::print("no node stands out: nothing to confirm\n")?;
                     return Ok(ExitCode::SUCCESS);
@@ -77,6 +76,11 @@ fn existing(args: &FleetRun) -> anyhow::Result<Folder> {
     if args.plan.on.is_some() {
         return Err(LabError::usage("the new fleet has no folder")
             .hint("name one that all nodes see: --into FOLDER")
+            .into());
+    }
+    if !args.plan.by.is_empty() && !args.confirm {
+        return Err(LabError::usage(format!("{} has facts for kinds of nodes by its plan", args.what))
+            .hint("give --by to tare fleet report, or together with --confirm")
             .into());
     }
     if !path.is_dir() {
