@@ -14,7 +14,7 @@ from archives import Entry, folders, tar, tar_gz
 ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 # Nobody's, unless the platform chooses another.
 USER = 65532
-WRITABLE = ["work", "tmp", "var/tmp"]
+WRITABLE = ["results", "tmp", "var/tmp"]
 
 
 def layer(release, program):

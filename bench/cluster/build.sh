@@ -50,7 +50,7 @@ build_kubernetes() {
     } >"$source/go.mod"
     local names=(kube-apiserver kube-controller-manager kube-scheduler kubelet kubectl) version=k8s.io/component-base/version
     local flags="-s -w -X $version.gitVersion=$kubernetes -X $version.gitMajor=1 -X $version.gitMinor=34"
-    (cd "$source" && CGO_ENABLED=0 nice go build -mod=mod -ldflags="$flags" -o "$cache/bin/" \
+    (cd "$source" && CGO_ENABLED=0 go build -mod=mod -ldflags="$flags" -o "$cache/bin/" \
         "${names[@]/#/k8s.io/kubernetes/cmd/}")
 }
 
@@ -70,10 +70,10 @@ END
         cd "$source"
         rm -f go.mod go.sum
         go mod init shim
-        go get "gvisor.dev/gvisor@$gvisor"
+        go get "gvisor.dev/gvisor/shim/v1/cli@$gvisor"
         go mod vendor
         sed -i 's/\(SetOOMScore(cmd.Process.Pid, \)[a-zA-Z]*)/\10)/' vendor/gvisor.dev/gvisor/pkg/shim/v1/manager.go
-        CGO_ENABLED=0 nice go build -mod=vendor -ldflags='-s -w' -o "$cache/bin/runsc-shim" .
+        CGO_ENABLED=0 go build -mod=vendor -ldflags='-s -w' -o "$cache/bin/runsc-shim" .
     )
     # Debian's containerd is older than the form in which the shim says where it listens: it takes the bare address.
     cat >"$cache/bin/containerd-shim-runsc-v1" <<'END'

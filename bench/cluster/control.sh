@@ -113,6 +113,8 @@ all_are_ready() {
 
 start_cluster() {
     local number
+    # What programs read of mounts has the caller's groups no more.
+    umount --recursive --lazy /sys
     mount -t sysfs sysfs /sys
     mount_cgroups
     mount -t tmpfs tmpfs /tmp

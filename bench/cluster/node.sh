@@ -35,8 +35,9 @@ state = "/run/containerd"
   runtime_type = "io.containerd.runsc.v1"
 [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runsc.options]
   TypeUrl = "io.containerd.runsc.v1.options"
-  ConfigPath = "$work/runsc.toml"
+  ConfigPath = "$own/runsc.toml"
 END
+printf '[runsc_config]\nplatform = "systrap"\n' >"$own/runsc.toml"
 cat >"$own/kubelet.yaml" <<END
 apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
