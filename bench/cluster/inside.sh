@@ -2,7 +2,7 @@
 set -euo pipefail
 . bench/cluster/control.sh
 # Who measures: as in the pods, nobody's user. The folder of all fleets is what the claim holds.
-user=65532 fleets=$work/fleets wrong=0 probes=sys.getppid,proc.spawn,ipc.pipe,mem.fault,file.meta
+user=65532 fleets=$work/fleets wrong=0 namespace=tare probes=sys.getppid,proc.spawn,ipc.pipe,mem.fault,file.meta
 mkdir "$fleets" "$work/disk" "$work/memory" "$work/state"
 mount -t tmpfs tmpfs "$work/memory"
 chown "$user:$user" "$fleets" "$work/disk" "$work/memory" "$work/state" "$HOME"
@@ -18,7 +18,7 @@ tare() { as_user tare "$@"; }
 fleet_words() {
     local into=$1 options=$2
     shift 2
-    words=(fleet run "$@" --on "kubernetes?namespace=tare&claim=fleets&path=$into&image=$image&cpu=1&memory=512Mi$options"
+    words=(fleet run "$@" --on "kubernetes?namespace=$namespace&claim=fleets&path=$into&image=$image&cpu=1&memory=512Mi$options"
         --into "$fleets/$into" --in native)
 }
 fleet() {
@@ -44,6 +44,7 @@ every_session_ran_on_its_node() {
 }
 # How many times slower a system call is in the first environment of a record.
 slowdown() { tare report "$1" --json | jq '[.rows[] | select(.headline)][0].cells[0].comparison.estimate'; }
+is_so() { jq --null-input --exit-status "$1" >/dev/null; }
 no_job_is_left() { [ -z "$(kubectl get jobs --namespace=tare --field-selector=status.successful=0 --output=name)" ]; }
 
 say "starting Kubernetes with $nodes nodes"
@@ -69,24 +70,25 @@ if [ "$nodes" -gt 1 ]; then
         >"$work/pairs.toml"
     say "pairs of nodes: the pod network, and the host's"
     fleet pairs-pods "" "$work/pairs.toml" --rounds 12
-    fleet pairs-host "&hostnetwork=true" "$work/pairs.toml" --rounds 12
-    tare fleet report pairs-pods --before pairs-host
+    namespace=tare-host fleet pairs-host "&hostnetwork=true" "$work/pairs.toml" --rounds 12
+    tare fleet report pairs-pods
+    tare fleet report pairs-host
 fi
 
 of="namespace=tare&tare=/usr/bin/tare"
 kubectl wait --namespace=tare --for=condition=Ready pod/runc pod/gvisor --timeout=60s >/dev/null
 say "two runtime classes as environments of one session"
 tare run --against "kubernetes:runc?$of" --in "kubernetes:gvisor?$of" --only "$probes" --rounds 12 --record lanes.tare
-check "a system call costs more under gVisor: $(slowdown lanes.tare) times" jq -en "$(slowdown lanes.tare) > 2"
+check "a system call costs more under gVisor: $(slowdown lanes.tare) times" is_so "$(slowdown lanes.tare) > 2"
 say "two classes of storage as environments of one session"
 tare run --against "kubernetes:runc?$of&folder=/disk" --in "kubernetes:runc?$of&folder=/memory" --only file.sync,file.meta --rounds 12 \
     --record storage.tare
-check "memory is synchronised faster than a disk" jq -en "$(slowdown storage.tare) < 0.5"
+check "memory is synchronised faster than a disk" is_so "$(slowdown storage.tare) < 0.5"
 
 say "a run that is interrupted"
 fleet_words stopped "" quick --only "$probes" --sessions 1 --rounds 10000
 code=0
-as_user timeout --signal=INT --preserve-status 15 tare "${words[@]}" || code=$?
+as_user timeout --foreground --signal=INT --preserve-status 15 tare "${words[@]}" || code=$?
 check "it ends with 130, and no Job is left" is "$code" 130
 within 30 no_job_is_left || wrong=1
 

@@ -66,6 +66,6 @@ until "${images[@]}" list >/dev/null 2>&1; do sleep 0.1; done
 for archive in "$cache/pause.tar" "$work"/image/*.tar; do
     "${images[@]}" import "$archive" >>"$own/import.log" 2>&1
 done
-"${images[@]}" tag "${image#docker.io/library/}" "$image" >/dev/null
+"${images[@]}" tag --force "${image#docker.io/library/}" "$image" >/dev/null
 exec kubelet --config "$own/kubelet.yaml" --kubeconfig "$work/kubeconfig" --root-dir "$own/kubelet" --cert-dir "$own/certificates" \
     --hostname-override "$name" --node-ip "$address" >"$own/kubelet.log" 2>&1

@@ -153,6 +153,7 @@ impl Rows {
     }
 
     fn take_pair(&mut self, of: &OfPair) {
+        self.nodes.extend([of.a.clone(), of.b.clone()]);
         for row in of.cells.rows.iter().filter(|row| row.headline && row.role == Role::Baseline) {
             if !self.is_usual(row) {
                 continue;

@@ -26,6 +26,10 @@ const ASK: Duration = Duration::from_secs(2);
 const MOST_SILENT: u32 = 30;
 /// Time in which jobs that are attached end when they are stopped.
 const STOP_WAIT: Duration = Duration::from_secs(20);
+/// A job that has written nothing for this long since it was submitted is asked after, once: some can never start.
+const SOON: Duration = Duration::from_secs(60);
+/// Jobs that are asked after: what keeps thousands waiting is the same for all.
+const MOST_ASKED: u32 = 5;
 /// Longest id that is read of a job.
 const LONGEST_ID: u64 = 4096;
 
@@ -67,6 +71,14 @@ struct Running {
     job: Held,
     /// Since when the engine has not known it.
     gone_since: Option<Instant>,
+    /// When to ask why it has not begun.
+    ask_at: Option<Instant>,
+}
+
+impl Running {
+    fn new(task: Task, job: Held) -> Running {
+        Running { task, job, gone_since: None, ask_at: Some(Instant::now() + SOON) }
+    }
 }
 
 enum Held {
@@ -149,6 +161,8 @@ struct Driver<'a> {
     /// How many are whole, and how many there will be.
     whole: usize,
     of: usize,
+    /// How many jobs were asked after.
+    asked: u32,
 }
 
 impl<'a> Driver<'a> {
@@ -161,7 +175,7 @@ impl<'a> Driver<'a> {
         let ((cells, of_cells), pairs) = (folder.counted(), folder.pairs.len());
         let whole = cells + folder.pairs.iter().filter(|pair| pair.what.is_whole()).count();
         let (running, waiting) = Default::default();
-        Driver { folder, engine, programs, report, running, waiting, whole, of: of_cells + pairs }
+        Driver { folder, engine, programs, report, running, waiting, whole, of: of_cells + pairs, asked: 0 }
     }
 
     /// Takes up jobs of an earlier call that still run, and finds what is missing.
@@ -179,7 +193,7 @@ impl<'a> Driver<'a> {
             }
             let id = input::text(&task.files.job(), LONGEST_ID).ok().map(|id| id.trim().to_owned());
             match id.clone().filter(|id| alive.contains(id)) {
-                Some(id) => self.running.push(Running { task, job: Held::Id(id), gone_since: None }),
+                Some(id) => self.running.push(Running::new(task, Held::Id(id))),
                 None => self.gone(&task, id.as_deref())?,
             }
         }
@@ -205,6 +219,7 @@ impl<'a> Driver<'a> {
                 }
             }
             self.look_at_jobs(alive.as_ref())?;
+            self.ask_what_waits();
             thread::sleep(LOOK);
         }
         Ok(())
@@ -245,7 +260,7 @@ impl<'a> Driver<'a> {
         let kept = fs::write(task.files.job(), format!("{id}\n"));
         self.note(Some(format!("{} submitted: {id}", task.name())));
         let file = task.files.job();
-        self.running.push(Running { task, job, gone_since: None });
+        self.running.push(Running::new(task, job));
         kept.map_err(LabError::storage("write", &file))
     }
 
@@ -294,6 +309,27 @@ impl<'a> Driver<'a> {
             self.note(Some(note));
         }
         Ok(())
+    }
+
+    /// Says what the engine says of a job that has not begun.
+    fn ask_what_waits(&mut self) {
+        let now = Instant::now();
+        for at in 0..self.running.len() {
+            let running = &mut self.running[at];
+            if running.ask_at.take_if(|ask_at| *ask_at <= now).is_none() || running.task.files.part().exists()
+            {
+                continue;
+            }
+            if self.asked == MOST_ASKED {
+                return;
+            }
+            self.asked += 1;
+            let why = running.job.id().and_then(|id| self.engine.why(id, self.programs));
+            if let Some(why) = why {
+                let name = running.task.name();
+                self.note(Some(format!("{name} has not begun: {why}")));
+            }
+        }
     }
 
     /// A job has ended. Without a whole record there is a reason afterwards.

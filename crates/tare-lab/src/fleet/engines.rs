@@ -265,9 +265,7 @@ impl Engine {
     fn start_of(&self, job: &Job<'_>) -> Result<(&[String], &str), LabError> {
         match (job.nodes.len(), &self.templates.pair) {
             (1, _) => Ok((&self.templates.submit, &self.templates.script)),
-            (_, Some(pair)) => {
-                Ok((&pair.submit, pair.script.as_deref().unwrap_or(&self.templates.script)))
-            }
+            (_, Some(pair)) => Ok((&pair.submit, pair.script.as_deref().unwrap_or(&self.templates.script))),
             (_, None) => Err(LabError::usage(format!("the engine {} starts no pairs of nodes", self.name))
                 .hint("leave the peer 'node' out of the study, or add [pair] to a file of your own")),
         }

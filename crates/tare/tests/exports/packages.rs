@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
 
+use serde_json::Value;
+
 use crate::program::Program;
 use crate::reading::{reader, root, said};
 
@@ -29,7 +31,7 @@ fn made(test: &str) -> Option<Program> {
     said(command);
     let mut command = Command::new(root().join("dist"));
     command.arg("--programs").arg(made.path("programs")).arg("--out").arg(made.path("out"));
-    command.args(["--forms", "tarball,deb,wheel,npm"]).env("NFPM", nfpm).env("SOURCE_DATE_EPOCH", DATE);
+    command.args(["--forms", "tarball,deb,wheel,npm,oci"]).env("NFPM", nfpm).env("SOURCE_DATE_EPOCH", DATE);
     said(command);
     Some(made)
 }
@@ -40,13 +42,13 @@ fn packages_install_where_nothing_else_is_and_leave_nothing() {
     let Some(made) = made(test) else { return };
     // At once: each waits for its installer most of the time.
     thread::scope(|scope| {
-        for install in [debian, wheel, npm, archive] {
+        for install in [debian, wheel, npm, archive, image] {
             let made = &made;
             scope.spawn(move || install(test, made));
         }
     });
     let sums = fs::read_to_string(made.path("out/SHA256SUMS")).unwrap();
-    assert_eq!(sums.lines().count(), 5, "archive, .deb, wheel, two of npm's: {sums}");
+    assert_eq!(sums.lines().count(), 6, "archive, .deb, wheel, two of npm's, image: {sums}");
 }
 
 /// The one file that was made whose name begins and ends like this.
@@ -169,5 +171,31 @@ fn archive(test: &str, made: &Program) {
         [("LICENSE", 1000), ("LICENCES.txt", 100_000), ("tare.cdx.json", 10_000), ("man/man1/tare.1", 1000)];
     for (name, least) in all {
         assert!(fs::metadata(folder.path(name)).unwrap().len() > least, "{name}");
+    }
+}
+
+/// The image has every folder in which its program starts or writes: where the root is read-only, nobody makes them.
+fn image(test: &str, made: &Program) {
+    let Some(tar) = reader(test, "tar") else { return };
+    let folder = Program::new();
+    let mut command = Command::new(&tar);
+    command.arg("--extract").arg("--directory").arg(folder.path("")).arg("--file");
+    command.arg(file(made, "tare-", "-oci.tar"));
+    said(command);
+    let blob = |of: &Value| {
+        folder.path("blobs").join(of["digest"].as_str().unwrap().replace(':', std::path::MAIN_SEPARATOR_STR))
+    };
+    let read = |path: PathBuf| -> Value { serde_json::from_slice(&fs::read(path).unwrap()).unwrap() };
+    let index = read(blob(&read(folder.path("index.json"))["manifests"][0]));
+    let manifest = read(blob(&index["manifests"][0]));
+    let config = &read(blob(&manifest["config"]))["config"];
+    let mut command = Command::new(&tar);
+    command.args(["--list", "--verbose", "--gzip", "--file"]).arg(blob(&manifest["layers"][0]));
+    let listed = said(command);
+    let volumes = config["Volumes"].as_object().unwrap().keys().map(String::as_str);
+    for place in volumes.chain([config["WorkingDir"].as_str().unwrap()]) {
+        let end = format!(" {}/", &place[1..]);
+        let is_it = |line: &&str| line.starts_with("drwxrwxrwt ") && line.ends_with(&end);
+        assert!(listed.lines().any(|line| is_it(&line)), "{place}: {listed}");
     }
 }

@@ -118,7 +118,10 @@ fn kubectl_takes_the_manifest_of_a_pod_that_is_restricted_and_pinned() {
     let container = &pod["containers"][0];
     let pinned = &pod["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"];
     for (value, expected) in [
-        (&pinned["nodeSelectorTerms"], json!([{ "matchFields": [{ "key": "metadata.name", "operator": "In", "values": ["n1"] }] }])),
+        (
+            &pinned["nodeSelectorTerms"],
+            json!([{ "matchFields": [{ "key": "metadata.name", "operator": "In", "values": ["n1"] }] }]),
+        ),
         (&job["spec"]["completions"], json!(1)),
         (&pod["runtimeClassName"], json!("gvisor")),
         (&pod["restartPolicy"], json!("Never")),

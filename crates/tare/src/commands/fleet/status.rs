@@ -31,11 +31,14 @@ pub fn is_whole(folder: &Folder) -> bool {
 /// A line for what is measured, and one for each thing that is not.
 pub fn text(folder: &Folder) -> String {
     let (whole, of) = folder.counted();
-    let mut text = format!("{whole} of {of} sessions on {} nodes", folder.wanted.nodes.len());
-    if !folder.pairs.is_empty() {
-        let whole = folder.pairs.iter().filter(|pair| pair.what.is_whole()).count();
-        write!(text, ", {whole} of {} pairs", folder.pairs.len()).expect("a text takes every line");
-    }
+    let sessions = format!("{whole} of {of} sessions on {} nodes", folder.wanted.nodes.len());
+    let whole = folder.pairs.iter().filter(|pair| pair.what.is_whole()).count();
+    let pairs = format!("{whole} of {} pairs", folder.pairs.len());
+    let mut text = match (of, folder.pairs.len()) {
+        (_, 0) => sessions,
+        (0, _) => format!("{pairs} of {} nodes", folder.wanted.nodes.len()),
+        _ => format!("{sessions}, {pairs}"),
+    };
     text.push('\n');
     let missing = missing(folder);
     for (name, what) in missing.iter().take(MOST_LINES) {
