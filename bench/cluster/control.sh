@@ -68,6 +68,8 @@ start_node() {
     local pid
     unshare --net --mount --uts bash bench/cluster/node.sh "$1" >"$work/n$1.log" 2>&1 &
     pid=$! node_pids[$1]=$!
+    # Nobody waits for it, and bash says nothing when it is killed.
+    disown "$pid"
     ip link add "node$1" type veth peer name eth0
     within 10 differs "$pid"
     ip link set eth0 netns "$pid"

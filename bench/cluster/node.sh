@@ -48,6 +48,7 @@ address: $address
 healthzBindAddress: 127.0.0.1
 volumePluginDir: $own/volumes
 resolvConf: ""
+clusterDNS: [10.96.0.10]
 cgroupDriver: cgroupfs
 cgroupsPerQOS: false
 enforceNodeAllocatable: []
