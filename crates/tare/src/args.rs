@@ -140,9 +140,14 @@ pub struct Run {
     /// Also measure where round trips spend their time: net.hops, to each peer of the study.
     #[arg(long, conflicts_with = "resume")]
     pub hops: bool,
-    /// Enter each environment several times at once, e.g. 1,10,50: time until the last has answered, and memory of each.
+    /// Enter each environment several times at once, e.g. 1,10,50: time until the last has answered, and memory of each. With a
+    /// command, run as many copies of it at once: time until the last has ended.
     #[arg(long, value_name = "COUNTS", value_delimiter = ',', value_parser = clap::value_parser!(u64).range(1..=200), conflicts_with = "resume")]
     pub at_once: Vec<u64>,
+    /// Run commands beside a neighbour in the same environment, which computes (burn), starts programs (fork) or has a file written to
+    /// the disk (sync); none is a case of its own.
+    #[arg(long = "neighbour", value_name = "KINDS", value_delimiter = ',', value_parser = ["none", "burn", "fork", "sync"], conflicts_with = "resume")]
+    pub neighbours: Vec<String>,
     /// Keep everything on one processor: this one, or the last. Layers whose processes wake each other vary less then.
     #[arg(long, value_name = "CPU", num_args = 0..=1, require_equals = true, default_missing_value = "last", value_parser = parse_pin, conflicts_with = "resume")]
     pub pin: Option<Pin>,

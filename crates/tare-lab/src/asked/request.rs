@@ -33,8 +33,10 @@ pub struct Request {
     pub peers: Vec<String>,
     /// Adds `net.hops` to each peer.
     pub hops: bool,
-    /// Measures starts as many at once, a case each; alone where none is given.
+    /// Measures starts and commands as many at once, a case each; alone where none is given.
     pub at_once: Vec<u64>,
+    /// Measures commands beside each of these.
+    pub neighbours: Vec<String>,
     /// The study's unless given.
     pub size: Option<Size>,
     /// A fixed number of rounds, and then no budget.

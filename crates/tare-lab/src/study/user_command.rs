@@ -153,6 +153,8 @@ impl UserCommand {
             ("clean", json(&self.clean)),
             ("environment", variables),
             ("carry", format!("{}:{}", files.len(), hash(&files))),
+            ("copies", String::new()),
+            ("neighbour", "none".to_owned()),
             ("timeout_s", timeout_s.ceil().to_string()),
             (
                 "expect_exit",

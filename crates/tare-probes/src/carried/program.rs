@@ -17,6 +17,9 @@ use tare_data::failure::{Failure, FailureKind};
 
 use crate::harness::trial::broken;
 
+/// First word of a command that is this program itself.
+pub(crate) const ITSELF: &str = "@tare";
+
 pub struct Program<'a> {
     pub path: &'a Path,
     /// The first is what it finds as its own name.

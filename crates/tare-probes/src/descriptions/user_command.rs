@@ -39,6 +39,12 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     ),
     Parameter::same("environment", "{}", "its variables"),
     Parameter::same("carry", "0:", "number and hash of the files that it needs"),
+    Parameter::same(
+        "copies",
+        "",
+        "copies that run at once in the same folder, until the last has ended; one by itself unless given",
+    ),
+    Parameter::same("neighbour", "none", "what runs beside it: none, burn, fork or sync"),
     Parameter::same("timeout_s", "60", "seconds that a run may take"),
     Parameter::same("expect_exit", "0", "the exit code of a successful run, or any"),
 ];
@@ -59,10 +65,17 @@ pub static PROBE: Probe = Probe {
         first("run"),
     ],
     needs: &[Need::Place],
-    revision: 2,
+    revision: 3,
     label: |parameters| {
         let given = |key| parameters.text(key).ok().filter(|text| !text.is_empty());
-        given("title").or_else(|| given("name")).unwrap_or("a command").to_owned()
+        let mut label = given("title").or_else(|| given("name")).unwrap_or("a command").to_owned();
+        if let Some(copies) = given("copies") {
+            label.push_str(&format!(" x{copies}"));
+        }
+        if let Some(neighbour) = given("neighbour").filter(|neighbour| *neighbour != "none") {
+            label.push_str(&format!(" beside {neighbour}"));
+        }
+        label
     },
 };
 

@@ -16,6 +16,8 @@ use crate::missing::reason;
 use crate::platform::{net, partner};
 use crate::probe::Probe;
 
+#[cfg(unix)]
+mod company;
 mod cpu_dhrystone;
 mod cpu_primes;
 mod cpu_whetstone;
@@ -146,6 +148,10 @@ pub fn run_subcommand(program: &Path, verb: &str, rest: &[OsString]) -> Option<i
         applets::APPLET => Some(applets::run(program, rest)),
         #[cfg(unix)]
         workloads::WORK => Some(workloads::run(program, rest)),
+        #[cfg(unix)]
+        company::COMPANY => Some(company::answer(program, rest)),
+        #[cfg(unix)]
+        company::NEIGHBOUR => Some(company::keep_busy(program, rest)),
         #[cfg(unix)]
         proc_exec::EXEC => Some(proc_exec::next(program, rest)),
         #[cfg(unix)]

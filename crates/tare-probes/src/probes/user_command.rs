@@ -13,7 +13,8 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use serde::de::DeserializeOwned;
 use tare_data::frame::MARKER;
 
-use crate::carried::program::{Program, not_started};
+use super::company::{self, MOST_COPIES, Neighbour};
+use crate::carried::program::{ITSELF, Program, not_started};
 use crate::carried::user_files;
 use crate::carried::variables::inherited_variables;
 use crate::counting::COUNT;
@@ -21,9 +22,6 @@ use crate::descriptions::{LONGEST_TIMEOUT_S, is_name};
 use crate::harness::folder::Folder;
 use crate::harness::output::{Children, Ended, OutputTail, wait_for};
 use crate::probe::prelude::*;
-
-/// First word of a command that is this program itself.
-pub(crate) const ITSELF: &str = "@tare";
 
 /// Most runs that warm up, in each trial.
 const MOST_WARMUPS: u64 = 1000;
@@ -62,6 +60,9 @@ pub(super) struct UserCommand<'a> {
     output: Output,
     variables: BTreeMap<String, String>,
     files: u64,
+    /// Copies at once, and what runs beside them.
+    copies: Option<u64>,
+    neighbour: Neighbour,
     timeout: Duration,
     expected: Expected,
     program: PathBuf,
@@ -133,6 +134,10 @@ impl<'a> UserCommand<'a> {
             _ => None,
         };
         let folder = parameters.text("folder")?;
+        let copies = match parameters.text("copies")? {
+            "" => None,
+            _ => Some(parameters.within("copies", 1..=MOST_COPIES)?),
+        };
         Ok(UserCommand {
             name,
             command,
@@ -144,6 +149,8 @@ impl<'a> UserCommand<'a> {
             clean: json(parameters, "clean")?,
             variables: json(parameters, "environment")?,
             files: files.ok_or_else(|| broken("parameter carry", "it is not a number and a hash"))?,
+            copies,
+            neighbour: parameters.one_of("neighbour", &Neighbour::WORDS)?,
             timeout: Duration::from_secs(seconds),
             expected: expected.ok_or_else(|| broken("parameter expect_exit", "it is not an exit code"))?,
             program: std::path::absolute(trial.program()).map_err(|e| broken("this program's path", e))?,
@@ -179,7 +186,14 @@ impl<'a> UserCommand<'a> {
                 }
             };
             besides(&self.prepare)?;
-            let used = self.execute(&self.command, folder, self.expected, stopwatch)?;
+            let used = match (self.copies, self.neighbour) {
+                (None, Neighbour::None) => self.execute(&self.command, folder, self.expected, stopwatch)?,
+                (copies, neighbour) => {
+                    let program = self.find(&self.command[0], folder)?;
+                    let words = company::words(copies.unwrap_or(1), neighbour, &program, &self.command)?;
+                    self.execute(&words, folder, self.expected, stopwatch)?
+                }
+            };
             besides(&self.clean)?;
             Ok(used)
         })

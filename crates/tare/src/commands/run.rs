@@ -110,6 +110,7 @@ fn request(
         peers: args.peers.clone(),
         hops: args.hops,
         at_once: args.at_once.clone(),
+        neighbours: args.neighbours.clone(),
         pin: args.pin,
         size: match (args.quick, args.reference) {
             (true, _) => Some(Size::Quick),

@@ -100,6 +100,36 @@ fn a_command_that_fails_says_how() {
 }
 
 #[test]
+fn a_command_is_measured_in_company_which_ends_with_it() {
+    if !can_show_its_root("a_command_is_measured_in_company_which_ends_with_it") {
+        return;
+    }
+    let program = Program::new();
+    let run = |more: &[&str]| {
+        let words: Vec<&str> = ["run", "--in", "native", "-r", "2"].iter().chain(more).copied().collect();
+        program.run(&words)
+    };
+    // Three copies at once leave three lines, and wait for each other: alone none of them would end in time.
+    let meet = "echo x >>met; until test $(wc -l <met) -ge 3; do sleep 0.01; done";
+    let company = ["--at-once", "3", "--neighbour", "none,fork", "--record", "c.tare"];
+    ok(run(&[&company[..], &["-p", "rm -f met", "-n", "meet", "--", "sh", "-c", meet]].concat()));
+    let rows = program.run(&["report", "c.tare", "--json"]).json()["rows"].as_array().unwrap().clone();
+    let labels: Vec<&str> = rows.iter().filter_map(|row| row["label"].as_str()).collect();
+    for label in ["meet x3", "meet x3 beside fork"] {
+        assert!(labels.contains(&label), "no '{label}' in {labels:?}");
+    }
+    let failed = run(&["--at-once", "2", "--neighbour", "burn,sync", "--", "sh", "-c", "exit 7"]);
+    assert!(failed.err.contains("ended with exit code 7, expected 0"), "{failed:?}");
+    let neighbours = fs::read_dir("/proc").unwrap().flatten().filter(|process| {
+        fs::read(process.path().join("cmdline"))
+            .is_ok_and(|words| words.windows(15).any(|w| w == b"agent-neighbour"))
+    });
+    assert_eq!(neighbours.count(), 0);
+    let refused = program.run(&["run", "quick", "--neighbour", "burn"]);
+    assert!(refused.code == Some(2) && refused.err.contains("--neighbour is about commands"), "{refused:?}");
+}
+
+#[test]
 fn a_ladder_compares_each_step_with_the_one_before() {
     let program = Program::new();
     let out = ok(program.run(&[

@@ -11,6 +11,9 @@ use crate::study::{SelectedCase, Study, select};
 
 /// Longest session in the quick size, unless a budget is given: five minutes.
 const QUICK_S: f64 = 300.0;
+/// Parameters of a command in company.
+const COPIES: &str = "copies";
+const NEIGHBOUR: &str = "neighbour";
 
 /// A study with the cases that a request selects of it.
 pub(crate) struct Selection {
@@ -38,7 +41,8 @@ impl Request {
         let peers = Peers::read(&self.peers)?;
         let selected = peers.instead(selected);
         let selected = if self.hops { with_hops(selected)? } else { selected };
-        let mut selected = with_counts(selected, &self.at_once)?;
+        let selected = with_counts(selected, &self.at_once)?;
+        let mut selected = with_neighbours(selected, &self.neighbours)?;
         selected.iter_mut().for_each(|case| case.margin = self.margin.unwrap_or(case.margin));
         // Each round of a command is one run of it.
         let once = self.commands.is_some() && self.rounds.is_some();
@@ -64,28 +68,55 @@ impl Selection {
     }
 }
 
-/// Each start among the cases as many times at once; the cases as they are where no counts are given.
+/// Each start and each command among the cases as many times at once; the cases as they are where no counts are given.
 fn with_counts(selected: Vec<SelectedCase>, counts: &[u64]) -> Result<Vec<SelectedCase>, LabError> {
+    let key = |selected: &SelectedCase| match () {
+        () if startup::is_start(&selected.case) => Some(startup::AT_ONCE),
+        () if selected.probe.name == USER_COMMAND => Some(COPIES),
+        () => None,
+    };
     if counts.is_empty() {
         return Ok(selected);
     }
-    if !selected.iter().any(|selected| startup::is_start(&selected.case)) {
+    if !selected.iter().any(|selected| key(selected).is_some()) {
         return Err(LabError::usage(format!(
-            "--at-once is about starts, and there is no {} here",
+            "--at-once is about starts and commands, and there is no {} here",
             startup::PROBE.name
         ))
         .hint("tare run startup --at-once 1,10,50"));
     }
-    let of_case = |selected: SelectedCase| {
-        let with = |count: &u64| {
-            let mut one = selected.clone();
-            one.case.parameters.0.insert(startup::AT_ONCE.to_owned(), count.to_string());
-            one
-        };
-        match startup::is_start(&selected.case) {
-            true => counts.iter().map(with).collect(),
-            false => vec![selected],
+    Ok(each(selected, key, counts))
+}
+
+/// Each command beside each of the neighbours.
+fn with_neighbours(
+    selected: Vec<SelectedCase>,
+    neighbours: &[String],
+) -> Result<Vec<SelectedCase>, LabError> {
+    let key = |selected: &SelectedCase| (selected.probe.name == USER_COMMAND).then_some(NEIGHBOUR);
+    if !neighbours.is_empty() && !selected.iter().any(|selected| key(selected).is_some()) {
+        return Err(LabError::usage("--neighbour is about commands, and there is none here")
+            .hint("tare run --neighbour none,burn -- COMMAND"));
+    }
+    Ok(each(selected, key, neighbours))
+}
+
+/// Cases that have the parameter once with each of the values, and the others as they are.
+fn each<T: ToString>(
+    selected: Vec<SelectedCase>,
+    key: impl Fn(&SelectedCase) -> Option<&'static str>,
+    values: &[T],
+) -> Vec<SelectedCase> {
+    let of_case = |selected: SelectedCase| match key(&selected) {
+        Some(key) if !values.is_empty() => {
+            let with = |value: &T| {
+                let mut one = selected.clone();
+                one.case.parameters.0.insert(key.to_owned(), value.to_string());
+                one
+            };
+            values.iter().map(with).collect()
         }
+        _ => vec![selected],
     };
-    Ok(selected.into_iter().flat_map(of_case).collect())
+    selected.into_iter().flat_map(of_case).collect()
 }

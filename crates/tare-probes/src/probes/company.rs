@@ -1,0 +1,146 @@
+//! A command in company: several copies of it at once, and a neighbour that keeps the machine busy meanwhile.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use tare_data::failure::Failure;
+
+use crate::carried::program::ITSELF;
+use crate::harness::trial::broken;
+use crate::platform::die_with_parent;
+
+/// Subcommand under which this program starts a command in company: copies, neighbour, the program's path, and its words.
+pub(super) const COMPANY: &str = "agent-company";
+/// Subcommand of the neighbour: what it does, and the process with which it ends.
+pub(super) const NEIGHBOUR: &str = "agent-neighbour";
+
+/// Most copies at once.
+pub(super) const MOST_COPIES: u64 = 256;
+/// Exit code of one that was started wrongly.
+const CANNOT: i32 = 126;
+/// File that a neighbour which synchronises writes, in the command's folder.
+const WRITTEN: &str = ".tare-neighbour";
+const BLOCK: [u8; 4096] = [b'n'; 4096];
+
+/// What runs beside a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Neighbour {
+    None,
+    /// Computes.
+    Burn,
+    /// Starts programs.
+    Fork,
+    /// Writes 4 KiB and has them written to the disk, over and over.
+    Sync,
+}
+
+impl Neighbour {
+    pub(super) const WORDS: [(&str, Neighbour); 4] = [
+        ("none", Neighbour::None),
+        ("burn", Neighbour::Burn),
+        ("fork", Neighbour::Fork),
+        ("sync", Neighbour::Sync),
+    ];
+
+    pub(super) fn word(self) -> &'static str {
+        Self::WORDS.iter().find(|(_, neighbour)| *neighbour == self).map_or("", |(word, _)| word)
+    }
+
+    fn of(word: &OsString) -> Option<Neighbour> {
+        Self::WORDS.iter().find(|(known, _)| word == known).map(|(_, neighbour)| *neighbour)
+    }
+}
+
+/// The words by which a program is started in company.
+pub(super) fn words(
+    copies: u64,
+    neighbour: Neighbour,
+    program: &Path,
+    command: &[String],
+) -> Result<Vec<String>, Failure> {
+    let program = program.to_str().ok_or_else(|| broken("the path of the program", "it is not UTF-8"))?;
+    let before = [ITSELF, COMPANY, &copies.to_string(), neighbour.word(), program];
+    Ok(before.into_iter().map(str::to_owned).chain(command.iter().cloned()).collect())
+}
+
+/// Starts the copies, waits for all of them, and gives the exit code of the first that failed, or 0.
+pub(super) fn answer(program: &Path, rest: &[OsString]) -> i32 {
+    let [copies, neighbour, command, words @ ..] = rest else { return CANNOT };
+    let copies =
+        copies.to_str().and_then(|copies| copies.parse().ok()).filter(|n| (1..=MOST_COPIES).contains(n));
+    let (Some(copies), Some(neighbour)) = (copies, Neighbour::of(neighbour)) else { return CANNOT };
+    let started = || -> io::Result<(Option<Child>, Vec<Child>)> {
+        let beside = match neighbour {
+            Neighbour::None => None,
+            _ => Some(beside(program, neighbour)?),
+        };
+        let copy = |_| {
+            let mut command = Command::new(command);
+            if let [name, arguments @ ..] = words {
+                command.arg0(name).args(arguments);
+            }
+            command.spawn()
+        };
+        Ok((beside, (0..copies).map(copy).collect::<io::Result<_>>()?))
+    };
+    let (beside, all) = match started() {
+        Ok(started) => started,
+        Err(e) => {
+            eprintln!("starting {}: {e}", Path::new(command).display());
+            return CANNOT;
+        }
+    };
+    let ended = |mut copy: Child| match copy.wait() {
+        Ok(status) => status.code().unwrap_or(128 + status.signal().unwrap_or_default()),
+        Err(_) => CANNOT,
+    };
+    let codes: Vec<i32> = all.into_iter().map(ended).collect();
+    // Not waited for: what it used is not the command's.
+    beside.map(|mut neighbour| neighbour.kill());
+    codes.into_iter().find(|code| *code != 0).unwrap_or(0)
+}
+
+fn beside(program: &Path, neighbour: Neighbour) -> io::Result<Child> {
+    let own = std::process::id().to_string();
+    let mut command = Command::new(program);
+    command.args([NEIGHBOUR, neighbour.word(), &own]).stdin(Stdio::null()).stdout(Stdio::null());
+    command.stderr(Stdio::null()).spawn()
+}
+
+/// The neighbour, until whoever started it ends.
+pub(super) fn keep_busy(program: &Path, rest: &[OsString]) -> i32 {
+    let [neighbour, parent] = rest else { return CANNOT };
+    let parent = parent.to_str().and_then(|pid| pid.parse().ok()).and_then(rustix::process::Pid::from_raw);
+    let (Some(neighbour), Some(parent)) = (Neighbour::of(neighbour), parent) else { return CANNOT };
+    die_with_parent(parent);
+    let worked = match neighbour {
+        Neighbour::None => return 0,
+        Neighbour::Burn => loop {
+            std::hint::spin_loop();
+        },
+        Neighbour::Fork => start_for_ever(program),
+        Neighbour::Sync => synchronise_for_ever(),
+    };
+    worked.map_or(CANNOT, |()| 0)
+}
+
+fn start_for_ever(program: &Path) -> io::Result<()> {
+    loop {
+        Command::new(program).arg(super::proc_start::END).status()?;
+    }
+}
+
+fn synchronise_for_ever() -> io::Result<()> {
+    let file = File::options().create(true).truncate(true).write(true).open(WRITTEN)?;
+    // It is gone with the neighbour, however that ends.
+    std::fs::remove_file(WRITTEN)?;
+    loop {
+        file.write_all_at(&BLOCK, 0)?;
+        file.sync_data()?;
+    }
+}
