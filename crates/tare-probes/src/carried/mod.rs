@@ -2,6 +2,8 @@
 
 #[cfg(unix)]
 pub(crate) mod applets;
+#[cfg(unix)]
+pub(crate) mod company;
 #[cfg(windows)]
 pub(crate) mod nothing;
 #[cfg(unix)]

@@ -6,7 +6,7 @@ use std::path::Path;
 use tare_data::failure::Failure;
 
 #[cfg(unix)]
-use crate::carried::{applets, workloads};
+use crate::carried::{applets, company, workloads};
 #[cfg(unix)]
 use crate::counting;
 use crate::descriptions;
@@ -16,8 +16,6 @@ use crate::missing::reason;
 use crate::platform::{net, partner};
 use crate::probe::Probe;
 
-#[cfg(unix)]
-mod company;
 mod cpu_dhrystone;
 mod cpu_primes;
 mod cpu_whetstone;

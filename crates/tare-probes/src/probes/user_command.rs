@@ -13,7 +13,7 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use serde::de::DeserializeOwned;
 use tare_data::frame::MARKER;
 
-use super::company::{self, MOST_COPIES, Neighbour};
+use crate::carried::company::{self, MOST_COPIES, Neighbour};
 use crate::carried::program::{ITSELF, Program, not_started};
 use crate::carried::user_files;
 use crate::carried::variables::inherited_variables;

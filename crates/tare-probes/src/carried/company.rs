@@ -15,12 +15,12 @@ use crate::harness::trial::broken;
 use crate::platform::die_with_parent;
 
 /// Subcommand under which this program starts a command in company: copies, neighbour, the program's path, and its words.
-pub(super) const COMPANY: &str = "agent-company";
+pub(crate) const COMPANY: &str = "agent-company";
 /// Subcommand of the neighbour: what it does, and the process with which it ends.
-pub(super) const NEIGHBOUR: &str = "agent-neighbour";
+pub(crate) const NEIGHBOUR: &str = "agent-neighbour";
 
 /// Most copies at once.
-pub(super) const MOST_COPIES: u64 = 256;
+pub(crate) const MOST_COPIES: u64 = 256;
 /// Exit code of one that was started wrongly.
 const CANNOT: i32 = 126;
 /// File that a neighbour which synchronises writes, in the command's folder.
@@ -29,7 +29,7 @@ const BLOCK: [u8; 4096] = [b'n'; 4096];
 
 /// What runs beside a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Neighbour {
+pub(crate) enum Neighbour {
     None,
     /// Computes.
     Burn,
@@ -40,14 +40,14 @@ pub(super) enum Neighbour {
 }
 
 impl Neighbour {
-    pub(super) const WORDS: [(&str, Neighbour); 4] = [
+    pub(crate) const WORDS: [(&str, Neighbour); 4] = [
         ("none", Neighbour::None),
         ("burn", Neighbour::Burn),
         ("fork", Neighbour::Fork),
         ("sync", Neighbour::Sync),
     ];
 
-    pub(super) fn word(self) -> &'static str {
+    pub(crate) fn word(self) -> &'static str {
         Self::WORDS.iter().find(|(_, neighbour)| *neighbour == self).map_or("", |(word, _)| word)
     }
 
@@ -57,7 +57,7 @@ impl Neighbour {
 }
 
 /// The words by which a program is started in company.
-pub(super) fn words(
+pub(crate) fn words(
     copies: u64,
     neighbour: Neighbour,
     program: &Path,
@@ -69,7 +69,7 @@ pub(super) fn words(
 }
 
 /// Starts the copies, waits for all of them, and gives the exit code of the first that failed, or 0.
-pub(super) fn answer(program: &Path, rest: &[OsString]) -> i32 {
+pub(crate) fn answer(program: &Path, rest: &[OsString]) -> i32 {
     let [copies, neighbour, command, words @ ..] = rest else { return CANNOT };
     let copies =
         copies.to_str().and_then(|copies| copies.parse().ok()).filter(|n| (1..=MOST_COPIES).contains(n));
@@ -113,13 +113,16 @@ fn beside(program: &Path, neighbour: Neighbour) -> io::Result<Child> {
 }
 
 /// The neighbour, until whoever started it ends.
-pub(super) fn keep_busy(program: &Path, rest: &[OsString]) -> i32 {
+pub(crate) fn keep_busy(program: &Path, rest: &[OsString]) -> i32 {
     let [neighbour, parent] = rest else { return CANNOT };
     let parent = parent.to_str().and_then(|pid| pid.parse().ok()).and_then(rustix::process::Pid::from_raw);
     let (Some(neighbour), Some(parent)) = (Neighbour::of(neighbour), parent) else { return CANNOT };
+    if neighbour == Neighbour::None {
+        return 0;
+    }
     die_with_parent(parent);
     let worked = match neighbour {
-        Neighbour::None => return 0,
+        Neighbour::None => Ok(()),
         Neighbour::Burn => loop {
             std::hint::spin_loop();
         },
@@ -131,7 +134,8 @@ pub(super) fn keep_busy(program: &Path, rest: &[OsString]) -> i32 {
 
 fn start_for_ever(program: &Path) -> io::Result<()> {
     loop {
-        Command::new(program).arg(super::proc_start::END).status()?;
+        // It ends at once.
+        Command::new(program).args([NEIGHBOUR, Neighbour::None.word(), "1"]).status()?;
     }
 }
 
