@@ -62,7 +62,7 @@ fn delete(runtime: Runtime, states: &Path, id: &str, programs: &Programs) -> Opt
     if !known_by.exists() {
         return None;
     }
-    let Some(program) = programs.find(name) else { return Some(Err(format!("there is no {name}"))) };
+    let Some(program) = programs.find(name) else { return Some(Err(format!("{name} is not installed"))) };
     let answer = programs::ask(Command::new(&program).args(["delete", "--force", id]), DELETE_WAIT);
     Some(match answer {
         Err(e) if known_by.exists() => Err(format!("{} delete --force: {e}", program.display())),
@@ -111,7 +111,7 @@ mod tests {
             fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
             fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
         };
-        assert!(deleted().unwrap().unwrap_err().contains("there is no crun"));
+        assert!(deleted().unwrap().unwrap_err().contains("crun is not installed"));
         crun("echo cannot >&2; exit 1");
         assert!(deleted().unwrap().unwrap_err().contains("cannot"));
         crun(&format!("[ \"$*\" = \"delete --force {CONTAINER}\" ] && rmdir {}/crun/$3", states.display()));

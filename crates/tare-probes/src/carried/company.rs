@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io;
+use std::io::{self, Read, Write};
 use std::os::unix::fs::FileExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
@@ -108,8 +108,11 @@ pub(crate) fn answer(program: &Path, rest: &[OsString]) -> i32 {
 fn beside(program: &Path, neighbour: Neighbour) -> io::Result<Child> {
     let own = std::process::id().to_string();
     let mut command = Command::new(program);
-    command.args([NEIGHBOUR, neighbour.word(), &own]).stdin(Stdio::null()).stdout(Stdio::null());
-    command.stderr(Stdio::null()).spawn()
+    command.args([NEIGHBOUR, neighbour.word(), &own]).stdin(Stdio::null()).stdout(Stdio::piped());
+    let mut child = command.stderr(Stdio::null()).spawn()?;
+    // A short command would be over before its neighbour has begun.
+    let at_work = child.stdout.take().map_or(Ok(()), |mut output| output.read_exact(&mut [0]));
+    at_work.map(|()| child)
 }
 
 /// The neighbour, until whoever started it ends.
@@ -121,6 +124,9 @@ pub(crate) fn keep_busy(program: &Path, rest: &[OsString]) -> i32 {
         return 0;
     }
     die_with_parent(parent);
+    if io::stdout().write_all(b".").and_then(|()| io::stdout().flush()).is_err() {
+        return CANNOT;
+    }
     let worked = match neighbour {
         Neighbour::None => Ok(()),
         Neighbour::Burn => loop {
