@@ -27,7 +27,7 @@ use std::time::Duration;
 use clap::{Parser, Subcommand};
 use tare_bench::kills::{self, homes, soak};
 
-use crate::commands::{agreement, faults, fleet, forecast, overhead, precision, validation};
+use crate::commands::{agreement, faults, fleet, forecast, overhead, precision, sessions, validation};
 use crate::setting::{Setting, binary};
 
 #[derive(Debug, Parser)]
@@ -120,6 +120,15 @@ enum Command {
     ///
     /// Prints a table, and keeps it in docs/method/precision.md unless --quick is given. Two sessions a round.
     Precision(precision::Request),
+    /// Run whole sessions on costs of known size, none among them, and count the cells with a direction.
+    ///
+    /// Compares native with native: `no cost` and `no cost, beside a load` (a minute a session), `5 %` (each case of quick by
+    /// itself, up to 16 minutes a round) and `1 %, margin 0.5 %` (up to 40 minutes a round). Prints a table, and keeps it in
+    /// docs/method/sessions.md unless --quick is given.
+    #[command(after_help = "Examples:
+  ./bench/sessions 'no cost' --rounds 10     twenty sessions without a cost, ten of them beside a load
+  ./bench/sessions '5 %' --rounds 2          each case of quick twice")]
+    Sessions(sessions::Request),
     /// Compute the findings of a large session, and print their time and memory.
     ///
     /// Ends with 1 when they take more than 2 s, or more than 256 MB beside the session of 1.2 million trials itself.
@@ -324,6 +333,7 @@ fn main() -> ExitCode {
         Command::Truths { setting } => truths::run(&setting),
         Command::Validation { setting } => validation::run(&setting),
         Command::Precision(request) => precision::run(&request),
+        Command::Sessions(request) => sessions::run(&request),
         Command::Findings => findings::run(),
         Command::Forecast { record } => forecast::page(&record).map(|page| {
             print!("{page}");

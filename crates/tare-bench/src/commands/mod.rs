@@ -6,4 +6,5 @@ pub mod fleet;
 pub mod forecast;
 pub mod overhead;
 pub mod precision;
+pub mod sessions;
 pub mod validation;

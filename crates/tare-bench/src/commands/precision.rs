@@ -1,8 +1,8 @@
 //! Precision: how long two builds of tare take to know a ratio equally well, session by session in turn.
 //!
-//! After n rounds the interval of a ratio is about 3.9 sd / sqrt(n) wide, where sd is the spread of the rounds. A width is
-//! therefore reached after a time in proportion to sd² x seconds a round, and that product is what is compared: it asks
-//! nothing of either build's own statistics.
+//! An interval narrows with the square root of the time, so that any width is reached after a time in proportion to width²
+//! x seconds spent, and that product is what is compared. A trial's figure is what its own build takes; the interval over
+//! the rounds is Wilcoxon's for both, which asks nothing of either build's rules of stopping.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
-use tare_analysis::statistics::signed_ranks::{median, sorted};
+use tare_analysis::statistics::signed_ranks::{Null, interval, median, sorted};
 use tare_data::generator::Generator;
 
 use crate::agent::Workspace;
@@ -20,10 +20,9 @@ use crate::machine;
 use crate::ratio::Ratio;
 use crate::setting::Setting;
 
-/// What turns a median absolute deviation into a standard deviation, for normal noise.
-const NORMAL: f64 = 1.4826;
-/// Fewest rounds of a case that say something of their spread.
-const FEWEST: usize = 5;
+/// How often the intervals whose widths are compared miss, and the fewest rounds of a case that have one.
+const MISSED: f64 = 0.05;
+const FEWEST: usize = 8;
 /// Name of the row over all cases.
 const ALL: &str = "all, geometric mean";
 
@@ -137,10 +136,29 @@ struct Trial {
     round: u64,
     began_ns: f64,
     took_ns: f64,
-    batches: Vec<f64>,
+    /// Nanoseconds and operations of its timed batches.
+    batches: Vec<[f64; 2]>,
+    /// Of the first version, which took the mean of all batches.
+    is_mean: bool,
 }
 
-/// What each case of a session costs: spread of its rounds squared, times seconds a round.
+impl Trial {
+    /// Nanoseconds an operation, as the trial's own build reads them.
+    fn figure(&self) -> Option<f64> {
+        let each = |batches: &[[f64; 2]]| -> Vec<f64> { batches.iter().map(|[ns, of]| ns / of).collect() };
+        match self.batches.len() {
+            0 => None,
+            _ if self.is_mean => {
+                let sum = |at: usize| self.batches.iter().map(|batch| batch[at]).sum::<f64>();
+                Some(sum(0) / sum(1))
+            }
+            1 | 2 => Some(median(&sorted(&each(&self.batches)))),
+            _ => Some(median(&sorted(&each(&self.batches[1..])))),
+        }
+    }
+}
+
+/// What each case of a session costs: the width of its ratio's interval squared, times the seconds spent on it.
 fn costs(entries: impl Iterator<Item = Value>) -> Costs {
     let (series, trials) = trials(entries);
     let mut cases: BTreeMap<&str, Vec<&Trial>> = BTreeMap::new();
@@ -152,10 +170,10 @@ fn costs(entries: impl Iterator<Item = Value>) -> Costs {
 
 fn cost(trials: &[&Trial]) -> Option<f64> {
     let figures = |environment: &str| -> BTreeMap<u64, f64> {
-        let of = |trial: &&&Trial| trial.environment == environment && !trial.batches.is_empty();
+        let of = |trial: &&&Trial| trial.environment == environment;
         // A round that was repeated counts as it was measured last.
-        let figure = |trial: &&Trial| (trial.round, libm::log(median(&sorted(&trial.batches))));
-        trials.iter().filter(of).map(figure).collect()
+        let figure = |trial: &&Trial| Some((trial.round, libm::log(trial.figure()?)));
+        trials.iter().filter(of).filter_map(figure).collect()
     };
     let (native, container) = (figures("native"), figures("container"));
     let paired: Vec<f64> =
@@ -163,12 +181,9 @@ fn cost(trials: &[&Trial]) -> Option<f64> {
     if paired.len() < FEWEST {
         return None;
     }
-    let middle = median(&sorted(&paired));
-    let apart: Vec<f64> = paired.iter().map(|d| (d - middle).abs()).collect();
-    let spread = NORMAL * median(&sorted(&apart));
-    let seconds = trials.iter().map(|trial| trial.took_ns).sum::<f64>() / 1e9 / paired.len() as f64;
-    let cost = spread * spread * seconds;
-    (cost > 0.0).then_some(cost)
+    let width = 2.0 * interval(&sorted(&paired), &Null::new(paired.len()), MISSED).half();
+    let cost = width * width * trials.iter().map(|trial| trial.took_ns).sum::<f64>() / 1e9;
+    (cost > 0.0 && cost.is_finite()).then_some(cost)
 }
 
 /// The series of each case's first metric, and all trials, of a record of either build.
@@ -185,12 +200,14 @@ fn trials(entries: impl Iterator<Item = Value>) -> (BTreeMap<String, String>, Ve
                 last.took_ns = began_ns - last.began_ns;
             }
             // What is an environment now was a lane in the first version's records.
-            let environment = begin.get("environment").unwrap_or(&begin["lane"]);
+            let lane = begin.get("lane");
+            let environment = lane.unwrap_or(&begin["environment"]);
             trials.push(Trial {
                 case: text(&begin["case"]),
                 environment: text(environment),
                 round: begin["round"].as_u64().unwrap_or_default(),
                 began_ns,
+                is_mean: lane.is_some(),
                 ..Default::default()
             });
         }
@@ -199,7 +216,7 @@ fn trials(entries: impl Iterator<Item = Value>) -> (BTreeMap<String, String>, Ve
             let sample = batch["sample"].get("throughput").or(batch["sample"].get("latency"));
             let of = |field: &str| sample.and_then(|sample| sample[field].as_f64()).unwrap_or_default();
             let (elapsed, operations) = (of("elapsed_ns"), of("operations"));
-            trial.batches.extend((elapsed > 0.0 && operations > 0.0).then(|| elapsed / operations));
+            trial.batches.extend((elapsed > 0.0 && operations > 0.0).then_some([elapsed, operations]));
         }
     }
     (series, trials)
@@ -211,9 +228,10 @@ fn document(request: &Request, machine: String, order: Vec<String>) -> Document 
         head: format!(
             "# Precision\nWritten by `./bench/precision`: sessions of this build and of an earlier one in turn, in random \
              order ({} of each,\n`tare run quick --in native,container --budget {}s`). A figure is the time until the interval of a \
-             ratio is as narrow as one likes,\nas a share of the earlier build's: spread of the rounds squared, times seconds a \
-             round. Half is twice as fast. [ ] = 95 % interval\nover sessions. Rounds that share a start of an environment are taken as \
-             independent, which favours a build with fewer starts.\n",
+             ratio is as narrow as one likes,\nas a share of the earlier build's: width of the interval squared, times the seconds \
+             spent on the case. Half is twice as fast. A trial's\nfigure is what its build takes: the first version the mean of all \
+             batches, later ones their median without the first. The interval is\nWilcoxon's for both. [ ] = 95 % interval over \
+             sessions.\n",
             request.setting.rounds(),
             request.budget,
         ),
@@ -253,12 +271,20 @@ mod tests {
 
     #[test]
     fn twice_the_spread_costs_four_times_the_time() {
-        let off = [-2.0, -1.0, 0.0, 1.0, 2.0, 0.5, -0.5];
+        let off = [-2.0, -1.0, 0.0, 1.0, 2.0, 0.5, -0.5, 1.5, -1.5];
         let wide: Vec<f64> = off.iter().map(|off| off * 2.0).collect();
-        let [narrow, wide] = [("environment", &off[..]), ("lane", &wide)]
-            .map(|(key, off)| costs(entries(key, off).into_iter()));
+        let [narrow, wide] = [&off[..], &wide].map(|off| costs(entries("lane", off).into_iter()));
         assert!((wide["a"] / narrow["a"] - 4.0).abs() < 0.2, "{wide:?} {narrow:?}");
         assert!((overall(&[narrow, wide]).unwrap() - 0.25).abs() < 0.02);
+    }
+
+    #[test]
+    fn a_trial_is_read_as_its_own_build_does() {
+        let batches = vec![[90.0, 1.0], [10.0, 1.0], [20.0, 2.0], [120.0, 1.0]];
+        let figure = |is_mean| Trial { batches: batches.clone(), is_mean, ..Default::default() }.figure();
+        assert_eq!((figure(true), figure(false)), (Some(48.0), Some(10.0)));
+        let is_mean = |key| trials(entries(key, &[0.0]).into_iter()).1[0].is_mean;
+        assert!(is_mean("lane") && !is_mean("environment"));
     }
 
     #[test]

@@ -1,0 +1,261 @@
+//! Whole sessions on costs of known size: native against native, as it is, beside a load, and slower on purpose.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tare_analysis::statistics::binomial::share_interval;
+use tare_data::generator::Generator;
+
+use crate::agent::Workspace;
+use crate::document::{Document, Lines, line, path};
+use crate::machine;
+use crate::setting::Setting;
+
+/// What a session is put up to: the cost, its time, and the words of `tare run` beside these.
+struct Trial {
+    name: &'static str,
+    cost: f64,
+    budget_s: u32,
+    /// A session of each of these alone; of all of `quick` where there is none.
+    cases: &'static [&'static str],
+    margin: Option<&'static str>,
+    is_loaded: bool,
+}
+
+const PLAIN: Trial =
+    Trial { name: "no cost", cost: 0.0, budget_s: 60, cases: &[], margin: None, is_loaded: false };
+
+/// The rows of the table.
+const TRIALS: [Trial; 4] = [
+    PLAIN,
+    Trial { name: "no cost, beside a load", is_loaded: true, ..PLAIN },
+    Trial {
+        name: "5 %",
+        cost: 0.05,
+        cases: &[
+            "sys.getppid",
+            "proc.spawn",
+            "proc.exec",
+            "cpu.primes",
+            "ipc.pipe",
+            "ipc.context",
+            "mem.fault",
+            "time.read",
+            "file.seq?bs=4KiB*op=write*",
+            "file.seq?bs=1MiB*op=write*",
+            "file.seq?bs=4KiB*op=read*",
+            "file.seq?bs=1MiB*op=read*",
+            "file.sync",
+            "file.meta",
+            "net.rr",
+            "null",
+        ],
+        ..PLAIN
+    },
+    Trial {
+        name: "1 %, margin 0.5 %",
+        cost: 0.01,
+        budget_s: 600,
+        cases: &["sys.getppid", "cpu.primes", "proc.spawn", "net.rr"],
+        margin: Some("0.5%"),
+        ..PLAIN
+    },
+];
+
+/// The load: each processor computes, or rests, for up to this long at a time.
+const LONGEST_LOAD: Duration = Duration::from_secs(6);
+
+/// What is asked.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Request {
+    /// Rows whose names begin so.
+    rows: Vec<String>,
+    #[command(flatten)]
+    setting: Setting,
+}
+
+/// Cells of some sessions: with a direction, of which some may be chance among as many cells, and all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Cells {
+    directed: u64,
+    of_chance: u64,
+    all: u64,
+}
+
+/// Runs the sessions of the chosen rows, and keeps the table; true when it was written.
+pub fn run(request: &Request) -> Result<bool, String> {
+    let setting = &request.setting;
+    let mut order = Generator::new(setting.seed);
+    let mut rows = BTreeMap::new();
+    let is_chosen = |trial: &&Trial| {
+        request.rows.is_empty() || request.rows.iter().any(|row| trial.name.starts_with(row.as_str()))
+    };
+    for trial in TRIALS.iter().filter(is_chosen) {
+        let (mut cells, mut sessions, mut missed) = (Cells::default(), 0, BTreeMap::new());
+        for round in 0..setting.rounds() {
+            let alone = trial.cases.iter().map(|case| Some(*case));
+            let cases: Vec<Option<&str>> = if trial.cases.is_empty() { vec![None] } else { alone.collect() };
+            for case in cases {
+                crate::interrupt::check()?;
+                let began = Instant::now();
+                let found = session(setting, trial, case, order.next_u64())?;
+                if found.directed == found.of_chance && trial.cost > 0.0 {
+                    *missed.entry(case.unwrap_or("quick")).or_insert(0) += 1;
+                }
+                println!(
+                    "{}, round {}, {}: {} of {} with a direction, {} s",
+                    trial.name,
+                    round + 1,
+                    case.unwrap_or("quick"),
+                    found.directed,
+                    found.all,
+                    began.elapsed().as_secs()
+                );
+                std::io::stdout().flush().map_err(|e| e.to_string())?;
+                sessions += 1;
+                cells = cells.with(found);
+            }
+        }
+        rows.insert(trial.name.to_owned(), row(trial, sessions, cells, &missed));
+    }
+    rows.values().for_each(|row| println!("{row:?}"));
+    if !setting.quick {
+        document(setting, machine::line(&Workspace::make(setting)?.enter(setting.seed)?)).write(&rows)?;
+    }
+    Ok(true)
+}
+
+impl Cells {
+    fn with(self, more: Cells) -> Cells {
+        Cells {
+            directed: self.directed + more.directed,
+            of_chance: self.of_chance + more.of_chance,
+            all: self.all + more.all,
+        }
+    }
+
+    /// The headline cells of a session's document that were compared.
+    fn of(document: &Value) -> Cells {
+        let rows = document["rows"].as_array().into_iter().flatten().filter(|row| row["headline"] == true);
+        rows.fold(Cells::default(), |cells, row| {
+            let cell = &row["cells"][0];
+            let verdict = cell["verdict"].as_str().unwrap_or("missing");
+            let is_directed = verdict.contains("slower") || verdict.contains("faster");
+            cells.with(Cells {
+                directed: is_directed.into(),
+                of_chance: verdict.ends_with("_unconfirmed").into(),
+                all: (!matches!(verdict, "missing" | "observed")).into(),
+            })
+        })
+    }
+}
+
+fn row(trial: &Trial, sessions: u64, cells: Cells, missed: &BTreeMap<&str, u64>) -> Lines {
+    let (low, high) = share_interval(cells.all, cells.directed);
+    let found = format!("{} of {} [{:.1}, {:.1} %]", cells.directed, cells.all, low * 100.0, high * 100.0);
+    let missed: Vec<String> = missed.iter().map(|(case, times)| format!("`{case}` {times}x")).collect();
+    Lines::Measured(vec![line([
+        trial.name,
+        &sessions.to_string(),
+        &format!("{} s", trial.budget_s),
+        &found,
+        &cells.of_chance.to_string(),
+        &if missed.is_empty() { "-".to_owned() } else { missed.join(", ") },
+    ])])
+}
+
+fn document(setting: &Setting, machine: String) -> Document {
+    Document {
+        path: path(&setting.docs, "sessions.md"),
+        head: "# Whole sessions\nWritten by `./bench/sessions`. A session compares native with native, slower on purpose by nothing, \
+               5 % or 1 % (`slower=`).\nWithout a cost it is all of `quick`, and each cell with a direction is false. With one it is a \
+               single case, and each session\nwithout a direction, or with one that may be chance, missed it. Beside the load, each processor\ncomputes and rests for up to six seconds at a time. [ ] = 95 % \
+               interval (Clopper and Pearson).\n"
+            .into(),
+        machine,
+        tools: "none".into(),
+        columns: "| cost | sessions | at most | cells with a direction | of them may be chance | missed |\n|---|---:|---:|---|---:|---|"
+            .into(),
+        order: TRIALS.iter().map(|trial| trial.name.to_owned()).collect(),
+    }
+}
+
+/// What one session finds, beside the load where there is one.
+fn session(setting: &Setting, trial: &Trial, case: Option<&str>, seed: u64) -> Result<Cells, String> {
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        for processor in 0..if trial.is_loaded { processors } else { 0 } {
+            let is_over = &is_over;
+            scope.spawn(move || load(Generator::for_part(seed, &processor.to_string()), is_over));
+        }
+        let found = measured(setting, trial, case, seed);
+        is_over.store(true, Ordering::Relaxed);
+        found
+    })
+}
+
+/// Computes and rests in turn.
+fn load(mut moments: Generator, is_over: &AtomicBool) {
+    let mut computes = false;
+    while !is_over.load(Ordering::Relaxed) {
+        let until = Instant::now() + LONGEST_LOAD.mul_f64(moments.unit());
+        while Instant::now() < until && !is_over.load(Ordering::Relaxed) {
+            if !computes {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        }
+        computes = !computes;
+    }
+}
+
+fn measured(setting: &Setting, trial: &Trial, case: Option<&str>, seed: u64) -> Result<Cells, String> {
+    let folder = tempfile::Builder::new().prefix("sessions-").tempdir_in(&setting.scratch);
+    let folder = folder.map_err(|e| e.to_string())?;
+    let budget_s = if setting.quick { 15 } else { trial.budget_s };
+    let output = Command::new(setting.binary()?)
+        .args(["run", "quick", "--json", "--in", &format!("native?slower={}%", trial.cost * 100.0)])
+        .args(["--budget", &format!("{budget_s}s"), "--seed", &format!("{seed:x}")])
+        .args(case.into_iter().flat_map(|case| ["--only", case]))
+        .args(trial.margin.into_iter().flat_map(|margin| ["--margin", margin]))
+        .arg("--scratch")
+        .arg(folder.path())
+        .current_dir(folder.path())
+        .env("XDG_STATE_HOME", folder.path().join("state"))
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|e| format!("tare: {e}"))?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).trim().to_owned());
+    }
+    let document = serde_json::from_slice(&output.stdout).map_err(|e| format!("tare's document: {e}"))?;
+    Ok(Cells::of(&document))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn cells_with_a_direction_are_counted() {
+        let row = |headline: bool, verdict: &str| json!({ "headline": headline, "cells": [{ "verdict": verdict }] });
+        let verdicts = ["slower", "faster_unconfirmed", "same", "missing"];
+        let rows: Vec<Value> =
+            verdicts.map(|verdict| row(true, verdict)).into_iter().chain([row(false, "slower")]).collect();
+        let cells = Cells::of(&json!({ "rows": rows }));
+        assert_eq!(cells, Cells { directed: 2, of_chance: 1, all: 3 });
+        let missed = BTreeMap::from([("net.rr", 1)]);
+        let Lines::Measured(lines) = row_of(&cells, &missed) else { unreachable!() };
+        assert_eq!(lines, ["| no cost | 1 | 60 s | 2 of 3 [9.4, 99.2 %] | 1 | `net.rr` 1x |"]);
+    }
+
+    fn row_of(cells: &Cells, missed: &BTreeMap<&str, u64>) -> Lines {
+        super::row(&PLAIN, 1, *cells, missed)
+    }
+}
