@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use tare_data::batch::Sample;
 use tare_data::session::demand::Work;
-use tare_data::session::{PlannedCase, Session};
+use tare_data::session::{PlannedCase, Session, Trial};
 
 use crate::statistics::signed_ranks::{median, sorted};
 use crate::verdicts::summary::{counted, series};
@@ -66,7 +67,7 @@ fn terms(work: Work) -> Vec<Term> {
         Work::FileMaps => vec![single("map-file", 1.0)],
         Work::Protects => vec![single("protect", 1.0)],
         Work::Breaks => vec![single("break", 1.0)],
-        Work::Faults => vec![term("mem.fault", "time", 1.0)],
+        Work::Faults => vec![FAULT],
         Work::Forks => vec![term("proc.spawn", "time", 1.0)],
         Work::Spawns => vec![single("spawn", 1.0)],
         Work::Threads => vec![single("thread", 1.0)],
@@ -116,15 +117,50 @@ impl Prices {
                 }
             }
         }
+        let value = |term: &Term| {
+            let case = session.plan.cases.iter().find(|case| is_of(case, term))?;
+            Some((case, read.get(&(case.id.as_str(), term.metric))?))
+        };
+        let fault = value(&FAULT).map(|(_, value)| value);
         let price = |work: &Work| {
-            let terms = terms(*work);
-            let values = terms.iter().map(|term| {
-                let case = session.plan.cases.iter().find(|case| is_of(case, term))?;
-                read.get(&(case.id.as_str(), term.metric)).map(|value| (term.share, value))
-            });
-            Some((*work, sum(&values.collect::<Option<Vec<_>>>()?)))
+            let (mut parts, mut faults) = (Vec::new(), 0.0);
+            for term in terms(*work) {
+                let (case, value) = value(&term)?;
+                parts.push((term.share, value));
+                faults += term.share * faults_of(session, &case.id);
+            }
+            // Faults are a line of their own: a program is not charged for those that measuring a price takes.
+            if !matches!(work, Work::Faults | Work::Computing)
+                && let Some(fault) = fault
+            {
+                parts.push((-faults, fault));
+            }
+            Some((*work, sum(&parts)))
         };
         Prices(Work::ALL.iter().filter_map(price).collect())
+    }
+}
+
+/// What a page fault costs.
+const FAULT: Term = term("mem.fault", "time", 1.0);
+
+/// Page faults of one operation of a case: the median over trials in the baseline, where the kernel reports them.
+fn faults_of(session: &Session, case: &str) -> f64 {
+    let Some(baseline) = session.baseline() else { return 0.0 };
+    let trials = counted(&session.trials, &session.repeated, |t| t.case == case && t.target == baseline.name);
+    let each = |trial: &&Trial| {
+        let operations: u64 = trial.batches.iter().map(|batch| operations(&batch.sample)).sum();
+        let faults = trial.inside.faults_minor?;
+        (operations > 0).then(|| faults as f64 / operations as f64)
+    };
+    let each: Vec<f64> = trials.iter().filter_map(each).collect();
+    if each.is_empty() { 0.0 } else { median(&sorted(&each)) }
+}
+
+fn operations(sample: &Sample) -> u64 {
+    match sample {
+        Sample::Throughput { operations, .. } | Sample::Latency { operations, .. } => *operations,
+        Sample::Gauge { .. } => 0,
     }
 }
 

@@ -92,10 +92,15 @@ fn lines_and_rest_are_the_difference() {
 }
 
 #[test]
-fn a_forecast_has_the_range_of_single_starts() {
+fn a_forecast_has_the_range_of_single_starts_and_of_what_programs_are_beside_loops() {
     let forecast = bill_of(&measured(8e6)).forecast;
-    assert_eq!((forecast.ratio, forecast.starts), (Some(1.06), 9));
-    assert_eq!(forecast.range, Some([1.06, 1.08]));
+    // The lines add 0.6 ms to 10, by some starts 0.8.
+    let [least, most] = forecast.range.unwrap();
+    assert_eq!((forecast.ratio, forecast.starts), (Some(1.0 + 1.3 * 0.06), 9));
+    assert!(
+        (least - (1.0 + 0.6 * 0.06)).abs() < 1e-9 && (most - (1.0 + 2.2 * 0.08)).abs() < 1e-9,
+        "{forecast:?}"
+    );
 }
 
 #[test]
@@ -110,7 +115,7 @@ fn a_command_that_did_not_run_there_has_a_bill_and_no_rest() {
     let mut session = measured(8e6);
     session.trials.retain(|trial| trial.case != COMMAND || trial.target != "layer");
     let bill = bill_of(&session);
-    assert_eq!((bill.ns, bill.rest_ns, bill.forecast.ratio), (None, None, Some(1.06)));
+    assert_eq!((bill.ns, bill.rest_ns, bill.forecast.ratio), (None, None, Some(1.0 + 1.3 * 0.06)));
 }
 
 #[test]
@@ -151,4 +156,35 @@ fn a_call_after_computing_is_charged_what_a_program_pays_beyond_a_loop() {
     let price = |charged: &tare_analysis::bill::Charged, work| charged.prices[&work].typical;
     assert_eq!([Work::ShortPauses, Work::Pauses].map(|work| price(&native, work)), [50.0, 50.0]);
     assert_eq!([Work::ShortPauses, Work::Pauses].map(|work| price(&layer, work)), [10_000.0, 40_000.0]);
+}
+
+#[test]
+fn a_price_is_without_the_page_faults_that_measuring_it_takes() {
+    let mut session = session(&["layer"], vec![timed("proc.exec"), timed("mem.fault")], 9);
+    run(&mut session, 9, |case, target, _| {
+        Outcome::Time(match (case, target) {
+            ("mem.fault", "layer") => 2000.0,
+            ("mem.fault", _) => 500.0,
+            (_, "layer") => 90_000.0,
+            _ => 10_000.0,
+        })
+    });
+    let price = |session: &Session| {
+        let both = charges(session).into_iter().map(|charged| charged.prices[&Work::Execs].typical);
+        both.collect::<Vec<_>>()
+    };
+    assert_eq!(price(&session), [10_000.0, 90_000.0], "no kernel that reports them");
+    for trial in session.trials.iter_mut().filter(|trial| trial.case == "proc.exec") {
+        let operations: u64 = trial
+            .batches
+            .iter()
+            .map(|batch| match batch.sample {
+                Sample::Throughput { operations, .. } => operations,
+                _ => 0,
+            })
+            .sum();
+        // A layer that reports none has as many.
+        trial.inside.faults_minor = Some(if trial.target == "layer" { 0 } else { 3 * operations });
+    }
+    assert_eq!(price(&session), [8_500.0, 84_000.0]);
 }

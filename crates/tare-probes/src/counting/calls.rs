@@ -11,8 +11,9 @@ use tare_data::session::demand::{Demand, Work};
 
 /// Longest path that is looked at.
 const LONGEST_PATH: usize = 4096;
-/// Different paths that every layer's cache holds; only more than these are met for the first time again.
-const CACHED_PATHS: usize = 500;
+/// Different paths that every layer's cache holds, gVisor's thousand among them; only where a command names more are they met
+/// for the first time again.
+const CACHED_PATHS: usize = 1_000;
 /// Most different paths that are remembered.
 const MOST_PATHS: usize = 1_000_000;
 /// Entries of folders are about this long in the kernel's answer.

@@ -5,7 +5,7 @@ use tare_analysis::bill::{Bill, Explained, Line, bills};
 use tare_analysis::findings::Findings;
 use tare_data::session::Session;
 
-use crate::language::{Language, say};
+use crate::language::{Language, message, say};
 use crate::terminal::bill::{difference_is_found, forecast, headline};
 use crate::terminal::shown::Shown;
 use crate::text::clean;
@@ -69,6 +69,12 @@ fn page_bill(findings: &Findings, command: &Explained, bill: &Bill, language: La
         step(say!(language, "everything else, {count} kinds", count = count), sum, None, false)
     }));
     steps.extend(shown.rest_ns.map(|rest| step(language.word("not explained").to_owned(), rest, None, true)));
+    // Without a measured time the steps lead to the forecast, which is of a program and not of loops.
+    let lines_ns: f64 = bill.lines.iter().map(|line| line.more_ns).sum();
+    let forecast_ns = command.baseline_ns.zip(bill.forecast.ratio).map(|(ns, ratio)| ns * (ratio - 1.0));
+    steps.extend(forecast_ns.filter(|_| bill.ns.is_none()).map(|more_ns| {
+        step(language.word(message!("of programs, beyond loops")).to_owned(), more_ns - lines_ns, None, true)
+    }));
     Some(PageBill {
         command: clean(&command.label),
         environment: bill.target.clone(),
@@ -101,7 +107,12 @@ mod tests {
         let bill = Bill {
             target: "gvisor".into(),
             ns: Some(3e6),
-            lines: vec![line(Work::Opens, 1.5e6), line(Work::Syncs, -2e5), line(Work::Reads, 1e3)],
+            lines: vec![
+                line(Work::Opens, 1.5e6),
+                line(Work::Syncs, -2e5),
+                line(Work::Reads, 5e2),
+                line(Work::Maps, 5e2),
+            ],
             unpriced: Vec::new(),
             forecast: Forecast { ratio: Some(2.3), range: None, starts: 1 },
             rest_ns: Some(6.99e5),
@@ -121,9 +132,13 @@ mod tests {
         assert_eq!((opens.name.as_str(), opens.share.round()), ("files opened and closed", 75.0));
         assert!((opens.least.unwrap() - 60.0).abs() < 1e-9 && (opens.most.unwrap() - 90.0).abs() < 1e-9);
         assert!((syncs.least.unwrap() + 12.0).abs() < 1e-9, "{syncs:?}");
-        assert_eq!(others.name, "everything else, 1 kinds");
+        assert_eq!(others.name, "everything else, 2 kinds");
         assert!(rest.rest && !others.rest);
+        let unmeasured = Bill { ns: None, rest_ns: None, ..bill };
+        let page = page_bill(&specimen::findings(1), &command, &unmeasured, Language::English).unwrap();
+        let sum: f64 = page.steps.iter().map(|step| step.more_ns).sum();
+        assert!((sum - 1.3e6).abs() < 1e-3, "to the forecast: {page:?}");
         let untimed = Explained { baseline_ns: None, ..command };
-        assert!(page_bill(&specimen::findings(1), &untimed, &bill, Language::English).is_none());
+        assert!(page_bill(&specimen::findings(1), &untimed, &unmeasured, Language::English).is_none());
     }
 }

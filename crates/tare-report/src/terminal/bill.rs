@@ -366,22 +366,17 @@ fn whole(number: f64) -> String {
 pub(crate) fn forecast(bill: &Bill, language: Language) -> String {
     let number = |ratio: f64| Figure::plain(ratio, Unit::Count).text();
     let mut sentences = Vec::new();
-    match (bill.forecast.ratio, bill.forecast.range) {
-        (Some(typical), Some([least, most])) => sentences.push(say!(
+    if let (Some(typical), Some([least, most])) = (bill.forecast.ratio, bill.forecast.range) {
+        sentences.push(say!(
             language,
-            "Forecast by these prices, without running it there: {typical}x as long ({least} … {most} by the prices of \
-             each of {starts} starts).",
+            "Forecast by these prices, without running it there: {typical}x as long, most likely {least} to {most}x.",
             typical = number(typical),
             least = number(least),
             most = number(most),
-            starts = bill.forecast.starts,
-        )),
-        (Some(typical), None) => sentences.push(say!(
-            language,
-            "Forecast by these prices, without running it there: {typical}x as long, of a single start.",
-            typical = number(typical),
-        )),
-        _ => {}
+        ));
+        if bill.forecast.starts == 1 {
+            sentences.push(say!(language, "The prices are of a single start."));
+        }
     }
     if !bill.unpriced.is_empty() {
         let kinds: Vec<String> =
@@ -460,7 +455,8 @@ mod tests {
         assert!(has(&["not explained", "697 µs", "35 %"]), "{text}");
         let said = forecast(&bill, Language::English);
         assert!(
-            said.contains("2.30x as long (1.90 … 2.90 by the prices of each of 8 starts)")
+            said.contains("2.30x as long, most likely 1.90 to 2.90x.")
+                && !said.contains("single start")
                 && said.contains("programs started"),
             "{said}"
         );

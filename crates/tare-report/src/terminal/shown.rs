@@ -10,7 +10,7 @@ pub struct Shown<'a> {
     pub difference_ns: f64,
     /// Largest first.
     pub lines: Vec<&'a Line>,
-    /// How many lines are small, and what they come to.
+    /// How many lines are small, two or more, and what they come to.
     pub small: Option<(usize, f64)>,
     /// Of the difference: none where the command was not timed on both sides.
     pub rest_ns: Option<f64>,
@@ -25,8 +25,12 @@ impl<'a> Shown<'a> {
         // Where savings and costs cancel each other, shares are of the larger side.
         let costs: f64 = bill.lines.iter().map(|line| line.more_ns.max(0.0)).sum();
         let whole_ns = difference_ns.abs().max(costs * 0.5);
-        let (small, lines): (Vec<&Line>, Vec<&Line>) =
-            bill.lines.iter().partition(|line| line.more_ns.abs() < SMALL * whole_ns);
+        let is_small = |line: &&Line| line.more_ns.abs() < SMALL * whole_ns;
+        let (small, lines): (Vec<&Line>, Vec<&Line>) = match bill.lines.iter().filter(is_small).count() {
+            // One by itself takes no more room under its own name.
+            1 => (Vec::new(), bill.lines.iter().collect()),
+            _ => bill.lines.iter().partition(is_small),
+        };
         let sum = small.iter().map(|line| line.more_ns).sum();
         Shown {
             difference_ns,
