@@ -8,6 +8,7 @@ pub mod cells;
 pub mod change;
 pub mod cost;
 pub mod gate;
+mod pair_change;
 pub mod pairs;
 mod polish;
 mod scale;

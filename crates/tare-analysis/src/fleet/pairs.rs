@@ -12,7 +12,7 @@ use crate::statistics::multiplicity::{FALSE_SHARE, benjamini_hochberg};
 use crate::statistics::signed_ranks::{median, sorted};
 
 /// Fewest other nodes that each has to meet, for what it adds to be told from what its links add.
-const FEWEST_MET: usize = 6;
+pub(super) const FEWEST_MET: usize = 6;
 
 /// A case over all pairs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -60,21 +60,25 @@ pub fn pairs(figures: &[PairFigure]) -> Vec<PairsOfCase> {
     groups.into_values().map(|rows| of_case(&rows)).collect()
 }
 
-fn of_case(rows: &[&PairFigure]) -> PairsOfCase {
+/// The figure of each pair by its ends, whoever of them measured; of several the median.
+pub(super) fn by_ends<'a>(rows: &[&'a PairFigure]) -> BTreeMap<(&'a str, &'a str), f64> {
     let mut values: BTreeMap<(&str, &str), Vec<f64>> = BTreeMap::new();
     for row in rows.iter().filter(|row| row.a != row.b) {
         let ends =
             if row.a < row.b { (row.a.as_str(), row.b.as_str()) } else { (row.b.as_str(), row.a.as_str()) };
         values.entry(ends).or_default().push(row.ln_figure);
     }
+    values.into_iter().map(|(ends, values)| (ends, median(&sorted(&values)))).collect()
+}
+
+fn of_case(rows: &[&PairFigure]) -> PairsOfCase {
+    let values = by_ends(rows);
     let mut names: Vec<&str> = values.keys().flat_map(|(a, b)| [*a, *b]).collect();
     names.sort_unstable();
     names.dedup();
     let numbers: BTreeMap<&str, usize> = names.iter().enumerate().map(|(at, name)| (*name, at)).collect();
-    let all: Vec<Pair> = values
-        .iter()
-        .map(|((a, b), values)| Pair { a: numbers[a], b: numbers[b], value: median(&sorted(values)) })
-        .collect();
+    let all: Vec<Pair> =
+        values.iter().map(|((a, b), value)| Pair { a: numbers[a], b: numbers[b], value: *value }).collect();
     let mut met = vec![0; names.len()];
     all.iter().for_each(|pair| [pair.a, pair.b].into_iter().for_each(|node| met[node] += 1));
     let judged = names.len() >= FEWEST_OF_KIND && met.iter().all(|met| *met >= FEWEST_MET);

@@ -192,7 +192,7 @@ impl Rows {
     }
 
     fn values(&self) -> Values<'_> {
-        Values { figures: &self.figures, ratios: &self.ratios }
+        Values { figures: &self.figures, ratios: &self.ratios, pairs: &self.pairs }
     }
 
     /// What the fleet shows, beside an older one where there is one.

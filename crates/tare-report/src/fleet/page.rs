@@ -207,7 +207,7 @@ fn costs(view: &FleetView) -> String {
 fn changes(view: &FleetView) -> String {
     let Some(changes) = &view.fleet.changes else { return String::new() };
     let row = |of: &tare_analysis::fleet::change::FleetChange| {
-        let changed = of.change.map_or(["too few nodes".to_owned(), String::new()], |changed| {
+        let changed = of.change.map_or(["too few nodes or pairs".to_owned(), String::new()], |changed| {
             let by = ratio_interval(changed.low, changed.high, changed.factor);
             [format!("{} {by}", ratio(changed.factor)), words::change(changed.change).to_owned()]
         });

@@ -196,7 +196,10 @@ fn changes(view: &FleetView, out: &mut Lines) {
                 let word = words::change(changed.change).to_owned();
                 [label, target, format!("{} {by}", ratio(changed.factor)), nodes, word]
             }
-            None => [label, target, "-".to_owned(), nodes, format!("below {FEWEST_NODES} nodes")],
+            None if of.nodes < FEWEST_NODES => {
+                [label, target, "-".to_owned(), nodes, format!("below {FEWEST_NODES} nodes")]
+            }
+            None => [label, target, "-".to_owned(), nodes, "too few pairs".to_owned()],
         });
     }
     out.table(&rows);
