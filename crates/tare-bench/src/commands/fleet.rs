@@ -78,6 +78,8 @@ pub fn run(request: &Request) -> Result<bool, String> {
         let names_it = out.lines().any(|line| line.trim_start().starts_with("n00001  slow?"));
         is_right &= took_s <= MOST_S && most_mb <= MOST_MB && names_it;
     }
+    let (files, bytes) = merged(&folder.path().join("store/trials"));
+    println!("merged trials: {files} files, {:.0} MB", bytes as f64 / 1e6);
     for (table, question) in QUESTIONS {
         let asked = watch(&tare, &["sql", question], folder.path())?;
         if !asked.succeeded {
@@ -88,6 +90,19 @@ pub fn run(request: &Request) -> Result<bool, String> {
         is_right &= asked.took_s <= MOST_SQL_S && asked.out.contains("n00001");
     }
     Ok(is_right)
+}
+
+/// How many files lie below a folder, and their bytes.
+fn merged(folder: &Path) -> (usize, u64) {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.fold((0, 0), |(files, bytes), entry| match entry.metadata() {
+        Ok(about) if about.is_file() => (files + 1, bytes + about.len()),
+        Ok(about) if about.is_dir() => {
+            let (inner, of_inner) = merged(&entry.path());
+            (files + inner, bytes + of_inner)
+        }
+        _ => (files, bytes),
+    })
 }
 
 fn make(request: &Request, tare: &Path, folder: &Path) -> Result<(), String> {

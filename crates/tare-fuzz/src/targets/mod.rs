@@ -1,5 +1,6 @@
 //! The list of targets: a target is one file, and two lines here.
 
+mod columns;
 mod frames;
 mod importers;
 mod journal;
@@ -14,6 +15,7 @@ use crate::target::Target;
 
 /// Every target.
 pub static TARGETS: &[&Target] = &[
+    &columns::TARGET,
     &frames::TARGET,
     &importers::TARGET,
     &journal::TARGET,

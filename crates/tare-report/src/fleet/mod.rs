@@ -5,6 +5,7 @@ pub mod json;
 pub mod page;
 pub mod store;
 pub mod terminal;
+pub mod trials;
 mod words;
 
 use tare_analysis::fleet::gate::FleetAnswer;

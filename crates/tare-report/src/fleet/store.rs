@@ -1,5 +1,6 @@
 //! The table `cells` of a fleet: a row a session, case, metric and environment, for whatever speaks SQL.
 
+use serde::{Deserialize, Serialize};
 use tare_analysis::fleet::cells::{CellRow, SessionCells};
 
 use crate::exports::parquet::columns::{Column, file};
@@ -11,8 +12,19 @@ const LARGE: usize = 128 << 20;
 /// Bytes that a row takes at most in a file, its texts apart, which stand in it once.
 const A_ROW: usize = 160;
 
+/// A session, as a merged file knows it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Source {
+    /// Its columns, from the fleet's folder on.
+    pub file: String,
+    pub started: String,
+    pub binary: String,
+}
+
 /// A session's rows, on a node.
 pub struct Stored {
+    /// Its columns, from the fleet's folder on.
+    pub file: String,
     of: Shared,
     rows: Vec<CellRow>,
     /// Number of the session on its node; none of a pair.
@@ -23,16 +35,46 @@ pub struct Stored {
 
 impl Stored {
     /// A session of a node.
-    pub fn of_node(cells: SessionCells, node: &str, session: u32, by: &[String]) -> Stored {
-        Stored { number: Some(session), ..Stored::of_pair(cells, node, None, by) }
+    pub fn of_node(cells: SessionCells, node: &str, session: u32, by: &[String], file: String) -> Stored {
+        Stored { number: Some(session), ..Stored::of_pair(cells, node, None, by, file) }
     }
 
     /// A session between two nodes.
-    pub fn of_pair(mut cells: SessionCells, a: &str, b: Option<&str>, by: &[String]) -> Stored {
+    pub fn of_pair(mut cells: SessionCells, a: &str, b: Option<&str>, by: &[String], file: String) -> Stored {
         let rows = std::mem::take(&mut cells.rows);
         let of = Shared::of(cells, by).on(a);
-        Stored { of, rows, number: None, peer_node: b.map(str::to_owned) }
+        Stored { file, of, rows, number: None, peer_node: b.map(str::to_owned) }
     }
+
+    pub fn kind(&self) -> &str {
+        self.of.kind()
+    }
+
+    /// Its node and its number there.
+    pub fn place(&self) -> (String, Option<u32>) {
+        (self.of.node().to_owned(), self.number)
+    }
+
+    /// What a merged file knows it by.
+    pub fn source(&self) -> Source {
+        let (started, binary) = self.of.origin();
+        Source { file: self.file.clone(), started: started.to_owned(), binary: binary.to_owned() }
+    }
+}
+
+impl OfSession for Stored {
+    fn of(&self) -> &Shared {
+        &self.of
+    }
+}
+
+/// What all rows of a session share, in both tables.
+pub(super) fn of_stored() -> Vec<(&'static str, Column<Stored>)> {
+    let own: [(&'static str, Column<Stored>); 2] = [
+        ("number", Column::Number(|of| of.number.map(i64::from))),
+        ("peer_node", Column::Text(|of| of.peer_node.as_deref())),
+    ];
+    of_session().into_iter().chain(own).collect()
 }
 
 struct Line<'a> {

@@ -6,11 +6,10 @@ use std::process::{Command, ExitCode};
 
 use tare_data::shell::line;
 use tare_lab::error::{ErrorKind, LabError};
-use tare_lab::fleet::files::What;
-use tare_lab::fleet::folder::Folder;
 
 use crate::args::Sql;
 use crate::commands::fleet::gathered::{gather, store};
+use crate::commands::fleet::merging::place;
 use crate::commands::fleet::report::write_store;
 use crate::failure::Exit;
 use crate::ui;
@@ -40,10 +39,13 @@ pub fn run(args: &Sql) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// Whether the table of cells was written after the last record came.
+/// Whether the table of cells, which is written last, was written after the last record came.
 fn is_fresh(folder: &Path) -> bool {
     let changed = |path: &Path| fs::metadata(path).and_then(|about| about.modified()).ok();
     let Some(written) = changed(&store(folder).join("0000.parquet")) else { return false };
+    if !place(folder).exists() {
+        return false;
+    }
     let inside = |name: &str| fs::read_dir(folder.join(name)).into_iter().flatten().flatten();
     let mut folders = inside("cells").chain(inside("pairs"));
     folders.all(|entry| changed(&entry.path()).is_some_and(|changed| changed <= written))
@@ -64,17 +66,12 @@ fn words(folder: &Path, question: &str) -> Result<Vec<String>, LabError> {
             LabError::usage("the folder's name is not UTF-8").hint("rename it: SQL has no other texts")
         );
     };
-    let files = |patterns: &[&str]| {
-        let quoted = |pattern: &&str| format!("'{}/{pattern}'", path.replace('\'', "''"));
-        let list = patterns.iter().map(quoted).collect::<Vec<_>>().join(", ");
-        format!("select * from read_parquet([{list}], union_by_name = true)")
+    // The names of folders are for others: the files have every column.
+    let files = |pattern: &str| {
+        let quoted = path.replace('\'', "''");
+        format!("select * from read_parquet('{quoted}/store/{pattern}', hive_partitioning = false)")
     };
-    let has_pairs = Folder::open(folder)?.pairs.iter().any(|pair| matches!(pair.what, What::Whole(_)));
-    let trials = ["cells/*/*.parquet", "pairs/*/*.parquet"];
-    let tables = [
-        ("cells", files(&["store/cells/*.parquet"])),
-        ("trials", files(if has_pairs { &trials } else { &trials[..1] })),
-    ];
+    let tables = [("cells", files("cells/*.parquet")), ("trials", files("trials/*/*.parquet"))];
     let asked = question.to_ascii_lowercase();
     let named = tables.iter().filter(|(name, _)| asked.contains(name));
     let views = named.map(|(name, select)| format!("create view {name} as {select}"));

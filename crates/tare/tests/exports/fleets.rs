@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::SystemTime;
 
 use crate::program::{Program, Said};
 use crate::reading::reader;
@@ -213,6 +214,81 @@ fn a_question_in_sql_is_answered_by_the_duckdb_that_is_there() {
         "select count(distinct node), min(started) > timestamp '2020-01-01' from trials where node is not null",
     );
     assert_eq!(count.code, Some(0), "{count:?}");
+}
+
+/// Merged files of a fleet, by what they are called, with when they were written.
+fn merged(program: &Program) -> Vec<(String, SystemTime)> {
+    let place = program.path("fleet/store/trials");
+    let inside =
+        |folder: &Path| fs::read_dir(folder).unwrap().map(|entry| entry.unwrap()).collect::<Vec<_>>();
+    let mut files: Vec<_> = inside(&place).iter().flat_map(|kind| inside(&kind.path())).collect();
+    files.sort_by_key(|file| file.path());
+    let name = |path: &Path| path.strip_prefix(&place).unwrap().display().to_string();
+    files.iter().map(|file| (name(&file.path()), file.metadata().unwrap().modified().unwrap())).collect()
+}
+
+#[test]
+fn trials_are_merged_once_and_again_when_something_is_new() {
+    let program = Program::new();
+    folder(&program, "fleet", 3.0);
+    assert_eq!(report(&program, &[]).code, Some(0));
+    let first = merged(&program);
+    assert!(first.len() == 1 && first[0].0.starts_with("kind="), "{first:?}");
+    assert_eq!(report(&program, &[]).code, Some(0));
+    assert_eq!(merged(&program), first, "nothing is new");
+    // A further session, other kinds, a file that is damaged, and all deleted.
+    make(&program.path("fleet/cells/n09/2.tare"), of_node(8, 2, 1.0, 3.0));
+    fs::remove_file(program.path("fleet/cells/n09/2.why")).unwrap();
+    assert_eq!(report(&program, &[]).code, Some(0));
+    let second = merged(&program);
+    assert!(second.len() == 1 && second != first);
+    assert_eq!(report(&program, &["--by", "nothing"]).code, Some(0));
+    let others = merged(&program);
+    assert_eq!(others.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["kind=%3F/0000.parquet"]);
+    fs::write(program.path("fleet/store/trials/kind=%3F/0000.parquet"), "PAR1 nothing PAR1").unwrap();
+    fs::write(program.path("fleet/store/trials/kind=%3F/0007.parquet"), "").unwrap();
+    let columns = fs::read(program.path("fleet/cells/n03/1.parquet")).unwrap();
+    let mut damaged = columns.clone();
+    // Behind what all rows share, which stands in the footer, too.
+    damaged[2000..4000].fill(0xff);
+    fs::write(program.path("fleet/cells/n03/1.parquet"), damaged).unwrap();
+    assert_eq!(report(&program, &["--by", "nothing"]).code, Some(0));
+    assert_eq!(merged(&program).len(), 1);
+    let is_anew = fs::read(program.path("fleet/cells/n03/1.parquet")).unwrap() == columns;
+    assert!(is_anew, "it was not made anew");
+    fs::remove_dir_all(program.path("fleet/store/trials")).unwrap();
+    assert_eq!(program.run(&["sql", "--print", "select count(*) from trials", "fleet"]).code, Some(0));
+    assert_eq!(merged(&program)[0].0, second[0].0);
+}
+
+#[test]
+fn merged_trials_are_those_of_the_sessions() {
+    let test = "merged_trials_are_those_of_the_sessions";
+    let program = Program::new();
+    folder(&program, "fleet", 3.0);
+    let Some(duckdb) = reader(test, "duckdb") else { return };
+    let ask = |question: &str| {
+        let mut command = program.command(&["sql", question, "fleet"]);
+        let said = Said::of(command.env("PATH", duckdb.parent().unwrap()).output().unwrap());
+        assert_eq!(said.code, Some(0), "{said:?}");
+        said.out
+    };
+    // What is in one and not in the other, without what the records do not know: on which nodes they are.
+    let both = "select count(*) row_count, count(distinct node) nodes, count(distinct number) numbers, count(distinct peer_node) peers, \
+                (select count(*) from (select * exclude (node, number, peer_node) from trials except all \
+                select * exclude (node) from read_parquet(['fleet/cells/*/*.parquet', 'fleet/pairs/*/*.parquet']))) more, \
+                (select count(*) from (select * exclude (node) from read_parquet(['fleet/cells/*/*.parquet', 'fleet/pairs/*/*.parquet']) \
+                except all select * exclude (node, number, peer_node) from trials)) fewer from trials where value is not null";
+    let said = ask(both);
+    let figures: Vec<u64> = said.split('│').filter_map(|word| word.trim().parse().ok()).collect();
+    let [rows, nodes, numbers, peers, more, fewer] = figures[..] else { panic!("{said}") };
+    assert!(rows > 1000, "{said}");
+    assert_eq!((nodes, numbers, peers, more, fewer), (10, 2, 3, 0, 0), "{said}");
+    let sorted = ask(
+        "select bool_and(case_name >= last_case) from (select \"case\" case_name, lag(\"case\") over (order by file_row_number) last_case \
+         from read_parquet('fleet/store/trials/*/*.parquet', file_row_number = true))",
+    );
+    assert!(sorted.contains("true"), "{sorted}");
 }
 
 #[test]

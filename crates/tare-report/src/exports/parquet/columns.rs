@@ -22,8 +22,30 @@ pub(crate) enum Column<R> {
     Time(fn(&R) -> Option<i64>),
 }
 
+/// What a column's values are in the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Text,
+    Number,
+    Figure,
+    Truth,
+    Time,
+}
+
+impl<R> Column<R> {
+    pub(crate) fn kind(&self) -> Kind {
+        match self {
+            Column::Text(_) | Column::Word(_) => Kind::Text,
+            Column::Number(_) => Kind::Number,
+            Column::Figure(_) => Kind::Figure,
+            Column::Truth(_) => Kind::Truth,
+            Column::Time(_) => Kind::Time,
+        }
+    }
+}
+
 /// Rows that are written together: a reader skips those groups in which it finds nothing.
-const GROUP: usize = 1 << 17;
+pub(crate) const GROUP: usize = 1 << 17;
 
 /// A file of these rows, with texts beside them in its footer.
 pub(crate) fn file<R>(
@@ -32,13 +54,8 @@ pub(crate) fn file<R>(
     rows: &[R],
     beside: Vec<(String, String)>,
 ) -> Result<Vec<u8>, ParquetError> {
-    let fields = columns.iter().map(|(name, column)| field(name, column)).collect::<Result<_, _>>()?;
-    let schema = Type::group_type_builder(name).with_fields(fields).build()?;
-    let beside: Vec<KeyValue> = beside.into_iter().map(|(key, value)| KeyValue::new(key, value)).collect();
-    let properties = WriterProperties::builder()
-        .set_created_by(format!("tare {}", env!("CARGO_PKG_VERSION")))
-        .set_key_value_metadata((!beside.is_empty()).then_some(beside));
-    let mut file = SerializedFileWriter::new(Vec::new(), Arc::new(schema), Arc::new(properties.build()))?;
+    let kinds: Vec<_> = columns.iter().map(|(name, column)| (*name, column.kind())).collect();
+    let mut file = start(name, &kinds, beside)?;
     // A table without rows has a group all the same, which is what readers expect least trouble from.
     for rows in rows.chunks(GROUP).chain(rows.is_empty().then_some(rows)) {
         let mut group = file.next_row_group()?;
@@ -48,6 +65,21 @@ pub(crate) fn file<R>(
         group.close()?;
     }
     file.into_inner()
+}
+
+/// A file with these columns and no rows yet, with texts beside them in its footer.
+pub(crate) fn start(
+    name: &str,
+    columns: &[(&str, Kind)],
+    beside: Vec<(String, String)>,
+) -> Result<SerializedFileWriter<Vec<u8>>, ParquetError> {
+    let fields = columns.iter().map(|(name, kind)| field(name, *kind)).collect::<Result<_, _>>()?;
+    let schema = Type::group_type_builder(name).with_fields(fields).build()?;
+    let beside: Vec<KeyValue> = beside.into_iter().map(|(key, value)| KeyValue::new(key, value)).collect();
+    let properties = WriterProperties::builder()
+        .set_created_by(format!("tare {}", env!("CARGO_PKG_VERSION")))
+        .set_key_value_metadata((!beside.is_empty()).then_some(beside));
+    SerializedFileWriter::new(Vec::new(), Arc::new(schema), Arc::new(properties.build()))
 }
 
 fn write_column<R>(
@@ -70,19 +102,19 @@ fn write_column<R>(
 }
 
 /// Every column may be null in the schema: it is how the others are told that a figure is not there.
-fn field<R>(name: &str, column: &Column<R>) -> Result<Arc<Type>, ParquetError> {
-    let (physical, converted) = match column {
-        Column::Text(_) | Column::Word(_) => (Physical::BYTE_ARRAY, ConvertedType::UTF8),
-        Column::Number(_) => (Physical::INT64, ConvertedType::NONE),
-        Column::Figure(_) => (Physical::DOUBLE, ConvertedType::NONE),
-        Column::Truth(_) => (Physical::BOOLEAN, ConvertedType::NONE),
-        Column::Time(_) => (Physical::INT64, ConvertedType::TIMESTAMP_MICROS),
+fn field(name: &str, kind: Kind) -> Result<Arc<Type>, ParquetError> {
+    let (physical, converted) = match kind {
+        Kind::Text => (Physical::BYTE_ARRAY, ConvertedType::UTF8),
+        Kind::Number => (Physical::INT64, ConvertedType::NONE),
+        Kind::Figure => (Physical::DOUBLE, ConvertedType::NONE),
+        Kind::Truth => (Physical::BOOLEAN, ConvertedType::NONE),
+        Kind::Time => (Physical::INT64, ConvertedType::TIMESTAMP_MICROS),
     };
     let field = Type::primitive_type_builder(name, physical).with_converted_type(converted);
     Ok(Arc::new(field.with_repetition(Repetition::OPTIONAL).build()?))
 }
 
-fn write<T: DataType>(
+pub(crate) fn write<T: DataType>(
     group: &mut SerializedRowGroupWriter<'_, Vec<u8>>,
     values: impl Iterator<Item = Option<T::T>>,
 ) -> Result<(), ParquetError> {

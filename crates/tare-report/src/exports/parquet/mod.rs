@@ -3,6 +3,7 @@
 //! What the session's cells come to stands in the file's footer, so that whoever reads a thousand of them opens no record.
 
 pub(crate) mod columns;
+pub(crate) mod reading;
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -14,7 +15,7 @@ use tare_analysis::verdicts::summary::{counted, values};
 use tare_data::metric::Metric;
 use tare_data::session::{PlannedCase, Role, Trial};
 
-use self::columns::{Column, file, instant};
+use self::columns::{Column, Kind, file, instant};
 use super::export::{Export, Source, Writing};
 use crate::words::machine_name;
 
@@ -30,7 +31,7 @@ const CELLS: &str = "tare.cells";
 /// How a Parquet file ends: the length of its footer, and this.
 const MAGIC: &[u8] = b"PAR1";
 /// Bytes behind the footer.
-const TAIL: usize = 8;
+pub(crate) const TAIL: usize = 8;
 
 /// What all rows of a session share.
 pub(crate) struct Shared {
@@ -54,6 +55,11 @@ impl Shared {
 
     pub(crate) fn kind(&self) -> &str {
         &self.kind
+    }
+
+    /// When the session began, and the SHA-256 of the program that measured.
+    pub(crate) fn origin(&self) -> (&str, &str) {
+        (&self.cells.started, &self.cells.binary)
     }
 
     pub(crate) fn node(&self) -> &str {
@@ -101,7 +107,16 @@ pub(crate) fn of_session<R: OfSession>() -> Vec<(&'static str, Column<R>)> {
 
 /// Columns that are texts may be null; of the others `started`, `value` and `agent_elapsed_ns` may.
 fn columns<'a>() -> Vec<(&'static str, Column<Value<'a>>)> {
-    let own: Vec<(&'static str, Column<Value<'a>>)> = vec![
+    of_session().into_iter().chain(own()).collect()
+}
+
+/// Names and kinds of those columns in which the trials of a session differ.
+pub(crate) fn kinds() -> Vec<(&'static str, Kind)> {
+    own().into_iter().map(|(name, column)| (name, column.kind())).collect()
+}
+
+fn own<'a>() -> Vec<(&'static str, Column<Value<'a>>)> {
+    vec![
         ("case", Column::Text(|v| Some(&v.case.id))),
         ("probe", Column::Text(|v| Some(&v.case.case.probe))),
         ("definition", Column::Text(|v| Some(&v.case.definition))),
@@ -126,8 +141,7 @@ fn columns<'a>() -> Vec<(&'static str, Column<Value<'a>>)> {
         ("started_ns", Column::Number(|v| i64::try_from(v.trial.started_ns).ok())),
         ("host_elapsed_ns", Column::Number(|v| i64::try_from(v.trial.host_elapsed_ns).ok())),
         ("agent_elapsed_ns", Column::Number(|v| i64::try_from(v.trial.agent_elapsed_ns?).ok())),
-    ];
-    of_session().into_iter().chain(own).collect()
+    ]
 }
 
 fn render(source: &Source) -> Result<Vec<u8>, ParquetError> {
@@ -148,11 +162,15 @@ pub fn footer_length(tail: &[u8]) -> Option<usize> {
 /// The cells of a session, from the footer of its file, whose bytes [`footer_length`] counts; none where this version wrote
 /// none there.
 pub fn cells_of(footer: &[u8]) -> Option<SessionCells> {
+    serde_json::from_str(&beside(footer, CELLS)?).ok().filter(|cells: &SessionCells| cells.version == VERSION)
+}
+
+/// What stands beside the columns under a key, in such a footer.
+pub(crate) fn beside(footer: &[u8], key: &str) -> Option<String> {
     let (footer, _) = footer.split_at_checked(footer.len().checked_sub(TAIL)?)?;
     let metadata = ParquetMetaDataReader::decode_metadata(footer).ok()?;
     let beside = metadata.file_metadata().key_value_metadata()?;
-    let text = beside.iter().find(|beside| beside.key == CELLS)?.value.as_deref()?;
-    serde_json::from_str(text).ok().filter(|cells: &SessionCells| cells.version == VERSION)
+    beside.iter().find(|beside| beside.key == key)?.value.clone()
 }
 
 /// Trials in the order in which they ran; those of cases or environments that are not planned are nobody's.

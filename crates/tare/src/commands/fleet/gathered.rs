@@ -44,12 +44,17 @@ pub fn gather(path: &Path, by: &[String]) -> Result<Gathered, LabError> {
     let by = if by.is_empty() { planned } else { by };
     let mut reading = Reading { fleet: &folder.plan.fleet, seen: BTreeSet::new() };
     let (mut nodes, mut pairs, mut missing) = (Vec::new(), Vec::new(), Vec::new());
+    let mut columns = Vec::new();
+    let within = |file: PathBuf| file.strip_prefix(path).unwrap_or(&file).display().to_string();
     let mut by_node: BTreeMap<&str, Vec<(&CellState, Option<String>)>> = BTreeMap::new();
     for cell in &folder.cells {
         let files = of_cell(path, &cell.node, cell.session);
         let read = reading.read(&cell.what, &files.parquet());
         let why = read.as_ref().err().cloned();
-        nodes.extend(read.map(|cells| OfNode { node: cell.node.clone(), session: cell.session, cells }));
+        if let Ok(cells) = read {
+            nodes.push(OfNode { node: cell.node.clone(), session: cell.session, cells });
+            columns.push(within(files.parquet()));
+        }
         by_node.entry(&cell.node).or_default().push((cell, why));
     }
     let mut planned: BTreeMap<&str, usize> = BTreeMap::new();
@@ -67,15 +72,20 @@ pub fn gather(path: &Path, by: &[String]) -> Result<Gathered, LabError> {
     for pair in &folder.pairs {
         let files = of_pair(path, pair.round, &pair.a, &pair.b);
         match reading.read(&pair.what, &files.parquet()) {
-            Ok(cells) => pairs.push(OfPair { a: pair.a.clone(), b: pair.b.clone(), cells }),
+            Ok(cells) => {
+                pairs.push(OfPair { a: pair.a.clone(), b: pair.b.clone(), cells });
+                columns.push(within(files.parquet()));
+            }
             Err(why) => missing.push(MissingCell { what: format!("{} with {}", pair.a, pair.b), why }),
         }
     }
     let rows = Rows::of(&nodes, &pairs, by, folder.plan.sessions);
     let studies = nodes.iter().map(|of| &of.cells.study).chain(pairs.iter().map(|of| &of.cells.study));
     let study = studies.into_iter().next().cloned().unwrap_or_else(|| "no session yet".to_owned());
-    let of_nodes = nodes.into_iter().map(|of| Stored::of_node(of.cells, &of.node, of.session, by));
-    let of_pairs = pairs.into_iter().map(|of| Stored::of_pair(of.cells, &of.a, Some(&of.b), by));
+    let of_pairs = pairs.into_iter().zip(columns.split_off(nodes.len()));
+    let of_pairs = of_pairs.map(|(of, file)| Stored::of_pair(of.cells, &of.a, Some(&of.b), by, file));
+    let of_nodes = nodes.into_iter().zip(columns);
+    let of_nodes = of_nodes.map(|(of, file)| Stored::of_node(of.cells, &of.node, of.session, by, file));
     Ok(Gathered {
         study,
         planned: folder.plan.cells.len() + folder.pairs.len(),
@@ -123,19 +133,23 @@ fn cells_of(record: &Path, rows: &Path) -> Result<SessionCells, String> {
     if let Some(cells) = beside.filter(is_its) {
         return Ok(cells);
     }
+    remake(record, rows).map(|(_, cells)| cells)
+}
+
+/// The columns that follow from a record, as they are then written beside it, and its cells.
+pub fn remake(record: &Path, columns: &Path) -> Result<(Vec<u8>, SessionCells), String> {
     let mut session =
         tare_record::read(record).map_err(|e| format!("its record cannot be read: {e}"))?.session;
     let findings = plain(&mut session);
     let source = Source { session: &session, findings: &findings, gate: None };
-    if let Some(export) = find("parquet") {
-        // A folder that cannot be written in takes longer the next time, and shows the same.
-        let _ = outputs::write(rows, &(export.render)(&source));
-    }
-    Ok(cells(&session, &findings))
+    let bytes = find("parquet").map(|export| (export.render)(&source)).unwrap_or_default();
+    // A folder that cannot be written in takes longer the next time, and shows the same.
+    let _ = outputs::write(columns, &bytes);
+    Ok((bytes, cells(&session, &findings)))
 }
 
 /// The end of a Parquet file, in which its footer stands.
-fn footer(file: &Path) -> Option<Vec<u8>> {
+pub fn footer(file: &Path) -> Option<Vec<u8>> {
     let mut file: File = input::open(file).ok()?;
     let mut end = |length: usize| {
         file.seek(SeekFrom::End(-i64::try_from(length).ok()?)).ok()?;

@@ -3,6 +3,7 @@
 #[cfg(unix)]
 mod cell;
 pub mod gathered;
+pub mod merging;
 #[cfg(unix)]
 mod planning;
 #[cfg(unix)]

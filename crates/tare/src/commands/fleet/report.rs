@@ -10,6 +10,7 @@ use tare_report::fleet::store::{Stored, files};
 use tare_report::fleet::{FleetView, dashboard, json, page, terminal};
 
 use super::gathered::{gather, store};
+use super::merging::merge;
 use crate::args::fleet::FleetReport;
 use crate::failure::Exit;
 use crate::{outputs, ui};
@@ -17,10 +18,6 @@ use crate::{outputs, ui};
 pub fn run(args: &FleetReport) -> anyhow::Result<ExitCode> {
     let gathered = gather(&args.folder, &args.by)?;
     let before = args.before.as_deref().map(|folder| gather(folder, &gathered.by)).transpose()?;
-    if let Err(error) = write_store(&args.folder, &gathered.stored) {
-        anstream::eprintln!("note: the table of cells was not written: {}", error.what);
-    }
-    drop(gathered.stored);
     let fleet = gathered.rows.fleet(before.as_ref().map(|before| &before.rows));
     let answers = judge(&fleet, &args.fail_if, gathered.planned, gathered.missing.len());
     let folder = args.folder.display().to_string();
@@ -37,17 +34,21 @@ pub fn run(args: &FleetReport) -> anyhow::Result<ExitCode> {
         outputs::write(file, page::render(&view).as_bytes())?;
     }
     if let Some(file) = &args.grafana {
-        let place = store(&args.folder);
-        let cells = place.canonicalize().unwrap_or(place);
+        let cells = store(&args.folder.canonicalize().unwrap_or_else(|_| args.folder.clone()));
         outputs::write(file, dashboard::render(&view, &cells.display().to_string()).as_bytes())?;
     }
     ui::print(if args.json { json::render(&view) } else { terminal::render(&view, ui::width()) })?;
+    // Last: the first time it takes longer than the report.
+    if let Err(error) = write_store(&args.folder, &gathered.stored) {
+        anstream::eprintln!("note: the tables for SQL were not written: {}", error.what);
+    }
     terminal::answers(&view).iter().for_each(|line| anstream::eprintln!("{line}"));
     Ok(if is_shut(&answers) { Exit::Gate.into() } else { ExitCode::SUCCESS })
 }
 
-/// Writes the table of cells anew, and takes away what was left of a longer one.
+/// Merges what trials are new, then writes the table of cells anew, and takes away what was left of a longer one.
 pub fn write_store(folder: &Path, stored: &[Stored]) -> Result<(), LabError> {
+    merge(folder, stored)?;
     let place = store(folder);
     fs::create_dir_all(&place).map_err(LabError::storage("make", &place))?;
     let files = files(stored);

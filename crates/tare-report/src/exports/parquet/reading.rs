@@ -1,0 +1,168 @@
+//! Columns of a Parquet file as tare writes them, read back. Files come from other machines: what tare would not write is refused
+//! before room is made for it.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use parquet::basic::{Compression, Encoding, Type};
+use parquet::column::page::{Page, PageMetadata, PageReader};
+use parquet::column::reader::ColumnReaderImpl;
+use parquet::data_type::DataType;
+use parquet::errors::{ParquetError, Result};
+use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, ParquetMetaDataReader};
+use parquet::file::serialized_reader::SerializedPageReader;
+
+use super::{TAIL, footer_length};
+
+/// Bytes of a text's length.
+const A_LENGTH: usize = 4;
+/// Rows that are read of a file at most: a session of a day.
+const MOST_ROWS: usize = 1 << 21;
+/// Bytes that a row takes at least: of each trial there are four numbers that no other has.
+const LEAST_OF_ROW: usize = 2;
+
+/// A file whose footer was read.
+pub(crate) struct Reading {
+    file: Arc<Bytes>,
+    metadata: ParquetMetaData,
+    pub(crate) rows: usize,
+}
+
+impl Reading {
+    /// Refuses what is not such a file.
+    pub(crate) fn open(file: Vec<u8>) -> Result<Reading> {
+        let tail = &file[file.len().saturating_sub(TAIL)..];
+        let length = footer_length(tail).filter(|length| *length <= file.len());
+        let length = length.ok_or_else(|| wrong("it has no footer"))?;
+        let metadata = ParquetMetaDataReader::decode_metadata(&file[file.len() - length..file.len() - TAIL])?;
+        let columns = metadata.file_metadata().schema_descr().num_columns();
+        let mut rows = 0_usize;
+        for group in metadata.row_groups() {
+            let of_group = usize::try_from(group.num_rows()).map_err(|_| wrong("it counts no rows"))?;
+            rows = rows.saturating_add(of_group);
+            if group.num_columns() != columns || !group.columns().iter().all(is_plain) {
+                return Err(wrong("its columns are not tare's"));
+            }
+        }
+        if rows > MOST_ROWS.min(file.len() / LEAST_OF_ROW) {
+            return Err(wrong("it cannot have as many rows"));
+        }
+        Ok(Reading { file: Arc::new(file.into()), metadata, rows })
+    }
+
+    /// A column by its name; none where the file lacks it.
+    pub(crate) fn column<T: DataType>(&self, name: &str) -> Result<Option<Vec<Option<T::T>>>> {
+        let schema = self.metadata.file_metadata().schema_descr();
+        let Some(at) = schema.columns().iter().position(|column| column.name() == name) else {
+            return Ok(None);
+        };
+        let column = schema.column(at);
+        let levels = (column.max_def_level(), column.max_rep_level());
+        if column.physical_type() != T::get_physical_type() || levels != (1, 0) {
+            return Err(wrong("a column has another type"));
+        }
+        let mut all = Vec::with_capacity(self.rows);
+        for group in self.metadata.row_groups() {
+            let rows = group.num_rows() as usize;
+            let pages = Pages::of(Arc::clone(&self.file), group.column(at), rows)?;
+            let mut reader = ColumnReaderImpl::<T>::new(Arc::clone(&column), Box::new(pages));
+            let (mut values, mut levels) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
+            let (read, _, _) = reader.read_records(rows, Some(&mut levels), None, &mut values)?;
+            if read != rows {
+                return Err(wrong("a column ends early"));
+            }
+            let mut values = values.into_iter();
+            all.extend(levels.iter().map(|level| if *level == 1 { values.next() } else { None }));
+        }
+        Ok(Some(all))
+    }
+}
+
+fn wrong(what: &str) -> ParquetError {
+    ParquetError::General(what.to_owned())
+}
+
+/// Whether a column lies in the file as tare lays it: nothing is packed, and no place is negative.
+fn is_plain(column: &ColumnChunkMetaData) -> bool {
+    let places = [column.dictionary_page_offset().unwrap_or(0), column.data_page_offset()];
+    column.compression() == Compression::UNCOMPRESSED
+        && places.into_iter().chain([column.compressed_size()]).all(|place| place >= 0)
+}
+
+/// Pages of a column: a dictionary no longer than its bytes at first, then no more values than the column has rows. Texts lie within
+/// their pages: the library takes that for granted.
+struct Pages {
+    pages: SerializedPageReader<Bytes>,
+    rows_left: u32,
+    has_dictionary: bool,
+    has_texts: bool,
+}
+
+impl Pages {
+    fn of(file: Arc<Bytes>, column: &ColumnChunkMetaData, rows: usize) -> Result<Pages> {
+        let has_texts = column.column_type() == Type::BYTE_ARRAY;
+        let pages = SerializedPageReader::new(file, column, rows, None)?;
+        Ok(Pages { pages, rows_left: rows as u32, has_dictionary: false, has_texts })
+    }
+
+    /// The page, if it is sound.
+    fn sound(&mut self, mut page: Page) -> Option<Page> {
+        match &mut page {
+            Page::DictionaryPage { buf, num_values, .. } => {
+                let is_first = !std::mem::replace(&mut self.has_dictionary, true);
+                let most = if self.has_texts { texts_in(buf)? } else { buf.len() };
+                (is_first && *num_values as usize <= most).then_some(page)
+            }
+            Page::DataPage { buf, num_values, encoding, def_level_encoding, .. } => {
+                self.rows_left = self.rows_left.checked_sub(*num_values)?;
+                match encoding {
+                    Encoding::PLAIN if self.has_texts => {
+                        let (length, rest) = buf.split_first_chunk()?;
+                        texts_in(rest.get(u32::from_le_bytes(*length) as usize..)?)?;
+                        // Should there be fewer than the page says, the others are empty.
+                        *buf = [buf.as_ref(), &vec![0; A_LENGTH * *num_values as usize]].concat().into();
+                    }
+                    Encoding::PLAIN => {}
+                    Encoding::RLE_DICTIONARY if self.has_dictionary => {}
+                    _ => return None,
+                }
+                (*def_level_encoding == Encoding::RLE).then_some(page)
+            }
+            Page::DataPageV2 { .. } => None,
+        }
+    }
+}
+
+/// How many texts there are, each behind its length; none where one does not fit.
+fn texts_in(mut bytes: &[u8]) -> Option<usize> {
+    let mut count = 0;
+    while !bytes.is_empty() {
+        let (length, rest) = bytes.split_first_chunk::<A_LENGTH>()?;
+        bytes = rest.get(u32::from_le_bytes(*length) as usize..)?;
+        count += 1;
+    }
+    Some(count)
+}
+
+impl PageReader for Pages {
+    fn get_next_page(&mut self) -> Result<Option<Page>> {
+        let Some(page) = self.pages.get_next_page()? else { return Ok(None) };
+        self.sound(page).map(Some).ok_or_else(|| wrong("a page is not as tare writes it"))
+    }
+
+    fn peek_next_page(&mut self) -> Result<Option<PageMetadata>> {
+        self.pages.peek_next_page()
+    }
+
+    fn skip_next_page(&mut self) -> Result<()> {
+        self.pages.skip_next_page()
+    }
+}
+
+impl Iterator for Pages {
+    type Item = Result<Page>;
+
+    fn next(&mut self) -> Option<Result<Page>> {
+        self.get_next_page().transpose()
+    }
+}
