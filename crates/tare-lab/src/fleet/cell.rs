@@ -3,7 +3,7 @@
 
 use std::fs::{self, File};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tare_data::facts::Facts;
@@ -48,15 +48,22 @@ pub enum Which {
 pub struct Cell {
     pub files: Files,
     which: Which,
-    folder: std::path::PathBuf,
     plan: FleetPlan,
     plan_sha256: String,
+    /// Where the secret of a pair lies.
+    secret: PathBuf,
 }
 
 impl Cell {
     /// Reads the plan. Another than the one that was submitted is refused, and so is another program: a folder in which
-    /// several may write is not a place of trust.
-    pub fn open(folder: &Path, which: Which, plan_sha256: &str, program: &Path) -> Result<Cell, LabError> {
+    /// several may write is not a place of trust. The secret of a pair lies in the fleet's folder, unless the job brought it.
+    pub fn open(
+        folder: &Path,
+        which: Which,
+        plan_sha256: &str,
+        program: &Path,
+        secret: Option<&Path>,
+    ) -> Result<Cell, LabError> {
         let (plan, found) = read_plan(folder)?;
         let refused = |because: &str| {
             LabError::new(ErrorKind::Record, format!("{} is not measured here", folder.display()))
@@ -82,7 +89,8 @@ impl Cell {
             return Err(refused("the plan does not name it"));
         }
         files.make_folder().map_err(LabError::storage("write in", folder))?;
-        Ok(Cell { files, which, folder: folder.to_owned(), plan, plan_sha256: found })
+        let secret = secret.map_or_else(|| folder::secret(folder), Path::to_owned);
+        Ok(Cell { files, which, plan, plan_sha256: found, secret })
     }
 
     /// The session of this cell, as it is to be measured here. `facts` are the engine's about the job.
@@ -91,8 +99,7 @@ impl Cell {
         let (node, session, peers) = match &self.which {
             Which::Cell { node, session } => (node, *session, Vec::new()),
             Which::Pair { round, a, b } => {
-                let file = folder::secret(&self.folder);
-                let peer = format!("node={TARE}{}/?secret-file={}", self.address(b), file.display());
+                let peer = format!("node={TARE}{}/?secret-file={}", self.address(b), self.secret.display());
                 (a, *round as u32 + 1, vec![peer])
             }
         };
@@ -211,9 +218,8 @@ impl Cell {
     }
 
     fn secret(&self) -> Result<Secret, LabError> {
-        let path = folder::secret(&self.folder);
-        Secret::parse(&secret_in(&path)?).ok_or_else(|| {
-            LabError::new(ErrorKind::Storage, format!("cannot use the secret in {}", path.display()))
+        Secret::parse(&secret_in(&self.secret)?).ok_or_else(|| {
+            LabError::new(ErrorKind::Storage, format!("cannot use the secret in {}", self.secret.display()))
                 .because("it is not 64 hex digits")
         })
     }

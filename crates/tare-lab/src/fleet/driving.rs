@@ -146,6 +146,7 @@ pub fn drive(
     let done = driver.until_nothing_is_left(interrupted);
     // However it ends, nothing is left without its name.
     let jobs = driver.stop_all();
+    driver.forget_secrets();
     done?;
     Ok(Left { interrupted: interrupted.load(Ordering::Relaxed), jobs })
 }
@@ -370,6 +371,17 @@ impl<'a> Driver<'a> {
             }
         }
         left
+    }
+
+    /// Nothing of a secret is left where jobs run: each goes with its own job, and these may stay for days.
+    fn forget_secrets(&mut self) {
+        if self.folder.plan.pairs.is_empty() {
+            return;
+        }
+        if let Err(error) = self.engine.forget(&self.folder.plan.job(), self.programs) {
+            let why: Vec<String> = std::iter::once(error.what.clone()).chain(error.causes()).collect();
+            self.note(Some(format!("the secrets of pairs were not taken away: {}", why.join(": "))));
+        }
     }
 
     /// A job that was cancelled before its session could write down why it ended.

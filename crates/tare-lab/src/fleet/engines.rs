@@ -7,8 +7,10 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use rustix::fs::{MemfdFlags, memfd_create};
 use serde::Deserialize;
 use tare_data::shell::line;
+use tare_probes::peer::Secret;
 use tare_record::input;
 
 use crate::duration;
@@ -25,6 +27,8 @@ use crate::provider::specification::Specification;
 const LONGEST_FILE: u64 = 1 << 20;
 /// Time in which an engine must answer a question, or take a job.
 const ANSWER_WAIT: Duration = Duration::from_secs(60);
+/// Random digits in the name of a job of two nodes.
+const OWN_DIGITS: usize = 8;
 /// Characters of a reason that are kept: it stands in a line of a table.
 const LONGEST_REASON: usize = 300;
 
@@ -73,7 +77,15 @@ struct Pair {
     submit: Vec<String>,
     /// That of one node, unless given.
     script: Option<String>,
+    /// Where both nodes find the secret that the script hands over; that of the fleet's folder unless given.
+    secret: Option<String>,
+    /// Takes away what is left of the secrets that scripts of the fleet handed over.
+    #[serde(default)]
+    forget: Vec<String>,
 }
+
+/// What stands for a secret in a job that is printed.
+pub const SECRET: &str = "SECRET";
 
 fn same_folder() -> String {
     "{folder}".into()
@@ -112,6 +124,8 @@ pub struct Job<'a> {
 pub struct Printed {
     pub command: String,
     pub script: String,
+    /// Whether [`SECRET`] stands in the script.
+    pub has_secret: bool,
 }
 
 /// A job that was started.
@@ -165,6 +179,7 @@ impl Engine {
         if templates.state.is_empty() != templates.cancel.is_empty() {
             return Err(wrong("'state' and 'cancel' need each other".into()));
         }
+        no_secret_is_shown(&templates).map_err(wrong)?;
         let settle = duration::parse(&templates.settle)
             .ok_or_else(|| wrong(format!("settle '{}' is not a time, e.g. 5s", templates.settle)))?;
         let options = options(name, &templates.options, given)?;
@@ -174,6 +189,15 @@ impl Engine {
     /// Whether it starts pairs of nodes.
     pub fn has_pairs(&self) -> bool {
         self.templates.pair.is_some()
+    }
+
+    /// Whether its jobs of two nodes bring a secret of their own, which then lies in no folder.
+    pub fn brings_secrets(&self) -> bool {
+        self.secret_file().is_some()
+    }
+
+    fn secret_file(&self) -> Option<&str> {
+        self.templates.pair.as_ref()?.secret.as_deref()
     }
 
     /// Its file, as the plan keeps it.
@@ -208,26 +232,38 @@ impl Engine {
 
     /// A job as it would be submitted.
     pub fn print(&self, job: &Job<'_>) -> Result<Printed, LabError> {
-        let ((submit, script), values) = (self.start_of(job)?, self.values(job));
-        Ok(Printed { command: line(words(submit, &values)), script: lines(script, &values) })
+        let ((submit, script), values) = (self.start_of(job)?, self.values(job, SECRET)?);
+        let has_secret = !values["secret"].is_empty();
+        Ok(Printed { command: line(words(submit, &values)), script: lines(script, &values), has_secret })
     }
 
     /// Starts a job.
     pub(crate) fn start(&self, job: &Job<'_>, programs: &Programs) -> Result<Started, LabError> {
-        let ((submit, script), values) = (self.start_of(job)?, self.values(job));
+        let secret = fresh()?;
+        let ((submit, script), values) = (self.start_of(job)?, self.values(job, &secret)?);
         let script = lines(script, &values);
         let mut command = self.command(submit, &values, programs)?;
         if self.templates.state.is_empty() {
             return self.attach(command, &script, job).map(Started::Attached);
         }
-        let mut file = tempfile::tempfile().map_err(|e| self.failed("submit").because(e))?;
-        let written = file.write_all(script.as_bytes()).and_then(|()| io::Seek::rewind(&mut file));
-        written.map_err(|e| self.failed("submit").because(e))?;
-        let answer = programs::ask_with(&mut command, file.into(), ANSWER_WAIT)
-            .map_err(|e| self.failed("submit").because(e))?;
+        // Whoever refuses it may say what it was.
+        let failed = |e: io::Error| self.failed("submit").because(e.to_string().replace(&secret, SECRET));
+        let mut file = File::from(memfd_create("script", MemfdFlags::CLOEXEC).map_err(|e| failed(e.into()))?);
+        file.write_all(script.as_bytes()).and_then(|()| io::Seek::rewind(&mut file)).map_err(failed)?;
+        let answer = programs::ask_with(&mut command, file.into(), ANSWER_WAIT).map_err(failed)?;
         match self.id(&answer) {
             Some(id) => Ok(Started::Submitted(id)),
-            None => Err(self.failed("submit").because(format!("it named no job: {}", answer.trim()))),
+            None => Err(failed(io::Error::other(format!("it named no job: {}", answer.trim())))),
+        }
+    }
+
+    /// Takes away what is left of the secrets of a fleet's jobs, none of which runs.
+    pub(crate) fn forget(&self, job: &str, programs: &Programs) -> Result<(), LabError> {
+        match &self.templates.pair {
+            Some(pair) if !pair.forget.is_empty() => {
+                self.ask(&pair.forget, &self.with("job", job), programs).map(drop)
+            }
+            _ => Ok(()),
         }
     }
 
@@ -236,17 +272,13 @@ impl Engine {
         if self.templates.state.is_empty() {
             return Ok(None);
         }
-        let mut values = self.options.clone();
-        values.insert("job".into(), job.to_owned());
-        let text = self.ask(&self.templates.state, &values, programs)?;
+        let text = self.ask(&self.templates.state, &self.with("job", job), programs)?;
         Ok(Some(text.split_whitespace().map(str::to_owned).collect()))
     }
 
     /// Ends a job that was submitted.
     pub(crate) fn cancel(&self, id: &str, programs: &Programs) -> Result<(), LabError> {
-        let mut values = self.options.clone();
-        values.insert("id".into(), id.to_owned());
-        self.ask(&self.templates.cancel, &values, programs).map(drop)
+        self.ask(&self.templates.cancel, &self.with("id", id), programs).map(drop)
     }
 
     /// Why a job ended, as far as the engine says it.
@@ -254,9 +286,7 @@ impl Engine {
         if self.templates.why.is_empty() {
             return None;
         }
-        let mut values = self.options.clone();
-        values.insert("id".into(), id.to_owned());
-        let said = self.ask(&self.templates.why, &values, programs).ok()?;
+        let said = self.ask(&self.templates.why, &self.with("id", id), programs).ok()?;
         let words: String = said.trim().chars().take(LONGEST_REASON).collect();
         (!words.is_empty()).then_some(words)
     }
@@ -271,10 +301,18 @@ impl Engine {
         }
     }
 
-    fn values(&self, job: &Job<'_>) -> Values {
+    /// Options, and a value beside them.
+    fn with(&self, name: &str, value: &str) -> Values {
+        let mut values = self.options.clone();
+        values.insert(name.to_owned(), value.to_owned());
+        values
+    }
+
+    fn values(&self, job: &Job<'_>, secret: &str) -> Result<Values, LabError> {
         let mut values = self.options.clone();
         // A line for what a job of one node has, or one of two, is left out of the other's.
-        values.extend(["node", "session", "a", "b", "round"].map(|key| (key.to_owned(), String::new())));
+        let of_either = ["node", "session", "a", "b", "round", "pair", "secret", "secret_file"];
+        values.extend(of_either.map(|key| (key.to_owned(), String::new())));
         let folder = job.folder.display().to_string();
         let seen_at = fill(&self.templates.folder, &Values::from([("folder".to_owned(), folder.clone())]));
         let number = job.number.to_string();
@@ -292,6 +330,12 @@ impl Engine {
                     values.insert(key.into(), (*node).to_owned());
                 }
                 values.insert("round".into(), number);
+                values.insert("pair".into(), format!("{}-{}", job.name, &fresh()?[..OWN_DIGITS]));
+                if let Some(file) = self.secret_file() {
+                    command.extend(["--secret-file".to_owned(), file.to_owned()]);
+                    values.insert("secret_file".into(), file.to_owned());
+                    values.insert("secret".into(), secret.to_owned());
+                }
             }
         }
         command.extend(["--plan".to_owned(), job.plan_sha256.to_owned()]);
@@ -307,7 +351,7 @@ impl Engine {
             ("seconds".to_owned(), job.limit.as_secs().to_string()),
             ("log".to_owned(), job.log.display().to_string()),
         ]);
-        values
+        Ok(values)
     }
 
     fn command(
@@ -364,6 +408,28 @@ impl Engine {
     }
 }
 
+/// 64 random hex digits.
+fn fresh() -> Result<String, LabError> {
+    let secret =
+        Secret::fresh().map_err(|e| LabError::new(ErrorKind::Host, "cannot draw a secret").because(e))?;
+    Ok(secret.hex())
+}
+
+/// Refuses templates by which a secret would stand in a list of processes, or never come to its nodes.
+fn no_secret_is_shown(templates: &Templates) -> Result<(), String> {
+    let names_it = |text: &String| text.contains("{secret}");
+    let Templates { nodes, submit, state, cancel, why, pair, .. } = templates;
+    let of_pair = pair.iter().flat_map(|pair| [&pair.submit, &pair.forget]);
+    if [nodes, submit, state, cancel, why].into_iter().chain(of_pair).flatten().any(names_it) {
+        return Err("a command names {secret}, which lists of processes would show: a script may".into());
+    }
+    let Some(pair) = pair else { return Ok(()) };
+    match names_it(pair.script.as_ref().unwrap_or(&templates.script)) == pair.secret.is_some() {
+        true => Ok(()),
+        false => Err("'secret' of [pair], and {secret} in its script, need each other".into()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -407,6 +473,10 @@ mod tests {
             "about=''\nsubmit=[]\nscript=''",
             "about=''\nsubmit=['x']\nscript=''\nstate=['y']",
             "about=''\nsubmit=['x']\nscript=''\nnode=['y']",
+            // A secret that is shown, one that nobody is given, and one that nobody finds.
+            "about=''\nsubmit=['x']\nscript='{secret}'\n[pair]\nsubmit=['x', '{secret}']\nsecret='/s'",
+            "about=''\nsubmit=['x']\nscript=''\n[pair]\nsubmit=['x']\nsecret='/s'",
+            "about=''\nsubmit=['x']\nscript='{secret}'\n[pair]\nsubmit=['x']",
         ] {
             assert!(Engine::parse("x", text, &BTreeMap::new()).is_err(), "{text}");
         }

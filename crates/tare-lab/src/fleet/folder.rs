@@ -237,7 +237,7 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let (path, program) = (place.path().join("f"), place.path().join("program"));
         fs::write(&program, "x").unwrap();
-        Folder::make(&path, &plan(), &program, "00").unwrap();
+        Folder::make(&path, &plan(), &program, None).unwrap();
         for file in files {
             let file = path.join(file);
             fs::create_dir_all(file.parent().unwrap()).unwrap();

@@ -11,8 +11,14 @@ use crate::fleet::plan::FleetPlan;
 use crate::ownership::state::doubt;
 
 impl Folder {
-    /// Makes the folder of a new fleet with its plan and the program; one that is there must be empty.
-    pub fn make(path: &Path, plan: &FleetPlan, program: &Path, secret_hex: &str) -> Result<Folder, LabError> {
+    /// Makes the folder of a new fleet with its plan, the program, and the secret of pairs where it lies there; one that is there must
+    /// be empty.
+    pub fn make(
+        path: &Path,
+        plan: &FleetPlan,
+        program: &Path,
+        secret_hex: Option<&str>,
+    ) -> Result<Folder, LabError> {
         let failed = LabError::storage("write in", path);
         let made = fs::DirBuilder::new().recursive(true).mode(0o755).create(path);
         made.map_err(&failed)?;
@@ -30,7 +36,9 @@ impl Folder {
         };
         let program = fs::read(program).map_err(LabError::storage("read", program))?;
         new(BINARY, 0o755, &program).map_err(&failed)?;
-        new(SECRET, 0o600, format!("{secret_hex}\n").as_bytes()).map_err(&failed)?;
+        if let Some(secret) = secret_hex {
+            new(SECRET, 0o600, format!("{secret}\n").as_bytes()).map_err(&failed)?;
+        }
         // Last: a folder with a plan is whole.
         new(PLAN, 0o644, &plan.bytes()).map_err(&failed)?;
         Folder::open(path)

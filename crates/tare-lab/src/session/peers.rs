@@ -39,8 +39,9 @@ const SESSION_MOST_S: u64 = 86_400;
 const LISTENS_WITHIN: Duration = Duration::from_secs(10);
 /// Most that is read of a file that should hold 64 hex digits.
 const LONGEST_SECRET_FILE: u64 = 1024;
-/// Permission bits of a file that others than its owner have.
+/// Permission bits of a file that others than its owner have, and those of them that a group which reads it lacks.
 const OF_OTHERS: u32 = 0o077;
+const BUT_READING: u32 = 0o037;
 
 const HINT: &str = "write loopback, host, tare://HOST:PORT/#SECRET or netperf://HOST";
 
@@ -209,15 +210,18 @@ fn has_port(address: &str) -> bool {
     !host.is_empty() && (bracketed || !host.contains(':')) && port.parse::<u16>().is_ok()
 }
 
-/// The secret in a file that is this user's, and that nobody else can read or write.
+/// The secret in a file that is this user's, and that nobody else can read or write; or in one of root's that this process's group
+/// can read besides, as a pod is given it.
 pub fn secret_in(path: &Path) -> Result<String, LabError> {
     let cannot = || LabError::new(ErrorKind::Storage, format!("cannot use the secret in {}", path.display()));
     let file = tare_record::input::open(path).map_err(|e| cannot().because(e))?;
     let about = file.metadata().map_err(|e| cannot().because(e))?;
-    if about.uid() != rustix::process::geteuid().as_raw() {
+    let is_own = about.uid() == rustix::process::geteuid().as_raw();
+    let is_given = about.uid() == 0 && about.gid() == rustix::process::getegid().as_raw();
+    if !is_own && !is_given {
         return Err(cannot().because("another user owns it"));
     }
-    if about.mode() & OF_OTHERS != 0 {
+    if about.mode() & (if is_own { OF_OTHERS } else { BUT_READING }) != 0 {
         let hint = format!("chmod 600 {}", quoted(&path.display().to_string()));
         return Err(cannot().because("others may read it or write in it").hint(hint));
     }

@@ -158,6 +158,9 @@ pub struct FleetCell {
     pub pair: Vec<String>,
     #[arg(long)]
     pub round: Option<u32>,
+    /// Where a pair finds its secret, if not in the folder.
+    #[arg(long)]
+    pub secret_file: Option<PathBuf>,
     #[arg(long)]
     pub scratch: Option<PathBuf>,
 }

@@ -71,7 +71,7 @@ fn machines_behind_ssh_share_nothing_and_their_records_come_back() {
         assert_eq!(names(&place.path(&format!("f/cells/{node}"))), ["1.log", "1.parquet", "1.tare"]);
     }
     assert_eq!(names(&scratch), [""; 0], "a folder stayed there");
-    assert_eq!(names(&place.path("f")), ["cells", "plan.json", "secret", "tare"]);
+    assert_eq!(names(&place.path("f")), ["cells", "plan.json", "tare"]);
     // Nothing is missing, and nothing is done again.
     let said = place.run(&["fleet", "run", "f"]);
     assert_eq!((said.code, said.err.contains("submitted: ")), (Some(0), false), "{said:?}");

@@ -1,26 +1,38 @@
 //! Jobs as engines are handed them, and a pod's manifest as kubectl reads it.
 
-use std::io::{BufRead, BufReader, Write};
-use std::net::{TcpListener, TcpStream};
+use std::io::Write;
 use std::process::{Command, Stdio};
-use std::thread;
 
-use serde_json::{Value, json};
+use serde_json::{Deserializer, Value, json};
 
+use crate::api_server::ApiServer;
 use crate::engines::Place;
 
-/// What `tare fleet print` says, with the fleet's random name replaced.
+/// Two nodes and nothing else.
+pub const PAIRS: &str =
+    "name='pairs'\ntitle='x'\nabout=''\nbudget='5s'\n[[case]]\nprobe='net.rr'\npeers=['node']\n";
+
+/// Whether kubectl is there; says that a test is skipped otherwise.
+pub fn kubectl_is_there(test: &str) -> bool {
+    let is_there =
+        Command::new("kubectl").args(["version", "--client"]).stdout(Stdio::null()).status().is_ok();
+    if !is_there {
+        println!("SKIPPED {test}: kubectl is not installed (apt-get install kubernetes-client)");
+    }
+    is_there
+}
+
+/// What `tare fleet print` says, with the random names of the fleet and of a pair's job replaced.
 fn printed(on: &str, study: &str, nodes: &str) -> String {
     let place = Place::new();
-    std::fs::write(
-        place.path("pairs.toml"),
-        "name='pairs'\ntitle='x'\nabout=''\nbudget='5s'\n[[case]]\nprobe='net.rr'\npeers=['node']\n",
-    )
-    .unwrap();
+    std::fs::write(place.path("pairs.toml"), PAIRS).unwrap();
     let said = place.run(&["fleet", "print", study, "--on", on, "--nodes", nodes, "--seed", "1"]);
     assert_eq!(said.code, Some(0), "{said:?}");
     let at = said.out.find("tare-").expect(&said.out);
-    said.out.replace(&said.out[at..at + "tare-12345678".len()], "tare-01234567")
+    let out = said.out.replace(&said.out[at..at + "tare-12345678".len()], "tare-01234567");
+    let Some(at) = out.find("name: tare-01234567-").filter(|_| study == "pairs.toml") else { return out };
+    let of_pair = &out[at + "name: ".len()..][.."tare-01234567-89abcdef".len()];
+    out.replace(of_pair, "tare-01234567-89abcdef")
 }
 
 #[test]
@@ -33,40 +45,8 @@ fn jobs_keep_their_shape() {
     insta::assert_snapshot!("a_pair", printed("slurm", "pairs.toml", "n1,n2"));
 }
 
-/// What a server would tell kubectl of the kinds that it knows: Jobs alone.
-fn kinds(path: &str) -> Option<Value> {
-    let version = json!({ "groupVersion": "batch/v1", "version": "v1" });
-    let jobs = json!({ "name": "jobs", "singularName": "job", "namespaced": true, "kind": "Job", "verbs": ["create"] });
-    Some(match path {
-        "/api" => json!({ "kind": "APIVersions", "versions": ["v1"] }),
-        "/api/v1" => json!({ "kind": "APIResourceList", "groupVersion": "v1", "resources": [] }),
-        "/apis" => json!({ "kind": "APIGroupList", "apiVersion": "v1",
-            "groups": [{ "name": "batch", "versions": [version], "preferredVersion": version }] }),
-        "/apis/batch/v1" => {
-            json!({ "kind": "APIResourceList", "apiVersion": "v1", "groupVersion": "batch/v1",
-            "resources": [jobs] })
-        }
-        _ => return None,
-    })
-}
-
-/// Answers one question of kubectl's; None where it hung up.
-fn answer(mut stream: TcpStream) -> Option<()> {
-    let mut lines = BufReader::new(stream.try_clone().ok()?).lines();
-    let first = lines.next()?.ok()?;
-    while !lines.next()?.ok()?.is_empty() {}
-    let path = first.split(' ').nth(1)?.split('?').next()?;
-    let (status, body) = match kinds(path) {
-        Some(document) => ("200 OK", document.to_string()),
-        None => ("404 Not Found", json!({ "kind": "Status", "status": "Failure", "code": 404 }).to_string()),
-    };
-    let head =
-        format!("HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {}", body.len());
-    stream.write_all(format!("{head}\r\nConnection: close\r\n\r\n{body}").as_bytes()).ok()
-}
-
-/// What kubectl makes of a manifest, as JSON.
-fn kubectl(place: &Place, words: &[&str], manifest: &str) -> Value {
+/// What kubectl makes of the objects of a manifest, as JSON.
+fn kubectl(place: &Place, words: &[&str], manifest: &str) -> Vec<Value> {
     let mut command = Command::new("kubectl");
     command.args(words).args(["--dry-run=client", "--output=json", "--filename=-"]);
     command.env("HOME", place.path("")).env("KUBECONFIG", place.path("none"));
@@ -75,7 +55,7 @@ fn kubectl(place: &Place, words: &[&str], manifest: &str) -> Value {
     child.stdin.take().unwrap().write_all(manifest.as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
-    serde_json::from_slice(&output.stdout).unwrap()
+    Deserializer::from_slice(&output.stdout).into_iter().map(Result::unwrap).collect()
 }
 
 /// Paths of all values of a document that another lacks or has otherwise.
@@ -99,21 +79,25 @@ fn lost(whole: &Value, other: &Value, path: &str, lost_paths: &mut Vec<String>) 
 #[test]
 fn kubectl_takes_the_manifest_of_a_pod_that_is_restricted_and_pinned() {
     let test = "kubectl_takes_the_manifest_of_a_pod_that_is_restricted_and_pinned";
-    if Command::new("kubectl").args(["version", "--client"]).stdout(Stdio::null()).status().is_err() {
-        println!("SKIPPED {test}: kubectl is not installed (apt-get install kubernetes-client)");
+    if !kubectl_is_there(test) {
         return;
     }
     let place = Place::new();
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let server = format!("--server=http://{}", listener.local_addr().unwrap());
-    // It ends with the tests.
-    thread::spawn(move || {
-        listener.incoming().flatten().for_each(|stream| answer(stream).unwrap_or_default())
-    });
-    let printed = printed("kubernetes?claim=c&runtime=gvisor", "quick", "n1");
-    let manifest: String =
-        printed.lines().filter(|line| !line.starts_with('#')).map(|line| format!("{line}\n")).collect();
-    let job = kubectl(&place, &["create", "--validate=false", &server], &manifest);
+    let address = ApiServer::start(place.path(""), 0).address;
+    let server = format!("--server=http://{address}");
+    let manifest = |study: &str, nodes: &str| -> String {
+        let printed = printed("kubernetes?claim=c&runtime=gvisor", study, nodes);
+        printed.lines().filter(|line| !line.starts_with('#')).map(|line| format!("{line}\n")).collect()
+    };
+    let create = |manifest: &str| kubectl(&place, &["create", "--validate=false", &server], manifest);
+    let [secret, job] = create(&manifest("pairs.toml", "n1,n2")).try_into().unwrap();
+    let name = &job["metadata"]["name"];
+    assert_eq!((&secret["kind"], &secret["metadata"]["name"]), (&json!("Secret"), name));
+    assert_eq!(secret["stringData"], json!({ "secret": "SECRET" }));
+    let volume = json!({ "secretName": name, "defaultMode": 0o400 });
+    assert_eq!(job["spec"]["template"]["spec"]["volumes"][2]["secret"], volume);
+    let manifest = manifest("quick", "n1");
+    let [job] = create(&manifest).try_into().unwrap();
     let pod = &job["spec"]["template"]["spec"];
     let container = &pod["containers"][0];
     let pinned = &pod["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"];
@@ -141,8 +125,8 @@ fn kubectl_takes_the_manifest_of_a_pod_that_is_restricted_and_pinned() {
     }
     assert_eq!(container["command"].as_array().unwrap()[..4], ["/fleet/tare", "fleet", "cell", "/fleet"]);
     // Read by its types, a key that no Job has would be gone.
-    let named = manifest.replace("generateName: tare-01234567-", "name: job");
-    let typed = kubectl(&place, &["set", "image", "--local", "tare=other"], &named);
+    let named = manifest.replace("generateName: tare-01234567-1-", "name: job");
+    let [typed] = kubectl(&place, &["set", "image", "--local", "tare=other"], &named).try_into().unwrap();
     let mut unknown = Vec::new();
     lost(&job["spec"], &typed["spec"], "spec", &mut unknown);
     assert_eq!(unknown, ["spec/template/spec/containers/0/image"], "{manifest}");

@@ -169,7 +169,7 @@ impl Pod {
 }
 
 /// Gives a folder with all that is in it to a user, as a volume is given to a pod's group.
-fn give(path: &Path, user: u32) {
+pub fn give(path: &Path, user: u32) {
     chown(path, Some(user), Some(user)).unwrap();
     if path.is_dir() {
         fs::read_dir(path).unwrap().for_each(|entry| give(&entry.unwrap().path(), user));

@@ -46,7 +46,8 @@ pub fn run(args: &FleetCell) -> anyhow::Result<ExitCode> {
     let serves = matches!(&which, Which::Pair { b, .. } if *b == node);
     let interrupted = signals::watch()?;
     // One without a plan of its own has no name that could be trusted in this folder, and writes nothing.
-    let cell = Cell::open(&args.folder, which.clone(), &args.plan, &invocation::binary()?);
+    let secret = args.secret_file.as_deref();
+    let cell = Cell::open(&args.folder, which.clone(), &args.plan, &invocation::binary()?, secret);
     let cell = match cell {
         Ok(cell) => cell,
         Err(error) => {

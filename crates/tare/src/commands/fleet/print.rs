@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use tare_lab::fleet::driving;
-use tare_lab::fleet::engines::Engine;
+use tare_lab::fleet::engines::{Engine, SECRET};
 use tare_lab::fleet::folder::Folder;
 
 use super::planning;
@@ -32,7 +32,12 @@ pub fn run(args: &FleetPrint) -> anyhow::Result<ExitCode> {
     };
     let mut text = format!("# {}: {}\n", engine.name(), engine.about());
     for job in jobs {
-        write!(text, "\n# {} reads:\n{}", job.command, job.script).expect("a text takes every line");
+        let command = job.command.replace('\n', "\n# ");
+        write!(text, "\n# {command} reads:\n{}", job.script).expect("a text takes every line");
+        if job.has_secret {
+            writeln!(text, "# {SECRET} is of this job alone: 64 random hex digits (openssl rand -hex 32)")
+                .expect("a text takes every line");
+        }
     }
     ui::print(text)?;
     Ok(ExitCode::SUCCESS)

@@ -22,8 +22,9 @@ pub fn run(args: FleetRun) -> anyhow::Result<ExitCode> {
         Some(into) => {
             let into = absolute(into)?;
             let (plan, engine) = planning::plan(&args.what, &args.plan)?;
-            let secret = hex(&planning::random(32)?);
-            (Folder::make(&into, &plan, &invocation::binary()?, &secret)?, engine)
+            let lies_there = !plan.pairs.is_empty() && !engine.brings_secrets();
+            let secret = lies_there.then(|| planning::random(32)).transpose()?.map(|bytes| hex(&bytes));
+            (Folder::make(&into, &plan, &invocation::binary()?, secret.as_deref())?, engine)
         }
         None => {
             let mut folder = existing(&args)?;
