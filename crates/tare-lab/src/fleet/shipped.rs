@@ -1,6 +1,6 @@
 //! The engines that come along, as their files have them.
 
-/// Engines that come along. Slurm's and ssh's jobs are tested, and Kubernetes' manifest; the others are templates to start from.
+/// Engines that come along. Slurm's and ssh's jobs are tested, Kubernetes' and those of batch systems against stand-ins.
 pub static SHIPPED: &[(&str, &str)] = &[
     ("slurm", include_str!("../../engines/slurm.toml")),
     ("kubernetes", include_str!("../../engines/kubernetes.toml")),
