@@ -7,35 +7,27 @@
 #![deny(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::print_stdout))]
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
-// Part of what every build knows serves sessions alone, which Linux has.
+// Part of what every build knows serves environments that Linux alone enters.
 #![cfg_attr(not(unix), allow(dead_code, unused_imports, unused_macros))]
 
 pub mod asked;
 #[cfg(unix)]
 mod containers;
 mod duration;
-#[cfg(unix)]
-pub mod environments;
-/// None can be entered from Windows yet.
-#[cfg(not(unix))]
-#[path = "environments/none.rs"]
+#[cfg_attr(not(unix), path = "environments/on_windows.rs")]
 pub mod environments;
 pub mod error;
 #[cfg(unix)]
 mod far;
 pub mod fleet;
-#[cfg(unix)]
 pub mod guests;
-#[cfg(unix)]
 pub mod host;
 mod nearest;
 #[cfg(unix)]
 mod network;
-#[cfg(unix)]
 pub mod ownership;
 mod platform;
 pub mod provider;
-#[cfg(unix)]
 pub mod session;
 pub mod storage;
 pub mod study;

@@ -38,6 +38,8 @@ pub mod probes;
 
 pub use counts::Count;
 pub use descriptions::PROBES;
+#[cfg(windows)]
+pub use platform::Job;
 pub use probe::Probe;
 
 /// The probe of a name. Each user command has a name of its own, and all of them are one probe.

@@ -2,7 +2,7 @@
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used))]
-// What sessions need of it is not called where none run.
+// What fleets need of it is not called where there are none.
 #![cfg_attr(not(unix), allow(dead_code))]
 
 // A dynamic program cannot start in an environment that holds nothing else.
@@ -17,13 +17,10 @@ mod commands;
 mod failure;
 mod habits;
 mod invocation;
-/// No session runs on Windows yet.
-#[cfg_attr(not(unix), path = "not_measuring.rs")]
 mod measuring;
 mod outputs;
 mod own_commands;
 mod page_server;
-#[cfg(unix)]
 mod paths;
 mod platform;
 mod show;

@@ -3,22 +3,19 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Access, access};
-use rustix::rand::{GetRandomFlags, getrandom};
 use tare_lab::error::{ErrorKind, LabError};
 use tare_lab::host::programs::Programs;
 use tare_lab::session::Setting;
 use tare_lab::storage::places::Wanted;
 
 use crate::invocation::binary;
+use crate::platform;
 
-/// Where nothing is, and nothing can be made.
-const NOWHERE: &str = "/proc/self/no-home";
-
-/// Folder of the journals in which sessions write down what they make: `$XDG_STATE_HOME/tare`, else `~/.local/state/tare`.
+/// Folder of the journals in which sessions write down what they make: `$XDG_STATE_HOME/tare`, else `~/.local/state/tare`, on
+/// Windows `%LOCALAPPDATA%\\tare`.
 pub fn state() -> Result<PathBuf, LabError> {
     let named = env::var_os("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
-    named.or_else(|| home().map(|home| home.join(".local/state"))).map(|path| path.join("tare")).ok_or_else(|| {
+    named.or_else(|| home().map(|home| home.join(platform::STATE))).map(|path| path.join("tare")).ok_or_else(|| {
         LabError::new(ErrorKind::Storage, "there is no folder for journals")
             .because("neither XDG_STATE_HOME nor HOME names one: HOME must be a folder that is there, by its whole path")
             .hint("set XDG_STATE_HOME to a folder that you may write")
@@ -27,18 +24,18 @@ pub fn state() -> Result<PathBuf, LabError> {
 
 /// The home folder: by its whole path, and only where it is there. Elsewhere nothing is made, and from nowhere read.
 fn home() -> Option<PathBuf> {
-    env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute() && home.is_dir())
+    env::var_os(platform::HOME).map(PathBuf::from).filter(|home| home.is_absolute() && home.is_dir())
 }
 
-/// Folder on a disk below which a session builds. /tmp is often in memory; /var/tmp is not.
+/// Folder on a disk below which a session builds.
 pub fn scratch() -> PathBuf {
-    PathBuf::from("/var/tmp")
+    platform::scratch()
 }
 
 /// Where journals are kept if the usual folder cannot be made, as in a container without a home and with a root that cannot
 /// be written: in the scratch folder, with the user's number.
 fn state_in(scratch: &Path) -> PathBuf {
-    scratch.join(format!("tare-state-{}", rustix::process::geteuid().as_raw()))
+    scratch.join(format!("tare-state-{}", platform::user()))
 }
 
 /// The folder of journals for sessions that work in this scratch folder.
@@ -63,7 +60,7 @@ pub fn states() -> Result<Vec<PathBuf>, LabError> {
 /// Whether files can be made in a folder that is there, or else the folder. Nothing is made to find out.
 fn can_be_made(folder: &Path) -> bool {
     let there = folder.ancestors().find(|path| path.exists());
-    there.is_some_and(|path| access(path, Access::WRITE_OK | Access::EXEC_OK).is_ok())
+    there.is_some_and(platform::may_write)
 }
 
 /// What a session is given to work with; the scratch folder is `scratch` unless named.
@@ -108,15 +105,15 @@ pub fn record_named(pattern: &Path) -> Result<PathBuf, LabError> {
 
 /// This machine's name, without what leads out of a folder.
 fn host_name() -> String {
-    let name = rustix::system::uname();
+    let name = platform::host_name();
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' || c == '.' { c } else { '_' };
-    name.nodename().to_string_lossy().chars().map(plain).collect()
+    name.chars().map(plain).collect()
 }
 
 /// Eight hex digits that nobody else draws.
 fn fresh_digits() -> Result<String, LabError> {
     let mut bytes = [0; 4];
-    getrandom(&mut bytes, GetRandomFlags::empty())
+    platform::randomise(&mut bytes)
         .map_err(|e| LabError::new(ErrorKind::Host, "cannot draw random digits").because(e))?;
     Ok(format!("{:08x}", u32::from_le_bytes(bytes)))
 }
@@ -125,8 +122,8 @@ fn fresh_digits() -> Result<String, LabError> {
 /// `$XDG_CACHE_HOME/tare`, else `~/.cache/tare`, else nowhere: a folder that anybody could make is not looked in.
 pub fn programs() -> Result<Programs, LabError> {
     let named = env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
-    let kept = named.or_else(|| home().map(|home| home.join(".cache")));
-    let prepared = kept.map_or_else(|| PathBuf::from(NOWHERE), |kept| kept.join("tare"));
+    let kept = named.or_else(|| home().map(|home| home.join(platform::CACHE)));
+    let prepared = kept.map_or_else(|| PathBuf::from(platform::NOWHERE), |kept| kept.join("tare"));
     Ok(Programs { folders: program_folders(), tare: binary()?, prepared })
 }
 
@@ -135,7 +132,6 @@ fn program_folders() -> Vec<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     let go = env::var_os("GOBIN").map(PathBuf::from);
     let home = home().map(|home| home.join("go/bin"));
-    // Administrators' folders are missing from an ordinary user's PATH.
-    let system = ["/usr/local/sbin", "/usr/sbin", "/sbin"].map(PathBuf::from);
+    let system = platform::SYSTEM_FOLDERS.iter().map(PathBuf::from);
     env::split_paths(&path).filter(|p| p.is_absolute()).chain(go).chain(home).chain(system).collect()
 }

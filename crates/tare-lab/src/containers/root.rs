@@ -15,8 +15,8 @@ use crate::containers::steps::Steps;
 use crate::containers::view;
 use crate::error::LabError;
 use crate::host::mounts;
-use crate::provider::Workspace;
 use crate::provider::root::{RootFolder, Work};
+use crate::provider::{FAILED_STEP, Workspace};
 use crate::storage::places::folder_inside;
 
 /// Where the agent is in a root that has nothing else.
@@ -208,9 +208,6 @@ fn shared_work(workspace: &dyn Workspace) -> Result<Option<(PathBuf, String)>, L
     let inside = folder.to_str().ok_or_else(|| refused().because("its path is not UTF-8"))?;
     Ok(Some((folder.clone(), inside.to_owned())))
 }
-
-/// File in the folder of a start that names the step that could not be made.
-pub const FAILED_STEP: &str = "failed-step";
 
 /// A folder with the mode that it has in a distribution, whatever the umask: who is inside may be another user.
 fn folder(path: &Path, mode: u32) -> io::Result<()> {

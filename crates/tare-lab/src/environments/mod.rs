@@ -6,13 +6,12 @@ use crate::containers::view;
 use crate::error::LabError;
 use crate::guests::init;
 use crate::guests::kvm;
-use crate::host::programs::Programs;
-use crate::nearest::unknown;
-use crate::provider::options::SLOWER;
-use crate::provider::root::{self, ROOT, RootFolder};
+use crate::provider::Provider;
+use crate::provider::naming::{self, Known};
 use crate::provider::specification::Specification;
-use crate::provider::{Environment, NotReady, Provider, Ready};
 use crate::storage::passthrough;
+
+pub use crate::provider::naming::Named;
 
 pub(crate) mod bwrap;
 pub(crate) mod container;
@@ -35,9 +34,6 @@ pub(crate) mod traced;
 pub(crate) mod uml;
 pub(crate) mod wine;
 pub(crate) mod wsl;
-
-/// Most that trials work longer on purpose, in percent.
-const MOST_SLOWER: f64 = 100.0;
 
 /// All providers, in the order in which they are listed. Adding one: its `mod` line above and its line here.
 pub const PROVIDERS: &[&Provider] = &[
@@ -62,35 +58,8 @@ pub const PROVIDERS: &[&Provider] = &[
     &kubernetes::PROVIDER,
 ];
 
-/// An environment as it was named: its specification, and what its provider parsed of it.
-pub struct Named {
-    pub specification: Specification,
-    pub provider: &'static Provider,
-    environment: Box<dyn Environment>,
-    slower: f64,
-    /// As the specification has it.
-    root: Option<RootFolder>,
-}
-
-impl Named {
-    /// The same with this root, unless its specification names one.
-    pub fn with_root(mut self, root: &RootFolder) -> Named {
-        self.root.get_or_insert_with(|| root.clone());
-        self
-    }
-
-    /// Whether it can be entered here and now, and all that entering needs.
-    pub fn ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
-        let root = self.root.clone().unwrap_or_default();
-        if let Some(reason) = self.provider.roots.refusal(&root) {
-            return Err(NotReady::because(reason));
-        }
-        view::ready(&root)?;
-        let mut ready = self.environment.ready(programs)?;
-        (ready.slower, ready.root) = (self.slower, root);
-        Ok(ready)
-    }
-}
+/// What there is here.
+const KNOWN: Known = Known { providers: PROVIDERS, presets: presets::names, root_ready: view::ready };
 
 /// Parses a specification, or a preset's name for one.
 pub fn parse(text: &str) -> Result<Named, LabError> {
@@ -99,57 +68,7 @@ pub fn parse(text: &str) -> Result<Named, LabError> {
 
 /// The environment that a specification names.
 pub fn find(specification: Specification) -> Result<Named, LabError> {
-    let name = &specification.provider;
-    let Some(provider) = PROVIDERS.iter().find(|provider| provider.name == name) else {
-        let presets = presets::PRESETS.iter().map(|preset| preset.name);
-        let names: Vec<&str> = PROVIDERS.iter().map(|provider| provider.name).chain(presets).collect();
-        let error = LabError::usage(format!("there is no environment '{name}'"));
-        return Err(unknown(error, name, &names));
-    };
-    let mut own = specification.clone();
-    let slower = share(&specification)?;
-    let mut root = root::of(&specification)?;
-    for option in [SLOWER, ROOT] {
-        own.options.remove(option.key);
-    }
-    check(provider, &own)?;
-    let environment = (provider.parse)(&own)?;
-    if environment.has_image() {
-        if root.is_some() {
-            return Err(LabError::usage(format!("{specification}: the image is the root"))
-                .hint("leave out the image or root="));
-        }
-        root = Some(RootFolder::Empty);
-    }
-    Ok(Named { specification, provider, environment, slower, root })
-}
-
-/// The share by which trials work longer: `slower=0.5%`.
-fn share(specification: &Specification) -> Result<f64, LabError> {
-    let percent = SLOWER.of(specification).strip_suffix('%').and_then(|number| number.parse::<f64>().ok());
-    percent.filter(|percent| (0.0..=MOST_SLOWER).contains(percent)).map(|percent| percent / 100.0).ok_or_else(
-        || {
-            SLOWER
-                .refused(specification)
-                .hint(format!("give a share of at most {MOST_SLOWER}%, e.g. slower=5%"))
-        },
-    )
-}
-
-/// Refuses an instance of a provider that has none, and options that it does not have.
-fn check(provider: &Provider, specification: &Specification) -> Result<(), LabError> {
-    if let (Some(instance), None) = (&specification.instance, provider.instance) {
-        let what = format!("nothing may follow '{}:', and '{instance}' was given", provider.name);
-        return Err(LabError::usage(what).hint("give options as NAME?key=value"));
-    }
-    let keys: Vec<&str> = provider.options.iter().map(|option| option.key).collect();
-    match specification.options.keys().find(|key| !keys.contains(&key.as_str())) {
-        None => Ok(()),
-        Some(key) => {
-            let what = format!("{} has no option '{key}'", provider.name);
-            Err(unknown(LabError::usage(what), key, &keys))
-        }
-    }
+    naming::find(specification, &KNOWN)
 }
 
 /// Does what the arguments of a program ask for as a way into an environment, and gives its exit code;
@@ -269,7 +188,9 @@ mod tests {
         let mut files: Vec<String> = std::fs::read_dir(folder)
             .unwrap()
             .map(|entry| entry.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned())
-            .filter(|name| !["ladders", "mod", "none", "presets"].contains(&name.as_str()))
+            .filter(|name| {
+                !["ladders", "mod", "native_on_windows", "on_windows", "presets"].contains(&name.as_str())
+            })
             .collect();
         let mut names: Vec<&str> = PROVIDERS.iter().map(|provider| provider.name).collect();
         files.sort();

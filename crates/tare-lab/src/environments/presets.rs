@@ -69,6 +69,11 @@ pub const PRESETS: &[Preset] = &[
     },
 ];
 
+/// Their names.
+pub(crate) fn names() -> Vec<&'static str> {
+    PRESETS.iter().map(|preset| preset.name).collect()
+}
+
 pub fn find(name: &str) -> Option<&'static Preset> {
     PRESETS.iter().find(|preset| preset.name == name)
 }

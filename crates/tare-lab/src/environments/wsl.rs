@@ -1,4 +1,4 @@
-//! WSL: a distribution beside the one that tare runs in, by wsl.exe and Windows' interoperability.
+//! WSL: a distribution, from Windows or from another one, by wsl.exe.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -14,6 +14,7 @@ use crate::nearest::nearest;
 use crate::ownership::owned::MARK;
 use crate::ownership::owned::Owned;
 use crate::ownership::owned::PREFIX;
+use crate::platform::LINUX_AGENT;
 use crate::provider::prelude::*;
 
 /// Time that starting a distribution and sending the agent into it may take: WSL2 boots in some seconds.
@@ -57,13 +58,14 @@ const USER: OptionDescription = OptionDescription::text(
 
 pub static PROVIDER: Provider = Provider {
     name: "wsl",
-    summary: "another distribution of WSL, named after ':' as wsl.exe lists it",
-    stands_for: "WSL1 and WSL2 themselves, where tare runs in a distribution of either and reaches the others by \
-                 wsl.exe. Your own distributions are never converted: version=1 or 2 is a condition, and clone=yes \
-                 measures a copy. Drives of Windows are places by their path (--place own,/mnt/c/Users/me/x) where \
-                 the distribution mounts them at the same path; the session's share is not on one, and is missing. \
-                 WSL1 lacks parts of a kernel (io_uring, perf, dropping caches, control groups): those cells are \
-                 missing, with their reasons.",
+    summary: "a distribution of WSL, named after ':' as wsl.exe lists it",
+    stands_for: "WSL1 and WSL2 themselves, where tare runs on Windows, or in a distribution of either, and reaches \
+                 the others by wsl.exe. From Windows it needs the tare for Linux beside tare.exe, as tare-x86_64. Your \
+                 own distributions are never converted: version=1 or 2 is a condition, and clone=yes measures a copy. \
+                 Drives of Windows are places by their path (--place own,/mnt/c/Users/me/x) where tare runs in a \
+                 distribution, and the other one mounts them at the same path; the session's share is not on one, and \
+                 is missing. WSL1 lacks parts of a kernel (io_uring, perf, dropping caches, control groups): those \
+                 cells are missing, with their reasons.",
     instance: Some("distribution"),
     options: &[Version::OPTION, Copied::OPTION, FOLDER, STORE, USER],
     descends: false,
@@ -168,8 +170,12 @@ enum Entered {
 impl Environment for Wsl {
     fn ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
         let program = wsl_distributions::program(programs).ok_or_else(|| {
-            NotReady::because("there is no wsl.exe: this is for tare inside a distribution of WSL")
+            NotReady::because(
+                "there is no wsl.exe: this is for Windows, and for tare inside a distribution of WSL",
+            )
         })?;
+        let brought = LINUX_AGENT.map(|architecture| agent_for(programs, architecture)).transpose()?;
+        let (agent, identity) = brought.unzip();
         let found = self.chosen(&program)?;
         let entered = self.entered(&found, programs)?;
         let mut facts = Facts::default();
@@ -184,8 +190,8 @@ impl Environment for Wsl {
             }
         }
         wsl_distributions::note_wsl(&mut facts, &program, programs);
-        let line = Line { program, options: self.clone(), entered };
-        Ok(Ready::new(facts, move |workspace| line.enter(workspace)))
+        let line = Line { program, agent, options: self.clone(), entered };
+        Ok(Ready::new(facts, move |workspace| line.enter(workspace)).bringing(identity))
     }
 }
 
@@ -196,6 +202,8 @@ fn word(output: &str) -> String {
 
 struct Line {
     program: PathBuf,
+    /// The tare for distributions, where this program is for Windows.
+    agent: Option<PathBuf>,
     options: Wsl,
     entered: Entered,
 }
@@ -285,8 +293,8 @@ impl Line {
                 folder: base.to_owned(),
             })?;
         }
-        let agent =
-            File::open(workspace.agent()).and_then(|file| file.metadata().map(|data| (file, data.len())));
+        let agent = self.agent.as_deref().unwrap_or(workspace.agent());
+        let agent = File::open(agent).and_then(|file| file.metadata().map(|data| (file, data.len())));
         let (agent, size_bytes) = agent.map_err(|e| self.failed(format!("the agent: {e}")))?;
         let script = format!(
             "umask 077; mkdir {base} || exit 1; cat > {base}/agent && chmod 700 {base}/agent && \
@@ -321,7 +329,7 @@ mod tests {
     fn a_user_is_named_and_a_distribution_is_not_a_flag() {
         let of = |text| Wsl::of(&Specification::parse(text).unwrap()).unwrap();
         let (options, entered) = (of("wsl:Ubuntu?user=root"), Entered::Itself("Ubuntu".to_owned()));
-        let line = Line { program: "/wsl.exe".into(), options, entered };
+        let line = Line { program: "/wsl.exe".into(), agent: None, options, entered };
         assert_eq!(
             line.words("Ubuntu", &["true"]),
             ["--distribution", "Ubuntu", "--user", "root", "--exec", "true"]

@@ -1,16 +1,22 @@
 //! The host: programs, processes, mounts and devices of the machine that tare runs on.
 
+#[cfg(unix)]
 pub mod descriptors;
+#[cfg(unix)]
 pub(crate) mod loop_device;
+#[cfg(unix)]
 pub(crate) mod loopback;
 pub mod machine;
-pub mod mounts;
+pub(crate) mod namespace_names;
+#[cfg(unix)]
 pub(crate) mod network_device;
+#[cfg(unix)]
 pub mod network_namespace;
 pub(crate) mod private_folder;
-pub mod processes;
 pub mod programs;
 pub(crate) mod running;
 pub(crate) mod waiting;
 pub(crate) mod windows_text;
 pub(crate) mod wsl_distributions;
+
+pub use crate::platform::{mounts, processes};

@@ -14,17 +14,12 @@ use rustix::mount::mount_bind;
 use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space, unshare_unsafe};
 
 use crate::host::loopback;
-
-/// Where named network namespaces are, as for iproute2.
-pub const FOLDER: &str = "/run/netns";
+pub use crate::host::namespace_names::FOLDER;
+pub(crate) use crate::host::namespace_names::path;
 
 /// Whether this user may make network namespaces and devices without a user namespace.
 pub fn permitted() -> bool {
     rustix::process::geteuid().is_root()
-}
-
-pub fn path(name: &str) -> PathBuf {
-    Path::new(FOLDER).join(name)
 }
 
 /// Makes a namespace of a name, with its loopback device up. It lives until its file is unmounted.

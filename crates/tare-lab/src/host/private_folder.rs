@@ -2,10 +2,11 @@
 
 use std::fs::DirBuilder;
 use std::io;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
+
+use crate::platform::private;
 
 /// Makes it. Environments enter it as its owner, or have their root in it.
 pub(crate) fn make(path: &Path) -> io::Result<()> {
-    DirBuilder::new().mode(0o700).create(path)
+    private(&mut DirBuilder::new()).create(path)
 }

@@ -2,20 +2,14 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::fd::AsFd;
-use std::os::unix::fs::PermissionsExt;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
-use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags};
-use rustix::process::{Pid, Signal, kill_process_group};
 use tare_data::build::{Build, Laid};
 
-use crate::host::waiting::until_ready;
 use crate::host::windows_text;
+use crate::platform::{self, Gathered};
 
 /// Most that is read of a program's standard output and of its errors; the rest is dropped.
 const LONGEST_OUTPUT: usize = 64 * 1024;
@@ -25,8 +19,6 @@ pub(crate) const VERSION_WAIT: Duration = Duration::from_secs(5);
 const BEGINNING: u64 = 64 << 10;
 /// Longest program for Windows that is looked at.
 const LONGEST_PROGRAM: u64 = 256 << 20;
-/// Pause between two looks at a process that has closed its output but not ended.
-const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
 /// Where programs are, and what was prepared for them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -42,9 +34,8 @@ pub struct Programs {
 impl Programs {
     /// The path of a program by its name, or of a path to one.
     pub fn find(&self, name: &str) -> Option<PathBuf> {
-        let runnable =
-            |path: &Path| path.metadata().is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0);
-        if name.contains('/') {
+        let runnable = |path: &Path| path.metadata().is_ok_and(|about| platform::is_program(&about));
+        if name.contains(platform::IN_PATHS) {
             return Some(PathBuf::from(name)).filter(|path| path.is_absolute() && runnable(path));
         }
         self.folders.iter().map(|folder| folder.join(name)).find(|path| runnable(path))
@@ -104,42 +95,20 @@ pub(crate) fn run_between(
     wait: Duration,
 ) -> io::Result<Ended> {
     let end = Instant::now() + wait;
-    command.stdin(input).stdout(output).stderr(Stdio::piped()).process_group(0);
+    command.stdin(input).stdout(output).stderr(Stdio::piped());
+    platform::apart(command);
     // Messages that are read are in one language, unless the caller chose another.
     if !command.get_envs().any(|(name, _)| name == "LC_ALL") {
         command.env("LC_ALL", "C");
     }
-    let mut child = command.spawn()?;
-    let (mut out, mut err) = (child.stdout.take(), child.stderr.take());
-    let (mut output, mut errors) = (Vec::new(), Vec::new());
-    let finished = loop {
-        if out.is_none() && err.is_none() {
-            match child.try_wait()? {
-                Some(status) => break Some(status),
-                None => thread::sleep(LOOK_AGAIN),
-            }
-        }
-        let left = end.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            break None;
-        }
-        wait_for_bytes(out.as_ref(), err.as_ref(), left)?;
-        take(&mut out, &mut output);
-        take(&mut err, &mut errors);
-    };
+    let Gathered { status, output, errors } = platform::gather(&mut command.spawn()?, end, LONGEST_OUTPUT)?;
     let text = |bytes: Vec<u8>| windows_text::decode(&bytes);
-    match finished {
+    match status {
         Some(status) => Ok(Ended { status, output: text(output), errors: text(errors) }),
-        None => {
-            if let Some(group) = Pid::from_raw(child.id() as i32) {
-                let _ = kill_process_group(group, Signal::KILL);
-            }
-            child.wait()?;
-            Err(io::Error::new(
-                io::ErrorKind::TimedOut,
-                format!("gave no answer in {} s", wait.as_secs_f64()),
-            ))
-        }
+        None => Err(io::Error::new(
+            io::ErrorKind::TimedOut,
+            format!("gave no answer in {} s", wait.as_secs_f64()),
+        )),
     }
 }
 
@@ -170,30 +139,6 @@ pub(crate) fn identity(program: &Path) -> io::Result<Build> {
     // Linkers lay the digest of a program for Windows at its end.
     file.take(LONGEST_PROGRAM).read_to_end(&mut bytes)?;
     Ok(Build::of_pe(&bytes, Laid::InFile).unwrap_or_default())
-}
-
-fn wait_for_bytes(out: Option<&impl AsFd>, err: Option<&impl AsFd>, left: Duration) -> io::Result<()> {
-    let mut pipes: Vec<PollFd> = Vec::with_capacity(2);
-    pipes.extend(out.map(|pipe| PollFd::from_borrowed_fd(pipe.as_fd(), PollFlags::IN)));
-    pipes.extend(err.map(|pipe| PollFd::from_borrowed_fd(pipe.as_fd(), PollFlags::IN)));
-    if pipes.is_empty() {
-        return Ok(());
-    }
-    until_ready(&mut pipes, left).map(drop)
-}
-
-/// Reads what a pipe has now; at its end the pipe is dropped.
-fn take<P: AsFd + Read>(pipe: &mut Option<P>, bytes: &mut Vec<u8>) {
-    let Some(reader) = pipe else { return };
-    let mut ready = [PollFd::new(reader, PollFlags::IN)];
-    if !until_ready(&mut ready, Duration::ZERO).unwrap_or(false) {
-        return;
-    }
-    let mut buffer = [0u8; 4096];
-    match reader.read(&mut buffer) {
-        Ok(0) | Err(_) => *pipe = None,
-        Ok(read) => bytes.extend_from_slice(&buffer[..read.min(LONGEST_OUTPUT.saturating_sub(bytes.len()))]),
-    }
 }
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
 //! Which machine this is, since which of its boots: what process numbers and locks mean something in.
 
-use std::fs;
 use std::io;
 
-use rustix::rand::{GetRandomFlags, getrandom};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use tare_data::encoding::hex;
 use tare_data::session::identity::Identity;
+
+use crate::platform::{boot_id, machine_id, node_name, numbering, randomise};
 
 /// Hex digits of a hash: enough to distinguish the machines of a site.
 const DIGITS: usize = 32;
@@ -24,36 +24,26 @@ pub(crate) struct Running {
 impl Running {
     /// This one.
     pub(crate) fn here() -> Running {
-        let numbers = fs::read_link("/proc/self/ns/pid").unwrap_or_default();
-        Running { machine: machine(), boot: format!("{} {}", boot_id(), numbers.display()) }
+        Running { machine: machine(), boot: format!("{} {}", boot_id(), numbering().display()) }
     }
 }
 
 /// Of a session that begins here and now.
 pub(crate) fn identity() -> io::Result<Identity> {
     let mut session = [0; 16];
-    getrandom(&mut session, GetRandomFlags::empty())?;
+    randomise(&mut session)?;
     Ok(Identity { session: hex(&session), machine: machine(), boot: boot() })
 }
 
 /// This machine. Images that are cloned share a machine-id, and host names differ; what only root can read (the
 /// firmware's UUID) is left out, or root and others would be on different machines.
 pub(crate) fn machine() -> String {
-    let name = rustix::system::uname();
-    keyed("machine", &[&read("/etc/machine-id"), &name.nodename().to_string_lossy()])
+    keyed("machine", &[&machine_id(), &node_name()])
 }
 
 /// This boot of the machine. A kernel gives its random name to every container.
 pub(crate) fn boot() -> String {
     keyed("boot", &[&boot_id()])
-}
-
-fn boot_id() -> String {
-    read("/proc/sys/kernel/random/boot_id")
-}
-
-fn read(path: &str) -> String {
-    fs::read_to_string(path).unwrap_or_default().trim().to_owned()
 }
 
 /// The key is public: it keeps these hashes apart from those of other programs.

@@ -103,8 +103,11 @@ pub fn windows_folder(programs: &Programs, variable: &str) -> Option<PathBuf> {
     let mut command = Command::new(&shell);
     // In a folder of Windows' own it complains about no other.
     command.args(["/d", "/c", &question]).current_dir(shell.parent()?);
-    let path = ask(&mut command, ANSWER_WAIT).ok()?;
-    here(path.lines().next()?.trim(), &mounts::all().ok()?).filter(|path| path.is_dir())
+    let answer = ask(&mut command, ANSWER_WAIT).ok()?;
+    let path = answer.lines().next()?.trim();
+    // On Windows itself it is the same path.
+    let itself = Some(PathBuf::from(path)).filter(|path| path.is_absolute());
+    itself.or_else(|| here(path, &mounts::all().ok()?)).filter(|path| path.is_dir())
 }
 
 /// Where a path of Windows is mounted.

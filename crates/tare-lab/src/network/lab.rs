@@ -11,6 +11,7 @@ use tare_data::facts::Facts;
 use tare_probes::facts::network as network_facts;
 
 use crate::error::{Cause, ErrorKind, LabError};
+pub(crate) use crate::host::namespace_names::lab as name;
 use crate::host::network_device::{self, Network};
 use crate::host::network_namespace as namespaces;
 use crate::ownership::owned::Owned;
@@ -36,10 +37,6 @@ const WIRES_A_START: u32 = 2 * WIRE;
 const STARTS: u32 = 8_000;
 /// What an environment's device is called inside.
 pub const INSIDE: &str = "eth0";
-
-pub fn name(session: &str) -> String {
-    format!("{PREFIX}{session}-lab")
-}
 
 /// Where a start is attached: its addresses are its number's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -2,18 +2,12 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::mount::{UnmountFlags, unmount};
-
-use crate::containers::control_groups;
 use crate::error::LabError;
 use crate::host::mounts;
-use crate::host::network_device;
-use crate::host::network_namespace;
 use crate::host::processes::{Mention, Signs};
 use crate::host::programs::Programs;
 use crate::host::running::Running;
@@ -21,6 +15,7 @@ use crate::ownership::journal::{self, Abandoned, Found};
 pub use crate::ownership::outcome::Outcome;
 use crate::ownership::owned::{Owned, PREFIX};
 use crate::ownership::undoing::Undoing;
+use crate::platform::{RELEASED_WITHIN, open_to_owner};
 
 /// Time in which what only mentions a session may end by itself, and the pause between two looks at it.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -108,17 +103,7 @@ pub(crate) fn take_away(mark: &str, folder: &Path, things: &[Owned], programs: &
         outcomes.extend(if again { undoing.call_back(thing) } else { outcome });
     }
     outcomes.extend(things.iter().rev().filter_map(|thing| undoing.distribution(thing)));
-    outcomes.extend(unmount_all(folder, things));
-    for thing in things.iter().rev() {
-        match thing {
-            Owned::NetworkNamespace(name) => outcomes.extend(remove_network_namespace(name)),
-            Owned::NetworkDevice { namespace, device } => {
-                outcomes.extend(remove_network_device(namespace, device));
-            }
-            Owned::ControlGroup(name) => outcomes.extend(remove_control_group(name)),
-            _ => {}
-        }
-    }
+    outcomes.extend(undoing.of_kernel(things));
     let folders = things.iter().rev().filter_map(|thing| match thing {
         Owned::Folder(path) => Some(remove_folder(path, folder)),
         _ => None,
@@ -148,75 +133,6 @@ fn end_processes(mark: &str, folder: &Path, things: &[Owned], name: &str) -> Vec
         .collect()
 }
 
-/// Unmounts what was owned and whatever else is mounted in the folder, the innermost first.
-fn unmount_all(folder: &Path, things: &[Owned]) -> Vec<Outcome> {
-    let points = match mounts::below(folder) {
-        Ok(points) => points,
-        Err(e) => return vec![Outcome::left(format!("mounts in {}", folder.display()), e)],
-    };
-    let strays = things.iter().filter_map(|thing| match thing {
-        Owned::Mount(point) if !mounts::inside(point, folder) => {
-            Some(Outcome::left(format!("mount {}", point.display()), "it is not in the scratch folder"))
-        }
-        _ => None,
-    });
-    points.iter().map(|point| remove_mount(point)).chain(strays).collect()
-}
-
-fn remove_mount(point: &Path) -> Outcome {
-    let what = format!("mount {}", point.display());
-    // Lazily as a last resort: the name goes at once, the rest when its last user ends.
-    let done = unmount(point, UnmountFlags::NOFOLLOW)
-        .or_else(|_| unmount(point, UnmountFlags::NOFOLLOW | UnmountFlags::DETACH));
-    match done {
-        Ok(()) => Outcome::gone(what),
-        Err(e) => Outcome::left(what, e),
-    }
-}
-
-fn remove_network_namespace(name: &str) -> Option<Outcome> {
-    let what = format!("network namespace {name}");
-    if !name.starts_with(PREFIX) || name.contains('/') {
-        return Some(Outcome::left(what, "tare gives no such name"));
-    }
-    let path = network_namespace::path(name);
-    if !path.exists() {
-        return None;
-    }
-    // The file is a mount point while the namespace lives by it, and a plain file otherwise.
-    let _ = unmount(&path, UnmountFlags::NOFOLLOW | UnmountFlags::DETACH);
-    Some(match fs::remove_file(&path) {
-        Ok(()) => Outcome::gone(what),
-        Err(e) => Outcome::left(what, e),
-    })
-}
-
-fn remove_network_device(namespace: &str, device: &str) -> Option<Outcome> {
-    let what = format!("network device {device} in {namespace}");
-    if !namespace.starts_with(PREFIX) || namespace.contains('/') {
-        return Some(Outcome::left(what, "tare gives no namespace such a name"));
-    }
-    match network_namespace::within(&network_namespace::path(namespace), || network_device::remove(device)) {
-        Ok(true) => Some(Outcome::gone(what)),
-        Ok(false) => None,
-        // The namespace is gone, or never was more than a file: with it there is no device.
-        Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::InvalidInput) => None,
-        Err(e) => Some(Outcome::left(what, e)),
-    }
-}
-
-fn remove_control_group(name: &str) -> Option<Outcome> {
-    let what = format!("control group {name}");
-    if !name.starts_with(PREFIX) || name.contains('/') {
-        return Some(Outcome::left(what, "tare gives no such name"));
-    }
-    match control_groups::remove(name) {
-        Ok(true) => Some(Outcome::gone(what)),
-        Ok(false) => None,
-        Err(e) => Some(Outcome::left(what, e)),
-    }
-}
-
 fn remove_folder(path: &PathBuf, scratch: &Path) -> Option<Outcome> {
     let what = format!("folder {}", path.display());
     // In a share, the session's folder has the same name as the scratch folder.
@@ -231,14 +147,18 @@ fn remove_folder(path: &PathBuf, scratch: &Path) -> Option<Outcome> {
         Ok(points) => return Some(Outcome::left(what, format!("{} is mounted in it", points[0].display()))),
         Err(e) => return Some(Outcome::left(what, e)),
     }
-    let mut removed = fs::remove_dir_all(path);
-    for _ in 1..FOLDER_TRIES {
-        match &removed {
-            Ok(()) => break,
-            Err(e) if e.kind() == io::ErrorKind::PermissionDenied => open_folders(path),
-            Err(_) => {}
+    let (mut removed, mut tries) = (fs::remove_dir_all(path), 1);
+    let until = Instant::now() + RELEASED_WITHIN;
+    while let Err(e) = &removed
+        && (tries < FOLDER_TRIES || Instant::now() < until)
+    {
+        if e.kind() == io::ErrorKind::PermissionDenied {
+            open_folders(path);
         }
-        removed = fs::remove_dir_all(path);
+        if !RELEASED_WITHIN.is_zero() {
+            thread::sleep(LOOK);
+        }
+        (removed, tries) = (fs::remove_dir_all(path), tries + 1);
     }
     Some(match removed {
         Ok(()) => Outcome::gone(what),
@@ -251,7 +171,7 @@ fn remove_folder(path: &PathBuf, scratch: &Path) -> Option<Outcome> {
 fn open_folders(path: &Path) {
     let mut folders = vec![path.to_owned()];
     while let Some(folder) = folders.pop() {
-        let _ = fs::set_permissions(&folder, fs::Permissions::from_mode(0o700));
+        open_to_owner(&folder);
         let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
         folders.extend(entries.filter(|e| e.file_type().is_ok_and(|kind| kind.is_dir())).map(|e| e.path()));
     }

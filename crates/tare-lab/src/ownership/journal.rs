@@ -9,7 +9,6 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Seek, Write};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -21,6 +20,7 @@ use crate::host::running::Running;
 use crate::host::waiting::until_found;
 use crate::ownership::owned::Owned;
 use crate::ownership::state::{self, StateFolder};
+use crate::platform;
 
 /// Ending of a journal's file name; before it stands the session's id.
 const ENDING: &str = "journal";
@@ -131,7 +131,7 @@ fn join(folder: &StateFolder, state: &Path, own: &Path, running: &Running) -> u6
     let lives = |path: &PathBuf| {
         let Ok(mut file) = folder.open_file(path) else { return false };
         let believed = file.metadata().is_ok_and(|about| state::doubt(&about).is_none());
-        let lives = believed && matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock));
+        let lives = believed && matches!(platform::try_lock_shared(&file), Err(TryLockError::WouldBlock));
         lives && file.write_all(line.as_bytes()).is_ok()
     };
     others.filter(lives).count() as u64
@@ -203,8 +203,8 @@ fn take_over(folder: &StateFolder, path: PathBuf, running: &Running) -> io::Resu
     if first_line(&mut file)?.is_some_and(|line| line.is_elsewhere(running)) {
         return Ok(None);
     }
-    let locked = until_found(LOCK_PASSES, LOOK_AGAIN, || match file.try_lock() {
-        Ok(()) => Some(file.metadata().map(|about| about.nlink() > 0)),
+    let locked = until_found(LOCK_PASSES, LOOK_AGAIN, || match platform::try_lock(&file) {
+        Ok(()) => Some(platform::is_removed(&file, &path).map(|is_removed| !is_removed)),
         Err(TryLockError::Error(e)) => Some(Err(e)),
         // A child that the session was starting when it was killed holds the lock until it dies too.
         Err(TryLockError::WouldBlock) => match owner_is_dead(&mut file, running) {
@@ -293,12 +293,12 @@ pub(crate) fn read(bytes: &[u8]) -> (Option<PathBuf>, Vec<Owned>, usize) {
 fn locked_new(folder: &StateFolder, path: &Path) -> io::Result<File> {
     for _ in 0..TRIES {
         let file = folder.create_file(path)?;
-        match file.try_lock() {
-            Ok(()) if file.metadata()?.nlink() > 0 => return Ok(file),
+        match platform::try_lock(&file) {
+            Ok(()) if !platform::is_removed(&file, path)? => return Ok(file),
             Err(TryLockError::Error(e)) => return Err(e),
             // Someone cleans it up this moment.
             _ => {
-                let _ = file.lock();
+                let _ = platform::lock(&file);
                 let _ = fs::remove_file(path);
             }
         }

@@ -1,8 +1,11 @@
 //! What a session makes outside its own process: written down first, removed at the end or after a kill.
 
 pub mod clean;
+#[cfg(unix)]
 mod forgotten;
 pub(crate) mod journal;
+#[cfg_attr(not(unix), path = "not_of_linux.rs")]
+mod of_linux;
 mod outcome;
 pub(crate) mod owned;
 pub(crate) mod state;

@@ -1,21 +1,19 @@
 //! The state folder: what tare remembers from one session to the next, believed only where nobody else can write.
 
-use std::fs::{DirBuilder, File, Metadata};
+use std::ffi::OsStr;
+use std::fs::{DirBuilder, File};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Mode, OFlags, open, openat};
-
 use crate::error::{ErrorKind, LabError};
+use crate::platform::{self, StateFiles};
 
-/// Bits of a mode by which others than the owner may write.
-const OTHERS_WRITE: u32 = 0o022;
+pub(crate) use crate::platform::doubt;
 
 /// A state folder that is one's own. Its files are opened in it, and never through a link.
 #[derive(Debug)]
 pub(crate) struct StateFolder {
-    folder: File,
+    files: StateFiles,
     path: PathBuf,
 }
 
@@ -23,13 +21,12 @@ impl StateFolder {
     /// The folder; none where there is none. One in which others can write is refused.
     pub(crate) fn open(path: &Path) -> Result<Option<Self>, LabError> {
         let failed = |e| LabError::new(ErrorKind::Storage, cannot(path)).because(e);
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let folder = match open(path, flags, Mode::empty()).map_err(io::Error::from) {
+        let files = match StateFiles::of(path) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
-            folder => File::from(folder.map_err(failed)?),
+            files => files.map_err(failed)?,
         };
-        match doubt(&folder.metadata().map_err(failed)?) {
-            None => Ok(Some(StateFolder { folder, path: path.to_owned() })),
+        match doubt(&files.about().map_err(failed)?) {
+            None => Ok(Some(StateFolder { files, path: path.to_owned() })),
             Some(because) => Err(LabError::new(ErrorKind::Storage, cannot(path))
                 .because(because)
                 .hint("make it your own (chown, chmod go-w), or name another with XDG_STATE_HOME")),
@@ -39,49 +36,36 @@ impl StateFolder {
     /// The same, made where there is none: its owner's alone.
     pub(crate) fn make(path: &Path) -> Result<Self, LabError> {
         let failed = |e| LabError::new(ErrorKind::Storage, cannot(path)).because(e);
-        DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(failed)?;
+        platform::private(&mut DirBuilder::new()).recursive(true).create(path).map_err(failed)?;
         Self::open(path)?.ok_or_else(|| failed(io::ErrorKind::NotFound.into()))
     }
 
     /// Opens a file of the folder to read and append.
     pub(crate) fn open_file(&self, path: &Path) -> io::Result<File> {
-        self.file(path, OFlags::RDWR | OFlags::NONBLOCK, Mode::empty())
+        self.files.there(name(path)?)
     }
 
     /// Makes a new file in the folder, to append.
     pub(crate) fn create_file(&self, path: &Path) -> io::Result<File> {
-        self.file(path, OFlags::RDWR | OFlags::CREATE | OFlags::EXCL, Mode::RUSR | Mode::WUSR)
+        self.files.new(name(path)?)
     }
 
     /// Opens a file of the folder to read and append; made where there is none.
     pub(crate) fn open_or_create_file(&self, path: &Path) -> io::Result<File> {
-        self.file(path, OFlags::RDWR | OFlags::NONBLOCK | OFlags::CREATE, Mode::RUSR | Mode::WUSR)
-    }
-
-    fn file(&self, path: &Path, flags: OFlags, mode: Mode) -> io::Result<File> {
-        let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
-        let flags = flags | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        Ok(openat(&self.folder, name, flags, mode)?.into())
+        self.files.either(name(path)?)
     }
 
     /// Waits until its entries are on the disk.
     pub(crate) fn sync(&self) -> Result<(), LabError> {
-        self.folder.sync_all().map_err(|e| {
+        self.files.sync().map_err(|e| {
             LabError::new(ErrorKind::Storage, format!("cannot sync the state folder {}", self.path.display()))
                 .because(e)
         })
     }
 }
 
-/// Why a file or folder is not believed; none where only its owner, this user, can have written it.
-pub(crate) fn doubt(about: &Metadata) -> Option<&'static str> {
-    if about.uid() != rustix::process::geteuid().as_raw() {
-        return Some("it belongs to another user");
-    }
-    if about.mode() & OTHERS_WRITE != 0 {
-        return Some("others may write in it");
-    }
-    (!about.is_file() && !about.is_dir()).then_some("it is not a file")
+fn name(path: &Path) -> io::Result<&OsStr> {
+    path.file_name().ok_or(io::ErrorKind::InvalidInput.into())
 }
 
 fn cannot(path: &Path) -> String {

@@ -1,27 +1,18 @@
 //! Undoing: what foreign programs made is removed by calls that are known beforehand, of programs found by their names.
 
-use std::fs;
-use std::io;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use serde::de::IgnoredAny;
-
-use crate::host::mounts;
-use crate::host::network_namespace;
 use crate::host::programs::{self, Programs};
 use crate::host::wsl_distributions;
-use crate::ownership::forgotten;
 use crate::ownership::outcome::Outcome;
 use crate::ownership::owned::{Owned, is_named};
 
 /// Time that a program has to remove what it made.
-const DELETE_WAIT: Duration = Duration::from_secs(20);
-/// Files in which runtimes keep the state of a container: runc and youki, crun.
-const STATES: [&str; 2] = ["state.json", "status"];
+pub(super) const DELETE_WAIT: Duration = Duration::from_secs(20);
 /// Why a thing is left whose name no session gave.
-const NO_SUCH_NAME: &str = "tare gives no such name";
+pub(super) const NO_SUCH_NAME: &str = "tare gives no such name";
 
 /// Whose things are undone, and with what.
 pub(super) struct Undoing<'a> {
@@ -31,67 +22,14 @@ pub(super) struct Undoing<'a> {
 }
 
 impl Undoing<'_> {
-    /// Has a runtime delete a container. One that is not there is not missed: the container's processes have been ended
-    /// by their signs, its mounts and groups are removed as ours, and what the runtime knew goes with our folder.
-    pub fn container(&self, thing: &Owned) -> Option<Outcome> {
-        let Owned::Container { runtime, state, id } = thing else { return None };
-        let (known_by, what) = (runtime.known_by(state, id), format!("container {id}"));
-        if !is_named(id, self.mark) || !mounts::inside(state, self.folder) {
-            return Some(Outcome::left(what, NO_SUCH_NAME));
-        }
-        if !known_by.exists() {
-            return None;
-        }
-        let Some(program) = runtime.program().and_then(|name| self.programs.find(name)) else {
-            return Some(Outcome::gone(what));
-        };
-        let mut command = Command::new(&program);
-        command.arg("--root").arg(state).args(["delete", "--force", id]);
-        match programs::ask(&mut command, DELETE_WAIT) {
-            Ok(_) => Some(Outcome::gone(what)),
-            // With the state gone the runtime knows nothing of it any more, whatever it prints; killed while it wrote
-            // its state, it cannot read it any more.
-            Err(_) if !known_by.exists() || is_torn(&known_by) => Some(Outcome::gone(what)),
-            Err(e) => Some(Outcome::left(what, format!("{}: {e}", program.display()))),
-        }
-    }
-
     /// Has an engine or a distribution remove what was made there.
     pub fn call_back(&self, thing: &Owned) -> Option<Outcome> {
         match thing {
             Owned::Engine { .. } => self.engine(thing),
-            Owned::ForgottenContainer { id_file } => forgotten::remove(id_file, self.folder, self.programs),
+            Owned::ForgottenContainer { id_file } => self.forgotten(id_file),
             Owned::DistributionFolder { .. } => self.distribution_folder(thing),
             _ => None,
         }
-    }
-
-    fn engine(&self, thing: &Owned) -> Option<Outcome> {
-        let Owned::Engine { engine, kind, name, namespace } = thing else { return None };
-        let what = format!("{} {name}", kind.word());
-        let named = |name: &String| is_named(name, self.mark);
-        if !named(name) || !namespace.as_ref().is_none_or(named) {
-            return Some(Outcome::left(what, NO_SUCH_NAME));
-        }
-        let Some(program) = self.programs.find(engine.program()) else {
-            return Some(Outcome::left(what, format!("there is no {}", engine.program())));
-        };
-        let call = |command: &mut Command| -> io::Result<String> {
-            if let Some(namespace) = namespace.as_ref().map(|name| network_namespace::path(name)) {
-                // Without the namespace there is nothing in it to remove; the rest the engine finds anywhere.
-                let _ = network_namespace::inherit(command, &namespace);
-            }
-            programs::ask(command, DELETE_WAIT)
-        };
-        let failed = match call(Command::new(&program).args(kind.remove()).arg(name)) {
-            Ok(_) => return Some(Outcome::gone(what)),
-            Err(e) => e,
-        };
-        // Some fail where there is nothing to remove.
-        if call(Command::new(&program).args(kind.list())).is_ok_and(|list| !is_listed(&list, name)) {
-            return None;
-        }
-        Some(Outcome::left(what, format!("{} {}: {failed}", program.display(), kind.remove().join(" "))))
     }
 
     fn distribution_folder(&self, thing: &Owned) -> Option<Outcome> {
@@ -136,22 +74,9 @@ impl Undoing<'_> {
     }
 }
 
-/// Whether a runtime's state of a container is not whole: a JSON file, or one of [`STATES`] in a folder.
-fn is_torn(state: &Path) -> bool {
-    let torn =
-        |path: &Path| fs::read(path).is_ok_and(|json| serde_json::from_slice::<IgnoredAny>(&json).is_err());
-    if state.is_dir() { STATES.iter().any(|name| torn(&state.join(name))) } else { torn(state) }
-}
-
-/// Whether one of the lines is this name, by itself or in a registry (`localhost/NAME`).
-fn is_listed(list: &str, name: &str) -> bool {
-    list.lines()
-        .filter_map(|line| line.trim().strip_suffix(name))
-        .any(|rest| rest.is_empty() || rest.ends_with('/'))
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::os::unix::fs::PermissionsExt;
     use std::path::PathBuf;
 

@@ -2,15 +2,13 @@
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File};
+use std::env::consts::EXE_SUFFIX;
+use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::net::IpAddr;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::rc::Rc;
 
-use rustix::rand::{GetRandomFlags, getrandom};
 use sha2::{Digest, Sha256};
 use tare_data::build::Build;
 use tare_data::encoding::hex;
@@ -18,17 +16,16 @@ use tare_data::failure::Failure;
 
 use crate::error::{ErrorKind, LabError};
 use crate::host::mounts;
-use crate::host::network_namespace;
 use crate::host::private_folder;
-use crate::host::processes;
+use crate::host::processes::{self, Kept};
 use crate::host::programs::{self, Programs};
 use crate::host::running::Running;
-use crate::network::lab;
 use crate::ownership::clean::{Outcome, take_away};
 use crate::ownership::journal::Journal;
 use crate::ownership::owned::MARK;
 use crate::ownership::owned::Owned;
 use crate::ownership::owned::PREFIX;
+use crate::platform;
 use crate::provider::Workspace;
 use crate::provider::root::{Inside, RootFolder};
 use crate::storage::Site;
@@ -85,9 +82,7 @@ struct Shared {
 impl SessionWorkspace {
     /// Begins the journal, makes the scratch folder and copies the binary into it.
     pub fn make(setting: &Setting) -> Result<Self, LabError> {
-        let root = setting
-            .scratch
-            .canonicalize()
+        let root = platform::whole(&setting.scratch)
             .map_err(|e| storage("cannot use the scratch folder", &setting.scratch, e))?;
         let mount = mounts::holding(&root);
         if let Some(mount) = mount.filter(|mount| IN_MEMORY.contains(&mount.filesystem.as_str())) {
@@ -105,7 +100,7 @@ impl SessionWorkspace {
         let id = fresh_id().map_err(|e| storage("cannot name a scratch folder in", &root, e))?;
         let folder = root.join(format!("{PREFIX}{id}"));
         // In each folder that was named the session works in one of its own.
-        let shares = setting.wanted.folders.iter().map(|(name, path)| match path.canonicalize() {
+        let shares = setting.wanted.folders.iter().map(|(name, path)| match platform::whole(path) {
             Ok(path) => Ok((name.clone(), path.join(format!("{PREFIX}{id}")))),
             Err(e) => Err(storage(PLACE, path, e).hint(PLACE_HINT)),
         });
@@ -117,7 +112,7 @@ impl SessionWorkspace {
             journal.own(entry.clone())?;
         }
         let entries = RefCell::new(entries);
-        let agent = folder.join("agent");
+        let agent = folder.join(format!("agent{EXE_SUFFIX}"));
         let (programs, journal) = (setting.programs.clone(), RefCell::new(Some(journal)));
         let (sha256, starts, missing) = (OnceCell::new(), Cell::new(0), BTreeMap::new());
         let inside = setting.wanted.inside.clone();
@@ -182,13 +177,6 @@ impl SessionWorkspace {
 
     pub fn programs(&self) -> &Programs {
         &self.shared.programs
-    }
-
-    /// The network namespace in which the host's peer listens on an address that environments report: the lab's, which
-    /// is there from the first start on that needs it. None: the host's own.
-    pub fn namespace_of(&self, address: IpAddr) -> Option<PathBuf> {
-        let of_lab = address == IpAddr::from(lab::ADDRESS);
-        of_lab.then(|| network_namespace::path(&lab::name(self.id())))
     }
 
     /// Places that could not be made, with the reasons.
@@ -298,7 +286,7 @@ pub struct StartWorkspace {
     name: String,
     number: u32,
     /// Programs that serve the environment.
-    companions: Vec<Child>,
+    companions: Vec<(Child, Kept)>,
     owned: Vec<(u64, Owned)>,
     left: bool,
 }
@@ -308,9 +296,10 @@ impl StartWorkspace {
     pub fn leave(&mut self) -> Vec<Outcome> {
         self.left = true;
         let (numbers, things): (Vec<u64>, Vec<Owned>) = self.owned.drain(..).unzip();
+        self.companions.iter().for_each(|(_, kept)| kept.end());
         let outcomes = take_away(&self.mark, &self.folder, &things, &self.shared.programs);
         // Dead by now; this removes their last trace, the entry in the process table.
-        for mut companion in self.companions.drain(..) {
+        for (mut companion, _) in self.companions.drain(..) {
             let _ = companion.try_wait();
         }
         // One thing that stays keeps all entries: removing what is gone costs nothing.
@@ -381,12 +370,12 @@ impl Workspace for StartWorkspace {
         let both = log.try_clone().map_err(|e| storage("cannot write", &path, e))?;
         command.env(MARK, &self.mark).stdin(Stdio::null()).stdout(log).stderr(both);
         processes::die_with_parent(&mut command);
-        let child = command.spawn().map_err(|e| {
+        let (child, kept) = processes::start(&mut command).map_err(|e| {
             let what = format!("cannot start {}", command.get_program().display());
             LabError::new(ErrorKind::Environment, what).because(e)
         })?;
         let pid = child.id();
-        self.companions.push(child);
+        self.companions.push((child, kept));
         // A program that clears its environment is still known by its number.
         match processes::started_ticks(pid) {
             Some(started_ticks) => self.own(Owned::Process { pid, started_ticks }).map(|()| path),
@@ -408,7 +397,7 @@ impl Workspace for StartWorkspace {
 /// Copies a program, readable and runnable by all who get there; returns its SHA-256 in hex.
 fn copy_program(from: &Path, to: &Path) -> io::Result<String> {
     let mut source = File::open(from)?;
-    let mut copy = fs::OpenOptions::new().write(true).create_new(true).mode(0o755).open(to)?;
+    let mut copy = platform::runnable(&mut OpenOptions::new()).write(true).create_new(true).open(to)?;
     let (mut hash, mut buffer) = (Sha256::new(), vec![0u8; 256 * 1024]);
     loop {
         let read = source.read(&mut buffer)?;
@@ -427,7 +416,7 @@ fn make_folder(path: &Path) -> Result<(), LabError> {
 
 fn fresh_id() -> io::Result<String> {
     let mut bytes = [0u8; 8];
-    getrandom(&mut bytes, GetRandomFlags::empty())?;
+    platform::randomise(&mut bytes)?;
     Ok(format!("{:016x}", u64::from_le_bytes(bytes)))
 }
 

@@ -1,4 +1,4 @@
-//! What systems do differently where no session is needed: modes of files, numbers of errors.
+//! What systems do differently: files and their owners, locks, streams, processes and what keeps them, names of machines.
 
 #[cfg(unix)]
 mod unix;
@@ -6,6 +6,6 @@ mod unix;
 mod windows;
 
 #[cfg(unix)]
-pub(crate) use unix::*;
+pub use unix::*;
 #[cfg(windows)]
-pub(crate) use windows::*;
+pub use windows::*;

@@ -143,6 +143,9 @@ pub(crate) fn agent_beside(
     }
 }
 
+/// File in the folder of a start that names the step that could not be made.
+pub(crate) const FAILED_STEP: &str = "failed-step";
+
 /// Where a session builds: a scratch folder, the agent's binary, and the journal of what was made.
 pub trait Workspace {
     /// This start's folder, empty, on a disk; removed after leaving.

@@ -5,14 +5,9 @@ use crate::provider::options::OptionDescription;
 use crate::provider::root::Roots;
 use crate::provider::specification::Specification;
 
-#[cfg(unix)]
 mod entering;
-/// None can be entered from Windows yet.
-#[cfg(not(unix))]
-#[path = "not_entering.rs"]
-mod entering;
+pub(crate) mod naming;
 pub mod options;
-#[cfg(unix)]
 pub(crate) mod prelude;
 pub mod root;
 pub mod specification;

@@ -10,14 +10,13 @@ use std::time::{Duration, Instant};
 
 use tare_data::facts::Facts;
 
-use crate::containers::root::FAILED_STEP;
 use crate::error::{ErrorKind, LabError};
-use crate::host::processes::{self, Signs};
+use crate::host::processes::{self, Kept, Signs};
 use crate::ownership::clean::Outcome;
 use crate::ownership::owned::MARK;
 use crate::ownership::owned::Owned;
 use crate::ownership::workspace::{SessionWorkspace, StartWorkspace};
-use crate::provider::{Entrance, Ready, Workspace};
+use crate::provider::{Entrance, FAILED_STEP, Ready, Workspace};
 
 /// Time that an environment usually needs to end by itself after the agent's last frame: podman takes
 /// 60 ms, runsc 30 ms, a full kernel some 200 ms.
@@ -36,6 +35,7 @@ pub struct Entered {
     pub places: BTreeMap<String, String>,
     /// Facts taken from outside.
     pub outside: Facts,
+    kept: Kept,
     workspace: StartWorkspace,
     left: bool,
 }
@@ -48,13 +48,13 @@ pub fn enter(specification: &str, ready: &Ready, session: &SessionWorkspace) -> 
     command.env(MARK, workspace.mark()).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     outside.note("runtime.command", words(&command));
     processes::die_with_parent(&mut command);
-    let child = command.spawn().map_err(|e| {
+    let (child, kept) = processes::start(&mut command).map_err(|e| {
         let what = format!("cannot enter {specification}");
         let step = fs::read_to_string(workspace.folder().join(FAILED_STEP));
         let doing = step.unwrap_or_else(|_| command.get_program().display().to_string());
         LabError::new(ErrorKind::Environment, what).while_doing(doing, e)
     })?;
-    let mut entered = Entered { child, host, places, outside, workspace, left: false };
+    let mut entered = Entered { child, host, places, outside, kept, workspace, left: false };
     let pid = entered.child.id();
     // A program that clears its environment is still known as a descendant.
     if let Some(started_ticks) = processes::started_ticks(pid) {
@@ -93,6 +93,7 @@ impl Entered {
             thread::sleep(pause);
             pause = (pause * 2).min(LOOKS.1);
         }
+        self.kept.end();
         let outcomes = self.workspace.leave();
         // Dead by now; this removes its last trace, the entry in the process table.
         let _ = self.child.try_wait();

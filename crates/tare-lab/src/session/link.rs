@@ -3,17 +3,15 @@
 //! What the other end sends is not trusted: lines, notes and frames are bounded.
 
 use std::collections::VecDeque;
-use std::os::fd::{AsFd, OwnedFd};
+use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags};
-use rustix::io::Errno;
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::frame::{Frame, LONGEST_REQUEST, MOST_NOTES, Received, Splitter, encode};
 use tare_data::request::Request;
 
-use crate::host::waiting::until_ready_or_signal;
+use crate::platform::{Stream, Streams};
 
 /// Frames taken in but not yet received. A trial sends a few; an environment that sends thousands is broken.
 const MOST_FRAMES: usize = 4096;
@@ -59,9 +57,7 @@ impl LinkError {
 /// The host's end of a stream. Standard error of the far end is read too: its lines are notes.
 #[derive(Debug)]
 pub struct Link<'i> {
-    input: OwnedFd,
-    output: OwnedFd,
-    errors: Option<OwnedFd>,
+    streams: Streams,
     splitter: Splitter,
     error_splitter: Splitter,
     frames: VecDeque<Arrived>,
@@ -74,16 +70,9 @@ pub struct Link<'i> {
 
 impl<'i> Link<'i> {
     /// `input` is what the agent reads, `output` and `errors` what it writes. `interrupted` ends every wait.
-    pub fn new(
-        input: OwnedFd,
-        output: OwnedFd,
-        errors: Option<OwnedFd>,
-        interrupted: &'i AtomicBool,
-    ) -> Self {
+    pub fn new(input: Stream, output: Stream, errors: Option<Stream>, interrupted: &'i AtomicBool) -> Self {
         Link {
-            input,
-            output,
-            errors,
+            streams: Streams::new(input, output, errors),
             splitter: Splitter::default(),
             error_splitter: Splitter::default(),
             frames: VecDeque::new(),
@@ -104,9 +93,9 @@ impl<'i> Link<'i> {
         let mut rest = line.as_bytes();
         while !rest.is_empty() {
             self.wait(deadline, true)?;
-            match rustix::io::write(&self.input, rest) {
+            match self.streams.write(rest) {
                 Ok(written) => rest = &rest[written..],
-                Err(Errno::INTR | Errno::AGAIN) => {}
+                Err(e) if is_to_repeat(&e) => {}
                 Err(_) => return Err(LinkError::Ended),
             }
         }
@@ -142,28 +131,19 @@ impl<'i> Link<'i> {
                 return Err(LinkError::Deadline);
             }
             let piece = left.min(WAIT_PIECE);
-            let mut fds = vec![PollFd::new(&self.output, PollFlags::IN)];
-            if to_write {
-                fds.push(PollFd::new(&self.input, PollFlags::OUT));
-            }
-            if let Some(errors) = &self.errors {
-                fds.push(PollFd::new(errors, PollFlags::IN));
-            }
-            match until_ready_or_signal(&mut fds, piece) {
-                Ok(false) => continue,
-                Ok(true) => {}
+            let ready = match self.streams.wait(to_write, piece) {
+                Ok(None) => continue,
+                Ok(Some(ready)) => ready,
                 Err(e) => return Err(LinkError::Unruly(format!("poll: {e}"))),
-            }
-            let ready: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
-            drop(fds);
+            };
             let at = Instant::now();
-            if ready[0] {
+            if ready.output {
                 self.read_output(at)?;
             }
-            if self.errors.is_some() && ready[ready.len() - 1] {
+            if ready.errors {
                 self.read_errors();
             }
-            if to_write && ready[1] {
+            if ready.room {
                 return Ok(());
             }
             if !to_write && (!self.frames.is_empty() || self.ended) {
@@ -174,7 +154,7 @@ impl<'i> Link<'i> {
 
     fn read_output(&mut self, at: Instant) -> Result<(), LinkError> {
         let mut bytes = [0u8; 64 * 1024];
-        match rustix::io::read(self.output.as_fd(), &mut bytes[..]) {
+        match self.streams.read_output(&mut bytes) {
             Ok(0) => self.ended = true,
             Ok(read) => {
                 self.waiting_bytes = if self.frames.is_empty() { read } else { self.waiting_bytes + read };
@@ -191,7 +171,7 @@ impl<'i> Link<'i> {
                     return Err(LinkError::Unruly(format!("more than {MOST_WAITING_BYTES} bytes at once")));
                 }
             }
-            Err(Errno::INTR | Errno::AGAIN) => {}
+            Err(e) if is_to_repeat(&e) => {}
             Err(_) => self.ended = true,
         }
         Ok(())
@@ -199,17 +179,11 @@ impl<'i> Link<'i> {
 
     fn read_errors(&mut self) {
         let mut bytes = [0u8; 4096];
-        let Some(errors) = &self.errors else { return };
-        match rustix::io::read(errors, &mut bytes[..]) {
-            Err(Errno::INTR | Errno::AGAIN) => {}
-            Ok(0) | Err(_) => self.errors = None,
-            Ok(read) => {
-                for line in self.error_splitter.push::<Frame>(&bytes[..read]) {
-                    // A frame on standard error is none: the protocol runs on standard output.
-                    if let Received::Note(note) = line {
-                        self.note(note);
-                    }
-                }
+        let read = self.streams.read_errors(&mut bytes).unwrap_or(0);
+        for line in self.error_splitter.push::<Frame>(&bytes[..read]) {
+            // A frame on standard error is none: the protocol runs on standard output.
+            if let Received::Note(note) = line {
+                self.note(note);
             }
         }
     }
@@ -222,8 +196,15 @@ impl<'i> Link<'i> {
     }
 }
 
+/// Whether a call that failed is made again: a signal came, or somebody else was faster.
+fn is_to_repeat(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock)
+}
+
 #[cfg(test)]
 mod tests {
+    use std::os::fd::OwnedFd;
+
     use super::*;
     use rustix::pipe::pipe;
     use tare_data::frame::MARKER;

@@ -10,15 +10,16 @@ pub mod entered;
 pub mod link;
 mod live;
 mod open;
+#[cfg_attr(not(unix), path = "peers/loopback_alone.rs")]
 pub mod peers;
 mod plan;
 mod prepare;
 mod protocol;
 mod rounds;
-mod taken;
 mod targets;
 
 pub use self::bring_up::BringUp;
+pub(crate) use self::protocol::footprints::FOOTPRINTS;
 pub use self::protocol::{Caller, DryRun, begin, dry_resume, dry_run, resume, time_starts};
 pub use crate::ownership::workspace::Setting;
 

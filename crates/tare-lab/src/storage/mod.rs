@@ -1,7 +1,7 @@
 //! Where files are: places by name, and the file systems that a session makes for them.
 
 pub(crate) mod file_systems;
-#[cfg(unix)]
+#[cfg_attr(not(unix), path = "not_making.rs")]
 mod making;
 #[cfg(unix)]
 mod nodes;
@@ -9,5 +9,4 @@ mod nodes;
 pub(crate) mod passthrough;
 pub mod places;
 
-#[cfg(unix)]
 pub(crate) use self::making::Site;

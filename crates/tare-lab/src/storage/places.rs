@@ -1,7 +1,7 @@
 //! Places: where the files of a case live, what the user may call them, and what they are called inside.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Component, MAIN_SEPARATOR, Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 use tare_data::encoding::hex;
@@ -10,6 +10,7 @@ use tare_data::session::Inside;
 
 use crate::error::{Cause, ErrorKind, LabError};
 use crate::nearest::nearest;
+use crate::platform;
 use crate::storage::file_systems::{self, FILE_SYSTEMS, FileSystem};
 
 /// The environment's own file system.
@@ -66,11 +67,14 @@ impl Wanted {
 
 /// Reads a place as a person writes it. A folder becomes its absolute path; everything else is one of the names.
 pub fn read(text: &str) -> Result<String, LabError> {
-    if text.contains('/') || text == "." || text == ".." {
-        let path = Path::new(text).canonicalize().map_err(|e| no_folder(text, e))?;
+    if text.contains(platform::IN_PATHS) || text == "." || text == ".." {
+        let path = platform::whole(Path::new(text)).map_err(|e| no_folder(text, e))?;
         return match path.to_str() {
-            Some(path) if path != "/" && Path::new(path).is_dir() => Ok(path.to_owned()),
-            Some("/") => Err(no_folder(text, "tare does not write in the root folder")),
+            Some(_) if path.parent().is_none() => {
+                Err(no_folder(text, "tare does not write in the root folder"))
+            }
+            // Everywhere with the same sign between its parts, by which it is known to be one.
+            Some(text) if path.is_dir() => Ok(text.replace(MAIN_SEPARATOR, "/")),
             Some(_) => Err(no_folder(text, "it is not a folder")),
             None => Err(no_folder(text, "its path is not UTF-8")),
         };
@@ -126,7 +130,7 @@ pub(crate) fn folder_inside(place: &str) -> String {
 /// as it takes to distinguish them.
 pub(crate) fn brief<'a>(places: impl Iterator<Item = &'a str>) -> BTreeMap<String, String> {
     let places: BTreeSet<&str> = places.collect();
-    let is_path = |place: &&&str| place.starts_with('/');
+    let is_path = |place: &&&str| place.contains('/');
     let paths: Vec<&str> = places.iter().filter(is_path).copied().collect();
     let names =
         places.iter().filter(|place| !is_path(place)).map(|name| (name.to_string(), name.to_string()));

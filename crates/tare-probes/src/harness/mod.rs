@@ -23,4 +23,6 @@ pub mod syscall;
 pub mod trial;
 
 #[cfg(windows)]
-pub(crate) use crate::platform::{affinity, calls as syscall, files};
+pub use crate::platform::affinity;
+#[cfg(windows)]
+pub(crate) use crate::platform::{calls as syscall, files};

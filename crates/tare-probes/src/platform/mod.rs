@@ -12,14 +12,14 @@ pub(crate) mod ring;
 #[cfg(unix)]
 pub(crate) mod small_files;
 #[cfg(windows)]
-pub(crate) mod windows;
+pub mod windows;
 
 #[cfg(unix)]
 pub(crate) use alarm::{set_alarm, wake_on_alarm};
 #[cfg(unix)]
 pub(crate) use linux::*;
 #[cfg(windows)]
-pub(crate) use windows::*;
+pub use windows::*;
 
 /// Marks functions as ones that hold timed system calls. On Linux they stand in a section, each by itself, where a test
 /// looks at their machine code.

@@ -5,18 +5,14 @@ use std::process::ExitCode;
 
 use serde_json::json;
 use tare_data::facts::Facts;
-use tare_data::failure::{Failure, FailureKind};
-use tare_data::peer::Peer;
+use tare_data::failure::Failure;
 use tare_lab::environments::presets::PRESETS;
 use tare_lab::environments::{self, PROVIDERS};
-use tare_lab::error::LabError;
+use tare_lab::error::{ErrorKind, LabError};
 use tare_lab::host::programs::Programs;
 use tare_lab::provider::{NotReady, Ready};
-use tare_lab::session::peers::Peers;
+use tare_lab::session::peers::{Peers, answering};
 use tare_probes::facts;
-use tare_probes::netperf;
-use tare_probes::peer::Secret;
-use tare_probes::peer::client::PeerSession;
 use tare_report::json::pretty;
 use tare_report::text::plain;
 
@@ -43,7 +39,7 @@ pub fn run(args: Check) -> anyhow::Result<ExitCode> {
         return super::time::run(&args);
     }
     let named = Peers::read(&args.peers)?;
-    let peers = named.ways().iter().map(|(name, way)| (name.clone(), try_peer(way))).collect();
+    let peers = named.ways().iter().map(|(name, way)| (name.clone(), answering(way))).collect();
     let mut machine = facts::environment();
     machine.0.extend(tare_lab::host::machine::noise().0);
     let programs = paths::programs()?;
@@ -85,7 +81,13 @@ fn tried(name: &str, specification: &str, programs: &Programs) -> Result<Tried, 
         Some("unknown") => "version unknown".to_owned(),
         version => version.unwrap_or_default().to_owned(),
     };
-    Ok((name.to_owned(), environments::parse(specification)?.ready(programs).map(version)))
+    let ready = match environments::parse(specification) {
+        Ok(named) => named.ready(programs).map(version),
+        // A preset of what another system enters.
+        Err(e) if e.kind == ErrorKind::Environment => Err(NotReady::because(e.to_string())),
+        Err(e) => return Err(e),
+    };
+    Ok((name.to_owned(), ready))
 }
 
 fn document(found: &Findings) -> String {
@@ -144,21 +146,4 @@ fn text(found: &Findings) -> String {
         }
     }
     text
-}
-
-/// Reaches a peer and proves the secret; gives who answers.
-fn try_peer(way: &Peer) -> Result<String, Failure> {
-    match way {
-        Peer::Loopback => Ok("in each environment".into()),
-        Peer::Tare { address, secret } => {
-            let wrong = || Failure::new(FailureKind::Broken, "its secret is not 64 hex digits");
-            let secret = Secret::parse(secret).ok_or_else(wrong)?;
-            let (version, sessions) = PeerSession::open(address, &secret)?.who()?;
-            Ok(format!("tare {version}, {sessions} sessions wait or are served"))
-        }
-        Peer::Netperf { address } => {
-            let data = netperf::client::try_out(address)?;
-            Ok(format!("a netserver 2.7, which answered a request on port {}", data.port()))
-        }
-    }
 }

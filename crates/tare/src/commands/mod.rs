@@ -1,13 +1,10 @@
 //! Commands: one file each.
 
 pub mod advise;
-#[cfg(unix)]
 pub mod check;
-#[cfg(unix)]
 pub mod clean;
 pub mod completions;
 pub mod diff;
-#[cfg(unix)]
 pub mod environment;
 pub mod explain;
 pub mod first;
@@ -22,15 +19,13 @@ mod not_here;
 pub mod plan;
 pub mod pool;
 pub mod report;
-#[cfg(unix)]
 pub mod run;
 pub mod selftest;
 #[cfg(unix)]
 pub mod serve;
 pub mod show;
 pub mod sql;
-#[cfg(unix)]
 mod time;
 
 #[cfg(not(unix))]
-pub use not_here::{check, clean, environment, run, serve};
+pub use not_here::serve;

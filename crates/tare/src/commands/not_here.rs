@@ -2,28 +2,20 @@
 
 use std::process::ExitCode;
 
-use crate::measuring::needs_linux;
+use tare_lab::error::{ErrorKind, LabError};
 
-/// A module in place of each command's own.
-macro_rules! not_here {
-    ($($name:ident($arguments:ty)),+ $(,)?) => {$(
-        pub mod $name {
-            pub fn run(_: $arguments) -> anyhow::Result<std::process::ExitCode> {
-                super::refused(stringify!($name))
-            }
-        }
-    )+};
-}
-
-not_here! {
-    check(crate::args::Check),
-    clean(crate::args::Clean),
-    environment(crate::args::Environment),
-    run(crate::args::Run),
-    serve(crate::args::Serve),
+/// In place of the command's own module.
+pub mod serve {
+    pub fn run(_: crate::args::Serve) -> anyhow::Result<std::process::ExitCode> {
+        super::refused("serve")
+    }
 }
 
 /// The error of a command that cannot be run here.
 pub fn refused(command: &str) -> anyhow::Result<ExitCode> {
-    Err(needs_linux(&format!("tare {command}")).into())
+    let what = format!("tare {command}");
+    Err(LabError::new(ErrorKind::Environment, format!("{what} needs Linux"))
+        .because("this is tare for Windows, which measures Windows itself and distributions of WSL")
+        .hint("run tare for Linux inside WSL, which does this from there")
+        .into())
 }

@@ -16,10 +16,11 @@ use tare_lab::unlike;
 use tare_probes::Probe;
 
 use crate::args::Show;
-use crate::platform::LISTS;
 use crate::show::session;
 use crate::ui;
 
+/// What lists everything that has a name.
+const LISTS: &str = "tare list probes, tare list environments, tare list studies, tare list published";
 /// Names every article, as `tare list published` does.
 const PUBLISHED: &str = "published";
 

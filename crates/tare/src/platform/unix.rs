@@ -5,13 +5,13 @@ use std::fs::{self, File, Metadata, OpenOptions, Permissions};
 use std::io::{self, ErrorKind};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use rustix::fs::{Access, OFlags, access, fcntl_getfl, fcntl_setfl};
 use rustix::io::Errno;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 pub use tare_lab::host::descriptors::{had_no_output, keep_from_children};
@@ -27,8 +27,14 @@ const OF_ALL: u32 = 0o002;
 /// What a path has beside letters, digits and slashes, anywhere.
 pub const IN_PATHS: &str = "";
 
-/// What lists everything that has a name.
-pub const LISTS: &str = "tare list probes, tare list environments, tare list studies, tare list published";
+/// The variable that names the home folder, and where programs keep their state and what they can make again below it.
+pub const HOME: &str = "HOME";
+pub const STATE: &str = ".local/state";
+pub const CACHE: &str = ".cache";
+/// Where nothing is, and nothing can be made.
+pub const NOWHERE: &str = "/proc/self/no-home";
+/// Administrators' folders, which are missing from an ordinary user's PATH.
+pub const SYSTEM_FOLDERS: &[&str] = &["/usr/local/sbin", "/usr/sbin", "/sbin"];
 
 /// What asks a program to end: Ctrl-C, TERM, a closed terminal.
 pub const ENDING: [c_int; 3] = [SIGINT, SIGTERM, SIGHUP];
@@ -38,6 +44,26 @@ pub const ENDING: [c_int; 3] = [SIGINT, SIGTERM, SIGHUP];
 /// The signal is caught, not ignored: programs that are started would inherit that.
 pub fn survive_size_limit() -> io::Result<()> {
     signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false))).map(drop)
+}
+
+/// Folder on a disk for what is built and removed. /tmp is often in memory; /var/tmp is not.
+pub fn scratch() -> PathBuf {
+    PathBuf::from("/var/tmp")
+}
+
+/// This user's number.
+pub fn user() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
+/// Whether this user may make files in a folder.
+pub fn may_write(folder: &Path) -> bool {
+    access(folder, Access::WRITE_OK | Access::EXEC_OK).is_ok()
+}
+
+/// This machine's name.
+pub fn host_name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
 /// Columns of the terminal on standard output.

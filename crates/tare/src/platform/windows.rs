@@ -4,7 +4,7 @@ use std::ffi::c_int;
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::net::{TcpListener, TcpStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -16,8 +16,14 @@ const LOOK_AGAIN: Duration = Duration::from_millis(20);
 /// What a path has beside letters, digits and slashes, anywhere.
 pub const IN_PATHS: &str = "\\:?";
 
-/// What lists everything that has a name.
-pub const LISTS: &str = "tare list probes, tare list studies, tare list published; environments are known to tare for Linux alone";
+/// The variable that names the home folder, and where programs keep their state and what they can make again below it.
+pub const HOME: &str = "USERPROFILE";
+pub const STATE: &str = r"AppData\Local";
+pub const CACHE: &str = r"AppData\Local\cache";
+/// Where nothing is, and nothing can be made.
+pub const NOWHERE: &str = r"\\.\nul\no-home";
+/// All are on the PATH.
+pub const SYSTEM_FOLDERS: &[&str] = &[];
 
 /// What asks a program to end.
 pub const ENDING: [c_int; 2] = [SIGINT, SIGTERM];
@@ -34,6 +40,26 @@ pub fn had_no_output() -> bool {
 
 /// Handles are inherited by name alone.
 pub fn keep_from_children() {}
+
+/// Folder on a disk for what is built and removed.
+pub fn scratch() -> PathBuf {
+    std::env::temp_dir()
+}
+
+/// Every user has a folder of their own for it.
+pub fn user() -> u32 {
+    0
+}
+
+/// Whether there is such a folder: who may write in it shows when that is tried.
+pub fn may_write(folder: &Path) -> bool {
+    folder.is_dir()
+}
+
+/// This machine's name.
+pub fn host_name() -> String {
+    std::env::var("COMPUTERNAME").unwrap_or_default()
+}
 
 /// Columns of the terminal on standard output.
 pub fn terminal_width() -> Option<usize> {

@@ -1,7 +1,6 @@
 //! Showing: what a session or another tool's record holds, in every form that the commands and the page's server give.
 
 pub mod again;
-#[cfg(unix)]
 pub mod dry_run;
 pub mod imported;
 pub mod published;

@@ -2,14 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use rustix::rand::{GetRandomFlags, getrandom};
 use tare_data::batch::{Batch, OUTSIDE};
 use tare_data::build::Build;
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::frame::{Frame, PROTOCOL};
 use tare_data::request::{Request, TrialRequest};
-use tare_probes::harness::kernel_files::available_bytes;
 
+use crate::platform::{available_bytes, randomise};
 use crate::session::arena::Outcome;
 use crate::session::arriving::allowance::Allowance;
 use crate::session::arriving::claims::Claims;
@@ -41,7 +40,7 @@ pub(crate) fn greet(link: &mut Link<'_>, brought: &Build, deadline: Instant) -> 
 /// What nobody can have answered yet.
 pub(crate) fn fresh_nonce() -> Result<u64, Failure> {
     let mut bytes = [0; 8];
-    match getrandom(&mut bytes, GetRandomFlags::empty()) {
+    match randomise(&mut bytes) {
         Ok(_) => Ok(u64::from_le_bytes(bytes)),
         Err(e) => Err(Failure::new(FailureKind::Broken, format!("the host has no random bytes: {e}"))),
     }

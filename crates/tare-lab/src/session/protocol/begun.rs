@@ -70,7 +70,7 @@ fn would_run(plan: &Plan) -> Vec<String> {
     let commands = plan.cases.iter().flat_map(|planned| commands(&planned.case));
     let places = plan.cases.iter().filter_map(|planned| planned.case.place.as_deref());
     let folders =
-        places.filter(|place| place.starts_with('/')).map(|place| format!("write in {}", quoted(place)));
+        places.filter(|place| place.contains('/')).map(|place| format!("write in {}", quoted(place)));
     let work = plan.inside.work.iter().filter(|work| work.shared);
     let work = work.map(|work| format!("write in {}", quoted(&work.folder.display().to_string())));
     let mut seen = BTreeSet::new();

@@ -11,8 +11,8 @@ use tare_record::read;
 use crate::asked::{Overrides, Request};
 use crate::environments::{self, PROVIDERS};
 use crate::error::LabError;
+use crate::host::namespace_names;
 use crate::host::programs::Programs;
-use crate::network::lab;
 use crate::ownership::owned::PREFIX;
 use crate::ownership::workspace::Setting;
 use crate::provider::root::{Inside, RootFolder};
@@ -144,7 +144,7 @@ impl DryRun {
         self.send.extend(footprint.sends.map(|sends| format!("{name}: {sends}")));
         let net = specification.options.get("net").filter(|net| !PLAIN_NETWORKS.contains(&net.as_str()));
         if let Some(net) = net {
-            let lab = crate::host::network_namespace::path(&lab::name("*"));
+            let lab = namespace_names::path(&namespace_names::lab("*"));
             self.mount.push(format!("{name}: {}: a network namespace of the session", lab.display()));
             let with = ATTACHING.iter().find(|(option, _)| net.starts_with(option));
             self.start.extend(with.map(|(_, program)| format!("{name}: {program}, for net={net}")));

@@ -4,7 +4,7 @@
 mod begun;
 mod continuing;
 mod dry_run;
-mod footprints;
+pub(crate) mod footprints;
 mod pinning;
 mod record;
 mod selection;
@@ -13,7 +13,6 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use rustix::rand::{GetRandomFlags, getrandom};
 use tare_analysis::gate::Condition;
 use tare_data::facts::Facts;
 use tare_data::names::Case;
@@ -28,6 +27,7 @@ use crate::error::{ErrorKind, LabError};
 use crate::host::running;
 use crate::ownership::clean::{self, Outcome};
 use crate::ownership::workspace::{SessionWorkspace, Setting};
+use crate::platform;
 use crate::provider::root::RootFolder;
 use crate::session::arena::Arena;
 use crate::session::bring_up::{self, BringUp};
@@ -290,7 +290,7 @@ fn header(
     host.0.extend(more.0);
     if fleet.is_some() {
         // Only here: whoever publishes a record of one machine need not publish its name.
-        host.note("host.name", rustix::system::uname().nodename().to_string_lossy());
+        host.note("host.name", platform::node_name());
     }
     if workspace.others() > 0 {
         host.note(OTHER_SESSIONS, workspace.others().to_string());
@@ -317,7 +317,7 @@ fn until_ns(budget_s: Option<f64>) -> Option<u64> {
 /// A seed of 32 bits: short enough to be typed again.
 fn fresh_seed() -> Result<u64, LabError> {
     let mut bytes = [0; 4];
-    getrandom(&mut bytes, GetRandomFlags::empty()).map_err(|e| {
+    platform::randomise(&mut bytes).map_err(|e| {
         LabError::new(ErrorKind::Environment, "cannot draw a seed").because(e).hint("give one with --seed")
     })?;
     Ok(u32::from_le_bytes(bytes).into())

@@ -10,7 +10,7 @@ use windows_sys::Win32::System::Threading::{
 };
 
 /// The processors that this process may run on, in ascending order.
-pub(crate) fn allowed() -> Vec<usize> {
+pub fn allowed() -> Vec<usize> {
     let (mut own, mut all) = (0, 0);
     // SAFETY: both numbers live through the call.
     let known = unsafe { GetProcessAffinityMask(GetCurrentProcess(), &mut own, &mut all) } != 0;
@@ -18,7 +18,7 @@ pub(crate) fn allowed() -> Vec<usize> {
 }
 
 /// Keeps this process on one processor.
-pub(crate) fn pin(cpu: usize) -> Result<(), Failure> {
+pub fn pin(cpu: usize) -> Result<(), Failure> {
     // SAFETY: touches no memory.
     match unsafe { SetProcessAffinityMask(GetCurrentProcess(), 1 << cpu) } {
         0 => {

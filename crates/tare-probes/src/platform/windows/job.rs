@@ -1,4 +1,4 @@
-//! A job: a trial's process with all that it starts, which ends when its time is up, and when the agent does.
+//! A job: a process with all that it starts, which ends when its time is up, and when whoever started it does.
 
 #![allow(unsafe_code, reason = "the system is called by its C interface")]
 
@@ -57,11 +57,13 @@ pub(crate) fn ending(status: ExitStatus) -> String {
     status.to_string()
 }
 
-/// A job that ends with its last handle, which is ours alone: an agent that is killed takes its trial along.
-struct Job(OwnedHandle);
+/// A job that ends with its last handle, which is ours alone: whoever is killed takes along what it has started.
+#[derive(Debug)]
+pub struct Job(OwnedHandle);
 
 impl Job {
-    fn of(child: &Child) -> io::Result<Job> {
+    /// A new one with a process, and with all that it starts from now on.
+    pub fn of(child: &Child) -> io::Result<Job> {
         // SAFETY: a job without a name and with the usual rights.
         let job = unsafe { CreateJobObjectW(ptr::null(), ptr::null()) };
         if job.is_null() {
@@ -91,7 +93,7 @@ impl Job {
     }
 
     /// Ends whatever is left in it.
-    fn end(&self) {
+    pub fn end(&self) {
         // SAFETY: the handle is open; nothing of this process is in the job.
         unsafe { TerminateJobObject(self.handle(), ENDED) };
     }

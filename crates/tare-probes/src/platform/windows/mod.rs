@@ -19,7 +19,7 @@ use windows_sys::Win32::System::Memory::{
 use windows_sys::Win32::System::Performance::{QueryPerformanceCounter, QueryPerformanceFrequency};
 use windows_sys::Win32::System::SystemInformation::{GetSystemInfo, SYSTEM_INFO};
 
-pub(crate) mod affinity;
+pub mod affinity;
 pub(crate) mod calls;
 pub(crate) mod files;
 mod job;
@@ -28,6 +28,7 @@ pub(crate) mod partner;
 pub(crate) mod ring;
 pub(crate) mod small_files;
 
+pub use job::Job;
 pub(crate) use job::{apart, begin_agent, bound_trial, ended_by_alarm, ending, wait_for_trial};
 
 /// Handles by the names that the portable loops know.

@@ -5,12 +5,13 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags};
 use tare_data::facts::Facts;
+use tare_data::failure::{Failure, FailureKind};
 use tare_data::names::Case;
 use tare_data::peer::{HOST, LOOPBACK, Peer};
 use tare_data::shell::quoted;
@@ -23,9 +24,10 @@ use tare_probes::probe::Size;
 use crate::asked::secrets::{TARE, redacted};
 use crate::error::{ErrorKind, LabError};
 use crate::host::network_namespace;
-use crate::host::waiting::until_ready;
+use crate::network::lab;
 use crate::ownership::owned::MARK;
 use crate::ownership::workspace::SessionWorkspace;
+use crate::platform::until_ready;
 use crate::study::SelectedCase;
 use crate::study::probes::probe_named;
 
@@ -114,6 +116,23 @@ impl Peers {
     /// Addresses by name, of those that are the same from everywhere.
     pub fn ways(&self) -> &BTreeMap<String, Peer> {
         &self.ways
+    }
+}
+
+/// Reaches a peer and proves the secret; gives who answers.
+pub fn answering(way: &Peer) -> Result<String, Failure> {
+    match way {
+        Peer::Loopback => Ok("in each environment".into()),
+        Peer::Tare { address, secret } => {
+            let wrong = || Failure::new(FailureKind::Broken, "its secret is not 64 hex digits");
+            let secret = Secret::parse(secret).ok_or_else(wrong)?;
+            let (version, sessions) = PeerSession::open(address, &secret)?.who()?;
+            Ok(format!("tare {version}, {sessions} sessions wait or are served"))
+        }
+        Peer::Netperf { address } => {
+            let data = netperf::client::try_out(address)?;
+            Ok(format!("a netserver 2.7, which answered a request on port {}", data.port()))
+        }
     }
 }
 
@@ -228,6 +247,15 @@ pub fn secret_in(path: &Path) -> Result<String, LabError> {
     let mut text = String::new();
     file.take(LONGEST_SECRET_FILE).read_to_string(&mut text).map_err(|e| cannot().because(e))?;
     Ok(text.trim().to_owned())
+}
+
+impl SessionWorkspace {
+    /// The network namespace in which the host's peer listens on an address that environments report: the lab's, which
+    /// is there from the first start on that needs it. None: the host's own.
+    pub fn namespace_of(&self, address: IpAddr) -> Option<PathBuf> {
+        let of_lab = address == IpAddr::from(lab::ADDRESS);
+        of_lab.then(|| network_namespace::path(&lab::name(self.id())))
+    }
 }
 
 /// The peers that a session runs on this machine, one an address; killed when dropped.

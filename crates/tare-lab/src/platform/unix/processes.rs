@@ -9,7 +9,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Child, Command};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -246,6 +246,20 @@ pub fn die_with_parent(command: &mut Command) {
     };
     // SAFETY: between fork and exec only system calls are made, and nothing is allocated.
     unsafe { command.pre_exec(prepare) };
+}
+
+/// What has a process end with this one: here the kernel, as [`die_with_parent`] asked it to.
+#[derive(Debug)]
+pub(crate) struct Kept;
+
+impl Kept {
+    /// What is left is found by its signs.
+    pub(crate) fn end(&self) {}
+}
+
+/// Starts a command that ends with this process.
+pub(crate) fn start(command: &mut Command) -> io::Result<(Child, Kept)> {
+    Ok((command.spawn()?, Kept))
 }
 
 fn all() -> BTreeMap<u32, Stat> {

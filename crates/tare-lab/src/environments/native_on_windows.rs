@@ -1,0 +1,48 @@
+//! Native on Windows: the host itself, with nothing in between.
+
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+
+use crate::host::mounts;
+use crate::host::private_folder;
+use crate::provider::prelude::*;
+
+pub static PROVIDER: Provider = Provider {
+    name: "native",
+    summary: "the host itself",
+    stands_for: "Windows installed on the machine. Where the host is itself a virtual machine, that layer is below \
+                 every environment alike and cannot be seen.",
+    instance: None,
+    options: &[],
+    descends: true,
+    roots: Roots::Own(
+        "commands of your own and other roots need Linux: Windows shows all programs the same files",
+    ),
+    by_default: &["native"],
+    parse: |_| Ok(Box::new(Native)),
+    preparation: None,
+};
+
+struct Native;
+
+impl Environment for Native {
+    fn ready(&self, _: &Programs) -> Result<Ready, NotReady> {
+        Ok(Ready::new(Facts::default(), enter))
+    }
+}
+
+fn enter(workspace: &mut dyn Workspace) -> Result<Entrance, LabError> {
+    let own = workspace.folder().join("own");
+    private_folder::make(&own).map_err(LabError::storage("make the folder", &own))?;
+    let mut outside = Facts::default();
+    let mut places = BTreeMap::new();
+    let shares = workspace.shares().iter().map(|(name, path)| (name.as_str(), path));
+    for (name, path) in [("own", &own)].into_iter().chain(shares) {
+        mounts::note(&mut outside, name, path);
+        places.insert(name.to_owned(), path.to_string_lossy().into_owned());
+    }
+    let mut command = Command::new(workspace.agent());
+    // Not in its own folder, which could then not be removed.
+    command.arg(tare_probes::agent::AGENT).current_dir(workspace.session_folder());
+    Ok(Entrance { command, host: Some(Ipv4Addr::LOCALHOST.into()), places, outside })
+}

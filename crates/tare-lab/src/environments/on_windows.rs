@@ -1,0 +1,54 @@
+//! Environments on Windows: Windows itself, and distributions of WSL. All others are known by name, and need Linux.
+
+use std::ffi::OsString;
+
+use crate::error::{ErrorKind, LabError};
+use crate::provider::Provider;
+use crate::provider::naming::{self, Known};
+use crate::provider::specification::Specification;
+use crate::session::FOOTPRINTS;
+
+pub use crate::provider::naming::Named;
+
+pub mod ladders;
+#[path = "native_on_windows.rs"]
+pub(crate) mod native;
+pub mod presets;
+pub(crate) mod wsl;
+
+/// All that can be entered from here, in the order in which they are listed.
+pub const PROVIDERS: &[&Provider] = &[&native::PROVIDER, &wsl::PROVIDER];
+
+/// What there is here. No other root than their own can be shown, which their providers say.
+const KNOWN: Known = Known { providers: PROVIDERS, presets: presets::names, root_ready: |_| Ok(()) };
+
+/// Parses a specification, or a preset's name for one.
+pub fn parse(text: &str) -> Result<Named, LabError> {
+    find(presets::resolve(Specification::parse(text)?)?)
+}
+
+/// The environment that a specification names.
+pub fn find(specification: Specification) -> Result<Named, LabError> {
+    let name = specification.provider.as_str();
+    let is_here = PROVIDERS.iter().any(|provider| provider.name == name);
+    match !is_here && elsewhere(name) {
+        true => {
+            Err(LabError::new(ErrorKind::Environment, format!("cannot enter '{specification}' from Windows"))
+                .because(
+                    "tare for Windows enters Windows itself (native) and distributions of WSL (wsl:NAME)",
+                )
+                .hint("run tare for Linux inside a distribution of WSL, which enters all others from there"))
+        }
+        false => naming::find(specification, &KNOWN),
+    }
+}
+
+/// Whether tare for Linux enters it.
+fn elsewhere(name: &str) -> bool {
+    FOOTPRINTS.iter().any(|footprint| footprint.provider == name)
+}
+
+/// Does what the arguments of a program ask for as a way into an environment: none are.
+pub fn answer(_: &[OsString]) -> Option<i32> {
+    None
+}

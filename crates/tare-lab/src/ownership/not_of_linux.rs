@@ -1,0 +1,37 @@
+//! What stands in for what only Linux has: a session makes none of it here, and nothing is done for a journal that names it.
+
+use std::path::Path;
+
+use crate::ownership::outcome::Outcome;
+use crate::ownership::owned::Owned;
+use crate::ownership::undoing::Undoing;
+
+/// Why such a thing is left.
+const ELSEWHERE: &str = "only Linux has such things";
+
+impl Undoing<'_> {
+    pub fn container(&self, thing: &Owned) -> Option<Outcome> {
+        let Owned::Container { id, .. } = thing else { return None };
+        Some(Outcome::left(format!("container {id}"), ELSEWHERE))
+    }
+
+    pub fn engine(&self, thing: &Owned) -> Option<Outcome> {
+        let Owned::Engine { kind, name, .. } = thing else { return None };
+        Some(Outcome::left(format!("{} {name}", kind.word()), ELSEWHERE))
+    }
+
+    pub fn forgotten(&self, id_file: &Path) -> Option<Outcome> {
+        Some(Outcome::left(format!("container of {}", id_file.display()), ELSEWHERE))
+    }
+
+    pub fn of_kernel(&self, things: &[Owned]) -> Vec<Outcome> {
+        let what = |thing: &Owned| match thing {
+            Owned::Mount(point) => Some(format!("mount {}", point.display())),
+            Owned::NetworkNamespace(name) => Some(format!("network namespace {name}")),
+            Owned::NetworkDevice { device, .. } => Some(format!("network device {device}")),
+            Owned::ControlGroup(name) => Some(format!("control group {name}")),
+            _ => None,
+        };
+        things.iter().filter_map(what).map(|what| Outcome::left(what, ELSEWHERE)).collect()
+    }
+}

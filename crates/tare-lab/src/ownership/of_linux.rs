@@ -1,0 +1,181 @@
+//! What only Linux has: containers of runtimes and engines, mounts, network namespaces and their devices, control groups.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::process::Command;
+
+use rustix::mount::{UnmountFlags, unmount};
+use serde::de::IgnoredAny;
+
+use crate::containers::control_groups;
+use crate::host::mounts;
+use crate::host::network_device;
+use crate::host::network_namespace;
+use crate::host::programs;
+use crate::ownership::forgotten;
+use crate::ownership::outcome::Outcome;
+use crate::ownership::owned::{Owned, PREFIX, is_named};
+use crate::ownership::undoing::{DELETE_WAIT, NO_SUCH_NAME, Undoing};
+
+/// Files in which runtimes keep the state of a container: runc and youki, crun.
+const STATES: [&str; 2] = ["state.json", "status"];
+
+impl Undoing<'_> {
+    /// Has a runtime delete a container. One that is not there is not missed: the container's processes have been ended
+    /// by their signs, its mounts and groups are removed as ours, and what the runtime knew goes with our folder.
+    pub fn container(&self, thing: &Owned) -> Option<Outcome> {
+        let Owned::Container { runtime, state, id } = thing else { return None };
+        let (known_by, what) = (runtime.known_by(state, id), format!("container {id}"));
+        if !is_named(id, self.mark) || !mounts::inside(state, self.folder) {
+            return Some(Outcome::left(what, NO_SUCH_NAME));
+        }
+        if !known_by.exists() {
+            return None;
+        }
+        let Some(program) = runtime.program().and_then(|name| self.programs.find(name)) else {
+            return Some(Outcome::gone(what));
+        };
+        let mut command = Command::new(&program);
+        command.arg("--root").arg(state).args(["delete", "--force", id]);
+        match programs::ask(&mut command, DELETE_WAIT) {
+            Ok(_) => Some(Outcome::gone(what)),
+            // With the state gone the runtime knows nothing of it any more, whatever it prints; killed while it wrote
+            // its state, it cannot read it any more.
+            Err(_) if !known_by.exists() || is_torn(&known_by) => Some(Outcome::gone(what)),
+            Err(e) => Some(Outcome::left(what, format!("{}: {e}", program.display()))),
+        }
+    }
+
+    pub fn engine(&self, thing: &Owned) -> Option<Outcome> {
+        let Owned::Engine { engine, kind, name, namespace } = thing else { return None };
+        let what = format!("{} {name}", kind.word());
+        let named = |name: &String| is_named(name, self.mark);
+        if !named(name) || !namespace.as_ref().is_none_or(named) {
+            return Some(Outcome::left(what, NO_SUCH_NAME));
+        }
+        let Some(program) = self.programs.find(engine.program()) else {
+            return Some(Outcome::left(what, format!("there is no {}", engine.program())));
+        };
+        let call = |command: &mut Command| -> io::Result<String> {
+            if let Some(namespace) = namespace.as_ref().map(|name| network_namespace::path(name)) {
+                // Without the namespace there is nothing in it to remove; the rest the engine finds anywhere.
+                let _ = network_namespace::inherit(command, &namespace);
+            }
+            programs::ask(command, DELETE_WAIT)
+        };
+        let failed = match call(Command::new(&program).args(kind.remove()).arg(name)) {
+            Ok(_) => return Some(Outcome::gone(what)),
+            Err(e) => e,
+        };
+        // Some fail where there is nothing to remove.
+        if call(Command::new(&program).args(kind.list())).is_ok_and(|list| !is_listed(&list, name)) {
+            return None;
+        }
+        Some(Outcome::left(what, format!("{} {}: {failed}", program.display(), kind.remove().join(" "))))
+    }
+
+    /// Removes a container that an engine has forgotten.
+    pub fn forgotten(&self, id_file: &Path) -> Option<Outcome> {
+        forgotten::remove(id_file, self.folder, self.programs)
+    }
+
+    /// Removes what the kernel keeps: mounts, network devices and namespaces, control groups, in this order.
+    pub fn of_kernel(&self, things: &[Owned]) -> Vec<Outcome> {
+        let mut outcomes = unmount_all(self.folder, things);
+        for thing in things.iter().rev() {
+            match thing {
+                Owned::NetworkNamespace(name) => outcomes.extend(remove_network_namespace(name)),
+                Owned::NetworkDevice { namespace, device } => {
+                    outcomes.extend(remove_network_device(namespace, device));
+                }
+                Owned::ControlGroup(name) => outcomes.extend(remove_control_group(name)),
+                _ => {}
+            }
+        }
+        outcomes
+    }
+}
+
+/// Whether a runtime's state of a container is not whole: a JSON file, or one of [`STATES`] in a folder.
+fn is_torn(state: &Path) -> bool {
+    let torn =
+        |path: &Path| fs::read(path).is_ok_and(|json| serde_json::from_slice::<IgnoredAny>(&json).is_err());
+    if state.is_dir() { STATES.iter().any(|name| torn(&state.join(name))) } else { torn(state) }
+}
+
+/// Whether one of the lines is this name, by itself or in a registry (`localhost/NAME`).
+fn is_listed(list: &str, name: &str) -> bool {
+    list.lines()
+        .filter_map(|line| line.trim().strip_suffix(name))
+        .any(|rest| rest.is_empty() || rest.ends_with('/'))
+}
+
+/// Unmounts what was owned and whatever else is mounted in the folder, the innermost first.
+fn unmount_all(folder: &Path, things: &[Owned]) -> Vec<Outcome> {
+    let points = match mounts::below(folder) {
+        Ok(points) => points,
+        Err(e) => return vec![Outcome::left(format!("mounts in {}", folder.display()), e)],
+    };
+    let strays = things.iter().filter_map(|thing| match thing {
+        Owned::Mount(point) if !mounts::inside(point, folder) => {
+            Some(Outcome::left(format!("mount {}", point.display()), "it is not in the scratch folder"))
+        }
+        _ => None,
+    });
+    points.iter().map(|point| remove_mount(point)).chain(strays).collect()
+}
+
+fn remove_mount(point: &Path) -> Outcome {
+    let what = format!("mount {}", point.display());
+    // Lazily as a last resort: the name goes at once, the rest when its last user ends.
+    let done = unmount(point, UnmountFlags::NOFOLLOW)
+        .or_else(|_| unmount(point, UnmountFlags::NOFOLLOW | UnmountFlags::DETACH));
+    match done {
+        Ok(()) => Outcome::gone(what),
+        Err(e) => Outcome::left(what, e),
+    }
+}
+
+fn remove_network_namespace(name: &str) -> Option<Outcome> {
+    let what = format!("network namespace {name}");
+    if !name.starts_with(PREFIX) || name.contains('/') {
+        return Some(Outcome::left(what, "tare gives no such name"));
+    }
+    let path = network_namespace::path(name);
+    if !path.exists() {
+        return None;
+    }
+    // The file is a mount point while the namespace lives by it, and a plain file otherwise.
+    let _ = unmount(&path, UnmountFlags::NOFOLLOW | UnmountFlags::DETACH);
+    Some(match fs::remove_file(&path) {
+        Ok(()) => Outcome::gone(what),
+        Err(e) => Outcome::left(what, e),
+    })
+}
+
+fn remove_network_device(namespace: &str, device: &str) -> Option<Outcome> {
+    let what = format!("network device {device} in {namespace}");
+    if !namespace.starts_with(PREFIX) || namespace.contains('/') {
+        return Some(Outcome::left(what, "tare gives no namespace such a name"));
+    }
+    match network_namespace::within(&network_namespace::path(namespace), || network_device::remove(device)) {
+        Ok(true) => Some(Outcome::gone(what)),
+        Ok(false) => None,
+        // The namespace is gone, or never was more than a file: with it there is no device.
+        Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::InvalidInput) => None,
+        Err(e) => Some(Outcome::left(what, e)),
+    }
+}
+
+fn remove_control_group(name: &str) -> Option<Outcome> {
+    let what = format!("control group {name}");
+    if !name.starts_with(PREFIX) || name.contains('/') {
+        return Some(Outcome::left(what, "tare gives no such name"));
+    }
+    match control_groups::remove(name) {
+        Ok(true) => Some(Outcome::gone(what)),
+        Ok(false) => None,
+        Err(e) => Some(Outcome::left(what, e)),
+    }
+}

@@ -1,0 +1,115 @@
+//! Linux, and what resembles it.
+
+use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, Permissions, TryLockError};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::rand::{GetRandomFlags, getrandom};
+
+mod gathering;
+pub mod mounts;
+pub mod processes;
+mod state_files;
+mod streams;
+pub(crate) mod taken;
+
+pub(crate) use self::gathering::{Gathered, apart, gather};
+pub(crate) use self::state_files::{StateFiles, doubt};
+pub use self::streams::Stream;
+pub(crate) use self::streams::{Streams, until_ready};
+pub(crate) use tare_probes::harness::kernel_files::available_bytes;
+
+/// What an agent for distributions of WSL is, where it is another program than this one.
+pub(crate) const LINUX_AGENT: Option<&str> = None;
+
+/// Time in which the files of processes that were ended can be removed: at once.
+pub(crate) const RELEASED_WITHIN: Duration = Duration::ZERO;
+
+/// What stands between the parts of a path, and in no name.
+pub(crate) const IN_PATHS: &[char] = &['/'];
+
+/// Whether an error says that this machine has too little of what every program needs: descriptors, memory, processes.
+pub(crate) fn is_exhausted(code: i32) -> bool {
+    [libc::EMFILE, libc::ENFILE, libc::ENOMEM, libc::EAGAIN].contains(&code)
+}
+
+/// Whether a file's owner may run it.
+pub(crate) fn is_executable(about: &Metadata) -> bool {
+    about.permissions().mode() & 0o100 != 0
+}
+
+/// Whether a file is a program that somebody may run.
+pub(crate) fn is_program(about: &Metadata) -> bool {
+    about.is_file() && about.permissions().mode() & 0o111 != 0
+}
+
+/// Has folders be their owner's alone, whatever the umask.
+pub(crate) fn private(builder: &mut DirBuilder) -> &mut DirBuilder {
+    builder.mode(0o700)
+}
+
+/// Has a new file be a program that all may read and run.
+pub(crate) fn runnable(options: &mut OpenOptions) -> &mut OpenOptions {
+    options.mode(0o755)
+}
+
+/// Lets its owner into a folder again.
+pub(crate) fn open_to_owner(folder: &Path) {
+    let _ = fs::set_permissions(folder, Permissions::from_mode(0o700));
+}
+
+/// The whole path of what is there, without links.
+pub(crate) fn whole(path: &Path) -> io::Result<PathBuf> {
+    path.canonicalize()
+}
+
+/// Whether an open file has no name any more.
+pub(crate) fn is_removed(file: &File, _: &Path) -> io::Result<bool> {
+    Ok(file.metadata()?.nlink() == 0)
+}
+
+/// Locks a file for this process alone, without waiting.
+pub(crate) fn try_lock(file: &File) -> Result<(), TryLockError> {
+    file.try_lock()
+}
+
+/// Locks it with others that do the same, without waiting.
+pub(crate) fn try_lock_shared(file: &File) -> Result<(), TryLockError> {
+    file.try_lock_shared()
+}
+
+/// Waits until it is this process' alone.
+pub(crate) fn lock(file: &File) -> io::Result<()> {
+    file.lock()
+}
+
+/// Random bytes.
+pub(crate) fn randomise(bytes: &mut [u8]) -> io::Result<()> {
+    Ok(getrandom(bytes, GetRandomFlags::empty()).map(drop)?)
+}
+
+/// This machine's name in its network.
+pub(crate) fn node_name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
+/// What no other machine has, unless it was cloned.
+pub(crate) fn machine_id() -> String {
+    read("/etc/machine-id")
+}
+
+/// What no other boot has. A kernel gives its random name to every container.
+pub(crate) fn boot_id() -> String {
+    read("/proc/sys/kernel/random/boot_id")
+}
+
+/// In what numbers of processes mean something: the namespace in which they are given.
+pub(crate) fn numbering() -> PathBuf {
+    fs::read_link("/proc/self/ns/pid").unwrap_or_default()
+}
+
+fn read(path: &str) -> String {
+    fs::read_to_string(path).unwrap_or_default().trim().to_owned()
+}

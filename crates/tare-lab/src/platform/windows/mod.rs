@@ -1,0 +1,128 @@
+//! Windows: files whose folder says who may open them, locks beside what is read, jobs that end with this process.
+
+#![allow(unsafe_code, reason = "the system is called by its C interface")]
+
+use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, TryLockError};
+use std::io;
+use std::mem;
+use std::os::windows::io::AsRawHandle;
+use std::path::{Path, PathBuf, absolute};
+use std::time::Duration;
+
+use windows_sys::Win32::Foundation::{ERROR_IO_PENDING, ERROR_LOCK_VIOLATION};
+use windows_sys::Win32::Storage::FileSystem::{
+    LOCK_FILE_FLAGS, LOCKFILE_EXCLUSIVE_LOCK, LOCKFILE_FAIL_IMMEDIATELY, LockFileEx,
+};
+use windows_sys::Win32::System::IO::OVERLAPPED;
+
+mod gathering;
+mod machine;
+pub mod mounts;
+pub mod processes;
+mod state_files;
+mod streams;
+pub(crate) mod taken;
+
+pub(crate) use self::gathering::{Gathered, apart, gather};
+pub(crate) use self::machine::{available_bytes, boot_id, machine_id, node_name};
+pub(crate) use self::state_files::{StateFiles, doubt};
+pub use self::streams::Stream;
+pub(crate) use self::streams::Streams;
+
+/// What an agent for distributions of WSL is: the tare for Linux on this processor.
+pub(crate) const LINUX_AGENT: Option<&str> = Some(std::env::consts::ARCH);
+
+/// Time in which the files of processes that were ended can be removed: the system lets go of a program a little later.
+pub(crate) const RELEASED_WITHIN: Duration = Duration::from_secs(2);
+
+/// What stands between the parts of a path, and in no name.
+pub(crate) const IN_PATHS: &[char] = &['/', '\\'];
+
+/// ERROR_TOO_MANY_OPEN_FILES, ERROR_NOT_ENOUGH_MEMORY, ERROR_OUTOFMEMORY, ERROR_NO_SYSTEM_RESOURCES.
+const EXHAUSTED: [i32; 4] = [4, 8, 14, 1450];
+
+/// The byte of a file that stands for all of it: nobody can read or write what is locked, so it lies beyond all files.
+const LOCKED_AT: u32 = 1 << 30;
+
+/// Whether an error says that this machine has too little of what every program needs.
+pub(crate) fn is_exhausted(code: i32) -> bool {
+    EXHAUSTED.contains(&code)
+}
+
+/// Whether a file's owner may run it: files have no such mark here, and what they hold may begin with `#!`.
+pub(crate) fn is_executable(_: &Metadata) -> bool {
+    true
+}
+
+/// Whether a file is a program that somebody may run: its name tells, and not what is known about it.
+pub(crate) fn is_program(about: &Metadata) -> bool {
+    about.is_file()
+}
+
+/// Folders inherit their rights.
+pub(crate) fn private(builder: &mut DirBuilder) -> &mut DirBuilder {
+    builder
+}
+
+/// Files inherit theirs.
+pub(crate) fn runnable(options: &mut OpenOptions) -> &mut OpenOptions {
+    options
+}
+
+/// Nothing closes a folder to its owner.
+pub(crate) fn open_to_owner(_: &Path) {}
+
+/// The whole path of what is there. Not as the system itself has it (`\\?\C:\`), which not every program can work in.
+pub(crate) fn whole(path: &Path) -> io::Result<PathBuf> {
+    fs::metadata(path).and_then(|_| absolute(path))
+}
+
+/// Whether an open file has no name any more.
+pub(crate) fn is_removed(_: &File, path: &Path) -> io::Result<bool> {
+    Ok(!path.try_exists()?)
+}
+
+/// Locks a file for this process alone, without waiting.
+pub(crate) fn try_lock(file: &File) -> Result<(), TryLockError> {
+    locked(file, LOCKFILE_EXCLUSIVE_LOCK | LOCKFILE_FAIL_IMMEDIATELY).map_err(refused)
+}
+
+/// Locks it with others that do the same, without waiting.
+pub(crate) fn try_lock_shared(file: &File) -> Result<(), TryLockError> {
+    locked(file, LOCKFILE_FAIL_IMMEDIATELY).map_err(refused)
+}
+
+/// Waits until it is this process' alone.
+pub(crate) fn lock(file: &File) -> io::Result<()> {
+    locked(file, LOCKFILE_EXCLUSIVE_LOCK)
+}
+
+fn locked(file: &File, how: LOCK_FILE_FLAGS) -> io::Result<()> {
+    // SAFETY: an all-zero struct is valid.
+    let mut place: OVERLAPPED = unsafe { mem::zeroed() };
+    place.Anonymous.Anonymous.OffsetHigh = LOCKED_AT;
+    // SAFETY: the handle is open; the place lives through the call, which waits until it is over.
+    done(unsafe { LockFileEx(file.as_raw_handle(), how, 0, 1, 0, &mut place) })
+}
+
+fn refused(error: io::Error) -> TryLockError {
+    match error.raw_os_error().map(|code| code as u32) {
+        Some(ERROR_LOCK_VIOLATION | ERROR_IO_PENDING) => TryLockError::WouldBlock,
+        _ => TryLockError::Error(error),
+    }
+}
+
+/// Random bytes.
+pub(crate) fn randomise(bytes: &mut [u8]) -> io::Result<()> {
+    getrandom::fill(bytes).map_err(io::Error::other)
+}
+
+/// Numbers of processes mean the same everywhere on a machine.
+pub(crate) fn numbering() -> PathBuf {
+    PathBuf::new()
+}
+
+/// What a call of the system's says of its success.
+fn done(done: i32) -> io::Result<()> {
+    if done == 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}

@@ -1,0 +1,106 @@
+//! Naming: from a specification to an environment that can be asked whether it is ready.
+
+use crate::error::LabError;
+use crate::host::programs::Programs;
+use crate::nearest::unknown;
+use crate::provider::options::SLOWER;
+use crate::provider::root::{self, ROOT, RootFolder};
+use crate::provider::specification::Specification;
+use crate::provider::{Environment, NotReady, Provider, Ready};
+
+/// Most that trials work longer on purpose, in percent.
+const MOST_SLOWER: f64 = 100.0;
+
+/// What there is to be named.
+pub(crate) struct Known {
+    pub(crate) providers: &'static [&'static Provider],
+    pub(crate) presets: fn() -> Vec<&'static str>,
+    /// Whether this machine can show a root.
+    pub(crate) root_ready: fn(&RootFolder) -> Result<(), NotReady>,
+}
+
+/// An environment as it was named: its specification, and what its provider parsed of it.
+pub struct Named {
+    pub specification: Specification,
+    pub provider: &'static Provider,
+    environment: Box<dyn Environment>,
+    pub(crate) slower: f64,
+    /// As the specification has it.
+    root: Option<RootFolder>,
+    root_ready: fn(&RootFolder) -> Result<(), NotReady>,
+}
+
+impl Named {
+    /// The same with this root, unless its specification names one.
+    pub fn with_root(mut self, root: &RootFolder) -> Named {
+        self.root.get_or_insert_with(|| root.clone());
+        self
+    }
+
+    /// Whether it can be entered here and now, and all that entering needs.
+    pub fn ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
+        let root = self.root.clone().unwrap_or_default();
+        if let Some(reason) = self.provider.roots.refusal(&root) {
+            return Err(NotReady::because(reason));
+        }
+        (self.root_ready)(&root)?;
+        let mut ready = self.environment.ready(programs)?;
+        (ready.slower, ready.root) = (self.slower, root);
+        Ok(ready)
+    }
+}
+
+/// The environment that a specification names.
+pub(crate) fn find(specification: Specification, known: &Known) -> Result<Named, LabError> {
+    let name = &specification.provider;
+    let Some(provider) = known.providers.iter().find(|provider| provider.name == name) else {
+        let providers = known.providers.iter().map(|provider| provider.name);
+        let names: Vec<&str> = providers.chain((known.presets)()).collect();
+        let error = LabError::usage(format!("there is no environment '{name}'"));
+        return Err(unknown(error, name, &names));
+    };
+    let mut own = specification.clone();
+    let slower = share(&specification)?;
+    let mut root = root::of(&specification)?;
+    for option in [SLOWER, ROOT] {
+        own.options.remove(option.key);
+    }
+    check(provider, &own)?;
+    let environment = (provider.parse)(&own)?;
+    if environment.has_image() {
+        if root.is_some() {
+            return Err(LabError::usage(format!("{specification}: the image is the root"))
+                .hint("leave out the image or root="));
+        }
+        root = Some(RootFolder::Empty);
+    }
+    Ok(Named { specification, provider, environment, slower, root, root_ready: known.root_ready })
+}
+
+/// The share by which trials work longer: `slower=0.5%`.
+fn share(specification: &Specification) -> Result<f64, LabError> {
+    let percent = SLOWER.of(specification).strip_suffix('%').and_then(|number| number.parse::<f64>().ok());
+    percent.filter(|percent| (0.0..=MOST_SLOWER).contains(percent)).map(|percent| percent / 100.0).ok_or_else(
+        || {
+            SLOWER
+                .refused(specification)
+                .hint(format!("give a share of at most {MOST_SLOWER}%, e.g. slower=5%"))
+        },
+    )
+}
+
+/// Refuses an instance of a provider that has none, and options that it does not have.
+fn check(provider: &Provider, specification: &Specification) -> Result<(), LabError> {
+    if let (Some(instance), None) = (&specification.instance, provider.instance) {
+        let what = format!("nothing may follow '{}:', and '{instance}' was given", provider.name);
+        return Err(LabError::usage(what).hint("give options as NAME?key=value"));
+    }
+    let keys: Vec<&str> = provider.options.iter().map(|option| option.key).collect();
+    match specification.options.keys().find(|key| !keys.contains(&key.as_str())) {
+        None => Ok(()),
+        Some(key) => {
+            let what = format!("{} has no option '{key}'", provider.name);
+            Err(unknown(LabError::usage(what), key, &keys))
+        }
+    }
+}

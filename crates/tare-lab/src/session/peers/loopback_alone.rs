@@ -1,0 +1,88 @@
+//! Peers where only the loopback device of each environment is one: what a session would reach beyond it needs Linux.
+
+use std::collections::BTreeMap;
+use std::marker::PhantomData;
+use std::net::IpAddr;
+
+use tare_data::facts::Facts;
+use tare_data::failure::{Failure, FailureKind};
+use tare_data::names::Case;
+use tare_data::peer::{LOOPBACK, Peer};
+
+use crate::asked::secrets::redacted;
+use crate::error::{ErrorKind, LabError};
+use crate::ownership::workspace::SessionWorkspace;
+use crate::study::SelectedCase;
+
+/// Why there are none.
+const CAUSE: &str = "tare for Windows reaches the loopback device of each environment, and no other peer";
+const HINT: &str = "leave out --peer and --hops, or measure with tare for Linux";
+
+/// The peers that a person names: none but those that every environment has.
+#[derive(Clone, Debug, Default)]
+pub struct Peers {
+    ways: BTreeMap<String, Peer>,
+}
+
+impl Peers {
+    /// Reads what was typed.
+    pub fn read(texts: &[String]) -> Result<Peers, LabError> {
+        match texts.iter().find(|text| *text != LOOPBACK) {
+            None => Ok(Peers::default()),
+            Some(other) => Err(refused(&format!("cannot reach the peer '{}'", redacted(other)))),
+        }
+    }
+
+    /// The cases as they are: each that has a peer has this one.
+    pub(crate) fn instead(&self, selected: Vec<SelectedCase>) -> Vec<SelectedCase> {
+        selected
+    }
+
+    pub(crate) fn for_cases<'a>(self, cases: impl Iterator<Item = &'a Case>) -> Result<Peers, LabError> {
+        match cases.filter_map(|case| case.peer.as_deref()).find(|name| *name != LOOPBACK) {
+            None => Ok(self),
+            Some(other) => Err(refused(&format!("cannot reach the peer '{other}'"))),
+        }
+    }
+
+    pub(crate) fn wants_host(&self) -> bool {
+        false
+    }
+
+    pub fn ways(&self) -> &BTreeMap<String, Peer> {
+        &self.ways
+    }
+}
+
+pub(crate) fn with_hops(_: Vec<SelectedCase>) -> Result<Vec<SelectedCase>, LabError> {
+    Err(refused("cannot measure hops"))
+}
+
+/// Tries a peer from this machine; gives who answers.
+pub fn answering(_: &Peer) -> Result<String, Failure> {
+    Err(Failure::new(FailureKind::NotSupported, CAUSE))
+}
+
+/// The peers that a session runs on this machine.
+pub(crate) struct HostPeers<'a>(PhantomData<&'a SessionWorkspace>);
+
+impl<'a> HostPeers<'a> {
+    pub(crate) fn new(_: &'a SessionWorkspace) -> Self {
+        HostPeers(PhantomData)
+    }
+}
+
+pub(crate) fn leave(_: &Peers) {}
+
+pub(crate) fn ways(
+    named: &Peers,
+    _: &mut HostPeers<'_>,
+    _: Option<IpAddr>,
+    _: &mut Facts,
+) -> BTreeMap<String, Peer> {
+    named.ways.clone()
+}
+
+fn refused(what: &str) -> LabError {
+    LabError::new(ErrorKind::Usage, what).because(CAUSE).hint(HINT)
+}
