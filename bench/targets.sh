@@ -102,7 +102,7 @@ build_target() {
     fi
 }
 
-# Builds tare for Windows, and the agent as it is released. Debian has no standard library for it, so that it is built of its
+# Builds tare for Windows, the agent as it is released, and what stands in for wsl.exe. Debian has no standard library for it, so that it is built of its
 # sources.
 build_windows() {
     local sources library=/usr/lib/rustlib/$windows/lib
@@ -126,12 +126,13 @@ build_windows() {
 # What builds for Windows, with further options of cargo's.
 windows_commands() {
     echo "cargo build --locked $* --target $windows -p tare &&
-        cargo build --release --locked $* --target $windows -p tare-probes --example agent"
+        cargo build --release --locked $* --target $windows -p tare-probes --example agent --example wsl"
 }
 
-# Where both were built.
+# Where they were built: the program, its agent alone, and what stands in for wsl.exe.
 windows_program=$targets_built/$windows/debug/tare.exe
 windows_agent=$targets_built/$windows/release/examples/agent.exe
+windows_wsl=$targets_built/$windows/release/examples/wsl.exe
 
 # Runs a shell command where Wine is: on the machine, if it is there, or in the root folder. The files of the folder
 # $targets_built/wine are below $WINE_WORK.
