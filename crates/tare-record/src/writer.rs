@@ -47,7 +47,7 @@ impl Writer {
 
     fn locked(file: io::Result<File>, action: &'static str, path: &Path) -> Result<Self, RecordError> {
         let path = path.to_owned();
-        let locked = file.and_then(|file| match file.try_lock() {
+        let locked = file.and_then(|file| match platform::try_lock(&file) {
             Err(TryLockError::Error(e)) if !platform::has_no_locks(&e) => Err(e),
             Err(TryLockError::WouldBlock) => Ok((file, false)),
             _ => Ok((file, true)),
@@ -83,7 +83,7 @@ impl Writer {
             return Err(RecordError::TooLong { path: self.path.clone(), limit: LONGEST_RECORD });
         }
         if let Some(whole_bytes) = self.cut.take() {
-            self.done("cut", self.file.set_len(whole_bytes))?;
+            self.done("cut", platform::cut(&self.file, &self.path, whole_bytes))?;
         }
         let written = self.file.write_all(line.as_bytes());
         self.bytes += line.len() as u64;

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use tare_record::locks::{lock, try_lock, try_lock_shared};
 
 use crate::error::{ErrorKind, LabError};
 use crate::host::processes;
@@ -131,7 +132,7 @@ fn join(folder: &StateFolder, state: &Path, own: &Path, running: &Running) -> u6
     let lives = |path: &PathBuf| {
         let Ok(mut file) = folder.open_file(path) else { return false };
         let believed = file.metadata().is_ok_and(|about| state::doubt(&about).is_none());
-        let lives = believed && matches!(platform::try_lock_shared(&file), Err(TryLockError::WouldBlock));
+        let lives = believed && matches!(try_lock_shared(&file), Err(TryLockError::WouldBlock));
         lives && file.write_all(line.as_bytes()).is_ok()
     };
     others.filter(lives).count() as u64
@@ -203,7 +204,7 @@ fn take_over(folder: &StateFolder, path: PathBuf, running: &Running) -> io::Resu
     if first_line(&mut file)?.is_some_and(|line| line.is_elsewhere(running)) {
         return Ok(None);
     }
-    let locked = until_found(LOCK_PASSES, LOOK_AGAIN, || match platform::try_lock(&file) {
+    let locked = until_found(LOCK_PASSES, LOOK_AGAIN, || match try_lock(&file) {
         Ok(()) => Some(platform::is_removed(&file, &path).map(|is_removed| !is_removed)),
         Err(TryLockError::Error(e)) => Some(Err(e)),
         // A child that the session was starting when it was killed holds the lock until it dies too.
@@ -293,12 +294,12 @@ pub(crate) fn read(bytes: &[u8]) -> (Option<PathBuf>, Vec<Owned>, usize) {
 fn locked_new(folder: &StateFolder, path: &Path) -> io::Result<File> {
     for _ in 0..TRIES {
         let file = folder.create_file(path)?;
-        match platform::try_lock(&file) {
+        match try_lock(&file) {
             Ok(()) if !platform::is_removed(&file, path)? => return Ok(file),
             Err(TryLockError::Error(e)) => return Err(e),
             // Someone cleans it up this moment.
             _ => {
-                let _ = platform::lock(&file);
+                let _ = lock(&file);
                 let _ = fs::remove_file(path);
             }
         }

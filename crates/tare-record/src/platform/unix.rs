@@ -1,6 +1,6 @@
 //! Files of Linux, and of what resembles it.
 
-use std::fs::{File, Metadata, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions, TryLockError};
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
@@ -27,4 +27,24 @@ pub(crate) fn is_removed(about: &Metadata) -> bool {
 /// Whether a file system has no locks at all, as some that are shared over a network: then nothing can be known.
 pub(crate) fn has_no_locks(error: &io::Error) -> bool {
     matches!(Errno::from_io_error(error), Some(Errno::NOLCK | Errno::NOTSUP | Errno::NOSYS))
+}
+
+/// Cuts an open file.
+pub(crate) fn cut(file: &File, _: &Path, bytes: u64) -> io::Result<()> {
+    file.set_len(bytes)
+}
+
+/// Locks a file for this process alone, without waiting.
+pub fn try_lock(file: &File) -> Result<(), TryLockError> {
+    file.try_lock()
+}
+
+/// Locks it with others that do the same, without waiting.
+pub fn try_lock_shared(file: &File) -> Result<(), TryLockError> {
+    file.try_lock_shared()
+}
+
+/// Waits until it is this process' alone.
+pub fn lock(file: &File) -> io::Result<()> {
+    file.lock()
 }

@@ -1,10 +1,23 @@
 //! Files of Windows.
 
-use std::fs::{File, Metadata, OpenOptions};
+#![allow(unsafe_code, reason = "a lock is taken by a call of the system's")]
+
+use std::fs::{File, Metadata, OpenOptions, TryLockError};
 use std::io;
+use std::mem;
 use std::os::windows::fs::FileExt;
+use std::os::windows::io::AsRawHandle;
 use std::path::Path;
 
+use windows_sys::Win32::Foundation::{ERROR_IO_PENDING, ERROR_LOCK_VIOLATION};
+use windows_sys::Win32::Storage::FileSystem::{
+    LOCK_FILE_FLAGS, LOCKFILE_EXCLUSIVE_LOCK, LOCKFILE_FAIL_IMMEDIATELY, LockFileEx,
+};
+use windows_sys::Win32::System::IO::OVERLAPPED;
+
+/// The byte of a file, by the upper half of its place, that stands for all of it. What is locked cannot be read by others, so
+/// that it lies beyond the end of all files.
+const LOCKED_AT: u32 = 1 << 30;
 /// ERROR_INVALID_FUNCTION and ERROR_NOT_SUPPORTED: what a shared folder without locks answers.
 const NO_LOCKS: [i32; 2] = [1, 50];
 
@@ -26,4 +39,42 @@ pub(crate) fn is_removed(_: &Metadata) -> bool {
 /// Whether a file system has no locks at all: then nothing can be known.
 pub(crate) fn has_no_locks(error: &io::Error) -> bool {
     error.raw_os_error().is_some_and(|code| NO_LOCKS.contains(&code))
+}
+
+/// Cuts a file, which takes other rights than appending to it.
+pub(crate) fn cut(_: &File, path: &Path, bytes: u64) -> io::Result<()> {
+    OpenOptions::new().write(true).open(path)?.set_len(bytes)
+}
+
+/// Locks a file for this process alone, without waiting.
+pub fn try_lock(file: &File) -> Result<(), TryLockError> {
+    locked(file, LOCKFILE_EXCLUSIVE_LOCK | LOCKFILE_FAIL_IMMEDIATELY).map_err(refused)
+}
+
+/// Locks it with others that do the same, without waiting.
+pub fn try_lock_shared(file: &File) -> Result<(), TryLockError> {
+    locked(file, LOCKFILE_FAIL_IMMEDIATELY).map_err(refused)
+}
+
+/// Waits until it is this process' alone.
+pub fn lock(file: &File) -> io::Result<()> {
+    locked(file, LOCKFILE_EXCLUSIVE_LOCK)
+}
+
+fn locked(file: &File, how: LOCK_FILE_FLAGS) -> io::Result<()> {
+    // SAFETY: an all-zero struct is valid.
+    let mut place: OVERLAPPED = unsafe { mem::zeroed() };
+    place.Anonymous.Anonymous.OffsetHigh = LOCKED_AT;
+    // SAFETY: the handle is open; the place lives through the call, which waits until it is over.
+    match unsafe { LockFileEx(file.as_raw_handle(), how, 0, 1, 0, &mut place) } {
+        0 => Err(io::Error::last_os_error()),
+        _ => Ok(()),
+    }
+}
+
+fn refused(error: io::Error) -> TryLockError {
+    match error.raw_os_error().map(|code| code as u32) {
+        Some(ERROR_LOCK_VIOLATION | ERROR_IO_PENDING) => TryLockError::WouldBlock,
+        _ => TryLockError::Error(error),
+    }
 }

@@ -1,6 +1,6 @@
 //! Linux, and what resembles it.
 
-use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, Permissions, TryLockError};
+use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, Permissions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -68,21 +68,6 @@ pub(crate) fn whole(path: &Path) -> io::Result<PathBuf> {
 /// Whether an open file has no name any more.
 pub(crate) fn is_removed(file: &File, _: &Path) -> io::Result<bool> {
     Ok(file.metadata()?.nlink() == 0)
-}
-
-/// Locks a file for this process alone, without waiting.
-pub(crate) fn try_lock(file: &File) -> Result<(), TryLockError> {
-    file.try_lock()
-}
-
-/// Locks it with others that do the same, without waiting.
-pub(crate) fn try_lock_shared(file: &File) -> Result<(), TryLockError> {
-    file.try_lock_shared()
-}
-
-/// Waits until it is this process' alone.
-pub(crate) fn lock(file: &File) -> io::Result<()> {
-    file.lock()
 }
 
 /// Random bytes.

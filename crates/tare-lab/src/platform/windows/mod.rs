@@ -1,19 +1,9 @@
-//! Windows: files whose folder says who may open them, locks beside what is read, jobs that end with this process.
+//! Windows: files whose folder says who may open them, threads that wait for streams, jobs that end with this process.
 
-#![allow(unsafe_code, reason = "the system is called by its C interface")]
-
-use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, TryLockError};
+use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
 use std::io;
-use std::mem;
-use std::os::windows::io::AsRawHandle;
 use std::path::{Path, PathBuf, absolute};
 use std::time::Duration;
-
-use windows_sys::Win32::Foundation::{ERROR_IO_PENDING, ERROR_LOCK_VIOLATION};
-use windows_sys::Win32::Storage::FileSystem::{
-    LOCK_FILE_FLAGS, LOCKFILE_EXCLUSIVE_LOCK, LOCKFILE_FAIL_IMMEDIATELY, LockFileEx,
-};
-use windows_sys::Win32::System::IO::OVERLAPPED;
 
 mod gathering;
 mod machine;
@@ -40,9 +30,6 @@ pub(crate) const IN_PATHS: &[char] = &['/', '\\'];
 
 /// ERROR_TOO_MANY_OPEN_FILES, ERROR_NOT_ENOUGH_MEMORY, ERROR_OUTOFMEMORY, ERROR_NO_SYSTEM_RESOURCES.
 const EXHAUSTED: [i32; 4] = [4, 8, 14, 1450];
-
-/// The byte of a file that stands for all of it: nobody can read or write what is locked, so it lies beyond all files.
-const LOCKED_AT: u32 = 1 << 30;
 
 /// Whether an error says that this machine has too little of what every program needs.
 pub(crate) fn is_exhausted(code: i32) -> bool {
@@ -82,36 +69,6 @@ pub(crate) fn is_removed(_: &File, path: &Path) -> io::Result<bool> {
     Ok(!path.try_exists()?)
 }
 
-/// Locks a file for this process alone, without waiting.
-pub(crate) fn try_lock(file: &File) -> Result<(), TryLockError> {
-    locked(file, LOCKFILE_EXCLUSIVE_LOCK | LOCKFILE_FAIL_IMMEDIATELY).map_err(refused)
-}
-
-/// Locks it with others that do the same, without waiting.
-pub(crate) fn try_lock_shared(file: &File) -> Result<(), TryLockError> {
-    locked(file, LOCKFILE_FAIL_IMMEDIATELY).map_err(refused)
-}
-
-/// Waits until it is this process' alone.
-pub(crate) fn lock(file: &File) -> io::Result<()> {
-    locked(file, LOCKFILE_EXCLUSIVE_LOCK)
-}
-
-fn locked(file: &File, how: LOCK_FILE_FLAGS) -> io::Result<()> {
-    // SAFETY: an all-zero struct is valid.
-    let mut place: OVERLAPPED = unsafe { mem::zeroed() };
-    place.Anonymous.Anonymous.OffsetHigh = LOCKED_AT;
-    // SAFETY: the handle is open; the place lives through the call, which waits until it is over.
-    done(unsafe { LockFileEx(file.as_raw_handle(), how, 0, 1, 0, &mut place) })
-}
-
-fn refused(error: io::Error) -> TryLockError {
-    match error.raw_os_error().map(|code| code as u32) {
-        Some(ERROR_LOCK_VIOLATION | ERROR_IO_PENDING) => TryLockError::WouldBlock,
-        _ => TryLockError::Error(error),
-    }
-}
-
 /// Random bytes.
 pub(crate) fn randomise(bytes: &mut [u8]) -> io::Result<()> {
     getrandom::fill(bytes).map_err(io::Error::other)
@@ -120,9 +77,4 @@ pub(crate) fn randomise(bytes: &mut [u8]) -> io::Result<()> {
 /// Numbers of processes mean the same everywhere on a machine.
 pub(crate) fn numbering() -> PathBuf {
     PathBuf::new()
-}
-
-/// What a call of the system's says of its success.
-fn done(done: i32) -> io::Result<()> {
-    if done == 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
