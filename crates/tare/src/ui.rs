@@ -3,6 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
+use anstream::AutoStream;
 use tare_lab::asked::progress::{Event, Observer};
 use tare_lab::error::{ErrorKind, LabError};
 use tare_report::language::Language;
@@ -25,7 +26,7 @@ pub fn width() -> usize {
 
 /// Whether standard output takes colour: a terminal does, unless NO_COLOR is set.
 pub fn colour() -> bool {
-    anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never
+    AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never
 }
 
 /// The language in which a person reads: that of the locale.
@@ -71,7 +72,7 @@ impl Progress {
     /// Takes the line away, so that what follows starts on a clean one.
     pub fn clear(&mut self) {
         if std::mem::take(&mut self.shown) {
-            let _ = write!(io::stderr(), "\r\x1b[K");
+            let _ = write!(line(), "\r\x1b[K");
         }
     }
 
@@ -85,12 +86,17 @@ impl Progress {
         // Standard error may be closed; the session continues.
         if self.live {
             let width = terminal_width().unwrap_or(USUAL_WIDTH).saturating_sub(1);
-            let _ = write!(io::stderr(), "\r\x1b[K{}", short(width));
+            let _ = write!(line(), "\r\x1b[K{}", short(width));
             self.shown = true;
         } else {
             let _ = writeln!(io::stderr(), "{}", long());
         }
     }
+}
+
+/// Standard error where it is a terminal: consoles of Windows have to be told that they understand what moves the cursor.
+fn line() -> AutoStream<io::Stderr> {
+    AutoStream::always_ansi(io::stderr())
 }
 
 impl Observer for Progress {
