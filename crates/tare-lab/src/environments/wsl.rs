@@ -19,6 +19,8 @@ use crate::provider::prelude::*;
 
 /// Time that starting a distribution and sending the agent into it may take: WSL2 boots in some seconds.
 const UPLOAD_WAIT: Duration = Duration::from_secs(90);
+/// Time that a distribution has to translate a path.
+const PATH_WAIT: Duration = Duration::from_secs(20);
 
 choice! {
     enum Version: "version",
@@ -60,12 +62,13 @@ pub static PROVIDER: Provider = Provider {
     name: "wsl",
     summary: "a distribution of WSL, named after ':' as wsl.exe lists it",
     stands_for: "WSL1 and WSL2 themselves, where tare runs on Windows, or in a distribution of either, and reaches \
-                 the others by wsl.exe. From Windows it needs the tare for Linux beside tare.exe, as tare-x86_64. Your \
-                 own distributions are never converted: version=1 or 2 is a condition, and clone=yes measures a copy. \
-                 Drives of Windows are places by their path (--place own,/mnt/c/Users/me/x) where tare runs in a \
-                 distribution, and the other one mounts them at the same path; the session's share is not on one, and \
-                 is missing. WSL1 lacks parts of a kernel (io_uring, perf, dropping caches, control groups): those \
-                 cells are missing, with their reasons.",
+                 the others by wsl.exe. From Windows it needs the tare for Linux beside tare.exe, as tare-x86_64, and \
+                 folders of Windows are places in a distribution as wslpath names them there. Your own distributions \
+                 are never converted: version=1 or 2 is a condition, and clone=yes measures a copy. From a \
+                 distribution, drives of Windows are places by their path (--place own,/mnt/c/Users/me/x) where the \
+                 other one mounts them at the same path; the session's share is not on one, and is missing. WSL1 \
+                 lacks parts of a kernel (io_uring, perf, dropping caches, control groups): those cells are missing, \
+                 with their reasons.",
     instance: Some("distribution"),
     options: &[Version::OPTION, Copied::OPTION, FOLDER, STORE, USER],
     descends: false,
@@ -224,12 +227,33 @@ impl Line {
         outside.note("wsl.network_mode", mode);
         let mut places = BTreeMap::from([("own".to_owned(), own)]);
         for (place, path) in workspace.shares() {
-            if mounts::holding(path).as_ref().is_some_and(wsl_distributions::is_drive) {
+            if let Some(inside) = self.inside(&name, path, workspace) {
                 mounts::note(&mut outside, place, path);
-                places.insert(place.clone(), path.to_string_lossy().into_owned());
+                places.insert(place.clone(), inside);
             }
         }
         Ok(Entrance { command: self.command(&name, &["sh", "-c", &script]), host: None, places, outside })
+    }
+
+    /// Where a distribution has a folder that tare has by this path; none where it does not see it. Asked once a session.
+    fn inside(&self, distribution: &str, path: &Path, workspace: &dyn Workspace) -> Option<String> {
+        if LINUX_AGENT.is_none() {
+            // From one distribution to another: a drive is mounted at the same path.
+            let is_drive = mounts::holding(path).as_ref().is_some_and(wsl_distributions::is_drive);
+            return is_drive.then(|| path.to_string_lossy().into_owned());
+        }
+        let path = path.to_string_lossy().replace('\\', "/");
+        let digest = Sha256::digest(format!("{distribution}\0{path}"));
+        let known = workspace.session_folder().join(format!("wsl-path-{}", hex(&digest[..6])));
+        if let Ok(inside) = fs::read_to_string(&known) {
+            return Some(inside);
+        }
+        let mut command = self.command(distribution, &["wslpath", "-a", "-u", &path]);
+        let answer = programs::ask(command.env(MARK, workspace.mark()), PATH_WAIT).ok()?;
+        let inside = answer.trim().to_owned();
+        // Without the file it is asked again.
+        let _ = fs::write(&known, &inside);
+        inside.starts_with('/').then_some(inside)
     }
 
     /// Runs a program in a distribution: without a login shell, standard streams passed on.

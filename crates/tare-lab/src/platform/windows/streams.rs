@@ -1,14 +1,14 @@
 //! Streams of an agent, of which one waits for any: pipes of Windows cannot be waited for together, so that each has a thread,
 //! which waits in the system as long as nothing comes.
 
-use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::windows::io::OwnedHandle;
+use std::process::{ChildStdin, ChildStdout};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender};
 use std::thread;
 use std::time::Duration;
 
-/// One end of a pipe.
+/// One end of a pipe to a process that the standard library started, which reads and writes it in its own way.
 pub type Stream = OwnedHandle;
 
 /// Most that is read at once.
@@ -112,7 +112,7 @@ fn take(piece: &mut Option<Vec<u8>>, into: &mut [u8]) -> usize {
     count
 }
 
-fn read(mut stream: File, news: &SyncSender<Came>, is: fn(Vec<u8>) -> Came) {
+fn read(mut stream: ChildStdout, news: &SyncSender<Came>, is: fn(Vec<u8>) -> Came) {
     let mut bytes = vec![0; PIECE];
     loop {
         // A pipe whose other end is gone has ended.
@@ -123,7 +123,7 @@ fn read(mut stream: File, news: &SyncSender<Came>, is: fn(Vec<u8>) -> Came) {
     }
 }
 
-fn write(mut stream: File, requests: &Receiver<Vec<u8>>, news: &SyncSender<Came>) {
+fn write(mut stream: ChildStdin, requests: &Receiver<Vec<u8>>, news: &SyncSender<Came>) {
     for bytes in requests {
         if stream.write_all(&bytes).is_err() || news.send(Came::Written(bytes.len())).is_err() {
             return;
