@@ -6,7 +6,7 @@ use crate::error::{ErrorKind, LabError};
 use crate::provider::Provider;
 use crate::provider::naming::{self, Known};
 use crate::provider::specification::Specification;
-use crate::session::FOOTPRINTS;
+use crate::session::protocol::footprints::FOOTPRINTS;
 
 pub use crate::provider::naming::Named;
 

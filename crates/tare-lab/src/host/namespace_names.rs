@@ -7,7 +7,7 @@ use crate::ownership::owned::PREFIX;
 /// Where named network namespaces are, as for iproute2.
 pub const FOLDER: &str = "/run/netns";
 
-pub(crate) fn path(name: &str) -> PathBuf {
+pub fn path(name: &str) -> PathBuf {
     Path::new(FOLDER).join(name)
 }
 

@@ -14,8 +14,7 @@ use rustix::mount::mount_bind;
 use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space, unshare_unsafe};
 
 use crate::host::loopback;
-pub use crate::host::namespace_names::FOLDER;
-pub(crate) use crate::host::namespace_names::path;
+pub use crate::host::namespace_names::{FOLDER, path};
 
 /// Whether this user may make network namespaces and devices without a user namespace.
 pub fn permitted() -> bool {

@@ -14,12 +14,11 @@ mod open;
 pub mod peers;
 mod plan;
 mod prepare;
-mod protocol;
+pub(crate) mod protocol;
 mod rounds;
 mod targets;
 
 pub use self::bring_up::BringUp;
-pub(crate) use self::protocol::footprints::FOOTPRINTS;
 pub use self::protocol::{Caller, DryRun, begin, dry_resume, dry_run, resume, time_starts};
 pub use crate::ownership::workspace::Setting;
 
