@@ -5,12 +5,13 @@ use std::env;
 use std::path::Path;
 
 use tare_data::shell;
-use tare_lab::error::LabError;
+use tare_lab::error::{ErrorKind, LabError};
 use tare_lab::provider::root::{Inside, RootFolder, Work};
 use tare_lab::study::Study;
 use tare_lab::study::user_command::UserCommand;
 
 use crate::args::Commands;
+use crate::platform::RUNS_COMMANDS;
 
 /// Stands between the words of two commands.
 const BETWEEN: &str = "---";
@@ -90,6 +91,11 @@ pub fn inside(given: &Commands) -> Result<Inside, LabError> {
 
 /// This machine's programs, and the current folder.
 pub fn inside_here(shared: bool) -> Result<Inside, LabError> {
+    if !RUNS_COMMANDS {
+        return Err(LabError::new(ErrorKind::Environment, "commands of your own need Linux")
+            .because("what they are run by and counted by is Linux' alone, and tare for Windows has probes")
+            .hint("run tare for Linux inside WSL, which measures them there"));
+    }
     let folder = std::env::current_dir().and_then(|folder| folder.canonicalize());
     let folder = folder.map_err(|e| LabError::usage("the current folder cannot be entered").because(e))?;
     let work = Work { folder, shared };

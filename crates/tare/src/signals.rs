@@ -9,14 +9,7 @@ use crate::platform;
 /// Set by the first Ctrl-C (or TERM, or a closed terminal), for an orderly end; a second one ends the program at once.
 pub fn watch() -> anyhow::Result<Arc<AtomicBool>> {
     let flag = Arc::new(AtomicBool::new(false));
-    for signal in platform::ENDING {
-        signal_hook::flag::register_conditional_shutdown(
-            signal,
-            i32::from(Exit::Interrupted as u8),
-            Arc::clone(&flag),
-        )?;
-        signal_hook::flag::register(signal, Arc::clone(&flag))?;
-    }
+    platform::on_request(&flag, i32::from(Exit::Interrupted as u8))?;
     Ok(flag)
 }
 

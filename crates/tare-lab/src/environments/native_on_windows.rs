@@ -15,9 +15,7 @@ pub static PROVIDER: Provider = Provider {
     instance: None,
     options: &[],
     descends: true,
-    roots: Roots::Own(
-        "commands of your own and other roots need Linux: Windows shows all programs the same files",
-    ),
+    roots: Roots::Own("other roots need Linux: Windows shows all programs the same files"),
     by_default: &["native"],
     parse: |_| Ok(Box::new(Native)),
     preparation: None,

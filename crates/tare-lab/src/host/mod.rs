@@ -19,4 +19,6 @@ pub(crate) mod waiting;
 pub(crate) mod windows_text;
 pub(crate) mod wsl_distributions;
 
+#[cfg(windows)]
+pub use crate::platform::console;
 pub use crate::platform::{mounts, processes};

@@ -27,6 +27,9 @@ const OF_ALL: u32 = 0o002;
 /// What a path has beside letters, digits and slashes, anywhere.
 pub const IN_PATHS: &str = "";
 
+/// Whether commands of a person's own can be measured.
+pub const RUNS_COMMANDS: bool = true;
+
 /// The variable that names the home folder, and where programs keep their state and what they can make again below it.
 pub const HOME: &str = "HOME";
 pub const STATE: &str = ".local/state";
@@ -37,13 +40,22 @@ pub const NOWHERE: &str = "/proc/self/no-home";
 pub const SYSTEM_FOLDERS: &[&str] = &["/usr/local/sbin", "/usr/sbin", "/sbin"];
 
 /// What asks a program to end: Ctrl-C, TERM, a closed terminal.
-pub const ENDING: [c_int; 3] = [SIGINT, SIGTERM, SIGHUP];
+const ENDING: [c_int; 3] = [SIGINT, SIGTERM, SIGHUP];
 
 /// Has a write beyond the limit on a file's size fail, as on a full disk, instead of ending the program.
 ///
 /// The signal is caught, not ignored: programs that are started would inherit that.
 pub fn survive_size_limit() -> io::Result<()> {
     signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false))).map(drop)
+}
+
+/// Has the first request to end set a flag, and a second one end the program with an exit code.
+pub fn on_request(flag: &Arc<AtomicBool>, exit_code: i32) -> io::Result<()> {
+    for signal in ENDING {
+        signal_hook::flag::register_conditional_shutdown(signal, exit_code, Arc::clone(flag))?;
+        signal_hook::flag::register(signal, Arc::clone(flag))?;
+    }
+    Ok(())
 }
 
 /// Folder on a disk for what is built and removed. /tmp is often in memory; /var/tmp is not.

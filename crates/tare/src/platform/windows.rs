@@ -1,6 +1,5 @@
 //! Windows. A folder's rights are inherited there by what is made in it, so that files need none of their own.
 
-use std::ffi::c_int;
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::net::{TcpListener, TcpStream};
@@ -8,13 +7,16 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use signal_hook::consts::{SIGINT, SIGTERM};
+pub use tare_lab::host::console::on_request;
 
 /// Pause between two looks at a listener.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
 /// What a path has beside letters, digits and slashes, anywhere.
 pub const IN_PATHS: &str = "\\:?";
+
+/// Whether commands of a person's own can be measured.
+pub const RUNS_COMMANDS: bool = false;
 
 /// The variable that names the home folder, and where programs keep their state and what they can make again below it.
 pub const HOME: &str = "USERPROFILE";
@@ -24,9 +26,6 @@ pub const CACHE: &str = r"AppData\Local\cache";
 pub const NOWHERE: &str = r"\\.\nul\no-home";
 /// All are on the PATH.
 pub const SYSTEM_FOLDERS: &[&str] = &[];
-
-/// What asks a program to end.
-pub const ENDING: [c_int; 2] = [SIGINT, SIGTERM];
 
 /// A file's size has no limit of a process'.
 pub fn survive_size_limit() -> io::Result<()> {

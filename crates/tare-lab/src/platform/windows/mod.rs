@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf, absolute};
 use std::time::Duration;
 
+pub mod console;
 mod gathering;
 mod machine;
 pub mod mounts;
