@@ -42,17 +42,17 @@ impl StateFolder {
 
     /// Opens a file of the folder to read and append.
     pub(crate) fn open_file(&self, path: &Path) -> io::Result<File> {
-        self.files.there(name(path)?)
+        self.files.open(name(path)?)
     }
 
     /// Makes a new file in the folder, to append.
     pub(crate) fn create_file(&self, path: &Path) -> io::Result<File> {
-        self.files.new(name(path)?)
+        self.files.create(name(path)?)
     }
 
     /// Opens a file of the folder to read and append; made where there is none.
     pub(crate) fn open_or_create_file(&self, path: &Path) -> io::Result<File> {
-        self.files.either(name(path)?)
+        self.files.open_or_create(name(path)?)
     }
 
     /// Waits until its entries are on the disk.

@@ -31,17 +31,17 @@ impl StateFiles {
     }
 
     /// Opens a file that is there, to read and append.
-    pub(crate) fn there(&self, name: &OsStr) -> io::Result<File> {
+    pub(crate) fn open(&self, name: &OsStr) -> io::Result<File> {
         self.file(name, OFlags::NONBLOCK)
     }
 
     /// Makes a new one.
-    pub(crate) fn new(&self, name: &OsStr) -> io::Result<File> {
+    pub(crate) fn create(&self, name: &OsStr) -> io::Result<File> {
         self.file(name, OFlags::CREATE | OFlags::EXCL)
     }
 
     /// Opens one that is there, or makes it.
-    pub(crate) fn either(&self, name: &OsStr) -> io::Result<File> {
+    pub(crate) fn open_or_create(&self, name: &OsStr) -> io::Result<File> {
         self.file(name, OFlags::NONBLOCK | OFlags::CREATE)
     }
 

@@ -25,17 +25,17 @@ impl StateFiles {
     }
 
     /// Opens a file that is there, to read and append.
-    pub(crate) fn there(&self, name: &OsStr) -> io::Result<File> {
+    pub(crate) fn open(&self, name: &OsStr) -> io::Result<File> {
         OpenOptions::new().read(true).append(true).open(self.0.join(name))
     }
 
     /// Makes a new one.
-    pub(crate) fn new(&self, name: &OsStr) -> io::Result<File> {
+    pub(crate) fn create(&self, name: &OsStr) -> io::Result<File> {
         OpenOptions::new().read(true).append(true).create_new(true).open(self.0.join(name))
     }
 
     /// Opens one that is there, or makes it.
-    pub(crate) fn either(&self, name: &OsStr) -> io::Result<File> {
+    pub(crate) fn open_or_create(&self, name: &OsStr) -> io::Result<File> {
         OpenOptions::new().read(true).append(true).create(true).open(self.0.join(name))
     }
 }
