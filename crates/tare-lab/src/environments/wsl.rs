@@ -63,12 +63,12 @@ pub static PROVIDER: Provider = Provider {
     summary: "a distribution of WSL, named after ':' as wsl.exe lists it",
     stands_for: "WSL1 and WSL2 themselves, where tare runs on Windows, or in a distribution of either, and reaches \
                  the others by wsl.exe. From Windows it needs the tare for Linux beside tare.exe, as tare-x86_64, and \
-                 folders of Windows are places in a distribution as wslpath names them there. Your own distributions \
-                 are never converted: version=1 or 2 is a condition, and clone=yes measures a copy. From a \
-                 distribution, drives of Windows are places by their path (--place own,/mnt/c/Users/me/x) where the \
-                 other one mounts them at the same path; the session's share is not on one, and is missing. WSL1 \
-                 lacks parts of a kernel (io_uring, perf, dropping caches, control groups): those cells are missing, \
-                 with their reasons.",
+                 folders of Windows are places in a distribution as wslpath names them there; that way was tried \
+                 under Wine with a stand-in for wsl.exe, and never on Windows. Your own distributions are never \
+                 converted: version=1 or 2 is a condition, and clone=yes measures a copy. From a distribution, drives \
+                 of Windows are places by their path (--place own,/mnt/c/Users/me/x) where the other one mounts them \
+                 at the same path; the session's share is not on one, and is missing. WSL1 lacks parts of a kernel \
+                 (io_uring, perf, dropping caches, control groups): those cells are missing, with their reasons.",
     instance: Some("distribution"),
     options: &[Version::OPTION, Copied::OPTION, FOLDER, STORE, USER],
     descends: false,
