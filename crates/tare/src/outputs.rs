@@ -169,6 +169,22 @@ pub fn write(file: &Path, bytes: &[u8]) -> Result<(), LabError> {
     written.map_err(|e| cannot(file, e))
 }
 
+/// Writes a file below a folder that somebody else may have filled.
+pub fn write_within(folder: &Path, file: &Path, bytes: &[u8]) -> Result<(), LabError> {
+    stays_within(folder, file)?;
+    write(file, bytes)
+}
+
+/// An error where a link in a folder leads out of it on the way to a file.
+pub fn stays_within(folder: &Path, file: &Path) -> Result<(), LabError> {
+    match file.ancestors().take_while(|path| *path != folder).find(|path| path.is_symlink()) {
+        None => Ok(()),
+        Some(link) => Err(LabError::new(ErrorKind::Storage, format!("cannot write {}", file.display()))
+            .because(format!("{} is a link", link.display()))
+            .hint("remove the link: what it leads to may not be yours to replace")),
+    }
+}
+
 /// A descriptor of this process has no path to be followed to.
 fn is_descriptor(file: &Path) -> bool {
     file.starts_with("/proc")

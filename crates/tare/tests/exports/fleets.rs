@@ -292,6 +292,26 @@ fn merged_trials_are_those_of_the_sessions() {
 }
 
 #[test]
+fn a_folder_with_links_replaces_nothing_outside_it() {
+    let program = Program::new();
+    folder(&program, "fleet", 3.0);
+    let [columns, stored] = ["mine/1.parquet", "mine/0000.parquet"].map(|name| program.path(name));
+    fs::create_dir(program.path("mine")).unwrap();
+    for file in [&columns, &stored] {
+        fs::write(file, "mine").unwrap();
+    }
+    std::os::unix::fs::symlink(&columns, program.path("fleet/cells/n01/1.parquet")).unwrap();
+    fs::create_dir(program.path("fleet/store")).unwrap();
+    std::os::unix::fs::symlink(program.path("mine"), program.path("fleet/store/cells")).unwrap();
+    let said = report(&program, &[]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(said.err.contains("the tables for SQL were not written: cannot write"), "{said:?}");
+    assert_eq!([&columns, &stored].map(|file| fs::read_to_string(file).unwrap()), ["mine", "mine"]);
+    let said = program.run(&["sql", "--print", "select 1", "fleet"]);
+    assert_eq!((said.code, said.err.contains("store/cells is a link")), (Some(4), true), "{said:?}");
+}
+
+#[test]
 fn fresh_sessions_of_what_stands_out_decide() {
     for (slow, standing) in [(1.3, "slow"), (1.0, "not confirmed")] {
         let program = Program::new();

@@ -42,7 +42,7 @@ pub fn gather(path: &Path, by: &[String]) -> Result<Gathered, LabError> {
     let usual = KIND.map(str::to_owned).to_vec();
     let planned = if folder.plan.by.is_empty() { &usual } else { &folder.plan.by };
     let by = if by.is_empty() { planned } else { by };
-    let mut reading = Reading { fleet: &folder.plan.fleet, seen: BTreeSet::new() };
+    let mut reading = Reading { fleet: &folder.plan.fleet, path, seen: BTreeSet::new() };
     let (mut nodes, mut pairs, mut missing) = (Vec::new(), Vec::new(), Vec::new());
     let mut columns = Vec::new();
     let within = |file: PathBuf| file.strip_prefix(path).unwrap_or(&file).display().to_string();
@@ -99,6 +99,7 @@ pub fn gather(path: &Path, by: &[String]) -> Result<Gathered, LabError> {
 
 struct Reading<'a> {
     fleet: &'a str,
+    path: &'a Path,
     /// Sessions that were read: the same one twice would count as two that agree.
     seen: BTreeSet<String>,
 }
@@ -112,7 +113,7 @@ impl Reading<'_> {
             What::BrokenOff { why, .. } => return Err(why.clone().unwrap_or_else(|| "broke off".to_owned())),
             What::Missing { why } => return Err(why.clone().unwrap_or_else(|| "not begun".to_owned())),
         };
-        let cells = cells_of(record, rows)?;
+        let cells = cells_of(self.path, record, rows)?;
         if cells.fleet.as_deref().is_some_and(|fleet| fleet != self.fleet) {
             return Err("its record is of another fleet".to_owned());
         }
@@ -126,25 +127,25 @@ impl Reading<'_> {
 }
 
 /// The rows beside a record, where they are its own; else those that follow from the record, which are then written there.
-fn cells_of(record: &Path, rows: &Path) -> Result<SessionCells, String> {
+fn cells_of(folder: &Path, record: &Path, rows: &Path) -> Result<SessionCells, String> {
     let header = tare_record::header(record).ok_or("its file is not a record")?;
     let beside = footer(rows).and_then(|bytes| parquet::cells_of(&bytes));
     let is_its = |cells: &SessionCells| cells.started == header.started && cells.binary == header.binary;
     if let Some(cells) = beside.filter(is_its) {
         return Ok(cells);
     }
-    remake(record, rows).map(|(_, cells)| cells)
+    remake(folder, record, rows).map(|(_, cells)| cells)
 }
 
-/// The columns that follow from a record, as they are then written beside it, and its cells.
-pub fn remake(record: &Path, columns: &Path) -> Result<(Vec<u8>, SessionCells), String> {
+/// The columns that follow from a record of a fleet's folder, as they are then written beside it, and its cells.
+pub fn remake(folder: &Path, record: &Path, columns: &Path) -> Result<(Vec<u8>, SessionCells), String> {
     let mut session =
         tare_record::read(record).map_err(|e| format!("its record cannot be read: {e}"))?.session;
     let findings = plain(&mut session);
     let source = Source { session: &session, findings: &findings, gate: None };
     let bytes = find("parquet").map(|export| (export.render)(&source)).unwrap_or_default();
     // A folder that cannot be written in takes longer the next time, and shows the same.
-    let _ = outputs::write(columns, &bytes);
+    let _ = outputs::write_within(folder, columns, &bytes);
     Ok((bytes, cells(&session, &findings)))
 }
 

@@ -91,7 +91,7 @@ fn merge_kind(
         let free = names
             .find(|name| others.remove(name) || name.symlink_metadata().is_err())
             .expect("numbers do not end");
-        outputs::write(&free, &trials.file(kind))
+        outputs::write_within(folder, &free, &trials.file(kind))
     };
     let mut sessions: Vec<&Stored> = sessions.into_values().collect();
     sessions.sort_by_cached_key(|of| of.place());
@@ -117,7 +117,9 @@ fn add(trials: &mut Trials, folder: &Path, of: &Stored) -> Result<(), LabError> 
     let failed = |why: String| {
         LabError::new(ErrorKind::Record, format!("cannot merge {}", file.display())).because(why)
     };
-    remake(&file.with_extension("tare"), &file).and_then(|(bytes, _)| trials.add(of, bytes)).map_err(failed)
+    remake(folder, &file.with_extension("tare"), &file)
+        .and_then(|(bytes, _)| trials.add(of, bytes))
+        .map_err(failed)
 }
 
 fn names_in(folder: &Path) -> impl Iterator<Item = PathBuf> {

@@ -50,10 +50,11 @@ pub fn run(args: &FleetReport) -> anyhow::Result<ExitCode> {
 pub fn write_store(folder: &Path, stored: &[Stored]) -> Result<(), LabError> {
     merge(folder, stored)?;
     let place = store(folder);
+    outputs::stays_within(folder, &place)?;
     fs::create_dir_all(&place).map_err(LabError::storage("make", &place))?;
     let files = files(stored);
     for (number, bytes) in files.iter().enumerate() {
-        outputs::write(&place.join(format!("{number:04}.parquet")), bytes)?;
+        outputs::write_within(folder, &place.join(format!("{number:04}.parquet")), bytes)?;
     }
     let left = (files.len()..).map(|number| place.join(format!("{number:04}.parquet")));
     left.take_while(|file| fs::remove_file(file).is_ok()).count();
