@@ -68,7 +68,7 @@ pub struct Line {
 pub struct Forecast {
     /// How many times as long as in the baseline, for a typical program with these lines; none where it was not timed there.
     pub ratio: Option<f64>,
-    /// The least by the prices of any start, and the most: [`BESIDE`].
+    /// The least by the prices of any start, and the most, each as programs differ from loops.
     pub range: Option<[f64; 2]>,
     pub starts: usize,
 }
