@@ -13,6 +13,7 @@ mod interrupt;
 mod machine;
 mod progress;
 mod ratio;
+mod session;
 mod setting;
 mod tool;
 mod truths;

@@ -129,10 +129,9 @@ impl Prices {
                 parts.push((term.share, value));
                 faults += term.share * faults_of(session, &case.id);
             }
-            // Faults are a line of their own: a program is not charged for those that measuring a price takes.
-            if !matches!(work, Work::Faults | Work::Computing)
-                && let Some(fault) = fault
-            {
+            // Faults are a line of their own: a program is not charged for those of the processes that are timed. Elsewhere
+            // most faults of a trial are of what is not timed.
+            if let (Work::Execs | Work::Forks, Some(fault)) = (work, fault) {
                 parts.push((-faults, fault));
             }
             Some((*work, sum(&parts)))

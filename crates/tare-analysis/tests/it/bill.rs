@@ -159,8 +159,9 @@ fn a_call_after_computing_is_charged_what_a_program_pays_beyond_a_loop() {
 }
 
 #[test]
-fn a_price_is_without_the_page_faults_that_measuring_it_takes() {
-    let mut session = session(&["layer"], vec![timed("proc.exec"), timed("mem.fault")], 9);
+fn a_process_is_charged_without_the_page_faults_of_those_that_are_timed() {
+    let cases = vec![timed("proc.exec"), timed("ipc.pipe"), timed("mem.fault")];
+    let mut session = session(&["layer"], cases, 9);
     run(&mut session, 9, |case, target, _| {
         Outcome::Time(match (case, target) {
             ("mem.fault", "layer") => 2000.0,
@@ -169,12 +170,12 @@ fn a_price_is_without_the_page_faults_that_measuring_it_takes() {
             _ => 10_000.0,
         })
     });
-    let price = |session: &Session| {
-        let both = charges(session).into_iter().map(|charged| charged.prices[&Work::Execs].typical);
+    let price = |session: &Session, work| {
+        let both = charges(session).into_iter().map(|charged| charged.prices[&work].typical);
         both.collect::<Vec<_>>()
     };
-    assert_eq!(price(&session), [10_000.0, 90_000.0], "no kernel that reports them");
-    for trial in session.trials.iter_mut().filter(|trial| trial.case == "proc.exec") {
+    assert_eq!(price(&session, Work::Execs), [10_000.0, 90_000.0], "no kernel that reports them");
+    for trial in session.trials.iter_mut().filter(|trial| trial.case != "mem.fault") {
         let operations: u64 = trial
             .batches
             .iter()
@@ -186,5 +187,6 @@ fn a_price_is_without_the_page_faults_that_measuring_it_takes() {
         // A layer that reports none has as many.
         trial.inside.faults_minor = Some(if trial.target == "layer" { 0 } else { 3 * operations });
     }
-    assert_eq!(price(&session), [8_500.0, 84_000.0]);
+    assert_eq!(price(&session, Work::Execs), [8_500.0, 84_000.0]);
+    assert_eq!(price(&session, Work::Messages), [5_000.0, 45_000.0], "most are not of what is timed");
 }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -13,6 +12,7 @@ use tare_data::generator::Generator;
 use crate::agent::Workspace;
 use crate::document::{Document, Lines, line, path};
 use crate::machine;
+use crate::session;
 use crate::setting::Setting;
 
 /// What a session is put up to: the cost, its time, and the words of `tare run` beside these.
@@ -102,7 +102,7 @@ pub fn run(request: &Request) -> Result<bool, String> {
             for case in cases {
                 crate::interrupt::check()?;
                 let began = Instant::now();
-                let found = session(setting, trial, case, order.next_u64())?;
+                let found = beside_load(setting, trial, case, order.next_u64())?;
                 if found.directed == found.of_chance && trial.cost > 0.0 {
                     *missed.entry(case.unwrap_or("quick")).or_insert(0) += 1;
                 }
@@ -185,7 +185,7 @@ fn document(setting: &Setting, machine: String) -> Document {
 }
 
 /// What one session finds, beside the load where there is one.
-fn session(setting: &Setting, trial: &Trial, case: Option<&str>, seed: u64) -> Result<Cells, String> {
+fn beside_load(setting: &Setting, trial: &Trial, case: Option<&str>, seed: u64) -> Result<Cells, String> {
     let is_over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
@@ -214,25 +214,12 @@ fn load(mut moments: Generator, is_over: &AtomicBool) {
 }
 
 fn measured(setting: &Setting, trial: &Trial, case: Option<&str>, seed: u64) -> Result<Cells, String> {
-    let folder = tempfile::Builder::new().prefix("sessions-").tempdir_in(&setting.scratch);
-    let folder = folder.map_err(|e| e.to_string())?;
     let budget_s = if setting.quick { 15 } else { trial.budget_s };
-    let output = Command::new(setting.binary()?)
-        .args(["run", "quick", "--json", "--in", &format!("native?slower={}%", trial.cost * 100.0)])
-        .args(["--budget", &format!("{budget_s}s"), "--seed", &format!("{seed:x}")])
-        .args(case.into_iter().flat_map(|case| ["--only", case]))
-        .args(trial.margin.into_iter().flat_map(|margin| ["--margin", margin]))
-        .arg("--scratch")
-        .arg(folder.path())
-        .current_dir(folder.path())
-        .env("XDG_STATE_HOME", folder.path().join("state"))
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|e| format!("tare: {e}"))?;
-    if !output.status.success() {
-        return Err(String::from_utf8_lossy(&output.stderr).trim().to_owned());
-    }
-    let document = serde_json::from_slice(&output.stdout).map_err(|e| format!("tare's document: {e}"))?;
+    let mut words = vec!["--in".to_owned(), format!("native?slower={}%", trial.cost * 100.0)];
+    words.extend(["--budget".to_owned(), format!("{budget_s}s")]);
+    words.extend(case.into_iter().flat_map(|case| ["--only".to_owned(), case.to_owned()]));
+    words.extend(trial.margin.into_iter().flat_map(|margin| ["--margin".to_owned(), margin.to_owned()]));
+    let document = session::document(setting, &words, seed)?;
     Ok(Cells::of(&document))
 }
 

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::process::{Command, Stdio};
 
 use serde_json::Value;
 use tare_analysis::statistics::binomial::share_interval;
@@ -14,6 +13,7 @@ use tare_data::names::Case;
 use crate::agent::{Agent, Workspace, case};
 use crate::document::{Document, Lines, line, path};
 use crate::machine;
+use crate::session;
 use crate::setting::Setting;
 
 /// Costs that are put in, as shares. At 0 there is nothing to find.
@@ -133,7 +133,7 @@ fn judged(
     let second = side(workspace, &case, cost, seed)?;
     let means = |side: &Side, runs: usize| mean(&side.runs[..runs.min(side.runs.len())]);
     Ok([
-        session(setting, pattern, cost, seed)?,
+        said_by_tare(setting, pattern, cost, seed)?,
         ranges(&first.runs, &second.runs),
         differ(means(&first, RUNS), means(&second, RUNS)),
         differ(means(&first, 3), means(&second, 3)),
@@ -221,24 +221,12 @@ fn bootstrap(first: &[f64], second: &[f64], seed: u64) -> Answer {
 }
 
 /// What a session of tare says.
-fn session(setting: &Setting, pattern: &str, cost: f64, seed: u64) -> Result<Answer, String> {
-    let folder = tempfile::Builder::new().prefix("validation-").tempdir_in(&setting.scratch);
-    let folder = folder.map_err(|e| e.to_string())?;
-    let output = Command::new(setting.binary()?)
-        .args(["run", "--in", &format!("native?slower={}%", cost * 100.0)])
-        .args(["quick", "--only", pattern, "--json"])
-        .args(["--budget", &format!("{BUDGET_S}s"), "--seed", &format!("{seed:x}"), "--scratch"])
-        .arg(folder.path())
-        .current_dir(folder.path())
-        .env("XDG_STATE_HOME", folder.path().join("state"))
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|e| format!("tare: {e}"))?;
-    if !output.status.success() {
-        return Err(format!("{pattern}: {}", String::from_utf8_lossy(&output.stderr).trim()));
-    }
-    let document: Value =
-        serde_json::from_slice(&output.stdout).map_err(|e| format!("tare's document: {e}"))?;
+fn said_by_tare(setting: &Setting, pattern: &str, cost: f64, seed: u64) -> Result<Answer, String> {
+    let slower = format!("native?slower={}%", cost * 100.0);
+    let budget = format!("{BUDGET_S}s");
+    let words = ["--in", &slower, "--only", pattern, "--budget", &budget].map(str::to_owned);
+    let document =
+        session::document(setting, &words, seed).map_err(|reason| format!("{pattern}: {reason}"))?;
     verdict(&document).ok_or_else(|| format!("{pattern}: there is no comparison: {}", document["failures"]))
 }
 

@@ -174,7 +174,7 @@ impl Environment for Wsl {
     fn ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
         let program = wsl_distributions::program(programs).ok_or_else(|| {
             NotReady::because(
-                "there is no wsl.exe: this is for Windows, and for tare inside a distribution of WSL",
+                "wsl.exe was not found: this is for Windows, and for tare inside a distribution of WSL",
             )
         })?;
         let brought = LINUX_AGENT.map(|architecture| agent_for(programs, architecture)).transpose()?;

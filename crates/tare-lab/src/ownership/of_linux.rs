@@ -162,7 +162,7 @@ fn remove_network_device(namespace: &str, device: &str) -> Option<Outcome> {
     match network_namespace::within(&network_namespace::path(namespace), || network_device::remove(device)) {
         Ok(true) => Some(Outcome::gone(what)),
         Ok(false) => None,
-        // The namespace is gone, or never was more than a file: with it there is no device.
+        // The namespace is gone, or never was more than a file: its device went with it.
         Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::InvalidInput) => None,
         Err(e) => Some(Outcome::left(what, e)),
     }

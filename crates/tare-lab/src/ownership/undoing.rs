@@ -45,7 +45,7 @@ impl Undoing<'_> {
             return Some(Outcome::left(what, NO_SUCH_NAME));
         }
         let Some(program) = wsl_distributions::program(self.programs) else {
-            return Some(Outcome::left(what, "there is no wsl.exe"));
+            return Some(Outcome::left(what, "wsl.exe was not found"));
         };
         let mut command = Command::new(&program);
         command.args(["--distribution", distribution]).args(user.iter().flat_map(|user| ["--user", user]));
@@ -64,7 +64,7 @@ impl Undoing<'_> {
             return Some(Outcome::left(what, NO_SUCH_NAME));
         }
         let Some(program) = wsl_distributions::program(self.programs) else {
-            return Some(Outcome::left(what, "there is no wsl.exe"));
+            return Some(Outcome::left(what, "wsl.exe was not found"));
         };
         match wsl_distributions::unregister(&program, name) {
             Ok(None) => None,

@@ -278,7 +278,7 @@ fn what_wsl_says_becomes_facts_and_reasons() {
     assert_eq!(other.reason, "One is of version 1, and tare converts no distribution");
     assert_eq!(other.command.as_deref(), Some("tare run --in 'wsl:One?version=2&clone=yes'"));
     let missing = environments::parse("wsl:One").unwrap().ready(&Programs::default()).unwrap_err();
-    assert!(missing.reason.starts_with("there is no wsl.exe"), "{missing:?}");
+    assert!(missing.reason.starts_with("wsl.exe was not found"), "{missing:?}");
 }
 
 #[test]

@@ -1,0 +1,27 @@
+//! One session of tare in a folder of its own, which is removed: its document.
+
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use crate::setting::Setting;
+
+/// The document of `tare run quick` with these words.
+pub fn document(setting: &Setting, words: &[String], seed: u64) -> Result<Value, String> {
+    let folder = tempfile::Builder::new().prefix("session-").tempdir_in(&setting.scratch);
+    let folder = folder.map_err(|e| e.to_string())?;
+    let output = Command::new(setting.binary()?)
+        .args(["run", "quick", "--json"])
+        .args(words)
+        .args(["--seed", &format!("{seed:x}"), "--scratch"])
+        .arg(folder.path())
+        .current_dir(folder.path())
+        .env("XDG_STATE_HOME", folder.path().join("state"))
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|e| format!("tare: {e}"))?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).trim().to_owned());
+    }
+    serde_json::from_slice(&output.stdout).map_err(|e| format!("tare's document: {e}"))
+}
