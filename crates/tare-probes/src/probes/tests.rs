@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use tare_data::batch::{Batch, HELD, Phase, Sample};
 use tare_data::failure::Failure;
@@ -41,7 +42,13 @@ pub fn request(probe: &Probe, parameters: &[(&str, &str)]) -> TrialRequest {
 }
 
 /// Runs a trial in this process, in a fresh folder, and gives its batches.
+///
+/// One at a time, as trials are: a process that one test forks would hold the files and pipes of another's for as long
+/// as it lives.
 pub fn run(request: &TrialRequest) -> Result<Vec<Batch>, Failure> {
+    static TURN: Mutex<()> = Mutex::new(());
+    // A test that failed in its turn has left nothing that the next one could find.
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let place = Place::new();
     let folder = Folder::fresh(&place.0).unwrap();
     let mut batches = Vec::new();
