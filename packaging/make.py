@@ -15,16 +15,30 @@ import release
 import system
 import tarball
 import wheel
+import windows
+import winget
 
 SYSTEMS = ["deb", "rpm", "apk", "archlinux"]
+# Forms that name where the archives are.
+DOWNLOADED = {"homebrew": homebrew, "winget": winget}
 
 
 def forms(nfpm, downloads):
     """What makes each form."""
     made = {"tarball": tarball.make, "wheel": wheel.make, "npm": npm.make, "oci": oci.make}
+    made["windows"] = windows.make
     made |= {packager: functools.partial(system.maker(packager), nfpm=nfpm) for packager in SYSTEMS}
-    made["homebrew"] = functools.partial(homebrew.make, downloads=downloads)
+    made |= {form: functools.partial(part.make, downloads=downloads) for form, part in DOWNLOADED.items()}
     return made
+
+
+def why_not(form, asked, made):
+    """Why a form is left out unless it is asked for; None where it is made."""
+    if form in ("windows", "winget") and not made.windows:
+        return "there is no tare.exe"
+    if form in DOWNLOADED and not asked.downloads:
+        return "it needs --downloads URL"
+    return None
 
 
 def main():
@@ -32,13 +46,14 @@ def main():
     parser.add_argument("--programs", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--forms", type=lambda text: text.split(","))
-    parser.add_argument("--downloads", help="where the archives can be downloaded, for the Homebrew formula")
+    parser.add_argument("--downloads", help="where the archives can be downloaded, for the Homebrew formula and winget")
     asked = parser.parse_args()
     makers = forms(os.environ.get("NFPM") or shutil.which("nfpm"), asked.downloads)
-    wanted = asked.forms or [form for form in makers if form != "homebrew" or asked.downloads]
-    if unknown := set(wanted) - set(makers):
+    if unknown := set(asked.forms or []) - set(makers):
         raise release.Refused(f"no form is called {sorted(unknown)[0]}: there are {', '.join(makers)}")
     made = release.read(asked.programs, int(os.environ["SOURCE_DATE_EPOCH"]))
+    left_out = {form: why_not(form, asked, made) for form in makers}
+    wanted = asked.forms or [form for form in makers if not left_out[form]]
     asked.out.mkdir(parents=True, exist_ok=True)
     sums = {}
     for form in wanted:
@@ -48,8 +63,7 @@ def main():
             print(f"{len(data):>10}  {name}")
     (asked.out / "SHA256SUMS").write_text("".join(f"{sums[name]}  {name}\n" for name in sorted(sums)))
     for form in (form for form in makers if form not in wanted):
-        why = ": it needs --downloads URL" if form == "homebrew" else ""
-        print(f"left out: {form}{why}")
+        print(f"left out: {form}{': ' + left_out[form] if left_out[form] else ''}")
 
 
 if __name__ == "__main__":

@@ -13,6 +13,8 @@ from archives import Entry
 REPOSITORY = Path(__file__).resolve().parent.parent
 # Processors by their numbers in ELF files.
 PROCESSORS = {62: "x86_64", 183: "aarch64"}
+# And one by its number in programs for Windows.
+PE_X86_64 = 0x8664
 DESCRIPTION = """tare runs the same small benchmarks natively and inside containers, sandboxes and virtual machines, interleaved in
 random order within one session, and reports each slowdown with a confidence interval and a verdict. It is one static
 program, which copies itself into every environment and removes afterwards whatever it created."""
@@ -24,15 +26,16 @@ class Refused(Exception):
 
 @dataclass
 class Program:
-    """A static program for one processor, with the bill of what it is made of."""
+    """A static program for one processor and system, with the bill of what it is made of."""
 
     processor: str
     data: bytes
-    bill: bytes
+    bill: bytes = b""
+    system: str = "unknown-linux-gnu"
 
     @property
     def target(self):
-        return f"{self.processor}-unknown-linux-gnu"
+        return f"{self.processor}-{self.system}"
 
 
 @dataclass
@@ -40,7 +43,9 @@ class Release:
     version: str
     summary: str
     date: int
+    # For Linux, one a processor.
     programs: list
+    windows: Program | None
     # What every processor's packages hold besides: by the name of each file.
     pages: dict
     completions: dict
@@ -81,8 +86,19 @@ def processor_of(path):
     return PROCESSORS[machine], data
 
 
+def of_windows(path):
+    """The program for Windows, where it is there."""
+    if not path.is_file():
+        return None
+    data = path.read_bytes()
+    (header,) = struct.unpack_from("<I", data, 60) if data[:2] == b"MZ" else (0,)
+    if data[header : header + 6] != b"PE\0\0" + struct.pack("<H", PE_X86_64):
+        raise Refused(f"{path} is not a program for Windows on x86-64")
+    return Program("x86_64", data, system="pc-windows-gnu")
+
+
 def read(folder, date):
-    """The release of the programs in a folder: `tare` runs here, and `tare-PROCESSOR` is another processor's."""
+    """The release of the programs in a folder: `tare` runs here, `tare-PROCESSOR` is another processor's, `tare.exe` is for Windows."""
     here = folder / "tare"
     if not here.is_file():
         raise Refused(f"{here} is not there: ./dist without --programs builds it")
@@ -98,12 +114,15 @@ def read(folder, date):
                 raise Refused(f"{path} is for {processor}, as another one in {folder} is")
             if path != here and path.name != f"tare-{processor}":
                 raise Refused(f"{path} is for {processor}")
-            programs.append(Program(processor, data, b""))
-    metadata = {program.processor: bill.metadata(program.target) for program in programs}
-    for program in programs:
-        program.bill = bill.of(metadata[program.processor], date)
+            programs.append(Program(processor, data))
+    windows = of_windows(folder / "tare.exe")
+    if windows and all(program.processor != windows.processor for program in programs):
+        raise Refused(f"{folder} has tare.exe, and not the program for distributions of WSL, which is beside it")
+    metadata = {program.target: bill.metadata(program.target) for program in [*programs, *filter(None, [windows])]}
+    for program in [*programs, *filter(None, [windows])]:
+        program.bill = bill.of(metadata[program.target], date)
     version = tare("--version").split()[1].decode()
-    described = bill.package(metadata[programs[0].processor])
+    described = bill.package(metadata[programs[0].target])
     if described["version"] != version:
         raise Refused(f"{here} is tare {version}, and this is the source of {described['version']}")
     with tempfile.TemporaryDirectory() as pages:
@@ -112,4 +131,4 @@ def read(folder, date):
     completions = {shell: tare("completions", shell) for shell in ["bash", "zsh", "fish"]}
     documents = {name: (REPOSITORY / name).read_bytes() for name in ["LICENSE", "README.md", "CHANGELOG.md"]}
     documents["LICENCES.txt"] = tare("licences")
-    return Release(version, described["description"], date, programs, pages, completions, documents)
+    return Release(version, described["description"], date, programs, windows, pages, completions, documents)

@@ -160,21 +160,24 @@ fn facts_of<'s>(session: &'s Session, target: &Target) -> Option<&'s TargetFacts
 }
 
 /// The presets that stand for what articles measured in.
-const PRESETS: [(&str, EnvironmentKind); 4] = [
+const PRESETS: [(&str, EnvironmentKind); 5] = [
     ("wsl1-like", EnvironmentKind::Wsl1),
     ("wsl2-like", EnvironmentKind::Wsl2),
     ("guest", EnvironmentKind::Vm),
     ("native", EnvironmentKind::Native),
+    ("windows", EnvironmentKind::Windows),
 ];
 
-/// What an environment stands for: the presets by their names, a distribution of WSL by its kernel.
+/// What an environment stands for: the presets by their names, a distribution of WSL by its kernel. Native is Windows where
+/// tare runs on it.
 fn stands_for(target: &Target, facts: Option<&TargetFacts>) -> Option<EnvironmentKind> {
     // An environment of a preset with options goes by its name and theirs: `wsl2-like-512`.
     let called = |name: &str| {
         target.name.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
     };
+    let is_windows = facts.is_some_and(|facts| facts.inside.get("kernel.name") == Some("Windows"));
     if let Some((_, kind)) = PRESETS.iter().find(|(name, _)| called(name)) {
-        return Some(*kind);
+        return Some(if is_windows { EnvironmentKind::Windows } else { *kind });
     }
     if target.specification.split([':', '?']).next() != Some("wsl") {
         return None;
@@ -199,6 +202,7 @@ mod tests {
                 outside: Default::default(),
                 places: Default::default(),
             };
+            facts.inside.note("kernel.name", if kernel.starts_with("10.0") { "Windows" } else { "Linux" });
             facts.inside.note("kernel.release", kernel);
             stands_for(&target, Some(&facts))
         };
@@ -206,6 +210,9 @@ mod tests {
         assert_eq!(kind("wsl2-like-512", "qemu?memory=512", "6.1"), Some(EnvironmentKind::Wsl2));
         assert_eq!(kind("guest", "qemu", "6.1"), Some(EnvironmentKind::Vm));
         assert_eq!(kind("native", "native", "6.1"), Some(EnvironmentKind::Native));
+        assert_eq!(kind("native", "native", "10.0.26100"), Some(EnvironmentKind::Windows));
+        assert_eq!(kind("windows", "windows", "10.0.26100"), Some(EnvironmentKind::Windows));
+        assert_eq!(kind("wine", "wine", "10.0.19045"), None, "a library stands for itself");
         assert_eq!(kind("gvisor", "gvisor", "4.4.0"), None, "a sandbox stands for itself");
         let second = "5.15.153.1-microsoft-standard-WSL2";
         assert_eq!(kind("wsl-Ubuntu", "wsl:Ubuntu", second), Some(EnvironmentKind::Wsl2));

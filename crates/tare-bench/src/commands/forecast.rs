@@ -7,8 +7,8 @@ use std::path::Path;
 use tare_analysis::bill::{Bill, Explained, bills};
 use tare_analysis::statistics::signed_ranks::{Null, interval, median, sorted};
 use tare_analysis::verdicts::summary::{counted, values};
-use tare_data::session::Session;
 use tare_data::session::demand::Counted;
+use tare_data::session::{PINNED, Session};
 
 /// Programs of the kinds that the rules of the bill were written for. All others were not looked at meanwhile.
 const KNOWN: [&str; 10] = [
@@ -24,8 +24,13 @@ const KNOWN: [&str; 10] = [
     "python-import",
 ];
 
-const HEAD: &str = "# The forecast beside the truth
-Written by `./bench/forecast`, which runs nineteen programs in several environments and forecasts each from its demand and the
+/// The beginning of the page of a session that could use every processor, and of one that could not.
+const TITLE: &str = "# The forecast beside the truth
+Written by `./bench/forecast`";
+const PINNED_TITLE: &str = "# The forecast beside the truth, on one processor
+Written by `./bench/forecast --pin`";
+
+const HEAD: &str = ", which runs nineteen programs in several environments and forecasts each from its demand and the
 environment's prices alone ([where the time goes](../guide/where-the-time-goes.md)). One session measures everything in random order.
 
 *forecast* and *measured* are how many times as long as in native, with the 95 % interval of the measured over its rounds; *range* is
@@ -81,7 +86,8 @@ pub fn page(record: &Path) -> Result<String, String> {
             command.bills.iter().filter_map(|bill| forecast(&session, program(name), command, bill))
         })
         .collect();
-    let mut out = format!("{HEAD}\nMachine: {}\n", machine(&session));
+    let title = if session.header.host.get(PINNED).is_some() { PINNED_TITLE } else { TITLE };
+    let mut out = format!("{title}{HEAD}\nMachine: {}\n", machine(&session));
     let (known, unseen): (Vec<_>, Vec<_>) = all.into_iter().partition(Forecast::is_known);
     for (title, part) in [("Programs of known kinds", &known), ("Programs that were not looked at", &unseen)]
     {
@@ -218,7 +224,8 @@ fn ratio(value: f64) -> String {
 fn machine(session: &Session) -> String {
     let rounds = session.trials.iter().map(|trial| trial.round).max().map_or(0, |last| last + 1);
     let fact = |key: &str| session.header.host.get(key).unwrap_or("unknown");
-    format!("{}, Linux {}; {rounds} rounds", fact("cpu.model"), fact("kernel.release"))
+    let pinned = session.header.host.get(PINNED).map(|cpu| format!(", all on CPU {cpu}")).unwrap_or_default();
+    format!("{}, Linux {}; {rounds} rounds{pinned}", fact("cpu.model"), fact("kernel.release"))
 }
 
 #[cfg(test)]

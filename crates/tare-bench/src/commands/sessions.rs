@@ -72,7 +72,7 @@ const LONGEST_LOAD: Duration = Duration::from_secs(6);
 /// What is asked.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Request {
-    /// Rows whose names begin so.
+    /// Rows of this name, or else those whose names begin so.
     rows: Vec<String>,
     #[command(flatten)]
     setting: Setting,
@@ -91,9 +91,12 @@ pub fn run(request: &Request) -> Result<bool, String> {
     let setting = &request.setting;
     let mut order = Generator::new(setting.seed);
     let mut rows = BTreeMap::new();
-    let is_chosen = |trial: &&Trial| {
-        request.rows.is_empty() || request.rows.iter().any(|row| trial.name.starts_with(row.as_str()))
+    let is_meant = |row: &String, name: &str| match TRIALS.iter().any(|trial| trial.name == row) {
+        true => name == row,
+        false => name.starts_with(row.as_str()),
     };
+    let is_chosen =
+        |trial: &&Trial| request.rows.is_empty() || request.rows.iter().any(|row| is_meant(row, trial.name));
     for trial in TRIALS.iter().filter(is_chosen) {
         let (mut cells, mut sessions, mut missed) = (Cells::default(), 0, BTreeMap::new());
         for round in 0..setting.rounds() {
@@ -159,7 +162,8 @@ fn row(trial: &Trial, sessions: u64, cells: Cells, missed: &BTreeMap<&str, u64>)
     let found = format!("{} of {} [{:.1}, {:.1} %]", cells.directed, cells.all, low * 100.0, high * 100.0);
     let missed: Vec<String> = missed.iter().map(|(case, times)| format!("`{case}` {times}x")).collect();
     Lines::Measured(vec![line([
-        trial.name,
+        // As the document finds its rows again.
+        format!("`{}`", trial.name).as_str(),
         &sessions.to_string(),
         &format!("{} s", trial.budget_s),
         &found,
@@ -239,7 +243,7 @@ mod tests {
         assert_eq!(cells, Cells { directed: 2, of_chance: 1, all: 3 });
         let missed = BTreeMap::from([("net.rr", 1)]);
         let Lines::Measured(lines) = row_of(&cells, &missed) else { unreachable!() };
-        assert_eq!(lines, ["| no cost | 1 | 60 s | 2 of 3 [9.4, 99.2 %] | 1 | `net.rr` 1x |"]);
+        assert_eq!(lines, ["| `no cost` | 1 | 60 s | 2 of 3 [9.4, 99.2 %] | 1 | `net.rr` 1x |"]);
     }
 
     fn row_of(cells: &Cells, missed: &BTreeMap<&str, u64>) -> Lines {

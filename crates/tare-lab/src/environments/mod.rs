@@ -32,6 +32,7 @@ pub(crate) mod slurm;
 pub(crate) mod ssh;
 pub(crate) mod traced;
 pub(crate) mod uml;
+pub(crate) mod windows;
 pub(crate) mod wine;
 pub(crate) mod wsl;
 
@@ -53,6 +54,7 @@ pub const PROVIDERS: &[&Provider] = &[
     &uml::PROVIDER,
     &qemu::PROVIDER,
     &wsl::PROVIDER,
+    &windows::PROVIDER,
     &ssh::PROVIDER,
     &slurm::PROVIDER,
     &kubernetes::PROVIDER,

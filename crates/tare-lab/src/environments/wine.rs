@@ -8,15 +8,13 @@ use crate::containers::{private_mounts, user_namespaces};
 use crate::host::mounts;
 use crate::host::private_folder;
 use crate::ownership::owned::MARK;
-use crate::provider::agent_beside;
+use crate::provider::agent_for_windows;
 use crate::provider::prelude::*;
 
 /// Loaders of Wine. Debian's is not in a folder of programs: what is there is a script, which starts it.
 const LOADERS: [&str; 3] = ["/usr/lib/wine/wine64", "wine64", "wine"];
 /// The server that all programs of a prefix share; Debian's lies beside the loader, under the first name.
 const SERVERS: [&str; 2] = ["wineserver64", "wineserver"];
-/// The agent for Windows, which lies beside this program.
-const AGENT: &str = "tare.exe";
 /// What is not started: no menus of the desktop are written, and neither .NET nor a browser is offered for download.
 const LEFT_OUT: &str = "winemenubuilder.exe,mscoree,mshtml=d";
 /// Where Wine's server may listen, whatever it is told. It is the environment's own, so that nothing of it stays.
@@ -58,7 +56,7 @@ impl Environment for Wine {
         let server = servers.find_map(|name| programs.find(name)).ok_or_else(missing)?;
         let shell = program(programs, "sh", "apt-get install dash")?;
         let unshare = program(programs, "unshare", "apt-get install util-linux")?;
-        let (agent, identity) = agent_beside(programs, AGENT, "x86_64-windows")?;
+        let (agent, identity) = agent_for_windows(programs)?;
         if !private_mounts::permitted() {
             user_namespaces::allowed()?;
         }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tare_data::facts::Facts;
 
-use crate::host::mounts::{self, Mount};
+use crate::host::mounts::Mount;
 use crate::host::programs::{Programs, ask};
 use crate::ownership::owned::MARK;
 
@@ -98,7 +98,7 @@ fn note_config(facts: &mut Facts, text: &str) {
 
 /// A folder on Windows that an environment variable names there, as a path here.
 pub fn windows_folder(programs: &Programs, variable: &str) -> Option<PathBuf> {
-    let shell = SHELLS.iter().find_map(|name| programs.find(name))?;
+    let shell = shell(programs)?;
     let question = format!("echo %{variable}%");
     let mut command = Command::new(&shell);
     // In a folder of Windows' own it complains about no other.
@@ -107,18 +107,21 @@ pub fn windows_folder(programs: &Programs, variable: &str) -> Option<PathBuf> {
     let path = answer.lines().next()?.trim();
     // On Windows itself it is the same path.
     let itself = Some(PathBuf::from(path)).filter(|path| path.is_absolute());
-    itself.or_else(|| here(path, &mounts::all().ok()?)).filter(|path| path.is_dir())
+    let here = || translated(programs, "-u", Path::new(path)).ok().map(PathBuf::from);
+    itself.or_else(here).filter(|path| path.is_absolute() && path.is_dir())
 }
 
-/// Where a path of Windows is mounted.
-fn here(path: &str, all: &[Mount]) -> Option<PathBuf> {
-    let (drive, rest) = path.split_once(":\\").filter(|(drive, _)| drive.len() == 1)?;
-    let holds = |mount: &&Mount| {
-        is_drive(mount)
-            && (mount.source.get(..2)).is_some_and(|source| source.eq_ignore_ascii_case(&format!("{drive}:")))
-    };
-    let point = &all.iter().rev().find(holds)?.point;
-    Some(rest.split('\\').fold(point.clone(), |path, part| path.join(part)))
+/// Where the shell of Windows is.
+pub fn shell(programs: &Programs) -> Option<PathBuf> {
+    SHELLS.iter().find_map(|name| programs.find(name))
+}
+
+/// Asks wslpath, which every distribution has, what a path is called here (`-u`) or on Windows (`-w`).
+pub fn translated(programs: &Programs, to: &str, path: &Path) -> io::Result<String> {
+    let program = programs.find("wslpath").ok_or_else(|| io::Error::other("wslpath was not found"))?;
+    let answer = ask(Command::new(program).arg(to).arg(path), ANSWER_WAIT)?;
+    let first = answer.lines().next().map(str::trim).filter(|path| !path.is_empty());
+    first.map(str::to_owned).ok_or_else(|| io::Error::other("wslpath printed nothing"))
 }
 
 /// Whether a mount shows a drive of Windows: drvfs in WSL1, 9P or virtiofs in WSL2.
@@ -211,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_of_windows_is_found_where_its_drive_is_mounted() {
+    fn drives_of_windows_are_known_among_mounts() {
         let mount = |point: &str, filesystem: &str, source: &str, options: &str| Mount {
             number: "0:1".into(),
             point: point.into(),
@@ -219,11 +222,8 @@ mod tests {
             source: source.into(),
             options: options.into(),
         };
-        let all =
-            [mount("/", "ext4", "/dev/sdc", "rw"), mount("/mnt/c", "9p", "C:\\", "rw,aname=drvfs;path=C:\\")];
-        assert_eq!(here("c:\\Users\\me", &all), Some("/mnt/c/Users/me".into()));
-        assert_eq!(here("D:\\x", &all), None);
-        assert_eq!(here("%LOCALAPPDATA%", &all), None);
-        assert!(is_drive(&mount("/mnt/c", "drvfs", "C:", "rw")) && !is_drive(&all[0]));
+        assert!(is_drive(&mount("/mnt/c", "drvfs", "C:", "rw")));
+        assert!(is_drive(&mount("/mnt/c", "9p", "C:\\", "rw,aname=drvfs;path=C:\\")));
+        assert!(!is_drive(&mount("/", "ext4", "/dev/sdc", "rw")));
     }
 }

@@ -11,17 +11,20 @@ use crate::host::mounts;
 use crate::host::processes::{Mention, Signs};
 use crate::host::programs::Programs;
 use crate::host::running::Running;
+use crate::host::wsl_distributions;
 use crate::ownership::journal::{self, Abandoned, Found};
 pub use crate::ownership::outcome::Outcome;
 use crate::ownership::owned::{Owned, PREFIX};
 use crate::ownership::undoing::Undoing;
-use crate::platform::{RELEASED_WITHIN, open_to_owner};
+use crate::platform::open_to_owner;
 
 /// Time in which what only mentions a session may end by itself, and the pause between two looks at it.
 const PATIENCE: Duration = Duration::from_secs(2);
 const LOOK: Duration = Duration::from_millis(20);
 /// Tries at emptying a folder in which a dying process may still have made a file.
 const FOLDER_TRIES: u32 = 3;
+/// Time in which Windows lets go of the files of a program that has ended.
+const RELEASED_WITHIN: Duration = Duration::from_secs(2);
 
 /// Removes everything that dead sessions left behind, by their journals in the state folder.
 ///
@@ -148,14 +151,17 @@ fn remove_folder(path: &PathBuf, scratch: &Path) -> Option<Outcome> {
         Err(e) => return Some(Outcome::left(what, e)),
     }
     let (mut removed, mut tries) = (fs::remove_dir_all(path), 1);
-    let until = Instant::now() + RELEASED_WITHIN;
+    let is_of_windows =
+        cfg!(windows) || mounts::holding(path).as_ref().is_some_and(wsl_distributions::is_drive);
+    let released_within = if is_of_windows { RELEASED_WITHIN } else { Duration::ZERO };
+    let until = Instant::now() + released_within;
     while let Err(e) = &removed
         && (tries < FOLDER_TRIES || Instant::now() < until)
     {
         if e.kind() == io::ErrorKind::PermissionDenied {
             open_folders(path);
         }
-        if !RELEASED_WITHIN.is_zero() {
+        if is_of_windows {
             thread::sleep(LOOK);
         }
         (removed, tries) = (fs::remove_dir_all(path), tries + 1);

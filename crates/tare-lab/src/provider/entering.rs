@@ -123,12 +123,13 @@ pub(crate) fn agent_for(programs: &Programs, architecture: &str) -> Result<(Path
     agent_beside(programs, &format!("tare-{architecture}"), &format!("{architecture}-linux"))
 }
 
+/// The tare for Windows.
+pub(crate) fn agent_for_windows(programs: &Programs) -> Result<(PathBuf, Build), NotReady> {
+    agent_beside(programs, "tare.exe", "x86_64-windows")
+}
+
 /// The tare for another target, which lies beside this one under this name.
-pub(crate) fn agent_beside(
-    programs: &Programs,
-    name: &str,
-    target: &str,
-) -> Result<(PathBuf, Build), NotReady> {
+fn agent_beside(programs: &Programs, name: &str, target: &str) -> Result<(PathBuf, Build), NotReady> {
     let path = programs.tare.with_file_name(name);
     let named = path.to_string_lossy();
     // As people call it: whatever is not named is Linux.

@@ -16,10 +16,11 @@ use tare_data::failure::{Failure, FailureKind};
 use tare_probes::harness::kernel_files::available_bytes;
 
 use crate::host::loop_device::LoopDevice;
-use crate::host::programs::{self, Programs};
+use crate::host::programs;
 use crate::ownership::owned::MARK;
 use crate::storage::file_systems::{Backing, FileSystem};
 use crate::storage::passthrough;
+use crate::storage::site::Site;
 
 /// How a program serves files.
 const FUSE_DEVICE: &str = "/dev/fuse";
@@ -32,20 +33,6 @@ const IMAGE_SPARE_BYTES: u64 = 1 << 30;
 const LARGEST_IMAGE_BYTES: u64 = 128 << 30;
 /// What a file system in memory has beyond its cases' files.
 const MEMORY_SPARE_BYTES: u64 = 64 << 20;
-
-/// Where and for what a file system is made.
-#[derive(Clone, Copy, Debug)]
-pub struct Site<'a> {
-    /// A folder of the session's, on a disk; images and folders of overlays are made in it.
-    pub folder: &'a Path,
-    /// This program, of which a process serves files.
-    pub binary: &'a Path,
-    /// Bytes that the largest case has in its files.
-    pub room_bytes: u64,
-    pub programs: &'a Programs,
-    /// Value of the mark that the session's processes carry.
-    pub mark: &'a str,
-}
 
 impl FileSystem {
     /// Makes it and mounts it on an empty folder. The failure is the reason of the place's gap.
@@ -192,6 +179,7 @@ fn megabytes(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::host::programs::Programs;
     use crate::storage::file_systems::FILE_SYSTEMS;
 
     #[test]

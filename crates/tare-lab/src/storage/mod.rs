@@ -8,5 +8,6 @@ mod nodes;
 #[cfg(unix)]
 pub(crate) mod passthrough;
 pub mod places;
+mod site;
 
-pub(crate) use self::making::Site;
+pub(crate) use self::site::Site;

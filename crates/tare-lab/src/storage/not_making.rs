@@ -4,18 +4,8 @@ use std::path::Path;
 
 use tare_data::failure::{Failure, FailureKind};
 
-use crate::host::programs::Programs;
 use crate::storage::file_systems::FileSystem;
-
-/// Where and for what a file system would be made.
-#[derive(Clone, Copy, Debug)]
-pub struct Site<'a> {
-    pub folder: &'a Path,
-    pub binary: &'a Path,
-    pub room_bytes: u64,
-    pub programs: &'a Programs,
-    pub mark: &'a str,
-}
+use crate::storage::site::Site;
 
 impl FileSystem {
     /// The failure is the reason of the place's gap.

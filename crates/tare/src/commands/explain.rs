@@ -89,7 +89,7 @@ fn has_prices(session: &tare_data::session::Session, record: &Path) -> Result<()
     match bill::charges(session).is_empty() {
         false => Ok(()),
         true => Err(LabError::usage(format!("{} has no prices", record.display()))
-            .hint("tare prices --in ENVIRONMENTS measures them")),
+            .hint("tare prices --in ENVIRONMENTS measures them; a session that ended before its first round needs a longer --budget")),
     }
 }
 

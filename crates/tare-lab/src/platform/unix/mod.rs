@@ -4,7 +4,6 @@ use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, Permissions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use rustix::rand::{GetRandomFlags, getrandom};
 
@@ -23,9 +22,6 @@ pub(crate) use tare_probes::harness::kernel_files::available_bytes;
 
 /// What an agent for distributions of WSL is, where it is another program than this one.
 pub(crate) const LINUX_AGENT: Option<&str> = None;
-
-/// Time in which the files of processes that were ended can be removed: at once.
-pub(crate) const RELEASED_WITHIN: Duration = Duration::ZERO;
 
 /// What stands between the parts of a path, and in no name.
 pub(crate) const IN_PATHS: &[char] = &['/'];

@@ -3,7 +3,6 @@
 use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf, absolute};
-use std::time::Duration;
 
 pub mod console;
 mod gathering;
@@ -22,9 +21,6 @@ pub(crate) use self::streams::Streams;
 
 /// What an agent for distributions of WSL is: the tare for Linux on this processor.
 pub(crate) const LINUX_AGENT: Option<&str> = Some(std::env::consts::ARCH);
-
-/// Time in which the files of processes that were ended can be removed: the system lets go of a program a little later.
-pub(crate) const RELEASED_WITHIN: Duration = Duration::from_secs(2);
 
 /// What stands between the parts of a path, and in no name.
 pub(crate) const IN_PATHS: &[char] = &['/', '\\'];

@@ -115,6 +115,13 @@ pub(crate) const FOOTPRINTS: &[Footprint] = &[
         ..BARE
     },
     Footprint {
+        provider: "windows",
+        programs: &["cmd.exe", "wslpath"],
+        starts: "the agent for Windows, which Windows runs",
+        writes: Some("a folder on a drive of Windows, with the agent, removed afterwards"),
+        ..BARE
+    },
+    Footprint {
         provider: "ssh",
         programs: &["ssh"],
         starts: "the agent on the other machine, over one connection",

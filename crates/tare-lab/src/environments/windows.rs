@@ -1,0 +1,118 @@
+//! Windows itself, from a distribution of WSL, whose kernel starts programs of Windows.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::time::Duration;
+
+use crate::host::mounts;
+use crate::host::private_folder;
+use crate::host::wsl_distributions;
+use crate::ownership::owned::{Owned, PREFIX};
+use crate::provider::agent_for_windows;
+use crate::provider::prelude::*;
+
+const FOLDER: OptionDescription = OptionDescription::text(
+    "folder",
+    "",
+    "folder on a drive of Windows, as a path here, in which the agent and the place 'own' are; %LOCALAPPDATA% unless given",
+);
+
+/// Time that Windows has to start its shell.
+const ANSWER_WAIT: Duration = Duration::from_secs(20);
+
+pub static PROVIDER: Provider = Provider {
+    name: "windows",
+    summary: "Windows itself, from a distribution of WSL",
+    stands_for: "Windows, beside WSL1 and WSL2 in one session: tare runs in one distribution, wsl:NAME is another, and \
+                 windows is what both run on. Needs tare.exe beside this program, which is sent to a drive of Windows. \
+                 Folders are seen as wslpath names them there: drives and network shares by themselves, and those of \
+                 the distribution as \\\\wsl.localhost\\NAME\\path. What Windows has no word for (fork, system calls by number) \
+                 is a gap. It was tried with Wine in the place of Windows, and never on Windows.",
+    instance: None,
+    options: &[FOLDER],
+    // Windows starts it, on a processor of its choice.
+    descends: false,
+    roots: Roots::Own("Windows shows all programs the same files"),
+    by_default: &[],
+    parse: |specification| Ok(Box::new(Windows { folder: FOLDER.given(specification).map(PathBuf::from) })),
+    preparation: None,
+};
+
+struct Windows {
+    folder: Option<PathBuf>,
+}
+
+impl Environment for Windows {
+    fn ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
+        starts_programs(programs)
+            .map_err(|why| NotReady::because(format!("{why}: this is for tare in a distribution of WSL")))?;
+        if !cfg!(target_arch = "x86_64") {
+            return Err(NotReady::because("there is no tare for Windows on this processor"));
+        }
+        let (agent, identity) = agent_for_windows(programs)?;
+        let folder =
+            self.folder.clone().or_else(|| wsl_distributions::windows_folder(programs, "LOCALAPPDATA"));
+        let folder = folder.filter(|path| path.is_absolute() && path.is_dir()).ok_or_else(|| {
+            NotReady::because("no folder of Windows is found for the agent: name one with folder=/mnt/c/...")
+        })?;
+        let programs = programs.clone();
+        let enter = move |workspace: &mut dyn Workspace| enter(&agent, &folder, &programs, workspace);
+        Ok(Ready::new(Facts::default(), enter).bringing(Some(identity)))
+    }
+}
+
+/// Whether the kernel starts programs of Windows, which a distribution may be set not to; or why not.
+fn starts_programs(programs: &Programs) -> Result<(), String> {
+    let shell = wsl_distributions::shell(programs).ok_or("cmd.exe was not found")?;
+    let mut command = Command::new(&shell);
+    command.args(["/d", "/c", "ver"]).current_dir(shell.parent().unwrap_or(Path::new("/")));
+    programs::ask(&mut command, ANSWER_WAIT).map(drop).map_err(|e| format!("{}: {e}", shell.display()))
+}
+
+fn enter(
+    agent: &Path,
+    folder: &Path,
+    programs: &Programs,
+    workspace: &mut dyn Workspace,
+) -> Result<Entrance, LabError> {
+    let base = folder.join(format!("{PREFIX}{}", workspace.session_mark()));
+    let sent = base.join("tare.exe");
+    if !sent.exists() {
+        workspace.own_for_session(Owned::Folder(base.clone()))?;
+        private_folder::make(&base).map_err(LabError::storage("make the folder", &base))?;
+        // Under its name only when it is whole: Windows starts what is there.
+        let part = base.join("part");
+        fs::copy(agent, &part).map_err(LabError::storage("write", &part))?;
+        fs::rename(&part, &sent).map_err(LabError::storage("write", &sent))?;
+    }
+    // Empty again when the start is over, and removed with the folder that it is in.
+    let own = base.join(workspace.name());
+    private_folder::make(&own).map_err(LabError::storage("make the folder", &own))?;
+    let mut outside = Facts::default();
+    let mut places = BTreeMap::new();
+    let shares = workspace.shares().iter().map(|(name, path)| (name.as_str(), path));
+    for (name, path) in [("own", &own)].into_iter().chain(shares) {
+        let there = wsl_distributions::translated(programs, "-w", path).map_err(|e| {
+            LabError::new(ErrorKind::Environment, "cannot enter windows")
+                .because(format!("what Windows calls {}: {e}", path.display()))
+        })?;
+        mounts::note(&mut outside, name, path);
+        places.insert(name.to_owned(), there);
+    }
+    let mut command = Command::new(&sent);
+    // A folder that Windows has: others it replaces by its own, with a warning.
+    command.arg(tare_probes::agent::AGENT).current_dir(&base);
+    Ok(Entrance { command, host: None, places, outside })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn elsewhere_than_in_wsl_it_says_what_is_missing() {
+        let windows = Windows { folder: None };
+        let not_ready = windows.ready(&Programs::default()).unwrap_err();
+        assert!(not_ready.reason.ends_with("this is for tare in a distribution of WSL"), "{not_ready:?}");
+    }
+}

@@ -1,0 +1,18 @@
+//! Where and for what a session makes a file system.
+
+use std::path::Path;
+
+use crate::host::programs::Programs;
+
+#[derive(Clone, Copy, Debug)]
+pub struct Site<'a> {
+    /// A folder of the session's, on a disk; images and folders of overlays are made in it.
+    pub folder: &'a Path,
+    /// This program, of which a process serves files.
+    pub binary: &'a Path,
+    /// Bytes that the largest case has in its files.
+    pub room_bytes: u64,
+    pub programs: &'a Programs,
+    /// Value of the mark that the session's processes carry.
+    pub mark: &'a str,
+}
