@@ -69,7 +69,11 @@ in_targets_root() {
         mount --bind "$2" "$root$2"
         mount --bind "$3" "$root/built"
         mount --bind "$4" "$root/root/.cargo/registry"
-        exec chroot "$root" env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin CARGO_TARGET_DIR=/built \
+        # Only a root of its own may make user namespaces, and not a folder that is called one.
+        cd "$root"
+        pivot_root . .
+        umount -l .
+        exec env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin CARGO_TARGET_DIR=/built \
             CARGO_NET_OFFLINE=true ${CARGO_BUILD_JOBS:+CARGO_BUILD_JOBS="$CARGO_BUILD_JOBS"} \
             CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
             CARGO_TARGET_RISCV64GC_UNKNOWN_LINUX_GNU_LINKER=riscv64-linux-gnu-gcc \
