@@ -35,7 +35,7 @@ def forms(nfpm, downloads):
 def why_not(form, asked, made):
     """Why a form is left out unless it is asked for; None where it is made."""
     if form in ("windows", "winget") and not made.windows:
-        return "there is no tare.exe"
+        return "tare.exe was not built"
     if form in DOWNLOADED and not asked.downloads:
         return "it needs --downloads URL"
     return None

@@ -13,7 +13,7 @@ def name(release):
 
 def make(release):
     if not release.windows:
-        raise Refused("there is no tare.exe")
+        raise Refused("tare.exe was not built")
     linux = next(program for program in release.programs if program.processor == release.windows.processor)
     files = {"tare.exe": release.windows.data, AGENT: linux.data, "tare.cdx.json": release.windows.bill}
     files |= release.documents

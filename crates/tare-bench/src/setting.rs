@@ -59,5 +59,5 @@ pub fn binary(named: Option<&Path>) -> Result<PathBuf, String> {
     }
     let own = std::env::current_exe().map_err(|e| format!("this program's own path: {e}"))?;
     let beside = own.parent().map(|folder| folder.join("tare"));
-    beside.filter(|path| path.is_file()).ok_or("there is no tare beside this program: --tare FILE".into())
+    beside.filter(|path| path.is_file()).ok_or("tare was not found beside this program: --tare FILE".into())
 }

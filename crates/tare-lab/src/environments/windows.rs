@@ -47,7 +47,7 @@ impl Environment for Windows {
         starts_programs(programs)
             .map_err(|why| NotReady::because(format!("{why}: this is for tare in a distribution of WSL")))?;
         if !cfg!(target_arch = "x86_64") {
-            return Err(NotReady::because("there is no tare for Windows on this processor"));
+            return Err(NotReady::because("tare for Windows is not built for this processor"));
         }
         let (agent, identity) = agent_for_windows(programs)?;
         let folder =
@@ -77,9 +77,11 @@ fn enter(
 ) -> Result<Entrance, LabError> {
     let base = folder.join(format!("{PREFIX}{}", workspace.session_mark()));
     let sent = base.join("tare.exe");
-    if !sent.exists() {
+    if !base.exists() {
         workspace.own_for_session(Owned::Folder(base.clone()))?;
         private_folder::make(&base).map_err(LabError::storage("make the folder", &base))?;
+    }
+    if !sent.exists() {
         // Under its name only when it is whole: Windows starts what is there.
         let part = base.join("part");
         fs::copy(agent, &part).map_err(LabError::storage("write", &part))?;
