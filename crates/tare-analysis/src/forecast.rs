@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use tare_data::session::{Role, Session, Trial};
 
-use crate::statistics::signed_ranks::{median, sorted};
+use crate::statistics::signed_ranks::{Nulls, median, sorted};
 use crate::verdicts::rows::{Judge, Options, Progress};
 use crate::verdicts::verdict::{Margin, Scatter};
 
@@ -27,11 +27,11 @@ pub struct Forecast {
 /// six rounds have none, nor have those that cannot be compared.
 pub fn forecast(session: &Session, effect: f64, options: &Options) -> Vec<Forecast> {
     let plan = &session.plan;
-    let mut judge = Judge::new(Progress::of(session), options, |_| true);
+    let judge = Judge::new(Progress::of(session), options, |_| true);
     let times = Times::of(session);
-    let mut forecasts = Vec::new();
+    let (mut forecasts, mut nulls) = (Vec::new(), Nulls::default());
     for (at, case) in plan.cases.iter().enumerate() {
-        let row = judge.rows(at, 1, &BTreeMap::new()).pop();
+        let row = judge.rows(at, 1, &BTreeMap::new(), &mut nulls).pop();
         let judged = row.map(|row| row.targets).unwrap_or_default();
         for (target, judged) in plan.targets.iter().zip(judged) {
             let Some(judgement) = judged.and_then(|judged| judged.judgement) else { continue };

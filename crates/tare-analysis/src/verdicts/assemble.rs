@@ -1,6 +1,10 @@
 //! From a session to its findings, and from a session under way to the environments that may leave.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZero;
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 
 use tare_data::encoding::clipped;
 use tare_data::failure::{BROKE_OFF, FailureKind};
@@ -10,7 +14,7 @@ use tare_data::warning::Warning;
 use crate::findings::{Cell, Certificate, Comparison, Findings, Missing, Row, Verdict};
 use crate::planted::planted;
 use crate::statistics::binomial::at_least;
-use crate::statistics::signed_ranks::{median, sorted};
+use crate::statistics::signed_ranks::{Nulls, median, sorted};
 use crate::verdicts::correction::confirm;
 use crate::verdicts::leaving::{is_beyond_reach, may_leave, safe_p};
 use crate::verdicts::rows::{Judge, Judged, JudgedRow, Options, Progress, target_warnings};
@@ -77,12 +81,17 @@ impl<'a> LookAt<'a> {
     /// None where no look is planned.
     fn case(progress: Progress<'a>, case: &str, rounds: u32, options: &Options) -> Option<Self> {
         let planned = progress.plan.cases.iter().position(|planned| planned.id == case)?;
-        let mut judge = Judge::new(progress, options, |t| t.case == case && t.round < rounds);
+        let judge = Judge::new(progress, options, |t| t.case == case && t.round < rounds);
         if !judge.schedule.is_look(rounds) {
             return None;
         }
         let metrics = deciding(&progress.plan.cases[planned]);
-        let rows = judge.rows(planned, metrics.last().map_or(0, |last| last + 1), &BTreeMap::new());
+        let rows = judge.rows(
+            planned,
+            metrics.last().map_or(0, |last| last + 1),
+            &BTreeMap::new(),
+            &mut Nulls::default(),
+        );
         Some(LookAt {
             plan: progress.plan,
             schedule: judge.schedule.clone(),
@@ -130,11 +139,12 @@ pub fn findings(session: &Session, options: &Options) -> Findings {
 pub fn steps(session: &Session, options: &Options) -> Findings {
     let targets = &session.plan.targets;
     let subjects: Vec<usize> = (0..targets.len()).filter(|at| targets[*at].role == Role::Subject).collect();
+    let mut nulls = Nulls::default();
     of_rows(session, options, |judge, rows| {
         for step in subjects.windows(2) {
             judge.compare_with(step[0]);
             for row in rows.iter_mut() {
-                let against_below = judge.rows(row.case, row.metric + 1, &BTreeMap::new()).pop();
+                let against_below = judge.rows(row.case, row.metric + 1, &BTreeMap::new(), &mut nulls).pop();
                 row.targets[step[1]] = against_below.and_then(|mut row| row.targets[step[1]].take());
             }
         }
@@ -149,10 +159,7 @@ fn of_rows(
     let plan = &session.plan;
     let mut judge = Judge::of_session(session, options);
     let (of_targets, canaries) = target_warnings(&judge);
-    let mut judged: Vec<JudgedRow> = Vec::new();
-    for (at, case) in plan.cases.iter().enumerate() {
-        judged.extend(judge.rows(at, case.metrics.len(), &canaries));
-    }
+    let mut judged = judged(&judge, &canaries);
     let kept = judge.rounds_kept();
     change(&mut judge, &mut judged);
     let planted = planted(&judged, plan, options);
@@ -182,6 +189,33 @@ fn of_rows(
         ending: session.ending,
         articles: Vec::new(),
     }
+}
+
+/// The rows of all cases, in their order. Each processor judges the next case that none has begun.
+fn judged(judge: &Judge<'_>, canaries: &BTreeMap<usize, f64>) -> Vec<JudgedRow> {
+    let cases = &judge.progress.plan.cases;
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut nulls = Nulls::default();
+        let mut judged = Vec::new();
+        while let at = next.fetch_add(1, Ordering::Relaxed)
+            && let Some(case) = cases.get(at)
+        {
+            judged.extend(judge.rows(at, case.metrics.len(), canaries, &mut nulls));
+        }
+        judged
+    };
+    let processors = thread::available_parallelism().map_or(1, NonZero::get).min(cases.len());
+    let mut judged: Vec<JudgedRow> = thread::scope(|scope| {
+        let others: Vec<_> = (1..processors).map(|_| scope.spawn(work)).collect();
+        let mut judged = work();
+        judged.extend(
+            others.into_iter().flat_map(|other| other.join().unwrap_or_else(|panic| resume_unwind(panic))),
+        );
+        judged
+    });
+    judged.sort_by_key(|row| (row.case, row.metric));
+    judged
 }
 
 /// Leaves out further metrics of which no trial of a case that was measured has a sample, in any environment: a read has

@@ -1,9 +1,7 @@
 //! Rows: every metric of a case judged in every environment, or the reason why it is not.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
-use tare_data::batch::{ASTRAY, Batch, Sample};
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::metric::Reading;
 use tare_data::session::{Ending, Plan, PlannedCase, RepeatedRound, Role, Session, TargetFacts, Trial};
@@ -92,7 +90,6 @@ pub(crate) struct Judge<'a> {
     control: Option<usize>,
     /// Rounds that were begun in a session that its plan or its time ended; none in any other.
     ended_after: Option<u32>,
-    nulls: Nulls,
 }
 
 impl<'a> Judge<'a> {
@@ -124,7 +121,6 @@ impl<'a> Judge<'a> {
             baseline,
             control,
             ended_after: None,
-            nulls: Nulls::default(),
         }
     }
 
@@ -142,12 +138,18 @@ impl<'a> Judge<'a> {
     }
 
     /// Judges the pairs of a cell; the schedule is the one by which it was judged.
-    fn judge(&mut self, pairs: &Pairs, target: usize, margin: Margin) -> Option<(Judgement, Schedule)> {
+    fn judge(
+        &self,
+        pairs: &Pairs,
+        target: usize,
+        margin: Margin,
+        nulls: &mut Nulls,
+    ) -> Option<(Judgement, Schedule)> {
         let reached = pairs.reached;
         // Time may be up in the middle of a round. A cell that a look decided in the last one may have left at it.
         let to_the_end = self.ended_after.is_some_and(|rounds| reached.saturating_add(1) >= rounds);
         if !to_the_end || self.schedule.is_look(reached) {
-            let judgement = judge(pairs, &self.schedule, margin, &mut self.nulls)?;
+            let judgement = judge(pairs, &self.schedule, margin, nulls)?;
             let corrected = self.progress.plan.targets[target].role != Role::Control;
             let safe_p = corrected.then(|| safe_p(self.progress.plan));
             if !to_the_end || may_leave(&judgement, safe_p) {
@@ -155,7 +157,7 @@ impl<'a> Judge<'a> {
             }
         }
         let schedule = self.schedule.over();
-        Some((judge(pairs, &schedule, margin, &mut self.nulls)?, schedule))
+        Some((judge(pairs, &schedule, margin, nulls)?, schedule))
     }
 
     /// Trials of two environments in the same round of the same case.
@@ -182,7 +184,13 @@ impl<'a> Judge<'a> {
 
     /// The rows of a case, one for each of its first `metrics` metrics. `canaries` holds, by environment, the canary ratios
     /// that processor cells are warned of.
-    pub fn rows(&mut self, case: usize, metrics: usize, canaries: &BTreeMap<usize, f64>) -> Vec<JudgedRow> {
+    pub fn rows(
+        &self,
+        case: usize,
+        metrics: usize,
+        canaries: &BTreeMap<usize, f64>,
+        nulls: &mut Nulls,
+    ) -> Vec<JudgedRow> {
         let planned: &'a PlannedCase = &self.progress.plan.cases[case];
         let metrics = &planned.metrics[..metrics.min(planned.metrics.len())];
         let targets = self.progress.plan.targets.len();
@@ -192,18 +200,13 @@ impl<'a> Judge<'a> {
         for at in 0..metrics.len() {
             let row: Vec<Series> =
                 by_target.iter_mut().map(|target| std::mem::take(&mut target[at])).collect();
-            rows.push(self.row(case, at, &row, canaries));
+            rows.push(self.row(case, at, &row, nulls));
         }
+        self.warn(case, &mut rows, canaries);
         rows
     }
 
-    fn row(
-        &mut self,
-        case: usize,
-        at: usize,
-        targets: &[Series],
-        canaries: &BTreeMap<usize, f64>,
-    ) -> JudgedRow {
+    fn row(&self, case: usize, at: usize, targets: &[Series], nulls: &mut Nulls) -> JudgedRow {
         let planned: &'a PlannedCase = &self.progress.plan.cases[case];
         let nothing = Series::default();
         let baseline = self.baseline.map_or(&nothing, |target| &targets[target]);
@@ -221,37 +224,43 @@ impl<'a> Judge<'a> {
         let subjects: Vec<usize> = (0..targets.len()).filter(is_subject).collect();
         for target in of_control.into_iter().chain(subjects) {
             let series = [baseline, &targets[target]];
-            let own = self.own_control(planned, at, targets, target);
+            let own = self.own_control(planned, at, targets, target, nulls);
             let own_margin = own.as_ref().map_or(margin, |own| floor(margin, own));
-            let mut judged = self.cell(planned, at, series, target, own_margin);
+            let mut judged = self.cell(planned, at, series, target, own_margin, nulls);
             if let (Cell::Compared(comparison), Some(own)) = (&mut judged.cell, own.filter(is_off)) {
                 comparison.warnings.push(Warning::OwnControlDiffers { ratio: libm::exp(own.estimate) });
             }
             if let Some(judgement) = judged.judgement.as_ref().filter(|_| Some(target) == of_control) {
                 margin = floor(margin, judgement);
             }
-            if let (Cell::Compared(comparison), Some(astray)) =
-                (&mut judged.cell, astray(self.trials(case, target)))
-            {
-                comparison.warnings.push(astray);
-            }
-            if let (Cell::Compared(comparison), Some(ratio)) = (&mut judged.cell, canaries.get(&target))
-                && Family::of(&planned.case.probe) == Family::Cpu
-            {
-                comparison.warnings.push(Warning::CanaryOutside { ratio: *ratio });
-            }
             cells[target] = Some(judged);
         }
         JudgedRow { case, metric: at, baseline: level(baseline), reached: baseline.reached, targets: cells }
     }
 
+    /// Adds to every compared cell of a case what is to be said of all metrics in its environment.
+    fn warn(&self, case: usize, rows: &mut [JudgedRow], canaries: &BTreeMap<usize, f64>) {
+        let is_of_processor = Family::of(&self.progress.plan.cases[case].case.probe) == Family::Cpu;
+        for target in 0..self.progress.plan.targets.len() {
+            let astray = stability::astray(self.trials(case, target));
+            let canary = canaries.get(&target).filter(|_| is_of_processor);
+            let canary = canary.map(|ratio| Warning::CanaryOutside { ratio: *ratio });
+            for row in rows.iter_mut() {
+                if let Some(Judged { cell: Cell::Compared(comparison), .. }) = &mut row.targets[target] {
+                    comparison.warnings.extend(astray.clone().into_iter().chain(canary.clone()));
+                }
+            }
+        }
+    }
+
     /// How a subject's own control stands to the subject, where it has one.
     fn own_control(
-        &mut self,
+        &self,
         planned: &PlannedCase,
         at: usize,
         targets: &[Series],
         subject: usize,
+        nulls: &mut Nulls,
     ) -> Option<Judgement> {
         let plan = self.progress.plan;
         let is_own = |target: &usize| {
@@ -259,16 +268,17 @@ impl<'a> Judge<'a> {
         };
         let control = (0..targets.len()).find(is_own)?;
         let pairs = pair(&targets[subject], &targets[control], planned.metrics[at].direction).ok()?;
-        judge(&pairs, &self.schedule, Margin::plain(MARGIN), &mut self.nulls)
+        judge(&pairs, &self.schedule, Margin::plain(MARGIN), nulls)
     }
 
     fn cell(
-        &mut self,
+        &self,
         planned: &PlannedCase,
         metric_at: usize,
         [baseline, series]: [&Series; 2],
         target: usize,
         margin: Margin,
+        nulls: &mut Nulls,
     ) -> Judged {
         let metric = &planned.metrics[metric_at];
         let Some(level) = level(series) else {
@@ -302,10 +312,11 @@ impl<'a> Judge<'a> {
                 return not_comparable("a value of zero or less has no ratio".into(), level);
             }
         };
-        let Some((judgement, schedule)) = self.judge(&pairs, target, margin) else {
+        let Some((judgement, schedule)) = self.judge(&pairs, target, margin, nulls) else {
             return not_comparable("no round within the plan".into(), level);
         };
-        let beyond = if metric_at == 0 { self.beyond(&pairs, &judgement, &schedule) } else { Vec::new() };
+        let beyond =
+            if metric_at == 0 { self.beyond(&pairs, &judgement, &schedule, nulls) } else { Vec::new() };
         let total = judgement.total;
         let mut comparison = Comparison {
             rounds: pairs.pairs.len() as u32,
@@ -319,11 +330,15 @@ impl<'a> Judge<'a> {
     }
 
     /// How a cell stands to the ratios that a gate names.
-    fn beyond(&mut self, pairs: &Pairs, judgement: &Judgement, schedule: &Schedule) -> Vec<Beyond> {
-        let Judge { options, nulls, .. } = self;
-        let p = |ratio: f64| p_at(libm::log(ratio), judgement, pairs, schedule, nulls);
-        let p: Vec<f64> = options.ratios.iter().copied().map(p).collect();
-        options.ratios.iter().zip(p).map(|(ratio, p)| Beyond { ratio: *ratio, p }).collect()
+    fn beyond(
+        &self,
+        pairs: &Pairs,
+        judgement: &Judgement,
+        schedule: &Schedule,
+        nulls: &mut Nulls,
+    ) -> Vec<Beyond> {
+        let mut p = |ratio: f64| p_at(libm::log(ratio), judgement, pairs, schedule, nulls);
+        self.options.ratios.iter().map(|ratio| Beyond { ratio: *ratio, p: p(*ratio) }).collect()
     }
 
     /// Why an environment has no value at all.
@@ -337,22 +352,6 @@ impl<'a> Judge<'a> {
             (None, None) => Missing::NotReached,
         }
     }
-}
-
-/// What went astray of the datagrams of these trials, if anything did.
-fn astray(trials: &[&Trial]) -> Option<Warning> {
-    let total = |series: &str| -> u64 {
-        let batches = trials.iter().flat_map(|trial| trial.batches.of(series));
-        let count = |batch: Cow<'_, Batch>| match batch.sample {
-            // A cast of what is not a count gives 0 or the largest one.
-            Sample::Gauge { value } => value as u64,
-            _ => 0,
-        };
-        batches.map(count).fold(0, u64::saturating_add)
-    };
-    let [lost, late, duplicated, reordered] = ASTRAY.map(total);
-    let any = [lost, late, duplicated, reordered].iter().any(|count| *count > 0);
-    any.then_some(Warning::DatagramsAstray { lost, late, duplicated, reordered })
 }
 
 /// Where each name stands first.
@@ -469,7 +468,7 @@ pub(crate) fn target_warnings(judge: &Judge<'_>) -> (Vec<(usize, Warning)>, BTre
         }
         // A subject has this beside its cells; the baseline has none.
         if Some(target) == judge.baseline
-            && let Some(astray) = astray(&trials)
+            && let Some(astray) = stability::astray(&trials)
         {
             warnings.push((target, astray));
         }

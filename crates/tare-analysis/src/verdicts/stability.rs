@@ -1,7 +1,12 @@
-//! Doubts about a comparison: skewed tails, starts that rounds share, a canary that differs, clocks that disagree.
+//! Doubts about a comparison: skewed tails, starts that rounds share, a canary that differs, clocks that disagree,
+//! datagrams astray.
 
+use std::borrow::Cow;
+
+use tare_data::batch::{ASTRAY, Batch, Sample};
 use tare_data::generator::Generator;
 use tare_data::session::Trial;
+use tare_data::warning::Warning;
 
 use crate::findings::SharedStarts;
 use crate::statistics::sign_test;
@@ -79,6 +84,22 @@ fn intraclass_correlation(groups: &[Vec<f64>]) -> Option<f64> {
     let size = (all - groups.iter().map(|g| square(g.len() as f64)).sum::<f64>() / all) / (count - 1.0);
     let share = (between - within) / (between + (size - 1.0) * within);
     share.is_finite().then(|| share.clamp(0.0, 1.0))
+}
+
+/// What went astray of the datagrams of these trials, if anything did.
+pub(crate) fn astray(trials: &[&Trial]) -> Option<Warning> {
+    let total = |series: &str| -> u64 {
+        let batches = trials.iter().flat_map(|trial| trial.batches.of(series));
+        let count = |batch: Cow<'_, Batch>| match batch.sample {
+            // A cast of what is not a count gives 0 or the largest one.
+            Sample::Gauge { value } => value as u64,
+            _ => 0,
+        };
+        batches.map(count).fold(0, u64::saturating_add)
+    };
+    let [lost, late, duplicated, reordered] = ASTRAY.map(total);
+    let any = [lost, late, duplicated, reordered].iter().any(|count| *count > 0);
+    any.then_some(Warning::DatagramsAstray { lost, late, duplicated, reordered })
 }
 
 /// How many times as long the canary took in the environment as in the baseline, over trials of the same case and round;
