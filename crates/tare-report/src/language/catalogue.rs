@@ -5,9 +5,10 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-const JAPANESE_TEXT: &str = include_str!("ja.toml");
+use crate::carried;
+
 /// Read when it is first needed, and never changed.
-pub(super) static JAPANESE: LazyLock<Catalogue> = LazyLock::new(|| Catalogue::parse(JAPANESE_TEXT));
+pub(super) static JAPANESE: LazyLock<Catalogue> = LazyLock::new(|| Catalogue::parse(&carried::JAPANESE));
 
 type Section = BTreeMap<String, String>;
 
