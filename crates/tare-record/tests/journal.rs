@@ -30,6 +30,7 @@ fn entries() -> Vec<Entry> {
         until_decided: false,
         planted: None,
         control_every: 1,
+        every: Default::default(),
         inside: Default::default(),
         demands: Default::default(),
         targets: vec![target],

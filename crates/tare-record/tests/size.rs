@@ -38,6 +38,7 @@ fn begun(folder: &Path) -> (PathBuf, Writer) {
         until_decided: false,
         planted: None,
         control_every: 1,
+        every: Default::default(),
         inside: Default::default(),
         demands: Default::default(),
         targets,

@@ -192,6 +192,7 @@ pub fn session(targets: usize) -> Session {
             until_decided: false,
             planted: None,
             control_every: 1,
+            every: Default::default(),
             inside: Default::default(),
             demands: Default::default(),
             cases: cases.collect(),

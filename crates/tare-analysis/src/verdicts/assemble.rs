@@ -81,7 +81,8 @@ impl<'a> LookAt<'a> {
     /// None where no look is planned.
     fn case(progress: Progress<'a>, case: &str, rounds: u32, options: &Options) -> Option<Self> {
         let planned = progress.plan.cases.iter().position(|planned| planned.id == case)?;
-        let judge = Judge::new(progress, options, |t| t.case == case && t.round < rounds);
+        let mut judge = Judge::new(progress, options, |t| t.case == case && t.round < rounds);
+        judge.begun = judge.begun.min(rounds);
         if !judge.schedule.is_look(rounds) {
             return None;
         }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use tare_data::failure::{Failure, FailureKind};
-use tare_data::metric::Reading;
+use tare_data::metric::{Metric, Reading};
 use tare_data::session::{Ending, Plan, PlannedCase, RepeatedRound, Role, Session, TargetFacts, Trial};
 use tare_data::unit::Unit;
 use tare_data::warning::Warning;
@@ -88,8 +88,10 @@ pub(crate) struct Judge<'a> {
     trials: Vec<Vec<Vec<&'a Trial>>>,
     pub baseline: Option<usize>,
     control: Option<usize>,
-    /// Rounds that were begun in a session that its plan or its time ended; none in any other.
-    ended_after: Option<u32>,
+    /// Rounds that were begun, of any case.
+    pub begun: u32,
+    /// Whether the session's plan or its time has ended it.
+    is_over: bool,
 }
 
 impl<'a> Judge<'a> {
@@ -99,6 +101,7 @@ impl<'a> Judge<'a> {
         let case_at = places(cases.iter().map(|case| case.id.as_str()));
         let target_at = places(targets.iter().map(|target| target.name.as_str()));
         let mut trials = vec![vec![Vec::new(); targets.len()]; cases.len()];
+        let begun = progress.trials.iter().map(|trial| trial.round.saturating_add(1)).max().unwrap_or(0);
         let disturbed = disturbed(progress.repeated);
         for trial in progress.trials.iter().filter(|trial| wanted(trial)) {
             let case = case_at.get(trial.case.as_str());
@@ -120,15 +123,15 @@ impl<'a> Judge<'a> {
             trials,
             baseline,
             control,
-            ended_after: None,
+            begun,
+            is_over: false,
         }
     }
 
     /// A session that will have no more rounds.
     pub fn of_session(session: &'a Session, options: &'a Options) -> Self {
-        let begun = session.trials.iter().map(|trial| trial.round.saturating_add(1)).max();
-        let ended_after = begun.filter(|_| session.ending == Ending::Complete);
-        Judge { ended_after, ..Judge::new(Progress::of(session), options, |_| true) }
+        let is_over = session.ending == Ending::Complete;
+        Judge { is_over, ..Judge::new(Progress::of(session), options, |_| true) }
     }
 
     /// Makes another environment what the others are compared with. The control was of the first, and says nothing of it.
@@ -147,7 +150,8 @@ impl<'a> Judge<'a> {
     ) -> Option<(Judgement, Schedule)> {
         let reached = pairs.reached;
         // Time may be up in the middle of a round. A cell that a look decided in the last one may have left at it.
-        let to_the_end = self.ended_after.is_some_and(|rounds| reached.saturating_add(1) >= rounds);
+        let to_the_end =
+            self.is_over && reached.saturating_add(self.progress.plan.every(target)) >= self.begun;
         if !to_the_end || self.schedule.is_look(reached) {
             let judgement = judge(pairs, &self.schedule, margin, nulls)?;
             let corrected = self.progress.plan.targets[target].role != Role::Control;
@@ -194,8 +198,8 @@ impl<'a> Judge<'a> {
         let planned: &'a PlannedCase = &self.progress.plan.cases[case];
         let metrics = &planned.metrics[..metrics.min(planned.metrics.len())];
         let targets = self.progress.plan.targets.len();
-        let read = |target: usize| series(self.trials(case, target), metrics);
-        let mut by_target: Vec<Vec<Series>> = (0..targets).map(read).collect();
+        let mut by_target: Vec<Vec<Series>> =
+            (0..targets).map(|target| self.series(case, target, metrics)).collect();
         let mut rows = Vec::with_capacity(metrics.len());
         for at in 0..metrics.len() {
             let row: Vec<Series> =
@@ -204,6 +208,17 @@ impl<'a> Judge<'a> {
         }
         self.warn(case, &mut rows, canaries);
         rows
+    }
+
+    /// What an environment gave in a case, by metric.
+    fn series(&self, case: usize, target: usize, metrics: &[Metric]) -> Vec<Series> {
+        let mut all = series(self.trials(case, target), metrics);
+        if !self.progress.plan.every.is_empty() {
+            for series in all.iter_mut().filter(|series| series.trials > 0) {
+                series.reached = self.schedule.with_rests(series.reached, self.begun);
+            }
+        }
+        all
     }
 
     fn row(&self, case: usize, at: usize, targets: &[Series], nulls: &mut Nulls) -> JudgedRow {

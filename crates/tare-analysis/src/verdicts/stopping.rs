@@ -1,10 +1,10 @@
 //! When the analysis looks, at which level, and what the looks together say.
 //!
-//! Group-sequential: up to n of at most n_max rounds, alpha sqrt(n / n_max) is spent, a look what lies between it and
-//! the one before, so that all looks together spend at most alpha (Bonferroni over looks), and the interval shown is
-//! what all looks taken say together (repeated confidence intervals, Jennison and Turnbull 1989). The root leaves a
-//! first look enough to decide what is plain even where hundreds of rounds may follow (a power family of spending
-//! functions: Kim and DeMets 1987). The look at which the session's time is up spends all that is left.
+//! Group-sequential: up to n of at most n_max rounds, alpha ln(1 + n / 12) / ln(1 + n_max / 12) is spent, a look what lies
+//! between it and the one before, so that all looks together spend at most alpha (Bonferroni over looks), and the interval
+//! shown is what all looks taken say together (repeated confidence intervals, Jennison and Turnbull 1989). Since each look
+//! comes after half as many rounds again, all spend about alike (as Pocock's, 1977, in the form of Lan and DeMets 1983):
+//! a horizon ten times as far costs each of them a few percent of its interval's width. The look at which the session's time is up spends all that is left.
 //!
 //! A session that ends when all is decided has no n_max: up to its look number k it spends alpha (1 - 1 / sqrt(k + 1)),
 //! which leaves something for every look there may be. It looks where that is planned and nowhere else, so that whoever
@@ -96,6 +96,13 @@ impl Schedule {
         self.looks.binary_search(&rounds).is_ok()
     }
 
+    /// Rounds that a cell has run with those in which its environment rested: up to the first look after its last one, or to
+    /// as many as the session has begun.
+    pub(crate) fn with_rests(&self, reached: u32, begun: u32) -> u32 {
+        let look = self.looks.iter().copied().find(|look| *look >= reached);
+        look.map_or(begun, |look| look.min(begun)).max(reached)
+    }
+
     /// The next look after this number of rounds.
     pub(crate) fn look_after(&self, rounds: u32) -> Option<u32> {
         self.looks.iter().copied().find(|look| *look > rounds)
@@ -114,7 +121,7 @@ impl Schedule {
         let spend = |(number, look): (usize, u32)| {
             let share = match self.is_endless {
                 true => 1.0 - 1.0 / (number as f64 + 2.0).sqrt(),
-                false => (f64::from(look) / f64::from(self.most)).sqrt(),
+                false => share_spent(look) / share_spent(self.most),
             };
             let spent = ALPHA * if self.is_over && look == reached { 1.0 } else { share };
             let alpha = spent - std::mem::replace(&mut before, spent);
@@ -122,6 +129,11 @@ impl Schedule {
         };
         planned.chain(unplanned).enumerate().map(spend).collect()
     }
+}
+
+/// What is spent up to a look, as a share of what is at the horizon's.
+fn share_spent(rounds: u32) -> f64 {
+    libm::log1p(f64::from(rounds) / f64::from(FIRST_LOOK))
 }
 
 /// What all looks up to one say together.
@@ -239,7 +251,7 @@ mod tests {
     #[test]
     fn alpha_is_spent_by_rounds_and_never_more_than_whole() {
         let spent = Schedule::new(&planned_looks(90), 90).taken(90);
-        let expected = [0.018257, 0.004103, 0.005025, 0.005948, 0.007492, 0.009175];
+        let expected = [0.016195, 0.005213, 0.00613, 0.006721, 0.007603, 0.008138];
         assert_eq!(spent.len(), expected.len());
         for ((_, alpha), expected) in spent.iter().zip(expected) {
             assert!((alpha - expected).abs() < 1e-6, "{alpha} is not {expected}");
@@ -247,8 +259,27 @@ mod tests {
         for reached in 0..=100 {
             let whole: f64 =
                 Schedule::new(&planned_looks(90), 90).taken(reached).iter().map(|(_, alpha)| alpha).sum();
-            assert!((whole - ALPHA * (f64::from(reached.min(90)) / 90.0).sqrt()).abs() < 1e-12);
+            let share = share_spent(reached.min(90)) / share_spent(90);
+            assert!((whole - ALPHA * share).abs() < 1e-12);
         }
+    }
+
+    #[test]
+    fn a_far_horizon_leaves_each_look_about_as_much() {
+        let spent = Schedule::new(&planned_looks(40_000), 40_000).taken(40_000);
+        let later = spent[1..spent.len() - 1].iter().map(|(_, alpha)| *alpha);
+        assert!(later.clone().all(|alpha| (1.3e-3..3e-3).contains(&alpha)), "{spent:?}");
+    }
+
+    #[test]
+    fn rounds_in_which_an_environment_rested_count_up_to_the_next_look() {
+        let schedule = Schedule::new(&planned_looks(100), 100);
+        let with_rests = |reached, begun| schedule.with_rests(reached, begun);
+        assert_eq!(with_rests(16, 17), 17, "the session has just begun the next round");
+        assert_eq!(with_rests(16, 18), 18);
+        assert_eq!(with_rests(16, 90), 18, "it left at the look, or would have come again");
+        assert_eq!(with_rests(18, 90), 18);
+        assert_eq!(with_rests(97, 98), 98);
     }
 
     #[test]
@@ -307,7 +338,7 @@ mod tests {
         let starts = |rounds: u32| (1..=rounds.div_ceil(5)).map(|i| 2.3 + f64::from(i) / 1e3).collect();
         let looks = follow(&schedule, 40, 0, &mut Nulls::default(), starts);
         assert!(looks[..3].iter().all(|look| look.ranks == Interval::EVERYTHING && look.least_p == 1.0));
-        let spent = ALPHA * (40.0f64 / 450.0).sqrt();
+        let spent = ALPHA * share_spent(40) / share_spent(450);
         assert!((looks[3].ranks_p - ALPHA / spent / 128.0).abs() < 1e-12, "{:?}", looks[3]);
         assert_eq!((looks[3].units, looks[3].least_p), (8, looks[3].ranks_p));
         assert!(looks[3].ranks.low > 2.3);

@@ -86,6 +86,7 @@ pub fn session(subjects: &[&str], cases: Vec<PlannedCase>, rounds: u32) -> Sessi
             until_decided: false,
             planted: None,
             control_every: 1,
+            every: Default::default(),
             inside: Default::default(),
             demands: Default::default(),
             targets,

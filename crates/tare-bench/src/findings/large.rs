@@ -56,6 +56,7 @@ pub fn session() -> Session {
             looks: planned_looks(2 * ROUNDS),
             budget_s: None,
             control_every: 1,
+            every: Default::default(),
             inside: Default::default(),
             demands: Default::default(),
             planted: Default::default(),

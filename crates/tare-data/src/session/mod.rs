@@ -114,6 +114,9 @@ pub struct Plan {
     /// Controls run in the first rounds, and then in one of this many.
     #[serde(default = "every_round", skip_serializing_if = "is_every_round")]
     pub control_every: u32,
+    /// Environments that are slow to measure, by name: while quicker ones are open, each takes part in one round of this many.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub every: BTreeMap<String, u32>,
     /// What is inside every environment whose specification says nothing else.
     #[serde(default, skip_serializing_if = "Inside::is_plain")]
     pub inside: Inside,
@@ -192,6 +195,11 @@ impl Plan {
     /// Whether controls have a trial in a round by plan; where one shows a difference, it has more.
     pub fn has_control(&self, round: u32) -> bool {
         round < FIRST_ROUNDS || round.is_multiple_of(self.control_every.max(1))
+    }
+
+    /// In one round of how many an environment takes part while quicker ones are open.
+    pub fn every(&self, target: usize) -> u32 {
+        self.every.get(&self.targets[target].name).copied().unwrap_or(1).max(1)
     }
 
     /// Whether an environment is measured in a case by plan: a planted one is in a single case.

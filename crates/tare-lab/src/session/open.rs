@@ -36,9 +36,29 @@ pub struct Open {
     suspected: BTreeSet<usize>,
     /// Whether nothing but hopeless cells is open.
     only_hopeless: bool,
+    /// In one round of how many the quickest open environment takes part by plan. It is in every round, and the others
+    /// accordingly more often.
+    quickest: u32,
 }
 
 impl Open {
+    /// All that a plan measures.
+    pub fn all(plan: &Plan) -> Self {
+        let open = Open::default();
+        Open { quickest: open.quickest(plan), ..open }
+    }
+
+    /// In one round of how many an environment takes part.
+    pub fn every(&self, plan: &Plan, target: usize) -> u32 {
+        plan.every(target).div_ceil(self.quickest.max(1))
+    }
+
+    /// The least spacing of those that are measured.
+    fn quickest(&self, plan: &Plan) -> u32 {
+        let open = subject_cells(plan).into_iter().filter(|cell| self.is_open(*cell));
+        open.map(|cell| plan.every(cell.target)).min().unwrap_or(1)
+    }
+
     /// Environments that have a trial of a case in a round, ascending.
     pub fn targets(&self, plan: &Plan, case: usize, round: u32) -> Vec<usize> {
         let has_control = plan.has_control(round) || self.suspected.contains(&case);
@@ -46,7 +66,11 @@ impl Open {
         let subjects: Vec<usize> =
             all.iter().copied().filter(|target| is(plan, *target, Role::Subject)).collect();
         let is_alone = subjects.is_empty();
-        let open = self.open_of(case, &subjects);
+        let is_open = |target: &usize| {
+            self.is_open(CellIndex { case, target: *target })
+                && round.is_multiple_of(self.every(plan, *target))
+        };
+        let open: Vec<usize> = subjects.into_iter().filter(is_open).collect();
         let planted = all.iter().copied().find(|target| is(plan, *target, Role::Planted));
         let planted = planted.filter(|target| self.is_sought(plan, case, *target, round));
         if open.is_empty() && planted.is_none() && !is_alone {
@@ -88,13 +112,9 @@ impl Open {
         (all.iter().filter(|cell| self.decided.contains(cell)).count(), all.len())
     }
 
-    /// Which of these subjects are still measured. What is hopeless waits as long as anything else is open.
-    fn open_of(&self, case: usize, subjects: &[usize]) -> Vec<usize> {
-        let open = |target: &usize| {
-            let cell = CellIndex { case, target: *target };
-            !self.decided.contains(&cell) && (self.only_hopeless || !self.hopeless.contains(&cell))
-        };
-        subjects.iter().copied().filter(open).collect()
+    /// Whether a subject is still measured. What is hopeless waits as long as anything else is open.
+    fn is_open(&self, cell: CellIndex) -> bool {
+        !self.decided.contains(&cell) && (self.only_hopeless || !self.hopeless.contains(&cell))
     }
 
     /// Takes an interim look at the data after this many rounds, if one is planned there. `reachable` says how many rounds
@@ -127,6 +147,7 @@ impl Open {
         }
         let mut open = subject_cells(plan).into_iter().filter(|cell| !self.decided.contains(cell));
         self.only_hopeless = open.all(|cell| self.hopeless.contains(&cell));
+        self.quickest = self.quickest(plan);
     }
 }
 
@@ -174,6 +195,7 @@ mod tests {
             until_decided: false,
             planted: None,
             control_every: 1,
+            every: [("b".to_owned(), 3)].into(),
             inside: Default::default(),
             demands: Default::default(),
             targets: targets.map(|(name, role)| target(name, role)).into(),
@@ -185,11 +207,23 @@ mod tests {
     fn what_is_hopeless_waits_as_long_as_anything_else_is_open() {
         let (plan, [a, b]) = (plan(), [1, 2].map(|target| CellIndex { case: 0, target }));
         let mut open = Open { hopeless: [a].into(), ..Open::default() };
-        assert_eq!(open.targets(&plan, 0, 30), [0, 2], "a waits for b");
+        open.quickest = open.quickest(&plan);
+        assert_eq!(open.targets(&plan, 0, 29), [0, 2], "a waits for b, which then is in every round");
         open.decided.insert(b);
         open.only_hopeless = true;
         assert_eq!(open.targets(&plan, 0, 31), [0, 1], "b is decided");
         open.decided.insert(a);
         assert!(open.cases(&plan, 32).is_empty(), "nothing is open");
+    }
+
+    #[test]
+    fn what_is_slow_to_measure_rests_while_quicker_ones_are_open() {
+        let plan = plan();
+        let mut open = Open::all(&plan);
+        assert_eq!([30, 31, 32, 33].map(|round| open.targets(&plan, 0, round).len()), [3, 2, 2, 3]);
+        open.decided.insert(CellIndex { case: 0, target: 1 });
+        assert!(open.targets(&plan, 0, 31).is_empty(), "until the next look the case rests");
+        open.quickest = open.quickest(&plan);
+        assert_eq!(open.targets(&plan, 0, 31), [0, 2]);
     }
 }

@@ -22,6 +22,7 @@ use crate::session::plan::amount::{Pace, Wanted, cost_ns};
 use crate::session::plan::budget::{self, RoundTime};
 use crate::session::plan::label::label;
 use crate::session::plan::planting::Room;
+use crate::session::plan::spacing::RoundTimes;
 use crate::session::plan::starts::{Start, short_of_starts};
 use crate::storage::places;
 use crate::study::SelectedCase;
@@ -162,6 +163,11 @@ pub fn prepare(
             (scale, not_before(least_rounds, planned_looks(rounds)))
         }
     };
+    let every = match left_s {
+        // With one look, at the end, all are to have the same rounds.
+        Some(left_s) if looks.len() > 1 => spacing(&cases, &targets, &starts, scale, left_s),
+        _ => BTreeMap::new(),
+    };
     let room = Room {
         trials_s: cases.iter().map(|case| case.plantable_s(scale)).collect(),
         start_s: start_s(&started[0]),
@@ -193,6 +199,7 @@ pub fn prepare(
         until_decided,
         planted: planted_in,
         control_every,
+        every,
         inside,
         demands,
         targets,
@@ -311,6 +318,27 @@ fn round_time(cases: &[Calibrated], targets: &[Target], scale: f64) -> RoundTime
         }
     }
     time
+}
+
+/// The environments that take part in one round of several, and of how many.
+fn spacing(
+    cases: &[Calibrated],
+    targets: &[Target],
+    starts: &[Start],
+    scale: f64,
+    left_s: f64,
+) -> BTreeMap<String, u32> {
+    let mut trials_s = vec![0.0; targets.len()];
+    for (target, ns) in cases.iter().flat_map(|case| case.trials_ns(scale)) {
+        trials_s[target] += ns / 1e9;
+    }
+    let is_measured = |target: &usize| targets[*target].role == Role::Subject && trials_s[*target] > 0.0;
+    let subjects: Vec<usize> = (0..targets.len()).filter(is_measured).collect();
+    let round_s = |target: usize| trials_s[target] + starts.get(target).map_or(0.0, |start| start.s);
+    let subjects_s: Vec<f64> = subjects.iter().map(|subject| round_s(*subject)).collect();
+    let times = RoundTimes { baseline_s: round_s(0), subjects_s: &subjects_s, left_s };
+    let named = |(subject, every): (usize, u32)| (targets[subject].name.clone(), every);
+    subjects.into_iter().zip(times.spacing()).filter(|(_, every)| *every > 1).map(named).collect()
 }
 
 /// What a start of each environment takes; nothing where it cannot be entered.

@@ -1,13 +1,13 @@
 //! The rounds of a session: trials in random order, written down as they come, until every comparison is
 //! decided or the time is up.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tare_analysis::verdicts::order::{self, Orders};
 use tare_data::batch::Batch;
 use tare_data::failure::Failure;
 use tare_data::generator::Generator;
-use tare_data::session::{Ending, PlannedCase, RepeatedRound, Role, Session, Target, Trial};
+use tare_data::session::{Ending, RepeatedRound, Session, Target, Trial};
 use tare_record::entry::{Begin, End};
 use tare_record::{Entry, Writer};
 
@@ -53,8 +53,8 @@ pub struct Rounds<'a> {
     targets: Vec<TargetState>,
     /// What the trials of the last round took, in seconds.
     round_s: f64,
-    /// Of each case: of rounds with all that is open, and of those without controls. Each uses up its own squares.
-    orders: Vec<[Orders; 2]>,
+    /// Of each case, by the environments that a round has. Each of these uses up its own squares.
+    orders: Vec<BTreeMap<Vec<usize>, Orders>>,
     open: Open,
     next_trial: u64,
     failures: u32,
@@ -132,12 +132,8 @@ impl<'a> Rounds<'a> {
         pilot: Pilot,
         until_ns: Option<u64>,
     ) -> Self {
-        let seed = session.plan.seed;
-        let orders = |case: &PlannedCase| {
-            let without = format!("{} without controls", case.id);
-            [Orders::new(seed, &case.id), Orders::new(seed, &without)]
-        };
-        let orders = session.plan.cases.iter().map(orders).collect();
+        let orders = vec![BTreeMap::new(); session.plan.cases.len()];
+        let open = Open::all(&session.plan);
         let next_trial = session.trials.iter().map(|t| t.number + 1).max().unwrap_or(0);
         let targets = states(&session, &pilot);
         let round_s = pilot.cost_ns.values().sum::<f64>() / 1e9;
@@ -153,7 +149,7 @@ impl<'a> Rounds<'a> {
             targets,
             round_s,
             orders,
-            open: Open::default(),
+            open,
             next_trial,
             failures,
             failed_rounds: 0,
@@ -272,7 +268,8 @@ impl<'a> Rounds<'a> {
             .collect();
         let shared = rounds_a_start(&starts, self.round_s, self.left_s());
         for index in 0..self.targets.len() {
-            let is_used = round > 0 && self.targets[index].rounds >= shared[index];
+            let every = self.open.every(&self.session.plan, index);
+            let is_used = round > 0 && self.targets[index].rounds.saturating_mul(every) >= shared[index];
             // The last seconds are for trials: a start that leaves no time for any adds nothing.
             let has_time = self.left_s().is_none_or(|left_s| starts[index].s < left_s);
             if are_entered[index] && is_used && has_time {
@@ -450,8 +447,10 @@ impl<'a> Rounds<'a> {
     fn next_order(&mut self, case: usize, round: u32) -> Vec<usize> {
         let plan = &self.session.plan;
         let targets = self.open.targets(plan, case, round);
-        let has_control = targets.iter().any(|target| plan.targets[*target].role == Role::Control);
-        self.orders[case][usize::from(!has_control)].next(&targets)
+        let names = targets.iter().map(|target| plan.targets[*target].name.as_str());
+        let label = format!("{} in {}", plan.cases[case].id, names.collect::<Vec<_>>().join(", "));
+        let orders = self.orders[case].entry(targets.clone());
+        orders.or_insert_with(|| Orders::new(plan.seed, &label)).next(&targets)
     }
 
     /// Takes an interim look at the data after this many rounds, if one is planned there.

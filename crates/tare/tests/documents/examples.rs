@@ -86,6 +86,7 @@ fn plan() -> Plan {
         until_decided: false,
         planted: None,
         control_every: 1,
+        every: Default::default(),
         inside: Default::default(),
         demands: Default::default(),
         targets: vec![target("native", Role::Baseline), target("container", Role::Subject)],

@@ -228,7 +228,7 @@ fn a_plain_cost_is_never_hidden_among_many_cells() {
 /// What the rule of leaving at the first interval beyond the margin did: its p can never pass the correction.
 #[test]
 fn leaving_at_the_first_interval_would_hide_it() {
-    for (cells, rounds) in [(16, 1000), (60, 450), (180, 90), (180, 1000)] {
+    for (cells, rounds) in [(16, 3000), (60, 450), (180, 90), (180, 1000)] {
         let side = |name: &str, case| steady(if name == "vm" && case == 7 { 10.0 } else { 1.0 });
         let mut session = raced(plain(cells, rounds), 3, side);
         session.trials.retain(|trial| !(trial.case == "case.7" && trial.target == "vm" && trial.round >= 12));
