@@ -19,6 +19,8 @@ const MOST_FRAMES: usize = 4096;
 const MOST_WAITING_BYTES: usize = 16 << 20;
 /// A wait is cut into pieces of this length, so that a signal which arrives just before it is not missed.
 const WAIT_PIECE: Duration = Duration::from_millis(500);
+/// For taking the request to leave.
+const TO_LEAVE: Duration = Duration::from_millis(100);
 
 /// A frame, with the host's time of its arrival.
 #[derive(Clone, Debug, PartialEq)]
@@ -113,6 +115,18 @@ impl<'i> Link<'i> {
             }
             self.wait(deadline, false)?;
         }
+    }
+
+    /// Asks the agent to leave, and says how much of the patience is left for its environment to end. The streams stay open until its
+    /// last frame: the port of a guest takes no bytes once nobody listens, so that the agent would wait there for ever.
+    pub fn leave(mut self, patience: Duration) -> Duration {
+        // An environment that does not take the request is not waited for.
+        if self.send(&Request::Leave, Instant::now() + TO_LEAVE).is_err() {
+            return Duration::ZERO;
+        }
+        let end = Instant::now() + patience;
+        while self.receive(end).is_ok_and(|arrived| arrived.frame != Frame::Bye) {}
+        end.saturating_duration_since(Instant::now())
     }
 
     /// Lines that were not frames, since the last time they were taken.
@@ -274,6 +288,24 @@ mod tests {
             assert_eq!(cut, Some(LinkError::Unruly(format!("more than {MOST_WAITING_BYTES} bytes at once"))));
             drop(link);
             assert!(!flood.join().unwrap());
+        });
+    }
+
+    #[test]
+    fn the_last_frame_of_an_agent_is_read_before_the_streams_end() {
+        let (link, reads, writes) = link(&QUIET);
+        std::thread::scope(|scope| {
+            let agent = scope.spawn(move || {
+                let mut request = [0; 256];
+                let length = rustix::io::read(&reads, &mut request).unwrap();
+                assert!(request[..length].starts_with(MARKER.as_bytes()));
+                // A host that has gone by now leaves a broken pipe.
+                std::thread::sleep(Duration::from_millis(20));
+                let written = rustix::io::write(&writes, encode(&Frame::Bye).as_bytes());
+                assert!(written.is_ok(), "{written:?}");
+            });
+            assert!(link.leave(Duration::from_secs(60)) > Duration::from_secs(50));
+            agent.join().unwrap();
         });
     }
 

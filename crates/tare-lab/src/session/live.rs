@@ -319,11 +319,8 @@ impl Arena for LiveArena<'_> {
     }
 
     fn leave(&mut self, index: usize) {
-        let Some(Inside { entered, mut link }) = self.targets[index].inside.take() else { return };
-        // An environment that does not take the request is not waited for.
-        let sent = link.send(&Request::Leave, Instant::now() + Duration::from_millis(100));
-        drop(link);
-        let patience = if sent.is_ok() { PATIENCE } else { Duration::ZERO };
+        let Some(Inside { entered, link }) = self.targets[index].inside.take() else { return };
+        let patience = link.leave(PATIENCE);
         self.left.extend(stuck(entered.leave(patience)));
     }
 }
