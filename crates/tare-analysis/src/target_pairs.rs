@@ -70,7 +70,6 @@ impl<'a> TargetPairs<'a> {
         };
         let direction = plan.cases.get(one.case)?.metrics.get(one.metric)?.direction;
         let pairs = pair(&of(other)?, &of(one)?, direction).ok()?;
-        let schedule = &self.judge.schedule;
-        judge(&pairs, schedule, Margin::plain(MARGIN), &mut self.nulls)
+        judge(&pairs, &self.judge.schedule.ended(), Margin::plain(MARGIN), &mut self.nulls)
     }
 }

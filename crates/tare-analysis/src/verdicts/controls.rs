@@ -21,7 +21,8 @@ pub fn control_differs(progress: Progress<'_>, case: &str, rounds: u32, options:
     let mut nulls = Nulls::default();
     let mut differs = |control: usize| -> Option<bool> {
         let pairs = pair(&read(plan.control_of(control)?), &read(control), headline.direction).ok()?;
-        let judged = judge(&pairs, &session.schedule, Margin::plain(plan.cases[at].margin), &mut nulls)?;
+        let judged =
+            judge(&pairs, &session.schedule.uncorrected(), Margin::plain(plan.cases[at].margin), &mut nulls)?;
         Some(!judged.interval.holds(0.0))
     };
     let is_control = |target: &usize| plan.targets[*target].role == Role::Control;

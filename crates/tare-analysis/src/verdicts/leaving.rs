@@ -1,6 +1,6 @@
 //! When a cell needs no more rounds.
 
-use tare_data::session::{Plan, Role};
+use tare_data::session::Plan;
 
 use crate::findings::Verdict;
 use crate::statistics::multiplicity::FALSE_SHARE;
@@ -23,10 +23,7 @@ const LEAST_CHANCE: f64 = 0.8;
 /// The p with which a cell passes the correction whatever the other cells show: the procedure's share over the
 /// headline cells that the plan can compare.
 pub(crate) fn safe_p(plan: &Plan) -> f64 {
-    let subjects = || plan.targets.iter().filter(|target| target.role == Role::Subject);
-    let measured =
-        plan.cases.iter().map(|case| subjects().filter(|s| !case.missing.contains_key(&s.name)).count());
-    FALSE_SHARE / measured.sum::<usize>().max(1) as f64
+    FALSE_SHARE / plan.comparisons().max(1) as f64
 }
 
 /// Whether an environment may leave a case with this judgement: one that is decided and would stay a verdict whatever

@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, HashMap};
 
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::metric::{Metric, Reading};
-use tare_data::session::{Ending, Plan, PlannedCase, RepeatedRound, Role, Session, TargetFacts, Trial};
+use tare_data::session::{
+    Ending, MOST_REST, Plan, PlannedCase, RepeatedRound, Role, Session, TargetFacts, Trial,
+};
 use tare_data::unit::Unit;
 use tare_data::warning::Warning;
 
@@ -92,6 +94,8 @@ pub(crate) struct Judge<'a> {
     pub begun: u32,
     /// Whether the session's plan or its time has ended it.
     is_over: bool,
+    /// Whether it is judged as it stands, and not to decide which cells go on.
+    is_report: bool,
 }
 
 impl<'a> Judge<'a> {
@@ -125,13 +129,14 @@ impl<'a> Judge<'a> {
             control,
             begun,
             is_over: false,
+            is_report: false,
         }
     }
 
     /// A session that will have no more rounds.
     pub fn of_session(session: &'a Session, options: &'a Options) -> Self {
         let is_over = session.ending == Ending::Complete;
-        Judge { is_over, ..Judge::new(Progress::of(session), options, |_| true) }
+        Judge { is_over, is_report: true, ..Judge::new(Progress::of(session), options, |_| true) }
     }
 
     /// Makes another environment what the others are compared with. The control was of the first, and says nothing of it.
@@ -149,18 +154,19 @@ impl<'a> Judge<'a> {
         nulls: &mut Nulls,
     ) -> Option<(Judgement, Schedule)> {
         let reached = pairs.reached;
+        let corrected = self.progress.plan.targets[target].role != Role::Control;
+        let schedule = if corrected { self.schedule.clone() } else { self.schedule.uncorrected() };
         // Time may be up in the middle of a round. A cell that a look decided in the last one may have left at it.
-        let to_the_end =
-            self.is_over && reached.saturating_add(self.progress.plan.every(target)) >= self.begun;
+        let rest = if self.progress.plan.every.is_empty() { 1 } else { MOST_REST };
+        let to_the_end = self.is_over && reached.saturating_add(rest) >= self.begun;
         if !to_the_end || self.schedule.is_look(reached) {
-            let judgement = judge(pairs, &self.schedule, margin, nulls)?;
-            let corrected = self.progress.plan.targets[target].role != Role::Control;
+            let judgement = judge(pairs, &schedule, margin, nulls)?;
             let safe_p = corrected.then(|| safe_p(self.progress.plan));
-            if !to_the_end || may_leave(&judgement, safe_p) {
-                return Some((judgement, self.schedule.clone()));
+            if !self.is_report || may_leave(&judgement, safe_p) {
+                return Some((judgement, schedule));
             }
         }
-        let schedule = self.schedule.over();
+        let schedule = if to_the_end { schedule.over() } else { schedule.ended() };
         Some((judge(pairs, &schedule, margin, nulls)?, schedule))
     }
 
@@ -283,7 +289,7 @@ impl<'a> Judge<'a> {
         };
         let control = (0..targets.len()).find(is_own)?;
         let pairs = pair(&targets[subject], &targets[control], planned.metrics[at].direction).ok()?;
-        judge(&pairs, &self.schedule, Margin::plain(MARGIN), nulls)
+        judge(&pairs, &self.schedule.uncorrected(), Margin::plain(MARGIN), nulls)
     }
 
     fn cell(

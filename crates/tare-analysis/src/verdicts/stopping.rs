@@ -62,6 +62,10 @@ pub struct Schedule {
     is_endless: bool,
     /// Whether the last look taken spends all that is left.
     is_over: bool,
+    /// How many cells verdicts are corrected for.
+    cells: usize,
+    /// Whether the cell has no more rounds after the last look taken.
+    is_last: bool,
 }
 
 impl Schedule {
@@ -71,11 +75,12 @@ impl Schedule {
         looks.sort_unstable();
         looks.dedup();
         looks.truncate(MOST_LOOKS);
-        Schedule { looks, most, is_endless: false, is_over: false }
+        Schedule { looks, most, is_endless: false, is_over: false, cells: 1, is_last: false }
     }
 
     pub fn of(plan: &Plan) -> Self {
-        Schedule { is_endless: plan.until_decided, ..Schedule::new(&plan.looks, plan.rounds) }
+        let cells = plan.comparisons().max(1);
+        Schedule { is_endless: plan.until_decided, cells, ..Schedule::new(&plan.looks, plan.rounds) }
     }
 
     /// The schedule of a cell that was measured until the session's time was up: its last look spends all that is left.
@@ -83,7 +88,17 @@ impl Schedule {
     /// That is valid because the moment was not chosen by what the cell showed. It makes a plan of more rounds than
     /// there is time for cost next to nothing. Not for a cell that left early, nor where a person ended the session.
     pub fn over(&self) -> Schedule {
-        Schedule { is_over: !self.is_endless, ..self.clone() }
+        Schedule { is_over: !self.is_endless, ..self.ended() }
+    }
+
+    /// The schedule of a cell that has no more rounds: its last look shows what it can, however many cells there are.
+    pub(crate) fn ended(&self) -> Schedule {
+        Schedule { is_last: true, ..self.clone() }
+    }
+
+    /// The schedule of a cell that verdicts are not corrected for, as controls are.
+    pub(crate) fn uncorrected(&self) -> Schedule {
+        Schedule { cells: 1, ..self.clone() }
     }
 
     /// Most rounds that a case gets.
@@ -155,7 +170,8 @@ pub(crate) struct Look {
 /// Follows a cell through its looks. `units_at` gives the sorted differences known after a number of rounds.
 ///
 /// A look with fewer units than `fewest`, or too few to reject anything at its level, spends nothing and leaves its share
-/// to the next: how many there are does not depend on what they are.
+/// to the next: how many there are does not depend on what they are. So does one after which rounds go on, where too few for
+/// the correction for many cells: no cell could leave there.
 pub(crate) fn follow(
     schedule: &Schedule,
     reached: u32,
@@ -174,13 +190,16 @@ pub(crate) fn follow(
     };
     let mut looks = Vec::new();
     let mut unspent = 0.0;
-    for (rounds, alpha) in schedule.taken(reached) {
+    let taken = schedule.taken(reached);
+    for (at, (rounds, alpha)) in taken.iter().copied().enumerate() {
+        let is_last = schedule.is_last && at + 1 == taken.len();
+        let cells = if is_last { 1.0 } else { schedule.cells as f64 };
         let units = units_at(rounds);
         (so_far.rounds, so_far.units) = (rounds, units.len());
         let alpha = alpha + unspent;
         // Of one sign all: two in 2^n.
         let least_p = 2.0 * 0.5f64.powi(units.len() as i32);
-        if least_p > alpha || units.len() < fewest {
+        if least_p > alpha / cells || units.len() < fewest {
             unspent = alpha;
         } else {
             unspent = 0.0;
@@ -329,6 +348,22 @@ mod tests {
         assert_eq!(looks.len(), 1);
         assert_eq!(looks[0].ranks, Interval { low: 1.0, high: 6.0 });
         assert!((looks[0].ranks_p - 2.0 / 64.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_look_at_which_no_cell_could_leave_spends_nothing_unless_it_is_the_last() {
+        let among = |cells| Schedule { cells, ..Schedule::new(&planned_looks(27_000), 27_000) };
+        let units = |rounds: u32| (1..=rounds.div_ceil(2)).map(|i| 2.3 + f64::from(i) / 1e3).collect();
+        let p_at_27 = |schedule: &Schedule| {
+            let looks = follow(schedule, 27, 0, &mut Nulls::default(), units);
+            looks.last().expect("three looks").ranks_p
+        };
+        // 14 units of one sign among 45 cells: what the looks after 12 and 18 rounds leave makes them enough.
+        let safe = ALPHA / 45.0;
+        assert!(p_at_27(&among(1)) > 2.0 * safe && p_at_27(&among(45)) < safe);
+        let early = |schedule: &Schedule| follow(schedule, 18, 0, &mut Nulls::default(), units)[1].least_p;
+        assert_eq!(early(&among(45)), 1.0);
+        assert!(early(&among(45).over()) < ALPHA);
     }
 
     #[test]

@@ -114,7 +114,8 @@ pub struct Plan {
     /// Controls run in the first rounds, and then in one of this many.
     #[serde(default = "every_round", skip_serializing_if = "is_every_round")]
     pub control_every: u32,
-    /// Environments that are slow to measure, by name: while quicker ones are open, each takes part in one round of this many.
+    /// Environments that are slow to measure, by name: each takes part in one round of this many, until quicker ones have left. Where
+    /// there are some, others rest as well when few of their cells are open.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub every: BTreeMap<String, u32>,
     /// What is inside every environment whose specification says nothing else.
@@ -178,6 +179,9 @@ pub struct Planted {
 /// A fact of the host: the processor that everything of the session ran on; not there where any was allowed.
 pub const PINNED: &str = "session.pinned_to";
 
+/// An environment takes part at least in one round of this many.
+pub const MOST_REST: u32 = 8;
+
 /// Rounds before the first look: controls have a trial in each of them, so that what leaves there has a control to be
 /// judged beside.
 const FIRST_ROUNDS: u32 = 12;
@@ -195,6 +199,13 @@ impl Plan {
     /// Whether controls have a trial in a round by plan; where one shows a difference, it has more.
     pub fn has_control(&self, round: u32) -> bool {
         round < FIRST_ROUNDS || round.is_multiple_of(self.control_every.max(1))
+    }
+
+    /// How many headline cells of subjects can be compared.
+    pub fn comparisons(&self) -> usize {
+        let subjects = || self.targets.iter().filter(|target| target.role == Role::Subject);
+        let of_case = |case: &PlannedCase| subjects().filter(|s| !case.missing.contains_key(&s.name)).count();
+        self.cases.iter().map(of_case).sum()
     }
 
     /// In one round of how many an environment takes part while quicker ones are open.

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tare_analysis::{Options, Progress, beyond_reach, control_differs, decide};
 use tare_data::session::{Plan, Role, Session};
 
+use crate::session::plan::spacing::WIDEST;
 use crate::session::prepare::CellIndex;
 
 /// Rounds that a cell could still get if it alone had the time that is left.
@@ -36,27 +37,38 @@ pub struct Open {
     suspected: BTreeSet<usize>,
     /// Whether nothing but hopeless cells is open.
     only_hopeless: bool,
-    /// In one round of how many the quickest open environment takes part by plan. It is in every round, and the others
-    /// accordingly more often.
-    quickest: u32,
+    /// In one round of how many each environment takes part, where the plan has some rest.
+    every: Vec<u32>,
 }
 
 impl Open {
     /// All that a plan measures.
     pub fn all(plan: &Plan) -> Self {
         let open = Open::default();
-        Open { quickest: open.quickest(plan), ..open }
+        Open { every: open.spacing(plan), ..open }
     }
 
     /// In one round of how many an environment takes part.
-    pub fn every(&self, plan: &Plan, target: usize) -> u32 {
-        plan.every(target).div_ceil(self.quickest.max(1))
+    pub fn every(&self, target: usize) -> u32 {
+        self.every.get(target).copied().unwrap_or(1)
     }
 
-    /// The least spacing of those that are measured.
-    fn quickest(&self, plan: &Plan) -> u32 {
-        let open = subject_cells(plan).into_iter().filter(|cell| self.is_open(*cell));
-        open.map(|cell| plan.every(cell.target)).min().unwrap_or(1)
+    /// The spacing by plan, wider by the root of the share of cells that an environment still has open: so the sum of the
+    /// variances of all that is open stays the least. The environment that would rest the least is in every round.
+    fn spacing(&self, plan: &Plan) -> Vec<u32> {
+        if plan.every.is_empty() {
+            return Vec::new();
+        }
+        let cells = subject_cells(plan);
+        let of = |target: usize| {
+            let cells = cells.iter().filter(move |cell| cell.target == target);
+            let open = cells.clone().filter(|cell| self.is_open(**cell)).count();
+            (open > 0).then(|| f64::from(plan.every(target)) * (cells.count() as f64 / open as f64).sqrt())
+        };
+        let spacing: Vec<Option<f64>> = (0..plan.targets.len()).map(of).collect();
+        let least = spacing.iter().flatten().copied().fold(f64::INFINITY, f64::min);
+        let every = |wide: &Option<f64>| wide.map_or(1, |wide| (wide / least).min(f64::from(WIDEST)) as u32);
+        spacing.iter().map(every).collect()
     }
 
     /// Environments that have a trial of a case in a round, ascending.
@@ -67,8 +79,7 @@ impl Open {
             all.iter().copied().filter(|target| is(plan, *target, Role::Subject)).collect();
         let is_alone = subjects.is_empty();
         let is_open = |target: &usize| {
-            self.is_open(CellIndex { case, target: *target })
-                && round.is_multiple_of(self.every(plan, *target))
+            self.is_open(CellIndex { case, target: *target }) && round.is_multiple_of(self.every(*target))
         };
         let open: Vec<usize> = subjects.into_iter().filter(is_open).collect();
         let planted = all.iter().copied().find(|target| is(plan, *target, Role::Planted));
@@ -147,7 +158,7 @@ impl Open {
         }
         let mut open = subject_cells(plan).into_iter().filter(|cell| !self.decided.contains(cell));
         self.only_hopeless = open.all(|cell| self.hopeless.contains(&cell));
-        self.quickest = self.quickest(plan);
+        self.every = self.spacing(plan);
     }
 }
 
@@ -207,7 +218,7 @@ mod tests {
     fn what_is_hopeless_waits_as_long_as_anything_else_is_open() {
         let (plan, [a, b]) = (plan(), [1, 2].map(|target| CellIndex { case: 0, target }));
         let mut open = Open { hopeless: [a].into(), ..Open::default() };
-        open.quickest = open.quickest(&plan);
+        open.every = open.spacing(&plan);
         assert_eq!(open.targets(&plan, 0, 29), [0, 2], "a waits for b, which then is in every round");
         open.decided.insert(b);
         open.only_hopeless = true;
@@ -223,7 +234,18 @@ mod tests {
         assert_eq!([30, 31, 32, 33].map(|round| open.targets(&plan, 0, round).len()), [3, 2, 2, 3]);
         open.decided.insert(CellIndex { case: 0, target: 1 });
         assert!(open.targets(&plan, 0, 31).is_empty(), "until the next look the case rests");
-        open.quickest = open.quickest(&plan);
+        open.every = open.spacing(&plan);
         assert_eq!(open.targets(&plan, 0, 31), [0, 2]);
+    }
+
+    #[test]
+    fn what_has_few_open_cells_left_rests_longer() {
+        let mut plan = plan();
+        plan.cases = vec![plan.cases[0].clone(); 4];
+        let mut open = Open::all(&plan);
+        open.decided.extend((1..4).map(|case| CellIndex { case, target: 2 }));
+        assert_eq!(open.spacing(&plan), [1, 1, 6]);
+        open.decided.extend((1..4).map(|case| CellIndex { case, target: 1 }));
+        assert_eq!(open.spacing(&plan), [1, 1, 3]);
     }
 }

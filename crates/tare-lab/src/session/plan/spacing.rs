@@ -1,11 +1,12 @@
 //! Spacing: in one of how many rounds an environment takes part whose rounds take long.
 
 use tare_analysis::verdicts::stopping::look;
+use tare_data::session::MOST_REST;
 
 use crate::session::plan::starts::SHORTEST_ROUND_S;
 
 /// An environment takes part at least in one round of this many.
-const WIDEST: u32 = 8;
+pub(crate) const WIDEST: u32 = MOST_REST;
 
 /// What a round takes in seconds, starts included.
 #[derive(Clone, Debug)]
