@@ -311,6 +311,16 @@ impl Judgement {
     }
 }
 
+/// The margin, raised for differences to what the session calls one where there is none.
+pub(crate) fn floor(margin: Margin, control: &Judgement) -> Margin {
+    if is_off(control) { margin.raised(control.estimate.abs()) } else { margin }
+}
+
+/// Whether a control shows a difference where there is none, or rounds so alike that it could not.
+pub(crate) fn is_off(control: &Judgement) -> bool {
+    !control.interval.holds(0.0) || control.block > 1 && control.interval == Interval::EVERYTHING
+}
+
 /// p of "the cost is exp(`at`)", by the same looks and the same test as the judgement's own.
 pub(crate) fn p_at(
     at: f64,

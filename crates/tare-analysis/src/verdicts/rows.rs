@@ -14,7 +14,7 @@ use crate::findings::{Beyond, Cell, Comparison, Family, Level, Missing, Smallest
 use crate::statistics::ratio_of_means::RatioOfMeans;
 use crate::statistics::signed_ranks::{Interval, Nulls, median, sorted};
 use crate::verdicts::comparable;
-use crate::verdicts::judge::{Judgement, is_within, judge, p_at, total_edge};
+use crate::verdicts::judge::{Judgement, floor, is_off, is_within, judge, p_at, total_edge};
 use crate::verdicts::leaving::{may_leave, safe_p};
 use crate::verdicts::pairs::{NoPairs, Pairs, common_rounds, pair};
 use crate::verdicts::stability;
@@ -382,16 +382,6 @@ fn places<'a>(names: impl Iterator<Item = &'a str>) -> HashMap<&'a str, usize> {
         places.entry(name).or_insert(place);
     }
     places
-}
-
-/// The margin, raised for differences to what the session calls one where there is none.
-fn floor(margin: Margin, control: &Judgement) -> Margin {
-    if is_off(control) { margin.raised(control.estimate.abs()) } else { margin }
-}
-
-/// Whether a control shows a difference where there is none, or rounds so alike that it could not.
-fn is_off(control: &Judgement) -> bool {
-    !control.interval.holds(0.0) || control.block > 1 && control.interval == Interval::EVERYTHING
 }
 
 /// What a cell could have found.

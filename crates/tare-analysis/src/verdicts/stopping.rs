@@ -37,6 +37,12 @@ pub const fn look(number: usize) -> u32 {
     look
 }
 
+/// Units of one sign with which a cell can leave at one of the first looks: two in 2^n is what the correction for this many
+/// cells keeps at a tenth of alpha, which these looks have to spend.
+pub fn units_to_leave(cells: usize) -> u32 {
+    (1.0 - libm::log2(ALPHA / 10.0 / cells.max(1) as f64)).ceil() as u32
+}
+
 /// Half as many rounds again; where that is not a whole number, its first two digits.
 const fn look_after(look: u32) -> u32 {
     let next = (look / 2).saturating_add(look);
@@ -246,6 +252,11 @@ mod tests {
         assert_eq!(planned_looks(100), [12, 18, 27, 40, 60, 90, 100]);
         assert!(planned_looks(0).is_empty());
         assert_eq!(planned_looks(3000)[11..], [1000, 1500, 2250, 3000]);
+    }
+
+    #[test]
+    fn more_cells_take_more_units_to_leave() {
+        assert_eq!([1, 16, 45, 180].map(units_to_leave), [9, 13, 15, 17]);
     }
 
     #[test]

@@ -268,7 +268,7 @@ impl<'a> Rounds<'a> {
         let starts: Vec<Start> = starts
             .map(|(state, is_entered)| if *is_entered { state.start } else { Start::default() })
             .collect();
-        let shared = rounds_a_start(&starts, self.round_s, self.left_s());
+        let shared = rounds_a_start(&starts, self.round_s, self.left_s(), plan.comparisons());
         for index in 0..self.targets.len() {
             let every = self.open.every(index);
             let is_used = round > 0 && self.targets[index].rounds.saturating_mul(every) >= shared[index];

@@ -1,7 +1,7 @@
 //! Starts: when an environment is entered afresh, and how many rounds share a start where that is slow.
 
 use tare_analysis::verdicts::judge::FEWEST_STARTS;
-use tare_analysis::verdicts::stopping::look;
+use tare_analysis::verdicts::stopping::{look, units_to_leave};
 
 /// The starts that a verdict needs come first where those of all environments take at most this share of the time.
 const FIRST_STARTS_SHARE: f64 = 0.5;
@@ -30,10 +30,10 @@ impl Start {
 /// environments that start quickly too few rounds. Among themselves, environments share that time by the roots of what
 /// their starts take, by which the sum of their variances is least. When comparisons end and rounds become shorter, more
 /// rounds share a start; the number of starts grows all the same, since half of the time goes into them.
-pub fn rounds_a_start(starts: &[Start], round_s: f64, left_s: Option<f64>) -> Vec<u32> {
+pub fn rounds_a_start(starts: &[Start], round_s: f64, left_s: Option<f64>, cells: usize) -> Vec<u32> {
     let mut shared = vec![1; starts.len()];
     let Some(left_s) = left_s else { return shared };
-    let come_first = come_first(starts, left_s);
+    let come_first = come_first(starts, left_s, cells);
     let mut sharing: Vec<usize> = (0..starts.len()).filter(|at| !come_first[*at]).collect();
     sharing.sort_by(|a, b| starts[*a].s.total_cmp(&starts[*b].s));
     let root = |target: usize| starts[target].s.sqrt();
@@ -52,10 +52,10 @@ pub fn rounds_a_start(starts: &[Start], round_s: f64, left_s: Option<f64>) -> Ve
 }
 
 /// Which environments get a start a round until they have as many as a verdict needs, or, better, as the first look has
-/// rounds: the quickest ones, as far as that takes half of the time.
-fn come_first(starts: &[Start], left_s: f64) -> Vec<bool> {
+/// rounds, or as a cell among so many needs to leave at one of the next: the quickest ones, as far as that takes half of the time.
+fn come_first(starts: &[Start], left_s: f64, cells: usize) -> Vec<bool> {
     let mut come_first = vec![false; starts.len()];
-    for wanted in [FEWEST_STARTS as u32, look(0)] {
+    for wanted in [FEWEST_STARTS as u32, look(0), units_to_leave(cells)] {
         let mut by_need: Vec<usize> = (0..starts.len()).collect();
         by_need.sort_by(|a, b| starts[*a].missing_s(wanted).total_cmp(&starts[*b].missing_s(wanted)));
         let mut spent_s = 0.0;
@@ -74,7 +74,7 @@ fn come_first(starts: &[Start], left_s: f64) -> Vec<bool> {
 pub fn rounds_with_starts(starts: &[Start], round_s: f64, left_s: f64) -> f64 {
     let round_s = round_s.max(SHORTEST_ROUND_S);
     let a_round_s = |starts_s: f64| starts_s.min(round_s);
-    let first = come_first(starts, left_s);
+    let first = come_first(starts, left_s, 1);
     let come_first_s: f64 =
         starts.iter().zip(first).filter(|(_, first)| *first).map(|(start, _)| start.s).sum();
     let beyond_s = FEWEST_STARTS as f64 * (come_first_s - round_s).max(0.0);
@@ -83,7 +83,7 @@ pub fn rounds_with_starts(starts: &[Start], round_s: f64, left_s: f64) -> f64 {
 
 /// The environments for whose verdicts the time has too few starts, and how many it has room for.
 pub fn short_of_starts(starts: &[Start], round_s: f64, left_s: f64) -> Vec<(usize, u32)> {
-    let shared = rounds_a_start(starts, round_s, Some(left_s));
+    let shared = rounds_a_start(starts, round_s, Some(left_s), 1);
     let rounds = rounds_with_starts(starts, round_s, left_s);
     let made = |shared: u32| (rounds / f64::from(shared)).max(1.0) as u32;
     let short =
@@ -105,25 +105,32 @@ mod tests {
 
     #[test]
     fn quick_starts_are_fresh_every_round_and_slow_ones_are_shared() {
-        assert_eq!(rounds_a_start(&later(&[0.001, 0.15, 0.15]), 1.0, Some(100.0)), [1, 1, 1]);
-        assert_eq!(rounds_a_start(&later(&[0.001, 0.15, 3.0]), 1.0, Some(100.0)), [1, 1, 4]);
-        assert_eq!(rounds_a_start(&later(&[0.04, 0.04, 4.0]), 0.1, Some(100.0)), [5, 5, 48]);
-        assert_eq!(rounds_a_start(&later(&[3.0, 3.0]), 1.0, Some(100.0)), [6, 6]);
-        assert_eq!(rounds_a_start(&later(&[0.001, 90.0]), 1.0, None), [1, 1]);
-        assert_eq!(rounds_a_start(&later(&[0.0, 0.0]), 0.0, Some(1.0)), [1, 1]);
+        assert_eq!(rounds_a_start(&later(&[0.001, 0.15, 0.15]), 1.0, Some(100.0), 1), [1, 1, 1]);
+        assert_eq!(rounds_a_start(&later(&[0.001, 0.15, 3.0]), 1.0, Some(100.0), 1), [1, 1, 4]);
+        assert_eq!(rounds_a_start(&later(&[0.04, 0.04, 4.0]), 0.1, Some(100.0), 1), [5, 5, 48]);
+        assert_eq!(rounds_a_start(&later(&[3.0, 3.0]), 1.0, Some(100.0), 1), [6, 6]);
+        assert_eq!(rounds_a_start(&later(&[0.001, 90.0]), 1.0, None, 1), [1, 1]);
+        assert_eq!(rounds_a_start(&later(&[0.0, 0.0]), 0.0, Some(1.0), 1), [1, 1]);
     }
 
     #[test]
     fn starts_that_a_verdict_needs_come_first_where_half_of_the_time_has_room_for_them() {
-        assert_eq!(rounds_a_start(&first(&[0.001, 3.0]), 0.5, Some(50.0)), [1, 1]);
-        assert_eq!(rounds_a_start(&first(&[0.001, 3.0]), 0.5, Some(40.0)), [1, 6]);
+        assert_eq!(rounds_a_start(&first(&[0.001, 3.0]), 0.5, Some(50.0), 1), [1, 1]);
+        assert_eq!(rounds_a_start(&first(&[0.001, 3.0]), 0.5, Some(40.0), 1), [1, 6]);
         let almost = [Start { made: 12, s: 0.001 }, Start { made: 6, s: 3.0 }];
-        assert_eq!(rounds_a_start(&almost, 0.5, Some(14.0)), [1, 1]);
+        assert_eq!(rounds_a_start(&almost, 0.5, Some(14.0), 1), [1, 1]);
         assert_eq!(
-            rounds_a_start(&first(&[0.001, 3.0, 90.0]), 0.5, Some(100.0)),
+            rounds_a_start(&first(&[0.001, 3.0, 90.0]), 0.5, Some(100.0), 1),
             [1, 1, 180],
             "what cannot have them takes none from those that can"
         );
+    }
+
+    #[test]
+    fn among_many_cells_more_starts_come_first() {
+        let starts = [Start { made: 30, s: 0.001 }, Start { made: 13, s: 3.0 }];
+        assert_eq!(rounds_a_start(&starts, 0.5, Some(50.0), 1), [1, 7]);
+        assert_eq!(rounds_a_start(&starts, 0.5, Some(50.0), 45), [1, 1]);
     }
 
     #[test]
