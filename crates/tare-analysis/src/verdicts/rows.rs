@@ -12,7 +12,7 @@ use tare_data::warning::Warning;
 
 use crate::findings::{Beyond, Cell, Comparison, Family, Level, Missing, Smallest, Total};
 use crate::statistics::ratio_of_means::RatioOfMeans;
-use crate::statistics::signed_ranks::{Interval, Nulls, median, sorted};
+use crate::statistics::signed_ranks::{Nulls, median, sorted};
 use crate::verdicts::comparable;
 use crate::verdicts::judge::{Judgement, floor, is_off, is_within, judge, p_at, total_edge};
 use crate::verdicts::leaving::{may_leave, safe_p};

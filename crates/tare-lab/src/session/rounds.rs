@@ -51,8 +51,9 @@ pub struct Rounds<'a> {
     /// When the budget is spent, by the arena's clock.
     until_ns: Option<u64>,
     targets: Vec<TargetState>,
-    /// What the trials of the last round took, in seconds.
+    /// What the trials of the last round took, in seconds, and what starts had them wait for in this one.
     round_s: f64,
+    waits_s: f64,
     /// Of each case, by the environments that a round has. Each of these uses up its own squares.
     orders: Vec<BTreeMap<Vec<usize>, Orders>>,
     open: Open,
@@ -150,6 +151,7 @@ impl<'a> Rounds<'a> {
             until_ns,
             targets,
             round_s,
+            waits_s: 0.0,
             orders,
             open,
             next_trial,
@@ -199,6 +201,7 @@ impl<'a> Rounds<'a> {
             self.start_again(round)?;
         }
         let began_ns = self.arena.now_ns();
+        self.waits_s = 0.0;
         for index in order::cases(self.session.plan.seed, round, open.len()) {
             let case = open[index];
             let id = self.session.plan.cases[case].id.clone();
@@ -222,7 +225,7 @@ impl<'a> Rounds<'a> {
             }
         }
         if round > self.resumed.round {
-            self.round_s = (self.arena.now_ns() - began_ns) as f64 / 1e9;
+            self.round_s = (self.arena.now_ns() - began_ns) as f64 / 1e9 - self.waits_s;
         }
         Ok(())
     }
@@ -371,7 +374,9 @@ impl<'a> Rounds<'a> {
         if !std::mem::replace(&mut state.is_used, true) {
             // What only the first trial of a start waits for, as for gVisor's clock to be measured, belongs to the start.
             let trial_ns = outcome.host_elapsed_ns + begin.started_ns;
-            state.start.s += self.arena.now_ns().saturating_sub(trial_ns) as f64 / 1e9;
+            let waited_s = self.arena.now_ns().saturating_sub(trial_ns) as f64 / 1e9;
+            state.start.s += waited_s;
+            self.waits_s += waited_s;
         }
         if outcome.interrupted {
             return Err(Stop::Interrupted);
