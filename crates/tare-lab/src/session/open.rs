@@ -3,9 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tare_analysis::{Options, Progress, beyond_reach, control_differs, decide};
-use tare_data::session::{Plan, Role, Session};
+use tare_data::session::{MOST_REST, Plan, Role, Session};
 
-use crate::session::plan::spacing::WIDEST;
 use crate::session::prepare::CellIndex;
 
 /// Rounds that a cell could still get if it alone had the time that is left.
@@ -67,7 +66,8 @@ impl Open {
         };
         let spacing: Vec<Option<f64>> = (0..plan.targets.len()).map(of).collect();
         let least = spacing.iter().flatten().copied().fold(f64::INFINITY, f64::min);
-        let every = |wide: &Option<f64>| wide.map_or(1, |wide| (wide / least).min(f64::from(WIDEST)) as u32);
+        let every =
+            |wide: &Option<f64>| wide.map_or(1, |wide| (wide / least).min(f64::from(MOST_REST)) as u32);
         spacing.iter().map(every).collect()
     }
 

@@ -163,11 +163,9 @@ pub fn prepare(
             (scale, not_before(least_rounds, planned_looks(rounds)))
         }
     };
-    let every = match left_s {
-        // With one look, at the end, all are to have the same rounds.
-        Some(left_s) if looks.len() > 1 => spacing(&cases, &targets, &starts, scale, left_s),
-        _ => BTreeMap::new(),
-    };
+    // With one look, at the end, all are to have the same rounds.
+    let left_to_share_s = left_s.filter(|_| looks.len() > 1);
+    let every = left_to_share_s.map(|left_s| spacing(&cases, &targets, &starts, scale, left_s));
     let room = Room {
         trials_s: cases.iter().map(|case| case.plantable_s(scale)).collect(),
         start_s: start_s(&started[0]),
@@ -189,9 +187,8 @@ pub fn prepare(
         started.push(Ok(entered));
     }
     let pilot = Pilot { started, cost_ns, trials_are_starts };
-    let study = study.to_owned();
     let plan = Plan {
-        study,
+        study: study.to_owned(),
         seed,
         rounds,
         looks,
@@ -199,7 +196,7 @@ pub fn prepare(
         until_decided,
         planted: planted_in,
         control_every,
-        every,
+        every: every.unwrap_or_default(),
         inside,
         demands,
         targets,

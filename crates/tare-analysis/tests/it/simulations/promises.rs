@@ -78,7 +78,8 @@ pub fn raced_for(
             }
         }
         for (at, case) in plan.cases.iter().enumerate() {
-            let gone = |name: &str| left.contains(&(at, name.to_owned()));
+            let rests = |name: &str| round % plan.every.get(name).copied().unwrap_or(1) != 0;
+            let gone = |name: &str| left.contains(&(at, name.to_owned())) || rests(name);
             let mut subjects = plan.targets.iter().filter(|target| target.role == Role::Subject);
             if subjects.all(|target| gone(&target.name)) {
                 continue;
@@ -199,6 +200,37 @@ fn a_far_environment_is_judged_on_its_starts() {
             "it leaves by its eighth to twelfth start: {counts:?}"
         );
     }
+}
+
+#[test]
+fn an_environment_that_rests_keeps_its_promises() {
+    for every in [2, 3, 8] {
+        let (mut directions, mut held, mut decided) = (0.0, 0.0, 0.0);
+        for seed in 0..SESSIONS {
+            let mut session = session(&["quick", "vm"], vec![timed("case.0")], 200);
+            session.plan.every = [("vm".to_owned(), every)].into();
+            let found = findings(&raced(session, seed, |_, _| steady(1.0)), &Options::default());
+            let cell = comparison(&found.rows[0].cells[1]);
+            directions += f64::from(u8::from(names_direction(cell.verdict))) / SESSIONS as f64;
+            held += f64::from(u8::from(cell.low <= 1.0 && 1.0 <= cell.high)) / SESSIONS as f64;
+            decided += f64::from(u8::from(is_decided(cell.verdict))) / SESSIONS as f64;
+        }
+        println!("one round of {every}: {directions:.3} directions, {held:.3} held, {decided:.3} decided");
+        assert!(directions <= most_false(SESSIONS), "{every}: {directions}");
+        assert!(held >= 0.935, "{every}: {held}");
+        assert!(every == 8 || decided > 0.9, "{every}: {decided}");
+    }
+}
+
+#[test]
+fn a_plain_cost_of_an_environment_that_rests_is_never_hidden() {
+    let names: Vec<String> = (0..45).map(|at| format!("case.{at}")).collect();
+    let mut session = session(&["vm"], names.iter().map(|name| timed(name)).collect(), 1000);
+    session.plan.every = [("vm".to_owned(), 2)].into();
+    let side = |name: &str, case| steady(if name == "vm" && case == 7 { 10.0 } else { 1.0 });
+    let found = findings(&raced_for(60, session, 3, side), &Options::default());
+    let cell = comparison(&found.rows[7].cells[0]);
+    assert_eq!((cell.verdict, cell.decided_at, cell.rounds), (Verdict::Slower, Some(27), 14), "{cell:?}");
 }
 
 #[test]

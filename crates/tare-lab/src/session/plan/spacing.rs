@@ -5,9 +5,6 @@ use tare_data::session::MOST_REST;
 
 use crate::session::plan::starts::SHORTEST_ROUND_S;
 
-/// An environment takes part at least in one round of this many.
-pub(crate) const WIDEST: u32 = MOST_REST;
-
 /// What a round takes in seconds, starts included.
 #[derive(Clone, Debug)]
 pub struct RoundTimes<'a> {
@@ -26,7 +23,7 @@ impl RoundTimes<'_> {
     pub fn spacing(&self) -> Vec<u32> {
         let quickest_s = self.subjects_s.iter().copied().fold(f64::INFINITY, f64::min);
         let quickest_s = (self.baseline_s + quickest_s).max(SHORTEST_ROUND_S);
-        let root = |round_s: &f64| (round_s / quickest_s).sqrt().clamp(1.0, f64::from(WIDEST)) as u32;
+        let root = |round_s: &f64| (round_s / quickest_s).sqrt().clamp(1.0, f64::from(MOST_REST)) as u32;
         let mut spacing: Vec<u32> = self.subjects_s.iter().map(root).collect();
         loop {
             let widest = (self.rounds(&spacing) / f64::from(look(0))).max(1.0) as u32;
@@ -60,7 +57,7 @@ mod tests {
             "a container, gVisor and an emulated guest"
         );
         assert_eq!(spacing(1000.0, &[0.25, 0.25, 2.5]), [1, 1, 2]);
-        assert_eq!(spacing(1e6, &[0.25, 1e3]), [1, WIDEST]);
+        assert_eq!(spacing(1e6, &[0.25, 1e3]), [1, MOST_REST]);
     }
 
     #[test]

@@ -52,7 +52,7 @@ pub fn rounds_a_start(starts: &[Start], round_s: f64, left_s: Option<f64>, cells
 }
 
 /// Which environments get a start a round until they have as many as a verdict needs, or, better, as the first look has
-/// rounds, or as a cell among so many needs to leave at one of the next: the quickest ones, as far as that takes half of the time.
+/// rounds, or as a cell among all of these needs to leave at one of the next: the quickest ones, as far as that takes half of the time.
 fn come_first(starts: &[Start], left_s: f64, cells: usize) -> Vec<bool> {
     let mut come_first = vec![false; starts.len()];
     for wanted in [FEWEST_STARTS as u32, look(0), units_to_leave(cells)] {

@@ -181,6 +181,9 @@ fn a_target_that_is_far_leaves_its_time_to_the_others() {
     let session = read(&record).unwrap().session;
     // Its trials take long, so that it rests in between.
     assert_eq!(rounds_with(&session, "layer1"), [0, 3, 6, 9, 12, 15, 18, 21, 24]);
+    let found = findings(&record);
+    let slower = found.rows[0].cells[1].compared().unwrap();
+    assert_eq!((slower.verdict, slower.decided_at, slower.rounds), (Verdict::Slower, Some(27), 9));
     // Were it to stay, the budget would have room for some hundred rounds of such trials.
     assert!(rounds_of(&session, "layer0") > 400, "{}", rounds_of(&session, "layer0"));
     assert!(arena.now_ns < 12_100_000_000, "{}", arena.now_ns);
