@@ -371,7 +371,7 @@ impl<'a> Rounds<'a> {
         let (from, mut batches) = (self.writer.bytes(), Vec::new());
         let outcome = self.measure(cell, trial, slot.round, &mut batches)?;
         let state = &mut self.targets[cell.target];
-        if !std::mem::replace(&mut state.is_used, true) {
+        if !std::mem::replace(&mut state.is_used, true) && outcome.failure.is_none() {
             // What only the first trial of a start waits for, as for gVisor's clock to be measured, belongs to the start.
             let trial_ns = outcome.host_elapsed_ns + begin.started_ns;
             let waited_s = self.arena.now_ns().saturating_sub(trial_ns) as f64 / 1e9;
