@@ -401,7 +401,8 @@ fn comparison(level: Level, judgement: &Judgement, baseline: &Series, target: &S
         warnings.push(Warning::Modal { groups: judgement.groups.clone() });
     }
     if judgement.block > 1 {
-        let rounds = (f64::from(judgement.reached) / judgement.units as f64).round() as u32;
+        // Not those in which the environment rested.
+        let rounds = (target.values.len() as f64 / judgement.units as f64).round() as u32;
         warnings.push(Warning::RoundsAlike { rounds, blocks: judgement.units as u32 });
     }
     if target.failed > 0 {
