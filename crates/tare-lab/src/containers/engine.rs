@@ -7,6 +7,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use tare_data::shell::quoted;
+use tare_probes::harness::folder::spread;
 
 use crate::containers::control_groups;
 use crate::containers::private_mounts;
@@ -246,6 +247,7 @@ impl Container {
             OwnPlace::Volume => {
                 let own = workspace.folder().join("own");
                 private_folder::make(&own).map_err(LabError::storage("write", &own))?;
+                spread(&own);
                 mounts::note(outside, "own", &own);
                 command.arg(bind(&own, OWN));
             }

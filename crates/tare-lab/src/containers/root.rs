@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use tare_data::facts::Facts;
+use tare_probes::harness::folder::spread;
 
 use crate::containers::private_mounts;
 use crate::containers::steps::Steps;
@@ -111,6 +112,7 @@ impl Root {
             folder(&self.base.join("shares"), 0o755)?;
         }
         self.places.values().try_for_each(|inside| folder(&self.outside(inside), 0o755))?;
+        spread(&self.own());
         // A link shares the pages that are in memory already, so that every environment finds the program
         // equally warm.
         let copy = self.outside(&self.agent);

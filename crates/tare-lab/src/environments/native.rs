@@ -10,6 +10,7 @@ use crate::host::programs::Programs;
 use crate::provider::prelude::*;
 use crate::provider::root::RootFolder;
 use crate::provider::{Entrance, Environment, NotReady, Provider, Ready, Workspace};
+use tare_probes::harness::folder::spread;
 
 pub static PROVIDER: Provider = Provider {
     name: "native",
@@ -48,6 +49,7 @@ pub(super) fn enter_by(
 pub(super) fn enter_with(mut command: Command, workspace: &mut dyn Workspace) -> Result<Entrance, LabError> {
     let own = workspace.folder().join("own");
     private_folder::make(&own).map_err(LabError::storage("make the folder", &own))?;
+    spread(&own);
     let mut outside = Facts::default();
     let mut places = BTreeMap::new();
     let shares = workspace.shares().iter().map(|(name, path)| (name.as_str(), path));

@@ -13,6 +13,7 @@ use sha2::{Digest, Sha256};
 use tare_data::build::Build;
 use tare_data::encoding::hex;
 use tare_data::failure::Failure;
+use tare_probes::harness::folder::spread;
 
 use crate::error::{ErrorKind, LabError};
 use crate::host::mounts;
@@ -139,6 +140,7 @@ impl SessionWorkspace {
         Rc::get_mut(&mut workspace.shared)
             .expect("no start holds it yet")
             .make_places(&setting.wanted, &setting.binary)?;
+        workspace.shared.shares.values().for_each(|share| spread(share));
         let sha256 = copy_program(&setting.binary, workspace.agent())
             .map_err(|e| storage("cannot copy the agent to", workspace.agent(), e))?;
         workspace.shared.sha256.get_or_init(|| sha256);

@@ -237,6 +237,39 @@ mod tests {
     }
 
     #[test]
+    fn ext4_spreads_folders_that_are_made_in_a_spread_one() {
+        if !rustix::process::geteuid().is_root() {
+            return println!("SKIPPED ext4_spreads_folders: only root may mount");
+        }
+        let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let folders = ["/usr/sbin", "/sbin"].map(PathBuf::from).into();
+        let programs = Programs { folders, ..Programs::default() };
+        let site = Site {
+            folder: folder.path(),
+            binary: Path::new("/"),
+            room_bytes: 0,
+            programs: &programs,
+            mark: "x",
+        };
+        let point = folder.path().join("point");
+        fs::create_dir(&point).unwrap();
+        if let Err(failure) = FILE_SYSTEMS[0].make(site, &point) {
+            return println!("SKIPPED ext4_spreads_folders: {}", failure.reason);
+        }
+        let place = point.join("place");
+        fs::create_dir(&place).unwrap();
+        let is_spread = || {
+            let place = File::open(&place).unwrap();
+            rustix::fs::ioctl_getflags(&place).unwrap().contains(rustix::fs::IFlags::TOPDIR)
+        };
+        let before = is_spread();
+        tare_probes::harness::folder::spread(&place);
+        let after = is_spread();
+        rustix::mount::unmount(&point, rustix::mount::UnmountFlags::DETACH).unwrap();
+        assert_eq!((before, after), (false, true));
+    }
+
+    #[test]
     fn paths_of_an_overlay_are_quoted() {
         let parent = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         let folder = parent.path().join("a,b:c");

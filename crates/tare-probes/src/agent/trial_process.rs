@@ -51,7 +51,7 @@ fn measure(
     };
     let folder = match &request.directory {
         None => None,
-        Some(place) => match Folder::fresh(Path::new(place)) {
+        Some(place) => match Folder::fresh(Path::new(place), request.trial) {
             Ok(folder) => Some(folder),
             Err(failure) => return Ok(Err(failure)),
         },

@@ -6,6 +6,8 @@ use std::path::Path;
 
 use tare_data::facts::Facts;
 
+use crate::harness::folder::spread;
+
 mod clock;
 #[cfg(unix)]
 mod environment;
@@ -36,6 +38,8 @@ pub fn environment() -> Facts {
 /// Facts of a place: its file system and device; and whether syncs, O_DIRECT and cache drops do what they promise.
 pub fn place(path: &Path) -> Facts {
     let mut facts = Facts::default();
+    // Where the host cannot, because the place is on a disk that is inside only.
+    spread(path);
     #[cfg(unix)]
     mounts::note_all(&mut facts, path);
     promises::note_place(&mut facts, path);

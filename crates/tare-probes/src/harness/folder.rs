@@ -13,14 +13,14 @@ use std::path::{Path, PathBuf};
 #[cfg(unix)]
 use rustix::fd::{AsFd, BorrowedFd};
 #[cfg(unix)]
-use rustix::fs::{AtFlags, CWD, Dir, Mode, OFlags};
+use rustix::fs::{AtFlags, CWD, Dir, IFlags, Mode, OFlags};
 #[cfg(unix)]
 use rustix::io::Errno;
 use tare_data::failure::Failure;
 
 use crate::harness::trial::broken;
 
-/// Name of the folder that a trial makes in a place.
+/// What the names of folders begin with that trials make in a place.
 const NAME: &str = "tare-trial";
 /// Deepest folder that is removed: the probes make two levels, a user's build many.
 #[cfg(unix)]
@@ -33,17 +33,22 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Makes the trial's folder in a place; what an earlier trial that was killed left there is removed first.
-    pub fn fresh(place: &Path) -> Result<Folder, Failure> {
-        let path = place.join(NAME);
-        let what = || format!("making a folder in {}", place.display());
-        match remove_all(&path) {
-            Ok(()) => {}
-            Err(e) if e.kind() == ErrorKind::NotFound => {}
-            Err(e) => return Err(broken(&what(), e)),
-        }
-        make(&path).map_err(|e| broken(&what(), e))?;
-        Ok(Folder { path })
+    /// Makes the folder of a trial in a place; what an earlier trial that was killed left there is removed first.
+    ///
+    /// Each has a name of its own, by which ext4 chooses where it lies: see [`spread`].
+    pub fn fresh(place: &Path, trial: u64) -> Result<Folder, Failure> {
+        let make = || {
+            for left in left_in(place)? {
+                match remove_all(&place.join(left)) {
+                    Err(e) if e.kind() != ErrorKind::NotFound => return Err(e),
+                    _ => {}
+                }
+            }
+            let path = place.join(format!("{NAME}-{trial}"));
+            make(&path)?;
+            Ok(Folder { path })
+        };
+        make().map_err(|e| broken(&format!("making a folder in {}", place.display()), e))
     }
 
     pub fn path(&self) -> &Path {
@@ -56,6 +61,49 @@ impl Drop for Folder {
         // A folder that stays is found and removed by the next trial.
         let _ = remove_all(&self.path);
     }
+}
+
+/// Has ext4 put each folder that is made in this one somewhere else on the disk, as it does with those at its top.
+///
+/// Otherwise they all lie in one group of inodes, and ext4 gives none away again within a minute of its deletion: whoever
+/// creates a file looks at all those that were deleted before (0.1 us each), so that a session of many trials would measure how
+/// many files it has deleted. Other file systems have no such flag, and a layer that passes none on has its folder spread by
+/// the host.
+#[cfg(unix)]
+pub fn spread(folder: &Path) {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let Ok(folder) = rustix::fs::openat(CWD, folder, flags, Mode::empty()) else { return };
+    if let Ok(flags) = rustix::fs::ioctl_getflags(&folder) {
+        let _ = rustix::fs::ioctl_setflags(&folder, flags | IFlags::TOPDIR);
+    }
+}
+
+/// Nothing: NTFS gives a deleted file's record away at once.
+#[cfg(windows)]
+pub fn spread(_folder: &Path) {}
+
+/// Names of folders that trials have left in a place.
+#[cfg(unix)]
+fn left_in(place: &Path) -> io::Result<Vec<PathBuf>> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let folder = rustix::fs::openat(CWD, place, flags, Mode::empty())?;
+    let mut left = Vec::new();
+    for entry in Dir::read_from(&folder)? {
+        let entry = entry?;
+        if entry.file_name().to_bytes().starts_with(NAME.as_bytes()) {
+            left.push(OsStr::from_bytes(entry.file_name().to_bytes()).into());
+        }
+    }
+    Ok(left)
+}
+
+/// Names of folders that trials have left in a place.
+#[cfg(windows)]
+fn left_in(place: &Path) -> io::Result<Vec<PathBuf>> {
+    let names = std::fs::read_dir(place)?.map(|entry| Ok(entry?.file_name()));
+    let names: Vec<_> = names.collect::<io::Result<_>>()?;
+    let is_left = |name: &std::ffi::OsString| name.to_string_lossy().starts_with(NAME);
+    Ok(names.into_iter().filter(is_left).map(PathBuf::from).collect())
 }
 
 #[cfg(unix)]
@@ -113,10 +161,11 @@ mod tests {
     #[test]
     fn a_folder_is_fresh_and_goes_away() {
         let place = somewhere();
-        let left = place.join(NAME).join("deep");
+        let left = place.join(format!("{NAME}-6")).join("deep");
         std::fs::create_dir_all(&left).unwrap();
         std::fs::write(left.join("file"), "left by a trial that was killed").unwrap();
-        let folder = Folder::fresh(&place).unwrap();
+        let folder = Folder::fresh(&place, 7).unwrap();
+        assert!(!left.exists());
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
         std::fs::write(folder.path().join("file"), "of this trial").unwrap();
         let path = folder.path().to_owned();
@@ -127,7 +176,7 @@ mod tests {
 
     #[test]
     fn a_missing_place_is_named() {
-        let failure = Folder::fresh(Path::new("/no/such/place")).unwrap_err();
+        let failure = Folder::fresh(Path::new("/no/such/place"), 1).unwrap_err();
         assert_eq!(
             failure.reason,
             "making a folder in /no/such/place: No such file or directory (os error 2)"

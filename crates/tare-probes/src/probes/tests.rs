@@ -50,7 +50,7 @@ pub fn run(request: &TrialRequest) -> Result<Vec<Batch>, Failure> {
     // A test that failed in its turn has left nothing that the next one could find.
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let place = Place::new();
-    let folder = Folder::fresh(&place.0).unwrap();
+    let folder = Folder::fresh(&place.0, request.trial).unwrap();
     let mut batches = Vec::new();
     let mut sink = |batch| batches.push(batch);
     let program = agent();
