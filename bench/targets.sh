@@ -106,15 +106,22 @@ build_target() {
     fi
 }
 
-# Builds tare for Windows, the agent as it is released, and what stands in for wsl.exe. Debian has no standard library for it, so that it is built of its
-# sources.
+# Builds tare for Windows, the agent as it is released, and what stands in for wsl.exe.
 build_windows() {
-    local sources library=/usr/lib/rustlib/$windows/lib
     if [ -d "$(rustc --print target-libdir --target "$windows" 2>/dev/null)" ] &&
         command -v x86_64-w64-mingw32-gcc >/dev/null; then
         CARGO_TARGET_DIR="$targets_built" sh -c "$(windows_commands)"
         return
     fi
+    in_targets_root_for_windows "$(windows_commands $windows_library)"
+}
+
+# Debian has no standard library for Windows, so that it is built of its sources.
+windows_library=-Zbuild-std=std,panic_abort
+
+# Runs a shell command in the root folder, with what building for Windows takes there.
+in_targets_root_for_windows() {
+    local sources library=/usr/lib/rustlib/$windows/lib
     sources=$(cd "$targets_root" && echo usr/src/rustc-*/library)
     RUSTC_BOOTSTRAP=1 cargo fetch --quiet --locked --manifest-path "$targets_root/$sources/Cargo.toml" &&
         in_targets_root "
@@ -124,7 +131,7 @@ build_windows() {
             for object in rsbegin rsend; do
                 rustc --target $windows --emit obj -o $library/\$object.o /$sources/rtstartup/\$object.rs
             done
-            $(windows_commands -Zbuild-std=std,panic_abort)"
+            $1"
 }
 
 # What builds for Windows, with further options of cargo's.
