@@ -81,15 +81,17 @@ in_targets_root() {
             sh -euc "cd /repository; $5"' sh "$targets_root" "$PWD" "$targets_built" "$crates" "$1"
 }
 
-# emulated QEMU NUMBER COMMAND...: programs of another processor start by QEMU, for this command alone.
+# emulated QEMU NUMBER COMMAND...: programs of another processor start by QEMU, for this command alone, whose parent waits for
+# whatever else loses its own. Tests find TARE_EMULATED, and expect less.
 emulated() {
-    unshare --user --map-root-user --mount --pid --fork --mount-proc sh -euc '
+    TARE_EMULATED=yes unshare --user --map-root-user --mount --pid --fork --mount-proc sh -euc '
         mount -t binfmt_misc binfmt_misc /proc/sys/fs/binfmt_misc
         zeros="\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00" ones="\\xff\\xff\\xff\\xff\\xff\\xff\\xff"
         printf "%s" ":other:M::\\x7fELF\\x02\\x01\\x01$zeros\\x00\\x02\\x00\\x$2\\x00:$ones\\x00$ones\\xff\\xfe\\xff\\xff\\xff:$1:F" \
             >/proc/sys/fs/binfmt_misc/register
         shift 2
-        exec "$@"' sh "$@"
+        "$@"
+        exit' sh "$@"
 }
 
 # Builds for a target what its tests need: the program and the tests of the agent, and the agent as it is released.
@@ -182,7 +184,7 @@ rows = json.load(sys.stdin)["rows"]
 cells = [(row["case"], cell) for row in rows for cell in row["cells"]]
 def is_wanting(missing):
     # A gauge that a system does not show is a gap with its reason.
-    return missing["kind"] != "not_comparable" and not missing.get("reason", "").endswith("does not show here")
+    return missing["kind"] != "not_comparable" and not (missing.get("reason") or "").endswith("does not show here")
 missing = [(case, cell) for case, cell in cells if cell["missing"] and is_wanting(cell["missing"])]
 compared = sum(bool(cell["comparison"]) for _, cell in cells)
 print(f"{len(cells)} cells, {compared} compared, {len(missing)} missing")

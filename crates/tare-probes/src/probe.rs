@@ -115,6 +115,8 @@ pub(crate) const fn bytes_per_second(name: &'static str, series: &'static str) -
 pub enum Need {
     /// A folder to write in.
     Place,
+    /// One that lies away from those of other trials, since it makes many files.
+    Apart,
     /// The other end of a network path.
     Peer,
     Root,

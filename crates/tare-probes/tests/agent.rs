@@ -138,16 +138,29 @@ fn every_probe_runs_as_it_is_released() {
     runs_every_probe("released", Agent::at(&release::agent()));
 }
 
+#[expect(clippy::disallowed_methods, reason = "tests are told where they run")]
+fn is_emulated() -> bool {
+    std::env::var_os("TARE_EMULATED").is_some()
+}
+
 fn runs_every_probe(name: &str, mut agent: Agent) {
     let place = place(name);
     for probe in tare_probes::PROBES {
         let directory = probe.needs(Need::Place).then_some(place.as_path());
-        let (batches, interference) = agent.trial(request(probe.name, directory)).unwrap();
+        let (batches, interference) = match agent.trial(request(probe.name, directory)) {
+            Ok(done) => done,
+            // Not every emulator has what every probe needs.
+            Err(e) if e.kind == FailureKind::NotSupported && is_emulated() => continue,
+            Err(e) => panic!("{}: {e}", probe.name),
+        };
         assert!(batches.iter().any(|b| b.phase == Phase::Warm), "{}", probe.name);
         assert!(interference.canary_ns.is_some_and(|ns| ns > 0));
     }
     agent.leave();
-    // The trials took their folders away.
+    // The trials took their folders away, but for one that stays empty.
+    let left: Vec<_> = std::fs::read_dir(&place).unwrap().map(|entry| entry.unwrap().path()).collect();
+    left.iter().for_each(|folder| std::fs::remove_dir(folder).unwrap());
+    assert_eq!(left.len(), 1, "{left:?}");
     std::fs::remove_dir(&place).unwrap();
 }
 

@@ -328,7 +328,12 @@ fn every_network_probe_measures_at_a_peer() {
             ("net.stream", &[("direction", "send")]),
             ("net.stream", &[("direction", "receive"), ("congestion", "reno")]),
         ] {
-            let batches = measure(&peer, probe, parameters).unwrap_or_else(|e| panic!("{probe}: {e}"));
+            let batches = match measure(&peer, probe, parameters) {
+                Ok(batches) => batches,
+                // Not every emulator has what every probe needs.
+                Err(e) if e.kind == FailureKind::NotSupported && is_emulated() => continue,
+                Err(e) => panic!("{probe}: {e}"),
+            };
             assert!(batches.len() > 2, "{probe} {parameters:?}");
         }
         for (probe, parameters) in [("net.connect", &[("request", "15")][..]), ("net.rr", &[("pin", "same")])]
@@ -382,6 +387,11 @@ fn a_peer_that_is_killed_ends_the_trial_that_it_serves() {
 }
 
 /// Runs in a network namespace of its own, with loopback up; false where that is not permitted.
+#[expect(clippy::disallowed_methods, reason = "tests are told where they run")]
+fn is_emulated() -> bool {
+    std::env::var_os("TARE_EMULATED").is_some()
+}
+
 fn in_own_network(work: impl FnOnce() + Send) -> bool {
     std::thread::scope(|scope| {
         let thread = scope.spawn(|| {
@@ -437,6 +447,9 @@ fn capture() -> std::os::fd::OwnedFd {
 
 #[test]
 fn no_datagram_goes_to_who_has_not_shown_the_token() {
+    if is_emulated() {
+        return println!("SKIPPED emulated: QEMU has no SO_RCVBUFFORCE, without which packets may be missed");
+    }
     let done = in_own_network(|| {
         let peer = Peer::start();
         let seen = capture();

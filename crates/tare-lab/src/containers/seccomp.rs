@@ -46,6 +46,7 @@ const DENIED: &[libc::c_long] = &[
     libc::SYS_io_uring_register,
     libc::SYS_io_uring_setup,
     libc::SYS_kcmp,
+    #[cfg(not(target_arch = "riscv64"))]
     libc::SYS_kexec_file_load,
     libc::SYS_kexec_load,
     libc::SYS_keyctl,

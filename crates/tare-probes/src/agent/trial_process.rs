@@ -13,6 +13,7 @@ use crate::harness::interference::Watch;
 use crate::harness::stopwatch::{now_ns, work_longer};
 use crate::harness::trial::Trial;
 use crate::platform::bound_trial;
+use crate::probe::Need;
 
 /// First argument under which the program runs one trial; the request comes by standard input, where no list of
 /// processes shows it.
@@ -51,10 +52,18 @@ fn measure(
     };
     let folder = match &request.directory {
         None => None,
-        Some(place) => match Folder::fresh(Path::new(place), request.trial) {
-            Ok(folder) => Some(folder),
-            Err(failure) => return Ok(Err(failure)),
-        },
+        Some(place) => {
+            let is_apart = crate::find(&request.case.probe).is_some_and(|probe| probe.needs(Need::Apart));
+            let place = Path::new(place);
+            match if is_apart {
+                Folder::apart(place, (request.seed, request.trial))
+            } else {
+                Folder::fresh(place)
+            } {
+                Ok(folder) => Some(folder),
+                Err(failure) => return Ok(Err(failure)),
+            }
+        }
     };
     let mut sent = Ok(());
     let mut sink = |batch| {

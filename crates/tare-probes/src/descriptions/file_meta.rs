@@ -27,7 +27,7 @@ pub static PROBE: Probe = Probe {
         time("list", "list"),
         time("unlink", "unlink"),
     ],
-    needs: &[Need::Place],
+    needs: &[Need::Place, Need::Apart],
     revision: 2,
     label: |_| "small file lifecycle".into(),
 };

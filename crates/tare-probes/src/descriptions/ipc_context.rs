@@ -2,7 +2,9 @@
 //!
 //! The definition is that of UnixBench's pipe-based context switching; one operation is a round trip, with
 //! two wake-ups. On one processor that is two context switches; on two it is two wake-ups across them.
-//! Where the processes run is worth a factor of four, so it is a parameter. pipe(7), sched_setaffinity(2).
+//! Where the processes run is worth a factor of four, so it is a parameter. Since revision 2 each batch has another process of
+//! its own: which of the two ways a pair runs is drawn for each batch, and no longer once for a whole trial.
+//! pipe(7), sched_setaffinity(2).
 
 use crate::probe::describing::*;
 
@@ -11,11 +13,11 @@ pub static PROBE: Probe = Probe {
     title: "context switch pair",
     summary: "An 8-byte counter goes to another process through one pipe and comes back through another.",
     timed: "a loop of one write and one read in each process, without a clock read between them",
-    not_timed: "the fork of the other process",
+    not_timed: "the fork of the other process, a new one for each batch, and a first round trip with it",
     distorted_by: "where the scheduler places the two processes; idle states of a second processor; ptrace",
     parameters: &[PIN],
     metrics: &[time("time", "round"), per_second("rate", "round"), first("round")],
     needs: &[],
-    revision: 1,
+    revision: 2,
     label: |parameters| placement_label(parameters, "context switch", "context switch pair"),
 };

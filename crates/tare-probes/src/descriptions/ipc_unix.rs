@@ -10,11 +10,11 @@ pub static PROBE: Probe = Probe {
     title: "Unix socket round trip",
     summary: "An 8-byte counter goes to another process through a Unix socket and comes back.",
     timed: "a loop of one write and one read in each process, without a clock read between them",
-    not_timed: "the fork of the other process",
+    not_timed: "the fork of the other process, a new one for each batch, and a first round trip with it",
     distorted_by: "where the scheduler places the two processes; idle states of a second processor; ptrace",
     parameters: &[PIN],
     metrics: &[time("time", "round"), per_second("rate", "round"), first("round")],
     needs: &[],
-    revision: 1,
+    revision: 2,
     label: |parameters| placement_label(parameters, "Unix socket", "Unix socket round trip"),
 };

@@ -5,7 +5,8 @@
 //! netperf, the time to connect is not the first round trip but a figure of its own, times are whole
 //! nanoseconds, and datagrams are numbered within the bytes that netperf sends too, so that one that is lost,
 //! late, doubled or out of order is counted and never taken for another's answer. `burst=N` has N requests in
-//! flight (netperf's -b N-1). At a fixed `rate` a request's time counts from when it was to be sent, so that a
+//! flight (netperf's -b N-1). Over TCP on loopback each batch has a server and a connection of its own since revision 5, so that
+//! which processors the two ends run on is drawn for each batch, and no longer once for a whole trial. At a fixed `rate` a request's time counts from when it was to be sent, so that a
 //! stall is seen by all the requests that it held up. tcp(7), udp(7).
 
 use crate::probe::describing::*;
@@ -50,7 +51,7 @@ pub static PROBE: Probe = Probe {
         gauge("reordered", "reordered", Unit::Count),
     ],
     needs: &[Need::Peer],
-    revision: 4,
+    revision: 5,
     label: |parameters| {
         let text = |key| parameters.text(key).unwrap_or_default();
         let protocol = if text("protocol") == "udp" { "UDP" } else { "TCP" };

@@ -42,7 +42,7 @@ pub fn is_in_memory(name: &str) -> bool {
 
 /// Notes `honesty.sync`, `honesty.dsync`, `honesty.direct` and `honesty.cache` of a place.
 pub fn note_place(facts: &mut Facts, place: &Path) {
-    let Ok(folder) = Folder::fresh(place, 0) else { return };
+    let Ok(folder) = Folder::fresh(place) else { return };
     let in_memory = facts.get("file_system.type").is_some_and(is_in_memory);
     let volatile = facts.get("mount.options").is_some_and(is_volatile);
     let sync = match () {

@@ -11,7 +11,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 #[cfg(unix)]
-use rustix::fd::{AsFd, BorrowedFd};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 #[cfg(unix)]
 use rustix::fs::{AtFlags, CWD, Dir, IFlags, Mode, OFlags};
 #[cfg(unix)]
@@ -22,21 +22,35 @@ use crate::harness::trial::broken;
 
 /// What the names of folders begin with that trials make in a place.
 const NAME: &str = "tare-trial";
+/// What the names of those begin with that are empty and stay.
+const STAYS: &str = ".tare-empty";
 /// Deepest folder that is removed: the probes make two levels, a user's build many.
 #[cfg(unix)]
 const DEEPEST: usize = 64;
 
-/// A folder that is removed, with what is in it, when dropped.
+/// A folder that is emptied and removed when dropped.
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
+    /// Where it stays, empty.
+    stays: Option<PathBuf>,
 }
 
 impl Folder {
-    /// Makes the folder of a trial in a place; what an earlier trial that was killed left there is removed first.
+    /// Makes the trial's folder in a place; what an earlier trial that was killed left there is removed first.
+    pub fn fresh(place: &Path) -> Result<Folder, Failure> {
+        Folder::make(place, None)
+    }
+
+    /// The same for a trial that makes many files: on a place that is [`spread`], away from those of other trials.
     ///
-    /// Each has a name of its own, by which ext4 chooses where it lies: see [`spread`].
-    pub fn fresh(place: &Path, trial: u64) -> Result<Folder, Failure> {
+    /// ext4 has each folder where the fewest are, and among those by its name: this one has another in each session, and stays
+    /// until the place goes, so that the next one is elsewhere.
+    pub fn apart(place: &Path, (seed, trial): (u64, u64)) -> Result<Folder, Failure> {
+        Folder::make(place, Some(format!("{seed:x}-{trial}")))
+    }
+
+    fn make(place: &Path, apart: Option<String>) -> Result<Folder, Failure> {
         let make = || {
             for left in left_in(place)? {
                 match remove_all(&place.join(left)) {
@@ -44,9 +58,10 @@ impl Folder {
                     _ => {}
                 }
             }
-            let path = place.join(format!("{NAME}-{trial}"));
+            let named = |begin: &str| apart.as_ref().map(|name| place.join(format!("{begin}-{name}")));
+            let path = named(NAME).unwrap_or_else(|| place.join(NAME));
             make(&path)?;
-            Ok(Folder { path })
+            Ok(Folder { path, stays: named(STAYS) })
         };
         make().map_err(|e| broken(&format!("making a folder in {}", place.display()), e))
     }
@@ -58,12 +73,15 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // A folder that stays is found and removed by the next trial.
-        let _ = remove_all(&self.path);
+        // One that cannot be removed is found by the next trial, and so is one that cannot get its other name.
+        let _ = match &self.stays {
+            None => remove_all(&self.path),
+            Some(stays) => empty(&self.path).and_then(|()| std::fs::rename(&self.path, stays)),
+        };
     }
 }
 
-/// Has ext4 put each folder that is made in this one somewhere else on the disk, as it does with those at its top.
+/// Has ext4 spread the folders that are made in this one over the disk, as it does with those at its top.
 ///
 /// Otherwise they all lie in one group of inodes, and ext4 gives none away again within a minute of its deletion: whoever
 /// creates a file looks at all those that were deleted before (0.1 us each), so that a session of many trials would measure how
@@ -71,8 +89,7 @@ impl Drop for Folder {
 /// the host.
 #[cfg(unix)]
 pub fn spread(folder: &Path) {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let Ok(folder) = rustix::fs::openat(CWD, folder, flags, Mode::empty()) else { return };
+    let Ok(folder) = open(CWD, folder) else { return };
     if let Ok(flags) = rustix::fs::ioctl_getflags(&folder) {
         let _ = rustix::fs::ioctl_setflags(&folder, flags | IFlags::TOPDIR);
     }
@@ -85,8 +102,7 @@ pub fn spread(_folder: &Path) {}
 /// Names of folders that trials have left in a place.
 #[cfg(unix)]
 fn left_in(place: &Path) -> io::Result<Vec<PathBuf>> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let folder = rustix::fs::openat(CWD, place, flags, Mode::empty())?;
+    let folder = open(CWD, place)?;
     let mut left = Vec::new();
     for entry in Dir::read_from(&folder)? {
         let entry = entry?;
@@ -128,6 +144,25 @@ fn remove_all(path: &Path) -> io::Result<()> {
     std::fs::remove_dir_all(path)
 }
 
+/// Removes all that is in a folder.
+#[cfg(unix)]
+fn empty(path: &Path) -> io::Result<()> {
+    Ok(remove_within(&open(CWD, path)?, 0)?)
+}
+
+/// Removes all that is in a folder.
+#[cfg(windows)]
+fn empty(path: &Path) -> io::Result<()> {
+    std::fs::remove_dir_all(path)?;
+    make(path)
+}
+
+#[cfg(unix)]
+fn open(parent: BorrowedFd<'_>, name: &Path) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    rustix::fs::openat(parent, name, flags, Mode::empty())
+}
+
 /// Removes a file, or a folder with all that is in it.
 #[cfg(unix)]
 fn remove(parent: BorrowedFd<'_>, name: &Path, depth: usize) -> Result<(), Errno> {
@@ -136,16 +171,20 @@ fn remove(parent: BorrowedFd<'_>, name: &Path, depth: usize) -> Result<(), Errno
         Err(Errno::ISDIR | Errno::PERM) if depth < DEEPEST => {}
         other => return other,
     }
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let folder = rustix::fs::openat(parent, name, flags, Mode::empty())?;
-    for entry in Dir::read_from(&folder)? {
+    remove_within(&open(parent, name)?, depth)?;
+    rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR)
+}
+
+#[cfg(unix)]
+fn remove_within(folder: &OwnedFd, depth: usize) -> Result<(), Errno> {
+    for entry in Dir::read_from(folder)? {
         let entry = entry?;
         let entry = entry.file_name().to_bytes();
         if entry != b"." && entry != b".." {
             remove(folder.as_fd(), Path::new(OsStr::from_bytes(entry)), depth + 1)?;
         }
     }
-    rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR)
+    Ok(())
 }
 
 #[cfg(test)]
@@ -164,7 +203,7 @@ mod tests {
         let left = place.join(format!("{NAME}-6")).join("deep");
         std::fs::create_dir_all(&left).unwrap();
         std::fs::write(left.join("file"), "left by a trial that was killed").unwrap();
-        let folder = Folder::fresh(&place, 7).unwrap();
+        let folder = Folder::fresh(&place).unwrap();
         assert!(!left.exists());
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
         std::fs::write(folder.path().join("file"), "of this trial").unwrap();
@@ -175,8 +214,22 @@ mod tests {
     }
 
     #[test]
+    fn a_folder_apart_is_empty_when_it_stays() {
+        let place = tempfile::tempdir().unwrap();
+        for trial in [7, 8] {
+            let folder = Folder::apart(place.path(), (1, trial)).unwrap();
+            std::fs::create_dir(folder.path().join("deep")).unwrap();
+            std::fs::write(folder.path().join("deep/file"), "of this trial").unwrap();
+        }
+        for stays in [7, 8].map(|trial| place.path().join(format!("{STAYS}-1-{trial}"))) {
+            assert_eq!(std::fs::read_dir(stays).unwrap().count(), 0);
+        }
+        assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 2);
+    }
+
+    #[test]
     fn a_missing_place_is_named() {
-        let failure = Folder::fresh(Path::new("/no/such/place"), 1).unwrap_err();
+        let failure = Folder::fresh(Path::new("/no/such/place")).unwrap_err();
         assert_eq!(
             failure.reason,
             "making a folder in /no/such/place: No such file or directory (os error 2)"

@@ -11,7 +11,7 @@ use crate::harness::affinity;
 use crate::harness::child::Child;
 use crate::harness::stopwatch::Stopwatch;
 use crate::harness::syscall::{read, write};
-use crate::harness::trial::{Trial, broken, prove};
+use crate::harness::trial::{Report, Trial, broken, prove};
 #[cfg(unix)]
 use crate::platform::{AsFd, OwnedFd};
 use crate::platform::{BorrowedFd, Errno};
@@ -26,35 +26,48 @@ pub struct Ends {
     pub there: (OwnedFd, OwnedFd),
 }
 
-/// Forks the other process, and passes an 8-byte counter there and back as often as the trial demands.
+/// Passes an 8-byte counter to another process and back, as often as the trial demands.
+///
+/// Each batch has a process of its own, forked beforehand: where the scheduler puts the two says more about a batch than
+/// anything else, and it puts them anew for each.
 #[cfg(unix)]
-pub fn exchange_counter(trial: &mut Trial<'_>, ends: Ends) -> Result<(), Failure> {
+pub fn exchange_counter(
+    trial: &mut Trial<'_>,
+    channel: impl Fn() -> Result<Ends, Failure>,
+) -> Result<(), Failure> {
     let placement = Placement::of(trial.parameters())?;
-    let Ends { here: (to_there, from_there), there: (to_here, from_here) } = ends;
-    let ours = [to_there.as_fd(), from_there.as_fd()];
-    let other = Child::fork(
-        &ours,
-        AssertUnwindSafe(move || match placement.there() {
-            Ok(()) => hand_back(from_here.as_fd(), to_here.as_fd()),
-            Err(_) => 1,
-        }),
-    )?;
-    exchange(trial, to_there.as_fd(), from_there.as_fd())?;
-    drop((to_there, from_there));
-    prove("exit code of the other process", other.wait().unwrap_or(-1) as u64, 0)
+    trial.repeat(|operations, report| {
+        let Ends { here: (to_there, from_there), there: (to_here, from_here) } = channel()?;
+        let ours = [to_there.as_fd(), from_there.as_fd()];
+        let other = Child::fork(
+            &ours,
+            AssertUnwindSafe(move || match placement.there() {
+                Ok(()) => hand_back(from_here.as_fd(), to_here.as_fd()),
+                Err(_) => 1,
+            }),
+        )?;
+        exchange(operations, to_there.as_fd(), from_there.as_fd(), report)?;
+        drop((to_there, from_there));
+        prove("exit code of the other process", other.wait().unwrap_or(-1) as u64, 0)
+    })
 }
 
-/// Passes the counter there and back as often as the trial demands.
-pub fn exchange(trial: &mut Trial<'_>, there: BorrowedFd<'_>, back: BorrowedFd<'_>) -> Result<(), Failure> {
+/// Passes the counter there and back, after the round trip in which the other process gets ready.
+pub fn exchange(
+    operations: u64,
+    there: BorrowedFd<'_>,
+    back: BorrowedFd<'_>,
+    report: &mut Report,
+) -> Result<(), Failure> {
     let mut counter = 0u64;
-    trial.repeat(|operations, report| {
-        let before = counter;
-        let stopwatch = hand_over(operations, there, back, &mut counter)
-            .map_err(|e| broken("handing the counter over", e))?;
-        prove("hands that the counter went through", counter - before, 2 * operations)?;
-        report.throughput("round", operations, &stopwatch);
-        Ok(())
-    })
+    let mut hand_over = |operations| {
+        hand_over(operations, there, back, &mut counter).map_err(|e| broken("handing the counter over", e))
+    };
+    hand_over(1)?;
+    let stopwatch = hand_over(operations)?;
+    prove("hands that the counter went through", counter, 2 * (operations + 1))?;
+    report.throughput("round", operations, &stopwatch);
+    Ok(())
 }
 
 /// On which processors two threads of work run.

@@ -112,7 +112,8 @@ impl Far {
         Ok(Far { address, token, held: Held::Session(Box::new(session)), ends_by_closing: by_closing(flow) })
     }
 
-    fn on_loopback(flow: &Flow, placement: Placement) -> Result<Far, Failure> {
+    /// Starts the far end in a process of its own.
+    pub fn on_loopback(flow: &Flow, placement: Placement) -> Result<Far, Failure> {
         let token = fresh_token()?;
         let any_port = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
         let serving = Serving::prepare(flow, any_port, token, None)?;

@@ -7,8 +7,10 @@ use crate::probe::prelude::*;
 #[cfg(unix)]
 pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
     let pipe = || rustix::pipe::pipe().map_err(|e| broken("pipe", e));
-    let ((there_out, there_in), (back_out, back_in)) = (pipe()?, pipe()?);
-    exchange_counter(trial, Ends { here: (there_in, back_out), there: (back_in, there_out) })
+    exchange_counter(trial, || {
+        let ((there_out, there_in), (back_out, back_in)) = (pipe()?, pipe()?);
+        Ok(Ends { here: (there_in, back_out), there: (back_in, there_out) })
+    })
 }
 
 /// The other process is started, not forked, which is not timed.

@@ -6,9 +6,11 @@ use crate::harness::handover::{Ends, exchange_counter};
 use crate::probe::prelude::*;
 
 pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
-    let (here, there) = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)
-        .map_err(|e| broken("socketpair", e))?;
-    exchange_counter(trial, Ends { here: both_ways(here)?, there: both_ways(there)? })
+    exchange_counter(trial, || {
+        let pair = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None);
+        let (here, there) = pair.map_err(|e| broken("socketpair", e))?;
+        Ok(Ends { here: both_ways(here)?, there: both_ways(there)? })
+    })
 }
 
 /// A socket is written and read: one descriptor for each.

@@ -1,5 +1,7 @@
 //! How `net.rr` is measured: see its description.
 
+use tare_data::peer::Peer;
+
 use crate::net::far::Far;
 use crate::net::flow::{Flow, Pace, REQUEST, Rounds, Transport};
 use crate::net::ledger::{Counts, Ledger};
@@ -15,36 +17,72 @@ pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
     let flow = Flow::Rounds(rounds.clone()).checked()?;
     let pace = Pace::from_parameters(parameters)?;
     let placement = Placement::of(parameters)?;
-    let far = Far::open(trial, &flow, placement)?;
     match transport {
-        Transport::Tcp => over_tcp(trial, far, &rounds, pace),
-        Transport::Udp => over_udp(trial, far, &rounds, pace),
+        Transport::Tcp => over_tcp(trial, &flow, &rounds, (placement, pace)),
+        Transport::Udp => over_udp(trial, Far::open(trial, &flow, placement)?, &rounds, pace),
     }
 }
 
-fn over_tcp(trial: &mut Trial<'_>, mut far: Far, flow: &Rounds, pace: Pace) -> Result<(), Failure> {
-    let mut outgoing = Buffer::zeroed(flow.request as usize)?;
-    let mut incoming = Buffer::zeroed(flow.response as usize)?;
+/// A far end and the connection to it.
+struct Connected {
+    far: Far,
+    connection: OwnedFd,
+    connecting: Stopwatch,
+    answered: u64,
+}
+
+impl Connected {
+    fn to(far: Far, flow: &Rounds) -> Result<Connected, Failure> {
+        let (connection, connecting) = far.connect(flow.no_delay)?;
+        sockets::without_deadline(&connection)?;
+        Ok(Connected { far, connection, connecting, answered: 0 })
+    }
+
+    fn finish(self) -> Result<(), Failure> {
+        let Connected { mut far, connection, answered, .. } = self;
+        drop(connection);
+        far.settle(answered, answered, None)?;
+        far.finish()
+    }
+}
+
+/// On loopback each batch has a far end and a connection of its own: where the scheduler puts the two ends says more about a
+/// batch than anything else. A peer elsewhere has one for the trial.
+fn over_tcp(
+    trial: &mut Trial<'_>,
+    flow: &Flow,
+    rounds: &Rounds,
+    (placement, pace): (Placement, Pace),
+) -> Result<(), Failure> {
+    let mut outgoing = Buffer::zeroed(rounds.request as usize)?;
+    let mut incoming = Buffer::zeroed(rounds.response as usize)?;
     outgoing.fill(REQUEST);
+    let is_near = *trial.peer()? == Peer::Loopback;
     // Before the first batch: a calibration would take it for a part of a round trip.
-    let (connection, stopwatch) = far.connect(flow.no_delay)?;
-    let mut connecting = Some(stopwatch);
-    sockets::without_deadline(&connection)?;
-    let (pace, mut answered) = ((pace, far.response()), 0);
+    let mut lasting = Some(Connected::to(Far::open(trial, flow, placement)?, rounds)?);
+    let mut is_first = true;
     trial.repeat(|operations, report| {
-        connecting.take().iter().for_each(|stopwatch| report.throughput("connect", 1, stopwatch));
-        let mut laps = Laps::new();
-        let right =
-            streams::request(operations, connection.as_fd(), &outgoing, &mut incoming, pace, &mut laps)
-                .map_err(|e| sockets::stream_failure("a round trip", e))?;
+        let mut connected = match lasting.take() {
+            Some(lasting) => lasting,
+            None => Connected::to(Far::on_loopback(flow, placement)?, rounds)?,
+        };
+        if std::mem::take(&mut is_first) {
+            report.throughput("connect", 1, &connected.connecting);
+        }
+        let pace = (pace, connected.far.response());
+        let (connection, mut laps) = (connected.connection.as_fd(), Laps::new());
+        let right = streams::request(operations, connection, &outgoing, &mut incoming, pace, &mut laps)
+            .map_err(|e| sockets::stream_failure("a round trip", e))?;
         prove("responses that are the peer's", right, operations)?;
-        answered += operations;
-        report.latency("round", operations * u64::from(flow.request + flow.response), laps);
+        connected.answered += operations;
+        report.latency("round", operations * u64::from(rounds.request + rounds.response), laps);
+        if is_near {
+            return connected.finish();
+        }
+        lasting = Some(connected);
         Ok(())
     })?;
-    drop(connection);
-    far.settle(answered, answered, None)?;
-    far.finish()?;
+    lasting.map_or(Ok(()), Connected::finish)?;
     report_counts(trial, Counts::default())
 }
 

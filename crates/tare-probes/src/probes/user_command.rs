@@ -222,7 +222,7 @@ impl<'a> UserCommand<'a> {
                 )),
             };
         }
-        let folder = Folder::fresh(self.directory, 0)?;
+        let folder = Folder::fresh(self.directory)?;
         if self.files > 0 {
             let copied = user_files::copy(self.carried, self.name, folder.path())?;
             crate::harness::trial::prove("files carried along", copied, self.files)?;

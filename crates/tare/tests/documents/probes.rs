@@ -59,6 +59,7 @@ fn reading(reading: Reading) -> String {
 fn need(need: &Need) -> &'static str {
     match need {
         Need::Place => "a place to write in",
+        Need::Apart => "one away from other trials'",
         Need::Peer => "a peer",
         Need::Root => "root",
         Need::IoUring => "io_uring",

@@ -18,25 +18,28 @@ pub(crate) const PARTNER: &str = "agent-partner";
 /// Exit code of one that cannot.
 const CANNOT: i32 = 4;
 
-/// Passes an 8-byte counter there and back over two pipes, as often as the trial demands.
+/// Passes an 8-byte counter there and back over two pipes, as often as the trial demands; each batch with a process of its own.
 pub(crate) fn exchange_by_pipes(trial: &mut Trial<'_>) -> Result<(), Failure> {
     let placement = Placement::of(trial.parameters())?;
-    let mut command = Command::new(trial.program());
-    command.arg(PARTNER).env_clear().envs(inherited_variables());
-    if let Placement::Pinned { there } = placement {
-        command.arg(there.to_string());
-    }
-    // Not `Stdio::piped`: its pipes are overlapped, which costs more and which plain calls must not be made on.
-    let pipe = || pipe().map_err(|e| broken("pipe", e));
-    let ((its_input, there), (back, its_output)) = (pipe()?, pipe()?);
-    command.stdin(its_input).stdout(its_output);
-    let mut partner = command.spawn().map_err(|e| broken("starting the other process", e))?;
-    // With the command its ends are closed here.
-    drop(command);
-    exchange(trial, there.as_fd(), back.as_fd())?;
-    drop(there);
-    let status = partner.wait().map_err(|e| broken("waiting for the other process", e))?;
-    prove("exit code of the other process", status.code().unwrap_or(-1) as u64, 0)
+    let program = trial.program().to_owned();
+    trial.repeat(|operations, report| {
+        let mut command = Command::new(&program);
+        command.arg(PARTNER).env_clear().envs(inherited_variables());
+        if let Placement::Pinned { there } = placement {
+            command.arg(there.to_string());
+        }
+        // Not `Stdio::piped`: its pipes are overlapped, which costs more and which plain calls must not be made on.
+        let pipe = || pipe().map_err(|e| broken("pipe", e));
+        let ((its_input, there), (back, its_output)) = (pipe()?, pipe()?);
+        command.stdin(its_input).stdout(its_output);
+        let mut partner = command.spawn().map_err(|e| broken("starting the other process", e))?;
+        // With the command its ends are closed here.
+        drop(command);
+        exchange(operations, there.as_fd(), back.as_fd(), report)?;
+        drop(there);
+        let status = partner.wait().map_err(|e| broken("waiting for the other process", e))?;
+        prove("exit code of the other process", status.code().unwrap_or(-1) as u64, 0)
+    })
 }
 
 /// The other process; gives its exit code.
