@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 use tare_data::build::Build;
 use tare_data::encoding::hex;
 use tare_data::failure::Failure;
-use tare_probes::harness::folder::spread;
+use tare_probes::harness::folder::{keep_empty, spread};
 
 use crate::error::{ErrorKind, LabError};
 use crate::host::mounts;
@@ -293,12 +293,18 @@ pub struct StartWorkspace {
     left: bool,
 }
 
+/// Where the place `own` of a start may be, in its folder: by itself, in a root folder, or beside a view.
+const OWN_PLACES: [&str; 3] = ["own", "root/own", "base/own"];
+
 impl StartWorkspace {
     /// Ends every process of this start and removes everything that it made. In bounded time.
     pub fn leave(&mut self) -> Vec<Outcome> {
         self.left = true;
         let (numbers, things): (Vec<u64>, Vec<Owned>) = self.owned.drain(..).unzip();
         self.companions.iter().for_each(|(_, kept)| kept.end());
+        // Else the trials of the next start would lie where those of this one did.
+        let kept = self.shared.folder.join("apart");
+        OWN_PLACES.iter().for_each(|own| keep_empty(&self.folder.join(own), &kept));
         let outcomes = take_away(&self.mark, &self.folder, &things, &self.shared.programs);
         // Dead by now; this removes their last trace, the entry in the process table.
         for (mut companion, _) in self.companions.drain(..) {

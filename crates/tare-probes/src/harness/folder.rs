@@ -24,6 +24,9 @@ use crate::harness::trial::broken;
 const NAME: &str = "tare-trial";
 /// What the names of those begin with that are empty and stay.
 const STAYS: &str = ".tare-empty";
+/// Entries of a place among which they are looked for.
+#[cfg(unix)]
+const MOST_KEPT: usize = 10_000;
 /// Deepest folder that is removed: the probes make two levels, a user's build many.
 #[cfg(unix)]
 const DEEPEST: usize = 64;
@@ -98,6 +101,25 @@ pub fn spread(folder: &Path) {
 /// Nothing: NTFS gives a deleted file's record away at once.
 #[cfg(windows)]
 pub fn spread(_folder: &Path) {}
+
+#[cfg(windows)]
+pub fn keep_empty(_place: &Path, _kept: &Path) {}
+
+/// Moves the empty folders that trials let stay from a place that goes into a folder that is made for them and stays longer.
+///
+/// Whoever is inside may have put anything there: links are not followed, and what is moved is neither opened nor counted on.
+#[cfg(unix)]
+pub fn keep_empty(place: &Path, kept: &Path) {
+    let Ok(from) = open(CWD, place) else { return };
+    let Ok(entries) = Dir::read_from(&from) else { return };
+    let names = entries.take(MOST_KEPT).flatten().map(|entry| entry.file_name().to_owned());
+    let names: Vec<_> = names.filter(|name| name.to_bytes().starts_with(STAYS.as_bytes())).collect();
+    if names.is_empty() || make(kept).is_err_and(|e| e.kind() != ErrorKind::AlreadyExists) {
+        return;
+    }
+    let Ok(to) = open(CWD, kept) else { return };
+    names.iter().for_each(|name| drop(rustix::fs::renameat(&from, name, &to, name)));
+}
 
 /// Names of folders that trials have left in a place.
 #[cfg(unix)]
@@ -225,6 +247,13 @@ mod tests {
             assert_eq!(std::fs::read_dir(stays).unwrap().count(), 0);
         }
         assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 2);
+        let longer = tempfile::tempdir().unwrap();
+        keep_empty(place.path(), &longer.path().join("kept"));
+        let count = |folder: &Path| std::fs::read_dir(folder).unwrap().count();
+        assert_eq!((count(place.path()), count(&longer.path().join("kept"))), (0, 2));
+        std::os::unix::fs::symlink(longer.path().join("kept"), place.path().join("link")).unwrap();
+        keep_empty(&place.path().join("link"), &longer.path().join("again"));
+        assert_eq!(count(&longer.path().join("kept")), 2, "a link is not followed");
     }
 
     #[test]
