@@ -118,7 +118,10 @@ pub fn keep_empty(place: &Path, kept: &Path) {
         return;
     }
     let Ok(to) = open(CWD, kept) else { return };
-    names.iter().for_each(|name| drop(rustix::fs::renameat(&from, name, &to, name)));
+    for name in &names {
+        // What cannot be moved goes with the place.
+        let _ = rustix::fs::renameat(&from, name, &to, name);
+    }
 }
 
 /// Names of folders that trials have left in a place.
