@@ -6,7 +6,7 @@
 //! folder and have one folder in them. One operation is one file through all six steps.
 //!
 //! Since revision 2 each trial has its folder somewhere else on an ext4 disk: before, the files that earlier trials had
-//! deleted within the last minute made each create dearer, from 13 us in the first round to 450 us in the 36th.
+//! deleted within the last minute made each create slower, from 13 us in the first round to 450 us in the 36th.
 
 use crate::probe::describing::*;
 

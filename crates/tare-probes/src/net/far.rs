@@ -113,7 +113,7 @@ impl Far {
     }
 
     /// Starts the far end in a process of its own.
-    pub fn on_loopback(flow: &Flow, placement: Placement) -> Result<Far, Failure> {
+    pub(crate) fn on_loopback(flow: &Flow, placement: Placement) -> Result<Far, Failure> {
         let token = fresh_token()?;
         let any_port = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
         let serving = Serving::prepare(flow, any_port, token, None)?;

@@ -52,7 +52,7 @@ mod tests {
 
     #[test]
     fn every_operation_does_what_it_says_as_often_as_it_says() {
-        // QEMU's programs have threads of one shape alone, which are no processes to their parent.
+        // QEMU knows threads of one shape alone, and this is another.
         let is_emulated = std::env::var_os("TARE_EMULATED").is_some();
         for (operation, label) in OPERATIONS.iter().filter(|(name, _)| !is_emulated || *name != "thread") {
             let probe = find("sys.operation").unwrap();
