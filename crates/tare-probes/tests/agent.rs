@@ -115,7 +115,8 @@ fn request(name: &str, place: Option<&Path>) -> TrialRequest {
         directory: place.map(|path| path.to_str().unwrap().to_owned()),
         peer: probe.filter(|p| p.needs(Need::Peer)).map(|_| Peer::Loopback),
         seed: 7,
-        deadline_ms: 10_000,
+        // What is emulated takes its time, all the more where other tests run.
+        deadline_ms: if is_emulated() { 60_000 } else { 10_000 },
         slower: 0.0,
         nonce: 0,
     }
