@@ -386,12 +386,12 @@ fn a_peer_that_is_killed_ends_the_trial_that_it_serves() {
     }
 }
 
-/// Runs in a network namespace of its own, with loopback up; false where that is not permitted.
 #[expect(clippy::disallowed_methods, reason = "tests are told where they run")]
 fn is_emulated() -> bool {
     std::env::var_os("TARE_EMULATED").is_some()
 }
 
+/// Runs in a network namespace of its own, with loopback up; false where that is not permitted.
 fn in_own_network(work: impl FnOnce() + Send) -> bool {
     std::thread::scope(|scope| {
         let thread = scope.spawn(|| {

@@ -237,9 +237,9 @@ mod tests {
     }
 
     #[test]
-    fn ext4_spreads_folders_that_are_made_in_a_spread_one() {
+    fn a_folder_on_ext4_is_marked_to_spread_those_in_it() {
         if !rustix::process::geteuid().is_root() {
-            return println!("SKIPPED ext4_spreads_folders: only root may mount");
+            return println!("SKIPPED a_folder_on_ext4_is_marked: only root may mount");
         }
         let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         let folders = ["/usr/sbin", "/sbin"].map(PathBuf::from).into();
@@ -254,7 +254,7 @@ mod tests {
         let point = folder.path().join("point");
         fs::create_dir(&point).unwrap();
         if let Err(failure) = FILE_SYSTEMS[0].make(site, &point) {
-            return println!("SKIPPED ext4_spreads_folders: {}", failure.reason);
+            return println!("SKIPPED a_folder_on_ext4_is_marked: {}", failure.reason);
         }
         let place = point.join("place");
         fs::create_dir(&place).unwrap();

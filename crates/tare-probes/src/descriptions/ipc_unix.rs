@@ -10,7 +10,7 @@ pub static PROBE: Probe = Probe {
     title: "Unix socket round trip",
     summary: "An 8-byte counter goes to another process through a Unix socket and comes back.",
     timed: "a loop of one write and one read in each process, without a clock read between them",
-    not_timed: "the fork of the other process, a new one for each batch, and a first round trip with it",
+    not_timed: "the fork of the other process, a new one for each batch, and its first round trip, but for that of the first",
     distorted_by: "where the scheduler places the two processes; idle states of a second processor; ptrace",
     parameters: &[PIN],
     metrics: &[time("time", "round"), per_second("rate", "round"), first("round")],

@@ -48,13 +48,12 @@ pub fn prepare(name: &str) -> Option<Prepare> {
 mod tests {
     use crate::descriptions::sys_operation::OPERATIONS;
     use crate::find;
-    use crate::probes::tests::{request, run};
+    use crate::probes::tests::{is_emulated, request, run};
 
     #[test]
     fn every_operation_does_what_it_says_as_often_as_it_says() {
         // QEMU knows threads of one shape alone, and this is another.
-        let is_emulated = std::env::var_os("TARE_EMULATED").is_some();
-        for (operation, label) in OPERATIONS.iter().filter(|(name, _)| !is_emulated || *name != "thread") {
+        for (operation, label) in OPERATIONS.iter().filter(|(name, _)| !is_emulated() || *name != "thread") {
             let probe = find("sys.operation").unwrap();
             let done = run(&request(probe, &[("operation", operation)]));
             assert!(done.is_ok(), "{operation}: {done:?}");

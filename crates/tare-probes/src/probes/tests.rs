@@ -94,6 +94,11 @@ fn operations(batch: &Batch) -> u64 {
     }
 }
 
+/// Whether the system is emulated: what builds for other processors says so (bench/targets.sh).
+pub fn is_emulated() -> bool {
+    std::env::var_os("TARE_EMULATED").is_some()
+}
+
 /// A program that is counted ends with its own reason: an emulator traces nothing.
 fn is_unsupported(request: &TrialRequest, failure: &Failure) -> bool {
     failure.kind == FailureKind::NotSupported || request.case.probe == "demand.command"
@@ -103,7 +108,7 @@ fn is_unsupported(request: &TrialRequest, failure: &Failure) -> bool {
 pub fn run_if_supported(request: &TrialRequest) -> Option<Vec<Batch>> {
     match run(request) {
         Ok(batches) => Some(batches),
-        Err(e) if std::env::var_os("TARE_EMULATED").is_some() && is_unsupported(request, &e) => None,
+        Err(e) if is_emulated() && is_unsupported(request, &e) => None,
         Err(e) => panic!("{}: {e}", request.case.probe),
     }
 }

@@ -22,6 +22,7 @@ const CANNOT: i32 = 4;
 pub(crate) fn exchange_by_pipes(trial: &mut Trial<'_>) -> Result<(), Failure> {
     let placement = Placement::of(trial.parameters())?;
     let program = trial.program().to_owned();
+    let mut is_first = true;
     trial.repeat(|operations, report| {
         let mut command = Command::new(&program);
         command.arg(PARTNER).env_clear().envs(inherited_variables());
@@ -35,7 +36,7 @@ pub(crate) fn exchange_by_pipes(trial: &mut Trial<'_>) -> Result<(), Failure> {
         let mut partner = command.spawn().map_err(|e| broken("starting the other process", e))?;
         // With the command its ends are closed here.
         drop(command);
-        exchange(operations, there.as_fd(), back.as_fd(), report)?;
+        exchange(operations, std::mem::take(&mut is_first), (there.as_fd(), back.as_fd()), report)?;
         drop(there);
         let status = partner.wait().map_err(|e| broken("waiting for the other process", e))?;
         prove("exit code of the other process", status.code().unwrap_or(-1) as u64, 0)
