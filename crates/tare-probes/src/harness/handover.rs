@@ -11,7 +11,9 @@ use crate::harness::affinity;
 use crate::harness::child::Child;
 use crate::harness::stopwatch::Stopwatch;
 use crate::harness::syscall::{read, write};
-use crate::harness::trial::{Report, Trial, broken, prove};
+#[cfg(unix)]
+use crate::harness::trial::Trial;
+use crate::harness::trial::{Report, broken, prove};
 #[cfg(unix)]
 use crate::platform::{AsFd, OwnedFd};
 use crate::platform::{BorrowedFd, Errno};
