@@ -229,3 +229,18 @@ fn no_terminal_is_sent_bytes() {
     let piped = program.command(&["report", "--export", "parquet", record]).output().unwrap();
     assert!(piped.status.success() && piped.stdout.starts_with(b"PAR1"), "a pipe takes it");
 }
+
+#[test]
+fn a_program_that_is_linked_as_a_release_survives_that_somebody_wants_a_backtrace() {
+    let folder = tempfile::tempdir().unwrap();
+    let (source, program) = (folder.path().join("wants.rs"), folder.path().join("wants"));
+    let text = "fn main() { println!(\"{}\", std::backtrace::Backtrace::force_capture()) }";
+    std::fs::write(&source, text).unwrap();
+    let mut compile = Command::new("rustc");
+    compile.args(["-Ctarget-feature=+crt-static", "-Cpanic=abort", "-Clto=fat"]);
+    compile.arg(concat!("-Clink-arg=", env!("TARE_NO_UNWINDING"))).arg("-o").arg(&program).arg(&source);
+    let compiled = compile.output().unwrap();
+    assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+    let ended = Command::new(&program).output().unwrap();
+    assert!(ended.status.success(), "{}", ended.status);
+}
