@@ -205,7 +205,9 @@ pub(crate) fn advice(warning: &Warning, language: Language) -> &'static str {
             message!("its verdict allows for that much; more starts make it smaller")
         }
         Warning::BrokenOff { .. } => message!("tare run --resume FILE continues it"),
-        Warning::EmulatedProcessor => message!("read only its shape, or use a machine with KVM"),
+        Warning::EmulatedProcessor => {
+            message!("read only its shape, or use a machine with that processor and KVM")
+        }
         Warning::DamagedLines { .. } => {
             message!("find the file as it was written; the disk or a program changed it")
         }

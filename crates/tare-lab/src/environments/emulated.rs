@@ -9,6 +9,7 @@ use rustix::mount::{MountFlags, mount};
 use crate::containers::{private_mounts, user_namespaces};
 use crate::environments::native;
 use crate::provider::prelude::*;
+use crate::provider::processor::Processor;
 
 /// Where the kernel takes rules on what starts foreign programs.
 const RULES: &str = "/proc/sys/fs/binfmt_misc";
@@ -17,47 +18,28 @@ const FIRST_KERNEL: (u32, u32) = (6, 7);
 /// Longest path that a rule takes.
 const LONGEST_PATH: usize = 127;
 
-choice! {
-    enum Processor: "processor", "the processor that is emulated, as Docker names platforms" {
-        Arm64 = "arm64",
-        Riscv64 = "riscv64",
-        Amd64 = "amd64",
+/// Its number in ELF files.
+fn number(processor: Processor) -> u8 {
+    match processor {
+        Processor::Arm64 => 183,
+        Processor::Riscv64 => 243,
+        Processor::Amd64 => 62,
     }
 }
 
-impl Processor {
-    /// As compilers and emulators call it.
-    fn architecture(self) -> &'static str {
-        match self {
-            Processor::Arm64 => "aarch64",
-            Processor::Riscv64 => "riscv64",
-            Processor::Amd64 => "x86_64",
-        }
+/// The rule that starts its programs by an emulator, which stays open for it (F): programs may be in another root.
+fn rule(processor: Processor, emulator: &Path) -> Result<CString, NotReady> {
+    let path = emulator.as_os_str().as_bytes();
+    if path.len() > LONGEST_PATH || path.contains(&b':') {
+        return Err(NotReady::because(format!("the kernel takes no path like {}", emulator.display())));
     }
-
-    /// Its number in ELF files.
-    fn number(self) -> u8 {
-        match self {
-            Processor::Arm64 => 183,
-            Processor::Riscv64 => 243,
-            Processor::Amd64 => 62,
-        }
-    }
-
-    /// The rule that starts its programs by an emulator, which stays open for it (F): programs may be in another root.
-    fn rule(self, emulator: &Path) -> Result<CString, NotReady> {
-        let path = emulator.as_os_str().as_bytes();
-        if path.len() > LONGEST_PATH || path.contains(&b':') {
-            return Err(NotReady::because(format!("the kernel takes no path like {}", emulator.display())));
-        }
-        // 64 bits, little-endian; whichever system it names; a program, static or relocatable; the processor.
-        let magic = r"\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00";
-        let mask = r"\xff\xff\xff\xff\xff\xff\xff\x00\xff\xff\xff\xff\xff\xff\xff\xff\xfe\xff\xff\xff";
-        let mut rule = format!(r":tare:M::{magic}\x{:02x}\x00:{mask}:", self.number()).into_bytes();
-        rule.extend(path);
-        rule.extend(b":F");
-        CString::new(rule).map_err(|e| NotReady::because(e.to_string()))
-    }
+    // 64 bits, little-endian; whichever system it names; a program, static or relocatable; the processor.
+    let magic = r"\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00";
+    let mask = r"\xff\xff\xff\xff\xff\xff\xff\x00\xff\xff\xff\xff\xff\xff\xff\xff\xfe\xff\xff\xff";
+    let mut rule = format!(r":tare:M::{magic}\x{:02x}\x00:{mask}:", number(processor)).into_bytes();
+    rule.extend(path);
+    rule.extend(b":F");
+    CString::new(rule).map_err(|e| NotReady::because(e.to_string()))
 }
 
 pub static PROVIDER: Provider = Provider {
@@ -83,7 +65,7 @@ struct Emulated {
 impl Environment for Emulated {
     fn ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
         let architecture = self.processor.architecture();
-        if architecture == std::env::consts::ARCH {
+        if self.processor == Processor::HERE {
             let name = self.processor.name();
             return Err(NotReady::because(format!("{name} is this machine's own processor")));
         }
@@ -95,7 +77,7 @@ impl Environment for Emulated {
         let emulator = emulator.ok_or_else(|| NotReady::missing(&format!("qemu-{architecture}"), install))?;
         user_namespaces::allowed()?;
         rules_can_be_made()?;
-        let rule = self.processor.rule(&emulator)?;
+        let rule = rule(self.processor, &emulator)?;
         let mut facts = Facts::default();
         facts.note("runtime.path", emulator.to_string_lossy());
         facts.note("runtime.version", programs::version(&emulator, &["--version"]).unwrap_or_default());
@@ -154,15 +136,15 @@ mod tests {
 
     #[test]
     fn rules_name_the_processor_and_the_emulator() {
-        let rule = Processor::Arm64.rule(Path::new("/usr/bin/qemu-aarch64")).unwrap();
-        let rule = rule.to_str().unwrap();
+        let text = rule(Processor::Arm64, Path::new("/usr/bin/qemu-aarch64")).unwrap();
+        let text = text.to_str().unwrap();
         assert!(
-            rule.starts_with(r":tare:M::\x7fELF") && rule.ends_with(":/usr/bin/qemu-aarch64:F"),
-            "{rule}"
+            text.starts_with(r":tare:M::\x7fELF") && text.ends_with(":/usr/bin/qemu-aarch64:F"),
+            "{text}"
         );
-        assert!(rule.contains(r"\x02\x00\xb7\x00:\xff"), "{rule}");
-        assert!(rule.len() < 256, "longer than the kernel takes");
-        assert!(Processor::Arm64.rule(Path::new("/a:b")).is_err());
+        assert!(text.contains(r"\x02\x00\xb7\x00:\xff"), "{text}");
+        assert!(text.len() < 256, "longer than the kernel takes");
+        assert!(rule(Processor::Arm64, Path::new("/a:b")).is_err());
     }
 
     #[test]

@@ -5,11 +5,11 @@ use std::fs;
 use crate::containers::devices::Devices;
 use crate::containers::root::{AGENT, OWN, Root};
 use crate::guests::disk;
-use crate::guests::init::{self, Ending, Guest, GuestMount, Layered, Stream};
+use crate::guests::init::{self, Ending, GuestMount, Layered, Stream};
 use crate::guests::initrd::Initrd;
 use crate::guests::kernel::{self, Kernel};
 use crate::guests::kvm;
-use crate::guests::machine::{self, Machine};
+use crate::guests::machine::{self, Board, Guest, Kind, Machine};
 use crate::guests::memory::{self, MEMORY};
 use crate::guests::share_server::{self, Cache};
 use crate::guests::tsc_rate;
@@ -19,6 +19,7 @@ use crate::network::netem::{self, DELAY, DUPLICATE, Impairment, LOSS, REORDER};
 use crate::ownership::owned::MARK;
 use crate::provider::Preparation;
 use crate::provider::prelude::*;
+use crate::provider::processor::Processor;
 
 /// Name of the port that is the stream.
 const PORT: &str = "tare";
@@ -62,6 +63,8 @@ choice! {
 
 /// Why no other folder can be its root.
 const LAYERS: &str = "the guest puts a layer over this machine's root, as it is";
+/// Why the root of a guest of another processor holds nothing.
+const FOREIGN: &str = "this machine's programs are not for the guest's processor";
 
 pub static PROVIDER: Provider = Provider {
     name: "qemu",
@@ -72,6 +75,7 @@ pub static PROVIDER: Provider = Provider {
                  hypervisor is Hyper-V and its 9P runs over a socket, not virtio.",
     instance: None,
     options: &[
+        Guest::OPTION,
         Machine::OPTION,
         Acceleration::OPTION,
         Share::OPTION,
@@ -87,12 +91,18 @@ pub static PROVIDER: Provider = Provider {
     roots: Roots::Host(LAYERS),
     by_default: &["qemu"],
     parse: |specification| Ok(Box::new(Qemu::of(specification)?)),
-    preparation: Some(Preparation { prepare: kernel::prepare, remove: kernel::remove }),
+    preparation: Some(Preparation {
+        prepare: |specification, programs, begins| {
+            kernel::prepare(Guest::of(specification)?.processor(), programs, begins)
+        },
+        remove: |specification, programs| kernel::remove(Guest::of(specification)?.processor(), programs),
+    }),
 };
 
 #[derive(Clone)]
 struct Qemu {
-    machine: Machine,
+    processor: Processor,
+    board: Board,
     acceleration: Acceleration,
     share: Share,
     cache: Cache,
@@ -103,8 +113,14 @@ struct Qemu {
 
 impl Qemu {
     fn of(specification: &Specification) -> Result<Self, LabError> {
+        let (processor, machine) = (Guest::of(specification)?.processor(), Machine::of(specification)?);
+        let board = Board::of(machine, processor).ok_or_else(|| {
+            let (machine, processor) = (machine.name(), processor.name());
+            LabError::usage(format!("qemu: there is no {machine} for {processor}")).hint("leave out machine=")
+        })?;
         let qemu = Qemu {
-            machine: Machine::of(specification)?,
+            processor,
+            board,
             acceleration: Acceleration::of(specification)?,
             share: Share::of(specification)?,
             cache: Cache::of(specification)?,
@@ -113,6 +129,10 @@ impl Qemu {
             memory_mib: memory::of(specification, LEAST_MEMORY_MIB)?,
         };
         guest::check(qemu.way(), &qemu.impairment, PROVIDER.name)?;
+        if qemu.is_foreign() && qemu.acceleration == Acceleration::Kvm {
+            return Err(LabError::usage("qemu: KVM runs this machine's processor alone")
+                .hint("leave out acceleration= or processor="));
+        }
         match (qemu.share, qemu.cache, qemu.net) {
             (Share::Virtiofs, Cache::Mmap, _) => {
                 let error = LabError::usage("qemu: virtiofs has no cache=mmap");
@@ -125,6 +145,10 @@ impl Qemu {
         }
     }
 
+    fn is_foreign(&self) -> bool {
+        self.processor != Processor::HERE
+    }
+
     fn way(&self) -> Option<Way> {
         match self.net {
             Net::None => None,
@@ -135,8 +159,17 @@ impl Qemu {
 }
 
 impl Environment for Qemu {
+    fn roots(&self) -> Option<Roots> {
+        self.is_foreign().then_some(Roots::Own(FOREIGN))
+    }
+
     fn ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
-        let (program, mut facts) = runtime(programs, machine::PROGRAM, machine::INSTALL)?;
+        let kind = machine::kind(self.processor);
+        let agent = match self.is_foreign() {
+            true => Some(agent_for(programs, self.processor.architecture())?),
+            false => None,
+        };
+        let (program, mut facts) = runtime(programs, kind.program, kind.install)?;
         let mkfs = disk::maker(programs)?;
         self.way().map_or(Ok(()), Way::ready)?;
         let server = match self.share {
@@ -144,20 +177,23 @@ impl Environment for Qemu {
             Share::Virtiofs => Server::Virtiofsd(share_server::virtiofsd(programs)?),
             Share::Diod => Server::Diod(share_server::diod(programs)?),
         };
-        let kernel = kernel::find(programs)?;
+        let kernel = kernel::find(self.processor, programs)?;
         let accelerator = match self.acceleration {
             Acceleration::Tcg => Accelerator::Tcg,
             Acceleration::Kvm => kvm::proven(programs).map(|()| Accelerator::Kvm)?,
+            Acceleration::Auto if self.is_foreign() => Accelerator::Tcg,
             Acceleration::Auto => kvm::proven(programs).map_or(Accelerator::Tcg, |()| Accelerator::Kvm),
         };
         facts.note("runtime.accelerator", accelerator.name());
         facts.note("runtime.kernel", &kernel.release);
-        self.machine.note(&mut facts);
+        facts.note("runtime.processor", self.processor.name());
+        facts.note("runtime.machine", self.board.name());
         self.share.note(&mut facts);
         self.cache.note(&mut facts);
         facts.note("runtime.memory", self.memory_mib.to_string());
-        let guest = Found { options: self.clone(), program, mkfs, server, kernel, accelerator };
-        Ok(Ready::new(facts, move |workspace| guest.enter(workspace)))
+        let (agent, identity) = agent.unzip();
+        let guest = Found { options: self.clone(), agent, program, mkfs, server, kernel, accelerator };
+        Ok(Ready::new(facts, move |workspace| guest.enter(workspace)).bringing(identity))
     }
 }
 
@@ -176,20 +212,20 @@ impl Accelerator {
     }
 
     /// The processors and what runs them.
-    fn words(self) -> Vec<String> {
+    fn words(self, kind: &Kind) -> Vec<String> {
         let processors = std::thread::available_parallelism().map_or(1, usize::from).to_string();
         let (accelerator, model) = match self {
             Accelerator::Kvm => ("kvm", "host"),
-            Accelerator::Tcg => ("tcg,thread=multi", machine::EMULATED),
+            Accelerator::Tcg => ("tcg,thread=multi", kind.emulated),
         };
         ["-accel", accelerator, "-cpu", model, "-smp", &processors].map(str::to_owned).into()
     }
 
-    fn kernel_words(self) -> String {
-        let mut words =
-            vec![format!("console={}", machine::CONSOLE), "quiet".to_owned(), "panic=-1".to_owned()];
-        words.extend(machine::KERNEL_WORDS.iter().map(|word| (*word).to_owned()));
-        if self == Accelerator::Tcg {
+    fn kernel_words(self, processor: Processor) -> String {
+        let kind = machine::kind(processor);
+        let mut words = vec![format!("console={}", kind.console), "quiet".to_owned(), "panic=-1".to_owned()];
+        words.extend(kind.kernel_words.iter().map(|word| (*word).to_owned()));
+        if self == Accelerator::Tcg && processor == Processor::Amd64 {
             words.extend(tsc_rate::rate_khz().map(|rate| format!("tsc_early_khz={rate}")));
         }
         // A word that the kernel does not know goes to the first process.
@@ -206,6 +242,8 @@ enum Server {
 /// A machine with all that starting it needs.
 struct Found {
     options: Qemu,
+    /// The agent for another processor.
+    agent: Option<PathBuf>,
     program: PathBuf,
     /// Makes the file system of the guest's disk.
     mkfs: PathBuf,
@@ -224,13 +262,13 @@ impl Found {
         mounts::note(&mut outside, "own", &disk);
         let names = (options.net.name(), DEVICE);
         let network = guest::prepare(options.way(), names, &options.impairment, workspace, &mut outside)?;
-        let bus = options.machine.bus();
+        let bus = options.board.bus;
         let mut command = Command::new(&self.program);
         command.env_clear().current_dir(workspace.folder());
-        command.args(options.machine_words()).args(self.accelerator.words());
+        command.args(options.machine_words()).args(self.accelerator.words(machine::kind(options.processor)));
         let initrd = workspace.folder().join("initrd");
         command.arg("-kernel").arg(&self.kernel.image).arg("-initrd").arg(&initrd);
-        command.arg("-append").arg(self.accelerator.kernel_words());
+        command.arg("-append").arg(self.accelerator.kernel_words(options.processor));
         // The console goes to standard error, where lines become notes.
         command.args(["-serial", "file:/dev/fd/2", "-chardev", "stdio,id=stream,signal=off"]);
         command.arg("-device").arg(format!("virtio-serial-{bus}"));
@@ -255,7 +293,7 @@ impl Found {
             on_demand.push("overlay");
         }
         let modules = self.kernel.modules_with(&on_demand);
-        let archive = initial_disk(&modules, &plan, workspace.agent());
+        let archive = initial_disk(&modules, &plan, self.agent.as_deref().unwrap_or(workspace.agent()));
         archive.and_then(|bytes| fs::write(&initrd, bytes)).map_err(LabError::storage("write", &initrd))?;
         Ok(Entrance { command, host, places: root.places, outside })
     }
@@ -266,16 +304,14 @@ impl Found {
         root: &Root,
         workspace: &dyn Workspace,
         command: &mut Command,
-        guest: &mut Guest,
+        guest: &mut init::Guest,
     ) -> Result<(), LabError> {
         root.show_for(command, workspace)?;
         let path = argument(root.path())?;
         command
             .arg("-fsdev")
             .arg(format!("local,id=root,path={path},security_model=none,readonly=on,multidevs=remap"));
-        command
-            .arg("-device")
-            .arg(format!("virtio-9p-{},fsdev=root,mount_tag=root", self.options.machine.bus()));
+        command.arg("-device").arg(format!("virtio-9p-{},fsdev=root,mount_tag=root", self.options.board.bus));
         // Nothing changes below the layer, so that the guest may keep what it has read.
         let options = "trans=virtio,version=9p2000.L,msize=262144,cache=loose";
         let lower = GuestMount::new("9p", "root", "/lower", options);
@@ -295,7 +331,7 @@ impl Found {
         workspace: &mut dyn Workspace,
         command: &mut Command,
     ) -> Result<Vec<GuestMount>, LabError> {
-        let (cache, bus) = (self.options.cache, self.options.machine.bus());
+        let (cache, bus) = (self.options.cache, self.options.board.bus);
         let shares = root.shares.iter().enumerate();
         match &self.server {
             Server::Diod(program) => {
@@ -329,7 +365,7 @@ impl Found {
 
 impl Qemu {
     fn machine_words(&self) -> Vec<String> {
-        let mut machine = self.machine.word().to_owned();
+        let mut machine = self.board.word.to_owned();
         let mut words: Vec<String> = Vec::new();
         match self.share {
             Share::NineP | Share::Diod => {}
@@ -360,10 +396,10 @@ impl Qemu {
 }
 
 /// What the guest's first process does.
-fn plan(shares: Vec<GuestMount>, network: Option<GuestNetwork>, workspace: &dyn Workspace) -> Guest {
+fn plan(shares: Vec<GuestMount>, network: Option<GuestNetwork>, workspace: &dyn Workspace) -> init::Guest {
     let mut mounts = vec![GuestMount::new("ext4", "/dev/vda", OWN, "")];
     mounts.extend(shares);
-    Guest {
+    init::Guest {
         modules: Vec::new(),
         mounts,
         devices: Devices::Few,
@@ -379,7 +415,7 @@ fn plan(shares: Vec<GuestMount>, network: Option<GuestNetwork>, workspace: &dyn 
 }
 
 /// Builds the guest's first root: the agent, its modules and its plan.
-fn initial_disk(modules: &[&Path], guest: &Guest, agent: &Path) -> std::io::Result<Vec<u8>> {
+fn initial_disk(modules: &[&Path], guest: &init::Guest, agent: &Path) -> std::io::Result<Vec<u8>> {
     let mut initrd = Initrd::default();
     for folder in ["/dev", "/proc", "/sys", "/tmp", "/modules"] {
         initrd.folder(folder);

@@ -8,9 +8,11 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use crate::error::{Cause, ErrorKind, LabError};
-use crate::guests::machine::KERNEL_PACKAGE;
+use crate::guests::machine::kind;
 use crate::host::programs::{self, Programs};
 use crate::provider::NotReady;
+use crate::provider::options::Choice;
+use crate::provider::processor::Processor;
 
 /// What a guest needs, where it is not built in: disks, streams, shares, and what ext4 asks for by name.
 const MODULES: [&str; 13] = [
@@ -72,17 +74,24 @@ pub fn modules_in(
     order.iter().map(|path| Ok((module_name(path).unwrap_or_default(), content(programs, path)?))).collect()
 }
 
-fn folder(programs: &Programs) -> PathBuf {
-    programs.prepared.join("kernel")
+fn folder(processor: Processor, programs: &Programs) -> PathBuf {
+    let name = match processor {
+        Processor::HERE => "kernel".to_owned(),
+        other => format!("kernel-{}", other.name()),
+    };
+    programs.prepared.join(name)
 }
 
 /// The kernel that was prepared, if one was.
-pub fn find(programs: &Programs) -> Result<Kernel, NotReady> {
+pub fn find(processor: Processor, programs: &Programs) -> Result<Kernel, NotReady> {
     let not_ready = |reason: &str| NotReady {
         reason: reason.to_owned(),
-        command: Some("tare environment prepare qemu".to_owned()),
+        command: Some(match processor {
+            Processor::HERE => "tare environment prepare qemu".to_owned(),
+            other => format!("tare environment prepare 'qemu?processor={}'", other.name()),
+        }),
     };
-    let folder = folder(programs);
+    let folder = folder(processor, programs);
     let found =
         fs::read_to_string(folder.join("release")).ok().zip(fs::read_dir(folder.join("modules")).ok());
     let (release, entries) = found.ok_or_else(|| not_ready("no kernel is prepared for guests"))?;
@@ -95,16 +104,22 @@ pub fn find(programs: &Programs) -> Result<Kernel, NotReady> {
     Ok(Kernel { image: folder.join("vmlinux"), modules, release: release.trim().to_owned() })
 }
 
-/// Downloads and unpacks the newest kernel of the distribution. `begins` hears of each step.
-pub fn prepare(programs: &Programs, begins: &mut dyn FnMut(&str)) -> Result<(), LabError> {
+/// Downloads and unpacks the newest kernel that the distribution has for a processor. `begins` hears of each step.
+pub fn prepare(
+    processor: Processor,
+    programs: &Programs,
+    begins: &mut dyn FnMut(&str),
+) -> Result<(), LabError> {
     fs::create_dir_all(&programs.prepared).map_err(|e| failed("making a folder", e))?;
     let work = tempfile::Builder::new()
         .prefix("kernel-")
         .tempdir_in(&programs.prepared)
         .map_err(|e| failed("making a folder", e))?;
-    let package = newest_package(programs)?;
+    let packages = Packages::of(processor, work.path());
+    packages.learn(programs, begins)?;
+    let package = packages.newest_kernel(programs)?;
     begins(&format!("downloading {package}"));
-    let mut download = command(programs, "apt-get")?;
+    let mut download = packages.ask(programs, "apt-get")?;
     download.args(["download", &package]).current_dir(work.path());
     must(&mut download, DOWNLOAD_WAIT)?;
     let archive =
@@ -114,26 +129,70 @@ pub fn prepare(programs: &Programs, begins: &mut dyn FnMut(&str)) -> Result<(), 
     must(command(programs, "dpkg-deb")?.arg("-x").arg(&archive).arg(&unpacked), UNPACK_WAIT)?;
     let made = work.path().join("kernel");
     build(programs, &unpacked, &made)?;
-    let target = folder(programs);
+    let target = folder(processor, programs);
     let _ = fs::remove_dir_all(&target);
     fs::rename(&made, &target).map_err(|e| failed("keeping the kernel", e))
 }
 
-pub fn remove(programs: &Programs) -> Result<(), LabError> {
-    match fs::remove_dir_all(folder(programs)) {
+pub fn remove(processor: Processor, programs: &Programs) -> Result<(), LabError> {
+    match fs::remove_dir_all(folder(processor, programs)) {
         Err(e) if e.kind() != io::ErrorKind::NotFound => Err(failed("removing the kernel", e)),
         _ => Ok(()),
     }
 }
 
-fn newest_package(programs: &Programs) -> Result<String, LabError> {
-    let selected = must(command(programs, "apt-cache")?.args(["depends", KERNEL_PACKAGE]), ANSWER_WAIT)?;
-    let package = selected.lines().find_map(|line| line.trim().strip_prefix("Depends: linux-image-"));
-    package.map(|rest| format!("linux-image-{rest}")).ok_or_else(|| {
-        LabError::new(ErrorKind::Environment, "cannot find a kernel to download")
-            .because(format!("the package manager knows no {KERNEL_PACKAGE}"))
-            .hint("run: apt-get update")
-    })
+/// What the package manager knows of a processor's packages: of this machine's, as it is; of another's in lists of its own, so
+/// that nothing on the machine changes.
+struct Packages {
+    processor: Processor,
+    /// Where the lists of another processor are kept while they are needed.
+    lists: PathBuf,
+}
+
+impl Packages {
+    fn of(processor: Processor, work: &Path) -> Packages {
+        Packages { processor, lists: work.join("lists") }
+    }
+
+    /// A program of the package manager's, which looks at these packages.
+    fn ask(&self, programs: &Programs, name: &str) -> Result<Command, LabError> {
+        let mut command = command(programs, name)?;
+        if self.processor != Processor::HERE {
+            let processor = self.processor.name();
+            let lists = self.lists.display();
+            for setting in [
+                format!("APT::Architecture={processor}"),
+                format!("APT::Architectures={processor}"),
+                format!("Dir::State::Lists={lists}"),
+                format!("Dir::Cache={lists}"),
+                "Acquire::Languages=none".to_owned(),
+            ] {
+                command.args(["-o", &setting]);
+            }
+        }
+        Ok(command)
+    }
+
+    /// Downloads the lists of another processor's packages.
+    fn learn(&self, programs: &Programs, begins: &mut dyn FnMut(&str)) -> Result<(), LabError> {
+        if self.processor == Processor::HERE {
+            return Ok(());
+        }
+        begins(&format!("downloading the lists of packages for {}", self.processor.name()));
+        fs::create_dir_all(self.lists.join("partial")).map_err(|e| failed("making a folder", e))?;
+        must(self.ask(programs, "apt-get")?.args(["update", "-qq"]), DOWNLOAD_WAIT).map(drop)
+    }
+
+    fn newest_kernel(&self, programs: &Programs) -> Result<String, LabError> {
+        let wanted = kind(self.processor).kernel_package;
+        let selected = must(self.ask(programs, "apt-cache")?.args(["depends", wanted]), ANSWER_WAIT)?;
+        let package = selected.lines().find_map(|line| line.trim().strip_prefix("Depends: linux-image-"));
+        package.map(|rest| format!("linux-image-{rest}")).ok_or_else(|| {
+            LabError::new(ErrorKind::Environment, "cannot find a kernel to download")
+                .because(format!("the package manager knows no {wanted}"))
+                .hint("run: apt-get update")
+        })
+    }
 }
 
 fn build(programs: &Programs, unpacked: &Path, made: &Path) -> Result<(), LabError> {

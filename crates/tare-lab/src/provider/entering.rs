@@ -13,17 +13,19 @@ use tare_data::facts::Facts;
 use crate::error::LabError;
 use crate::host::programs::{self, Programs};
 use crate::ownership::owned::Owned;
-use crate::provider::root::{Inside, RootFolder};
+use crate::provider::root::{Inside, RootFolder, Roots};
+use crate::provider::specification::Specification;
 
 /// Makes what an environment needs once; each step is reported in words.
-pub type Prepare = fn(&Programs, &mut dyn FnMut(&str)) -> Result<(), LabError>;
+pub type Prepare = fn(&Specification, &Programs, &mut dyn FnMut(&str)) -> Result<(), LabError>;
 
-/// What is done once for all environments of a provider, like downloading a kernel; [`Programs::prepared`] is where.
+/// What is done once for an environment and all that differ from it in details, like downloading a kernel;
+/// [`Programs::prepared`] is where.
 #[derive(Debug)]
 pub struct Preparation {
-    /// Hands each step to the second argument as it begins.
+    /// Hands each step to the last argument as it begins.
     pub prepare: Prepare,
-    pub remove: fn(&Programs) -> Result<(), LabError>,
+    pub remove: fn(&Specification, &Programs) -> Result<(), LabError>,
 }
 
 /// An environment whose options were parsed.
@@ -31,6 +33,11 @@ pub trait Environment {
     /// Whether its programs are those of an image that its specification names: it then takes no `root=`.
     fn has_image(&self) -> bool {
         false
+    }
+
+    /// Which roots it can have, where its options leave others than its provider's.
+    fn roots(&self) -> Option<Roots> {
+        None
     }
 
     /// Whether it can be entered here and now: cheap, changes nothing.

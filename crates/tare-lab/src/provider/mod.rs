@@ -9,6 +9,7 @@ mod entering;
 pub(crate) mod naming;
 pub mod options;
 pub(crate) mod prelude;
+pub(crate) mod processor;
 pub mod root;
 pub mod specification;
 

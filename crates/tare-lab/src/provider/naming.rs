@@ -40,7 +40,8 @@ impl Named {
     /// Whether it can be entered here and now, and all that entering needs.
     pub fn ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
         let root = self.root.clone().unwrap_or_default();
-        if let Some(reason) = self.provider.roots.refusal(&root) {
+        let roots = self.environment.roots().unwrap_or(self.provider.roots);
+        if let Some(reason) = roots.refusal(&root) {
             return Err(NotReady::because(reason));
         }
         (self.root_ready)(&root)?;

@@ -15,7 +15,9 @@ pub fn run(args: Environment) -> anyhow::Result<ExitCode> {
         EnvironmentAction::Prepare { environment } => {
             let named = environments::parse(&environment)?;
             if let Some(preparation) = &named.provider.preparation {
-                (preparation.prepare)(&programs, &mut |step| anstream::eprintln!("{step}"))?;
+                (preparation.prepare)(&named.specification, &programs, &mut |step| {
+                    anstream::eprintln!("{step}")
+                })?;
             }
             match named.ready(&programs) {
                 Ok(_) => ui::print(format!("{environment} is ready\n"))?,
@@ -25,8 +27,9 @@ pub fn run(args: Environment) -> anyhow::Result<ExitCode> {
             }
         }
         EnvironmentAction::Remove { environment } => {
-            if let Some(preparation) = &environments::parse(&environment)?.provider.preparation {
-                (preparation.remove)(&programs)?;
+            let named = environments::parse(&environment)?;
+            if let Some(preparation) = &named.provider.preparation {
+                (preparation.remove)(&named.specification, &programs)?;
             }
             ui::print(format!("nothing is prepared for {environment} any more\n"))?;
         }

@@ -152,9 +152,12 @@ pub fn ready(test: &str, text: &str) -> Option<Specification> {
     let named = environments::parse(text).unwrap();
     // One test downloads a kernel, and the others wait for it.
     let alone = PREPARING.lock().unwrap_or_else(PoisonError::into_inner);
-    if let (Err(_), Some(preparation)) = (named.ready(&programs()), &named.provider.preparation) {
+    let unprepared = named
+        .ready(&programs())
+        .is_err_and(|not| not.command.is_some_and(|command| command.starts_with("tare environment prepare")));
+    if let (true, Some(preparation)) = (unprepared, &named.provider.preparation) {
         let mut begins = |step: &str| println!("{test}: {step}");
-        if let Err(e) = (preparation.prepare)(&programs(), &mut begins) {
+        if let Err(e) = (preparation.prepare)(&named.specification, &programs(), &mut begins) {
             println!("{test}: {e}");
         }
     }

@@ -86,6 +86,11 @@ fn emulated() {
 }
 
 #[test]
+fn emulated_guest() {
+    visit("emulated_guest", "qemu?processor=arm64");
+}
+
+#[test]
 fn wine() {
     let probes = [("proc.start", None, None), ("ipc.context", None, None), ("file.meta", Some("own"), None)];
     visit_by("wine", "wine", &probes);

@@ -102,7 +102,7 @@ pub(crate) const FOOTPRINTS: &[Footprint] = &[
     },
     Footprint {
         provider: "qemu",
-        programs: &[machine::PROGRAM, "virtiofsd", "diod"],
+        programs: &[machine::PROGRAMS[0], machine::PROGRAMS[1], machine::PROGRAMS[2], "virtiofsd", "diod"],
         starts: "a virtual machine with a disk of its own, and servers for shared folders; KVM is tried before",
         ..BARE
     },
