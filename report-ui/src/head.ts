@@ -23,14 +23,21 @@ export function head({ report }: Page): HTMLElement {
 
 function about(report: Report): HTMLElement {
   const { session, plan } = report;
-  const most = Math.max(0, ...report.rows.flatMap((row) => [row.baseline?.rounds ?? 0, ...row.cells.map((cell) => cell.comparison?.rounds ?? 0)]));
   const parts: (string | HTMLElement)[] = [
     h("strong", {}, plan.study), ...machine(report),
     h("time", { datetime: session.started }, date(session.started)),
-    session.measured_s === null ? "" : duration(session.measured_s), most === 0 ? "" : rounds(most),
+    session.measured_s === null ? "" : duration(session.measured_s), measuredRounds(report),
     `tare ${session.tare}`,
   ].filter((part) => part !== "");
   return h("p", { class: "machine" }, parts.flatMap((part, i) => [h("span", {}, part, i < parts.length - 1 ? " ·" : null), " "]));
+}
+
+/** `18 rounds`, or `12 to 18 rounds` where some cases were decided early; empty where there is none. */
+function measuredRounds(report: Report): string {
+  const counts = report.rows.map((row) => row.baseline?.rounds ?? 0).filter((count) => count > 0);
+  const [least, most] = [Math.min(...counts), Math.max(0, ...counts)];
+  if (most === 0) return "";
+  return least < most ? say("{least} to {most} rounds", { least, most }) : rounds(most);
 }
 
 /** Processor, kernel and file system of the baseline, as far as they are known. */

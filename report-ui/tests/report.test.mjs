@@ -223,6 +223,16 @@ pageTest("a finger sees the values at its first tap, and opens the cell at its s
   await close();
 });
 
+pageTest("the top says how many rounds the cases have, where some have fewer than others", async () => {
+  const name = altered("rich.html", "rounds.html", (packed) => packedAnew(packed, ({ report }) => { report.rows[0].baseline.rounds = 12; }));
+  for (const [page, words] of [["rich.html", " 18 rounds ·"], [name, " 12 to 18 rounds ·"]]) {
+    const { tab, close } = await open(page);
+    const machine = await tab.locator(".machine").textContent();
+    assert.ok(machine.includes(words), machine);
+    await close();
+  }
+});
+
 /** Whether the whole of an element is in the first 900 pixels of a window that is 1280 wide. */
 async function isOnFirstScreen(locator) {
   const box = await locator.boundingBox();

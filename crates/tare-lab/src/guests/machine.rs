@@ -5,7 +5,8 @@ use crate::provider::processor::Processor;
 
 choice! {
     pub enum Guest: "processor",
-        "own: as this machine's; any other is emulated, and takes a tare for it beside this one, named as for `emulated`"
+        "own: as this machine's; any other is emulated, has tare alone in it, and takes a tare for it beside this one, named \
+         tare-aarch64 or tare-x86_64"
     {
         Own = "own",
         Arm64 = "arm64",
