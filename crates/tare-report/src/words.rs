@@ -348,6 +348,8 @@ pub fn work(work: Work, language: Language) -> &'static str {
         Work::Protects => message!("mappings protected"),
         Work::Breaks => message!("heap up and down"),
         Work::Faults => message!("pages touched first"),
+        Work::FilePages => message!("file pages touched first"),
+        Work::CopiedPages => message!("file pages copied"),
         Work::Forks => message!("processes forked"),
         Work::Spawns => message!("processes by vfork"),
         Work::Threads => message!("threads"),

@@ -68,6 +68,8 @@ fn terms(work: Work) -> Vec<Term> {
         Work::Protects => vec![single("protect", 1.0)],
         Work::Breaks => vec![single("break", 1.0)],
         Work::Faults => vec![FAULT],
+        Work::FilePages => vec![single("file-page", 1.0)],
+        Work::CopiedPages => vec![single("copied-page", 1.0)],
         Work::Forks => vec![term("proc.spawn", "time", 1.0)],
         Work::Spawns => vec![single("spawn", 1.0)],
         Work::Threads => vec![single("thread", 1.0)],
@@ -140,8 +142,8 @@ impl Prices {
     }
 }
 
-/// What a page fault costs.
-const FAULT: Term = term("mem.fault", "time", 1.0);
+/// What a page of new memory costs, as programs ask for it: by a heap that grows, and not at once.
+const FAULT: Term = single("new-page", 1.0);
 
 /// Page faults of one operation of a case: the median over trials in the baseline, where the kernel reports them.
 fn faults_of(session: &Session, case: &str) -> f64 {

@@ -160,12 +160,13 @@ fn a_call_after_computing_is_charged_what_a_program_pays_beyond_a_loop() {
 
 #[test]
 fn a_process_is_charged_without_the_page_faults_of_those_that_are_timed() {
-    let cases = vec![timed("proc.exec"), timed("ipc.pipe"), timed("mem.fault")];
+    let cases = vec![timed("proc.exec"), timed("ipc.pipe"), single("new-page")];
+    let is_fault = |case: &str| case.contains("new-page");
     let mut session = session(&["layer"], cases, 9);
     run(&mut session, 9, |case, target, _| {
         Outcome::Time(match (case, target) {
-            ("mem.fault", "layer") => 2000.0,
-            ("mem.fault", _) => 500.0,
+            (case, "layer") if is_fault(case) => 2000.0,
+            (case, _) if is_fault(case) => 500.0,
             (_, "layer") => 90_000.0,
             _ => 10_000.0,
         })
@@ -175,7 +176,7 @@ fn a_process_is_charged_without_the_page_faults_of_those_that_are_timed() {
         both.collect::<Vec<_>>()
     };
     assert_eq!(price(&session, Work::Execs), [10_000.0, 90_000.0], "no kernel that reports them");
-    for trial in session.trials.iter_mut().filter(|trial| trial.case != "mem.fault") {
+    for trial in session.trials.iter_mut().filter(|trial| !is_fault(&trial.case)) {
         let operations: u64 = trial
             .batches
             .iter()

@@ -70,8 +70,12 @@ works! {
     Protects = "protects",
     /// Changes of the heap's end.
     Breaks = "breaks",
-    /// Pages that were touched for the first time.
+    /// Pages that were touched for the first time and are no file's.
     Faults = "faults",
+    /// Pages of mapped files that were touched for the first time.
+    FilePages = "file_pages",
+    /// Pages of mapped files that were copied because they were written to.
+    CopiedPages = "copied_pages",
     /// Processes made by copying their parent, with their end.
     Forks = "forks",
     /// Processes made by vfork or as posix_spawn does, with their end.

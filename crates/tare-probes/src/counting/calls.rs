@@ -154,6 +154,11 @@ impl Call {
 }
 
 impl Call {
+    /// Whether it starts another program in the same process.
+    pub fn is_exec(&self) -> bool {
+        Kind::of(self.number) == Kind::Exec
+    }
+
     /// The folder from which the call's path goes; none where nobody tells.
     fn folder(&self) -> PathBuf {
         // It stands before the path in calls that take one.

@@ -2,6 +2,7 @@
 //! twice a call and puts every call where it belongs, and by tracepoints, which hardly slow it down and see its pauses.
 
 mod calls;
+mod pages;
 mod pauses;
 mod starting;
 mod tracepoints;

@@ -11,6 +11,7 @@ use tare_data::batch::Histogram;
 use tare_data::session::demand::{Demand, Work};
 
 use super::calls::{Call, Counter};
+use super::pages::FilePages;
 use super::pauses::{PAUSE_NS, SHORT_PAUSE_NS};
 use super::starting::{Started, started};
 use crate::harness::stopwatch::now_ns;
@@ -30,6 +31,25 @@ struct Task {
     call: Option<Call>,
     /// When it was let go after its last call.
     went_on_ns: Option<u64>,
+    /// Pages that are counted already, or that its parent touched; none of a thread of another task's process.
+    pages: Option<FilePages>,
+}
+
+impl Task {
+    /// One that was just seen for the first time.
+    fn begun(pid: libc::pid_t) -> Task {
+        Task { pages: FilePages::of_first_task(pid), ..Task::default() }
+    }
+
+    /// Counts the pages that it has touched since they were counted last.
+    fn count_pages(&mut self, pid: libc::pid_t, demand: &mut Demand) {
+        if let (Some(before), Some(now)) = (self.pages, FilePages::of_first_task(pid)) {
+            let touched = now.beyond(before);
+            demand.add(Work::FilePages, touched.shared as f64);
+            demand.add(Work::CopiedPages, touched.copied as f64);
+            self.pages = Some(now);
+        }
+    }
 }
 
 /// Times between two calls of a task, from which pauses are counted when all are known.
@@ -76,7 +96,7 @@ pub fn run(program: &Path, words: &[OsString]) -> io::Result<(Demand, i32)> {
             }
             continue;
         }
-        let task = tasks.entry(pid).or_default();
+        let task = tasks.entry(pid).or_insert_with(|| Task::begun(pid));
         let (signal, event) = (libc::WSTOPSIG(status), status >> 16);
         let how = match (signal, event) {
             (AT_CALL, _) => {
@@ -93,6 +113,12 @@ pub fn run(program: &Path, words: &[OsString]) -> io::Result<(Demand, i32)> {
                     (counter, stretches, is_started) =
                         (Counter::default(), Stretches(Histogram::new()), true);
                 }
+                // Its memory is a new one.
+                task.pages = Some(FilePages::default());
+                (libc::PTRACE_SYSCALL, 0)
+            }
+            (_, libc::PTRACE_EVENT_EXIT) => {
+                task.count_pages(pid, &mut counter.demand);
                 (libc::PTRACE_SYSCALL, 0)
             }
             (signal, 0) => {
@@ -133,6 +159,10 @@ fn at_call(pid: libc::pid_t, task: &mut Task, counter: &mut Counter, stretches: 
             let arguments = [words[4], words[5], words[6], words[7], words[8], words[9]];
             let mut call = Call { pid, number: words[3] as libc::c_long, arguments, path: None };
             call.read_path();
+            if call.is_exec() {
+                // Where it succeeds, this memory is gone.
+                task.count_pages(pid, &mut counter.demand);
+            }
             task.call = Some(call);
         }
         EXIT => {
@@ -154,7 +184,8 @@ fn start(program: &Path, words: &[OsString]) -> io::Result<libc::pid_t> {
         | libc::PTRACE_O_TRACEFORK
         | libc::PTRACE_O_TRACEVFORK
         | libc::PTRACE_O_TRACECLONE
-        | libc::PTRACE_O_TRACEEXEC;
+        | libc::PTRACE_O_TRACEEXEC
+        | libc::PTRACE_O_TRACEEXIT;
     request(libc::PTRACE_SEIZE, pid, options)?;
     // The stop from which it goes on call by call.
     request(libc::PTRACE_INTERRUPT, pid, 0)?;

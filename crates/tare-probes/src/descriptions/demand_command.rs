@@ -27,7 +27,7 @@ pub static PROBE: Probe = Probe {
     parameters: PARAMETERS,
     metrics: &METRICS,
     needs: &[Need::Place],
-    revision: 2,
+    revision: 3,
     label: |_| "demand".into(),
 };
 

@@ -47,6 +47,9 @@ pub(crate) static OPERATIONS: &[(&str, &str)] = &[
     ("map-file", "map a file, touch"),
     ("protect", "protect a page"),
     ("break", "heap up and down"),
+    ("new-page", "touch a new page"),
+    ("file-page", "touch a file's page"),
+    ("copied-page", "write to a file's page"),
     ("spawn", "vfork + wait"),
     ("thread", "thread, start to end"),
 ];

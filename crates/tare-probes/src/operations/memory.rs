@@ -46,6 +46,91 @@ pub fn grow_heap(_: &Path) -> Result<Loop<'_>, Failure> {
     }))
 }
 
+/// Pieces of new memory that are touched before all are given back: 16 MiB fits everywhere.
+const PIECES: usize = 128;
+/// Pages of the file that is mapped: as many as a library's code has.
+const FILE_PAGES: usize = 64;
+
+/// The first touch of a page of memory that grows by as much as malloc asks for, as that of a program which needs more and more. It
+/// is mapped, since a heap has no room to grow in where tare is in user-mode Linux; mapping is not timed.
+pub fn new_page(_: &Path) -> Result<Loop<'_>, Failure> {
+    let page = rustix::param::page_size();
+    let mut pieces = Vec::with_capacity(PIECES);
+    Ok(Box::new(move |operations| {
+        let (mut stopwatch, mut done, mut right) = (Stopwatch::default(), 0, 0);
+        while done < operations {
+            let pages = (operations - done).min((GROWTH / page) as u64);
+            if pieces.len() == PIECES {
+                give_back(&mut pieces)?;
+            }
+            let start = syscall::map(GROWTH)?;
+            pieces.push(start);
+            stopwatch.start();
+            for number in 0..pages as usize {
+                let address = (start + number * page) as *mut u8;
+                // SAFETY: within the mapping that was just made.
+                unsafe { address.write_volatile(1) };
+                // SAFETY: as before.
+                right += u64::from(unsafe { address.read_volatile() });
+            }
+            stopwatch.stop();
+            done += pages;
+        }
+        give_back(&mut pieces)?;
+        Ok((stopwatch, right))
+    }))
+}
+
+fn give_back(pieces: &mut Vec<usize>) -> Result<(), Errno> {
+    for start in pieces.drain(..) {
+        // SAFETY: the mapping is whole and ours; no reference to it exists.
+        unsafe { syscall::unmap(start, GROWTH)? };
+    }
+    Ok(())
+}
+
+/// The first touch of each page of a mapped file, one after the other.
+pub fn file_page(folder: &Path) -> Result<Loop<'_>, Failure> {
+    file_pages(folder, |address| {
+        // SAFETY: the address is within the mapping that `file_pages` made.
+        unsafe { address.read_volatile() == b't' }
+    })
+}
+
+/// The first store to each page of a mapped file, which is copied for it.
+pub fn copied_page(folder: &Path) -> Result<Loop<'_>, Failure> {
+    file_pages(folder, |address| {
+        // SAFETY: the address is within the mapping that `file_pages` made, which is private and writable.
+        unsafe { address.write_volatile(b'w') };
+        true
+    })
+}
+
+/// Touches a file's pages by a mapping that is made anew, untimed, when all are touched.
+fn file_pages(folder: &Path, touch: fn(*mut u8) -> bool) -> Result<Loop<'_>, Failure> {
+    let page = rustix::param::page_size();
+    let file = files::open(folder, "f", OFlags::empty())?;
+    files::fill(file.as_fd(), &vec![b't'; page], page, (page * FILE_PAGES) as u64)?;
+    Ok(Box::new(move |operations| {
+        let (mut stopwatch, mut done, mut right) = (Stopwatch::default(), 0, 0);
+        while done < operations {
+            let pages = (operations - done).min(FILE_PAGES as u64);
+            let start = syscall::map_file(file.as_fd(), page * FILE_PAGES)?;
+            // SAFETY: the mapping is whole and ours; no reference to it exists.
+            unsafe { syscall::protect(start, page * FILE_PAGES, libc::PROT_READ | libc::PROT_WRITE)? };
+            stopwatch.start();
+            right += (0..pages as usize)
+                .map(|number| u64::from(touch((start + number * page) as *mut u8)))
+                .sum::<u64>();
+            stopwatch.stop();
+            // SAFETY: the mapping is whole and ours; no reference to it exists.
+            unsafe { syscall::unmap(start, page * FILE_PAGES)? };
+            done += pages;
+        }
+        Ok((stopwatch, right))
+    }))
+}
+
 timed_loop! {
     fn maps() {
         let start = syscall::map(MAPPED)?;

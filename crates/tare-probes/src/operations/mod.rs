@@ -35,6 +35,9 @@ static LOOPS: &[(&str, Prepare)] = &[
     ("map-file", memory::map_file),
     ("protect", memory::protect),
     ("break", memory::grow_heap),
+    ("new-page", memory::new_page),
+    ("file-page", memory::file_page),
+    ("copied-page", memory::copied_page),
     ("spawn", processes::spawn),
     ("thread", processes::thread),
 ];

@@ -16,6 +16,12 @@ use crate::probe::prelude::*;
 const RESULT: &str = "tare-demand";
 /// Bytes of it that are read: one has a few hundred.
 const LONGEST_RESULT: u64 = 64 << 10;
+/// Share of a program's file pages that it touches itself. The others the kernel maps because they lie beside one that is touched.
+/// User-mode Linux, which maps each page by itself, has 0.32 faults more a file page than the kernel below it (programs of known
+/// kinds: 0.29 to 0.35; Python 0.6), and those that both have come on top.
+const TOUCHED: f64 = 0.4;
+/// File pages that the kernel maps at one fault; sixteen at most.
+const PAGES_A_FAULT: f64 = 14.0;
 /// Times that a process which makes another gives up the processor for it: what makes and ends a process is priced with
 /// these.
 const WAITS_A_PROCESS: f64 = 2.0;
@@ -91,7 +97,7 @@ fn account(demand: &mut Demand, used: &libc::rusage) {
         demand.amounts.entry(work).and_modify(|pauses| *pauses = pauses.min(most));
     }
     demand.add(Work::Computing, user_ns);
-    demand.add(Work::Faults, used.ru_minflt as f64);
+    pages(demand, used.ru_minflt as f64);
     // The command itself is started as posix_spawn does.
     demand.add(Work::Spawns, 1.0);
     let made = [Work::Forks, Work::Spawns, Work::Threads].map(|work| demand.amount(work)).iter().sum::<f64>();
@@ -99,9 +105,33 @@ fn account(demand: &mut Demand, used: &libc::rusage) {
     demand.add(Work::Waits, waits.max(0.0));
 }
 
+/// Puts page faults where they belong: to new memory, or to files, whose pages the tracer has counted as they are mapped.
+fn pages(demand: &mut Demand, faults: f64) {
+    let [mapped, copied, maps] =
+        [Work::FilePages, Work::CopiedPages, Work::FileMaps].map(|work| demand.amount(work));
+    // The first page of each mapping is priced with it.
+    demand.amounts.insert(Work::FilePages, (TOUCHED * mapped - maps).max(0.0));
+    demand.add(Work::Faults, (faults - mapped / PAGES_A_FAULT - copied - maps).max(0.0));
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_page_fault_is_one_of_new_memory_of_a_copy_or_of_a_file() {
+        let mut demand = Demand::default();
+        for (work, amount) in [(Work::FilePages, 700.0), (Work::CopiedPages, 20.0), (Work::FileMaps, 30.0)] {
+            demand.add(work, amount);
+        }
+        pages(&mut demand, 140.0);
+        assert_eq!(demand.amount(Work::Faults), 40.0);
+        assert_eq!(demand.amount(Work::CopiedPages), 20.0);
+        assert_eq!(demand.amount(Work::FilePages), 250.0);
+        // What is counted in two runs need not fit together.
+        pages(&mut demand, 0.0);
+        assert_eq!(demand.amount(Work::Faults), 40.0);
+    }
 
     #[test]
     fn there_are_no_more_pauses_than_there_was_time_for() {
