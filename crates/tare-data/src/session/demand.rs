@@ -70,7 +70,7 @@ works! {
     Protects = "protects",
     /// Changes of the heap's end.
     Breaks = "breaks",
-    /// Pages that were touched for the first time and are no file's.
+    /// Pages of new memory that were touched for the first time.
     Faults = "faults",
     /// Pages of mapped files that were touched for the first time.
     FilePages = "file_pages",
