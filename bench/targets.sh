@@ -198,9 +198,9 @@ def is_wanting(missing):
     # A figure that nothing is held against is one all the same: memory outside, where the baseline took less than it gave back.
     if missing.get("level"):
         return False
-    # A gauge that a system does not show is a gap with its reason.
     if missing["kind"] == "not_supported" and missing.get("reason") and "or-not-supported" in sys.argv:
         return False
+    # A gauge that a system does not show is a gap with its reason.
     return missing["kind"] != "not_comparable" and not (missing.get("reason") or "").endswith("does not show here")
 missing = [(case, cell) for case, cell in cells if cell["missing"] and is_wanting(cell["missing"])]
 compared = sum(bool(cell["comparison"]) for _, cell in cells)

@@ -46,7 +46,7 @@ pub struct Board {
 }
 
 impl Board {
-    /// None where there is no such machine for the processor.
+    /// None where QEMU has another for the processor.
     pub fn of(machine: Machine, processor: Processor) -> Option<Board> {
         let (word, bus) = match (processor, machine) {
             (Processor::Amd64, Machine::Usual | Machine::Q35) => ("q35", "pci"),

@@ -18,7 +18,7 @@ const RESULT: &str = "tare-demand";
 const LONGEST_RESULT: u64 = 64 << 10;
 /// Share of a program's file pages that it touches itself. The others the kernel maps because they lie beside one that is touched.
 /// User-mode Linux, which maps each page by itself, has 0.32 faults more a file page than the kernel below it (programs of known
-/// kinds: 0.29 to 0.35; Python 0.6), and those that both have come on top.
+/// kinds: 0.26 to 0.35; Python 0.6), and those that both have come on top.
 const TOUCHED: f64 = 0.4;
 /// File pages that the kernel maps at one fault; sixteen at most.
 const PAGES_A_FAULT: f64 = 14.0;
