@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tare_data::batch::{Histogram, Phase, Sample};
+use tare_data::batch::{Histogram, Phase, Sample, Timed};
 use tare_data::metric::Metric;
 use tare_data::session::{PlannedCase, Session, Trial};
 
@@ -103,26 +103,22 @@ impl Pooled {
 impl PooledSeries {
     /// Adds a sample and gives its time; none for one that is read, not timed.
     fn add(&mut self, sample: &Sample) -> Option<u64> {
-        let (Sample::Throughput { operations, bytes, elapsed_ns }
-        | Sample::Latency { operations, bytes, elapsed_ns, .. }) = sample
-        else {
-            return None;
-        };
-        let first = self.operations == 0;
-        self.operations = self.operations.saturating_add(*operations);
-        self.bytes = self.bytes.saturating_add(*bytes);
-        self.elapsed_ns = self.elapsed_ns.saturating_add(*elapsed_ns);
-        let more = match sample {
-            Sample::Latency { histogram, .. } => histogram.decode().ok(),
-            _ => None,
-        };
+        let (first, mut all_ns) = (self.operations == 0, None);
+        for Timed { operations, bytes, elapsed_ns } in sample.timed() {
+            self.operations = self.operations.saturating_add(operations);
+            self.bytes = self.bytes.saturating_add(bytes);
+            self.elapsed_ns = self.elapsed_ns.saturating_add(elapsed_ns);
+            all_ns = Some(elapsed_ns.saturating_add(all_ns.unwrap_or(0)));
+        }
+        let all_ns = all_ns?;
+        let more = sample.histogram().and_then(|histogram| histogram.decode().ok());
         // One sample without times leaves the series without: a part must not pass for the whole.
         self.histogram = match (self.histogram.take(), more) {
             (None, more) if first => more,
             (Some(mut known), Some(more)) => known.0.add(&more.0).ok().map(|()| known),
             _ => None,
         };
-        Some(*elapsed_ns)
+        Some(all_ns)
     }
 }
 

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use tare_data::batch::{Batch, CALIBRATION, Phase, Sample};
+use tare_data::batch::{Batch, CALIBRATION, Phase, Timed};
 use tare_data::facts::Facts;
 use tare_data::frame::{Frame, PROTOCOL, Received, Splitter, encode};
 use tare_data::metric::Metric;
@@ -299,13 +299,9 @@ impl Agent {
         let batches = ran.trial.batches.to_vec();
         let last = batches.iter().rev().find(headline);
         let last = last.ok_or("a short run without a batch of the headline's series")?;
-        let operation_ns = match last.sample {
-            // By what was asked for: an operation may be several samples, as one that fills a queue is.
-            Sample::Throughput { elapsed_ns, .. } | Sample::Latency { elapsed_ns, .. } => {
-                elapsed_ns as f64 / asked as f64
-            }
-            Sample::Gauge { .. } => calibrated_ns,
-        };
+        // By what was asked for: an operation may be several samples, as one that fills a queue is.
+        let last = last.sample.timed().last().map(|timed| timed.elapsed_ns as f64 / asked as f64);
+        let operation_ns = last.unwrap_or(calibrated_ns);
         Ok(Amount::Duration { batch: batch(operation_ns), seconds })
     }
 }
@@ -313,14 +309,11 @@ impl Agent {
 /// Time of an operation in a calibration: it doubles its operations, so that its last two batches are the longest, of
 /// which the quicker met no hiccup. A probe that does a fixed amount of work has no such batches.
 fn operation_ns(batches: &[Batch]) -> Option<f64> {
-    let timed = |batch: &Batch| match &batch.sample {
-        Sample::Throughput { operations, elapsed_ns, .. }
-        | Sample::Latency { operations, elapsed_ns, .. } => Some((*operations as f64, *elapsed_ns as f64)),
-        Sample::Gauge { .. } => None,
-    };
-    let last = batches.iter().rev().filter(|batch| batch.series == CALIBRATION).filter_map(timed).take(2);
-    let quicker_ns = last.map(|(operations, ns)| ns / operations.max(1.0)).reduce(f64::min);
-    let all_ns = || batches.iter().filter_map(timed).map(|(_, ns)| ns).sum();
+    let timed = |batch: &Batch| -> Vec<Timed> { batch.sample.timed().collect() };
+    let last = batches.iter().rev().filter(|batch| batch.series == CALIBRATION).flat_map(timed).take(2);
+    let each_ns = |timed: Timed| timed.elapsed_ns as f64 / timed.operations.max(1) as f64;
+    let quicker_ns = last.map(each_ns).reduce(f64::min);
+    let all_ns = || batches.iter().flat_map(timed).map(|timed| timed.elapsed_ns as f64).sum();
     batches.first().map(|_| quicker_ns.unwrap_or_else(all_ns))
 }
 

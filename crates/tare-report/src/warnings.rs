@@ -22,6 +22,13 @@ pub fn words(warning: &Warning, language: Language) -> String {
             one_in = one_in,
             factor = format!("{factor:.1}")
         ),
+        Warning::MeanCost { ratio, low, high } => say!(
+            language,
+            "typically the same, but the mean cost is {ratio}x [{low}, {high}]",
+            ratio = format!("{ratio:.2}"),
+            low = format!("{low:.2}"),
+            high = format!("{high:.2}")
+        ),
         Warning::Modal { groups } => fallen_into(groups, language),
         Warning::RoundsAlike { rounds, blocks } => alike(*rounds, *blocks, language),
         Warning::CanaryOutside { ratio } => say!(
@@ -185,6 +192,9 @@ pub(crate) fn advice(warning: &Warning, language: Language) -> &'static str {
         }
         Warning::SkewedTail { .. } => message!("the interval shown is that of the median"),
         Warning::Stalls { .. } => message!("compare the mean costs, and look at the rounds one by one"),
+        Warning::MeanCost { .. } => {
+            message!("what takes long now and then is in the mean; a longer --budget narrows it")
+        }
         Warning::Modal { .. } => {
             message!("look at the rounds one by one; pinning may separate the groups")
         }
@@ -230,6 +240,7 @@ pub(crate) fn kind(warning: &Warning) -> &'static str {
             message!("differences are skewed: their centre and their median disagree")
         }
         Warning::Stalls { .. } => message!("typically the same, but some rounds take much longer"),
+        Warning::MeanCost { .. } => message!("typically the same, but the mean cost is not known as well"),
         Warning::Modal { .. } => message!("rounds fall into separate groups"),
         Warning::RoundsAlike { .. } => {
             message!("rounds that follow each other are alike: blocks of them were judged")

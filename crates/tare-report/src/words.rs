@@ -49,10 +49,12 @@ impl Standing {
 
     /// Of a comparison.
     pub(crate) fn of_comparison(comparison: &Comparison) -> Standing {
-        let stalls = comparison.warnings.iter().any(|warning| matches!(warning, Warning::Stalls { .. }));
+        let of_mean =
+            |warning: &Warning| matches!(warning, Warning::Stalls { .. } | Warning::MeanCost { .. });
+        let is_typical = comparison.warnings.iter().any(of_mean);
         let few_starts = comparison.starts.is_some_and(|shared| (shared.starts as usize) < FEWEST_STARTS);
         match Standing::of_verdict(comparison.verdict, few_starts) {
-            Standing::SlowerUnclear | Standing::FasterUnclear | Standing::Inconclusive if stalls => {
+            Standing::SlowerUnclear | Standing::FasterUnclear | Standing::Inconclusive if is_typical => {
                 Standing::TypicallySame
             }
             standing => standing,

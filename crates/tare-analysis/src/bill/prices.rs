@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tare_data::batch::Sample;
 use tare_data::session::demand::Work;
 use tare_data::session::{PlannedCase, Session, Trial};
 
@@ -150,19 +149,14 @@ fn faults_of(session: &Session, case: &str) -> f64 {
     let Some(baseline) = session.baseline() else { return 0.0 };
     let trials = counted(&session.trials, &session.repeated, |t| t.case == case && t.target == baseline.name);
     let each = |trial: &&Trial| {
-        let operations: u64 = trial.batches.iter().map(|batch| operations(&batch.sample)).sum();
+        let all = trial.batches.iter();
+        let operations: u64 =
+            all.map(|batch| batch.sample.timed().map(|timed| timed.operations).sum::<u64>()).sum();
         let faults = trial.inside.faults_minor?;
         (operations > 0).then(|| faults as f64 / operations as f64)
     };
     let each: Vec<f64> = trials.iter().filter_map(each).collect();
     if each.is_empty() { 0.0 } else { median(&sorted(&each)) }
-}
-
-fn operations(sample: &Sample) -> u64 {
-    match sample {
-        Sample::Throughput { operations, .. } | Sample::Latency { operations, .. } => *operations,
-        Sample::Gauge { .. } => 0,
-    }
 }
 
 fn is_of(case: &PlannedCase, term: &Term) -> bool {

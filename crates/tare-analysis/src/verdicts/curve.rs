@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use tare_data::batch::{Batch, Histogram, Phase, Sample};
+use tare_data::batch::{Batch, Histogram, Phase};
 use tare_data::session::{Session, Trial};
 
 use crate::statistics::tails::least_operations;
@@ -42,7 +42,7 @@ pub fn tail_curves(session: &Session) -> Vec<TailCurve> {
         let places = (case_places.get(trial.case.as_str()), target_places.get(trial.target.as_str()));
         let (Some(case), Some(target)) = places else { continue };
         for batch in trial.batches.iter().filter(|batch| batch.phase == Phase::Warm) {
-            if let Sample::Latency { .. } = &batch.sample {
+            if batch.sample.histogram().is_some() {
                 let trials = grouped.entry((*case, batch.series.clone(), *target)).or_default();
                 // The batches of a trial follow one another.
                 if trials.last().is_none_or(|last| !std::ptr::eq(*last, trial)) {
@@ -69,10 +69,7 @@ pub fn tail_curves(session: &Session) -> Vec<TailCurve> {
 
 fn merge<'a>(batches: impl Iterator<Item = Cow<'a, Batch>>) -> Histogram {
     let mut merged = Histogram::new();
-    let parts = batches.filter_map(|batch| match &batch.sample {
-        Sample::Latency { histogram, .. } => histogram.decode().ok(),
-        Sample::Throughput { .. } | Sample::Gauge { .. } => None,
-    });
+    let parts = batches.filter_map(|batch| batch.sample.histogram()?.decode().ok());
     for part in parts {
         // The bounds are the same by construction, and a sum that overflows saturates.
         let _ = merged.0.add(&part.0);
@@ -88,7 +85,7 @@ fn points(histogram: &Histogram) -> Vec<(f64, u64)> {
 
 #[cfg(test)]
 mod tests {
-    use tare_data::batch::EncodedHistogram;
+    use tare_data::batch::{EncodedHistogram, Sample};
 
     use super::*;
 

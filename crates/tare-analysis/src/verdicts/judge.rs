@@ -23,7 +23,7 @@ pub const FEWEST_STARTS: usize = 8;
 const FEWEST_IN_DOUBT: usize = 12;
 
 /// Fewest rounds that show the same: of fewer, stalls in one round of ten could all be missing by chance (0.9^29 < 5 %).
-const FEWEST_FOR_SAME: usize = 29;
+pub(crate) const FEWEST_FOR_SAME: usize = 29;
 
 /// The mean cost may differ by this many times the margin where the typical cost is the same. Ordinary noise has a few
 /// large values, which make a mean less sharply known than a centre.

@@ -14,7 +14,7 @@ use crate::findings::{Beyond, Cell, Comparison, Family, Level, Missing, Smallest
 use crate::statistics::ratio_of_means::RatioOfMeans;
 use crate::statistics::signed_ranks::{Nulls, median, sorted};
 use crate::verdicts::comparable;
-use crate::verdicts::judge::{Judgement, floor, is_off, is_within, judge, p_at, total_edge};
+use crate::verdicts::judge::{FEWEST_FOR_SAME, Judgement, floor, is_off, is_within, judge, p_at, total_edge};
 use crate::verdicts::leaving::{may_leave, safe_p};
 use crate::verdicts::pairs::{NoPairs, Pairs, common_rounds, pair};
 use crate::verdicts::stability;
@@ -346,7 +346,9 @@ impl<'a> Judge<'a> {
             beyond,
             ..comparison(level, &judgement, baseline, series)
         };
-        comparison.warnings.extend(total.and_then(|total| stalls(&pairs, &judgement, total)));
+        comparison.warnings.extend(total.and_then(|total| {
+            stalls(&pairs, &judgement, total).or_else(|| mean_cost(&pairs, &judgement, total))
+        }));
         Judged { cell: Cell::Compared(Box::new(comparison)), judgement: Some(judgement) }
     }
 
@@ -450,6 +452,13 @@ fn stalls(pairs: &Pairs, judgement: &Judgement, total: RatioOfMeans) -> Option<W
     let mean = stalls.iter().sum::<f64>() / stalls.len() as f64;
     let one_in = (pairs.pairs.len() as f64 / stalls.len() as f64).round() as u32;
     (!stalls.is_empty()).then_some(Warning::Stalls { one_in, factor: mean })
+}
+
+/// The mean cost of what is typically the same, where it keeps the cell from being the same.
+fn mean_cost(pairs: &Pairs, judgement: &Judgement, total: RatioOfMeans) -> Option<Warning> {
+    let is_open = is_within(judgement.typical) && !is_within(judgement.verdict);
+    let Total { ratio, low, high } = ratio_in_total(total);
+    (is_open && pairs.pairs.len() >= FEWEST_FOR_SAME).then_some(Warning::MeanCost { ratio, low, high })
 }
 
 /// Median over paired rounds of environment minus baseline, in the metric's unit.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::iter::Sum;
 
-use tare_data::batch::{Batch, Histogram, Phase, Sample};
+use tare_data::batch::{Batch, Histogram, Phase, Sample, Timed};
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::metric::{Metric, Reading};
 use tare_data::names::USER;
@@ -89,16 +89,11 @@ struct Totals {
 }
 
 impl Totals {
-    /// Of a batch; none of one that is read, not timed.
-    fn of(batch: &Batch) -> Option<Self> {
-        match batch.sample {
-            Sample::Throughput { operations, bytes, elapsed_ns }
-            | Sample::Latency { operations, bytes, elapsed_ns, .. } => Some(Totals {
-                operations: u128::from(operations),
-                bytes: u128::from(bytes),
-                elapsed_ns: u128::from(elapsed_ns),
-            }),
-            Sample::Gauge { .. } => None,
+    fn of(timed: Timed) -> Self {
+        Totals {
+            operations: u128::from(timed.operations),
+            bytes: u128::from(timed.bytes),
+            elapsed_ns: u128::from(timed.elapsed_ns),
         }
     }
 
@@ -146,8 +141,10 @@ struct Cost {
 /// more. Of one batch both are its own value; of two, the typical one is between them. Runs of a command all count: each
 /// is a process of its own, and whoever wants others before them says so.
 fn cost(trial: &Trial, metric: &Metric) -> Option<Cost> {
-    let all: Vec<Totals> =
-        batches(trial, metric, Phase::Warm).filter_map(|batch| Totals::of(&batch)).collect();
+    let mut all: Vec<Totals> = Vec::new();
+    for batch in batches(trial, metric, Phase::Warm) {
+        all.extend(batch.sample.timed().map(Totals::of));
+    }
     let warms_up = all.len() >= FEWEST_TO_DROP_FIRST && !trial.case.starts_with(USER);
     let kept = if warms_up { &all[1..] } else { &all };
     let each = kept.iter().filter_map(|batch| batch.read(metric.reading)).filter(|value| !value.is_nan());
@@ -208,7 +205,8 @@ fn batches<'a>(trial: &'a Trial, metric: &'a Metric, phase: Phase) -> impl Itera
 
 /// What the first call took, or showed.
 fn cold(trial: &Trial, metric: &Metric) -> Option<f64> {
-    match batches(trial, metric, Phase::Cold).filter_map(|batch| Totals::of(&batch)).sum() {
+    let first = batches(trial, metric, Phase::Cold);
+    match first.map(|batch| batch.sample.timed().map(Totals::of).sum()).sum() {
         Totals { operations: 0, .. } => gauge(batches(trial, metric, Phase::Cold)),
         cold => Some(cold.time_per_operation()),
     }
@@ -218,7 +216,7 @@ fn cold(trial: &Trial, metric: &Metric) -> Option<f64> {
 fn times(trial: &Trial, metric: &Metric) -> Times {
     let mut points: Vec<(u64, u64)> = Vec::new();
     for batch in batches(trial, metric, Phase::Warm) {
-        let Sample::Latency { histogram: encoded, .. } = &batch.sample else { continue };
+        let Some(encoded) = batch.sample.histogram() else { continue };
         let Ok(Histogram(histogram)) = encoded.decode() else {
             return Times::default();
         };

@@ -157,6 +157,9 @@ fn copy(entries: &[Entry], slower: f64, number: usize, node: &str) -> String {
                 Sample::Throughput { elapsed_ns, .. } | Sample::Latency { elapsed_ns, .. } => {
                     *elapsed_ns = (*elapsed_ns as f64 * slower) as u64;
                 }
+                Sample::Stretches { elapsed_ns, .. } => {
+                    elapsed_ns.iter_mut().for_each(|ns| *ns = (*ns as f64 * slower) as u64);
+                }
                 Sample::Gauge { .. } => {}
             },
             _ => {}

@@ -213,10 +213,15 @@ fn trials(entries: impl Iterator<Item = Value>) -> (BTreeMap<String, String>, Ve
         }
         let (batch, Some(trial)) = (&entry["batch"]["batch"], trials.last_mut()) else { continue };
         if batch["phase"] == "warm" && series.get(&trial.case).is_some_and(|name| batch["series"] == **name) {
-            let sample = batch["sample"].get("throughput").or(batch["sample"].get("latency"));
-            let of = |field: &str| sample.and_then(|sample| sample[field].as_f64()).unwrap_or_default();
-            let (elapsed, operations) = (of("elapsed_ns"), of("operations"));
-            trial.batches.extend((elapsed > 0.0 && operations > 0.0).then_some([elapsed, operations]));
+            let kinds = ["throughput", "latency", "stretches"];
+            let Some(sample) = kinds.iter().find_map(|kind| batch["sample"].get(kind)) else { continue };
+            let operations = sample["operations"].as_f64().unwrap_or_default();
+            let elapsed = match &sample["elapsed_ns"] {
+                Value::Array(each) => each.iter().filter_map(Value::as_f64).collect(),
+                one => Vec::from_iter(one.as_f64()),
+            };
+            let timed = elapsed.into_iter().filter(|elapsed| *elapsed > 0.0 && operations > 0.0);
+            trial.batches.extend(timed.map(|elapsed| [elapsed, operations]));
         }
     }
     (series, trials)

@@ -6,7 +6,7 @@ use std::io::Write;
 
 use serde_json::Value;
 use tare_analysis::statistics::binomial::share_interval;
-use tare_data::batch::{Batch, Phase, Sample};
+use tare_data::batch::{Batch, Phase};
 use tare_data::generator::Generator;
 use tare_data::names::Case;
 
@@ -157,21 +157,17 @@ fn side(workspace: &Workspace, case: &Case, slower: f64, seed: u64) -> Result<Si
     for _ in 0..RUNS {
         let batches = agent.trial(case, amount)?.trial.batches.to_vec();
         let of_headline = |batch: &&Batch| batch.series == headline && batch.phase == Phase::Warm;
-        let ns: Vec<f64> = batches.iter().filter(of_headline).filter_map(operation_ns).collect();
+        let ns: Vec<f64> = batches.iter().filter(of_headline).flat_map(operations_ns).collect();
         side.runs.push(mean(&ns));
         side.batches.extend(ns);
     }
     Ok(side)
 }
 
-fn operation_ns(batch: &Batch) -> Option<f64> {
-    match batch.sample {
-        Sample::Throughput { operations, elapsed_ns, .. }
-        | Sample::Latency { operations, elapsed_ns, .. } => {
-            (operations > 0).then(|| elapsed_ns as f64 / operations as f64)
-        }
-        Sample::Gauge { .. } => None,
-    }
+/// What an operation took, of each timed batch.
+fn operations_ns(batch: &Batch) -> impl Iterator<Item = f64> + '_ {
+    let timed = batch.sample.timed().filter(|timed| timed.operations > 0);
+    timed.map(|timed| timed.elapsed_ns as f64 / timed.operations as f64)
 }
 
 fn mean(values: &[f64]) -> f64 {

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use tare_analysis::pooled::Pooled;
-use tare_data::batch::Sample;
 use tare_data::names::Case;
 use tare_data::request::Amount;
 use tare_data::session::Trial;
@@ -100,11 +99,7 @@ impl Duel for FileIo {
 fn right_counts(trial: &Trial) -> Result<[u64; 3], String> {
     let count = |series: &str| -> u64 {
         let of = trial.batches.iter().filter(|batch| batch.series == series);
-        of.map(|batch| match batch.sample {
-            Sample::Throughput { operations, .. } | Sample::Latency { operations, .. } => operations,
-            Sample::Gauge { .. } => 0,
-        })
-        .sum()
+        of.map(|batch| batch.sample.timed().map(|timed| timed.operations).sum::<u64>()).sum()
     };
     let [reads, writes, fsyncs] = ["read", "write", "fsync"].map(count);
     let requests = reads + writes;

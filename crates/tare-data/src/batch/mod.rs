@@ -52,8 +52,54 @@ pub enum Sample {
         elapsed_ns: u64,
         histogram: EncodedHistogram,
     },
+    /// Several batches, one after the other, that did the same.
+    Stretches {
+        /// Of each.
+        operations: u64,
+        /// Of each.
+        bytes: u64,
+        /// Of each in turn.
+        elapsed_ns: Vec<u64>,
+        /// Of all operations together, where they were timed one by one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        histogram: Option<EncodedHistogram>,
+    },
     /// A figure that is read, not timed, e.g. bytes of memory a process.
     Gauge { value: f64 },
+}
+
+/// What was timed between two reads of the clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timed {
+    pub operations: u64,
+    pub bytes: u64,
+    pub elapsed_ns: u64,
+}
+
+impl Sample {
+    /// What was timed, in its order; nothing of a figure that is read.
+    pub fn timed(&self) -> impl Iterator<Item = Timed> + '_ {
+        let (operations, bytes, elapsed_ns) = match self {
+            Sample::Throughput { operations, bytes, elapsed_ns }
+            | Sample::Latency { operations, bytes, elapsed_ns, .. } => {
+                (*operations, *bytes, std::slice::from_ref(elapsed_ns))
+            }
+            Sample::Stretches { operations, bytes, elapsed_ns, .. } => {
+                (*operations, *bytes, elapsed_ns.as_slice())
+            }
+            Sample::Gauge { .. } => (0, 0, &[][..]),
+        };
+        elapsed_ns.iter().map(move |&elapsed_ns| Timed { operations, bytes, elapsed_ns })
+    }
+
+    /// The times of its operations, where they were timed one by one.
+    pub fn histogram(&self) -> Option<&EncodedHistogram> {
+        match self {
+            Sample::Latency { histogram, .. } => Some(histogram),
+            Sample::Stretches { histogram, .. } => histogram.as_ref(),
+            Sample::Throughput { .. } | Sample::Gauge { .. } => None,
+        }
+    }
 }
 
 /// Whether a batch holds first calls or the steady state.
@@ -80,11 +126,12 @@ pub struct Batch {
 impl Batch {
     /// Bytes that it takes in memory.
     pub fn held_bytes(&self) -> usize {
-        let histogram = match &self.sample {
-            Sample::Latency { histogram, .. } => histogram.0.len(),
-            Sample::Throughput { .. } | Sample::Gauge { .. } => 0,
+        let histogram = self.sample.histogram().map_or(0, |histogram| histogram.0.len());
+        let stretches = match &self.sample {
+            Sample::Stretches { elapsed_ns, .. } => size_of_val(elapsed_ns.as_slice()),
+            Sample::Throughput { .. } | Sample::Latency { .. } | Sample::Gauge { .. } => 0,
         };
-        size_of::<Batch>() + self.series.len() + histogram
+        size_of::<Batch>() + self.series.len() + histogram + stretches
     }
 }
 

@@ -49,7 +49,7 @@ pub fn count(case: &Case, started: &Started, seed: u64, arena: &mut dyn Arena) -
         Err(failure) => Counted::Failed(failure),
         Ok(sent) => Counted::Demand(demand_of(sent.batches.iter().filter_map(|batch| match batch.sample {
             Sample::Gauge { value } => Some((batch.series.as_str(), value)),
-            Sample::Throughput { .. } | Sample::Latency { .. } => None,
+            Sample::Throughput { .. } | Sample::Stretches { .. } | Sample::Latency { .. } => None,
         }))),
     })
 }

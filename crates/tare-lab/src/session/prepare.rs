@@ -18,7 +18,7 @@ use crate::asked::startup;
 use crate::error::{ErrorKind, LabError};
 use crate::session::arena::{Arena, Started};
 use crate::session::before::{calibrate, count};
-use crate::session::plan::amount::{Pace, Wanted, cost_ns};
+use crate::session::plan::amount::{Pace, Wanted, amount_of_time, cost_ns};
 use crate::session::plan::budget::{self, RoundTime};
 use crate::session::plan::label::label;
 use crate::session::plan::planting::Room;
@@ -409,12 +409,10 @@ impl Calibrated {
         let known: Vec<Pace> = self.paces.iter().flatten().copied().collect();
         let baseline = self.paces.first()?.as_ref().ok().or(known.first())?;
         let SelectedCase { probe, case, .. } = &self.selected;
-        let wanted = Wanted { probe: &case.probe, metrics: &probe.metrics(), scale };
-        let amount = wanted.amount(*baseline, &known);
-        Some(match (amount, self.selected.seconds) {
+        Some(match self.selected.seconds {
             _ if self.selected.once => Amount::Operations { batch: 1, batches: 1 },
-            (Amount::Operations { batch, .. }, Some(seconds)) => Amount::Duration { batch, seconds },
-            (amount, _) => amount,
+            Some(seconds) => amount_of_time(*baseline, &known, seconds),
+            None => Wanted { probe: &case.probe, metrics: &probe.metrics(), scale }.amount(*baseline, &known),
         })
     }
 

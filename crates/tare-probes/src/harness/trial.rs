@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use tare_data::batch::{Batch, CALIBRATION, Phase, Sample};
+use tare_data::batch::{Batch, CALIBRATION, HELD, Histogram, Phase, Sample};
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::names::Parameters;
 use tare_data::peer::Peer;
@@ -23,12 +23,15 @@ const STEADY_MOST_NS: u64 = 250_000_000;
 const CALIBRATION_MOST: u64 = 1 << 30;
 /// Operations of the cold batch: the very first call.
 const COLD_OPERATIONS: u64 = 1;
+/// Short batches are sent together after this long, or at the end: while one is timed, nobody reads or records another.
+const SENT_AFTER_NS: u64 = 20_000_000;
 
 pub struct Trial<'a> {
     request: &'a TrialRequest,
     program: &'a Path,
     directory: Option<&'a Path>,
     carried: Option<&'a Path>,
+    waiting: Waiting,
     sink: &'a mut dyn FnMut(Batch),
 }
 
@@ -42,7 +45,7 @@ impl<'a> Trial<'a> {
         directory: Option<&'a Path>,
         sink: &'a mut dyn FnMut(Batch),
     ) -> Self {
-        Trial { request, program, directory, carried: None, sink }
+        Trial { request, program, directory, carried: None, waiting: Waiting::default(), sink }
     }
 
     /// With a folder that holds the files of user commands.
@@ -104,7 +107,7 @@ impl<'a> Trial<'a> {
             if warmup > 0 {
                 trial.batch(Phase::Cold, COLD_OPERATIONS, work)?;
             }
-            (1..warmup).try_for_each(|_| work(1, &mut Report { started_ns: now_ns(), samples: Vec::new() }))
+            (1..warmup).try_for_each(|_| work(1, &mut Report::default()))
         };
         match self.request.amount {
             Amount::Calibrate => self.calibrate(&mut work),
@@ -120,7 +123,9 @@ impl<'a> Trial<'a> {
                 }
                 Ok(())
             }
-        }
+        }?;
+        self.send();
+        Ok(())
     }
 
     /// Runs `work` once, whatever the amount: for probes whose parameters fix how much they do.
@@ -128,7 +133,9 @@ impl<'a> Trial<'a> {
     where
         F: FnMut(&mut Report) -> Result<(), Failure>,
     {
-        self.batch(Phase::Warm, 1, &mut |_, report| work(report))
+        self.batch(Phase::Warm, 1, &mut |_, report| work(report))?;
+        self.send();
+        Ok(())
     }
 
     fn calibrate<F>(&mut self, work: &mut F) -> Result<(), Failure>
@@ -146,6 +153,7 @@ impl<'a> Trial<'a> {
             // Series may overlap, or time a part only: what the host plans with is the whole.
             let sample = Sample::Throughput { operations, bytes: 0, elapsed_ns };
             let series = CALIBRATION.to_owned();
+            self.send();
             (self.sink)(Batch { series, phase: Phase::Warm, started_ns, sample });
             if operations >= CALIBRATION_MOST
                 || (elapsed_ns >= CALIBRATION_NS && (is_steady || all_ns >= STEADY_MOST_NS))
@@ -160,19 +168,33 @@ impl<'a> Trial<'a> {
     where
         F: FnMut(u64, &mut Report) -> Result<(), Failure>,
     {
-        let mut report = Report { started_ns: now_ns(), samples: Vec::new() };
+        let started_ns = now_ns();
+        let mut report = Report::default();
         work(operations, &mut report)?;
-        for (series, sample) in report.samples {
-            (self.sink)(Batch { series: series.to_owned(), phase, started_ns: report.started_ns, sample });
+        // While a trial holds what it made, the host looks at its own memory.
+        let is_awaited = report.samples.iter().any(|(series, _)| *series == HELD);
+        self.waiting.add(phase, started_ns, report);
+        if is_awaited || now_ns() >= self.waiting.since_ns + SENT_AFTER_NS {
+            self.send();
         }
         Ok(())
+    }
+
+    fn send(&mut self) {
+        self.waiting.take().for_each(&mut *self.sink);
     }
 }
 
 /// Where a probe puts the samples of one batch. Filled after the clock has stopped.
+#[derive(Default)]
 pub struct Report {
-    started_ns: u64,
-    samples: Vec<(&'static str, Sample)>,
+    samples: Vec<(&'static str, Taken)>,
+}
+
+/// What a probe took, and in a row of batches what they took together.
+enum Taken {
+    Timed { operations: u64, bytes: u64, elapsed_ns: Vec<u64>, times: Option<Box<Histogram>> },
+    Gauge(f64),
 }
 
 impl Report {
@@ -183,20 +205,95 @@ impl Report {
 
     /// Operations timed together that moved bytes.
     pub fn moved(&mut self, series: &'static str, operations: u64, bytes: u64, stopwatch: &Stopwatch) {
-        let elapsed_ns = stopwatch.elapsed_ns();
-        self.samples.push((series, Sample::Throughput { operations, bytes, elapsed_ns }));
+        let elapsed_ns = vec![stopwatch.elapsed_ns()];
+        self.samples.push((series, Taken::Timed { operations, bytes, elapsed_ns, times: None }));
     }
 
     /// Operations timed one by one; `bytes` moved in all, or 0 where bytes are not what is counted.
     pub fn latency(&mut self, series: &'static str, bytes: u64, laps: Laps) {
-        let (operations, elapsed_ns) = (laps.operations(), laps.elapsed_ns());
-        let histogram = laps.into_histogram().encode();
-        self.samples.push((series, Sample::Latency { operations, bytes, elapsed_ns, histogram }));
+        let (operations, elapsed_ns) = (laps.operations(), vec![laps.elapsed_ns()]);
+        let times = Some(Box::new(laps.into_histogram()));
+        self.samples.push((series, Taken::Timed { operations, bytes, elapsed_ns, times }));
     }
 
     /// A figure that is read, not timed.
     pub fn gauge(&mut self, series: &'static str, value: f64) {
-        self.samples.push((series, Sample::Gauge { value }));
+        self.samples.push((series, Taken::Gauge(value)));
+    }
+
+    /// Whether another batch did the same: as many operations and bytes in each series.
+    fn is_like(&self, other: &Report) -> bool {
+        let kind = |taken: &Taken| match taken {
+            Taken::Timed { operations, bytes, times, .. } => Some((*operations, *bytes, times.is_some())),
+            Taken::Gauge(_) => None,
+        };
+        let alike = |((series, taken), (other_series, other)): (&(_, Taken), &(_, Taken))| {
+            series == other_series && kind(taken).is_some_and(|kind_of| Some(kind_of) == kind(other))
+        };
+        self.samples.len() == other.samples.len() && self.samples.iter().zip(&other.samples).all(alike)
+    }
+
+    fn append(&mut self, other: Report) {
+        for ((_, known), (_, more)) in self.samples.iter_mut().zip(other.samples) {
+            if let (
+                Taken::Timed { elapsed_ns, times, .. },
+                Taken::Timed { elapsed_ns: more_ns, times: more_times, .. },
+            ) = (known, more)
+            {
+                elapsed_ns.extend(more_ns);
+                if let (Some(times), Some(more)) = (times, more_times) {
+                    times.0.add(&more.0).expect("histograms of times have the same bounds");
+                }
+            }
+        }
+    }
+}
+
+impl Taken {
+    fn sample(self) -> Sample {
+        match self {
+            Taken::Gauge(value) => Sample::Gauge { value },
+            Taken::Timed { operations, bytes, elapsed_ns, times } => {
+                let histogram = times.map(|times| times.encode());
+                match (&elapsed_ns[..], histogram) {
+                    (&[elapsed_ns], None) => Sample::Throughput { operations, bytes, elapsed_ns },
+                    (&[elapsed_ns], Some(histogram)) => {
+                        Sample::Latency { operations, bytes, elapsed_ns, histogram }
+                    }
+                    (_, histogram) => Sample::Stretches { operations, bytes, elapsed_ns, histogram },
+                }
+            }
+        }
+    }
+}
+
+/// Batches that wait to be sent. Those that follow each other and did the same are a row.
+#[derive(Default)]
+struct Waiting {
+    rows: Vec<(Phase, u64, Report)>,
+    since_ns: u64,
+}
+
+impl Waiting {
+    fn add(&mut self, phase: Phase, started_ns: u64, report: Report) {
+        if self.rows.is_empty() {
+            self.since_ns = started_ns;
+        }
+        match self.rows.last_mut() {
+            Some((known, _, row)) if *known == phase && report.is_like(row) => row.append(report),
+            _ => self.rows.push((phase, started_ns, report)),
+        }
+    }
+
+    fn take(&mut self) -> impl Iterator<Item = Batch> + '_ {
+        self.rows.drain(..).flat_map(|(phase, started_ns, report)| {
+            report.samples.into_iter().map(move |(series, taken)| Batch {
+                series: series.to_owned(),
+                phase,
+                started_ns,
+                sample: taken.sample(),
+            })
+        })
     }
 }
 

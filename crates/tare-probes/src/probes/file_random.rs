@@ -250,7 +250,7 @@ mod tests {
     use super::super::tests::{request, run};
     use super::*;
     use crate::descriptions::file_random::PROBE;
-    use tare_data::batch::{Batch, Phase, Sample};
+    use tare_data::batch::{Batch, Phase};
     use tare_data::request::Amount;
 
     fn count(batches: &[Batch], series: &str) -> u64 {
@@ -258,10 +258,7 @@ mod tests {
         batches
             .iter()
             .filter(operations)
-            .map(|batch| match &batch.sample {
-                Sample::Latency { operations, .. } => *operations,
-                _ => 0,
-            })
+            .flat_map(|batch| batch.sample.timed().map(|timed| timed.operations))
             .sum()
     }
 

@@ -42,7 +42,7 @@ fn report_all(hops: Hops, report: &mut crate::harness::trial::Report) {
 mod tests {
     use std::collections::BTreeMap;
 
-    use tare_data::batch::{Phase, Sample};
+    use tare_data::batch::Phase;
     use tare_data::failure::Failure;
 
     use super::super::tests::{request, run_if_supported};
@@ -53,7 +53,7 @@ mod tests {
         let Some(batches) = run_if_supported(&request(&PROBE, &[])) else { return Ok(()) };
         let mut totals: BTreeMap<&str, f64> = BTreeMap::new();
         for batch in batches.iter().filter(|batch| batch.phase == Phase::Warm) {
-            let Sample::Latency { histogram, .. } = &batch.sample else { continue };
+            let Some(histogram) = batch.sample.histogram() else { continue };
             let histogram = histogram.decode().unwrap().0;
             *totals.entry(batch.series.as_str()).or_default() += histogram.mean() * histogram.len() as f64;
         }

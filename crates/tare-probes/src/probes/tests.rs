@@ -87,11 +87,9 @@ impl Drop for Place {
     }
 }
 
+/// Operations of each of its timed batches, which have as many.
 fn operations(batch: &Batch) -> u64 {
-    match &batch.sample {
-        Sample::Throughput { operations, .. } | Sample::Latency { operations, .. } => *operations,
-        Sample::Gauge { .. } => 0,
-    }
+    batch.sample.timed().next().map_or(0, |timed| timed.operations)
 }
 
 /// Whether the system is emulated: what builds for other processors says so (bench/targets.sh).

@@ -85,9 +85,8 @@ fn trial(
 fn operations(batches: &[Batch]) -> BTreeMap<&str, u64> {
     let mut counts = BTreeMap::new();
     for batch in batches {
-        if let Sample::Throughput { operations, .. } | Sample::Latency { operations, .. } = &batch.sample {
-            *counts.entry(batch.series.as_str()).or_default() += operations;
-        }
+        let operations: u64 = batch.sample.timed().map(|timed| timed.operations).sum();
+        *counts.entry(batch.series.as_str()).or_default() += operations;
     }
     counts
 }

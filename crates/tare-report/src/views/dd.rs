@@ -2,7 +2,7 @@
 
 use tare_analysis::findings::Findings;
 use tare_analysis::pooled::{Runs, middle, runs};
-use tare_data::batch::{Phase, Sample};
+use tare_data::batch::Phase;
 use tare_data::metric::Reading;
 use tare_data::names::Parameters;
 use tare_data::session::{Session, Trial};
@@ -98,10 +98,10 @@ fn block(out: &mut ViewText, session: &Session, findings: &Findings, run: &Runs<
 fn closing_lines(trial: &Trial, series: &str, block: u64) -> Vec<String> {
     let (mut calls, mut bytes, mut elapsed_ns) = (0u64, 0u64, 0u64);
     for batch in trial.batches.of(series).filter(|batch| batch.phase == Phase::Warm) {
-        if let Sample::Throughput { operations, bytes: moved, elapsed_ns: ns } = batch.sample {
-            calls = calls.saturating_add(operations);
-            bytes = bytes.saturating_add(moved);
-            elapsed_ns = elapsed_ns.saturating_add(ns);
+        for timed in batch.sample.timed() {
+            calls = calls.saturating_add(timed.operations);
+            bytes = bytes.saturating_add(timed.bytes);
+            elapsed_ns = elapsed_ns.saturating_add(timed.elapsed_ns);
         }
     }
     let whole = bytes.checked_div(block).unwrap_or(0).min(calls);

@@ -86,7 +86,8 @@ impl Allowance {
             return Err("it sent a series that its probe does not have".into());
         }
         let bytes = batch.held_bytes();
-        self.batches = self.batches.checked_sub(1).ok_or("it sent more batches than its plan has")?;
+        let batches = batch.sample.timed().count().max(1);
+        self.batches = self.batches.checked_sub(batches).ok_or("it sent more batches than its plan has")?;
         self.bytes = self.bytes.checked_sub(bytes).ok_or("it sent more bytes than its plan has room for")?;
         Ok(bytes as u64)
     }

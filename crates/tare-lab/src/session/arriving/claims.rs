@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use tare_data::batch::{Batch, Phase, Sample};
+use tare_data::batch::{Batch, Phase, Timed};
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::request::{Amount, TrialRequest};
 use tare_probes::Count;
@@ -29,20 +29,19 @@ impl<'t> Claims<'t> {
 
     /// Fails where a batch that arrived then counts other work than was demanded, or more time than has passed.
     pub(crate) fn check(&mut self, batch: &Batch, at: Instant) -> Result<(), Failure> {
-        let (operations, elapsed_ns) = match batch.sample {
-            Sample::Throughput { operations, elapsed_ns, .. } => (operations, elapsed_ns),
-            Sample::Latency { operations, elapsed_ns, .. } => (operations, elapsed_ns),
-            Sample::Gauge { .. } => return Ok(()),
-        };
         let wrong = |reason: String| Err(Failure::new(FailureKind::WrongWork, reason));
-        if let Some(demanded) = self.demanded(batch.phase) {
-            let count = Count::of(&self.request.case, &batch.series, demanded);
-            if !count.holds(operations) {
+        let demanded = self.demanded(batch.phase);
+        let count =
+            demanded.map(|demanded| (Count::of(&self.request.case, &batch.series, demanded), demanded));
+        let claimed_ns = self.claimed_ns.entry(batch.series.clone()).or_default();
+        for Timed { operations, elapsed_ns, .. } in batch.sample.timed() {
+            if let Some((count, demanded)) = &count
+                && !count.holds(operations)
+            {
                 return wrong(format!("{operations} operations in a batch of {demanded}"));
             }
+            *claimed_ns = claimed_ns.saturating_add(elapsed_ns);
         }
-        let claimed_ns = self.claimed_ns.entry(batch.series.clone()).or_default();
-        *claimed_ns = claimed_ns.saturating_add(elapsed_ns);
         let passed_ns = at.saturating_duration_since(self.sent).as_nanos() as f64;
         if *claimed_ns as f64 > passed_ns * (1.0 + CLOCK_TOLERANCE) + CLOCK_SLACK_NS as f64 {
             let (claimed, passed) = (*claimed_ns as f64 / 1e6, passed_ns / 1e6);
@@ -65,6 +64,7 @@ impl<'t> Claims<'t> {
 mod tests {
     use std::time::Duration;
 
+    use tare_data::batch::Sample;
     use tare_data::names::Case;
 
     use super::*;

@@ -1,38 +1,38 @@
 //! The amount: how many operations a trial does, fixed for a session from a calibration in every environment.
 //!
-//! Every environment does the same work. Trials are short, because what differs between fresh processes is mostly more
-//! than what differs within one: another process says more than a longer one (Kalibera and Jones 2013).
+//! Every environment does the same work. A trial is many short batches: what interrupts a machine (its hypervisor, a timer, a
+//! neighbour) falls into few of them, and the median batch does not have it, where it would be in each of a few long ones.
+//! All batches together are short as well, because another process says more than a longer one (Kalibera and Jones 2013).
 
-use tare_data::batch::{Batch, CALIBRATION, Sample};
+use tare_data::batch::{Batch, CALIBRATION, Timed};
 use tare_data::metric::{Metric, Reading};
 use tare_data::request::Amount;
 use tare_probes::descriptions::USER;
 
-/// What a batch should take in the baseline: long against a clock read, and a timer interrupt at HZ=250 falls into each.
-const BATCH_NS: f64 = 4e6;
-/// What a batch may take in the slowest environment.
-const SLOWEST_BATCH_NS: f64 = 16e6;
-/// Batches of a trial that count, besides the first, which warms up: two at least, so that a trial has a spread within...
+/// What a batch should take in the baseline: long against a clock read, short against what interrupts it...
+const BATCH_NS: f64 = 0.25e6;
+/// ...and at most so many times as long in the slowest environment.
+const SLOWER: f64 = 8.0;
+/// What the batches of a trial that count should take together in the baseline...
+const COUNTED_NS: f64 = 8e6;
+/// ...and may take in the slowest environment.
+const SLOWEST_COUNTED_NS: f64 = 32e6;
+/// Batches that count, besides the first, which warms up: two at least, so that a trial has a spread within...
 const FEWEST_COUNTED: f64 = 2.0;
-/// ...and more where a fresh process costs more than its batches do, up to these.
-const MOST_COUNTED: f64 = 8.0;
+/// ...and at most so many.
+const MOST_COUNTED: f64 = 32.0;
+/// What a batch takes in a trial of a fixed time, of which there are thousands.
+const BATCH_OF_TIME_NS: f64 = 4e6;
 /// A command of one's own runs once a batch, so that each run is a value, as often as fits into this in the baseline...
 const COMMANDS_NS: f64 = 40e6;
 /// ...and into this in the slowest environment...
 const SLOWEST_COMMANDS_NS: f64 = 160e6;
 /// ...and at most so often.
 const MOST_RUNS: f64 = 20.0;
-/// Probes of two processes, of which the scheduler places each batch's anew: as many batches count as may, and they are shorter.
-/// The typical batch of eight says where most pairs run, and that of two says little. `net.rr` has one pair for a trial over UDP and
-/// to other machines, where the same amount does no harm.
+/// Probes of two processes, of which the scheduler places each batch's anew, which takes time: so many batches count. `net.rr` has
+/// one pair for a trial over UDP and to other machines, where the same amount does no harm.
 const PLACED: [&str; 3] = ["ipc.context", "ipc.unix", "net.rr"];
-/// How much shorter.
-const PLACED_SHARE: f64 = 0.3;
-/// Variance of batches within a process over the variance between processes, where it was measured to be far from 1:
-/// work that is done by other processes, or by none, differs little from one process to the next. On a virtual machine
-/// with two processors; most other probes had a quarter to a third.
-const WITHIN_OVER_BETWEEN: [(&str, f64); 4] =
-    [("proc.exec", 3.3), ("proc.spawn", 1.6), ("ipc.pipe", 1.5), ("time.read", 9.0)];
+const PLACED_COUNTED: f64 = 16.0;
 
 /// Fewest operations from which a quantile can be read: with six the median has an interval, and ten leave
 /// room for one or two that failed.
@@ -57,13 +57,12 @@ pub struct Pace {
 /// and the quicker of them counts, which a hiccup of the machine has not met. A probe that does a fixed amount
 /// reports no such batches.
 pub fn pace(batches: &[Batch], host_elapsed_ns: u64) -> Option<Pace> {
-    let timed = |batch: &Batch| match &batch.sample {
-        Sample::Throughput { operations, elapsed_ns, .. }
-        | Sample::Latency { operations, elapsed_ns, .. } => Some((*operations as f64, *elapsed_ns as f64)),
-        Sample::Gauge { .. } => None,
+    let timed = |batch: &Batch| -> Vec<(f64, f64)> {
+        let of = |timed: Timed| (timed.operations as f64, timed.elapsed_ns as f64);
+        batch.sample.timed().map(of).collect()
     };
     let calibrations: Vec<(f64, f64)> =
-        batches.iter().filter(|b| b.series == CALIBRATION).filter_map(timed).collect();
+        batches.iter().filter(|b| b.series == CALIBRATION).flat_map(timed).collect();
     let overhead = |work_ns: f64| (host_elapsed_ns as f64 - work_ns).max(0.0);
     let each_ns = calibrations.iter().rev().take(2).map(|(operations, ns)| ns / operations.max(1.0));
     if let Some(operation_ns) = each_ns.reduce(f64::min) {
@@ -74,7 +73,7 @@ pub fn pace(batches: &[Batch], host_elapsed_ns: u64) -> Option<Pace> {
         });
     }
     batches.first()?;
-    let all_ns: f64 = batches.iter().filter_map(timed).map(|(_, ns)| ns).sum();
+    let all_ns: f64 = batches.iter().flat_map(timed).map(|(_, ns)| ns).sum();
     Some(Pace { operation_ns: all_ns, overhead_ns: overhead(all_ns), fixed_ns: Some(all_ns) })
 }
 
@@ -89,42 +88,26 @@ pub struct Wanted<'a> {
 impl Wanted<'_> {
     /// The amount for a case, from the baseline's pace and every environment's.
     pub fn amount(&self, baseline: Pace, targets: &[Pace]) -> Amount {
-        let slowest_ns =
-            targets.iter().map(|p| p.operation_ns).fold(baseline.operation_ns, f64::max).max(0.01);
-        let operation_ns = baseline.operation_ns.max(0.01);
+        let (operation_ns, slowest_ns) = paces(baseline, targets);
         if self.probe.starts_with(USER) {
             let runs = (COMMANDS_NS / operation_ns).min(SLOWEST_COMMANDS_NS / slowest_ns) * self.scale;
             return Amount::Operations { batch: 1, batches: runs.clamp(1.0, MOST_RUNS) as u32 };
         }
-        let share = if self.is_placed() { PLACED_SHARE } else { 1.0 };
-        let a_batch = (BATCH_NS / operation_ns).min(SLOWEST_BATCH_NS / slowest_ns) * self.scale * share;
-        let counted = self.counted(targets, a_batch);
+        let batch = in_a_batch(BATCH_NS, operation_ns, slowest_ns);
+        let short = (COUNTED_NS / operation_ns).min(SLOWEST_COUNTED_NS / slowest_ns) / batch;
+        let counted = self.counted(short.max(worthwhile(batch, targets)));
         let batches = 1 + counted;
-        let operations = ((a_batch * batches as f64) as u64).max(1);
         // What warms up does not count for a quantile.
-        let least = (self.operations_of_quantiles(operation_ns) * batches).div_ceil(counted);
-        let operations = operations.max(least);
-        let batches = batches.min(operations);
+        let least = (self.operations_of_quantiles(operation_ns) * batches).div_ceil(counted.max(1));
+        let operations = (batch as u64 * batches).max(least);
         Amount::Operations { batch: operations.div_ceil(batches), batches: batches as u32 }
     }
 
-    fn is_placed(&self) -> bool {
-        PLACED.contains(&self.probe)
-    }
-
-    /// How many batches of a process count: as many as make the most of a session's time, if a fresh process costs what
-    /// the calibration says.
-    fn counted(&self, targets: &[Pace], operations: f64) -> u64 {
-        if self.is_placed() {
-            return MOST_COUNTED as u64;
-        }
-        let batches_ns: f64 = targets.iter().map(|pace| pace.operation_ns * operations.max(1.0)).sum();
-        let overhead_ns: f64 = targets.iter().map(|pace| pace.overhead_ns).sum();
-        let known = WITHIN_OVER_BETWEEN.iter().find(|(probe, _)| *probe == self.probe);
-        let ratio = known.map_or(1.0, |(_, ratio)| *ratio);
-        // The batch that warms up is a cost of the process.
-        let optimum = (ratio * (overhead_ns + batches_ns) / batches_ns.max(1.0)).sqrt();
-        optimum.ceil().clamp(FEWEST_COUNTED, MOST_COUNTED) as u64
+    /// How many batches count of those that are wanted; none where a single one is a trial.
+    fn counted(&self, wanted: f64) -> u64 {
+        let most = if PLACED.contains(&self.probe) { PLACED_COUNTED } else { MOST_COUNTED };
+        let counted = wanted * self.scale;
+        if counted < FEWEST_COUNTED { 0 } else { counted.ceil().min(most) as u64 }
     }
 
     /// Operations that the quantiles need: those of the headline always, those of others where they take little time.
@@ -138,6 +121,32 @@ impl Wanted<'_> {
         let affordable = |needed: &u64| *needed as f64 * operation_ns <= QUANTILES_NS * self.scale;
         needed.filter(affordable).fold(of_headline, u64::max)
     }
+}
+
+/// Times of an operation in the baseline and in the slowest environment.
+fn paces(baseline: Pace, targets: &[Pace]) -> (f64, f64) {
+    let slowest_ns = targets.iter().map(|p| p.operation_ns).fold(baseline.operation_ns, f64::max);
+    (baseline.operation_ns.max(0.01), slowest_ns.max(0.01))
+}
+
+/// Operations of a batch that should take so long in the baseline.
+fn in_a_batch(batch_ns: f64, operation_ns: f64, slowest_ns: f64) -> f64 {
+    (batch_ns / operation_ns).min(batch_ns * SLOWER / slowest_ns).max(1.0).trunc()
+}
+
+/// How many batches make the most of a session's time, if a fresh process costs what the calibration says and varies as much as
+/// a batch does.
+fn worthwhile(batch: f64, targets: &[Pace]) -> f64 {
+    let batches_ns: f64 = targets.iter().map(|pace| pace.operation_ns * batch).sum();
+    let overhead_ns: f64 = targets.iter().map(|pace| pace.overhead_ns).sum();
+    // The batch that warms up is a cost of the process.
+    ((overhead_ns + batches_ns) / batches_ns.max(1.0)).sqrt()
+}
+
+/// The amount of a trial that lasts so long, as tools run them.
+pub fn amount_of_time(baseline: Pace, targets: &[Pace], seconds: f64) -> Amount {
+    let (operation_ns, slowest_ns) = paces(baseline, targets);
+    Amount::Duration { batch: in_a_batch(BATCH_OF_TIME_NS, operation_ns, slowest_ns) as u64, seconds }
 }
 
 /// Operations from which a quantile has a two-sided 95 % interval: the least n with q^n <= 2.5 %.
@@ -159,7 +168,7 @@ pub fn cost_ns(pace: Pace, amount: Amount) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tare_data::batch::Phase;
+    use tare_data::batch::{Phase, Sample};
 
     fn batch(series: &str, operations: u64, elapsed_ns: u64) -> Batch {
         let sample = Sample::Throughput { operations, bytes: 0, elapsed_ns };
@@ -197,32 +206,57 @@ mod tests {
     }
 
     #[test]
-    fn a_trial_is_a_batch_that_warms_up_and_two_that_count() {
-        assert_eq!(amount("sys.getppid", target(200.0), &[target(200.0)]), (20_000, 3));
-        let whole = cost_ns(target(200.0), Amount::Operations { batch: 20_000, batches: 3 });
-        assert!((whole - 13e6).abs() < 1e3);
+    fn a_trial_is_a_batch_that_warms_up_and_many_short_ones_that_count() {
+        assert_eq!(amount("sys.getppid", target(200.0), &[target(200.0)]), (1_250, 33));
+        let whole = cost_ns(target(200.0), Amount::Operations { batch: 1_250, batches: 33 });
+        assert!((whole - 9.25e6).abs() < 1e3);
     }
 
     #[test]
-    fn a_pair_that_is_placed_for_each_batch_has_more_and_shorter_ones() {
-        assert_eq!(amount("ipc.context", target(200.0), &[target(200.0)]), (6_000, 9));
+    fn a_pair_that_is_placed_for_each_batch_has_fewer() {
+        assert_eq!(amount("ipc.context", target(200.0), &[target(200.0)]), (1_250, 17));
     }
 
     #[test]
-    fn a_costly_process_has_more_batches_and_so_has_one_that_differs_little_from_the_next() {
-        let prepared = Pace { overhead_ns: 60e6, ..target(200.0) };
-        assert_eq!(amount("file.random", prepared, &[prepared]), (20_000, 5));
-        let emulated = Pace { overhead_ns: 1e9, ..target(200.0) };
-        assert_eq!(amount("file.random", emulated, &[emulated]), (20_000, 9));
-        assert_eq!(amount("proc.exec", target(200.0), &[target(200.0)]), (20_000, 4));
-        assert_eq!(amount("time.read", target(200.0), &[target(200.0)]), (20_000, 5));
+    fn long_operations_are_batches_of_their_own() {
+        assert_eq!(amount("null", target(1e6), &[target(1e6)]), (1, 9));
+        assert_eq!(amount("null", target(4e6), &[target(4e6)]), (1, 3));
+        assert_eq!(amount("null", target(5e6), &[target(5e6)]), (1, 1));
+        assert_eq!(amount("null", target(200.0), &[target(5e9)]), (1, 1));
+    }
+
+    #[test]
+    fn a_costly_process_has_more_batches() {
+        let costly = |overhead_ns, operation_ns| {
+            let prepared = Pace { overhead_ns, ..target(operation_ns) };
+            amount("file.seq", prepared, &[prepared])
+        };
+        assert_eq!(costly(44e6, 4e6), (1, 5));
+        assert_eq!(costly(1e9, 4e6), (1, 17));
+        assert_eq!(costly(1e9, 200.0), (1_250, 33));
     }
 
     #[test]
     fn the_slowest_target_bounds_everybody() {
-        assert_eq!(amount("null", target(200.0), &[target(200.0), target(40_000.0)]), (400, 3));
-        assert_eq!(amount("null", target(200.0), &[target(5e9)]), (1, 1));
-        assert_eq!(amount("null", target(5e6), &[target(5e6)]), (1, 2));
+        assert_eq!(amount("null", target(200.0), &[target(200.0), target(40_000.0)]), (50, 17));
+    }
+
+    #[test]
+    fn a_shorter_trial_has_fewer_batches() {
+        let at = |scale| {
+            let wanted = Wanted { probe: "null", metrics: &[], scale };
+            match wanted.amount(target(200.0), &[target(200.0)]) {
+                Amount::Operations { batch, batches } => (batch, batches),
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!((at(0.5), at(0.1)), ((1_250, 17), (1_250, 5)));
+    }
+
+    #[test]
+    fn a_trial_of_a_fixed_time_has_longer_batches() {
+        let amount = amount_of_time(target(200.0), &[target(200.0)], 10.0);
+        assert_eq!(amount, Amount::Duration { batch: 20_000, seconds: 10.0 });
     }
 
     #[test]
