@@ -12,7 +12,7 @@ const ENGLISH: Record<Shown, { sign: string; word: string; meaning: string }> = 
   slower_unclear: { sign: "△", word: message("slower (size unclear)"), meaning: message("the direction is known, the size is not") },
   slower_unconfirmed: { sign: "▵", word: message("slower, unconfirmed"), meaning: message("seen in these rounds or starts; may be chance") },
   slightly_slower: { sign: "▴", word: message("slightly slower"), meaning: message("a real difference inside the margin") },
-  typically_same: { sign: "≈", word: message("typically the same"), meaning: message("but some rounds take much longer") },
+  typically_same: { sign: "≈", word: message("typically the same"), meaning: message("but the mean cost may not be") },
   same: { sign: "=", word: message("same"), meaning: message("shown to be within the margin") },
   slightly_faster: { sign: "▾", word: message("slightly faster"), meaning: message("a real difference inside the margin") },
   faster_unconfirmed: { sign: "▿", word: message("faster, unconfirmed"), meaning: message("seen in these rounds or starts; may be chance") },
@@ -82,12 +82,15 @@ const MEASURED = ["not_comparable", "no_baseline"];
 /** Verdicts on a typical cost within the margin that mean costs do not bear out. */
 const UNDECIDED_IN_TOTAL: Verdict[] = ["inconclusive", "slower_unclear", "faster_unclear"];
 
-const stalls = ({ verdict, comparison }: Cell): boolean =>
-  UNDECIDED_IN_TOTAL.includes(verdict) && (comparison?.warnings.some(({ kind }) => kind === "stalls") ?? false);
+/** Warnings that say what the mean cost is of what is typically the same. */
+const OF_MEAN = ["stalls", "mean_cost"];
+
+const isTypical = ({ verdict, comparison }: Cell): boolean =>
+  UNDECIDED_IN_TOTAL.includes(verdict) && (comparison?.warnings.some(({ kind }) => OF_MEAN.includes(kind)) ?? false);
 
 export function shown(cell: Cell): Shown {
   const { verdict, missing } = cell;
-  if (verdict !== "missing") return stalls(cell) ? "typically_same" : verdict;
+  if (verdict !== "missing") return isTypical(cell) ? "typically_same" : verdict;
   return MEASURED.includes(missing?.kind ?? "") ? "not_comparable" : "not_measured";
 }
 

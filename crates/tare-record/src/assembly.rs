@@ -123,7 +123,7 @@ impl Assembly {
             Entry::Batch { trial, batch } => match self.open.as_mut().filter(|open| open.number == trial) {
                 Some(open) => {
                     let of_open = &mut self.open_batches;
-                    of_open.count += 1;
+                    of_open.count += batch.sample.timed().count().max(1);
                     of_open.held_bytes += batch.held_bytes();
                     match self.keeper.instead(of_open.held_bytes, trial, of_open.from..bytes.end) {
                         Some(lying) => (open.batches, of_open.lie) = (lying, true),

@@ -163,7 +163,7 @@ pub(crate) fn legend(session: &Session, rows: &[&Row], language: Language) -> Ve
             &[SlightlySlower, SlightlyFaster],
             say!(language, "a real difference within ±{margin}", margin = margin),
         ),
-        (&[TypicallySame], say!(language, "within ±{margin}, but the mean cost may not be", margin = margin)),
+        (&[TypicallySame], language.word("but the mean cost may not be").into()),
         (&[Same], say!(language, "within ±{margin}", margin = margin)),
         (
             &[SlowerUnclear, FasterUnclear],

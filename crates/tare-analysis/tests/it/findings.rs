@@ -38,6 +38,26 @@ fn two_subjects(rounds: u32) -> Session {
 }
 
 #[test]
+fn what_takes_long_within_rounds_is_in_the_mean_and_said() {
+    let mut session = session(&["docker"], vec![timed("sys.getppid")], 60);
+    run(&mut session, 60, |_, target, round| {
+        // One batch in ten takes four times as long: the median of a trial has nothing of it.
+        let stall = if target == "docker" { 3.0 } else { 0.0 };
+        let batch =
+            |at: u32| 170.0 * jitter(target, round) * (1.0 + stall * f64::from(u8::from(at % 10 == 1)));
+        Outcome::Stretches((0..21).map(batch).collect())
+    });
+    let findings = findings(&session, &Options::default());
+    let docker = comparison(&findings.rows[0].cells[0]);
+    assert!((0.98..1.02).contains(&docker.low) && docker.high < 1.02, "{docker:?}");
+    assert_eq!(docker.verdict, Verdict::Inconclusive);
+    let Some(Warning::MeanCost { ratio, low, .. }) = docker.warnings.first() else {
+        panic!("{:?}", docker.warnings)
+    };
+    assert!((1.28..1.32).contains(ratio) && *low > 1.2, "{ratio} {low}");
+}
+
+#[test]
 fn a_layer_is_found_where_it_costs_and_only_there() {
     let findings = findings(&two_subjects(40), &Options::default());
     assert_eq!(findings.baseline, "native");

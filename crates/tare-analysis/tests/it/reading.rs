@@ -47,6 +47,29 @@ fn a_trial_is_typically_its_median_batch_and_in_total_all_of_them() {
 }
 
 #[test]
+fn stretches_are_read_as_the_batches_that_they_are() {
+    let times = [9_000, 1_000, 1_000, 2_000, 8_000];
+    let apart: Vec<Batch> = times.iter().map(|ns| timed(Phase::Warm, 10, 1_000, *ns)).collect();
+    let sample =
+        Sample::Stretches { operations: 10, bytes: 1_000, elapsed_ns: times.to_vec(), histogram: None };
+    let together = vec![Batch { sample, ..apart[0].clone() }];
+    for reading in [Reading::TimePerOperation, Reading::BytesPerSecond] {
+        assert_eq!(both(together.clone(), reading), both(apart.clone(), reading));
+    }
+    let Sample::Latency { histogram, .. } = batches_of((1..=100).collect()).remove(0).sample else {
+        panic!("times of operations")
+    };
+    let sample = Sample::Stretches {
+        operations: 50,
+        bytes: 0,
+        elapsed_ns: vec![1_275, 3_775],
+        histogram: Some(histogram),
+    };
+    let batches = vec![Batch { sample, ..apart[0].clone() }];
+    assert_eq!(read(batches, Reading::Quantile(0.5)), Some(50.0));
+}
+
+#[test]
 fn cold_and_other_series_are_kept_apart() {
     let mut other = timed(Phase::Warm, 1, 0, 999_999);
     other.series = "other".into();

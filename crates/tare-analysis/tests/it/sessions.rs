@@ -103,6 +103,8 @@ pub fn session(subjects: &[&str], cases: Vec<PlannedCase>, rounds: u32) -> Sessi
 pub enum Outcome {
     /// A time an operation, in nanoseconds.
     Time(f64),
+    /// The same of several batches.
+    Stretches(Vec<f64>),
     Gauge(f64),
     /// Times of single operations.
     Times(Vec<u64>),
@@ -121,6 +123,11 @@ pub fn trial(case: &str, target: &str, round: u32, outcome: Outcome) -> Trial {
         Outcome::Time(ns) => {
             let elapsed_ns = (ns * 1e6) as u64;
             (vec![batch(Sample::Throughput { operations: 1_000_000, bytes: 0, elapsed_ns })], None)
+        }
+        Outcome::Stretches(ns) => {
+            let elapsed_ns = ns.iter().map(|ns| (ns * 1e6) as u64).collect();
+            let (operations, bytes, histogram) = (1_000_000, 0, None);
+            (vec![batch(Sample::Stretches { operations, bytes, elapsed_ns, histogram })], None)
         }
         Outcome::Gauge(value) => (vec![batch(Sample::Gauge { value })], None),
         Outcome::Times(times) => {

@@ -36,6 +36,12 @@ fn corpus() -> Vec<Vec<u8>> {
     let samples = [
         latency,
         Sample::Throughput { operations: 9, bytes: 1, elapsed_ns: 3 },
+        Sample::Stretches {
+            operations: 2,
+            bytes: 0,
+            elapsed_ns: vec![3, 4],
+            histogram: Some(histogram.encode()),
+        },
         Sample::Gauge { value: 0.5 },
     ];
     let batch = |sample| Batch { series: "call".into(), phase: Phase::Warm, started_ns: 1, sample };
@@ -85,13 +91,13 @@ fn read(frame: &Frame) -> Result<String, String> {
     if decode::<Frame>(encode(frame).as_bytes()).as_ref() != Some(frame) {
         return Err("a frame is not read as it was written".into());
     }
-    Ok(match frame {
-        Frame::Batch { batch: Batch { sample: Sample::Latency { histogram, .. }, .. }, .. } => {
-            match histogram.decode() {
-                Ok(_) => "histogram ".into(),
-                Err(why) => crate::target::without_numbers(&why),
-            }
-        }
-        frame => encode(frame).chars().skip(16).take_while(|c| *c != ':').collect(),
-    })
+    if let Frame::Batch { batch, .. } = frame
+        && let Some(histogram) = batch.sample.histogram()
+    {
+        return Ok(match histogram.decode() {
+            Ok(_) => "histogram ".into(),
+            Err(why) => crate::target::without_numbers(&why),
+        });
+    }
+    Ok(encode(frame).chars().skip(16).take_while(|c| *c != ':').collect())
 }

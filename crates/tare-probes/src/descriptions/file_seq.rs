@@ -14,8 +14,7 @@ pub static PROBE: Probe = Probe {
     title: "sequential file",
     summary: "A file written or read sequentially in blocks of one size, as dd does.",
     timed: "the loop of calls, and the fdatasync or fsync at the end where there is one",
-    not_timed: "opening; filling and warming, or dropping, the file to be read; going back to its beginning, since a warm file is read \
-                several times; checking what was read",
+    not_timed: "opening; filling and warming, or dropping, the file to be read; checking what was read",
     distorted_by: "where the bytes really go (see the facts of the place); free memory; age of the file system",
     parameters: &[
         Parameter::same("bs", "1MiB", "bytes per call"),
@@ -40,7 +39,7 @@ pub static PROBE: Probe = Probe {
     ],
     metrics: &[bytes_per_second("rate", "block"), time("block", "block"), time("sync", "sync")],
     needs: &[Need::Place],
-    revision: 3,
+    revision: 2,
     label,
 };
 

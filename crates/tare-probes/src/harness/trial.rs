@@ -309,3 +309,67 @@ pub fn prove(what: &str, counted: u64, expected: u64) -> Result<(), Failure> {
 pub fn broken(what: &str, cause: impl std::fmt::Display) -> Failure {
     Failure::new(FailureKind::Broken, format!("{what}: {cause}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use tare_data::names::Case;
+
+    use super::*;
+
+    /// What a trial of these operations and batches sends, of work that reports this.
+    fn sent(batch: u64, batches: u32, mut report: impl FnMut(u64, &mut Report)) -> Vec<Batch> {
+        let case = Case { probe: "null".into(), parameters: Parameters::default(), place: None, peer: None };
+        let (trial, directory, peer, seed, slower, nonce) = Default::default();
+        let amount = Amount::Operations { batch, batches };
+        let request =
+            TrialRequest { trial, case, amount, directory, peer, seed, deadline_ms: 1, slower, nonce };
+        let mut sent = Vec::new();
+        let mut sink = |batch| sent.push(batch);
+        let work = |operations, to: &mut Report| {
+            report(operations, to);
+            Ok(())
+        };
+        Trial::new(&request, Path::new("none"), None, &mut sink).repeat(work).unwrap();
+        sent
+    }
+
+    fn laps(each_ns: &[u64]) -> Laps {
+        let mut laps = Laps::new();
+        each_ns.iter().for_each(|ns| laps.add(1_000, 1_000 + ns));
+        laps
+    }
+
+    #[test]
+    fn batches_that_did_the_same_are_sent_as_stretches() {
+        let mut n = 0;
+        let sent = sent(7, 3, |operations, report| {
+            n += 100;
+            report.throughput("a", operations, &Stopwatch::stretch(1_000, 1_000 + n));
+            report.latency("b", 0, laps(&[n, n]));
+        });
+        let of = |series: &str, phase| {
+            let of = sent.iter().filter(|batch| batch.series == series && batch.phase == phase);
+            of.collect::<Vec<_>>()
+        };
+        let elapsed = |batch: &Batch| batch.sample.timed().map(|t| (t.operations, t.elapsed_ns)).collect();
+        let cold: Vec<_> = elapsed(of("a", Phase::Cold)[0]);
+        assert_eq!(cold, [(1, 100)]);
+        let warm: Vec<_> = elapsed(of("a", Phase::Warm)[0]);
+        assert_eq!(warm, [(7, 200), (7, 300), (7, 400)]);
+        assert_eq!(sent.len(), 4, "of each series the cold batch, and the others together");
+        let times = of("b", Phase::Warm)[0].sample.histogram().unwrap().decode().unwrap().0;
+        assert_eq!((times.len(), times.min(), times.max()), (6, 200, 400));
+    }
+
+    #[test]
+    fn batches_that_did_other_work_and_figures_that_are_read_stay_apart() {
+        let mut n = 0;
+        let sent = sent(1, 4, |operations, report| {
+            n += 1;
+            report.throughput("a", operations * n, &Stopwatch::stretch(0, 5));
+        });
+        assert_eq!(sent.len(), 5);
+        let gauges = super::tests::sent(1, 3, |_, report| report.gauge("g", 1.0));
+        assert_eq!(gauges.len(), 4);
+    }
+}

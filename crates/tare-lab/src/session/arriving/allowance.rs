@@ -14,7 +14,6 @@ const MOST_TIMED: usize = 20_000;
 const BYTES_A_BATCH: usize = 64 << 10;
 /// Bytes of a trial, however many batches it may have.
 const MOST_TRIAL_BYTES: usize = 16 << 20;
-const _: () = assert!(MOST_TRIAL_BYTES / size_of::<Batch>() < MOST_BATCHES, "a reader takes them all");
 /// Bytes of all trials of an environment in a session: 60,000 trials of an ordinary one take 90 MB.
 const MOST_TARGET_BYTES: u64 = 256 << 20;
 
@@ -76,6 +75,8 @@ impl Allowance {
         };
         let batches =
             each.saturating_mul(series.as_ref().map_or(1, Vec::len)).saturating_mul(REPORTS_A_BATCH);
+        // As many as a reader takes.
+        let batches = batches.min(MOST_BATCHES);
         let bytes = batches.saturating_mul(BYTES_A_BATCH).min(MOST_TRIAL_BYTES).min(left.bytes as usize);
         Allowance { series, batches, bytes }
     }
@@ -124,6 +125,23 @@ mod tests {
         assert_eq!(left.kept(notes.clone()).len(), 2);
         assert_eq!(left.kept(vec!["short".into()]).len(), 1);
         assert!(left.kept(notes).is_empty());
+    }
+
+    #[test]
+    fn stretches_are_as_many_batches() {
+        let five = request(Amount::Operations { batch: 1, batches: 5 });
+        let own = tare_probes::find("null").unwrap().metrics[0].series;
+        let of = |stretches| {
+            let sample = Sample::Stretches {
+                operations: 1,
+                bytes: 0,
+                elapsed_ns: vec![1; stretches],
+                histogram: None,
+            };
+            Batch { sample, ..batch(own, 0) }
+        };
+        assert!(Allowance::of(&five, &Left::all()).take(&of(6)).is_ok());
+        assert!(Allowance::of(&five, &Left::all()).take(&of(1_000)).is_err());
     }
 
     #[test]
