@@ -80,7 +80,7 @@ const FEWEST_STARTS = 8;
 const MEASURED = ["not_comparable", "no_baseline"];
 
 /** Verdicts on a typical cost within the margin that mean costs do not bear out. */
-const UNDECIDED_IN_TOTAL: Verdict[] = ["inconclusive", "slower_unclear", "faster_unclear"];
+const UNDECIDED_IN_TOTAL: Verdict[] = ["inconclusive", "slower_unclear", "slower_unconfirmed", "faster_unclear", "faster_unconfirmed"];
 
 /** Warnings that say what the mean cost is of what is typically the same. */
 const OF_MEAN = ["stalls", "mean_cost"];

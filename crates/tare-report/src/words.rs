@@ -54,7 +54,13 @@ impl Standing {
         let is_typical = comparison.warnings.iter().any(of_mean);
         let few_starts = comparison.starts.is_some_and(|shared| (shared.starts as usize) < FEWEST_STARTS);
         match Standing::of_verdict(comparison.verdict, few_starts) {
-            Standing::SlowerUnclear | Standing::FasterUnclear | Standing::Inconclusive if is_typical => {
+            Standing::SlowerUnclear
+            | Standing::MaybeSlower
+            | Standing::FasterUnclear
+            | Standing::MaybeFaster
+            | Standing::Inconclusive
+                if is_typical =>
+            {
                 Standing::TypicallySame
             }
             standing => standing,

@@ -243,7 +243,7 @@ part = [{ share = 1.0, probe = "file.sync", place = "own" }]
 "#;
     fs::write(program.path("k.toml"), kinds).unwrap();
     let given = ["advise", "--in", "native,traced", "--kinds", "k.toml", "--for", "calls"];
-    let out = ok(program.run(&[&given[..], &["--rounds", "12", "--record", "a.tare"]].concat()));
+    let out = ok(program.run(&[&given[..], &["--rounds", "40", "--record", "a.tare"]].concat()));
     assert!(out.contains("many system calls") && out.contains("best") && out.contains("x slower ["), "{out}");
     assert!(out.contains("50 % system call, 50 %") && !out.contains("a disk"), "{out}");
     let shown = ok(program.run(&["advise", "a.tare", "--kinds", "k.toml", "--json"]));

@@ -7,6 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -72,7 +73,7 @@ impl Site {
 
     /// Plans a fleet of one pair and measures it.
     fn measure(&self, rounds: &str) -> Child {
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
+        let port = free_port().to_string();
         let words = [
             "fleet",
             "run",
@@ -193,4 +194,14 @@ fn a_secret_whose_job_is_refused_does_not_stay() {
     assert!(said.out.contains("exceeded quota"), "{said:?}");
     let secrets = site.server.cluster.lock().unwrap().secrets.len();
     assert_eq!((secrets, site.server.names("secrets").len()), (1, 0));
+}
+
+/// A port of loopback that nobody has, below those that the system gives away by itself: a job listens on it only later.
+fn free_port() -> u16 {
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let of_process = 20_000 + (std::process::id() % 100) as u16 * 100;
+    let mut ports = (0..100).map(|_| of_process + NEXT.fetch_add(1, Ordering::Relaxed) % 100);
+    ports
+        .find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok())
+        .expect("one of a hundred ports is free")
 }
