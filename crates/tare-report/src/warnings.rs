@@ -22,13 +22,7 @@ pub fn words(warning: &Warning, language: Language) -> String {
             one_in = one_in,
             factor = format!("{factor:.1}")
         ),
-        Warning::MeanCost { ratio, low, high } => say!(
-            language,
-            "typically the same, but the mean cost is {ratio}x [{low}, {high}]",
-            ratio = format!("{ratio:.2}"),
-            low = format!("{low:.2}"),
-            high = format!("{high:.2}")
-        ),
+        Warning::MeanCost { ratio, low, high } => mean_cost([*ratio, *low, *high], language),
         Warning::Modal { groups } => fallen_into(groups, language),
         Warning::RoundsAlike { rounds, blocks } => alike(*rounds, *blocks, language),
         Warning::CanaryOutside { ratio } => say!(
@@ -182,6 +176,17 @@ fn damaged(lines: u64, trials: &[u64], language: Language) -> String {
             )
         }
     }
+}
+
+fn mean_cost(mean: [f64; 3], language: Language) -> String {
+    let [ratio, low, high] = mean.map(|ratio| format!("{ratio:.2}"));
+    say!(
+        language,
+        "typically the same, but the mean cost is {ratio}x [{low}, {high}]",
+        ratio = ratio,
+        low = low,
+        high = high
+    )
 }
 
 /// What to do about it, in one sentence.

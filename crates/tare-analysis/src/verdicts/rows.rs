@@ -10,12 +10,12 @@ use tare_data::session::{
 use tare_data::unit::Unit;
 use tare_data::warning::Warning;
 
-use crate::findings::{Beyond, Cell, Comparison, Family, Level, Missing, Smallest, Total};
-use crate::statistics::ratio_of_means::RatioOfMeans;
+use crate::findings::{Beyond, Cell, Comparison, Family, Level, Missing, Smallest};
 use crate::statistics::signed_ranks::{Nulls, median, sorted};
 use crate::verdicts::comparable;
-use crate::verdicts::judge::{FEWEST_FOR_SAME, Judgement, floor, is_off, is_within, judge, p_at, total_edge};
+use crate::verdicts::judge::{Judgement, floor, is_off, judge, p_at};
 use crate::verdicts::leaving::{may_leave, safe_p};
+use crate::verdicts::mean;
 use crate::verdicts::pairs::{NoPairs, Pairs, common_rounds, pair};
 use crate::verdicts::stability;
 use crate::verdicts::stopping::{FEWEST_UNITS, Schedule};
@@ -24,9 +24,6 @@ use crate::verdicts::verdict::Margin;
 
 /// The margin where none is stated that can be used: ln 1.02.
 pub const MARGIN: f64 = 0.019_802_627_296_179_71;
-
-/// A round stalls where it is this many deviations slower than the median of the others.
-const STALL_DEVIATIONS: f64 = 6.0;
 
 /// What the reader of a record may choose.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -341,14 +338,12 @@ impl<'a> Judge<'a> {
         let total = judgement.total;
         let mut comparison = Comparison {
             rounds: pairs.pairs.len() as u32,
-            total: total.map(ratio_in_total),
+            total: total.map(mean::ratio),
             smallest: smallest(&judgement, margin),
             beyond,
             ..comparison(level, &judgement, baseline, series)
         };
-        comparison.warnings.extend(total.and_then(|total| {
-            stalls(&pairs, &judgement, total).or_else(|| mean_cost(&pairs, &judgement, total))
-        }));
+        comparison.warnings.extend(total.and_then(|total| mean::warning(&pairs, &judgement, total)));
         Judged { cell: Cell::Compared(Box::new(comparison)), judgement: Some(judgement) }
     }
 
@@ -430,35 +425,6 @@ fn comparison(level: Level, judgement: &Judgement, baseline: &Series, target: &S
         starts: judgement.starts,
         warnings,
     }
-}
-
-fn ratio_in_total(total: RatioOfMeans) -> Total {
-    Total {
-        ratio: libm::exp(total.estimate),
-        low: libm::exp(total.interval.low),
-        high: libm::exp(total.interval.high),
-    }
-}
-
-/// Rounds that took much longer than the others, where the cost is typically the same and not in total.
-fn stalls(pairs: &Pairs, judgement: &Judgement, total: RatioOfMeans) -> Option<Warning> {
-    let edge = total_edge(judgement.margin);
-    if !is_within(judgement.typical) || total.estimate <= edge {
-        return None;
-    }
-    let far = edge.max(STALL_DEVIATIONS * judgement.deviation);
-    let off = pairs.pairs.iter().map(|pair| pair.d - judgement.median);
-    let stalls: Vec<f64> = off.filter(|off| *off > far).map(libm::exp).collect();
-    let mean = stalls.iter().sum::<f64>() / stalls.len() as f64;
-    let one_in = (pairs.pairs.len() as f64 / stalls.len() as f64).round() as u32;
-    (!stalls.is_empty()).then_some(Warning::Stalls { one_in, factor: mean })
-}
-
-/// The mean cost of what is typically the same, where it keeps the cell from being the same.
-fn mean_cost(pairs: &Pairs, judgement: &Judgement, total: RatioOfMeans) -> Option<Warning> {
-    let is_open = is_within(judgement.typical) && !is_within(judgement.verdict);
-    let Total { ratio, low, high } = ratio_in_total(total);
-    (is_open && pairs.pairs.len() >= FEWEST_FOR_SAME).then_some(Warning::MeanCost { ratio, low, high })
 }
 
 /// Median over paired rounds of environment minus baseline, in the metric's unit.

@@ -98,14 +98,19 @@ pub fn make(path: &Path, made: Made) {
                 left_out = is_missing.then_some(begin.trial);
             }
             Entry::Batch { batch, .. } => {
-                if let Sample::Throughput { operations, elapsed_ns, .. } = &mut batch.sample
-                    && batch.phase == Phase::Warm
-                {
-                    let (target, round) = &target_of_trial;
-                    let cost = if target == "container" { made.cost } else { 1.0 };
-                    let place = (f64::from(*round) * 0.618).fract() - 0.5;
-                    *elapsed_ns =
-                        (*operations as f64 * made.native_ns * cost * (1.0 + place * made.spread)) as u64;
+                let (target, round) = &target_of_trial;
+                let cost = if target == "container" { made.cost } else { 1.0 };
+                let place = (f64::from(*round) * 0.618).fract() - 0.5;
+                let each_ns = made.native_ns * cost * (1.0 + place * made.spread);
+                match &mut batch.sample {
+                    _ if batch.phase == Phase::Cold => {}
+                    Sample::Throughput { operations, elapsed_ns, .. } => {
+                        *elapsed_ns = (*operations as f64 * each_ns) as u64;
+                    }
+                    Sample::Stretches { operations, elapsed_ns, .. } => {
+                        elapsed_ns.fill((*operations as f64 * each_ns) as u64);
+                    }
+                    Sample::Latency { .. } | Sample::Gauge { .. } => {}
                 }
             }
             Entry::Facts(_)
