@@ -16,12 +16,7 @@ pub fn words(warning: &Warning, language: Language) -> String {
         Warning::SkewedTail { hodges_lehmann, median } => {
             skewed(libm::exp(*hodges_lehmann), libm::exp(*median), language)
         }
-        Warning::Stalls { one_in, factor } => say!(
-            language,
-            "typically the same, but one round in {one_in} takes {factor} times as long",
-            one_in = one_in,
-            factor = format!("{factor:.1}")
-        ),
+        Warning::Stalls { one_in, factor } => stalls(*one_in, *factor, language),
         Warning::MeanCost { ratio, low, high } => mean_cost([*ratio, *low, *high], language),
         Warning::Modal { groups } => fallen_into(groups, language),
         Warning::RoundsAlike { rounds, blocks } => alike(*rounds, *blocks, language),
@@ -176,6 +171,15 @@ fn damaged(lines: u64, trials: &[u64], language: Language) -> String {
             )
         }
     }
+}
+
+fn stalls(one_in: u32, factor: f64, language: Language) -> String {
+    say!(
+        language,
+        "typically the same, but one round in {one_in} takes {factor} times as long",
+        one_in = one_in,
+        factor = format!("{factor:.1}")
+    )
 }
 
 fn mean_cost(mean: [f64; 3], language: Language) -> String {

@@ -3,9 +3,9 @@
 //! The running session and the findings both pass through here, so that a session stops exactly when the report will
 //! say that it may.
 
-use tare_data::warning::Group;
+use tare_data::warning::{Group, Warning};
 
-use crate::findings::{Leading, Needed, SharedStarts, Verdict};
+use crate::findings::{Leading, Needed, SharedStarts, Total, Verdict};
 use crate::statistics::modes;
 use crate::statistics::ratio_of_means::{RatioOfMeans, least_interval, ratio_of_means};
 use crate::statistics::serial;
@@ -23,7 +23,9 @@ pub const FEWEST_STARTS: usize = 8;
 const FEWEST_IN_DOUBT: usize = 12;
 
 /// Fewest rounds that show the same: of fewer, stalls in one round of ten could all be missing by chance (0.9^29 < 5 %).
-pub(crate) const FEWEST_FOR_SAME: usize = 29;
+const FEWEST_FOR_SAME: usize = 29;
+/// A round stalls where it is this many deviations slower than the median of the others.
+const STALL_DEVIATIONS: f64 = 6.0;
 
 /// The mean cost may differ by this many times the margin where the typical cost is the same. Ordinary noise has a few
 /// large values, which make a mean less sharply known than a centre.
@@ -158,13 +160,48 @@ impl Totals<'_> {
 }
 
 /// How far the mean cost of what is the same may be off.
-pub(crate) fn total_edge(margin: Margin) -> f64 {
+fn total_edge(margin: Margin) -> f64 {
     TOTAL_MARGINS * margin.within()
 }
 
 /// Whether a verdict says that a cost lies within the margin.
-pub(crate) fn is_within(verdict: Verdict) -> bool {
+fn is_within(verdict: Verdict) -> bool {
     matches!(verdict, Verdict::Same | Verdict::SlightlySlower | Verdict::SlightlyFaster)
+}
+
+/// The ratio of mean costs as a reader sees it.
+pub(crate) fn ratio_in_total(total: RatioOfMeans) -> Total {
+    Total {
+        ratio: libm::exp(total.estimate),
+        low: libm::exp(total.interval.low),
+        high: libm::exp(total.interval.high),
+    }
+}
+
+/// Why a cell that is typically the same is not the same: rounds that stall where such show, or else the mean cost.
+pub(crate) fn mean_cost(pairs: &Pairs, judgement: &Judgement, total: RatioOfMeans) -> Option<Warning> {
+    if !is_within(judgement.typical) {
+        return None;
+    }
+    stalls(pairs, judgement, total).or_else(|| {
+        let Total { ratio, low, high } = ratio_in_total(total);
+        let is_open = !is_within(judgement.verdict) && pairs.pairs.len() >= FEWEST_FOR_SAME;
+        is_open.then_some(Warning::MeanCost { ratio, low, high })
+    })
+}
+
+/// Rounds that took much longer than the others, where the cost is not the same in total.
+fn stalls(pairs: &Pairs, judgement: &Judgement, total: RatioOfMeans) -> Option<Warning> {
+    let edge = total_edge(judgement.margin);
+    if total.estimate <= edge {
+        return None;
+    }
+    let far = edge.max(STALL_DEVIATIONS * judgement.deviation);
+    let off = pairs.pairs.iter().map(|pair| pair.d - judgement.median);
+    let stalls: Vec<f64> = off.filter(|off| *off > far).map(libm::exp).collect();
+    let mean = stalls.iter().sum::<f64>() / stalls.len() as f64;
+    let one_in = (pairs.pairs.len() as f64 / stalls.len() as f64).round() as u32;
+    (!stalls.is_empty()).then_some(Warning::Stalls { one_in, factor: mean })
 }
 
 /// How many units that follow each other are as good as one, and whether they are all of one sign: then no likeness takes

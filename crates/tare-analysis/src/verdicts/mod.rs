@@ -7,7 +7,6 @@ mod correction;
 pub mod curve;
 pub mod judge;
 pub mod leaving;
-mod mean;
 pub mod order;
 pub mod pairs;
 pub mod rows;

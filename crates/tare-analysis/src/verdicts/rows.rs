@@ -13,9 +13,8 @@ use tare_data::warning::Warning;
 use crate::findings::{Beyond, Cell, Comparison, Family, Level, Missing, Smallest};
 use crate::statistics::signed_ranks::{Nulls, median, sorted};
 use crate::verdicts::comparable;
-use crate::verdicts::judge::{Judgement, floor, is_off, judge, p_at};
+use crate::verdicts::judge::{Judgement, floor, is_off, judge, mean_cost, p_at, ratio_in_total};
 use crate::verdicts::leaving::{may_leave, safe_p};
-use crate::verdicts::mean;
 use crate::verdicts::pairs::{NoPairs, Pairs, common_rounds, pair};
 use crate::verdicts::stability;
 use crate::verdicts::stopping::{FEWEST_UNITS, Schedule};
@@ -338,12 +337,12 @@ impl<'a> Judge<'a> {
         let total = judgement.total;
         let mut comparison = Comparison {
             rounds: pairs.pairs.len() as u32,
-            total: total.map(mean::ratio),
+            total: total.map(ratio_in_total),
             smallest: smallest(&judgement, margin),
             beyond,
             ..comparison(level, &judgement, baseline, series)
         };
-        comparison.warnings.extend(total.and_then(|total| mean::warning(&pairs, &judgement, total)));
+        comparison.warnings.extend(total.and_then(|total| mean_cost(&pairs, &judgement, total)));
         Judged { cell: Cell::Compared(Box::new(comparison)), judgement: Some(judgement) }
     }
 

@@ -11,7 +11,7 @@ use tare_probes::descriptions::USER;
 
 /// What a batch should take in the baseline: long against a clock read, short against what interrupts it...
 const BATCH_NS: f64 = 0.25e6;
-/// ...and at most so many times as long in the slowest environment.
+/// ...and at most this many times as long in the slowest environment.
 const SLOWER: f64 = 8.0;
 /// What the batches of a trial that count should take together in the baseline...
 const COUNTED_NS: f64 = 8e6;
@@ -19,7 +19,7 @@ const COUNTED_NS: f64 = 8e6;
 const SLOWEST_COUNTED_NS: f64 = 32e6;
 /// Batches that count, besides the first, which warms up: two at least, so that a trial has a spread within...
 const FEWEST_COUNTED: f64 = 2.0;
-/// ...and at most so many.
+/// ...and at most this many.
 const MOST_COUNTED: f64 = 32.0;
 /// What a batch takes in a trial of a fixed time, of which there are thousands.
 const BATCH_OF_TIME_NS: f64 = 4e6;
@@ -29,7 +29,7 @@ const COMMANDS_NS: f64 = 40e6;
 const SLOWEST_COMMANDS_NS: f64 = 160e6;
 /// ...and at most so often.
 const MOST_RUNS: f64 = 20.0;
-/// Probes of two processes, of which the scheduler places each batch's anew, which takes time: so many batches count. `net.rr` has
+/// Probes of two processes, of which the scheduler places each batch's anew, which takes time: fewer batches count. `net.rr` has
 /// one pair for a trial over UDP and to other machines, where the same amount does no harm.
 const PLACED: [&str; 3] = ["ipc.context", "ipc.unix", "net.rr"];
 const PLACED_COUNTED: f64 = 8.0;
