@@ -1,7 +1,7 @@
 //! The amount: how many operations a trial does, fixed for a session from a calibration in every environment.
 //!
 //! Every environment does the same work. A trial is many short batches: what interrupts a machine (its hypervisor, a timer, a
-//! neighbour) falls into few of them, and the median batch does not have it, where it would be in each of a few long ones.
+//! neighbour) falls into few of them, and the median batch does not have it, where one of two long ones would move both.
 //! All batches together are short as well, because another process says more than a longer one (Kalibera and Jones 2013).
 
 use tare_data::batch::{Batch, CALIBRATION, Timed};
