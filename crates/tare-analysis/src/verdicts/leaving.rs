@@ -6,7 +6,7 @@ use crate::findings::Verdict;
 use crate::statistics::multiplicity::FALSE_SHARE;
 use crate::statistics::signed_ranks::Interval;
 use crate::verdicts::judge::{FEWEST_STARTS, Judgement};
-use crate::verdicts::verdict::{Scatter, is_decided};
+use crate::verdicts::verdict::{Margin, Scatter, is_decided};
 
 /// ln 1.5: no state of a machine that comes and goes makes more.
 const FAR: f64 = 0.405_465_108_108_164_4;
@@ -44,7 +44,7 @@ pub fn may_leave(judged: &Judgement, safe_p: Option<f64>) -> bool {
 /// the time of its rounds is better spent on others.
 ///
 /// It is judged generously, as if its true cost were a standard error further from the edge of the margin than it
-/// seems. To give a cell up makes no false verdict: it is judged by the looks that it took.
+/// seems, and as if no control were off: a few rounds of a control that seem to be may be chance. To give a cell up makes no false verdict: it is judged by the looks that it took.
 pub fn is_beyond_reach(judged: &Judgement, reachable: u32) -> bool {
     let too_early = judged.reached < FEWEST_TO_GIVE_UP || judged.units < FEWEST_STARTS;
     if too_early || is_decided(judged.verdict) {
@@ -54,8 +54,33 @@ pub fn is_beyond_reach(judged: &Judgement, reachable: u32) -> bool {
     let units = ((f64::from(reachable) / a_unit) as usize).max(judged.units);
     let scatter = judged.scatter();
     let error = scatter.error(judged.units);
+    let margin = Margin::plain(judged.margin.planned);
     [-error, 0.0, error].into_iter().all(|off| {
         let really = Scatter { estimate: scatter.estimate + off, ..scatter };
-        really.power(units, judged.margin) < LEAST_CHANCE
+        really.power(units, margin) < LEAST_CHANCE
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::statistics::signed_ranks::Nulls;
+    use crate::verdicts::judge::judge;
+    use crate::verdicts::pairs::{Pair, Pairs};
+    use crate::verdicts::stopping::{Schedule, planned_looks};
+
+    #[test]
+    fn what_a_control_may_be_off_by_chance_gives_no_cell_up() {
+        let d = |round: u32| f64::from(round % 9) * 0.015 - 0.06;
+        let pair = |round| Pair { round, baseline_start: round, start: round, d: d(round), costs: None };
+        let pairs = Pairs { pairs: (0..27).map(pair).collect(), reached: 27 };
+        let schedule = Schedule::new(&planned_looks(10_000), 10_000);
+        let lost = |margin, reachable| {
+            let judged = judge(&pairs, &schedule, margin, &mut Nulls::default()).unwrap();
+            is_beyond_reach(&judged, reachable)
+        };
+        let margin = Margin::plain(0.02);
+        assert!(!lost(margin.raised(0.1), 10_000));
+        assert!(lost(margin, 30) && lost(margin.raised(0.1), 30));
+    }
 }

@@ -172,7 +172,7 @@ impl<'a> LiveArena<'a> {
         sink: &mut dyn FnMut(&Batch),
     ) -> Outcome {
         self.leave(index);
-        let watch = Watch::start();
+        let watch = Watch::of_counters();
         let deadline = self.start_deadline() + START_FURTHER * count as u32;
         let began = Instant::now();
         let mut launched = Vec::with_capacity(count);
@@ -299,7 +299,7 @@ impl Arena for LiveArena<'_> {
         };
         let slower = resolved.ready.slower;
         let request = &TrialRequest { nonce, slower, ..request.clone() };
-        let watch = Watch::start();
+        let watch = Watch::of_counters();
         let mut trial = Listening::to(request, Allowance::of(request, left), sink);
         let result = trial.listen(&mut inside.link);
         left.sent(trial.bytes);

@@ -3,7 +3,8 @@
 //! dd makes one read call and one write call a block: from /dev/zero into the file, or from the file into
 //! /dev/null. `loop=dd` does just that; `loop=plain` leaves the other half out, so that the file system
 //! stands alone. Data that do not compress come from a buffer of 1 MiB or more, walked through in order
-//! (`loop=dd`: from a file in memory that holds them). open(2), read(2), write(2), fdatasync(2).
+//! (`loop=dd`: from a file in memory that holds them). A file that is read warm is written out before only where it is more than
+//! a twentieth of free memory: so no kernel writes it out while it is read. open(2), read(2), write(2), fdatasync(2).
 
 use tare_data::names::Parameters;
 
@@ -39,7 +40,7 @@ pub static PROBE: Probe = Probe {
     ],
     metrics: &[bytes_per_second("rate", "block"), time("block", "block"), time("sync", "sync")],
     needs: &[Need::Place],
-    revision: 2,
+    revision: 3,
     label,
 };
 

@@ -39,6 +39,12 @@ pub(crate) fn whole_blocks(
 /// In pieces of `piece` bytes, and the choice counts: a kernel caches a file in the pieces in which it was written, and
 /// a later write of 4 KiB into a piece of 1 MiB takes several times as long as one into a piece of its own size.
 pub fn fill(file: BorrowedFd<'_>, pool: &[u8], piece: usize, size: u64) -> Result<(), Failure> {
+    fill_cache(file, pool, piece, size)?;
+    syscall::fdatasync(file).map(drop).map_err(|e| broken("fdatasync", e))
+}
+
+/// The same without having it written out: for what is only read from the cache.
+pub fn fill_cache(file: BorrowedFd<'_>, pool: &[u8], piece: usize, size: u64) -> Result<(), Failure> {
     let mut done = 0;
     while done < size {
         let from = (done % pool.len() as u64) as usize;
@@ -47,5 +53,5 @@ pub fn fill(file: BorrowedFd<'_>, pool: &[u8], piece: usize, size: u64) -> Resul
         let written = syscall::pwrite(file, &pool[from..until], done);
         done += written.map_err(|e| broken("writing a file to read", e))? as u64;
     }
-    syscall::fdatasync(file).map(drop).map_err(|e| broken("fdatasync", e))
+    Ok(())
 }

@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags};
 use tare_data::failure::{Failure, FailureKind};
 
-pub use crate::harness::blocks::fill;
+pub use crate::harness::blocks::{fill, fill_cache};
 pub(crate) use crate::harness::blocks::whole_blocks;
 use crate::harness::blocks::{SPARE, no_room};
 use crate::harness::trial::broken;

@@ -21,6 +21,8 @@ enum Lasting {
     Nothing,
     /// Quiet and loud times of five rounds or so: rounds are alike in size, and not in sign.
     Bursts,
+    /// One loud time of a third of the rounds.
+    Burst,
     /// Autoregressive, as wide as that of single trials.
     Remembers(f64),
     /// Two states, 10 % apart, with the chance to stay in one.
@@ -31,13 +33,18 @@ enum Lasting {
 fn differences(lasting: Lasting, trial: f64, rounds: u32, seed: u64) -> Vec<f64> {
     let mut generator = Generator::for_part(seed, "lasting");
     let (mut value, mut is_other) = (normal(&mut generator), generator.below(2) == 0);
-    let mut next = |_| {
+    let began = generator.below(u64::from(rounds) * 2 / 3) as u32;
+    let mut next = |round| {
         let pair = normal(&mut generator) - normal(&mut generator);
         match lasting {
             Lasting::Nothing => trial * pair,
             Lasting::Bursts => {
                 is_other ^= generator.unit() < 0.2;
                 trial * pair * if is_other { 4.0 } else { 1.0 }
+            }
+            Lasting::Burst => {
+                let is_loud = (began..began + rounds / 3).contains(&round);
+                trial * pair * if is_loud { 10.0 } else { 1.0 }
             }
             Lasting::Remembers(phi) => {
                 value = phi * value + (1.0 - phi * phi).sqrt() * normal(&mut generator);
@@ -117,7 +124,7 @@ fn noise_that_lasts_makes_no_direction() {
 
 #[test]
 fn noise_that_does_not_last_costs_little() {
-    for (lasting, trial) in [(Lasting::Nothing, 0.01), (Lasting::Nothing, 0.02), (Lasting::Bursts, 0.005)] {
+    for (lasting, trial) in [(Lasting::Nothing, 0.01), (Lasting::Nothing, 0.02), (Lasting::Bursts, 0.005), (Lasting::Burst, 0.002)] {
         let counts = count(lasting, trial);
         assert!(counts.held >= 0.935 && counts.decided >= 0.97, "{lasting:?}: {counts:?}");
         assert!(counts.in_blocks <= 0.15 && counts.rounds <= 52.0, "{lasting:?}: {counts:?}");
