@@ -86,11 +86,14 @@ impl Cluster {
         path
     }
 
-    /// Holds everything that a node sends to a few kilobytes a second.
+    /// Has each small packet that a node sends wait half a millisecond for the one before. Nothing is saved up while it is idle: a
+    /// short trial would see none of it.
     pub fn throttle(&self, node: &str) {
-        let device = ["dev", "eth0", "root", "tbf", "rate", "1mbit", "burst", "1540", "latency", "400ms"];
-        let mut command = self.on(node);
-        must(command.args(["tc", "qdisc", "add"]).args(device));
+        let queue = ["qdisc", "add", "dev", "eth0", "root", "handle", "1:", "htb", "default", "1"];
+        let rate = ["rate", "1mbit", "burst", "80", "cburst", "80"];
+        let class = ["class", "add", "dev", "eth0", "parent", "1:", "classid", "1:1", "htb"];
+        must(self.on(node).arg("tc").args(queue));
+        must(self.on(node).arg("tc").args(class).args(rate));
     }
 
     /// A process in the network and mount namespaces of a node, or of the hub.

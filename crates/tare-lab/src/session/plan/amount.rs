@@ -37,8 +37,6 @@ const PLACED_COUNTED: f64 = 8.0;
 /// Fewest operations from which a quantile can be read: with six the median has an interval, and ten leave
 /// room for one or two that failed.
 const LEAST_FOR_QUANTILES: u64 = 10;
-/// Quantiles whose operations take no longer than this in the baseline get as many as they need to be compared.
-const QUANTILES_NS: f64 = 8e6;
 
 /// How long an operation takes in an environment, and what a trial costs besides its operations.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -105,12 +103,16 @@ impl Wanted<'_> {
 
     /// How many batches count of those that are wanted; none where a single one is a trial.
     fn counted(&self, wanted: f64) -> u64 {
-        let most = if PLACED.contains(&self.probe) { PLACED_COUNTED } else { MOST_COUNTED };
         let counted = wanted * self.scale;
-        if counted < FEWEST_COUNTED { 0 } else { counted.ceil().min(most) as u64 }
+        if counted < FEWEST_COUNTED { 0 } else { counted.ceil().min(self.most_counted()) as u64 }
     }
 
-    /// Operations that the quantiles need: those of the headline always, those of others where they take little time.
+    fn most_counted(&self) -> f64 {
+        if PLACED.contains(&self.probe) { PLACED_COUNTED } else { MOST_COUNTED }
+    }
+
+    /// Operations that the quantiles need: those of the headline always, those of others where they take no longer than the most
+    /// batches that a trial has.
     fn operations_of_quantiles(&self, operation_ns: f64) -> u64 {
         let quantile = |metric: &Metric| match metric.reading {
             Reading::Quantile(q) => Some(q),
@@ -118,7 +120,8 @@ impl Wanted<'_> {
         };
         let of_headline = self.metrics.first().and_then(quantile).map_or(0, |_| LEAST_FOR_QUANTILES);
         let needed = self.metrics.iter().filter_map(quantile).map(operations_of_quantile);
-        let affordable = |needed: &u64| *needed as f64 * operation_ns <= QUANTILES_NS * self.scale;
+        let most_ns = self.most_counted() * BATCH_NS * self.scale;
+        let affordable = |needed: &u64| *needed as f64 * operation_ns <= most_ns;
         needed.filter(affordable).fold(of_headline, u64::max)
     }
 }
@@ -269,18 +272,20 @@ mod tests {
 
     #[test]
     fn quantiles_have_the_operations_that_they_need_without_the_batch_that_warms_up() {
-        let probe = tare_probes::find("net.rr").unwrap();
-        let of = |operation_ns| {
-            let wanted = Wanted { probe: "net.rr", metrics: &probe.metrics(), scale: 1.0 };
+        let metrics = tare_probes::find("net.rr").unwrap().metrics();
+        let of = |probe, operation_ns| {
+            let wanted = Wanted { probe, metrics: &metrics, scale: 1.0 };
             match wanted.amount(target(operation_ns), &[target(operation_ns)]) {
                 Amount::Operations { batch, batches } => batch * u64::from(batches - 1),
                 other => panic!("{other:?}"),
             }
         };
-        assert!((36..100).contains(&of(50_000.0)), "p90: {}", of(50_000.0));
-        assert!((368..1_000).contains(&of(20_000.0)), "p99: {}", of(20_000.0));
-        assert!(of(2_000.0) >= 3_688, "p99.9: {}", of(2_000.0));
-        assert!((6..50).contains(&of(1e6)), "the median only: {}", of(1e6));
+        assert!((36..368).contains(&of("any", 50_000.0)), "p90");
+        assert!((368..3_688).contains(&of("any", 20_000.0)), "p99");
+        assert!(of("any", 2_000.0) >= 3_688, "p99.9");
+        assert!((6..36).contains(&of("any", 1e6)), "the median only");
+        assert!((36..368).contains(&of("net.rr", 20_000.0)), "p90 in the time of eight batches");
+        assert!((368..3_688).contains(&of("net.rr", 5_000.0)), "p99");
     }
 
     #[test]
