@@ -86,11 +86,11 @@ impl Cluster {
         path
     }
 
-    /// Has each small packet that a node sends wait half a millisecond for the one before. Nothing is saved up while it is idle: a
+    /// Has each small packet that a node sends wait two milliseconds for the one before. Nothing is saved up while it is idle: a
     /// short trial would see none of it.
     pub fn throttle(&self, node: &str) {
         let queue = ["qdisc", "add", "dev", "eth0", "root", "handle", "1:", "htb", "default", "1"];
-        let rate = ["rate", "1mbit", "burst", "80", "cburst", "80"];
+        let rate = ["rate", "300kbit", "burst", "80", "cburst", "80"];
         let class = ["class", "add", "dev", "eth0", "parent", "1:", "classid", "1:1", "htb"];
         must(self.on(node).arg("tc").args(queue));
         must(self.on(node).arg("tc").args(class).args(rate));
