@@ -115,7 +115,8 @@ fn read_file(trial: &mut Trial<'_>, job: &SequentialSettings, cache: Cache) -> R
     let directory = trial.directory()?;
     let filled = files::open(directory, "read", OFlags::TRUNC)?;
     let pool = job.pool(trial.seed())?;
-    let fill = if cache == Cache::Warm && may_stay_in_cache(job.size) { files::fill_cache } else { files::fill };
+    let fill =
+        if cache == Cache::Warm && may_stay_in_cache(job.size) { files::fill_cache } else { files::fill };
     fill(filled.as_fd(), &pool, pool.len(), job.size)?;
     let flags = if cache == Cache::Direct { OFlags::DIRECT } else { OFlags::empty() };
     let file = files::open(directory, "read", flags)?;

@@ -124,7 +124,12 @@ fn noise_that_lasts_makes_no_direction() {
 
 #[test]
 fn noise_that_does_not_last_costs_little() {
-    for (lasting, trial) in [(Lasting::Nothing, 0.01), (Lasting::Nothing, 0.02), (Lasting::Bursts, 0.005), (Lasting::Burst, 0.002)] {
+    for (lasting, trial) in [
+        (Lasting::Nothing, 0.01),
+        (Lasting::Nothing, 0.02),
+        (Lasting::Bursts, 0.005),
+        (Lasting::Burst, 0.002),
+    ] {
         let counts = count(lasting, trial);
         assert!(counts.held >= 0.935 && counts.decided >= 0.97, "{lasting:?}: {counts:?}");
         assert!(counts.in_blocks <= 0.15 && counts.rounds <= 52.0, "{lasting:?}: {counts:?}");
