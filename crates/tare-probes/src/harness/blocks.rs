@@ -44,7 +44,7 @@ pub fn fill(file: BorrowedFd<'_>, pool: &[u8], piece: usize, size: u64) -> Resul
 }
 
 /// The same without having it written out: for what is only read from the cache.
-pub fn fill_cache(file: BorrowedFd<'_>, pool: &[u8], piece: usize, size: u64) -> Result<(), Failure> {
+pub(crate) fn fill_cache(file: BorrowedFd<'_>, pool: &[u8], piece: usize, size: u64) -> Result<(), Failure> {
     let mut done = 0;
     while done < size {
         let from = (done % pool.len() as u64) as usize;

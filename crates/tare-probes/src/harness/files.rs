@@ -10,9 +10,9 @@ use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags};
 use tare_data::failure::{Failure, FailureKind};
 
-pub(crate) use crate::harness::blocks::whole_blocks;
+pub use crate::harness::blocks::fill;
 use crate::harness::blocks::{SPARE, no_room};
-pub use crate::harness::blocks::{fill, fill_cache};
+pub(crate) use crate::harness::blocks::{fill_cache, whole_blocks};
 use crate::harness::trial::broken;
 
 /// Share of a file's pages that may stay in the cache for it to count as dropped.

@@ -138,7 +138,7 @@ pub fn trial(trial: u64, target: &str, attempt: u32, steal_ns: u64, batches: Vec
         host_elapsed_ns: 5_120_408,
         agent_elapsed_ns: Some(5_098_114),
         inside: interference(),
-        outside: Interference { steal_ns: Some(steal_ns), ..interference() },
+        outside: Interference { steal_ns: Some(steal_ns), canary_ns: None, ..interference() },
         failure: None,
         notes: vec![],
     };
