@@ -148,7 +148,7 @@ fn read_file(trial: &mut Trial<'_>, job: &SequentialSettings, cache: Cache) -> R
 }
 
 /// Whether no kernel begins to write such a file out while it is read: they wait until a tenth of the memory that they could
-/// give to files is to be written. What need not reach a disk takes a third of the time to prepare.
+/// give to files is to be written. What need not reach a disk takes less than half of the time to prepare.
 fn may_stay_in_cache(size: u64) -> bool {
     let memory = rustix::system::sysinfo();
     let free = u64::from(memory.mem_unit).saturating_mul(memory.freeram as u64);
