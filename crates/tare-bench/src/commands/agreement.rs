@@ -31,6 +31,13 @@ compiler's code than tare's, which is why they may differ by a quarter: gcc does
 compiles, and puts the procedures of the second, sixth and seventh in place where tare calls them. Its spawn is linked with the C library at run time, tare's
 is static, and a fork has less to copy: against UnixBench's own source linked statically the ratio was 1.071
 [1.029, 1.134] in twelve rounds.
+
+What a short loop of system calls takes depends on the state of the branch predictor as well, and so on code around the calls
+that takes next to no time itself. On an AMD EPYC (Zen 4, with retpolines and safe returns) two C programs do the round trips of
+TCP_RR over the pair of cards on one processor, and differ in two reads of the clock a round trip: the one that reads takes
+12.9 us, the other 13.7, and with the C library's calls 13.9, as long as netperf. tare reads the clock around each round trip and
+takes 12.9. There `net.rr TCP, veth, 1 CPU` has 1.08 of netperf's transactions [1.07, 1.09] in each of four measurements; it
+had 0.95 on another EPYC, and 0.99 on the Intel machine below. netperf gets the same from tare's server as from its own.
 ";
 
 const COLUMNS: &str = "\

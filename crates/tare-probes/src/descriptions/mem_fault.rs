@@ -15,6 +15,6 @@ pub static PROBE: Probe = Probe {
     parameters: &[],
     metrics: &[time("time", "page"), per_second("rate", "page"), first("page")],
     needs: &[],
-    revision: 1,
+    revision: 2,
     label: |_| "page fault".into(),
 };

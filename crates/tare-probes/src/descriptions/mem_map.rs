@@ -15,6 +15,6 @@ pub static PROBE: Probe = Probe {
     parameters: &[Parameter::same("size", "64KiB", "bytes of a block")],
     metrics: &[time("time", "piece"), first("piece")],
     needs: &[],
-    revision: 1,
+    revision: 2,
     label: |parameters| format!("map + unmap, {}", size_of(parameters, "size")),
 };

@@ -15,6 +15,6 @@ pub static PROBE: Probe = Probe {
     parameters: &[],
     metrics: &[time("time", "call"), first("call")],
     needs: &[],
-    revision: 1,
+    revision: 2,
     label: |_| "system call".into(),
 };

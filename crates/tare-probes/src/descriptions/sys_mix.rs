@@ -18,6 +18,6 @@ pub static PROBE: Probe = Probe {
     parameters: &[],
     metrics: &[time("time", "call"), per_second("turns", "turn"), first("turn")],
     needs: &[],
-    revision: 1,
+    revision: 2,
     label: |_| "system call mix".into(),
 };

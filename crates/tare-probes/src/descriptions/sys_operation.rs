@@ -19,7 +19,7 @@ pub static PROBE: Probe = Probe {
     )],
     metrics: &[time("time", "operation"), first("operation")],
     needs: &[Need::Place],
-    revision: 1,
+    revision: 2,
     label: |parameters| {
         let named = parameters.text("operation").unwrap_or_default();
         let operation = OPERATIONS.iter().find(|(name, _)| *name == named);
