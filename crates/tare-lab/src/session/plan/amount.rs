@@ -79,7 +79,7 @@ pub fn pace(batches: &[Batch], host_elapsed_ns: u64) -> Option<Pace> {
 pub struct Wanted<'a> {
     pub probe: &'a str,
     pub metrics: &'a [Metric],
-    /// Below 1 it makes trials shorter.
+    /// Below 1 it makes trials shorter, as far as that saves time.
     pub scale: f64,
 }
 
@@ -93,7 +93,7 @@ impl Wanted<'_> {
         }
         let batch = in_a_batch(BATCH_NS, operation_ns, slowest_ns);
         let short = (COUNTED_NS / operation_ns).min(SLOWEST_COUNTED_NS / slowest_ns) / batch;
-        let counted = self.counted(short.max(worthwhile(batch, targets)));
+        let counted = self.counted((self.scale * short).max(worthwhile(batch, targets)));
         let batches = 1 + counted;
         // What warms up does not count for a quantile.
         let least = (self.operations_of_quantiles(operation_ns) * batches).div_ceil(counted.max(1));
@@ -103,8 +103,7 @@ impl Wanted<'_> {
 
     /// How many batches count of those that are wanted; none where a single one is a trial.
     fn counted(&self, wanted: f64) -> u64 {
-        let counted = wanted * self.scale;
-        if counted < FEWEST_COUNTED { 0 } else { counted.ceil().min(self.most_counted()) as u64 }
+        if wanted < FEWEST_COUNTED { 0 } else { wanted.ceil().min(self.most_counted()) as u64 }
     }
 
     fn most_counted(&self) -> f64 {
@@ -138,7 +137,7 @@ fn in_a_batch(batch_ns: f64, operation_ns: f64, slowest_ns: f64) -> f64 {
 }
 
 /// How many batches make the most of a session's time, if a fresh process costs what the calibration says and varies as much as
-/// a batch does.
+/// a batch does. However little time there is: with fewer, the process alone takes it.
 fn worthwhile(batch: f64, targets: &[Pace]) -> f64 {
     let batches_ns: f64 = targets.iter().map(|pace| pace.operation_ns * batch).sum();
     let overhead_ns: f64 = targets.iter().map(|pace| pace.overhead_ns).sum();
@@ -254,6 +253,15 @@ mod tests {
             }
         };
         assert_eq!((at(0.5), at(0.1)), ((1_250, 17), (1_250, 5)));
+    }
+
+    #[test]
+    fn a_trial_is_not_made_so_short_that_its_process_takes_all_the_time() {
+        let slow = Pace { overhead_ns: 40e6, ..target(40_000.0) };
+        let wanted = Wanted { probe: "null", metrics: &[], scale: 0.1 };
+        let amount = wanted.amount(target(200.0), &[target(200.0), slow]);
+        // Two milliseconds a batch there, and forty for the process.
+        assert_eq!(amount, Amount::Operations { batch: 50, batches: 6 });
     }
 
     #[test]
