@@ -112,7 +112,7 @@ enum Command {
     /// Judge costs of known size by tare, and as people judge figures of one environment after the other.
     ///
     /// Compares an environment with itself, slower on purpose by 0, 2 and 5 %, and counts false and missed verdicts.
-    /// Prints a table, and keeps it in docs/method/validation.md unless --quick is given. Six minutes a round.
+    /// Prints a table, and keeps it in docs/method/validation.md unless --quick is given. Three minutes a round.
     Validation {
         #[command(flatten)]
         setting: Setting,
