@@ -1,7 +1,9 @@
 //! Prices: what one unit of each kind of work costs in an environment, read from the cases of a session.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
+use tare_data::batch::Batch;
 use tare_data::session::demand::Work;
 use tare_data::session::{PlannedCase, Session, Trial};
 
@@ -37,9 +39,11 @@ fn terms(work: Work) -> Vec<Term> {
         // A nanosecond of computing costs as much longer as the same computing takes; see `Prices::of`.
         Work::Computing => vec![term("cpu.primes", "time", 1.0)],
         Work::OtherCalls => vec![single("fstat", 1.0)],
-        // What a call costs a program that has computed meanwhile, beyond what it costs a loop.
+        // What a call costs a program that has just been started, beyond what it costs a loop.
+        Work::CallsInARow => vec![early("0"), single("fstat", -1.0)],
         Work::ShortPauses => vec![early("3"), single("fstat", -1.0)],
         Work::Pauses => vec![early("30"), single("fstat", -1.0)],
+        Work::LongPauses => vec![early("200"), single("fstat", -1.0)],
         Work::Lookups => vec![single("stat", 1.0)],
         Work::FurtherFolders => vec![single("stat-8", 1.0 / 7.0), single("stat", -1.0 / 7.0)],
         Work::Missing => vec![single("stat-missing", 1.0)],
@@ -128,7 +132,7 @@ impl Prices {
             for term in terms(*work) {
                 let (case, value) = value(&term)?;
                 parts.push((term.share, value));
-                faults += term.share * faults_of(session, &case.id);
+                faults += term.share * faults_of(session, &case.id, target);
             }
             // Faults are a line of their own: a program is not charged for those of the processes that are timed. Elsewhere
             // most faults of a trial are of what is not timed.
@@ -144,19 +148,24 @@ impl Prices {
 /// What a page of new memory costs, as programs ask for it: by a heap that grows, and not at once.
 const FAULT: Term = single("new-page", 1.0);
 
-/// Page faults of one operation of a case: the median over trials in the baseline, where the kernel reports them.
-fn faults_of(session: &Session, case: &str) -> f64 {
-    let Some(baseline) = session.baseline() else { return 0.0 };
-    let trials = counted(&session.trials, &session.repeated, |t| t.case == case && t.target == baseline.name);
-    let each = |trial: &&Trial| {
-        let all = trial.batches.iter();
-        let operations: u64 =
-            all.map(|batch| batch.sample.timed().map(|timed| timed.operations).sum::<u64>()).sum();
-        let faults = trial.inside.faults_minor?;
-        (operations > 0).then(|| faults as f64 / operations as f64)
+/// Page faults of one operation of a case: the median over trials there, or in the baseline where the kernel there reports none.
+///
+/// User-mode Linux maps each page of a file by itself, and has three faults an exec where the kernel below it has one.
+fn faults_of(session: &Session, case: &str, target: &str) -> f64 {
+    let of = |target: &str| {
+        let trials = counted(&session.trials, &session.repeated, |t| t.case == case && t.target == target);
+        let each: Vec<f64> = trials.iter().filter_map(|trial| faults_of_operation(trial)).collect();
+        (!each.is_empty()).then(|| median(&sorted(&each)))
     };
-    let each: Vec<f64> = trials.iter().filter_map(each).collect();
-    if each.is_empty() { 0.0 } else { median(&sorted(&each)) }
+    let here = of(target).filter(|faults| *faults > 0.0);
+    here.or_else(|| of(&session.baseline()?.name)).unwrap_or(0.0)
+}
+
+fn faults_of_operation(trial: &Trial) -> Option<f64> {
+    let of_batch = |batch: Cow<'_, Batch>| batch.sample.timed().map(|timed| timed.operations).sum::<u64>();
+    let operations: u64 = trial.batches.iter().map(of_batch).sum();
+    let faults = trial.inside.faults_minor?;
+    (operations > 0).then(|| faults as f64 / operations as f64)
 }
 
 fn is_of(case: &PlannedCase, term: &Term) -> bool {

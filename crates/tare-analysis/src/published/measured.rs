@@ -179,7 +179,7 @@ fn stands_for(target: &Target, facts: Option<&TargetFacts>) -> Option<Environmen
     if let Some((_, kind)) = PRESETS.iter().find(|(name, _)| called(name)) {
         return Some(if is_windows { EnvironmentKind::Windows } else { *kind });
     }
-    if target.specification.split([':', '?']).next() != Some("wsl") {
+    if target.provider() != "wsl" {
         return None;
     }
     // Microsoft's kernel of WSL2 calls itself so; that of WSL1 is called after Microsoft alone.

@@ -142,11 +142,14 @@ fn charges_have_the_range_of_single_starts_and_leave_out_what_was_not_measured()
 fn a_call_after_computing_is_charged_what_a_program_pays_beyond_a_loop() {
     let early =
         |gap| case("sys.early", &[("gap_us", gap)], None, vec![metric("time", Reading::TimePerOperation)]);
-    let mut session = session(&["layer"], vec![single("fstat"), early("3"), early("30")], 9);
+    let cases = [vec![single("fstat")], ["0", "3", "30", "200"].map(early).into()].concat();
+    let mut session = session(&["layer"], cases, 9);
     run(&mut session, 9, |case, target, _| {
         Outcome::Time(match (case, target) {
+            (case, "layer") if case.contains("gap_us=200") => 500.0 * 60_300.0,
             (case, "layer") if case.contains("gap_us=30") => 500.0 * 40_300.0,
             (case, "layer") if case.contains("gap_us=3") => 500.0 * 10_300.0,
+            (case, "layer") if case.contains("gap_us=0") => 500.0 * 5_300.0,
             (case, _) if case.contains("gap_us") => 500.0 * 150.0,
             (_, "layer") => 300.0,
             _ => 100.0,
@@ -154,8 +157,9 @@ fn a_call_after_computing_is_charged_what_a_program_pays_beyond_a_loop() {
     });
     let [native, layer] = charges(&session).try_into().unwrap();
     let price = |charged: &tare_analysis::bill::Charged, work| charged.prices[&work].typical;
-    assert_eq!([Work::ShortPauses, Work::Pauses].map(|work| price(&native, work)), [50.0, 50.0]);
-    assert_eq!([Work::ShortPauses, Work::Pauses].map(|work| price(&layer, work)), [10_000.0, 40_000.0]);
+    let works = [Work::CallsInARow, Work::ShortPauses, Work::Pauses, Work::LongPauses];
+    assert_eq!(works.map(|work| price(&native, work)), [50.0; 4]);
+    assert_eq!(works.map(|work| price(&layer, work)), [5_000.0, 10_000.0, 40_000.0, 60_000.0]);
 }
 
 #[test]
@@ -176,18 +180,23 @@ fn a_process_is_charged_without_the_page_faults_of_those_that_are_timed() {
         both.collect::<Vec<_>>()
     };
     assert_eq!(price(&session, Work::Execs), [10_000.0, 90_000.0], "no kernel that reports them");
-    for trial in session.trials.iter_mut().filter(|trial| !is_fault(&trial.case)) {
-        let operations: u64 = trial
-            .batches
-            .iter()
-            .map(|batch| match batch.sample {
-                Sample::Throughput { operations, .. } => operations,
-                _ => 0,
-            })
-            .sum();
-        // A layer that reports none has as many.
-        trial.inside.faults_minor = Some(if trial.target == "layer" { 0 } else { 3 * operations });
-    }
-    assert_eq!(price(&session, Work::Execs), [8_500.0, 84_000.0]);
+    let mut report = |in_layer: u64| {
+        for trial in session.trials.iter_mut().filter(|trial| !is_fault(&trial.case)) {
+            let operations: u64 = trial
+                .batches
+                .iter()
+                .map(|batch| match batch.sample {
+                    Sample::Throughput { operations, .. } => operations,
+                    _ => 0,
+                })
+                .sum();
+            let each = if trial.target == "layer" { in_layer } else { 3 };
+            trial.inside.faults_minor = Some(each * operations);
+        }
+        session.clone()
+    };
+    assert_eq!(price(&report(0), Work::Execs), [8_500.0, 84_000.0], "a layer that reports none has as many");
+    assert_eq!(price(&report(9), Work::Execs), [8_500.0, 72_000.0], "a layer that maps each page by itself");
+    let session = report(9);
     assert_eq!(price(&session, Work::Messages), [5_000.0, 45_000.0], "most are not of what is timed");
 }

@@ -31,10 +31,14 @@ works! {
     Computing = "computing",
     /// System calls that are none of the kinds below.
     OtherCalls = "other_calls",
+    /// System calls of any kind that came within 2 us after the one before.
+    CallsInARow = "calls_in_a_row",
     /// System calls of any kind that came after 2 to 15 us of computing.
     ShortPauses = "short_pauses",
-    /// System calls of any kind that came after 15 us of computing or more.
+    /// System calls of any kind that came after 15 to 100 us of computing.
     Pauses = "pauses",
+    /// System calls of any kind that came after 100 us of computing or more.
+    LongPauses = "long_pauses",
     /// Paths that a call looked up and found.
     Lookups = "lookups",
     /// Folders in these paths, and in those of files that were opened, beyond the first name of each.

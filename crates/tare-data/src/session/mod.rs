@@ -64,6 +64,11 @@ pub struct Target {
 }
 
 impl Target {
+    /// The kind of environment: what stands before the options of its specification.
+    pub fn provider(&self) -> &str {
+        self.specification.split(['?', ':']).next().unwrap_or_default()
+    }
+
     /// Share by which its trials work longer, on purpose; none in an ordinary environment.
     pub fn slower(&self) -> Option<f64> {
         let (_, options) = self.specification.split_once('?')?;

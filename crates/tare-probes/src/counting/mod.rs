@@ -14,7 +14,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-pub use self::pauses::{PAUSE_NS, SHORT_PAUSE_NS};
+pub use self::pauses::{LONG_PAUSE_NS, PAUSE_NS, SHORT_PAUSE_NS};
 use self::starting::NOT_TRACED;
 pub use self::tracepoints::Watched;
 

@@ -12,7 +12,7 @@ use tare_data::session::demand::{Demand, Work};
 
 use super::calls::{Call, Counter};
 use super::pages::FilePages;
-use super::pauses::{PAUSE_NS, SHORT_PAUSE_NS};
+use super::pauses::{LONG_PAUSE_NS, PAUSE_NS, SHORT_PAUSE_NS};
 use super::starting::{Started, started};
 use crate::harness::stopwatch::now_ns;
 
@@ -133,9 +133,11 @@ pub fn run(program: &Path, words: &[OsString]) -> io::Result<(Demand, i32)> {
 }
 
 fn ended(mut counter: Counter, stretches: &Stretches) -> Demand {
-    let pauses = stretches.of_at_least(PAUSE_NS);
-    counter.demand.add(Work::Pauses, pauses);
-    counter.demand.add(Work::ShortPauses, stretches.of_at_least(SHORT_PAUSE_NS) - pauses);
+    let [short, pauses, long] =
+        [SHORT_PAUSE_NS, PAUSE_NS, LONG_PAUSE_NS].map(|least_ns| stretches.of_at_least(least_ns));
+    counter.demand.add(Work::ShortPauses, short - pauses);
+    counter.demand.add(Work::Pauses, pauses - long);
+    counter.demand.add(Work::LongPauses, long);
     counter.finish()
 }
 

@@ -27,7 +27,7 @@ pub static PROBE: Probe = Probe {
     parameters: PARAMETERS,
     metrics: &METRICS,
     needs: &[Need::Place],
-    revision: 3,
+    revision: 4,
     label: |_| "demand".into(),
 };
 

@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use tare_data::session::demand::{Demand, Work};
 
 use super::user_command::UserCommand;
-use crate::counting::{BY_TRACEPOINTS, BY_TRACER, PAUSE_NS, SHORT_PAUSE_NS, Watched};
+use crate::counting::{BY_TRACEPOINTS, BY_TRACER, LONG_PAUSE_NS, PAUSE_NS, SHORT_PAUSE_NS, Watched};
 use crate::descriptions::demand_command::{CALLS, SLOWDOWN, WATCHED_SLOWDOWN};
 use crate::probe::prelude::*;
 
@@ -26,6 +26,10 @@ const PAGES_A_FAULT: f64 = 14.0;
 /// these.
 const WAITS_A_PROCESS: f64 = 2.0;
 
+/// Calls by how long the program computes before them, and how long that is at the least.
+const AFTER_PAUSES: [(Work, u64); 3] =
+    [(Work::ShortPauses, SHORT_PAUSE_NS), (Work::Pauses, PAUSE_NS), (Work::LongPauses, LONG_PAUSE_NS)];
+
 pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
     let command = UserCommand::from_trial(trial)?;
     command.set_up()?;
@@ -42,11 +46,13 @@ pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
         // Elsewhere than on the machine itself there is nothing to watch by, and nothing ran.
         if let Watched::Seen(seen) = watched {
             ran?;
-            demand.amounts.insert(Work::ShortPauses, seen.short_pauses as f64);
-            demand.amounts.insert(Work::Pauses, seen.pauses as f64);
+            let seen_pauses = [seen.short_pauses, seen.pauses, seen.long_pauses].map(|pauses| pauses as f64);
+            demand.amounts.extend(AFTER_PAUSES.map(|(work, _)| work).into_iter().zip(seen_pauses));
             demand.watched_slowdown = slowdown(seen.elapsed_ns);
         }
     }
+    let paused: f64 = AFTER_PAUSES.iter().map(|(work, _)| demand.amount(*work)).sum();
+    demand.amounts.insert(Work::CallsInARow, (demand.calls - paused).max(0.0));
     trial.once(|report| {
         for work in Work::ALL {
             report.gauge(work.name(), demand.amount(*work));
@@ -92,7 +98,7 @@ fn account(demand: &mut Demand, used: &libc::rusage) {
     let ns = |time: libc::timeval| time.tv_sec as f64 * 1e9 + time.tv_usec as f64 * 1e3;
     let (user_ns, system_ns) = (ns(used.ru_utime), ns(used.ru_stime));
     // A stop takes longer on a busy machine, and looks like computing: there are no more pauses than there was time for.
-    for (work, least_ns) in [(Work::Pauses, PAUSE_NS), (Work::ShortPauses, SHORT_PAUSE_NS)] {
+    for (work, least_ns) in AFTER_PAUSES {
         let most = (user_ns + system_ns) / least_ns as f64;
         demand.amounts.entry(work).and_modify(|pauses| *pauses = pauses.min(most));
     }

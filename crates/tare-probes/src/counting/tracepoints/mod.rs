@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use self::assembler::{Assembler, Helper, If, Register};
 use self::kernel::Kind;
-use super::pauses::{PAUSE_NS, SHORT_PAUSE_NS};
+use super::pauses::{LONG_PAUSE_NS, PAUSE_NS, SHORT_PAUSE_NS};
 use super::starting::{NOT_TRACED, Started, started};
 use crate::harness::stopwatch::Stopwatch;
 
@@ -26,9 +26,10 @@ const MOST_TASKS: u32 = 8192;
 const NUMBERS: i32 = 1024;
 const SHORT_PAUSES: i32 = NUMBERS;
 const PAUSES: i32 = NUMBERS + 1;
+const LONG_PAUSES: i32 = NUMBERS + 2;
 /// Tasks for which there was no room.
-const MISSED: i32 = NUMBERS + 2;
-const COUNTS: u32 = NUMBERS as u32 + 3;
+const MISSED: i32 = NUMBERS + 3;
+const COUNTS: u32 = NUMBERS as u32 + 4;
 /// A task's value before it has started its program, and before its first call has ended. Later it is when that was.
 const NOT_STARTED: u64 = 0;
 const NO_CALL_YET: u64 = 1;
@@ -52,6 +53,7 @@ pub struct Seen {
     /// Calls after so much computing.
     pub short_pauses: u64,
     pub pauses: u64,
+    pub long_pauses: u64,
     /// From letting the program go to its end.
     pub elapsed_ns: u64,
 }
@@ -110,8 +112,8 @@ impl Watch {
         let returns =
             |number: &i32| ![libc::SYS_exit, libc::SYS_exit_group].contains(&libc::c_long::from(*number));
         let calls = (0..NUMBERS).filter(returns).map(count).sum::<io::Result<u64>>()?;
-        let (short_pauses, pauses) = (count(SHORT_PAUSES)?, count(PAUSES)?);
-        Ok(Watched::Seen(Seen { calls, short_pauses, pauses, elapsed_ns }))
+        let (short_pauses, pauses, long_pauses) = (count(SHORT_PAUSES)?, count(PAUSES)?, count(LONG_PAUSES)?);
+        Ok(Watched::Seen(Seen { calls, short_pauses, pauses, long_pauses, elapsed_ns }))
     }
 }
 
@@ -158,11 +160,13 @@ fn before_call((tasks, counts): (RawFd, RawFd)) -> Vec<u64> {
     program.call(Helper::Now);
     program.subtract(Register::Answer, Register::Then);
     program.jump_if(Register::Answer, If::Below, SHORT_PAUSE_NS as i32, counted);
-    let short = program.label();
+    let paused = program.label();
     program.set(Register::Then, SHORT_PAUSES);
-    program.jump_if(Register::Answer, If::Below, PAUSE_NS as i32, short);
+    program.jump_if(Register::Answer, If::Below, PAUSE_NS as i32, paused);
     program.set(Register::Then, PAUSES);
-    program.here(short);
+    program.jump_if(Register::Answer, If::Below, LONG_PAUSE_NS as i32, paused);
+    program.set(Register::Then, LONG_PAUSES);
+    program.here(paused);
     count(&mut program, counts, Register::Then, out);
     program.here(counted);
     program.jump_if(Register::Number, If::AtLeast, NUMBERS, out);
