@@ -92,6 +92,22 @@ fn lines_and_rest_are_the_difference() {
 }
 
 #[test]
+fn a_forecast_is_the_multiple_of_its_lines_that_programs_are_by_the_mechanism() {
+    let ratio = |specification: &str| {
+        let mut session = measured(8e6);
+        let target = session.plan.targets.iter_mut().find(|target| target.name == "layer").unwrap();
+        target.specification = specification.into();
+        bill_of(&session).forecast.ratio.unwrap()
+    };
+    // The lines add 6 %.
+    for (specification, times) in
+        [("uml", 1.35), ("uml?root=host", 1.35), ("gvisor?platform=ptrace", 1.0), ("qemu", 1.15)]
+    {
+        assert_eq!(ratio(specification), 1.0 + times * 0.06, "{specification}");
+    }
+}
+
+#[test]
 fn a_forecast_has_the_range_of_single_starts_and_of_what_programs_are_beside_loops() {
     let forecast = bill_of(&measured(8e6)).forecast;
     // The lines add 0.6 ms to 10, by some starts 0.8.

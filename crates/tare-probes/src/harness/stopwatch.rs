@@ -144,7 +144,8 @@ impl Laps {
     /// Adds one operation. Called after its end was read, so that it costs the operation nothing.
     #[inline(always)]
     pub fn add(&mut self, started_ns: u64, ended_ns: u64) {
-        // In a row of operations any work between them would be a part of the next one.
+        // In a row of operations any work between them would be a part of the next one. So a cost that is planted here may
+        // bring a state of the branch predictor with it.
         let ended_ns = match longer_ns(started_ns, ended_ns) {
             0 => ended_ns,
             longer_ns => work_on(ended_ns, longer_ns, 0),
