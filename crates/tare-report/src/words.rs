@@ -334,7 +334,7 @@ pub fn work(work: Work, language: Language) -> &'static str {
     language.word(match work {
         Work::Computing => message!("computing"),
         Work::OtherCalls => message!("other system calls"),
-        Work::CallsInARow => message!("calls one after the other, in a program"),
+        Work::CallsInARow => message!("calls in a row, beyond what a loop pays"),
         Work::ShortPauses => message!("calls after 2 to 15 µs of computing"),
         Work::Pauses => message!("calls after 15 to 100 µs of computing"),
         Work::LongPauses => message!("calls after 100 µs of computing"),
