@@ -13,25 +13,32 @@ use crate::verdicts::summary::{counted, series};
 /// A part of a price: a share of a metric of a case.
 struct Term {
     probe: &'static str,
-    /// A parameter that the case must have.
-    parameter: Option<(&'static str, &'static str)>,
+    /// Parameters that the case must have.
+    parameters: [Option<(&'static str, &'static str)>; 2],
     metric: &'static str,
     share: f64,
 }
 
 const fn term(probe: &'static str, metric: &'static str, share: f64) -> Term {
-    Term { probe, parameter: None, metric, share }
+    Term { probe, parameters: [None; 2], metric, share }
 }
 
 /// A share of a single operation.
 const fn single(operation: &'static str, share: f64) -> Term {
-    Term { parameter: Some(("operation", operation)), ..term("sys.operation", "time", share) }
+    Term { parameters: [Some(("operation", operation)), None], ..term("sys.operation", "time", share) }
 }
 
-/// One of a program's first calls, of which the probe makes five hundred.
+/// One of a program's first calls after some computing, of which the probe makes five hundred.
 const fn early(gap_us: &'static str) -> Term {
-    Term { parameter: Some(("gap_us", gap_us)), ..term("sys.early", "time", 1.0 / 500.0) }
+    Term {
+        parameters: [Some(("what", "call")), Some(("gap_us", gap_us))],
+        ..term("sys.early", "time", 1.0 / 500.0)
+    }
 }
+
+/// One of a program's first touches of new memory.
+const EARLY_PAGE: Term =
+    Term { parameters: [Some(("what", "page")), None], ..term("sys.early", "time", 1.0 / 500.0) };
 
 /// What a unit of work is charged, as a sum of terms.
 fn terms(work: Work) -> Vec<Term> {
@@ -40,7 +47,7 @@ fn terms(work: Work) -> Vec<Term> {
         Work::Computing => vec![term("cpu.primes", "time", 1.0)],
         Work::OtherCalls => vec![single("fstat", 1.0)],
         // What a call costs a program that has just been started, beyond what it costs a loop.
-        Work::CallsInARow => vec![early("0"), single("fstat", -1.0)],
+        Work::CallsInARow => vec![early("1"), single("fstat", -1.0)],
         Work::ShortPauses => vec![early("3"), single("fstat", -1.0)],
         Work::Pauses => vec![early("30"), single("fstat", -1.0)],
         Work::LongPauses => vec![early("200"), single("fstat", -1.0)],
@@ -70,13 +77,15 @@ fn terms(work: Work) -> Vec<Term> {
         Work::FileMaps => vec![single("map-file", 1.0)],
         Work::Protects => vec![single("protect", 1.0)],
         Work::Breaks => vec![single("break", 1.0)],
-        Work::Faults => vec![FAULT],
-        Work::FilePages => vec![single("file-page", 1.0)],
-        Work::CopiedPages => vec![single("copied-page", 1.0)],
+        // What a page costs a program beyond what it costs a loop, is told by new memory for all kinds.
+        Work::Faults => vec![EARLY_PAGE],
+        Work::FilePages => vec![single("file-page", 1.0), EARLY_PAGE, single("new-page", -1.0)],
+        Work::CopiedPages => vec![single("copied-page", 1.0), EARLY_PAGE, single("new-page", -1.0)],
         Work::Forks => vec![term("proc.spawn", "time", 1.0)],
         Work::Spawns => vec![single("spawn", 1.0)],
         Work::Threads => vec![single("thread", 1.0)],
-        Work::Execs => vec![term("proc.exec", "time", 1.0)],
+        // The process that it is done in, and the 32 calls that both of its files make, are counted by themselves.
+        Work::Execs => vec![single("exec", 1.0), single("spawn", -1.0), single("fstat", -32.0)],
         // A pair is a write and a read.
         Work::Messages => vec![term("ipc.pipe", "time", 0.5)],
         // A round is a message and a wait each way.
@@ -145,7 +154,7 @@ impl Prices {
     }
 }
 
-/// What a page of new memory costs, as programs ask for it: by a heap that grows, and not at once.
+/// What a page of new memory costs a process that does nothing else, as those do that are timed.
 const FAULT: Term = single("new-page", 1.0);
 
 /// Page faults of one operation of a case: the median over trials there, or in the baseline where the kernel there reports none.
@@ -171,8 +180,10 @@ fn faults_of_operation(trial: &Trial) -> Option<f64> {
 fn is_of(case: &PlannedCase, term: &Term) -> bool {
     case.case.probe == term.probe
         && term
-            .parameter
-            .is_none_or(|(key, value)| case.case.parameters.0.get(key).is_some_and(|given| given == value))
+            .parameters
+            .iter()
+            .flatten()
+            .all(|(key, value)| case.case.parameters.0.get(*key).is_some_and(|given| given == value))
 }
 
 /// The sum of shares, typically and in each start that has them all.

@@ -18,7 +18,7 @@ use crate::error::LabError;
 use crate::host::mounts;
 use crate::provider::root::{RootFolder, Work};
 use crate::provider::{FAILED_STEP, Workspace};
-use crate::storage::places::folder_inside;
+use crate::storage::places::{WORK, folder_inside};
 
 /// Where the agent is in a root that has nothing else.
 pub const AGENT: &str = "/tare";
@@ -95,6 +95,7 @@ impl Root {
         filled.map_err(LabError::storage("build a root folder in", workspace.folder()))?;
         if let Some(lower) = lower {
             root.shares.extend(shared_work(workspace)?);
+            root.places.insert(WORK.to_owned(), view::WORK.to_owned());
             let (steps, facts) = view::steps(workspace, lower, root.path(), &root.base)?;
             (root.view, root.facts) = (Some(steps), facts);
         }

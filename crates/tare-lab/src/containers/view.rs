@@ -21,6 +21,8 @@ use crate::provider::{NotReady, Workspace};
 
 /// Where the agent and the places are in a view.
 pub const BASE: &str = "/run/tare";
+/// A folder in which everybody may write, below the layer of the machine's files like those that commands work with.
+pub const WORK: &str = "/var/tmp";
 /// What runtimes mount on or write to.
 pub const FOLDERS: [(&str, u32); 6] =
     [("dev", 0o755), ("etc", 0o755), ("proc", 0o755), ("run", 0o755), ("sys", 0o755), ("tmp", 0o1777)];
@@ -47,8 +49,6 @@ const FLAGS: [(&str, MountFlags); 3] =
     [("nosuid", MountFlags::NOSUID), ("nodev", MountFlags::NODEV), ("noexec", MountFlags::NOEXEC)];
 /// File systems that cannot hold a layer: what is written is then kept in memory.
 const NO_LAYER: &str = "overlay";
-/// A folder below another, where everybody writes.
-const TEMPORARY: &str = "var/tmp";
 /// The empty folder over the session's own.
 const SCRATCH: &str = "mode=700,size=4k";
 /// Largest file that is shown as a copy, where a single file is mounted.
@@ -91,6 +91,7 @@ pub fn steps(
     }
     view.folders(Path::new(BASE))
         .and_then(|()| view.steps.bind(base, &view.outside(Path::new(BASE))))
+        .and_then(|()| view.folders(Path::new(WORK)))
         .map_err(failed)?;
     Ok((view.steps, facts))
 }
@@ -222,11 +223,11 @@ impl View<'_> {
     /// A layer over the folder of temporary files, for who is not root: the kernel cannot copy it into the layer over /var,
     /// since it is somebody else's.
     fn temporary(&mut self, lower: &Path) -> io::Result<()> {
-        let folder = lower.join(TEMPORARY);
+        let folder = lower.join(WORK.trim_start_matches('/'));
         let Ok(about) = fs::symlink_metadata(&folder) else { return Ok(()) };
         let options = mounts::holding(&folder).map(|mount| mount.options).unwrap_or_default();
         match about.is_dir() {
-            true => self.layer(&folder, &Path::new("/").join(TEMPORARY), &options),
+            true => self.layer(&folder, Path::new(WORK), &options),
             false => Ok(()),
         }
     }

@@ -29,7 +29,7 @@ use crate::session::entered::{self, Entered, PATIENCE};
 use crate::session::link::{Link, LinkError};
 use crate::session::peers::{HostPeers, Peers, ways};
 use crate::session::targets::Resolved;
-use crate::storage::places::OWN;
+use crate::storage::places::{OWN, WORK};
 use crate::study::user_command::CarriedFile;
 
 /// An environment may take this long to its first frame: QEMU boots in 3 s on an emulated processor,
@@ -247,17 +247,19 @@ impl Arena for LiveArena<'_> {
         });
         match hello {
             Ok((at, described)) => {
-                let mut places = described.1.clone();
+                let (mut places, mut paths) = (described.1.clone(), entered.places.clone());
                 let mut outside = divide(&entered.outside, &mut places);
                 for (key, value) in &ready.facts.0 {
                     outside.0.entry(key.clone()).or_insert_with(|| value.clone());
                 }
+                as_own(&mut places);
+                as_own(&mut paths);
                 let peers = ways(&self.peers, &mut self.host_peers, entered.host, &mut outside);
                 let started = Started {
                     inside: described.0.clone(),
                     outside,
                     places,
-                    paths: entered.places.clone(),
+                    paths,
                     peers,
                     missing: self.workspace.missing().clone(),
                     elapsed_ns: (at - began).as_nanos() as u64,
@@ -338,6 +340,13 @@ fn linked<'a>(entered: &mut Entered, interrupted: &'a AtomicBool) -> Result<Link
             Ok(Link::new(input.into(), output.into(), Some(errors.into()), interrupted))
         }
         _ => Err(Failure::new(FailureKind::Died, "the environment has no streams")),
+    }
+}
+
+/// Commands find their files in the environment's own file system, where it shows them no other.
+fn as_own<T: Clone>(places: &mut BTreeMap<String, T>) {
+    if let Some(own) = places.get(OWN).cloned() {
+        places.entry(WORK.to_owned()).or_insert(own);
     }
 }
 

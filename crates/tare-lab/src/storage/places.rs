@@ -15,6 +15,8 @@ use crate::storage::file_systems::{self, FILE_SYSTEMS, FileSystem};
 
 /// The environment's own file system.
 pub const OWN: &str = "own";
+/// Where a command finds its files: a folder of the view that an environment has of this machine's; where it has none, as [`OWN`].
+pub(crate) const WORK: &str = "work";
 /// A folder of the host's on the scratch disk.
 pub(crate) const SHARE: &str = "share";
 /// Parameters that hold the size of a probe's files.
@@ -48,7 +50,7 @@ impl Wanted {
             let size = SIZES.iter().filter_map(|key| case.parameters.integer(key).ok()).max();
             wanted.room_bytes = wanted.room_bytes.max(size.unwrap_or(0));
             match place {
-                OWN => {}
+                OWN | WORK => {}
                 SHARE => wanted.share = true,
                 path if path.contains('/') => {
                     wanted.folders.insert(path.to_owned(), path.into());
@@ -100,7 +102,9 @@ fn no_folder(text: &str, cause: impl Into<Cause>) -> LabError {
 
 /// The names that places have; a folder's path is one too.
 pub fn names() -> impl Iterator<Item = &'static str> + Clone {
-    [OWN, SHARE].into_iter().chain(file_systems::FILE_SYSTEMS.iter().map(|file_system| file_system.name))
+    [OWN, WORK, SHARE]
+        .into_iter()
+        .chain(file_systems::FILE_SYSTEMS.iter().map(|file_system| file_system.name))
 }
 
 /// Name of the folder inside at which a place is: a plain path component, another for every place.

@@ -4,6 +4,8 @@
 pub(crate) mod applets;
 #[cfg(unix)]
 pub(crate) mod company;
+#[cfg(unix)]
+pub(crate) mod computing;
 #[cfg(windows)]
 pub(crate) mod nothing;
 #[cfg(unix)]

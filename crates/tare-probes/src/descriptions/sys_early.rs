@@ -1,25 +1,33 @@
-//! `sys.early`: the first system calls of a program, each after a little computing.
+//! `sys.early`: what a program that is not a loop asks first of the system, each time after a little computing.
 //!
 //! Layers that hand a call to another process or thread (gVisor, proot, user-mode Linux) learn from many calls in a row to
-//! wait for the next one without sleeping. A loop is the cheapest that they get; a program that has just been started, which
-//! computes a little and calls, is what they meet. fstat(2), which asks for nothing that could be slow by itself.
+//! wait for the next one without sleeping, and a loop's few lines of code and memory are in every cache when its call returns. A loop is
+//! the cheapest that layers get; a program that has just been started, which computes with code and memory of its own and calls, is what
+//! they meet. fstat(2), which asks for nothing that could be slow by itself; or a page of new memory.
 
 use crate::probe::describing::*;
 
 pub static PROBE: Probe = Probe {
     name: "sys.early",
     title: "first calls of a program",
-    summary: "The first 500 system calls of a program, each after a little computing: what a call costs a program that is not \
-              a loop.",
-    timed: "500 times computing of a random length and an fstat; less the same computing without the calls",
+    summary: "The first 500 system calls of a program, or its first touches of new memory, each after a little computing: what they \
+              cost a program that is not a loop.",
+    timed: "500 times computing of a random length, and an fstat or the first touch of a page; less the same computing alone",
     not_timed: "starting the program, its first steps and its end",
     distorted_by: "seccomp filters, ptrace, mitigations; how long a layer waits for the next call before it sleeps",
-    parameters: &[Parameter::same("gap_us", "3", "microseconds of computing before a call, on average")],
+    parameters: &[
+        Parameter::same("gap_us", "3", "microseconds of computing before each, on average"),
+        Parameter::same("what", "call", "call: an fstat; page: the first touch of a page of new memory"),
+    ],
     metrics: &[time("time", "program"), first("program")],
     needs: &[],
-    revision: 1,
-    label: |parameters| match parameters.text("gap_us") {
-        Ok(gap) if gap != "3" => format!("500 calls, {gap} us apart"),
-        _ => "first 500 calls".into(),
+    revision: 2,
+    label: |parameters| {
+        let what =
+            if parameters.text("what").is_ok_and(|what| what == "page") { "new pages" } else { "calls" };
+        match parameters.text("gap_us") {
+            Ok(gap) if gap != "3" => format!("500 {what}, {gap} us apart"),
+            _ => format!("first 500 {what}"),
+        }
     },
 };

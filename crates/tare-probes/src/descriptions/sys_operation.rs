@@ -50,6 +50,7 @@ pub(crate) static OPERATIONS: &[(&str, &str)] = &[
     ("new-page", "touch a new page"),
     ("file-page", "touch a file's page"),
     ("copied-page", "write to a file's page"),
+    ("exec", "vfork + exec + wait"),
     ("spawn", "vfork + wait"),
     ("thread", "thread, start to end"),
 ];

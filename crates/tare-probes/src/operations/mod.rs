@@ -5,6 +5,7 @@ mod files;
 mod memory;
 mod processes;
 mod repeated;
+mod small_program;
 
 use std::path::Path;
 
@@ -38,6 +39,7 @@ static LOOPS: &[(&str, Prepare)] = &[
     ("new-page", memory::new_page),
     ("file-page", memory::file_page),
     ("copied-page", memory::copied_page),
+    ("exec", processes::exec),
     ("spawn", processes::spawn),
     ("thread", processes::thread),
 ];

@@ -1,14 +1,18 @@
-//! A process that shares its parent's memory, and a thread: both from their start until the parent knows of their end.
+//! A process that shares its parent's memory, one that becomes another program, and a thread: each from its start until the
+//! parent knows of its end.
 
-#![allow(unsafe_code, reason = "clone with a stack of its own")]
+#![allow(unsafe_code, reason = "clone with a stack of its own, and what the child does on it")]
 
+use std::ffi::CString;
 use std::path::Path;
 
 use rustix::io::Errno;
 use tare_data::failure::Failure;
 
 use super::repeated::Loop;
+use super::small_program;
 use crate::harness::stopwatch::Stopwatch;
+use crate::harness::trial::broken;
 
 /// Stack of the child, which only returns.
 const STACK: usize = 64 << 10;
@@ -18,23 +22,46 @@ const VFORK: i32 = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
 const THREAD: i32 = libc::CLONE_VM | libc::CLONE_FS | libc::CLONE_FILES | libc::CLONE_SIGHAND | libc::SIGCHLD;
 
 pub fn spawn(_: &Path) -> Result<Loop<'_>, Failure> {
-    Ok(children(VFORK))
+    Ok(children(VFORK, nothing, std::ptr::null_mut()))
+}
+
+pub fn exec(folder: &Path) -> Result<Loop<'_>, Failure> {
+    let program = small_program::write(folder).map_err(|e| broken("writing a program", e))?;
+    let mut children = children(VFORK, become_program, program.as_ptr().cast_mut().cast());
+    Ok(Box::new(move |operations| {
+        // Its name lives as long as children are started by it.
+        let _name: &CString = &program;
+        children(operations)
+    }))
 }
 
 pub fn thread(_: &Path) -> Result<Loop<'_>, Failure> {
-    Ok(children(THREAD))
+    Ok(children(THREAD, nothing, std::ptr::null_mut()))
 }
+
+/// What a child does.
+type Act = extern "C" fn(*mut libc::c_void) -> libc::c_int;
 
 extern "C" fn nothing(_: *mut libc::c_void) -> libc::c_int {
     0
 }
 
-fn children(flags: i32) -> Loop<'static> {
+/// Returns only where the program cannot be started.
+extern "C" fn become_program(path: *mut libc::c_void) -> libc::c_int {
+    let path: *const libc::c_char = path.cast();
+    let (arguments, variables) = ([path, std::ptr::null()], [std::ptr::null()]);
+    // SAFETY: the parent holds the path, and both lists end with null.
+    unsafe { libc::execve(path, arguments.as_ptr(), variables.as_ptr()) };
+    127
+}
+
+/// Children that do one thing with one argument.
+fn children(flags: i32, act: Act, argument: *mut libc::c_void) -> Loop<'static> {
     let mut stack = vec![0_u128; STACK / size_of::<u128>()];
     Box::new(move |operations| {
         let (mut right, mut stopwatch) = (0, Stopwatch::started());
         for _ in 0..operations {
-            right += u64::from(child(flags, &mut stack)?);
+            right += u64::from(child(flags, (act, argument), &mut stack)?);
         }
         stopwatch.stop();
         Ok((stopwatch, right))
@@ -43,10 +70,10 @@ fn children(flags: i32) -> Loop<'static> {
 
 /// One child, from its start until wait(2) returns; whether it ended with 0.
 #[inline(always)]
-fn child(flags: i32, stack: &mut [u128]) -> Result<bool, Errno> {
+fn child(flags: i32, (act, argument): (Act, *mut libc::c_void), stack: &mut [u128]) -> Result<bool, Errno> {
     let top = stack.as_mut_ptr_range().end.cast();
-    // SAFETY: the child runs on a stack that lives until it has been waited for, and only returns.
-    let pid = unsafe { libc::clone(nothing, top, flags, std::ptr::null_mut()) };
+    // SAFETY: the child runs on a stack that lives until it has been waited for; it returns, or becomes another program.
+    let pid = unsafe { libc::clone(act, top, flags, argument) };
     if pid < 0 {
         return Err(last_error());
     }

@@ -41,6 +41,7 @@ pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
     ran?;
     demand.slowdown = slowdown(took.elapsed_ns());
     account(&mut demand, &used);
+    let mut met_by_stops = 0.0;
     if rustix::process::geteuid().is_root() {
         let ((watched, _), ran) = counted::<Watched>(command, BY_TRACEPOINTS, &result)?;
         // Elsewhere than on the machine itself there is nothing to watch by, and nothing ran.
@@ -48,11 +49,12 @@ pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
             ran?;
             let seen_pauses = [seen.short_pauses, seen.pauses, seen.long_pauses].map(|pauses| pauses as f64);
             demand.amounts.extend(AFTER_PAUSES.map(|(work, _)| work).into_iter().zip(seen_pauses));
+            met_by_stops = untrace_futexes(&mut demand, seen.futexes as f64);
             demand.watched_slowdown = slowdown(seen.elapsed_ns);
         }
     }
     let paused: f64 = AFTER_PAUSES.iter().map(|(work, _)| demand.amount(*work)).sum();
-    demand.amounts.insert(Work::CallsInARow, (demand.calls - paused).max(0.0));
+    demand.amounts.insert(Work::CallsInARow, (demand.calls - met_by_stops - paused).max(0.0));
     trial.once(|report| {
         for work in Work::ALL {
             report.gauge(work.name(), demand.amount(*work));
@@ -84,6 +86,15 @@ fn counted<T: DeserializeOwned>(
         (Err(_), Err(failure)) => Err(failure),
         (Err(e), Ok(())) => Err(broken("reading the counts", e)),
     }
+}
+
+/// Threads that are stopped at each call hold what others want for longer, and meet where they would not have: how often they do, is
+/// the watched run's to say. Gives how many of the traced calls there would not have been.
+fn untrace_futexes(demand: &mut Demand, watched: f64) -> f64 {
+    let traced = demand.amount(Work::Futexes);
+    let more = (traced - watched).max(0.0);
+    demand.amounts.entry(Work::Futexes).and_modify(|futexes| *futexes -= more);
+    more
 }
 
 /// The command knows the file's name as well as the tracer does, and may have written anything there.
@@ -137,6 +148,15 @@ mod tests {
         // What is counted in two runs need not fit together.
         pages(&mut demand, 0.0);
         assert_eq!(demand.amount(Work::Faults), 40.0);
+    }
+
+    #[test]
+    fn threads_meet_as_often_as_where_nobody_stops_them() {
+        let mut demand = Demand::default();
+        assert_eq!(untrace_futexes(&mut demand, 7.0), 0.0);
+        demand.add(Work::Futexes, 3_800.0);
+        assert_eq!((untrace_futexes(&mut demand, 300.0), demand.amount(Work::Futexes)), (3_500.0, 300.0));
+        assert_eq!((untrace_futexes(&mut demand, 400.0), demand.amount(Work::Futexes)), (0.0, 300.0));
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! How `sys.early` is measured: see its description.
 
-#![allow(unsafe_code, reason = "a number of a descriptor that came as an argument")]
+#![allow(
+    unsafe_code,
+    reason = "a number of a descriptor that came as an argument, and memory that is touched"
+)]
 
 use std::ffi::OsString;
-use std::hint::black_box;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -11,35 +13,39 @@ use std::process::{Command, Stdio};
 use rustix::fd::BorrowedFd;
 use rustix::io::Errno;
 
+use crate::carried::computing::Walk;
 use crate::carried::variables::inherited_variables;
 use crate::harness::syscall;
 use crate::probe::prelude::*;
 
 pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
     let gap_us = trial.parameters().within("gap_us", 0..=1_000)?;
+    let what = trial.parameters().one_of("what", &[("call", "call"), ("page", "page")])?;
     let program = trial.program();
     trial.repeat(|programs, report| {
         let mut stopwatch = Stopwatch::default();
         for _ in 0..programs {
-            stopwatch.add(&run_program(program, gap_us)?);
+            stopwatch.add(&run_program(program, what, gap_us)?);
         }
         report.throughput("program", programs, &stopwatch);
         Ok(())
     })
 }
 
-/// First argument under which this program makes the calls: `agent-early MICROSECONDS`.
+/// First argument under which this program does it: `agent-early call|page MICROSECONDS`.
 pub const EARLY: &str = "agent-early";
-/// Calls of a program.
-const CALLS: u64 = 500;
-/// Steps of computing whose time says how many fill a microsecond.
-const MEASURED_STEPS: u64 = 5_000;
+/// Calls or pages of a program.
+const TIMES: u64 = 500;
+/// Steps of computing whose time says how many fill a microsecond. They meet all of its code and memory.
+const MEASURED_STEPS: u64 = 20_000;
+/// By how much memory grows at a time: what glibc's malloc asks for.
+const GROWTH: usize = 132 << 10;
 const EXIT_BAD_ARGUMENTS: i32 = 120;
 
-/// Runs one program, and reads what its calls took.
-fn run_program(program: &Path, gap_us: u64) -> Result<Stopwatch, Failure> {
+/// Runs one program, and reads what its calls or pages took.
+fn run_program(program: &Path, what: &str, gap_us: u64) -> Result<Stopwatch, Failure> {
     let mut command = Command::new(program);
-    command.args([EARLY, &gap_us.to_string()]).env_clear().envs(inherited_variables());
+    command.args([EARLY, what, &gap_us.to_string()]).env_clear().envs(inherited_variables());
     let output = command
         .stdin(Stdio::null())
         .stderr(Stdio::inherit())
@@ -47,12 +53,12 @@ fn run_program(program: &Path, gap_us: u64) -> Result<Stopwatch, Failure> {
         .map_err(|e| broken("a program of early calls", e))?;
     let text = String::from_utf8_lossy(&output.stdout);
     let numbers: Vec<u64> = text.split_ascii_whitespace().filter_map(|word| word.parse().ok()).collect();
-    let [answered, with_calls_ns, without_ns] = numbers[..] else {
+    let [answered, with_ns, without_ns] = numbers[..] else {
         return Err(broken("a program of early calls", format!("it ended with {}", output.status)));
     };
-    prove("calls answered", answered, CALLS)?;
+    prove("calls answered and pages touched", answered, TIMES)?;
     let ended_ns = now_ns();
-    Ok(Stopwatch::stretch(began_ns(ended_ns, with_calls_ns, without_ns), ended_ns))
+    Ok(Stopwatch::stretch(began_ns(ended_ns, with_ns, without_ns), ended_ns))
 }
 
 /// When the calls alone would have begun, had they ended now: a stretch that is to last longer goes on from here.
@@ -62,42 +68,51 @@ fn began_ns(ended_ns: u64, with_calls_ns: u64, without_ns: u64) -> u64 {
     ended_ns.saturating_sub(with_calls_ns.saturating_sub(without_ns))
 }
 
-/// The program: computes and calls, then computes without calling, and prints what both took.
+/// The program: computes and calls or touches, then computes alone, and prints what both took.
 pub fn program(rest: &[OsString]) -> i32 {
-    let [gap] = rest else { return EXIT_BAD_ARGUMENTS };
+    let [what, gap] = rest else { return EXIT_BAD_ARGUMENTS };
     let Some(gap_us) = gap.to_str().and_then(|text| text.parse::<u64>().ok()) else {
         return EXIT_BAD_ARGUMENTS;
     };
-    let steps = gap_us.min(1_000) * steps_of_a_microsecond();
+    let mut walk = Walk::new();
+    let steps = gap_us.min(1_000) * steps_of_a_microsecond(&mut walk);
     // SAFETY: standard output is open as long as the program runs.
     let output = unsafe { BorrowedFd::borrow_raw(1) };
-    let Ok((with_calls, answered)) = calls(CALLS, steps, output) else { return EXIT_BAD_ARGUMENTS };
-    let without = computing(CALLS, steps);
-    let line = format!("{answered} {} {}\n", with_calls.elapsed_ns(), without.elapsed_ns());
+    walk.restart();
+    let done = match what.to_str() {
+        Some("call") => calls(&mut walk, steps, output),
+        Some("page") => new_pages().and_then(|pages| touches(&mut walk, steps, &pages)),
+        _ => return EXIT_BAD_ARGUMENTS,
+    };
+    let Ok((with, answered)) = done else { return EXIT_BAD_ARGUMENTS };
+    walk.restart();
+    let without = computing(&mut walk, steps);
+    let line = format!("{answered} {} {}\n", with.elapsed_ns(), without.elapsed_ns());
     i32::from(std::io::stdout().write_all(line.as_bytes()).is_err())
 }
 
 /// How many steps take a microsecond here and now, at least one.
-fn steps_of_a_microsecond() -> u64 {
+fn steps_of_a_microsecond(walk: &mut Walk) -> u64 {
     let mut best_ns = u64::MAX;
     for _ in 0..3 {
         let mut stopwatch = Stopwatch::started();
-        compute(MEASURED_STEPS);
+        walk.go(MEASURED_STEPS);
         stopwatch.stop();
         best_ns = best_ns.min(stopwatch.elapsed_ns().max(1));
     }
     (MEASURED_STEPS * 1_000 / best_ns).max(1)
 }
 
-/// A chain of steps, each of which waits for the one before.
-#[inline(always)]
-fn compute(steps: u64) {
-    let mut state = 1_u64;
-    for _ in 0..steps {
-        state =
-            black_box(state).wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+/// Addresses of pages that nothing has touched, in memory that was asked for as malloc does.
+fn new_pages() -> Result<Vec<usize>, Errno> {
+    let page = rustix::param::page_size();
+    let mut pages = Vec::with_capacity(TIMES as usize);
+    while pages.len() < TIMES as usize {
+        let start = syscall::map(GROWTH)?;
+        pages.extend((0..GROWTH / page).map(|number| start + number * page));
     }
-    black_box(state);
+    pages.truncate(TIMES as usize);
+    Ok(pages)
 }
 
 /// Lengths between none and twice the mean, the same ones each time.
@@ -120,10 +135,10 @@ impl Lengths {
 }
 
 crate::timed! {
-    fn calls(calls: u64, steps: u64, end: BorrowedFd<'_>) -> Result<(Stopwatch, u64), Errno> {
+    fn calls(walk: &mut Walk, steps: u64, end: BorrowedFd<'_>) -> Result<(Stopwatch, u64), Errno> {
         let (mut answered, mut lengths, mut stopwatch) = (0, Lengths::of(steps), Stopwatch::started());
-        for _ in 0..calls {
-            compute(lengths.next());
+        for _ in 0..TIMES {
+            walk.go(lengths.next());
             answered += u64::from(syscall::fstat(end, &mut syscall::empty_stat())? == 0);
         }
         stopwatch.stop();
@@ -131,10 +146,24 @@ crate::timed! {
     }
 }
 
-fn computing(times: u64, steps: u64) -> Stopwatch {
+fn touches(walk: &mut Walk, steps: u64, pages: &[usize]) -> Result<(Stopwatch, u64), Errno> {
+    let (mut right, mut lengths, mut stopwatch) = (0, Lengths::of(steps), Stopwatch::started());
+    for page in pages {
+        walk.go(lengths.next());
+        let address = *page as *mut u8;
+        // SAFETY: within memory that this program has mapped, to which nothing refers.
+        unsafe { address.write_volatile(1) };
+        // SAFETY: as before.
+        right += u64::from(unsafe { address.read_volatile() });
+    }
+    stopwatch.stop();
+    Ok((stopwatch, right))
+}
+
+fn computing(walk: &mut Walk, steps: u64) -> Stopwatch {
     let (mut lengths, mut stopwatch) = (Lengths::of(steps), Stopwatch::started());
-    for _ in 0..times {
-        compute(lengths.next());
+    for _ in 0..TIMES {
+        walk.go(lengths.next());
     }
     stopwatch.stop();
     stopwatch
@@ -165,13 +194,15 @@ mod tests {
 
     #[test]
     fn a_program_with_wrong_arguments_ends() {
-        assert_eq!(program(&[]), EXIT_BAD_ARGUMENTS);
-        assert_eq!(program(&["x".into()]), EXIT_BAD_ARGUMENTS);
+        for wrong in [&[][..], &["3"], &["call", "x"], &["page"], &["pages", "3"]] {
+            let arguments: Vec<OsString> = wrong.iter().map(OsString::from).collect();
+            assert_eq!(program(&arguments), EXIT_BAD_ARGUMENTS, "{wrong:?}");
+        }
     }
 
     #[test]
     fn a_program_that_is_missing_is_named() {
-        let failure = run_program(Path::new("/no/such/program"), 3).unwrap_err();
+        let failure = run_program(Path::new("/no/such/program"), "call", 3).unwrap_err();
         assert!(failure.reason.starts_with("a program of early calls: "), "{failure}");
     }
 }

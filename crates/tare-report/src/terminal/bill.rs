@@ -394,7 +394,8 @@ fn overlap(overlap: f64, language: Language) -> Option<String> {
     (overlap <= 0.95).then(|| {
         say!(
             language,
-            "In an ordinary run the command keeps {processors} processors busy, so that each line counts {share} %.",
+            "In an ordinary run the command keeps {processors} processors busy, so that each line counts {share} %, \
+             and whole where one process serves all calls (proot, traced, uml).",
             processors = format!("{:.1}", 1.0 / overlap),
             share = format!("{:.0}", 100.0 * overlap),
         )

@@ -54,6 +54,8 @@ pub struct Seen {
     pub short_pauses: u64,
     pub pauses: u64,
     pub long_pauses: u64,
+    /// Those of threads that wait for each other or wake each other.
+    pub futexes: u64,
     /// From letting the program go to its end.
     pub elapsed_ns: u64,
 }
@@ -113,7 +115,8 @@ impl Watch {
             |number: &i32| ![libc::SYS_exit, libc::SYS_exit_group].contains(&libc::c_long::from(*number));
         let calls = (0..NUMBERS).filter(returns).map(count).sum::<io::Result<u64>>()?;
         let (short_pauses, pauses, long_pauses) = (count(SHORT_PAUSES)?, count(PAUSES)?, count(LONG_PAUSES)?);
-        Ok(Watched::Seen(Seen { calls, short_pauses, pauses, long_pauses, elapsed_ns }))
+        let futexes = count(libc::SYS_futex as i32)?;
+        Ok(Watched::Seen(Seen { calls, short_pauses, pauses, long_pauses, futexes, elapsed_ns }))
     }
 }
 
