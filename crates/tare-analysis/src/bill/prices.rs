@@ -84,7 +84,7 @@ fn terms(work: Work) -> Vec<Term> {
         Work::Forks => vec![term("proc.spawn", "time", 1.0)],
         Work::Spawns => vec![single("spawn", 1.0)],
         Work::Threads => vec![single("thread", 1.0)],
-        // The process that it is done in, and the 32 calls that both of its files make, are counted by themselves.
+        // The process that it is done in, and the 16 calls that each of its two files makes, are counted by themselves.
         Work::Execs => vec![single("exec", 1.0), single("spawn", -1.0), single("fstat", -32.0)],
         // A pair is a write and a read.
         Work::Messages => vec![term("ipc.pipe", "time", 0.5)],

@@ -10,7 +10,7 @@ use tare_analysis::verdicts::summary::{counted, values};
 use tare_data::session::demand::Counted;
 use tare_data::session::{PINNED, Session};
 
-/// Programs of the kinds that the rules of the bill were written for. All others were not looked at meanwhile.
+/// Programs of the kinds that the rules of the bill were written for. All others were chosen afterwards.
 const KNOWN: [&str; 10] = [
     "git-status",
     "git-log",
@@ -37,8 +37,8 @@ environment's prices alone ([where the time goes](../guide/where-the-time-goes.m
 what the forecast is printed with; *error* is forecast over measured; *rest* is the share of the difference that no line of the bill
 explains. A range *holds* what was measured, or *may hold* it where it has values of that interval. *Difference* is the measured
 difference over that of the lines, least to most but for one in twenty at each end. Rules and constants were made while looking at
-programs like those of the first table. Of those of the second only medians, in sessions before this one, were seen meanwhile, and no
-single program: what is claimed of the forecast, is claimed of them.
+programs like those of the first table. Those of the second were chosen when both had been settled, and had run in no environment
+before: what is claimed of the forecast, is claimed of them.
 ";
 
 /// A program in an environment.
@@ -90,7 +90,8 @@ pub fn page(record: &Path) -> Result<String, String> {
     let title = if session.header.host.get(PINNED).is_some() { PINNED_TITLE } else { TITLE };
     let mut out = format!("{title}{HEAD}\nMachine: {}\n", machine(&session));
     let (known, unseen): (Vec<_>, Vec<_>) = all.into_iter().partition(Forecast::is_known);
-    for (title, part) in [("Programs of known kinds", &known), ("Programs that were not looked at", &unseen)]
+    for (title, part) in
+        [("Programs of known kinds", &known), ("Programs that were chosen afterwards", &unseen)]
     {
         let _ = write!(out, "\n## {title}\n{}\n{}", summary(part), table(part));
     }
@@ -267,7 +268,7 @@ mod tests {
     fn programs_are_known_by_the_name_of_their_case() {
         assert_eq!(program("user.git-status?command=x"), "git-status");
         assert!(
-            made("make", 1.0, 1.0, [1.0, 1.0]).is_known() && !made("du", 1.0, 1.0, [1.0, 1.0]).is_known()
+            made("make", 1.0, 1.0, [1.0, 1.0]).is_known() && !made("sort", 1.0, 1.0, [1.0, 1.0]).is_known()
         );
     }
 }

@@ -70,6 +70,8 @@ struct Shared {
     identity: Build,
     shares: BTreeMap<String, PathBuf>,
     inside: Inside,
+    /// Whether a case lies where commands find their files.
+    wants_work: bool,
     /// Places that could not be made.
     missing: BTreeMap<String, Failure>,
     programs: Programs,
@@ -116,7 +118,7 @@ impl SessionWorkspace {
         let agent = folder.join(format!("agent{EXE_SUFFIX}"));
         let (programs, journal) = (setting.programs.clone(), RefCell::new(Some(journal)));
         let (sha256, starts, missing) = (OnceCell::new(), Cell::new(0), BTreeMap::new());
-        let inside = setting.wanted.inside.clone();
+        let (inside, wants_work) = (setting.wanted.inside.clone(), setting.wanted.work);
         let shared = Shared {
             id,
             folder,
@@ -125,6 +127,7 @@ impl SessionWorkspace {
             identity,
             shares,
             inside,
+            wants_work,
             missing,
             programs,
             journal,
@@ -179,6 +182,11 @@ impl SessionWorkspace {
 
     pub fn programs(&self) -> &Programs {
         &self.shared.programs
+    }
+
+    /// Whether a case lies where commands find their files.
+    pub fn wants_work(&self) -> bool {
+        self.shared.wants_work
     }
 
     /// Places that could not be made, with the reasons.

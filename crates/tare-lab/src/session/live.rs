@@ -235,6 +235,9 @@ impl Arena for LiveArena<'_> {
         let mut entered =
             entered::enter(specification, ready, self.workspace).map_err(|error| self.died(error))?;
         let mut link = linked(&mut entered, self.interrupted)?;
+        if !self.workspace.wants_work() {
+            entered.places.remove(WORK);
+        }
         let target = &mut self.targets[index];
         let Resolved { ready, .. } = &target.resolved;
         let brought = brought(ready, self.workspace);
@@ -252,8 +255,10 @@ impl Arena for LiveArena<'_> {
                 for (key, value) in &ready.facts.0 {
                     outside.0.entry(key.clone()).or_insert_with(|| value.clone());
                 }
-                as_own(&mut places);
-                as_own(&mut paths);
+                if self.workspace.wants_work() {
+                    as_own(&mut places);
+                    as_own(&mut paths);
+                }
                 let peers = ways(&self.peers, &mut self.host_peers, entered.host, &mut outside);
                 let started = Started {
                     inside: described.0.clone(),
@@ -387,6 +392,16 @@ fn stuck(outcomes: Vec<clean::Outcome>) -> Vec<clean::Outcome> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn commands_find_their_files_in_a_view_or_in_the_environments_own_place() {
+        let own = BTreeMap::from([(OWN.to_owned(), "/own")]);
+        let with_work = |path| BTreeMap::from([(OWN.to_owned(), "/own"), (WORK.to_owned(), path)]);
+        for (mut places, expected) in [(own, with_work("/own")), (with_work("/view"), with_work("/view"))] {
+            as_own(&mut places);
+            assert_eq!(places, expected);
+        }
+    }
 
     #[test]
     fn places_get_their_own_facts_from_outside() {

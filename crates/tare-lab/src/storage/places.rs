@@ -31,6 +31,8 @@ const LONGEST_BRIEF: usize = 20;
 pub struct Wanted {
     /// The user's folders by the name of the place; the session works in a fresh folder below each.
     pub folders: BTreeMap<String, PathBuf>,
+    /// Whether a case lies where commands find their files.
+    pub work: bool,
     /// Whether a folder of the scratch folder is shared in as `share`.
     pub share: bool,
     /// File systems to be made, each a place of its name.
@@ -50,7 +52,8 @@ impl Wanted {
             let size = SIZES.iter().filter_map(|key| case.parameters.integer(key).ok()).max();
             wanted.room_bytes = wanted.room_bytes.max(size.unwrap_or(0));
             match place {
-                OWN | WORK => {}
+                OWN => {}
+                WORK => wanted.work = true,
                 SHARE => wanted.share = true,
                 path if path.contains('/') => {
                     wanted.folders.insert(path.to_owned(), path.into());

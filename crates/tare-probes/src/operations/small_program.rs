@@ -1,6 +1,6 @@
 //! A small program that starts as most do: a file with four segments that names an interpreter, which is another such file. Each touches
-//! its segments and makes a few calls, every one at a place of its own, as a dynamic linker and a C library do, and for which some layers
-//! charge more than for the next call there; then the interpreter goes on with the program, which ends.
+//! its segments and makes 16 calls by 16 instructions, as a dynamic linker and a C library make theirs: gVisor charges more for the
+//! first call by an instruction than for the next. Then the interpreter goes on with the program, which ends. A bill subtracts the calls.
 
 #![allow(unsafe_code, reason = "code of this program that is copied into a file")]
 
