@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use tare_data::names::USER;
 use tare_data::session::demand::{Counted, Demand, Work};
-use tare_data::session::{Role, Session, Target};
+use tare_data::session::{PINNED, Role, Session, Target};
 
 use self::prices::{Price, Prices};
 use crate::statistics::signed_ranks::{median, sorted};
@@ -78,11 +78,14 @@ pub struct Forecast {
 const LEAST_BESIDE: f64 = 0.6;
 const MOST_BESIDE: f64 = 2.5;
 
-/// The typical one, by the mechanism that serves a program, in four sessions with programs of known kinds: in gVisor 0.89 as it is and
-/// 1.04 on one processor, in user-mode Linux 1.15 and 1.19, in proot, whose calls cost four times as much on two processors as on one, 1.23 and 0.95.
-fn typical_beside(target: &Target) -> f64 {
+/// The typical one, by what serves a program's calls, in sessions with programs of known kinds. In gVisor 0.89 as it is and 1.04 on one
+/// processor; in user-mode Linux 1.15 and 1.19. A tracer finds itself on the processor of a loop, and on another one than a program, for which
+/// a call costs four times as much: 1.23 in proot, and 0.95 where there is one processor.
+fn typical_beside(target: &Target, is_pinned: bool) -> f64 {
     match target.provider() {
         "gvisor" => 1.0,
+        "proot" | "traced" if is_pinned => 1.0,
+        "proot" | "traced" => 1.2,
         _ => 1.15,
     }
 }
@@ -144,6 +147,7 @@ pub fn bills(session: &Session, prices: &Session) -> Vec<Explained> {
         return Vec::new();
     };
     let of_baseline = Prices::of(prices, &priced);
+    let is_pinned = prices.header.host.get(PINNED).is_some();
     let targets = prices.plan.targets.iter().filter(|target| target.role == Role::Subject);
     let subjects: Vec<(&Target, Prices)> =
         targets.map(|target| (target, Prices::of(prices, &target.name))).collect();
@@ -167,7 +171,12 @@ pub fn bills(session: &Session, prices: &Session) -> Vec<Explained> {
             let bill = |(target, prices): &(&Target, Prices)| {
                 let here_ns = value(&target.name, "time");
                 let delaying = if serves_one_at_a_time(target) { 1.0 } else { overlap };
-                bill(demand?, (&of_baseline, prices), (target, baseline_ns, here_ns, delaying))
+                let times = (baseline_ns, here_ns);
+                bill(
+                    demand?,
+                    (&of_baseline, prices),
+                    (target, times, delaying, typical_beside(target, is_pinned)),
+                )
             };
             Explained {
                 case: case.id.clone(),
@@ -221,7 +230,7 @@ fn line(work: Work, delaying: f64, (baseline, here): (&Price, &Price), amount: f
 fn bill(
     demand: &Demand,
     (baseline, here): (&Prices, &Prices),
-    (target, baseline_ns, here_ns, overlap): (&Target, Option<f64>, Option<f64>, f64),
+    (target, (baseline_ns, here_ns), delaying, beside): (&Target, (Option<f64>, Option<f64>), f64, f64),
 ) -> Option<Bill> {
     let (mut lines, mut unpriced) = (Vec::new(), Vec::new());
     let mut starts: BTreeSet<u32> = BTreeSet::new();
@@ -231,7 +240,7 @@ fn bill(
             continue;
         };
         starts.extend(price.by_start.keys());
-        lines.push(line(work, amount * overlap, (of_baseline, price), amount));
+        lines.push(line(work, amount * delaying, (of_baseline, price), amount));
     }
     lines.sort_by(|a, b| b.more_ns.abs().total_cmp(&a.more_ns.abs()));
     let explained: f64 = lines.iter().map(|line| line.more_ns).sum();
@@ -240,7 +249,7 @@ fn bill(
             let price = &here.0.get(&line.work)?;
             let value = price.by_start.get(start).copied().unwrap_or(price.typical);
             let [before, now] = unit(line.work, baseline.0.get(&line.work)?, value);
-            Some(line.amount * (now - before) * overlap)
+            Some(line.amount * (now - before) * delaying)
         });
         parts.sum::<f64>()
     };
@@ -248,16 +257,16 @@ fn bill(
     let by_start: BTreeMap<u32, f64> = starts.iter().map(|start| (*start, of_start(start))).collect();
     let least = by_start.values().copied().fold(f64::INFINITY, f64::min);
     let most = by_start.values().copied().fold(f64::NEG_INFINITY, f64::max);
-    let beside = [LEAST_BESIDE, MOST_BESIDE];
-    let lowest = beside.map(|times| least * times).into_iter().fold(f64::INFINITY, f64::min);
-    let highest = beside.map(|times| most * times).into_iter().fold(f64::NEG_INFINITY, f64::max);
+    let extremes = [LEAST_BESIDE, MOST_BESIDE];
+    let lowest = extremes.map(|times| least * times).into_iter().fold(f64::INFINITY, f64::min);
+    let highest = extremes.map(|times| most * times).into_iter().fold(f64::NEG_INFINITY, f64::max);
     let range = ratio(lowest).zip(ratio(highest)).filter(|_| !by_start.is_empty());
     (!lines.is_empty()).then(|| Bill {
         target: target.name.clone(),
         ns: here_ns,
         unpriced,
         forecast: Forecast {
-            ratio: ratio(explained * typical_beside(target)),
+            ratio: ratio(explained * beside),
             range: range.map(|(least, most)| [least.max(0.0), most]),
             starts: by_start.len(),
         },

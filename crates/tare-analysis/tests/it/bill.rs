@@ -5,7 +5,7 @@ use tare_data::batch::Sample;
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::metric::Reading;
 use tare_data::session::demand::{Counted, Demand, Work};
-use tare_data::session::{PlannedCase, Session};
+use tare_data::session::{PINNED, PlannedCase, Session};
 
 use crate::sessions::{Outcome, case, metric, run, session, timed};
 
@@ -93,17 +93,25 @@ fn lines_and_rest_are_the_difference() {
 
 #[test]
 fn a_forecast_is_the_multiple_of_its_lines_that_programs_are_by_the_mechanism() {
-    let ratio = |specification: &str| {
+    let ratio = |specification: &str, is_pinned: bool| {
         let mut session = measured(8e6);
+        if is_pinned {
+            session.header.host.note(PINNED, "1");
+        }
         let target = session.plan.targets.iter_mut().find(|target| target.name == "layer").unwrap();
         target.specification = specification.into();
         bill_of(&session).forecast.ratio.unwrap()
     };
     // The lines add 6 %.
-    for (specification, times) in
-        [("uml", 1.15), ("gvisor", 1.0), ("gvisor?platform=ptrace", 1.0), ("qemu", 1.15)]
-    {
-        assert_eq!(ratio(specification), 1.0 + times * 0.06, "{specification}");
+    for (specification, as_it_is, pinned) in [
+        ("uml", 1.15, 1.15),
+        ("gvisor?platform=ptrace", 1.0, 1.0),
+        ("qemu", 1.15, 1.15),
+        ("traced", 1.2, 1.0),
+        ("proot?root=host", 1.2, 1.0),
+    ] {
+        assert_eq!(ratio(specification, false), 1.0 + as_it_is * 0.06, "{specification}");
+        assert_eq!(ratio(specification, true), 1.0 + pinned * 0.06, "{specification}");
     }
 }
 
