@@ -185,7 +185,7 @@ impl SessionWorkspace {
     }
 
     /// Whether a case lies where commands find their files.
-    pub fn wants_work(&self) -> bool {
+    pub(crate) fn wants_work(&self) -> bool {
         self.shared.wants_work
     }
 

@@ -179,7 +179,7 @@ mod tests {
         assert_eq!(read("btrfs").unwrap(), "btrfs");
         assert_eq!(read("/usr/../usr/").unwrap(), "/usr");
         let hint = |text: &str| read(text).unwrap_err().hint.unwrap();
-        assert!(hint("brtfs").starts_with("did you mean 'btrfs'? there are own, share, "));
+        assert!(hint("brtfs").starts_with("did you mean 'btrfs'? there are own, work, share, "));
         assert!(
             hint("zfs").starts_with("did you mean 'xfs'? there are own, "),
             "named all: what was meant is none"
