@@ -197,7 +197,10 @@ fn what_was_meant_is_named() {
         (&["rnu"][..], "'run'"),
         (&["run", "--in", "native", "--only", "files.*"], "did you mean 'file.*'?"),
         (&["run", "--in", "native", "--only", "file.seq?bs=4k"], "'file.seq?*bs=4k*'"),
-        (&["run", "--in", "native", "--only", "file.seq", "--place", "zfs"], "there are own, work, share, ext4"),
+        (
+            &["run", "--in", "native", "--only", "file.seq", "--place", "zfs"],
+            "there are own, work, share, ext4",
+        ),
         (&["report", "--serve", "8080", record], "--serve=8080"),
         (&["import", record], "tare report "),
         (&["run", "--in", "native", "--only", "null", "--budget=-5s"], "'-5s' is not a time"),
