@@ -96,6 +96,9 @@ global_asm!(
 global_asm!(
     ".pushsection .rodata",
     ".balign 4",
+    ".option push",
+    // A linker may else take the address from a register that the copy does not have.
+    ".option norelax",
     "tare_small_program:",
     "lla t0, tare_small_program",
     "ld t1, -8(t0)",
@@ -131,6 +134,7 @@ global_asm!(
     "li a0, 0",
     "ecall",
     "tare_small_program_end:",
+    ".option pop",
     ".popsection",
 );
 
