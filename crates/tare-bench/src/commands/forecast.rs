@@ -37,8 +37,8 @@ environment's prices alone ([where the time goes](../guide/where-the-time-goes.m
 what the forecast is printed with; *error* is forecast over measured; *rest* is the share of the difference that no line of the bill
 explains. A range *holds* what was measured, or *may hold* it where it has values of that interval. *Difference* is the measured
 difference over that of the lines, least to most but for one in twenty at each end. Rules and constants were made while looking at
-programs like those of the first table. Those of the second were chosen when both had been settled, and had run in no environment
-before: what is claimed of the forecast, is claimed of them.
+programs like those of the first table. Those of the second were chosen when both had been settled, and had run on the
+machine itself alone: what is claimed of the forecast, is claimed of them.
 ";
 
 /// A program in an environment.

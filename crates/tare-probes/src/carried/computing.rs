@@ -123,7 +123,7 @@ mod tests {
         let mut met: Vec<u32> = all.iter().map(|state| state >> 23).collect();
         met.sort_unstable();
         met.dedup();
-        // Of 4,000 draws from 512, two are missed or so where all are alike.
+        // Of 512, 4,000 draws miss hardly one where all are alike.
         assert!(met.len() > FUNCTIONS - 20, "{} functions", met.len());
     }
 

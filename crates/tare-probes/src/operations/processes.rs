@@ -22,21 +22,16 @@ const VFORK: i32 = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
 const THREAD: i32 = libc::CLONE_VM | libc::CLONE_FS | libc::CLONE_FILES | libc::CLONE_SIGHAND | libc::SIGCHLD;
 
 pub fn spawn(_: &Path) -> Result<Loop<'_>, Failure> {
-    Ok(children(VFORK, nothing, std::ptr::null_mut()))
+    Ok(children(VFORK, nothing, None))
 }
 
 pub fn exec(folder: &Path) -> Result<Loop<'_>, Failure> {
     let program = small_program::write(folder).map_err(|e| broken("writing a program", e))?;
-    let mut children = children(VFORK, become_program, program.as_ptr().cast_mut().cast());
-    Ok(Box::new(move |operations| {
-        // Its name lives as long as children are started by it.
-        let _name: &CString = &program;
-        children(operations)
-    }))
+    Ok(children(VFORK, become_program, Some(program)))
 }
 
 pub fn thread(_: &Path) -> Result<Loop<'_>, Failure> {
-    Ok(children(THREAD, nothing, std::ptr::null_mut()))
+    Ok(children(THREAD, nothing, None))
 }
 
 /// What a child does.
@@ -55,13 +50,15 @@ extern "C" fn become_program(path: *mut libc::c_void) -> libc::c_int {
     127
 }
 
-/// Children that do one thing with one argument.
-fn children(flags: i32, act: Act, argument: *mut libc::c_void) -> Loop<'static> {
+/// Children that do one thing, with one argument where it takes one.
+fn children(flags: i32, act: Act, argument: Option<CString>) -> Loop<'static> {
     let mut stack = vec![0_u128; STACK / size_of::<u128>()];
     Box::new(move |operations| {
+        // The argument lives in this loop, and so as long as children are started by it.
+        let pointer = argument.as_ref().map_or(std::ptr::null(), |text| text.as_ptr()).cast_mut().cast();
         let (mut right, mut stopwatch) = (0, Stopwatch::started());
         for _ in 0..operations {
-            right += u64::from(child(flags, (act, argument), &mut stack)?);
+            right += u64::from(child(flags, (act, pointer), &mut stack)?);
         }
         stopwatch.stop();
         Ok((stopwatch, right))
