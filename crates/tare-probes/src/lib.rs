@@ -18,6 +18,9 @@ mod counts;
 pub mod descriptions;
 
 pub mod facts;
+#[cfg(unix)]
+mod far_end;
+mod file_loops;
 pub mod harness;
 mod missing;
 
@@ -35,6 +38,7 @@ pub mod peer;
 mod platform;
 pub mod probe;
 pub mod probes;
+mod variables;
 
 pub use counts::Count;
 pub use descriptions::PROBES;

@@ -13,9 +13,9 @@ use tare_data::request::{Request, TrialRequest};
 use super::identity::own;
 use super::trial_process::{TRIAL, send};
 use crate::carried::user_files::Carried;
-use crate::carried::variables::inherited_variables;
 use crate::harness::stopwatch::now_ns;
 use crate::platform::{apart, begin_agent, ended_by_alarm, ending, wait_for_trial};
+use crate::variables::inherited_variables;
 
 /// First argument under which the program is the resident agent.
 pub const AGENT: &str = "agent";

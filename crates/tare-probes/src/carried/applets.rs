@@ -9,7 +9,7 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use crate::carried::variables::inherited_variables;
+use crate::variables::inherited_variables;
 
 /// First argument under which the program is one of these; the applet and its arguments follow.
 pub const APPLET: &str = "agent-applet";

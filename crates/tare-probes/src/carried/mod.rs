@@ -12,7 +12,6 @@ pub(crate) mod nothing;
 pub(crate) mod program;
 #[cfg(unix)]
 pub(crate) mod user_files;
-pub mod variables;
 #[cfg(unix)]
 pub(crate) mod workloads;
 

@@ -11,7 +11,7 @@ use std::process::{Child, Command, Stdio};
 
 use rustix::fs::{AtFlags, CWD, Mode};
 
-use crate::carried::variables::inherited_variables;
+use crate::variables::inherited_variables;
 
 /// First argument under which the program is one of these.
 pub const WORK: &str = "agent-work";

@@ -21,8 +21,10 @@ pub mod stopwatch;
 #[cfg(unix)]
 pub mod syscall;
 pub mod trial;
+#[cfg(windows)]
+mod windows;
 
 #[cfg(windows)]
-pub use crate::platform::affinity;
+pub use windows::affinity;
 #[cfg(windows)]
-pub(crate) use crate::platform::{calls as syscall, files};
+pub(crate) use windows::{calls as syscall, files, partner};

@@ -1,15 +1,12 @@
 //! The data plane of the network probes: what both ends of a flow do, wherever the other end runs.
 //!
-//! A probe describes a `Flow`, opens the `Far` end of it and runs its timed loop against the address that it
-//! is given. The far end is a forked child on loopback, or a session at a tare peer. What sends it on Windows is in
-//! `platform/windows/net`; what flows is the same.
+//! A probe describes a `Flow`, opens the far end of it (`far_end.rs`) and runs its timed loop against the address that it
+//! is given. Both ends on Windows are in `windows/`; what flows is the same.
 
 #[cfg(unix)]
 pub mod connections;
 #[cfg(unix)]
 pub mod datagrams;
-#[cfg(unix)]
-pub mod far;
 pub mod flow;
 #[cfg(unix)]
 pub mod hops;
@@ -30,3 +27,5 @@ pub mod token;
 pub mod transfer;
 #[cfg(unix)]
 pub(crate) mod udp_peer;
+#[cfg(windows)]
+pub(crate) mod windows;

@@ -1,18 +1,14 @@
 //! What a system gives the harness, behind the same names on each: the clock, pages, files, and a trial's process.
 //!
 //! Nothing else of the portable part of this crate knows on which system it runs. Linux' timed calls are in
-//! `harness/syscall.rs`, its files in `harness/files.rs`; Windows' are below.
+//! `harness/syscall.rs`, its files in `harness/files.rs`; Windows' are in `harness/windows/`.
 
 #[cfg(unix)]
 mod alarm;
 #[cfg(unix)]
 mod linux;
-#[cfg(unix)]
-pub(crate) mod ring;
-#[cfg(unix)]
-pub(crate) mod small_files;
 #[cfg(windows)]
-pub mod windows;
+mod windows;
 
 #[cfg(unix)]
 pub(crate) use alarm::{set_alarm, wake_on_alarm};

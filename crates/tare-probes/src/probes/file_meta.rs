@@ -1,6 +1,6 @@
 //! How `file.meta` is measured: see its description.
 
-use crate::platform::small_files::{LISTING, Name, Root, create, list, open, rename, stat, unlink};
+use crate::file_loops::small_files::{LISTING, Name, Root, create, list, open, rename, stat, unlink};
 use crate::probe::prelude::*;
 
 const FILES_A_FOLDER: u64 = 100;

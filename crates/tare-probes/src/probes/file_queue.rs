@@ -6,9 +6,9 @@ use std::thread::Scope;
 
 use tare_data::generator::Generator;
 
+use crate::file_loops::ring::{Answered, Ring, refused};
 use crate::harness::files::whole_blocks;
 use crate::harness::syscall::{pread, pwrite};
-use crate::platform::ring::{Answered, Ring, refused};
 use crate::probe::prelude::*;
 
 pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {

@@ -16,5 +16,5 @@ pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
 /// The other process is started, not forked, which is not timed.
 #[cfg(windows)]
 pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
-    crate::platform::partner::exchange_by_pipes(trial)
+    crate::harness::partner::exchange_by_pipes(trial)
 }

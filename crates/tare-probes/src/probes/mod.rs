@@ -10,10 +10,12 @@ use crate::carried::{applets, company, workloads};
 #[cfg(unix)]
 use crate::counting;
 use crate::descriptions;
+#[cfg(windows)]
+use crate::harness::partner;
 use crate::harness::trial::Trial;
 use crate::missing::reason;
 #[cfg(windows)]
-use crate::platform::{net, partner};
+use crate::net::windows as net;
 use crate::probe::Probe;
 
 mod cpu_dhrystone;

@@ -1,7 +1,7 @@
 //! How `net.connect` is measured: see its description.
 
+use crate::far_end::Far;
 use crate::net::connections::{self, Connections};
-use crate::net::far::Far;
 use crate::net::flow::{Flow, REQUEST};
 use crate::net::sockets;
 use crate::net::token::TOKEN_BYTES;

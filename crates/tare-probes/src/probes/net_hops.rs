@@ -1,6 +1,6 @@
 //! How `net.hops` is measured: see its description.
 
-use crate::net::far::Far;
+use crate::far_end::Far;
 use crate::net::flow::Flow;
 use crate::net::hops::{Hops, Near};
 use crate::probe::prelude::*;

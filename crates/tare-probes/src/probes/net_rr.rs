@@ -2,7 +2,7 @@
 
 use tare_data::peer::Peer;
 
-use crate::net::far::Far;
+use crate::far_end::Far;
 use crate::net::flow::{Flow, Pace, REQUEST, Rounds, Transport};
 use crate::net::ledger::{Counts, Ledger};
 use crate::net::{datagrams, sockets, streams};

@@ -1,7 +1,7 @@
 //! How `net.stream` is measured: see its description.
 
 use crate::descriptions::net_stream::SYSTEM;
-use crate::net::far::Far;
+use crate::far_end::Far;
 use crate::net::flow::{Direction, Flow, LARGEST_BATCH, Transfer};
 use crate::net::sockets;
 use crate::net::transfer;

@@ -7,8 +7,8 @@ use rustix::fs::{Access, AtFlags, CWD};
 use tare_data::generator::Generator;
 
 use crate::carried::applets;
-use crate::carried::variables::inherited_variables;
 use crate::probe::prelude::*;
+use crate::variables::inherited_variables;
 
 pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
     let parallel = trial.parameters().within("parallel", 1..=MOST_PARALLEL)?;

@@ -2,8 +2,8 @@
 
 use std::process::Command;
 
-use crate::carried::variables::inherited_variables;
 use crate::probe::prelude::*;
+use crate::variables::inherited_variables;
 
 /// First argument at which the program ends at once.
 pub const END: &str = "agent-end";

@@ -14,9 +14,9 @@ use rustix::fd::BorrowedFd;
 use rustix::io::Errno;
 
 use crate::carried::computing::Walk;
-use crate::carried::variables::inherited_variables;
 use crate::harness::syscall;
 use crate::probe::prelude::*;
+use crate::variables::inherited_variables;
 
 pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
     let gap_us = trial.parameters().within("gap_us", 0..=1_000)?;

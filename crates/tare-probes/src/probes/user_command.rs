@@ -16,12 +16,12 @@ use tare_data::frame::MARKER;
 use crate::carried::company::{self, MOST_COPIES, Neighbour};
 use crate::carried::program::{ITSELF, Program, not_started};
 use crate::carried::user_files;
-use crate::carried::variables::inherited_variables;
 use crate::counting::COUNT;
 use crate::descriptions::{LONGEST_TIMEOUT_S, is_name};
 use crate::harness::folder::Folder;
 use crate::harness::output::{Children, Ended, OutputTail, wait_for};
 use crate::probe::prelude::*;
+use crate::variables::inherited_variables;
 
 /// Most runs that warm up, in each trial.
 const MOST_WARMUPS: u64 = 1000;

@@ -19,14 +19,7 @@ use windows_sys::Win32::System::Memory::{
 use windows_sys::Win32::System::Performance::{QueryPerformanceCounter, QueryPerformanceFrequency};
 use windows_sys::Win32::System::SystemInformation::{GetSystemInfo, SYSTEM_INFO};
 
-pub mod affinity;
-pub(crate) mod calls;
-pub(crate) mod files;
 mod job;
-pub(crate) mod net;
-pub(crate) mod partner;
-pub(crate) mod ring;
-pub(crate) mod small_files;
 
 pub use job::Job;
 pub(crate) use job::{apart, begin_agent, bound_trial, ended_by_alarm, ending, wait_for_trial};
@@ -49,8 +42,8 @@ impl AsFd for OwnedHandle {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct OFlags {
     /// Of CreateFile.
-    flags: u32,
-    truncates: bool,
+    pub(crate) flags: u32,
+    pub(crate) truncates: bool,
 }
 
 impl OFlags {
@@ -78,7 +71,7 @@ impl BitOr for OFlags {
 
 /// An error of the system's, by its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Errno(u32);
+pub(crate) struct Errno(pub(crate) u32);
 
 impl Errno {
     pub(crate) const INVAL: Errno = Errno(ERROR_INVALID_PARAMETER);
@@ -88,7 +81,7 @@ impl Errno {
 
     /// That of the call before.
     #[cold]
-    fn last() -> Errno {
+    pub(crate) fn last() -> Errno {
         Errno(io::Error::last_os_error().raw_os_error().unwrap_or_default() as u32)
     }
 }

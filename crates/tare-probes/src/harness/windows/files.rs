@@ -10,10 +10,10 @@ use std::path::Path;
 use tare_data::failure::{Failure, FailureKind};
 use windows_sys::Win32::Storage::FileSystem::GetDiskFreeSpaceExW;
 
-use super::{BorrowedFd, OFlags, OwnedFd};
 use crate::harness::blocks::{SPARE, no_room};
 pub(crate) use crate::harness::blocks::{fill, whole_blocks};
 use crate::harness::trial::broken;
+use crate::platform::{BorrowedFd, OFlags, OwnedFd};
 
 /// Fails early, with a clear reason, when `bytes` do not fit.
 pub(crate) fn room(directory: &Path, bytes: u64) -> Result<(), Failure> {

@@ -16,11 +16,11 @@ use std::time::Duration;
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::peer::Peer;
 
-use crate::carried::variables::inherited_variables;
 use crate::harness::handover::Placement;
 use crate::harness::stopwatch::Stopwatch;
 use crate::harness::trial::{Trial, broken, prove};
 use crate::net::flow::Flow;
+use crate::variables::inherited_variables;
 
 /// First argument under which this program is the far end of a flow; the flow follows, and maybe its processor.
 pub(crate) const FAR: &str = "agent-far";

@@ -18,11 +18,11 @@ use windows_sys::Win32::Storage::FileSystem::{
 use windows_sys::Win32::System::IO::{CreateIoCompletionPort, GetQueuedCompletionStatus, OVERLAPPED};
 use windows_sys::Win32::System::Threading::INFINITE;
 
-use super::calls::place;
-use super::{BorrowedFd, Errno};
 use crate::harness::buffer::Buffer;
 use crate::harness::stopwatch::{Laps, now_ns};
+use crate::harness::syscall::place;
 use crate::harness::trial::broken;
+use crate::platform::{BorrowedFd, Errno};
 
 /// What was found: times, and the bytes that were moved.
 pub(crate) type Answered = Result<(Laps, u64), Failure>;

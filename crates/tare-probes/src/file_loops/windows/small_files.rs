@@ -16,8 +16,8 @@ use windows_sys::Win32::Storage::FileSystem::{
     OPEN_EXISTING, RemoveDirectoryW, WIN32_FILE_ATTRIBUTE_DATA, WIN32_FIND_DATAW, WriteFile,
 };
 
-use super::Errno;
 use crate::harness::stopwatch::Stopwatch;
+use crate::platform::Errno;
 
 /// The system reads folders into memory of its own.
 pub(crate) const LISTING: usize = 0;

@@ -19,7 +19,7 @@ use windows_sys::Win32::System::Threading::{
     TIMER_ALL_ACCESS, WaitForSingleObject,
 };
 
-use super::{BorrowedFd, Errno, monotonic_ns};
+use crate::platform::{BorrowedFd, Errno, monotonic_ns};
 
 /// Nanoseconds of the unit in which a timer is set.
 const TIMER_UNIT_NS: u64 = 100;
@@ -57,7 +57,7 @@ pub(crate) fn write(file: BorrowedFd<'_>, from: &[u8]) -> Result<usize, Errno> {
 
 /// Where a call shall read or write. Where the handle is not overlapped, the call waits.
 #[inline(always)]
-pub(super) fn place(at: u64) -> OVERLAPPED {
+pub(crate) fn place(at: u64) -> OVERLAPPED {
     let place = OVERLAPPED_0_0 { Offset: at as u32, OffsetHigh: (at >> 32) as u32 };
     OVERLAPPED {
         Internal: 0,

@@ -7,11 +7,11 @@ use std::process::Command;
 
 use tare_data::failure::Failure;
 
-use crate::carried::variables::inherited_variables;
 use crate::harness::affinity;
 use crate::harness::handover::{Placement, exchange, hand_back};
 use crate::harness::trial::{Trial, broken, prove};
 use crate::platform::{AsFd, pipe};
+use crate::variables::inherited_variables;
 
 /// First argument under which this program hands back what it is sent; the processor that it stays on may follow.
 pub(crate) const PARTNER: &str = "agent-partner";
