@@ -9,7 +9,7 @@ use tare_data::session::Ending;
 use tare_data::unit::Unit;
 use tare_data::warning::Warning;
 
-use crate::published::quantity::Quantity;
+use crate::quantity::Quantity;
 
 /// What a session found.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -6,8 +6,8 @@ use std::str::FromStr;
 use tare_data::names::matches;
 
 use crate::findings::{Cell, Comparison, Findings, Row, Verdict};
+use crate::statistics::level::ALPHA;
 use crate::statistics::multiplicity::holm;
-use crate::verdicts::stopping::ALPHA;
 
 /// What a condition is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! A duel: one row of the agreement, in which tare and a tool measure the same in turn.
 
-use tare_analysis::verdicts::order::Orders;
+use tare_analysis::order::Orders;
 
 use crate::agent::{Agent, Workspace};
 use crate::progress::Progress;

@@ -25,6 +25,8 @@ pub mod host;
 mod nearest;
 #[cfg(unix)]
 mod network;
+pub mod node_names;
+pub(crate) mod owned;
 pub mod ownership;
 mod platform;
 pub mod provider;

@@ -14,10 +14,10 @@ use tare_data::session::{Plan, Role, Session};
 use crate::change::facts::{ChangedFact, changed_facts};
 use crate::findings::{Cell, Comparison, Findings, Missing, Row, Verdict};
 use crate::gate::{Answer, Condition, Kind, Outcome, TargetNames, strongest};
+use crate::statistics::level::ALPHA;
 use crate::statistics::multiplicity::{FALSE_SHARE, benjamini_hochberg, holm};
 use crate::statistics::normal::{Z_975, upper_tail};
 use crate::verdicts::rows::MARGIN;
-use crate::verdicts::stopping::ALPHA;
 use crate::verdicts::verdict::Margin;
 
 /// A record as one side of the comparison.

@@ -8,9 +8,9 @@ use super::cost::FEWEST_NODES;
 use super::pair_change::links_changed;
 use super::{NodeFigure, NodeRatio, PairFigure};
 use crate::change::Change;
+use crate::statistics::level::ALPHA;
 use crate::statistics::multiplicity::{FALSE_SHARE, benjamini_hochberg};
 use crate::statistics::signed_ranks::{Interval, Nulls, hodges_lehmann, interval, p_value, sorted};
-use crate::verdicts::stopping::ALPHA;
 
 /// A case before and after.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -5,10 +5,10 @@ use serde::Serialize;
 use super::scale::Scale;
 use super::{NodeRatio, grouped};
 use crate::findings::Verdict;
+use crate::statistics::level::ALPHA;
 use crate::statistics::multiplicity::{FALSE_SHARE, benjamini_hochberg};
 use crate::statistics::signed_ranks::{Interval, Nulls, hodges_lehmann, interval, p_value, sorted};
 use crate::statistics::student;
-use crate::verdicts::stopping::ALPHA;
 use crate::verdicts::verdict::{Margin, names_direction, unconfirmed, verdict};
 
 /// Fewest nodes that have an interval: the extremes of five hold the centre in 93.75 %.

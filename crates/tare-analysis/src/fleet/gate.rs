@@ -10,9 +10,9 @@ use super::summary::Fleet;
 use crate::change::Change;
 use crate::findings::Verdict;
 use crate::gate::{Answer, Condition, Kind, TargetNames};
+use crate::statistics::level::ALPHA;
 use crate::statistics::multiplicity::holm;
 use crate::statistics::signed_ranks::{Nulls, median, p_value, sorted};
-use crate::verdicts::stopping::ALPHA;
 
 /// When a fleet's gate is tripped.
 #[derive(Clone, Debug, PartialEq)]

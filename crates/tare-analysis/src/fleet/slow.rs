@@ -11,9 +11,9 @@ use serde::Serialize;
 
 use super::scale::{Scale, simes, within_groups};
 use super::{NodeFigure, grouped};
+use crate::statistics::level::ALPHA;
 use crate::statistics::multiplicity::{FALSE_SHARE, benjamini_hochberg, holm};
 use crate::statistics::signed_ranks::{median, sorted};
-use crate::verdicts::stopping::ALPHA;
 
 /// Fewest nodes of a kind of which one can be judged slow; fewer are ranked.
 pub const FEWEST_OF_KIND: usize = 8;

@@ -8,7 +8,6 @@ mod beside;
 mod claims;
 mod consistency;
 mod measured;
-pub(crate) mod quantity;
 mod recompute;
 
 use std::collections::BTreeMap;
@@ -18,8 +17,8 @@ use tare_data::peer::PeerKind;
 use tare_data::unit::Direction;
 
 pub use crate::findings::Beside;
+pub use crate::quantity::Quantity;
 pub use beside::place_beside;
-pub use quantity::Quantity;
 pub use recompute::{Checked, Conclusion, PairRatio, Recomputed, recompute};
 
 /// An article, a thesis or a report, with the figures that it printed.

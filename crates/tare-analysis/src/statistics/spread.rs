@@ -1,8 +1,6 @@
-//! The spread of a level's rounds, for readers that want a mean and a deviation beside the median.
+//! The spread of values, for readers that want a mean and a deviation beside the median.
 
-use crate::findings::Level;
-
-/// How the values of a level lie. tare itself judges by none of these.
+/// Mean, deviation and range of values. tare itself judges by none of these.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spread {
     pub mean: f64,
@@ -12,9 +10,8 @@ pub struct Spread {
     pub most: f64,
 }
 
-/// The spread of a level; none where it has no values, or one that is not a number.
-pub fn spread(level: &Level) -> Option<Spread> {
-    let values = &level.values;
+/// Computes the spread of values; none where there are none, or one is not a number.
+pub fn spread(values: &[f64]) -> Option<Spread> {
     if values.is_empty() || !values.iter().all(|value| value.is_finite()) {
         return None;
     }
@@ -33,22 +30,18 @@ pub fn spread(level: &Level) -> Option<Spread> {
 mod tests {
     use super::*;
 
-    fn of(values: &[f64]) -> Option<Spread> {
-        spread(&Level { median: 0.0, low: 0.0, high: 0.0, rounds: 0, values: values.to_vec() })
-    }
-
     #[test]
     fn a_known_sample_has_its_known_spread() {
         // Mean 5, sum of squares 32, over 7.
-        let spread = of(&[2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]).unwrap();
-        assert_eq!((spread.mean, spread.least, spread.most), (5.0, 2.0, 9.0));
-        assert!((spread.deviation.unwrap() - (32.0f64 / 7.0).sqrt()).abs() < 1e-12);
+        let found = spread(&[2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]).unwrap();
+        assert_eq!((found.mean, found.least, found.most), (5.0, 2.0, 9.0));
+        assert!((found.deviation.unwrap() - (32.0f64 / 7.0).sqrt()).abs() < 1e-12);
     }
 
     #[test]
     fn one_round_has_no_deviation_and_none_no_spread() {
-        assert_eq!(of(&[3.0]).unwrap().deviation, None);
-        assert_eq!(of(&[]), None);
-        assert_eq!(of(&[1.0, f64::NAN]), None);
+        assert_eq!(spread(&[3.0]).unwrap().deviation, None);
+        assert_eq!(spread(&[]), None);
+        assert_eq!(spread(&[1.0, f64::NAN]), None);
     }
 }

@@ -1,6 +1,6 @@
 //! Tails: how many operations a quantile needs.
 
-use crate::verdicts::stopping::ALPHA;
+use crate::statistics::level::ALPHA;
 
 /// Fewest operations with which a quantile has a two-sided 95 % interval at all: below it, the largest (or smallest)
 /// time seen may well lie on the near side of the quantile. None for 0 and 1, which are not quantiles.

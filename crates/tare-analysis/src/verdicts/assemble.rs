@@ -12,13 +12,14 @@ use tare_data::session::{Ending, Plan, PlannedCase, Role, Session};
 use tare_data::warning::Warning;
 
 use crate::findings::{Cell, Certificate, Comparison, Findings, Missing, Row, Verdict};
-use crate::planted::planted;
 use crate::statistics::binomial::at_least;
+use crate::statistics::level::ALPHA;
 use crate::statistics::signed_ranks::{Nulls, median, sorted};
 use crate::verdicts::correction::confirm;
 use crate::verdicts::leaving::{is_beyond_reach, may_leave, safe_p};
+use crate::verdicts::planted::planted;
 use crate::verdicts::rows::{Judge, Judged, JudgedRow, Options, Progress, target_warnings};
-use crate::verdicts::stopping::{ALPHA, FEWEST_UNITS, Schedule};
+use crate::verdicts::stopping::{FEWEST_UNITS, Schedule};
 use crate::verdicts::verdict::{is_decided, smallest_effect};
 
 /// Bytes of a reason in a warning.

@@ -6,10 +6,10 @@
 use tare_data::session::{Plan, Role};
 
 use crate::findings::{Comparison, Needed, Verdict};
+use crate::statistics::level::ALPHA;
 use crate::statistics::multiplicity::{FALSE_SHARE, benjamini_hochberg, holm};
 use crate::verdicts::judge::Judgement;
 use crate::verdicts::rows::{Judged, JudgedRow, Options};
-use crate::verdicts::stopping::ALPHA;
 use crate::verdicts::verdict::{names_direction, unconfirmed, units_that_can};
 
 /// Leaves the directions of subjects that their family bears out, and makes the others unconfirmed.

@@ -9,10 +9,10 @@ use tare_data::session::Trial;
 use tare_data::warning::Warning;
 
 use crate::findings::SharedStarts;
+use crate::statistics::level::ALPHA;
 use crate::statistics::sign_test;
 use crate::statistics::signed_ranks::{self, Interval, median, sorted};
 use crate::verdicts::pairs::Units;
-use crate::verdicts::stopping::ALPHA;
 
 /// Sign flips, and how many of them may show as much skew as the differences do: 5 % with the differences themselves.
 const FLIPS: usize = 199;

@@ -12,11 +12,9 @@
 
 use tare_data::session::Plan;
 
+use crate::statistics::level::ALPHA;
 use crate::statistics::sign_test;
 use crate::statistics::signed_ranks::{self, Interval, Nulls, hodges_lehmann, median};
-
-/// Chance that a cell's interval misses the truth at any look.
-pub(crate) const ALPHA: f64 = 0.05;
 
 /// The first look of a session, in rounds: the fewest at which alpha's share leaves signed ranks some resolution.
 const FIRST_LOOK: u32 = 12;

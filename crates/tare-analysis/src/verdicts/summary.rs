@@ -11,9 +11,9 @@ use tare_data::names::USER;
 use tare_data::session::{RepeatedRound, Trial};
 
 use crate::findings::Level;
+use crate::statistics::level::ALPHA;
 use crate::statistics::sign_test;
 use crate::statistics::signed_ranks::{median, sorted};
-use crate::verdicts::stopping::ALPHA;
 
 /// Times of single operations, as sorted points with counts; each point is the middle of its bucket.
 #[derive(Default)]

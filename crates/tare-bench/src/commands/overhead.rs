@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::process::Command;
 use std::time::Instant;
 
+use tare_analysis::order::Orders;
 use tare_analysis::statistics::signed_ranks::{median, sorted};
-use tare_analysis::verdicts::order::Orders;
 use tare_data::names::Case;
 use tare_data::request::Amount;
 

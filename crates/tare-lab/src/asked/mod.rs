@@ -4,6 +4,5 @@ pub mod conditions;
 pub mod progress;
 mod request;
 pub mod secrets;
-pub(crate) mod startup;
 
 pub use self::request::{Overrides, Pin, Recorded, Request};

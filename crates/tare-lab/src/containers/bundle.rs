@@ -9,7 +9,7 @@ use crate::containers::root::Root;
 use crate::error::LabError;
 use crate::host::private_folder;
 use crate::network::container::ContainerNetwork;
-use crate::ownership::owned::MARK;
+use crate::owned::MARK;
 use crate::provider::Workspace;
 
 /// What Docker and Podman leave to root in a container.

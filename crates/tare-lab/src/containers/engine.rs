@@ -9,15 +9,15 @@ use std::time::Duration;
 use tare_data::shell::quoted;
 use tare_probes::harness::folder::spread;
 
-use crate::containers::control_groups;
 use crate::containers::private_mounts;
 use crate::containers::root::{AGENT, OWN, Root};
+use crate::host::control_groups;
 use crate::host::mounts;
 use crate::host::network_namespace;
 use crate::host::private_folder;
 use crate::host::processes::FINISHES;
 use crate::network::lab;
-use crate::ownership::owned::{EngineName, EngineThing, MARK, Owned};
+use crate::owned::{EngineName, EngineThing, MARK, Owned};
 use crate::provider::prelude::*;
 use crate::provider::root::{RootFolder, Work};
 

@@ -1,8 +1,7 @@
-//! What container providers share: the root folder, the OCI bundle, engines, control groups, private mounts.
+//! What container providers share: the root folder, the OCI bundle, engines, private mounts.
 
 pub mod bundle;
 pub mod call_filter;
-pub mod control_groups;
 pub mod devices;
 pub mod engine;
 pub mod private_mounts;

@@ -14,16 +14,16 @@ use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, set_parent_process_d
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 use serde::{Deserialize, Serialize};
 
-use crate::containers::control_groups;
 use crate::containers::devices::{self, Devices};
 use crate::containers::root::Root;
 use crate::containers::seccomp::Seccomp;
 use crate::containers::steps::Failed;
 use crate::containers::user_namespaces;
 use crate::error::failed;
+use crate::host::control_groups;
 use crate::host::loopback;
 use crate::network::container::{Net, Way};
-use crate::ownership::owned::MARK;
+use crate::owned::{MARK, Owned};
 use crate::provider::prelude::*;
 
 /// First argument under which the program makes the namespaces and becomes the agent in them.
@@ -135,7 +135,8 @@ fn enter(way: &Way, container: Container, workspace: &mut dyn Workspace) -> Resu
     command.args([ENTER, &json]).env_clear();
     network.inherit(&mut command)?;
     if container.limits == Limits::Yes {
-        control_groups::join_with_limits(&mut command, workspace)?;
+        workspace.own(Owned::ControlGroup(workspace.name().to_owned()))?;
+        control_groups::join_with_limits(&mut command, workspace.name())?;
     }
     root.mount_for(&mut command, workspace)?;
     root.note_places(&mut outside);

@@ -1,13 +1,13 @@
 //! gVisor: a kernel in user space that answers the system calls itself.
 
 use crate::containers::bundle;
-use crate::containers::control_groups;
 use crate::containers::private_mounts;
 use crate::containers::root::Root;
 use crate::guests::kvm;
+use crate::host::control_groups;
 use crate::network::container::{Attachment, ContainerNetwork};
 use crate::network::lab;
-use crate::ownership::owned::{Owned, Runtime};
+use crate::owned::{Owned, Runtime};
 use crate::provider::prelude::*;
 
 /// Installs a current runsc. Debian's own is of 2022, has no systrap and does not run bundles.

@@ -1,7 +1,7 @@
 //! nerdctl: containers by containerd.
 
 use crate::containers::engine::{Engine, OPTIONS, Starts};
-use crate::ownership::owned::EngineName;
+use crate::owned::EngineName;
 use crate::provider::Provider;
 use crate::provider::root::Roots;
 

@@ -2,11 +2,11 @@
 
 use std::fs;
 
-use crate::containers::control_groups;
 use crate::containers::private_mounts;
 use crate::containers::root::Root;
+use crate::host::control_groups;
 use crate::network::container::{Net, Way};
-use crate::ownership::owned::MARK;
+use crate::owned::{MARK, Owned};
 use crate::provider::prelude::*;
 
 const PROGRAM: &str = "systemd-nspawn";
@@ -95,7 +95,8 @@ fn enter(
     }
     command.args([&root.agent, tare_probes::agent::AGENT]);
     // It makes groups below its own, and leaves them.
-    control_groups::join(&mut command, workspace)?;
+    workspace.own(Owned::ControlGroup(workspace.name().to_owned()))?;
+    control_groups::join(&mut command, workspace.name())?;
     // It keeps files below /run, and leaves them.
     private_mounts::apply_with_fresh(&mut command, c"/run");
     root.note_places(&mut outside);

@@ -1,12 +1,12 @@
 //! OCI: a container by any runtime that takes a bundle, without an engine above it.
 
 use crate::containers::bundle;
-use crate::containers::control_groups;
 use crate::containers::private_mounts;
 use crate::containers::root::Root;
+use crate::host::control_groups;
 use crate::nearest::nearest;
 use crate::network::container::{Net, Way};
-use crate::ownership::owned::{Owned, Runtime};
+use crate::owned::{Owned, Runtime};
 use crate::provider::prelude::*;
 
 /// Runtimes that Debian has packages of.

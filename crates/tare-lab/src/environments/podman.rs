@@ -1,7 +1,7 @@
 //! Podman: containers without a daemon.
 
 use crate::containers::engine::{Engine, PODMAN_OPTIONS, Starts};
-use crate::ownership::owned::EngineName;
+use crate::owned::EngineName;
 use crate::provider::Provider;
 use crate::provider::root::Roots;
 

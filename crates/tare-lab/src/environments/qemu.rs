@@ -16,7 +16,7 @@ use crate::guests::tsc_rate;
 use crate::host::mounts;
 use crate::network::guest::{self, GuestNetwork, Way};
 use crate::network::netem::{self, DELAY, DUPLICATE, Impairment, LOSS, REORDER};
-use crate::ownership::owned::MARK;
+use crate::owned::MARK;
 use crate::provider::Preparation;
 use crate::provider::prelude::*;
 use crate::provider::processor::Processor;

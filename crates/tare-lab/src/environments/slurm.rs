@@ -1,8 +1,8 @@
 //! slurm: a node of a cluster, by the system's srun.
 
 use crate::far::shell::{ANSWER_WAIT, Agent, FarShell, HOME_CACHE, digest};
-use crate::fleet::names::is_node;
-use crate::ownership::owned::MARK;
+use crate::node_names::is_node_name;
+use crate::owned::MARK;
 use crate::provider::prelude::*;
 
 const PARTITION: OptionDescription =
@@ -56,7 +56,7 @@ impl Slurm {
         for (flag, option) in [("--partition", PARTITION), ("--account", ACCOUNT)] {
             options.extend(option.given(specification).map(|value| format!("{flag}={value}")));
         }
-        let node = specification.instance.clone().filter(|node| is_node(node));
+        let node = specification.instance.clone().filter(|node| is_node_name(node));
         Ok(Slurm { node, options, folder: FOLDER.plain_folder(specification)? })
     }
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::net::{IpAddr, UdpSocket};
 
 use crate::far::shell::{ANSWER_WAIT, Agent, FarShell, HOME_CACHE, digest};
-use crate::ownership::owned::MARK;
+use crate::owned::MARK;
 use crate::provider::prelude::*;
 
 /// Longest path of a control socket: the kernel allows 107 bytes, of which ssh adds 17 while it makes one.

@@ -14,7 +14,7 @@ use crate::guests::share_server::{self, Cache};
 use crate::host::mounts;
 use crate::network::guest::{self, GuestNetwork, Way};
 use crate::network::netem::{self, DELAY, DUPLICATE, Impairment, LOSS, REORDER};
-use crate::ownership::owned::MARK;
+use crate::owned::MARK;
 use crate::provider::prelude::*;
 
 /// The kernel under Debian's name, and under that of a build from source.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::host::mounts;
 use crate::host::private_folder;
 use crate::host::wsl_distributions;
-use crate::ownership::owned::{Owned, PREFIX};
+use crate::owned::{Owned, PREFIX};
 use crate::provider::agent_for_windows;
 use crate::provider::prelude::*;
 

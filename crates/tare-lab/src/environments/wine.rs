@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::containers::{private_mounts, user_namespaces};
 use crate::host::mounts;
 use crate::host::private_folder;
-use crate::ownership::owned::MARK;
+use crate::owned::MARK;
 use crate::provider::agent_for_windows;
 use crate::provider::prelude::*;
 

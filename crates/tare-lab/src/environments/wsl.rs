@@ -11,9 +11,9 @@ use tare_data::encoding::hex;
 use crate::host::mounts;
 use crate::host::wsl_distributions::{self, Distribution};
 use crate::nearest::nearest;
-use crate::ownership::owned::MARK;
-use crate::ownership::owned::Owned;
-use crate::ownership::owned::PREFIX;
+use crate::owned::MARK;
+use crate::owned::Owned;
+use crate::owned::PREFIX;
 use crate::platform::LINUX_AGENT;
 use crate::provider::prelude::*;
 

@@ -15,12 +15,12 @@ use tare_record::input;
 
 use crate::duration;
 use crate::error::{ErrorKind, LabError};
-use crate::fleet::names::is_node;
 use crate::fleet::shipped::SHIPPED;
 use crate::fleet::templates::{Values, fill, lines, options, words};
 use crate::host::processes;
 use crate::host::programs::{self, Programs};
 use crate::nearest::unlike;
+use crate::node_names::is_node_name;
 use crate::provider::specification::Specification;
 
 /// Longest file that is read as an engine.
@@ -224,7 +224,7 @@ impl Engine {
         let names = text.split([',', ' ', '\n', '\t', '\r']).filter(|name| !name.is_empty());
         let mut seen = BTreeSet::new();
         let names: Vec<String> = names.filter(|name| seen.insert(*name)).map(str::to_owned).collect();
-        if let Some(name) = names.iter().find(|name| !is_node(name)) {
+        if let Some(name) = names.iter().find(|name| !is_node_name(name)) {
             return Err(nobody().because(format!("'{name}' is not the name of a node")));
         }
         if names.is_empty() { Err(nobody()) } else { Ok(names) }

@@ -8,8 +8,8 @@ use tare_record::input;
 
 use crate::error::{ErrorKind, LabError};
 use crate::fleet::files::{What, of_cell, of_pair};
-use crate::fleet::names::is_node;
 use crate::fleet::plan::{FleetPlan, PlannedCell, hash, of_session, shuffle};
+use crate::node_names::is_node_name;
 
 /// File names in the folder.
 pub(super) const PLAN: &str = "plan.json";
@@ -185,7 +185,8 @@ fn found(folder: &Path) -> (BTreeSet<PlannedCell>, usize) {
     let entries = |path: PathBuf| fs::read_dir(path).into_iter().flatten().flatten();
     let (mut cells, mut strangers) = (BTreeSet::new(), 0);
     for entry in entries(folder.join("cells")) {
-        let Some(node) = entry.file_name().to_str().filter(|name| is_node(name)).map(str::to_owned) else {
+        let Some(node) = entry.file_name().to_str().filter(|name| is_node_name(name)).map(str::to_owned)
+        else {
             strangers += 1;
             continue;
         };

@@ -12,7 +12,6 @@ pub mod files;
 pub mod folder;
 #[cfg(unix)]
 mod making;
-pub mod names;
 pub mod pairs;
 pub mod plan;
 pub mod shipped;

@@ -8,7 +8,7 @@ use tare_data::generator::Generator;
 use tare_data::peer::{NETPERF_PORT, NODE};
 
 use crate::error::LabError;
-use crate::fleet::names::is_node;
+use crate::node_names::is_node_name;
 use crate::study::{Study, StudyCase};
 
 /// Most cells and pairs of a plan: a hundred sessions on each of ten thousand nodes.
@@ -107,7 +107,7 @@ impl FleetPlan {
     /// Reads a plan, and refuses one that no tare wrote.
     pub(crate) fn parse(bytes: &[u8]) -> Result<FleetPlan, String> {
         let plan: FleetPlan = serde_json::from_slice(bytes).map_err(|e| e.to_string())?;
-        if let Some(name) = plan.names().find(|name| !is_node(name)) {
+        if let Some(name) = plan.names().find(|name| !is_node_name(name)) {
             return Err(format!("'{name}' is not the name of a node"));
         }
         if plan.fleet.len() != 32 || !plan.fleet.bytes().all(|b| b.is_ascii_hexdigit()) {

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 use std::time::Duration;
 
-use crate::ownership::owned::MARK;
+use crate::owned::MARK;
 use crate::provider::prelude::*;
 use crate::storage::file_systems::{EXT4_ARGUMENTS, EXT4_MAKER};
 

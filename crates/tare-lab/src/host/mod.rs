@@ -1,5 +1,7 @@
-//! The host: programs, processes, mounts and devices of the machine that tare runs on.
+//! The host: programs, processes, control groups, mounts and devices of the machine that tare runs on.
 
+#[cfg(unix)]
+pub(crate) mod control_groups;
 #[cfg(unix)]
 pub mod descriptors;
 #[cfg(unix)]

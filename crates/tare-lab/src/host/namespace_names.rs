@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::ownership::owned::PREFIX;
+use crate::owned::PREFIX;
 
 /// Where named network namespaces are, as for iproute2.
 pub const FOLDER: &str = "/run/netns";

@@ -10,7 +10,7 @@ use tare_data::facts::Facts;
 
 use crate::host::mounts::Mount;
 use crate::host::programs::{Programs, ask};
-use crate::ownership::owned::MARK;
+use crate::owned::MARK;
 
 /// Under this name, or here, as every WSL mounts the first drive unless configured otherwise.
 const PROGRAMS: [&str; 2] = ["wsl.exe", "/mnt/c/Windows/System32/wsl.exe"];

@@ -10,7 +10,7 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use crate::host::network_device;
 use crate::host::network_namespace as namespaces;
 use crate::network::lab::{self, Wire, failed};
-use crate::ownership::owned::MARK;
+use crate::owned::MARK;
 use crate::platform::until_ready;
 use crate::provider::prelude::*;
 

@@ -14,7 +14,7 @@ use crate::error::{Cause, ErrorKind, LabError};
 pub(crate) use crate::host::namespace_names::lab as name;
 use crate::host::network_device::{self, Network};
 use crate::host::network_namespace as namespaces;
-use crate::ownership::owned::Owned;
+use crate::owned::Owned;
 use crate::provider::{NotReady, Workspace};
 
 /// Where the host's peer listens in the lab's network: of 198.18.0.0/15, which RFC 2544 keeps for measuring

@@ -12,9 +12,9 @@ use crate::host::processes::{Mention, Signs};
 use crate::host::programs::Programs;
 use crate::host::running::Running;
 use crate::host::wsl_distributions;
+use crate::owned::{Owned, PREFIX};
 use crate::ownership::journal::{self, Abandoned, Found};
 pub use crate::ownership::outcome::Outcome;
-use crate::ownership::owned::{Owned, PREFIX};
 use crate::ownership::undoing::Undoing;
 use crate::platform::open_to_owner;
 
@@ -90,7 +90,7 @@ fn living(mut mentions: Vec<Mention>) -> Vec<Mention> {
 /// Removes things of a session, or of one start of it: processes, containers, distributions, mounts, network devices and
 /// namespaces, control groups, folders, in this order. What is gone already is passed over.
 ///
-/// `mark` is the value of [`crate::ownership::owned::MARK`] that its processes carry; `folder` is where it works.
+/// `mark` is the value of [`crate::owned::MARK`] that its processes carry; `folder` is where it works.
 pub(crate) fn take_away(mark: &str, folder: &Path, things: &[Owned], programs: &Programs) -> Vec<Outcome> {
     let undoing = Undoing { mark, folder, programs };
     let mut outcomes = end_processes(mark, folder, things, "");

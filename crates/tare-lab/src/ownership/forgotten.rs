@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use crate::containers::control_groups;
+use crate::host::control_groups;
 use crate::host::mounts;
 use crate::host::programs::{self, Programs};
+use crate::owned::Runtime;
 use crate::ownership::outcome::Outcome;
-use crate::ownership::owned::Runtime;
 
 /// Time that a runtime has to remove a container.
 const DELETE_WAIT: Duration = Duration::from_secs(20);

@@ -19,7 +19,7 @@ use crate::error::{ErrorKind, LabError};
 use crate::host::processes;
 use crate::host::running::Running;
 use crate::host::waiting::until_found;
-use crate::ownership::owned::Owned;
+use crate::owned::Owned;
 use crate::ownership::state::{self, StateFolder};
 use crate::platform;
 

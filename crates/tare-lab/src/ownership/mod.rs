@@ -7,7 +7,6 @@ pub(crate) mod journal;
 #[cfg_attr(not(unix), path = "not_of_linux.rs")]
 mod of_linux;
 mod outcome;
-pub(crate) mod owned;
 pub(crate) mod state;
 mod undoing;
 pub mod workspace;

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use crate::owned::Owned;
 use crate::ownership::outcome::Outcome;
-use crate::ownership::owned::Owned;
 use crate::ownership::undoing::Undoing;
 
 /// Why such a thing is left.

@@ -8,14 +8,14 @@ use std::process::Command;
 use rustix::mount::{UnmountFlags, unmount};
 use serde::de::IgnoredAny;
 
-use crate::containers::control_groups;
+use crate::host::control_groups;
 use crate::host::mounts;
 use crate::host::network_device;
 use crate::host::network_namespace;
 use crate::host::programs;
+use crate::owned::{Owned, PREFIX, is_named};
 use crate::ownership::forgotten;
 use crate::ownership::outcome::Outcome;
-use crate::ownership::owned::{Owned, PREFIX, is_named};
 use crate::ownership::undoing::{DELETE_WAIT, NO_SUCH_NAME, Undoing};
 
 /// Files in which runtimes keep the state of a container: runc and youki, crun.

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use crate::host::programs::{self, Programs};
 use crate::host::wsl_distributions;
+use crate::owned::{Owned, is_named};
 use crate::ownership::outcome::Outcome;
-use crate::ownership::owned::{Owned, is_named};
 
 /// Time that a program has to remove what it made.
 pub(super) const DELETE_WAIT: Duration = Duration::from_secs(20);
@@ -81,7 +81,7 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
-    use crate::ownership::owned::{EngineName, EngineThing, Runtime};
+    use crate::owned::{EngineName, EngineThing, Runtime};
 
     /// Programs of which one, with this name, runs this script.
     fn script(folder: &Path, name: &str, text: &str) -> Programs {

@@ -12,7 +12,7 @@ use tare_data::facts::Facts;
 
 use crate::error::LabError;
 use crate::host::programs::{self, Programs};
-use crate::ownership::owned::Owned;
+use crate::owned::Owned;
 use crate::provider::root::{Inside, RootFolder, Roots};
 use crate::provider::specification::Specification;
 

@@ -8,13 +8,13 @@ use tare_data::build::Build;
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::request::{Request, TrialRequest};
 
-use crate::asked::startup::{Moments, Taken};
 use crate::ownership::clean::Outcome;
 use crate::platform::taken;
 use crate::session::arriving::allowance::{Allowance, Left};
 use crate::session::arriving::listening::{Listening, fresh_nonce, greet};
 use crate::session::entered::{Entered, PATIENCE};
 use crate::session::link::Link;
+use crate::study::startup::{Moments, Taken};
 
 /// Time in which all that are left take the request to leave.
 const LEAVING: Duration = Duration::from_millis(100);

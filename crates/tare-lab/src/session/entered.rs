@@ -12,9 +12,9 @@ use tare_data::facts::Facts;
 
 use crate::error::{ErrorKind, LabError};
 use crate::host::processes::{self, Kept, Signs};
+use crate::owned::MARK;
+use crate::owned::Owned;
 use crate::ownership::clean::Outcome;
-use crate::ownership::owned::MARK;
-use crate::ownership::owned::Owned;
 use crate::ownership::workspace::{SessionWorkspace, StartWorkspace};
 use crate::provider::{Entrance, FAILED_STEP, Ready, Workspace};
 

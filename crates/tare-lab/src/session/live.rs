@@ -13,7 +13,6 @@ use tare_data::request::{Request, TrialRequest};
 use tare_data::session::Target;
 use tare_probes::harness::interference::Watch;
 
-use crate::asked::startup;
 use crate::error::LabError;
 use crate::host::mounts;
 use crate::ownership::clean;
@@ -30,6 +29,7 @@ use crate::session::link::{Link, LinkError};
 use crate::session::peers::{HostPeers, Peers, ways};
 use crate::session::targets::Resolved;
 use crate::storage::places::{OWN, WORK};
+use crate::study::startup;
 use crate::study::user_command::CarriedFile;
 
 /// An environment may take this long to its first frame: QEMU boots in 3 s on an emulated processor,

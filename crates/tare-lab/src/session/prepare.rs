@@ -14,7 +14,6 @@ use tare_probes::descriptions::{USER, USER_COMMAND};
 use tare_record::{Entry, Writer};
 
 use crate::asked::progress::{Event, Observer};
-use crate::asked::startup;
 use crate::error::{ErrorKind, LabError};
 use crate::session::arena::{Arena, Started};
 use crate::session::before::{calibrate, count};
@@ -26,6 +25,7 @@ use crate::session::plan::spacing::RoundTimes;
 use crate::session::plan::starts::{Start, short_of_starts};
 use crate::storage::places;
 use crate::study::SelectedCase;
+use crate::study::startup;
 
 /// Rounds of a session that only its user ends.
 const ENDLESS: u32 = 1_000_000;

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tare_analysis::verdicts::order::{self, Orders};
+use tare_analysis::order::{self, Orders};
 use tare_data::batch::Batch;
 use tare_data::failure::Failure;
 use tare_data::generator::Generator;
@@ -12,13 +12,13 @@ use tare_record::entry::{Begin, End};
 use tare_record::{Entry, Writer};
 
 use crate::asked::progress::{Event, Observer, Standing};
-use crate::asked::startup;
 use crate::error::LabError;
 use crate::session::arena::{Arena, Outcome};
 use crate::session::before::trial_request;
 use crate::session::open::{Open, rounds_alone};
 use crate::session::plan::starts::{Start, rounds_a_start};
 use crate::session::prepare::{CellIndex, Pilot, start_s};
+use crate::study::startup;
 
 /// A trial may take this many times what calibration expects, and at least [`DEADLINE_LEAST_MS`].
 const DEADLINE_FACTOR: f64 = 20.0;

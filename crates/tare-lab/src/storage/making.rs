@@ -17,7 +17,7 @@ use tare_probes::harness::kernel_files::available_bytes;
 
 use crate::host::loop_device::LoopDevice;
 use crate::host::programs;
-use crate::ownership::owned::MARK;
+use crate::owned::MARK;
 use crate::storage::file_systems::{Backing, FileSystem};
 use crate::storage::passthrough;
 use crate::storage::site::Site;

@@ -5,6 +5,7 @@ pub mod kinds;
 pub(crate) mod probes;
 pub mod published;
 pub mod schema;
+pub(crate) mod startup;
 pub mod user_command;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,7 +17,6 @@ use tare_probes::descriptions::USER_COMMAND;
 use tare_probes::probe::{Need, Probe, Size};
 use tare_record::input;
 
-use crate::asked::startup;
 use crate::duration;
 use crate::error::LabError;
 use crate::nearest::unlike;

@@ -3,9 +3,9 @@
 use tare_probes::descriptions::USER;
 use tare_probes::probe::Probe;
 
-use crate::asked::startup;
 use crate::error::LabError;
 use crate::nearest::unlike;
+use crate::study::startup;
 
 /// Every probe: those that run inside an environment, and the start of one, which the host measures.
 pub fn probes() -> impl Iterator<Item = &'static Probe> + Clone {

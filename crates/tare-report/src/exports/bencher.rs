@@ -4,8 +4,8 @@ use serde_json::{Map, Value, json};
 use tare_data::unit::Unit;
 
 use super::export::{Export, Source, Writing, bounds};
-use crate::json::escaping::line;
 use crate::text::clean;
+use crate::text::json::line;
 use crate::words;
 
 pub static EXPORT: Export = Export {

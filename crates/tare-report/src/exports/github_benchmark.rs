@@ -4,9 +4,9 @@ use serde::Serialize;
 use tare_data::unit::Direction;
 
 use super::export::{Export, Source, Writing, bounds};
-use crate::json::escaping::line;
 use crate::number::{ratio_interval, scales};
 use crate::text::clean;
+use crate::text::json::line;
 use crate::words;
 
 pub static SMALLER: Export = Export {

@@ -6,8 +6,8 @@ use tare_analysis::statistics::spread::spread;
 use tare_data::unit::Unit;
 
 use super::export::{Export, Source, Writing};
-use crate::json::escaping::line;
 use crate::text::clean;
+use crate::text::json::line;
 
 pub static EXPORT: Export = Export {
     name: "hyperfine",
@@ -64,7 +64,7 @@ fn render(source: &Source) -> Vec<u8> {
 
 /// None where a level's values are not numbers: hyperfine's readers know no others.
 fn run(command: String, parameters: Parameters, level: &Level) -> Option<Run> {
-    let spread = spread(level).filter(|_| level.median.is_finite())?;
+    let spread = spread(&level.values).filter(|_| level.median.is_finite())?;
     let seconds = |ns: f64| ns / NANOSECONDS_A_SECOND;
     Some(Run {
         command,

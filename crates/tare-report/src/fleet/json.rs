@@ -55,5 +55,5 @@ pub fn render(view: &FleetView) -> String {
         conditions: conditions.collect(),
         fleet: view.fleet,
     };
-    crate::json::escaping::escaped(&document) + "\n"
+    crate::text::json::escaped(&document) + "\n"
 }

@@ -9,7 +9,7 @@ use tare_data::unit::Unit;
 
 use crate::imported::{Beside, NOT_KEPT, corresponding, not_kept};
 use crate::json::Document;
-use crate::json::escaping::escaped;
+use crate::text::json::escaped;
 
 /// Letters that figures take in the page of a session: what a full session leaves of the page's 1 MB.
 const MOST_BESIDE: usize = 40_000;

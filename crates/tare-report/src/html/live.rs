@@ -3,7 +3,7 @@
 use serde::Serialize;
 use tare_data::session::Ending;
 
-use crate::json::escaping::escaped;
+use crate::text::json::escaped;
 
 /// Counts that a record gives without any analysis.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -23,9 +23,9 @@ use self::data::Page;
 use self::imported::ImportedPage;
 use self::pack::pack;
 use crate::carried::PAGE;
-use crate::json::escaping::{formatted, write_escaped};
 use crate::language::{Language, say};
 use crate::text::clean;
+use crate::text::json::{formatted, write_escaped};
 
 /// Where the data goes in the template.
 const DATA_PLACE: &str = "__TARE_DATA__";

@@ -9,11 +9,11 @@ use tare_analysis::imported::{Series, Spread, series};
 use tare_data::imported::{Imported, ImportedFigure, Stated};
 
 use crate::exports::csv;
-use crate::json::escaping::line;
 use crate::markdown::literal;
 use crate::number::{Figure, counted};
 use crate::terminal::NARROWEST;
 use crate::terminal::grid::{GridCell, Part, layout, natural_width, span};
+use crate::text::json::line;
 use crate::text::{clean, columns, paragraph};
 use crate::words::machine_name;
 

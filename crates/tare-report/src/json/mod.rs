@@ -1,6 +1,5 @@
 //! The findings as one JSON document, for programs. Its format is described in `docs/reference/report-json.md`.
 
-pub(crate) mod escaping;
 mod fields;
 mod from_findings;
 #[cfg(test)]
@@ -13,11 +12,11 @@ use tare_analysis::findings::Findings;
 use tare_analysis::selftest::Injected;
 use tare_data::session::Session;
 
-use self::escaping::line;
-pub use self::escaping::pretty;
 pub use self::fields::{Document, Level, Row};
 use crate::imported::Beside;
 use crate::language::Language;
+use crate::text::json::line;
+pub use crate::text::json::pretty;
 
 /// Name of the format, in every document.
 pub const SCHEMA: &str = "tare-report";

@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::session::RepeatedRound;
 
-use super::escaping::escaped;
 use super::*;
 use crate::imported::Own;
 use crate::specimen;
+use crate::text::json::escaped;
 
 fn document(targets: usize) -> Value {
     serde_json::from_str(&render(&specimen::session(targets), &specimen::findings(targets))).unwrap()

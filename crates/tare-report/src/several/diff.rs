@@ -210,7 +210,7 @@ pub fn json(diff: &Diff) -> String {
         rows: &diff.changes.rows,
         facts: &diff.changes.facts,
     };
-    crate::json::escaping::escaped(&document) + "\n"
+    crate::text::json::escaped(&document) + "\n"
 }
 
 pub(crate) fn record_of<'a>((session, file): (&'a Session, &'a str)) -> Record<'a> {

@@ -146,7 +146,7 @@ struct Document<'a> {
 pub fn json(pool: &Pool) -> String {
     let records = pool.records.iter().map(|(session, file)| record_of((session, file))).collect();
     let document = Document { schema: SCHEMA, version: VERSION, records, joined: pool.joined };
-    crate::json::escaping::escaped(&document) + "\n"
+    crate::text::json::escaped(&document) + "\n"
 }
 
 #[cfg(test)]

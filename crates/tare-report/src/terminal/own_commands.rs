@@ -123,7 +123,7 @@ fn lines(session: &Session, findings: &Findings, row: &Row, maker: &mut CellMake
 /// The typical time, and the shortest and longest round.
 fn time(level: &Level, row: &Row) -> [GridCell; 2] {
     let text = |value: f64| Figure::plain(value, row.metric.unit).text();
-    let range = spread(level).filter(|_| level.rounds > 1).map(|spread| {
+    let range = spread(&level.values).filter(|_| level.rounds > 1).map(|spread| {
         let (least, most) = (text(spread.least), text(spread.most));
         // The unit is said once where both have it.
         let short = match (least.split_once(' '), most.split_once(' ')) {
@@ -137,7 +137,7 @@ fn time(level: &Level, row: &Row) -> [GridCell; 2] {
 
 /// The mean: a kernel that counts ticks gives a short run all or nothing.
 fn figure(level: Option<(&Level, &Row)>) -> GridCell {
-    let mean = |level: &Level| spread(level).map_or(level.median, |spread| spread.mean);
+    let mean = |level: &Level| spread(&level.values).map_or(level.median, |spread| spread.mean);
     let text = level.map(|(level, row)| Figure::plain(mean(level), row.metric.unit).text());
     one(text.unwrap_or_default(), quiet())
 }

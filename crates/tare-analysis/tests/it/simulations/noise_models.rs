@@ -1,6 +1,6 @@
 //! Kinds of noise that machines make, as simulated sessions of a baseline and an environment.
 
-use tare_analysis::verdicts::order::Orders;
+use tare_analysis::order::Orders;
 use tare_analysis::verdicts::pairs::{Pair, Pairs};
 use tare_data::generator::Generator;
 

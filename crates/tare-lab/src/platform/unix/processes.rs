@@ -18,7 +18,7 @@ use rustix::process::{
     set_parent_process_death_signal, setsid,
 };
 
-use crate::ownership::owned::MARK;
+use crate::owned::MARK;
 
 /// Environment variable of programs that are better let finish: they write to a storage that others use too,
 /// and leave it damaged when they are killed.

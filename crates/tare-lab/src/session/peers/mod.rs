@@ -25,7 +25,7 @@ use crate::asked::secrets::{TARE, redacted};
 use crate::error::{ErrorKind, LabError};
 use crate::host::network_namespace;
 use crate::network::lab;
-use crate::ownership::owned::MARK;
+use crate::owned::MARK;
 use crate::ownership::workspace::SessionWorkspace;
 use crate::platform::until_ready;
 use crate::study::SelectedCase;

@@ -13,7 +13,7 @@ use crate::environments::{self, PROVIDERS};
 use crate::error::LabError;
 use crate::host::namespace_names;
 use crate::host::programs::Programs;
-use crate::ownership::owned::PREFIX;
+use crate::owned::PREFIX;
 use crate::ownership::workspace::Setting;
 use crate::provider::root::{Inside, RootFolder};
 use crate::provider::specification::Specification;

@@ -4,9 +4,10 @@ use tare_data::names::Case;
 use tare_probes::descriptions::USER_COMMAND;
 use tare_probes::probe::Size;
 
-use crate::asked::{Request, startup};
+use crate::asked::Request;
 use crate::error::LabError;
 use crate::session::peers::{Peers, with_hops};
+use crate::study::startup;
 use crate::study::{SelectedCase, Study, select};
 
 /// Longest session in the quick size, unless a budget is given: five minutes.

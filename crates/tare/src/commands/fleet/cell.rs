@@ -76,10 +76,10 @@ pub fn run(args: &FleetCell) -> anyhow::Result<ExitCode> {
 /// A job of another plan says why it did nothing, if its cell has a name that can be a file's.
 fn note_refusal(args: &FleetCell, which: &Which, error: &LabError) {
     let files = match which {
-        Which::Cell { node, session } if tare_lab::fleet::names::is_node(node) => {
+        Which::Cell { node, session } if tare_lab::node_names::is_node_name(node) => {
             of_cell(&args.folder, node, *session)
         }
-        Which::Pair { round, a, b } if [a, b].iter().all(|name| tare_lab::fleet::names::is_node(name)) => {
+        Which::Pair { round, a, b } if [a, b].iter().all(|name| tare_lab::node_names::is_node_name(name)) => {
             of_pair(&args.folder, *round, a, b)
         }
         _ => return,

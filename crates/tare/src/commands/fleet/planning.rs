@@ -10,9 +10,9 @@ use tare_data::peer::NODE;
 use tare_data::shell::line;
 use tare_lab::error::{ErrorKind, LabError};
 use tare_lab::fleet::engines::Engine;
-use tare_lab::fleet::names::is_node;
 use tare_lab::fleet::pairs;
 use tare_lab::fleet::plan::{FleetPlan, FleetStudy, Measure, Node, PlannedEngine, cells};
+use tare_lab::node_names::is_node_name;
 use tare_lab::parse_duration;
 use tare_lab::study::Study;
 
@@ -98,7 +98,7 @@ fn frozen(study: &str) -> Result<FleetStudy, LabError> {
 fn nodes(mut names: Vec<String>) -> Result<Vec<Node>, LabError> {
     names.sort();
     names.dedup();
-    match names.iter().find(|name| !is_node(name)) {
+    match names.iter().find(|name| !is_node_name(name)) {
         Some(name) => Err(LabError::usage(format!("'{name}' is not the name of a node"))
             .hint("names have letters, digits, '.', '-' and '_', and begin with a letter, a digit or '_'")),
         None => Ok(names.into_iter().map(|name| Node { name }).collect()),

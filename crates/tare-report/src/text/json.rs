@@ -5,7 +5,7 @@ use std::io;
 use serde::Serialize;
 use serde_json::ser::Formatter;
 
-use crate::text::is_plain;
+use super::is_plain;
 
 /// A value as such JSON, with a line break at its end.
 pub(crate) fn line(value: &impl Serialize) -> String {

@@ -17,8 +17,6 @@ use crate::error::{ErrorKind, LabError};
 use crate::host::mounts::{self, Mount};
 use crate::host::processes;
 use crate::host::waiting::until_found;
-use crate::ownership::owned::Owned;
-use crate::provider::Workspace;
 
 /// Deepest that groups below one that was made here are looked for: runtimes make one level or two.
 const DEEPEST: usize = 8;
@@ -43,15 +41,15 @@ pub fn versions() -> &'static str {
     }
 }
 
-/// Lets the command start in a group of its own, in the hierarchies that systemd keeps processes apart by.
-/// Below that it may make what it likes: all goes away with it. Needs root.
-pub fn join(command: &mut Command, workspace: &mut dyn Workspace) -> Result<(), LabError> {
-    join_where(command, workspace, keeps_apart, &[])
+/// Makes groups of this name in the hierarchies that systemd keeps processes apart by, and starts the command in them.
+/// Below them it may make what it likes: all goes away with them. Needs root. The caller owns the name beforehand.
+pub fn join(command: &mut Command, name: &str) -> Result<(), LabError> {
+    join_where(command, name, keeps_apart, &[])
 }
 
-/// The same in the hierarchies that limit processor time, memory and processes, with limits that are as large as the
-/// machine: the kernel counts and compares, and refuses nothing.
-pub fn join_with_limits(command: &mut Command, workspace: &mut dyn Workspace) -> Result<(), LabError> {
+/// Makes and joins groups as [`join`] does, in the hierarchies that limit processor time, memory and processes, with
+/// limits that are as large as the machine: the kernel counts and compares, and refuses nothing.
+pub fn join_with_limits(command: &mut Command, name: &str) -> Result<(), LabError> {
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     let processor_time = (cpus * PERIOD_US).to_string();
     let limits = [
@@ -61,20 +59,19 @@ pub fn join_with_limits(command: &mut Command, workspace: &mut dyn Workspace) ->
         ("memory.limit_in_bytes", LARGEST_MEMORY.to_string()),
         ("pids.max", MOST_PROCESSES.to_string()),
     ];
-    join_where(command, workspace, limits_something, &limits)
+    join_where(command, name, limits_something, &limits)
 }
 
 /// Joins a group in every hierarchy that counts, with those of the limits that it knows.
 fn join_where(
     command: &mut Command,
-    workspace: &mut dyn Workspace,
+    name: &str,
     counts: fn(&Mount) -> bool,
     limits: &[(&str, String)],
 ) -> Result<(), LabError> {
-    workspace.own(Owned::ControlGroup(workspace.name().to_owned()))?;
     let mut lists: Vec<CString> = Vec::new();
     for mount in mounts::all().unwrap_or_default().iter().filter(|mount| counts(mount)) {
-        let group = mount.point.join(workspace.name());
+        let group = mount.point.join(name);
         let made = fs::create_dir(&group).and_then(|()| {
             let mut known = limits.iter().filter(|(file, _)| group.join(file).exists());
             known.try_for_each(|(file, value)| fs::write(group.join(file), value))

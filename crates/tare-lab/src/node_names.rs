@@ -4,7 +4,7 @@
 const LONGEST: usize = 255;
 
 /// Whether a text can be the name of a node.
-pub fn is_node(name: &str) -> bool {
+pub fn is_node_name(name: &str) -> bool {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"._-".contains(&b);
     (1..=LONGEST).contains(&name.len()) && name.bytes().all(plain) && !name.starts_with(['.', '-'])
 }
@@ -16,10 +16,10 @@ mod tests {
     #[test]
     fn a_node_is_named_like_a_file() {
         for name in ["n1", "rack-3.node_7", "N", &"a".repeat(255)] {
-            assert!(is_node(name), "{name}");
+            assert!(is_node_name(name), "{name}");
         }
         for name in ["", ".", "..", "-n", ".n", "a/b", "a b", "ä", "a\n", "a*", &"a".repeat(256)] {
-            assert!(!is_node(name), "{name}");
+            assert!(!is_node_name(name), "{name}");
         }
     }
 }

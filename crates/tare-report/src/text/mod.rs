@@ -1,5 +1,7 @@
 //! Text from a record made safe to show, measured in columns and wrapped.
 
+pub(crate) mod json;
+
 use unicode_linebreak::linebreaks;
 use unicode_width::UnicodeWidthChar;
 

@@ -3,9 +3,9 @@
 use tare_data::session::{Plan, Role};
 
 use crate::findings::{PlantedCost, Verdict};
+use crate::statistics::level::ALPHA;
 use crate::statistics::multiplicity::{FALSE_SHARE, benjamini_hochberg, holm};
 use crate::verdicts::rows::{Judged, JudgedRow, Options};
-use crate::verdicts::stopping::ALPHA;
 
 /// What became of the planted cost: judged as if it stood among the headline cells of subjects, which it leaves as they are.
 ///
