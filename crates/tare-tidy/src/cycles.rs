@@ -1,9 +1,13 @@
-//! Cycles: files of one crate that import each other, directly or around.
+//! Cycles: files or folders of one crate that import each other, directly or around.
 //!
 //! A name that a module hands on counts as the file that defines it, and handing on is not an import by itself. Imports of
 //! tests inside a file do not count.
+//!
+//! A folder imports a neighbour, file or folder, when any file in it or below does. A folder's `mod.rs` and the files below
+//! it may import each other: that is a parent and its children.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::path::{Path, PathBuf};
 
 use proc_macro2::{Spacing, TokenStream, TokenTree};
 use syn::visit::{self, Visit};
@@ -12,22 +16,61 @@ use syn::{Item, Visibility};
 use crate::modules::{Modules, Named, leaves, roots};
 use crate::tree::{Crate, Tree, is_of_tests, plain};
 
-/// From file to file, with a name that is imported.
-type Imports = BTreeMap<usize, BTreeMap<usize, String>>;
+/// Imports from one file or folder to another, each with a name that is imported.
+type Imports = BTreeMap<PathBuf, BTreeMap<PathBuf, String>>;
 
-/// Every circle of files, by a shortest way around it.
+/// Lists the circles of files, each by a shortest way around it.
 pub fn between_files(tree: &Tree) -> Vec<String> {
     let mut broken = Vec::new();
-    for krate in &tree.crates {
-        for root in roots(krate) {
-            let imports = imports(krate, root);
-            broken.extend(circles(&imports).iter().map(|circle| text(krate, &imports, circle)));
-        }
+    for imports in every_target(tree) {
+        broken.extend(circles(&imports).iter().map(|circle| text(tree, "files", &imports, circle)));
     }
     broken
 }
 
-/// What each file of a target imports from its others.
+/// Lists the circles of neighbours of which at least one is a folder, each by a shortest way around it.
+pub fn between_folders(tree: &Tree) -> Vec<String> {
+    let mut broken = Vec::new();
+    for imports in every_target(tree) {
+        let imports = between_neighbours(&imports);
+        let circles = circles(&imports);
+        let with_folder = circles.iter().filter(|circle| circle.iter().any(|place| place.is_dir()));
+        broken.extend(with_folder.map(|circle| text(tree, "neighbours", &imports, circle)));
+    }
+    broken
+}
+
+fn every_target(tree: &Tree) -> impl Iterator<Item = Imports> {
+    tree.crates.iter().flat_map(|krate| roots(krate).into_iter().map(|root| imports(krate, root)))
+}
+
+/// Lifts imports between files to the two neighbours, in the deepest folder that holds both, which contain them.
+fn between_neighbours(imports: &Imports) -> Imports {
+    let mut lifted = Imports::new();
+    for (from, targets) in imports {
+        for (to, name) in targets {
+            let (from_parts, to_parts) = (place(from), place(to));
+            let shared = from_parts.iter().zip(to_parts.iter()).take_while(|(from, to)| from == to).count();
+            let neighbour = |parts: &Path| {
+                (parts.iter().count() > shared).then(|| parts.iter().take(shared + 1).collect())
+            };
+            let (Some(above), Some(below)) = (neighbour(&from_parts), neighbour(&to_parts)) else { continue };
+            let file = from.file_name().unwrap_or_default().to_string_lossy();
+            lifted.entry(above).or_default().entry(below).or_insert_with(|| format!("{name} in {file}"));
+        }
+    }
+    lifted
+}
+
+/// Returns the folder for the file that opens it, and any other file as it is.
+fn place(file: &Path) -> PathBuf {
+    match file.file_name().and_then(|name| name.to_str()) {
+        Some("mod.rs" | "lib.rs" | "main.rs") => file.parent().unwrap_or(file).to_owned(),
+        _ => file.to_owned(),
+    }
+}
+
+/// Collects what each file of a target imports from its others.
 fn imports(krate: &Crate, root: usize) -> Imports {
     let mut modules = Modules::of(krate, root);
     // Names brought in within functions are as good as those of the module, but for what they hide.
@@ -57,7 +100,8 @@ fn imports(krate: &Crate, root: usize) -> Imports {
                 Some(Named::Module(target)) if path.last().is_some_and(|last| last == "*") => target,
                 _ => continue,
             };
-            let (from, to) = (module.file, modules.all[target].file);
+            let file = |at: usize| krate.sources[at].path.clone();
+            let (from, to) = (file(module.file), file(modules.all[target].file));
             if from != to {
                 let name = path.last().cloned().unwrap_or_default();
                 all.entry(from).or_default().entry(to).or_insert(name);
@@ -146,20 +190,17 @@ impl Paths {
     }
 }
 
-/// A shortest way around, from each set of files that all reach each other.
-fn circles(imports: &Imports) -> Vec<Vec<usize>> {
+/// Finds a shortest way around in each set of places that all reach each other.
+fn circles(imports: &Imports) -> Vec<Vec<&Path>> {
     let mut seen = BTreeSet::new();
     let mut all = Vec::new();
-    for &file in imports.keys() {
-        if seen.contains(&file) {
+    for place in imports.keys() {
+        if seen.contains(place.as_path()) {
             continue;
         }
-        let tied: BTreeSet<usize> = reached(imports, file)
-            .into_iter()
-            .filter(|other| reached(imports, *other).contains(&file))
-            .collect();
+        let tied = tied(imports, place);
         if !tied.is_empty() {
-            let around = tied.iter().filter_map(|&file| around(imports, file)).min_by_key(Vec::len);
+            let around = tied.iter().filter_map(|place| around(imports, place)).min_by_key(Vec::len);
             all.extend(around);
             seen.extend(tied);
         }
@@ -167,29 +208,35 @@ fn circles(imports: &Imports) -> Vec<Vec<usize>> {
     all
 }
 
-fn next(imports: &Imports, file: usize) -> impl Iterator<Item = usize> {
-    imports.get(&file).into_iter().flat_map(|to| to.keys().copied())
+/// Finds the places that a place reaches and that reach it, itself among them; none without a circle.
+fn tied<'i>(imports: &'i Imports, place: &'i Path) -> BTreeSet<&'i Path> {
+    let reach_back = |other: &&Path| reached(imports, other).contains(place);
+    reached(imports, place).into_iter().filter(reach_back).collect()
 }
 
-/// The files that can be reached from one, itself only around a circle.
-fn reached(imports: &Imports, file: usize) -> BTreeSet<usize> {
+fn next<'i>(imports: &'i Imports, place: &Path) -> impl Iterator<Item = &'i Path> {
+    imports.get(place).into_iter().flat_map(|to| to.keys().map(PathBuf::as_path))
+}
+
+/// Finds the places that can be reached from one, itself only around a circle.
+fn reached<'i>(imports: &'i Imports, place: &Path) -> BTreeSet<&'i Path> {
     let mut all = BTreeSet::new();
-    let mut waiting: Vec<usize> = next(imports, file).collect();
-    while let Some(file) = waiting.pop() {
-        if all.insert(file) {
-            waiting.extend(next(imports, file));
+    let mut waiting: Vec<&Path> = next(imports, place).collect();
+    while let Some(place) = waiting.pop() {
+        if all.insert(place) {
+            waiting.extend(next(imports, place));
         }
     }
     all
 }
 
-/// The shortest way from a file back to it.
-fn around(imports: &Imports, file: usize) -> Option<Vec<usize>> {
-    let mut ways = VecDeque::from([vec![file]]);
+/// Finds the shortest way from a place back to it.
+fn around<'i>(imports: &'i Imports, place: &'i Path) -> Option<Vec<&'i Path>> {
+    let mut ways = VecDeque::from([vec![place]]);
     let mut seen = BTreeSet::new();
     while let Some(way) = ways.pop_front() {
-        for to in next(imports, *way.last()?) {
-            if to == file {
+        for to in next(imports, way.last()?) {
+            if to == place {
                 return Some(way);
             }
             if seen.insert(to) {
@@ -200,16 +247,16 @@ fn around(imports: &Imports, file: usize) -> Option<Vec<usize>> {
     None
 }
 
-fn text(krate: &Crate, imports: &Imports, circle: &[usize]) -> String {
-    let tied = reached(imports, circle[0]);
-    let tied = tied.iter().filter(|other| reached(imports, **other).contains(&circle[0])).count();
-    let mut text = krate.sources[circle[0]].name.clone();
+fn text(tree: &Tree, kind: &str, imports: &Imports, circle: &[&Path]) -> String {
+    let named = |place: &Path| place.strip_prefix(&tree.root).unwrap_or(place).display().to_string();
+    let mut text = named(circle[0]);
     for (at, from) in circle.iter().enumerate() {
         let to = circle[(at + 1) % circle.len()];
-        text += &format!(" -> {} ({})", krate.sources[to].name, imports[from][&to]);
+        text += &format!(" -> {} ({})", named(to), imports[*from][to]);
     }
+    let tied = tied(imports, circle[0]).len();
     match tied > circle.len() {
-        true => format!("{text}; {tied} files are tied"),
+        true => format!("{text}; {tied} {kind} are tied"),
         false => text,
     }
 }
@@ -259,6 +306,57 @@ mod tests {
         assert_eq!(between(&looks).len(), 1);
         let handed = [("a/mod", "mod entry;\npub use entry::E;\npub struct Looked;"), looks[1]];
         assert_eq!(between(&handed), [""; 0]);
+    }
+
+    /// Circles of folders among these files.
+    fn of_folders(files: &[(&str, &str)]) -> Vec<String> {
+        let planted = Planted::new();
+        planted.package("one", "", "//! One.\nmod a;\nmod b;\npub const ROOT: u8 = 1;\n");
+        for (name, text) in files {
+            planted.file(&format!("crates/one/src/{name}.rs"), &format!("//! A file.\n{text}"));
+        }
+        let tree = planted.tree();
+        assert_eq!(between_files(&tree), [""; 0]);
+        between_folders(&tree)
+    }
+
+    #[test]
+    fn a_circle_of_folders_is_found_where_no_files_are_in_one() {
+        let mut files = [
+            ("a/mod", "mod high;\nmod low;"),
+            ("a/high", "use crate::b::B;"),
+            ("a/low", "pub struct A;"),
+            ("b/mod", "mod inner;\npub use inner::B;"),
+            ("b/inner", "pub struct B(crate::a::low::A);"),
+        ];
+        let found = of_folders(&files);
+        assert_eq!(
+            found,
+            ["crates/one/src/a -> crates/one/src/b (B in high.rs) -> crates/one/src/a (A in inner.rs)"]
+        );
+        files[4].1 = "pub struct B;";
+        assert_eq!(of_folders(&files), [""; 0]);
+        // A file beside folders is a neighbour of theirs.
+        files[3..].clone_from_slice(&[("b", "pub struct B(crate::a::low::A);"), ("c", "")]);
+        assert_eq!(of_folders(&files).len(), 1);
+    }
+
+    #[test]
+    fn a_circle_of_nested_folders_is_found_and_parents_are_not_in_one() {
+        let mut files = [
+            ("a/mod", "mod one;\nmod two;\npub struct Shared;\nuse one::One;"),
+            ("a/one/mod", "mod deep;\npub use deep::One;\npub struct Two(crate::a::two::Two);"),
+            ("a/one/deep", "pub struct One(crate::a::Looked);\nconst ROOT: u8 = crate::ROOT;"),
+            ("a/two", "pub struct Two;"),
+            ("b", ""),
+        ];
+        assert_eq!(of_folders(&files), [""; 0]);
+        files[3].1 = "pub struct Two;\nuse super::one::One;";
+        let [circle] = &of_folders(&files)[..] else { panic!("none is found") };
+        assert!(
+            circle.starts_with("crates/one/src/a/one -> crates/one/src/a/two.rs (Two in mod.rs)"),
+            "{circle}"
+        );
     }
 
     #[test]

@@ -84,6 +84,11 @@ fn no_files_import_each_other_in_a_circle() {
 }
 
 #[test]
+fn no_folders_import_each_other_in_a_circle() {
+    none(cycles::between_folders(&tree()));
+}
+
+#[test]
 fn what_a_library_shows_has_a_user() {
     none(public::without_user(&tree(), SHOWN));
 }
