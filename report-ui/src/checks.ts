@@ -134,9 +134,9 @@ function starts({ report }: Page): Check | null {
   };
 }
 
-function warnings({ report, live }: Page): Check {
+function warnings({ report, running }: Page): Check {
   // A session that runs has not ended early, whatever its record looks like.
-  const general = report.warnings.filter(({ warning }) => !live || warning.kind !== "broken_off");
+  const general = report.warnings.filter(({ warning }) => running === null || warning.kind !== "broken_off");
   const ofCells = rowsOf(report.rows, (row) => row.cells.find((cell) => (cell.comparison?.warnings.length ?? 0) > 0) ?? null).length;
   const about = ofCells === 0 ? "" : say("{rows} own, marked !", { rows: counted(ofCells, "row has its", "rows have their") });
   return {

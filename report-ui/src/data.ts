@@ -115,7 +115,9 @@ export interface Tail {
 interface Spoken { language: string; words: Record<string, string> | null }
 
 export interface Page extends Spoken {
-  report: Report; record: string | null; again: string | null; live: boolean; interference: Interference;
+  report: Report; record: string | null; again: string | null; interference: Interference;
+  /** Progress of a session that still runs; null once it has ended. */
+  running: string | null;
   /** By row: of the baseline and of each cell, in hundred-thousandths apart from the median; none where left out. */
   rounds: (number | null)[][][]; timeline: Timeline; tails: Tail[]; modes: Modes[];
   /** Scores of UnixBench's tests; none where the session does not measure them all. */
@@ -143,9 +145,6 @@ export interface BesideRow {
   open: string[];
 }
 
-/** The page of a session that has no plan yet. */
-export interface Waiting extends Spoken { report: null; record: string | null; live: true }
-
 export interface Stated { statistic: string; value: Figure; unit: Unit | null; written: string; metric: string | null }
 
 export interface ImportedFigure { name: string; parameters: Record<string, string>; probe: string | null; values: Stated[] }
@@ -159,11 +158,11 @@ export interface ImportedFile {
 
 /** The page of figures that other tools stated, without a session. */
 export interface ImportedPage {
-  report: null; record: string; live: false; tare: string; started: string;
+  report: null; record: string; tare: string; started: string;
   imported: { files: ImportedFile[]; left_out: number };
 }
 
-export type AnyPage = Page | Waiting | ImportedPage;
+export type AnyPage = Page | ImportedPage;
 
 const PARTS = 100_000;
 

@@ -1,5 +1,5 @@
 // The top and the end of a page: what was compared on which machine, what to read before anything else, where the record is.
-import type { Page, Report, Waiting } from "./data";
+import type { Page, Report } from "./data";
 import { h } from "./dom";
 import { counted, listed, message, say } from "./language";
 import { duration } from "./number";
@@ -63,10 +63,6 @@ export function date(started: string): string {
   return say("{day} {month} {year}, {time}", { day: Number(day), month: say(MONTHS[Number(month) - 1] ?? month), year, time });
 }
 
-/** The head of a page without a session. */
-export const waiting = ({ record }: Waiting): HTMLElement =>
-  h("header", { class: "head" }, brand(), h("h1", {}, say("A session is being prepared")), h("p", { class: "machine" }, record ?? ""));
-
 /** A button that goes through light, dark and the system's choice. */
 function themeSwitch(): HTMLElement {
   const themes = [message("auto"), message("light"), message("dark")];
@@ -83,8 +79,14 @@ function themeSwitch(): HTMLElement {
   return button;
 }
 
+/** The progress of a session that still runs, which writes this page again and again. */
+export const progress = ({ running }: Page): HTMLElement | null => (running === null ? null
+  : h("section", { class: "running", "aria-labelledby": "running-title" },
+    h("h2", { id: "running-title" }, say("The session is running")), h("p", {}, running),
+    h("p", { class: "advice" }, say("These are the results so far. The page loads again by itself; a browser on the machine that is measured is interference."))));
+
 /** What must be read before anything else. */
-export function alarms({ report, live }: Page): HTMLElement | null {
+export function alarms({ report, running }: Page): HTMLElement | null {
   const { certificate, session } = report;
   const alarms: HTMLElement[] = [];
   if (certificate.banner) {
@@ -92,7 +94,7 @@ export function alarms({ report, live }: Page): HTMLElement | null {
       say("{baseline} differs from itself in {count} of {cells}, more often than chance allows. Stop other programs on the machine (tare check names them) and run again.",
         { baseline: report.baseline, count: certificate.control_differing, cells: counted(certificate.control_cells, "cell", "cells") })));
   }
-  if (session.ending !== "complete" && !live) {
+  if (session.ending !== "complete" && running === null) {
     const how = session.ending === "interrupted" ? say("The session was stopped early. ") : say("The record ends early. ");
     alarms.push(h("p", { class: "alarm" }, h("strong", {}, how), say("The report shows the rounds that were measured.")));
   }

@@ -7,9 +7,8 @@ import { details } from "./detail";
 import { h } from "./dom";
 import { say, speak } from "./language";
 import { facts } from "./facts";
-import { alarms, foot, head, waiting } from "./head";
+import { alarms, foot, head, progress } from "./head";
 import { importedFoot, importedHead, sources, statedTables } from "./imported";
-import { live } from "./live";
 import { framed, plots } from "./plot/all";
 import { importedPlots } from "./plot/imported";
 import { overview } from "./plot/overview";
@@ -39,7 +38,7 @@ function show(page: Page, place: HTMLElement): void {
   let opened = (_row: Row, _cell: Cell): void => {};
   const first = [cards(page), framed(page, (page, redraw) => overview(page, (row, cell) => opened(row, cell), redraw))].filter((part) => part !== null);
   place.append(head(page), main);
-  add([page.live ? live() : null, alarms(page), first.length === 0 ? null : h("div", { class: "first" }, first), checks(page)]);
+  add([progress(page), alarms(page), first.length === 0 ? null : h("div", { class: "first" }, first), checks(page)]);
   afterPaint(() => {
     complete();
     const { dialog, open, openAddressed } = details(page);
@@ -66,9 +65,6 @@ function showImported(page: ImportedPage, place: HTMLElement): void {
 const place = document.getElementById("page") ?? document.body;
 if ("imported" in page) {
   showImported(page, place);
-} else if (page.report === null) {
-  place.append(waiting(page), main);
-  add([live()]);
 } else {
   show(page, place);
 }

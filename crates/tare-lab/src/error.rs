@@ -169,7 +169,9 @@ impl From<RecordError> for LabError {
             RecordError::Newer { .. } => "update tare",
             RecordError::Damaged { .. } => "find the file as it was written; a record is never edited",
             RecordError::Second { .. } => "records are read one by one: find them as they were written",
-            RecordError::InUse { .. } => "wait until it ends; tare report --serve FILE shows it as it grows",
+            RecordError::InUse { .. } => {
+                "wait until it ends; tare run --html FILE writes its page while it runs"
+            }
             RecordError::TooLongLine { .. } => "choose fewer environments or cases",
             RecordError::NoPlan { .. } => "run again: the session was stopped before it measured anything",
             RecordError::Imported { .. } => "tare report FILE shows them",

@@ -11,7 +11,6 @@
 mod assembly;
 pub mod entry;
 pub mod error;
-pub mod follower;
 pub mod importers;
 pub mod input;
 mod lines;
@@ -24,7 +23,6 @@ pub mod writer;
 
 pub use entry::Entry;
 pub use error::RecordError;
-pub use follower::Follower;
 pub use reader::{Contents, ImportedRecord, Recording, header, is_record, open, read};
 pub use room::MOST_BATCHES;
 pub use writer::Writer;

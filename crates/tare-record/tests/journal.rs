@@ -8,7 +8,7 @@ use tare_data::facts::Facts;
 use tare_data::session::{Ending, Header, Interference, Plan, Role, Target};
 use tare_data::warning::Warning;
 use tare_record::entry::{Begin, End, SCHEMA, to_line};
-use tare_record::{Entry, Follower, RecordError, Writer, read};
+use tare_record::{Entry, RecordError, Writer, read};
 
 fn entries() -> Vec<Entry> {
     let header = Header {
@@ -180,18 +180,6 @@ fn a_record_whose_head_is_damaged_is_refused() {
 }
 
 #[test]
-fn a_follower_passes_over_a_damaged_line_once_others_follow() {
-    let folder = tempfile::tempdir().unwrap();
-    let text = damaged(&[4]);
-    let (end, next) = (text.split_inclusive('\n').take(4).map(str::len).sum(), text.len());
-    let path = file(&folder, &text.as_bytes()[..end]);
-    let mut follower = Follower::open(&path).unwrap();
-    fs::write(&path, &text.as_bytes()[..next]).unwrap();
-    assert!(follower.catch_up().unwrap());
-    assert_eq!(follower.session().unwrap(), read(&path).unwrap().session);
-}
-
-#[test]
 fn a_torn_record_goes_on_after_its_last_whole_line() {
     let folder = tempfile::tempdir().unwrap();
     let text: String = entries().iter().map(to_line).collect();
@@ -209,45 +197,6 @@ fn a_record_of_a_newer_schema_is_refused() {
     let Entry::Record { header, .. } = entries().remove(0) else { unreachable!() };
     let line = to_line(&Entry::Record { schema: SCHEMA + 1, header });
     assert!(matches!(read(&file(&folder, line.as_bytes())), Err(RecordError::Newer { found: 2, .. })));
-}
-
-#[test]
-fn a_follower_sees_what_a_reader_would_at_every_byte() {
-    let folder = tempfile::tempdir().unwrap();
-    let text: String = entries().iter().map(to_line).collect();
-    let header = to_line(&entries()[0]).len();
-    let path = file(&folder, &text.as_bytes()[..header]);
-    let mut follower = Follower::open(&path).unwrap();
-    assert!(matches!(follower.session(), Err(RecordError::NoPlan { .. })));
-    for end in header + 1..=text.len() {
-        fs::write(&path, &text.as_bytes()[..end]).unwrap();
-        let grew = follower.catch_up().unwrap();
-        assert_eq!(grew, text.as_bytes()[end - 1] == b'\n');
-        if follower.plan().is_some() {
-            let whole = read(&path).unwrap().session;
-            let ended = whole.trials.iter().filter(|trial| trial.failure.is_none()).count();
-            assert_eq!(follower.trials().len(), ended);
-            assert_eq!(follower.running().is_some(), whole.trials.len() > ended);
-            assert_eq!(follower.session().unwrap().trials.len(), ended);
-        }
-    }
-    assert_eq!(follower.ending(), Some(Ending::Complete));
-    assert_eq!(follower.session().unwrap(), read(&path).unwrap().session);
-    assert!(!follower.catch_up().unwrap());
-}
-
-#[test]
-fn a_follower_reads_anew_what_became_shorter_and_refuses_what_is_no_record() {
-    let folder = tempfile::tempdir().unwrap();
-    let text: String = entries().iter().map(to_line).collect();
-    let path = file(&folder, text.as_bytes());
-    let mut follower = Follower::open(&path).unwrap();
-    let plan_end: usize = entries()[..2].iter().map(|e| to_line(e).len()).sum();
-    fs::write(&path, &text.as_bytes()[..plan_end]).unwrap();
-    follower.catch_up().unwrap();
-    assert_eq!((follower.trials().len(), follower.ending()), (0, None));
-    fs::write(&path, "no record\n").unwrap();
-    assert!(matches!(Follower::open(&path), Err(RecordError::NotARecord { .. })));
 }
 
 #[test]

@@ -200,7 +200,6 @@ pub struct Run {
   tare report --published tuni-wsl2-linux           an article's comparison, recomputed from its figures
   tare report --view unixbench FILE                 twelve scores and their index
   tare report --json FILE | jq '.rows[] | {case, cells}'
-  tare report --serve FILE                          a report that follows a session while it runs
   tare report --export parquet=trials.parquet --export junit=cells.xml FILE
   tare report --export parquet=out/%n.parquet *.tare   several records, each into a file of its name
   tare report --fail-if slower:container FILE       exit with 6 if the container is slower")]
@@ -210,20 +209,21 @@ pub struct Report {
     pub record: Option<PathBuf>,
     /// Further records, for --export alone: in the names of its files, %n stands for a record's name without its ending.
     #[arg(value_name = "RECORDS", requires = "exports")]
-    #[arg(conflicts_with_all = ["serve", "beside", "json", "markdown", "csv", "html", "view", "wide", "facts", "fail_if"])]
+    #[arg(conflicts_with_all = ["beside", "json", "markdown", "csv", "html", "view", "wide", "facts", "fail_if"])]
     pub more: Vec<PathBuf>,
-    /// Serve the report on 127.0.0.1 instead, with its progress while the session still runs. Prints the address, which
-    /// contains a secret; Ctrl-C ends it. Any free port, or the given one, e.g. --serve=8080.
-    #[arg(long, value_name = "PORT", num_args = 0..=1, require_equals = true, default_missing_value = "0")]
-    #[arg(requires = "record", conflicts_with_all = ["json", "markdown", "csv", "html", "view", "wide", "exports", "fail_if"])]
-    pub serve: Option<u16>,
     /// A record made by 'tare import', to show other tools' figures beside the session's own, also in the --html
     /// report.
-    #[arg(long, value_name = "RECORD", requires = "record", conflicts_with_all = ["csv", "view", "serve", "exports", "fail_if"])]
+    #[arg(long, value_name = "RECORD", requires = "record", conflicts_with_all = ["csv", "view", "exports", "fail_if"])]
     pub beside: Option<PathBuf>,
     /// Show and export these probes alone, comma-separated, with * for any part of a name, e.g. 'sys.*,file.seq'. Verdicts
     /// stay those of the whole session.
-    #[arg(long, value_name = "PROBES", value_delimiter = ',', requires = "record", conflicts_with_all = ["serve", "beside"])]
+    #[arg(
+        long,
+        value_name = "PROBES",
+        value_delimiter = ',',
+        requires = "record",
+        conflicts_with = "beside"
+    )]
     pub only: Vec<String>,
     #[command(flatten)]
     pub view: View,

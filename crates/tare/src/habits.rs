@@ -72,12 +72,6 @@ fn explained(mut error: Error) -> Error {
     let known = match error.kind() {
         ClapKind::UnknownArgument => (ContextKind::InvalidArg, OPTIONS),
         ClapKind::InvalidSubcommand => (ContextKind::InvalidSubcommand, COMMANDS),
-        ClapKind::ArgumentConflict => {
-            if let Some(instead) = after_serve() {
-                error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![instead.into()]));
-            }
-            return error;
-        }
         _ => return error,
     };
     let Some(ContextValue::String(given)) = error.get(known.0).cloned() else { return error };
@@ -104,16 +98,6 @@ fn explained(mut error: Error) -> Error {
         _ => {}
     }
     error
-}
-
-/// The port of `--serve` follows a `=`: with a blank, it is taken for the record, and the record for a further one.
-fn after_serve() -> Option<String> {
-    let words: Vec<String> = std::env::args().collect();
-    let port = words
-        .windows(2)
-        .find(|pair| pair[0] == "--serve" && pair[1].parse::<u16>().is_ok())
-        .map(|pair| &pair[1]);
-    Some(format!("the port follows an equals sign: --serve={}", port?))
 }
 
 /// What a name is that is not a study's: an environment or a probe, which are chosen by options.

@@ -20,7 +20,6 @@ mod invocation;
 mod measuring;
 mod outputs;
 mod own_commands;
-mod page_server;
 mod paths;
 mod platform;
 mod show;

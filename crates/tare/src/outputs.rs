@@ -169,6 +169,13 @@ pub fn write(file: &Path, bytes: &[u8]) -> Result<(), LabError> {
     written.map_err(|e| cannot(file, e))
 }
 
+/// Checks if a file can be written again and again, each time in place of the last: a pipe, a terminal and an open descriptor
+/// cannot.
+pub fn is_replaceable(file: &Path) -> bool {
+    let is_file = |real: &Path| fs::metadata(real).map_or(true, |about| about.is_file());
+    followed(file).is_ok_and(|real| !is_descriptor(&real) && is_file(&real))
+}
+
 /// Writes a file below a folder that somebody else may have filled.
 pub fn write_within(folder: &Path, file: &Path, bytes: &[u8]) -> Result<(), LabError> {
     stays_within(folder, file)?;

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 use anstream::AutoStream;
-use tare_lab::asked::progress::{Event, Observer};
+use tare_lab::asked::progress::{Event, Observer, Standing};
 use tare_lab::error::{ErrorKind, LabError};
 use tare_report::language::Language;
 use tare_report::progress::{self, State};
@@ -116,22 +116,28 @@ impl Observer for Progress {
                 self.draw(|_| text.clone(), || text.clone());
             }
             Event::Planned { .. } => self.drawn = None,
+            Event::RoundDone(_) => {}
             Event::Trial(standing) => {
-                let state = State {
-                    label: standing.case.to_owned(),
-                    target: standing.target.to_owned(),
-                    rounds: standing.round - 1,
-                    rounds_planned: standing.rounds,
-                    decided: standing.decided,
-                    verdicts: standing.cells,
-                    failures: standing.failures,
-                    repeated: standing.repeated,
-                    elapsed_s: standing.elapsed_s,
-                    left_s: standing.left_s,
-                    language: self.language,
-                };
+                let state = progress_of(&standing, self.language);
                 self.draw(|width| progress::terminal_line(&state, width), || progress::log_line(&state));
             }
         }
+    }
+}
+
+/// Turns how far a session is into what is shown of it.
+pub fn progress_of(standing: &Standing<'_>, language: Language) -> State {
+    State {
+        label: standing.case.to_owned(),
+        target: standing.target.to_owned(),
+        rounds: standing.round - 1,
+        rounds_planned: standing.rounds,
+        decided: standing.decided,
+        verdicts: standing.cells,
+        failures: standing.failures,
+        repeated: standing.repeated,
+        elapsed_s: standing.elapsed_s,
+        left_s: standing.left_s,
+        language,
     }
 }

@@ -8,7 +8,6 @@ mod netperf;
 mod peer;
 mod published;
 mod record;
-mod requests;
 mod studies;
 
 use crate::target::Target;
@@ -23,6 +22,5 @@ pub static TARGETS: &[&Target] = &[
     &peer::TARGET,
     &published::TARGET,
     &record::TARGET,
-    &requests::TARGET,
     &studies::TARGET,
 ];

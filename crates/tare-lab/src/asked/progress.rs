@@ -1,5 +1,7 @@
 //! Progress: what a session shows to whoever watches it, between trials only.
 
+use tare_data::session::Session;
+
 /// What is going on.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event<'a> {
@@ -11,6 +13,8 @@ pub enum Event<'a> {
     Planned { cases: usize, targets: usize },
     /// A trial is about to run.
     Trial(Standing<'a>),
+    /// A case has had its round in every environment, and no trial runs: the session so far.
+    RoundDone(&'a Session),
     /// Something that the user should know and that is not an error.
     Note(String),
 }

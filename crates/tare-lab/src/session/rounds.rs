@@ -223,6 +223,7 @@ impl<'a> Rounds<'a> {
                     _ => break,
                 }
             }
+            self.observer.event(Event::RoundDone(&self.session));
         }
         if round > self.resumed.round {
             self.round_s = (self.arena.now_ns() - began_ns) as f64 / 1e9 - self.waits_s;

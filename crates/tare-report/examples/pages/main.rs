@@ -73,10 +73,10 @@ fn said(
 ) -> String {
     let found = imports.map(|imports| imported::beside(&session, &findings, imports));
     let options = Options {
+        running: None,
         language,
         record: Some("tare-2026-11-21T20-41.tare"),
         again: Some("tare run quick --seed 7f3a91c2 --in native,container,gvisor,wsl2-like"),
-        live: false,
         beside: found.as_deref(),
     };
     render(&session, &findings, &options)

@@ -32,8 +32,8 @@ pub struct Options<'a> {
     pub record: Option<&'a str>,
     /// The command that measures the same again.
     pub again: Option<&'a str>,
-    /// Served while the session may still run: the page asks its own server, at `events`, how it stands.
-    pub live: bool,
+    /// Progress of a session that still runs: the page shows it and reloads itself. None once the session has ended.
+    pub running: Option<&'a str>,
     /// Results of other tools beside the session's own; none where nobody asked for them.
     pub beside: Option<&'a [Beside]>,
     pub language: Language,
@@ -45,12 +45,11 @@ pub struct Page<'a> {
     language: &'static str,
     /// What stands in place of English words; null in English.
     words: Option<Words>,
-    /// Null while there is no plan.
-    report: Option<Document<'a>>,
+    report: Document<'a>,
     record: Option<&'a str>,
     again: Option<&'a str>,
-    /// The page is served while the session may still run.
-    live: bool,
+    /// Progress of a session that still runs; null once it has ended.
+    running: Option<&'a str>,
     interference: TotalInterference,
     /// The rounds of every row: of the baseline, then of each cell; they stand here instead of in the report.
     /// Empty for rows whose rounds are left out.
@@ -92,35 +91,16 @@ impl<'a> Page<'a> {
             words,
             beside: options.beside.map(|found| BesideRows::of(found, &report)),
             rounds,
-            report: Some(report),
+            report,
             record: options.record,
             again: options.again,
-            live: options.live,
+            running: options.running,
             interference: TotalInterference::of(session),
             timeline: Timeline::of(session, MOST_TRIALS.saturating_sub(fewer)),
             tails: tail_curves(session).into_iter().map(Tail::from).collect(),
             modes,
             scores: test_scores(session),
             bills: page_bills(session, findings, options.language),
-        }
-    }
-
-    pub fn waiting(record: &'a str, language: Language) -> Self {
-        Page {
-            language: language.tag(),
-            words: language.page(),
-            report: None,
-            record: Some(record),
-            again: None,
-            live: true,
-            interference: TotalInterference::default(),
-            rounds: Vec::new(),
-            timeline: Timeline::default(),
-            tails: Vec::new(),
-            modes: Vec::new(),
-            scores: Vec::new(),
-            bills: Vec::new(),
-            beside: None,
         }
     }
 }

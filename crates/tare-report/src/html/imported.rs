@@ -83,7 +83,6 @@ pub struct ImportedPage<'a> {
     /// Null: by this a reader of the page's data knows that there is no session.
     report: Option<Document<'a>>,
     record: &'a str,
-    live: bool,
     /// Version of the tare that imported the figures, and when.
     tare: &'a str,
     started: &'a str,
@@ -135,7 +134,6 @@ impl<'a> ImportedPage<'a> {
         ImportedPage {
             report: None,
             record,
-            live: false,
             tare: &header.tare,
             started: &header.started,
             imported: Files::of(imported),

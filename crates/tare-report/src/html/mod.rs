@@ -7,7 +7,6 @@
 mod bill;
 mod data;
 mod imported;
-pub mod live;
 mod pack;
 
 use serde_json::ser::Formatter;
@@ -37,14 +36,17 @@ const IN_ENGLISH: &str = "<html lang=\"en\">";
 /// Ends every title.
 const BRAND: &str = " · tare";
 
-/// The beginning of the policy: what it does not allow is not asked of anybody.
-const CLOSED: &str = "content=\"default-src 'none'; ";
-/// The same where the page may ask the server that it came from.
-const OPEN_TO_ITS_SERVER: &str = "content=\"default-src 'none'; connect-src 'self'; ";
+/// Precedes the title of a page that its session writes again: has a browser read the file again every ten seconds.
+const RELOADS: &str = "<meta http-equiv=\"refresh\" content=\"10\">\n";
 
 pub fn render(session: &Session, findings: &Findings, options: &Options) -> String {
     let language = options.language;
-    fill(&title(findings, language), &Page::of(session, findings, options), options.live, language)
+    fill(
+        &title(findings, language),
+        &Page::of(session, findings, options),
+        options.running.is_some(),
+        language,
+    )
 }
 
 /// What was compared, for the browser's tab and for links to the report.
@@ -61,11 +63,6 @@ fn title(findings: &Findings, language: Language) -> String {
     }
 }
 
-/// The page of a session that has no plan yet: it says so, and asks its server how it stands.
-pub fn waiting(record: &str, language: Language) -> String {
-    fill("tare", &Page::waiting(record, language), true, language)
-}
-
 /// The page of results that other tools wrote, without any session; `header` is that of their record.
 pub fn render_imported(imported: &[Imported], header: &Header, record: &str) -> String {
     fill(
@@ -76,13 +73,13 @@ pub fn render_imported(imported: &[Imported], header: &Header, record: &str) -> 
     )
 }
 
-fn fill(title: &str, page: &impl Serialize, live: bool, language: Language) -> String {
+fn fill(title: &str, page: &impl Serialize, is_running: bool, language: Language) -> String {
     let data = formatted(&pack(page), Compact);
     let (before, after) = PAGE.split_once(DATA_PLACE).expect("the template has a place for its data");
     let mut before = before.replacen(TITLE_PLACE, &as_text(title), 1);
     before = before.replacen(IN_ENGLISH, &format!("<html lang=\"{}\">", language.tag()), 1);
-    if live {
-        before = before.replacen(CLOSED, OPEN_TO_ITS_SERVER, 1);
+    if is_running {
+        before = before.replacen("<title>", &format!("{RELOADS}<title>"), 1);
     }
     format!("{before}{data}{after}")
 }
@@ -161,18 +158,23 @@ mod tests {
     }
 
     #[test]
-    fn only_a_served_page_may_ask_and_only_its_own_server() {
-        let closed = render(&specimen::session(1), &specimen::findings(1), &Options::default());
-        assert!(!closed.contains("connect-src"));
-        let options = Options { live: true, ..Options::default() };
-        for page in [
-            render(&specimen::session(1), &specimen::findings(1), &options),
-            waiting("a.tare", Language::English),
-        ] {
-            assert!(page.contains("content=\"default-src 'none'; connect-src 'self'; script-src 'sha256-"));
-            assert_eq!(data_of(&page)["live"], true);
+    fn only_the_page_of_a_running_session_reloads_itself() {
+        let page = |running| {
+            let options = Options { running, ..Options::default() };
+            render(&specimen::session(1), &specimen::findings(1), &options)
+        };
+        let running = page(Some("41 s elapsed"));
+        assert_eq!(running.matches(RELOADS).count(), 1);
+        assert!(running.find(RELOADS) < running.find("<title>"));
+        assert_eq!(data_of(&running)["running"], "41 s elapsed");
+        let ended = page(None);
+        assert!(!ended.contains("http-equiv=\"refresh\""));
+        assert!(data_of(&ended)["running"].is_null());
+        for page in [running, ended] {
+            assert!(
+                page.contains("default-src 'none'; script-src 'sha256-") && !page.contains("connect-src")
+            );
         }
-        assert!(data_of(&waiting("a.tare", Language::English))["report"].is_null());
     }
 
     #[test]

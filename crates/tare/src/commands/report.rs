@@ -10,7 +10,7 @@ use tare_report::text::plain;
 
 use crate::args::Report;
 use crate::show::{imported, published, session};
-use crate::{outputs, page_server, ui};
+use crate::{outputs, ui};
 
 pub fn run(args: Report) -> anyhow::Result<ExitCode> {
     if !args.more.is_empty() {
@@ -22,9 +22,6 @@ pub fn run(args: Report) -> anyhow::Result<ExitCode> {
         ui::print(published::alone(&args.view)?)?;
         return Ok(ExitCode::SUCCESS);
     };
-    if let Some(port) = args.serve {
-        return page_server::run(record, port, args.view.clone());
-    }
     let recording = match tare_record::open(record).map_err(LabError::from)? {
         Contents::Session(recording) => recording,
         Contents::Imported(imports) => {

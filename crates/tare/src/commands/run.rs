@@ -15,6 +15,7 @@ use tare_probes::probe::Size;
 
 use crate::args::Run;
 use crate::failure::Exit;
+use crate::show::running::Watched;
 use crate::show::{self, published};
 use crate::{habits, invocation, outputs, own_commands, paths, signals, ui};
 
@@ -50,17 +51,20 @@ pub fn run(mut args: Run) -> anyhow::Result<ExitCode> {
     let interrupted = signals::watch()?;
     let caller =
         Caller { command: invocation::words(), now: &invocation::now, began, interrupted: &interrupted };
-    let mut progress = ui::Progress::new();
+    let mut watched = Watched::new(&args.view, &record);
     let recorded = match &args.resume {
-        Some(record) => session::resume(record, overrides(&args, budget_s), &setting, &caller, &mut progress),
+        Some(record) => session::resume(record, overrides(&args, budget_s), &setting, &caller, &mut watched),
         None => session::begin(
             request(&args, commands, inside, &record, budget_s),
             &setting,
             &caller,
-            &mut progress,
+            &mut watched,
         ),
     };
-    progress.clear();
+    watched.clear();
+    if recorded.is_err() {
+        watched.end_page();
+    }
     let recorded = recorded?;
     signals::end_at_once(&interrupted);
     // What is shown comes from the disk, by the same road as next year.

@@ -1,4 +1,4 @@
-//! What the program needs of its system: the terminal, files of other users, signals, randomness, the next connection.
+//! What the program needs of its system: the terminal, files of other users, signals, randomness.
 
 #[cfg(unix)]
 mod unix;

@@ -3,14 +3,11 @@
 use std::ffi::c_int;
 use std::fs::{self, File, Metadata, OpenOptions, Permissions};
 use std::io::{self, ErrorKind};
-use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Access, OFlags, access, fcntl_getfl, fcntl_setfl};
 use rustix::io::Errno;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
@@ -92,18 +89,6 @@ pub fn no_output() -> io::Error {
 /// Random bytes.
 pub fn randomise(bytes: &mut [u8]) -> io::Result<()> {
     Ok(rustix::rand::getrandom(bytes, rustix::rand::GetRandomFlags::empty()).map(drop)?)
-}
-
-/// The next connection; none where none came in this time, or a signal did.
-pub fn next_connection(listener: &TcpListener, wait: Duration) -> io::Result<Option<TcpStream>> {
-    let most = Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: wait.subsec_nanos().into() };
-    match poll(&mut [PollFd::new(listener, PollFlags::IN)], Some(&most)) {
-        Ok(0) | Err(Errno::INTR) => return Ok(None),
-        Ok(_) => {}
-        Err(error) => return Err(error.into()),
-    }
-    // A peer that went away between poll and accept is not a reason to end.
-    Ok(listener.accept().ok().map(|(stream, _)| stream))
 }
 
 /// Whether two files that are there are one.

@@ -2,15 +2,9 @@
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind};
-use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::{Duration, Instant};
 
 pub use tare_lab::host::console::on_request;
-
-/// Pause between two looks at a listener.
-const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
 /// What a path has beside letters, digits and slashes, anywhere.
 pub const IN_PATHS: &str = "\\:?";
@@ -74,21 +68,6 @@ pub fn no_output() -> io::Error {
 /// Random bytes.
 pub fn randomise(bytes: &mut [u8]) -> io::Result<()> {
     getrandom::fill(bytes).map_err(io::Error::other)
-}
-
-/// The next connection; none where none came in this time.
-pub fn next_connection(listener: &TcpListener, wait: Duration) -> io::Result<Option<TcpStream>> {
-    let until = Instant::now() + wait;
-    loop {
-        match listener.accept() {
-            Ok((stream, _)) => return Ok(Some(stream)),
-            Err(error) if error.kind() == ErrorKind::WouldBlock && Instant::now() < until => {
-                thread::sleep(LOOK_AGAIN);
-            }
-            // A peer that went away is not a reason to end.
-            Err(_) => return Ok(None),
-        }
-    }
 }
 
 /// Whether two files that are there are one. Two names of one file are not seen.

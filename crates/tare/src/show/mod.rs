@@ -1,7 +1,8 @@
-//! Showing: what a session or another tool's record holds, in every form that the commands and the page's server give.
+//! Showing: what a session or another tool's record holds, in every form that the commands give.
 
 pub mod again;
 pub mod dry_run;
 pub mod imported;
 pub mod published;
+pub mod running;
 pub mod session;

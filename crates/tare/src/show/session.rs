@@ -83,7 +83,7 @@ pub fn show(
         Some(file) => write_page(file, session, &findings, record, None)?,
         None if elapsed_s.is_none() || !outputs::has_page_beside(&view) => {}
         None => {
-            let page = page(session, &findings, record, None);
+            let page = page(session, &findings, record, &Options::default());
             view.html = Some(outputs::write_fresh(&record.with_extension("html"), page.as_bytes())?);
         }
     }
@@ -121,11 +121,11 @@ fn keep(only: &[String], session: &mut Session, findings: &mut Findings) -> Resu
     Ok(())
 }
 
-/// The page of a session, with results of other tools beside its own where there are any.
-fn page(session: &Session, findings: &Findings, record: &Path, beside: Option<&[Beside]>) -> String {
+/// Renders the page of a session; `shown` has what stands beside it, or its progress.
+fn page(session: &Session, findings: &Findings, record: &Path, shown: &Options) -> String {
     let (again, record) = (again(session), record.display().to_string());
     let (record, again) = (Some(record.as_str()), Some(again.as_str()));
-    let options = Options { record, again, live: false, beside, language: ui::language() };
+    let options = Options { record, again, language: ui::language(), ..*shown };
     tare_report::html::render(session, findings, &options)
 }
 
@@ -137,7 +137,23 @@ pub fn write_page(
     record: &Path,
     beside: Option<&[Beside]>,
 ) -> Result<(), LabError> {
-    outputs::write(file, page(session, findings, record, beside).as_bytes())
+    outputs::write(
+        file,
+        page(session, findings, record, &Options { beside, ..Options::default() }).as_bytes(),
+    )
+}
+
+/// Writes the page of a session as it is so far; it shows its progress where it still runs.
+pub fn write_page_so_far(
+    file: &Path,
+    mut session: Session,
+    view: &View,
+    record: &Path,
+    running: Option<&str>,
+) -> Result<(), LabError> {
+    let findings = findings(&mut session, view)?;
+    let shown = Options { running, ..Options::default() };
+    outputs::write(file, page(&session, &findings, record, &shown).as_bytes())
 }
 
 /// What goes to standard output where no export does.

@@ -201,7 +201,6 @@ fn what_was_meant_is_named() {
             &["run", "--in", "native", "--only", "file.seq", "--place", "zfs"],
             "there are own, work, share, ext4",
         ),
-        (&["report", "--serve", "8080", record], "--serve=8080"),
         (&["import", record], "tare report "),
         (&["run", "--in", "native", "--only", "null", "--budget=-5s"], "'-5s' is not a time"),
     ] {

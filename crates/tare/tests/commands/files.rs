@@ -131,7 +131,6 @@ fn what_is_named_is_a_regular_file_or_nothing() {
     symlink("/dev/zero", program.path("zero.toml")).unwrap();
     for (arguments, code) in [
         (&["report", "pipe"][..], 5),
-        (&["report", "--serve", "pipe"], 5),
         (&["report", "s.tare", "--beside", "pipe"], 5),
         (&["report", "s.tare", "--published", "zero.toml"], 2),
         (&["report", "s.tare", "--published", "pipe.toml"], 2),

@@ -13,6 +13,5 @@ mod own_commands;
 mod peers;
 mod places;
 mod program;
-mod serving;
 mod sessions;
 mod tools;

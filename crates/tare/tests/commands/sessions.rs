@@ -1,5 +1,11 @@
 //! Small real sessions: the table, the JSON document, the record read again.
 
+use std::process::Stdio;
+use std::thread;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+
 use crate::program::{Program, Said};
 
 #[test]
@@ -41,6 +47,33 @@ fn json_is_one_document_with_estimates_intervals_and_facts() {
     }
     assert_eq!(cell["level"]["values"].as_array().map(Vec::len), Some(6));
     assert!(document["facts"].to_string().contains("kernel.release"));
+}
+
+#[test]
+fn the_page_is_written_again_and_again_while_the_session_runs() {
+    let program = Program::new();
+    let page = program.path("p.html");
+    let arguments = ["run", "--in", "native", "--only", "null", "--rounds", "100000", "--html", "p.html"];
+    let mut session =
+        program.command(&arguments).stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+    let mut next_page = |last: &str| loop {
+        assert_eq!(session.try_wait().unwrap(), None, "the session ended before the next page");
+        match std::fs::read_to_string(&page) {
+            Ok(text) if text != last => break text,
+            _ => thread::sleep(Duration::from_millis(50)),
+        }
+    };
+    let reloads = "http-equiv=\"refresh\"";
+    let first = next_page("");
+    for running in [&first, &next_page(&first)] {
+        assert!(running.trim_end().ends_with("</html>") && running.contains(reloads));
+        assert!(running.contains(" elapsed, round ") && running.contains(" left"));
+    }
+    kill_process(Pid::from_child(&session), Signal::INT).unwrap();
+    assert_eq!(session.wait().unwrap().code(), Some(130));
+    let last = std::fs::read_to_string(&page).unwrap();
+    assert!(last.trim_end().ends_with("</html>") && !last.contains(reloads) && !last.contains(" elapsed, "));
+    assert_eq!(program.remains(), Vec::<std::path::PathBuf>::new());
 }
 
 #[test]
