@@ -9,6 +9,7 @@ use tare_data::session::Ending;
 use tare_data::unit::Unit;
 use tare_data::warning::Warning;
 
+use crate::article_table::Table;
 use crate::quantity::Quantity;
 
 /// What a session found.
@@ -105,6 +106,8 @@ pub struct ArticleBeside {
     /// What it printed that no row of this session measures.
     pub without_row: Vec<WithoutRow>,
     pub claims: Vec<ClaimBeside>,
+    /// Its tables, filled from this session.
+    pub tables: Vec<Table>,
 }
 
 /// A figure or a stated ratio of an article that no row of a session measures.

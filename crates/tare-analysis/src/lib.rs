@@ -11,6 +11,7 @@
 
 pub mod across;
 pub mod advice;
+mod article_table;
 pub mod bill;
 pub mod change;
 pub mod facts;

@@ -1,6 +1,6 @@
 //! All trials of a case in an environment taken together, as one run of a tool that went on for as long as all of them.
 //!
-//! The views of tools that run once (sysbench, dd, netperf) show these; tare's own results never pool trials.
+//! Tables of articles that used a tool that runs once (sysbench, dd, netperf) show these; tare's own results never pool trials.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,8 +18,6 @@ const MOST_SERIES: usize = 64;
 pub struct PooledSeries {
     pub operations: u64,
     pub bytes: u64,
-    /// Time of its batches together, in nanoseconds.
-    pub elapsed_ns: u64,
     /// Times of its operations; empty where they were not timed one by one, or a histogram is damaged.
     pub histogram: Option<Histogram>,
 }
@@ -27,9 +25,6 @@ pub struct PooledSeries {
 /// What the trials of a case did in an environment, together. First calls, which are kept apart, are not in it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Pooled {
-    /// Trials that gave samples, and those that failed.
-    pub trials: usize,
-    pub failed: usize,
     /// Time in which anything was measured, in nanoseconds: series that ran side by side count once.
     pub total_ns: u64,
     pub series: BTreeMap<String, PooledSeries>,
@@ -37,29 +32,18 @@ pub struct Pooled {
 
 /// Times of single operations, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Times {
-    pub operations: u64,
+pub(crate) struct Times {
     pub min_ns: f64,
     pub mean_ns: f64,
     pub max_ns: f64,
-    pub deviation_ns: f64,
-    pub p50_ns: f64,
-    pub p90_ns: f64,
     pub p95_ns: f64,
-    pub p99_ns: f64,
-    pub sum_ns: f64,
 }
 
 impl Pooled {
     /// Pools trials that went well.
     pub fn of(trials: &[&Trial]) -> Pooled {
         let mut pooled = Pooled::default();
-        for trial in trials {
-            if trial.failure.is_some() {
-                pooled.failed += 1;
-                continue;
-            }
-            pooled.trials += 1;
+        for trial in trials.iter().filter(|trial| trial.failure.is_none()) {
             let mut longest: BTreeMap<u64, u64> = BTreeMap::new();
             for batch in trial.batches.iter().filter(|batch| batch.phase == Phase::Warm) {
                 if pooled.series.len() >= MOST_SERIES && !pooled.series.contains_key(&batch.series) {
@@ -82,7 +66,7 @@ impl Pooled {
     }
 
     /// The times of several series as one; none where one of them that counted anything has none.
-    pub fn times(&self, names: &[&str]) -> Option<Times> {
+    pub(crate) fn times(&self, names: &[&str]) -> Option<Times> {
         let mut all = Histogram::new();
         for series in names.iter().filter_map(|name| self.series.get(*name)) {
             match &series.histogram {
@@ -107,7 +91,6 @@ impl PooledSeries {
         for Timed { operations, bytes, elapsed_ns } in sample.timed() {
             self.operations = self.operations.saturating_add(operations);
             self.bytes = self.bytes.saturating_add(bytes);
-            self.elapsed_ns = self.elapsed_ns.saturating_add(elapsed_ns);
             all_ns = Some(elapsed_ns.saturating_add(all_ns.unwrap_or(0)));
         }
         let all_ns = all_ns?;
@@ -123,54 +106,44 @@ impl PooledSeries {
 }
 
 fn times(Histogram(histogram): &Histogram) -> Option<Times> {
-    let operations = histogram.len();
-    if operations == 0 {
+    if histogram.is_empty() {
         return None;
     }
     let middle = |ns: u64| histogram.median_equivalent(ns) as f64;
     let quantile = |q: f64| middle(histogram.value_at_quantile(q));
-    let mean_ns = histogram.mean();
     Some(Times {
-        operations,
         min_ns: middle(histogram.min()),
-        mean_ns,
+        mean_ns: histogram.mean(),
         max_ns: middle(histogram.max()),
-        deviation_ns: histogram.stdev(),
-        p50_ns: quantile(0.5),
-        p90_ns: quantile(0.9),
         p95_ns: quantile(0.95),
-        p99_ns: quantile(0.99),
-        sum_ns: mean_ns * operations as f64,
     })
 }
 
-/// The trial whose value is the middle one, and the range of all.
+/// The value of the trial in the middle, and the range of all.
 #[derive(Clone, Copy, Debug)]
-pub struct Middle<'s> {
-    pub trial: &'s Trial,
-    /// Its value.
+pub(crate) struct Middle {
     pub value: f64,
     pub least: f64,
     pub most: f64,
-    pub trials: usize,
 }
 
-/// The trial of the middle value of a metric: one that really ran, the lower of two.
-pub fn middle<'s>(trials: &[&'s Trial], metric: &Metric) -> Option<Middle<'s>> {
-    let value = |trial: &&'s Trial| {
-        let value = values(trial, std::slice::from_ref(metric)).pop().flatten()?.value;
-        trial.failure.is_none().then_some((value, *trial))
-    };
-    let mut known: Vec<(f64, &Trial)> = trials.iter().filter_map(value).collect();
-    known.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let (least, most) = (known.first()?.0, known.last()?.0);
-    let (value, trial) = known[(known.len() - 1) / 2];
-    Some(Middle { trial, value, least, most, trials: known.len() })
+/// Finds the middle value of a metric over trials that went well: one that was measured, the lower of two.
+pub(crate) fn middle(trials: &[&Trial], metric: &Metric) -> Option<Middle> {
+    let value =
+        |trial: &&Trial| values(trial, std::slice::from_ref(metric)).pop().flatten().map(|found| found.value);
+    let mut known: Vec<f64> =
+        trials.iter().filter(|trial| trial.failure.is_none()).filter_map(value).collect();
+    known.sort_by(f64::total_cmp);
+    Some(Middle {
+        value: *known.get(known.len().checked_sub(1)? / 2)?,
+        least: *known.first()?,
+        most: *known.last()?,
+    })
 }
 
 /// The trials of a case in an environment.
 #[derive(Clone, Debug)]
-pub struct Runs<'s> {
+pub(crate) struct Runs<'s> {
     pub case: &'s PlannedCase,
     pub target: &'s str,
     /// In order of rounds; some may have failed.
@@ -179,7 +152,7 @@ pub struct Runs<'s> {
 
 impl Runs<'_> {
     /// Why there is nothing to show, when there is nothing.
-    pub fn absence(&self) -> String {
+    pub(crate) fn absence(&self) -> String {
         let known = || series(&self.trials, &self.case.metrics).into_iter().find_map(|series| series.failure);
         let failure = self.case.missing.get(self.target).cloned().or_else(known);
         failure.map_or("no trial was run".into(), |failure| failure.to_string())
@@ -187,7 +160,7 @@ impl Runs<'_> {
 }
 
 /// The trials that count, of the cases of some probes: case by case in the order of the plan, environment by environment.
-pub fn runs<'s>(session: &'s Session, probes: &[&str]) -> Vec<Runs<'s>> {
+pub(crate) fn runs<'s>(session: &'s Session, probes: &[&str]) -> Vec<Runs<'s>> {
     let cases = || session.plan.cases.iter().filter(|planned| probes.contains(&planned.case.probe.as_str()));
     let names: BTreeSet<&str> = cases().map(|planned| planned.id.as_str()).collect();
     let all = counted(&session.trials, &session.repeated, |trial| names.contains(trial.case.as_str()));

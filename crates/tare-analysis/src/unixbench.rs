@@ -2,7 +2,7 @@
 //!
 //! A trial stands for a pass. Of n passes the int(n/3) slowest are dropped, the geometric mean of the others is the
 //! result, ten times result over baseline the score, and the geometric mean of twelve scores the index. tare's own
-//! figures drop nothing: this is a second view of the same trials, for readers who know UnixBench's figures.
+//! figures drop nothing: these are other figures of the same trials, for readers who know UnixBench's.
 
 use std::collections::BTreeSet;
 

@@ -31,6 +31,5 @@ mod summary;
 pub mod terminal;
 pub mod text;
 pub mod view;
-pub mod views;
 pub mod warnings;
 mod words;

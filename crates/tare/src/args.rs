@@ -198,7 +198,7 @@ pub struct Run {
   tare report tare-2026-01-31T12-00.tare
   tare report --html report.html FILE               the report as one HTML file
   tare report --published tuni-wsl2-linux           an article's comparison, recomputed from its figures
-  tare report --view unixbench FILE                 twelve scores and their index
+  tare report --published ascii-wsl2-unixbench FILE its figures beside, and its table: twelve scores and their index
   tare report --json FILE | jq '.rows[] | {case, cells}'
   tare report --export parquet=trials.parquet --export junit=cells.xml FILE
   tare report --export parquet=out/%n.parquet *.tare   several records, each into a file of its name
@@ -209,11 +209,11 @@ pub struct Report {
     pub record: Option<PathBuf>,
     /// Further records, for --export alone: in the names of its files, %n stands for a record's name without its ending.
     #[arg(value_name = "RECORDS", requires = "exports")]
-    #[arg(conflicts_with_all = ["beside", "json", "markdown", "csv", "html", "view", "wide", "facts", "fail_if"])]
+    #[arg(conflicts_with_all = ["beside", "json", "markdown", "csv", "html", "wide", "facts", "fail_if"])]
     pub more: Vec<PathBuf>,
     /// A record made by 'tare import', to show other tools' figures beside the session's own, also in the --html
     /// report.
-    #[arg(long, value_name = "RECORD", requires = "record", conflicts_with_all = ["csv", "view", "exports", "fail_if"])]
+    #[arg(long, value_name = "RECORD", requires = "record", conflicts_with_all = ["csv", "exports", "fail_if"])]
     pub beside: Option<PathBuf>,
     /// Show and export these probes alone, comma-separated, with * for any part of a name, e.g. 'sys.*,file.seq'. Verdicts
     /// stay those of the whole session.
@@ -271,15 +271,13 @@ pub struct View {
     /// Also write the report as one self-contained HTML file.
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
-    /// Print the lines of another tool's report, filled in by tare from the same trials.
-    #[arg(long, value_name = "TOOL", conflicts_with_all = ["json", "markdown", "csv"])]
-    pub view: Option<ToolView>,
-    /// Articles whose figures to show beside the session's, comma-separated: names, or files that end in .toml.
+    /// Articles whose figures to show beside the session's, with their tables filled from the session, comma-separated: names, or
+    /// files that end in .toml.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub published: Vec<String>,
     /// Instead of results, how each environment differs from the baseline: kernel, processor, mitigations, clock,
     /// limits, file systems, network devices, runtime. With --json as a document.
-    #[arg(long, conflicts_with_all = ["markdown", "csv", "view"])]
+    #[arg(long, conflicts_with_all = ["markdown", "csv"])]
     pub facts: bool,
     /// Show every metric, by families, and how its rounds are distributed.
     #[arg(long)]
@@ -327,22 +325,6 @@ fn parse_export(text: &str) -> Result<Wanted, String> {
         return Err(format!("unknown format '{name}'; the formats are {}", names.join(", ")));
     };
     Ok(Wanted { export, file })
-}
-
-/// A tool whose report is known.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum ToolView {
-    /// Twelve scores and their index, by UnixBench's definition.
-    Unixbench,
-    /// sysbench's cpu and fileio reports.
-    Sysbench,
-    /// The last lines that dd prints.
-    Dd,
-    /// netperf's names for round trips.
-    Netperf,
-    /// CrystalDiskMark's lines: the best pass, beside all passes.
-    #[value(name = "crystaldiskmark")]
-    CrystalDiskMark,
 }
 
 /// Compare two records: how each environment's slowdown changed, and which facts differ.

@@ -27,10 +27,7 @@ pub fn prints(view: &View) -> bool {
 
 /// Nobody could take two documents on standard output apart. Checked before anything is measured.
 pub fn check(view: &View) -> Result<(), LabError> {
-    let own = [view.json || view.facts, view.markdown, view.csv, view.view.is_some()]
-        .iter()
-        .filter(|selected| **selected)
-        .count();
+    let own = [view.json || view.facts, view.markdown, view.csv].iter().filter(|selected| **selected).count();
     let printed = || view.exports.iter().filter(|wanted| destination(wanted).is_none());
     if let Some(binary) = printed().find(|wanted| is_binary(wanted.export))
         && io::stdout().is_terminal()

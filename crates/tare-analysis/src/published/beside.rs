@@ -4,6 +4,7 @@ use tare_data::session::Session;
 
 use super::claims;
 use super::measured::{Measured, Place};
+use super::tables::fill_tables;
 use super::{EnvironmentKind, Figure, Published, StatedRatio};
 use crate::findings::{ArticleBeside, Beside, Findings, Row, WithoutRow};
 use crate::target_pairs::Ratio;
@@ -27,6 +28,7 @@ pub fn place_beside(findings: &mut Findings, session: &Session, articles: &[Publ
         title: article.title.clone(),
         without_row: without_row(article, &findings.rows, &measured),
         claims: claims::judged(article, &findings.rows, &mut measured),
+        tables: fill_tables(&article.tables, session),
     });
     findings.articles = beyond.collect();
     for (row, beside) in findings.rows.iter_mut().zip(besides) {

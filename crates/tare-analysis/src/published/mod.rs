@@ -9,6 +9,7 @@ mod claims;
 mod consistency;
 mod measured;
 mod recompute;
+mod tables;
 
 use std::collections::BTreeMap;
 
@@ -16,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use tare_data::peer::PeerKind;
 use tare_data::unit::Direction;
 
+pub use crate::article_table::{Line, Table, TableCell, TableForm};
 pub use crate::findings::Beside;
 pub use crate::quantity::Quantity;
 pub use beside::place_beside;
@@ -34,6 +36,9 @@ pub struct Published {
     pub tool: String,
     /// What must be known to read its figures.
     pub note: Option<String>,
+    /// The forms of its tables, which are filled from a session beside it.
+    #[serde(default)]
+    pub tables: Vec<TableForm>,
     /// How tare measures the same.
     pub redo: Option<Redo>,
     /// The environment that others are compared with; none where there is no figure to compare.

@@ -7,6 +7,7 @@ use tare_analysis::findings::{
 };
 use tare_analysis::published::Quantity;
 
+use super::table::table_lines;
 use super::{Pairs, WIDEST_LABEL};
 use crate::language::Language;
 use crate::number::{Figure, decimals, fixed, ratio, ratio_interval};
@@ -117,8 +118,13 @@ fn own(findings: &Findings, row: &Row, target: &str, value: &Option<OwnValue>, b
 pub(crate) fn beside_lines(findings: &Findings, width: usize) -> Vec<String> {
     let rows = beside_rows(findings);
     let beyond = beyond(findings);
+    let mut tables: Vec<String> = Vec::new();
+    for table in findings.articles.iter().flat_map(|article| &article.tables) {
+        tables.extend(table_lines(table, width));
+        tables.push(String::new());
+    }
     if rows.is_empty() && beyond.is_empty() {
-        return Vec::new();
+        return tables;
     }
     let mut sources: Vec<String> = rows.iter().map(|row| row.source.clone()).collect();
     sources.extend(beyond.iter().map(|article| article.source.clone()));
@@ -164,7 +170,8 @@ pub(crate) fn beside_lines(findings: &Findings, width: usize) -> Vec<String> {
             out.pair(&format!("{INDENT}{name}"), &format!("{printed}: {reason}"));
         }
     }
-    out.text.lines().map(str::to_owned).collect()
+    tables.extend(out.text.lines().map(str::to_owned));
+    tables
 }
 
 /// What an article says besides what stands beside rows, as texts.

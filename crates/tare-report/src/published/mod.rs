@@ -1,6 +1,7 @@
 //! Articles as text: what they printed, and what follows from it.
 
 mod beside;
+mod table;
 
 use std::fmt::Write;
 

@@ -13,12 +13,12 @@ use crate::{outputs, ui};
 
 /// Results of other tools as the view wants them; writes their page where it wants one.
 pub fn alone(imports: &ImportedRecord, record: &Path, args: &Report) -> Result<String, LabError> {
-    let View { json, markdown, csv, html, view, published, exports, fail_if, .. } = &args.view;
+    let View { json, markdown, csv, html, published, exports, fail_if, .. } = &args.view;
     let wants_session = !exports.is_empty() || !fail_if.is_empty();
-    if wants_session || args.beside.is_some() || view.is_some() || !published.is_empty() {
+    if wants_session || args.beside.is_some() || !published.is_empty() {
         let what = format!("{} holds figures of other tools, and no session", record.display());
         return Err(LabError::new(ErrorKind::Usage, what)
-            .because("--view, --published, --export, --fail-if and --beside need a session")
+            .because("--published, --export, --fail-if and --beside need a session")
             .hint("tare report SESSION --beside RECORD, or --html, --json, --markdown, --csv"));
     }
     let imported = &imports.imported;

@@ -17,12 +17,12 @@ pub fn check(names: &[String]) -> Result<(), LabError> {
 /// What follows from the values of articles alone.
 pub fn alone(view: &View) -> Result<String, LabError> {
     let wants_record = !view.exports.is_empty() || !view.fail_if.is_empty();
-    if wants_record || view.csv || view.view.is_some() || view.html.is_some() {
+    if wants_record || view.csv || view.html.is_some() {
         return Err(LabError::new(
             ErrorKind::Usage,
             "articles alone can be shown as text, --json or --markdown",
         )
-        .hint("name a record for --csv, --html, --export, --view or --fail-if"));
+        .hint("name a record for --csv, --html, --export or --fail-if"));
     }
     let articles = view.published.iter().map(|name| published::named(name));
     let show = |article: Published| match (view.json, view.markdown) {
@@ -56,7 +56,9 @@ pub fn note_those_beside_nothing(view: &View, findings: &Findings) -> Result<(),
         let is_judged = |of: &ArticleBeside| {
             of.source == article.id && of.claims.iter().any(|claim| !claim.checks.is_empty())
         };
-        if !findings.rows.iter().any(is_beside) && !findings.articles.iter().any(is_judged) {
+        let has_table = |of: &ArticleBeside| of.source == article.id && !of.tables.is_empty();
+        let says = |of: &ArticleBeside| is_judged(of) || has_table(of);
+        if !findings.rows.iter().any(is_beside) && !findings.articles.iter().any(says) {
             let redo = article.redo.map_or(String::new(), |_| format!("; 'tare run --like {name}' does"));
             anstream::eprintln!("note: no row of this session measures what {} did{redo}", article.id);
         }

@@ -13,9 +13,8 @@ use tare_lab::study;
 use tare_report::exports::Source;
 use tare_report::html::Options;
 use tare_report::imported::Beside;
-use tare_report::views::Tool;
 
-use crate::args::{ToolView, View};
+use crate::args::View;
 use crate::show::again::again;
 use crate::show::published;
 use crate::{outputs, ui};
@@ -176,10 +175,7 @@ pub fn document(
     if view.csv {
         return tare_report::exports::csv::render(session, findings);
     }
-    match view.view {
-        Some(tool) => tare_report::views::render(followed(tool), session, findings),
-        None => table(session, findings, view, record, elapsed_s),
-    }
+    table(session, findings, view, record, elapsed_s)
 }
 
 fn table(
@@ -234,16 +230,5 @@ pub fn facts(session: &Session, json: bool) -> String {
     match json {
         true => tare_report::facts::json(baseline, &differences),
         false => tare_report::facts::render(baseline, &differences, ui::width()),
-    }
-}
-
-/// The tool whose report a view follows.
-fn followed(view: ToolView) -> Tool {
-    match view {
-        ToolView::Unixbench => Tool::UnixBench,
-        ToolView::Sysbench => Tool::Sysbench,
-        ToolView::Dd => Tool::Dd,
-        ToolView::CrystalDiskMark => Tool::CrystalDiskMark,
-        ToolView::Netperf => Tool::Netperf,
     }
 }

@@ -131,7 +131,7 @@ fn figures_stand_beside_a_session_and_are_marked() {
         (["report", "s.tare", "--beside", "s.tare"], "two sessions cannot be paired"),
         (
             ["report", "i.tare", "--beside", "i.tare"],
-            "--view, --published, --export, --fail-if and --beside need a session",
+            "--published, --export, --fail-if and --beside need a session",
         ),
     ] {
         let said = program.run(&arguments);

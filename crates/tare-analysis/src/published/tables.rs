@@ -1,0 +1,204 @@
+//! The tables that articles printed, filled from a session: their lines in their units, an environment a column.
+//!
+//! They count as the articles' tools do: trials of all rounds as one long run, the best pass, scores of the better passes. tare's
+//! own results never do.
+
+use tare_data::metric::{Metric, Reading};
+use tare_data::session::{PlannedCase, Role, Session};
+
+use crate::article_table::{Line, Table, TableCell, TableForm};
+use crate::pooled::{Middle, Pooled, Runs, Times, middle, runs};
+use crate::unixbench::{Entry, TESTS, scores};
+use crate::verdicts::comparable;
+
+/// The lines that a probe's cases have in a form.
+struct Block {
+    probe: &'static str,
+    /// Of each line what follows the case's name, its unit and its decimals.
+    lines: &'static [(&'static str, &'static str, usize)],
+    /// A value a line; none where nothing was measured.
+    values: fn(&Runs<'_>) -> Option<Vec<f64>>,
+}
+
+const NETPERF: &[Block] = &[Block {
+    probe: "net.rr",
+    lines: &[("MIN_LATENCY", "us", 1), ("MEAN_LATENCY", "us", 1), ("MAX_LATENCY", "us", 1)],
+    values: |run| {
+        let times = Pooled::of(&run.trials).times(&["round"])?;
+        Some([times.min_ns, times.mean_ns, times.max_ns].map(|ns| ns / 1e3).to_vec())
+    },
+}];
+
+const DD: &[Block] = &[Block {
+    probe: "file.seq",
+    lines: &[("", "MB/s", 1)],
+    values: |run| Some(vec![found(run, Reading::BytesPerSecond)?.value / 1e6]),
+}];
+
+/// The best pass, with the least mean latency of any, as that program keeps them.
+const CRYSTAL_DISK_MARK: &[Block] = &[Block {
+    probe: "file.queue",
+    lines: &[("", "MB/s", 3), ("", "IOPS", 1), ("", "us", 2)],
+    values: |run| {
+        let rate = found(run, Reading::BytesPerSecond)?.most / 1e6;
+        let requests = found(run, Reading::OperationsPerSecond)?.most;
+        Some(vec![rate, requests, found(run, Reading::Mean)?.least / 1e3])
+    },
+}];
+
+const PROCESSES: &[Block] = &[
+    Block { probe: "proc.fork_hold", lines: &[("time", "ms", 4), ("memory", "MB", 3)], values: held },
+    Block { probe: "proc.thread_hold", lines: &[("time", "ms", 4), ("memory", "MB", 3)], values: held },
+];
+
+const SYSBENCH: &[Block] = &[
+    Block {
+        probe: "cpu.primes",
+        lines: &[
+            ("events", "/s", 2),
+            ("latency min", "ms", 2),
+            ("latency avg", "ms", 2),
+            ("latency max", "ms", 2),
+            ("latency 95th percentile", "ms", 2),
+        ],
+        values: |run| {
+            let pooled = Pooled::of(&run.trials);
+            let rate = pooled.per_second(pooled.series("event").operations);
+            Some([vec![rate], latencies(pooled.times(&["event"])?)].concat())
+        },
+    },
+    Block {
+        probe: "file.random",
+        lines: &[
+            ("reads", "/s", 2),
+            ("writes", "/s", 2),
+            ("fsyncs", "/s", 2),
+            ("read", "MiB/s", 2),
+            ("written", "MiB/s", 2),
+            ("latency min", "ms", 2),
+            ("latency avg", "ms", 2),
+            ("latency max", "ms", 2),
+            ("latency 95th percentile", "ms", 2),
+        ],
+        values: |run| {
+            let pooled = Pooled::of(&run.trials);
+            let kinds = ["read", "write", "fsync"];
+            let [reads, writes, fsyncs] = kinds.map(|kind| pooled.series(kind));
+            let mut values: Vec<f64> =
+                [&reads, &writes, &fsyncs].map(|series| pooled.per_second(series.operations)).to_vec();
+            values.extend([&reads, &writes].map(|series| pooled.per_second(series.bytes) / 1_048_576.0));
+            values.extend(latencies(pooled.times(&kinds)?));
+            Some(values)
+        },
+    },
+];
+
+/// Fills a table in each of these forms, but for those of which a session measured nothing.
+pub(super) fn fill_tables(forms: &[TableForm], session: &Session) -> Vec<Table> {
+    let shown =
+        session.plan.targets.iter().filter(|target| matches!(target.role, Role::Baseline | Role::Subject));
+    let targets: Vec<String> = shown.map(|target| target.name.clone()).collect();
+    let table = |form: &TableForm| {
+        let lines = match form {
+            TableForm::Netperf => block_lines(session, &targets, NETPERF),
+            TableForm::Dd => block_lines(session, &targets, DD),
+            TableForm::CrystalDiskMark => block_lines(session, &targets, CRYSTAL_DISK_MARK),
+            TableForm::Processes => block_lines(session, &targets, PROCESSES),
+            TableForm::Sysbench => block_lines(session, &targets, SYSBENCH),
+            TableForm::UnixBench => score_lines(session, &targets),
+        };
+        Table { form: *form, targets: targets.clone(), lines }
+    };
+    forms.iter().map(table).filter(|table| !table.lines.is_empty()).collect()
+}
+
+/// The lines of every case of some probes, case by case.
+fn block_lines(session: &Session, targets: &[String], blocks: &[Block]) -> Vec<Line> {
+    let mut lines = Vec::new();
+    for block in blocks {
+        let all = runs(session, &[block.probe]);
+        for of_case in all.chunk_by(|a, b| a.case.id == b.case.id) {
+            let shown = targets.iter().filter_map(|target| of_case.iter().find(|run| run.target == target));
+            let columns: Vec<Vec<TableCell>> = shown.map(|run| block_cells(session, block, run)).collect();
+            let name = case_name(of_case[0].case);
+            for (at, (part, unit, decimals)) in block.lines.iter().enumerate() {
+                let name = if part.is_empty() { name.clone() } else { format!("{name}, {part}") };
+                let cells = columns.iter().map(|column| column[at].clone()).collect();
+                lines.push(Line { name, unit, decimals: *decimals, cells });
+            }
+        }
+    }
+    lines
+}
+
+/// The cells of a case in an environment, one for each line of the block.
+fn block_cells(session: &Session, block: &Block, run: &Runs<'_>) -> Vec<TableCell> {
+    match (block.values)(run).filter(|values| values.iter().all(|value| value.is_finite())) {
+        Some(values) => {
+            let facts = session.facts.iter().find(|facts| facts.target == run.target);
+            let objection = run
+                .case
+                .metrics
+                .first()
+                .and_then(|metric| comparable::objection(&run.case.case, metric, facts, None));
+            values
+                .into_iter()
+                .map(|value| TableCell { value: Some(value), note: objection.clone() })
+                .collect()
+        }
+        None => {
+            let is_measured = run.trials.iter().any(|trial| trial.failure.is_none());
+            let note = if is_measured { "its trials do not give it".into() } else { run.absence() };
+            vec![TableCell { value: None, note: Some(note) }; block.lines.len()]
+        }
+    }
+}
+
+/// `write 64K + fdatasync, own`: a case with its place, or its peer.
+fn case_name(planned: &PlannedCase) -> String {
+    let somewhere = planned.case.place.iter().chain(&planned.case.peer);
+    std::iter::once(&planned.label).chain(somewhere).map(String::as_str).collect::<Vec<_>>().join(", ")
+}
+
+/// UnixBench's twelve scores and their index, which needs them all.
+fn score_lines(session: &Session, targets: &[String]) -> Vec<Line> {
+    if TESTS.iter().all(|test| test.case(session).is_none()) {
+        return Vec::new();
+    }
+    let all = scores(session);
+    let columns: Vec<_> =
+        targets.iter().filter_map(|name| all.iter().find(|scored| scored.target == *name)).collect();
+    let line = |name: &str, cells| Line { name: name.to_owned(), unit: "", decimals: 1, cells };
+    let cell = |entry: &Entry| match entry {
+        Entry::Scored(score) => TableCell { value: Some(score.score), note: score.objection.clone() },
+        Entry::Missing(reason) => TableCell { value: None, note: Some(reason.clone()) },
+    };
+    let tests = TESTS.iter().enumerate();
+    let mut lines: Vec<Line> = tests
+        .map(|(at, test)| line(test.name, columns.iter().map(|column| cell(&column.entries[at])).collect()))
+        .collect();
+    let index = columns.iter().map(|column| {
+        let note = column.index.is_none().then(|| "the index needs all twelve scores".to_owned());
+        TableCell { value: column.index, note }
+    });
+    lines.push(line("Index of the twelve scores", index.collect()));
+    lines
+}
+
+/// The middle and the range of a reading over the trials.
+fn found(run: &Runs<'_>, reading: Reading) -> Option<Middle> {
+    middle(&run.trials, run.case.metrics.iter().find(|metric| metric.reading == reading)?)
+}
+
+/// Milliseconds and megabytes of a process or a thread that is kept.
+fn held(run: &Runs<'_>) -> Option<Vec<f64>> {
+    let named = |name: &str| {
+        let metric: &Metric = run.case.metrics.iter().find(|metric| metric.name == name)?;
+        Some(middle(&run.trials, metric)?.value / 1e6)
+    };
+    Some(vec![named("time")?, named("memory")?])
+}
+
+fn latencies(times: Times) -> Vec<f64> {
+    [times.min_ns, times.mean_ns, times.max_ns, times.p95_ns].map(|ns| ns / 1e6).to_vec()
+}

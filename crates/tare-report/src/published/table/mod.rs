@@ -1,0 +1,121 @@
+//! Tables in the form of an article's, as lines for a terminal.
+
+use tare_analysis::published::{Line, Table, TableCell, TableForm};
+
+use crate::text::{clean, columns, wrap};
+
+/// Blank columns between two columns.
+const GAP: usize = 2;
+/// Values from here on are written with an exponent: no honest one is as long.
+const LONGEST_PLAIN: f64 = 1e15;
+/// What stands where there is no value.
+const NONE: &str = "-";
+
+/// The lines of a table: its heading, a line a figure, and below them the reasons for what lacks or is not comparable.
+pub(super) fn table_lines(table: &Table, width: usize) -> Vec<String> {
+    let mut out = wrap(heading(table.form), width);
+    let names: Vec<String> = table.lines.iter().map(|line| with_unit(line)).collect();
+    let first = names.iter().map(|name| columns(name)).max().unwrap_or(0);
+    let texts: Vec<Vec<String>> =
+        table.lines.iter().map(|line| line.cells.iter().map(|cell| value(cell, line)).collect()).collect();
+    let heads: Vec<String> = table.targets.iter().map(|target| clean(target)).collect();
+    let widths: Vec<usize> = heads
+        .iter()
+        .enumerate()
+        .map(|(at, head)| texts.iter().filter_map(|row| row.get(at)).chain([head]).map(|t| columns(t)).max())
+        .map(|widest| widest.unwrap_or(0))
+        .collect();
+    let mut from = 0;
+    while from < heads.len() {
+        let until = from + fitting(&widths[from..], width.saturating_sub(first));
+        let row = |name: &str, cells: &[String]| {
+            let mut line = padded_end(name, first);
+            for (cell, width) in cells[from..until].iter().zip(&widths[from..until]) {
+                line.push_str(&" ".repeat(GAP + width.saturating_sub(columns(cell))));
+                line.push_str(cell);
+            }
+            line.trim_end().to_owned()
+        };
+        out.push(row("", &heads));
+        out.extend(names.iter().zip(&texts).map(|(name, cells)| row(name, cells)));
+        from = until;
+    }
+    out.extend(notes(table).iter().flat_map(|note| wrap(note, width)));
+    out
+}
+
+fn heading(form: TableForm) -> &'static str {
+    match form {
+        TableForm::Netperf => "As netperf prints round trips, of all rounds together and without connecting:",
+        TableForm::Dd => "As dd prints its rate, of the trial in the middle; MB are powers of ten:",
+        TableForm::UnixBench => {
+            "Scores by UnixBench's definition, measured by tare in shorter passes: the lowest third is dropped, and 10 is the \
+             score of UnixBench's baseline machine:"
+        }
+        TableForm::CrystalDiskMark => {
+            "As CrystalDiskMark prints its lines: the best pass, and the least mean latency of any; MB are powers of ten:"
+        }
+        TableForm::Processes => {
+            "Of each process or thread, of the trial in the middle; MB are powers of ten:"
+        }
+        TableForm::Sysbench => {
+            "As sysbench prints them, of all rounds as one run; file requests have one latency with fsyncs:"
+        }
+    }
+}
+
+fn with_unit(line: &Line) -> String {
+    let name = clean(&line.name);
+    if line.unit.is_empty() { name } else { format!("{name}, {}", line.unit) }
+}
+
+/// A value as the tool prints it, marked where it should not be compared.
+fn value(cell: &TableCell, line: &Line) -> String {
+    let mark = if cell.note.is_some() { "!" } else { "" };
+    cell.value.map_or(NONE.into(), |value| format!("{}{mark}", printed(value, line.decimals)))
+}
+
+/// A number with as many decimals as the tool prints, whatever its size.
+fn printed(value: f64, decimals: usize) -> String {
+    if value.abs() >= LONGEST_PLAIN { format!("{value:.3e}") } else { format!("{value:.decimals$}") }
+}
+
+/// Every reason once for each environment, with the lines that it is about.
+fn notes(table: &Table) -> Vec<String> {
+    let mut all: Vec<(String, Vec<String>)> = Vec::new();
+    for line in &table.lines {
+        for (target, cell) in table.targets.iter().zip(&line.cells) {
+            let Some(note) = &cell.note else { continue };
+            let mark = if cell.value.is_some() { "!" } else { NONE };
+            let text = format!("{mark} {}: {}", clean(target), clean(note));
+            match all.iter_mut().find(|(known, _)| *known == text) {
+                Some((_, names)) => names.push(clean(&line.name)),
+                None => all.push((text, vec![clean(&line.name)])),
+            }
+        }
+    }
+    let is_all = |names: &Vec<String>| names.len() == table.lines.len();
+    all.iter()
+        .map(|(text, names)| match is_all(names) {
+            true => text.clone(),
+            false => format!("{text} ({})", names.join("; ")),
+        })
+        .collect()
+}
+
+/// Returns how many of the columns have room side by side: one at least.
+fn fitting(widths: &[usize], room: usize) -> usize {
+    let mut taken = 0;
+    let fits = widths.iter().take_while(|width| {
+        taken += GAP + **width;
+        taken <= room
+    });
+    fits.count().max(1)
+}
+
+fn padded_end(text: &str, width: usize) -> String {
+    format!("{text}{}", " ".repeat(width.saturating_sub(columns(text))))
+}
+
+#[cfg(test)]
+mod tests;
