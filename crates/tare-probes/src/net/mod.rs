@@ -4,7 +4,7 @@
 //! is given. Both ends on Windows are in `windows/`; what flows is the same.
 
 #[cfg(unix)]
-pub mod connections;
+pub(crate) mod connections;
 #[cfg(unix)]
 pub mod datagrams;
 pub mod flow;
