@@ -18,7 +18,7 @@ pub enum Count {
 }
 
 impl Count {
-    /// What a batch of `operations` reports in a series.
+    /// Computes what a batch of `operations` reports in a series.
     pub fn of(case: &Case, series: &str, operations: u64) -> Count {
         match (case.probe.as_str(), series) {
             ("time.spin" | "proc.thread_hold" | "proc.fork_hold" | "file.seq", _) => Count::Free,

@@ -66,12 +66,13 @@ impl Far {
         Ok(Far { address: data, token: [0; TOKEN_BYTES], held, ends_by_closing: by_closing(flow) })
     }
 
-    /// What the peer's responses begin with.
+    /// Returns the byte with which the peer's responses begin.
     pub fn response(&self) -> u8 {
         if self.is_netserver() { client::RESPONSE } else { RESPONSE }
     }
 
-    /// Whether the far end is a netserver: it knows no token, no numbers, and one connection a batch of a stream.
+    /// Tells a netserver, which knows no token, no numbers, and takes one connection per batch of a stream,
+    /// from tare's own far end.
     pub(crate) fn is_netserver(&self) -> bool {
         matches!(self.held, Held::Netserver(_))
     }
@@ -136,7 +137,7 @@ impl Far {
         &self.token
     }
 
-    /// Whether the far end lets only those in that show the token.
+    /// Tells whether the far end admits only clients that show the token.
     pub(crate) fn is_strict(&self) -> bool {
         matches!(self.held, Held::Session(_))
     }
@@ -160,7 +161,7 @@ impl Far {
         Ok((socket, stopwatch))
     }
 
-    /// A line that the far end knows and answers; timed from the greeting to its answer.
+    /// Opens a line that the far end knows and answers; timed from the greeting to its answer.
     pub fn greet(&self) -> Result<(UdpPeer<OwnedFd>, Stopwatch), Failure> {
         if let Held::Netserver(driven) = &self.held {
             return Ok((datagrams::ungreeted(self.address)?, driven.exchange()));
@@ -195,7 +196,7 @@ impl Far {
     }
 }
 
-/// Whether the far end of a flow ends when its one connection is closed.
+/// Tells whether the far end of a flow ends when its one connection is closed.
 fn by_closing(flow: &Flow) -> bool {
     match flow {
         Flow::Rounds(Rounds { transport, .. }) => *transport == Transport::Tcp,

@@ -46,7 +46,7 @@ pub use descriptions::PROBES;
 pub use platform::Job;
 pub use probe::Probe;
 
-/// The probe of a name. Each user command has a name of its own, and all of them are one probe.
+/// Finds a probe by name. Each user command has a name of its own, and all of them are one probe.
 pub fn find(name: &str) -> Option<&'static Probe> {
     let name = if name.starts_with(descriptions::USER) { descriptions::USER_COMMAND } else { name };
     PROBES.iter().copied().find(|probe| probe.name == name)

@@ -19,7 +19,7 @@ const ON_WINDOWS: &[(&str, &str)] = &[
     ("demand.command", "what a command asks for is counted by ptrace, which Windows does not have"),
 ];
 
-/// Why a probe has no loop on the system for which this agent was built.
+/// Explains why a probe has no loop on the system for which this agent was built.
 pub(crate) fn reason(probe: &str) -> &'static str {
     let known = ON_WINDOWS.iter().find(|(name, _)| *name == probe);
     known.map_or("this agent has no such probe", |(_, reason)| reason)
@@ -33,7 +33,7 @@ mod tests {
     use crate::descriptions::PROBES;
     use crate::probes::EVERYWHERE;
 
-    /// What Windows measures by loops of its own, which no other build has.
+    /// Probes that Windows measures by separate loops, which no other build has.
     const IN_ITS_OWN_WAY: [&str; 3] = ["net.connect", "net.rr", "net.stream"];
 
     #[test]

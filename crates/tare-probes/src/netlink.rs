@@ -13,7 +13,7 @@ use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, 
 const ANSWER_WAIT: Duration = Duration::from_secs(5);
 /// Room for one piece of an answer: what a kernel puts into one at most.
 const PIECE_BYTES: usize = 64 * 1024;
-/// Most messages of an answer: a host with a thousand containers has some thousand devices.
+/// Limit on the messages of an answer: a host with a thousand containers has some thousand devices.
 const MOST_MESSAGES: usize = 8_192;
 /// Length of a message's header, and of an attribute's.
 const HEADER: usize = 16;
@@ -75,7 +75,7 @@ impl Netlink {
     }
 }
 
-/// The result in a message of the kind "error": zero is success.
+/// Reads the result in a message of the kind "error": zero is success.
 fn verdict(body: &[u8]) -> io::Result<()> {
     match body.first_chunk::<4>().map(|bytes| i32::from_ne_bytes(*bytes)) {
         Some(0) => Ok(()),
@@ -84,7 +84,7 @@ fn verdict(body: &[u8]) -> io::Result<()> {
     }
 }
 
-/// The next message of a piece: its kind, its number and its body.
+/// Takes the next message of a piece: its kind, its number and its body.
 fn take_message<'a>(rest: &mut &'a [u8]) -> Option<(u16, u32, &'a [u8])> {
     let length = u32::from_ne_bytes(*rest.first_chunk()?) as usize;
     let kind = u16::from_ne_bytes(*rest.get(4..)?.first_chunk()?);
@@ -94,7 +94,7 @@ fn take_message<'a>(rest: &mut &'a [u8]) -> Option<(u16, u32, &'a [u8])> {
     Some((kind, sequence, body))
 }
 
-/// The attributes in a message's body behind its fixed part: kinds with their values.
+/// Iterates over the attributes in a message's body behind its fixed part: kinds with their values.
 pub fn attributes(body: &[u8], fixed_bytes: usize) -> impl Iterator<Item = (u16, &[u8])> {
     let mut rest = body.get(fixed_bytes..).unwrap_or_default();
     std::iter::from_fn(move || {

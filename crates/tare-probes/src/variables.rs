@@ -12,10 +12,10 @@ use std::ffi::OsString;
 const INHERITED: &[&str] =
     if cfg!(windows) { &["TARE_SESSION", "SystemRoot"] } else { &["TARE_SESSION", "GLIBC_TUNABLES"] };
 
-/// Those of this process's variables that its children get.
+/// Returns the variables of this process that its children get.
 ///
-/// The one place outside the command line that reads environment variables: agents, trials, applets and workloads all
-/// start programs, and nothing but the environment connects them.
+/// The one place outside the command line that reads environment variables: agents, trials, applets and
+/// workloads all start programs, and nothing but the environment connects them.
 #[allow(clippy::disallowed_methods, reason = "they are passed on unread, from process to process")]
 pub(crate) fn inherited_variables() -> impl Iterator<Item = (OsString, OsString)> {
     std::env::vars_os().filter(|(name, _)| INHERITED.iter().any(|inherited| name == inherited))

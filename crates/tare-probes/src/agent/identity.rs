@@ -12,7 +12,8 @@ use tare_data::build::Laid;
 #[cfg(unix)]
 use tare_data::build::{NOTES, build_id};
 
-/// This program. No file is read: /proc may be missing, and reading would be part of the time that a start takes.
+/// Identifies this program. Reads no file: /proc may be missing, and reading would add to the time that a
+/// start takes.
 #[cfg(unix)]
 pub fn own() -> Build {
     let mut digest = String::new();
@@ -39,7 +40,7 @@ unsafe extern "C" fn find(object: *mut libc::dl_phdr_info, _size: usize, digest:
     1
 }
 
-/// This program, by its headers at the address where it was loaded.
+/// Identifies this program by the headers at its load address.
 #[cfg(windows)]
 pub fn own() -> Build {
     use windows_sys::Win32::System::LibraryLoader::GetModuleHandleW;

@@ -40,7 +40,7 @@ pub fn send(frame: &Frame) -> io::Result<()> {
     out.flush()
 }
 
-/// The outer error is the stream's, the inner one the trial's.
+/// Runs the probe. The outer error is the stream's, the inner one the trial's.
 fn measure(
     program: &Path,
     request: &TrialRequest,

@@ -15,7 +15,7 @@ use crate::variables::inherited_variables;
 pub const APPLET: &str = "agent-applet";
 /// The word that the script searches for.
 pub const WORD: &str = "the";
-/// Most that an applet reads: the data are 8,546 bytes, their octal dump five times that.
+/// Upper bound on the bytes that an applet reads: the data are 8,546 bytes, their octal dump five times that.
 const MOST_BYTES: u64 = 1 << 20;
 
 /// Runs an applet, and gives its exit code.
@@ -45,7 +45,7 @@ fn scripts(program: &Path, count: &str) -> io::Result<()> {
     running.into_iter().try_for_each(wait)
 }
 
-/// One script: sort, od to sort -n, grep to tee to wc, and rm unless the files are wanted.
+/// Runs one script: sort, od to sort -n, grep to tee to wc, and rm unless the files are wanted.
 fn script(program: &Path, number: &str, remove: bool) -> io::Result<()> {
     let [sorted, dumped, found, counted] = names(number);
     let sort = command(program, &["sort"]).stdin(File::open(DATA)?).stdout(File::create(&sorted)?).spawn()?;
@@ -68,16 +68,16 @@ fn script(program: &Path, number: &str, remove: bool) -> io::Result<()> {
     Ok(())
 }
 
-/// What the script sorts, in the folder that it runs in.
+/// Input of the script, in its working folder.
 pub const DATA: &str = "sort.src";
 
-/// Files of a script: sorted, dumped, found, counted.
+/// Lists the files that a script writes: sorted, dumped, found, counted.
 pub fn names(number: &str) -> [String; 4] {
     ["sort", "od", "grep", "wc"].map(|name| format!("{name}.{number}"))
 }
 
-/// This program as an applet, with nothing of the environment's own but what every process of it needs: in
-/// user-mode Linux an applet whose C library uses wide registers loses data at page faults.
+/// Builds a command that runs this program as an applet, with only the variables that every process needs: in
+/// user-mode Linux, an applet whose C library uses wide registers loses data at page faults.
 fn command(program: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(program);
     // Not /dev/null for standard input, which may be missing: a pipe that is closed at once.
@@ -120,7 +120,7 @@ fn sorted_by_number(input: &[u8]) -> Vec<u8> {
     all.concat()
 }
 
-/// Words of two bytes in octal, eight to a line, behind their place in the input.
+/// Prints two-byte words in octal, eight to a line, after their offset in the input.
 fn octal(input: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(input.len() * 5);
     for (i, line) in input.chunks(16).enumerate() {
@@ -139,7 +139,6 @@ fn with_word(input: &[u8]) -> Vec<u8> {
     lines(input).filter(|line| has_word(line)).collect::<Vec<_>>().concat()
 }
 
-/// Whether grep finds the word in a line.
 pub fn has_word(line: &[u8]) -> bool {
     line.windows(WORD.len()).any(|part| part == WORD.as_bytes())
 }

@@ -19,7 +19,7 @@ pub(crate) const COMPANY: &str = "agent-company";
 /// Subcommand of the neighbour: what it does, and the process with which it ends.
 pub(crate) const NEIGHBOUR: &str = "agent-neighbour";
 
-/// Most copies at once.
+/// Limit on simultaneous copies.
 pub(crate) const MOST_COPIES: u64 = 256;
 /// Exit code of one that was started wrongly.
 const CANNOT: i32 = 126;
@@ -27,7 +27,7 @@ const CANNOT: i32 = 126;
 const WRITTEN: &str = ".tare-neighbour";
 const BLOCK: [u8; 4096] = [b'n'; 4096];
 
-/// What runs beside a command.
+/// A process that runs beside a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Neighbour {
     None,
@@ -56,7 +56,7 @@ impl Neighbour {
     }
 }
 
-/// The words by which a program is started in company.
+/// Builds the command line that starts a program together with copies and a neighbour.
 pub(crate) fn words(
     copies: u64,
     neighbour: Neighbour,
@@ -68,7 +68,7 @@ pub(crate) fn words(
     Ok(before.into_iter().map(str::to_owned).chain(command.iter().cloned()).collect())
 }
 
-/// Starts the copies, waits for all of them, and gives the exit code of the first that failed, or 0.
+/// Starts the copies, waits for all of them, and returns the exit code of the first that failed, or 0.
 pub(crate) fn answer(program: &Path, rest: &[OsString]) -> i32 {
     let [copies, neighbour, command, words @ ..] = rest else { return CANNOT };
     let copies =
@@ -115,7 +115,7 @@ fn beside(program: &Path, neighbour: Neighbour) -> io::Result<Child> {
     at_work.map(|()| child)
 }
 
-/// The neighbour, until whoever started it ends.
+/// Runs the neighbour until its parent exits.
 pub(crate) fn keep_busy(program: &Path, rest: &[OsString]) -> i32 {
     let [neighbour, parent] = rest else { return CANNOT };
     let parent = parent.to_str().and_then(|pid| pid.parse().ok()).and_then(rustix::process::Pid::from_raw);

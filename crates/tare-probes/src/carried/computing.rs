@@ -13,14 +13,14 @@ const WORDS: usize = 1 << 16;
 
 type Step = fn(u32, &[u32; WORDS]) -> u32;
 
-/// Where a walk is, and the table that it reads.
+/// Position of a walk, and the table that it reads.
 pub(crate) struct Walk {
     state: u32,
     table: Box<[u32; WORDS]>,
 }
 
 impl Walk {
-    /// The same walk each time, with every page of its table touched.
+    /// Starts the walk from a fixed state, with every page of its table touched.
     pub fn new() -> Walk {
         let mut word = 1_u32;
         let mut next = || {
@@ -49,7 +49,6 @@ impl Walk {
     }
 }
 
-/// One function, another for each number.
 #[inline(never)]
 fn step<const NUMBER: u32>(state: u32, table: &[u32; WORDS]) -> u32 {
     let odd = NUMBER.wrapping_mul(2_654_435_761) | 1;

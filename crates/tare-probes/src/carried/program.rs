@@ -31,7 +31,7 @@ pub struct Program<'a> {
     pub errors: BorrowedFd<'a>,
 }
 
-/// What posix_spawn(3) reads, laid out before the clock starts.
+/// Arguments of posix_spawn(3), laid out before the clock starts.
 pub struct Prepared<'a> {
     path: CString,
     words: Strings,
@@ -77,7 +77,7 @@ impl<'a> Program<'a> {
 }
 
 impl Prepared<'_> {
-    /// Starts it; its process number. The caller waits for it.
+    /// Starts the program and returns its process number. The caller waits for it.
     pub fn spawn(&self) -> io::Result<libc::pid_t> {
         let mut pid = 0;
         // SAFETY: all that is pointed to lives in `self`, the lists end with a null pointer, and `pid` lives through
@@ -96,7 +96,7 @@ impl Prepared<'_> {
     }
 }
 
-/// Why a program that is there did not start.
+/// Explains why a program that exists did not start.
 pub fn not_started(word: &str, error: &io::Error) -> Failure {
     match error.raw_os_error() {
         Some(libc::ENOENT) => Failure::new(
@@ -146,8 +146,8 @@ impl Actions {
         done(unsafe { libc::posix_spawn_file_actions_adddup2(&mut self.0, from.as_raw_fd(), to) })
     }
 
-    /// By a descriptor: the function that takes a path is weak in the standard library, and a static program that is
-    /// optimised as a whole is linked without it.
+    /// Changes the folder by descriptor: the function that takes a path is weak in the standard library, and
+    /// a static program that is optimised as a whole is linked without it.
     fn change_folder(&mut self, folder: BorrowedFd<'_>) -> io::Result<()> {
         // SAFETY: `self` was initialised; the number is copied.
         done(unsafe { libc::posix_spawn_file_actions_addfchdir_np(&mut self.0, folder.as_raw_fd()) })
@@ -164,7 +164,8 @@ impl Drop for Actions {
 struct Attributes(libc::posix_spawnattr_t);
 
 impl Attributes {
-    /// No signal is blocked, and SIGPIPE, which this runtime ignores, ends a program as it does after a shell.
+    /// Blocks no signal, and restores SIGPIPE, which this runtime ignores, so that it ends the program as it
+    /// does after a shell.
     fn new() -> io::Result<Attributes> {
         let mut attributes = MaybeUninit::uninit();
         // SAFETY: the call fills it.

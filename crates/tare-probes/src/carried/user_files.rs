@@ -19,14 +19,14 @@ const NAME: &str = "tare-carried";
 /// Deepest folder that is copied: a name has at most as many parts.
 const DEEPEST: usize = LONGEST_CARRIED_NAME / 2;
 
-/// What was carried along, as the resident agent keeps it.
+/// Files of user commands, as the resident agent keeps them.
 #[derive(Debug, Default)]
 pub struct Carried {
     folder: Option<PathBuf>,
 }
 
 impl Carried {
-    /// The folder that holds a folder for each command; none before the first piece.
+    /// Returns the folder that holds a folder for each command; None before the first piece.
     pub fn folder(&self) -> Option<&Path> {
         self.folder.as_deref()
     }

@@ -22,7 +22,7 @@ const MOST_FILES: u32 = 100_000;
 const SIZES: (usize, usize, u32) = (512, 512, 16);
 /// Processes of a build side by side, as `make -j2`.
 const SIDE_BY_SIDE: usize = 2;
-/// How often a compilation goes over its source: some milliseconds, as a small C file takes.
+/// Passes of a compilation over its source: some milliseconds, as a small C file takes.
 const PASSES: u32 = 400;
 /// Longest file that is read: those of a tree are far shorter.
 const LONGEST_FILE: u64 = 1 << 20;
@@ -105,7 +105,7 @@ fn read_file(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// A process for every file, two side by side, and one file of all their results.
+/// Runs a process for every file, two at a time, and joins their results in one file.
 fn build(program: &Path, files: u32) -> io::Result<()> {
     folders("objects", files)?;
     let mut running: Vec<Child> = Vec::new();

@@ -14,7 +14,7 @@ const LONGEST_PATH: usize = 4096;
 /// Different paths that every layer's cache holds, gVisor's thousand among them; only where a command names more are they met
 /// for the first time again.
 const CACHED_PATHS: usize = 1_000;
-/// Most different paths that are remembered.
+/// Limit on the different paths that are remembered.
 const MOST_PATHS: usize = 1_000_000;
 /// Entries of folders are about this long in the kernel's answer.
 const ENTRY_BYTES: f64 = 32.0;
@@ -29,7 +29,7 @@ pub struct Call {
     pub path: Option<PathBuf>,
 }
 
-/// What a call does, as far as its price depends on it.
+/// Class of a call, as far as its price depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     /// Looks a path up, and no more.
@@ -123,7 +123,7 @@ impl Kind {
     }
 }
 
-/// Which argument of a call is a path: the first where it takes one alone, the second after a folder.
+/// Finds the argument that is a path: the first where the call takes a path alone, the second after a folder.
 fn path_argument(number: libc::c_long) -> Option<usize> {
     match number {
         libc::SYS_newfstatat | libc::SYS_statx | libc::SYS_faccessat | libc::SYS_faccessat2 => Some(1),
@@ -154,12 +154,11 @@ impl Call {
 }
 
 impl Call {
-    /// Whether it starts another program in the same process.
     pub fn is_exec(&self) -> bool {
         Kind::of(self.number) == Kind::Exec
     }
 
-    /// The folder from which the call's path goes; none where nobody tells.
+    /// Resolves the folder to which the call's path is relative; empty where it is unknown.
     fn folder(&self) -> PathBuf {
         // It stands before the path in calls that take one.
         let before = path_argument(self.number).and_then(|at| at.checked_sub(1));
@@ -220,7 +219,7 @@ impl Counter {
         }
     }
 
-    /// The demand, when the program has ended.
+    /// Returns the demand after the program has ended.
     pub fn finish(mut self) -> Demand {
         // An open file's price holds its closing; what else was closed is a call like others.
         let creates = self.demand.amount(Work::Creates);
@@ -289,7 +288,7 @@ impl Counter {
         self.demand.add(kib, (answer as f64 / 1024.0 - 1.0).max(0.0));
     }
 
-    /// A process or a thread was made.
+    /// Counts a new process or thread.
     fn made(&mut self, flags: u64, answer: i64) {
         let has = |flag: i32| flags & flag as u64 != 0;
         self.demand.add(
@@ -304,12 +303,11 @@ impl Counter {
     }
 }
 
-/// Whether a mapping is of a file: its descriptor is one.
 fn is_file_map(call: &Call) -> bool {
     call.number == libc::SYS_mmap && call.arguments[4] as i32 >= 0
 }
 
-/// Whether a task's descriptor is of a file, and not of a pipe or a socket.
+/// Checks that a task's descriptor is a file, and not a pipe or a socket.
 fn is_file(pid: libc::pid_t, descriptor: u64) -> bool {
     match std::fs::read_link(format!("/proc/{pid}/fd/{}", descriptor as i32)) {
         Ok(target) => target.is_absolute(),
@@ -318,7 +316,7 @@ fn is_file(pid: libc::pid_t, descriptor: u64) -> bool {
     }
 }
 
-/// A text that ends with a zero, out of a task's memory.
+/// Reads a zero-terminated text out of a task's memory.
 fn text_of(pid: libc::pid_t, address: u64) -> Option<Vec<u8>> {
     let mut text = Vec::new();
     let mut piece = [0_u8; 256];

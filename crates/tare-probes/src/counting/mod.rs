@@ -20,7 +20,7 @@ pub use self::tracepoints::Watched;
 
 /// Subcommand under which this program counts another: how, the file for what was counted, the program's path, and its words.
 pub const COUNT: &str = "agent-count";
-/// How: by stopping it at every call, or by tracepoints.
+/// Method of counting: stops at every call, or tracepoints.
 pub const BY_TRACER: &str = "tracer";
 pub const BY_TRACEPOINTS: &str = "tracepoints";
 

@@ -13,7 +13,8 @@ pub struct FilePages {
 }
 
 impl FilePages {
-    /// Those of the process that a task is the first of; none of another thread, whose memory is the same.
+    /// Counts the pages of the process whose first task this is; none for another thread, which shares the
+    /// memory.
     pub fn of_first_task(pid: libc::pid_t) -> Option<FilePages> {
         let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
         let process = status.lines().find_map(|line| line.strip_prefix("Tgid:"))?;
@@ -24,7 +25,7 @@ impl FilePages {
         FilePages::read(BufReader::new(maps), crate::platform::page_size() as u64).ok()
     }
 
-    /// What is in them beyond those that were there before.
+    /// Subtracts the pages that were there before.
     pub fn beyond(self, before: FilePages) -> FilePages {
         FilePages {
             shared: self.shared.saturating_sub(before.shared),

@@ -16,7 +16,8 @@ use super::pauses::{LONG_PAUSE_NS, PAUSE_NS, SHORT_PAUSE_NS};
 use super::starting::{Started, started};
 use crate::harness::stopwatch::now_ns;
 
-/// What the kernel adds to SIGTRAP at a system call, so that it differs from a signal.
+/// Signal that the kernel reports at a system call: a bit is added, so that it differs from an ordinary
+/// SIGTRAP.
 const AT_CALL: i32 = libc::SIGTRAP | 0x80;
 /// Share of the stretches that hold nothing but a stop.
 const SHORT: f64 = 0.1;
@@ -36,7 +37,6 @@ struct Task {
 }
 
 impl Task {
-    /// One that was just seen for the first time.
     fn begun(pid: libc::pid_t) -> Task {
         Task { pages: FilePages::of_first_task(pid), ..Task::default() }
     }
@@ -56,8 +56,8 @@ impl Task {
 struct Stretches(Histogram);
 
 impl Stretches {
-    /// Those of at least so much computing, when what a stop itself takes is subtracted: the typical short stretch, since
-    /// most calls of most programs follow close upon each other.
+    /// Counts the stretches with at least this much computing, after subtracting the cost of a stop: the
+    /// typical short stretch, since most calls of most programs follow close upon each other.
     fn of_at_least(&self, computing_ns: u64) -> f64 {
         let from_ns = self.0.0.value_at_quantile(SHORT) + computing_ns;
         let longest_ns = self.0.0.max();
@@ -177,7 +177,7 @@ fn at_call(pid: libc::pid_t, task: &mut Task, counter: &mut Counter, stretches: 
     }
 }
 
-/// Starts the program, and lets it run when it is traced.
+/// Starts the program, and continues it once it is traced.
 fn start(program: &Path, words: &[OsString]) -> io::Result<libc::pid_t> {
     let Started { pid, go } = started(program, words)?;
     let pid = pid.as_raw_nonzero().get();

@@ -31,8 +31,8 @@ fn kernel(facts: &mut Facts) {
     facts.note("wsl.version", wsl_version(&names.release().to_string_lossy()));
 }
 
-/// The version of WSL by its kernels' names, which Microsoft builds: `4.4.0-19041-Microsoft`, and
-/// `5.15.167.4-microsoft-standard-WSL2`. Empty elsewhere.
+/// Derives the version of WSL from the names of its kernels, which Microsoft builds: `4.4.0-19041-Microsoft`,
+/// and `5.15.167.4-microsoft-standard-WSL2`. Empty elsewhere.
 fn wsl_version(release: &str) -> &'static str {
     match () {
         () if release.ends_with("-Microsoft") => "1",
@@ -41,7 +41,7 @@ fn wsl_version(release: &str) -> &'static str {
     }
 }
 
-/// The machine as the firmware, or what stands in for it, describes it.
+/// Describes the machine by its firmware, or whatever replaces it.
 fn machine(facts: &mut Facts) {
     note_file(facts, "machine.vendor", "/sys/class/dmi/id/sys_vendor");
     note_file(facts, "machine.product", "/sys/class/dmi/id/product_name");

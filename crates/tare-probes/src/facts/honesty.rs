@@ -14,7 +14,7 @@ use crate::harness::kernel_files::{meminfo_bytes, read_text};
 const TOUCHED_BYTES: usize = 16 << 20;
 /// Page tables that are made to see meminfo move, for the same reason as many.
 const TABLES: u64 = 1_024;
-/// What a page table of 512 entries maps.
+/// Memory that a page table of 512 entries maps.
 const TABLE_MAPS: usize = 2 << 20;
 /// Tries, since other programs allocate and free at the same time.
 const MEMORY_TRIES: usize = 3;
@@ -59,7 +59,7 @@ fn memory() -> Option<String> {
     Some(OK.into())
 }
 
-/// Memory of small pages in which every `step`th byte is written.
+/// Maps memory of small pages in which every `step`th byte is written.
 fn touched_every(step: usize, bytes: usize) -> Option<Buffer> {
     let mut memory = Buffer::untouched(bytes).ok()?;
     memory.small_pages();
@@ -67,7 +67,7 @@ fn touched_every(step: usize, bytes: usize) -> Option<Buffer> {
     Some(memory)
 }
 
-/// Do the counters of context switches and page faults count?
+/// Checks that context switches and page faults are counted.
 fn counters() -> Option<String> {
     let before = rusage(libc::RUSAGE_SELF)?;
     for _ in 0..SLEEPS {

@@ -23,7 +23,8 @@ mod promises;
 #[cfg(windows)]
 mod windows;
 
-/// Facts of the environment: kernel, processor, clock, memory, limits, network; and whether its counters count.
+/// Collects facts of the environment: kernel, processor, clock, memory, limits, network; and whether its
+/// counters count.
 pub fn environment() -> Facts {
     let mut facts = Facts::default();
     #[cfg(unix)]
@@ -35,7 +36,8 @@ pub fn environment() -> Facts {
     facts
 }
 
-/// Facts of a place: its file system and device; and whether syncs, O_DIRECT and cache drops do what they promise.
+/// Collects facts of a place: its file system and device; and whether syncs, O_DIRECT and cache drops do what
+/// they promise.
 pub fn place(path: &Path) -> Facts {
     let mut facts = Facts::default();
     // Where the host cannot, because the place is on a disk that is inside only.

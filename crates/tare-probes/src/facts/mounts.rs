@@ -39,7 +39,7 @@ const NAMES: [(u32, &str); 24] = [
     (0xca45_1a4e, "bcachefs"),
 ];
 
-/// Name of the file system that holds a path; its number in hex when it has no name here.
+/// Reads the name of the file system that holds a path; its number in hex where it has no name here.
 pub(crate) fn file_system_name(path: &Path) -> Option<String> {
     // The type has 64 bits on some machines; the number has 32, sign-extended on others.
     let number = rustix::fs::statfs(path).ok()?.f_type as u32;
@@ -75,7 +75,8 @@ pub(crate) fn note_all(facts: &mut Facts, path: &Path) {
     facts.note("device.scheduler", queue("scheduler").unwrap_or_default().trim());
 }
 
-/// Device number of a folder as mountinfo writes it. By fstat: see the crate's folder module for why.
+/// Formats the device number of a folder as mountinfo writes it. By fstat: see the crate's folder module for
+/// why.
 fn device(path: &Path) -> Option<String> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let folder = rustix::fs::openat(CWD, path, flags, Mode::empty()).ok()?;
@@ -97,7 +98,7 @@ pub struct Mount {
     pub options: String,
 }
 
-/// All mounts, oldest first: of two at one point the later covers the earlier.
+/// Lists all mounts, oldest first: of two at one point the later covers the earlier.
 pub fn all() -> io::Result<Vec<Mount>> {
     Ok(parse(&fs::read("/proc/self/mountinfo")?))
 }
@@ -124,7 +125,7 @@ fn text(field: &[u8]) -> String {
     unescape(field).to_string_lossy().into_owned()
 }
 
-/// The kernel writes space, tab, newline and backslash as `\` and three octal digits.
+/// Decodes space, tab, newline and backslash, which the kernel writes as `\` and three octal digits.
 fn unescape(field: &[u8]) -> OsString {
     let mut bytes = Vec::with_capacity(field.len());
     let mut at = 0;
@@ -148,9 +149,9 @@ fn unescape(field: &[u8]) -> OsString {
     OsString::from_vec(bytes)
 }
 
-/// The mount that holds a path: the deepest of those on its device, or of all when none is (btrfs subvolumes
-/// and some shares have device numbers that the table does not show). The later of two at one point hides
-/// the earlier.
+/// Finds the mount that holds a path: the deepest of those on its device, or of all when none is (btrfs
+/// subvolumes and some shares have device numbers that the table does not show). The later of two at one
+/// point hides the earlier.
 fn mount_of(mut mounts: Vec<Mount>, path: &Path, device: Option<String>) -> Option<Mount> {
     mounts.retain(|mount| path.starts_with(&mount.point));
     let is_same = |mount: &Mount| Some(&mount.number) == device.as_ref();

@@ -12,7 +12,7 @@ use tare_data::facts::Facts;
 use crate::harness::kernel_files::read_text;
 use crate::netlink::{Message, Netlink, attributes};
 
-/// Most devices that are described: a host of containers has one for each of them, all alike.
+/// Limit on the devices that are described: a host of containers has one for each, all alike.
 const MOST_DEVICES: usize = 8;
 /// Length of `struct ifinfomsg` and of `struct ifaddrmsg` (rtnetlink(7)).
 const LINK_BYTES: usize = 16;
@@ -73,7 +73,7 @@ impl Device {
     }
 }
 
-/// All devices by their numbers; None where the kernel has no answer.
+/// Lists all devices by number; None where the kernel has no answer.
 fn devices() -> Option<BTreeMap<u32, Device>> {
     let mut netlink = Netlink::open().ok()?;
     let mut devices = BTreeMap::new();
@@ -105,8 +105,8 @@ fn devices() -> Option<BTreeMap<u32, Device>> {
     Some(devices)
 }
 
-/// The address in a message, with the length of its network's prefix. Addresses that a device gave itself
-/// belong to no route, and hold the device's number: they stay out of records.
+/// Formats the address in a message, with its prefix length. Addresses that a device gave itself belong to no
+/// route and hold the device's number, so they stay out of records.
 fn address(body: &[u8]) -> Option<String> {
     let of = |wanted: u16| attributes(body, ADDRESS_BYTES).find(|(kind, _)| *kind == wanted);
     let (_, value) = of(libc::IFA_LOCAL).or_else(|| of(libc::IFA_ADDRESS))?;
@@ -129,7 +129,8 @@ fn text_until_zero(value: &[u8]) -> String {
     String::from_utf8_lossy(value).into_owned()
 }
 
-/// What a device does for the kernel, e.g. `tso gso gro`; `none`; None where the driver does not answer.
+/// Lists the work that a device does for the kernel, e.g. `tso gso gro`; `none`; None where the driver does
+/// not answer.
 fn offloads(device: &str) -> Option<String> {
     let socket = socket(AddressFamily::INET, SocketType::DGRAM, None).ok()?;
     let answers = OFFLOADS.map(|(question, name)| Some((name, ask(&socket, device, question)?)));
@@ -142,7 +143,7 @@ fn offloads(device: &str) -> Option<String> {
     }
 }
 
-/// A request about a device (netdevice(7)); None where no device can have this name.
+/// Builds a request about a device (netdevice(7)); None where no device can have this name.
 pub fn interface_request(device: &str) -> Option<libc::ifreq> {
     // SAFETY: an interface request is plain data, for which zeros are valid.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
@@ -152,7 +153,7 @@ pub fn interface_request(device: &str) -> Option<libc::ifreq> {
     (device.len() < request.ifr_name.len()).then_some(request)
 }
 
-/// One question of ethtool's kind: whether something is on.
+/// Asks ethtool whether a feature is on.
 fn ask(socket: impl AsFd, device: &str, question: u32) -> Option<bool> {
     // `struct ethtool_value`: the question, and the answer.
     let mut value = [question, 0];

@@ -37,7 +37,7 @@ pub fn note_all(facts: &mut Facts) {
     }
 }
 
-/// Values of a key in /proc/cpuinfo, one for each processor.
+/// Iterates over the values of a key in /proc/cpuinfo, one for each processor.
 fn listed<'a>(listing: &'a str, key: &'a str) -> impl Iterator<Item = &'a str> {
     listing
         .lines()
@@ -45,14 +45,15 @@ fn listed<'a>(listing: &'a str, key: &'a str) -> impl Iterator<Item = &'a str> {
         .filter_map(|line| Some(line.split_once(':')?.1.trim()))
 }
 
-/// The processor's name in /proc/cpuinfo. That of arm64 is in numbers: a name beside them is only the architecture's.
+/// Finds the processor's name in /proc/cpuinfo. That of arm64 is in numbers: a name there is only the
+/// architecture's.
 fn name_in(listing: &str) -> Option<String> {
     let named = || listed(listing, "model name").chain(listed(listing, "uarch")).next();
     let name = by_numbers(listing).or_else(|| named().map(str::to_owned))?;
     Some(if name == "qemu" { TCG.to_owned() } else { name })
 }
 
-/// What arm64 processors call themselves: numbers of who made them and of the part (MIDR_EL1). A machine may have several kinds.
+/// Names arm64 processors by the numbers of maker and part (MIDR_EL1). A machine may have several kinds.
 fn by_numbers(listing: &str) -> Option<String> {
     let mut kinds: Vec<String> = Vec::new();
     for (maker, part) in listed(listing, "CPU implementer").zip(listed(listing, "CPU part")) {
@@ -105,13 +106,14 @@ const MODELS: [((&str, &str), &str); 30] = [
     (("0xc0", "0xac3"), "Ampere-1"),
 ];
 
-/// What the firmware of arm64 and RISC-V machines writes into the device tree: `linux,kvm`, `xen,xen-4.17\0xen,xen`.
+/// Reads the hypervisor from the device tree, where firmware of arm64 and RISC-V writes it: `linux,kvm`,
+/// `xen,xen-4.17\0xen,xen`.
 fn in_device_tree() -> Option<String> {
     let text = read_text("/proc/device-tree/hypervisor/compatible")?;
     Some(text.split('\0').next()?.to_owned()).filter(|name| !name.is_empty())
 }
 
-/// The product behind a hypervisor's signature (CPUID leaf 0x40000000), or behind its name in the device tree.
+/// Maps a hypervisor's signature (CPUID leaf 0x40000000) or its name in the device tree to the product.
 fn hypervisor_name(signature: &str) -> String {
     let name = match signature {
         "KVMKVMKVM" | "linux,kvm" => "KVM",
@@ -138,7 +140,7 @@ mod cpuid {
         (!text.is_empty()).then(|| text.to_owned())
     }
 
-    /// The processor's own name for itself: needs no /proc.
+    /// Reads the processor's own name for itself, which needs no /proc.
     pub fn brand() -> Option<String> {
         const FIRST: u32 = 0x8000_0002;
         const LAST: u32 = 0x8000_0004;
@@ -148,7 +150,7 @@ mod cpuid {
         text((FIRST..=LAST).map(__cpuid).flat_map(|CpuidResult { eax, ebx, ecx, edx }| [eax, ebx, ecx, edx]))
     }
 
-    /// The hypervisor's signature, where the processor reports one.
+    /// Reads the hypervisor's signature, where the processor reports one.
     pub fn hypervisor() -> Option<String> {
         const PRESENT: u32 = 1 << 31;
         if __cpuid(1).ecx & PRESENT == 0 {

@@ -35,7 +35,6 @@ pub const TRIAL_BYTES: usize = 256 << 10;
 /// File systems whose bytes stay in memory, whatever is synced.
 const IN_MEMORY: [&str; 2] = ["tmpfs", "ramfs"];
 
-/// Whether a file system keeps its bytes in memory by design.
 pub fn is_in_memory(name: &str) -> bool {
     IN_MEMORY.contains(&name)
 }
@@ -57,7 +56,7 @@ pub fn note_place(facts: &mut Facts, place: &Path) {
     note_outcome(facts, "honesty.cache", cache(folder.path()));
 }
 
-/// Whether an overlay is mounted so that it syncs nothing. Newer kernels show the option in the longer form.
+/// Recognises overlay options by which nothing is synced. Newer kernels show the longer form.
 fn is_volatile(options: &str) -> bool {
     options.split(',').any(|option| matches!(option, "volatile" | "fsync=volatile"))
 }
@@ -86,7 +85,8 @@ fn each_write(directory: &Path) -> Option<String> {
     Some(judge_sync(write_ns, durable_ns, why))
 }
 
-/// The shortest of some writes to a file, and of what is done to another one after each of them, in ns.
+/// Times writes to a file, and an operation on another one after each, and returns the shortest of both in
+/// ns.
 fn shortest(
     file: &OwnedFd,
     other: &OwnedFd,
@@ -140,7 +140,7 @@ fn direct(directory: &Path) -> Option<String> {
     }
 }
 
-/// Whether what was just written past the cache is in it; None where that cannot be seen.
+/// Reports whether data just written past the cache are in it; None where that cannot be seen.
 #[cfg(unix)]
 fn seen_in_cache(directory: &Path, file: BorrowedFd<'_>) -> Option<String> {
     let cached =
@@ -148,7 +148,8 @@ fn seen_in_cache(directory: &Path, file: BorrowedFd<'_>) -> Option<String> {
     Some(if cached == 0.0 { OK.into() } else { "O_DIRECT is accepted and served from the cache".into() })
 }
 
-/// Whether mincore distinguishes a file that was just written (cached) from a hole that was never read (not cached).
+/// Checks that mincore distinguishes a file just written (cached) from a hole that was never read (not
+/// cached).
 #[cfg(unix)]
 fn cache_is_visible(directory: &Path) -> bool {
     let Ok(file) = files::open(directory, "visible", OFlags::TRUNC) else { return false };

@@ -25,7 +25,7 @@ pub fn note_all(facts: &mut Facts) {
     clock::note_all(facts);
 }
 
-/// The system's version, as `10.0.19045`.
+/// Formats the system's version, as `10.0.19045`.
 fn release() -> String {
     // SAFETY: an all-zero struct is valid.
     let mut about: OSVERSIONINFOW = unsafe { std::mem::zeroed() };
@@ -43,7 +43,7 @@ fn memory_bytes() -> Option<u64> {
     (unsafe { GlobalMemoryStatusEx(&mut about) } != 0).then_some(about.ullTotalPhys)
 }
 
-/// Wine's version, where this is Wine: only there does its library have the function.
+/// Reads Wine's version; only its library has the function.
 fn wine_version() -> Option<String> {
     // SAFETY: the names end with zeros; the library is loaded in every process and stays.
     let function =

@@ -39,7 +39,7 @@ fn file_of(folder: &Path, size: usize) -> Result<rustix::fd::OwnedFd, Failure> {
     Ok(file)
 }
 
-/// The trial's folder, open, from which paths are looked up.
+/// Opens the trial's folder, from which paths are looked up.
 fn at(folder: &Path) -> Result<rustix::fd::OwnedFd, Failure> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     rustix::fs::openat(CWD, folder, flags, Mode::empty()).map_err(|e| broken("opening the trial's folder", e))
@@ -189,7 +189,7 @@ timed_loop! {
 }
 
 timed_loop! {
-    /// From opening the folder to closing it, as readdir(3) does: the last call gives nothing.
+    /// Lists a folder from opening to closing it, as readdir(3) does: the last call returns nothing.
     fn lists(at: BorrowedFd<'_>, listing: &mut [u8]) {
         let number = syscall::openat(at, c".", libc::O_RDONLY | libc::O_DIRECTORY, 0)?;
         // SAFETY: the number was just given to us, and is closed once, below.

@@ -51,8 +51,9 @@ const PIECES: usize = 128;
 /// Pages of the file that is mapped: as many as a library's code has.
 const FILE_PAGES: usize = 64;
 
-/// The first touch of a page of memory that grows by as much as malloc asks for, as that of a program which needs more and more. It
-/// is mapped, since a heap has no room to grow in where tare is in user-mode Linux; mapping is not timed.
+/// Touches new pages of memory that grows by as much as malloc asks for, as that of a program which needs
+/// more and more. It is mapped, since a heap has no room to grow where tare runs in user-mode Linux; mapping
+/// is not timed.
 pub fn new_page(_: &Path) -> Result<Loop<'_>, Failure> {
     let page = rustix::param::page_size();
     let mut pieces = Vec::with_capacity(PIECES);
@@ -89,7 +90,7 @@ fn give_back(pieces: &mut Vec<usize>) -> Result<(), Errno> {
     Ok(())
 }
 
-/// The first touch of each page of a mapped file, one after the other.
+/// Touches each page of a mapped file in sequence.
 pub fn file_page(folder: &Path) -> Result<Loop<'_>, Failure> {
     file_pages(folder, |address| {
         // SAFETY: the address is within the mapping that `file_pages` made.
@@ -97,7 +98,7 @@ pub fn file_page(folder: &Path) -> Result<Loop<'_>, Failure> {
     })
 }
 
-/// The first store to each page of a mapped file, which is copied for it.
+/// Stores to each page of a mapped file for the first time, which copies it.
 pub fn copied_page(folder: &Path) -> Result<Loop<'_>, Failure> {
     file_pages(folder, |address| {
         // SAFETY: the address is within the mapping that `file_pages` made, which is private and writable.
@@ -151,7 +152,7 @@ timed_loop! {
 }
 
 timed_loop! {
-    /// An operation is one change; every other one takes it back.
+    /// Changes the protection once per operation; every other one reverts it.
     fn protects(start: usize, page: usize, writable: &mut bool) {
         *writable = !*writable;
         let protection = if *writable { libc::PROT_READ | libc::PROT_WRITE } else { libc::PROT_READ };
@@ -161,7 +162,7 @@ timed_loop! {
 }
 
 timed_loop! {
-    /// An operation is two calls: up, and down to where it was.
+    /// Moves the heap up and back down: two calls per operation.
     fn heaps(end: usize) {
         (syscall::set_break(end + GROWTH)? == end + GROWTH) & (syscall::set_break(end)? == end)
     }

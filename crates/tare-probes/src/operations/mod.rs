@@ -44,7 +44,7 @@ static LOOPS: &[(&str, Prepare)] = &[
     ("thread", processes::thread),
 ];
 
-/// How the operation of a name is made ready.
+/// Finds how an operation is prepared, by its name.
 pub fn prepare(name: &str) -> Option<Prepare> {
     LOOPS.iter().find(|(known, _)| *known == name).map(|(_, prepare)| *prepare)
 }

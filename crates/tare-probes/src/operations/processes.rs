@@ -18,7 +18,8 @@ use crate::harness::trial::broken;
 const STACK: usize = 64 << 10;
 /// As vfork(2) and posix_spawn(3) make one: the parent sleeps until the child is done with its memory.
 const VFORK: i32 = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
-/// What threads share, but for being one process to their parent, so that wait(2) shows the end.
+/// Everything that threads share, except that the parent sees a process of its own, so that wait(2) shows the
+/// end.
 const THREAD: i32 = libc::CLONE_VM | libc::CLONE_FS | libc::CLONE_FILES | libc::CLONE_SIGHAND | libc::SIGCHLD;
 
 pub fn spawn(_: &Path) -> Result<Loop<'_>, Failure> {
@@ -34,7 +35,7 @@ pub fn thread(_: &Path) -> Result<Loop<'_>, Failure> {
     Ok(children(THREAD, nothing, None))
 }
 
-/// What a child does.
+/// Function that a child runs.
 type Act = extern "C" fn(*mut libc::c_void) -> libc::c_int;
 
 extern "C" fn nothing(_: *mut libc::c_void) -> libc::c_int {
@@ -50,7 +51,7 @@ extern "C" fn become_program(path: *mut libc::c_void) -> libc::c_int {
     127
 }
 
-/// Children that do one thing, with one argument where it takes one.
+/// Starts children that run one function, with one argument where it takes one.
 fn children(flags: i32, act: Act, argument: Option<CString>) -> Loop<'static> {
     let mut stack = vec![0_u128; STACK / size_of::<u128>()];
     Box::new(move |operations| {
@@ -65,7 +66,7 @@ fn children(flags: i32, act: Act, argument: Option<CString>) -> Loop<'static> {
     })
 }
 
-/// One child, from its start until wait(2) returns; whether it ended with 0.
+/// Runs one child until wait(2) returns, and reports whether it exited with 0.
 #[inline(always)]
 fn child(flags: i32, (act, argument): (Act, *mut libc::c_void), stack: &mut [u128]) -> Result<bool, Errno> {
     let top = stack.as_mut_ptr_range().end.cast();

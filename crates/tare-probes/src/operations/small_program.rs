@@ -146,10 +146,8 @@ unsafe extern "C" {
 /// The number of this machine in a file's head (elf(5)).
 #[cfg(target_arch = "x86_64")]
 const MACHINE: u16 = 62;
-/// The same.
 #[cfg(target_arch = "aarch64")]
 const MACHINE: u16 = 183;
-/// The same.
 #[cfg(target_arch = "riscv64")]
 const MACHINE: u16 = 243;
 
@@ -160,7 +158,7 @@ const ENTRY: usize = 56;
 const LOAD: u32 = 1;
 const INTERPRETER: u32 = 3;
 const STACK: u32 = 0x6474_e551;
-/// What may be done with a segment.
+/// Permissions of a segment.
 const RUN: u32 = 1;
 const WRITE: u32 = 2;
 const READ: u32 = 4;
@@ -177,7 +175,7 @@ pub fn write(folder: &Path) -> io::Result<CString> {
     Ok(CString::new(program.as_os_str().as_bytes())?)
 }
 
-/// A page for each segment: the head with what says where they are, the code, constants, and data.
+/// Lays out a page for each segment: the headers, the code, constants, and data.
 fn file(interpreter: Option<&CString>, page: usize) -> Vec<u8> {
     let segments = [READ, READ | RUN, READ, READ | WRITE];
     let entries = segments.len() + 1 + usize::from(interpreter.is_some());
@@ -201,14 +199,14 @@ fn file(interpreter: Option<&CString>, page: usize) -> Vec<u8> {
     out
 }
 
-/// What both run from their second page on.
+/// Returns the code that both run from their second page on.
 fn code() -> &'static [u8] {
     let (start, end) = (&raw const tare_small_program, &raw const tare_small_program_end);
     // SAFETY: both are in one section of this program, the first before the second.
     unsafe { std::slice::from_raw_parts(start, end.offset_from_unsigned(start)) }
 }
 
-/// The head of a file that can lie anywhere in memory and begins with its second page.
+/// Builds the header of a file that can be loaded anywhere and begins with its second page.
 fn head(entries: usize, page: usize) -> Vec<u8> {
     let mut out = vec![0x7f, b'E', b'L', b'F', 2, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0];
     let short = |out: &mut Vec<u8>, value: u16| out.extend(value.to_le_bytes());
@@ -223,7 +221,7 @@ fn head(entries: usize, page: usize) -> Vec<u8> {
     out
 }
 
-/// What is at a place of the file, at the same place in memory.
+/// Builds the entry of a segment that has the same offset in the file and in memory.
 fn entry(kind: u32, flags: u32, at: usize, size: usize, alignment: usize) -> Vec<u8> {
     let mut out = [kind.to_le_bytes(), flags.to_le_bytes()].concat();
     for value in [at, at, at, size, size, alignment] {

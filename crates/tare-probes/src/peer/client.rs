@@ -64,7 +64,7 @@ impl PeerSession {
         self.stream.write_all(&frame).map_err(|e| broken("asking the peer", e))
     }
 
-    /// The peer's version, and how many sessions wait or are served.
+    /// Asks for the peer's version, and how many sessions wait or are served.
     pub fn who(self) -> Result<(String, u32), Failure> {
         self.query(false)
     }
@@ -115,7 +115,7 @@ impl PeerSession {
         }
     }
 
-    /// The exit code of a flow that has ended although nobody ended it; an error where the peer is gone.
+    /// Returns the exit code of a flow that ended by itself; an error where the peer is gone.
     pub fn ended_early(&mut self) -> Result<Option<i32>, Failure> {
         let deadline = Instant::now() + Duration::from_millis(1);
         match receive(&self.stream, &mut self.frames, deadline) {

@@ -42,7 +42,7 @@ enum State {
 struct Known {
     channel: Channel,
     frames: Frames,
-    /// Whether it has sent its one request.
+    /// True once it has sent its one request.
     asked: bool,
 }
 
@@ -71,7 +71,6 @@ impl Connection {
         matches!(self.state, State::Stranger { .. })
     }
 
-    /// Whether it has neither proved the secret nor asked in time.
     pub(crate) fn is_slow(&self, now: Instant) -> bool {
         !self.has_asked() && now.duration_since(self.since) >= PATIENCE
     }
@@ -138,7 +137,7 @@ impl Connection {
     }
 }
 
-/// What the bytes of a stranger mean: anything but a whole and right first frame gets nothing.
+/// Interprets the bytes of a stranger: anything but a whole and valid first frame gets no answer.
 fn hear_stranger(bytes: &[u8], secret: &Secret) -> Event {
     let length = (HANDSHAKE_BYTES as u16).to_be_bytes();
     if bytes.iter().zip(&length).any(|(is, wanted)| is != wanted) {
@@ -169,7 +168,7 @@ impl Known {
     }
 }
 
-/// What a message of a client means.
+/// Interprets a message of a client.
 fn understand(plain: &[u8]) -> Event {
     let Ok(Greeting { protocol, .. }) = serde_json::from_slice(plain) else { return Event::Over };
     if protocol != PROTOCOL {

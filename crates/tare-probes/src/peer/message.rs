@@ -22,14 +22,14 @@ pub struct Ask {
     pub version: String,
     /// None only queries who is there.
     pub flow: Option<Flow>,
-    /// Whether the client's session has ended; with no flow.
+    /// True when the client's session has ended; with no flow.
     #[serde(default)]
     pub leaves: bool,
     /// The flow is ended after this, whatever it does.
     pub deadline_ms: u64,
 }
 
-/// What the peer answers, one or more in this order.
+/// Answers of the peer, one or more in this order.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {

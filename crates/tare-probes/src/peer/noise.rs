@@ -25,7 +25,7 @@ pub const LONGEST_FRAME: usize = 4096;
 /// Bytes of the tag on a sealed message.
 const TAG: usize = 16;
 
-/// What both ends know: 32 random bytes, written as 64 hex digits.
+/// Shared secret of both ends: 32 random bytes, written as 64 hex digits.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret([u8; 32]);
 
@@ -46,7 +46,6 @@ impl Secret {
         hex_bytes(text).map(Secret)
     }
 
-    /// As 64 hex digits.
     pub fn hex(&self) -> String {
         hex(&self.0)
     }
@@ -78,7 +77,8 @@ impl Opening {
     }
 }
 
-/// The far end's handshake: answers the body of a first frame; none for whoever does not know the secret.
+/// Completes the far end's handshake with the body of a first frame; None for a client that does not know the
+/// secret.
 pub fn accept(secret: &Secret, body: &[u8]) -> Option<(Channel, Vec<u8>)> {
     if body.len() != HANDSHAKE_BYTES {
         return None;
@@ -97,12 +97,12 @@ pub fn accept(secret: &Secret, body: &[u8]) -> Option<(Channel, Vec<u8>)> {
 pub struct Channel(TransportState);
 
 impl Channel {
-    /// A message as a frame.
+    /// Encrypts a message into a frame.
     pub(crate) fn seal(&mut self, message: &impl Serialize) -> Option<Vec<u8>> {
         self.seal_bytes(&serde_json::to_vec(message).ok()?)
     }
 
-    /// Bytes as a frame; none where they are too many for one.
+    /// Encrypts bytes into a frame; None where they are too many for one.
     pub fn seal_bytes(&mut self, plain: &[u8]) -> Option<Vec<u8>> {
         if plain.len() + TAG > LONGEST_FRAME {
             return None;
@@ -126,7 +126,7 @@ impl Channel {
     }
 }
 
-/// Bytes with their length before them.
+/// Prepends the length.
 fn frame(body: &[u8]) -> Vec<u8> {
     let mut frame = (body.len() as u16).to_be_bytes().to_vec();
     frame.extend_from_slice(body);
@@ -142,7 +142,7 @@ pub(crate) struct Frames(Vec<u8>);
 pub struct TooLong;
 
 impl Frames {
-    /// How many more bytes may be pushed now, so that nothing after the current frame is held.
+    /// Computes how many more bytes may be pushed now, so that nothing after the current frame is held.
     pub fn room(&self) -> Result<usize, TooLong> {
         match self.0[..] {
             [] => Ok(2),

@@ -14,7 +14,7 @@ use crate::platform::die_with_parent;
 pub const PEER: &str = "agent-peer";
 const LONGEST_TERMS: u64 = 4096;
 
-/// What the starting process writes to standard input: one line.
+/// Request that the starting process writes to standard input, as one line.
 #[derive(Serialize, Deserialize)]
 pub struct PeerRequest {
     pub listen: SocketAddr,
@@ -24,7 +24,7 @@ pub struct PeerRequest {
     pub expires_s: u64,
 }
 
-/// What the peer writes to standard output: one line.
+/// Reply that the peer writes to standard output, as one line.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PeerReply {

@@ -145,7 +145,7 @@ impl Server {
         self.terms.expires.map(|after| self.began + after)
     }
 
-    /// A flow that is being served is served to its end.
+    /// Decides whether the server ends. A flow that is being served is served to its end.
     fn ending(&self, stop: &dyn Fn() -> bool) -> Option<PeerEnding> {
         if stop() {
             return Some(PeerEnding::Stopped);

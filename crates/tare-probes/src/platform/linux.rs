@@ -18,17 +18,18 @@ use tare_data::request::LONGEST_DEADLINE_MS;
 
 use super::alarm::{set_alarm, wake_on_alarm};
 
-/// How long after its deadline a trial's process may live, in ms: its own alarm comes first.
+/// Time after its deadline at which a trial's process is killed, in ms. Its own alarm comes first.
 const GRACE_MS: u64 = 2_000;
 
-/// The monotonic clock in nanoseconds. About 20 ns where the vDSO answers, a system call where it does not.
+/// Reads the monotonic clock in nanoseconds. About 20 ns where the vDSO answers, a system call where it does
+/// not.
 #[inline(always)]
 pub(crate) fn monotonic_ns() -> u64 {
     let t = clock_gettime(ClockId::Monotonic);
     t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
 }
 
-/// Fresh memory, zeroed; its pages are not there until they are touched.
+/// Maps fresh, zeroed memory; its pages are not there until they are touched.
 pub(crate) fn map_pages(length: usize) -> io::Result<NonNull<u8>> {
     // SAFETY: maps new memory at no particular address.
     let start = unsafe {
@@ -60,7 +61,7 @@ pub(crate) unsafe fn small_pages(start: NonNull<u8>, length: usize) {
     let _ = unsafe { madvise(start.as_ptr().cast(), length, Advice::LinuxNoHugepage) };
 }
 
-/// What the agent does before all else: SIGALRM ends its waits.
+/// Lets SIGALRM end the waits of the agent. Runs before all else.
 pub(crate) fn begin_agent() {
     wake_on_alarm();
 }
@@ -76,7 +77,7 @@ pub(crate) fn die_with_parent(parent: rustix::process::Pid) {
     }
 }
 
-/// In a trial's process: it ends when its time is up, whatever it waits for, and when the agent does.
+/// Makes a trial's process end when its time is up, whatever it waits for, and when the agent ends.
 pub(crate) fn bound_trial(deadline_ms: u64) {
     if let Some(agent) = rustix::process::getppid() {
         die_with_parent(agent);
@@ -85,7 +86,7 @@ pub(crate) fn bound_trial(deadline_ms: u64) {
     set_alarm(deadline_ms.clamp(1, LONGEST_DEADLINE_MS));
 }
 
-/// A trial's process leads a process group, so that what it leaves is found.
+/// Makes a trial's process lead a process group, so that what it leaves is found.
 pub(crate) fn apart(command: &mut Command) {
     command.process_group(0);
 }
@@ -114,12 +115,11 @@ pub(crate) fn wait_for_trial(
     Ok(None)
 }
 
-/// Whether a trial's process was ended by its own alarm.
 pub(crate) fn ended_by_alarm(status: ExitStatus) -> bool {
     status.signal() == Some(libc::SIGALRM)
 }
 
-/// How a process ended that gave no exit code.
+/// Describes how a process ended that has no exit code.
 pub(crate) fn ending(status: ExitStatus) -> String {
     format!("killed by signal {}", status.signal().unwrap_or_default())
 }

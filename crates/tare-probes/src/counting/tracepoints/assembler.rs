@@ -45,7 +45,7 @@ pub(super) struct Label(usize);
 #[derive(Default)]
 pub(super) struct Assembler {
     code: Vec<u64>,
-    /// Where each label is, once it is known.
+    /// Position of each label, once it is known.
     labels: Vec<Option<usize>>,
     jumps: Vec<(usize, Label)>,
 }
@@ -86,7 +86,7 @@ impl Assembler {
         self.push(0x1f, from, what, 0, 0);
     }
 
-    /// Eight bytes at an address.
+    /// Loads eight bytes from an address.
     pub(super) fn load(&mut self, to: Register, at: Register, offset: i16) {
         self.push(0x79, to, at, offset, 0);
     }
@@ -95,7 +95,7 @@ impl Assembler {
         self.push(0x7b, at, from, offset, 0);
     }
 
-    /// The lower four bytes of a register.
+    /// Stores the lower four bytes of a register.
     pub(super) fn store_half(&mut self, at: Register, offset: i16, from: Register) {
         self.push(0x63, at, from, offset, 0);
     }
@@ -109,7 +109,7 @@ impl Assembler {
         self.push(0xdb, at, what, 0, 0);
     }
 
-    /// The kernel puts the map's address in place of its descriptor.
+    /// Loads a map's descriptor, which the kernel replaces by its address.
     pub(super) fn map(&mut self, to: Register, map: RawFd) {
         self.push(0x18, to, Register::First, 0, map);
         self.code.push(0);
@@ -124,7 +124,7 @@ impl Assembler {
         self.push(comparison as u8, what, Register::Answer, 0, number);
     }
 
-    /// The whole program, which ends with 0.
+    /// Ends the program with exit code 0 and returns its instructions.
     pub(super) fn end(mut self) -> Vec<u64> {
         self.set(Register::Answer, 0);
         self.push(0x95, Register::Answer, Register::Answer, 0, 0);

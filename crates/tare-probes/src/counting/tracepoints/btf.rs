@@ -12,7 +12,7 @@ const HEAD: usize = 12;
 /// The kind of type that a struct is.
 const STRUCT: u32 = 4;
 
-/// Bytes from the beginning of `struct task_struct` to its `pid`.
+/// Finds the offset of `pid` in `struct task_struct`, in bytes.
 pub(super) fn offset_of_task_number() -> io::Result<i32> {
     let mut types = Vec::new();
     File::open(TYPES)?.take(LONGEST).read_to_end(&mut types)?;
@@ -20,7 +20,6 @@ pub(super) fn offset_of_task_number() -> io::Result<i32> {
     offset_of(&types, b"task_struct", b"pid").ok_or_else(missing)
 }
 
-/// Bytes from the beginning of a struct to a member of its own.
 fn offset_of(all: &[u8], name: &[u8], member: &[u8]) -> Option<i32> {
     if u16::from_le_bytes(*all.first_chunk()?) != MAGIC {
         return None;
@@ -53,7 +52,7 @@ fn offset_of(all: &[u8], name: &[u8], member: &[u8]) -> Option<i32> {
     None
 }
 
-/// Bytes of a type after its head.
+/// Computes the length of a type after its head.
 fn beyond_head(kind: u32, count: usize) -> Option<usize> {
     Some(match kind {
         // Integers, variables, tags of declarations.
@@ -78,7 +77,8 @@ fn number(bytes: &[u8], at: usize) -> Option<u32> {
 mod tests {
     use super::*;
 
-    /// An integer, a forward declaration, and a struct with two members of which the second is at byte 12.
+    /// Builds an integer, a forward declaration, and a struct with two members of which the second is at byte
+    /// 12.
     fn specimen() -> Vec<u8> {
         let strings = b"\0task_struct\0state\0pid\0";
         let types: Vec<u32> =

@@ -16,7 +16,7 @@ enum Command {
     Trace = 17,
 }
 
-/// What a map is.
+/// Type of a map.
 #[derive(Clone, Copy)]
 pub(super) enum Kind {
     Hash = 1,
@@ -28,7 +28,7 @@ const AT_TRACEPOINT: u64 = 17;
 /// The time is told to programs of a free licence alone.
 const LICENCE: &CStr = c"Dual MIT/GPL";
 
-/// A request: words of the kernel's struct; those that it does not ask for are 0.
+/// Sends a request, as words of the kernel's struct; unused words are 0.
 fn bpf(command: Command, words: &mut [u64; 16]) -> io::Result<i32> {
     // SAFETY: the words are as many bytes as is said, and every address in them is of memory that its caller keeps.
     let answer =
@@ -47,7 +47,7 @@ fn owned(number: i32) -> OwnedFd {
     unsafe { OwnedFd::from_raw_fd(number) }
 }
 
-/// A map from keys of four bytes to values of eight.
+/// Creates a map from keys of four bytes to values of eight.
 pub(super) fn map(kind: Kind, most: u32) -> io::Result<OwnedFd> {
     let (key, value) = (4, 8);
     bpf(Command::MakeMap, &mut request([kind as u64 | key << 32, value | u64::from(most) << 32])).map(owned)

@@ -33,13 +33,13 @@ const COUNTS: u32 = NUMBERS as u32 + 4;
 /// A task's value before it has started its program, and before its first call has ended. Later it is when that was.
 const NOT_STARTED: u64 = 0;
 const NO_CALL_YET: u64 = 1;
-/// Where programs keep keys and values in their frame.
+/// Offset of keys and values in the frame of a program.
 const KEY: i16 = -8;
 const OTHER: i16 = -16;
-/// What the first process namespace is called; in another one, tasks have other numbers than the kernel's.
+/// Name of the first process namespace. In another one, tasks have other numbers than the kernel's.
 const FIRST_NAMESPACE: &str = "pid:[4026531836]";
 
-/// What was seen of a program, or why nothing can be.
+/// Observations of a program, or the reason why there are none.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Watched {
@@ -54,7 +54,7 @@ pub struct Seen {
     pub short_pauses: u64,
     pub pauses: u64,
     pub long_pauses: u64,
-    /// Those of threads that wait for each other or wake each other.
+    /// Futex calls of threads that wait for each other or wake each other.
     pub futexes: u64,
     /// From letting the program go to its end.
     pub elapsed_ns: u64,
@@ -129,7 +129,7 @@ fn find_task(program: &mut Assembler, tasks: RawFd, out: assembler::Label) {
     program.copy(Register::Value, Register::Answer);
 }
 
-/// The address of the value of [`KEY`]; goes to `out` where there is none.
+/// Looks up the address of the value of [`KEY`]; jumps to `out` where there is none.
 fn look_up(program: &mut Assembler, map: RawFd, out: assembler::Label) {
     program.map(Register::First, map);
     program.copy(Register::Second, Register::Frame);
@@ -146,7 +146,8 @@ fn count(program: &mut Assembler, counts: RawFd, place: Register, out: assembler
     program.add_to(Register::Answer, Register::First);
 }
 
-/// Before a call: counts it by its number, and by how long the task computed before it.
+/// Builds the program that runs before a call: it counts the call by its number, and by how long the task
+/// computed before it.
 fn before_call((tasks, counts): (RawFd, RawFd)) -> Vec<u64> {
     let mut program = Assembler::default();
     let [out, started, counted] = [(); 3].map(|()| program.label());
@@ -178,7 +179,7 @@ fn before_call((tasks, counts): (RawFd, RawFd)) -> Vec<u64> {
     program.end()
 }
 
-/// After a call: notes when.
+/// Builds the program that runs after a call: it notes the time.
 fn after_call(tasks: RawFd) -> Vec<u64> {
     let mut program = Assembler::default();
     let out = program.label();
@@ -191,7 +192,7 @@ fn after_call(tasks: RawFd) -> Vec<u64> {
     program.end()
 }
 
-/// A watched task makes another: that one is watched as well, before it runs.
+/// Builds the program that runs when a watched task makes another: that one is watched too, before it runs.
 fn new_task((tasks, counts): (RawFd, RawFd), number_at: i32) -> Vec<u64> {
     let mut program = Assembler::default();
     let out = program.label();
@@ -218,7 +219,7 @@ fn new_task((tasks, counts): (RawFd, RawFd), number_at: i32) -> Vec<u64> {
     program.end()
 }
 
-/// A task has ended: its number may become another's.
+/// Builds the program that runs when a task has ended: its number may become another's.
 fn ended_task(tasks: RawFd) -> Vec<u64> {
     let mut program = Assembler::default();
     program.call(Helper::Task);

@@ -13,7 +13,7 @@ use crate::harness::buffer::Buffer;
 use crate::harness::stopwatch::{Laps, now_ns};
 use crate::harness::trial::broken;
 
-/// What was found: times, and the bytes that were moved.
+/// Times, and the bytes that were moved.
 pub(crate) type Answered = Result<(Laps, u64), Failure>;
 
 /// A ring with a buffer for each request outstanding.
@@ -35,7 +35,6 @@ impl Ring {
         Ok(Ring { ring: Box::new(ring), buffers: Vec::new() })
     }
 
-    /// The same with these buffers, of a block each.
     pub(crate) fn with(self, buffers: Vec<Buffer>) -> Ring {
         Ring { buffers, ..self }
     }
@@ -96,8 +95,8 @@ impl Ring {
     }
 }
 
-/// A ring that learns of answers when it waits for them, and not by an interrupt for each; as fio's is. Kernels before
-/// 6.1 know only the other kind.
+/// Creates a ring that learns of completions when it waits for them, and not by an interrupt for each, as
+/// fio's does. Kernels before 6.1 have only interrupts.
 fn fresh(depth: u32) -> io::Result<IoUring> {
     let mut builder = IoUring::builder();
     builder.setup_coop_taskrun().setup_single_issuer().setup_defer_taskrun();
@@ -113,7 +112,7 @@ fn leak(buffers: &mut Vec<Buffer>, failure: Failure) -> Failure {
     failure
 }
 
-/// What past the cache refuses, as what it is: blocks of that size are not for this file system.
+/// Explains a refusal past the cache: the file system does not take blocks of that size.
 pub(crate) fn refused(e: Errno, block: usize) -> Failure {
     if e == Errno::INVAL {
         return Failure::new(FailureKind::NotSupported, format!("O_DIRECT in blocks of {block} B"));

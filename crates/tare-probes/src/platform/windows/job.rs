@@ -21,13 +21,13 @@ const ENDED: u32 = 1;
 /// Longest deadline, in ms: a day, and not the number that means forever.
 const LONGEST_WAIT_MS: u64 = 86_400_000;
 
-/// The agent waits for nothing that would have to be woken.
+/// Does nothing: the agent has no waits that must be interrupted.
 pub(crate) fn begin_agent() {}
 
-/// In a trial's process: the agent's job ends it.
+/// Does nothing: the agent's job ends the trial's process.
 pub(crate) fn bound_trial(_deadline_ms: u64) {}
 
-/// A trial's process is set apart when it is there: see [`wait_for_trial`].
+/// Does nothing: a trial's process gets its job after it was started, in [`wait_for_trial`].
 pub(crate) fn apart(_command: &mut Command) {}
 
 /// Puts a trial's process into a job, sends it what it reads, waits for it and ends the job; None when it outlived its
@@ -47,12 +47,12 @@ pub(crate) fn wait_for_trial(
     Ok(in_time.then_some(status))
 }
 
-/// No trial has an alarm of its own here.
+/// Answers false: trials have no alarm of their own here.
 pub(crate) fn ended_by_alarm(_status: ExitStatus) -> bool {
     false
 }
 
-/// How a process ended that gave no exit code, which every process gives.
+/// Describes how a process ended that has no exit code, which every process has here.
 pub(crate) fn ending(status: ExitStatus) -> String {
     status.to_string()
 }
@@ -62,7 +62,7 @@ pub(crate) fn ending(status: ExitStatus) -> String {
 pub struct Job(OwnedHandle);
 
 impl Job {
-    /// A new one with a process, and with all that it starts from now on.
+    /// Creates a job for a process and everything that it starts from now on.
     pub fn of(child: &Child) -> io::Result<Job> {
         // SAFETY: a job without a name and with the usual rights.
         let job = unsafe { CreateJobObjectW(ptr::null(), ptr::null()) };

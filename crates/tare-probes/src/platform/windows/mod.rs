@@ -38,10 +38,10 @@ impl AsFd for OwnedHandle {
     }
 }
 
-/// How a file is opened, by the names that the portable loops know.
+/// Flags of opening a file, by the names that the portable loops know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct OFlags {
-    /// Of CreateFile.
+    /// Flags of CreateFile.
     pub(crate) flags: u32,
     pub(crate) truncates: bool,
 }
@@ -79,7 +79,7 @@ impl Errno {
     pub(crate) const NOSPC: Errno = Errno(ERROR_DISK_FULL);
     pub(crate) const PIPE: Errno = Errno(ERROR_BROKEN_PIPE);
 
-    /// That of the call before.
+    /// Reads the error of the previous call.
     #[cold]
     pub(crate) fn last() -> Errno {
         Errno(io::Error::last_os_error().raw_os_error().unwrap_or_default() as u32)
@@ -95,8 +95,8 @@ impl fmt::Display for Errno {
 /// Nanoseconds of a step of the performance counter; 0 before it was asked for.
 static STEP_NS: AtomicU64 = AtomicU64::new(0);
 
-/// The performance counter in nanoseconds: what programs here read. Its step is that of its frequency, 100 ns on most
-/// machines.
+/// Reads the performance counter in nanoseconds, which is the clock of programs here. Its step is that of its
+/// frequency, 100 ns on most machines.
 #[inline(always)]
 pub(crate) fn monotonic_ns() -> u64 {
     let mut ticks = 0;
@@ -108,7 +108,7 @@ pub(crate) fn monotonic_ns() -> u64 {
     }
 }
 
-/// The same where the step is not known yet, or is not a whole number of nanoseconds.
+/// Converts ticks where the step is not known yet, or is not a whole number of nanoseconds.
 #[cold]
 fn first_ns(ticks: u64) -> u64 {
     let mut frequency = 0;
@@ -121,7 +121,6 @@ fn first_ns(ticks: u64) -> u64 {
     (u128::from(ticks) * 1_000_000_000 / u128::from(frequency)) as u64
 }
 
-/// Bytes of a page.
 pub(crate) fn page_size() -> usize {
     system_info().dwPageSize as usize
 }
@@ -135,7 +134,7 @@ pub(crate) fn system_info() -> SYSTEM_INFO {
     about
 }
 
-/// Fresh memory, zeroed; its pages are not there until they are touched.
+/// Maps fresh, zeroed memory; its pages are not there until they are touched.
 pub(crate) fn map_pages(length: usize) -> io::Result<NonNull<u8>> {
     // SAFETY: new memory at no particular address.
     let start = unsafe { VirtualAlloc(std::ptr::null(), length, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE) };
@@ -151,13 +150,13 @@ pub(crate) unsafe fn unmap_pages(start: NonNull<u8>, _length: usize) {
     unsafe { VirtualFree(start.as_ptr().cast(), 0, MEM_RELEASE) };
 }
 
-/// Both ends of a pipe: what is read, what is written.
+/// Creates a pipe and returns its read end and its write end.
 pub(crate) fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     let (reader, writer) = io::pipe()?;
     Ok((reader.into(), writer.into()))
 }
 
-/// Pages are of the usual size unless large ones are asked for.
+/// Does nothing: pages have the usual size unless large ones are asked for.
 ///
 /// # Safety
 /// None is needed.
