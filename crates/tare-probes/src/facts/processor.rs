@@ -53,7 +53,8 @@ fn name_in(listing: &str) -> Option<String> {
     Some(if name == "qemu" { TCG.to_owned() } else { name })
 }
 
-/// Names arm64 processors by the numbers of maker and part (MIDR_EL1). A machine may have several kinds.
+/// Derives the name of an arm64 processor from the numbers of its maker and part (MIDR_EL1). A machine may
+/// have several kinds.
 fn by_numbers(listing: &str) -> Option<String> {
     let mut kinds: Vec<String> = Vec::new();
     for (maker, part) in listed(listing, "CPU implementer").zip(listed(listing, "CPU part")) {

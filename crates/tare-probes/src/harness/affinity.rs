@@ -3,7 +3,7 @@
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use tare_data::failure::{Failure, FailureKind};
 
-/// The processors that this process may run on, in ascending order.
+/// Lists the processors that this process may run on, in ascending order.
 pub fn allowed() -> Vec<usize> {
     let Ok(set) = sched_getaffinity(None) else { return Vec::new() };
     (0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).collect()

@@ -13,13 +13,12 @@ use crate::probe::size_words;
 /// Space that is left free beyond what a trial writes, for the file system's own records.
 pub(crate) const SPARE: u64 = 1 << 20;
 
-/// The failure of what does not fit.
 pub(crate) fn no_room(bytes: u64, free: u64) -> Failure {
     let what = format!("writing {} with {} free", size_words(bytes), size_words(free));
     broken(&what, "No space left on device")
 }
 
-/// Bytes of a block and of a file of whole blocks: the parameters `bs` and `size`.
+/// Reads the parameters `bs` and `size`: the bytes of a block, and of a file of whole blocks.
 pub(crate) fn whole_blocks(
     parameters: &Parameters,
     block: RangeInclusive<u64>,
@@ -43,7 +42,7 @@ pub fn fill(file: BorrowedFd<'_>, pool: &[u8], piece: usize, size: u64) -> Resul
     syscall::fdatasync(file).map(drop).map_err(|e| broken("fdatasync", e))
 }
 
-/// The same without having it written out: for what is only read from the cache.
+/// Fills a file that is then only read from the cache, without waiting for writes to the disk.
 pub(crate) fn fill_cache(file: BorrowedFd<'_>, pool: &[u8], piece: usize, size: u64) -> Result<(), Failure> {
     let mut done = 0;
     while done < size {

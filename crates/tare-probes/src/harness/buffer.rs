@@ -19,21 +19,21 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    /// Zeroed memory of `length` bytes. Its pages are not there until they are touched.
+    /// Maps `length` bytes of zeroed memory. Its pages are not there until they are touched.
     pub(crate) fn untouched(length: usize) -> Result<Buffer, Failure> {
         let length = length.max(1);
         let start = map_pages(length).map_err(|e| broken(&format!("mapping {length} bytes"), e))?;
         Ok(Buffer { start, length })
     }
 
-    /// Zeroed memory whose pages are there.
+    /// Maps zeroed memory and touches its pages.
     pub fn zeroed(length: usize) -> Result<Buffer, Failure> {
         let mut buffer = Buffer::untouched(length)?;
         buffer.fill(0);
         Ok(buffer)
     }
 
-    /// Bytes that no compression makes smaller, the same for a seed everywhere.
+    /// Fills memory with bytes that cannot be compressed, equal everywhere for one seed.
     pub(crate) fn random(length: usize, seed: u64) -> Result<Buffer, Failure> {
         let mut buffer = Buffer::untouched(length)?;
         let mut generator = Generator::for_part(seed, "buffer");

@@ -41,12 +41,12 @@ impl Child {
         }
     }
 
-    /// Its process number, as this process sees it.
+    /// Returns its process number, as this process sees it.
     pub fn pid(&self) -> i32 {
         self.pid
     }
 
-    /// Whether it is there: a child that has ended and was not waited for is not.
+    /// Checks that it exists: a child that has ended and was not waited for does not.
     pub(crate) fn is_alive(&self) -> bool {
         // SAFETY: an all-zero siginfo is valid.
         let mut about: libc::siginfo_t = unsafe { std::mem::zeroed() };

@@ -62,7 +62,7 @@ pub(crate) fn drop_cache(file: BorrowedFd<'_>, size: u64) -> Result<(), Failure>
     }
 }
 
-/// Which share of a file's pages is in the cache, by mincore(2); None where that cannot be seen.
+/// Computes the share of a file's pages in the cache, by mincore(2); None where that cannot be seen.
 pub(crate) fn cached_share(file: BorrowedFd<'_>, size: u64) -> Option<f64> {
     let (size, page) = (usize::try_from(size).ok().filter(|&size| size > 0)?, rustix::param::page_size());
     // SAFETY: a new mapping at no particular address; nothing reads it.
@@ -84,13 +84,13 @@ pub(crate) fn device(path: &'static str, flags: OFlags) -> Result<OwnedFd, Failu
         .map_err(|e| Failure::new(FailureKind::NotSupported, format!("{path}: {e}")))
 }
 
-/// A file that is in memory alone.
+/// Creates a file that is only in memory.
 pub(crate) fn in_memory() -> Result<OwnedFd, Failure> {
     let file = rustix::fs::memfd_create("tare-source", MemfdFlags::CLOEXEC);
     file.map_err(|e| Failure::new(FailureKind::NotSupported, format!("memfd_create: {e}")))
 }
 
-/// Length of a file, by seeking: without a call that reads metadata by a path.
+/// Finds the length of a file by seeking, without a call that reads metadata by path.
 pub fn length(file: BorrowedFd<'_>) -> Result<u64, Failure> {
     rustix::fs::seek(file, rustix::fs::SeekFrom::End(0)).map_err(|e| broken("seeking", e))
 }

@@ -20,9 +20,9 @@ use tare_data::failure::Failure;
 
 use crate::harness::trial::broken;
 
-/// What the names of folders begin with that trials make in a place.
+/// Prefix of the folders that trials make in a place.
 const NAME: &str = "tare-trial";
-/// What the names of those begin with that are empty and stay.
+/// Prefix of the empty folders that stay.
 const STAYS: &str = ".tare-empty";
 /// Entries of a place among which they are looked for.
 #[cfg(unix)]
@@ -35,7 +35,7 @@ const DEEPEST: usize = 64;
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
-    /// Where it stays, empty.
+    /// Path under which it stays, empty.
     stays: Option<PathBuf>,
 }
 
@@ -45,10 +45,11 @@ impl Folder {
         Folder::make(place, None)
     }
 
-    /// The same for a trial that makes many files: on a place that is [`spread`], away from those of other trials.
+    /// Creates a folder for a trial that makes many files. On a place that is [`spread`], it lies away from
+    /// those of other trials.
     ///
-    /// ext4 has each folder where the fewest are, and among those by its name: this one has another in each session, and stays
-    /// until the place goes, so that the next one is elsewhere.
+    /// ext4 has each folder where the fewest are, and among those by its name: this one has another name in
+    /// each session, and stays until the place goes, so that the next one is elsewhere.
     pub fn apart(place: &Path, (seed, trial): (u64, u64)) -> Result<Folder, Failure> {
         Folder::make(place, Some(format!("{seed:x}-{trial}")))
     }
@@ -98,7 +99,7 @@ pub fn spread(folder: &Path) {
     }
 }
 
-/// Nothing: NTFS gives a deleted file's record away at once.
+/// Does nothing: NTFS reuses a deleted file's record at once.
 #[cfg(windows)]
 pub fn spread(_folder: &Path) {}
 
@@ -124,7 +125,7 @@ pub fn keep_empty(place: &Path, kept: &Path) {
     }
 }
 
-/// Names of folders that trials have left in a place.
+/// Lists the folders that trials have left in a place.
 #[cfg(unix)]
 fn left_in(place: &Path) -> io::Result<Vec<PathBuf>> {
     let folder = open(CWD, place)?;
@@ -138,7 +139,7 @@ fn left_in(place: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(left)
 }
 
-/// Names of folders that trials have left in a place.
+/// Lists the folders that trials have left in a place.
 #[cfg(windows)]
 fn left_in(place: &Path) -> io::Result<Vec<PathBuf>> {
     let names = std::fs::read_dir(place)?.map(|entry| Ok(entry?.file_name()));

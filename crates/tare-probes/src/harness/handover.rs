@@ -137,7 +137,8 @@ crate::timed! {
         Ok(stopwatch)
     }
 
-    /// The other process: adds one and sends back, until the channel is closed. Gives its exit code.
+    /// Runs the other process: adds one and sends the sum back until the channel is closed. Returns its exit
+    /// code.
     pub fn hand_back(from: BorrowedFd<'_>, back: BorrowedFd<'_>) -> i32 {
         let mut bytes = [0; 8];
         loop {

@@ -28,7 +28,7 @@ struct Counters {
     usage: Option<Usage>,
 }
 
-/// What getrusage(2) counts, of this process and of the children that it has waited for.
+/// Counters of getrusage(2), of this process and of the children that it has waited for.
 #[derive(Clone, Copy, Debug)]
 struct Usage {
     switches_voluntary: u64,
@@ -68,7 +68,7 @@ impl Watch {
     }
 }
 
-/// How much a counter went up; absent where it is not reported, or went down.
+/// Subtracts two readings of a counter; None where it is not reported, or went down.
 fn increase(before: Option<u64>, after: Option<u64>) -> Option<u64> {
     after?.checked_sub(before?)
 }
@@ -91,7 +91,7 @@ impl Counters {
     }
 }
 
-/// Steal of all processors: the eighth number of the first line (proc_stat(5)).
+/// Sums steal over all processors: the eighth number of the first line (proc_stat(5)).
 #[cfg(unix)]
 fn steal_ns(text: &str) -> Option<u64> {
     let line = text.lines().next()?.strip_prefix("cpu ")?;
@@ -148,7 +148,7 @@ pub fn canary() -> u64 {
     ended_ns.saturating_sub(started_ns)
 }
 
-/// One addition that the compiler can neither remove nor fold with the next.
+/// Adds one in a way that the compiler can neither remove nor fold with the next.
 #[inline(always)]
 fn add_one(mut sum: u64) -> u64 {
     // SAFETY: adds within a register.

@@ -6,9 +6,9 @@ use tare_data::facts::Facts;
 /// Longest text that is read: mount tables of busy container hosts are some hundred KiB.
 const MOST_BYTES: usize = 1 << 20;
 
-/// The text of such a file, at most [`MOST_BYTES`] of it; None when it is not there.
+/// Reads the text of such a file, at most [`MOST_BYTES`] of it; None where it does not exist.
 ///
-/// Read in one piece from the first line on, since the next read may find another text.
+/// It is read in one piece from the first line on, since the next read may find another text.
 pub(crate) fn read_text(path: &str) -> Option<String> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC;
     let file = rustix::fs::openat(CWD, path, flags, Mode::empty()).ok()?;
@@ -31,12 +31,12 @@ pub(crate) fn note_file(facts: &mut Facts, key: &str, path: &str) {
     }
 }
 
-/// Memory that could be had without swapping, as this kernel reports it; None where it does not.
+/// Reads how much memory is available without swapping, as this kernel reports it; None where it does not.
 pub fn available_bytes() -> Option<u64> {
     meminfo_bytes(&read_text("/proc/meminfo")?, "MemAvailable:")
 }
 
-/// A line of meminfo, or of a file that is written like it, in bytes.
+/// Reads a line of meminfo, or of a file in its format, in bytes.
 pub(crate) fn meminfo_bytes(text: &str, key: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(key))?;
     line.split_ascii_whitespace().next()?.parse::<u64>().ok()?.checked_mul(1024)

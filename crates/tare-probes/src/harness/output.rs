@@ -28,7 +28,7 @@ impl OutputTail {
         self.0.drain(..over);
     }
 
-    /// Its lines that are not empty; the first may be torn.
+    /// Returns its lines that are not empty; the first may be torn.
     pub fn lines(&self) -> Vec<String> {
         let bytes: Vec<u8> = self.0.iter().copied().collect();
         let text = String::from_utf8_lossy(&bytes);
@@ -43,15 +43,15 @@ impl OutputTail {
 /// Bytes that are read at a time: what a pipe holds.
 const READ: usize = 64 * 1024;
 
-/// Most pieces that are read after the end: a process that stays behind may write on for ever.
+/// Limit on the pieces that are read after the end: a process that stays behind may write for ever.
 const MOST_DRAINED: usize = 64;
 
-/// What is signalled when a child ends.
+/// Descriptor that is signalled when a child ends.
 #[derive(Debug)]
 pub struct Children(OwnedFd);
 
 impl Children {
-    /// From now on this thread learns of the ends of its children here alone.
+    /// Makes this thread learn of the ends of its children only through the descriptor.
     pub fn watched() -> io::Result<Children> {
         // SAFETY: an all-zero set is valid, and all that is pointed to lives through the calls.
         let descriptor = unsafe {
@@ -74,7 +74,7 @@ pub struct Ended {
     /// As wait(2) gives it.
     pub status: i32,
     pub used: libc::rusage,
-    /// Whether it took too long, and was killed for it.
+    /// True where it took too long and was killed for it.
     pub overdue: bool,
     pub output: OutputTail,
 }

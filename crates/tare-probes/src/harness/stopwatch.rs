@@ -6,7 +6,8 @@ use tare_data::batch::Histogram;
 
 use crate::platform::monotonic_ns;
 
-/// The monotonic clock in nanoseconds. About 20 ns where the vDSO answers, a system call where it does not.
+/// Reads the monotonic clock in nanoseconds. About 20 ns where the vDSO answers, a system call where it does
+/// not.
 #[inline(always)]
 pub fn now_ns() -> u64 {
     monotonic_ns()
@@ -17,8 +18,8 @@ const STEP_READS: usize = 1_000;
 /// Longest search: two ticks of the coarsest clock seen (4 ms, refined-jiffies at HZ = 250), and a bit.
 const LONGEST_SEARCH_NS: u64 = 10_000_000;
 
-/// The smallest difference between two reads that differ. A clock that stands still, as one that counts
-/// timer ticks, is waited for.
+/// Finds the smallest difference between two reads that differ. It waits for a clock that stands still, as
+/// one that counts timer ticks.
 pub(crate) fn smallest_step_ns() -> u64 {
     let (mut smallest, mut last_ns) = (u64::MAX, now_ns());
     let mut steps = 0;
@@ -44,15 +45,15 @@ const AFTER_STRETCH_NS: u64 = 250;
 /// Share by which everything that is timed takes longer on purpose, as the bits of an f64; zero in an ordinary trial.
 static SLOWER: AtomicU64 = AtomicU64::new(0);
 
-/// From now on this process works longer, by this share, in everything that it times: a cost of known size, which shows
-/// what a session finds. Called before the probe runs.
+/// Makes this process work longer by this share in everything that it times: a cost of known size, which
+/// shows what a session finds. Called before the probe runs.
 pub(crate) fn work_longer(share: f64) {
     if share.is_finite() && share > 0.0 {
         SLOWER.store(share.to_bits(), Ordering::Relaxed);
     }
 }
 
-/// How much longer a stretch takes on purpose.
+/// Computes how much longer a stretch takes on purpose.
 #[inline(always)]
 fn longer_ns(started_ns: u64, ended_ns: u64) -> u64 {
     let share = f64::from_bits(SLOWER.load(Ordering::Relaxed));
@@ -75,19 +76,18 @@ pub struct Stopwatch {
 }
 
 impl Stopwatch {
-    /// A stretch that was timed elsewhere, e.g. across processes.
+    /// Records a stretch that was timed elsewhere, e.g. across processes.
     pub(crate) fn stretch(started_ns: u64, ended_ns: u64) -> Self {
         let mut stopwatch = Stopwatch { started_ns, elapsed_ns: 0 };
         stopwatch.stop_at(ended_ns);
         stopwatch
     }
 
-    /// Time that other stopwatches or laps have measured already.
+    /// Records time that other stopwatches or laps have measured.
     pub(crate) fn measured(elapsed_ns: u64) -> Self {
         Stopwatch { started_ns: 0, elapsed_ns }
     }
 
-    /// One that runs.
     #[inline(always)]
     pub fn started() -> Self {
         Stopwatch { started_ns: now_ns(), elapsed_ns: 0 }
@@ -128,12 +128,12 @@ pub struct Laps {
     last_ns: u64,
     /// Waited in vain between laps.
     paused_ns: u64,
-    /// The same since the last lap: no part of the stretch unless another lap follows.
+    /// Pause since the last lap: no part of the stretch unless another lap follows.
     pause_ns: u64,
 }
 
 impl Laps {
-    /// Empty laps, whose memory is there already: recording neither allocates nor faults.
+    /// Allocates empty laps and touches their memory: recording neither allocates nor faults.
     pub fn new() -> Self {
         let mut histogram = Histogram::new();
         // Writes every count, so that the pages are mapped before the clock runs.
@@ -174,7 +174,7 @@ impl Laps {
         self.histogram.0.len()
     }
 
-    /// From the first start to the last end, without the pauses.
+    /// Returns the time from the first start to the last end, without the pauses.
     pub fn elapsed_ns(&self) -> u64 {
         self.last_ns.saturating_sub(self.first_ns.unwrap_or(self.last_ns)).saturating_sub(self.paused_ns)
     }

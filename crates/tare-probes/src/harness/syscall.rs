@@ -55,7 +55,6 @@ macro_rules! call {
     }};
 }
 
-/// The same: only the register of the answer changes, which is the first argument's.
 #[cfg(target_arch = "aarch64")]
 macro_rules! call {
     ($number:expr) => { call!($number, 0usize) };
@@ -78,7 +77,6 @@ macro_rules! call {
     }};
 }
 
-/// The same: only the register of the answer changes, which is the first argument's.
 #[cfg(target_arch = "riscv64")]
 macro_rules! call {
     ($number:expr) => { call!($number, 0usize) };
@@ -101,13 +99,11 @@ macro_rules! call {
     }};
 }
 
-/// The number of bytes, or whatever the call counts, or its error.
 #[inline(always)]
 fn counted(answer: isize) -> Result<usize, Errno> {
     if answer < 0 { Err(Errno::from_raw_os_error(-answer as i32)) } else { Ok(answer as usize) }
 }
 
-/// The number of a descriptor, as a call takes it.
 #[inline(always)]
 fn number(fd: BorrowedFd<'_>) -> usize {
     fd.as_raw_fd() as usize
@@ -119,7 +115,7 @@ pub fn getppid() -> isize {
     unsafe { call!(libc::SYS_getppid) }
 }
 
-/// getpid(2), never from a cache.
+/// Calls getpid(2), never from a cache.
 #[inline(always)]
 pub fn getpid() -> isize {
     // SAFETY: takes nothing, touches no memory.
@@ -132,21 +128,21 @@ pub(crate) fn getuid() -> isize {
     unsafe { call!(libc::SYS_getuid) }
 }
 
-/// umask(2); gives the mask before.
+/// Calls umask(2), which returns the previous mask.
 #[inline(always)]
 pub(crate) fn umask(mask: usize) -> isize {
     // SAFETY: touches no memory.
     unsafe { call!(libc::SYS_umask, mask) }
 }
 
-/// dup(2); the caller has to [`close`] the number.
+/// Calls dup(2). The caller has to [`close`] the number.
 #[inline(always)]
 pub(crate) fn dup(fd: BorrowedFd<'_>) -> Result<usize, Errno> {
     // SAFETY: touches no memory.
     counted(unsafe { call!(libc::SYS_dup, number(fd)) })
 }
 
-/// close(2) of a number that `dup` or `openat` gave.
+/// Calls close(2) with a number that `dup` or `openat` returned.
 ///
 /// # Safety
 /// The caller owns the descriptor, and nothing uses it afterwards.
@@ -192,21 +188,21 @@ pub(crate) fn fdatasync(fd: BorrowedFd<'_>) -> Result<usize, Errno> {
     counted(unsafe { call!(libc::SYS_fdatasync, number(fd)) })
 }
 
-/// lseek(2) from the beginning.
+/// Calls lseek(2) to the beginning.
 #[inline(always)]
 pub fn rewind(fd: BorrowedFd<'_>) -> Result<usize, Errno> {
     // SAFETY: touches no memory.
     counted(unsafe { call!(libc::SYS_lseek, number(fd), 0usize, 0usize) })
 }
 
-/// send(2), which glibc makes as sendto(2) without an address.
+/// Calls send(2), which glibc makes as sendto(2) without an address.
 #[inline(always)]
 pub fn send(fd: BorrowedFd<'_>, from: &[u8]) -> Result<usize, Errno> {
     // SAFETY: the kernel reads within `from`; there is no address.
     counted(unsafe { call!(libc::SYS_sendto, number(fd), from.as_ptr(), from.len(), 0usize, 0usize, 0usize) })
 }
 
-/// recv(2), which glibc makes as recvfrom(2) without an address.
+/// Calls recv(2), which glibc makes as recvfrom(2) without an address.
 #[inline(always)]
 pub fn recv(fd: BorrowedFd<'_>, into: &mut [u8]) -> Result<usize, Errno> {
     // SAFETY: the kernel writes within `into`; there is no address.
@@ -215,7 +211,7 @@ pub fn recv(fd: BorrowedFd<'_>, into: &mut [u8]) -> Result<usize, Errno> {
     })
 }
 
-/// sendto(2), to an address as the kernel reads it.
+/// Calls sendto(2) with an address as the kernel reads it.
 #[inline(always)]
 pub fn send_to(fd: BorrowedFd<'_>, from: &[u8], address: &[u8]) -> Result<usize, Errno> {
     // SAFETY: the kernel reads within `from` and `address`.
@@ -232,7 +228,7 @@ pub fn send_to(fd: BorrowedFd<'_>, from: &[u8], address: &[u8]) -> Result<usize,
     })
 }
 
-/// recvfrom(2); notes where the bytes came from, as the kernel writes it.
+/// Calls recvfrom(2) and notes the sender's address, as the kernel writes it.
 #[inline(always)]
 pub fn recv_from(fd: BorrowedFd<'_>, into: &mut [u8], address: &mut [u8]) -> Result<usize, Errno> {
     let mut length = address.len() as libc::socklen_t;
@@ -250,7 +246,8 @@ pub fn recv_from(fd: BorrowedFd<'_>, into: &mut [u8], address: &mut [u8]) -> Res
     })
 }
 
-/// futex(2), FUTEX_WAIT of this process: sleeps while the word holds `value`, for at most `seconds`.
+/// Calls futex(2) with FUTEX_WAIT of this process: sleeps while the word holds `value`, for at most
+/// `seconds`.
 #[inline(always)]
 pub(crate) fn futex_wait(word: &AtomicU32, value: u32, seconds: i64) -> Result<usize, Errno> {
     let operation = (libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG) as usize;
@@ -259,7 +256,7 @@ pub(crate) fn futex_wait(word: &AtomicU32, value: u32, seconds: i64) -> Result<u
     counted(unsafe { call!(libc::SYS_futex, word.as_ptr(), operation, value as usize, &raw const longest) })
 }
 
-/// futex(2), FUTEX_WAKE of one waiter of this process.
+/// Calls futex(2) with FUTEX_WAKE, for one waiter of this process.
 #[inline(always)]
 pub(crate) fn futex_wake(word: &AtomicU32) -> Result<usize, Errno> {
     let operation = (libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG) as usize;
@@ -267,7 +264,7 @@ pub(crate) fn futex_wake(word: &AtomicU32) -> Result<usize, Errno> {
     counted(unsafe { call!(libc::SYS_futex, word.as_ptr(), operation, 1usize) })
 }
 
-/// mmap(2) of fresh private memory; gives its address.
+/// Calls mmap(2) for fresh private memory and returns its address.
 #[inline(always)]
 pub fn map(length: usize) -> Result<usize, Errno> {
     let protection = (libc::PROT_READ | libc::PROT_WRITE) as usize;
@@ -276,7 +273,7 @@ pub fn map(length: usize) -> Result<usize, Errno> {
     counted(unsafe { call!(libc::SYS_mmap, 0usize, length, protection, flags, usize::MAX, 0usize) })
 }
 
-/// munmap(2).
+/// Calls munmap(2).
 ///
 /// # Safety
 /// The memory is a whole mapping of the caller's, and nothing uses it any more.
@@ -286,7 +283,7 @@ pub(crate) unsafe fn unmap(address: usize, length: usize) -> Result<usize, Errno
     counted(unsafe { call!(libc::SYS_munmap, address, length) })
 }
 
-/// clock_nanosleep(2) until an absolute time of the monotonic clock.
+/// Calls clock_nanosleep(2) with an absolute time of the monotonic clock.
 #[inline(always)]
 pub(crate) fn sleep_until(time_ns: u64) -> Result<usize, Errno> {
     let until = libc::timespec {
@@ -305,14 +302,14 @@ pub(crate) fn sleep_until(time_ns: u64) -> Result<usize, Errno> {
     })
 }
 
-/// openat(2); the caller has to [`close`] the number.
+/// Calls openat(2). The caller has to [`close`] the number.
 #[inline(always)]
 pub(crate) fn openat(folder: BorrowedFd<'_>, name: &CStr, flags: i32, mode: u32) -> Result<usize, Errno> {
     // SAFETY: the kernel reads the name up to its end.
     counted(unsafe { call!(libc::SYS_openat, number(folder), name.as_ptr(), flags as usize, mode as usize) })
 }
 
-/// fstatat(2), as newfstatat, never statx(2): proot 5.1 does not translate paths of statx.
+/// Calls fstatat(2) as newfstatat, never statx(2): proot 5.1 does not translate paths of statx.
 #[inline(always)]
 pub(crate) fn fstatat(folder: BorrowedFd<'_>, name: &CStr, into: &mut libc::stat) -> Result<usize, Errno> {
     let into: *mut libc::stat = into;
@@ -320,7 +317,7 @@ pub(crate) fn fstatat(folder: BorrowedFd<'_>, name: &CStr, into: &mut libc::stat
     counted(unsafe { call!(libc::SYS_newfstatat, number(folder), name.as_ptr(), into, 0usize) })
 }
 
-/// renameat(2) within one folder.
+/// Calls renameat(2) within one folder.
 #[cfg(not(target_arch = "riscv64"))]
 #[inline(always)]
 pub(crate) fn renameat(folder: BorrowedFd<'_>, from: &CStr, to: &CStr) -> Result<usize, Errno> {
@@ -328,7 +325,7 @@ pub(crate) fn renameat(folder: BorrowedFd<'_>, from: &CStr, to: &CStr) -> Result
     counted(unsafe { call!(libc::SYS_renameat, number(folder), from.as_ptr(), number(folder), to.as_ptr()) })
 }
 
-/// renameat2(2) within one folder, without flags: RISC-V has no other.
+/// Calls renameat2(2) within one folder, without flags: RISC-V has no other.
 #[cfg(target_arch = "riscv64")]
 #[inline(always)]
 pub(crate) fn renameat(folder: BorrowedFd<'_>, from: &CStr, to: &CStr) -> Result<usize, Errno> {
@@ -337,28 +334,27 @@ pub(crate) fn renameat(folder: BorrowedFd<'_>, from: &CStr, to: &CStr) -> Result
     counted(unsafe { call!(libc::SYS_renameat2, folder, from.as_ptr(), folder, to.as_ptr(), 0usize, 0usize) })
 }
 
-/// unlinkat(2) of a file.
+/// Calls unlinkat(2) for a file.
 #[inline(always)]
 pub(crate) fn unlinkat(folder: BorrowedFd<'_>, name: &CStr) -> Result<usize, Errno> {
     // SAFETY: the kernel reads the name up to its end.
     counted(unsafe { call!(libc::SYS_unlinkat, number(folder), name.as_ptr(), 0usize) })
 }
 
-/// getdents64(2): raw folder entries.
+/// Calls getdents64(2), which returns raw folder entries.
 #[inline(always)]
 pub(crate) fn getdents(folder: BorrowedFd<'_>, into: &mut [u8]) -> Result<usize, Errno> {
     // SAFETY: the kernel writes within `into`.
     counted(unsafe { call!(libc::SYS_getdents64, number(folder), into.as_mut_ptr(), into.len()) })
 }
 
-/// A stat that holds nothing yet.
 #[inline(always)]
 pub(crate) fn empty_stat() -> libc::stat {
     // SAFETY: an all-zero stat is valid.
     unsafe { core::mem::zeroed() }
 }
 
-/// fstat(2).
+/// Calls fstat(2).
 #[inline(always)]
 pub(crate) fn fstat(fd: BorrowedFd<'_>, into: &mut libc::stat) -> Result<usize, Errno> {
     let into: *mut libc::stat = into;
@@ -366,21 +362,21 @@ pub(crate) fn fstat(fd: BorrowedFd<'_>, into: &mut libc::stat) -> Result<usize, 
     counted(unsafe { call!(libc::SYS_fstat, number(fd), into) })
 }
 
-/// gettid(2).
+/// Calls gettid(2).
 #[inline(always)]
 pub(crate) fn gettid() -> isize {
     // SAFETY: takes nothing, touches no memory.
     unsafe { call!(libc::SYS_gettid) }
 }
 
-/// tgkill(2), as raise(3) makes it: to one thread of a process.
+/// Calls tgkill(2) for one thread of a process, as raise(3) does.
 #[inline(always)]
 pub(crate) fn tgkill(process: isize, thread: isize, signal: i32) -> Result<usize, Errno> {
     // SAFETY: touches no memory.
     counted(unsafe { call!(libc::SYS_tgkill, process, thread, signal as usize) })
 }
 
-/// mmap(2) of the beginning of a file, for reading; gives its address.
+/// Calls mmap(2) for reading the beginning of a file and returns the address.
 #[inline(always)]
 pub(crate) fn map_file(fd: BorrowedFd<'_>, length: usize) -> Result<usize, Errno> {
     let (protection, flags) = (libc::PROT_READ as usize, libc::MAP_PRIVATE as usize);
@@ -388,7 +384,7 @@ pub(crate) fn map_file(fd: BorrowedFd<'_>, length: usize) -> Result<usize, Errno
     counted(unsafe { call!(libc::SYS_mmap, 0usize, length, protection, flags, number(fd), 0usize) })
 }
 
-/// mprotect(2).
+/// Calls mprotect(2).
 ///
 /// # Safety
 /// The memory is the caller's, and nothing uses it in a way that it then forbids.
@@ -398,7 +394,7 @@ pub(crate) unsafe fn protect(address: usize, length: usize, protection: i32) -> 
     counted(unsafe { call!(libc::SYS_mprotect, address, length, protection as usize) })
 }
 
-/// brk(2), as the kernel answers it: the end of the heap afterwards.
+/// Calls brk(2), which returns the end of the heap afterwards.
 #[inline(always)]
 pub(crate) fn set_break(end: usize) -> Result<usize, Errno> {
     // SAFETY: growing touches nothing that is there; callers only take back what they added.

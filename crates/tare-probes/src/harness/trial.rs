@@ -19,7 +19,7 @@ const CALIBRATION_NS: u64 = 2_000_000;
 const STEADY: f64 = 0.75;
 /// Longest that all batches of a calibration go on for becoming steady.
 const STEADY_MOST_NS: u64 = 250_000_000;
-/// Most operations of a calibration: stops a probe whose operations take no time.
+/// Limit on the operations of a calibration: stops a probe whose operations take no time.
 const CALIBRATION_MOST: u64 = 1 << 30;
 /// Operations of the cold batch: the very first call.
 const COLD_OPERATIONS: u64 = 1;
@@ -36,7 +36,8 @@ pub struct Trial<'a> {
 }
 
 impl<'a> Trial<'a> {
-    /// A trial that works in `directory`, which is fresh and its own, and gives its batches to `sink`.
+    /// Creates a trial that works in `directory`, which is fresh and not shared, and passes its batches to
+    /// `sink`.
     ///
     /// `program` is the path of a binary that answers to the agent's subcommands.
     pub fn new(
@@ -48,13 +49,13 @@ impl<'a> Trial<'a> {
         Trial { request, program, directory, carried: None, waiting: Waiting::default(), sink }
     }
 
-    /// With a folder that holds the files of user commands.
+    /// Adds a folder that holds the files of user commands.
     pub(crate) fn carrying(mut self, carried: Option<&'a Path>) -> Self {
         self.carried = carried;
         self
     }
 
-    /// The folder of the carried files, with one folder per command; none where nothing was carried.
+    /// Returns the folder of the carried files, with one folder per command; None where nothing was carried.
     pub fn carried(&self) -> Option<&'a Path> {
         self.carried
     }
@@ -63,12 +64,12 @@ impl<'a> Trial<'a> {
         &self.request.case.parameters
     }
 
-    /// The same in every environment of a round.
+    /// Returns the seed, which is the same in every environment of a round.
     pub fn seed(&self) -> u64 {
         self.request.seed
     }
 
-    /// The path under which this binary can be started again.
+    /// Returns the path under which this binary can be started again.
     pub fn program(&self) -> &'a Path {
         self.program
     }
@@ -77,12 +78,12 @@ impl<'a> Trial<'a> {
         self.request.peer.as_ref().ok_or_else(|| Failure::new(FailureKind::Broken, "the case names no peer"))
     }
 
-    /// After this long the trial's process ends itself.
+    /// Returns the time after which the trial's process ends itself.
     pub fn deadline(&self) -> Duration {
         Duration::from_millis(self.request.deadline_ms)
     }
 
-    /// A fresh folder of the trial's own in its place; removed after the trial.
+    /// Returns a fresh folder for this trial in its place; removed after the trial.
     pub fn directory(&self) -> Result<&'a Path, Failure> {
         self.directory.ok_or_else(|| Failure::new(FailureKind::Broken, "the case names no place"))
     }
@@ -98,7 +99,8 @@ impl<'a> Trial<'a> {
         self.repeat_after(COLD_OPERATIONS, work)
     }
 
-    /// The same after `warmup` operations, of which the first is reported as the cold one.
+    /// Runs `work` like [`Trial::repeat`], after `warmup` operations of which the first is reported as the
+    /// cold one.
     pub(crate) fn repeat_after<F>(&mut self, warmup: u64, mut work: F) -> Result<(), Failure>
     where
         F: FnMut(u64, &mut Report) -> Result<(), Failure>,
@@ -185,43 +187,43 @@ impl<'a> Trial<'a> {
     }
 }
 
-/// Where a probe puts the samples of one batch. Filled after the clock has stopped.
+/// Samples of one batch, reported by the probe after the clock has stopped.
 #[derive(Default)]
 pub struct Report {
     samples: Vec<(&'static str, Taken)>,
 }
 
-/// What a probe took, and in a row of batches what they took together.
+/// Measurements of a probe, joined over a row of batches.
 enum Taken {
     Timed { operations: u64, bytes: u64, elapsed_ns: Vec<u64>, times: Option<Box<Histogram>> },
     Gauge(f64),
 }
 
 impl Report {
-    /// Operations timed together.
+    /// Adds operations that were timed together.
     pub fn throughput(&mut self, series: &'static str, operations: u64, stopwatch: &Stopwatch) {
         self.moved(series, operations, 0, stopwatch);
     }
 
-    /// Operations timed together that moved bytes.
+    /// Adds operations that were timed together and moved bytes.
     pub fn moved(&mut self, series: &'static str, operations: u64, bytes: u64, stopwatch: &Stopwatch) {
         let elapsed_ns = vec![stopwatch.elapsed_ns()];
         self.samples.push((series, Taken::Timed { operations, bytes, elapsed_ns, times: None }));
     }
 
-    /// Operations timed one by one; `bytes` moved in all, or 0 where bytes are not what is counted.
+    /// Adds operations that were timed one by one; `bytes` moved in all, or 0 where bytes are not counted.
     pub fn latency(&mut self, series: &'static str, bytes: u64, laps: Laps) {
         let (operations, elapsed_ns) = (laps.operations(), vec![laps.elapsed_ns()]);
         let times = Some(Box::new(laps.into_histogram()));
         self.samples.push((series, Taken::Timed { operations, bytes, elapsed_ns, times }));
     }
 
-    /// A figure that is read, not timed.
+    /// Adds a figure that is read, not timed.
     pub fn gauge(&mut self, series: &'static str, value: f64) {
         self.samples.push((series, Taken::Gauge(value)));
     }
 
-    /// Whether another batch did the same: as many operations and bytes in each series.
+    /// Compares two batches: they are alike with as many operations and bytes in each series.
     fn is_like(&self, other: &Report) -> bool {
         let kind = |taken: &Taken| match taken {
             Taken::Timed { operations, bytes, times, .. } => Some((*operations, *bytes, times.is_some())),
@@ -305,7 +307,7 @@ pub fn prove(what: &str, counted: u64, expected: u64) -> Result<(), Failure> {
     Err(Failure::new(FailureKind::WrongWork, format!("{what}: counted {counted}, expected {expected}")))
 }
 
-/// A failure of an operation, with what was tried and the system's own words.
+/// Describes the failure of an operation: what was tried, and the system's own words.
 pub fn broken(what: &str, cause: impl std::fmt::Display) -> Failure {
     Failure::new(FailureKind::Broken, format!("{what}: {cause}"))
 }
@@ -316,7 +318,7 @@ mod tests {
 
     use super::*;
 
-    /// What a trial of these operations and batches sends, of work that reports this.
+    /// Runs a trial of these operations and batches and collects what it sends.
     fn sent(batch: u64, batches: u32, mut report: impl FnMut(u64, &mut Report)) -> Vec<Batch> {
         let case = Case { probe: "null".into(), parameters: Parameters::default(), place: None, peer: None };
         let (trial, directory, peer, seed, slower, nonce) = Default::default();

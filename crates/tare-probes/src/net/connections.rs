@@ -17,7 +17,7 @@ pub struct Connections<'a> {
     pub address: SocketAddr,
     pub request: &'a [u8],
     pub response: &'a mut [u8],
-    /// What a response of the peer's begins with.
+    /// First byte of a valid response.
     pub expected: u8,
 }
 
@@ -48,7 +48,8 @@ pub fn request(
 }
 
 crate::timed! {
-    /// A request and its response, and the far end's close; whether the response was the peer's.
+    /// Sends a request, reads its response and waits for the far end to close; tells whether the response was
+    /// the peer's.
     fn exchange(
         connection: BorrowedFd<'_>,
         outgoing: &[u8],

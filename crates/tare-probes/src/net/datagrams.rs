@@ -20,7 +20,7 @@ use crate::harness::stopwatch::{Laps, now_ns};
 pub const GIVEN_UP_AFTER: Duration = Duration::from_millis(300);
 /// After the last answer, answers that come twice are listened for this long...
 const ECHOES: Duration = Duration::from_millis(5);
-/// Most datagrams that are listened for after a trial.
+/// Limit on the datagrams that are listened for after a trial.
 const MOST_ECHOES: u32 = 10_000;
 /// A greeting is sent again after this...
 const GREET_AGAIN: Duration = Duration::from_millis(100);
@@ -92,7 +92,7 @@ crate::timed! {
     }
 }
 
-/// The near end: `operations` requests, each answered and timed or given up and counted.
+/// Runs the near end: `operations` requests, each answered and timed or given up and counted.
 pub fn request(
     operations: u64,
     line: &UdpPeer<OwnedFd>,
@@ -129,7 +129,7 @@ pub fn listen_on(line: &UdpPeer<OwnedFd>, incoming: &mut [u8], ledger: &mut Ledg
     Ok(())
 }
 
-/// A line to the far end, which has been shown the token and has answered.
+/// Opens a line to the far end, which has been shown the token and has answered.
 pub fn greet(address: SocketAddr, token: &Token) -> Result<UdpPeer<OwnedFd>, Failure> {
     let line = ungreeted(address)?;
     sockets::deadline(line.socket(), GREET_AGAIN)?;
@@ -149,7 +149,7 @@ pub fn greet(address: SocketAddr, token: &Token) -> Result<UdpPeer<OwnedFd>, Fai
     Err(Failure::new(FailureKind::Broken, reason))
 }
 
-/// A line to a far end that knows no greeting.
+/// Opens a line to a far end that knows no greeting.
 pub(crate) fn ungreeted(address: SocketAddr) -> Result<UdpPeer<OwnedFd>, Failure> {
     let socket = sockets::socket(Transport::Udp, address.ip())?;
     sockets::deadline(&socket, GIVEN_UP_AFTER)?;
@@ -191,8 +191,8 @@ pub fn met<'s>(
 }
 
 crate::timed! {
-    /// The far end, which has met the near one: answers requests of the right length, for ever; the process that
-    /// forked this one ends it.
+    /// Runs the far end, which has met the near one: answers requests of the right length for ever. The
+    /// process that forked this one ends it.
     pub(crate) fn respond(
         line: &UdpPeer<&OwnedFd>,
         request: usize,

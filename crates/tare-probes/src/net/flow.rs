@@ -8,23 +8,23 @@ use crate::harness::trial::broken;
 
 /// Beyond this the socket buffers fill and both ends of a stream wait for each other.
 pub(crate) const LARGEST_MESSAGE: u64 = 1 << 16;
-/// What an IPv4 datagram holds beside its headers: 65,535 less 20 and 8.
+/// Payload of the largest IPv4 datagram: 65,535 less headers of 20 and 8.
 pub(crate) const LARGEST_DATAGRAM: u64 = 65_507;
-/// Most requests in flight: half of the numbers that fit into one byte.
+/// Limit on requests in flight: half of the numbers that fit into one byte.
 pub(crate) const MOST_BURST: u64 = 128;
-/// Most requests per second: below a microsecond a sleep has no meaning.
+/// Limit on requests per second: below a microsecond a sleep has no meaning.
 pub(crate) const HIGHEST_RATE: u64 = 1_000_000;
 /// Largest piece that a one-way flow is written in.
 pub const LARGEST_WRITE: u64 = 1 << 20;
-/// Most bytes of one batch of a one-way flow: a header with more is not the near end's.
+/// Limit on the bytes of one batch of a one-way flow: a header with more is not the near end's.
 pub(crate) const LARGEST_BATCH: u64 = 1 << 40;
-/// What requests and responses are full of; different, so that an echo is not taken for a response.
+/// Content of requests. That of responses differs, so that an echo is not taken for a response.
 pub(crate) const REQUEST: u8 = b'q';
 pub(crate) const RESPONSE: u8 = b'r';
 /// Longest name of a congestion control: TCP_CA_NAME_MAX of the kernel, less its end.
 const LONGEST_CONGESTION: usize = 15;
 
-/// What the two ends do with each other. Everything that the far end has to know.
+/// Agreement of the two ends: everything that the far end has to know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Flow {
@@ -79,7 +79,7 @@ pub enum Transport {
 }
 
 impl Flow {
-    /// An error for what is out of bounds; a far end checks before it allocates anything.
+    /// Refuses values that are out of bounds. A far end checks before it allocates anything.
     pub fn check(&self) -> Result<(), String> {
         let message = |request: u32, response: u32, largest: u64| {
             let fits = |bytes: u32| (1..=largest).contains(&u64::from(bytes));
@@ -116,7 +116,7 @@ impl Flow {
         }
     }
 
-    /// [`Flow::check`], as a trial fails by it.
+    /// Checks like [`Flow::check`], and fails as a trial does.
     pub fn checked(self) -> Result<Self, Failure> {
         self.check().map_err(|reason| broken("parameters", reason)).map(|()| self)
     }
@@ -145,7 +145,8 @@ impl Pace {
         Ok(Pace { burst, interval_ns: 1_000_000_000u64.checked_div(rate).unwrap_or(0) })
     }
 
-    /// When request `index` of a schedule that began at `first_ns` starts; waits for that time at a fixed rate.
+    /// Waits for the start of request `index` in a schedule that began at `first_ns`, at a fixed rate, and
+    /// returns that time.
     #[inline(always)]
     pub fn start_ns(&self, first_ns: u64, index: u64) -> u64 {
         let now_ns = crate::harness::stopwatch::now_ns();

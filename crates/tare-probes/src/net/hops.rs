@@ -22,7 +22,7 @@ pub(crate) const MESSAGE: usize = 64;
 const UNSEEN: u64 = u64::MAX;
 /// The stack begins to stamp what arrives only some time after stamps are enabled: when its work queue comes to it.
 const STAMPS_BEGIN: Duration = Duration::from_millis(20);
-/// How often that is waited for: a busy machine's work queue may take longer.
+/// Limit on such waits: a busy machine's work queue may take longer.
 const MOST_WAITS: u32 = 50;
 /// Rounds before the first that counts.
 const WARM_UP: u32 = 3;
@@ -124,7 +124,7 @@ impl Near {
         Ok(())
     }
 
-    /// One round; gives the spans of the one before.
+    /// Runs one round and returns the spans of the one before.
     fn round(&mut self) -> Result<Option<(NearSpans, FarSpans)>, Failure> {
         let number = self.sent;
         self.sent += 1;
@@ -177,14 +177,13 @@ fn not_visible(end: &str, stamps: (Option<u64>, Option<u64>, Option<u64>)) -> Fa
     Failure::new(FailureKind::NotSupported, reason)
 }
 
-/// The word at a place of a message.
 fn word(bytes: &[u8], at: usize) -> u64 {
     let mut word = [0; 8];
     word.copy_from_slice(&bytes[8 * at..8 * at + 8]);
     u64::from_le_bytes(word)
 }
 
-/// What the far end still has to report of a round.
+/// Spans of a round that the far end has not reported yet.
 struct FarReport {
     number: u64,
     arrived_ns: Option<u64>,
@@ -195,7 +194,7 @@ struct FarReport {
 }
 
 impl FarReport {
-    /// The words after the number of an answer: the round, arrival, turn, leave.
+    /// Returns the words after the number of an answer: the round, arrival, turn, leave.
     fn words(&self) -> [u64; 4] {
         let since = |later: Option<u64>, earlier: Option<u64>| match (later, earlier) {
             (Some(later), Some(earlier)) => later.saturating_sub(earlier),
@@ -211,7 +210,7 @@ impl FarReport {
     }
 }
 
-/// The far end, which has met the near one: answers for ever, whoever forked this process ends it.
+/// Runs the far end, which has met the near one. It answers for ever; the process that forked it ends it.
 pub(crate) fn respond(socket: &OwnedFd, token: &Token) -> i32 {
     // Without stamps it answers too, and reports that it saw nothing.
     let _ = stamps::enable(socket);

@@ -29,7 +29,7 @@ pub struct Ledger {
     pub counts: Counts,
 }
 
-/// What became of requests that were not answered in time and in order.
+/// Requests that were not answered in time and in order, by what became of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     pub lost: u64,
@@ -57,14 +57,15 @@ impl Ledger {
         }
     }
 
-    /// For a peer that answers without a number, as netserver: an answer is taken for the oldest request that waits.
-    /// A late one cannot be distinguished from the next, which is why a trial with a loss in it is reported.
+    /// Creates a ledger for a peer that answers without a number, as netserver: an answer counts for the
+    /// oldest waiting request. A late one cannot be distinguished from the next, which is why a trial with a
+    /// loss in it is reported.
     #[cfg_attr(windows, expect(dead_code, reason = "netserver is not reached from there"))]
     pub(crate) fn unnumbered(request: usize, response: usize) -> Self {
         Ledger { is_numbered: false, ..Ledger::new(request, response) }
     }
 
-    /// Numbers the next request and writes the number into it.
+    /// Writes the next number into a request, and returns it.
     #[inline(always)]
     pub fn send(&mut self, request: &mut [u8]) -> u64 {
         let number = self.next;
@@ -74,7 +75,7 @@ impl Ledger {
         number
     }
 
-    /// The number of the request that this datagram answers, if one waits for it.
+    /// Finds the request that this datagram answers, by its number, if one waits for it.
     #[inline(always)]
     pub fn arrived(&mut self, datagram: &[u8]) -> Option<u64> {
         if datagram.len() != self.response {
@@ -165,7 +166,7 @@ pub fn answer(request: &[u8], response: &mut [u8]) {
 mod tests {
     use super::*;
 
-    /// The answer to a request, as the far end makes it.
+    /// Builds the answer to a request, as the far end does.
     fn answered(request: &[u8], response: usize) -> Vec<u8> {
         let mut bytes = vec![0; response];
         answer(request, &mut bytes);

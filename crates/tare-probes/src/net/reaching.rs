@@ -10,7 +10,7 @@ use crate::harness::trial::broken;
 
 /// A connection that is not established by then is dropped on the path: one lost packet is sent again after 1 s and 3 s.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Most addresses of a name that are tried.
+/// Limit on the addresses of a name that are tried.
 const MOST_ADDRESSES: usize = 4;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ impl Listener {
         }
     }
 
-    /// The command that lets others in to it.
+    /// Formats the command that opens the port.
     fn admit(self, far: SocketAddr) -> String {
         let port = far.port();
         let ports = match self {

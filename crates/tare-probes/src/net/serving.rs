@@ -119,13 +119,13 @@ impl Serving {
         }
     }
 
-    /// Whether a connection comes from where the near end is known to be.
+    /// Checks that a connection comes from the known address of the near end.
     fn is_welcome(&self, connection: &OwnedFd) -> bool {
         let address = || SocketAddr::try_from(net::getpeername(connection).ok()??).ok();
         self.from.is_none_or(|from| address().is_some_and(|address| address.ip() == from))
     }
 
-    /// The first connection that shows the token. All others get no byte, and are closed.
+    /// Accepts the first connection that shows the token. All others get no byte, and are closed.
     fn admit(&self) -> Result<OwnedFd, Errno> {
         let end = Instant::now() + PATIENCE;
         let mut pending: [Option<Pending>; MOST_PENDING] = Default::default();

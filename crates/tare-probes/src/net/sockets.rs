@@ -21,7 +21,7 @@ pub(crate) fn family(address: IpAddr) -> AddressFamily {
     if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 }
 }
 
-/// A socket of the family of an address.
+/// Opens a socket of an address's family.
 pub fn socket(transport: Transport, address: IpAddr) -> Result<OwnedFd, Failure> {
     let family = family(address);
     let (kind, name) = match transport {
@@ -38,7 +38,7 @@ pub fn socket(transport: Transport, address: IpAddr) -> Result<OwnedFd, Failure>
     })
 }
 
-/// A bound socket, listening where it is a stream's, and its address.
+/// Binds a socket, listens where it is a stream's, and returns it with its address.
 pub fn bound(
     transport: Transport,
     address: SocketAddr,
@@ -91,7 +91,7 @@ pub(crate) fn without_deadline(socket: &impl AsFd) -> Result<(), Failure> {
         .map_err(|e| broken("a deadline on a socket", e))
 }
 
-/// What a blocking socket may be waited for.
+/// Direction in which a blocking socket may be waited for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Wait {
     Receive,
@@ -125,7 +125,7 @@ pub(crate) fn set_option<T: Copy>(socket: &impl AsFd, option: i32, value: &T) ->
     }
 }
 
-/// Why the last call of this thread failed.
+/// Reads the error of this thread's last call.
 pub(crate) fn last_error() -> Errno {
     Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)
 }
@@ -139,7 +139,7 @@ pub fn congestion(socket: &impl AsFd, name: &str) -> Result<(), Failure> {
     })
 }
 
-/// How many segments this end of a connection has sent again.
+/// Counts the segments that this end of a connection has sent again.
 pub(crate) fn sent_again(socket: BorrowedFd<'_>) -> Result<u64, Errno> {
     // SAFETY: an all-zero tcp_info is valid.
     let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };
@@ -160,7 +160,7 @@ pub(crate) fn sent_again(socket: BorrowedFd<'_>) -> Result<u64, Errno> {
     }
 }
 
-/// What the end of a stream means in words.
+/// Describes the end of a stream.
 pub(crate) fn stream_failure(what: &str, cause: Errno) -> Failure {
     match cause {
         Errno::AGAIN => Failure::new(

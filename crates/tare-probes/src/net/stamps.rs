@@ -14,7 +14,7 @@ use tare_data::failure::{Failure, FailureKind};
 
 use super::sockets::{last_error, set_option};
 
-/// What is asked for: stamps on both ways out, on the way in, numbered, without the datagram itself.
+/// Stamps that are requested: on both ways out, on the way in, numbered, without the datagram itself.
 const WANTED: u32 = libc::SOF_TIMESTAMPING_TX_SCHED
     | libc::SOF_TIMESTAMPING_TX_SOFTWARE
     | libc::SOF_TIMESTAMPING_RX_SOFTWARE
@@ -28,7 +28,7 @@ const BY_DRIVER: u32 = 0;
 const BY_QUEUE: u32 = 1;
 /// Room for what comes beside a datagram: three times and an error, some 100 bytes.
 const CONTROL_WORDS: usize = 64;
-/// Most stamps that are read in one go: two a datagram.
+/// Limit on the stamps that are read at once: two a datagram.
 const MOST_STAMPS: u32 = 16;
 
 /// Asks the stack to stamp what goes through this socket from now on; datagrams are numbered from 0.
@@ -38,7 +38,7 @@ pub fn enable(socket: &OwnedFd) -> Result<(), Failure> {
     })
 }
 
-/// The clock of the stamps, in nanoseconds.
+/// Reads the clock of the stamps, in nanoseconds.
 pub fn now_ns() -> u64 {
     nanoseconds(&rustix::time::clock_gettime(rustix::time::ClockId::Realtime))
 }
@@ -47,7 +47,7 @@ fn nanoseconds(time: &rustix::time::Timespec) -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// What came beside a datagram or a stamp.
+/// Control data that came with a datagram or a stamp.
 #[derive(Default)]
 struct Ancillary {
     software_ns: Option<u64>,
@@ -68,7 +68,7 @@ pub struct Sent {
     pub device_ns: Option<u64>,
 }
 
-/// The stamps of datagram `number` that have come by now, added to `known`.
+/// Adds the stamps of datagram `number` that have arrived to `known`.
 pub fn sent(socket: &OwnedFd, number: u32, mut known: Sent) -> Sent {
     for _ in 0..MOST_STAMPS {
         if known.queued_ns.is_some() && known.device_ns.is_some() {

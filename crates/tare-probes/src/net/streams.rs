@@ -21,7 +21,8 @@ pub(super) fn receive_whole(connection: BorrowedFd<'_>, incoming: &mut [u8]) -> 
 }
 
 crate::timed! {
-    /// The near end: `operations` round trips, timed one by one; gives how many responses began with what the peer sends.
+    /// Runs the near end: `operations` round trips, timed one by one. Returns how many responses began with
+    /// the peer's byte.
     pub fn request(
         operations: u64,
         connection: BorrowedFd<'_>,
@@ -50,7 +51,8 @@ crate::timed! {
         Ok(right)
     }
 
-    /// The far end: answers whole requests until the connection is closed. Gives the process's exit code.
+    /// Runs the far end: answers whole requests until the connection is closed. Returns the process's exit
+    /// code.
     pub(crate) fn respond(connection: BorrowedFd<'_>, incoming: &mut [u8], outgoing: &[u8]) -> i32 {
         loop {
             let mut filled = 0;

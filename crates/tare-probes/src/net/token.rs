@@ -6,10 +6,10 @@ use tare_data::failure::Failure;
 use crate::harness::trial::broken;
 
 pub const TOKEN_BYTES: usize = 16;
-/// What a data flow carries to be let in: sent to the near end in private, valid for one flow.
+/// Secret that a data flow shows to be let in: sent to the near end in private, valid for one flow.
 pub type Token = [u8; TOKEN_BYTES];
 
-/// Bytes that nobody can guess.
+/// Generates bytes that nobody can guess.
 pub(crate) fn random<const N: usize>() -> Result<[u8; N], String> {
     let mut bytes = [0; N];
     match getrandom(&mut bytes, GetRandomFlags::empty()) {
@@ -23,7 +23,7 @@ pub fn fresh_token() -> Result<Token, Failure> {
     random().map_err(|e| broken("a random token", e))
 }
 
-/// What a far end answers to its token: as long, and no echo.
+/// Computes the far end's answer to its token: as long, and no echo.
 pub fn shown_back(token: &Token) -> Token {
     token.map(|byte| !byte)
 }

@@ -62,7 +62,7 @@ pub struct Arrived {
     pub sent_again: u64,
 }
 
-/// The near end: one batch, timed from its header until all of it has arrived.
+/// Runs the near end: one batch, timed from its header until all of it has arrived.
 pub fn request(
     direction: Direction,
     bytes: u64,
@@ -93,9 +93,9 @@ pub fn request(
     })
 }
 
-/// The near end towards a peer without this protocol, such as netserver: one batch, which fills the connection.
+/// Runs the near end towards a peer without this protocol, such as netserver: one batch fills the connection.
 ///
-/// Sending ends by closing, and the batch when the far end, which has read to the end, has closed too.
+/// Sending ends by closing, and the batch ends when the far end, which has read to the end, has closed too.
 pub(crate) fn request_whole(
     direction: Direction,
     bytes: u64,
@@ -119,7 +119,7 @@ pub(crate) fn request_whole(
     Ok(Arrived { bytes, sent_again })
 }
 
-/// The far end, until the connection is closed; gives the process's exit code.
+/// Runs the far end until the connection is closed. Returns the process's exit code.
 pub(crate) fn respond(direction: Direction, connection: BorrowedFd<'_>, buffer: &mut [u8]) -> i32 {
     loop {
         let bytes = match receive_number(connection) {

@@ -44,7 +44,7 @@ impl<S: AsFd> UdpPeer<S> {
         Ok(self.is_far(&from).then_some(length))
     }
 
-    /// Family, port and address; not what else an answer's address holds.
+    /// Compares family, port and address, and nothing else that an answer's address holds.
     #[inline(always)]
     fn is_far(&self, from: &[u8; ADDRESS_BYTES]) -> bool {
         match self.far {
@@ -67,7 +67,7 @@ impl<S: AsFd> UdpPeer<S> {
     }
 }
 
-/// Family in the machine's order, port and address in the network's (ip(7), ipv6(7)).
+/// Encodes the family in the machine's byte order, port and address in the network's (ip(7), ipv6(7)).
 fn raw(address: SocketAddr) -> [u8; ADDRESS_BYTES] {
     let mut raw = [0; ADDRESS_BYTES];
     raw[2..4].copy_from_slice(&address.port().to_be_bytes());

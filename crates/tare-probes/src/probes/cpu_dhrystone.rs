@@ -95,7 +95,7 @@ impl Program {
         }
     }
 
-    /// The loop of the main program.
+    /// Runs the loop of the main program once.
     #[inline(always)]
     fn run(&mut self, run: i32) {
         self.procedure_5();
@@ -176,7 +176,7 @@ impl Program {
         self.bool_global = false;
     }
 
-    /// How many of the values that the definition names are as they must be.
+    /// Counts the values that are as the definition demands.
     fn right(&self, runs: u64) -> u64 {
         let [global, next] = &self.records;
         let checks: [bool; CHECKS as usize] = [

@@ -61,7 +61,7 @@ fn events(taken: &AtomicU64, total: u64, max_prime: u64, mut laps: Laps) -> (Lap
     (laps, primes)
 }
 
-/// One event: the primes from 3 below `max_prime`.
+/// Counts the primes from 3 below `max_prime`: one event.
 fn event(max_prime: u64) -> u64 {
     let mut primes = 0;
     for c in 3..max_prime {
@@ -82,14 +82,14 @@ fn event(max_prime: u64) -> u64 {
     primes
 }
 
-/// The divisor as the number that C compares: by one instruction where they have a test and the same one.
-/// An unsigned conversion, which LLVM makes of four, would cost 5 % of an event.
+/// Converts the divisor to the number that C compares: by one instruction where they have a test and the same
+/// one. An unsigned conversion, which LLVM makes of four, would cost 5 % of an event.
 #[inline(always)]
 fn number(divisor: u64) -> f64 {
     divisor as i64 as f64
 }
 
-/// A 64-bit division, as C compilers make it. LLVM would look whether 32 bits are enough and then divide
+/// Divides 64-bit numbers as C compilers do. LLVM would check whether 32 bits are enough and then divide
 /// those, which older processors do several times faster: another test than sysbench's.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
@@ -108,14 +108,14 @@ fn remainder(number: u64, divisor: u64) -> u64 {
     remainder
 }
 
-/// A 64-bit division, as C compilers make it: here LLVM does the same.
+/// Divides 64-bit numbers as C compilers do; here LLVM does the same.
 #[cfg(not(target_arch = "x86_64"))]
 #[inline(always)]
 fn remainder(number: u64, divisor: u64) -> u64 {
     number % divisor
 }
 
-/// The primes from 3 below `max_prime`, counted in another way, for the proof.
+/// Counts the primes from 3 below `max_prime` in another way, for the proof.
 fn sieve(max_prime: u64) -> u64 {
     let mut composite = vec![false; max_prime as usize];
     let mut primes = 0;

@@ -39,7 +39,7 @@ struct Results {
 }
 
 impl Results {
-    /// How many modules ended with the right result after `passes` passes.
+    /// Counts the modules that ended with the right result after `passes` passes.
     ///
     /// The tolerances hold the swing between odd and even passes, and libraries that differ in last digits.
     fn right(&self, passes: u64) -> u64 {
@@ -71,7 +71,7 @@ fn module<T>(sum: &mut Stopwatch, work: impl FnOnce() -> T) -> (T, Stopwatch) {
     (result, stopwatch)
 }
 
-/// All modules, one after the other, each over all passes.
+/// Runs all modules, one after the other, each over all passes.
 fn passes(passes: u64, results: &mut Results) -> Stopwatch {
     let turns = |each: u64| passes * each * 100;
     let mut sum = Stopwatch::default();
@@ -88,7 +88,7 @@ fn passes(passes: u64, results: &mut Results) -> Stopwatch {
     sum
 }
 
-/// The four assignments of modules 1 and 2.
+/// Runs the four assignments of modules 1 and 2.
 #[inline(always)]
 fn four(e: &mut [f64; 4], t: f64, last: impl Fn(f64) -> f64) {
     e[0] = (e[0] + e[1] + e[2] - e[3]) * t;
@@ -124,8 +124,8 @@ fn six_times_four(e: &mut [f64; 4], t: f64) {
     }
 }
 
-/// The same value, of which the compiler knows nothing; kept in a register, where [`black_box`] would send it through
-/// memory and cost more than the statement that it guards.
+/// Hides a value from the compiler in a register, where [`black_box`] would send it through memory and cost
+/// more than the statement that it guards.
 #[inline(always)]
 fn unknown(mut value: i64) -> i64 {
     // SAFETY: no instruction at all.

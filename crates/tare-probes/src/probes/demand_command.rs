@@ -97,7 +97,8 @@ fn untrace_futexes(demand: &mut Demand, watched: f64) -> f64 {
     more
 }
 
-/// The command knows the file's name as well as the tracer does, and may have written anything there.
+/// Reads within a bound: the command knows the file's name as well as the tracer does, and may have written
+/// anything there.
 fn read_bounded(path: &Path) -> std::io::Result<Vec<u8>> {
     let mut text = Vec::new();
     File::open(path)?.take(LONGEST_RESULT).read_to_end(&mut text)?;

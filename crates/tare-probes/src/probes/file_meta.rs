@@ -5,7 +5,7 @@ use crate::probe::prelude::*;
 
 const FILES_A_FOLDER: u64 = 100;
 const BYTES: usize = 1024;
-/// What a small file takes on a disk at most, with its share of the folder.
+/// Upper bound on the disk space of a small file, with its share of the folder.
 const ROOM_A_FILE: u64 = 8192;
 
 pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {

@@ -68,15 +68,16 @@ pub(crate) fn requests_an_operation(parameters: &Parameters) -> Option<u64> {
 }
 
 impl QueueSettings {
-    /// One operation is several fillings of all queues, so that the depth measured is the depth requested.
+    /// Counts the requests of an operation: several fillings of all queues, so that the depth measured is the
+    /// depth requested.
     fn requests_an_operation(&self) -> u64 {
         let one = self.depth as u64 * self.threads as u64;
         let fills = FILLED_BYTES / one.saturating_mul(self.block as u64);
         fills.clamp(FEWEST_FILLS, MOST_FILLS) * one
     }
 
-    /// One for each queue; with plain calls a thread has one request outstanding, so that there are as many as the
-    /// queues hold.
+    /// Counts the workers: one for each queue. With plain calls a thread has one request outstanding, so that
+    /// there are as many as the queues hold.
     fn workers(&self) -> usize {
         match self.engine {
             IoEngine::Uring => self.threads,
@@ -158,7 +159,7 @@ impl Workers {
     }
 }
 
-/// What a worker needs, made before the clock runs.
+/// Resources of a worker, made before the clock runs.
 enum Queue {
     Ring(Ring),
     Calls(Buffer),

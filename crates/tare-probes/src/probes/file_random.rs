@@ -79,7 +79,7 @@ impl RandomSettings {
         })
     }
 
-    /// A place over all files laid end to end, at a whole block.
+    /// Draws a place over all files laid end to end, at a whole block.
     fn place(&self, generator: &mut Generator) -> u64 {
         let (total, block) = (self.files * self.file_bytes, self.block as u64);
         ((generator.unit() * (total / block) as f64) as u64).min(total / block - 1) * block
@@ -93,7 +93,7 @@ enum EventKind {
     Fsync,
 }
 
-/// One event: a block of a file at a place, or the fsync of a file.
+/// Block of a file at a place, or the fsync of a file.
 #[derive(Clone, Copy)]
 struct Event {
     kind: EventKind,
@@ -107,12 +107,12 @@ struct Dealer<'j> {
     generator: Generator,
     reads: u64,
     writes: u64,
-    /// Whether anything was written since all files were synced: with nothing to sync, sysbench does not.
+    /// True once something was written since all files were synced: with nothing to sync, sysbench does not.
     dirty: bool,
 }
 
 impl Dealer<'_> {
-    /// The events of `requests` requests, with the fsyncs that are due among them.
+    /// Draws the events of `requests` requests, with the fsyncs that are due among them.
     fn deal(&mut self, requests: u64) -> Vec<Event> {
         let mut events = Vec::with_capacity(requests as usize);
         for _ in 0..requests {
@@ -134,7 +134,7 @@ impl Dealer<'_> {
         events
     }
 
-    /// sysbench's rule for a ratio of three reads to two writes.
+    /// Applies sysbench's rule for a ratio of three reads to two writes.
     fn reads_next(&self) -> bool {
         match self.job.mode {
             Mode::Read => true,
@@ -144,7 +144,7 @@ impl Dealer<'_> {
     }
 }
 
-/// What was done: times by kind, and bytes moved.
+/// Times by kind, and bytes moved.
 struct Done {
     read: Laps,
     write: Laps,

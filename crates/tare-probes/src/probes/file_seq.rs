@@ -74,7 +74,7 @@ impl SequentialSettings {
         })
     }
 
-    /// What the file holds, again and again: whole blocks.
+    /// Builds the content of the file, which repeats in whole blocks.
     fn pool(&self, seed: u64) -> Result<Buffer, Failure> {
         let length = POOL.next_multiple_of(self.block);
         if self.zero { Buffer::zeroed(length) } else { Buffer::random(length, seed) }
@@ -147,8 +147,9 @@ fn read_file(trial: &mut Trial<'_>, job: &SequentialSettings, cache: Cache) -> R
     })
 }
 
-/// Whether no kernel begins to write such a file out while it is read: they wait until a tenth of the memory that they could
-/// give to files is to be written. What need not reach a disk takes less than half of the time to prepare.
+/// Predicts that no kernel begins to write such a file out while it is read: they wait until a tenth of the
+/// memory that they could give to files is to be written. A file that need not reach a disk takes less than
+/// half of the time to prepare.
 fn may_stay_in_cache(size: u64) -> bool {
     let memory = rustix::system::sysinfo();
     let free = u64::from(memory.mem_unit).saturating_mul(memory.freeram as u64);
@@ -164,7 +165,7 @@ fn refused(e: Errno, job: &SequentialSettings, direct: bool, what: &str) -> Fail
     broken(&format!("{what} {}", size_words(job.size)), e)
 }
 
-/// Where dd would read what it writes.
+/// Source from which dd would read its input.
 struct Source {
     file: OwnedFd,
     /// A device has no place to read from; a file in memory is read around and around.
@@ -237,7 +238,7 @@ crate::timed! {
         Ok((stopwatch, calls))
     }
 
-    /// The call that ends a write, timed by itself.
+    /// Makes the call that ends a write, timed by itself.
     fn end(sync: Sync, file: BorrowedFd<'_>) -> Result<Stopwatch, Errno> {
         let started_ns = now_ns();
         match sync {

@@ -39,7 +39,7 @@ fn place(number: u64) -> u64 {
     number % BLOCKS * BLOCK as u64
 }
 
-/// The number that the block of a commit holds.
+/// Reads the number that the block of a commit holds.
 fn last_number(file: BorrowedFd<'_>, number: u64) -> Result<u64, tare_data::failure::Failure> {
     let mut bytes = [0; 8];
     let read = pread(file, &mut bytes, place(number)).map_err(|e| broken("reading back", e))?;

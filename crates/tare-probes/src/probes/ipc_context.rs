@@ -13,7 +13,7 @@ pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
     })
 }
 
-/// The other process is started, not forked, which is not timed.
+/// Starts the other process, without forking and untimed, and measures.
 #[cfg(windows)]
 pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
     crate::harness::partner::exchange_by_pipes(trial)

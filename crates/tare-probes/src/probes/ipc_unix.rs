@@ -13,7 +13,7 @@ pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
     })
 }
 
-/// A socket is written and read: one descriptor for each.
+/// Duplicates the socket, to have one descriptor for each direction.
 fn both_ways(socket: OwnedFd) -> Result<(OwnedFd, OwnedFd), Failure> {
     let copy = rustix::io::dup(&socket).map_err(|e| broken("dup", e))?;
     Ok((socket, copy))

@@ -27,7 +27,7 @@ pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
 
 const LARGEST: u64 = 1 << 36;
 
-/// Memory whose lines each begin with the place of the next.
+/// Lays out memory whose lines each begin with the place of the next.
 fn chain(lines: usize, seed: u64) -> Result<Buffer, Failure> {
     let mut memory = Buffer::untouched(lines * LINE)?;
     memory.small_pages();

@@ -78,7 +78,7 @@ pub(crate) use file_queue::requests_an_operation;
 /// Measures a probe as a trial demands.
 pub type Run = fn(&mut Trial<'_>) -> Result<(), Failure>;
 
-/// What every system can do.
+/// Probes that every system can measure.
 pub(crate) static EVERYWHERE: &[(&Probe, Run)] = &[
     (&descriptions::cpu_dhrystone::PROBE, cpu_dhrystone::run),
     (&descriptions::cpu_primes::PROBE, cpu_primes::run),
@@ -123,7 +123,7 @@ static HERE: &[(&Probe, Run)] = &[
     (&descriptions::user_command::PROBE, user_command::run),
 ];
 
-/// What Windows does in a way of its own.
+/// Probes that Windows measures by loops of its own.
 #[cfg(windows)]
 static HERE: &[(&Probe, Run)] = &[
     (&descriptions::net_connect::PROBE, net::near::connections),
@@ -131,7 +131,7 @@ static HERE: &[(&Probe, Run)] = &[
     (&descriptions::net_stream::PROBE, net::near::stream),
 ];
 
-/// How a probe is measured here, or why it is not.
+/// Finds the loop of a probe, or the reason why it is not measured here.
 pub fn run_of(name: &str) -> Result<Run, String> {
     let probe = crate::find(name).ok_or("this agent has no such probe")?;
     let all = EVERYWHERE.iter().chain(HERE);

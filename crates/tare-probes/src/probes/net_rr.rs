@@ -46,8 +46,9 @@ impl Connected {
     }
 }
 
-/// On loopback each batch has a far end and a connection of its own: where the scheduler puts the two ends says more about a
-/// batch than anything else. A peer elsewhere has one for the trial.
+/// Measures over TCP. On loopback each batch has a far end and a connection of its own: the scheduler's
+/// placement of the two ends says more about a batch than anything else. A peer elsewhere has one for the
+/// trial.
 fn over_tcp(
     trial: &mut Trial<'_>,
     flow: &Flow,
@@ -115,7 +116,7 @@ fn over_udp(trial: &mut Trial<'_>, mut far: Far, flow: &Rounds, pace: Pace) -> R
     report_counts(trial, ledger.counts)
 }
 
-/// What became of requests that were not simply answered, once a trial: a median of batches would hide it.
+/// Reports requests that were not simply answered, once a trial: a median of batches would hide them.
 fn report_counts(trial: &mut Trial<'_>, counts: Counts) -> Result<(), Failure> {
     trial.once(|report| {
         report.gauge("lost", counts.lost as f64);

@@ -31,9 +31,9 @@ pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
 
 /// First argument under which the program is a link of the chain: `agent-exec TOTAL DONE PIPE`.
 pub const EXEC: &str = "agent-exec";
-/// Most links of a dynamic chain: all of them stand in the arguments, which each exec copies.
+/// Limit on the links of a dynamic chain: all of them are in the arguments, which each exec copies.
 const LONGEST_DYNAMIC: u64 = 64;
-/// Where env(1) may be: the first is POSIX's usual path.
+/// Candidates for env(1): the first is POSIX's usual path.
 const ENV_PATHS: [&str; 2] = ["/usr/bin/env", "/bin/env"];
 
 enum ExecTarget {
@@ -93,7 +93,7 @@ fn chain(program: &Path, target: &ExecTarget, links: u64) -> Result<Stopwatch, F
     Ok(Stopwatch::stretch(started_ns, ended_ns))
 }
 
-/// Start, count and end.
+/// Reads start, count and end.
 fn read_words(result: &OwnedFd) -> Result<[u64; 3], Failure> {
     let mut bytes = [0u8; 24];
     let mut filled = 0;

@@ -114,7 +114,7 @@ crate::timed! {
     }
 }
 
-/// How many entries are files of the batch: their names begin with r. getdents64(2) has the layout.
+/// Counts the entries that are files of the batch: their names begin with r. getdents64(2) has the layout.
 #[inline(always)]
 fn renamed_files(listing: &[u8]) -> u64 {
     let (mut at, mut files) = (0, 0);

@@ -24,7 +24,7 @@ use crate::harness::syscall::place;
 use crate::harness::trial::broken;
 use crate::platform::{BorrowedFd, Errno};
 
-/// What was found: times, and the bytes that were moved.
+/// Times, and the bytes that were moved.
 pub(crate) type Answered = Result<(Laps, u64), Failure>;
 
 /// A queue with a buffer for each request outstanding.
@@ -33,7 +33,7 @@ pub(crate) struct Ring {
     /// The file, opened once more so that its requests do not wait.
     file: Option<OwnedHandle>,
     buffers: Vec<Buffer>,
-    /// Where the system keeps what it knows of a request, by buffers.
+    /// State that the system keeps of each request, by buffer.
     requests: Box<[OVERLAPPED]>,
 }
 
@@ -45,7 +45,6 @@ impl Ring {
         Ok(Ring { port, file: None, buffers: Vec::new(), requests: Box::default() })
     }
 
-    /// The same with these buffers, of a block each.
     pub(crate) fn with(self, buffers: Vec<Buffer>) -> Ring {
         let requests = buffers.iter().map(|_| place(0)).collect();
         Ring { buffers, requests, ..self }
@@ -93,7 +92,7 @@ impl Ring {
         failed.map_or(Ok((laps, bytes)), Err)
     }
 
-    /// The file as this queue uses it, whose answers come on the port.
+    /// Opens the file for this queue, so that its completions come on the port.
     fn opened(&mut self, file: BorrowedFd<'_>) -> io::Result<HANDLE> {
         if let Some(own) = &self.file {
             return Ok(own.as_raw_handle());
@@ -157,7 +156,7 @@ fn owned(handle: HANDLE) -> io::Result<OwnedHandle> {
     Ok(unsafe { OwnedHandle::from_raw_handle(handle) })
 }
 
-/// What past the cache refuses, as what it is: blocks of that size are not for this file system.
+/// Explains a refusal past the cache: the file system does not take blocks of that size.
 pub(crate) fn refused(e: Errno, block: usize) -> Failure {
     if e == Errno::INVAL {
         let reason = format!("FILE_FLAG_NO_BUFFERING in blocks of {block} B");

@@ -25,7 +25,7 @@ pub(crate) const LISTING: usize = 0;
 /// A path that ends with a zero, ready for the calls.
 pub(crate) struct Name {
     path: Vec<u16>,
-    /// What names all entries of it, where it is a folder.
+    /// Pattern that matches all entries of the folder.
     entries: Vec<u16>,
 }
 
@@ -59,7 +59,7 @@ fn done(done: i32) -> Result<(), Errno> {
     if done == 0 { Err(Errno::last()) } else { Ok(()) }
 }
 
-/// CreateFile; the caller has to close the handle.
+/// Calls CreateFile. The caller has to close the handle.
 #[inline(always)]
 fn create_file(name: &Name, access: u32, disposition: u32) -> Result<HANDLE, Errno> {
     // SAFETY: the path ends with a zero.

@@ -9,7 +9,7 @@ use windows_sys::Win32::System::Threading::{
     GetCurrentProcess, GetProcessAffinityMask, SetProcessAffinityMask,
 };
 
-/// The processors that this process may run on, in ascending order.
+/// Lists the processors that this process may run on, in ascending order.
 pub fn allowed() -> Vec<usize> {
     let (mut own, mut all) = (0, 0);
     // SAFETY: both numbers live through the call.

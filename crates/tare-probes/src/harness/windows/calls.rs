@@ -24,13 +24,12 @@ use crate::platform::{BorrowedFd, Errno, monotonic_ns};
 /// Nanoseconds of the unit in which a timer is set.
 const TIMER_UNIT_NS: u64 = 100;
 
-/// The count, or the error of the call.
 #[inline(always)]
 fn counted(done: i32, count: u32) -> Result<usize, Errno> {
     if done == 0 { Err(Errno::last()) } else { Ok(count as usize) }
 }
 
-/// ReadFile; 0 at the end of a file, and of a pipe that the other end has closed.
+/// Calls ReadFile; 0 at the end of a file, and of a pipe that the other end has closed.
 #[inline(always)]
 pub(crate) fn read(file: BorrowedFd<'_>, into: &mut [u8]) -> Result<usize, Errno> {
     let mut count = 0;
@@ -44,7 +43,7 @@ pub(crate) fn read(file: BorrowedFd<'_>, into: &mut [u8]) -> Result<usize, Errno
     }
 }
 
-/// WriteFile.
+/// Calls WriteFile.
 #[inline(always)]
 pub(crate) fn write(file: BorrowedFd<'_>, from: &[u8]) -> Result<usize, Errno> {
     let mut count = 0;
@@ -55,7 +54,7 @@ pub(crate) fn write(file: BorrowedFd<'_>, from: &[u8]) -> Result<usize, Errno> {
     counted(done, count)
 }
 
-/// Where a call shall read or write. Where the handle is not overlapped, the call waits.
+/// Sets the offset of a read or write. Where the handle is not overlapped, the call waits.
 #[inline(always)]
 pub(crate) fn place(at: u64) -> OVERLAPPED {
     let place = OVERLAPPED_0_0 { Offset: at as u32, OffsetHigh: (at >> 32) as u32 };
@@ -67,8 +66,8 @@ pub(crate) fn place(at: u64) -> OVERLAPPED {
     }
 }
 
-/// ReadFile at a place; 0 at the end of the file. As after WriteFile at a place, the file is then read and written on from
-/// there, which is not so on Linux.
+/// Calls ReadFile at an offset; 0 at the end of the file. Like WriteFile at an offset, it moves the file's
+/// position, which Linux does not.
 #[inline(always)]
 pub(crate) fn pread(file: BorrowedFd<'_>, into: &mut [u8], at: u64) -> Result<usize, Errno> {
     let (mut count, mut place) = (0, place(at));
@@ -82,7 +81,7 @@ pub(crate) fn pread(file: BorrowedFd<'_>, into: &mut [u8], at: u64) -> Result<us
     }
 }
 
-/// WriteFile at a place.
+/// Calls WriteFile at an offset.
 #[inline(always)]
 pub(crate) fn pwrite(file: BorrowedFd<'_>, from: &[u8], at: u64) -> Result<usize, Errno> {
     let (mut count, mut place) = (0, place(at));
@@ -92,27 +91,27 @@ pub(crate) fn pwrite(file: BorrowedFd<'_>, from: &[u8], at: u64) -> Result<usize
     counted(done, count)
 }
 
-/// FlushFileBuffers: content and metadata.
+/// Calls FlushFileBuffers: content and metadata.
 #[inline(always)]
 pub(crate) fn fsync(file: BorrowedFd<'_>) -> Result<usize, Errno> {
     // SAFETY: touches no memory.
     counted(unsafe { FlushFileBuffers(file.as_raw_handle()) }, 0)
 }
 
-/// FlushFileBuffers: Windows has nothing weaker that is documented for every file system.
+/// Calls FlushFileBuffers: Windows has nothing weaker that is documented for every file system.
 #[inline(always)]
 pub(crate) fn fdatasync(file: BorrowedFd<'_>) -> Result<usize, Errno> {
     fsync(file)
 }
 
-/// SetFilePointerEx to the beginning.
+/// Calls SetFilePointerEx to the beginning.
 #[inline(always)]
 pub(crate) fn rewind(file: BorrowedFd<'_>) -> Result<usize, Errno> {
     // SAFETY: no place is asked for.
     counted(unsafe { SetFilePointerEx(file.as_raw_handle(), 0, ptr::null_mut(), FILE_BEGIN) }, 0)
 }
 
-/// VirtualAlloc of fresh memory; gives its address.
+/// Calls VirtualAlloc for fresh memory and returns its address.
 #[inline(always)]
 pub(crate) fn map(length: usize) -> Result<usize, Errno> {
     // SAFETY: new memory at no particular address touches nothing that is there.
@@ -120,7 +119,7 @@ pub(crate) fn map(length: usize) -> Result<usize, Errno> {
     if start.is_null() { Err(Errno::last()) } else { Ok(start as usize) }
 }
 
-/// VirtualFree.
+/// Calls VirtualFree.
 ///
 /// # Safety
 /// The memory is what `map` gave, and nothing uses it any more.
@@ -148,7 +147,6 @@ pub(crate) fn sleep_until(time_ns: u64) -> Result<usize, Errno> {
     }
 }
 
-/// The process's only timer.
 #[inline(always)]
 fn timer() -> Result<&'static OwnedHandle, Errno> {
     static TIMER: OnceLock<Result<OwnedHandle, Errno>> = OnceLock::new();

@@ -41,18 +41,17 @@ pub(crate) fn drop_cache(_file: BorrowedFd<'_>, _size: u64) -> Result<(), Failur
     Err(Failure::new(FailureKind::NotSupported, "Windows takes no single file out of its cache"))
 }
 
-/// Length of a file.
 pub(crate) fn length(file: BorrowedFd<'_>) -> Result<u64, Failure> {
     let about = file.try_clone_to_owned().and_then(|file| File::from(file).metadata());
     about.map(|about| about.len()).map_err(|e| broken("asking for the length of a file", e))
 }
 
-/// Linux' devices are not there.
+/// Fails: Linux' devices do not exist here.
 pub(crate) fn device(path: &'static str, _flags: OFlags) -> Result<OwnedFd, Failure> {
     Err(Failure::new(FailureKind::NotSupported, format!("Windows has no {path}")))
 }
 
-/// Neither are its files in memory.
+/// Fails: there are no files that are only in memory.
 pub(crate) fn in_memory() -> Result<OwnedFd, Failure> {
     Err(Failure::new(FailureKind::NotSupported, "Windows has no file in memory that is read like others"))
 }

@@ -43,7 +43,7 @@ pub(crate) fn exchange_by_pipes(trial: &mut Trial<'_>) -> Result<(), Failure> {
     })
 }
 
-/// The other process; gives its exit code.
+/// Runs the other process and returns its exit code.
 pub(crate) fn answer(rest: &[OsString]) -> i32 {
     let cpu = rest.first().map(|cpu| cpu.to_str().and_then(|cpu| cpu.parse().ok()));
     match cpu {

@@ -61,7 +61,7 @@ fn tell(port: u16) -> io::Result<()> {
     output.flush()
 }
 
-/// The first connection that shows the token; all others get no byte, and are closed.
+/// Accepts the first connection that shows the token. All others get no byte, and are closed.
 fn admit(listener: &TcpListener, token: &Token) -> io::Result<TcpStream> {
     loop {
         let (mut connection, _) = listener.accept()?;

@@ -26,7 +26,7 @@ use crate::variables::inherited_variables;
 pub(crate) const FAR: &str = "agent-far";
 
 const TOKEN_BYTES: usize = 16;
-/// What a connection or a datagram shows to be let in: the port is open to every user of the machine.
+/// Secret that a connection or a datagram shows to be let in: the port is open to every user of the machine.
 type Token = [u8; TOKEN_BYTES];
 /// A far end that sends nothing for this long is lost.
 const SILENCE: Duration = Duration::from_secs(10);
@@ -36,7 +36,7 @@ const GIVEN_UP_AFTER: Duration = Duration::from_millis(300);
 /// The far end; it is ended when this is dropped.
 struct Far {
     process: Child,
-    /// Of loopback.
+    /// Port on loopback.
     port: u16,
     token: Token,
 }
@@ -119,7 +119,8 @@ impl Drop for Far {
     }
 }
 
-/// Bytes that nobody can guess: the keys of the standard library's hashes are the system's random bytes.
+/// Generates bytes that nobody can guess: the keys of the standard library's hashes are the system's random
+/// bytes.
 fn fresh_token() -> Token {
     let mut token = [0; TOKEN_BYTES];
     for half in token.chunks_mut(TOKEN_BYTES / 2) {
@@ -128,7 +129,7 @@ fn fresh_token() -> Token {
     token
 }
 
-/// What a far end answers to its token: as long, and no echo.
+/// Computes the far end's answer to its token: as long, and no echo.
 fn shown_back(token: &Token) -> Token {
     token.map(|byte| !byte)
 }

@@ -65,7 +65,7 @@ fn over_tcp(trial: &mut Trial<'_>, far: Far, flow: &Rounds, pace: Pace) -> Resul
     report_counts(trial, Counts::default())
 }
 
-/// `operations` round trips, timed one by one; gives how many responses were the peer's.
+/// Runs `operations` round trips, timed one by one. Returns how many responses were the peer's.
 fn tcp_rounds(
     operations: u64,
     connection: &mut TcpStream,
@@ -115,7 +115,7 @@ fn over_udp(trial: &mut Trial<'_>, far: Far, flow: &Rounds, pace: Pace) -> Resul
     report_counts(trial, ledger.counts)
 }
 
-/// A socket that the far end knows and answers; timed from the greeting to its answer.
+/// Opens a socket that the far end knows and answers; timed from the greeting to its answer.
 fn greet(far: &Far) -> Result<(UdpSocket, Stopwatch), Failure> {
     let failed = |e: io::Error| broken("a UDP socket", e);
     let mut stopwatch = Stopwatch::started();
@@ -137,7 +137,7 @@ fn greet(far: &Far) -> Result<(UdpSocket, Stopwatch), Failure> {
     Err(broken("the peer", "it does not answer over UDP"))
 }
 
-/// `operations` requests, one in flight, each answered and timed or given up and counted.
+/// Runs `operations` requests, one in flight, each answered and timed or given up and counted.
 fn udp_rounds(
     operations: u64,
     socket: &UdpSocket,
@@ -195,7 +195,7 @@ fn listen_on(socket: &UdpSocket, incoming: &mut [u8], ledger: &mut Ledger) {
     }
 }
 
-/// What became of requests that were not simply answered, once a trial: a median of batches would hide it.
+/// Reports requests that were not simply answered, once a trial: a median of batches would hide them.
 fn report_counts(trial: &mut Trial<'_>, counts: Counts) -> Result<(), Failure> {
     trial.once(|report| {
         report.gauge("lost", counts.lost as f64);
@@ -236,7 +236,8 @@ pub(crate) fn connections(trial: &mut Trial<'_>) -> Result<(), Failure> {
     far.stop()
 }
 
-/// A connection, a request and its response, and the far end's close; whether the response was the peer's.
+/// Connects, sends a request, reads its response and waits for the close; tells whether the response was the
+/// peer's.
 fn exchange(far: &Far, outgoing: &[u8], incoming: &mut [u8], connect: &mut Laps) -> io::Result<bool> {
     let socket = Unconnected::new()?;
     let connecting_ns = now_ns();
@@ -283,7 +284,7 @@ pub(crate) fn stream(trial: &mut Trial<'_>) -> Result<(), Failure> {
     far.finish()
 }
 
-/// One batch, until all of it has arrived; gives how many bytes that were.
+/// Runs one batch until all of it has arrived. Returns its bytes.
 fn batch(connection: &mut TcpStream, direction: Direction, bytes: u64, buffer: &mut [u8]) -> io::Result<u64> {
     let header = bytes.to_le_bytes();
     connection.write_all(&header)?;
